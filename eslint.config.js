@@ -1,0 +1,42 @@
+import js from '@eslint/js';
+import { builtinModules } from 'node:module';
+import imports from 'eslint-plugin-import-x';
+import tseslint from 'typescript-eslint';
+
+export default tseslint.config(
+  { ignores: ['node_modules/', '.genenv/', 'coverage/'] },
+  js.configs.recommended,
+  {
+    files: ['**/*.ts'],
+    extends: [tseslint.configs.strictTypeChecked, tseslint.configs.stylisticTypeChecked],
+    languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
+    plugins: { 'import-x': imports },
+    rules: {
+      eqeqeq: 'error',
+      'object-shorthand': 'error',
+      'import-x/no-cycle': 'error',
+      '@typescript-eslint/consistent-type-imports': ['error', { fixStyle: 'separate-type-imports' }],
+      '@typescript-eslint/no-floating-promises': 'error',
+      '@typescript-eslint/no-misused-promises': ['error', { checksVoidReturn: false }],
+      '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true, allowBoolean: true }],
+      '@typescript-eslint/no-confusing-void-expression': ['error', { ignoreArrowShorthand: true }],
+      '@typescript-eslint/consistent-type-definitions': 'off',
+      '@typescript-eslint/no-unnecessary-condition': ['error', { allowConstantLoopConditions: true }],
+    },
+  },
+  {
+    // Workflow code is replayed: no Node, no I/O, no schema library in its bundle.
+    files: ['src/workflows/**/*.ts'],
+    rules: {
+      'no-restricted-imports': [
+        'error',
+        {
+          paths: [...builtinModules, 'zod', 'openai'].map((name) => ({ name, message: 'Not in workflow code: it is replayed, and bundled into every cached workflow.' })),
+          patterns: [{ group: ['node:*'], message: 'No Node built-ins in workflow code.' }, { group: ['**/activities/*', '**/contracts/*'], allowTypeImports: true, message: 'Types only.' }],
+        },
+      ],
+      'no-restricted-globals': ['error', 'process', 'fetch', 'setInterval'],
+    },
+  },
+  { files: ['**/*.mjs', '**/*.js'], languageOptions: { globals: { process: 'readonly', console: 'readonly', URL: 'readonly', setTimeout: 'readonly', fetch: 'readonly', Buffer: 'readonly' } } },
+);
