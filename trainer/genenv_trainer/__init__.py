@@ -1,0 +1,1 @@
+"""Trains a language model from files to files: docs/training-jobs.md is the protocol."""

@@ -1,0 +1,42 @@
+"""Command line: one training job, the resident parent of jobs, or the policy server."""
+
+import argparse
+import sys
+
+
+def parser() -> argparse.ArgumentParser:
+    root = argparse.ArgumentParser(prog="genenv_trainer", description=__doc__)
+    commands = root.add_subparsers(dest="command", required=True)
+
+    job = commands.add_parser("job", help="run the training job in one work folder")
+    job.add_argument("folder", help="work folder with a job.json")
+
+    resident = commands.add_parser("resident", help="stay imported and fork one process for each job")
+    resident.add_argument("--socket", required=True, help="path of the Unix socket to listen on")
+
+    serve = commands.add_parser("serve", help="serve policies over the OpenAI API")
+    serve.add_argument("--store", required=True, help="folder of the artifact store")
+    serve.add_argument("--host", default="127.0.0.1")
+    serve.add_argument("--port", type=int, default=0, help="0 takes a free one")
+    serve.add_argument("--port-file", help="file to write the port to once it listens")
+    serve.add_argument("--threads", type=int, default=2, help="torch threads")
+    return root
+
+
+def main() -> int:
+    args = parser().parse_args()
+    if args.command == "job":
+        from genenv_trainer.job import run_job
+
+        return run_job(args.folder)
+    if args.command == "resident":
+        from genenv_trainer.resident import main as resident
+
+        return resident(args.socket)
+    from genenv_trainer.serving.server import main as serve
+
+    return serve(args) or 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
