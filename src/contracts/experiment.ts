@@ -1,0 +1,55 @@
+import { z } from 'zod';
+import { difficultySchema, durabilitySchema, evaluationSchema, filterSchema, guardsSchema, historySchema, poolsSchema } from './method-settings.ts';
+import { agentSchema, environmentSchema, servingSchema, trainerSchema } from './policy-settings.ts';
+
+/** The experiment file, resolved: presets merged in, every default written out. */
+
+export const armSchema = z
+  .discriminatedUnion('type', [
+    z.strictObject({ type: z.literal('genenv'), preset: z.enum(['paper', 'tuned']).describe('`paper` = the constants as printed; `tuned` = those that work at this scale.') }),
+    z.strictObject({ type: z.literal('random') }).describe('The simulator stays frozen: random variations of the seeds.'),
+  ])
+  .describe('Variant of the method.');
+
+export const worldSchema = z
+  .discriminatedUnion('type', [
+    z.strictObject({
+      type: z.literal('toolbox'),
+      seed: z.int().min(0).default(0).describe('Which hidden maps the tools have.'),
+      tools: z.int().min(1).max(12).default(4),
+      symbols: z.int().min(2).max(9).default(9),
+      maxLength: z.int().min(1).max(35).default(24).describe('Longest argument a task may have: headroom for difficulty.'),
+      baseTasks: z.int().positive().default(64),
+      baseLengths: z.tuple([z.int().positive(), z.int().positive()]).default([13, 16]).describe('Shortest and longest argument of the base tasks.'),
+      heldOutLengths: z.tuple([z.int().positive(), z.int().positive()]).default([1, 16]).describe('Lengths of the held-out grid.'),
+      heldOutPerCell: z.int().positive().default(4).describe('Held-out tasks for each tool and length.'),
+    }),
+  ])
+  .describe('The family of tasks.');
+
+export const experimentSchema = z
+  .strictObject({
+    $schema: z.string().optional().describe('For editors.'),
+    name: z.string().regex(/^[A-Za-z0-9._-]{1,80}$/, 'expected 1 to 80 letters, digits, dots, dashes or underscores').describe('Name of the experiment, the search attribute GenEnvExperiment.'),
+    seed: z.int().min(0).describe('Every other seed derives from it.'),
+    epochs: z.int().positive().max(100_000),
+    arm: armSchema,
+    world: worldSchema,
+    environment: environmentSchema,
+    agent: agentSchema,
+    difficulty: difficultySchema,
+    filter: filterSchema,
+    pools: poolsSchema,
+    guards: guardsSchema,
+    history: historySchema.prefault({}),
+    evaluation: evaluationSchema.prefault({}),
+    serving: servingSchema.default({ type: 'embedded' }),
+    trainer: trainerSchema.prefault({}),
+    durability: durabilitySchema.prefault({}),
+    maxTokens: z.int().positive().nullable().default(null).describe('Stop after the epoch in which this many tokens were sampled; null = no cap.'),
+  })
+  .describe('An experiment of co-evolution.');
+
+export type Experiment = z.infer<typeof experimentSchema>;
+export type WorldSettings = z.infer<typeof worldSchema>;
+export type Arm = z.infer<typeof armSchema>;

@@ -1,0 +1,92 @@
+import { z } from 'zod';
+
+/** Settings of the co-evolution itself: reward of the simulator, filter, pools, guards. */
+
+const unit = z.number().min(0).max(1);
+
+export const difficultySchema = z
+  .strictObject({
+    alpha: unit.describe('Target success rate α of the simulator: its reward is highest where the agent solves this share of its attempts. Paper: 0.5.'),
+    beta: z.number().positive().describe('Sharpness β of R_env = exp(-β (p̂ - α)²). Reference release: 2; tuned: 8.'),
+    per: z.enum(['task', 'batch']).describe('What p̂ is taken over: each task, or the batch of variations of one seed prompt (paper).'),
+  })
+  .describe('Reward of the environment simulator.');
+
+const appliesTo = z
+  .array(z.enum(['agent', 'environment']))
+  .min(1)
+  .default(['environment'])
+  .describe('Whose update the filter holds back. Paper: the environment only; its agent trains on everything.');
+
+export const filterSchema = z
+  .discriminatedUnion('type', [
+    z.strictObject({ type: z.literal('off') }).describe('Keep everything.'),
+    z.strictObject({ type: z.literal('threshold'), kMin: unit.describe('Keep while |p̂ - α| <= kMin. Paper: 0.1.'), appliesTo }),
+    z.strictObject({ type: z.literal('quantile'), keep: z.number().gt(0).max(1).describe('Share of the tasks to keep, those nearest to α.'), appliesTo }),
+    z.strictObject({ type: z.literal('topK'), k: z.int().positive().describe('Number of tasks to keep, those nearest to α.'), appliesTo }),
+  ])
+  .describe('Difficulty filter. What it drops is recorded with its reason.');
+
+export const poolsSchema = z
+  .strictObject({
+    train: z
+      .strictObject({
+        mix: z
+          .strictObject({
+            base: z.number().min(0).describe('Weight of the base tasks.'),
+            history: z.number().min(0).describe('Weight of valid tasks of earlier epochs.'),
+            new: z.number().positive().describe("Weight of this epoch's new tasks; all of them are rolled out."),
+          })
+          .describe('Shares of an epoch’s rollout tasks. Drawn tasks are rolled out afresh; base or history 0 draws none.'),
+        capacity: z.int().positive().describe('Tasks of history kept (newest first).'),
+      })
+      .describe('D_train: what the agent trains on.'),
+    environment: z
+      .strictObject({
+        window: z.int().positive().nullable().describe('Epochs that a record stays in D_env; null = for ever (paper).'),
+        deduplicate: z.boolean().describe('Divide the weight of a task by how often it occurs.'),
+      })
+      .describe('D_env: context -> task, weighted.'),
+  })
+  .describe('The two pools.');
+
+export const guardsSchema = z
+  .strictObject({
+    discrimination: z.boolean().describe('Reward a task only where the agent beats a random policy on it (catches coin-flip tasks).'),
+    familyCap: unit.nullable().describe('Largest share of the regression weight that one kind of task may hold; null = no cap.'),
+    randomAttempts: z.int().min(1).max(64).default(8).describe('Attempts of the random policy at each task.'),
+    frozenSamples: z.int().min(0).max(64).default(1).describe('Attempts of the frozen initial agent at each new task, every epoch, outside the rollout budget; 0 = none.'),
+  })
+  .describe('Guards against curricula that look right and teach nothing.');
+
+export const historySchema = z
+  .strictObject({
+    window: z.int().positive().default(2).describe('Epochs that the agent history given to the simulator looks back on.'),
+  })
+  .describe('What the simulator is told of the agent.');
+
+export const evaluationSchema = z
+  .strictObject({
+    every: z.int().positive().default(5).describe('Evaluate after every so many epochs, and after the last.'),
+    samples: z.int().positive().default(1).describe('Attempts at each held-out task.'),
+    temperature: z.number().min(0).default(1).describe('Sampling temperature of the evaluation; 0 = greedy.'),
+  })
+  .describe('Held-out evaluation, outside the rollout budget.');
+
+export const durabilitySchema = z
+  .strictObject({
+    shards: z.int().min(1).max(128).default(8).describe('Activities that a phase of requests is cut into; history does not grow with rollouts.'),
+    promptsPerRequest: z.int().min(1).max(1024).default(32).describe('Prompts in one request: the unit of batching, storage and retry.'),
+    requestTimeoutSeconds: z.number().positive().default(120).describe('Longest that one request may take.'),
+    heartbeatSeconds: z.number().min(1).default(60).describe('Heartbeat timeout of activities that talk to models or trainers.'),
+    epochsPerRun: z.int().positive().default(20).describe('Epochs before the workflow continues as new.'),
+    maxRolloutAttempts: z.int().positive().nullable().default(null).describe('Attempts at a request before its rollouts end as errored; null = as long as it takes.'),
+    maxPhaseAttempts: z.int().positive().default(100).describe('Attempts at a phase before the epoch fails.'),
+  })
+  .describe('Units of loss and retry.');
+
+export type Difficulty = z.infer<typeof difficultySchema>;
+export type FilterSettings = z.infer<typeof filterSchema>;
+export type Pools = z.infer<typeof poolsSchema>;
+export type Guards = z.infer<typeof guardsSchema>;
+export type Durability = z.infer<typeof durabilitySchema>;

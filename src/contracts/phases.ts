@@ -1,0 +1,109 @@
+import type { FileRef, FolderRef } from './refs.ts';
+
+/** What activities take and give: references and small numbers, never rollouts. Types only, so workflows may import them. */
+
+/** Names as in TRL, plus env/*, pool/*, rollouts/*, eval/*. Deterministic: times are not among them. */
+export type Metrics = Record<string, number | null>;
+
+export type PolicyRole = 'agent' | 'environment';
+
+/** A policy with a version. `name` is what a model server is asked for, and is never reused. */
+export interface PolicyVersion {
+  name: string;
+  /** null where a server has the weights and this project does not (a frozen policy behind an API). */
+  checkpoint: FolderRef | null;
+  trainer_state: FolderRef | null;
+}
+
+/** All that the next epoch depends on, besides the experiment itself. The ledger's last line holds it. */
+export interface RunState {
+  base_tasks: FileRef;
+  held_out: FileRef;
+  agent: PolicyVersion;
+  environment: PolicyVersion;
+  initial_agent: PolicyVersion;
+  initial_environment: PolicyVersion;
+  history: FileRef;
+  train_pool: FileRef;
+  environment_pool: FileRef;
+  tokens: number;
+}
+
+/** An experiment as its activities see it. */
+export interface Run {
+  id: string;
+  experiment: FileRef;
+}
+
+/** What the workflow needs to know of the experiment file: counts and time limits, nothing of the method. */
+export interface WorkflowSettings {
+  name: string;
+  arm: string;
+  epochs: number;
+  evaluateEvery: number;
+  epochsPerRun: number;
+  shards: { generate: number; rollOut: number; evaluate: number };
+  trains: { agent: boolean; environment: boolean };
+  warmsUp: { agent: boolean; environment: boolean };
+  heartbeatSeconds: number;
+  maxPhaseAttempts: number;
+  maxTokens: number | null;
+  band: [number, number];
+  newTasks: number;
+  rolloutsPerEpoch: number;
+}
+
+export interface Plan {
+  run: Run;
+  settings: WorkflowSettings;
+  /** Last committed epoch (0 = prepared) and its state; null where the run starts fresh. */
+  resume: Committed | null;
+}
+
+export interface Committed {
+  epoch: number;
+  /** Hash of the ledger's line. */
+  line: string;
+  state: RunState;
+  metrics: Metrics;
+}
+
+/** Common to every activity of an epoch. */
+export interface PhaseInput {
+  run: Run;
+  epoch: number;
+  state: RunState;
+}
+export type ShardInput = PhaseInput & { shard: number; shards: number };
+
+export type Sampling = { file: FileRef; requests: number; tokens: number };
+export type DrawTasksInput = PhaseInput & { generated: FileRef[] };
+export type RollOutInput = ShardInput & { tasks: FileRef };
+export type ComputeRewardsInput = PhaseInput & { tasks: FileRef; traces: FileRef[] };
+export type FilterInput = PhaseInput & { scores: FileRef };
+export type UpdatePoolsInput = PhaseInput & { tasks: FileRef; scores: FileRef; decisions: FileRef };
+export type TrainAgentInput = PhaseInput & { traces: FileRef[]; rewards: FileRef; scores: FileRef; decisions: FileRef };
+export type TrainEnvironmentInput = PhaseInput & { environmentPool: FileRef; decisions: FileRef };
+export type PublishInput = { run: Run; policy: PolicyVersion };
+export type EvaluateInput = ShardInput & { agent: PolicyVersion };
+
+export type Rewards = { rewards: FileRef; scores: FileRef; metrics: Metrics };
+export type Filtered = { decisions: FileRef; metrics: Metrics };
+export type UpdatedPools = { history: FileRef; trainPool: FileRef; environmentPool: FileRef; metrics: Metrics };
+/** `note` says why an update was skipped, pulled back or stopped; null where nothing is to be said. */
+export type Trained = { policy: PolicyVersion; metrics: Metrics; note: string | null };
+
+export interface CommitInput extends PhaseInput {
+  outputs: {
+    tasks: FileRef | null;
+    traces: FileRef[];
+    rewards: FileRef | null;
+    scores: FileRef | null;
+    decisions: FileRef | null;
+    verdicts: FileRef[];
+  };
+  /** The state that the next epoch starts from. */
+  next: RunState;
+  metrics: Metrics[];
+  notes: string[];
+}

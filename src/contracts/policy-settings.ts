@@ -1,0 +1,150 @@
+import { z } from 'zod';
+
+/** Settings of one policy: where its weights come from, how it samples, how it is trained. */
+
+export const architectureSchema = z
+  .strictObject({
+    hiddenSize: z.int().positive(),
+    layers: z.int().positive(),
+    heads: z.int().positive(),
+    intermediateSize: z.int().positive(),
+    initializerRange: z.number().positive().default(0.1).describe('Standard deviation of the initial weights. At the usual 0.02 a model this small does not start to learn.'),
+    tieEmbeddings: z.boolean().default(false),
+  })
+  .describe('A Llama-style model, made from scratch.');
+
+export const warmUpSchema = z
+  .strictObject({
+    rows: z.int().positive().describe('Records of the corpus that the world writes.'),
+    batch: z.int().positive().describe('Records a step.'),
+    learningRate: z.number().positive(),
+    schedule: z.enum(['constant', 'linear', 'cosine']).default('cosine'),
+    warmupSteps: z.int().min(0).default(20),
+  })
+  .describe('One-time supervised training; its result is cached by content.');
+
+export const adapterSchema = z
+  .strictObject({
+    r: z.int().positive().default(32),
+    alpha: z.number().positive().default(64),
+    dropout: z.number().min(0).max(1).default(0),
+    targetModules: z.array(z.string()).min(1).default(['q_proj', 'k_proj', 'v_proj', 'o_proj', 'gate_proj', 'up_proj', 'down_proj']),
+  })
+  .describe('LoRA adapter to train instead of the full weights.');
+
+export const modelSchema = z
+  .discriminatedUnion('type', [
+    z.strictObject({ type: z.literal('scratch'), architecture: architectureSchema, warmUp: warmUpSchema }),
+    z.strictObject({
+      type: z.literal('pretrained'),
+      path: z.string().min(1).describe('Hugging Face folder on the machines that train and serve.'),
+      adapter: adapterSchema.nullable().default(null),
+    }),
+  ])
+  .describe('Where the weights come from.');
+
+export const samplingSchema = z
+  .strictObject({
+    temperature: z.number().positive().default(1),
+    maxTokens: z.int().positive().describe('Most new tokens in an answer.'),
+  })
+  .describe('How the policy is sampled in training.');
+
+const optimizer = {
+  learningRate: z.number().positive(),
+  warmupSteps: z.int().min(0).default(0),
+  schedule: z.enum(['constant', 'linear', 'cosine']).default('constant'),
+  scheduleSteps: z.int().positive().nullable().default(null).describe('Optimizer steps that the schedule spans, over all epochs.'),
+  betas: z.tuple([z.number(), z.number()]).default([0.9, 0.999]),
+  weightDecay: z.number().min(0).default(0),
+  maxGradNorm: z.number().positive().default(1),
+  klCoefficient: z.number().min(0),
+  klEstimator: z.enum(['k3', 'exact']).describe('k3 estimate on the sampled tokens, or exact over the vocabulary.'),
+  maxKl: z.number().positive().nullable().describe('KL cap, nats a token: above it only the KL term acts, above twice it the last step below is published; null = none.'),
+  klPullBack: z.number().min(0).default(0.5).describe('Coefficient of the KL term above the cap.'),
+  tokensPerMicroBatch: z.int().positive().default(16384).describe('Padded tokens in a forward pass; gradients accumulate over a step.'),
+};
+
+export const agentTrainingSchema = z
+  .strictObject({
+    ...optimizer,
+    stepsPerEpoch: z.int().positive().describe('Optimizer steps over an epoch’s rollouts; groups stay whole.'),
+    scaleByStd: z.boolean().describe('Divide advantages by the standard deviation of their group.'),
+    lossType: z.enum(['grpo', 'dr_grpo', 'dapo']).describe('How the loss is normalised.'),
+    clipLow: z.number().positive(),
+    clipHigh: z.number().positive(),
+    klBiasCorrection: z.boolean().default(false).describe('Weight the KL term by the importance ratio, as TRL can.'),
+    entropyCoefficient: z.number().min(0).default(0),
+    dropZeroVariance: z.boolean().describe('Drop groups without signal after they were counted for p̂.'),
+    minInformativeGroups: z.int().min(0).default(2).describe('Fewer groups with signal than this: no step.'),
+  })
+  .describe('GRPO.');
+
+export const environmentTrainingSchema = z
+  .strictObject({
+    ...optimizer,
+    stepsPerEpoch: z.int().positive(),
+    recordsPerStep: z.int().positive().describe('Records of D_env drawn for a step.'),
+    lambda: z.number().min(0).describe('Temperature λ of the regression weights exp(λ R_env). Paper: 1.'),
+    weightClip: z.number().positive().default(20).describe('Largest regression weight (their mean is 1).'),
+  })
+  .describe('Reward-weighted regression.');
+
+export const agentSchema = z
+  .strictObject({
+    model: modelSchema,
+    sampling: samplingSchema,
+    rolloutsPerTask: z.int().min(2).default(8).describe('n: attempts at each task, one group.'),
+    training: agentTrainingSchema.nullable().describe('null = frozen.'),
+  })
+  .describe('The agent: solves tasks.');
+
+export const environmentSchema = z
+  .strictObject({
+    model: modelSchema,
+    sampling: samplingSchema,
+    promptsPerEpoch: z.int().positive().describe('Seed prompts an epoch.'),
+    variationsPerPrompt: z.int().positive().default(4).describe('Tasks written for each seed prompt: one batch.'),
+    initialShare: z.number().min(0).max(1).describe('Share of the seed prompts answered by the frozen initial simulator.'),
+    training: environmentTrainingSchema.nullable().describe('null = frozen.'),
+  })
+  .describe('The environment simulator: writes tasks.');
+
+export const trainerSchema = z
+  .strictObject({
+    launcher: z
+      .discriminatedUnion('type', [
+        z.strictObject({ type: z.literal('resident') }).describe('Forked from a parent that has imported torch already: milliseconds a job.'),
+        z.strictObject({ type: z.literal('process') }).describe('A cold process a job, for GPU machines.'),
+      ])
+      .default({ type: 'resident' }),
+    device: z.enum(['auto', 'cpu', 'cuda']).default('auto'),
+    threads: z.int().positive().default(2).describe('CPU threads of a job; part of what makes reruns bit-identical.'),
+    precision: z.enum(['float32', 'bfloat16']).default('float32'),
+    gradientCheckpointing: z.boolean().default(false),
+    checkpointEvery: z.int().positive().default(1).describe('Optimizer steps between step checkpoints inside a job.'),
+    orphanGraceSeconds: z.number().positive().default(600).describe('How long a job goes on without a worker.'),
+  })
+  .describe('How training jobs run.');
+
+export const servingSchema = z
+  .discriminatedUnion('type', [
+    z.strictObject({ type: z.literal('embedded') }).describe('The policy server of this project, which the worker is told of.'),
+    z.strictObject({
+      type: z.literal('openai'),
+      baseUrl: z.url().describe('OpenAI-compatible server, such as vLLM.'),
+      apiKeyEnv: z.string().nullable().default(null).describe('Name of the environment variable with the key; never the key.'),
+      publish: z.enum(['vllm-lora', 'vllm-reload', 'none']).describe('How new weights reach the server; none = its models are frozen.'),
+      returnsTokenIds: z.boolean().describe('Whether the server answers `return_token_ids`; a policy can be trained only if it does.'),
+      models: z.strictObject({ agent: z.string(), environment: z.string() }).nullable().default(null).describe('Names of the served models where publish is none.'),
+    }),
+  ])
+  .describe('Where the policies are reached.');
+
+export type ModelSettings = z.infer<typeof modelSchema>;
+export type AgentSettings = z.infer<typeof agentSchema>;
+export type EnvironmentSettings = z.infer<typeof environmentSchema>;
+export type AgentTraining = z.infer<typeof agentTrainingSchema>;
+export type EnvironmentTraining = z.infer<typeof environmentTrainingSchema>;
+export type TrainerSettings = z.infer<typeof trainerSchema>;
+export type ServingSettings = z.infer<typeof servingSchema>;

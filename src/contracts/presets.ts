@@ -1,0 +1,43 @@
+/**
+ * The two named settings of the method. A value that the experiment file gives wins over them.
+ * `paper`: Table 2 and A.2 of arXiv 2512.19682, filled from the reference release where it prints nothing (β, clip, KL, entropy).
+ * `tuned`: what works at small scale; docs/decisions/0004-two-presets.md has the reasons and the figures.
+ */
+export const presets = {
+  paper: {
+    difficulty: { alpha: 0.5, beta: 2, per: 'batch' },
+    filter: { type: 'threshold', kMin: 0.1, appliesTo: ['environment'] },
+    pools: { train: { mix: { base: 1, history: 1, new: 2 }, capacity: 4096 }, environment: { window: null, deduplicate: false } },
+    guards: { discrimination: false, familyCap: null },
+    environment: {
+      initialShare: 0,
+      training: { lambda: 1, learningRate: 5e-7, klCoefficient: 0.02, klEstimator: 'k3', maxKl: 1, stepsPerEpoch: 1, recordsPerStep: 64 },
+    },
+    agent: {
+      rolloutsPerTask: 8,
+      training: {
+        learningRate: 1e-6, klCoefficient: 0.001, klEstimator: 'k3', maxKl: null, entropyCoefficient: 0.001, stepsPerEpoch: 1,
+        scaleByStd: true, lossType: 'grpo', clipLow: 0.2, clipHigh: 0.2, dropZeroVariance: false,
+      },
+    },
+  },
+  tuned: {
+    difficulty: { alpha: 0.5, beta: 8, per: 'task' },
+    filter: { type: 'off' },
+    pools: { train: { mix: { base: 0, history: 0, new: 1 }, capacity: 4096 }, environment: { window: 2, deduplicate: true } },
+    guards: { discrimination: true, familyCap: 0.5 },
+    environment: {
+      initialShare: 0.125,
+      training: { lambda: 5, learningRate: 1e-3, klCoefficient: 0.02, klEstimator: 'exact', maxKl: 1, stepsPerEpoch: 2, recordsPerStep: 64 },
+    },
+    agent: {
+      rolloutsPerTask: 8,
+      training: {
+        learningRate: 2e-4, klCoefficient: 0, klEstimator: 'k3', maxKl: null, stepsPerEpoch: 1,
+        scaleByStd: false, lossType: 'dapo', clipLow: 0.2, clipHigh: 0.28, dropZeroVariance: true,
+      },
+    },
+  },
+} as const;
+
+export type PresetName = keyof typeof presets;

@@ -1,0 +1,131 @@
+import type { AgentHistory } from '../coevolution/agent-history.ts';
+import type { Latents, TaskSpec } from '../worlds/world.ts';
+
+/**
+ * Records of the artifacts (JSON Lines). Field names are snake_case, as Python and `datasets` read them; ids are relative
+ * (`epoch-0012/task-05/rollout-03`) and records are ordered by index, never by completion.
+ */
+
+/** What one answer of a policy consists of, exactly as it was sampled. */
+export interface Sampled {
+  policy_version: string;
+  seed: number;
+  temperature: number;
+  prompt_token_ids: number[];
+  token_ids: number[];
+  /** Log-probabilities of `token_ids` under the distribution sampled from. */
+  logprobs: number[];
+  text: string;
+  finish_reason: string;
+}
+
+/** Where a task comes from: written this epoch, an earlier epoch's, or the base set. */
+export type TaskSource = 'new' | 'history' | 'base';
+
+export interface TaskRecord {
+  id: string;
+  source: TaskSource;
+  /** The batch of variations of one seed prompt (GenEnv, 2.2). */
+  batch_id: string;
+  /** What the simulator was told: agent history and seed task. Empty for base tasks. */
+  context: string;
+  history: AgentHistory | null;
+  /** `current`, or `initial` where the frozen initial simulator wrote it. */
+  simulator: 'current' | 'initial' | 'none';
+  valid: boolean;
+  /** Why the simulator's text is no task; empty where it is. */
+  invalid_reason: string;
+  /** Occurrences of the same task in this epoch before this one. */
+  repeats: number;
+  spec: TaskSpec | null;
+  prompt: string;
+  kind: string;
+  difficulty: number;
+  latents: Latents;
+  sampled: Sampled | null;
+}
+
+export interface TraceRecord {
+  id: string;
+  task_id: string;
+  /** `agent` is trained on; `frozen` is the initial agent, a guard. */
+  role: 'agent' | 'frozen';
+  sampled: Sampled;
+}
+
+export interface RewardRecord {
+  id: string;
+  task_id: string;
+  role: 'agent' | 'frozen';
+  /** In [0, 1]; the checker's verdict on the answer. */
+  reward: number;
+  /** The same verdict computed a second time: a difference betrays a checker that is not deterministic. */
+  second_reward: number;
+  /** Whether the answer parses as a call. */
+  well_formed: boolean;
+  advantage: number;
+  answer: string;
+}
+
+export interface ScoreRecord {
+  task_id: string;
+  source: TaskSource;
+  kind: string;
+  difficulty: number;
+  valid: boolean;
+  attempts: number;
+  successes: number;
+  /** p̂ of the task; null where nothing was measured. */
+  success_rate: number | null;
+  /** p̂ that the simulator is rewarded for: the task's own or its batch's. */
+  target_rate: number | null;
+  frozen_rate: number | null;
+  random_rate: number | null;
+  informative: boolean;
+  env_reward: number | null;
+  /** Factor of the guards on the regression weight, in [0, 1]. */
+  guard: number;
+}
+
+export interface FilterRecord {
+  task_id: string;
+  kept_for_agent: boolean;
+  kept_for_environment: boolean;
+  reason: string;
+}
+
+/** A record of D_env: context -> task, with what it earned. */
+export interface EnvironmentPoolRecord {
+  id: string;
+  epoch: number;
+  key: string;
+  kind: string;
+  env_reward: number;
+  guard: number;
+  sampled: Sampled;
+}
+
+/** A task of D_train's history. */
+export interface TrainPoolRecord {
+  id: string;
+  epoch: number;
+  spec: TaskSpec;
+}
+
+export interface HeldOutRecord {
+  id: string;
+  spec: TaskSpec;
+  kind: string;
+  difficulty: number;
+}
+
+export interface VerdictRecord {
+  task_id: string;
+  kind: string;
+  difficulty: number;
+  sample: number;
+  reward: number;
+  answer: string;
+  policy_version: string;
+  seed: number;
+}

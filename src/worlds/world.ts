@@ -1,0 +1,58 @@
+import type { RandomStream } from '../coevolution/seeds.ts';
+import type { AgentHistory } from '../coevolution/agent-history.ts';
+
+/** A task in the world's own canonical text: equal text, equal task. */
+export type TaskSpec = string;
+
+/** What makes a task hard, as numbers and names: reported, never fed to training. */
+export type Latents = Record<string, number | string>;
+
+export interface Verdict {
+  /** In [0, 1]. */
+  reward: number;
+  /** The answer parses as what the task asks for. */
+  wellFormed: boolean;
+}
+
+export type ParsedTask = { valid: true; spec: TaskSpec } | { valid: false; reason: string };
+
+/** A prompt and the text that should follow it: a row of a supervised corpus. */
+export interface CorpusRow {
+  prompt: string;
+  completion: string;
+}
+
+/**
+ * A family of tasks. The simulator model writes a task as text; everything that decides success is code, so no model
+ * judges its own work. All methods are pure: randomness comes from the stream they are given.
+ */
+export interface World {
+  readonly name: string;
+  /** Characters of the texts of this world, for tokenizers made from scratch. */
+  readonly vocabulary: readonly string[];
+  /** The user's own tasks, which seed the simulator. */
+  baseTasks(random: RandomStream): TaskSpec[];
+  /** Held-out tasks that the simulator never sees. */
+  heldOutTasks(random: RandomStream): TaskSpec[];
+  /** What the simulator is given: the agent's history and a task to vary. */
+  environmentPrompt(history: AgentHistory, seedTask: TaskSpec): string;
+  /** The simulator's text as a task, or why it is none. */
+  parseTask(text: string): ParsedTask;
+  /** What the agent is given. */
+  agentPrompt(spec: TaskSpec): string;
+  /** The family that success is counted by. */
+  kind(spec: TaskSpec): string;
+  /** One number that grows with difficulty. */
+  difficulty(spec: TaskSpec): number;
+  latents(spec: TaskSpec): Latents;
+  /** The checker's verdict on an answer. */
+  score(spec: TaskSpec, answer: string): Verdict;
+  referenceAnswer(spec: TaskSpec): string;
+  /** An answer of the right shape drawn blindly. */
+  randomAnswer(spec: TaskSpec, random: RandomStream): string;
+  /** For people: the task and an answer as structured data. */
+  renderTask(spec: TaskSpec): object;
+  renderAnswer(answer: string): object;
+  /** Rows to warm a from-scratch policy up with. */
+  warmUpCorpus(policy: 'agent' | 'environment', rows: number, random: RandomStream): Iterable<CorpusRow>;
+}
