@@ -23,6 +23,13 @@ export const worldSchema = z
       baseLengths: z.tuple([z.int().positive(), z.int().positive()]).default([13, 16]).describe('Shortest and longest argument of the base tasks.'),
       heldOutLengths: z.tuple([z.int().positive(), z.int().positive()]).default([1, 16]).describe('Lengths of the held-out grid.'),
       heldOutPerCell: z.int().positive().default(4).describe('Held-out tasks for each tool and length.'),
+      warmUp: z
+        .strictObject({
+          symbolAccuracy: z.number().min(0).max(1).default(0.68).describe('Chance that a symbol’s label is right in the agent’s corpus: success at length L starts near its L-th power.'),
+          easyTail: z.number().min(0).max(1).default(0.15).describe('Share of the simulator’s corpus with any length up to the seed’s.'),
+        })
+        .prefault({})
+        .describe('The corpora that from-scratch models are warmed up with.'),
     }),
   ])
   .describe('The family of tasks.');
