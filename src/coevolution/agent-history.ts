@@ -1,0 +1,117 @@
+import { mean, requireCount, requireFinite, requireInteger } from './domain.ts';
+import { TARGET_BAND, inBand } from './in-band.ts';
+import type { Band } from './in-band.ts';
+import type { SuccessCount } from './success-rate.ts';
+
+/** What became of one task: its family, its latent difficulty in the world's own unit, and the agent's attempts. */
+export type TaskOutcome = SuccessCount & { kind: string; difficulty: number };
+
+export type Failure = { kind: string; difficulty: number };
+
+/** Counts of one epoch: enough to fold, small enough to keep. Unmeasured tasks are not in it. */
+export type EpochCounts = {
+  byKind: Record<string, SuccessCount>;
+  tasks: number;
+  inBand: number;
+  failures: Failure[];
+};
+
+/** What the simulator is told about the agent, over the last `window` epochs. */
+export type AgentHistory = {
+  /** Successes over attempts, in [0, 1]; null: nothing measured yet. */
+  success: number | null;
+  /** By family, keys in code-unit order. */
+  byKind: Record<string, SuccessCount>;
+  /** Tasks that were tried and never solved, newest epoch first, then by index. */
+  recentFailures: Failure[];
+  /** Share of the measured tasks with a success rate in the band; null: none. */
+  inBandShare: number | null;
+  /** Least-squares slope of the epochs' success rates, per epoch, in [-1, 1]; null below two measured epochs. */
+  trend: number | null;
+  /** Oldest first: what the rest was computed from. */
+  epochs: EpochCounts[];
+};
+
+export type HistorySettings = {
+  /** Epochs that count, at least 1. */
+  window: number;
+  /** Failures that are listed, and kept of each epoch. */
+  failures?: number;
+  band?: Band;
+};
+
+/** The history of an agent that has not been seen yet. */
+export function emptyHistory(): AgentHistory {
+  return { success: null, byKind: {}, recentFailures: [], inBandShare: null, trend: null, epochs: [] };
+}
+
+/**
+ * Folds one epoch's outcomes into the history that conditions the simulator ("summary signals, e.g. recent success
+ * statistics", GenEnv 2.3, which prints no format). A pure fold: the result depends on the last `window` epochs'
+ * outcomes only, and not on the order of tasks, the listed failures aside. An epoch without outcomes counts as one.
+ */
+export function updateHistory(
+  history: AgentHistory,
+  outcomes: readonly TaskOutcome[],
+  { window, failures = 4, band = TARGET_BAND }: HistorySettings,
+): AgentHistory {
+  requireInteger('window', window, 1);
+  requireInteger('failures', failures, 0);
+  const epochs = [...history.epochs, countEpoch(outcomes, failures, band)].slice(-window);
+  const byKind = sumByKind(epochs.map((epoch) => epoch.byKind));
+  return {
+    success: rateOf(byKind),
+    byKind,
+    recentFailures: epochs.toReversed().flatMap((epoch) => epoch.failures).slice(0, failures),
+    inBandShare: ratio(sum(epochs.map((epoch) => epoch.inBand)), sum(epochs.map((epoch) => epoch.tasks))),
+    trend: slope(epochs.map((epoch) => rateOf(epoch.byKind))),
+    epochs,
+  };
+}
+
+function countEpoch(outcomes: readonly TaskOutcome[], failures: number, band: Band): EpochCounts {
+  for (const [i, outcome] of outcomes.entries()) {
+    requireCount(`outcomes[${i}]`, outcome);
+    requireFinite(`outcomes[${i}].difficulty`, outcome.difficulty);
+  }
+  const measured = outcomes.filter(({ attempts }) => attempts > 0);
+  return {
+    byKind: sumByKind(measured.map(({ kind, successes, attempts }) => ({ [kind]: { successes, attempts } }))),
+    tasks: measured.length,
+    inBand: measured.filter(({ successes, attempts }) => inBand(successes / attempts, band)).length,
+    failures: measured
+      .filter(({ successes }) => successes === 0)
+      .slice(0, failures)
+      .map(({ kind, difficulty }) => ({ kind, difficulty })),
+  };
+}
+
+function sumByKind(counts: readonly Record<string, SuccessCount>[]): Record<string, SuccessCount> {
+  const total = new Map<string, SuccessCount>();
+  for (const [kind, { successes, attempts }] of counts.flatMap((count) => Object.entries(count))) {
+    const before = total.get(kind) ?? { successes: 0, attempts: 0 };
+    total.set(kind, { successes: before.successes + successes, attempts: before.attempts + attempts });
+  }
+  return Object.fromEntries([...total].sort(([left], [right]) => (left < right ? -1 : 1)));
+}
+
+function rateOf(byKind: Record<string, SuccessCount>): number | null {
+  const counts = Object.values(byKind);
+  return ratio(sum(counts.map(({ successes }) => successes)), sum(counts.map(({ attempts }) => attempts)));
+}
+
+function ratio(part: number, whole: number): number | null {
+  return whole === 0 ? null : part / whole;
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
+}
+
+function slope(rates: readonly (number | null)[]): number | null {
+  const points = rates.flatMap((rate, epoch) => (rate === null ? [] : [{ epoch, rate }]));
+  const middle = mean(points.map(({ epoch }) => epoch));
+  if (middle === null || points.length < 2) return null;
+  const spread = sum(points.map(({ epoch }) => (epoch - middle) ** 2));
+  return sum(points.map(({ epoch, rate }) => (epoch - middle) * rate)) / spread;
+}

@@ -1,0 +1,60 @@
+import { requireInteger } from './domain.ts';
+
+/** What D_env must know of a record (conditioning context -> task): when it was written, and what makes it a repeat. */
+export type EnvironmentRecord = { epoch: number; signature: string };
+
+export type RegressionRecord<R extends EnvironmentRecord> = {
+  record: R;
+  /** Epochs since it was written; 0: this epoch. */
+  age: number;
+  /** Other records of the pool, of whatever age, with the same signature. */
+  repeats: number;
+  /** What its regression weight is multiplied with, in (0, 1]. */
+  discount: number;
+};
+
+export type EnvironmentWindow = {
+  /** The epoch that is trained now. */
+  epoch: number;
+  /** Epochs whose records count, this one included; null: all of them, as the paper's ever-growing D_env. */
+  window: number | null;
+  deduplicate: boolean;
+};
+
+/** D_env with one more epoch in it. GenEnv Alg. 1, phase 3. Records must be newer than the pool's: an epoch is added once. */
+export function extendPool<R extends EnvironmentRecord>(pool: readonly R[], records: readonly R[]): R[] {
+  const newest = pool.at(-1)?.epoch ?? -1;
+  for (const [i, { epoch }] of records.entries()) {
+    requireInteger(`records[${i}].epoch`, epoch, newest + 1);
+  }
+  return [...pool, ...records];
+}
+
+/**
+ * Records of D_env that the environment's regression uses, in the pool's order. Success rates are those of the agent
+ * of their time, and age badly: a window of four epochs let the simulator overshoot for thirty, so ours is 1 or 2.
+ * With `deduplicate`, of equal signatures the newest record stays (the first, within an epoch), and its weight is
+ * divided by 1 + repeats, the repeats being counted over the whole pool: a task written again in every epoch fades.
+ */
+export function regressionRecords<R extends EnvironmentRecord>(
+  pool: readonly R[],
+  { epoch, window, deduplicate }: EnvironmentWindow,
+): RegressionRecord<R>[] {
+  requireInteger('epoch', epoch, 0);
+  if (window !== null) requireInteger('window', window, 1);
+  const counts = new Map<string, number>();
+  const newest = new Map<string, R>();
+  for (const [i, record] of pool.entries()) {
+    requireInteger(`pool[${i}].epoch`, record.epoch, 0, epoch);
+    counts.set(record.signature, (counts.get(record.signature) ?? 0) + 1);
+    const known = newest.get(record.signature);
+    if (known === undefined || record.epoch > known.epoch) newest.set(record.signature, record);
+  }
+  return pool
+    .filter((record) => window === null || epoch - record.epoch < window)
+    .filter((record) => !deduplicate || newest.get(record.signature) === record)
+    .map((record) => {
+      const repeats = (counts.get(record.signature) ?? 1) - 1;
+      return { record, age: epoch - record.epoch, repeats, discount: deduplicate ? 1 / (1 + repeats) : 1 };
+    });
+}

@@ -1,0 +1,58 @@
+import { ROUNDING, mean, requireInRange, requireInteger } from './domain.ts';
+
+/** The zone of proximal development, both ends included. */
+export type Band = { low: number; high: number };
+
+/** The band of GenEnv's figures (4d, 5c, 7): success in [0.4, 0.6]. */
+export const TARGET_BAND: Band = { low: 0.4, high: 0.6 };
+
+export function inBand(rate: number, band: Band = TARGET_BAND): boolean {
+  requireInRange('band.low', band.low, 0, 1);
+  requireInRange('band.high', band.high, band.low, 1);
+  return rate >= band.low - ROUNDING && rate <= band.high + ROUNDING;
+}
+
+/**
+ * Share of the measured success rates (null: not measured) that lie in the band, in [0, 1]; null when none was
+ * measured. A mean in the band says less: half trivial and half impossible has mean 0.5 and share 0.
+ */
+export function inBandShare(rates: readonly (number | null)[], band: Band = TARGET_BAND): number | null {
+  const measured = rates.filter((rate) => rate !== null);
+  for (const [i, rate] of measured.entries()) requireInRange(`rates[${i}]`, rate, 0, 1);
+  return mean(measured.map((rate) => (inBand(rate, band) ? 1 : 0)));
+}
+
+export type BandResidence = {
+  /** Index of the first epoch whose trailing mean is in the band; null: never. */
+  entry: number | null;
+  /** Share of the trailing means in the band; null when there is none. */
+  residence: number | null;
+  /** The same from entry on; null without an entry. */
+  afterEntry: number | null;
+};
+
+/**
+ * How soon, and how much of the time, a run's success rate is in the band. `successRates` has one value an epoch
+ * (null: not measured); what is judged is its trailing mean over `window` epochs, from the first full window on, so
+ * that one lucky epoch is no entry. A window with nothing measured in it is not counted. Claim C1 of the paper.
+ */
+export function bandResidence(
+  successRates: readonly (number | null)[],
+  { window, band = TARGET_BAND }: { window: number; band?: Band },
+): BandResidence {
+  requireInteger('window', window, 1);
+  const judged: { epoch: number; inside: boolean }[] = [];
+  for (let epoch = window - 1; epoch < successRates.length; epoch++) {
+    const recent = successRates.slice(epoch - window + 1, epoch + 1).filter((rate) => rate !== null);
+    for (const rate of recent) requireInRange('successRates[]', rate, 0, 1);
+    const level = mean(recent);
+    if (level !== null) judged.push({ epoch, inside: inBand(level, band) });
+  }
+  const entry = judged.find(({ inside }) => inside)?.epoch ?? null;
+  const share = (of: typeof judged) => mean(of.map(({ inside }) => (inside ? 1 : 0)));
+  return {
+    entry,
+    residence: share(judged),
+    afterEntry: entry === null ? null : share(judged.filter(({ epoch }) => epoch >= entry)),
+  };
+}

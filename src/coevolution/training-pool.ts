@@ -1,0 +1,72 @@
+import { requireInRange, requireInteger } from './domain.ts';
+import type { RandomStream } from './seeds.ts';
+
+/** D_train: the seed tasks, the valid tasks of earlier epochs (oldest first), and those of this epoch. */
+export type TrainingPool<T> = { base: readonly T[]; history: readonly T[]; fresh: readonly T[] };
+
+export type Source = keyof TrainingPool<unknown>;
+
+/** Parts of the mix, each >= 0, in any unit: 1 : 1 : 2 and 25 : 25 : 50 are the same. */
+export type TrainingMix = Record<Source, number>;
+
+export type Drawn<T> = { source: Source; index: number; item: T };
+
+const SOURCES: readonly Source[] = ['base', 'history', 'fresh'];
+
+/** D_train one epoch on: what was fresh is history, and this epoch's valid tasks are fresh. GenEnv Alg. 1, phase 3. */
+export function advancePool<T>({ base, history, fresh }: TrainingPool<T>, valid: readonly T[]): TrainingPool<T> {
+  return { base, history: [...history, ...fresh], fresh: valid };
+}
+
+/**
+ * Draws `count` tasks from D_train in a stated mix, in random order. GenEnv 2.3 samples from the accumulated pool to
+ * "retain mastery of earlier curricula" and gives no ratio. Quotas are apportioned by largest remainder (ties in the
+ * order base, history, fresh), and drawn without replacement. A source that has too few passes what is missing on to
+ * the others, by their parts; a source whose part is 0 is never drawn from. Only when all that may be drawn has been
+ * does a task come a second time, so that arms keep equal budgets. Nothing to draw from: nothing drawn.
+ */
+export function drawMix<T>(pool: TrainingPool<T>, mix: TrainingMix, count: number, random: RandomStream): Drawn<T>[] {
+  requireInteger('count', count, 0);
+  for (const source of SOURCES) requireInRange(`mix.${source}`, mix[source], 0, Number.MAX_VALUE);
+  if (SOURCES.every((source) => mix[source] === 0)) throw new RangeError('mix must have a part above 0, got 0 : 0 : 0');
+
+  const usable = SOURCES.filter((source) => mix[source] > 0 && pool[source].length > 0);
+  if (usable.length === 0) return [];
+  const drawn: Drawn<T>[] = [];
+  while (drawn.length < count) {
+    const quotas = apportion(usable, mix, pool, count - drawn.length);
+    for (const source of usable) {
+      const order = random.shuffle([...pool[source].entries()]);
+      for (const [index, item] of order.slice(0, quotas[source])) drawn.push({ source, index, item });
+    }
+  }
+  return random.shuffle(drawn);
+}
+
+/** Quotas that add up to `count`, or to all there is when that is less. */
+function apportion(usable: readonly Source[], mix: TrainingMix, pool: TrainingPool<unknown>, count: number): Record<Source, number> {
+  const quotas: Record<Source, number> = { base: 0, history: 0, fresh: 0 };
+  let open = usable;
+  let left = count;
+  while (left > 0 && open.length > 0) {
+    const parts = open.map((source) => mix[source] / Math.max(...open.map((other) => mix[other])));
+    const whole = parts.reduce((sum, part) => sum + part, 0);
+    const shares = open.map((source, i) => ({ source, exact: (left * (parts[i] ?? 0)) / whole }));
+    const short = shares.filter(({ source, exact }) => exact > pool[source].length);
+    if (short.length === 0) {
+      const floors = shares.map(({ source, exact }) => ({ source, floor: Math.floor(exact), rest: exact - Math.floor(exact) }));
+      let spare = left - floors.reduce((sum, { floor }) => sum + floor, 0);
+      for (const { source, floor } of floors.toSorted((one, other) => other.rest - one.rest)) {
+        // A share at or below a source's size rounds up to at most that size.
+        quotas[source] = floor + (spare-- > 0 ? 1 : 0);
+      }
+      return quotas;
+    }
+    for (const { source } of short) {
+      quotas[source] = pool[source].length;
+      left -= pool[source].length;
+    }
+    open = open.filter((source) => !short.some((full) => full.source === source));
+  }
+  return quotas;
+}
