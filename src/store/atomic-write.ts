@@ -1,0 +1,136 @@
+import { randomUUID } from 'node:crypto';
+import { link, mkdir, open, rename, rm } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { errorCode, onDisk } from './errors.ts';
+
+/** A name that no reader looks at; what carries one and is old was left by a process that was killed. */
+export const temporaryName = (folder: string): string => join(folder, `.${randomUUID()}.tmp`);
+export const isTemporary = (name: string): boolean => /^\.[0-9a-f-]{36}\.tmp$/.test(name);
+
+/**
+ * Writes a whole file so that a reader, or a power cut, finds the old file or the new one and nothing between.
+ * @throws StoreUnavailable
+ */
+export async function atomicWrite(path: string, data: string | Uint8Array): Promise<void> {
+  await stageAll(path, data, (staged) => staged.commit(path));
+}
+
+/**
+ * The same, only where there is no file yet: exactly one of several writers gets true.
+ * @throws StoreUnavailable
+ */
+export async function atomicCreate(path: string, data: string | Uint8Array): Promise<boolean> {
+  return stageAll(path, data, (staged) => staged.create(path));
+}
+
+async function stageAll<T>(path: string, data: string | Uint8Array, finish: (staged: StagedFile) => Promise<T>): Promise<T> {
+  const staged = await StagedFile.open(dirname(path));
+  try {
+    await staged.write(data);
+    return await finish(staged);
+  } finally {
+    await staged.discard();
+  }
+}
+
+/** A file in the making, under a temporary name. Call `discard` at the end in any case: after `commit` it does nothing. */
+export class StagedFile {
+  readonly path: string;
+  readonly #handle: FileHandle;
+  #closed = false;
+
+  private constructor(path: string, handle: FileHandle) {
+    this.path = path;
+    this.#handle = handle;
+  }
+
+  /** @throws StoreUnavailable */
+  static async open(folder: string): Promise<StagedFile> {
+    return onDisk(folder, async () => {
+      await makeFolder(folder);
+      const path = temporaryName(folder);
+      return new StagedFile(path, await open(path, 'wx'));
+    });
+  }
+
+  /** @throws StoreUnavailable */
+  async write(data: string | Uint8Array): Promise<void> {
+    await onDisk(this.path, () => this.#handle.writeFile(data));
+  }
+
+  /** Gives the file its name, in place of the one that has it. @throws StoreUnavailable */
+  async commit(target: string): Promise<void> {
+    await onDisk(target, async () => {
+      await this.#finish();
+      await makeFolder(dirname(target));
+      await rename(this.path, target);
+      await syncFolder(dirname(target));
+    });
+  }
+
+  /** Gives the file its name if nothing has it; true where it did. @throws StoreUnavailable */
+  async create(target: string): Promise<boolean> {
+    return onDisk(target, async () => {
+      await this.#finish();
+      try {
+        await link(this.path, target);
+      } catch (error) {
+        if (errorCode(error) === 'EEXIST') return false;
+        throw error;
+      }
+      await syncFolder(dirname(target));
+      return true;
+    });
+  }
+
+  async discard(): Promise<void> {
+    await this.#close();
+    await rm(this.path, { force: true });
+  }
+
+  async #finish(): Promise<void> {
+    await this.#handle.sync();
+    await this.#close();
+  }
+
+  async #close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    await this.#handle.close();
+  }
+}
+
+/** Makes a folder and those above it, so that they outlive a power cut. @throws StoreUnavailable */
+export async function makeFolder(folder: string): Promise<void> {
+  await onDisk(folder, async () => {
+    const first = await mkdir(folder, { recursive: true });
+    for (let made = folder; first !== undefined && made.length >= first.length; made = dirname(made)) await syncFolder(dirname(made));
+  });
+}
+
+/** Makes the names in a folder durable; network file systems that cannot do it do it by themselves. */
+export async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, 'r');
+  try {
+    await handle.sync();
+  } catch (error) {
+    if (!['EINVAL', 'ENOTSUP'].includes(errorCode(error) ?? '')) throw error;
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Removes a file or folder in one step: it is there whole, or not at all. @throws StoreUnavailable */
+export async function atomicRemove(path: string): Promise<void> {
+  await onDisk(path, async () => {
+    const aside = temporaryName(dirname(path));
+    try {
+      await rename(path, aside);
+    } catch (error) {
+      if (errorCode(error) === 'ENOENT') return;
+      throw error;
+    }
+    await rm(aside, { recursive: true, force: true });
+  });
+}

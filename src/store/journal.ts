@@ -1,0 +1,99 @@
+import { open } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+import { makeFolder, syncFolder } from './atomic-write.ts';
+import { canonicalJson, sha256 } from './canonical-json.ts';
+import { onDisk } from './errors.ts';
+import type { OnDamage } from './errors.ts';
+import { Serial } from './serial.ts';
+
+export type JournalOptions = {
+  onDamage?: OnDamage;
+  /** Called before each write, such as a claim's: what it throws stops the append. */
+  assertCurrent?: () => Promise<void>;
+};
+
+/**
+ * Entries of unfinished work, each on disk when its `append` returns. A line is the sha256 of an entry's canonical
+ * JSON, a space, and that JSON. Opening cuts a torn tail, which a killed process leaves, and everything from the first
+ * damaged line on, which is said; what is cut is done again.
+ */
+export class Journal<T> {
+  readonly path: string;
+  readonly entries: T[];
+  readonly #file: FileHandle;
+  readonly #assertCurrent: () => Promise<void>;
+  readonly #serial = new Serial();
+
+  private constructor(path: string, entries: T[], file: FileHandle, assertCurrent: () => Promise<void>) {
+    this.path = path;
+    this.entries = entries;
+    this.#file = file;
+    this.#assertCurrent = assertCurrent;
+  }
+
+  /** @throws StoreUnavailable */
+  static async open<T>(path: string, { onDamage = () => undefined, assertCurrent = () => Promise.resolve() }: JournalOptions = {}): Promise<Journal<T>> {
+    const absolute = resolve(path);
+    await makeFolder(dirname(absolute));
+    return onDisk(absolute, async () => {
+      const file = await open(absolute, 'a+');
+      try {
+        const data = await file.readFile();
+        const { entries, length, problem } = parseJournal(data);
+        if (problem !== undefined) onDamage({ file: absolute, problem });
+        if (length < data.length) await file.truncate(length);
+        await syncFolder(dirname(absolute));
+        return new Journal(absolute, entries as T[], file, assertCurrent);
+      } catch (error) {
+        await file.close();
+        throw error;
+      }
+    });
+  }
+
+  /**
+   * Adds an entry, durably. Concurrent calls are written in the order they were made.
+   * @throws NotSerializable, StoreUnavailable, and what `assertCurrent` throws
+   */
+  async append(entry: T): Promise<void> {
+    const text = canonicalJson(entry);
+    await this.#serial.run(async () => {
+      await this.#assertCurrent();
+      await onDisk(this.path, () => this.#write(`${sha256(text)} ${text}\n`));
+      this.entries.push(entry);
+    });
+  }
+
+  /** Waits for what is being written. */
+  async close(): Promise<void> {
+    await this.#serial.run(() => this.#file.close());
+  }
+
+  async #write(line: string): Promise<void> {
+    const { size } = await this.#file.stat();
+    try {
+      await this.#file.appendFile(line);
+      await this.#file.sync();
+    } catch (error) {
+      // A full disk takes half a line: without this cut the next entry would be glued to it.
+      await this.#file.truncate(size).catch(() => undefined);
+      throw error;
+    }
+  }
+}
+
+function parseJournal(data: Buffer): { entries: unknown[]; length: number; problem?: string } {
+  const entries: unknown[] = [];
+  let length = 0;
+  for (let end = data.indexOf('\n'); end !== -1; end = data.indexOf('\n', length)) {
+    const line = data.subarray(length, end);
+    const entry = line.subarray(65);
+    if (line.toString('latin1', 0, 65) !== `${sha256(entry)} `) {
+      return { entries, length, problem: `line ${entries.length + 1} is damaged; it and what follows (${data.length - length} bytes) is cut and done again` };
+    }
+    entries.push(JSON.parse(entry.toString('utf8')));
+    length = end + 1;
+  }
+  return { entries, length };
+}

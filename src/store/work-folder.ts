@@ -1,0 +1,79 @@
+import { randomUUID } from 'node:crypto';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { atomicRemove, makeFolder, syncFolder } from './atomic-write.ts';
+import { errorCode, ifExists, onDisk, Superseded } from './errors.ts';
+import { checkKey, digits } from './phase-keys.ts';
+import type { PhaseKey } from './phase-keys.ts';
+
+/**
+ * The right of one attempt to write in a work folder, until another attempt claims the next number. No clocks, no run
+ * ids, no attempt numbers: those start again after a reset.
+ */
+export type Claim = {
+  number: number;
+  isCurrent(): Promise<boolean>;
+  /** @throws Superseded */
+  assertCurrent(): Promise<void>;
+};
+
+/** A folder for unfinished work: a request journal, or a training job with its fence. */
+export type WorkFolder = {
+  path: string;
+  /** Claims the next number. @throws StoreUnavailable */
+  claim(): Promise<Claim>;
+  /** Removes the folder and all claims on it: once the result is recorded. */
+  remove(): Promise<void>;
+};
+
+/** The folder for the work of a key; makes it if need be. @throws InvalidConfig for a bad key, StoreUnavailable */
+export async function openWork(root: string, key: PhaseKey): Promise<WorkFolder> {
+  const path = workPath(root, key);
+  await makeFolder(join(path, 'fence'));
+  return { path, claim: () => claim(path), remove: () => atomicRemove(path) };
+}
+
+/** `work/<experiment>/<epoch>-<phase>[-<shard>]-<first 12 digits of the input hash>`, absolute. @throws InvalidConfig */
+export function workPath(root: string, key: PhaseKey): string {
+  const { experiment, epoch, phase, shard, inputHash } = checkKey(key);
+  const parts = [digits(epoch, 4), phase, ...(shard === undefined ? [] : [digits(shard, 2)]), inputHash.slice(0, 12)];
+  return join(resolve(root), 'work', experiment, parts.join('-'));
+}
+
+async function claim(path: string): Promise<Claim> {
+  const fence = join(path, 'fence');
+  // A folder that was removed and made anew starts at 1 again; the token tells its claims from the earlier ones.
+  const token = randomUUID();
+  const number = await onDisk(fence, async () => {
+    for (let next = (await highest(fence)) + 1; ; next += 1) {
+      if (await createExclusively(fence, next, token)) return next;
+    }
+  });
+  const isCurrent = () =>
+    onDisk(fence, async () => (await highest(fence)) === number && (await ifExists(readFile(join(fence, String(number)), 'utf8'))) === token);
+  const assertCurrent = async () => {
+    if (await isCurrent()) return;
+    const newest = await highest(fence);
+    const why = newest > number ? `attempt ${newest} has claimed it since, and goes on` : 'it was removed since, because its work is finished';
+    throw new Superseded(`Attempt ${number} on ${path} may write no more: ${why}. Nothing to do.`);
+  };
+  return { number, isCurrent, assertCurrent };
+}
+
+async function highest(fence: string): Promise<number> {
+  const names = (await ifExists(readdir(fence))) ?? [];
+  return Math.max(0, ...names.filter((name) => /^\d+$/.test(name)).map(Number));
+}
+
+async function createExclusively(fence: string, number: number, token: string): Promise<boolean> {
+  await makeFolder(fence);
+  try {
+    await writeFile(join(fence, String(number)), token, { flag: 'wx', flush: true });
+  } catch (error) {
+    if (errorCode(error) === 'EEXIST') return false;
+    if (errorCode(error) === 'ENOENT') return createExclusively(fence, number, token);
+    throw error;
+  }
+  await syncFolder(fence);
+  return true;
+}
