@@ -1,0 +1,47 @@
+// @ts-check
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { repository } from './locations.mjs';
+import { run } from './run-command.mjs';
+
+/** @typedef {{ packages: Record<string, { version?: string, integrity?: string, optional?: boolean, devOptional?: boolean }> }} Lock */
+
+/**
+ * Whether node_modules holds what package-lock.json names. npm writes node_modules/.package-lock.json last of all, so an
+ * installation that was killed, or that belongs to another lock, does not pass.
+ * @param {string} folder
+ */
+export function nodePackagesReady(folder) {
+  const installedLock = join(folder, 'node_modules/.package-lock.json');
+  if (!existsSync(installedLock) || !existsSync(join(folder, 'node_modules/node/bin/node'))) return false;
+  const wanted = read(join(folder, 'package-lock.json'));
+  const installed = read(installedLock);
+  return Object.entries(wanted).every(([path, entry]) => {
+    if (path === '') return true;
+    const found = installed[path];
+    if (!found) return entry.optional === true || entry.devOptional === true;
+    return found.version === entry.version && found.integrity === entry.integrity;
+  });
+}
+
+/** @param {string} path */
+function read(path) {
+  const lock = /** @type {Lock} */ (JSON.parse(readFileSync(path, 'utf8')));
+  return lock.packages;
+}
+
+/** @type {import('./steps.mjs').Step} */
+export const nodePackages = {
+  name: 'Node packages',
+  doing: 'installing from package-lock.json with npm ci',
+  ready: async () => nodePackagesReady(repository),
+  async run() {
+    const npm = process.env.npm_execpath;
+    const args = ['ci', '--no-progress'];
+    // Under `npm start`, the npm that runs us; else the one on the PATH.
+    if (npm && /\.c?js$/.test(npm)) await run(process.execPath, [npm, ...args], { cwd: repository });
+    else await run('npm', args, { cwd: repository });
+    if (!nodePackagesReady(repository)) throw new Error('npm ci ended well, but node_modules does not hold what package-lock.json names (is npm told to skip scripts or development packages?)');
+  },
+  remedy: 'check that the npm registry can be reached (`npm ping`), and that neither NODE_ENV=production nor ignore-scripts is set; then run the command again',
+};
