@@ -28,7 +28,7 @@ export class PhaseKeys {
     const file = this.path(key);
     const text = await read(file);
     if (text === undefined) return undefined;
-    const record = parseRecord(key, text);
+    const record = readRecord(key, text);
     if (record === undefined) return this.#discardDamaged(key, file);
     try {
       await check(record.value as T);
@@ -69,9 +69,21 @@ export class PhaseKeys {
     }
     const text = (await read(aside)) ?? '';
     // Another process may have replaced the damaged record by a good one just before the rename.
-    if (parseRecord(key, text) === undefined) this.#onDamage({ file, problem: 'the record is torn or altered; its work is done again' });
+    if (readRecord(key, text) === undefined) this.#onDamage({ file, problem: 'the record is torn or altered; its work is done again' });
     else await atomicCreate(file, text);
     await rm(aside, { force: true });
+    return undefined;
+  }
+}
+
+export type KeyRecord = { key: PhaseKey; value: unknown };
+
+/** A record as it was written; undefined for one that is torn or altered. */
+export function parseKeyRecord(text: string): KeyRecord | undefined {
+  try {
+    const { checksum, key, value } = JSON.parse(text) as KeyRecord & { checksum: string };
+    return checksum === hashOf({ key, value }) ? { key, value } : undefined;
+  } catch {
     return undefined;
   }
 }
@@ -87,17 +99,13 @@ export function checkKey(key: PhaseKey): PhaseKey {
   return key;
 }
 
-const plain = ({ experiment, epoch, phase, shard, inputHash }: PhaseKey) => ({ experiment, epoch, phase, shard: shard ?? null, inputHash });
+const plain = ({ experiment, epoch, phase, shard, inputHash }: PhaseKey): PhaseKey => ({ experiment, epoch, phase, ...(shard !== undefined && { shard }), inputHash });
 
 function read(file: string): Promise<string | undefined> {
   return onDisk(file, () => ifExists(readFile(file, 'utf8')));
 }
 
-function parseRecord(key: PhaseKey, text: string): { value: unknown } | undefined {
-  try {
-    const { checksum, value } = JSON.parse(text) as { checksum: unknown; value: unknown };
-    return checksum === hashOf({ key: plain(key), value }) ? { value } : undefined;
-  } catch {
-    return undefined;
-  }
+function readRecord(key: PhaseKey, text: string): KeyRecord | undefined {
+  const record = parseKeyRecord(text);
+  return record !== undefined && hashOf(record.key) === hashOf(plain(key)) ? record : undefined;
 }

@@ -1,0 +1,82 @@
+import type { Ref } from '../contracts/refs.ts';
+import { InvalidArtifact } from './errors.ts';
+import type { LedgerLine } from './ledger.ts';
+import type { Chain } from './ledger-chain.ts';
+import { isPruned } from './object-check.ts';
+import type { ObjectStore } from './object-store.ts';
+import { refsIn } from './refs-in.ts';
+import type { RunFolder } from './run-folder.ts';
+
+export type VerifyReport = {
+  /** Ledger lines whose chain holds. */
+  lines: number;
+  /** Objects that are whole, and their bytes. */
+  objects: number;
+  bytes: number;
+  /** Objects that retention has removed: gone, not broken. */
+  pruned: number;
+  /** What is wrong, the first bad file first; `file` is absolute. Empty for a run that is whole. */
+  problems: { file: string; problem: string }[];
+};
+
+/**
+ * Recomputes all that a run claims: that its ledger starts from its experiment file, that every line chains to the one
+ * before, and that every object named in a line has the bytes it had. Changes nothing.
+ * @throws StoreUnavailable
+ */
+export async function verifyRun(store: ObjectStore, run: RunFolder): Promise<VerifyReport> {
+  const report: VerifyReport = { lines: 0, objects: 0, bytes: 0, pruned: 0, problems: [] };
+  const chain = await verifyLedger(run, report);
+  report.lines = chain.lines.length;
+  const seen = new Set<string>();
+  for (const line of chain.lines) {
+    for (const { ref } of refsIn(line)) {
+      if (seen.has(ref.uri)) continue;
+      seen.add(ref.uri);
+      await verifyObject(store, ref, report);
+    }
+  }
+  return report;
+}
+
+/** Verifies experiment file and ledger; where the first line does not fit, finds out which of the two was altered. */
+async function verifyLedger(run: RunFolder, report: VerifyReport): Promise<Chain<LedgerLine>> {
+  const note = ({ file, problem }: { file: string; problem: string }) => report.problems.push({ file, problem });
+  const experiment = await readExperiment(run, note);
+  const { chain, problem } = await run.ledger(experiment ?? '').inspect();
+  if (chain.lines.length === 0 && problem?.found !== undefined) {
+    const own = await run.ledger(problem.found).inspect();
+    const holds = own.problem === undefined || own.chain.lines.length > 1;
+    if (holds) {
+      if (experiment !== undefined) note({ file: run.experimentFile, problem: `altered: the ledger starts from another experiment (expected ${problem.found}, found ${experiment})` });
+      if (own.problem !== undefined) note(own.problem);
+      return own.chain;
+    }
+  }
+  if (problem !== undefined) note(problem);
+  return chain;
+}
+
+async function readExperiment(run: RunFolder, note: (problem: { file: string; problem: string }) => void): Promise<string | undefined> {
+  try {
+    const found = await run.readExperiment();
+    if (found === undefined) note({ file: run.experimentFile, problem: 'missing' });
+    return found?.sha256;
+  } catch (error) {
+    if (!(error instanceof InvalidArtifact)) throw error;
+    note(error);
+    return undefined;
+  }
+}
+
+async function verifyObject(store: ObjectStore, ref: Ref, report: VerifyReport): Promise<void> {
+  try {
+    await store.check(ref);
+    report.objects += 1;
+    report.bytes += ref.bytes;
+  } catch (error) {
+    if (!(error instanceof InvalidArtifact)) throw error;
+    if (await isPruned(store.root, ref)) report.pruned += 1;
+    else report.problems.push({ file: error.file, problem: error.problem });
+  }
+}
