@@ -44,12 +44,10 @@ export interface WorkflowSettings {
   epochsPerRun: number;
   shards: { generate: number; rollOut: number; evaluate: number };
   trains: { agent: boolean; environment: boolean };
-  warmsUp: { agent: boolean; environment: boolean };
   heartbeatSeconds: number;
   maxPhaseAttempts: number;
   maxTokens: number | null;
   band: [number, number];
-  newTasks: number;
   rolloutsPerEpoch: number;
 }
 
@@ -67,6 +65,14 @@ export interface Committed {
   state: RunState;
   metrics: Metrics;
 }
+
+export interface ParseInput {
+  id: string;
+  /** What the workflow was started with, whatever it is. */
+  file: unknown;
+}
+export type WarmUpInput = { run: Run; role: PolicyRole };
+export type PrepareInput = { run: Run; agent: PolicyVersion; environment: PolicyVersion };
 
 /** Common to every activity of an epoch. */
 export interface PhaseInput {
@@ -93,7 +99,9 @@ export type UpdatedPools = { history: FileRef; trainPool: FileRef; environmentPo
 /** `note` says why an update was skipped, pulled back or stopped; null where nothing is to be said. */
 export type Trained = { policy: PolicyVersion; metrics: Metrics; note: string | null };
 
-export interface CommitInput extends PhaseInput {
+export interface CommitInput {
+  run: Run;
+  epoch: number;
   outputs: {
     tasks: FileRef | null;
     traces: FileRef[];
@@ -106,4 +114,6 @@ export interface CommitInput extends PhaseInput {
   next: RunState;
   metrics: Metrics[];
   notes: string[];
+  /** Seconds by phase; they go beside the ledger, not into it. */
+  seconds: Record<string, number>;
 }

@@ -123,6 +123,7 @@ export const trainerSchema = z
     precision: z.enum(['float32', 'bfloat16']).default('float32'),
     gradientCheckpointing: z.boolean().default(false),
     checkpointEvery: z.int().positive().default(1).describe('Optimizer steps between step checkpoints inside a job.'),
+    maxPolicyLag: z.int().min(0).default(0).describe('Oldest policy version, in epochs, whose rollouts the agent may train on.'),
     orphanGraceSeconds: z.number().positive().default(600).describe('How long a job goes on without a worker.'),
   })
   .describe('How training jobs run.');

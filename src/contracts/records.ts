@@ -1,4 +1,5 @@
 import type { AgentHistory } from '../coevolution/agent-history.ts';
+import type { ProgressState } from '../coevolution/learning-progress.ts';
 import type { Latents, TaskSpec } from '../worlds/world.ts';
 
 /**
@@ -22,6 +23,18 @@ export interface Sampled {
 /** Where a task comes from: written this epoch, an earlier epoch's, or the base set. */
 export type TaskSource = 'new' | 'history' | 'base';
 
+/** A base task, or a task of D_train's history. */
+export interface SeedTaskRecord {
+  id: string;
+  spec: TaskSpec;
+}
+
+/** What is folded from epoch to epoch beside the pools. */
+export interface HistoryRecord {
+  agent: AgentHistory;
+  progress: ProgressState;
+}
+
 export interface TaskRecord {
   id: string;
   source: TaskSource;
@@ -29,7 +42,8 @@ export interface TaskRecord {
   batch_id: string;
   /** What the simulator was told: agent history and seed task. Empty for base tasks. */
   context: string;
-  history: AgentHistory | null;
+  /** The agent's recent success that the context tells of; null where nothing was measured yet, and for base tasks. */
+  history_success: number | null;
   /** `current`, or `initial` where the frozen initial simulator wrote it. */
   simulator: 'current' | 'initial' | 'none';
   valid: boolean;
@@ -98,25 +112,12 @@ export interface FilterRecord {
 export interface EnvironmentPoolRecord {
   id: string;
   epoch: number;
-  key: string;
+  /** The task itself: equal signatures are repeats. */
+  signature: string;
   kind: string;
   env_reward: number;
   guard: number;
   sampled: Sampled;
-}
-
-/** A task of D_train's history. */
-export interface TrainPoolRecord {
-  id: string;
-  epoch: number;
-  spec: TaskSpec;
-}
-
-export interface HeldOutRecord {
-  id: string;
-  spec: TaskSpec;
-  kind: string;
-  difficulty: number;
 }
 
 export interface VerdictRecord {

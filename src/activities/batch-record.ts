@@ -1,0 +1,15 @@
+import type { Sampled } from '../contracts/records.ts';
+
+/** A record of a training batch (docs/training-jobs.md): token ids as they were sampled, never decoded and encoded again. */
+export function batchRecord(sampled: Sampled, rest: { step: number; group_id: string; env_name: string; advantage: number; weight: number }): object {
+  const { prompt_token_ids: prompt, token_ids: completion, logprobs, temperature, policy_version } = sampled;
+  const zeros = prompt.map(() => 0);
+  return {
+    ...rest,
+    token_ids: [...prompt, ...completion],
+    mask: [...zeros, ...completion.map(() => 1)],
+    logprobs: [...zeros, ...logprobs],
+    temperature,
+    policy_version,
+  };
+}

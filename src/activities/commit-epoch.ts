@@ -1,0 +1,42 @@
+import { wilsonInterval } from '../coevolution/wilson-interval.ts';
+import type { CommitInput, Committed, Metrics } from '../contracts/phases.ts';
+import type { FileRef } from '../contracts/refs.ts';
+import type { VerdictRecord } from '../contracts/records.ts';
+import type { LedgerEntry } from './ledger-entry.ts';
+import type { Ports } from './ports.ts';
+
+/**
+ * Writes the epoch's line into the ledger, once: committing the same epoch again returns the line that is there. Times go
+ * beside it, into metrics.jsonl, so that the ledger stays a function of experiment file and seed.
+ */
+export function createCommitEpoch(ports: Ports) {
+  return async ({ run, epoch, outputs, next, metrics, notes, seconds }: CommitInput): Promise<Committed> => {
+    const folder = ports.runFolder(run.id);
+    const ledger = folder.ledger<LedgerEntry>(run.experiment.sha256);
+    const all: Metrics = Object.assign({ num_tokens: next.tokens }, ...metrics, await heldOut(ports, outputs.verdicts));
+    await ledger.append({ epoch, inputs: { experiment: run.experiment.sha256 }, outputs: { ...outputs, state: next }, metrics: all, notes });
+    const line = (await ledger.head())!.sha256;
+    await folder.appendMetrics({ epoch, at: new Date().toISOString(), metrics: all, time: seconds });
+    for (const note of notes) await folder.appendEvent({ type: 'note', epoch, note });
+    return { epoch, line, state: next, metrics: all };
+  };
+}
+
+async function heldOut(ports: Ports, files: readonly FileRef[]): Promise<Metrics> {
+  const counts = new Map<string, { successes: number; attempts: number }>();
+  const count = (name: string, reward: number): void => {
+    const { successes, attempts } = counts.get(name) ?? { successes: 0, attempts: 0 };
+    counts.set(name, { successes: successes + (reward === 1 ? 1 : 0), attempts: attempts + 1 });
+  };
+  for (const file of files) {
+    for await (const { kind, difficulty, reward } of ports.store.records<VerdictRecord>(file)) {
+      count('eval/heldout', reward);
+      count(`eval/heldout/${kind}`, reward);
+      count(`eval/heldout_difficulty/${difficulty}`, reward);
+    }
+  }
+  const overall = counts.get('eval/heldout');
+  if (overall === undefined) return {};
+  const { low, high } = wilsonInterval(overall);
+  return { 'eval/heldout_low': low, 'eval/heldout_high': high, ...Object.fromEntries([...counts].map(([name, { successes, attempts }]) => [name, successes / attempts])) };
+}

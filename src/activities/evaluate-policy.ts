@@ -1,0 +1,46 @@
+import { deriveSeed } from '../coevolution/seeds.ts';
+import type { Experiment } from '../contracts/experiment.ts';
+import type { EvaluateInput, Sampling } from '../contracts/phases.ts';
+import type { SeedTaskRecord, VerdictRecord } from '../contracts/records.ts';
+import { collect } from '../store/collect.ts';
+import { phase } from './phase.ts';
+import type { Ports } from './ports.ts';
+import { answers, ofShard, planRequests, requestCount, TokenCount } from './sample.ts';
+import type { Planned } from './sample.ts';
+
+/** The agent on the held-out tasks, with the same seeds every time; outside the rollout budget. */
+export function createEvaluatePolicy(ports: Ports) {
+  return (input: EvaluateInput): Promise<Sampling> =>
+    phase(ports, 'evaluate', input, async (context) => {
+      const { experiment, world } = context;
+      const tasks = await collect(ports.store.records<SeedTaskRecord>(input.state.held_out));
+      const planned = ofShard(plan(experiment, input.agent.name, tasks, world.agentPrompt), input.shard, input.shards);
+      const tokens = new TokenCount();
+      const file = await ports.store.putRecords(
+        (async function* (): AsyncGenerator<VerdictRecord> {
+          for await (const { request, items, completions } of answers(ports, context, planned)) {
+            tokens.add(completions);
+            for (const { prompt, sample, text } of completions) {
+              const { id, spec } = items[prompt]!;
+              const { reward } = world.score(spec, text);
+              yield { task_id: id, kind: world.kind(spec), difficulty: world.difficulty(spec), sample, reward, answer: text, policy_version: request.model, seed: request.seed };
+            }
+          }
+        })(),
+      );
+      return { file, requests: planned.length, tokens: tokens.total };
+    });
+}
+
+function plan({ seed, agent, evaluation, durability }: Experiment, model: string, tasks: readonly SeedTaskRecord[], prompt: (spec: string) => string): Planned<SeedTaskRecord>[] {
+  return planRequests(tasks, durability.promptsPerRequest, (chunk, index) => ({
+    model,
+    prompts: chunk.map(({ spec }) => prompt(spec)),
+    n: evaluation.samples,
+    seed: deriveSeed(seed, 'evaluate', index),
+    temperature: evaluation.temperature,
+    maxTokens: agent.sampling.maxTokens,
+  }));
+}
+
+export const evaluationRequests = (heldOut: number, { durability }: Experiment): number => requestCount(heldOut, durability.promptsPerRequest);

@@ -1,0 +1,43 @@
+import { createCommitEpoch } from './commit-epoch.ts';
+import { createComputeRewards } from './compute-rewards.ts';
+import { createDrawTasks } from './draw-tasks.ts';
+import { createEvaluatePolicy } from './evaluate-policy.ts';
+import { createFilterByDifficulty } from './filter-by-difficulty.ts';
+import { createGenerateTasks } from './generate-tasks.ts';
+import { createParseExperiment } from './parse-experiment.ts';
+import type { Ports } from './ports.ts';
+import { createPrepareRun } from './prepare-run.ts';
+import { createPublishPolicy } from './publish-policy.ts';
+import { createRollOut } from './roll-out.ts';
+import { createTrainAgent } from './train-agent.ts';
+import { createTrainEnvironment } from './train-environment.ts';
+import { createUpdatePools } from './update-pools.ts';
+import { createWarmUp } from './warm-up.ts';
+
+/** Activities by queue: what waits for model servers, what computes, what needs the device. */
+export const createLlmActivities = (ports: Ports) => ({
+  generateTasks: createGenerateTasks(ports),
+  rollOut: createRollOut(ports),
+  evaluatePolicy: createEvaluatePolicy(ports),
+});
+
+export const createCpuActivities = (ports: Ports) => ({
+  parseExperiment: createParseExperiment(ports),
+  prepareRun: createPrepareRun(ports),
+  drawTasks: createDrawTasks(ports),
+  computeRewards: createComputeRewards(ports),
+  filterByDifficulty: createFilterByDifficulty(ports),
+  updatePools: createUpdatePools(ports),
+  commitEpoch: createCommitEpoch(ports),
+});
+
+export const createGpuActivities = (ports: Ports) => ({
+  warmUp: createWarmUp(ports),
+  trainAgent: createTrainAgent(ports),
+  trainEnvironment: createTrainEnvironment(ports),
+  publishPolicy: createPublishPolicy(ports),
+});
+
+export type LlmActivities = ReturnType<typeof createLlmActivities>;
+export type CpuActivities = ReturnType<typeof createCpuActivities>;
+export type GpuActivities = ReturnType<typeof createGpuActivities>;

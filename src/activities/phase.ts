@@ -1,0 +1,45 @@
+import type { Experiment } from '../contracts/experiment.ts';
+import type { Run } from '../contracts/phases.ts';
+import { hashOf } from '../store/canonical-json.ts';
+import { openWork } from '../store/work-folder.ts';
+import type { WorkFolder } from '../store/work-folder.ts';
+import { createWorld } from '../worlds/registry.ts';
+import type { World } from '../worlds/world.ts';
+import type { Ports } from './ports.ts';
+
+export interface Phase {
+  experiment: Experiment;
+  world: World;
+  /** Hash of all that the result depends on. */
+  inputHash: string;
+  /** Folder for unfinished work, made on first use; it goes when the result is recorded. */
+  work(): Promise<WorkFolder>;
+}
+
+/**
+ * Runs a phase of an epoch once, whatever happens: looks its key up first, so that a retry, a reset, a fork or an empty
+ * Temporal server finds what exists (checked by hash, made again if damaged), and records the result under that key.
+ * The key holds every input but the experiment's id, so equal experiments give equal results.
+ */
+export async function phase<Input extends { run: Run; epoch: number }, Output>(
+  { store, keys }: Ports,
+  name: string,
+  input: Input & { shard?: number },
+  run: (phase: Phase) => Promise<Output>,
+): Promise<Output> {
+  const { run: of, epoch, shard } = input;
+  const inputHash = hashOf({ ...input, run: of.experiment });
+  const key = { experiment: of.id, epoch, phase: name, inputHash, ...(shard === undefined ? {} : { shard }) };
+  const known = await keys.lookup<Output>(key, (value) => store.checkAll(value));
+  if (known !== undefined) return known;
+  const experiment = await store.json<Experiment>(of.experiment);
+  let work: WorkFolder | undefined;
+  const output = await run({ experiment, world: createWorld(experiment.world), inputHash, work: async () => (work ??= await openWork(store.root, key)) });
+  const recorded = await keys.record(key, output);
+  await work?.remove();
+  return recorded;
+}
+
+/** Ids inside records: `epoch-0007/task-05`. */
+export const epochId = (epoch: number): string => `epoch-${String(epoch).padStart(4, '0')}`;
+export const taskId = (epoch: number, index: number): string => `${epochId(epoch)}/task-${String(index).padStart(2, '0')}`;

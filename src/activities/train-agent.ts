@@ -1,0 +1,63 @@
+import { randomStream, deriveSeed } from '../coevolution/seeds.ts';
+import type { Trained, TrainAgentInput } from '../contracts/phases.ts';
+import type { FilterRecord, RewardRecord, ScoreRecord, TraceRecord } from '../contracts/records.ts';
+import { collect } from '../store/collect.ts';
+import { batchRecord } from './batch-record.ts';
+import { phase } from './phase.ts';
+import type { Phase } from './phase.ts';
+import type { Ports } from './ports.ts';
+import { jobSettings, trainPolicy } from './train-policy.ts';
+
+/** GRPO on the epoch's rollouts (GenEnv, algorithm 1, phase 2). */
+export function createTrainAgent(ports: Ports) {
+  return (input: TrainAgentInput): Promise<Trained> =>
+    phase(ports, 'train-agent', input, async (context) => {
+      const { agent, trainer } = context.experiment;
+      const { epoch, state } = input;
+      const training = agent.training!;
+      const batch = await ports.store.putRecords(batchRecords(ports, context, input));
+      const { policy, metrics, note } = await trainPolicy(ports, context, {
+        kind: 'grpo',
+        role: 'agent',
+        epoch,
+        model: agent.model,
+        start: { path: ports.store.path(state.agent.checkpoint!) },
+        reference: training.klCoefficient > 0 || training.maxKl !== null ? state.initial_agent : null,
+        trainerState: state.agent.trainer_state,
+        batch,
+        settings: {
+          ...jobSettings(training),
+          loss_type: training.lossType,
+          clip_low: training.clipLow,
+          clip_high: training.clipHigh,
+          kl_bias_correction: training.klBiasCorrection,
+          entropy_coefficient: training.entropyCoefficient,
+          max_completion_length: agent.sampling.maxTokens,
+          min_informative_groups: training.minInformativeGroups,
+          policy_version: state.agent.name,
+          max_policy_lag: trainer.maxPolicyLag,
+        },
+      });
+      return { policy, metrics, note };
+    });
+}
+
+/** The kept groups, each whole in one optimizer step; groups without signal may drop, after they counted for p̂. */
+async function* batchRecords({ store }: Ports, { experiment }: Phase, { epoch, traces, rewards, scores, decisions }: TrainAgentInput) {
+  const { seed, agent, world } = experiment;
+  const { stepsPerEpoch, dropZeroVariance } = agent.training!;
+  const kept = new Set((await collect(store.records<FilterRecord>(decisions))).filter(({ kept_for_agent }) => kept_for_agent).map(({ task_id }) => task_id));
+  const groups = (await collect(store.records<ScoreRecord>(scores))).filter(({ task_id, informative }) => kept.has(task_id) && (informative || !dropZeroVariance));
+  const order = randomStream(deriveSeed(seed, epoch, 'agent-steps')).shuffle(groups.map(({ task_id }) => task_id));
+  const steps = new Map(order.map((task, index) => [task, Math.floor((index * stepsPerEpoch) / order.length)]));
+  const scored = store.records<RewardRecord>(rewards);
+  for (const file of traces) {
+    for await (const { id, task_id, role, sampled } of store.records<TraceRecord>(file)) {
+      // Rewards were written in the order of the traces.
+      const { value: reward } = (await scored.next()) as IteratorYieldResult<RewardRecord>;
+      if (reward.id !== id) throw new Error(`reward ${reward.id} beside trace ${id}: rewards and traces are not of the same epoch`);
+      const step = steps.get(task_id);
+      if (role === 'agent' && step !== undefined) yield batchRecord(sampled, { step, group_id: task_id, env_name: world.type, advantage: reward.advantage, weight: 1 });
+    }
+  }
+}

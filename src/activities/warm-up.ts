@@ -1,0 +1,96 @@
+import { deriveSeed, randomStream } from '../coevolution/seeds.ts';
+import type { Experiment } from '../contracts/experiment.ts';
+import type { PolicyVersion, WarmUpInput } from '../contracts/phases.ts';
+import type { ModelSettings } from '../contracts/policy-settings.ts';
+import type { JobModel, JobSettings } from '../contracts/training-job.ts';
+import type { World } from '../worlds/world.ts';
+import { phase } from './phase.ts';
+import type { Ports } from './ports.ts';
+import { trainPolicy } from './train-policy.ts';
+
+/** What warm-ups are kept under, shared by all experiments of a store; no experiment may have an id like it. */
+const sharedId = '_warm-up';
+
+/**
+ * A policy's first weights: a from-scratch model is trained on the world's corpus, a pretrained one is taken as it is, with a
+ * fresh adapter if one is asked for. The result is kept under what it depends on (model, corpus, seed, trainer), so it is made once.
+ */
+export function createWarmUp(ports: Ports) {
+  return async ({ run, role }: WarmUpInput): Promise<PolicyVersion> => {
+    const { seed, world, trainer, durability, ...rest } = await ports.store.json<Experiment>(run.experiment);
+    const recipe = await ports.store.putJson({ seed, world, trainer, durability: { heartbeatSeconds: durability.heartbeatSeconds }, [role]: { model: rest[role].model } });
+    return phase(ports, `warm-up-${role}`, { run: { id: sharedId, experiment: recipe }, epoch: 0 }, async (context) => {
+      const { model } = context.experiment[role];
+      const corpus = model.type === 'scratch' ? context.world.warmUpCorpus(role, model.warmUp.rows, randomStream(deriveSeed(seed, 'warm-up', role))) : [];
+      const batch = await ports.store.putRecords(steps(corpus, model));
+      const { policy } = await trainPolicy(ports, context, {
+        kind: 'supervised',
+        role,
+        epoch: 0,
+        model,
+        start: startOf(model, context.world),
+        reference: null,
+        trainerState: null,
+        batch,
+        settings: warmUpSettings(model),
+      });
+      // Moments of another loss would only mislead the first updates.
+      return { ...policy, trainer_state: null };
+    });
+  };
+}
+
+function startOf(model: ModelSettings, world: World): JobModel {
+  if (model.type === 'pretrained') return { path: model.path };
+  const { hiddenSize, intermediateSize, layers, heads, initializerRange, tieEmbeddings } = model.architecture;
+  return {
+    scratch: {
+      architecture: {
+        model_type: 'llama',
+        hidden_size: hiddenSize,
+        intermediate_size: intermediateSize,
+        num_hidden_layers: layers,
+        num_attention_heads: heads,
+        num_key_value_heads: heads,
+        max_position_embeddings: 256,
+        initializer_range: initializerRange,
+        tie_word_embeddings: tieEmbeddings,
+      },
+      vocabulary: world.vocabulary,
+    },
+  };
+}
+
+function* steps(corpus: Iterable<{ prompt: string; completion: string }>, model: ModelSettings): Generator<object> {
+  const size = model.type === 'scratch' ? model.warmUp.batch : 1;
+  let row = 0;
+  for (const { prompt, completion } of corpus) yield { step: Math.floor(row++ / size), prompt, completion, weight: 1 };
+}
+
+function warmUpSettings(model: ModelSettings): JobSettings {
+  const { learningRate, warmupSteps, schedule, rows, batch } = model.type === 'scratch' ? model.warmUp : { learningRate: 1e-5, warmupSteps: 0, schedule: 'constant' as const, rows: 0, batch: 1 };
+  return {
+    learning_rate: learningRate,
+    warmup_steps: warmupSteps,
+    schedule,
+    schedule_steps: schedule === 'constant' ? null : Math.ceil(rows / batch),
+    betas: [0.9, 0.99],
+    epsilon: 1e-8,
+    weight_decay: 0,
+    max_grad_norm: 1,
+    loss_type: 'dapo',
+    max_completion_length: 1,
+    clip_low: 0.2,
+    clip_high: 0.2,
+    kl_coefficient: 0,
+    kl_estimator: 'k3',
+    kl_bias_correction: false,
+    entropy_coefficient: 0,
+    max_kl: null,
+    kl_pull_back: 0,
+    tokens_per_micro_batch: 65_536,
+    min_informative_groups: 0,
+    policy_version: null,
+    max_policy_lag: 0,
+  };
+}

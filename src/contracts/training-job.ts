@@ -1,0 +1,70 @@
+import { z } from 'zod';
+
+/** The files through which worker and trainer speak: docs/training-jobs.md. Field names are those that Python reads. */
+
+export type JobKind = 'supervised' | 'grpo' | 'rwr';
+
+export interface JobSettings {
+  learning_rate: number;
+  warmup_steps: number;
+  schedule: 'constant' | 'cosine' | 'linear';
+  schedule_steps: number | null;
+  betas: [number, number];
+  epsilon: number;
+  weight_decay: number;
+  max_grad_norm: number;
+  loss_type: 'grpo' | 'dr_grpo' | 'dapo';
+  max_completion_length: number;
+  clip_low: number;
+  clip_high: number;
+  kl_coefficient: number;
+  kl_estimator: 'k3' | 'exact';
+  kl_bias_correction: boolean;
+  entropy_coefficient: number;
+  max_kl: number | null;
+  kl_pull_back: number;
+  tokens_per_micro_batch: number;
+  min_informative_groups: number;
+  policy_version: string | null;
+  max_policy_lag: number;
+}
+
+export type JobModel = { path: string } | { scratch: { architecture: Record<string, unknown>; vocabulary: readonly string[] } };
+
+export interface TrainingJob {
+  format: 1;
+  kind: JobKind;
+  input_hash: string;
+  fence: number;
+  seed: number;
+  device: 'auto' | 'cpu' | 'cuda';
+  threads: number;
+  precision: 'float32' | 'bfloat16';
+  gradient_checkpointing: boolean;
+  device_lock: string;
+  model: JobModel;
+  adapter: { r: number; alpha: number; dropout: number; target_modules: string[] } | null;
+  reference: { path: string } | null;
+  trainer_state: string | null;
+  batch: string;
+  settings: JobSettings;
+  checkpoint_every: number;
+  orphan_grace_seconds: number;
+}
+
+export const progressSchema = z.object({ phase: z.enum(['loading', 'step', 'saving']), step: z.int(), steps: z.int(), pid: z.int(), loss: z.number().nullish() });
+export type JobProgress = z.infer<typeof progressSchema>;
+
+export const resultSchema = z.object({
+  format: z.literal(1),
+  input_hash: z.string(),
+  steps: z.int(),
+  steps_done: z.int(),
+  skipped: z.string().nullable(),
+  kl: z.object({ before: z.number().nullable(), after: z.number().nullable(), rule: z.enum(['none', 'pull_back', 'restored']) }),
+  metrics: z.record(z.string(), z.number().nullable()),
+});
+export type JobResult = z.infer<typeof resultSchema>;
+
+export const exitSchema = z.object({ reason: z.string(), message: z.string().nullish() });
+export type JobExit = z.infer<typeof exitSchema>;

@@ -1,0 +1,92 @@
+import OpenAI, { APIConnectionError, APIError, APIUserAbortError } from 'openai';
+import { z } from 'zod';
+import { InvalidAnswer, ModelUnavailable, RequestRefused } from './policy-server.ts';
+import type { Completion, CompletionRequest, PolicyServer } from './policy-server.ts';
+
+const answerSchema = z.object({
+  model: z.string(),
+  choices: z.array(
+    z.object({
+      index: z.int().min(0),
+      text: z.string(),
+      finish_reason: z.string(),
+      token_ids: z.array(z.int().min(0)),
+      prompt_token_ids: z.array(z.int().min(0)),
+      logprobs: z.object({ token_logprobs: z.array(z.number()) }),
+    }),
+  ),
+});
+
+/** Reads an answer against what was asked. @throws InvalidAnswer saying what is wrong with it. */
+export function parseAnswer(answer: unknown, request: CompletionRequest): Completion[] {
+  const parsed = answerSchema.safeParse(answer);
+  if (!parsed.success) throw new InvalidAnswer(`answer of ${request.model}: ${z.prettifyError(parsed.error)}`);
+  const { model, choices } = parsed.data;
+  if (model !== request.model) throw new InvalidAnswer(`answer of model ${JSON.stringify(model)}; ${JSON.stringify(request.model)} was asked`);
+  const expected = request.prompts.length * request.n;
+  if (choices.length !== expected) throw new InvalidAnswer(`answer of ${model} has ${choices.length} choices; ${expected} were asked`);
+  return choices
+    .toSorted((a, b) => a.index - b.index)
+    .map((choice, index) => {
+      const logprobs = choice.logprobs.token_logprobs;
+      if (choice.index !== index) throw new InvalidAnswer(`answer of ${model} lacks choice ${index}`);
+      if (logprobs.length !== choice.token_ids.length) throw new InvalidAnswer(`choice ${index} of ${model} has ${choice.token_ids.length} token ids but ${logprobs.length} log-probabilities`);
+      if (choice.token_ids.length > request.maxTokens) throw new InvalidAnswer(`choice ${index} of ${model} has ${choice.token_ids.length} tokens; at most ${request.maxTokens} were asked`);
+      return {
+        prompt: Math.floor(index / request.n),
+        sample: index % request.n,
+        text: choice.text,
+        prompt_token_ids: choice.prompt_token_ids,
+        token_ids: choice.token_ids,
+        logprobs,
+        finish_reason: choice.finish_reason,
+      };
+    });
+}
+
+export interface OpenAIServerOptions {
+  baseUrl: string;
+  apiKey: string | undefined;
+  timeoutMs: number;
+}
+
+/**
+ * A server that speaks the OpenAI API with vLLM's extensions (`return_token_ids`, several prompts, `n`, `seed`, `logprobs`).
+ * It never retries by itself: the activity does, with the request that is in its journal.
+ */
+export function openAIPolicyServer({ baseUrl, apiKey, timeoutMs }: OpenAIServerOptions): PolicyServer {
+  const client = new OpenAI({ baseURL: baseUrl, apiKey: apiKey ?? 'none', maxRetries: 0, timeout: timeoutMs });
+  return {
+    async complete(request, signal) {
+      const extensions = { return_token_ids: true };
+      try {
+        const answer = await client.completions.create(
+          { model: request.model, prompt: request.prompts, n: request.n, seed: request.seed, temperature: request.temperature, max_tokens: request.maxTokens, logprobs: 0, ...extensions },
+          { signal },
+        );
+        return parseAnswer(answer, request);
+      } catch (error) {
+        throw classify(error, baseUrl, request.model);
+      }
+    },
+  };
+}
+
+function classify(error: unknown, baseUrl: string, model: string): unknown {
+  if (error instanceof APIUserAbortError || error instanceof InvalidAnswer) return error;
+  if (error instanceof APIConnectionError) return new ModelUnavailable(`${baseUrl} does not answer: ${error.message}`, { cause: error });
+  if (error instanceof APIError) {
+    const status = error.status as number | undefined;
+    const message = `${baseUrl} answered ${status ?? 'an error'} for ${model}: ${error.message}`;
+    const refused = status !== undefined && status >= 400 && status < 500 && ![404, 408, 409, 425, 429].includes(status);
+    return refused ? new RequestRefused(message, { cause: error }) : new ModelUnavailable(message, { cause: error, retryAfterMs: retryAfter(error) });
+  }
+  // What is no JSON at all surfaces as a SyntaxError or a terminated stream.
+  return new ModelUnavailable(`${baseUrl} gave an unreadable answer for ${model}: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+}
+
+function retryAfter(error: InstanceType<typeof APIError>): number | undefined {
+  const header = (error.headers as Headers | undefined)?.get('retry-after');
+  const seconds = header ? Number(header) : NaN;
+  return Number.isFinite(seconds) ? seconds * 1000 : undefined;
+}

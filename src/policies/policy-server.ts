@@ -1,0 +1,51 @@
+/** One request to a model server: the unit of batching, storage and retry. What is in it follows from the input alone. */
+export interface CompletionRequest {
+  model: string;
+  prompts: string[];
+  /** Samples of each prompt. */
+  n: number;
+  seed: number;
+  temperature: number;
+  maxTokens: number;
+}
+
+/** One sample, with the token ids and log-probabilities of the moment it was drawn. */
+export interface Completion {
+  prompt: number;
+  sample: number;
+  text: string;
+  prompt_token_ids: number[];
+  token_ids: number[];
+  logprobs: number[];
+  finish_reason: string;
+}
+
+export interface PolicyServer {
+  /**
+   * Completions ordered by prompt, then sample.
+   * @throws ModelUnavailable where the server cannot answer now, InvalidAnswer where what it answered cannot be used,
+   * RequestRefused where asking again would not help.
+   */
+  complete(request: CompletionRequest, signal: AbortSignal): Promise<Completion[]>;
+}
+
+/** The server is away, overloaded or broken; the same request may succeed later. */
+export class ModelUnavailable extends Error {
+  override readonly name = 'ModelUnavailable';
+  /** What the server asked to wait, if it did. */
+  readonly retryAfterMs: number | undefined;
+  constructor(message: string, options: { cause?: unknown; retryAfterMs?: number | undefined } = {}) {
+    super(message, { cause: options.cause });
+    this.retryAfterMs = options.retryAfterMs;
+  }
+}
+
+/** The answer is not what was asked for: wrong model, missing token ids, wrong number of choices. Retried. */
+export class InvalidAnswer extends Error {
+  override readonly name = 'InvalidAnswer';
+}
+
+/** The server refuses the request as such (4xx). Never retried. */
+export class RequestRefused extends Error {
+  override readonly name = 'RequestRefused';
+}
