@@ -34,7 +34,7 @@ export function extendPool<R extends EnvironmentRecord>(pool: readonly R[], reco
  * Records of D_env that the environment's regression uses, in the pool's order. Success rates are those of the agent
  * of their time, and age badly: a window of four epochs let the simulator overshoot for thirty, so ours is 1 or 2.
  * With `deduplicate`, of equal signatures the newest record stays (the first, within an epoch), and its weight is
- * divided by 1 + repeats, the repeats being counted over the whole pool: a task written again in every epoch fades.
+ * divided by 1 + repeats, counted over all of the pool that is given: a task written again in every epoch fades.
  */
 export function regressionRecords<R extends EnvironmentRecord>(
   pool: readonly R[],

@@ -17,8 +17,8 @@ export function inBand(rate: number, band: Band = TARGET_BAND): boolean {
  * measured. A mean in the band says less: half trivial and half impossible has mean 0.5 and share 0.
  */
 export function inBandShare(rates: readonly (number | null)[], band: Band = TARGET_BAND): number | null {
+  requireRates('rates', rates);
   const measured = rates.filter((rate) => rate !== null);
-  for (const [i, rate] of measured.entries()) requireInRange(`rates[${i}]`, rate, 0, 1);
   return mean(measured.map((rate) => (inBand(rate, band) ? 1 : 0)));
 }
 
@@ -41,10 +41,10 @@ export function bandResidence(
   { window, band = TARGET_BAND }: { window: number; band?: Band },
 ): BandResidence {
   requireInteger('window', window, 1);
+  requireRates('successRates', successRates);
   const judged: { epoch: number; inside: boolean }[] = [];
   for (let epoch = window - 1; epoch < successRates.length; epoch++) {
     const recent = successRates.slice(epoch - window + 1, epoch + 1).filter((rate) => rate !== null);
-    for (const rate of recent) requireInRange('successRates[]', rate, 0, 1);
     const level = mean(recent);
     if (level !== null) judged.push({ epoch, inside: inBand(level, band) });
   }
@@ -55,4 +55,10 @@ export function bandResidence(
     residence: share(judged),
     afterEntry: entry === null ? null : share(judged.filter(({ epoch }) => epoch >= entry)),
   };
+}
+
+function requireRates(name: string, rates: readonly (number | null)[]): void {
+  for (const [i, rate] of rates.entries()) {
+    if (rate !== null) requireInRange(`${name}[${i}]`, rate, 0, 1);
+  }
 }

@@ -13,11 +13,6 @@ export type Drawn<T> = { source: Source; index: number; item: T };
 
 const SOURCES: readonly Source[] = ['base', 'history', 'fresh'];
 
-/** D_train one epoch on: what was fresh is history, and this epoch's valid tasks are fresh. GenEnv Alg. 1, phase 3. */
-export function advancePool<T>({ base, history, fresh }: TrainingPool<T>, valid: readonly T[]): TrainingPool<T> {
-  return { base, history: [...history, ...fresh], fresh: valid };
-}
-
 /**
  * Draws `count` tasks from D_train in a stated mix, in random order. GenEnv 2.3 samples from the accumulated pool to
  * "retain mastery of earlier curricula" and gives no ratio. Quotas are apportioned by largest remainder (ties in the

@@ -19,7 +19,7 @@ describe('inBandShare', () => {
   });
 
   it('names what is out of its domain', () => {
-    expect(() => inBandShare([1.5])).toThrow('rates[0] must be in [0, 1], got 1.5');
+    expect(() => inBandShare([null, 1.5])).toThrow('rates[1] must be in [0, 1], got 1.5');
     expect(() => inBand(0.5, { low: 0.6, high: 0.4 })).toThrow('band.high must be in [0.6, 1], got 0.4');
   });
 });
@@ -63,6 +63,6 @@ describe('bandResidence', () => {
 
   it('names what is out of its domain', () => {
     expect(() => bandResidence([0.5], { window: 0 })).toThrow('window must be an integer of at least 1, got 0');
-    expect(() => bandResidence([-1], { window: 1 })).toThrow('must be in [0, 1], got -1');
+    expect(() => bandResidence([-1], { window: 1 })).toThrow('successRates[0] must be in [0, 1], got -1');
   });
 });

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
 import { randomStream } from '../../src/coevolution/seeds.ts';
-import { advancePool, drawMix } from '../../src/coevolution/training-pool.ts';
+import { drawMix } from '../../src/coevolution/training-pool.ts';
 import type { Drawn, TrainingMix, TrainingPool } from '../../src/coevolution/training-pool.ts';
 
 const numbers = (count: number, prefix: string) => Array.from({ length: count }, (_, i) => `${prefix}${i}`);
@@ -78,14 +78,5 @@ describe('drawMix', () => {
     expect(() => counts(pool(1, 1, 1), { base: 0, history: 0, fresh: 0 }, 1)).toThrow('mix must have a part above 0');
     expect(() => counts(pool(1, 1, 1), { base: -1, history: 0, fresh: 1 }, 1)).toThrow('mix.base');
     expect(() => counts(pool(1, 1, 1), mixed, 1.5)).toThrow('count must be an integer of at least 0, got 1.5');
-  });
-});
-
-describe('advancePool', () => {
-  it('turns fresh tasks into history', () => {
-    const start: TrainingPool<string> = { base: ['b'], history: [], fresh: [] };
-    const later = advancePool(advancePool(start, ['x', 'y']), ['z']);
-    expect(later).toEqual({ base: ['b'], history: ['x', 'y'], fresh: ['z'] });
-    expect(start.history).toEqual([]);
   });
 });
