@@ -1,6 +1,7 @@
 """Command line: one training job, the resident parent of jobs, or the policy server."""
 
 import argparse
+import os
 import sys
 
 
@@ -25,6 +26,8 @@ def parser() -> argparse.ArgumentParser:
 
 def main() -> int:
     args = parser().parse_args()
+    # Threads that spin at a barrier cost other processes their core: up to 10x on a busy machine. Read when torch loads.
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     if args.command == "job":
         from genenv_trainer.job import run_job
 

@@ -1,0 +1,100 @@
+"""Records of one optimizer step -> padded tensors in micro-batches of a bounded size."""
+
+from dataclasses import dataclass, replace
+
+import torch
+
+from genenv_trainer.errors import InvalidArtifact
+from genenv_trainer.records import Record
+
+
+@dataclass(frozen=True)
+class MicroBatch:
+    """B sequences padded on the right to T tokens.
+
+    Padding is never attended to: it comes after every real token of a causal model. `positions_K` are the
+    label positions where some sequence is active; per-token tensors below are over those K columns only.
+    """
+
+    token_ids_B_T: torch.Tensor
+    positions_K: torch.Tensor
+    labels_B_K: torch.Tensor
+    mask_B_K: torch.Tensor
+    logprobs_B_K: torch.Tensor
+    temperature_B: torch.Tensor
+    advantage_B: torch.Tensor
+    weight_B: torch.Tensor
+
+    def to(self, device: torch.device) -> "MicroBatch":
+        return replace(self, **{name: tensor.to(device, non_blocking=True) for name, tensor in vars(self).items()})
+
+
+@dataclass(frozen=True)
+class Totals:
+    """Normalisers of a whole optimizer step, so that micro-batching changes nothing."""
+
+    sequences: int
+    active_tokens: int
+    weighted_tokens: float
+    all_tokens: int
+
+
+def totals(records: list[Record]) -> Totals:
+    active = [sum(record.mask) for record in records]
+    weighted = sum(record.weight * count for record, count in zip(records, active))
+    return Totals(len(records), sum(active), weighted, sum(len(record.token_ids) for record in records))
+
+
+def check_fits(records: list[Record], vocabulary_size: int, max_length: int | None) -> None:
+    """Raises InvalidArtifact for a token id outside the vocabulary or a sequence the model has no positions for."""
+    for record in records:
+        if max(record.token_ids) >= vocabulary_size:
+            raise InvalidArtifact(
+                f"{record.where}, field 'token_ids': {max(record.token_ids)} is outside the model's vocabulary of "
+                f"{vocabulary_size}; the batch was made with another tokenizer"
+            )
+        if max_length is not None and len(record.token_ids) > max_length:
+            raise InvalidArtifact(
+                f"{record.where}, field 'token_ids': {len(record.token_ids)} tokens, but the model has "
+                f"max_position_embeddings {max_length}; shorten prompt or completion"
+            )
+
+
+def micro_batches(records: list[Record], token_budget: int) -> list[MicroBatch]:
+    """Group records, longest first, so that B * T <= token_budget (a longer record stands alone).
+
+    Sequences with no active token count in the totals but are not run.
+    """
+    order = sorted((record for record in records if any(record.mask)), key=lambda record: -len(record.token_ids))
+    batches, start = [], 0
+    while start < len(order):
+        rows = max(1, token_budget // len(order[start].token_ids))
+        batches.append(_pad(order[start : start + rows]))
+        start += rows
+    return batches
+
+
+def _pad(records: list[Record]) -> MicroBatch:
+    length = max(len(record.token_ids) for record in records)
+
+    def table(rows: list[list], dtype: torch.dtype) -> torch.Tensor:
+        return torch.tensor([row + [0] * (length - len(row)) for row in rows], dtype=dtype)
+
+    def column(values: list[float]) -> torch.Tensor:
+        return torch.tensor(values, dtype=torch.float32)
+
+    token_ids_B_T = table([record.token_ids for record in records], torch.long)
+    mask_B_T = table([record.mask for record in records], torch.float32)
+    logprobs_B_T = table([record.logprobs or [] for record in records], torch.float32)
+    positions_K = mask_B_T.any(dim=0).nonzero().squeeze(1)
+    last = int(positions_K[-1])
+    return MicroBatch(
+        token_ids_B_T[:, :last].contiguous(),
+        positions_K,
+        token_ids_B_T[:, positions_K],
+        mask_B_T[:, positions_K],
+        logprobs_B_T[:, positions_K],
+        column([record.temperature for record in records]),
+        column([record.advantage for record in records]),
+        column([record.weight for record in records]),
+    )

@@ -1,0 +1,61 @@
+"""Why a job ends: each error carries the `reason` of exit.json and the exit code of the process."""
+
+
+class JobError(Exception):
+    """Ends the job. `reason` goes to exit.json with the message; `exit_code` to the process."""
+
+    reason = "failed"
+    exit_code = 1
+
+
+class InvalidConfig(JobError):
+    """job.json is wrong: starting again cannot help."""
+
+    reason = "invalid_config"
+
+
+class InvalidArtifact(JobError):
+    """A file that job.json names (batch, model, trainer state) is missing, torn or does not fit."""
+
+    reason = "invalid_artifact"
+
+
+class NotFinite(JobError):
+    """Loss or gradient is NaN or infinite; the last good weights are in the newest step checkpoint."""
+
+    reason = "not_finite"
+
+
+class OutOfMemory(JobError):
+    """An allocation failed; start again with fewer `tokens_per_micro_batch`."""
+
+    reason = "out_of_memory"
+
+
+class Superseded(JobError):
+    """A higher fence exists: this job may write nothing more."""
+
+    reason = "superseded"
+
+
+class Terminated(JobError):
+    """SIGTERM came; the job checkpointed."""
+
+    reason = "terminated"
+    exit_code = 75
+
+
+class Orphaned(JobError):
+    """Nobody has touched the lease for `orphan_grace_seconds`; the job checkpointed."""
+
+    reason = "orphaned"
+    exit_code = 75
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """True for torch's CUDA OutOfMemoryError, Python's MemoryError and the CPU allocator's RuntimeError."""
+    return (
+        isinstance(error, MemoryError)
+        or type(error).__name__ == "OutOfMemoryError"
+        or (isinstance(error, RuntimeError) and any(words in str(error) for words in ("not enough memory", "DefaultCPUAllocator")))
+    )

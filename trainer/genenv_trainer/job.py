@@ -1,0 +1,77 @@
+"""The training-job protocol around the training itself: lock, result, exit. docs/training-jobs.md."""
+
+import os
+import sys
+import time
+import traceback
+from pathlib import Path
+
+from genenv_trainer.errors import InvalidConfig, JobError, NotFinite, Orphaned, OutOfMemory, Terminated, is_out_of_memory
+from genenv_trainer.job_config import JobConfig, load_job
+from genenv_trainer.watch import Watch
+from genenv_trainer.work_folder import WorkFolder, wait_for_lock, write_json
+
+
+def run_job(folder: str) -> int:
+    """Run the job of a work folder to its end and write exit.json. Returns the exit code of the process."""
+    path = Path(folder).resolve(strict=True)
+    _log_to(path / "log.txt")
+    started = time.monotonic()
+    report = {"resumed_from": None, "tokens_per_micro_batch": None}
+    holds_lock = True
+    try:
+        job = load_job(path / "job.json")
+        report["tokens_per_micro_batch"] = job.settings.tokens_per_micro_batch
+        work = WorkFolder(path, job.fence)
+        watch = Watch(work, job.orphan_grace_seconds)
+        holds_lock = False
+        wait_for_lock(path / "lock", watch.check)
+        holds_lock = True
+        (path / "exit.json").unlink(missing_ok=True)
+        _finish(job, work, watch, report)
+        reason, message, code = "finished", "", 0
+    except Exception as error:
+        traceback.print_exc()
+        ending = OutOfMemory(str(error)) if is_out_of_memory(error) else error
+        reason, code = (ending.reason, ending.exit_code) if isinstance(ending, JobError) else (JobError.reason, JobError.exit_code)
+        message = str(ending) if isinstance(ending, JobError) else f"{type(error).__name__}: {error}"
+    if holds_lock:  # else the folder, and its exit.json, are another process's
+        write_json(path / "exit.json", {"reason": reason, "message": message, **report, "seconds": round(time.monotonic() - started, 3)})
+    return code
+
+
+def _finish(job: JobConfig, work: WorkFolder, watch: Watch, report: dict) -> None:
+    """Bring the folder to a result.json of this input hash. Raises JobError."""
+    result = work.read_result()
+    if result is not None:
+        if result["input_hash"] != job.input_hash:
+            raise InvalidConfig(
+                f"{work.path / 'result.json'}: input_hash {result['input_hash']} is not job.json's {job.input_hash}; use another work folder"
+            )
+        return
+    work.progress("loading", 0, 0, None)
+    if job.device_lock is not None:
+        wait_for_lock(Path(job.device_lock), watch.check)
+    from genenv_trainer.prepare import prepare
+
+    training = prepare(job, work, watch.check)
+    report["resumed_from"] = training.resume()
+    try:
+        training.run()
+    except (Terminated, Orphaned, NotFinite):
+        training.save_checkpoint()
+        raise
+    result = training.result()
+    work.progress("saving", training.position.step, result["steps"], None)
+    work.publish_output(training.save_output)
+    work.write_result(result)
+
+
+def _log_to(path: Path) -> None:
+    """Send standard output and error of this process to the job's log."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+    os.dup2(descriptor, 1)
+    os.dup2(descriptor, 2)
+    os.close(descriptor)

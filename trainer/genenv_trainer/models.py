@@ -1,0 +1,131 @@
+"""Policies: a full Hugging Face folder, a peft adapter folder, or a new model. Loading, tokenizer, saving."""
+
+import json
+import os
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+import transformers
+from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
+from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
+
+from genenv_trainer import adapters
+from genenv_trainer.errors import InvalidArtifact, InvalidConfig
+from genenv_trainer.job_config import JobConfig, Scratch
+from genenv_trainer.tokenizer import character_tokenizer
+
+TOKENIZER_FILES = (
+    "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "vocab.json", "vocab.txt",
+    "merges.txt", "tokenizer.model", "spiece.model", "chat_template.jinja", "chat_template.json",
+)
+
+
+@dataclass
+class Policy:
+    """A model to train. `tokenizer_folder` is copied beside the weights; a new model brings its `new_tokenizer`."""
+
+    model: torch.nn.Module
+    is_adapter: bool
+    tokenizer_folder: Path | None
+    new_tokenizer: PreTrainedTokenizerBase | None
+
+    def trainable(self) -> dict[str, torch.nn.Parameter]:
+        return {name: p for name, p in self.model.named_parameters() if p.requires_grad}
+
+    def tokenizer(self) -> PreTrainedTokenizerBase:
+        return self.new_tokenizer or AutoTokenizer.from_pretrained(self.tokenizer_folder, local_files_only=True)
+
+    def save(self, folder: Path) -> None:
+        """Write an ordinary Hugging Face (or peft) folder with its tokenizer. Equal weights give equal bytes."""
+        folder.mkdir()
+        if self.is_adapter:
+            adapters.save_adapter(self.model, folder)
+        else:
+            self.model.save_pretrained(folder)
+            for file in folder.glob("*.safetensors"):
+                os.chmod(file, 0o644)
+        if self.new_tokenizer is not None:
+            self.new_tokenizer.save_pretrained(folder)
+        else:
+            for name in TOKENIZER_FILES:
+                if (self.tokenizer_folder / name).exists():
+                    shutil.copyfile(self.tokenizer_folder / name, folder / name)
+
+
+def load_policy(job: JobConfig, device: torch.device) -> Policy:
+    """The model that job.json names, in training mode on `device`. Full weights and adapters train in float32;
+    the frozen base of an adapter has job.json's precision.
+
+    Raises InvalidConfig or InvalidArtifact.
+    """
+    if job.model.scratch is not None:
+        model, tokenizer = _new_model(job.model.scratch)
+        policy = Policy(model, False, None, tokenizer)
+    else:
+        path = Path(job.model.path)
+        base = adapters.base_path(path)
+        if base is None and job.adapter is None:
+            policy = Policy(load_model(path, torch.float32), False, path, None)
+        else:
+            frozen = load_model(base or path, getattr(torch, job.precision))
+            model = adapters.attach_adapter(frozen, path if base else None, job.adapter)
+            has_tokenizer = any((path / name).exists() for name in TOKENIZER_FILES)
+            policy = Policy(model, True, path if has_tokenizer or not base else base, None)
+    if job.gradient_checkpointing:
+        policy.model.gradient_checkpointing_enable({"use_reentrant": False})
+    policy.model.to(device).train()
+    return policy
+
+
+def load_reference(path: Path, precision: torch.dtype, device: torch.device) -> torch.nn.Module:
+    """A frozen policy (full or adapter folder) in evaluation mode."""
+    base = adapters.base_path(path)
+    model = load_model(base or path, precision)
+    if base is not None:
+        model = adapters.attach_adapter(model, path, None)
+    return model.to(device).eval().requires_grad_(False)
+
+
+def model_type(model: dict) -> str | None:
+    """`model_type` of the architecture that job.json's `model` names, or None if it cannot be told."""
+    if model.get("scratch"):
+        return model["scratch"]["architecture"].get("model_type")
+    path = Path(model["path"])
+    config = (adapters.base_path(path) or path) / "config.json"
+    return json.loads(config.read_text("utf-8")).get("model_type") if config.exists() else None
+
+
+def import_architecture(name: str) -> None:
+    """Import what transformers imports when the first model of this type is made. An unknown one is left to the job."""
+    if name in MODEL_FOR_CAUSAL_LM_MAPPING_NAMES:
+        getattr(transformers, MODEL_FOR_CAUSAL_LM_MAPPING_NAMES[name])
+
+
+def load_model(path: Path, dtype: torch.dtype) -> PreTrainedModel:
+    """from_pretrained that refuses a folder which lacks some of the weights. Raises InvalidArtifact."""
+    try:
+        model, info = AutoModelForCausalLM.from_pretrained(
+            path, dtype=dtype, attn_implementation="sdpa", local_files_only=True, output_loading_info=True
+        )
+    except Exception as error:  # whatever a torn or foreign folder makes the libraries raise
+        if isinstance(error, (torch.OutOfMemoryError, MemoryError)):
+            raise
+        raise InvalidArtifact(f"{path}: not a loadable Hugging Face causal language model: {error}") from error
+    wrong = sorted(map(str, [*info["missing_keys"], *info["mismatched_keys"]]))
+    if wrong:
+        raise InvalidArtifact(f"{path}: weights missing or of another shape: {', '.join(wrong[:5])}; the folder is not whole")
+    return model
+
+
+def _new_model(scratch: Scratch) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
+    """A randomly initialised model (from torch's current random state) and its character-level tokenizer."""
+    tokenizer = character_tokenizer(scratch.vocabulary)
+    special = {f"{name}_token_id": getattr(tokenizer, f"{name}_token_id") for name in ("pad", "bos", "eos")}
+    try:
+        config = AutoConfig.for_model(**{**scratch.architecture, "vocab_size": len(tokenizer), **special})
+        model = AutoModelForCausalLM.from_config(config, attn_implementation="sdpa", dtype=torch.float32)
+    except (TypeError, ValueError, KeyError) as error:
+        raise InvalidConfig(f"job.json.model.scratch.architecture: {json.dumps(scratch.architecture)}: {error}") from error
+    return model, tokenizer

@@ -1,0 +1,61 @@
+"""AdamW over the trainable parameters, with a state that can be written, read and carried to the next job."""
+
+import torch
+
+from genenv_trainer.errors import InvalidArtifact, NotFinite
+from genenv_trainer.job_config import Settings
+from genenv_trainer.schedule import rate_multiple
+
+
+class Optimizer:
+    """torch.optim.AdamW, gradient clipping and the schedule's position. Vectors (norms, biases) do not decay."""
+
+    def __init__(self, parameters: dict[str, torch.nn.Parameter], settings: Settings, schedule_steps: int):
+        self.position = 0
+        self._parameters = parameters
+        self._settings = settings
+        self._schedule_steps = schedule_steps
+        groups = [
+            {"params": [p for p in parameters.values() if p.ndim >= 2], "weight_decay": settings.weight_decay},
+            {"params": [p for p in parameters.values() if p.ndim < 2], "weight_decay": 0.0},
+        ]
+        self._adamw = torch.optim.AdamW(
+            [group for group in groups if group["params"]], lr=settings.learning_rate, betas=settings.betas, eps=settings.epsilon, fused=True
+        )
+
+    def zero_grad(self) -> None:
+        self._adamw.zero_grad(set_to_none=True)
+
+    def step(self) -> tuple[float, float]:
+        """Clip to max_grad_norm, update, move the schedule on. Returns (gradient norm before clipping, learning rate).
+
+        Raises NotFinite, before anything changes, if the gradient is.
+        """
+        norm = torch.nn.utils.clip_grad_norm_(self._parameters.values(), self._settings.max_grad_norm).item()
+        if not norm < float("inf"):
+            raise NotFinite(f"gradient norm is {norm} at schedule position {self.position}; lower settings.learning_rate or look at the batch")
+        rate = self._settings.learning_rate * rate_multiple(
+            self._settings.schedule, self.position, self._settings.warmup_steps, self._schedule_steps
+        )
+        for group in self._adamw.param_groups:
+            group["lr"] = rate
+        self._adamw.step()
+        self.position += 1
+        return norm, rate
+
+    def tensors(self) -> dict[str, torch.Tensor]:
+        """`<parameter>/<exp_avg | exp_avg_sq | step>` -> tensor; empty before the first step."""
+        state = self._adamw.state
+        return {f"{name}/{key}": value for name, p in self._parameters.items() for key, value in state.get(p, {}).items()}
+
+    def load_tensors(self, tensors: dict[str, torch.Tensor], where: str) -> None:
+        """The inverse of `tensors`. Raises InvalidArtifact if they belong to other parameters."""
+        self._adamw.state.clear()
+        for key, value in tensors.items():
+            name, _, slot = key.rpartition("/")
+            parameter = self._parameters.get(name)
+            if parameter is None or (slot != "step" and value.shape != parameter.shape):
+                raise InvalidArtifact(
+                    f"{where}: {key!r} of shape {tuple(value.shape)} fits no trainable parameter; this state belongs to another model"
+                )
+            self._adamw.state[parameter][slot] = value.to(parameter.device, copy=True)

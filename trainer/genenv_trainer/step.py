@@ -1,0 +1,73 @@
+"""Gradients and measurements of one optimizer step, over its micro-batches."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+
+from genenv_trainer.batch import MicroBatch, Totals, micro_batches, totals
+from genenv_trainer.errors import NotFinite
+from genenv_trainer.job_config import Settings
+from genenv_trainer.losses import policy_loss, pull_back_loss
+from genenv_trainer.metrics import add_sums, micro_batch_sums
+from genenv_trainer.policy_terms import Reference, policy_terms
+from genenv_trainer.records import Record
+
+
+@dataclass(frozen=True)
+class StepBatch:
+    """The micro-batches of one step on the device, and the totals that normalise its loss."""
+
+    micro_batches: list[MicroBatch]
+    totals: Totals
+
+    @classmethod
+    def of(cls, records: list[Record], token_budget: int, device: torch.device) -> "StepBatch":
+        return cls([batch.to(device) for batch in micro_batches(records, token_budget)], totals(records))
+
+
+@dataclass(frozen=True)
+class Objective:
+    """What a job minimises, and with which models. `check` runs before each micro-batch and may raise to stop."""
+
+    kind: str
+    settings: Settings
+    model: torch.nn.Module
+    reference: Reference | None
+    autocast: torch.dtype | None
+    check: Callable[[], None]
+
+    def accumulate_gradients(self, batch: StepBatch, pull_back: bool) -> tuple[float, dict[str, float]]:
+        """Add the gradient of the step's loss to the parameters. Returns the loss and the sums of its metrics.
+
+        Raises NotFinite if the loss is NaN or infinite.
+        """
+        settings, total_loss, total_sums = self.settings, 0.0, {}
+        kl_gradient = pull_back or settings.kl_coefficient > 0
+        entropy_gradient = not pull_back and settings.entropy_coefficient != 0
+        for index, micro in enumerate(batch.micro_batches):
+            self.check()
+            terms = policy_terms(self.model, self.reference, index, micro, self.autocast, entropy_gradient, kl_gradient)
+            if pull_back:
+                loss = pull_back_loss(settings, micro, terms, batch.totals)
+            else:
+                loss = policy_loss(self.kind, settings, micro, terms, batch.totals)
+            loss.backward()
+            total_loss += loss.item()
+            if not math.isfinite(total_loss):
+                raise NotFinite(f"loss is {total_loss} in micro-batch {index}; lower settings.learning_rate or look at the batch")
+            add_sums(total_sums, micro_batch_sums(self.kind, settings, micro, terms))
+        return total_loss, total_sums
+
+    @torch.no_grad()
+    def measure_kl(self, batch: StepBatch) -> float:
+        """KL(policy || reference), mean over the active tokens of the step's batch, in nats a token."""
+        self.model.eval()
+        total = 0.0
+        for index, micro in enumerate(batch.micro_batches):
+            self.check()
+            terms = policy_terms(self.model, self.reference, index, micro, self.autocast, False, False)
+            total += (terms.kl * micro.mask_B_K).sum().item()
+        self.model.train()
+        return total / batch.totals.active_tokens

@@ -1,0 +1,160 @@
+"""One training job from loaded inputs to output folder: the loop over optimizer steps."""
+
+import dataclasses
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import torch
+
+from genenv_trainer import faults, kl_cap, random_state
+from genenv_trainer.batch import totals
+from genenv_trainer.checkpoints import StepCheckpoints
+from genenv_trainer.job_config import JobConfig
+from genenv_trainer.metrics import job_metrics, step_metrics
+from genenv_trainer.models import Policy
+from genenv_trainer.optimizer import Optimizer
+from genenv_trainer.records import Record
+from genenv_trainer.step import Objective, StepBatch
+from genenv_trainer.trainer_state import save_trainer_state
+from genenv_trainer.work_folder import WorkFolder
+
+
+@dataclass
+class Position:
+    """How far the job is; written into every step checkpoint, and the source of result.json."""
+
+    step: int = 0
+    steps_done: int = 0
+    ended: bool = False
+    skipped: str | None = None
+    kl_before: float | None = None
+    kl_after: float | None = None
+    kl_rule: str = "none"
+    steps_log: list[dict] = field(default_factory=list)
+    metrics: list[dict] = field(default_factory=list)
+
+
+class Training:
+    """Mutable state of a job: policy, optimizer, random state, position. `save_checkpoint` may be called at any
+    time: between two steps it writes the present state, inside a step the state before it."""
+
+    def __init__(self, job: JobConfig, work: WorkFolder, policy: Policy, optimizer: Optimizer, objective: Objective,
+                 steps: list[list[Record]], device: torch.device, steps_before: int):
+        self._job, self._work, self._policy, self._optimizer, self._objective = job, work, policy, optimizer, objective
+        self._steps, self._device, self._steps_before = steps, device, steps_before
+        self._parameters = policy.trainable()
+        self._checkpoints = StepCheckpoints(work, job.input_hash)
+        self._random_state = random_state.capture()
+        self._checkpointed_step = 0
+        self.position = Position()
+
+    def resume(self) -> int | None:
+        """Go back to the newest complete step checkpoint. Returns its step, or None if there is none."""
+        found = self._checkpoints.read_newest()
+        if found is None:
+            return None
+        weights, optimizer, state = found
+        self._restore(weights, optimizer, state["scheduler_position"], state["random_state"])
+        self.position = Position(**state["position"])
+        self._checkpointed_step = self.position.step
+        return self.position.step
+
+    def run(self) -> None:
+        """Do every step that is left. Raises NotFinite, and whatever the objective's check raises."""
+        while self.position.step < len(self._steps) and not self.position.ended:
+            step = self.position.step
+            self._random_state = random_state.capture()
+            self._objective.check()
+            faults.before_step(step, self._work.path)
+            self._step(step, self._steps[step])
+            self.position.step += 1
+            self._random_state = random_state.capture()
+            last = self.position.steps_log[-1]
+            self._work.progress("step", self.position.step, len(self._steps), last.get("loss"))
+            if self.position.step % self._job.checkpoint_every == 0 and self.position.step < len(self._steps):
+                self.save_checkpoint()
+
+    def save_checkpoint(self) -> None:
+        """Write a step checkpoint, unless the newest one is already here."""
+        if self.position.step == self._checkpointed_step:
+            return
+        state = {
+            "scheduler_position": self._optimizer.position, "random_state": self._random_state,
+            "position": dataclasses.asdict(self.position),
+        }
+        self._checkpoints.write(self.position.step, self._parameters, self._optimizer.tensors(), state)
+        self._checkpointed_step = self.position.step
+
+    def save_output(self, folder: Path) -> None:
+        """Fill `output/`."""
+        self._policy.save(folder / "checkpoint")
+        save_trainer_state(folder / "trainer-state", self._optimizer, self._steps_before, self.position.steps_done)
+
+    def result(self) -> dict:
+        position, job = self.position, self._job
+        return {
+            "format": 1, "input_hash": job.input_hash, "kind": job.kind, "steps": len(self._steps),
+            "steps_done": position.steps_done, "skipped": position.skipped if self._steps else "empty_batch",
+            "kl": {"before": position.kl_before, "after": position.kl_after, "rule": position.kl_rule},
+            "metrics": job_metrics(position.metrics), "steps_log": position.steps_log,
+        }
+
+    def _step(self, step: int, records: list[Record]) -> None:
+        position, settings = self.position, self._job.settings
+        reason = skip_reason(self._job.kind, records, settings.min_informative_groups)
+        if reason is not None:
+            print(f"step {step}: skipped, {reason}", flush=True)
+            position.skipped = position.skipped or reason
+            position.steps_log.append({"step": step, "skipped": reason})
+            return
+        batch = StepBatch.of(records, settings.tokens_per_micro_batch, self._device)
+        if self._objective.reference is not None:
+            self._objective.reference.start_step()
+        pull_back, kl_before, before = False, None, None
+        if settings.max_kl is not None:
+            kl_before = self._objective.measure_kl(batch)
+            position.kl_before = kl_before if position.kl_before is None else position.kl_before
+            pull_back = kl_cap.pulls_back(kl_before, settings.max_kl)
+            before = self._snapshot()
+        self._optimizer.zero_grad()
+        loss, sums = self._objective.accumulate_gradients(batch, pull_back)
+        grad_norm, learning_rate = self._optimizer.step()
+        metrics = step_metrics(self._job.kind, records, batch.totals, sums)
+        metrics |= {"loss": loss, "grad_norm": grad_norm, "learning_rate": learning_rate}
+        log = {"step": step, "loss": loss, "grad_norm": grad_norm, "kl": metrics.get("kl")}
+        position.steps_log.append(log)
+        if settings.max_kl is not None:
+            kl_after = self._objective.measure_kl(batch)
+            if kl_cap.must_restore(kl_before, kl_after, settings.max_kl):
+                print(f"step {step}: KL went from {kl_before} to {kl_after}, above 2 * {settings.max_kl}; undone, the job ends", flush=True)
+                self._restore(*before)
+                log["undone_kl"] = kl_after
+                position.kl_after, position.kl_rule, position.skipped, position.ended = kl_before, "restored", "kl_cap", True
+                return
+            position.kl_after = kl_after
+            position.kl_rule = "pull_back" if pull_back else position.kl_rule
+        position.metrics.append(metrics)
+        position.steps_done += 1
+
+    def _snapshot(self) -> tuple[dict[str, torch.Tensor], dict[str, torch.Tensor], int, dict]:
+        weights = {name: p.detach().clone() for name, p in self._parameters.items()}
+        optimizer = {name: tensor.clone() for name, tensor in self._optimizer.tensors().items()}
+        return weights, optimizer, self._optimizer.position, self._random_state
+
+    @torch.no_grad()
+    def _restore(self, weights: dict[str, torch.Tensor], optimizer: dict[str, torch.Tensor], position: int, random: dict) -> None:
+        for name, parameter in self._parameters.items():
+            parameter.copy_(weights[name])
+        self._optimizer.load_tensors(optimizer, "step checkpoint")
+        self._optimizer.position = position
+        self._random_state = random
+        random_state.restore(random)
+
+
+def skip_reason(kind: str, records: list[Record], min_informative_groups: int) -> str | None:
+    """Why a step has nothing to learn from: no active weighted token, or too few groups with an advantage other than 0."""
+    if not records or totals(records).weighted_tokens == 0:
+        return "empty_batch"
+    if kind == "grpo" and len({record.group_id for record in records if record.advantage != 0}) < min_informative_groups:
+        return "too_few_informative_groups"
+    return None

@@ -1,0 +1,96 @@
+"""The work folder of one job: atomic writes, lock, fence, lease and progress. docs/training-jobs.md."""
+
+import fcntl
+import json
+import os
+import shutil
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from genenv_trainer.errors import Superseded
+
+
+def fsync_path(path: Path) -> None:
+    """Force one file or folder to disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def fsync_tree(folder: Path) -> None:
+    """Force every file and folder below `folder`, and itself, to disk."""
+    for root, _, files in os.walk(folder, topdown=False):
+        for name in files:
+            fsync_path(Path(root, name))
+        fsync_path(Path(root))
+
+
+def write_json(path: Path, value: object) -> None:
+    """Write canonical JSON (sorted keys, finite numbers) under a temporary name, fsync, rename."""
+    temporary = path.with_name(f".{path.name}.tmp")
+    with open(temporary, "w", encoding="utf-8") as file:
+        json.dump(value, file, sort_keys=True, indent=1, ensure_ascii=False, allow_nan=False)
+        file.write("\n")
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(temporary, path)
+    fsync_path(path.parent)
+
+
+def wait_for_lock(path: Path, check: Callable[[], None]) -> int:
+    """Take the exclusive flock on `path` and return its descriptor; `check` runs between the attempts."""
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return descriptor
+        except BlockingIOError:
+            check()
+            time.sleep(0.05)
+
+
+class WorkFolder:
+    """Paths of the folder, and the only writes to it besides the step checkpoints."""
+
+    def __init__(self, path: Path, fence: int):
+        self.path = path
+        self.fence = fence
+
+    def check_fence(self) -> None:
+        """Raises Superseded if somebody has claimed the folder after this job."""
+        folder = self.path / "fence"
+        highest = max((int(name) for name in os.listdir(folder) if name.isdigit()), default=0) if folder.is_dir() else 0
+        if highest > self.fence:
+            raise Superseded(f"{folder}: claim {highest} is higher than this job's {self.fence}; it writes nothing more")
+
+    def progress(self, phase: str, step: int, steps: int, loss: float | None) -> None:
+        line = {"phase": phase, "step": step, "steps": steps, "pid": os.getpid()}
+        if loss is not None:
+            line["loss"] = loss
+        with open(self.path / "progress.jsonl", "a", encoding="utf-8") as file:
+            file.write(json.dumps(line) + "\n")
+
+    def publish_output(self, fill: Callable[[Path], None]) -> None:
+        """Make `output/` whole or not at all: `fill` writes a temporary folder, which is fsynced and renamed."""
+        self.check_fence()
+        temporary, output = self.path / ".output.tmp", self.path / "output"
+        shutil.rmtree(temporary, ignore_errors=True)
+        temporary.mkdir()
+        fill(temporary)
+        fsync_tree(temporary)
+        self.check_fence()
+        if output.exists():
+            shutil.rmtree(output)
+        os.rename(temporary, output)
+        fsync_path(self.path)
+
+    def write_result(self, result: dict) -> None:
+        self.check_fence()
+        write_json(self.path / "result.json", result)
+
+    def read_result(self) -> dict | None:
+        path = self.path / "result.json"
+        return json.loads(path.read_text("utf-8")) if path.exists() else None
