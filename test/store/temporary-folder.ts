@@ -1,0 +1,34 @@
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import { hashOf } from '../../src/store/canonical-json.ts';
+import type { PhaseKey } from '../../src/store/phase-keys.ts';
+
+/** A new folder, removed when the test is over. */
+export async function temporaryFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'genenv-store-'));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** Relative paths of all files below a folder, sorted. */
+export async function filesIn(folder: string): Promise<string[]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  return entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name).slice(folder.length + 1)).sort();
+}
+
+export const leftovers = async (folder: string): Promise<string[]> => (await filesIn(folder)).filter((name) => name.includes('.tmp'));
+
+export const someKey = (over: Partial<PhaseKey> = {}): PhaseKey => ({ experiment: 'night-1', epoch: 7, phase: 'train-agent', inputHash: hashOf('input'), ...over });
+
+/** A generator over a list, for what takes async iterables. */
+export async function* eventually<T>(values: Iterable<T>): AsyncGenerator<T> {
+  for (const value of values) yield await Promise.resolve(value);
+}
+
+export async function collect<T>(values: AsyncIterable<T>): Promise<T[]> {
+  const collected: T[] = [];
+  for await (const value of values) collected.push(value);
+  return collected;
+}
