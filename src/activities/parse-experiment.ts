@@ -33,7 +33,7 @@ export function createParseExperiment(ports: Ports) {
     const last = lines.at(-1);
     const resume: Committed | null = last && head ? { epoch: last.epoch, line: head.sha256, state: last.outputs.state as RunState, metrics: last.metrics } : null;
     await folder.appendEvent(resume === null ? { type: 'started' } : { type: 'resumed', epoch: resume.epoch });
-    return { run: { id, experiment: ref }, settings: settingsOf(experiment), resume };
+    return { run: { id, experiment: ref }, settings: settingsOf(experiment), resume, searchAttributes: ports.searchAttributes };
   };
 }
 

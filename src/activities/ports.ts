@@ -29,5 +29,7 @@ export interface Ports {
   devices: string;
   /** Whether a training job goes on (`detach`) or checkpoints when its worker stops. */
   onShutdown: 'checkpoint' | 'detach';
+  /** Whether the search attributes are registered in the namespace. */
+  searchAttributes: boolean;
   attempt(): Attempt;
 }

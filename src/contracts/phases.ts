@@ -56,6 +56,8 @@ export interface Plan {
   settings: WorkflowSettings;
   /** Last committed epoch (0 = prepared) and its state; null where the run starts fresh. */
   resume: Committed | null;
+  /** Whether the worker could register the search attributes. */
+  searchAttributes: boolean;
 }
 
 export interface Committed {

@@ -1,0 +1,45 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Attempt, Ports } from '../activities/ports.ts';
+import { openAIPolicyServer } from '../policies/openai-policy-server.ts';
+import { loadOnVllm } from '../policies/load-on-vllm.ts';
+import { ObjectStore } from '../store/object-store.ts';
+import { PhaseKeys } from '../store/phase-keys.ts';
+import { RunFolder } from '../store/run-folder.ts';
+import type { Damage } from '../store/errors.ts';
+import { processLauncher } from '../training/process-launcher.ts';
+import { residentLauncher } from '../training/resident-launcher.ts';
+import type { WorkerSettings } from './settings.ts';
+
+/** The concrete parts behind the ports. Trainer processes are given the environment here, and nowhere else. */
+export function createPorts(settings: WorkerSettings, environment: NodeJS.ProcessEnv, options: { attempt: () => Attempt; searchAttributes: boolean; onDamage: (damage: Damage) => void }): Ports {
+  const { home, store, python, onShutdown } = settings;
+  const devices = join(home, 'stack', 'devices');
+  mkdirSync(devices, { recursive: true });
+  return {
+    store: new ObjectStore(store, { onDamage: options.onDamage }),
+    keys: new PhaseKeys(store, { onDamage: options.onDamage }),
+    runFolder: (id) => new RunFolder(join(home, 'runs'), id),
+    policyServer: (serving, timeoutMs) =>
+      serving.type === 'embedded'
+        ? openAIPolicyServer({ baseUrl: settings.policyServer, apiKey: undefined, timeoutMs })
+        : openAIPolicyServer({ baseUrl: serving.baseUrl, apiKey: secret(environment, serving.apiKeyEnv), timeoutMs }),
+    loadOnServer: (serving, name, folder) => loadOnVllm(serving, secret(environment, serving.apiKeyEnv), name, folder),
+    launcher: ({ launcher }) =>
+      launcher.type === 'resident'
+        ? residentLauncher(settings.trainerSocket)
+        : processLauncher(python, { ...environment, PYTHONPATH: join(import.meta.dirname, '..', '..', 'trainer') }),
+    python,
+    devices,
+    onShutdown,
+    searchAttributes: options.searchAttributes,
+    attempt: options.attempt,
+  };
+}
+
+function secret(environment: NodeJS.ProcessEnv, name: string | null): string | undefined {
+  if (name === null) return undefined;
+  const value = environment[name];
+  if (value === undefined) throw new Error(`serving.apiKeyEnv: the environment variable ${name} is not set on this worker`);
+  return value;
+}

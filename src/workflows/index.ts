@@ -1,0 +1,2 @@
+export { experiment } from './experiment.ts';
+export { epoch } from './epoch.ts';

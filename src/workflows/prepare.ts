@@ -1,0 +1,23 @@
+import type { Committed, Plan } from '../contracts/phases.ts';
+import { phases } from './phases.ts';
+import { Stopwatch } from './stopwatch.ts';
+
+/** Epoch 0: warm policies, base and held-out tasks, and the agent's score before any training. */
+export async function prepare({ run, settings }: Plan, watch: Stopwatch): Promise<Committed> {
+  const does = phases(settings);
+  const agent = await watch.time('warm up agent', does.warmUp({ run, role: 'agent' }));
+  const environment = await watch.time('warm up environment', does.warmUp({ run, role: 'environment' }));
+  const state = await watch.time('prepare', does.prepareRun({ run, agent, environment }));
+  await watch.time('publish', Promise.all([agent, environment].map((policy) => does.publishPolicy({ run, policy }))));
+  const { evaluate: shards } = settings.shards;
+  const verdicts = await watch.time('evaluate', Promise.all(Array.from({ length: shards }, (_, shard) => does.evaluatePolicy({ run, epoch: 0, state, shard, shards, agent }))));
+  return does.commitEpoch({
+    run,
+    epoch: 0,
+    outputs: { tasks: null, traces: [], rewards: null, scores: null, decisions: null, verdicts: verdicts.map(({ file }) => file) },
+    next: state,
+    metrics: [],
+    notes: [],
+    seconds: watch.total(),
+  });
+}
