@@ -1,4 +1,4 @@
-import { requireInRange, requireSameLength } from './domain.ts';
+import { ROUNDING, requireInRange, requireSameLength } from './domain.ts';
 
 /**
  * Caps the share of the regression weight that one family of tasks holds, by default at half: a simulator that found
@@ -27,14 +27,12 @@ export function capFamilies(weights: readonly number[], families: readonly strin
 /** The total c that families above it are scaled to: c = s (m c + the others), for the m largest of the families. */
 function cappedTotal(totals: readonly number[], maxShare: number): number {
   const falling = totals.filter((total) => total > 0).sort((left, right) => right - left);
-  if (falling.length <= 1) return Infinity;
-  const share = Math.max(maxShare, 1 / falling.length);
   for (let capped = 0; capped < falling.length - 1; capped++) {
     const others = falling.slice(capped).reduce((sum, total) => sum + total, 0);
-    const cap = (share * others) / (1 - capped * share);
-    if ((falling[capped] ?? 0) <= cap) return cap;
+    const cap = (maxShare * others) / (1 - capped * maxShare);
+    if ((falling[capped] ?? 0) <= cap * (1 + ROUNDING)) return cap;
   }
-  // All but the smallest are above the cap.
+  // All but the smallest are above the cap: it stays, and they come down to it, or as near as the cap allows.
   const smallest = falling.at(-1) ?? 0;
-  return Math.max(smallest, (share * smallest) / (1 - (falling.length - 1) * share));
+  return Math.max(smallest, (maxShare * smallest) / (1 - (falling.length - 1) * maxShare));
 }

@@ -50,7 +50,7 @@ describe('updateHistory', () => {
   });
 
   it('lists the newest failures first, and no more than asked', () => {
-    const epochs = [[task('T', 1, 0)], [task('T', 2, 0), task('U', 3, 0)]];
+    const epochs = [[task('T', 1, 0)], [task('T', 2, 0), task('T', 9, 1), task('U', 3, 0)]];
     expect(fold(epochs, 5).recentFailures).toEqual([{ kind: 'T', difficulty: 2 }, { kind: 'U', difficulty: 3 }, { kind: 'T', difficulty: 1 }]);
     expect(updateHistory(emptyHistory(), epochs[1] ?? [], { window: 5, failures: 1 }).recentFailures).toEqual([{ kind: 'T', difficulty: 2 }]);
   });

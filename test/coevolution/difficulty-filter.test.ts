@@ -42,8 +42,8 @@ describe('difficultyFilter', () => {
     expect(kept([0, 0.6, 0.8, 0.3], { type: 'quantile', alpha: 0.5, keep: 0.5 })).toEqual([1, 3]);
     // The release's int(N * k) = 0 emptied every batch below ten prompts.
     expect(kept([0, 0.6, 0.8], { type: 'quantile', alpha: 0.5, keep: 0.1 })).toEqual([1]);
-    // 0.55 * 20 is 11.000000000000002, and 11 are meant.
-    expect(kept(Array<number>(20).fill(0.5), { type: 'quantile', alpha: 0.5, keep: 0.55 })).toHaveLength(11);
+    // 0.07 * 100 is 7.000000000000001, and 7 are meant.
+    expect(kept(Array<number>(100).fill(0.5), { type: 'quantile', alpha: 0.5, keep: 0.07 })).toHaveLength(7);
     expect(kept([null, 1, null, 0.9], { type: 'quantile', alpha: 0.5, keep: 0.5 })).toEqual([3]);
   });
 

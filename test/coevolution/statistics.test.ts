@@ -46,8 +46,9 @@ describe('misrankProbability', () => {
     expect(misrankProbability(0.5, 1, 1)).toBeCloseTo(1, 12);
     // n = 2, p1 = 0.5 against p2 = 1: wrong unless the first is 1 of 2, which has probability 0.5.
     expect(misrankProbability(0.5, 1, 2)).toBeCloseTo(0.5, 12);
-    // α = 0.2, n = 5: 0/5 and 2/5 are equally far, though |0/5 - 0.2| and |2/5 - 0.2| differ in their last bit.
-    expect(misrankProbability(0, 0, 5, 0.2)).toBeCloseTo(1, 12);
+    // α = 0.55, n = 10: 10/10 is as far as 1/10, though 1 - 0.55 is less than 0.55 - 0.1 in the last bits;
+    // so only 0/10 is farther: 1 - 0.9^10 = 0.6513215599.
+    expect(misrankProbability(1, 0.1, 10, 0.55)).toBeCloseTo(0.6513215599, 9);
     expect(misrankProbability(1, 1, 3, 0.3)).toBeCloseTo(1, 12);
   });
 
