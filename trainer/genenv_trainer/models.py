@@ -9,6 +9,7 @@ from pathlib import Path
 import torch
 import transformers
 from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
+from transformers.conversion_mapping import get_checkpoint_conversion_mapping
 from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
 
 from genenv_trainer import adapters
@@ -98,9 +99,10 @@ def model_type(model: dict) -> str | None:
 
 
 def import_architecture(name: str) -> None:
-    """Import what transformers imports when the first model of this type is made. An unknown one is left to the job."""
+    """Import and cache what transformers does when the first model of this type is made. An unknown one is left to the job."""
     if name in MODEL_FOR_CAUSAL_LM_MAPPING_NAMES:
         getattr(transformers, MODEL_FOR_CAUSAL_LM_MAPPING_NAMES[name])
+        get_checkpoint_conversion_mapping(name)
 
 
 def load_model(path: Path, dtype: torch.dtype) -> PreTrainedModel:

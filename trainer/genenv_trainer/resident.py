@@ -16,7 +16,7 @@ import sys
 import traceback
 from pathlib import Path
 
-LAZY_IMPORTS = ("torch._dynamo", "peft")
+LAZY_IMPORTS = ("peft",)
 """What the libraries import at first use: paid here once, not in every job."""
 
 LONGEST_REQUEST = 1 << 16
