@@ -104,8 +104,16 @@ export class StagedFile {
 /** Makes a folder and those above it, so that they outlive a power cut. @throws StoreUnavailable */
 export async function makeFolder(folder: string): Promise<void> {
   await onDisk(folder, async () => {
-    const first = await mkdir(folder, { recursive: true });
-    for (let made = folder; first !== undefined && made.length >= first.length; made = dirname(made)) await syncFolder(dirname(made));
+    // Not `recursive: true`, which reports a read-only file system as ENOENT.
+    try {
+      await mkdir(folder);
+    } catch (error) {
+      if (errorCode(error) === 'EEXIST') return;
+      if (errorCode(error) !== 'ENOENT' || folder === dirname(folder)) throw error;
+      await makeFolder(dirname(folder));
+      await makeFolder(folder);
+    }
+    await syncFolder(dirname(folder));
   });
 }
 

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { Superseded } from '../../src/store/errors.ts';
 import type { Damage } from '../../src/store/errors.ts';
 import { Journal } from '../../src/store/journal.ts';
-import { temporaryFolder } from './temporary-folder.ts';
+import { entriesOf, temporaryFolder } from './temporary-folder.ts';
 
 const entries = [{ request: 0, text: 'première' }, { request: 1, token_ids: [1, 2] }, { request: 2, text: '' }, { request: 3 }];
 
@@ -80,7 +80,7 @@ test('concurrent entries are all there, in the order they were given', async () 
   const numbers = Array.from({ length: 40 }, (_, index) => index);
   await Promise.all(numbers.map((index) => journal.append(index)));
   await journal.close();
-  expect((await Journal.open<number>(path)).entries).toEqual(numbers);
+  expect(await entriesOf(path)).toEqual(numbers);
 });
 
 test('an attempt that was superseded adds nothing', async () => {

@@ -6,7 +6,8 @@ import { InvalidConfig } from '../../src/store/errors.ts';
 import type { Damage } from '../../src/store/errors.ts';
 import { ObjectStore } from '../../src/store/object-store.ts';
 import { PhaseKeys } from '../../src/store/phase-keys.ts';
-import { filesIn, leftovers, someKey, temporaryFolder } from './temporary-folder.ts';
+import { someKey } from './some-key.ts';
+import { filesIn, leftovers, temporaryFolder } from './temporary-folder.ts';
 
 async function keysWithDamage() {
   const said: Damage[] = [];

@@ -2,8 +2,7 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { hashOf } from '../../src/store/canonical-json.ts';
-import type { PhaseKey } from '../../src/store/phase-keys.ts';
+import { Journal } from '../../src/store/journal.ts';
 
 /** A new folder, removed when the test is over. */
 export async function temporaryFolder(): Promise<string> {
@@ -20,8 +19,6 @@ export async function filesIn(folder: string): Promise<string[]> {
 
 export const leftovers = async (folder: string): Promise<string[]> => (await filesIn(folder)).filter((name) => name.includes('.tmp'));
 
-export const someKey = (over: Partial<PhaseKey> = {}): PhaseKey => ({ experiment: 'night-1', epoch: 7, phase: 'train-agent', inputHash: hashOf('input'), ...over });
-
 /** A generator over a list, for what takes async iterables. */
 export async function* eventually<T>(values: Iterable<T>): AsyncGenerator<T> {
   for (const value of values) yield await Promise.resolve(value);
@@ -31,4 +28,10 @@ export async function collect<T>(values: AsyncIterable<T>): Promise<T[]> {
   const collected: T[] = [];
   for await (const value of values) collected.push(value);
   return collected;
+}
+
+export async function entriesOf(path: string): Promise<unknown[]> {
+  const journal = await Journal.open<unknown>(path);
+  await journal.close();
+  return journal.entries;
 }

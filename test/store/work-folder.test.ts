@@ -4,7 +4,8 @@ import { expect, test } from 'vitest';
 import { hashOf } from '../../src/store/canonical-json.ts';
 import { Superseded } from '../../src/store/errors.ts';
 import { openWork } from '../../src/store/work-folder.ts';
-import { filesIn, someKey, temporaryFolder } from './temporary-folder.ts';
+import { someKey } from './some-key.ts';
+import { filesIn, temporaryFolder } from './temporary-folder.ts';
 
 test('the folder is named by its key, with room for a shard', async () => {
   const root = await temporaryFolder();
