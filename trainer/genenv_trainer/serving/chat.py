@@ -1,0 +1,105 @@
+"""POST /v1/chat/completions: `n` answers to a conversation."""
+
+import asyncio
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+from jinja2 import TemplateError
+from pydantic import BaseModel, ConfigDict, Field
+
+from genenv_trainer.serving.answers import envelope, json_response, seed_of, usage
+from genenv_trainer.serving.engine import Engine
+from genenv_trainer.serving.errors import invalid_field
+from genenv_trainer.serving.fields import SamplingRequest
+from genenv_trainer.serving.prompts import check_ids, completion_limit, encode
+from genenv_trainer.serving.sampler import Draw, Row
+from genenv_trainer.serving.served import Served
+from genenv_trainer.serving.stop_strings import before_stop, stop_check, text_of
+
+router = APIRouter()
+
+
+class TextPart(BaseModel):
+    type: str = Field(pattern="^text$")
+    text: str
+
+
+class Message(BaseModel):
+    """A message; fields beyond these go to the chat template as they are."""
+
+    model_config = ConfigDict(strict=True, extra="allow")
+    role: str
+    content: str | list[TextPart] | None = None
+
+    def plain(self) -> dict[str, Any]:
+        parts = self.content
+        text = "".join(part.text for part in parts) if isinstance(parts, list) else parts
+        return self.model_dump() | {"content": text or ""}
+
+
+class ChatRequest(SamplingRequest):
+    messages: list[Message] = Field(min_length=1)
+    max_tokens: int | None = Field(default=None, ge=1)
+    max_completion_tokens: int | None = Field(default=None, ge=1)
+    logprobs: bool | None = False
+    top_logprobs: int | None = Field(default=None, ge=0, le=20)
+
+
+def encode_messages(served: Served, messages: list[Message]) -> list[int]:
+    """Token ids of a conversation up to the assistant's turn: the tokenizer's chat template, else `role: content` lines."""
+    plain = [message.plain() for message in messages]
+    if served.tokenizer.chat_template is None:
+        return encode(served, "".join(f"{one['role']}: {one['content']}\n" for one in plain) + "assistant:", "messages")
+    try:
+        return served.tokenizer.apply_chat_template(plain, add_generation_prompt=True, return_dict=False)
+    except TemplateError as error:
+        raise invalid_field("messages", f"the model's chat template refuses them: {error}") from error
+
+
+def prepare(request: ChatRequest, seed: int, served: Served) -> tuple[Served, Draw]:
+    prompts = [encode_messages(served, request.messages)]
+    check_ids(served, prompts, "messages")
+    limit = completion_limit(served, prompts, request.max_completion_tokens or request.max_tokens, "messages")
+    stopped = stop_check(served.tokenizer, request.stops)
+    return served, Draw(prompts, request.samples, seed, request.heat, limit, request.top_logprobs or 0, stopped)
+
+
+def token_entry(served: Served, token: int, logprob: float) -> dict:
+    text = served.token_text(token)
+    return {"token": text, "logprob": logprob, "bytes": list(text.encode())}
+
+
+def logprobs_of(served: Served, row: Row) -> dict:
+    """OpenAI's list with an entry for each token."""
+    content = []
+    for step, (token, logprob) in enumerate(zip(row.token_ids, row.logprobs, strict=True)):
+        best = [token_entry(served, *pair) for pair in row.top[step]] if row.top else []
+        content.append(token_entry(served, token, logprob) | {"top_logprobs": best})
+    return {"content": content}
+
+
+def choice(request: ChatRequest, served: Served, index: int, row: Row) -> dict:
+    text = before_stop(text_of(served.tokenizer, row.token_ids), request.stops)
+    answer = {
+        "index": index,
+        "message": {"role": "assistant", "content": text},
+        "finish_reason": row.finish_reason,
+        "logprobs": logprobs_of(served, row) if request.logprobs else None,
+    }
+    return answer | {"token_ids": row.token_ids} if request.return_token_ids else answer
+
+
+@router.post("/v1/chat/completions")
+async def chat_completions(request: ChatRequest, http: Request) -> Response:
+    request.check()
+    if request.top_logprobs is not None and not request.logprobs:
+        raise invalid_field("top_logprobs", "needs logprobs to be true")
+    engine: Engine = http.app.state.engine
+    seed = seed_of(request)
+    served, draw = await asyncio.wrap_future(engine.call(request.model, lambda served: prepare(request, seed, served)))
+    rows = await asyncio.wrap_future(engine.sample(request.model, draw, request.seed is None and draw.n == 1))
+    body = envelope("chatcmpl", "chat.completion", request, seed)
+    if request.return_token_ids:
+        body["prompt_token_ids"] = draw.prompts[0]
+    choices = [choice(request, served, index, row) for index, row in enumerate(rows)]
+    return json_response(body | {"choices": choices, "usage": usage(draw.prompts, sum(len(row.token_ids) for row in rows))})

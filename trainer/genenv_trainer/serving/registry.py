@@ -1,0 +1,53 @@
+"""The models of STORE/served/<name>.json, loaded on demand; the least recently used go."""
+
+import re
+from collections import OrderedDict
+from pathlib import Path
+
+from genenv_trainer.adapters import base_path
+from genenv_trainer.serving.errors import ApiError
+from genenv_trainer.serving.served import Bases, Served, load_full, load_tokenizer, read_entry
+
+NAME = re.compile(r"[A-Za-z0-9_@][A-Za-z0-9._@+-]*")
+
+
+class Registry:
+    """Not thread-safe: all but `names` belongs to the engine's thread."""
+
+    def __init__(self, store: Path, capacity: int):
+        self.store, self.capacity = store, capacity
+        self.bases = Bases()
+        self.loaded: OrderedDict[str, Served] = OrderedDict()
+
+    def names(self) -> list[str]:
+        return sorted(entry.stem for entry in (self.store / "served").glob("*.json"))
+
+    def get(self, name: str) -> Served:
+        """The model, its weights active. 404 for a name that is not served, 500 for one that does not load."""
+        if name not in self.loaded:
+            entry = self.store / "served" / f"{name}.json"
+            if not NAME.fullmatch(name) or not entry.is_file():
+                raise ApiError(404, f"the model {name!r} is not served: there is no {entry.name} in STORE/served", "model", "model_not_found")
+            while len(self.loaded) >= self.capacity:
+                self._evict(next(iter(self.loaded)))
+            try:
+                self.loaded[name] = self._load(name, entry)
+            except Exception as error:
+                message = f"the model {name!r} does not load: {type(error).__name__}: {error}"
+                raise ApiError(500, message, "model", "model_not_loadable") from error
+        self.loaded.move_to_end(name)
+        served = self.loaded[name]
+        if served.adapter is not None:
+            served.model.set_adapter(served.adapter)
+        return served
+
+    def _load(self, name: str, entry: Path) -> Served:
+        folder, tokenizer = read_entry(entry, self.store)
+        base = base_path(folder)
+        model, adapter = (load_full(folder), None) if base is None else self.bases.load(folder, base)
+        return Served(name, model, load_tokenizer(tokenizer), adapter)
+
+    def _evict(self, name: str) -> None:
+        served = self.loaded.pop(name)
+        if served.adapter is not None:
+            self.bases.drop(served.model, served.adapter)

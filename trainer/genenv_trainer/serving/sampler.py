@@ -1,0 +1,163 @@
+"""Samples completions of a batch of prompts, one forward pass a token, over a key-value cache."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from transformers import DynamicCache, PreTrainedModel
+
+from genenv_trainer.serving.uniforms import row_keys, uniforms
+
+KEEP_SHARE = 0.75
+"""Once no more than this share of the rows still goes on, the others leave the batch."""
+
+
+@dataclass(frozen=True)
+class Draw:
+    """What to sample: `n` completions of each prompt, of at most `max_tokens` tokens, at `temperature` (0 is greedy)."""
+
+    prompts: list[list[int]]
+    n: int
+    seed: int
+    temperature: float
+    max_tokens: int
+    top: int = 0
+    """Number of most probable tokens to record at each step."""
+    stopped: Callable[[list[int]], bool] | None = None
+    """Whether the tokens sampled so far contain a stop string."""
+
+
+@dataclass
+class Row:
+    """One completion: its tokens [T], their log-probabilities [T], and the `top` tokens [T][(id, logprob)] of each step."""
+
+    token_ids: list[int]
+    logprobs: list[float]
+    top: list[list[tuple[int, float]]]
+    finish_reason: str
+
+
+def left_pad(prompts: list[list[int]]) -> tuple[torch.Tensor, torch.Tensor]:
+    """Token ids and attention mask [P, L] of prompts that all end in the last column."""
+    length = max(map(len, prompts))
+    ids_P_L = torch.zeros(len(prompts), length, dtype=torch.long)
+    mask_P_L = torch.zeros(len(prompts), length, dtype=torch.bool)
+    for row, prompt in enumerate(prompts):
+        ids_P_L[row, length - len(prompt) :] = torch.tensor(prompt)
+        mask_P_L[row, length - len(prompt) :] = True
+    return ids_P_L, mask_P_L
+
+
+def choose(
+    logits_B_V: torch.Tensor, temperature_B: torch.Tensor, uniform_B: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """
+    Tokens [B] by inversion of the cumulative distribution, and log-probabilities [B, V] at the temperature.
+
+    The token is the first whose cumulative probability exceeds u * total; u has 53 bits, so the product is less than
+    total, and a token of probability 0 is never taken. At temperature 0 it is the most probable one, at the
+    log-probabilities of temperature 1.
+    """
+    greedy_B = temperature_B == 0
+    logprobs_B_V = torch.log_softmax(logits_B_V.float() / temperature_B.masked_fill(greedy_B, 1)[:, None], dim=-1)
+    cumulative_B_V = logprobs_B_V.exp().double().cumsum(dim=-1)
+    target_B_1 = uniform_B[:, None] * cumulative_B_V[:, -1:]
+    token_B = torch.searchsorted(cumulative_B_V, target_B_1, right=True)[:, 0].clamp(max=logits_B_V.shape[1] - 1)
+    if greedy_B.any():
+        token_B = torch.where(greedy_B, logits_B_V.argmax(dim=-1), token_B)
+    return token_B, logprobs_B_V
+
+
+class Decoder:
+    """The model's side of a batch: feeds tokens, gives the next logits [B, V], and keeps or repeats rows."""
+
+    def __init__(self, model: PreTrainedModel, prompts: list[list[int]], steps: int):
+        self.model = model
+        self.cache = DynamicCache(config=model.config)
+        self.input_B_L, prompt_mask = left_pad(prompts)
+        self.seen = self.input_B_L.shape[1]
+        self.positions_B_L = (prompt_mask.long().cumsum(dim=1) - 1).clamp(min=0)
+        padded = not bool(prompt_mask.all())
+        self.mask_B_S = torch.nn.functional.pad(prompt_mask, (0, steps), value=True) if padded else None
+
+    def logits(self) -> torch.Tensor:
+        mask = None if self.mask_B_S is None else self.mask_B_S[:, : self.seen]
+        output = self.model(
+            input_ids=self.input_B_L,
+            attention_mask=mask,
+            position_ids=self.positions_B_L,
+            past_key_values=self.cache,
+            use_cache=True,
+            logits_to_keep=1,
+        )
+        return output.logits[:, -1]
+
+    def feed(self, token_B: torch.Tensor) -> None:
+        self.input_B_L = token_B[:, None]
+        self.positions_B_L = self.positions_B_L[:, -1:] + 1
+        self.seen += 1
+
+    def select(self, rows_B: torch.Tensor) -> None:
+        """Makes the batch out of these of its rows, in this order; a row may be taken more than once."""
+        self.cache.batch_select_indices(rows_B)
+        self.input_B_L, self.positions_B_L = self.input_B_L[rows_B], self.positions_B_L[rows_B]
+        if self.mask_B_S is not None:
+            self.mask_B_S = self.mask_B_S[rows_B]
+
+
+@torch.inference_mode()
+def sample(model: PreTrainedModel, end_ids: list[int], draws: list[Draw]) -> list[list[Row]]:
+    """
+    Rows of each draw, ordered by prompt and then sample. A row ends at a token of `end_ids`, at a stop string, or at its limit.
+
+    Every prompt is prefilled once, then repeated `n` times. Raises ArithmeticError where the logits are not finite.
+    """
+    row_draws = [draw for draw in draws for _ in range(len(draw.prompts) * draw.n)]
+    limit_B = np.array([draw.max_tokens for draw in row_draws])
+    keys_B = np.concatenate([row_keys(draw.seed, len(draw.prompts), draw.n) for draw in draws])
+    uniform_B_T = torch.from_numpy(uniforms(keys_B, int(limit_B.max())))
+    temperature_B = torch.tensor([draw.temperature for draw in row_draws])
+    top = max(draw.top for draw in draws)
+    rows = [Row([], [], [], "length") for _ in row_draws]
+
+    decoder = Decoder(model, [prompt for draw in draws for prompt in draw.prompts], int(limit_B.max()))
+    logits_B_V = decoder.logits()
+    copies_P = torch.tensor([draw.n for draw in draws for _ in draw.prompts])
+    if int(copies_P.max()) > 1:
+        source_B = torch.repeat_interleave(copies_P)
+        decoder.select(source_B)
+        logits_B_V = logits_B_V[source_B]
+
+    alive = np.arange(len(rows))
+    going = np.ones(len(rows), dtype=bool)
+    for step in range(int(limit_B.max())):
+        if step > 0:
+            logits_B_V = decoder.logits()
+        token_B, logprobs_B_V = choose(logits_B_V, temperature_B[alive], uniform_B_T[alive, step])
+        chosen_B = logprobs_B_V.gather(1, token_B[:, None])[:, 0]
+        if not bool(chosen_B.isfinite().all()):
+            raise ArithmeticError(f"the logits of token {step + 1} are not finite")
+        best = logprobs_B_V.topk(min(top, logprobs_B_V.shape[1]), dim=1) if top else None
+        tokens, chosen = token_B.tolist(), chosen_B.tolist()
+        for place in np.flatnonzero(going).tolist():
+            row, draw = rows[alive[place]], row_draws[alive[place]]
+            row.token_ids.append(tokens[place])
+            row.logprobs.append(chosen[place])
+            if draw.top:
+                ids, values = best.indices[place, : draw.top].tolist(), best.values[place, : draw.top].tolist()
+                row.top.append(list(zip(ids, values, strict=True)))
+            if tokens[place] in end_ids or (draw.stopped is not None and draw.stopped(row.token_ids)):
+                row.finish_reason = "stop"
+                going[place] = False
+            elif step + 1 == draw.max_tokens:
+                going[place] = False
+        if not going.any():
+            break
+        decoder.feed(token_B)
+        if going.mean() <= KEEP_SHARE:
+            decoder.select(torch.from_numpy(np.flatnonzero(going)))
+            alive, going = alive[going], np.ones(int(going.sum()), dtype=bool)
+
+    answers = iter(rows)
+    return [[next(answers) for _ in range(len(draw.prompts) * draw.n)] for draw in draws]

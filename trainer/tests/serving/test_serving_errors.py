@@ -1,0 +1,90 @@
+"""What is refused, in OpenAI's shape and under the field's name; and what a broken store does."""
+
+import shutil
+
+import pytest
+from tiny_models import AGENT, serve_name
+
+COMPLETION = {"model": AGENT, "prompt": "a", "max_tokens": 2}
+CHAT = {"model": AGENT, "messages": [{"role": "user", "content": "a"}], "max_tokens": 2}
+
+
+def refusal(client, path, body):
+    answer = client.post(path, json=body)
+    assert set(answer.json()) == {"error"}, answer.text
+    error = answer.json()["error"]
+    assert set(error) == {"message", "type", "param", "code"}
+    return answer.status_code, error
+
+
+@pytest.mark.parametrize(
+    ("param", "value"),
+    [
+        ("prompt", 3), ("prompt", []), ("prompt", ""), ("prompt", ["a", 5]), ("prompt", [[1], "a"]), ("prompt", [1000]), ("prompt", [-1]),
+        ("prompt", [[]]), ("prompt", "UPPER"), ("prompt", "a" * 127),
+        ("n", 0), ("n", "2"), ("max_tokens", 0), ("max_tokens", 1.5), ("temperature", -1), ("temperature", 1e-9), ("temperature", "hot"),
+        ("logprobs", 6), ("logprobs", True), ("seed", 2**64), ("stop", ""), ("stop", [1]),
+        ("stream", True), ("top_p", 0.9), ("best_of", 2), ("echo", True), ("suffix", "x"), ("top_k", 5), ("presence_penalty", 1),
+        ("frequency_penalty", 0.5), ("logit_bias", {"1": 5}), ("prompt_logprobs", 1), ("max_token", 5),
+    ],
+)  # fmt: skip
+def test_a_completion_names_its_bad_field(client, param, value):
+    status, error = refusal(client, "/v1/completions", COMPLETION | {param: value})
+    assert (status, error["param"], error["type"]) == (400, param, "invalid_request_error")
+    assert param in error["message"]
+
+
+@pytest.mark.parametrize(
+    ("param", "value"),
+    [
+        ("messages", []), ("messages", "hi"), ("messages", [{"content": "a"}]), ("messages", [{"role": "user", "content": [{"type": "image_url"}]}]),
+        ("messages", [{"role": "user", "content": "a" * 200}]), ("top_logprobs", 2), ("tools", [{}]), ("response_format", {"type": "json_object"}),
+    ],
+)  # fmt: skip
+def test_a_chat_names_its_bad_field(client, param, value):
+    status, error = refusal(client, "/v1/chat/completions", CHAT | {param: value})
+    assert (status, error["param"]) == (400, param)
+
+
+def test_fields_that_ask_for_nothing_are_let_through(client):
+    harmless = {"user": "u", "stream": False, "top_p": 1.0, "best_of": None, "echo": False, "presence_penalty": 0, "n": None, "stop": None, "logprobs": None}
+    assert client.post("/v1/completions", json=COMPLETION | harmless).status_code == 200
+    chat = {"tools": None, "response_format": {"type": "text"}, "metadata": {"a": "b"}, "parallel_tool_calls": True, "logprobs": None}
+    assert client.post("/v1/chat/completions", json=CHAT | chat).status_code == 200
+
+
+@pytest.mark.parametrize("name", ["nobody@0001", "../objects/full", "", "a/b"])
+def test_a_name_that_is_not_served_is_a_404(client, name):
+    for path, body in (("/v1/completions", COMPLETION), ("/v1/chat/completions", CHAT), ("/tokenize", {"prompt": "a"}), ("/detokenize", {"tokens": [1]})):
+        status, error = refusal(client, path, body | {"model": name})
+        assert (status, error["code"], error["param"]) == (404, "model_not_found", "model")
+
+
+def test_what_is_missing_or_no_json_is_said(client):
+    assert refusal(client, "/v1/completions", {"model": AGENT})[1]["param"] == "prompt"
+    assert refusal(client, "/v1/completions", {"prompt": "a"})[1]["param"] == "model"
+    assert refusal(client, "/tokenize", {"model": AGENT})[0] == 400
+    torn = client.post("/v1/completions", content=b'{"model": ', headers={"content-type": "application/json"})
+    assert (torn.status_code, torn.json()["error"]["code"]) == (400, "invalid_json")
+    assert refusal(client, "/v1/nothing", {})[0] == 404
+
+
+def test_a_broken_model_is_a_500_that_names_it_and_the_rest_goes_on(client, store):
+    shutil.copytree(store / "objects" / "full", store / "objects" / "torn")
+    weights = store / "objects" / "torn" / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:5000])
+    serve_name(store, "torn@1", "objects/torn")
+    serve_name(store, "gone@1", "objects/gone")
+    (store / "served" / "garbled@1.json").write_text("{")
+    for name in ("torn@1", "gone@1", "garbled@1"):
+        status, error = refusal(client, "/v1/completions", COMPLETION | {"model": name})
+        assert (status, error["code"], error["type"]) == (500, "model_not_loadable", "server_error")
+        assert name in error["message"]
+    assert client.get("/health").json() == {"status": "ok"}
+    assert client.post("/v1/completions", json=COMPLETION).status_code == 200
+
+
+def test_models_lists_what_is_served(client):
+    listed = client.get("/v1/models").json()
+    assert listed["object"] == "list"
+    assert {"id": AGENT, "object": "model", "created": 0, "owned_by": "genenv"} in listed["data"]

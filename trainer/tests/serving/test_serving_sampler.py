@@ -1,0 +1,115 @@
+"""The sampler in process: its distribution, its log-probabilities, its generator."""
+
+import numpy as np
+import pytest
+import torch
+from tiny_models import save_model
+
+from genenv_trainer.serving.sampler import Draw, choose, left_pad, sample
+from genenv_trainer.serving.uniforms import row_keys, uniforms
+
+PROMPTS = [[5, 6, 7], [8], [9, 10, 11, 12, 13, 14]]
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    return save_model(tmp_path_factory.mktemp("model"), seed=3)
+
+
+def full_logprobs(model, prompt, tokens, temperature):
+    """Log-probabilities [T] of the tokens in one forward pass, as a trainer computes them."""
+    with torch.no_grad():
+        logits_S_V = model(input_ids=torch.tensor([prompt + tokens])).logits[0] / temperature
+    logprobs_S_V = torch.log_softmax(logits_S_V, dim=-1)
+    return logprobs_S_V[len(prompt) - 1 : -1].gather(1, torch.tensor(tokens)[:, None])[:, 0].numpy()
+
+
+@pytest.mark.parametrize("temperature", [1.0, 0.7])
+def test_logprobs_are_those_of_a_full_forward_pass(model, temperature):
+    # token 30 ends a row, so that rows of different lengths leave the batch
+    [rows] = sample(model, [30], [Draw(PROMPTS, 8, 11, temperature, 24)])
+    assert len({len(row.token_ids) for row in rows}) > 3
+    for index, row in enumerate(rows):
+        expected = full_logprobs(model, PROMPTS[index // 8], row.token_ids, temperature)
+        np.testing.assert_allclose(row.logprobs, expected, atol=1e-4)
+
+
+def test_greedy_is_that_of_transformers(model):
+    [rows] = sample(model, [], [Draw(PROMPTS, 1, 0, 0, 20)])
+    for prompt, row in zip(PROMPTS, rows, strict=True):
+        expected = model.generate(torch.tensor([prompt]), do_sample=False, max_new_tokens=20, eos_token_id=None)
+        assert row.token_ids == expected[0, len(prompt) :].tolist()
+
+
+def test_two_tokens_follow_the_models_joint_distribution(model):
+    count, prompt, temperature = 20_000, [5, 6, 7], 0.5
+    [rows] = sample(model, [], [Draw([prompt], count, 1, temperature, 2)])
+    with torch.no_grad():
+        first_V = torch.softmax(model(torch.tensor([prompt])).logits[0, -1] / temperature, -1)
+        pairs_V_L = torch.tensor([[*prompt, token] for token in range(len(first_V))])
+        second_V_V = torch.softmax(model(pairs_V_L).logits[:, -1] / temperature, -1)
+    expected = (first_V[:, None] * second_V_V).flatten().double().numpy() * count
+    seen = np.bincount([row.token_ids[0] * len(first_V) + row.token_ids[1] for row in rows], minlength=len(expected))
+    frequent = expected >= 5
+    expected = np.append(expected[frequent], expected[~frequent].sum())
+    seen = np.append(seen[frequent], seen[~frequent].sum())
+    freedom = len(expected) - 1
+    assert freedom > 50
+    chi_square = ((seen - expected) ** 2 / expected).sum()
+    # within 4 standard deviations of its mean
+    assert abs(chi_square - freedom) < 4 * np.sqrt(2 * freedom)
+
+
+def test_choose_never_takes_a_token_of_probability_0():
+    logits_B_V = torch.tensor([[-torch.inf, 0.0, -torch.inf, 0.0, -torch.inf]]).repeat(4, 1)
+    uniform_B = torch.tensor([0.0, 0.499, 0.5, 1 - 2**-53], dtype=torch.double)
+    token_B, logprobs_B_V = choose(logits_B_V, torch.ones(4), uniform_B)
+    assert token_B.tolist() == [1, 1, 3, 3]
+    assert logprobs_B_V[0, 1].item() == pytest.approx(np.log(0.5))
+
+
+def test_a_draw_beside_others_keeps_its_own_length_temperature_and_seed(model):
+    one, other = Draw([[5, 6]], 1, 3, 0.0, 4), Draw([[7, 8, 9]], 1, 4, 1.0, 9)
+    together = sample(model, [], [one, other])
+    assert [[row.token_ids for row in rows] for rows in together] == [
+        [row.token_ids for row in sample(model, [], [draw])[0]] for draw in (one, other)
+    ]
+
+
+def test_logits_that_are_not_finite_are_an_error(model):
+    with torch.no_grad():
+        weight = model.lm_head.weight
+        kept = weight[3].clone()
+        weight[3] = torch.nan
+        try:
+            with pytest.raises(ArithmeticError, match="token 1 "):
+                sample(model, [], [Draw([[5]], 1, 0, 1.0, 3)])
+        finally:
+            weight[3] = kept
+
+
+def test_left_pad_ends_all_prompts_in_the_last_column():
+    ids, mask = left_pad([[5], [6, 7, 8]])
+    assert ids.tolist() == [[0, 0, 5], [6, 7, 8]]
+    assert mask.tolist() == [[False, False, True], [True, True, True]]
+
+
+def test_uniforms_are_splitmix64_by_row():
+    def next_output(state):
+        z = (state + 0x9E3779B97F4A7C15) % 2**64
+        z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
+        z = (z ^ (z >> 27)) * 0x94D049BB133111EB % 2**64
+        return z ^ (z >> 31)
+
+    assert next_output(0) == 0xE220A8397B1DCDAF  # the reference implementation's first output for seed 0
+    key = next_output(next_output(next_output(-5 % 2**64) + 2) + 1)
+    keys = row_keys(-5, 3, 2)
+    assert int(keys[2 * 2 + 1]) == key
+    expected = [(next_output(key + step * 0x9E3779B97F4A7C15) >> 11) / 2**53 for step in range(3)]
+    assert uniforms(keys, 3)[5].tolist() == expected
+
+
+def test_uniforms_of_rows_and_steps_do_not_repeat():
+    drawn = np.concatenate([uniforms(row_keys(seed, 32, 8), 64).ravel() for seed in range(4)])
+    assert len(np.unique(drawn)) == len(drawn)
+    assert abs(drawn.mean() - 0.5) < 4 * np.sqrt(1 / 12 / len(drawn))
