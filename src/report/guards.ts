@@ -1,0 +1,102 @@
+import { mean } from '../coevolution/domain.ts';
+import type { Experiment } from '../contracts/experiment.ts';
+import { between } from './charts/parts.ts';
+import { number, percent, rate } from './format.ts';
+import { measured, namesUnder, series } from './run-data.ts';
+import type { EpochRow } from './run-data.ts';
+import { lastMean } from './statistics.ts';
+
+/** One line of the guards' table. `info` has no threshold: it is read, not judged. */
+export interface Guard {
+  label: string;
+  value: string;
+  threshold: string;
+  state: 'ok' | 'warn' | 'info' | 'missing';
+  meaning: string;
+  history: (number | null)[];
+}
+
+interface Rule {
+  label: string;
+  history: (number | null)[];
+  threshold: string;
+  ok: ((value: number) => boolean) | null;
+  meaning: string;
+  format?: (value: number) => string;
+  /** What is judged; the mean of the last five epochs unless it says otherwise. */
+  over?: (history: number[]) => number | null;
+}
+
+/**
+ * Detectors of curricula that look right and teach nothing: a success rate in the band proves little alone. Each is
+ * judged by the mean of its last five values, unless its threshold says otherwise.
+ */
+export function guards(rows: readonly EpochRow[], experiment: Experiment | null): Guard[] {
+  return [...taskRules(rows, experiment), ...updateRules(rows, experiment)].map(({ label, history, threshold, ok, meaning, format = rate, over }) => {
+    const now = over && measured(history).length > 0 ? over(measured(history)) : lastMean(history);
+    const state = now === null ? 'missing' : ok === null ? 'info' : ok(now) ? 'ok' : 'warn';
+    return { label, value: now === null ? 'not measured' : format(now), threshold, state, meaning, history };
+  });
+}
+
+function taskRules(rows: readonly EpochRow[], experiment: Experiment | null): Rule[] {
+  const of = (name: string) => series(rows, name);
+  const success = of('env/success_rate');
+  const cap = Math.max(0.5, experiment?.guards.familyCap ?? 0.5);
+  const ahead = between(success, of('env/frozen_success_rate'), (agent, frozen) => agent - frozen);
+  return [
+    { label: 'Effective groups', history: of('env/effective_group_ratio'), threshold: '≥ 0.5', ok: (value) => value >= 0.5, meaning: 'Share of tasks solved sometimes, not always or never. Only these teach the agent. A mean in the band with few of them is half trivial, half impossible.' },
+    { label: 'Signal 4p(1−p)', history: of('env/signal'), threshold: '≥ 0.5', ok: (value) => value >= 0.5, meaning: 'How much each task can teach, 1 at p = 0.5. Far below the simulator’s reward, it means a two-humped batch.' },
+    { label: 'Random policy', history: of('env/random_success_rate'), threshold: '≤ 0.05', ok: (value) => value <= 0.05, meaning: 'Success of blind answers on the same tasks. High: tasks can be guessed, or their verdicts are noise.' },
+    { label: 'Discrimination', history: of('env/discrimination'), threshold: '≥ 0.1', ok: (value) => value >= 0.1, meaning: 'Agent minus random policy. Near 0: skill makes no difference on these tasks.' },
+    { label: 'Ahead of its frozen self', history: ahead, threshold: '> 0.02', ok: (value) => value > 0.02, format: number, meaning: 'Agent minus its initial copy on the same tasks. Near 0: the band was reached by easier tasks alone, not by learning.' },
+    { label: 'Verdict agreement', history: of('env/verdict_agreement'), threshold: '= 1, always', ok: (value) => value >= 1, over: (history) => Math.min(...history), meaning: 'Every answer is judged twice. Below 1, the checker is not deterministic and can be exploited as a coin flip.' },
+    { label: 'Split-half reliability', history: of('env/split_half_reliability'), threshold: 'read with verdicts', ok: null, format: number, meaning: 'Whether tasks differ in difficulty. Near 0 with agreeing verdicts, all are alike, as a calibrated simulator writes them; with differing verdicts, success is noise.' },
+    { label: 'Valid tasks', history: of('env/valid_fraction'), threshold: '≥ 0.8', ok: (value) => value >= 0.8, meaning: 'Share of what the simulator wrote that is a task at all.' },
+    { label: 'Distinct tasks', history: of('env/distinct_fraction'), threshold: '≥ 0.7', ok: (value) => value >= 0.7, meaning: 'Share that does not repeat another task of the same epoch. Low: collapse onto a few tasks.' },
+    { label: 'Distance to the archive', history: of('env/archive_distance'), threshold: '> 0', ok: (value) => value > 0, meaning: 'How new tasks are against those of earlier epochs. 0: copies.' },
+    { label: 'Largest kind', history: largestKind(rows), threshold: `≤ ${rate(cap)}`, ok: (value) => value <= cap + 0.02, meaning: 'Share of the most frequent kind of task. A simulator that found one exploitable kind moves everything onto it.' },
+    { label: 'Slowest kind’s progress', history: slowestKind(rows), threshold: 'read with difficulty', ok: null, format: number, meaning: 'Learning progress (fast minus slow average of success) of the kind that progresses least. Near 0 is fine while difficulty rises; near 0 at constant difficulty, nothing is learned there.' },
+  ];
+}
+
+function updateRules(rows: readonly EpochRow[], experiment: Experiment | null): Rule[] {
+  const of = (name: string) => series(rows, name);
+  const cap = (role: 'agent' | 'environment') => experiment?.[role].training?.maxKl ?? null;
+  const underCap = (label: string, name: string, maxKl: number | null): Rule => ({
+    label, history: of(name), threshold: maxKl === null ? 'no cap set' : `≤ ${number(maxKl)}`, ok: maxKl === null ? null : (value) => value <= maxKl, format: number,
+    meaning: 'Nats a token between the policy and its reference. Above the cap only the KL term acts, until it is back.',
+  });
+  const updated = (label: string, name: string, role: 'agent' | 'environment', low: string): Rule => {
+    const frozen = experiment !== null && experiment[role].training === null;
+    const rule = { label, history: of(name).map((steps) => (steps === null ? null : Number(steps > 0))), format: percent, over: mean };
+    if (frozen) return { ...rule, threshold: 'frozen', ok: null, meaning: 'The experiment file keeps this policy as it is.' };
+    return { ...rule, threshold: '≥ 80 %', ok: (value) => value >= 0.8, meaning: `Share of all epochs in which it was updated. Low: ${low}.` };
+  };
+  const tolerance = experiment?.trainer.precision === 'bfloat16' ? 1e-2 : 1e-4;
+  return [
+    updated('Simulator updated', 'env/steps', 'environment', 'the difficulty filter starves it'),
+    updated('Agent updated', 'steps', 'agent', 'too few informative groups'),
+    { label: 'Regression weights in use', history: of('env/rwr_ess'), threshold: '0.2 to 0.98', ok: (value) => value >= 0.2 && value <= 0.98, meaning: 'Effective sample size of the weights over their number. Low: few tasks decide; near 1: rewards make no difference, as with the paper’s constants.' },
+    underCap('KL of the simulator', 'env/kl', cap('environment')),
+    underCap('KL of the agent', 'kl', cap('agent')),
+    { label: 'Sampler against trainer', history: of('sampling/sampling_logp_difference/mean'), threshold: `≤ ${number(tolerance)}`, ok: (value) => value <= tolerance, format: number, meaning: 'Mean difference of log-probabilities as sampled and as recomputed. Large: the two do not run the same model.' },
+    { label: 'Rollouts lost', history: of('rollouts/errored'), threshold: '= 0 in all', ok: (value) => value === 0, over: (history) => history.reduce((sum, value) => sum + value, 0), format: number, meaning: 'Rollouts that could not be run. They are never counted as failures of the agent.' },
+  ];
+}
+
+function largestKind(rows: readonly EpochRow[]): (number | null)[] {
+  const kinds = namesUnder(rows, 'env/kind/');
+  if (kinds.length < 2) return rows.map(() => null);
+  return rows.map(({ metrics }) => extreme(kinds.map((kind) => metrics[`env/kind/${kind}`] ?? null), Math.max));
+}
+
+function slowestKind(rows: readonly EpochRow[]): (number | null)[] {
+  const kinds = namesUnder(rows, 'env/learning_progress/');
+  return rows.map(({ metrics }) => extreme(kinds.map((kind) => metrics[`env/learning_progress/${kind}`] ?? null), Math.min));
+}
+
+function extreme(values: (number | null)[], pick: (...values: number[]) => number): number | null {
+  const present = measured(values);
+  return present.length === 0 ? null : pick(...present);
+}

@@ -1,0 +1,94 @@
+import { readFile, stat } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import type { Experiment } from '../contracts/experiment.ts';
+import type { Metrics } from '../contracts/phases.ts';
+import { sha256 } from '../store/canonical-json.ts';
+import { ifExists, InvalidArtifact } from '../store/errors.ts';
+import { RunFolder } from '../store/run-folder.ts';
+import type { EpochOutputs, EpochRow, RunData, RunEvent } from './run-data.ts';
+
+interface LedgerLine {
+  epoch: number;
+  metrics?: Metrics;
+  outputs?: EpochOutputs;
+  notes?: string[];
+}
+
+interface MetricsLine {
+  epoch: number;
+  metrics?: Metrics;
+  time?: Record<string, number>;
+  at?: string;
+}
+
+/**
+ * What a run's folder says, as far as it goes: a run in progress has few lines, and a killed one may end in half a line.
+ * The ledger decides which epochs are committed and what their metrics are; `metrics.jsonl` adds the times.
+ * @throws Error if there is no such run
+ */
+export async function loadRun({ home, runId }: { home: string; runId: string }): Promise<RunData> {
+  const run = new RunFolder(join(home, 'runs'), runId);
+  if ((await ifExists(stat(run.path))) === undefined) throw new Error(`No run ${JSON.stringify(runId)}: ${run.path} does not exist. \`genenv status\` lists the runs.`);
+  const gaps: string[] = [];
+  const [experiment, ledger, timed, events] = await Promise.all([
+    readExperiment(run, gaps),
+    readLines(run.ledgerFile, gaps),
+    readLines(run.metricsFile, gaps),
+    readLines(run.eventsFile, gaps),
+  ]);
+  if (experiment !== null) {
+    const { problem } = await run.ledger(experiment.sha256).inspect();
+    if (problem) gaps.push(`ledger.jsonl does not verify: ${problem.problem}. What follows from there is shown, but not vouched for.`);
+  }
+  const rows = mergeRows(ledger.map(({ value }) => value as LedgerLine), timed.map(({ value }) => value as MetricsLine));
+  const last = ledger.at(-1);
+  return { runId, experiment: experiment?.experiment ?? null, rows, events: events.map(({ value }) => eventOf(value)), head: last === undefined ? null : sha256(last.line), gaps };
+}
+
+function eventOf(value: unknown): RunEvent {
+  const { at, time, ...event } = value as Omit<RunEvent, 'at'> & { at?: string; time?: string };
+  return { ...event, at: at ?? time ?? '' };
+}
+
+function mergeRows(ledger: LedgerLine[], timed: MetricsLine[]): EpochRow[] {
+  // An epoch that was begun again has several lines: the last one is what was committed.
+  const times = new Map(timed.map((line) => [line.epoch, line]));
+  const committed: LedgerLine[] = ledger.length > 0 ? ledger : [...times.values()];
+  return committed
+    .map(({ epoch, metrics, outputs, notes }) => {
+      const line = times.get(epoch);
+      return { epoch, metrics: { ...line?.metrics, ...metrics }, time: line?.time ?? {}, at: line?.at ?? null, notes: notes ?? [], outputs: outputs ?? {} };
+    })
+    .sort((a, b) => a.epoch - b.epoch);
+}
+
+async function readExperiment(run: RunFolder, gaps: string[]): Promise<{ experiment: Experiment; sha256: string } | null> {
+  try {
+    const read = await run.readExperiment();
+    if (read !== undefined) return { experiment: read.experiment as Experiment, sha256: read.sha256 };
+    gaps.push('experiment.json is missing: settings are not shown, and tasks are shown as the simulator wrote them.');
+  } catch (error) {
+    if (!(error instanceof InvalidArtifact)) throw error;
+    gaps.push('experiment.json is not valid JSON: settings are not shown, and tasks are shown as the simulator wrote them.');
+  }
+  return null;
+}
+
+/** The lines of a file that are whole. Only the last can be torn by a kill; a bad one elsewhere is named too. */
+async function readLines(file: string, gaps: string[]): Promise<{ value: unknown; line: string }[]> {
+  const text = await ifExists(readFile(file, 'utf8'));
+  const name = basename(file);
+  if (text === undefined) {
+    gaps.push(`${name} is missing.`);
+    return [];
+  }
+  const lines = text.split('\n').filter((line) => line !== '');
+  return lines.flatMap((line, index) => {
+    try {
+      return [{ value: JSON.parse(line) as unknown, line }];
+    } catch {
+      gaps.push(`${name}: line ${index + 1} is ${index === lines.length - 1 ? 'torn (the process that wrote it was killed)' : 'not valid JSON'}, and left out.`);
+      return [];
+    }
+  });
+}

@@ -1,0 +1,97 @@
+import { count, html, inlineJson, inlineScript } from './format.ts';
+import type { Card } from './cards.ts';
+import type { Charts } from './charts.ts';
+import type { Chart } from './charts/parts.ts';
+import type { Guard } from './guards.ts';
+import type { RunData } from './run-data.ts';
+import type { SampledEpoch } from './samples.ts';
+import { guardTable, history, record } from './page-parts.ts';
+import { browser } from './page-browser.ts';
+
+export interface PageContent {
+  run: RunData;
+  state: { text: string; tone: 'good' | 'warn' | 'plain' };
+  verdict: string[];
+  cards: Card[];
+  guards: Guard[];
+  charts: Charts;
+  samples: SampledEpoch[];
+  epochsPerPoint: number;
+  experimentHash: string | null;
+  writtenAt: string;
+  assets: { echarts: string; style: string; scripts: string[] };
+}
+
+/** The whole page: nothing in it is loaded from elsewhere. */
+export function page(content: PageContent): string {
+  const { run, state, charts, samples, assets } = content;
+  const sections = [
+    { id: 'frontier', short: 'Frontier', title: 'At the edge of its ability?', body: figures(charts.frontier) },
+    { id: 'held-out', short: 'Learning', title: 'Did the agent learn?', body: figures(charts.heldOut) },
+    { id: 'guards', short: 'Guards', title: 'Can the band be trusted?', body: `${guardTable(content.guards)}${figures(charts.guards)}` },
+    { id: 'updates', short: 'Updates', title: 'Rewards and updates', body: figures(charts.updates) },
+    { id: 'dropped', short: 'Dropped', title: 'What was dropped', body: charts.dropped.length === 0 ? '<p class="quiet">Nothing was invalid or filtered.</p>' : figures(charts.dropped) },
+    { id: 'samples', short: 'Tasks', title: 'Tasks and answers', body: browser(samples) },
+    { id: 'costs', short: 'Costs', title: 'Time and pools', body: figures(charts.costs) },
+    { id: 'history', short: 'History', title: 'What happened', body: history(run) },
+    { id: 'record', short: 'Record', title: 'Experiment and ledger', body: record(run, content.experimentHash) },
+  ].filter(({ body }) => body !== '');
+  const figuresOnPage = Object.values(charts).flat() as Chart[];
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="generator" content="genenv">
+<link rel="icon" href="data:,">
+<title>${html(run.runId)} · GenEnv report</title>
+<style>${assets.style}</style>
+</head>
+<body>
+<header class="top">
+<p class="eyebrow">GenEnv co-evolution report</p>
+<h1>${html(run.runId)} <span class="pill ${state.tone}">${html(state.text)}</span></h1>
+<p class="quiet">${html(setting(run))}</p>
+<p class="verdict">${content.verdict.map(html).join(' ')}</p>
+${warning(content.guards)}${gaps(run)}
+</header>
+<main>
+<div class="cards">${content.cards.map(card).join('')}</div>
+<nav>${sections.map(({ id, short }) => `<a href="#${id}">${html(short)}</a>`).join('')}</nav>
+${content.epochsPerPoint > 1 ? `<p class="quiet">Each point of the figures is the mean of ${content.epochsPerPoint} epochs.</p>` : ''}
+${sections.map(({ id, title, body }) => `<section id="${id}"><h2>${html(title)}</h2>${body}</section>`).join('\n')}
+</main>
+<footer class="quiet">Written ${html(content.writtenAt)} by genenv, from the ledger and the store alone. ${count(samples.reduce((sum, one) => sum + one.samples.length, 0))} sampled tasks. Figures: Apache ECharts.</footer>
+<noscript><p class="gaps">The figures and the task browser need JavaScript; the tables do not.</p></noscript>
+<script type="application/json" id="charts-data">${inlineJson(Object.fromEntries(figuresOnPage.map(({ id, option }) => [id, option])))}</script>
+<script type="application/json" id="samples-data">${inlineJson(samples)}</script>
+<script>${inlineScript(assets.echarts)}</script>
+${assets.scripts.map((script) => `<script>${inlineScript(script)}</script>`).join('\n')}
+</body>
+</html>
+`;
+}
+
+function setting({ experiment }: RunData): string {
+  if (experiment === null) return 'The experiment file could not be read.';
+  const { arm, world, seed, agent, environment, name } = experiment;
+  const shape = `${environment.promptsPerEpoch * environment.variationsPerPrompt} tasks × ${agent.rolloutsPerTask} attempts an epoch`;
+  return [name, arm.type === 'genenv' ? `arm genenv, preset ${arm.preset}` : `arm ${arm.type}`, `world ${world.type}`, shape, `seed ${seed}`].join(' · ');
+}
+
+function warning(guards: readonly Guard[]): string {
+  const warned = guards.filter(({ state }) => state === 'warn');
+  const judged = guards.filter(({ state }) => state === 'ok' || state === 'warn').length;
+  if (judged === 0) return '';
+  if (warned.length === 0) return `<p class="note good">All ${judged} guards are quiet: nothing measured here says that the curve is an artefact.</p>`;
+  return `<p class="note warn"><b>${warned.length} of ${judged} guards warn</b>: ${html(warned.map(({ label }) => label).join(', '))}. Read <a href="#guards">what they mean</a> before trusting the curve.</p>`;
+}
+
+const gaps = ({ gaps: missing }: RunData): string =>
+  missing.length === 0 ? '' : `<details class="gaps"><summary>${missing.length === 1 ? 'One thing' : `${missing.length} things`} could not be shown</summary><ul>${missing.map((gap) => `<li>${html(gap)}</li>`).join('')}</ul></details>`;
+
+const card = ({ label, value, detail, tone }: Card): string => `<div class="card ${tone}"><span class="label">${html(label)}</span><span class="value">${html(value)}</span><span class="detail">${html(detail)}</span></div>`;
+
+const figures = (charts: readonly Chart[]): string =>
+  charts.length === 0 ? '' : `<div class="figures">${charts.map(({ id, title, caption, size = '' }) => `<figure class="panel ${size}"><h3>${html(title)}</h3><div class="chart" id="chart-${id}" role="img" aria-label="${html(title)}"></div><figcaption>${html(caption)}</figcaption></figure>`).join('')}</div>`;

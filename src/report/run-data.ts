@@ -1,0 +1,62 @@
+import type { Experiment } from '../contracts/experiment.ts';
+import type { Metrics } from '../contracts/phases.ts';
+import type { FileRef } from '../contracts/refs.ts';
+
+/** One committed epoch: what the ledger says of it, and how long it took. Epoch 0 is the preparation. */
+export interface EpochRow {
+  epoch: number;
+  metrics: Metrics;
+  /** Seconds by phase; empty where `metrics.jsonl` has no line for the epoch. */
+  time: Record<string, number>;
+  at: string | null;
+  notes: string[];
+  outputs: EpochOutputs;
+}
+
+/** The files of an epoch, as its ledger line names them. */
+export interface EpochOutputs {
+  tasks?: FileRef | null;
+  traces?: FileRef[];
+  rewards?: FileRef | null;
+  scores?: FileRef | null;
+  decisions?: FileRef | null;
+  verdicts?: FileRef[];
+}
+
+export interface RunEvent {
+  /** ISO time; empty where the line has none. */
+  at: string;
+  type: string;
+  epoch?: number;
+  phase?: string;
+  attempt?: number;
+  reason?: string;
+  text?: string;
+}
+
+export interface RunData {
+  runId: string;
+  /** null where the file is missing or unreadable: the report then says so. */
+  experiment: Experiment | null;
+  rows: EpochRow[];
+  events: RunEvent[];
+  /** Hash of the ledger's last line. */
+  head: string | null;
+  /** What could not be read, in words. */
+  gaps: string[];
+}
+
+/** Epochs in which tasks were written: all but the preparation. */
+export const trained = (rows: readonly EpochRow[]): EpochRow[] => rows.filter(({ epoch }) => epoch > 0);
+
+/** One value an epoch; null where it was not measured. */
+export const series = (rows: readonly EpochRow[], name: string): (number | null)[] => rows.map(({ metrics }) => metrics[name] ?? null);
+
+export const measured = (values: readonly (number | null)[]): number[] => values.filter((value) => value !== null);
+
+/** Names below a prefix in any epoch (`env/kind/` -> `T`, `U`), in natural order. */
+export function namesUnder(rows: readonly EpochRow[], prefix: string): string[] {
+  const names = new Set<string>();
+  for (const { metrics } of rows) for (const name of Object.keys(metrics)) if (name.startsWith(prefix) && metrics[name] !== null) names.add(name.slice(prefix.length));
+  return [...names].sort((a, b) => a.localeCompare(b, 'en', { numeric: true }));
+}

@@ -1,0 +1,72 @@
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { atomicWrite } from '../store/atomic-write.ts';
+import { hashOf } from '../store/canonical-json.ts';
+import { ObjectStore } from '../store/object-store.ts';
+import { createWorld } from '../worlds/registry.ts';
+import type { World } from '../worlds/world.ts';
+import { cards } from './cards.ts';
+import { chartsOf } from './charts.ts';
+import { guards } from './guards.ts';
+import { heldOutGrids } from './held-out.ts';
+import { loadRun } from './load-run.ts';
+import { page } from './page.ts';
+import type { PageContent } from './page.ts';
+import { trained } from './run-data.ts';
+import type { RunData } from './run-data.ts';
+import { sampleEpochs } from './samples.ts';
+import { thinned } from './statistics.ts';
+import { findings, verdict } from './verdict.ts';
+
+/**
+ * Writes the report of a run, finished or not, into its folder, and gives its path. What is missing or pruned is said in
+ * the page, never a reason to fail.
+ * @throws Error if there is no such run, StoreUnavailable if the folder cannot be written
+ */
+export async function writeReport({ home, runId }: { home: string; runId: string }): Promise<string> {
+  const run = await loadRun({ home, runId });
+  const store = new ObjectStore(join(home, 'store'));
+  const world = worldOf(run);
+  const samples = await sampleEpochs(run.rows, store, world, run.gaps);
+  const grids = await heldOutGrids(run.rows, store, run.gaps);
+  const { rows, epochsPerPoint } = thinned(run.rows);
+  const found = findings(run.rows);
+  const file = join(home, 'runs', runId, 'report.html');
+  await atomicWrite(file, page({
+    run, samples, epochsPerPoint,
+    state: stateOf(run), verdict: verdict(found), cards: cards(run, found),
+    guards: guards(trained(run.rows), run.experiment),
+    charts: chartsOf(rows, grids, run.experiment),
+    experimentHash: run.experiment === null ? null : hashOf(run.experiment),
+    writtenAt: new Date().toISOString().slice(0, 16).replace('T', ' ') + ' UTC',
+    assets: await assets(),
+  }));
+  return file;
+}
+
+/** The world renders tasks for people. A file of a later version, with a world unknown here, is shown as raw text. */
+function worldOf({ experiment, gaps }: RunData): World | null {
+  if (experiment === null) return null;
+  try {
+    return createWorld(experiment.world);
+  } catch {
+    gaps.push('The world of the experiment file cannot be made by this version: tasks are shown as the simulator wrote them.');
+    return null;
+  }
+}
+
+function stateOf({ events, rows, experiment }: RunData): PageContent['state'] {
+  const last = events.findLast(({ type }) => ['started', 'resumed', 'finished', 'stopped', 'cancelled', 'failed'].includes(type));
+  const epochs = trained(rows).length;
+  if (last?.type === 'finished' || (experiment !== null && epochs >= experiment.epochs)) return { text: 'finished', tone: 'good' };
+  if (last?.type === 'failed') return { text: 'failed', tone: 'warn' };
+  if (last?.type === 'stopped' || last?.type === 'cancelled') return { text: last.type, tone: 'plain' };
+  return { text: experiment === null ? `${epochs} epochs` : `in progress: ${epochs} of ${experiment.epochs} epochs`, tone: 'plain' };
+}
+
+async function assets(): Promise<PageContent['assets']> {
+  const own = (name: string) => readFile(new URL(name, import.meta.url), 'utf8');
+  const echarts = createRequire(import.meta.url).resolve('echarts/dist/echarts.min.js');
+  return { echarts: await readFile(echarts, 'utf8'), style: await own('style.css'), scripts: [await own('client/charts.js'), await own('client/browser.js')] };
+}
