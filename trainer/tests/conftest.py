@@ -1,0 +1,70 @@
+"""One launcher for the whole session, so that only it pays for the imports; and two policies to train on."""
+
+import json
+import os
+import queue
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import job_folders
+import pytest
+
+ENVIRONMENT = os.environ | {"PYTHONPATH": str(Path(__file__).parents[1]), "OMP_WAIT_POLICY": "PASSIVE", "PYTHONHASHSEED": "random"}
+
+
+class Launcher:
+    def __init__(self):
+        script = Path(__file__).with_name("launcher.py")
+        self._process = subprocess.Popen([sys.executable, script], env=ENVIRONMENT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self._ended: dict[str, queue.Queue] = {}
+        threading.Thread(target=self._collect, daemon=True).start()
+
+    def start(self, folder: Path, **env: str) -> "queue.Queue[int]":
+        self._ended[str(folder)] = ended = queue.Queue()
+        self._process.stdin.write(json.dumps({"folder": str(folder), "env": env}) + "\n")
+        self._process.stdin.flush()
+        return ended
+
+    def run(self, folder: Path, expect: int = 0, **env: str) -> Path:
+        code = self.start(folder, **env).get(timeout=120)
+        log = (folder / "log.txt").read_text()
+        assert code == expect, f"exit code {code}, expected {expect}\n{log}"
+        return folder
+
+    def close(self) -> None:
+        self._process.stdin.close()
+        self._process.wait()
+
+    def _collect(self) -> None:
+        for line in self._process.stdout:
+            answer = json.loads(line)
+            self._ended[answer["folder"]].put(answer["code"])
+
+
+@pytest.fixture(scope="session")
+def launcher():
+    launcher = Launcher()
+    yield launcher
+    launcher.close()
+
+
+@pytest.fixture(scope="session")
+def policy(launcher, tmp_path_factory) -> Path:
+    """Work folder of a finished supervised job: a policy and its trainer state."""
+    folder = tmp_path_factory.mktemp("policy") / "work"
+    return launcher.run(job_folders.work_folder(folder, "supervised", job_folders.texts(2), job_folders.SCRATCH))
+
+
+@pytest.fixture(scope="session")
+def model(policy) -> dict:
+    return {"path": str(policy / "output" / "checkpoint")}
+
+
+@pytest.fixture(scope="session")
+def reference(launcher, tmp_path_factory) -> dict:
+    """Another policy of the same shape, to measure KL against."""
+    folder = tmp_path_factory.mktemp("reference") / "work"
+    launcher.run(job_folders.work_folder(folder, "supervised", job_folders.texts(3, seed=9), job_folders.SCRATCH))
+    return {"path": str(folder / "output" / "checkpoint")}

@@ -1,0 +1,101 @@
+"""Work folders, records and byte comparison for the tests."""
+
+import hashlib
+import json
+import random
+import shutil
+import time
+from pathlib import Path
+
+VOCABULARY = list("abcdefghijklmnop")
+ARCHITECTURE = {
+    "model_type": "llama", "hidden_size": 16, "intermediate_size": 24, "num_hidden_layers": 2, "num_attention_heads": 2,
+    "num_key_value_heads": 1, "max_position_embeddings": 64, "tie_word_embeddings": True,
+}
+SCRATCH = {"scratch": {"architecture": ARCHITECTURE, "vocabulary": VOCABULARY}}
+VERSION = "agent@0003-aaaaaa"
+
+
+def sequence(rng: random.Random, step: int, **fields) -> dict:
+    """One record of random tokens with what every kind reads."""
+    prompt, completion = rng.randint(2, 5), rng.randint(3, 9)
+    length = prompt + completion
+    record = {
+        "step": step, "token_ids": [rng.randrange(3, 3 + len(VOCABULARY)) for _ in range(length)],
+        "mask": [0] * prompt + [1] * completion, "logprobs": [0.0] * prompt + [-rng.uniform(2.0, 3.5) for _ in range(completion)],
+        "temperature": 0.9, "advantage": rng.uniform(-1, 1), "weight": rng.uniform(0.2, 2), "group_id": f"g{rng.randrange(4)}",
+        "policy_version": VERSION, "env_name": "test",
+    }
+    return record | fields
+
+
+def sequences(steps: int, rows: int = 8, seed: int = 0) -> list[dict]:
+    rng = random.Random(seed)
+    return [sequence(rng, step) for step in range(steps) for _ in range(rows)]
+
+
+def texts(steps: int, rows: int = 8, seed: int = 0) -> list[dict]:
+    rng = random.Random(seed)
+    return [
+        {"step": step, "prompt": "".join(rng.choices(VOCABULARY, k=3)), "completion": "".join(rng.choices(VOCABULARY, k=rng.randint(2, 9)))}
+        for step in range(steps) for _ in range(rows)
+    ]
+
+
+def work_folder(path: Path, kind: str, records: list[dict], model: dict, settings: dict | None = None, **job) -> Path:
+    """A work folder as the worker leaves it before launch."""
+    (path / "fence").mkdir(parents=True)
+    (path / "fence" / "1").touch()
+    (path / "lease").touch()
+    (path / "batch.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
+    settings = {"learning_rate": 0.01, "policy_version": VERSION, "min_informative_groups": 1} | (settings or {})
+    job = {
+        "format": 1, "kind": kind, "input_hash": "hash-1", "fence": 1, "seed": 7, "device": "cpu", "threads": 1, "model": model,
+        "batch": str(path / "batch.jsonl"), "settings": settings,
+    } | job
+    (path / "job.json").write_text(json.dumps(job))
+    return path
+
+
+def change_job(folder: Path, **fields) -> None:
+    job = json.loads((folder / "job.json").read_text())
+    settings = job["settings"] | fields.pop("settings", {})
+    (folder / "job.json").write_text(json.dumps(job | fields | {"settings": settings}))
+
+
+def copy_inputs(source: Path, target: Path) -> Path:
+    """A fresh work folder for the same job."""
+    target.mkdir()
+    for name in ("job.json", "batch.jsonl"):
+        shutil.copyfile(source / name, target / name)
+    shutil.copytree(source / "fence", target / "fence")
+    (target / "lease").touch()
+    return target
+
+
+def digests(folder: Path, *names: str) -> dict[str, str]:
+    """sha256 of every file below the named entries."""
+    files = [file for name in names for file in ([folder / name] if (folder / name).is_file() else (folder / name).rglob("*")) if file.is_file()]
+    assert files
+    return {str(file.relative_to(folder)): hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
+
+
+def outcome(folder: Path) -> dict[str, str]:
+    return digests(folder, "output", "result.json")
+
+
+def read(folder: Path, name: str) -> dict:
+    return json.loads((folder / name).read_text())
+
+
+def wait_until(condition, seconds: float = 60):
+    end = time.monotonic() + seconds
+    while not (value := condition()):
+        assert time.monotonic() < end, f"nothing after {seconds} s"
+        time.sleep(0.01)
+    return value
+
+
+def progress(folder: Path) -> list[dict]:
+    path = folder / "progress.jsonl"
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
