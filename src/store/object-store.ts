@@ -96,7 +96,7 @@ export class ObjectStore {
     return (await readChecked(this.root, ref)).toString('utf8');
   }
 
-  /** Where the object is, absolute; says nothing of whether it is there. @throws ZodError for a malformed reference */
+  /** Where the object is, absolute; says nothing of whether it is there. @throws InvalidArtifact for a malformed reference */
   path(ref: Ref): string {
     return objectPath(this.root, ref);
   }

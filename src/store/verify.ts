@@ -30,10 +30,15 @@ export async function verifyRun(store: ObjectStore, run: RunFolder): Promise<Ver
   report.lines = chain.lines.length;
   const seen = new Set<string>();
   for (const line of chain.lines) {
-    for (const { ref } of refsIn(line)) {
-      if (seen.has(ref.uri)) continue;
-      seen.add(ref.uri);
-      await verifyObject(store, ref, report);
+    try {
+      for (const { ref } of refsIn(line)) {
+        if (seen.has(ref.uri)) continue;
+        seen.add(ref.uri);
+        await verifyObject(store, ref, report);
+      }
+    } catch (error) {
+      if (!(error instanceof InvalidArtifact)) throw error;
+      report.problems.push({ file: run.ledgerFile, problem: `epoch ${line.epoch}: ${error.file} is ${error.problem}` });
     }
   }
   return report;

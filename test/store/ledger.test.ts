@@ -66,6 +66,12 @@ describe('appending', () => {
     expect(await ledger.append(body(1), () => Promise.resolve())).toMatchObject({ epoch: 1 });
   });
 
+  test('concurrent appends are written in the order they were asked for', async () => {
+    const ledger = await ledgerOf(1);
+    await Promise.all([1, 2, 3].map((epoch) => ledger.append(body(epoch))));
+    expect(await again(ledger).read()).toHaveLength(4);
+  });
+
   test('concurrent appends of one line leave one line', async () => {
     const ledger = await ledgerOf(1);
     await Promise.all([ledger.append(body(1)), again(ledger).append(body(1)), again(ledger).append(body(1))]);

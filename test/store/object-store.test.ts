@@ -94,7 +94,7 @@ describe('files', () => {
   test('no reference leads out of the store', async () => {
     const store = new ObjectStore(await temporaryFolder());
     const ref = await store.putText('x');
-    expect(() => store.path({ ...ref, uri: '../../etc/passwd' })).toThrow('expected objects/<aa>/<sha256>');
+    expect(() => store.path({ ...ref, uri: '../../etc/passwd' })).toThrow('uri: expected objects/<aa>/<sha256>');
     expect(() => store.path({ ...ref, uri: ref.uri.replace(/\/[0-9a-f]{64}/, `/${'0'.repeat(64)}`) })).toThrow();
   });
 

@@ -61,6 +61,14 @@ describe('verify', () => {
     expect((await verifyRun(store, run)).problems).toEqual([]);
   });
 
+  test('a line with a reference that is none is named by its epoch', async () => {
+    const { store, run, ledger, epochs } = await wholeRun();
+    await ledger.append({ epoch: 3, inputs: {}, outputs: { agent: { ...epochs[0]?.checkpoint, uri: '../../outside/' } }, metrics: {} });
+    const report = await verifyRun(store, run);
+    expect(report).toMatchObject({ lines: 4, objects: 9, problems: [{ file: run.ledgerFile }] });
+    expect(report.problems[0]?.problem).toContain('epoch 3: ../../outside/ is not a reference');
+  });
+
   test('a torn last line is no problem: it was never committed', async () => {
     const { store, run } = await wholeRun();
     await appendFile(run.ledgerFile, '{"epoch":3,');
