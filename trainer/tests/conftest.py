@@ -11,19 +11,20 @@ from pathlib import Path
 import job_folders
 import pytest
 
-ENVIRONMENT = os.environ | {"PYTHONPATH": str(Path(__file__).parents[1]), "OMP_WAIT_POLICY": "PASSIVE", "PYTHONHASHSEED": "random"}
+os.environ |= {"OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "PASSIVE"}  # of this process: its models are tiny
+ENVIRONMENT = os.environ | {"PYTHONPATH": str(Path(__file__).parents[1]), "PYTHONHASHSEED": "random"}
 
 
 class Launcher:
     def __init__(self):
         script = Path(__file__).with_name("launcher.py")
         self._process = subprocess.Popen([sys.executable, script], env=ENVIRONMENT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        self._ended: dict[str, queue.Queue] = {}
+        self._ended: list[queue.Queue] = []
         threading.Thread(target=self._collect, daemon=True).start()
 
     def start(self, folder: Path, **env: str) -> "queue.Queue[int]":
-        self._ended[str(folder)] = ended = queue.Queue()
-        self._process.stdin.write(json.dumps({"folder": str(folder), "env": env}) + "\n")
+        self._ended.append(ended := queue.Queue())
+        self._process.stdin.write(json.dumps({"id": len(self._ended) - 1, "folder": str(folder), "env": env}) + "\n")
         self._process.stdin.flush()
         return ended
 
@@ -40,7 +41,7 @@ class Launcher:
     def _collect(self) -> None:
         for line in self._process.stdout:
             answer = json.loads(line)
-            self._ended[answer["folder"]].put(answer["code"])
+            self._ended[answer["id"]].put(answer["code"])
 
 
 @pytest.fixture(scope="session")

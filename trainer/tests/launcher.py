@@ -1,7 +1,7 @@
 """Forks jobs for the tests: one import of torch for all of them, with an environment of its own for each.
 
-Standard input: `{"folder": "/…", "env": {…}}` a line. Output: `{"folder": "/…", "code": 0}` a line, when a job has ended
-(a negative code is a signal).
+Standard input: `{"id": 1, "folder": "/…", "env": {…}}` a line. Output: `{"id": 1, "code": 0}` a line, when a job has
+ended (a negative code is a signal).
 """
 
 import json
@@ -27,12 +27,12 @@ def main() -> None:
                 code = run_job(request["folder"])
             finally:
                 os._exit(code)
-        threading.Thread(target=_report, args=(pid, request["folder"])).start()
+        threading.Thread(target=_report, args=(pid, request["id"])).start()
 
 
-def _report(pid: int, folder: str) -> None:
+def _report(pid: int, identity: int) -> None:
     _, status = os.waitpid(pid, 0)
-    print(json.dumps({"folder": folder, "code": os.waitstatus_to_exitcode(status)}), flush=True)
+    print(json.dumps({"id": identity, "code": os.waitstatus_to_exitcode(status)}), flush=True)
 
 
 main()

@@ -1,0 +1,126 @@
+"""Killed, stopped, torn, orphaned, superseded: a job ends with the bytes it would have ended with undisturbed."""
+
+import os
+import signal
+
+import pytest
+from job_folders import change_job, copy_inputs, outcome, progress, read, sequences, texts, wait_until, work_folder
+
+STEPS = 4
+
+
+@pytest.fixture(scope="module")
+def undisturbed(launcher, model, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("undisturbed") / "work"
+    return launcher.run(work_folder(folder, "grpo", sequences(STEPS), model))
+
+
+@pytest.mark.parametrize("checkpoint_every", [1, 2])
+@pytest.mark.parametrize("step", range(STEPS))
+def test_killed_at_any_step(launcher, undisturbed, tmp_path, step, checkpoint_every):
+    folder = copy_inputs(undisturbed, tmp_path / "work")
+    change_job(folder, checkpoint_every=checkpoint_every)
+    launcher.run(folder, expect=137, GENENV_TRAINER_FAULT=f"exit:{step}")
+    assert not (folder / "result.json").exists()
+    launcher.run(folder)
+    assert outcome(folder) == outcome(undisturbed)
+    assert read(folder, "exit.json")["resumed_from"] == (step // checkpoint_every * checkpoint_every or None)
+
+
+def test_torn_checkpoint_is_named_and_left_for_the_one_before(launcher, undisturbed, tmp_path):
+    folder = copy_inputs(undisturbed, tmp_path / "work")
+    launcher.run(folder, expect=137, GENENV_TRAINER_FAULT="exit:3")
+    torn = folder / "checkpoints" / "step-000003" / "optimizer.safetensors"
+    torn.write_bytes(torn.read_bytes()[:-1])
+    launcher.run(folder)
+    assert read(folder, "exit.json")["resumed_from"] == 2
+    assert "step-000003: optimizer.safetensors is torn" in (folder / "log.txt").read_text()
+    assert outcome(folder) == outcome(undisturbed)
+
+
+def test_checkpoints_are_taken_in_numeric_order(launcher, model, tmp_path):
+    folder = work_folder(tmp_path / "work", "rwr", sequences(12, rows=2), model)
+    launcher.run(folder, expect=137, GENENV_TRAINER_FAULT="exit:11")
+    assert sorted(path.name for path in (folder / "checkpoints").iterdir()) == ["step-000010", "step-000011"]
+    (folder / "checkpoints" / "step-000011").rename(folder / "checkpoints" / "step-9")  # would be last as text
+    launcher.run(folder)
+    assert read(folder, "exit.json")["resumed_from"] == 10
+
+
+def test_checkpoint_of_another_input_is_refused(launcher, undisturbed, tmp_path):
+    folder = copy_inputs(undisturbed, tmp_path / "work")
+    launcher.run(folder, expect=137, GENENV_TRAINER_FAULT="exit:2")
+    change_job(folder, input_hash="hash-2")
+    launcher.run(folder, expect=1)
+    assert read(folder, "exit.json")["reason"] == "invalid_config"
+
+
+def test_out_of_memory_goes_on_with_smaller_micro_batches(launcher, undisturbed, tmp_path):
+    folder = copy_inputs(undisturbed, tmp_path / "work")
+    launcher.run(folder, expect=1, GENENV_TRAINER_FAULT="oom:2:once")
+    assert read(folder, "exit.json")["reason"] == "out_of_memory"
+    change_job(folder, settings={"tokens_per_micro_batch": 40})
+    launcher.run(folder, GENENV_TRAINER_FAULT="oom:2:once")
+    report = read(folder, "exit.json")
+    assert (report["reason"], report["resumed_from"], report["tokens_per_micro_batch"]) == ("finished", 2, 40)
+    losses = [[step["loss"] for step in read(work, "result.json")["steps_log"]] for work in (folder, undisturbed)]
+    assert losses[0] == pytest.approx(losses[1], abs=1e-5)
+
+
+def test_sigterm_checkpoints_and_goes_on(launcher, model, tmp_path):
+    stopped = work_folder(tmp_path / "stopped", "supervised", texts(300), model, checkpoint_every=1000)
+    whole = copy_inputs(stopped, tmp_path / "whole")
+    ended = launcher.start(stopped)
+    lines = wait_until(lambda: (found := progress(stopped)) and found[-1]["step"] >= 2 and found)
+    os.kill(lines[0]["pid"], signal.SIGTERM)
+    assert ended.get(timeout=60) == 75
+    done = progress(stopped)[-1]["step"]
+    assert read(stopped, "exit.json")["reason"] == "terminated" and 2 <= done < 300
+    launcher.run(stopped)
+    assert read(stopped, "exit.json")["resumed_from"] == done
+    assert outcome(stopped) == outcome(launcher.run(whole))
+
+
+def test_orphan_checkpoints_and_ends(launcher, model, tmp_path):
+    folder = work_folder(tmp_path / "work", "rwr", sequences(3000, rows=1), model, orphan_grace_seconds=1, checkpoint_every=5000)
+    os.utime(folder / "lease", (0, 0))
+    launcher.run(folder, expect=75)
+    assert read(folder, "exit.json")["reason"] == "orphaned"
+    (left,) = (folder / "checkpoints").iterdir()
+    assert int(left.name.removeprefix("step-")) == progress(folder)[-1]["step"]
+
+
+def test_higher_fence_forbids_every_write(launcher, undisturbed, tmp_path):
+    late = copy_inputs(undisturbed, tmp_path / "late")
+    (late / "fence" / "10").touch()
+    change_job(late, fence=9)
+    launcher.run(late, expect=1)
+    assert read(late, "exit.json")["reason"] == "superseded"
+    assert not any((late / name).exists() for name in ("checkpoints", "output", "result.json"))
+
+
+def test_claim_while_running_stops_the_old_job(launcher, model, tmp_path):
+    folder = work_folder(tmp_path / "work", "rwr", sequences(3000, rows=1), model, checkpoint_every=5000)
+    ended = launcher.start(folder)
+    wait_until(lambda: any(line["phase"] == "step" for line in progress(folder)))
+    (folder / "fence" / "2").touch()
+    assert ended.get(timeout=60) == 1
+    assert read(folder, "exit.json")["reason"] == "superseded"
+    assert not any((folder / name).exists() for name in ("checkpoints", "output", "result.json"))
+
+
+def test_one_job_a_folder_and_a_device(launcher, undisturbed, tmp_path):
+    """A second job waits for the first: for the folder's lock, and for the device's."""
+    device_lock = str(tmp_path / "device.lock")
+    hanging = copy_inputs(undisturbed, tmp_path / "hanging")
+    waiting = copy_inputs(undisturbed, tmp_path / "waiting")
+    for folder in (hanging, waiting):
+        change_job(folder, device_lock=device_lock)
+    ended = launcher.start(hanging, GENENV_TRAINER_FAULT="hang:1:once")
+    first = wait_until(lambda: (hanging / ".fault-hang-1").exists() and progress(hanging)[0]["pid"])
+    second_ended, other_ended = launcher.start(waiting), launcher.start(hanging)
+    wait_until(lambda: progress(waiting))
+    assert progress(waiting)[-1]["phase"] == "loading" and {line["pid"] for line in progress(hanging)} == {first}
+    os.kill(first, signal.SIGKILL)
+    assert second_ended.get(timeout=60) == 0 and other_ended.get(timeout=60) == 0
+    assert outcome(waiting) == outcome(hanging) == outcome(undisturbed)

@@ -1,0 +1,69 @@
+"""The resident parent forks jobs that equal cold ones, outlive it, and hold nothing of its own."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import ENVIRONMENT
+from job_folders import copy_inputs, outcome, progress, read, sequences, wait_until, work_folder
+
+
+def start(*command: str, **env: str) -> subprocess.Popen:
+    return subprocess.Popen([sys.executable, "-m", "genenv_trainer", *command], env=ENVIRONMENT | env, stderr=subprocess.PIPE, text=True)
+
+
+def ask(path: Path, request: object) -> dict:
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.connect(str(path))
+        connection.sendall(json.dumps(request).encode() + b"\n")
+        return json.loads(connection.makefile().readline())
+
+
+@pytest.fixture
+def resident(tmp_path):
+    path = tmp_path / "s"
+    process = start("resident", "--socket", str(path), GENENV_TRAINER_FAULT="hang:2:once")
+    wait_until(path.exists, 120)
+    yield process, path
+    process.kill()
+    process.wait()
+
+
+def test_resident(resident, model, tmp_path):
+    process, path = resident
+    assert ask(path, {"ping": True}) == {"ready": True}
+    assert "job.json" in ask(path, {"folder": "/nowhere"})["error"]
+    assert "error" in ask(path, ["nonsense"])
+
+    forked = work_folder(tmp_path / "forked", "grpo", sequences(2), model, threads=2)
+    cold = copy_inputs(forked, tmp_path / "cold")
+    cold_process = start("job", str(cold))
+    pid = ask(path, {"folder": str(forked)})["pid"]
+    wait_until((forked / "exit.json").exists)
+    assert progress(forked)[0]["pid"] == pid
+    wait_until(lambda: not os.path.exists(f"/proc/{pid}"), 10)  # reaped, no zombie
+    assert ask(path, {"ping": True}) == {"ready": True}
+
+    hanging = work_folder(tmp_path / "hanging", "rwr", sequences(3), model)
+    survivor = ask(path, {"folder": str(hanging)})["pid"]
+    wait_until((hanging / ".fault-hang-2").exists)
+    assert os.getsid(survivor) == survivor != os.getsid(process.pid)
+    targets = [os.readlink(f"/proc/{survivor}/fd/{fd}") for fd in os.listdir(f"/proc/{survivor}/fd")]
+    assert not [target for target in targets if target.startswith(("socket:", "pipe:", "anon_inode:")) or target.endswith("s.lock")], targets
+
+    second = start("resident", "--socket", str(path))
+    assert second.wait(timeout=120) == 1 and "another resident trainer" in second.stderr.read()
+
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(timeout=20) == 0 and not path.exists()
+    assert os.path.exists(f"/proc/{survivor}"), "jobs outlive the parent"
+    os.kill(survivor, signal.SIGKILL)
+
+    assert cold_process.wait(timeout=120) == 0
+    assert outcome(forked) == outcome(cold)
+    assert read(cold, "exit.json")["reason"] == "finished"
