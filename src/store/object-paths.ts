@@ -16,10 +16,10 @@ export function objectPath(root: string, ref: Ref): string {
 }
 
 /** @throws InvalidArtifact for what has a reference's fields and is none; nothing else may name a path in the store */
-export function parseRef({ uri, sha256, bytes, count }: Ref): Ref {
-  const parsed = (/\/$/.test(uri) ? FolderRef : FileRef).safeParse({ uri, sha256, bytes, count });
+export function parseRef({ uri, sha256, bytes, count }: Record<keyof Ref, unknown>): Ref {
+  const parsed = (typeof uri === 'string' && uri.endsWith('/') ? FolderRef : FileRef).safeParse({ uri, sha256, bytes, count });
   if (parsed.success) return parsed.data;
-  throw new InvalidArtifact(uri, `not a reference to the store: ${parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; ')}`, {}, 'Use references as the store gave them.');
+  throw new InvalidArtifact(typeof uri === 'string' ? uri : JSON.stringify(uri), `not a reference to the store: ${parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; ')}`, {}, 'Use references as the store gave them.');
 }
 
 /** The list of a folder's files, beside it, so that the folder itself is an ordinary Hugging Face folder. */

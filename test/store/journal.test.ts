@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { Superseded } from '../../src/store/errors.ts';
 import type { Damage } from '../../src/store/errors.ts';
 import { Journal } from '../../src/store/journal.ts';
-import { entriesOf, temporaryFolder } from './temporary-folder.ts';
+import { entriesOf, memoryFolder } from './temporary-folder.ts';
 
 const entries = [{ request: 0, text: 'première' }, { request: 1, token_ids: [1, 2] }, { request: 2, text: '' }, { request: 3 }];
 
@@ -31,7 +31,7 @@ async function reopened(path: string): Promise<{ found: unknown[]; after: unknow
 const completeLines = (data: Buffer, length: number) => data.subarray(0, length).toString('latin1').split('\n').length - 1;
 
 test('cut at any byte, it holds the entries that were whole, and goes on after them', async () => {
-  const path = join(await temporaryFolder(), 'requests.jsonl');
+  const path = join(await memoryFolder(), 'requests.jsonl');
   const data = await written(path, entries);
   for (let length = 0; length <= data.length; length += 1) {
     await writeFile(path, data.subarray(0, length));
@@ -44,7 +44,7 @@ test('cut at any byte, it holds the entries that were whole, and goes on after t
 });
 
 test('the same for any entries and any tail that a power cut may leave', async () => {
-  const path = join(await temporaryFolder(), 'requests.jsonl');
+  const path = join(await memoryFolder(), 'requests.jsonl');
   const tails = fc.constantFrom(Buffer.alloc(0), Buffer.alloc(40), Buffer.from('3f'), Buffer.from('{"a":'));
   await fc.assert(fc.asyncProperty(fc.array(fc.jsonValue({ stringUnit: 'binary' }), { maxLength: 5 }), fc.double({ min: 0, max: 1, noNaN: true }), tails, async (values, share, tail) => {
     await writeFile(path, '');
@@ -59,7 +59,7 @@ test('the same for any entries and any tail that a power cut may leave', async (
 });
 
 test('a flipped bit anywhere cuts from its line on, and is said', async () => {
-  const path = join(await temporaryFolder(), 'requests.jsonl');
+  const path = join(await memoryFolder(), 'requests.jsonl');
   const data = await written(path, entries);
   for (let at = 0; at < data.length - 1; at += 1) {
     const flipped = Buffer.from(data);
@@ -75,7 +75,7 @@ test('a flipped bit anywhere cuts from its line on, and is said', async () => {
 });
 
 test('concurrent entries are all there, in the order they were given', async () => {
-  const path = join(await temporaryFolder(), 'requests.jsonl');
+  const path = join(await memoryFolder(), 'requests.jsonl');
   const journal = await Journal.open<number>(path);
   const numbers = Array.from({ length: 40 }, (_, index) => index);
   await Promise.all(numbers.map((index) => journal.append(index)));
@@ -84,7 +84,7 @@ test('concurrent entries are all there, in the order they were given', async () 
 });
 
 test('an attempt that was superseded adds nothing', async () => {
-  const path = join(await temporaryFolder(), 'requests.jsonl');
+  const path = join(await memoryFolder(), 'requests.jsonl');
   const journal = await Journal.open<number>(path, { assertCurrent: () => Promise.reject(new Superseded('attempt 2')) });
   await expect(journal.append(1)).rejects.toThrow(Superseded);
   await journal.close();

@@ -5,13 +5,13 @@ import { hashOf, sha256 } from '../../src/store/canonical-json.ts';
 import { InvalidArtifact, InvalidConfig, LedgerConflict, Superseded } from '../../src/store/errors.ts';
 import { Ledger } from '../../src/store/ledger.ts';
 import type { LedgerBody } from '../../src/store/ledger.ts';
-import { temporaryFolder } from './temporary-folder.ts';
+import { memoryFolder } from './temporary-folder.ts';
 
 const anchor = hashOf({ seed: 1 });
 const body = (epoch: number, over: Partial<LedgerBody> = {}): LedgerBody => ({ epoch, inputs: { seed: 1 }, outputs: { names: [`agent@${epoch}`] }, metrics: { 'env/success_rate': 0.5 }, ...over });
 
 async function ledgerOf(epochs: number): Promise<Ledger> {
-  const ledger = new Ledger(join(await temporaryFolder(), 'ledger.jsonl'), anchor);
+  const ledger = new Ledger(join(await memoryFolder(), 'ledger.jsonl'), anchor);
   for (let epoch = 0; epoch < epochs; epoch += 1) await ledger.append(body(epoch));
   return ledger;
 }

@@ -7,11 +7,11 @@ import type { Damage } from '../../src/store/errors.ts';
 import { ObjectStore } from '../../src/store/object-store.ts';
 import { PhaseKeys } from '../../src/store/phase-keys.ts';
 import { someKey } from './some-key.ts';
-import { filesIn, leftovers, temporaryFolder } from './temporary-folder.ts';
+import { filesIn, leftovers, memoryFolder } from './temporary-folder.ts';
 
 async function keysWithDamage() {
   const said: Damage[] = [];
-  const root = await temporaryFolder();
+  const root = await memoryFolder();
   return { root, said, keys: new PhaseKeys(root, { onDamage: (found) => said.push(found) }) };
 }
 

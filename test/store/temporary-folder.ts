@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -5,11 +6,14 @@ import { onTestFinished } from 'vitest';
 import { Journal } from '../../src/store/journal.ts';
 
 /** A new folder, removed when the test is over. */
-export async function temporaryFolder(): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'genenv-store-'));
+export async function temporaryFolder(parent = tmpdir()): Promise<string> {
+  const folder = await mkdtemp(join(parent, 'genenv-store-'));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   return folder;
 }
+
+/** The same in memory where the system has it: for tests that write hundreds of small files, each synchronised to disk. */
+export const memoryFolder = (): Promise<string> => temporaryFolder(existsSync('/dev/shm') ? '/dev/shm' : tmpdir());
 
 /** Relative paths of all files below a folder, sorted. */
 export async function filesIn(folder: string): Promise<string[]> {

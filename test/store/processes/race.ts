@@ -5,7 +5,7 @@ import { openWork } from '../../../src/store/work-folder.ts';
 import { someKey } from '../some-key.ts';
 
 const [what = '', root = '', source = ''] = process.argv.slice(2);
-const rounds = Array.from({ length: 25 }, (_, round) => round);
+const rounds = Array.from({ length: 15 }, (_, round) => round);
 
 const races: Record<string, () => Promise<unknown[]>> = {
   put: () => inTurn((round) => new ObjectStore(root).putRecords([{ round }, { text: 'x'.repeat(10_000) }])),
