@@ -17,6 +17,7 @@ export function someExperiment(epochs: number): Experiment {
     name: 'barrier', seed: 7, epochs, arm: { type: 'genenv', preset: 'tuned' }, world: { type: 'toolbox' },
     environment: { model, sampling: { maxTokens: 30 }, promptsPerEpoch: 8, variationsPerPrompt: 4 },
     agent: { model, sampling: { maxTokens: 30 } },
+    evaluation: { every: Math.min(5, epochs) },
     durability: { requestTimeoutSeconds: 8, heartbeatSeconds: 10 },
   });
 }

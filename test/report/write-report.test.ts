@@ -1,0 +1,142 @@
+import { appendFile, mkdtemp, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { writeReport } from '../../src/report/write-report.ts';
+import type { SampledEpoch } from '../../src/report/samples.ts';
+import type { EpochOutputs } from '../../src/report/run-data.ts';
+import { tombstonePath } from '../../src/store/object-paths.ts';
+import { makeRun } from './make-run.ts';
+import type { MadeRun } from './make-run.ts';
+
+let root = '';
+beforeAll(async () => {
+  root = await mkdtemp(join(tmpdir(), 'genenv-report-'));
+});
+afterAll(() => rm(root, { recursive: true, force: true }));
+
+const textOf = (page: string) => page.replace(/<script[\s\S]*?<\/script>|<style>[\s\S]*?<\/style>/g, '').replace(/<[^>]+>/g, ' ').replace(/\u202f/g, ' ').replace(/\s+/g, ' ');
+const samplesOf = (page: string) => JSON.parse(/id="samples-data">(.*?)<\/script>/s.exec(page)?.[1] ?? 'null') as SampledEpoch[];
+const report = async (run: MadeRun) => readFile(await writeReport(run), 'utf8');
+const outputsOf = async (run: MadeRun, epoch: number) => (JSON.parse((await readFile(run.run.ledgerFile, 'utf8')).split('\n')[epoch] ?? '') as { outputs: EpochOutputs }).outputs;
+
+describe('a finished run', () => {
+  let run: MadeRun;
+  let page = '';
+  beforeAll(async () => {
+    run = await makeRun({ home: join(root, 'finished'), epochs: 40 });
+    page = await report(run);
+  });
+
+  it('needs nothing from elsewhere', () => {
+    const markup = page.replace(/<script[\s\S]*?<\/script>/g, '');
+    expect(markup).not.toMatch(/(src|href)="(?!#|data:)|@import|url\(/);
+    expect(page.match(/<\/script>/g)).toHaveLength(5);
+    expect(Buffer.byteLength(page)).toBeLessThan(5_000_000);
+  });
+
+  it('says what the data says', () => {
+    const text = textOf(page);
+    expect(text).toMatch(/started at 0\.0\d, entered \[0\.4, 0\.6\] in epoch \d+ and was there in \d+ % of the second half/);
+    expect(text).toMatch(/Held-out success rose from 0\.\d\d \[/);
+    expect(text).toContain('Resumed once; one further attempt at a phase.');
+    expect(text).toContain('agent: no update, 1 informative group (2 needed)');
+    expect(text).toContain('genenv verify barrier-7');
+    expect(text).not.toContain('could not be shown');
+  });
+
+  it('names the ledger by the hash that the store vouches for', async () => {
+    const read = await run.run.readExperiment();
+    const head = await run.run.ledger(read?.sha256 ?? '').head();
+    expect(page).toContain(head?.sha256 ?? 'no head');
+    expect(page).toContain(read?.sha256 ?? 'no hash');
+  });
+
+  it('shows at most 30 epochs of at most 12 tasks, from never to always solved, with the invalid', () => {
+    const samples = samplesOf(page);
+    expect(samples).toHaveLength(30);
+    expect([samples[0]?.epoch, samples.at(-1)?.epoch]).toEqual([1, 40]);
+    expect(samples.every((one) => one.samples.length === 12)).toBe(true);
+    const all = samples.flatMap((one) => one.samples);
+    expect(all.some(({ valid }) => !valid)).toBe(true);
+    const solved = all.find(({ rate }) => rate === 1) ?? expect.fail('no task was always solved');
+    expect(JSON.parse(solved.task)).toMatchObject({ evaluation: { kind: 'exact_call' } });
+    expect(solved.answers.filter(({ role }) => role === 'agent').map(({ text }) => text)).toEqual(Array(8).fill(solved.reference));
+    expect(solved).toMatchObject({ successes: 8, attempts: 8, keptForAgent: true, keptForSimulator: false, reason: 'too easy' });
+  });
+
+  it('is the same when written again, but for the moment', async () => {
+    const timeless = (text: string) => text.replace(/Written [^<]*? by/, '');
+    expect(timeless(await report(run))).toBe(timeless(page));
+    expect((await readdir(run.run.path)).filter((name) => name.endsWith('.tmp'))).toEqual([]);
+  });
+
+  it('never lets text of a model become markup', () => {
+    expect(JSON.stringify(samplesOf(page))).toContain('<b>&</script>');
+    expect(page).not.toContain('<b>&</script>');
+  });
+});
+
+describe('a run in progress', () => {
+  it('of no epoch', async () => {
+    const run = await makeRun({ home: join(root, 'fresh'), epochs: 0, planned: 40 });
+    const text = textOf(await report(run));
+    expect(text).toContain('in progress: 0 of 40 epochs');
+    expect(text).toContain('No epoch has been committed yet');
+    expect(text).toContain('No stored tasks to show');
+  });
+
+  it('of three epochs', async () => {
+    const run = await makeRun({ home: join(root, 'early'), epochs: 3, planned: 40 });
+    const text = textOf(await report(run));
+    expect(text).toContain('in progress: 3 of 40 epochs');
+    expect(text).toContain('Too early to judge: 3 epochs committed');
+  });
+
+  it('with nothing but its experiment file', async () => {
+    const run = await makeRun({ home: join(root, 'bare'), epochs: 0, planned: 40 });
+    for (const file of [run.run.ledgerFile, run.run.metricsFile, run.run.eventsFile]) await rm(file);
+    const text = textOf(await report(run));
+    expect(text).toContain('ledger.jsonl is missing.');
+    expect(text).toContain('metrics.jsonl is missing.');
+  });
+});
+
+describe('a run with damage', () => {
+  it('says what is pruned, missing, altered and torn, and shows the rest', async () => {
+    const run = await makeRun({ home: join(root, 'damaged'), epochs: 4 });
+    const [tasks, traces, rewards] = [(await outputsOf(run, 1)).tasks, (await outputsOf(run, 2)).traces?.[0], (await outputsOf(run, 3)).rewards];
+    if (!tasks || !traces || !rewards) return expect.fail('no outputs');
+    await rm(run.store.path(tasks));
+    await writeFile(tombstonePath(run.store.root, tasks), '{}');
+    await rm(run.store.path(traces));
+    await truncate(run.store.path(rewards), 100);
+    await appendFile(run.run.metricsFile, '{"epoch":5,"met');
+    const page = await report(run);
+    const text = textOf(page);
+    expect(text).toContain('epoch 1: tasks: pruned by `genenv gc`.');
+    expect(text).toContain('epoch 2: traces: missing.');
+    expect(text).toContain('epoch 3: rewards: altered or torn.');
+    expect(text).toContain('metrics.jsonl: line 6 is torn');
+    expect(samplesOf(page).map(({ epoch }) => epoch)).toEqual([2, 3, 4]);
+  });
+
+  it('says that an altered ledger does not verify', async () => {
+    const run = await makeRun({ home: join(root, 'altered'), epochs: 2 });
+    await writeFile(run.run.ledgerFile, (await readFile(run.run.ledgerFile, 'utf8')).replace('"env/steps":2', '"env/steps":3'));
+    expect(textOf(await report(run))).toContain('ledger.jsonl does not verify');
+  });
+
+  it('does without the experiment file', async () => {
+    const run = await makeRun({ home: join(root, 'nameless'), epochs: 2 });
+    await rm(run.run.experimentFile);
+    const page = await report(run);
+    expect(textOf(page)).toContain('experiment.json is missing');
+    expect(samplesOf(page)[0]?.samples.find(({ valid }) => valid)?.task).toMatch(/^[TUVW]:[a-i]+$/);
+  });
+
+  it('is no report where there is no run', async () => {
+    await expect(writeReport({ home: root, runId: 'nobody' })).rejects.toThrow('No run "nobody"');
+    await expect(writeReport({ home: root, runId: '../etc' })).rejects.toThrow('Experiment id');
+  });
+});
