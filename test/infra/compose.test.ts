@@ -1,0 +1,146 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { pythonPath, repository } from '../../infra/setup/locations.mjs';
+import { parseExperiment } from '../../src/contracts/parse-experiment.ts';
+import { workerSettings } from '../../src/worker/settings.ts';
+import { exists, read } from './repository.ts';
+
+interface Service {
+  image: string;
+  build?: { context: string; dockerfile: string };
+  command?: string[];
+  profiles?: string[];
+  environment?: Record<string, string>;
+  volumes?: string[];
+  ports?: string[];
+  depends_on?: Record<string, { condition: string }>;
+  healthcheck?: { test: string[] };
+  deploy?: { resources: { reservations: { devices: { driver: string; capabilities: string[] }[] } } };
+}
+interface Compose {
+  services: Record<string, Service>;
+  volumes: Record<string, unknown>;
+}
+
+/** The YAML library that the trainer's environment has. */
+function parseYaml(path: string): unknown {
+  const script = 'import json, sys, yaml; json.dump(yaml.safe_load(open(sys.argv[1])), sys.stdout)';
+  return JSON.parse(execFileSync(pythonPath(), ['-c', script, join(repository, path)], { encoding: 'utf8' }));
+}
+
+let compose: Compose;
+let services: [string, Service][];
+beforeAll(() => {
+  compose = parseYaml('infra/compose.yaml') as Compose;
+  services = Object.entries(compose.services);
+});
+
+const workers = (profile: string): Service[] => services.filter(([, { image, command, profiles }]) => image.startsWith('genenv-') && command?.[0] === '--queues' && (profiles?.includes(profile) ?? true)).map(([, service]) => service);
+const service = (name: string): Service => compose.services[name]!;
+
+describe('infra/compose.yaml', () => {
+  test('is accepted by docker compose, with both profiles', (context) => {
+    if (spawnSync('docker', ['compose', 'version']).status !== 0) context.skip('`docker compose` is not installed here; the structure is checked below');
+    const args = ['compose', '--file', 'infra/compose.yaml', '--profile', 'gpu', '--profile', 'cpu', 'config', '--quiet'];
+    const { status, stderr } = spawnSync('docker', args, { cwd: repository, encoding: 'utf8', env: { ...process.env, POSTGRES_PASSWORD: 'a', VLLM_API_KEY: 'b' } });
+    expect(status, stderr).toBe(0);
+  });
+
+  test('pins every image', () => {
+    for (const [name, { image }] of services) expect(image, name).toMatch(/^[\w./-]+:v?\d+\.\d+[\w.-]*$/);
+    const version = (name: string): string => service(name).image.split(':')[1]!;
+    expect(new Set(['temporal', 'temporal-schema', 'temporal-namespace'].map(version)).size).toBe(1);
+  });
+
+  test('builds from, and mounts, files that are there', () => {
+    for (const [name, { build, volumes = [] }] of services) {
+      if (build) expect(exists(join('infra', build.context, build.dockerfile)), name).toBe(true);
+      for (const volume of volumes) {
+        const source = volume.split(':')[0]!;
+        if (source.startsWith('./')) expect(exists(join('infra', source)), `${name}: ${source}`).toBe(true);
+        else if (!source.startsWith('$')) expect(compose.volumes, name).toHaveProperty(source);
+      }
+    }
+  });
+
+  test('waits only for what can be waited for', () => {
+    for (const [name, { depends_on = {} }] of services) {
+      for (const [other, { condition }] of Object.entries(depends_on)) {
+        expect(compose.services, `${name} waits for ${other}`).toHaveProperty(other);
+        if (condition === 'service_healthy') expect(service(other).healthcheck, `${name} waits for the health of ${other}`).toBeDefined();
+      }
+    }
+  });
+
+  test('checks the health of everything that stays up and is waited for or works', () => {
+    const without = services.filter(([, { healthcheck }]) => !healthcheck).map(([name]) => name);
+    expect(without).toEqual(['temporal-schema', 'temporal-namespace', 'temporal-ui']);
+  });
+
+  test('holds no secret, and refuses to start without one', () => {
+    const text = read('infra/compose.yaml');
+    for (const [, name, value] of text.matchAll(/^\s+(\w*(?:PASSWORD|PWD|KEY)\w*): (.+)$/gm)) expect(value, name).toMatch(/^(?:&[\w-]+ )?\$\{\w+:\?.+\}$|^\*[\w-]+$/);
+    const names = [...text.matchAll(/\$\{(\w+)/g)].map(([, name]) => name!);
+    for (const name of new Set(names)) expect(read('infra/example.env'), name).toMatch(new RegExp(`^#?${name}=`, 'm'));
+  });
+
+  test('publishes ports to this machine only', () => {
+    for (const [name, { ports = [] }] of services) for (const port of ports) expect(port, name).toMatch(/^127\.0\.0\.1:/);
+  });
+
+  test.each(['gpu', 'cpu'])('serves each queue once with the profile %s, with settings that a worker takes', (profile) => {
+    const served = workers(profile).flatMap(({ environment, command }) => workerSettings(environment!, command![1]).queues);
+    expect(served.toSorted()).toEqual(['cpu', 'gpu', 'llm', 'workflows']);
+  });
+
+  test('gives workers nothing that they do not read', () => {
+    const readByWorkers = [...read('src/worker/settings.ts').matchAll(/environment\.(\w+)/g)].map(([, name]) => name);
+    const experiment = parseExperiment(JSON.parse(read('infra/vllm.json')));
+    const known = new Set([...readByWorkers, 'TEMPORAL_ADDRESS', 'TEMPORAL_NAMESPACE', ...(experiment.serving.type === 'openai' ? [experiment.serving.apiKeyEnv] : [])]);
+    for (const worker of [...workers('gpu'), ...workers('cpu')]) for (const name of Object.keys(worker.environment!)) expect(known).toContain(name);
+  });
+
+  test('shows the store to workers and model servers under one path, to vLLM for reading only', () => {
+    const mounts = services.flatMap(([name, { volumes = [] }]) => volumes.filter((volume) => volume.startsWith('store:')).map((volume) => [name, volume]));
+    expect(mounts.map(([name]) => name).toSorted()).toEqual(['policy-server', 'vllm', 'worker', 'worker-cpu-trainer', 'worker-gpu']);
+    for (const [name, volume] of mounts) expect(volume).toBe(name === 'vllm' ? 'store:/var/lib/genenv:ro' : 'store:/var/lib/genenv');
+    const { store, policyServer } = workerSettings(service('worker').environment!, undefined);
+    expect(service('policy-server').command).toContain(store);
+    expect(new URL(policyServer).host).toBe(`policy-server:${service('policy-server').command![service('policy-server').command!.indexOf('--port') + 1]!}`);
+  });
+
+  test('reserves GPUs for the trainer and for vLLM', () => {
+    for (const name of ['worker-gpu', 'vllm']) expect(service(name).deploy!.resources.reservations.devices[0]).toMatchObject({ driver: 'nvidia', capabilities: ['gpu'] });
+  });
+});
+
+describe('infra/vllm.json', () => {
+  test('is an experiment file that fits the vLLM service', () => {
+    const { serving, agent, environment, trainer } = parseExperiment(JSON.parse(read('infra/vllm.json')));
+    if (serving.type !== 'openai') throw new Error(`serving.type is ${serving.type}`);
+    const flags = Object.fromEntries(service('vllm').command!.map((flag) => [flag.split('=')[0]!, flag.split('=')[1] ?? '']));
+    expect(new URL(serving.baseUrl).host).toBe(`vllm:${flags['--port']!}`);
+    expect(serving.publish).toBe('vllm-lora');
+    expect(service('vllm').environment).toHaveProperty('VLLM_ALLOW_RUNTIME_LORA_UPDATING', 'True');
+    expect(flags).toMatchObject({ '--enable-lora': '', '--logprobs-mode': 'processed_logprobs', '--generation-config': 'vllm' });
+    expect(service('worker-gpu').environment).toHaveProperty(serving.apiKeyEnv!);
+    const largestRank = Number(/:-(\d+)\}/.exec(flags['--max-lora-rank']!)![1]);
+    for (const { model } of [agent, environment]) {
+      if (model.type !== 'pretrained') throw new Error(`model.type is ${model.type}`);
+      expect(model.path).toBe(flags['--model']);
+      expect(model.adapter!.r).toBeLessThanOrEqual(largestRank);
+    }
+    // There is no resident parent in a container: each job is a process of its own.
+    expect(trainer).toMatchObject({ launcher: { type: 'process' }, device: 'cuda' });
+  });
+});
+
+describe('infra/temporal/*.sh', () => {
+  test.each(['setup-schema.sh', 'create-namespace.sh'])('%s parses', (script) => {
+    const shell = ['/bin/dash', '/bin/sh'].find((path) => existsSync(path))!;
+    const { status, stderr } = spawnSync(shell, ['-n', join(repository, 'infra/temporal', script)], { encoding: 'utf8' });
+    expect(status, stderr).toBe(0);
+  });
+});
