@@ -1,6 +1,5 @@
-import { endProcess } from './end-process.ts';
 import type { StackServices } from './embedded-services.ts';
-import { markedProcesses } from './marked-processes.ts';
+import { endLeftovers } from './leftovers.ts';
 import { identify } from './process-identity.ts';
 import type { Service } from './service.ts';
 import { StackInUse } from './stack-in-use.ts';
@@ -10,9 +9,6 @@ import type { StackPaths } from './stack-paths.ts';
 import { readStackRecord, writeStackRecord } from './stack-record.ts';
 import type { RecordedProcess, ServiceName, StackAddresses, StackRecord } from './stack-record.ts';
 import { SupervisedService } from './supervised-service.ts';
-
-/** What is left after everything was ended in order, such as a training job in its own session, has this long to write its checkpoint. */
-const STRAGGLER_SECONDS = 15;
 
 export interface StackOptions {
   paths: StackPaths;
@@ -79,9 +75,8 @@ export class EmbeddedStack {
   async #stop(hurry?: AbortSignal): Promise<void> {
     const { paths } = this.#options;
     for (const stage of [...this.#supervised].reverse()) for (const { supervised } of [...stage].reverse()) await supervised.stop(hurry);
-    // What an interrupted start never came to, then whatever else carries this home's mark: training jobs.
-    const rest = [...Object.values(this.#record.processes), ...markedProcesses(paths.home)];
-    await Promise.all(rest.map((process) => endProcess(process, { graceSeconds: STRAGGLER_SECONDS, ...(hurry ? { hurry } : {}) })));
+    // What an interrupted start never came to, and training jobs, which have sessions of their own.
+    await endLeftovers(paths.home, this.#record, hurry);
     this.#update({ owner: null, state: 'stopped', addresses: null, processes: {} });
     this.#lock.release();
   }

@@ -1,0 +1,17 @@
+import { homeFolder } from '../context.ts';
+import type { CommandParts } from '../program.ts';
+import { existingRun } from '../run/run-folders.ts';
+
+export function addReport({ program, context }: CommandParts): void {
+  program
+    .command('report')
+    .description('write the report of a run and print its path')
+    .argument('<run>', 'id of the run')
+    .addHelpText('after', '\nExample:\n  genenv report laptop')
+    .action(async (id: string) => {
+      const home = homeFolder(context.env);
+      await existingRun(home, id);
+      const { writeReport } = await import('../../report/write-report.ts');
+      context.print(await writeReport({ home, runId: id }));
+    });
+}

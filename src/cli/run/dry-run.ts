@@ -1,0 +1,22 @@
+import type { Experiment } from '../../contracts/experiment.ts';
+import { estimate } from './estimate.ts';
+import { bytes, whole } from '../show/units.ts';
+
+/** What `run --dry-run` prints: the resolved file, then what it would take. */
+export function dryRun(experiment: Experiment): string {
+  const { rollouts, tasks, evaluations, tokens, activities, events, runs, disk } = estimate(experiment);
+  const { epochs } = experiment;
+  return [
+    JSON.stringify(experiment, null, 2),
+    '',
+    'What it would take, at most:',
+    `epochs      ${whole(epochs)}`,
+    `tasks       ${whole(tasks)} written by the simulator`,
+    `rollouts    ${whole(rollouts)} (${whole(rollouts / epochs)} an epoch), and ${whole(evaluations)} of held-out evaluation`,
+    `tokens      ${whole(tokens)} sampled${experiment.maxTokens === null ? '' : `; capped at ${whole(experiment.maxTokens)}`}`,
+    `activities  ${whole(activities)}`,
+    `events      about ${whole(events)} in Temporal's histories, in ${whole(epochs)} epoch workflows and ${whole(runs)} runs of the experiment's`,
+    `disk        about ${bytes(disk)} in the store`,
+    'Nothing was started or written.',
+  ].join('\n');
+}

@@ -1,0 +1,42 @@
+import { join } from 'node:path';
+import { parseExperiment } from '../../contracts/parse-experiment.ts';
+import type { Experiment } from '../../contracts/experiment.ts';
+import type { RunState } from '../../contracts/phases.ts';
+import { hashOf } from '../../store/canonical-json.ts';
+import { RunFolder } from '../../store/run-folder.ts';
+import { CliError, exitCodes } from '../exit-codes.ts';
+
+export const runsFolder = (home: string): string => join(home, 'runs');
+
+/** The folder of a run that exists. @throws CliError naming the runs there are */
+export async function existingRun(home: string, id: string): Promise<RunFolder> {
+  const runs = await RunFolder.list(runsFolder(home));
+  const run = runs.find((folder) => folder.id === id);
+  if (run !== undefined) return run;
+  const known = runs.length === 0 ? 'there are none yet' : `there are: ${runs.map((folder) => folder.id).join(', ')}`;
+  throw new CliError(`run: got ${JSON.stringify(id)}, but ${runsFolder(home)} has no such run; ${known}`, exitCodes.badInput);
+}
+
+/** How far a run has come, by its files alone. */
+export interface RunOnDisk {
+  id: string;
+  experiment: Experiment;
+  sha256: string;
+  /** Last committed epoch; null before the first. */
+  epoch: number | null;
+  finished: boolean;
+}
+
+/** Reads a run's experiment file and ledger; null where there is no such run. @throws InvalidArtifact */
+export async function readRun(folder: RunFolder): Promise<RunOnDisk | null> {
+  const found = await folder.readExperiment();
+  if (found === undefined) return null;
+  const experiment = parseExperiment(found.experiment);
+  const head = await folder.ledger<{ epoch: number; outputs: { state: RunState } }>(found.sha256).head();
+  const epoch = head?.line.epoch ?? null;
+  const capped = experiment.maxTokens !== null && head !== undefined && head.line.outputs.state.tokens >= experiment.maxTokens;
+  return { id: folder.id, experiment, sha256: found.sha256, epoch, finished: epoch !== null && (epoch >= experiment.epochs || capped) };
+}
+
+/** The hash that the ledger of this experiment starts from. */
+export const experimentHash = (experiment: Experiment): string => hashOf(experiment);

@@ -1,0 +1,47 @@
+import type { Progress } from '../../contracts/progress.ts';
+import { secondsLeft } from './eta.ts';
+import { duration, rate } from './units.ts';
+
+/** Progress as plain lines: one for each phase of the preparation, one for each committed epoch. */
+export class ProgressLines {
+  readonly #print: (line: string) => void;
+  #phase = '';
+  #committed: number | null = null;
+  #notes = 0;
+
+  constructor(print: (line: string) => void) {
+    this.#print = print;
+  }
+
+  show(progress: Progress): void {
+    this.#newNotes(progress);
+    if (progress.status === 'preparing') {
+      if (progress.phase !== this.#phase && progress.phase !== '') this.#print(`preparing: ${progress.phase}`);
+      this.#phase = progress.phase;
+      return;
+    }
+    const committed = progress.status === 'finished' ? progress.epoch : progress.epoch - 1;
+    // What was committed before this command looked is not told again.
+    this.#committed ??= committed - (committed > 0 ? 1 : 0);
+    for (let epoch = this.#committed + 1; epoch <= committed; epoch++) this.#print(line(progress, epoch, committed));
+    this.#committed = Math.max(this.#committed, committed);
+  }
+
+  #newNotes({ notes }: Progress): void {
+    for (const note of notes.slice(Math.min(this.#notes, notes.length))) this.#print(`note: ${note}`);
+    this.#notes = notes.length;
+  }
+}
+
+function line(progress: Progress, epoch: number, last: number): string {
+  const { epochs, band, recentSuccessRates, heldOut, difficulty, environmentReward, epochSeconds } = progress;
+  const width = String(epochs).length;
+  const head = `epoch ${String(epoch).padStart(width)}/${epochs}  success ${rate(recentSuccessRates.at(epoch - last - 1))} (band ${band[0]} to ${band[1]})`;
+  // Epochs that ended between two looks: only their success rates are known here.
+  if (epoch < last) return head;
+  const left = secondsLeft(progress);
+  const parts = [head, `difficulty ${rate(difficulty, 1)}`, `R_env ${rate(environmentReward)}`, `held-out ${rate(heldOut)}`];
+  if (epochSeconds !== null) parts.push(`${duration(epochSeconds)} an epoch`);
+  if (left !== null) parts.push(`about ${duration(left)} to go`);
+  return parts.join('  ');
+}

@@ -1,0 +1,31 @@
+import type { RunStatus } from '../run/run-status.ts';
+import { screen } from './progress-screen.ts';
+import { plainTable } from './table.ts';
+import { rate } from './units.ts';
+
+const when = (iso: string | null): string => (iso === null ? '–' : iso.slice(0, 16).replace('T', ' '));
+
+export function runTable(runs: readonly RunStatus[]): string {
+  const table = plainTable(['run', 'state', 'epoch', 'success', 'last 5', 'held-out', 'difficulty', 'last epoch (UTC)']);
+  for (const { id, state, epoch, epochs, successRate, recentSuccessRate, heldOut, difficulty, updated } of runs) {
+    table.push([id, state, `${epoch}/${epochs}`, rate(successRate), rate(recentSuccessRate), rate(heldOut), rate(difficulty, 1), when(updated)]);
+  }
+  return table.toString();
+}
+
+export function runDetails(run: RunStatus): string {
+  const lines = {
+    run: run.id,
+    state: run.state === 'interrupted' ? 'interrupted; `genenv run` with its file goes on' : run.state,
+    arm: run.arm,
+    epoch: `${run.epoch}/${run.epochs}`,
+    'success rate': `${rate(run.successRate)} (mean of the last 5: ${rate(run.recentSuccessRate)})`,
+    'held-out': rate(run.heldOut),
+    difficulty: rate(run.difficulty, 1),
+    'last epoch': `${when(run.updated)} UTC`,
+    folder: run.folder,
+    ...(run.problem === null ? {} : { problem: run.problem }),
+  };
+  const text = Object.entries(lines).map(([name, value]) => `${name.padEnd(14)}${value}`).join('\n');
+  return run.progress === null ? text : `${text}\n${screen(run.progress)}`;
+}

@@ -1,0 +1,39 @@
+import { loadRun } from '../../report/load-run.ts';
+import { measured, trained } from '../../report/run-data.ts';
+import type { EpochRow } from '../../report/run-data.ts';
+import { findings } from '../../report/verdict.ts';
+import { plainTable } from './table.ts';
+import { duration, rate } from './units.ts';
+
+const PARTS = 6;
+
+/** What a run has shown: its course in sixths, then the figures it is judged by. */
+export async function summaryTable(home: string, id: string): Promise<string> {
+  const { rows } = await loadRun({ home, runId: id });
+  const epochs = trained(rows);
+  const course = plainTable(['epochs', 'success', 'in band', 'difficulty', 'answer tokens', 'R_env', 'held-out']);
+  for (const part of parts(epochs)) {
+    const mean = (name: string): number | null => average(measured(part.map(({ metrics }) => metrics[name] ?? null)));
+    course.push([
+      `${part[0]?.epoch ?? ''}-${part.at(-1)?.epoch ?? ''}`,
+      rate(mean('env/success_rate')), rate(mean('env/in_band_fraction')), rate(mean('env/difficulty'), 1),
+      rate(mean('completions/mean_length'), 1), rate(mean('env/reward')), rate(mean('eval/heldout')),
+    ]);
+  }
+  const { success, heldOut } = findings(rows);
+  const residence = success?.residence ?? null;
+  const seconds = rows.reduce((sum, { time }) => sum + (time.epoch ?? 0), 0);
+  const lines = [
+    `success rate  ${rate(success?.start)} -> ${rate(success?.end)}${residence === null ? '' : `; in the band for ${Math.round(100 * residence)} % of the second half`}`,
+    `held-out      ${rate(heldOut?.first.value)} -> ${rate(heldOut?.last.value)}`,
+    ...(seconds > 0 ? [`time          ${duration(seconds)}`] : []),
+  ];
+  return [course.toString(), ...lines].join('\n');
+}
+
+function parts(epochs: EpochRow[]): EpochRow[][] {
+  const count = Math.min(PARTS, epochs.length);
+  return Array.from({ length: count }, (_, part) => epochs.slice(Math.floor((part * epochs.length) / count), Math.floor(((part + 1) * epochs.length) / count)));
+}
+
+const average = (values: readonly number[]): number | null => (values.length === 0 ? null : values.reduce((sum, value) => sum + value, 0) / values.length);
