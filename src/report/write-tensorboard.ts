@@ -18,6 +18,7 @@ export async function writeTensorboard({ home, runId, python }: { home: string; 
     await promisify(execFile)(python, ['-m', 'genenv_trainer.tensorboard_export', path], { cwd: trainer, timeout: patience });
   } catch (error) {
     const { stderr, message } = error as Error & { stderr?: string };
-    throw new Error(`Cannot write TensorBoard files of ${path}: ${stderr?.trim().split('\n').at(-1) ?? message}. The run and its report are not affected.`, { cause: error });
+    const said = stderr?.trim().split('\n').at(-1) ?? '';
+    throw new Error(`Cannot write TensorBoard files of ${path}: ${said === '' ? message : said}. The run and its report are not affected.`, { cause: error });
   }
 }
