@@ -29,6 +29,8 @@ export function createComputeRewards(ports: Ports) {
       const byId = new Map(tasks.map((task) => [task.id, task]));
       const outcomes = new Map<string, Outcome>(tasks.map(({ id }) => [id, { agent: [], frozen: [] }]));
       const summary = new EpochSummary(experiment);
+      const { heartbeat } = ports.attempt();
+      let answers = 0;
       const rewards = await ports.store.putRecords(
         (async function* () {
           for await (const group of groups(traces(ports, input))) {
@@ -36,6 +38,7 @@ export function createComputeRewards(ports: Ports) {
             const scored = scoreGroup(experiment, world, byId.get(task_id)!, group);
             outcomes.get(task_id)![role].push(...scored.map(({ reward }) => reward));
             summary.add(group, scored);
+            heartbeat({ answers: (answers += group.length) });
             yield* scored;
           }
         })(),

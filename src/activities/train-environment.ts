@@ -1,5 +1,5 @@
+import { recall, splitByAge } from '../coevolution/environment-memory.ts';
 import { regressionRecords } from '../coevolution/environment-pool.ts';
-import type { RegressionRecord } from '../coevolution/environment-pool.ts';
 import { effectiveSampleSize } from '../coevolution/effective-sample-size.ts';
 import { capFamilies } from '../coevolution/family-cap.ts';
 import { regressionWeights } from '../coevolution/regression-weights.ts';
@@ -24,7 +24,7 @@ export function createTrainEnvironment(ports: Ports) {
       const { epoch, state } = input;
       const training = environment.training!;
       const pool = await collect(ports.store.records<EnvironmentPoolRecord>(input.environmentPool));
-      const weighted = weigh(experiment, regressionRecords(pool, { epoch, ...experiment.pools.environment }));
+      const batches = stepBatches(experiment, epoch, pool);
       const trained = await trainPolicy(ports, context, {
         kind: 'rwr',
         role: 'environment',
@@ -33,15 +33,28 @@ export function createTrainEnvironment(ports: Ports) {
         start: { path: ports.store.path(state.environment.checkpoint!) },
         reference: state.initial_environment,
         trainerState: state.environment.trainer_state,
-        batch: await ports.store.putRecords(batchRecords(experiment, epoch, weighted)),
+        batch: await ports.store.putRecords(batchRecords(experiment, batches)),
         settings: jobSettings(training),
       });
-      return { policy: trained.policy, metrics: environmentMetrics(trained, weighted), note: trained.note };
+      return { policy: trained.policy, metrics: environmentMetrics(trained, batches.flat()), note: trained.note };
     });
 }
 
+/** For each step a fresh draw from D_env: recent records without replacement, and some remembered ones. */
+function stepBatches(experiment: Experiment, epoch: number, pool: readonly EnvironmentPoolRecord[]): Weighted[][] {
+  const { window, deduplicate, memory } = experiment.pools.environment;
+  const { stepsPerEpoch, recordsPerStep } = experiment.environment.training!;
+  const { recent, older } = splitByAge(pool, { epoch, window });
+  const fresh = regressionRecords(recent, { epoch, window, deduplicate });
+  return Array.from({ length: stepsPerEpoch }, (_, step) => {
+    const random = randomStream(deriveSeed(experiment.seed, epoch, 'environment-steps', step));
+    const remembered = memory === null ? [] : recall(older, memory.recordsPerStep, random).map((record) => ({ record, discount: 1 }));
+    return weigh(experiment, [...random.shuffle(fresh).slice(0, recordsPerStep), ...remembered]);
+  });
+}
+
 /** Regression weight of each record: exp(λ R_env), less for repeats, nothing where a guard says so, no family above its cap. */
-function weigh({ environment, guards }: Experiment, records: readonly RegressionRecord<EnvironmentPoolRecord>[]): Weighted[] {
+function weigh({ environment, guards }: Experiment, records: readonly { record: EnvironmentPoolRecord; discount: number }[]): Weighted[] {
   const { lambda, weightClip } = environment.training!;
   const weights = regressionWeights(records.map(({ record }) => record.env_reward), { lambda, clip: weightClip });
   const guarded = weights.map((weight, index) => weight * records[index]!.discount * records[index]!.record.guard);
@@ -49,12 +62,9 @@ function weigh({ environment, guards }: Experiment, records: readonly Regression
   return records.flatMap(({ record }, index) => (capped[index]! > 0 ? [{ record, weight: capped[index]! }] : []));
 }
 
-/** For each step a fresh draw without replacement from D_env. */
-function* batchRecords({ seed, environment, world }: Experiment, epoch: number, weighted: readonly Weighted[]): Generator<object> {
-  const { stepsPerEpoch, recordsPerStep } = environment.training!;
-  for (let step = 0; step < stepsPerEpoch; step++) {
-    const drawn = randomStream(deriveSeed(seed, epoch, 'environment-steps', step)).shuffle(weighted).slice(0, recordsPerStep);
-    for (const { record, weight } of drawn) yield batchRecord(record.sampled, { step, group_id: record.id, env_name: world.type, advantage: 0, weight });
+function* batchRecords({ world }: Experiment, batches: readonly Weighted[][]): Generator<object> {
+  for (const [step, batch] of batches.entries()) {
+    for (const { record, weight } of batch) yield batchRecord(record.sampled, { step, group_id: record.id, env_name: world.type, advantage: 0, weight });
   }
 }
 

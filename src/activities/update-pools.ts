@@ -1,6 +1,7 @@
 import { updateHistory } from '../coevolution/agent-history.ts';
 import { mean } from '../coevolution/domain.ts';
 import { extendPool } from '../coevolution/environment-pool.ts';
+import { remember, splitByAge } from '../coevolution/environment-memory.ts';
 import { learningProgress, updateLearningProgress } from '../coevolution/learning-progress.ts';
 import type { UpdatedPools, UpdatePoolsInput } from '../contracts/phases.ts';
 import type { EnvironmentPoolRecord, FilterRecord, HistoryRecord, ScoreRecord, SeedTaskRecord, TaskRecord } from '../contracts/records.ts';
@@ -23,11 +24,11 @@ export function createUpdatePools(ports: Ports) {
       const records = tasks.flatMap((task, index): EnvironmentPoolRecord[] => {
         const { env_reward, guard } = scores[index]!;
         if (!kept.has(task.id) || task.spec === null || task.sampled === null || env_reward === null) return [];
-        return [{ id: task.id, epoch, signature: task.spec, kind: task.kind, env_reward, guard, sampled: task.sampled }];
+        return [{ id: task.id, epoch, signature: task.spec, kind: task.kind, history_success: task.history_success, env_reward, guard, sampled: task.sampled }];
       });
-      const { window } = pools.environment;
       const earlier = await collect(store.records<EnvironmentPoolRecord>(state.environment_pool));
-      const environmentPool = extendPool(earlier.filter((record) => window === null || epoch - record.epoch < window), records);
+      const { recent, older } = splitByAge(earlier, { epoch, window: pools.environment.window });
+      const environmentPool = extendPool([...(pools.environment.memory ? remember(older, pools.environment.memory) : []), ...recent], records);
 
       const valid = tasks.flatMap(({ id, spec, source, repeats }) => (source === 'new' && spec !== null && repeats === 0 ? [{ id, spec }] : []));
       const trainPool = [...(await collect(store.records<SeedTaskRecord>(state.train_pool))), ...valid].slice(-pools.train.capacity);

@@ -1,6 +1,7 @@
 import { deriveSeed, randomStream } from '../coevolution/seeds.ts';
 import type { Experiment } from '../contracts/experiment.ts';
 import type { PolicyVersion, WarmUpInput } from '../contracts/phases.ts';
+import { positionsFromScratch } from '../contracts/policy-settings.ts';
 import type { ModelSettings } from '../contracts/policy-settings.ts';
 import type { JobModel, JobSettings } from '../contracts/training-job.ts';
 import type { World } from '../worlds/world.ts';
@@ -52,7 +53,7 @@ function startOf(model: ModelSettings, world: World): JobModel {
         num_hidden_layers: layers,
         num_attention_heads: heads,
         num_key_value_heads: heads,
-        max_position_embeddings: 256,
+        max_position_embeddings: positionsFromScratch,
         initializer_range: initializerRange,
         tie_word_embeddings: tieEmbeddings,
       },

@@ -13,6 +13,8 @@ export type EpochCounts = {
   byKind: Record<string, SuccessCount>;
   tasks: number;
   inBand: number;
+  /** Sum of the measured tasks' difficulties, in the world's own unit. */
+  difficulty: number;
   failures: Failure[];
 };
 
@@ -26,6 +28,8 @@ export type AgentHistory = {
   recentFailures: Failure[];
   /** Share of the measured tasks with a success rate in the band; null: none. */
   inBandShare: number | null;
+  /** Mean difficulty of the measured tasks: success at what; null: none. */
+  difficulty: number | null;
   /** Least-squares slope of the epochs' success rates, per epoch, in [-1, 1]; null below two measured epochs. */
   trend: number | null;
   /** Oldest first: what the rest was computed from. */
@@ -42,7 +46,7 @@ export type HistorySettings = {
 
 /** The history of an agent that has not been seen yet. */
 export function emptyHistory(): AgentHistory {
-  return { success: null, byKind: {}, recentFailures: [], inBandShare: null, trend: null, epochs: [] };
+  return { success: null, byKind: {}, recentFailures: [], inBandShare: null, difficulty: null, trend: null, epochs: [] };
 }
 
 /**
@@ -64,6 +68,7 @@ export function updateHistory(
     byKind,
     recentFailures: epochs.toReversed().flatMap((epoch) => epoch.failures).slice(0, failures),
     inBandShare: ratio(sum(epochs.map((epoch) => epoch.inBand)), sum(epochs.map((epoch) => epoch.tasks))),
+    difficulty: ratio(sum(epochs.map((epoch) => epoch.difficulty)), sum(epochs.map((epoch) => epoch.tasks))),
     trend: slope(epochs.map((epoch) => rateOf(epoch.byKind))),
     epochs,
   };
@@ -79,6 +84,7 @@ function countEpoch(outcomes: readonly TaskOutcome[], failures: number, band: Ba
     byKind: sumByKind(measured.map(({ kind, successes, attempts }) => ({ [kind]: { successes, attempts } }))),
     tasks: measured.length,
     inBand: measured.filter(({ successes, attempts }) => inBand(successes / attempts, band)).length,
+    difficulty: sum(measured.map(({ difficulty }) => difficulty)),
     failures: measured
       .filter(({ successes }) => successes === 0)
       .slice(0, failures)

@@ -6,7 +6,7 @@ import { agentSchema, environmentSchema, servingSchema, trainerSchema } from './
 
 export const armSchema = z
   .discriminatedUnion('type', [
-    z.strictObject({ type: z.literal('genenv'), preset: z.enum(['paper', 'tuned']).describe('`paper` = the constants as printed; `tuned` = those that work at this scale.') }),
+    z.strictObject({ type: z.literal('genenv'), preset: z.enum(['paper', 'tuned']).describe('`paper` = the constants as printed; `tuned` = those that work at this scale.') }).describe('The method: both policies adapt to each other.'),
     z.strictObject({ type: z.literal('random') }).describe('The simulator stays frozen: random variations of the seeds.'),
   ])
   .describe('Variant of the method.');
@@ -16,10 +16,10 @@ export const worldSchema = z
     z.strictObject({
       type: z.literal('toolbox'),
       seed: z.int().min(0).default(0).describe('Which hidden maps the tools have.'),
-      tools: z.int().min(1).max(12).default(4),
-      symbols: z.int().min(2).max(9).default(9),
+      tools: z.int().min(1).max(12).default(4).describe('Tools, each with its own code.'),
+      symbols: z.int().min(2).max(9).default(9).describe('Symbols that arguments are made of.'),
       maxLength: z.int().min(1).max(35).default(24).describe('Longest argument a task may have: headroom for difficulty.'),
-      baseTasks: z.int().positive().default(64),
+      baseTasks: z.int().positive().default(64).describe('Base tasks, which the simulator varies.'),
       baseLengths: z.tuple([z.int().positive(), z.int().positive()]).default([13, 16]).describe('Shortest and longest argument of the base tasks.'),
       heldOutLengths: z.tuple([z.int().positive(), z.int().positive()]).default([1, 16]).describe('Lengths of the held-out grid.'),
       heldOutPerCell: z.int().positive().default(4).describe('Held-out tasks for each tool and length.'),
@@ -30,7 +30,8 @@ export const worldSchema = z
         })
         .prefault({})
         .describe('The corpora that from-scratch models are warmed up with.'),
-    }),
+    })
+    .describe('Tool calling with hidden codes.'),
   ])
   .describe('The family of tasks.');
 
@@ -39,7 +40,7 @@ export const experimentSchema = z
     $schema: z.string().optional().describe('For editors.'),
     name: z.string().regex(/^[A-Za-z0-9._-]{1,80}$/, 'expected 1 to 80 letters, digits, dots, dashes or underscores').describe('Name of the experiment, the search attribute GenEnvExperiment.'),
     seed: z.int().min(0).describe('Every other seed derives from it.'),
-    epochs: z.int().positive().max(100_000),
+    epochs: z.int().min(1).max(100_000).describe('Epochs of co-evolution.'),
     arm: armSchema,
     world: worldSchema,
     environment: environmentSchema,

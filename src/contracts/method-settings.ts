@@ -45,6 +45,14 @@ export const poolsSchema = z
       .strictObject({
         window: z.int().positive().nullable().describe('Epochs that a record stays in D_env; null = for ever (paper).'),
         deduplicate: z.boolean().describe('Divide the weight of a task by how often it occurs.'),
+        memory: z
+          .strictObject({
+            minReward: unit.describe('R_env that a record needs to be remembered.'),
+            perTenth: z.int().positive().describe('Records remembered for each tenth of recent success that the simulator was told of, newest first.'),
+            recordsPerStep: z.int().positive().describe('Remembered records in an optimizer step, spread evenly over the tenths.'),
+          })
+          .nullable()
+          .describe('Older records kept so that the simulator learns what each history asks for; null = none (paper).'),
       })
       .describe('D_env: context -> task, weighted.'),
   })

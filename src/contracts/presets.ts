@@ -7,7 +7,7 @@ export const presets = {
   paper: {
     difficulty: { alpha: 0.5, beta: 2, per: 'batch' },
     filter: { type: 'threshold', kMin: 0.1, appliesTo: ['environment'] },
-    pools: { train: { mix: { base: 1, history: 1, new: 2 }, capacity: 4096 }, environment: { window: null, deduplicate: false } },
+    pools: { train: { mix: { base: 1, history: 1, new: 2 }, capacity: 4096 }, environment: { window: null, deduplicate: false, memory: null } },
     guards: { discrimination: false, familyCap: null },
     environment: {
       initialShare: 0,
@@ -24,7 +24,7 @@ export const presets = {
   tuned: {
     difficulty: { alpha: 0.5, beta: 8, per: 'task' },
     filter: { type: 'off' },
-    pools: { train: { mix: { base: 0, history: 0, new: 1 }, capacity: 4096 }, environment: { window: 2, deduplicate: true } },
+    pools: { train: { mix: { base: 0, history: 0, new: 1 }, capacity: 4096 }, environment: { window: 2, deduplicate: true, memory: { minReward: 0.6, perTenth: 32, recordsPerStep: 16 } } },
     guards: { discrimination: true, familyCap: 0.5 },
     environment: {
       initialShare: 0.125,

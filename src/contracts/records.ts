@@ -115,6 +115,8 @@ export interface EnvironmentPoolRecord {
   /** The task itself: equal signatures are repeats. */
   signature: string;
   kind: string;
+  /** The recent success that its context told of. */
+  history_success: number | null;
   env_reward: number;
   guard: number;
   sampled: Sampled;

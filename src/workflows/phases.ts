@@ -7,9 +7,9 @@ const retry = { initialInterval: '200ms', backoffCoefficient: 2, maximumInterval
 const day = '1 day';
 
 /** Reading the experiment file: wrong input fails at once and for good. */
-export const { parseExperiment } = proxyActivities<CpuActivities>({ taskQueue: queues.cpu, startToCloseTimeout: '1 minute', retry });
+export const { parseExperiment } = proxyActivities<CpuActivities>({ taskQueue: queues.cpu, startToCloseTimeout: '1 minute', heartbeatTimeout: '10s', retry });
 
-/** The phases of an epoch. What talks to models or trainers beats; what computes takes seconds and is simply done again. */
+/** The phases of an epoch. All beat as they make progress, so a worker that died is noticed within a heartbeat timeout. */
 export function phases({ heartbeatSeconds, maxPhaseAttempts }: Pick<WorkflowSettings, 'heartbeatSeconds' | 'maxPhaseAttempts'>): CpuActivities & LlmActivities & GpuActivities {
   const beating = {
     startToCloseTimeout: day,
@@ -17,7 +17,7 @@ export function phases({ heartbeatSeconds, maxPhaseAttempts }: Pick<WorkflowSett
     cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
     retry: { ...retry, maximumAttempts: maxPhaseAttempts },
   };
-  const cpu = proxyActivities<CpuActivities>({ taskQueue: queues.cpu, startToCloseTimeout: '10 minutes', retry: { ...retry, maximumAttempts: maxPhaseAttempts } });
+  const cpu = proxyActivities<CpuActivities>({ taskQueue: queues.cpu, ...beating });
   const llm = proxyActivities<LlmActivities>({ taskQueue: queues.llm, ...beating });
   const gpu = proxyActivities<GpuActivities>({ taskQueue: queues.gpu, ...beating });
   return {

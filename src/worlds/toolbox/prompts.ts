@@ -3,16 +3,20 @@ import type { TaskSpec } from '../world.ts';
 import { callOf } from './call.ts';
 import type { Alphabet } from './call.ts';
 
-/** What the simulator is told of the agent, as digits: success overall and by tool (0 = below 10 %, 9 = 90 % or more), last failures. */
+/**
+ * What the simulator is told of the agent: success overall and by tool in tenths (9 = 90 % or more), the mean length of the tasks that
+ * success was measured on (success means nothing without it), and the last failures. null = not measured.
+ */
 export interface HistoryDigits {
-  overall: number;
-  byTool: readonly number[];
+  overall: number | null;
+  length: number | null;
+  byTool: readonly (number | null)[];
   failures: readonly { tool: string; length: number }[];
 }
 
 const listedFailures = 2;
-const unmeasured = 5;
-const decile = (successes: number, attempts: number): number => (attempts === 0 ? unmeasured : Math.min(9, Math.floor((10 * successes) / attempts)));
+const tenths = (rate: number | null): number | null => (rate === null ? null : Math.min(9, Math.floor(10 * rate)));
+const digit = (value: number | null): string => (value === null ? '_' : value.toString(36));
 
 /** The agent's prompt, the argument in fixed slots: `T:cafe____=` (fixed places make copying learnable for a tiny model). */
 export function agentPrompt(spec: TaskSpec, { maxLength }: Alphabet): string {
@@ -21,20 +25,23 @@ export function agentPrompt(spec: TaskSpec, { maxLength }: Alphabet): string {
 }
 
 export function historyDigits(history: AgentHistory, { tools }: Alphabet): HistoryDigits {
-  const counts = tools.map((tool) => history.byKind[tool] ?? { successes: 0, attempts: 0 });
   return {
-    overall: history.success === null ? unmeasured : Math.min(9, Math.floor(10 * history.success)),
-    byTool: counts.map(({ successes, attempts }) => decile(successes, attempts)),
+    overall: tenths(history.success),
+    length: history.difficulty === null ? null : Math.round(history.difficulty),
+    byTool: tools.map((tool) => {
+      const { successes, attempts } = history.byKind[tool] ?? { successes: 0, attempts: 0 };
+      return tenths(attempts === 0 ? null : successes / attempts);
+    }),
     failures: history.recentFailures.slice(0, listedFailures).map(({ kind, difficulty }) => ({ tool: kind, length: difficulty })),
   };
 }
 
-/** The simulator's prompt: the history, then the task to vary: `H4T7U3V0W5FTcFV9|T:cafe=` (lengths as one base-36 digit, `F__` = no failure). */
-export function environmentPrompt(history: HistoryDigits, seedTask: TaskSpec, { tools }: Alphabet): string {
-  const byTool = tools.map((tool, index) => `${tool}${history.byTool[index] ?? unmeasured}`).join('');
-  const failures = Array.from({ length: listedFailures }, (_, index) => {
-    const failure = history.failures[index];
-    return failure === undefined ? 'F__' : `F${failure.tool}${failure.length.toString(36)}`;
+/** The simulator's prompt: the history, then the task to vary: `H4LcT7U3V0W5FTcFV9|T:cafe=` (numbers are one base-36 digit, `_` = not measured). */
+export function environmentPrompt({ overall, length, byTool, failures }: HistoryDigits, seedTask: TaskSpec, { tools }: Alphabet): string {
+  const success = tools.map((tool, index) => tool + digit(byTool[index] ?? null)).join('');
+  const failed = Array.from({ length: listedFailures }, (_, index) => {
+    const failure = failures[index];
+    return failure === undefined ? 'F__' : `F${failure.tool}${digit(failure.length)}`;
   });
-  return `H${history.overall}${byTool}${failures.join('')}|${seedTask}=`;
+  return `H${digit(overall)}L${digit(length)}${success}${failed.join('')}|${seedTask}=`;
 }

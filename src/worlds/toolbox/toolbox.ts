@@ -19,7 +19,7 @@ export function createToolbox(settings: WorldSettings): World {
   };
   return {
     name: 'toolbox',
-    vocabulary: [...new Set([...'0123456789abcdefghijklmnopqrstuvwxyz', ...alphabet.tools, ...'HF:|=_()'])].sort(),
+    vocabulary: [...new Set([...'0123456789abcdefghijklmnopqrstuvwxyz', ...alphabet.tools, ...'HLF:|=_()'])].sort(),
     baseTasks: (random) => Array.from({ length: settings.baseTasks }, () => specOf(randomCall(random, alphabet, settings.baseLengths))),
     heldOutTasks: (random) => {
       const [from, to] = settings.heldOutLengths;

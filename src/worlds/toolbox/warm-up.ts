@@ -46,9 +46,12 @@ export function* environmentCorpus(alphabet: Alphabet, settings: WarmUpSettings,
 }
 
 function randomHistory({ tools, maxLength }: Alphabet, random: RandomStream): HistoryDigits {
+  // Sometimes nothing is known yet, as in the first epoch.
+  if (random.int(8) === 0) return { overall: null, length: null, byTool: tools.map(() => null), failures: [] };
   return {
     overall: random.int(10),
-    byTool: tools.map(() => random.int(10)),
+    length: 1 + random.int(maxLength),
+    byTool: tools.map(() => (random.int(8) === 0 ? null : random.int(10))),
     failures: Array.from({ length: random.int(8) === 0 ? random.int(2) : 2 }, () => ({ tool: random.pick(tools), length: 1 + random.int(maxLength) })),
   };
 }

@@ -1,0 +1,66 @@
+import { positionsFromScratch } from './policy-settings.ts';
+import type { Experiment } from './experiment.ts';
+
+/** Combinations of fields, each right by itself, that no run could honour: `<field>: got <value>; <what is allowed>`. */
+export function impossibleCombinations(experiment: Experiment): string[] {
+  return [...methodProblems(experiment), ...servingProblems(experiment), ...modelProblems(experiment), ...worldProblems(experiment), ...durabilityProblems(experiment)];
+}
+
+const rolesOf = ({ agent, environment }: Experiment) => [{ role: 'agent', policy: agent }, { role: 'environment', policy: environment }] as const;
+
+function* methodProblems(experiment: Experiment): Generator<string> {
+  const { agent, environment, arm } = experiment;
+  if (arm.type === 'random' && environment.training !== null) yield 'environment.training: got settings; the arm "random" keeps the simulator frozen, leave the field out or set it to null';
+  if (arm.type === 'genenv' && environment.training === null && agent.training === null) yield 'agent.training: got null; the arm "genenv" trains the agent, the environment, or both';
+  const groups = environment.promptsPerEpoch * environment.variationsPerPrompt;
+  if (agent.training && agent.training.minInformativeGroups > groups) yield `agent.training.minInformativeGroups: got ${agent.training.minInformativeGroups}; an epoch has only ${groups} new tasks`;
+  if (agent.training && agent.training.stepsPerEpoch > groups) yield `agent.training.stepsPerEpoch: got ${agent.training.stepsPerEpoch}; an epoch has only ${groups} new tasks, and a group is never split`;
+  for (const { role, policy } of rolesOf(experiment)) {
+    if (policy.training && policy.training.schedule !== 'constant' && policy.training.scheduleSteps === null) yield `${role}.training.scheduleSteps: got null; the schedule "${policy.training.schedule}" needs its number of steps`;
+  }
+}
+
+function* servingProblems(experiment: Experiment): Generator<string> {
+  const { agent, environment, serving } = experiment;
+  if (serving.type !== 'openai') return;
+  const trained = agent.training !== null || environment.training !== null;
+  if (trained && !serving.returnsTokenIds) yield 'serving.returnsTokenIds: got false; a trained policy needs a server that returns token ids (set agent.training and environment.training to null to keep both frozen)';
+  if (trained && serving.publish === 'none') yield 'serving.publish: got "none"; a trained policy needs "vllm-lora" or "vllm-reload"';
+  if (serving.publish === 'none' && serving.models === null) yield 'serving.models: got null; with publish "none" the names of the served models are needed';
+  for (const { role, policy } of rolesOf(experiment)) {
+    if (serving.publish === 'vllm-lora' && policy.training !== null && !(policy.model.type === 'pretrained' && policy.model.adapter)) yield `${role}.model.adapter: got null; publish "vllm-lora" serves LoRA adapters only`;
+  }
+}
+
+function* modelProblems(experiment: Experiment): Generator<string> {
+  for (const { role, policy } of rolesOf(experiment)) {
+    if (policy.model.type !== 'scratch') continue;
+    const { architecture, warmUp } = policy.model;
+    const { hiddenSize, heads } = architecture;
+    if (hiddenSize % heads !== 0 || (hiddenSize / heads) % 2 !== 0) yield `${role}.model.architecture.heads: got ${heads}; hiddenSize ${hiddenSize} must divide into heads of an even size`;
+    if (warmUp.rows < warmUp.batch) yield `${role}.model.warmUp.rows: got ${warmUp.rows}; expected at least one batch (${warmUp.batch})`;
+  }
+}
+
+function* worldProblems(experiment: Experiment): Generator<string> {
+  const { world, agent, environment } = experiment;
+  for (const field of ['baseLengths', 'heldOutLengths'] as const) {
+    const [from, to] = world[field];
+    if (from > to) yield `world.${field}: got [${from}, ${to}]; expected the shorter length first`;
+    if (Math.max(from, to) > world.maxLength) yield `world.${field}: got [${from}, ${to}]; expected at most maxLength (${world.maxLength})`;
+  }
+  // A character is a token, and the end of a text is one too.
+  const needs = { agent: { answer: world.maxLength + 4, what: 'call', prompt: world.maxLength + 3 }, environment: { answer: world.maxLength + 3, what: 'task', prompt: world.maxLength + 2 * world.tools + 12 } };
+  for (const [role, policy] of Object.entries({ agent, environment })) {
+    const { answer, what, prompt } = needs[role as keyof typeof needs];
+    const { maxTokens } = policy.sampling;
+    if (maxTokens < answer) yield `${role}.sampling.maxTokens: got ${maxTokens}; the longest ${what} needs ${answer}`;
+    if (policy.model.type === 'scratch' && prompt + maxTokens > positionsFromScratch) yield `${role}.sampling.maxTokens: got ${maxTokens}; expected at most ${positionsFromScratch - prompt}, since a model from scratch has ${positionsFromScratch} positions and the longest prompt takes ${prompt}`;
+  }
+}
+
+function* durabilityProblems({ evaluation, epochs, durability }: Experiment): Generator<string> {
+  const { requestTimeoutSeconds, heartbeatSeconds } = durability;
+  if (evaluation.every > epochs) yield `evaluation.every: got ${evaluation.every}; expected at most epochs (${epochs})`;
+  if (requestTimeoutSeconds > heartbeatSeconds) yield `durability.heartbeatSeconds: got ${heartbeatSeconds}; expected at least requestTimeoutSeconds (${requestTimeoutSeconds}), since a request beats when it is answered`;
+}

@@ -1,0 +1,39 @@
+import { parseArgs } from 'node:util';
+import type { Context } from '@temporalio/activity';
+import type { ActivityInboundCallsInterceptor } from '@temporalio/worker';
+import { runWorker } from '../../src/worker/run-worker.ts';
+import { workerSettings } from '../../src/worker/settings.ts';
+
+/**
+ * The worker, with one fault: `GENENV_TEST_FAULT=<signal>:<activity>:<epoch>:<when>`, where <when> is `before` (as the activity begins),
+ * `<n>ms` (that long after), `after` (its work is done, its answer not yet reported), or `lost` (done, then reported as failed, once).
+ */
+const [signal, activity, epoch, when] = (process.env.GENENV_TEST_FAULT ?? '').split(':');
+let armed = true;
+
+const strike = (): void => {
+  armed = false;
+  console.log(`fault: ${process.env.GENENV_TEST_FAULT ?? ''}`);
+  if (signal) process.kill(process.pid, signal as NodeJS.Signals);
+};
+
+const faults = ({ info }: Context): { inbound: ActivityInboundCallsInterceptor } => ({
+  inbound: {
+    async execute(input, next) {
+      const meant = armed && info.activityType === activity && (input.args[0] as { epoch?: number }).epoch === Number(epoch);
+      if (!meant) return next(input);
+      if (when === 'before') strike();
+      if (when?.endsWith('ms')) setTimeout(strike, Number(when.slice(0, -2)));
+      const result = await next(input);
+      if (when === 'after') strike();
+      if (when === 'lost') {
+        armed = false;
+        throw new Error('the answer was lost');
+      }
+      return result;
+    },
+  },
+});
+
+const { values } = parseArgs({ options: { queues: { type: 'string' } } });
+await runWorker(workerSettings(process.env, values.queues), process.env, { activityInterceptors: activity ? [faults] : [] });

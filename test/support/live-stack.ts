@@ -1,0 +1,115 @@
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Client, Connection } from '@temporalio/client';
+import { pythonPath, repository, temporalPath } from '../../infra/setup/locations.mjs';
+import { freePort, TestProcess, until } from './processes.ts';
+
+export interface WorkerOptions {
+  /** `kill:<activity>:<epoch>:<when>` and the like: test/support/faulty-worker.ts. */
+  fault?: string;
+  queues?: string;
+  environment?: NodeJS.ProcessEnv;
+}
+
+/**
+ * The real parts of a run, each a process that a test may kill: Temporal's dev server on a file, policy server, resident
+ * trainer, workers. `await using` ends them all and removes the folder.
+ */
+export class LiveStack implements AsyncDisposable {
+  readonly home: string;
+  readonly #env: NodeJS.ProcessEnv;
+  readonly #temporalPort: number;
+  readonly #policyPort: number;
+  readonly workers: TestProcess[] = [];
+  temporal!: TestProcess;
+  policy!: TestProcess;
+  trainer!: TestProcess;
+  client!: Client;
+  #connection: Connection | undefined;
+
+  private constructor(home: string, temporalPort: number, policyPort: number) {
+    this.home = home;
+    this.#temporalPort = temporalPort;
+    this.#policyPort = policyPort;
+    this.#env = {
+      ...process.env,
+      GENENV_HOME: home,
+      TEMPORAL_ADDRESS: this.address,
+      GENENV_POLICY_SERVER: `http://127.0.0.1:${policyPort}/v1`,
+      GENENV_TRAINER_SOCKET: join(home, 'trainer.sock'),
+      PYTHONPATH: join(repository, 'trainer'),
+    };
+  }
+
+  static async start(): Promise<LiveStack> {
+    const home = mkdtempSync(join(tmpdir(), 'genenv-live-'));
+    mkdirSync(join(home, 'store', 'served'), { recursive: true });
+    const stack = new LiveStack(home, await freePort(), await freePort());
+    stack.startTemporal();
+    stack.startPolicyServer();
+    stack.startTrainer();
+    await stack.connect();
+    return stack;
+  }
+
+  get address(): string {
+    return `127.0.0.1:${this.#temporalPort}`;
+  }
+
+  startTemporal(): void {
+    const args = ['server', 'start-dev', '--headless', '--port', String(this.#temporalPort), '--db-filename', join(this.home, 'temporal.db'), '--log-level', 'error'];
+    this.temporal = this.#process('temporal', temporalPath(), args);
+  }
+
+  startPolicyServer(): void {
+    this.policy = this.#process('policy', pythonPath(), ['-m', 'genenv_trainer', 'serve', '--store', join(this.home, 'store'), '--port', String(this.#policyPort), '--threads', '1']);
+  }
+
+  startTrainer(): void {
+    this.trainer = this.#process('trainer', pythonPath(), ['-m', 'genenv_trainer', 'resident', '--socket', join(this.home, 'trainer.sock')]);
+  }
+
+  /** Starts a worker and waits until it polls. */
+  async startWorker({ fault, queues, environment = {} }: WorkerOptions = {}): Promise<TestProcess> {
+    const args = [join(repository, 'test/support/faulty-worker.ts'), ...(queues === undefined ? [] : ['--queues', queues])];
+    const worker = this.#process('worker', process.execPath, args, { ...(fault === undefined ? {} : { GENENV_TEST_FAULT: fault }), ...environment });
+    this.workers.push(worker);
+    await worker.says('worker ready');
+    return worker;
+  }
+
+  async connect(): Promise<void> {
+    await until(async () => {
+      try {
+        this.#connection = await Connection.connect({ address: this.address });
+        await this.#connection.workflowService.describeNamespace({ namespace: 'default' });
+        return true;
+      } catch {
+        return false;
+      }
+    }, 60_000, 'Temporal');
+    this.client = new Client({ connection: this.#connection! });
+  }
+
+  /** The plain `temporal` command, against this server. */
+  async temporalCli(...args: string[]): Promise<string> {
+    const cli = this.#process('cli', temporalPath(), ['--address', this.address, ...args]);
+    const code = await cli.exited;
+    if (code !== 0) throw new Error(`temporal ${args.join(' ')} ended with ${String(code)}: ${cli.output}`);
+    return cli.output;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#connection?.close();
+    for (const worker of this.workers) worker.signal('SIGCONT');
+    await Promise.all(this.workers.map((worker) => worker.stop('SIGTERM', 10_000)));
+    await Promise.all([this.policy.stop('SIGTERM', 3_000), this.trainer.stop('SIGTERM', 3_000)]);
+    await this.temporal.stop('SIGTERM', 5_000);
+    rmSync(this.home, { recursive: true, force: true, maxRetries: 5 });
+  }
+
+  #process(name: string, command: string, args: string[], environment: NodeJS.ProcessEnv = {}): TestProcess {
+    return new TestProcess(command, args, { env: { ...this.#env, ...environment }, cwd: repository, log: join(this.home, `${name}.log`) });
+  }
+}
