@@ -14,11 +14,10 @@ function supplied(schema: JsonSchema, paper: unknown, tuned: unknown): JsonSchem
   if (paper === undefined && tuned === undefined) return schema;
   if (schema.anyOf) return { ...schema, anyOf: schema.anyOf.map((one) => supplied(one, paper, tuned)) };
   if (schema.properties === undefined || !isObject(paper) || !isObject(tuned)) return described(schema, paper, tuned);
-  return {
-    ...schema,
-    ...(schema.required && { required: schema.required.filter((key) => paper[key] === undefined || tuned[key] === undefined) }),
-    properties: Object.fromEntries(Object.entries(schema.properties).map(([key, property]) => [key, supplied(property, paper[key], tuned[key])])),
-  };
+  const properties = Object.fromEntries(Object.entries(schema.properties).map(([key, property]) => [key, supplied(property, paper[key], tuned[key])]));
+  // A field that a preset supplies in part is required for the rest of it.
+  const wanted = (key: string): boolean => paper[key] === undefined || tuned[key] === undefined || (properties[key]?.required ?? []).length > 0;
+  return { ...schema, ...(schema.required && { required: schema.required.filter(wanted) }), properties };
 }
 
 function described(schema: JsonSchema, paper: unknown, tuned: unknown): JsonSchema {

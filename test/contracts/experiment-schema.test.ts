@@ -1,0 +1,66 @@
+import { readFile } from 'node:fs/promises';
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+
+import { fieldTable } from '../../src/contracts/field-table.ts';
+import type { JsonSchema } from '../../src/contracts/json-schema.ts';
+import { experimentJsonSchema, parseExperiment } from '../../src/contracts/parse-experiment.ts';
+import { exampleFile, experimentFile, withFields } from '../support/experiments.ts';
+
+const schema: JsonSchema = experimentJsonSchema();
+const editor = z.fromJSONSchema(schema as Parameters<typeof z.fromJSONSchema>[0]);
+const accepts = (file: unknown): boolean => editor.safeParse(file).success;
+
+/** All schemas below one, with their paths. */
+function* fields(node: JsonSchema, path: string): Generator<[string, JsonSchema]> {
+  for (const one of [...(node.anyOf ?? []), ...(node.oneOf ?? [])]) yield* fields(one, path);
+  for (const [key, property] of Object.entries(node.properties ?? {})) {
+    yield [`${path}.${key}`, property];
+    yield* fields(property, `${path}.${key}`);
+  }
+}
+
+describe('the schema for editors', () => {
+  // `npx vitest run test/contracts/experiment-schema.test.ts -u` writes both files anew.
+  it('is the one in experiments/', async () => {
+    await expect(`${JSON.stringify(schema, null, 2)}\n`).toMatchFileSnapshot('../../experiments/experiment.schema.json');
+  });
+
+  it('is what docs/experiment-files.md lists', async () => {
+    const doc = await readFile(new URL('../../docs/experiment-files.md', import.meta.url), 'utf8');
+    const [before = ''] = doc.split('<!-- fields -->');
+    await expect(`${before}<!-- fields -->\n\n${fieldTable(schema)}`).toMatchFileSnapshot('../../docs/experiment-files.md');
+  });
+
+  it.each(['laptop', 'paper-laptop', 'random-laptop'])('accepts experiments/%s.json', (name) => {
+    expect(accepts(experimentFile(name))).toBe(true);
+  });
+
+  it('accepts what a run keeps: the resolved file', () => {
+    expect(accepts(parseExperiment(exampleFile))).toBe(true);
+  });
+
+  it('refuses unknown fields, wrong types and values out of range', () => {
+    for (const wrong of [{ epohcs: 1 }, { seed: '0' }, { epochs: 0 }, { 'arm.type': 'x' }, { 'agent.training.lossType': 'ppo' }, { 'world.baseLengths': [1] }]) expect(accepts(withFields(exampleFile, wrong))).toBe(false);
+  });
+
+  it('requires what no preset supplies, and nothing else', () => {
+    expect(schema.required).toEqual(['name', 'seed', 'epochs', 'arm', 'world', 'environment', 'agent']);
+    expect(schema.properties?.environment?.required).toEqual(['model', 'sampling', 'promptsPerEpoch']);
+    expect(schema.properties?.agent?.required).toEqual(['model', 'sampling']);
+    for (const field of ['difficulty', 'pools', 'guards']) expect(schema.properties?.[field]?.required ?? []).toEqual([]);
+    for (const key of ['name', 'seed', 'epochs', 'arm', 'world', 'environment', 'agent', 'environment.model', 'environment.sampling', 'environment.promptsPerEpoch', 'agent.model', 'agent.sampling']) {
+      const without = withFields(exampleFile, { [key]: undefined });
+      expect(accepts(without)).toBe(false);
+      expect(() => parseExperiment(without)).toThrow(key);
+    }
+  });
+
+  it('describes every field, and says what the presets supply', () => {
+    const undescribed = [...fields(schema, '')].filter(([path, { description, const: only }]) => description === undefined && only === undefined && !path.endsWith('.type')).map(([path]) => path);
+    expect(undescribed).toEqual([]);
+    expect(schema.properties?.difficulty?.properties?.beta?.description).toMatch(/Presets: paper 2, tuned 8\.$/);
+    expect(schema.properties?.evaluation?.properties?.every).toMatchObject({ default: 5, exclusiveMinimum: 0 });
+    expect(JSON.stringify(schema)).not.toContain(String(Number.MAX_SAFE_INTEGER));
+  });
+});

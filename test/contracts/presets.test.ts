@@ -1,0 +1,97 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+
+import { presets } from '../../src/contracts/presets.ts';
+import { parseExperiment } from '../../src/contracts/parse-experiment.ts';
+import { hashOf } from '../../src/store/canonical-json.ts';
+import { exampleFile, experimentFile, withFields } from '../support/experiments.ts';
+
+const bare = withFields(exampleFile, { 'agent.training': undefined });
+const withArm = (arm: unknown, fields: Record<string, unknown> = {}) => parseExperiment(withFields(bare, { arm, ...fields }));
+const paper = withArm({ type: 'genenv', preset: 'paper' });
+const tuned = withArm({ type: 'genenv', preset: 'tuned' });
+
+describe('the preset `paper`', () => {
+  it('is the published method', () => {
+    expect(paper.difficulty).toEqual({ alpha: 0.5, beta: 2, per: 'batch' });
+    expect(paper.filter).toEqual({ type: 'threshold', kMin: 0.1, appliesTo: ['environment'] });
+    expect(paper.agent).toMatchObject({ rolloutsPerTask: 8, training: { learningRate: 1e-6, klCoefficient: 0.001, entropyCoefficient: 0.001, clipLow: 0.2, clipHigh: 0.2, scaleByStd: true, dropZeroVariance: false, lossType: 'grpo' } });
+    expect(paper.environment.training).toMatchObject({ lambda: 1, learningRate: 5e-7, weightClip: 20 });
+    expect(paper.pools.environment).toMatchObject({ window: null, deduplicate: false });
+    expect(paper.guards).toMatchObject({ discrimination: false, familyCap: null });
+    expect(paper.environment.initialShare).toBe(0);
+  });
+});
+
+describe('the preset `tuned`', () => {
+  it('is the method at small scale', () => {
+    expect(tuned.difficulty).toEqual({ alpha: 0.5, beta: 8, per: 'task' });
+    expect(tuned.filter).toEqual({ type: 'off' });
+    expect(tuned.agent).toMatchObject({ rolloutsPerTask: 8, training: { clipLow: 0.2, clipHigh: 0.28, scaleByStd: false, dropZeroVariance: true, lossType: 'dapo', minInformativeGroups: 2 } });
+    expect(tuned.environment.training).toMatchObject({ lambda: 5, weightClip: 20, maxKl: 1 });
+    expect(tuned.pools.environment).toMatchObject({ window: 2, deduplicate: true });
+    expect(tuned.guards.discrimination).toBe(true);
+    expect(tuned.environment.initialShare).toBeGreaterThanOrEqual(0.1);
+    expect(tuned.environment.initialShare).toBeLessThanOrEqual(0.2);
+  });
+});
+
+describe('the arm `random`', () => {
+  it('is the tuned method with a frozen simulator', () => {
+    const random = withArm({ type: 'random' });
+    expect(random.environment.training).toBeNull();
+    expect(random.agent.training).toEqual(tuned.agent.training);
+    expect({ ...random, arm: tuned.arm, environment: tuned.environment }).toEqual(tuned);
+  });
+});
+
+describe('a value of the file', () => {
+  it('wins over the preset, and only there', () => {
+    const changed = withArm({ type: 'genenv', preset: 'paper' }, { 'agent.training': { learningRate: 3e-4 }, 'difficulty.alpha': 0.6 });
+    expect(changed.agent.training).toEqual({ ...paper.agent.training, learningRate: 3e-4 });
+    expect(changed.difficulty).toEqual({ ...paper.difficulty, alpha: 0.6 });
+  });
+
+  it('chooses another variant whole: nothing of the preset’s is left', () => {
+    expect(withArm({ type: 'genenv', preset: 'paper' }, { filter: { type: 'topK', k: 4 } }).filter).toEqual({ type: 'topK', k: 4, appliesTo: ['environment'] });
+    expect(withArm({ type: 'genenv', preset: 'paper' }, { filter: { type: 'threshold', appliesTo: ['agent'] } }).filter).toEqual({ type: 'threshold', kMin: 0.1, appliesTo: ['agent'] });
+  });
+
+  it('may be null, which freezes a policy', () => {
+    expect(withArm({ type: 'genenv', preset: 'tuned' }, { 'agent.training': null }).agent.training).toBeNull();
+  });
+});
+
+describe('the resolved experiment', () => {
+  const shipped = ['laptop', 'paper-laptop', 'random-laptop'];
+
+  it.each(shipped)('of experiments/%s.json is one, and parsing it again changes nothing', (name) => {
+    const once = parseExperiment(experimentFile(name));
+    expect(once).not.toHaveProperty('$schema');
+    expect(parseExperiment(JSON.parse(JSON.stringify(once)))).toEqual(once);
+  });
+
+  it('of the three arms differs in the method alone', () => {
+    const [first, ...others] = shipped.map((name) => parseExperiment(experimentFile(name)));
+    for (const other of others) {
+      expect(other.world).toEqual(first?.world);
+      expect([other.agent.model, other.environment.model, other.agent.sampling, other.epochs]).toEqual([first?.agent.model, first?.environment.model, first?.agent.sampling, first?.epochs]);
+    }
+  });
+
+  it('of the paper at laptop scale keeps the preset’s values', () => {
+    expect(parseExperiment(experimentFile('paper-laptop'))).toMatchObject(presets.paper);
+  });
+
+  it('has the same hash whatever the order of its fields', () => {
+    const expected = hashOf(parseExperiment(exampleFile));
+    fc.assert(fc.property(fc.infiniteStream(fc.nat()), (numbers) => hashOf(parseExperiment(reordered(exampleFile, numbers))) === expected), { numRuns: 20 });
+    expect(hashOf(parseExperiment(withFields(exampleFile, { seed: 1 })))).not.toBe(expected);
+  });
+});
+
+function reordered(value: unknown, numbers: Iterator<number>): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+  const entries = Object.entries(value).map(([key, item]) => ({ key, item: reordered(item, numbers), at: Number(numbers.next().value) }));
+  return Object.fromEntries(entries.sort((a, b) => a.at - b.at).map(({ key, item }) => [key, item]));
+}
