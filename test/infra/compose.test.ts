@@ -5,7 +5,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { pythonPath, repository } from '../../infra/setup/locations.mjs';
 import { parseExperiment } from '../../src/contracts/parse-experiment.ts';
 import { workerSettings } from '../../src/worker/settings.ts';
-import { exists, read } from './repository.ts';
+import { exists, given, read } from './repository.ts';
 
 interface Service {
   image: string;
@@ -38,7 +38,9 @@ beforeAll(() => {
 });
 
 const workers = (profile: string): Service[] => services.filter(([, { image, command, profiles }]) => image.startsWith('genenv-') && command?.[0] === '--queues' && (profiles?.includes(profile) ?? true)).map(([, service]) => service);
-const service = (name: string): Service => compose.services[name]!;
+const service = (name: string): Service => given(compose.services[name]);
+const environmentOf = (name: string): Record<string, string> => given(service(name).environment);
+const commandOf = (name: string): string[] => given(service(name).command);
 
 describe('infra/compose.yaml', () => {
   test('is accepted by docker compose, with both profiles', (context) => {
@@ -50,7 +52,7 @@ describe('infra/compose.yaml', () => {
 
   test('pins every image', () => {
     for (const [name, { image }] of services) expect(image, name).toMatch(/^[\w./-]+:v?\d+\.\d+[\w.-]*$/);
-    const version = (name: string): string => service(name).image.split(':')[1]!;
+    const version = (name: string): string | undefined => service(name).image.split(':')[1];
     expect(new Set(['temporal', 'temporal-schema', 'temporal-namespace'].map(version)).size).toBe(1);
   });
 
@@ -58,7 +60,7 @@ describe('infra/compose.yaml', () => {
     for (const [name, { build, volumes = [] }] of services) {
       if (build) expect(exists(join('infra', build.context, build.dockerfile)), name).toBe(true);
       for (const volume of volumes) {
-        const source = volume.split(':')[0]!;
+        const [source = ''] = volume.split(':');
         if (source.startsWith('./')) expect(exists(join('infra', source)), `${name}: ${source}`).toBe(true);
         else if (!source.startsWith('$')) expect(compose.volumes, name).toHaveProperty(source);
       }
@@ -82,7 +84,7 @@ describe('infra/compose.yaml', () => {
   test('holds no secret, and refuses to start without one', () => {
     const text = read('infra/compose.yaml');
     for (const [, name, value] of text.matchAll(/^\s+(\w*(?:PASSWORD|PWD|KEY)\w*): (.+)$/gm)) expect(value, name).toMatch(/^(?:&[\w-]+ )?\$\{\w+:\?.+\}$|^\*[\w-]+$/);
-    const names = [...text.matchAll(/\$\{(\w+)/g)].map(([, name]) => name!);
+    const names = [...text.matchAll(/\$\{(\w+)/g)].map(([, name]) => given(name));
     for (const name of new Set(names)) expect(read('infra/example.env'), name).toMatch(new RegExp(`^#?${name}=`, 'm'));
   });
 
@@ -91,7 +93,7 @@ describe('infra/compose.yaml', () => {
   });
 
   test.each(['gpu', 'cpu'])('serves each queue once with the profile %s, with settings that a worker takes', (profile) => {
-    const served = workers(profile).flatMap(({ environment, command }) => workerSettings(environment!, command![1]).queues);
+    const served = workers(profile).flatMap(({ environment, command }) => workerSettings(given(environment), command?.[1]).queues);
     expect(served.toSorted()).toEqual(['cpu', 'gpu', 'llm', 'workflows']);
   });
 
@@ -99,20 +101,21 @@ describe('infra/compose.yaml', () => {
     const readByWorkers = [...read('src/worker/settings.ts').matchAll(/environment\.(\w+)/g)].map(([, name]) => name);
     const experiment = parseExperiment(JSON.parse(read('infra/vllm.json')));
     const known = new Set([...readByWorkers, 'TEMPORAL_ADDRESS', 'TEMPORAL_NAMESPACE', ...(experiment.serving.type === 'openai' ? [experiment.serving.apiKeyEnv] : [])]);
-    for (const worker of [...workers('gpu'), ...workers('cpu')]) for (const name of Object.keys(worker.environment!)) expect(known).toContain(name);
+    for (const worker of [...workers('gpu'), ...workers('cpu')]) for (const name of Object.keys(given(worker.environment))) expect(known).toContain(name);
   });
 
   test('shows the store to workers and model servers under one path, to vLLM for reading only', () => {
     const mounts = services.flatMap(([name, { volumes = [] }]) => volumes.filter((volume) => volume.startsWith('store:')).map((volume) => [name, volume]));
     expect(mounts.map(([name]) => name).toSorted()).toEqual(['policy-server', 'vllm', 'worker', 'worker-cpu-trainer', 'worker-gpu']);
     for (const [name, volume] of mounts) expect(volume).toBe(name === 'vllm' ? 'store:/var/lib/genenv:ro' : 'store:/var/lib/genenv');
-    const { store, policyServer } = workerSettings(service('worker').environment!, undefined);
-    expect(service('policy-server').command).toContain(store);
-    expect(new URL(policyServer).host).toBe(`policy-server:${service('policy-server').command![service('policy-server').command!.indexOf('--port') + 1]!}`);
+    const { store, policyServer } = workerSettings(environmentOf('worker'), undefined);
+    const command = commandOf('policy-server');
+    expect(command).toContain(store);
+    expect(new URL(policyServer).host).toBe(`policy-server:${given(command[command.indexOf('--port') + 1])}`);
   });
 
   test('reserves GPUs for the trainer and for vLLM', () => {
-    for (const name of ['worker-gpu', 'vllm']) expect(service(name).deploy!.resources.reservations.devices[0]).toMatchObject({ driver: 'nvidia', capabilities: ['gpu'] });
+    for (const name of ['worker-gpu', 'vllm']) expect(given(service(name).deploy).resources.reservations.devices[0]).toMatchObject({ driver: 'nvidia', capabilities: ['gpu'] });
   });
 });
 
@@ -120,17 +123,17 @@ describe('infra/vllm.json', () => {
   test('is an experiment file that fits the vLLM service', () => {
     const { serving, agent, environment, trainer } = parseExperiment(JSON.parse(read('infra/vllm.json')));
     if (serving.type !== 'openai') throw new Error(`serving.type is ${serving.type}`);
-    const flags = Object.fromEntries(service('vllm').command!.map((flag) => [flag.split('=')[0]!, flag.split('=')[1] ?? '']));
-    expect(new URL(serving.baseUrl).host).toBe(`vllm:${flags['--port']!}`);
+    const flags = Object.fromEntries(commandOf('vllm').map((flag) => /^([^=]+)=?(.*)$/.exec(flag)?.slice(1) as [string, string]));
+    expect(new URL(serving.baseUrl).host).toBe(`vllm:${given(flags['--port'])}`);
     expect(serving.publish).toBe('vllm-lora');
     expect(service('vllm').environment).toHaveProperty('VLLM_ALLOW_RUNTIME_LORA_UPDATING', 'True');
     expect(flags).toMatchObject({ '--enable-lora': '', '--logprobs-mode': 'processed_logprobs', '--generation-config': 'vllm' });
-    expect(service('worker-gpu').environment).toHaveProperty(serving.apiKeyEnv!);
-    const largestRank = Number(/:-(\d+)\}/.exec(flags['--max-lora-rank']!)![1]);
+    expect(environmentOf('worker-gpu')).toHaveProperty(given(serving.apiKeyEnv));
+    const largestRank = Number(/:-(\d+)\}/.exec(given(flags['--max-lora-rank']))?.[1]);
     for (const { model } of [agent, environment]) {
       if (model.type !== 'pretrained') throw new Error(`model.type is ${model.type}`);
       expect(model.path).toBe(flags['--model']);
-      expect(model.adapter!.r).toBeLessThanOrEqual(largestRank);
+      expect(given(model.adapter).r).toBeLessThanOrEqual(largestRank);
     }
     // There is no resident parent in a container: each job is a process of its own.
     expect(trainer).toMatchObject({ launcher: { type: 'process' }, device: 'cuda' });
@@ -139,7 +142,7 @@ describe('infra/vllm.json', () => {
 
 describe('infra/temporal/*.sh', () => {
   test.each(['setup-schema.sh', 'create-namespace.sh'])('%s parses', (script) => {
-    const shell = ['/bin/dash', '/bin/sh'].find((path) => existsSync(path))!;
+    const shell = existsSync('/bin/dash') ? '/bin/dash' : '/bin/sh';
     const { status, stderr } = spawnSync(shell, ['-n', join(repository, 'infra/temporal', script)], { encoding: 'utf8' });
     expect(status, stderr).toBe(0);
   });

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { onPath, repository } from '../../infra/setup/locations.mjs';
-import { exists, read } from './repository.ts';
+import { exists, given, read } from './repository.ts';
 
 const dockerfiles = ['infra/Dockerfile.worker', 'infra/Dockerfile.trainer'];
 
@@ -13,17 +13,18 @@ const instructions = (path: string): string[] => read(path).replace(/^\s*#.*\n/g
 const argumentsOf = (path: string, name: string): string[][] => instructions(path).filter((line) => line.startsWith(`${name} `)).map((line) => line.split(/\s+/).slice(1));
 /** What a Dockerfile takes from the repository: sources of COPY, but for those from another stage. */
 const copies = (path: string): { sources: string[]; target: string }[] =>
-  argumentsOf(path, 'COPY').filter(([first]) => !first!.startsWith('--from')).map((words) => ({ sources: words.slice(0, -1), target: words.at(-1)! }));
+  argumentsOf(path, 'COPY').filter(([first]) => first?.startsWith('--from') === false).map((words) => ({ sources: words.slice(0, -1), target: given(words.at(-1)) }));
 
 describe.each(dockerfiles)('%s', (dockerfile) => {
   test('passes its own checker', (context) => {
     if (onPath('hadolint') !== null) {
       const { status, stdout } = spawnSync('hadolint', [dockerfile], { cwd: repository, encoding: 'utf8' });
-      return expect(status, stdout).toBe(0);
+      expect(status, stdout).toBe(0);
+      return;
     }
     if (spawnSync('docker', ['buildx', 'version']).status !== 0) context.skip('neither hadolint nor `docker buildx` is installed here; the structure is checked below');
     const { status, stderr } = spawnSync('docker', ['buildx', 'build', '--check', '--file', dockerfile, '.'], { cwd: repository, encoding: 'utf8' });
-    return expect(status, stderr).toBe(0);
+    expect(status, stderr).toBe(0);
   });
 
   test('starts from pinned Debian images', () => {
@@ -32,7 +33,7 @@ describe.each(dockerfiles)('%s', (dockerfile) => {
 
   test('has the Node that package.json names', () => {
     const { dependencies } = JSON.parse(read('package.json')) as { dependencies: Record<string, string> };
-    expect(argumentsOf(dockerfile, 'FROM')[0]![0]).toBe(`node:${dependencies.node!}-bookworm-slim`);
+    expect(argumentsOf(dockerfile, 'FROM')[0]?.[0]).toBe(`node:${given(dependencies.node)}-bookworm-slim`);
   });
 
   test('copies what is there, and its .dockerignore lets that through', () => {
@@ -56,9 +57,9 @@ describe.each(dockerfiles)('%s', (dockerfile) => {
       for (const source of sources) cpSync(join(repository, source), target.endsWith('/') ? join(app, target, source) : join(app, target), { recursive: true });
     }
     linkProductionPackages(app);
-    const [interpreter, script] = JSON.parse(instructions(dockerfile).find((line) => line.startsWith('ENTRYPOINT '))!.slice(11)) as string[];
+    const [interpreter, script] = JSON.parse(given(instructions(dockerfile).find((line) => line.startsWith('ENTRYPOINT '))).slice('ENTRYPOINT '.length)) as [string, string];
     expect(interpreter).toBe('node');
-    const worker = spawn(join(repository, 'node_modules/node/bin/node'), [script!, '--queues', 'workflows,llm,cpu,gpu'], { cwd: app, env: { ...process.env, GENENV_HOME: join(app, 'home'), TEMPORAL_ADDRESS: '127.0.0.1:1', TEMPORAL_CONFIG_FILE: '' } });
+    const worker = spawn(join(repository, 'node_modules/node/bin/node'), [script, '--queues', 'workflows,llm,cpu,gpu'], { cwd: app, env: { ...process.env, GENENV_HOME: join(app, 'home'), TEMPORAL_ADDRESS: '127.0.0.1:1', TEMPORAL_CONFIG_FILE: '' } });
     onTestFinished(() => void worker.kill('SIGKILL'));
     const output = await new Promise<string>((resolve) => {
       let text = '';

@@ -14,3 +14,9 @@ export function filesBelow(folder: string): string[] {
 export function exists(path: string): boolean {
   return statSync(join(repository, path), { throwIfNoEntry: false }) !== undefined;
 }
+
+/** The value, which a well-formed file has. */
+export function given<T>(value: T | null | undefined): T {
+  if (value === null || value === undefined) throw new Error('missing');
+  return value;
+}
