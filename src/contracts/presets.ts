@@ -24,16 +24,16 @@ export const presets = {
   tuned: {
     difficulty: { alpha: 0.5, beta: 8, per: 'task' },
     filter: { type: 'off' },
-    pools: { train: { mix: { base: 0, history: 0, new: 1 }, capacity: 4096 }, environment: { window: 2, deduplicate: true, memory: { minReward: 0.6, perTenth: 32, recordsPerStep: 16 } } },
+    pools: { train: { mix: { base: 0, history: 0, new: 1 }, capacity: 4096 }, environment: { window: 1, deduplicate: true, memory: { minReward: 0.6, perTenth: 32, recordsPerStep: 16 } } },
     guards: { discrimination: true, familyCap: 0.5 },
     environment: {
       initialShare: 0.125,
-      training: { lambda: 5, learningRate: 1e-3, klCoefficient: 0.02, klEstimator: 'exact', maxKl: 1, stepsPerEpoch: 2, recordsPerStep: 64 },
+      training: { lambda: 5, learningRate: 1e-3, klCoefficient: 0.02, klEstimator: 'exact', maxKl: 1, stepsPerEpoch: 3, recordsPerStep: 64 },
     },
     agent: {
       rolloutsPerTask: 8,
       training: {
-        learningRate: 2e-4, klCoefficient: 0, klEstimator: 'k3', maxKl: null, stepsPerEpoch: 1,
+        learningRate: 1e-4, klCoefficient: 0, klEstimator: 'k3', maxKl: null, stepsPerEpoch: 1,
         scaleByStd: false, lossType: 'dapo', clipLow: 0.2, clipHigh: 0.28, dropZeroVariance: true,
       },
     },
