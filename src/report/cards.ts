@@ -21,7 +21,7 @@ export function cards(run: RunData, { epochs, success, heldOut, difficulty, leng
   const tokens = rows.at(-1)?.metrics.num_tokens ?? null;
   return [
     { label: 'Epochs', value: String(epochs), detail: planned === undefined ? 'committed' : epochs >= planned ? 'all committed' : `of ${planned} committed`, tone: 'plain' },
-    { label: 'Success rate', value: success === null ? '–' : arrow(rate(success.start), rate(success.end)), detail: 'epoch 1 → mean of the last 5', tone: success === null ? 'plain' : inBand(success.end) ? 'good' : 'warn' },
+    successCard(success),
     residenceCard(success?.residence ?? null),
     heldOutCard(heldOut),
     courseCard('Task difficulty', difficulty),
@@ -29,6 +29,13 @@ export function cards(run: RunData, { epochs, success, heldOut, difficulty, leng
     { label: 'Rollouts', value: count(rollouts), detail: [tokens === null ? '' : `${compact(tokens)} tokens`, errored > 0 ? `${errored} lost` : 'none lost'].filter((text) => text !== '').join(', '), tone: errored > 0 ? 'warn' : 'plain' },
     timeCard(rows, run),
   ];
+}
+
+function successCard(success: Findings['success']): Card {
+  const label = 'Success rate';
+  if (success === null) return { label, value: '–', detail: 'not measured', tone: 'plain' };
+  const { start, end, residence } = success;
+  return { label, value: arrow(rate(start), rate(end)), detail: 'epoch 1 → mean of the last 5', tone: residence === null ? 'plain' : inBand(end) ? 'good' : 'warn' };
 }
 
 function residenceCard(residence: number | null): Card {
@@ -53,7 +60,7 @@ function heldOutCard(heldOut: Findings['heldOut']): Card {
 const interval = ({ low, high }: Evaluation): string => (low === null || high === null ? 'no interval' : `[${rate(low)}, ${rate(high)}]`);
 
 function courseCard(label: string, course: Course | null, unit = ''): Card {
-  if (course === null) return { label, value: '–', detail: 'not recorded', tone: 'plain' };
+  if (course === null) return { label, value: '–', detail: 'not measured', tone: 'plain' };
   return { label, value: arrow(number(course.start), number(course.end)), detail: course.turn === null ? `${unit === '' ? '' : 'tokens, '}epoch 1 → mean of the last 5` : `by way of ${number(course.turn.value)}${unit} in epoch ${course.turn.epoch}`, tone: 'plain' };
 }
 
@@ -61,5 +68,5 @@ function timeCard(rows: EpochRow[], { events, rows: all }: RunData): Card {
   const seconds = rows.reduce((sum, { time }) => sum + (time.epoch ?? 0), 0);
   const times = [...events.map(({ at }) => at), ...all.map(({ at }) => at ?? '')].map((at) => Date.parse(at)).filter(Number.isFinite);
   const elapsed = times.length < 2 ? null : (Math.max(...times) - Math.min(...times)) / 1000;
-  return { label: 'Wall time', value: elapsed === null ? (seconds > 0 ? duration(seconds) : '–') : duration(elapsed), detail: rows.length > 0 && seconds > 0 ? `${duration(seconds / rows.length)} an epoch in the mean` : 'no times recorded', tone: 'plain' };
+  return { label: 'Wall time', value: elapsed === null || elapsed < 1 ? (seconds > 0 ? duration(seconds) : '–') : duration(elapsed), detail: rows.length > 0 && seconds > 0 ? `${duration(seconds / rows.length)} an epoch in the mean` : 'no times recorded', tone: 'plain' };
 }

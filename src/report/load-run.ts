@@ -1,5 +1,6 @@
 import { readFile, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
+import { experimentSchema } from '../contracts/experiment.ts';
 import type { Experiment } from '../contracts/experiment.ts';
 import type { Metrics } from '../contracts/phases.ts';
 import { sha256 } from '../store/canonical-json.ts';
@@ -42,7 +43,7 @@ export async function loadRun({ home, runId }: { home: string; runId: string }):
   }
   const rows = mergeRows(ledger.map(({ value }) => value as LedgerLine), timed.map(({ value }) => value as MetricsLine));
   const last = ledger.at(-1);
-  return { runId, experiment: experiment?.experiment ?? null, rows, events: events.map(({ value }) => eventOf(value)), head: last === undefined ? null : sha256(last.line), gaps };
+  return { runId, experiment: understood(experiment?.experiment, gaps), experimentFile: experiment, rows, events: events.map(({ value }) => eventOf(value)), head: last === undefined ? null : sha256(last.line), gaps };
 }
 
 function eventOf(value: unknown): RunEvent {
@@ -62,15 +63,25 @@ function mergeRows(ledger: LedgerLine[], timed: MetricsLine[]): EpochRow[] {
     .sort((a, b) => a.epoch - b.epoch);
 }
 
-async function readExperiment(run: RunFolder, gaps: string[]): Promise<{ experiment: Experiment; sha256: string } | null> {
+async function readExperiment(run: RunFolder, gaps: string[]): Promise<{ experiment: unknown; sha256: string } | null> {
   try {
     const read = await run.readExperiment();
-    if (read !== undefined) return { experiment: read.experiment as Experiment, sha256: read.sha256 };
+    if (read !== undefined) return read;
     gaps.push('experiment.json is missing: settings are not shown, and tasks are shown as the simulator wrote them.');
   } catch (error) {
     if (!(error instanceof InvalidArtifact)) throw error;
     gaps.push('experiment.json is not valid JSON: settings are not shown, and tasks are shown as the simulator wrote them.');
   }
+  return null;
+}
+
+/** An experiment of another version is shown, but its settings are not relied on. */
+function understood(experiment: unknown, gaps: string[]): Experiment | null {
+  if (experiment === undefined) return null;
+  const { success, error } = experimentSchema.safeParse(experiment);
+  if (success) return experiment as Experiment;
+  const field = error.issues[0]?.path.map(String).join('.') ?? '';
+  gaps.push(`experiment.json was written by another version (it differs in ${field === '' ? 'its fields' : field}): tasks are shown as the simulator wrote them, and guards by general thresholds.`);
   return null;
 }
 

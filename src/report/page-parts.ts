@@ -71,14 +71,14 @@ function notesOf(rows: readonly EpochRow[], events: readonly RunEvent[]): { epoc
   return [...ledger, ...more.filter(({ epoch, text }) => !known.has(`${epoch} ${text}`))];
 }
 
-export function record({ runId, experiment, head, rows }: RunData, experimentHash: string | null): string {
+export function record({ runId, experimentFile, head, rows }: RunData): string {
   const facts: [string, string][] = [
     ['Run', runId],
-    ['Experiment file, sha256', experimentHash ?? 'unreadable'],
+    ['Experiment file, sha256', experimentFile?.sha256 ?? 'unreadable'],
     ['Ledger, last line', head ?? 'empty'],
     ['Committed', rows.length === 0 ? 'nothing yet' : `epochs ${rows[0]?.epoch ?? 0} to ${rows.at(-1)?.epoch ?? 0}`],
   ];
   return `<div class="panel scroll"><table><tbody>${facts.map(([name, value]) => `<tr><th scope="row">${html(name)}</th><td><code>${html(value)}</code></td></tr>`).join('')}</tbody></table>
 <p class="quiet">The ledger is a chain of hashes, a pure function of experiment file and seed: two runs of them end with the same last line. <code>genenv verify ${html(runId)}</code> recomputes the chain and checks every stored file.</p></div>
-${experiment === null ? '' : `<details class="panel"><summary>Experiment file, presets and defaults written out</summary><pre class="json">${html(JSON.stringify(experiment, null, 2))}</pre></details>`}`;
+${experimentFile === null ? '' : `<details class="panel"><summary>Experiment file, presets and defaults written out</summary><pre class="json">${html(JSON.stringify(experimentFile.experiment, null, 2))}</pre></details>`}`;
 }

@@ -3,6 +3,7 @@ import type { Card } from './cards.ts';
 import type { Charts } from './charts.ts';
 import type { Chart } from './charts/parts.ts';
 import type { Guard } from './guards.ts';
+import { trained } from './run-data.ts';
 import type { RunData } from './run-data.ts';
 import type { SampledEpoch } from './samples.ts';
 import { guardTable, history, record } from './page-parts.ts';
@@ -17,7 +18,6 @@ export interface PageContent {
   charts: Charts;
   samples: SampledEpoch[];
   epochsPerPoint: number;
-  experimentHash: string | null;
   writtenAt: string;
   assets: { echarts: string; style: string; scripts: string[] };
 }
@@ -25,16 +25,17 @@ export interface PageContent {
 /** The whole page: nothing in it is loaded from elsewhere. */
 export function page(content: PageContent): string {
   const { run, state, charts, samples, assets } = content;
+  const begun = trained(run.rows).length > 0;
   const sections = [
     { id: 'frontier', short: 'Frontier', title: 'At the edge of its ability?', body: figures(charts.frontier) },
     { id: 'held-out', short: 'Learning', title: 'Did the agent learn?', body: figures(charts.heldOut) },
-    { id: 'guards', short: 'Guards', title: 'Can the band be trusted?', body: `${guardTable(content.guards)}${figures(charts.guards)}` },
+    { id: 'guards', short: 'Guards', title: 'Can the band be trusted?', body: begun ? `${guardTable(content.guards)}${figures(charts.guards)}` : '' },
     { id: 'updates', short: 'Updates', title: 'Rewards and updates', body: figures(charts.updates) },
-    { id: 'dropped', short: 'Dropped', title: 'What was dropped', body: charts.dropped.length === 0 ? '<p class="quiet">Nothing was invalid or filtered.</p>' : figures(charts.dropped) },
+    { id: 'dropped', short: 'Dropped', title: 'What was dropped', body: begun && charts.dropped.length === 0 ? '<p class="quiet">Nothing was invalid or filtered.</p>' : figures(charts.dropped) },
     { id: 'samples', short: 'Tasks', title: 'Tasks and answers', body: browser(samples) },
     { id: 'costs', short: 'Costs', title: 'Time and pools', body: figures(charts.costs) },
     { id: 'history', short: 'History', title: 'What happened', body: history(run) },
-    { id: 'record', short: 'Record', title: 'Experiment and ledger', body: record(run, content.experimentHash) },
+    { id: 'record', short: 'Record', title: 'Experiment and ledger', body: record(run) },
   ].filter(({ body }) => body !== '');
   const figuresOnPage = Object.values(charts).flat() as Chart[];
   return `<!doctype html>
@@ -74,7 +75,7 @@ ${assets.scripts.map((script) => `<script>${inlineScript(script)}</script>`).joi
 }
 
 function setting({ experiment }: RunData): string {
-  if (experiment === null) return 'The experiment file could not be read.';
+  if (experiment === null) return 'The settings could not be read.';
   const { arm, world, seed, agent, environment, name } = experiment;
   const shape = `${environment.promptsPerEpoch * environment.variationsPerPrompt} tasks × ${agent.rolloutsPerTask} attempts an epoch`;
   return [name, arm.type === 'genenv' ? `arm genenv, preset ${arm.preset}` : `arm ${arm.type}`, `world ${world.type}`, shape, `seed ${seed}`].join(' · ');

@@ -36,8 +36,10 @@ export interface RunEvent {
 
 export interface RunData {
   runId: string;
-  /** null where the file is missing or unreadable: the report then says so. */
+  /** null where the file is missing, unreadable or of another version: the report then says so. */
   experiment: Experiment | null;
+  /** What the file holds, and its hash. */
+  experimentFile: { experiment: unknown; sha256: string } | null;
   rows: EpochRow[];
   events: RunEvent[];
   /** Hash of the ledger's last line. */

@@ -80,7 +80,7 @@ function courseOf(epochs: EpochRow[], name: string): Course | null {
 /** The findings in sentences, each only as strong as the numbers are. */
 export function verdict(found: Findings): string[] {
   if (found.success === null) return ['No epoch has been committed yet: there is nothing to judge.'];
-  return [bandSentence(found.success, found.epochs), heldOutSentence(found.heldOut), courseSentence('Mean task difficulty', found.difficulty)].filter((sentence) => sentence !== null);
+  return [bandSentence(found.success, found.epochs), heldOutSentence(found.heldOut), found.epochs < 2 * WINDOW ? null : courseSentence('Mean task difficulty', found.difficulty)].filter((sentence) => sentence !== null);
 }
 
 function bandSentence({ start, end, entry, residence }: NonNullable<Findings['success']>, epochs: number): string {

@@ -2,10 +2,8 @@ import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { atomicWrite } from '../store/atomic-write.ts';
-import { hashOf } from '../store/canonical-json.ts';
 import { ObjectStore } from '../store/object-store.ts';
 import { createWorld } from '../worlds/registry.ts';
-import type { World } from '../worlds/world.ts';
 import { cards } from './cards.ts';
 import { chartsOf } from './charts.ts';
 import { guards } from './guards.ts';
@@ -27,7 +25,7 @@ import { findings, verdict } from './verdict.ts';
 export async function writeReport({ home, runId }: { home: string; runId: string }): Promise<string> {
   const run = await loadRun({ home, runId });
   const store = new ObjectStore(join(home, 'store'));
-  const world = worldOf(run);
+  const world = run.experiment === null ? null : createWorld(run.experiment.world);
   const samples = await sampleEpochs(run.rows, store, world, run.gaps);
   const grids = await heldOutGrids(run.rows, store, run.gaps);
   const { rows, epochsPerPoint } = thinned(run.rows);
@@ -38,22 +36,10 @@ export async function writeReport({ home, runId }: { home: string; runId: string
     state: stateOf(run), verdict: verdict(found), cards: cards(run, found),
     guards: guards(trained(run.rows), run.experiment),
     charts: chartsOf(rows, grids, run.experiment),
-    experimentHash: run.experiment === null ? null : hashOf(run.experiment),
     writtenAt: new Date().toISOString().slice(0, 16).replace('T', ' ') + ' UTC',
     assets: await assets(),
   }));
   return file;
-}
-
-/** The world renders tasks for people. A file of a later version, with a world unknown here, is shown as raw text. */
-function worldOf({ experiment, gaps }: RunData): World | null {
-  if (experiment === null) return null;
-  try {
-    return createWorld(experiment.world);
-  } catch {
-    gaps.push('The world of the experiment file cannot be made by this version: tasks are shown as the simulator wrote them.');
-    return null;
-  }
 }
 
 function stateOf({ events, rows, experiment }: RunData): PageContent['state'] {

@@ -64,7 +64,7 @@ describe('task difficulty', () => {
   it.each([
     ['rose from 4 to 11', [...many(4), ...many(11)]],
     ['fell from 11 to 4', [...many(11), ...many(4)]],
-    ['stayed near 4', many(4)],
+    ['stayed near 4', [...many(4), ...many(4)]],
     ['went from 14 down to 2 (epoch 13) and up to 11', [...many(14), ...many(2), ...many(11)]],
     ['went from 2 up to 14 (epoch 13) and down to 5', [...many(2), ...many(14), ...many(5)]],
   ])('%s', (expected, values) => {

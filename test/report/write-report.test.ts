@@ -135,6 +135,14 @@ describe('a run with damage', () => {
     expect(samplesOf(page)[0]?.samples.find(({ valid }) => valid)?.task).toMatch(/^[TUVW]:[a-i]+$/);
   });
 
+  it('does with the experiment file of another version', async () => {
+    const run = await makeRun({ home: join(root, 'older'), epochs: 2 });
+    await writeFile(run.run.experimentFile, JSON.stringify({ ...run.experiment, epochs: 'two', world: { type: 'mars' } }));
+    const text = textOf(await report(run));
+    expect(text).toContain('experiment.json was written by another version (it differs in epochs)');
+    expect(text).toContain('"type": "mars"'.replaceAll('"', '&quot;'));
+  });
+
   it('is no report where there is no run', async () => {
     await expect(writeReport({ home: root, runId: 'nobody' })).rejects.toThrow('No run "nobody"');
     await expect(writeReport({ home: root, runId: '../etc' })).rejects.toThrow('Experiment id');
