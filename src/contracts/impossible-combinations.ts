@@ -50,7 +50,7 @@ function* worldProblems(experiment: Experiment): Generator<string> {
     if (Math.max(from, to) > world.maxLength) yield `world.${field}: got [${from}, ${to}]; expected at most maxLength (${world.maxLength})`;
   }
   // A character is a token, and the end of a text is one too.
-  const needs = { agent: { answer: world.maxLength + 4, what: 'call', prompt: world.maxLength + 3 }, environment: { answer: world.maxLength + 3, what: 'task', prompt: world.maxLength + 2 * world.tools + 12 } };
+  const needs = { agent: { answer: world.maxLength + 4, what: 'call', prompt: world.maxLength + 3 }, environment: { answer: world.maxLength + 3, what: 'task', prompt: world.maxLength + 2 * world.tools + 14 } };
   for (const [role, policy] of Object.entries({ agent, environment })) {
     const { answer, what, prompt } = needs[role as keyof typeof needs];
     const { maxTokens } = policy.sampling;

@@ -1,4 +1,4 @@
-import OpenAI, { APIConnectionError, APIError, APIUserAbortError } from 'openai';
+import OpenAI, { APIConnectionError, APIError } from 'openai';
 import { z } from 'zod';
 import { InvalidAnswer, ModelUnavailable, RequestRefused } from './policy-server.ts';
 import type { Completion, CompletionRequest, PolicyServer } from './policy-server.ts';
@@ -35,7 +35,8 @@ export function parseAnswer(answer: unknown, request: CompletionRequest): Comple
       return {
         prompt: Math.floor(index / request.n),
         sample: index % request.n,
-        text: choice.text,
+        // Half of a surrogate pair, which JSON lets through, cannot be stored as UTF-8.
+        text: Buffer.from(choice.text).toString(),
         prompt_token_ids: choice.prompt_token_ids,
         token_ids: choice.token_ids,
         logprobs,
@@ -59,13 +60,17 @@ export function openAIPolicyServer({ baseUrl, apiKey, timeoutMs }: OpenAIServerO
   return {
     async complete(request, signal) {
       const extensions = { return_token_ids: true };
+      // The client's own timeout ends with the head of the answer; this one covers its body too.
+      const limit = AbortSignal.timeout(timeoutMs);
       try {
         const answer = await client.completions.create(
           { model: request.model, prompt: request.prompts, n: request.n, seed: request.seed, temperature: request.temperature, max_tokens: request.maxTokens, logprobs: 0, ...extensions },
-          { signal },
+          { signal: AbortSignal.any([signal, limit]) },
         );
         return parseAnswer(answer, request);
       } catch (error) {
+        if (signal.aborted) throw signal.reason;
+        if (limit.aborted) throw new ModelUnavailable(`${baseUrl} did not answer for ${request.model} in ${timeoutMs} ms`, { cause: error });
         throw classify(error, baseUrl, request.model);
       }
     },
@@ -73,20 +78,20 @@ export function openAIPolicyServer({ baseUrl, apiKey, timeoutMs }: OpenAIServerO
 }
 
 function classify(error: unknown, baseUrl: string, model: string): unknown {
-  if (error instanceof APIUserAbortError || error instanceof InvalidAnswer) return error;
+  if (error instanceof InvalidAnswer) return error;
   if (error instanceof APIConnectionError) return new ModelUnavailable(`${baseUrl} does not answer: ${error.message}`, { cause: error });
   if (error instanceof APIError) {
     const status = error.status as number | undefined;
     const message = `${baseUrl} answered ${status ?? 'an error'} for ${model}: ${error.message}`;
     const refused = status !== undefined && status >= 400 && status < 500 && ![404, 408, 409, 425, 429].includes(status);
-    return refused ? new RequestRefused(message, { cause: error }) : new ModelUnavailable(message, { cause: error, retryAfterMs: retryAfter(error) });
+    return refused ? new RequestRefused(message, { cause: error }) : new ModelUnavailable(message, { cause: error, retryAfterMs: retryAfter(error.headers as Headers | undefined) });
   }
   // What is no JSON at all surfaces as a SyntaxError or a terminated stream.
   return new ModelUnavailable(`${baseUrl} gave an unreadable answer for ${model}: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
 }
 
-function retryAfter(error: InstanceType<typeof APIError>): number | undefined {
-  const header = (error.headers as Headers | undefined)?.get('retry-after');
+function retryAfter(headers: Headers | undefined): number | undefined {
+  const header = headers?.get('retry-after');
   const seconds = header ? Number(header) : NaN;
   return Number.isFinite(seconds) ? seconds * 1000 : undefined;
 }

@@ -24,7 +24,7 @@ export interface PolicyServer {
   /**
    * Completions ordered by prompt, then sample.
    * @throws ModelUnavailable where the server cannot answer now, InvalidAnswer where what it answered cannot be used,
-   * RequestRefused where asking again would not help.
+   * RequestRefused where asking again would not help; the signal's reason where it aborts.
    */
   complete(request: CompletionRequest, signal: AbortSignal): Promise<Completion[]>;
 }

@@ -1,0 +1,142 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+
+import { openAIPolicyServer } from '../../src/policies/openai-policy-server.ts';
+import { InvalidAnswer, ModelUnavailable, RequestRefused } from '../../src/policies/policy-server.ts';
+import type { CompletionRequest, PolicyServer } from '../../src/policies/policy-server.ts';
+import { FakeModelServer } from '../support/fake-model-server.ts';
+import { retryAfterSeconds } from '../support/model-server-faults.ts';
+import type { Fault } from '../support/model-server-faults.ts';
+
+const request: CompletionRequest = { model: 'agent@0001-0123456789ab', prompts: ['a=', 'b=', 'c='], n: 2, seed: 7, temperature: 0.8, maxTokens: 6 };
+const never = new AbortController().signal;
+
+let fake: FakeModelServer;
+let server: PolicyServer;
+
+beforeEach(async () => {
+  fake = await FakeModelServer.start({ model: (prompt, random) => `${prompt.slice(0, 1)}${'x'.repeat(random.int(12))}` });
+  server = openAIPolicyServer({ baseUrl: fake.url, apiKey: undefined, timeoutMs: 150 });
+  return () => fake[Symbol.asyncDispose]();
+});
+
+const failureOf = async (asked: Promise<unknown>): Promise<unknown> => asked.then(() => 'answered', (error: unknown) => error);
+async function failureUnder(fault: Fault): Promise<unknown> {
+  fake.nextFaults.push(fault);
+  return failureOf(server.complete(request, never));
+}
+
+describe('openAIPolicyServer', () => {
+  it('asks for everything that a record keeps', async () => {
+    await server.complete(request, never);
+    expect(fake.requests).toEqual([{ model: request.model, prompt: request.prompts, n: 2, seed: 7, temperature: 0.8, max_tokens: 6, logprobs: 0, return_token_ids: true }]);
+  });
+
+  it('gives what was sampled, by prompt, then sample', async () => {
+    const completions = await server.complete(request, never);
+    expect(completions.map(({ prompt, sample }) => [prompt, sample])).toEqual([[0, 0], [0, 1], [1, 0], [1, 1], [2, 0], [2, 1]]);
+    for (const { prompt, text, token_ids, logprobs, prompt_token_ids, finish_reason } of completions) {
+      expect(text[0]).toBe('abc'[prompt]);
+      expect(String.fromCharCode(...prompt_token_ids)).toBe(request.prompts[prompt]);
+      expect(logprobs).toHaveLength(token_ids.length);
+      expect(finish_reason).toBe(token_ids.at(-1) === 0 ? 'stop' : 'length');
+    }
+    expect(new Set(completions.map(({ finish_reason }) => finish_reason))).toEqual(new Set(['stop', 'length']));
+  });
+
+  it('gives the same again for an equal request, and other samples for another seed', async () => {
+    const first = await server.complete(request, never);
+    expect(await server.complete(request, never)).toEqual(first);
+    expect(await server.complete({ ...request, seed: 8 }, never)).not.toEqual(first);
+  });
+
+  it('puts choices in order', async () => {
+    const inOrder = await server.complete(request, never);
+    fake.nextFaults.push('choices out of order');
+    expect(await server.complete(request, never)).toEqual(inOrder);
+  });
+
+  const unavailable: Fault[] = ['server error', 'model not loaded', 'stall', 'stall in the body', 'cut stream', 'garbage body'];
+  it.each(unavailable)('%s: the server is unavailable, asked once', async (fault) => {
+    const error = await failureUnder(fault);
+    expect(error).toBeInstanceOf(ModelUnavailable);
+    expect((error as Error).message).toContain(fake.url);
+    expect(fake.requests).toHaveLength(1);
+  });
+
+  const invalid: [Fault, RegExp][] = [
+    ['a web page', /answer of agent@0001/],
+    ['wrong schema', /choices/],
+    ['no token ids', /token_ids/],
+    ['wrong model', /answer of model "agent@9999-000000000000"; "agent@0001-0123456789ab" was asked/],
+    ['a choice too few', /has 5 choices; 6 were asked/],
+    ['a choice twice', /lacks choice 1/],
+    ['too few log-probabilities', /token ids but 0 log-probabilities/],
+    ['oversized answer', /has 5000 tokens; at most 6 were asked/],
+  ];
+  it.each(invalid)('%s: the answer is invalid, asked once', async (fault, message) => {
+    const error = await failureUnder(fault);
+    expect(error).toBeInstanceOf(InvalidAnswer);
+    expect((error as Error).message).toMatch(message);
+    expect(fake.requests).toHaveLength(1);
+  });
+
+  it('too many requests: unavailable, and for how long', async () => {
+    const error = await failureUnder('too many requests');
+    expect(error).toBeInstanceOf(ModelUnavailable);
+    expect(error).toMatchObject({ retryAfterMs: retryAfterSeconds * 1000 });
+    expect(fake.requests).toHaveLength(1);
+  });
+
+  it('bad request: refused for good', async () => {
+    const error = await failureUnder('bad request');
+    expect(error).toBeInstanceOf(RequestRefused);
+    expect((error as Error).message).toMatch(/answered 400 for agent@0001-0123456789ab: .*prompt: too long/);
+  });
+
+  it('nobody there: unavailable', async () => {
+    const gone = openAIPolicyServer({ baseUrl: 'http://127.0.0.1:1/v1', apiKey: undefined, timeoutMs: 150 });
+    expect(await failureOf(gone.complete(request, never))).toBeInstanceOf(ModelUnavailable);
+  });
+
+  it('half a surrogate pair in a text becomes a character that can be stored', async () => {
+    fake.nextFaults.push('half a surrogate pair');
+    const [first] = await server.complete(request, never);
+    expect(first?.text).toMatch(/^\ufffda/);
+  });
+
+  it.each(['stall', 'stall in the body'] as const)('abort during a %s: the signal’s own reason', async (fault) => {
+    const patient = openAIPolicyServer({ baseUrl: fake.url, apiKey: undefined, timeoutMs: 60_000 });
+    const reason = new Error('the worker stops');
+    const controller = new AbortController();
+    fake.nextFaults.push(fault);
+    const asked = failureOf(patient.complete(request, controller.signal));
+    await expect.poll(() => fake.requests).toHaveLength(1);
+    setTimeout(() => controller.abort(reason), 30);
+    expect(await asked).toBe(reason);
+  });
+
+  it('already aborted: nothing is asked', async () => {
+    const reason = new Error('cancelled');
+    expect(await failureOf(server.complete(request, AbortSignal.abort(reason)))).toBe(reason);
+    expect(fake.requests).toHaveLength(0);
+  });
+});
+
+describe('the fake model server', () => {
+  it('meets a request with the same faults at the same attempts, whatever the order', async () => {
+    const play = async (seeds: number[]): Promise<Map<number, boolean[]>> => {
+      await using flaky = await FakeModelServer.start({ model: () => 'x', faultRates: { 'server error': 0.5 }, faultSeed: 3 });
+      const client = openAIPolicyServer({ baseUrl: flaky.url, apiKey: undefined, timeoutMs: 1000 });
+      const outcomes = new Map<number, boolean[]>();
+      for (const seed of seeds) {
+        const failed = (await failureOf(client.complete({ ...request, seed }, never))) instanceof Error;
+        outcomes.set(seed, [...(outcomes.get(seed) ?? []), failed]);
+      }
+      return outcomes;
+    };
+    const seeds = Array.from({ length: 20 }, (_, seed) => seed);
+    const one = await play([...seeds, ...seeds]);
+    expect(await play([...seeds.toReversed(), ...seeds])).toEqual(one);
+    expect(new Set([...one.values()].flat())).toEqual(new Set([true, false]));
+  });
+});

@@ -1,0 +1,115 @@
+import { createHash } from 'node:crypto';
+import { createServer } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { deriveSeed, randomStream } from '../../src/coevolution/seeds.ts';
+import type { RandomStream } from '../../src/coevolution/seeds.ts';
+import { faults } from './model-server-faults.ts';
+import type { Answer, Choice, Fault } from './model-server-faults.ts';
+
+/** A request as it came over the wire. */
+export interface ReceivedRequest {
+  model: string;
+  prompt: string[];
+  n: number;
+  seed: number;
+  temperature: number;
+  max_tokens: number;
+  logprobs?: number;
+  return_token_ids?: boolean;
+}
+
+/** What stands in for a language model: the text that follows a prompt, drawn from the stream and nothing else. */
+export type FakeModel = (prompt: string, random: RandomStream, model: string) => string;
+
+export interface FakeModelServerOptions {
+  model: FakeModel;
+  /** Share of requests that meet each fault. A request meets the same ones at the same attempts in every run, whatever the order of arrival. */
+  faultRates?: Partial<Record<Fault, number>>;
+  faultSeed?: number;
+}
+
+/**
+ * A model server that costs nothing: the OpenAI API with vLLM's extensions, as `/v1/completions` of the real one speaks it
+ * (docs/policy-server.md), answering at once. A character is a token, 0 is the end of a text; equal requests have equal answers.
+ */
+export class FakeModelServer implements AsyncDisposable {
+  /** Every request, in the order of arrival, failed ones too. */
+  readonly requests: ReceivedRequest[] = [];
+  /** Faults that the next requests meet, one each, before any by chance. */
+  readonly nextFaults: (Fault | undefined)[] = [];
+  readonly #options: FakeModelServerOptions;
+  readonly #server: Server;
+  readonly #attempts = new Map<string, number>();
+
+  private constructor(options: FakeModelServerOptions) {
+    this.#options = options;
+    this.#server = createServer((request, response) => {
+      this.#handle(request, response).catch((error: unknown) => response.destroy(error instanceof Error ? error : undefined));
+    });
+  }
+
+  static async start(options: FakeModelServerOptions, port = 0): Promise<FakeModelServer> {
+    const fake = new FakeModelServer(options);
+    await new Promise<void>((resolve, reject) => fake.#server.once('error', reject).listen(port, '127.0.0.1', resolve));
+    return fake;
+  }
+
+  /** Base URL for an OpenAI client. */
+  get url(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}/v1`;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#server.closeAllConnections();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+
+  async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    if (request.method === 'GET') return void response.writeHead(request.url === '/health' ? 200 : 404).end();
+    if (request.url !== '/v1/completions') return void response.writeHead(404).end();
+    const parts: Buffer[] = [];
+    for await (const part of request as AsyncIterable<Buffer>) parts.push(part);
+    const body = Buffer.concat(parts);
+    const asked = JSON.parse(body.toString('utf8')) as ReceivedRequest;
+    this.requests.push(asked);
+    const fault = this.nextFaults.length > 0 ? this.nextFaults.shift() : this.#faultByChance(body);
+    faults[fault ?? 'none'](response, answerTo(asked, this.#options.model));
+  }
+
+  #faultByChance(body: Buffer): Fault | undefined {
+    const rates = Object.entries(this.#options.faultRates ?? {}) as [Fault, number][];
+    if (rates.length === 0) return undefined;
+    const hash = createHash('sha256').update(body).digest('hex');
+    const attempt = this.#attempts.get(hash) ?? 0;
+    this.#attempts.set(hash, attempt + 1);
+    let left = randomStream(deriveSeed(this.#options.faultSeed ?? 0, hash, attempt)).next();
+    return rates.find(([, rate]) => (left -= rate) < 0)?.[0];
+  }
+}
+
+function answerTo(asked: ReceivedRequest, model: FakeModel): Answer {
+  const choices = asked.prompt.flatMap((prompt, row) => {
+    const prompt_token_ids = tokensOf(prompt);
+    return Array.from({ length: asked.n }, (_, sample): Choice => {
+      const random = randomStream(deriveSeed(asked.seed, row, sample));
+      const text = model(prompt, random, asked.model);
+      const whole = [...tokensOf(text), 0];
+      const token_ids = whole.slice(0, asked.max_tokens);
+      return {
+        index: row * asked.n + sample,
+        text: text.slice(0, asked.max_tokens),
+        finish_reason: token_ids.length < whole.length ? 'length' : 'stop',
+        ...(asked.logprobs === undefined ? {} : { logprobs: { token_logprobs: token_ids.map(() => -Math.round(random.next() * 1e4) / 1e4) } }),
+        ...(asked.return_token_ids === true ? { token_ids, prompt_token_ids } : {}),
+      };
+    });
+  });
+  return { id: 'cmpl-fake', object: 'text_completion', created: 0, model: asked.model, choices };
+}
+
+function tokensOf(text: string): number[] {
+  const ids = new Array<number>(text.length);
+  for (let index = 0; index < text.length; index++) ids[index] = text.charCodeAt(index);
+  return ids;
+}

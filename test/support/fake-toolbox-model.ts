@@ -1,0 +1,39 @@
+import type { WorldSettings } from '../../src/contracts/experiment.ts';
+import type { RandomStream } from '../../src/coevolution/seeds.ts';
+import { createWorld } from '../../src/worlds/registry.ts';
+import { alphabet } from '../../src/worlds/toolbox/call.ts';
+import type { FakeModel } from './fake-model-server.ts';
+
+export interface ToolboxPlayer {
+  /** Chance that the agent's answer is right. */
+  success?: (difficulty: number, model: string) => number;
+  /** Length of the argument that the simulator writes. */
+  taskLength?: (random: RandomStream, model: string) => number;
+  /** Share of the simulator's texts that are no task, and those texts. */
+  invalid?: { share: number; texts: readonly string[] };
+  /** What the simulator writes instead of a drawn task. */
+  task?: (prompt: string, random: RandomStream) => string;
+}
+
+/** Plays both policies of the toolbox world, told apart by the served name: `agent@…` answers tasks, `environment@…` writes them. */
+export function fakeToolboxModel(settings: WorldSettings, { success = (difficulty) => 0.85 ** difficulty, taskLength, invalid, task }: ToolboxPlayer = {}): FakeModel {
+  const world = createWorld(settings);
+  const { tools, symbols, maxLength } = alphabet(settings);
+
+  const answer = (prompt: string, random: RandomStream, model: string): string => {
+    const spec = prompt.replace(/_*=$/, '');
+    if (random.next() < success(world.difficulty(spec), model)) return world.referenceAnswer(spec);
+    const right = world.referenceAnswer(spec);
+    for (;;) {
+      const wrong = world.randomAnswer(spec, random);
+      if (wrong !== right) return wrong;
+    }
+  };
+  const write = (prompt: string, random: RandomStream, model: string): string => {
+    if (invalid && random.next() < invalid.share) return random.pick(invalid.texts);
+    if (task) return task(prompt, random);
+    const length = Math.max(1, Math.min(maxLength, taskLength?.(random, model) ?? 1 + random.int(8)));
+    return `${random.pick(tools)}:${Array.from({ length }, () => random.pick(symbols)).join('')}`;
+  };
+  return (prompt, random, model) => (model.startsWith('environment') ? write : answer)(prompt, random, model);
+}
