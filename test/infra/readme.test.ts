@@ -1,0 +1,97 @@
+import { dirname, join } from 'node:path';
+import ts from 'typescript';
+import { describe, expect, test } from 'vitest';
+import { repository } from '../../infra/setup/locations.mjs';
+import { emptyHistory } from '../../src/coevolution/agent-history.ts';
+import { randomStream } from '../../src/coevolution/seeds.ts';
+import { parseExperiment } from '../../src/contracts/parse-experiment.ts';
+import type { World } from '../../src/worlds/world.ts';
+import { given, read } from './repository.ts';
+
+const readme = read('README.md');
+
+/** The code block below `<!-- <label>: <file> -->`. */
+function block(label: string): { file: string; code: string } {
+  const [, file, code] = given(new RegExp(`<!-- ${label}: (\\S+) -->\\n\`\`\`ts\\n([^]*?)\`\`\``).exec(readme));
+  return { file: given(file), code: given(code) };
+}
+
+async function createReverse(maxLength: number): Promise<World> {
+  // Its imports are of types only: what is left stands alone.
+  const source = ts.transpileModule(block('world').code, { compilerOptions: { module: ts.ModuleKind.ESNext, target: ts.ScriptTarget.ES2023 } }).outputText;
+  const module = (await import(`data:text/javascript,${encodeURIComponent(source)}`)) as { createReverse: (settings: { maxLength: number }) => World };
+  return module.createReverse({ maxLength });
+}
+
+/** Type errors of some files, and what they import, with these texts. */
+function typeErrors(texts: ReadonlyMap<string, string>): { file: string; message: string }[] {
+  const { options } = ts.parseJsonConfigFileContent(ts.readConfigFile(join(repository, 'tsconfig.json'), (path) => ts.sys.readFile(path)).config, ts.sys, repository);
+  const host = ts.createCompilerHost({ ...options, incremental: false });
+  const absolute = new Map([...texts].map(([file, text]) => [join(repository, file), text]));
+  const folders = new Set([...absolute.keys()].map(dirname));
+  const { readFile, fileExists, directoryExists } = host;
+  host.readFile = (path) => absolute.get(path) ?? readFile(path);
+  host.fileExists = (path) => absolute.has(path) || fileExists(path);
+  host.directoryExists = (path) => folders.has(path) || directoryExists?.(path) === true;
+  const program = ts.createProgram([...absolute.keys()], { ...options, incremental: false, tsBuildInfoFile: undefined }, host);
+  return ts.getPreEmitDiagnostics(program).map(({ file, messageText }) => ({ file: (file?.fileName ?? '').replace(repository, ''), message: ts.flattenDiagnosticMessageText(messageText, '\n') }));
+}
+
+describe('the world of the README', () => {
+  test('is about thirty lines', () => {
+    expect(block('world').code.trim().split('\n').length).toBeLessThan(45);
+  });
+
+  test('type-checks where it says it belongs', { timeout: 120_000 }, () => {
+    const world = block('world');
+    const setting = block('setting');
+    const registry = block('case');
+    const errors = typeErrors(
+      new Map([
+        [world.file, world.code],
+        [setting.file, read(setting.file).replace(/(discriminatedUnion\('type', \[\n)(\s+z\.strictObject\(\{\n\s+type: z\.literal\('toolbox'\))/, `$1${setting.code}$2`)],
+        [registry.file, `import { createReverse } from './reverse/reverse.ts';\n${read(registry.file).replace(/(switch \(settings\.type\) \{\n)/, `$1${registry.code}`)}`],
+      ]),
+    );
+    // The Toolbox itself may take the settings of all worlds for its own, while it is the only one.
+    expect(errors.filter(({ file }) => file !== 'src/worlds/toolbox/toolbox.ts')).toEqual([]);
+  });
+
+  test('does what it says', async () => {
+    const world = await createReverse(12);
+    const random = randomStream(1);
+    expect(world.score('abcd', 'dcba')).toEqual({ reward: 1, wellFormed: true });
+    expect(world.score('abcd', 'abcd')).toEqual({ reward: 0, wellFormed: true });
+    expect(world.parseTask('abc')).toEqual({ valid: true, spec: 'abc' });
+    expect(world.parseTask('a'.repeat(13))).toEqual({ valid: false, reason: 'no_word' });
+    for (const spec of [...world.baseTasks(random), ...world.heldOutTasks(random)]) {
+      expect(world.parseTask(spec)).toEqual({ valid: true, spec });
+      expect(world.score(spec, world.referenceAnswer(spec)).reward).toBe(1);
+      expect(world.randomAnswer(spec, random)).toHaveLength(spec.length);
+    }
+  });
+
+  test('writes only characters of its vocabulary', async () => {
+    const world = await createReverse(12);
+    const random = randomStream(2);
+    const [base = ''] = world.baseTasks(random);
+    const texts = [world.environmentPrompt(emptyHistory(), base), world.environmentPrompt({ ...emptyHistory(), success: 1 }, base), world.agentPrompt(base)];
+    for (const policy of ['agent', 'environment'] as const) for (const { prompt, completion } of world.warmUpCorpus(policy, 200, random)) texts.push(prompt, completion);
+    for (const character of texts.join('')) expect(world.vocabulary).toContain(character);
+  });
+});
+
+/** JSON with comments, as the README shows it. */
+const fromJsonc = (text: string): Record<string, unknown> => JSON.parse(text.replace(/\s\/\/.*$/gm, '')) as Record<string, unknown>;
+const jsonc = [...readme.matchAll(/```jsonc\n([^]*?)```/g)].map(([, text]) => given(text));
+
+test('the experiment file of the README is one', () => {
+  expect(parseExperiment(fromJsonc(given(jsonc[0])))).toMatchObject({ name: 'laptop', environment: { variationsPerPrompt: 4 }, agent: { rolloutsPerTask: 8 } });
+});
+
+test('the settings for vLLM and a GPU fit infra/vllm.json', () => {
+  const { serving, trainer } = parseExperiment(JSON.parse(read('infra/vllm.json')));
+  const shown = fromJsonc(`{${given(jsonc[1])}}`);
+  expect(serving).toMatchObject(shown.serving as object);
+  expect(trainer).toMatchObject(shown.trainer as object);
+});
