@@ -18,7 +18,8 @@ export interface WorkerOptions {
  */
 export class LiveStack implements AsyncDisposable {
   readonly home: string;
-  readonly #env: NodeJS.ProcessEnv;
+  /** What a worker of this stack is started with. */
+  readonly environment: NodeJS.ProcessEnv;
   readonly #temporalPort: number;
   readonly #policyPort: number;
   readonly workers: TestProcess[] = [];
@@ -32,7 +33,7 @@ export class LiveStack implements AsyncDisposable {
     this.home = home;
     this.#temporalPort = temporalPort;
     this.#policyPort = policyPort;
-    this.#env = {
+    this.environment = {
       ...process.env,
       GENENV_HOME: home,
       TEMPORAL_ADDRESS: this.address,
@@ -110,6 +111,6 @@ export class LiveStack implements AsyncDisposable {
   }
 
   #process(name: string, command: string, args: string[], environment: NodeJS.ProcessEnv = {}): TestProcess {
-    return new TestProcess(command, args, { env: { ...this.#env, ...environment }, cwd: repository, log: join(this.home, `${name}.log`) });
+    return new TestProcess(command, args, { env: { ...this.environment, ...environment }, cwd: repository, log: join(this.home, `${name}.log`) });
   }
 }

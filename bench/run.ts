@@ -1,0 +1,54 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpus, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { pythonEnvironment, pythonPath, repository } from '../infra/setup/locations.mjs';
+import { orchestration } from './orchestration.ts';
+import { rollouts } from './rollouts.ts';
+
+/** `npm run bench [-- <section> …]`: measures, prints ratios and writes bench/results.json. Ratios compare what ran side by side in this run. */
+
+function python(script: string): () => Record<string, unknown> {
+  return () => {
+    const folder = mkdtempSync(join(tmpdir(), 'genenv-bench-'));
+    const out = join(folder, 'out.json');
+    try {
+      const env = { ...process.env, PYTHONPATH: join(repository, 'trainer'), PATH: `${join(pythonEnvironment(), 'bin')}:${process.env.PATH ?? ''}` };
+      execFileSync(pythonPath(), [join(repository, 'bench', script), '--out', out], { env, stdio: ['ignore', 'inherit', 'inherit'] });
+      return JSON.parse(readFileSync(out, 'utf8')) as Record<string, unknown>;
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  };
+}
+
+const sections: Record<string, () => Promise<Record<string, unknown>> | Record<string, unknown>> = {
+  orchestration,
+  rollouts,
+  'policy-server': python('policy_server.py'),
+  'grpo-step': python('grpo_step.py'),
+};
+
+const chosen = process.argv.slice(2).length > 0 ? process.argv.slice(2) : Object.keys(sections);
+const unknown = chosen.find((name) => !(name in sections));
+if (unknown !== undefined) {
+  console.error(`bench: got ${JSON.stringify(unknown)}; sections: ${Object.keys(sections).join(', ')}`);
+  process.exit(2);
+}
+const file = fileURLToPath(new URL('results.json', import.meta.url));
+const results = ((): Record<string, unknown> => {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8')) as Record<string, unknown>;
+  } catch {
+    return {};
+  }
+})();
+for (const name of chosen) {
+  console.log(`== ${name}`);
+  const measured = await sections[name]!();
+  results[name] = measured;
+  console.log(JSON.stringify(measured, null, 2));
+  writeFileSync(file, `${JSON.stringify({ ...results, cores: cpus().length }, null, 2)}\n`);
+}
+console.log(`written to ${file}`);

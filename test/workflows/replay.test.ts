@@ -1,0 +1,35 @@
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { historyFromJSON } from '@temporalio/common/lib/proto-utils.js';
+import { bundleWorkflowCode, DeterminismViolationError, Worker } from '@temporalio/worker';
+import type { WorkflowBundle } from '@temporalio/worker';
+import { beforeAll, expect, test } from 'vitest';
+
+/** Histories of real runs (`npm run record-histories` makes them anew): code that no longer replays them would break runs under way. */
+
+type History = { events: { eventType: string; activityTaskScheduledEventAttributes?: { activityType: { name: string } } }[] };
+
+const workflowsPath = fileURLToPath(new URL('../../src/workflows/index.ts', import.meta.url));
+const stored = (name: string): History => JSON.parse(readFileSync(new URL(`histories/${name}.json`, import.meta.url), 'utf8')) as History;
+let workflowBundle: WorkflowBundle;
+
+beforeAll(async () => {
+  workflowBundle = await bundleWorkflowCode({ workflowsPath });
+});
+
+const replay = (history: History, workflowId: string): Promise<void> => Worker.runReplayHistory({ workflowBundle }, historyFromJSON(history), workflowId);
+
+test.each([
+  ['experiment', 'recorded'],
+  ['epoch', 'recorded/epoch-0001'],
+])('the stored history of an %s replays', async (name, workflowId) => {
+  await expect(replay(stored(name), workflowId)).resolves.toBeUndefined();
+});
+
+test('a doctored history, in which the filter ran before the rewards, does not replay', async () => {
+  const history = stored('epoch');
+  const scheduled = history.events.filter(({ activityTaskScheduledEventAttributes: event }) => event?.activityType.name === 'computeRewards');
+  expect(scheduled).toHaveLength(1);
+  scheduled[0]!.activityTaskScheduledEventAttributes!.activityType.name = 'filterByDifficulty';
+  await expect(replay(history, 'recorded/epoch-0001')).rejects.toThrow(DeterminismViolationError);
+});
