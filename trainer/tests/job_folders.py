@@ -13,6 +13,8 @@ ARCHITECTURE = {
     "num_key_value_heads": 1, "max_position_embeddings": 64, "tie_word_embeddings": True,
 }
 SCRATCH = {"scratch": {"architecture": ARCHITECTURE, "vocabulary": VOCABULARY}}
+WITH_DROPOUT = {"scratch": {"architecture": ARCHITECTURE | {"attention_dropout": 0.1}, "vocabulary": VOCABULARY}}
+"""Makes every step draw random numbers, so that a lost random state shows."""
 VERSION = "agent@0003-aaaaaa"
 
 

@@ -4,15 +4,15 @@ import os
 import signal
 
 import pytest
-from job_folders import change_job, copy_inputs, outcome, progress, read, sequences, texts, wait_until, work_folder
+from job_folders import WITH_DROPOUT, change_job, copy_inputs, outcome, progress, read, sequences, texts, wait_until, work_folder
 
 STEPS = 4
 
 
 @pytest.fixture(scope="module")
-def undisturbed(launcher, model, tmp_path_factory):
+def undisturbed(launcher, tmp_path_factory):
     folder = tmp_path_factory.mktemp("undisturbed") / "work"
-    return launcher.run(work_folder(folder, "grpo", sequences(STEPS), model))
+    return launcher.run(work_folder(folder, "grpo", sequences(STEPS), WITH_DROPOUT))
 
 
 @pytest.mark.parametrize("checkpoint_every", [1, 2])
@@ -55,27 +55,30 @@ def test_checkpoint_of_another_input_is_refused(launcher, undisturbed, tmp_path)
     assert read(folder, "exit.json")["reason"] == "invalid_config"
 
 
-def test_out_of_memory_goes_on_with_smaller_micro_batches(launcher, undisturbed, tmp_path):
-    folder = copy_inputs(undisturbed, tmp_path / "work")
+def test_out_of_memory_goes_on_with_smaller_micro_batches(launcher, model, tmp_path):
+    whole = work_folder(tmp_path / "whole", "grpo", sequences(STEPS), model)
+    folder = copy_inputs(whole, tmp_path / "work")
     launcher.run(folder, expect=1, GENENV_TRAINER_FAULT="oom:2:once")
     assert read(folder, "exit.json")["reason"] == "out_of_memory"
     change_job(folder, settings={"tokens_per_micro_batch": 40})
     launcher.run(folder, GENENV_TRAINER_FAULT="oom:2:once")
     report = read(folder, "exit.json")
     assert (report["reason"], report["resumed_from"], report["tokens_per_micro_batch"]) == ("finished", 2, 40)
-    losses = [[step["loss"] for step in read(work, "result.json")["steps_log"]] for work in (folder, undisturbed)]
+    losses = [[step["loss"] for step in read(work, "result.json")["steps_log"]] for work in (folder, launcher.run(whole))]
     assert losses[0] == pytest.approx(losses[1], abs=1e-5)
 
 
-def test_sigterm_checkpoints_and_goes_on(launcher, model, tmp_path):
-    stopped = work_folder(tmp_path / "stopped", "supervised", texts(300), model, checkpoint_every=1000)
+def test_sigterm_checkpoints_and_goes_on(launcher, tmp_path):
+    """One sequence a micro-batch, so the signal comes in the middle of a step."""
+    settings = {"tokens_per_micro_batch": 1}
+    stopped = work_folder(tmp_path / "stopped", "supervised", texts(20, rows=40), WITH_DROPOUT, settings, checkpoint_every=1000)
     whole = copy_inputs(stopped, tmp_path / "whole")
     ended = launcher.start(stopped)
     lines = wait_until(lambda: (found := progress(stopped)) and found[-1]["step"] >= 2 and found)
     os.kill(lines[0]["pid"], signal.SIGTERM)
     assert ended.get(timeout=60) == 75
     done = progress(stopped)[-1]["step"]
-    assert read(stopped, "exit.json")["reason"] == "terminated" and 2 <= done < 300
+    assert read(stopped, "exit.json")["reason"] == "terminated" and 2 <= done < 20
     launcher.run(stopped)
     assert read(stopped, "exit.json")["resumed_from"] == done
     assert outcome(stopped) == outcome(launcher.run(whole))

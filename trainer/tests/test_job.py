@@ -2,11 +2,10 @@
 
 import pytest
 import torch
-from job_folders import SCRATCH, change_job, copy_inputs, digests, outcome, progress, read, sequences, texts, work_folder
+from job_folders import WITH_DROPOUT, change_job, copy_inputs, digests, outcome, progress, read, sequences, texts, work_folder
 from safetensors.torch import load_file
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-DROPOUT = {"scratch": SCRATCH["scratch"] | {"architecture": SCRATCH["scratch"]["architecture"] | {"attention_dropout": 0.1}}}
 COSINE = {"schedule": "cosine", "schedule_steps": 4, "warmup_steps": 1, "weight_decay": 0.1}
 
 
@@ -39,7 +38,7 @@ def test_progress_and_exit(policy):
 @pytest.mark.parametrize("kind", ["grpo", "rwr", "supervised"])
 def test_steps_in_many_jobs_equal_one_job(launcher, tmp_path, kind):
     """Optimizer moments, schedule position and random state (dropout is on) travel with the trainer state."""
-    first = launcher.run(work_folder(tmp_path / "first", "supervised", texts(1), DROPOUT, COSINE))
+    first = launcher.run(work_folder(tmp_path / "first", "supervised", texts(1), WITH_DROPOUT, COSINE))
     start = {"model": {"path": str(first / "output/checkpoint")}, "trainer_state": str(first / "output/trainer-state"), "settings": COSINE}
     records = texts(3) if kind == "supervised" else sequences(3)
     whole = launcher.run(work_folder(tmp_path / "whole", kind, records, **start))
