@@ -59,8 +59,7 @@ function* worldProblems(experiment: Experiment): Generator<string> {
   }
 }
 
-function* durabilityProblems({ evaluation, epochs, durability }: Experiment): Generator<string> {
+function* durabilityProblems({ durability }: Experiment): Generator<string> {
   const { requestTimeoutSeconds, heartbeatSeconds } = durability;
-  if (evaluation.every > epochs) yield `evaluation.every: got ${evaluation.every}; expected at most epochs (${epochs})`;
   if (requestTimeoutSeconds > heartbeatSeconds) yield `durability.heartbeatSeconds: got ${heartbeatSeconds}; expected at least requestTimeoutSeconds (${requestTimeoutSeconds}), since a request beats when it is answered`;
 }

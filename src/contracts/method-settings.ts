@@ -85,7 +85,7 @@ export const durabilitySchema = z
   .strictObject({
     shards: z.int().min(1).max(128).default(8).describe('Activities that a phase of requests is cut into; history does not grow with rollouts.'),
     promptsPerRequest: z.int().min(1).max(1024).default(32).describe('Prompts in one request: the unit of batching, storage and retry.'),
-    requestTimeoutSeconds: z.number().positive().default(120).describe('Longest that one request may take.'),
+    requestTimeoutSeconds: z.number().positive().default(50).describe('Longest that one request may take.'),
     heartbeatSeconds: z.number().min(1).default(60).describe('Heartbeat timeout of activities that talk to models or trainers.'),
     epochsPerRun: z.int().positive().default(20).describe('Epochs before the workflow continues as new.'),
     maxRolloutAttempts: z.int().positive().nullable().default(null).describe('Attempts at a request before its rollouts end as errored; null = as long as it takes.'),

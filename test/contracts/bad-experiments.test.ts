@@ -97,7 +97,6 @@ const files: [string, Record<string, unknown>, string][] = [
   ['a mix without new tasks', { 'pools.train.mix.new': 0 }, 'pools.train.mix.new: got 0; expected a number above 0'],
   ['a window of 0', { 'pools.environment.window': 0 }, 'pools.environment.window: got 0; expected a whole number above 0 or null'],
   ['a cap above 1', { 'guards.familyCap': 2 }, 'guards.familyCap: got 2; expected a number from 0 to 1 or null'],
-  ['evaluation after the end', { 'evaluation.every': 91 }, 'evaluation.every: got 91; expected at most epochs (90)'],
   ['a server that is no URL', { serving: { ...openai, baseUrl: 'localhost' } }, 'serving.baseUrl: got "localhost"; expected a URL such as "http://127.0.0.1:8000/v1"'],
   ['a server that is no web server', { serving: { ...openai, baseUrl: 'file:///models' } }, 'serving.baseUrl: got "file:///models"; expected a URL such as "http://127.0.0.1:8000/v1"'],
   [
