@@ -26,14 +26,15 @@ async function createReverse(maxLength: number): Promise<World> {
 /** Type errors of some files, and what they import, with these texts. */
 function typeErrors(texts: ReadonlyMap<string, string>): { file: string; message: string }[] {
   const { options } = ts.parseJsonConfigFileContent(ts.readConfigFile(join(repository, 'tsconfig.json'), (path) => ts.sys.readFile(path)).config, ts.sys, repository);
-  const host = ts.createCompilerHost({ ...options, incremental: false });
+  delete options.tsBuildInfoFile;
+  options.incremental = false;
+  const host = ts.createCompilerHost(options);
   const absolute = new Map([...texts].map(([file, text]) => [join(repository, file), text]));
   const folders = new Set([...absolute.keys()].map(dirname));
-  const { readFile, fileExists, directoryExists } = host;
-  host.readFile = (path) => absolute.get(path) ?? readFile(path);
-  host.fileExists = (path) => absolute.has(path) || fileExists(path);
-  host.directoryExists = (path) => folders.has(path) || directoryExists?.(path) === true;
-  const program = ts.createProgram([...absolute.keys()], { ...options, incremental: false, tsBuildInfoFile: undefined }, host);
+  host.readFile = (path) => absolute.get(path) ?? ts.sys.readFile(path);
+  host.fileExists = (path) => absolute.has(path) || ts.sys.fileExists(path);
+  host.directoryExists = (path) => folders.has(path) || ts.sys.directoryExists(path);
+  const program = ts.createProgram([...absolute.keys()], options, host);
   return ts.getPreEmitDiagnostics(program).map(({ file, messageText }) => ({ file: (file?.fileName ?? '').replace(repository, ''), message: ts.flattenDiagnosticMessageText(messageText, '\n') }));
 }
 
