@@ -13,7 +13,8 @@ export function createCommitEpoch(ports: Ports) {
   return async ({ run, epoch, outputs, next, metrics, notes, seconds }: CommitInput): Promise<Committed> => {
     const folder = ports.runFolder(run.id);
     const ledger = folder.ledger<LedgerEntry>(run.experiment.sha256);
-    const all: Metrics = Object.assign({ num_tokens: next.tokens }, ...metrics, await heldOut(ports, outputs.verdicts));
+    // The trainer counts the tokens of its job under the same name.
+    const all: Metrics = Object.assign({}, ...metrics, await heldOut(ports, outputs.verdicts), { num_tokens: next.tokens });
     await ledger.append({ epoch, inputs: { experiment: run.experiment.sha256 }, outputs: { ...outputs, state: next }, metrics: all, notes });
     const line = (await ledger.head())!.sha256;
     await folder.appendMetrics({ epoch, at: new Date().toISOString(), metrics: all, time: seconds });

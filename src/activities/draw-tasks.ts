@@ -18,7 +18,7 @@ export function createDrawTasks(ports: Ports) {
     phase(ports, 'draw', input, async ({ experiment, world }) => {
       const { epoch, state } = input;
       const written = (await Promise.all(input.generated.map((file) => collect(ports.store.records<TaskRecord>(file))))).flat();
-      const fresh = countRepeats(written.toSorted((a, b) => (a.id < b.id ? -1 : 1)));
+      const fresh = countRepeats(written.toSorted(byIndex));
       const pools = { base: await collect(ports.store.records<SeedTaskRecord>(state.base_tasks)), history: await collect(ports.store.records<SeedTaskRecord>(state.train_pool)) };
       const replayed = replayCount(experiment) === 0 ? [] : drawMix({ ...pools, fresh: [] }, { ...experiment.pools.train.mix, fresh: 0 }, replayCount(experiment), randomStream(deriveSeed(experiment.seed, epoch, 'mix')));
       const old = replayed.map(({ source, item }, index): TaskRecord => ({
@@ -43,6 +43,9 @@ export function replayCount({ environment, pools }: Experiment): number {
   const { base, history, new: fresh } = pools.train.mix;
   return Math.round((environment.promptsPerEpoch * environment.variationsPerPrompt * (base + history)) / fresh);
 }
+
+/** Ids grow by a digit where the index does. */
+const byIndex = (a: TaskRecord, b: TaskRecord): number => a.id.length - b.id.length || (a.id < b.id ? -1 : 1);
 
 function countRepeats(tasks: readonly TaskRecord[]): TaskRecord[] {
   const seen = new Map<string, number>();

@@ -62,6 +62,7 @@ export class EpochSummary {
       'env/split_half_reliability': this.#reliability(fresh),
       'env/valid_fraction': mean(written.map(({ valid }) => Number(valid))),
       'env/distinct_fraction': distinctShare(specs),
+      'env/duplicates': written.filter(({ repeats }) => repeats > 0).length,
       'env/archive_distance': archiveDistance(specs, archive),
       ...counts('env/invalid', written.filter(({ valid }) => !valid).map(({ invalid_reason }) => invalid_reason)),
       'env/difficulty': mean(fresh.map(({ difficulty }) => difficulty)),

@@ -16,7 +16,7 @@ export function createTrainAgent(ports: Ports) {
       const { epoch, state } = input;
       const training = agent.training!;
       const batch = await ports.store.putRecords(batchRecords(ports, context, input));
-      const { policy, metrics, note } = await trainPolicy(ports, context, {
+      const { policy, metrics, note, result } = await trainPolicy(ports, context, {
         kind: 'grpo',
         role: 'agent',
         epoch,
@@ -38,7 +38,7 @@ export function createTrainAgent(ports: Ports) {
           max_policy_lag: trainer.maxPolicyLag,
         },
       });
-      return { policy, metrics, note };
+      return { policy, metrics: { ...metrics, steps: result.steps_done }, note };
     });
 }
 

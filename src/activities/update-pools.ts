@@ -15,7 +15,7 @@ export function createUpdatePools(ports: Ports) {
     phase(ports, 'pools', input, async ({ experiment }) => {
       const { store } = ports;
       const { epoch, state } = input;
-      const { pools, history } = experiment;
+      const { pools } = experiment;
       const tasks = await collect(store.records<TaskRecord>(input.tasks));
       const scores = await collect(store.records<ScoreRecord>(input.scores));
       const kept = new Set((await collect(store.records<FilterRecord>(input.decisions))).filter(({ kept_for_environment }) => kept_for_environment).map(({ task_id }) => task_id));
@@ -30,12 +30,14 @@ export function createUpdatePools(ports: Ports) {
       const { recent, older } = splitByAge(earlier, { epoch, window: pools.environment.window });
       const environmentPool = extendPool([...(pools.environment.memory ? remember(older, pools.environment.memory) : []), ...recent], records);
 
-      const valid = tasks.flatMap(({ id, spec, source, repeats }) => (source === 'new' && spec !== null && repeats === 0 ? [{ id, spec }] : []));
-      const trainPool = [...(await collect(store.records<SeedTaskRecord>(state.train_pool))), ...valid].slice(-pools.train.capacity);
+      const history = await collect(store.records<SeedTaskRecord>(state.train_pool));
+      const known = new Set(history.map(({ spec }) => spec));
+      const valid = tasks.flatMap(({ id, spec, source, repeats }) => (source === 'new' && spec !== null && repeats === 0 && !known.has(spec) ? [{ id, spec }] : []));
+      const trainPool = [...history, ...valid].slice(-pools.train.capacity);
 
       const before = await store.json<HistoryRecord>(state.history);
       const rates = Object.fromEntries([...new Set(fresh.map(({ kind }) => kind))].map((kind) => [kind, mean(fresh.filter((score) => score.kind === kind).flatMap(({ success_rate }) => (success_rate === null ? [] : [success_rate])))]));
-      const after: HistoryRecord = { agent: updateHistory(before.agent, fresh, history), progress: updateLearningProgress(before.progress, rates) };
+      const after: HistoryRecord = { agent: updateHistory(before.agent, fresh, experiment.history), progress: updateLearningProgress(before.progress, rates) };
 
       return {
         history: await store.putJson(after),

@@ -1,0 +1,157 @@
+import { readFile } from 'node:fs/promises';
+import { describe, expect, it } from 'vitest';
+
+import type { Committed } from '../../src/contracts/phases.ts';
+import type { RewardRecord, ScoreRecord, TaskRecord, TraceRecord } from '../../src/contracts/records.ts';
+import type { LedgerEntry } from '../../src/activities/ledger-entry.ts';
+import { filesIn } from '../store/temporary-folder.ts';
+import { someRun } from './some-run.ts';
+import type { SomeRun } from './some-run.ts';
+
+async function lastLine({ ports, plan }: SomeRun): Promise<LedgerEntry> {
+  const lines = await ports.runFolder(plan.run.id).ledger<LedgerEntry>(plan.run.experiment.sha256).read();
+  const last = lines.at(-1);
+  if (last === undefined) throw new Error('the ledger is empty');
+  return last;
+}
+
+const ledgerOf = ({ ports, plan }: SomeRun): Promise<string> => readFile(ports.runFolder(plan.run.id).ledgerFile, 'utf8');
+
+describe('an epoch in a plain loop', () => {
+  it('leaves tasks, traces, rewards and scores that agree with each other', async () => {
+    const run = await someRun();
+    const { epoch, metrics } = await run.epochs(1);
+    expect(epoch).toBe(1);
+    const { outputs } = await lastLine(run);
+    const tasks = await run.records<TaskRecord>(outputs.tasks);
+    const traces = (await Promise.all(outputs.traces.map((file) => run.records<TraceRecord>(file)))).flat();
+    const rewards = await run.records<RewardRecord>(outputs.rewards);
+    const scores = await run.records<ScoreRecord>(outputs.scores);
+    expect(tasks.map(({ id }) => id)).toEqual(Array.from({ length: 16 }, (_, index) => `epoch-0001/task-${String(index).padStart(2, '0')}`));
+    expect(traces.filter(({ role }) => role === 'agent')).toHaveLength(64);
+    expect(traces.filter(({ role }) => role === 'frozen')).toHaveLength(16);
+    expect(rewards.map(({ id }) => id)).toEqual(traces.map(({ id }) => id));
+    for (const { task_id, attempts, successes, success_rate, env_reward } of scores) {
+      const of = rewards.filter((reward) => reward.task_id === task_id && reward.role === 'agent');
+      expect([attempts, successes, success_rate]).toEqual([4, of.filter(({ reward }) => reward === 1).length, successes / 4]);
+      expect(env_reward).toBeCloseTo(Math.exp(-8 * (successes / 4 - 0.5) ** 2), 12);
+      expect(of.reduce((sum, { advantage }) => sum + advantage, 0)).toBeCloseTo(0, 12);
+    }
+    expect(metrics['env/success_rate']).toBeCloseTo(scores.reduce((sum, { success_rate }) => sum + (success_rate ?? 0), 0) / 16, 12);
+    expect(metrics['rollouts/count']).toBe(64);
+  });
+
+  it('counts the tokens sampled since the start', async () => {
+    const run = await someRun();
+    const one = await run.epochs(1);
+    const two = await run.epochs(2, one);
+    const { outputs } = await lastLine(run);
+    const sampled = [...(await run.records<TaskRecord>(outputs.tasks)).map((task) => task.sampled), ...(await Promise.all(outputs.traces.map((file) => run.records<TraceRecord>(file)))).flat().map((trace) => trace.sampled)];
+    const tokens = sampled.reduce((sum, sample) => sum + (sample?.token_ids.length ?? 0), 0);
+    expect(two.state.tokens - one.state.tokens).toBe(tokens);
+    expect(two.metrics.num_tokens).toBe(two.state.tokens);
+  });
+
+  it('trains the agent on whole groups with signal, exactly as they were sampled', async () => {
+    const run = await someRun({}, { success: () => 0.5 });
+    await run.epochs(1);
+    const { outputs } = await lastLine(run);
+    const informative = (await run.records<ScoreRecord>(outputs.scores)).filter((score) => score.informative).map(({ task_id }) => task_id);
+    const traces = (await Promise.all(outputs.traces.map((file) => run.records<TraceRecord>(file)))).flat().filter(({ role, task_id }) => role === 'agent' && informative.includes(task_id));
+    const job = run.trainer.jobs.find(({ job: { kind } }) => kind === 'grpo');
+    expect(informative.length).toBeGreaterThan(4);
+    expect(job?.records.map(({ token_ids, mask, logprobs, group_id }) => ({ token_ids, mask, logprobs, group_id }))).toEqual(
+      traces.map(({ task_id, sampled: { prompt_token_ids, token_ids, logprobs } }) => ({
+        token_ids: [...prompt_token_ids, ...token_ids],
+        mask: [...prompt_token_ids.map(() => 0), ...token_ids.map(() => 1)],
+        logprobs: [...prompt_token_ids.map(() => 0), ...logprobs],
+        group_id: task_id,
+      })),
+    );
+  });
+
+  it('reports exactly the metrics that docs/artifacts.md names', async () => {
+    const run = await someRun({ 'evaluation.every': 1 }, { invalid: { share: 0.2, texts: ['', 'what?'] } });
+    const { metrics } = await run.epochs(1);
+    const doc = await readFile(new URL('../../docs/artifacts.md', import.meta.url), 'utf8');
+    const named = [...doc.slice(doc.indexOf('## Metrics')).matchAll(/^\| (.*?) \|/gm)].flatMap(([, cell = '']) => [...cell.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name));
+    const patterns = named.map((name) => new RegExp(`^${name.replaceAll(/[.+?^${}()|[\]\\/]/g, '\\$&').replaceAll(/<\w+>|\*/g, '[^/]+')}$`));
+    expect(Object.keys(metrics).filter((name) => !patterns.some((pattern) => pattern.test(name)))).toEqual([]);
+    const always = named.filter((name) => !/^env\/(invalid|filtered)\//.test(name));
+    expect(always.filter((name) => !Object.keys(metrics).some((key) => patterns[named.indexOf(name)]?.test(key)))).toEqual([]);
+  });
+
+  it('says that the same phase on the same inputs is done: equal references, and nothing asked or trained again', async () => {
+    const run = await someRun();
+    const first = await run.epochs(2);
+    const asked = run.server.requests.length;
+    const jobs = run.trainer.jobs.length;
+    const ledger = await ledgerOf(run);
+    const repeated: Committed = await run.epochs(2);
+    expect(repeated).toEqual(first);
+    expect([run.server.requests.length, run.trainer.jobs.length]).toEqual([asked, jobs]);
+    expect(await ledgerOf(run)).toBe(ledger);
+  });
+
+  it('leaves no unfinished work behind', async () => {
+    const run = await someRun();
+    await run.epochs(2);
+    expect((await filesIn(run.home)).filter((name) => name.startsWith('store/work/'))).toEqual([]);
+  });
+
+  it('gives equal ledgers, byte for byte, for equal runs under other names', async () => {
+    const [one, two] = [await someRun({}, {}, 'one'), await someRun({}, {}, 'two')];
+    await Promise.all([one.epochs(3), two.epochs(3)]);
+    expect(await ledgerOf(one)).toBe(await ledgerOf(two));
+    const other = await someRun({ seed: 1 });
+    await other.epochs(1);
+    expect((await ledgerOf(other)).split('\n')[1]).not.toBe((await ledgerOf(one)).split('\n')[1]);
+  });
+});
+
+describe('the tasks of an epoch', () => {
+  it('are drawn from base, history and new in the stated mix, and all rolled out', async () => {
+    const run = await someRun({ 'pools.train.mix': { base: 1, history: 1, new: 2 } });
+    await run.epochs(1);
+    const first = await run.records<TaskRecord>((await lastLine(run)).outputs.tasks);
+    await run.epochs(2);
+    const { outputs } = await lastLine(run);
+    const tasks = await run.records<TaskRecord>(outputs.tasks);
+    const count = (source: string) => tasks.filter((task) => task.source === source).length;
+    expect([count('new'), count('base'), count('history')]).toEqual([16, 8, 8]);
+    const earlier = new Set(first.filter(({ source }) => source === 'new').map(({ spec }) => spec));
+    expect(tasks.filter(({ source }) => source === 'history').every(({ spec }) => earlier.has(spec))).toBe(true);
+    const scores = await run.records<ScoreRecord>(outputs.scores);
+    expect(scores.map(({ attempts }) => attempts)).toEqual(tasks.map(() => 4));
+    // The simulator learns from its own tasks alone.
+    expect(run.trainer.jobs.findLast(({ job }) => job.kind === 'rwr')?.records.every(({ group_id }) => tasks.some(({ id, source }) => id === group_id && source === 'new') || first.some(({ id }) => id === group_id))).toBe(true);
+  });
+
+  it('keep the history that the simulator was told, and the history changes what it is told', async () => {
+    const run = await someRun({}, { success: () => 1 });
+    const first = await run.epochs(1);
+    const before = await run.records<TaskRecord>((await lastLine(run)).outputs.tasks);
+    await run.epochs(2, first);
+    const after = await run.records<TaskRecord>((await lastLine(run)).outputs.tasks);
+    expect(before.every(({ history_success }) => history_success === null)).toBe(true);
+    expect(after.every(({ history_success, context }) => history_success === 1 && context.startsWith('H9'))).toBe(true);
+    const asked = run.server.requests.filter(({ model }) => model.startsWith('environment')).flatMap(({ prompt }) => prompt);
+    for (const { context } of [...before, ...after]) expect(asked).toContain(context);
+    expect(before.map(({ context }) => context)).not.toContain(after[0]?.context);
+  });
+
+  it('come in part from the initial simulator', async () => {
+    const run = await someRun({ 'environment.initialShare': 0.25 });
+    await run.epochs(2);
+    const tasks = await run.records<TaskRecord>((await lastLine(run)).outputs.tasks);
+    expect(tasks.filter(({ simulator }) => simulator === 'initial')).toHaveLength(4);
+    for (const { simulator, sampled } of tasks) expect(sampled?.policy_version.startsWith('environment@0000')).toBe(simulator === 'initial');
+  });
+
+  it('keep the order of their indexes beyond a hundred', async () => {
+    const run = await someRun({ 'environment.promptsPerEpoch': 13, 'environment.variationsPerPrompt': 8 });
+    await run.epochs(1);
+    const tasks = await run.records<TaskRecord>((await lastLine(run)).outputs.tasks);
+    expect(tasks.map(({ id }) => Number(id.split('-').at(-1)))).toEqual(Array.from({ length: 104 }, (_, index) => index));
+  });
+});

@@ -1,0 +1,86 @@
+import { existsSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+
+import type { Attempt, Ports } from '../../src/activities/ports.ts';
+import { parseExperiment } from '../../src/contracts/parse-experiment.ts';
+import type { Committed, Plan } from '../../src/contracts/phases.ts';
+import { InvalidArtifact } from '../../src/store/errors.ts';
+import { collect } from '../../src/store/collect.ts';
+import type { FileRef } from '../../src/contracts/refs.ts';
+import { exampleFile, withFields } from '../support/experiments.ts';
+import { FakeModelServer } from '../support/fake-model-server.ts';
+import { fakeToolboxModel } from '../support/fake-toolbox-model.ts';
+import type { ToolboxPlayer } from '../support/fake-toolbox-model.ts';
+import { FakeTrainer } from '../support/fake-trainer.ts';
+import { begin, createActivities, plainEpoch, plainPorts } from '../support/plain-epochs.ts';
+import type { Activities } from '../support/plain-epochs.ts';
+
+/** A folder in memory where the machine has one: what is tested here is not durability, which the store's own tests are about. */
+async function folderInMemory(): Promise<string> {
+  const folder = await mkdtemp(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'genenv-run-'));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** Small enough for many tests: 16 tasks an epoch in 2 shards of 2 requests, 4 rollouts each. */
+export const smallFile = withFields(exampleFile, {
+  epochs: 5,
+  'world.tools': 2,
+  'world.maxLength': 8,
+  'world.baseLengths': [3, 5],
+  'world.heldOutLengths': [1, 3],
+  'world.heldOutPerCell': 1,
+  'world.baseTasks': 12,
+  'environment.promptsPerEpoch': 4,
+  'agent.rolloutsPerTask': 4,
+  'durability.promptsPerRequest': 4,
+});
+
+export interface SomeRun {
+  home: string;
+  server: FakeModelServer;
+  trainer: FakeTrainer;
+  ports: Ports;
+  does: Activities;
+  plan: Plan;
+  prepared: Committed;
+  /** Runs epochs until that one is committed. */
+  epochs(count: number, from?: Committed): Promise<Committed>;
+  /** Activities on the same store and server, in another attempt. */
+  again(attempt?: Partial<Attempt>): Activities;
+  records<T>(ref: FileRef | null): Promise<T[]>;
+}
+
+/** A run with a real store, prepared up to its first epoch. */
+export async function someRun(fields: Record<string, unknown> = {}, player: ToolboxPlayer = {}, id = 'some-run'): Promise<SomeRun> {
+  const home = await folderInMemory();
+  const file = withFields(smallFile, fields);
+  const server = await FakeModelServer.start({ model: fakeToolboxModel(parseExperiment(file).world, player) });
+  onTestFinished(() => server[Symbol.asyncDispose]());
+  const trainer = new FakeTrainer();
+  const ports = plainPorts(home, server.url, trainer);
+  const does = createActivities(ports);
+  const { plan, prepared } = await begin(does, id, file);
+  return {
+    home,
+    server,
+    trainer,
+    ports,
+    does,
+    plan,
+    prepared,
+    epochs: async (count, from = prepared) => {
+      let committed = from;
+      while (committed.epoch < count) committed = await plainEpoch(does, plan, committed);
+      return committed;
+    },
+    again: (attempt) => createActivities(plainPorts(home, server.url, trainer, attempt)),
+    records: (ref) => {
+      if (ref === null) throw new InvalidArtifact('none', 'the epoch has no such file');
+      return collect(ports.store.records(ref));
+    },
+  };
+}

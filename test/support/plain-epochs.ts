@@ -1,0 +1,83 @@
+import { join } from 'node:path';
+import { createCpuActivities, createGpuActivities, createLlmActivities } from '../../src/activities/index.ts';
+import type { Attempt, Ports } from '../../src/activities/ports.ts';
+import type { Committed, Plan, Sampling, Trained } from '../../src/contracts/phases.ts';
+import { openAIPolicyServer } from '../../src/policies/openai-policy-server.ts';
+import { ObjectStore } from '../../src/store/object-store.ts';
+import { PhaseKeys } from '../../src/store/phase-keys.ts';
+import { RunFolder } from '../../src/store/run-folder.ts';
+import type { Launcher } from '../../src/training/launcher.ts';
+
+/** Ports with a real store in a folder, a model server and a launcher. */
+export function plainPorts(home: string, modelServer: string, launcher: Launcher, attempt: Partial<Attempt> = {}): Ports {
+  const store = join(home, 'store');
+  return {
+    store: new ObjectStore(store),
+    keys: new PhaseKeys(store),
+    runFolder: (id) => new RunFolder(join(home, 'runs'), id),
+    policyServer: (_, timeoutMs) => openAIPolicyServer({ baseUrl: modelServer, apiKey: undefined, timeoutMs }),
+    loadOnServer: () => Promise.resolve(),
+    launcher: () => launcher,
+    python: 'python3',
+    devices: home,
+    onShutdown: 'checkpoint',
+    searchAttributes: false,
+    attempt: () => ({ signal: new AbortController().signal, heartbeat: () => undefined, workerStops: () => false, ...attempt }),
+  };
+}
+
+export const createActivities = (ports: Ports) => ({ ...createLlmActivities(ports), ...createCpuActivities(ports), ...createGpuActivities(ports) });
+export type Activities = ReturnType<typeof createActivities>;
+
+/** A run up to its first epoch: what the workflow `experiment` does before its loop. */
+export async function begin(does: Activities, id: string, file: unknown): Promise<{ plan: Plan; prepared: Committed }> {
+  const plan = await does.parseExperiment({ id, file });
+  const { run } = plan;
+  const agent = await does.warmUp({ run, role: 'agent' });
+  const environment = await does.warmUp({ run, role: 'environment' });
+  const state = await does.prepareRun({ run, agent, environment });
+  await Promise.all([agent, environment].map((policy) => does.publishPolicy({ run, policy })));
+  const verdicts = await shards(plan.settings.shards.evaluate, (shard) => does.evaluatePolicy({ run, epoch: 0, state, agent, ...shard }));
+  const outputs = { tasks: null, traces: [], rewards: null, scores: null, decisions: null, verdicts: files(verdicts) };
+  return { plan, prepared: await does.commitEpoch({ run, epoch: 0, outputs, next: state, metrics: [], notes: [], seconds: {} }) };
+}
+
+/** One epoch in a plain loop: the phases of the workflow `epoch`, in its order, without Temporal. */
+export async function plainEpoch(does: Activities, { run, settings }: Plan, { epoch: last, state }: Committed): Promise<Committed> {
+  const epoch = last + 1;
+  const here = { run, epoch, state };
+  const generated = await shards(settings.shards.generate, (shard) => does.generateTasks({ ...here, ...shard }));
+  const tasks = await does.drawTasks({ ...here, generated: files(generated) });
+  const rolledOut = await shards(settings.shards.rollOut, (shard) => does.rollOut({ ...here, ...shard, tasks }));
+  const traces = files(rolledOut);
+  const { rewards, scores, metrics: outcome } = await does.computeRewards({ ...here, tasks, traces });
+  const { decisions, metrics: filtered } = await does.filterByDifficulty({ ...here, scores });
+  const pools = await does.updatePools({ ...here, tasks, scores, decisions });
+  const agent: Trained = settings.trains.agent ? await does.trainAgent({ ...here, traces, rewards, scores, decisions }) : { policy: state.agent, metrics: {}, note: null };
+  const environment: Trained = settings.trains.environment
+    ? await does.trainEnvironment({ ...here, environmentPool: pools.environmentPool, decisions })
+    : { policy: state.environment, metrics: {}, note: null };
+  await Promise.all([agent, environment].map(({ policy }) => does.publishPolicy({ run, policy })));
+  const evaluates = epoch % settings.evaluateEvery === 0 || epoch === settings.epochs;
+  const verdicts = evaluates ? await shards(settings.shards.evaluate, (shard) => does.evaluatePolicy({ ...here, ...shard, agent: agent.policy })) : [];
+  return does.commitEpoch({
+    run,
+    epoch,
+    outputs: { tasks, traces, rewards, scores, decisions, verdicts: files(verdicts) },
+    next: {
+      ...state,
+      agent: agent.policy,
+      environment: environment.policy,
+      history: pools.history,
+      train_pool: pools.trainPool,
+      environment_pool: pools.environmentPool,
+      tokens: state.tokens + [...generated, ...rolledOut].reduce((sum, { tokens }) => sum + tokens, 0),
+    },
+    metrics: [outcome, filtered, pools.metrics, agent.metrics, environment.metrics],
+    notes: [agent.note, environment.note].filter((note) => note !== null),
+    seconds: {},
+  });
+}
+
+const files = (sampled: readonly Sampling[]): Sampling['file'][] => sampled.map(({ file }) => file);
+const shards = <T>(count: number, run: (shard: { shard: number; shards: number }) => Promise<T>): Promise<T[]> => Promise.all(Array.from({ length: count }, (_, shard) => run({ shard, shards: count })));
