@@ -11,6 +11,8 @@ try {
 } catch (error) {
   process.exitCode = explain(error);
 }
+// A connection to a server that is gone would keep the process for as long as it tries.
+process.exit();
 
 function explain(error: unknown): number {
   // commander has said already what is wrong; help and version are no errors.

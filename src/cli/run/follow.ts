@@ -10,10 +10,10 @@ const QUERY_SECONDS = 5;
 const AGAIN_MS = 1_000;
 
 /** The result, however often the server goes away meanwhile. @throws WorkflowFailedError, and what the client throws once it is closed */
-export async function awaitResult(handle: ExperimentHandle, stop: AbortSignal): Promise<ExperimentResult> {
+export async function awaitResult(client: Client, handle: ExperimentHandle, stop: AbortSignal): Promise<ExperimentResult> {
   for (;;) {
     try {
-      return await handle.result();
+      return await client.withAbortSignal(stop, () => handle.result());
     } catch (error) {
       if (error instanceof WorkflowFailedError || stop.aborted || !isGrpcServiceError(error)) throw error;
       await sleep(AGAIN_MS);
@@ -29,6 +29,12 @@ export async function pollProgress(client: Client, handle: ExperimentHandle, { e
     if (progress !== undefined && !isAborted(stop)) show(epoch === undefined ? progress : { ...progress, phase: epoch.phase, rolloutsDone: epoch.rolloutsDone });
     await sleep(everyMs, undefined, { signal: stop }).catch(() => undefined);
   }
+}
+
+/** The state that it ended in, which falls between two looks. */
+export async function showEnd(client: Client, handle: ExperimentHandle, show: (progress: Progress) => void): Promise<void> {
+  const progress = await ask(client, () => handle.query<Progress>('progress'));
+  if (progress !== undefined) show(progress);
 }
 
 const isAborted = (signal: AbortSignal): boolean => signal.aborted;

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { WorkflowFailedError } from '@temporalio/client';
+import { changedFields } from '../../contracts/changed-fields.ts';
 import { InvalidConfig } from '../../contracts/invalid-config.ts';
 import { RunFolder } from '../../store/run-folder.ts';
 import type { ExperimentResult } from '../../workflows/experiment.ts';
@@ -11,14 +12,14 @@ import type { ExitCode } from '../exit-codes.ts';
 import { Interruption } from '../interruption.ts';
 import { progressDisplay } from '../show/progress-display.ts';
 import { dryRun } from './dry-run.ts';
-import { awaitResult, pollProgress } from './follow.ts';
+import { awaitResult, pollProgress, showEnd } from './follow.ts';
 import { explainFailure } from './outcome.ts';
 import { readExperimentFile } from './read-experiment-file.ts';
 import type { ExperimentFile } from './read-experiment-file.ts';
 import { experimentHash, readRun, runsFolder } from './run-folders.ts';
 import { openSession } from './session.ts';
 import type { Session } from './session.ts';
-import { startExperiment } from './start-experiment.ts';
+import { alsoRunning, startExperiment } from './start-experiment.ts';
 import { externalTemporal } from './temporal-target.ts';
 
 interface Asked extends ExperimentFile {
@@ -62,7 +63,7 @@ async function isFinished({ file, experiment, id }: Asked, folder: RunFolder, co
   const before = await readRun(folder);
   if (before === null) return false;
   if (before.sha256 !== experimentHash(experiment)) {
-    throw new InvalidConfig(`experiment: the id ${JSON.stringify(id)} belongs to another experiment file (${folder.experimentFile}); start this one under another id: genenv run ${file} --id ${id}-2`);
+    throw new InvalidConfig(`experiment: the id ${JSON.stringify(id)} belongs to another experiment file (${changedFields(before.experiment, experiment)}); start this one under another id, or go on with ${folder.experimentFile}: genenv run ${file} --id ${id}-2`);
   }
   if (!before.finished) {
     if (before.epoch !== null) context.print(`${id} goes on after epoch ${before.epoch} of ${experiment.epochs}.`);
@@ -78,6 +79,8 @@ async function isFinished({ file, experiment, id }: Asked, folder: RunFolder, co
 async function followed(session: Session, { raw, experiment, id }: Asked, context: CliContext, interruption: Interruption): Promise<ExperimentResult | undefined> {
   const { handle, attached } = await startExperiment(session.client, id, raw, experiment);
   context.print(`${attached ? 'Following' : 'Started'} ${id}${session.ui === null ? '' : `: ${session.ui}/namespaces/default/workflows/${id}`}`);
+  const others = session.ui === null ? [] : await alsoRunning(session.client, id);
+  if (others.length > 0) context.print(`Interrupted earlier, these go on at the same time: ${others.join(', ')} (\`temporal workflow terminate\` ends one)`);
   const display = progressDisplay(context);
   const ended = new AbortController();
   const polling = pollProgress(session.client, handle, { ...display, stop: AbortSignal.any([ended.signal, interruption.stop]) });
@@ -86,7 +89,11 @@ async function followed(session: Session, { raw, experiment, id }: Asked, contex
   });
   lost.catch(() => undefined);
   try {
-    return await interruption.unlessStopped(Promise.race([awaitResult(handle, interruption.stop), lost]));
+    const result = await interruption.unlessStopped(Promise.race([awaitResult(session.client, handle, interruption.stop), lost]));
+    ended.abort();
+    await polling;
+    if (result !== undefined) await showEnd(session.client, handle, display.show);
+    return result;
   } catch (error) {
     throw error instanceof WorkflowFailedError ? explainFailure(error, id) : error;
   } finally {

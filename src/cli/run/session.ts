@@ -15,6 +15,7 @@ export interface Session {
   ui: string | null;
   /** Resolves when the stack behind it can not be kept running; never for a stack that others look after. */
   lost: Promise<Error>;
+  /** Stops the stack, where it is ours. The connection ends with the process: one that is closed under a retry throws from a timer. */
   close(hurry: AbortSignal): Promise<void>;
 }
 
@@ -28,7 +29,7 @@ export async function openSession(external: ExternalTemporal | null, context: Cl
   if (external !== null) {
     context.print(`Connecting to Temporal at ${external.connectionOptions.address ?? 'localhost:7233'} ...`);
     const client = await interruption.unlessStopped(connect(external));
-    return client && { client, ui: null, lost: never, close: () => client.connection.close() };
+    return client && { client, ui: null, lost: never, close: () => Promise.resolve() };
   }
   try {
     return await openOwn(ownStack(context, 'run'), interruption);
@@ -46,11 +47,7 @@ async function openOwn(stack: EmbeddedStack, interruption: Interruption): Promis
       return undefined;
     }
     const client = await connect({ connectionOptions: { address: addresses.temporal }, namespace: addresses.namespace });
-    const close = async (hurry: AbortSignal): Promise<void> => {
-      await client.connection.close();
-      await stack.stop(hurry);
-    };
-    return { client, ui: addresses.ui, lost: stack.givenUp, close };
+    return { client, ui: addresses.ui, lost: stack.givenUp, close: (hurry) => stack.stop(hurry) };
   } catch (error) {
     await stack.stop(interruption.hurry);
     throw error instanceof StackInUse ? error : new CliError((error as Error).message);
@@ -66,7 +63,7 @@ async function joinStack(inUse: StackInUse, context: CliContext, interruption: I
   if (!record?.addresses) throw new CliError('the stack of `genenv up` ended before it was ready; see `genenv doctor`');
   const { temporal, namespace, ui } = record.addresses;
   const client = await connect({ connectionOptions: { address: temporal }, namespace });
-  return { client, ui, lost: never, close: () => client.connection.close() };
+  return { client, ui, lost: never, close: () => Promise.resolve() };
 }
 
 export async function connect({ connectionOptions, namespace }: ExternalTemporal): Promise<Client & { connection: Connection }> {

@@ -1,4 +1,4 @@
-import { WorkflowNotFoundError } from '@temporalio/client';
+import { isGrpcServiceError, WorkflowNotFoundError } from '@temporalio/client';
 import type { Client, WorkflowHandle } from '@temporalio/client';
 import type { Experiment } from '../../contracts/experiment.ts';
 import { InvalidConfig } from '../../contracts/invalid-config.ts';
@@ -35,6 +35,17 @@ export async function startExperiment(client: Client, id: string, raw: unknown, 
   });
   // By id alone: it continues as new.
   return { handle: client.workflow.getHandle<typeof experimentWorkflow>(handle.workflowId), attached: running !== null };
+}
+
+/** Other experiments that this server's workers go on with; none where the server cannot list. */
+export async function alsoRunning(client: Client, id: string): Promise<string[]> {
+  const found: string[] = [];
+  try {
+    for await (const { workflowId } of client.workflow.list({ query: 'WorkflowType = "experiment" AND ExecutionStatus = "Running"' })) if (workflowId !== id) found.push(workflowId);
+  } catch (error) {
+    if (!isGrpcServiceError(error)) throw error;
+  }
+  return found;
 }
 
 async function runningHash(client: Client, id: string): Promise<{ hash: unknown } | null> {

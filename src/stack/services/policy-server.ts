@@ -10,7 +10,7 @@ import type { TrainerPackage } from './trainer-package.ts';
 export class PolicyServer implements Service {
   readonly name = 'policy-server';
   readonly title = 'Policy server';
-  readonly readySeconds = 120;
+  readonly readySeconds = 240;
   readonly graceSeconds = 15;
   readonly #trainer: TrainerPackage;
   readonly #paths: StackPaths;
@@ -45,7 +45,7 @@ export class PolicyServer implements Service {
   }
 
   async answers(): Promise<boolean> {
-    if (this.#port === 0) this.#port = Number(readFileSync(this.#paths.policyServerPort, 'utf8'));
+    if (this.#port === 0) this.#port = (JSON.parse(readFileSync(this.#paths.policyServerPort, 'utf8')) as { port: number }).port;
     const response = await fetch(`http://127.0.0.1:${this.#port}/health`, { signal: AbortSignal.timeout(2_000) });
     return response.ok;
   }

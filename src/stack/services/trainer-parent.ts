@@ -12,7 +12,7 @@ const PING_MS = 2_000;
 export class TrainerParent implements Service {
   readonly name = 'trainer';
   readonly title = 'Trainer';
-  readonly readySeconds = 120;
+  readonly readySeconds = 240;
   readonly graceSeconds = 15;
   readonly #trainer: TrainerPackage;
   readonly #paths: StackPaths;
