@@ -10,6 +10,9 @@ from pathlib import Path
 
 import uvicorn
 
+KEEP_ALIVE_SECONDS = 120
+"""Longer than clients keep an idle connection (Node 4 s, httpx 5 s), so that none sends on one just being closed."""
+
 
 class Server(uvicorn.Server):
     """A uvicorn server that says its port once it accepts requests, and ends with 0 at SIGTERM, its requests answered."""
@@ -46,7 +49,7 @@ def main(args: argparse.Namespace) -> int:
     transformers.utils.logging.disable_progress_bar()
     torch.set_num_threads(args.threads)
     app = create_app(Path(args.store).resolve())
-    config = uvicorn.Config(app, host=args.host, port=args.port, log_level="warning", lifespan="off")
+    config = uvicorn.Config(app, host=args.host, port=args.port, log_level="warning", lifespan="off", timeout_keep_alive=KEEP_ALIVE_SECONDS)
     server = Server(config, Path(args.port_file) if args.port_file else None)
     server.run()
     return 0 if server.started else 1
