@@ -14,7 +14,7 @@ export function createCommitEpoch(ports: Ports) {
     const folder = ports.runFolder(run.id);
     const ledger = folder.ledger<LedgerEntry>(run.experiment.sha256);
     // The trainer counts the tokens of its job under the same name.
-    const all: Metrics = Object.assign({}, ...metrics, await heldOut(ports, outputs.verdicts), { num_tokens: next.tokens });
+    const all: Metrics = [...metrics, await heldOut(ports, outputs.verdicts), { num_tokens: next.tokens }].reduce((together, some) => ({ ...together, ...some }), {});
     await ledger.append({ epoch, inputs: { experiment: run.experiment.sha256 }, outputs: { ...outputs, state: next }, metrics: all, notes });
     const line = (await ledger.head())!.sha256;
     await folder.appendMetrics({ epoch, at: new Date().toISOString(), metrics: all, time: seconds });

@@ -1,7 +1,7 @@
 import type { Experiment } from '../contracts/experiment.ts';
 import { InvalidConfig } from '../contracts/invalid-config.ts';
 import { parseExperiment } from '../contracts/parse-experiment.ts';
-import type { Committed, ParseInput, Plan, RunState, WorkflowSettings } from '../contracts/phases.ts';
+import type { Committed, ParseInput, Plan, WorkflowSettings } from '../contracts/phases.ts';
 import { hashOf } from '../store/canonical-json.ts';
 import { createWorld } from '../worlds/registry.ts';
 import { randomStream } from '../coevolution/seeds.ts';
@@ -31,7 +31,7 @@ export function createParseExperiment(ports: Ports) {
     const lines = await folder.ledger<LedgerEntry>(anchor).read();
     const head = await folder.ledger<LedgerEntry>(anchor).head();
     const last = lines.at(-1);
-    const resume: Committed | null = last && head ? { epoch: last.epoch, line: head.sha256, state: last.outputs.state as RunState, metrics: last.metrics } : null;
+    const resume: Committed | null = last && head ? { epoch: last.epoch, line: head.sha256, state: last.outputs.state, metrics: last.metrics } : null;
     await folder.appendEvent(resume === null ? { type: 'started' } : { type: 'resumed', epoch: resume.epoch });
     return { run: { id, experiment: ref }, settings: settingsOf(experiment), resume, searchAttributes: ports.searchAttributes };
   };

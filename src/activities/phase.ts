@@ -13,7 +13,7 @@ export interface Phase {
   /** Hash of all that the result depends on. */
   inputHash: string;
   /** Folder for unfinished work, made on first use; it goes when the result is recorded. */
-  work(): Promise<WorkFolder>;
+  work: () => Promise<WorkFolder>;
 }
 
 /**
@@ -21,10 +21,10 @@ export interface Phase {
  * Temporal server finds what exists (checked by hash, made again if damaged), and records the result under that key.
  * The key holds every input but the experiment's id, so equal experiments give equal results.
  */
-export async function phase<Input extends { run: Run; epoch: number }, Output>(
+export async function phase<Output>(
   { store, keys }: Ports,
   name: string,
-  input: Input & { shard?: number },
+  input: { run: Run; epoch: number; shard?: number },
   run: (phase: Phase) => Promise<Output>,
 ): Promise<Output> {
   const { run: of, epoch, shard } = input;

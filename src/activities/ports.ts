@@ -10,20 +10,20 @@ export interface Attempt {
   /** Aborted when the activity is cancelled, or its worker stops. */
   signal: AbortSignal;
   /** Real progress only: a beat says that work was done since the last one. */
-  heartbeat(details: unknown): void;
+  heartbeat: (details: unknown) => void;
   /** True where the signal means that the worker stops, not that a user cancels. */
-  workerStops(): boolean;
+  workerStops: () => boolean;
 }
 
 /** Everything that activities reach the world through. The composition root makes it. */
 export interface Ports {
   store: ObjectStore;
   keys: PhaseKeys;
-  runFolder(id: string): RunFolder;
-  policyServer(serving: ServingSettings, timeoutMs: number): PolicyServer;
+  runFolder: (id: string) => RunFolder;
+  policyServer: (serving: ServingSettings, timeoutMs: number) => PolicyServer;
   /** Tells a server behind the OpenAI API to load new weights under a name; loading a name twice changes nothing. */
-  loadOnServer(serving: Extract<ServingSettings, { type: 'openai' }>, name: string, folder: string): Promise<void>;
-  launcher(trainer: TrainerSettings): Launcher;
+  loadOnServer: (serving: Extract<ServingSettings, { type: 'openai' }>, name: string, folder: string) => Promise<void>;
+  launcher: (trainer: TrainerSettings) => Launcher;
   python: string;
   /** Folder for locks on this machine's devices. */
   devices: string;
@@ -31,5 +31,5 @@ export interface Ports {
   onShutdown: 'checkpoint' | 'detach';
   /** Whether the search attributes are registered in the namespace. */
   searchAttributes: boolean;
-  attempt(): Attempt;
+  attempt: () => Attempt;
 }

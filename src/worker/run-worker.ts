@@ -66,7 +66,7 @@ async function connect(options: Parameters<typeof NativeConnection.connect>[0]):
     try {
       return await NativeConnection.connect(options);
     } catch (error) {
-      say(`waiting for Temporal at ${String(options?.address ?? 'localhost:7233')}: ${error instanceof Error ? error.message : String(error)}`);
+      say(`waiting for Temporal at ${options?.address ?? 'localhost:7233'}: ${error instanceof Error ? error.message : String(error)}`);
       await sleep(wait);
     }
   }

@@ -1,6 +1,6 @@
 import type { Committed, Plan } from '../contracts/phases.ts';
 import { phases } from './phases.ts';
-import { Stopwatch } from './stopwatch.ts';
+import type { Stopwatch } from './stopwatch.ts';
 
 /** Epoch 0: warm policies, base and held-out tasks, and the agent's score before any training. */
 export async function prepare({ run, settings }: Plan, watch: Stopwatch): Promise<Committed> {

@@ -4,8 +4,6 @@ import type { World } from './world.ts';
 
 /** The worlds that an experiment file can name by `world.type`. */
 export function createWorld(settings: WorldSettings): World {
-  switch (settings.type) {
-    case 'toolbox':
-      return createToolbox(settings);
-  }
+  const makers = { toolbox: createToolbox };
+  return makers[settings.type](settings);
 }

@@ -39,7 +39,7 @@ export interface World {
   /** The simulator's text as a task, or why it is none. */
   parseTask(text: string): ParsedTask;
   /** What the agent is given. */
-  agentPrompt(spec: TaskSpec): string;
+  agentPrompt: (spec: TaskSpec) => string;
   /** The family that success is counted by. */
   kind(spec: TaskSpec): string;
   /** One number that grows with difficulty. */

@@ -14,7 +14,7 @@ let armed = true;
 const strike = (): void => {
   armed = false;
   console.log(`fault: ${process.env.GENENV_TEST_FAULT ?? ''}`);
-  if (signal) process.kill(process.pid, signal as NodeJS.Signals);
+  if (signal) process.kill(process.pid, signal);
 };
 
 const faults = ({ info }: Context): { inbound: ActivityInboundCallsInterceptor } => ({

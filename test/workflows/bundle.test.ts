@@ -1,0 +1,44 @@
+import { builtinModules } from 'node:module';
+import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker';
+import { beforeAll, describe, expect, it } from 'vitest';
+
+/** Every cached workflow runs this much code: what creeps in costs memory in each of them. */
+const budgetBytes = 1_600_000;
+
+describe('the bundle of the workflows', () => {
+  let code = '';
+  let modules: string[] = [];
+
+  beforeAll(async () => {
+    // As the worker bundles them (src/worker/).
+    const bundle = await bundleWorkflowCode({
+      workflowsPath: new URL('../../src/workflows/index.ts', import.meta.url).pathname,
+      ignoreModules: ['node:crypto'],
+      logger: new DefaultLogger('WARN'),
+    });
+    ({ code } = bundle);
+    const [, map = ''] = /sourceMappingURL=data:[^,]*base64,([\w+/=]+)/.exec(code) ?? [];
+    modules = (JSON.parse(Buffer.from(map, 'base64').toString('utf8')) as { sources: string[] }).sources;
+  });
+
+  it('has the workflows', () => {
+    expect(modules.some((module) => module.endsWith('src/workflows/experiment.ts'))).toBe(true);
+    expect(modules.some((module) => module.includes('@temporalio/workflow'))).toBe(true);
+  });
+
+  it.each(['zod', 'openai', 'src/activities', 'src/store', 'src/contracts', 'src/policies', 'src/training', 'src/worlds'])('has nothing of %s', (name) => {
+    expect(modules.filter((module) => module.includes(name.startsWith('src/') ? `${name}/` : `node_modules/${name}/`))).toEqual([]);
+  });
+
+  it('has no module of Node’s but those that Temporal replaces', () => {
+    const builtin = modules.filter((module) => builtinModules.some((name) => new RegExp(`external (commonjs |module )?"?(node:)?${name}"?`).test(module)));
+    expect(builtin).toEqual([]);
+  });
+
+  it('stays within its size', () => {
+    const own = code.slice(0, code.indexOf('//# sourceMappingURL'));
+    console.log(`workflow bundle: ${own.length} characters of code, ${code.length} with its source map`);
+    expect(own.length).toBeGreaterThan(100_000);
+    expect(own.length).toBeLessThan(budgetBytes);
+  });
+});
