@@ -1,5 +1,4 @@
 import { CommanderError } from 'commander';
-import { InvalidConfig } from '../contracts/invalid-config.ts';
 import { processContext } from './context.ts';
 import { CliError, exitCodes } from './exit-codes.ts';
 import { createProgram } from './program.ts';
@@ -21,7 +20,7 @@ function explain(error: unknown): number {
     context.warn(`genenv: ${error.message}`);
     return error.exitCode;
   }
-  if (error instanceof InvalidConfig || (error instanceof Error && error.name === 'InvalidConfig')) {
+  if (error instanceof Error && error.name === 'InvalidConfig') {
     context.warn(`genenv: ${error.message}`);
     return exitCodes.badInput;
   }

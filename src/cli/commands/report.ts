@@ -1,6 +1,5 @@
 import { homeFolder } from '../context.ts';
 import type { CommandParts } from '../program.ts';
-import { existingRun } from '../run/run-folders.ts';
 
 export function addReport({ program, context }: CommandParts): void {
   program
@@ -9,9 +8,9 @@ export function addReport({ program, context }: CommandParts): void {
     .argument('<run>', 'id of the run')
     .addHelpText('after', '\nExample:\n  genenv report laptop')
     .action(async (id: string) => {
+      const [{ existingRun }, { writeReport }] = await Promise.all([import('../run/run-folders.ts'), import('../../report/write-report.ts')]);
       const home = homeFolder(context.env);
       await existingRun(home, id);
-      const { writeReport } = await import('../../report/write-report.ts');
       context.print(await writeReport({ home, runId: id }));
     });
 }

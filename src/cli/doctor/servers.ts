@@ -3,7 +3,7 @@ import { homeFolder } from '../context.ts';
 import type { CliContext } from '../context.ts';
 import { externalTemporal } from '../run/temporal-target.ts';
 import { connect } from '../run/session.ts';
-import { runningStack } from '../running-stack.ts';
+import { runningStack } from '../stack/running-stack.ts';
 import { missing, note, ok } from './check.ts';
 import type { Check } from './check.ts';
 

@@ -5,8 +5,8 @@ import { homeFolder } from '../context.ts';
 import type { CliContext } from '../context.ts';
 import { CliError, exitCodes } from '../exit-codes.ts';
 import type { Interruption } from '../interruption.ts';
-import { ownStack } from '../own-stack.ts';
-import { readyStack } from '../running-stack.ts';
+import { ownStack } from '../stack/own-stack.ts';
+import { readyStack } from '../stack/running-stack.ts';
 import type { ExternalTemporal } from './temporal-target.ts';
 
 /** A connection to Temporal, and the stack behind it where it is ours. */

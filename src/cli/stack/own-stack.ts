@@ -1,11 +1,11 @@
 import { existsSync } from 'node:fs';
-import { pythonPath, repository, temporalPath } from '../../infra/setup/locations.mjs';
-import { embeddedServices } from '../stack/embedded-services.ts';
-import { EmbeddedStack } from '../stack/embedded-stack.ts';
-import { stackPaths } from '../stack/stack-paths.ts';
-import type { CliContext } from './context.ts';
-import { homeFolder } from './context.ts';
-import { CliError } from './exit-codes.ts';
+import { pythonPath, repository, temporalPath } from '../../../infra/setup/locations.mjs';
+import { embeddedServices } from '../../stack/embedded-services.ts';
+import { EmbeddedStack } from '../../stack/embedded-stack.ts';
+import { stackPaths } from '../../stack/stack-paths.ts';
+import type { CliContext } from '../context.ts';
+import { homeFolder } from '../context.ts';
+import { CliError } from '../exit-codes.ts';
 
 /**
  * The embedded stack of this home, with what set-up installed.

@@ -1,7 +1,7 @@
-import type { RunStatus } from '../run/run-status.ts';
-import { screen } from './progress-screen.ts';
-import { plainTable } from './table.ts';
-import { rate } from './units.ts';
+import type { RunStatus } from './run-status.ts';
+import { screen } from '../show/progress-screen.ts';
+import { plainTable } from '../show/table.ts';
+import { rate } from '../show/units.ts';
 
 const when = (iso: string | null): string => (iso === null ? '–' : iso.slice(0, 16).replace('T', ' '));
 

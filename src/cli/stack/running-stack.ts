@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isAlive } from '../stack/process-identity.ts';
-import { stackPaths } from '../stack/stack-paths.ts';
-import { readStackRecord } from '../stack/stack-record.ts';
-import type { StackRecord } from '../stack/stack-record.ts';
+import { isAlive } from '../../stack/process-identity.ts';
+import { stackPaths } from '../../stack/stack-paths.ts';
+import { readStackRecord } from '../../stack/stack-record.ts';
+import type { StackRecord } from '../../stack/stack-record.ts';
 
 export type OwnedStackRecord = StackRecord & { owner: NonNullable<StackRecord['owner']> };
 

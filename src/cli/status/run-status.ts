@@ -3,8 +3,8 @@ import type { Client } from '@temporalio/client';
 import type { Metrics } from '../../contracts/phases.ts';
 import type { Progress } from '../../contracts/progress.ts';
 import type { RunFolder } from '../../store/run-folder.ts';
-import { armName } from './start-experiment.ts';
-import { readRun } from './run-folders.ts';
+import { armName } from '../run/start-experiment.ts';
+import { readRun } from '../run/run-folders.ts';
 
 const QUERY_MS = 3_000;
 const RECENT = 5;

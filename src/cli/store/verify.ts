@@ -1,0 +1,25 @@
+import { join } from 'node:path';
+import { ObjectStore } from '../../store/object-store.ts';
+import { verifyRun } from '../../store/verify.ts';
+import { homeFolder } from '../context.ts';
+import type { CliContext } from '../context.ts';
+import { exitCodes } from '../exit-codes.ts';
+import type { ExitCode } from '../exit-codes.ts';
+import { existingRun } from '../run/run-folders.ts';
+import { bytes, plural } from '../show/units.ts';
+
+const SHOWN = 10;
+
+/** `genenv verify`. */
+export async function verify(id: string, { env, print, warn }: CliContext): Promise<ExitCode> {
+  const home = homeFolder(env);
+  const run = await existingRun(home, id);
+  const { lines, objects, bytes: size, pruned, problems } = await verifyRun(new ObjectStore(join(home, 'store')), run);
+  if (problems.length === 0) {
+    print(`${id}: whole. ${plural(lines, 'ledger line')}, ${plural(objects, 'object')} (${bytes(size)})${pruned === 0 ? '' : `, ${pruned} pruned by retention`}.`);
+    return exitCodes.ok;
+  }
+  for (const { file, problem } of problems.slice(0, SHOWN)) warn(`${id}: ${file}: ${problem}`);
+  if (problems.length > SHOWN) warn(`${id}: and ${problems.length - SHOWN} more`);
+  return exitCodes.failed;
+}

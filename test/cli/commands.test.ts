@@ -1,0 +1,181 @@
+import { appendFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { parseExperiment } from '../../src/contracts/parse-experiment.ts';
+import { takeStackLock } from '../../src/stack/stack-lock.ts';
+import { stackPaths } from '../../src/stack/stack-paths.ts';
+import { emptyRecord, writeStackRecord } from '../../src/stack/stack-record.ts';
+import { identify } from '../../src/stack/process-identity.ts';
+import { makeRun } from '../report/make-run.ts';
+import type { MadeRun } from '../report/make-run.ts';
+import { exampleFile, withFields } from '../support/experiments.ts';
+import { genenv } from './genenv-process.ts';
+
+let folder: string;
+let home: string;
+beforeAll(() => void (folder = mkdtempSync(join(tmpdir(), 'genenv-cli-'))));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const file = (name: string, content: string): string => {
+  const path = join(folder, name);
+  writeFileSync(path, content);
+  return path;
+};
+
+describe('bad input: one message, exit code 2, nothing started and nothing written', () => {
+  beforeEach(() => void (home = join(folder, 'untouched')));
+  const unknown = withFields(exampleFile, { epoch: 3 });
+  const impossible = withFields(exampleFile, { 'agent.training.minInformativeGroups': 999 });
+  const refusal = (raw: unknown): string => {
+    try {
+      parseExperiment(raw);
+    } catch (error) {
+      return `genenv: ${(error as Error).message}\n`;
+    }
+    throw new Error('the file is good');
+  };
+  const good = (): string => file('good.json', JSON.stringify(exampleFile));
+  const cases: Record<string, { args: () => string[]; message: () => string }> = {
+    'a file that is not there': {
+      args: () => ['run', 'nowhere.json'],
+      message: () => 'genenv: experiment file: got "nowhere.json", but there is no such file; expected the path of an experiment file, such as experiments/laptop.json',
+    },
+    'a folder': { args: () => ['run', folder], message: () => `genenv: experiment file: got ${JSON.stringify(folder)}, but it is a folder; expected the path of an experiment file, such as experiments/laptop.json` },
+    'no JSON': { args: () => ['run', file('torn.json', '{"name": ')], message: () => `genenv: experiment file: ${join(folder, 'torn.json')} is not JSON: Unexpected end of JSON input` },
+    'an unknown field': { args: () => ['run', file('unknown.json', JSON.stringify(unknown))], message: () => refusal(unknown) },
+    'an impossible combination': { args: () => ['run', file('combination.json', JSON.stringify(impossible)), '--dry-run'], message: () => refusal(impossible) },
+    'an id that is no folder name': { args: () => ['run', good(), '--id', '../up'], message: () => 'genenv: Experiment id "../up" cannot be used' },
+    'a namespace without a server': { args: () => ['run', good(), '--namespace', 'x'], message: () => 'genenv: --namespace: got "x" without --address or --profile' },
+    'a profile that is not there': { args: () => ['run', good(), '--profile', 'nope'], message: () => 'genenv: Temporal profile "nope"' },
+    'a run that is not there': { args: () => ['verify', 'nope'], message: () => `genenv: run: got "nope", but ${join(home, 'runs')} has no such run; there are none yet` },
+    'an unknown command': { args: () => ['statsu'], message: () => "error: unknown command 'statsu'\n(Did you mean status?)" },
+    'a number that is none': { args: () => ['gc', '--keep-last', 'two'], message: () => 'genenv: --keep-last: got "two"; expected a whole number of 1 or more' },
+  };
+  test.each(Object.entries(cases))('%s', async (_, { args, message }) => {
+    const { code, out, err } = await genenv(args(), { GENENV_HOME: home });
+    expect(err).toContain(message());
+    expect(err).not.toMatch(/\n\s+at /);
+    expect({ code, out }).toEqual({ code: 2, out: '' });
+    expect(existsSync(home)).toBe(false);
+  });
+});
+
+test('--help lists the commands, examples and exit codes; each command has examples of its own', async () => {
+  const { code, out } = await genenv(['--help'], {});
+  expect(code).toBe(0);
+  const commands = ['run', 'status', 'report', 'verify', 'up', 'down', 'gc', 'schema', 'doctor'];
+  const helps = await Promise.all(commands.map((command) => genenv([command, '--help'], {})));
+  for (const [index, command] of commands.entries()) {
+    expect(out).toContain(`\n  ${command}`);
+    expect(helps[index]?.out).toMatch(/Examples?:\n {2}genenv /);
+  }
+  expect(out).toContain('Exit codes:\n  0    done');
+  expect(out).toContain('GENENV_HOME');
+});
+
+test('schema prints the JSON Schema of the experiment file', async () => {
+  const schema = JSON.parse((await genenv(['schema'], {})).out) as { properties: object };
+  expect(Object.keys(schema.properties)).toEqual(expect.arrayContaining(['name', 'seed', 'epochs', 'arm', 'world']));
+});
+
+test('run --dry-run prints the resolved file and what it would take, and starts nothing', async () => {
+  home = join(folder, 'dry');
+  const { code, out } = await genenv(['run', file('dry.json', JSON.stringify(withFields(exampleFile, { epochs: 10 }))), '--dry-run'], { GENENV_HOME: home });
+  expect(code).toBe(0);
+  const resolved = JSON.parse(out.slice(0, out.indexOf('\n}\n') + 2)) as { epochs: number; evaluation: object };
+  expect(resolved.epochs).toBe(10);
+  expect(resolved.evaluation).toHaveProperty('every');
+  expect(out).toMatch(/rollouts {4}[\d,]+ \([\d,]+ an epoch\)/);
+  for (const what of ['tasks', 'tokens', 'activities', 'events', 'disk']) expect(out).toMatch(new RegExp(`^${what} `, 'm'));
+  expect(out).toContain('Nothing was started or written.');
+  expect(existsSync(home)).toBe(false);
+});
+
+describe('a home with a finished run', () => {
+  let made: MadeRun;
+  let asStarted: string;
+  beforeAll(async () => {
+    home = join(folder, 'home');
+    made = await makeRun({ home, runId: 'done', epochs: 6 });
+    await makeRun({ home, runId: 'half', epochs: 3, planned: 6 });
+    asStarted = file('as-started.json', readFileSync(made.run.experimentFile, 'utf8'));
+  });
+  beforeEach(() => void (home = made.home));
+
+  test('run says that it is finished, where the report is, and how to start a fresh one', async () => {
+    const { code, out } = await genenv(['run', asStarted, '--id', 'done'], { GENENV_HOME: home });
+    expect(out).toBe(`done is finished: 6 epochs. Report: ${made.run.reportFile}\nTo start a fresh one, give it another id: genenv run ${asStarted} --id done-2\n`);
+    expect(code).toBe(0);
+    expect(existsSync(made.run.reportFile)).toBe(true);
+    expect(existsSync(stackPaths(home).folder)).toBe(false);
+  });
+
+  test('run refuses another file under its id, and names what differs', async () => {
+    const other = file('other.json', JSON.stringify({ ...made.experiment, seed: 8, epochs: 9 }));
+    const { code, err } = await genenv(['run', other, '--id', 'done'], { GENENV_HOME: home });
+    expect(err).toContain('genenv: experiment: the id "done" belongs to another experiment file (epochs: was 6, is 9; seed: was 7, is 8); start this one under another id');
+    expect(code).toBe(2);
+  });
+
+  test('run in a home whose stack another run uses says so, and exits 4', async () => {
+    const paths = stackPaths(home);
+    const own = identify(process.pid) ?? { pid: 0, started: '' };
+    const lock = takeStackLock(paths.lock);
+    writeStackRecord(paths.record, { ...emptyRecord(), owner: { ...own, command: 'run' } });
+    try {
+      const { code, err } = await genenv(['run', asStarted, '--id', 'half'], { GENENV_HOME: home, GENENV_PYTHON: process.execPath, GENENV_TEMPORAL: process.execPath });
+      expect(err).toBe(`genenv: \`genenv run\` (process ${process.pid}) runs the stack of ${home}; wait until it has ended, or set GENENV_HOME to another folder\n`);
+      expect(code).toBe(4);
+    } finally {
+      lock?.release();
+      rmSync(paths.folder, { recursive: true });
+    }
+  });
+
+  test('status lists the runs by their files, as a table and as JSON', async () => {
+    const { out } = await genenv(['status'], { GENENV_HOME: home });
+    expect(out).toMatch(/^done +finished +6\/6 /m);
+    expect(out).toMatch(/^half +interrupted +3\/6 /m);
+    const found = JSON.parse((await genenv(['status', 'half', '--json'], { GENENV_HOME: home })).out) as object;
+    expect(found).toMatchObject({ id: 'half', state: 'interrupted', epoch: 3, epochs: 6, arm: 'genenv-tuned', progress: null });
+    const { code, err } = await genenv(['status', 'nope'], { GENENV_HOME: home });
+    expect(err).toContain('has no such run; there are: done, half');
+    expect(code).toBe(2);
+  });
+
+  test('report writes the report and prints its path', async () => {
+    const { out } = await genenv(['report', 'half'], { GENENV_HOME: home });
+    expect(out).toBe(`${join(home, 'runs/half/report.html')}\n`);
+    expect(readFileSync(out.trim(), 'utf8')).toContain('<html');
+  });
+
+  test('gc --dry-run says what would go and removes nothing', async () => {
+    const { code, out } = await genenv(['gc', '--dry-run'], { GENENV_HOME: home });
+    expect(out).toMatch(/^Would free .* of 2 runs in /m);
+    expect(code).toBe(0);
+  });
+
+  test('verify passes a whole run, and names the first bad file of one that is not', async () => {
+    const whole = await genenv(['verify', 'done'], { GENENV_HOME: home });
+    expect(whole.out).toMatch(/^done: whole\. 7 ledger lines, \d+ objects/);
+    expect(whole.code).toBe(0);
+    appendFileSync(join(home, 'runs/half/ledger.jsonl'), 'torn\n');
+    const bad = await genenv(['verify', 'half'], { GENENV_HOME: home });
+    expect(bad.err).toContain(`half: ${join(home, 'runs/half/ledger.jsonl')}`);
+    expect(bad.code).toBe(1);
+  });
+});
+
+describe('doctor', () => {
+  test('says what is there and what to do about what is not', async () => {
+    home = join(folder, 'doctor');
+    const { code, out } = await genenv(['doctor'], { GENENV_HOME: home, GENENV_PYTHON: '/nowhere/python', GENENV_TEMPORAL: '/nowhere/temporal' });
+    expect(out).toMatch(/^ok +Node +24\./m);
+    expect(out).toMatch(/^ok +Home folder /m);
+    expect(out).toMatch(/^missing +Python environment +\/nowhere\/python is not there/m);
+    expect(out).toContain('Temporal executable: run `node infra/setup/setup.mjs`.');
+    expect(code).toBe(1);
+    expect(existsSync(home)).toBe(false);
+  });
+});

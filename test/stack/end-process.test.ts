@@ -1,0 +1,38 @@
+import { spawn } from 'node:child_process';
+import { expect, test } from 'vitest';
+import { endProcess } from '../../src/stack/end-process.ts';
+import { identify, isAlive } from '../../src/stack/process-identity.ts';
+import type { ProcessIdentity } from '../../src/stack/process-identity.ts';
+
+/** A process in a group of its own, once it runs. */
+async function started(script: string): Promise<ProcessIdentity> {
+  const child = spawn(process.execPath, ['-e', `${script};setInterval(() => undefined, 1000);console.log('up')`], { detached: true, stdio: ['ignore', 'pipe', 'inherit'] });
+  await new Promise((resolve) => child.stdout.once('data', resolve));
+  return identify(child.pid ?? 0) ?? { pid: 0, started: 'ended' };
+}
+
+test('a process may answer SIGTERM in its own time', async () => {
+  const process = await started('process.on("SIGTERM", () => setTimeout(() => process.exit(), 200))');
+  expect(await endProcess(process, { graceSeconds: 10 })).toBe('ended');
+  expect(isAlive(process)).toBe(false);
+});
+
+test('a second Ctrl-C cuts the grace time short', async () => {
+  const process = await started('process.on("SIGTERM", () => undefined)');
+  const hurry = new AbortController();
+  setTimeout(() => hurry.abort(), 200);
+  const begun = performance.now();
+  expect(await endProcess(process, { graceSeconds: 60, hurry: hurry.signal })).toBe('killed');
+  expect(performance.now() - begun).toBeLessThan(5_000);
+  expect(isAlive(process)).toBe(false);
+});
+
+test('an unreaped rest of a process is not alive', async () => {
+  // The parent never waits for its child.
+  const parent = spawn('sh', ['-c', 'sleep 0.2 & echo $!; exec sleep 20'], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const pid = Number(await new Promise<Buffer>((resolve) => parent.stdout.once('data', resolve)));
+  expect(identify(pid)).not.toBeNull();
+  await new Promise((resolve) => setTimeout(resolve, 600));
+  expect(identify(pid)).toBeNull();
+  parent.kill();
+});
