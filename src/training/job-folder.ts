@@ -37,10 +37,14 @@ export class JobFolder {
     return exit === undefined ? undefined : exitSchema.parse(exit);
   }
 
+  /** Whole lines of the progress file so far, those of earlier jobs in this folder included. */
+  async progressLines(): Promise<number> {
+    return (await this.#progressFile()).length;
+  }
+
   /** The newest whole line of the progress file. */
   async progress(): Promise<{ lines: number; last: JobProgress } | undefined> {
-    const text = await ifExists(readFile(join(this.path, 'progress.jsonl'), 'utf8'));
-    const lines = (text ?? '').split('\n').slice(0, -1);
+    const lines = await this.#progressFile();
     const parsed = progressSchema.safeParse(lines.length > 0 ? JSON.parse(lines.at(-1)!) : undefined);
     return parsed.success ? { lines: lines.length, last: parsed.data } : undefined;
   }
@@ -57,6 +61,11 @@ export class JobFolder {
     const lease = join(this.path, 'lease');
     const now = new Date();
     if ((await ifExists(utimes(lease, now, now).then(() => true))) === undefined) await writeFile(lease, '');
+  }
+
+  async #progressFile(): Promise<string[]> {
+    const text = await ifExists(readFile(join(this.path, 'progress.jsonl'), 'utf8'));
+    return (text ?? '').split('\n').slice(0, -1);
   }
 
   async #json(name: string): Promise<unknown> {

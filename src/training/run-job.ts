@@ -18,11 +18,11 @@ export interface RunJobOptions {
   launcher: Launcher;
   python: string;
   /** Called for each line of real progress, never by a timer. */
-  onProgress(progress: JobProgress, msSinceLast: number): void;
+  onProgress: (progress: JobProgress, msSinceLast: number) => void;
   /** Aborted when the activity is cancelled or its worker stops. */
   signal: AbortSignal;
   /** Where the signal means that the job should go on without its worker. */
-  detach(): boolean;
+  detach: () => boolean;
   /** Longest silence of a living job. */
   stallMs: number;
 }
@@ -30,6 +30,9 @@ export interface RunJobOptions {
 const pollMs = 20;
 const leaseMs = 2_000;
 const silenceMs = 1_000;
+/** Longest time from a launch until the job holds its lock, on a machine that is busy. */
+const startMs = 10_000;
+const endMs = 20_000;
 const smallestBudget = 256;
 
 /**
@@ -44,18 +47,24 @@ export async function runJob(options: RunJobOptions): Promise<JobResult> {
     const finished = await folder.result();
     if (finished?.input_hash === options.job.input_hash) return finished;
     const before = await folder.job();
+    const last = await folder.exit();
+    // A job that has written its end still holds its lock, and its memory, until its process is gone.
+    if (last) await gone(folder);
     if (before) budget = Math.min(budget, before.settings.tokens_per_micro_batch);
-    if ((await folder.exit())?.reason === 'out_of_memory') budget = halved(budget);
-    if (before === undefined || !(await folder.alive())) {
+    if (last?.reason === 'out_of_memory') budget = halved(budget);
+    const attached = before !== undefined && (await folder.alive());
+    const lines = attached ? 0 : await folder.progressLines();
+    if (!attached) {
       const { number: fence } = await options.work.claim();
       await folder.writeJob({ ...options.job, fence, settings: { ...options.job.settings, tokens_per_micro_batch: budget } });
       await folder.touchLease();
       await options.launcher.launch(options.work.path);
     }
-    await watch(folder, options);
+    await watch(folder, lines, options);
     const exit = await folder.exit();
     if (exit === undefined) throw new TrainerFailed(`the trainer of ${options.work.path} died without a word; it goes on from its last step`);
-    if (exit.reason === 'finished' || exit.reason === 'out_of_memory') continue;
+    if (exit.reason === 'out_of_memory') continue;
+    if (exit.reason === 'finished' && (await folder.result())?.input_hash === options.job.input_hash) continue;
     throw failure(exit.reason, exit.message ?? '', options.work.path);
   }
 }
@@ -76,9 +85,12 @@ function failure(reason: string, message: string, path: string): Error {
   }
 }
 
-/** Returns when the job has ended, whatever its end. */
-async function watch(folder: JobFolder, { onProgress, signal, detach, stallMs }: RunJobOptions): Promise<void> {
-  let seen = 0;
+/** Returns when the job has ended, whatever its end. The first `lines` of the progress file are of jobs before it. */
+async function watch(folder: JobFolder, lines: number, options: RunJobOptions): Promise<void> {
+  const { signal, stallMs } = options;
+  const started = Date.now();
+  let seen = lines;
+  let lived = false;
   let pid: number | undefined;
   let lastProgress = Date.now();
   let lastLease = 0;
@@ -86,15 +98,16 @@ async function watch(folder: JobFolder, { onProgress, signal, detach, stallMs }:
   for (;;) {
     if ((await folder.exit()) !== undefined) return;
     if (signal.aborted) {
-      if (!detach()) await stop(folder, pid);
+      if (!options.detach()) await stop(folder, lines);
       throw signal.reason;
     }
     const progress = await folder.progress();
     const now = Date.now();
     if (progress && progress.lines !== seen) {
-      onProgress(progress.last, now - lastProgress);
+      options.onProgress(progress.last, now - lastProgress);
       seen = progress.lines;
       pid = progress.last.pid;
+      lived = true;
       lastProgress = lastProbe = now;
     }
     if (now - lastLease > leaseMs) {
@@ -103,7 +116,9 @@ async function watch(folder: JobFolder, { onProgress, signal, detach, stallMs }:
     }
     if (now - lastProbe > silenceMs) {
       lastProbe = now;
-      if (!(await folder.alive())) return;
+      const alive = await folder.alive();
+      if (!alive && (lived || now - started > startMs)) return;
+      lived ||= alive;
       if (now - lastProgress > stallMs) {
         kill(pid, 'SIGKILL');
         throw new TrainerFailed(`the trainer of ${folder.path} made no progress for ${stallMs} ms and was killed; it goes on from its last step`);
@@ -113,10 +128,24 @@ async function watch(folder: JobFolder, { onProgress, signal, detach, stallMs }:
   }
 }
 
-/** Asks the job to checkpoint and end, and waits for it. */
-async function stop(folder: JobFolder, pid: number | undefined): Promise<void> {
-  kill(pid ?? (await folder.progress())?.last.pid, 'SIGTERM');
-  for (let waited = 0; waited < 20_000 && (await folder.exit()) === undefined && (await folder.alive()); waited += 100) await sleep(100);
+/** Asks the job to checkpoint and end, as soon as it has said who it is, and waits for it. */
+async function stop(folder: JobFolder, lines: number): Promise<void> {
+  let asked = false;
+  const started = Date.now();
+  while (Date.now() - started < endMs && (await folder.exit()) === undefined) {
+    const progress = await folder.progress();
+    if (!asked && progress && progress.lines > lines) {
+      kill(progress.last.pid, 'SIGTERM');
+      asked = true;
+    }
+    if ((asked || Date.now() - started > startMs) && !(await folder.alive())) return;
+    await sleep(100);
+  }
+}
+
+async function gone(folder: JobFolder): Promise<void> {
+  const started = Date.now();
+  while (Date.now() - started < endMs && (await folder.alive())) await sleep(pollMs);
 }
 
 function kill(pid: number | undefined, signal: NodeJS.Signals): void {

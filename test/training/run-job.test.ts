@@ -1,0 +1,167 @@
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+
+import { InvalidConfig } from '../../src/contracts/invalid-config.ts';
+import type { JobProgress, TrainingJob } from '../../src/contracts/training-job.ts';
+import { InvalidArtifact } from '../../src/store/errors.ts';
+import { openWork } from '../../src/store/work-folder.ts';
+import type { WorkFolder } from '../../src/store/work-folder.ts';
+import { TrainerFailed, runJob } from '../../src/training/run-job.ts';
+import type { RunJobOptions } from '../../src/training/run-job.ts';
+import { someKey } from '../store/some-key.ts';
+import { temporaryFolder } from '../store/temporary-folder.ts';
+
+const python = 'python3';
+const script = new URL('jobs/job.py', import.meta.url).pathname;
+
+interface Trial {
+  work: WorkFolder;
+  progress: JobProgress[];
+  /** Starts of the job's process: its claim and token budget. */
+  starts(): Promise<{ fence: number; budget: number }[]>;
+  file(name: string): Promise<string | undefined>;
+  write(name: string, text: string): Promise<void>;
+  run(options?: Partial<RunJobOptions>): ReturnType<typeof runJob>;
+}
+
+/** A work folder whose job does what the script says. */
+async function trial(does: { fits?: number; dies?: boolean; ends?: string; message?: string; linger?: number; waits_for?: string } = {}): Promise<Trial> {
+  const work = await openWork(await temporaryFolder(), someKey());
+  const progress: JobProgress[] = [];
+  const children: ChildProcess[] = [];
+  onTestFinished(() => {
+    for (const child of children) child.kill('SIGKILL');
+  });
+  const launcher = {
+    launch: (folder: string) => {
+      children.push(spawn(python, [script, folder], { detached: true, stdio: 'ignore' }));
+      return Promise.resolve();
+    },
+  };
+  const job = { format: 1, kind: 'grpo', input_hash: 'a'.repeat(64), settings: { tokens_per_micro_batch: 4096 } } as Omit<TrainingJob, 'fence'>;
+  const file = (name: string) => readFile(join(work.path, name), 'utf8').catch(() => undefined);
+  const write = (name: string, text: string) => writeFile(join(work.path, name), text);
+  await write('script.json', JSON.stringify(does));
+  return {
+    work,
+    progress,
+    starts: async () => ((await file('starts.jsonl')) ?? '').split('\n').slice(0, -1).map((line) => JSON.parse(line) as { fence: number; budget: number }),
+    file,
+    write,
+    run: (options = {}) => runJob({ work, job, launcher, python, onProgress: (line) => progress.push(line), signal: new AbortController().signal, detach: () => false, stallMs: 30_000, ...options }),
+  };
+}
+
+function isThere(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
+const failureOf = (running: Promise<unknown>): Promise<unknown> => running.then(() => 'finished', (error: unknown) => error);
+const started = (job: Trial, times = 1) => expect.poll(() => job.starts(), { timeout: 10_000 }).toHaveLength(times);
+
+describe('a training job', { timeout: 30_000 }, () => {
+  it('runs to its result, and reports its progress', async () => {
+    const job = await trial({ waits_for: 'go' });
+    const running = job.run();
+    await expect.poll(() => job.progress.at(-1), { timeout: 10_000 }).toMatchObject({ phase: 'step', step: 1 });
+    await job.write('go', '');
+    expect(await running).toMatchObject({ steps_done: 3, metrics: { loss: 0.5 } });
+    expect(await job.starts()).toEqual([{ fence: 1, budget: 4096 }]);
+    expect(await job.file('lease')).toBe('');
+  });
+
+  it('that is done is not run again', async () => {
+    const job = await trial();
+    const result = await job.run();
+    expect(await job.run()).toEqual(result);
+    expect(await job.starts()).toHaveLength(1);
+  });
+
+  it('of other inputs in the same folder is no result of this one', async () => {
+    const job = await trial({ ends: 'invalid_config', message: 'result.json: another input_hash' });
+    await job.write('result.json', JSON.stringify({ format: 1, input_hash: 'b'.repeat(64), steps: 0, steps_done: 0, skipped: null, kl: { before: null, after: null, rule: 'none' }, metrics: {} }));
+    expect(await failureOf(job.run())).toBeInstanceOf(InvalidConfig);
+  });
+
+  it('that still runs is attached to', async () => {
+    const job = await trial({ waits_for: 'go' });
+    const controller = new AbortController();
+    const first = failureOf(job.run({ signal: controller.signal, detach: () => true }));
+    await started(job);
+    controller.abort(new Error('the worker stops'));
+    expect(await first).toMatchObject({ message: 'the worker stops' });
+    job.progress.length = 0;
+    const second = job.run();
+    await expect.poll(() => job.progress.at(-1), { timeout: 10_000 }).toMatchObject({ phase: 'step', step: 1 });
+    await job.write('go', '');
+    expect(await second).toMatchObject({ steps_done: 3 });
+    expect(await job.starts()).toHaveLength(1);
+  });
+
+  it('that is asked to stop checkpoints first, and goes on under a new claim', async () => {
+    const job = await trial({ waits_for: 'go' });
+    const controller = new AbortController();
+    const reason = new Error('cancelled');
+    const first = failureOf(job.run({ signal: controller.signal }));
+    await started(job);
+    controller.abort(reason);
+    expect(await first).toBe(reason);
+    expect(JSON.parse((await job.file('exit.json')) ?? '{}')).toMatchObject({ reason: 'terminated' });
+    await job.write('go', '');
+    expect(await job.run()).toMatchObject({ steps_done: 3 });
+    expect((await job.starts()).map(({ fence }) => fence)).toEqual([1, 2]);
+  });
+
+  it('out of memory goes on with half the tokens, once for each time, however long its process takes to go', async () => {
+    const job = await trial({ fits: 1100, linger: 0.4 });
+    expect(await job.run()).toMatchObject({ steps_done: 3 });
+    expect((await job.starts()).map(({ budget }) => budget)).toEqual([4096, 2048, 1024]);
+  });
+
+  it('out of memory in whatever size fails, and says what to do', async () => {
+    const job = await trial({ fits: 10 });
+    const failure = await failureOf(job.run());
+    expect(failure).toBeInstanceOf(TrainerFailed);
+    expect((failure as Error).message).toMatch(/out of memory even with 256 tokens a micro-batch; use a smaller model/);
+    expect((await job.starts()).map(({ budget }) => budget)).toEqual([4096, 2048, 1024, 512, 256]);
+  });
+
+  it('that dies without a word fails, and the next attempt starts it again', async () => {
+    const job = await trial({ dies: true });
+    const failure = await failureOf(job.run());
+    expect(failure).toBeInstanceOf(TrainerFailed);
+    expect((failure as Error).message).toMatch(/died without a word/);
+    await job.write('script.json', '{}');
+    expect(await job.run()).toMatchObject({ steps_done: 3 });
+    expect((await job.starts()).map(({ fence }) => fence)).toEqual([1, 2]);
+  });
+
+  it('that makes no progress is killed', async () => {
+    const job = await trial({ waits_for: 'never' });
+    const failure = await failureOf(job.run({ stallMs: 300 }));
+    expect(failure).toBeInstanceOf(TrainerFailed);
+    expect((failure as Error).message).toMatch(/made no progress for 300 ms and was killed/);
+    const pid = job.progress.at(-1)?.pid ?? 0;
+    await expect.poll(() => isThere(pid)).toBe(false);
+  });
+
+  it.each([
+    ['invalid_config', InvalidConfig, /^trainer: learning_rate: got -1$/],
+    ['invalid_artifact', InvalidArtifact, /learning_rate: got -1/],
+    ['not_finite', TrainerFailed, /ended \(not_finite\): learning_rate: got -1/],
+    ['terminated', TrainerFailed, /ended \(terminated\)/],
+    ['finished', TrainerFailed, /ended \(finished\)/],
+  ] as const)('that ends with %s fails as that', async (ends, type, message) => {
+    const job = await trial({ ends, message: 'learning_rate: got -1' });
+    const failure = await failureOf(job.run());
+    expect(failure).toBeInstanceOf(type);
+    expect((failure as Error).message).toMatch(message);
+  });
+});
