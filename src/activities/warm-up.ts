@@ -18,7 +18,9 @@ const sharedId = '_warm-up';
  */
 export function createWarmUp(ports: Ports) {
   return async ({ run, role }: WarmUpInput): Promise<PolicyVersion> => {
-    const { seed, world, trainer, durability, ...rest } = await ports.store.json<Experiment>(run.experiment);
+    const { seed, world, trainer, durability, serving, ...rest } = await ports.store.json<Experiment>(run.experiment);
+    // A server that nothing is published to has its own weights, under its own names.
+    if (serving.type === 'openai' && serving.publish === 'none' && serving.models !== null) return { name: serving.models[role], checkpoint: null, trainer_state: null };
     const recipe = await ports.store.putJson({ seed, world, trainer, durability: { heartbeatSeconds: durability.heartbeatSeconds }, [role]: { model: rest[role].model } });
     return phase(ports, `warm-up-${role}`, { run: { id: sharedId, experiment: recipe }, epoch: 0 }, async (context) => {
       const { model } = context.experiment[role];

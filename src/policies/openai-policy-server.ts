@@ -3,23 +3,16 @@ import { z } from 'zod';
 import { InvalidAnswer, ModelUnavailable, RequestRefused } from './policy-server.ts';
 import type { Completion, CompletionRequest, PolicyServer } from './policy-server.ts';
 
-const answerSchema = z.object({
-  model: z.string(),
-  choices: z.array(
-    z.object({
-      index: z.int().min(0),
-      text: z.string(),
-      finish_reason: z.string(),
-      token_ids: z.array(z.int().min(0)),
-      prompt_token_ids: z.array(z.int().min(0)),
-      logprobs: z.object({ token_logprobs: z.array(z.number()) }),
-    }),
-  ),
-});
+const tokenIds = z.array(z.int().min(0));
+const text = { index: z.int().min(0), text: z.string(), finish_reason: z.string() };
+const answerOf = <Choice extends z.ZodType>(choice: Choice) => z.object({ model: z.string(), choices: z.array(choice) });
+const answerSchema = answerOf(z.object({ ...text, token_ids: tokenIds, prompt_token_ids: tokenIds, logprobs: z.object({ token_logprobs: z.array(z.number()) }) }));
+/** Of a server that gives no token ids: enough for a frozen policy, which is never trained on what it wrote. */
+const textAnswerSchema = answerOf(z.object(text).transform((choice) => ({ ...choice, token_ids: [], prompt_token_ids: [], logprobs: { token_logprobs: [] } })));
 
 /** Reads an answer against what was asked. @throws InvalidAnswer saying what is wrong with it. */
-export function parseAnswer(answer: unknown, request: CompletionRequest): Completion[] {
-  const parsed = answerSchema.safeParse(answer);
+export function parseAnswer(answer: unknown, request: CompletionRequest, returnsTokenIds = true): Completion[] {
+  const parsed = (returnsTokenIds ? answerSchema : textAnswerSchema).safeParse(answer);
   if (!parsed.success) throw new InvalidAnswer(`answer of ${request.model}: ${z.prettifyError(parsed.error)}`);
   const { model, choices } = parsed.data;
   if (model !== request.model) throw new InvalidAnswer(`answer of model ${JSON.stringify(model)}; ${JSON.stringify(request.model)} was asked`);
@@ -49,25 +42,27 @@ export interface OpenAIServerOptions {
   baseUrl: string;
   apiKey: string | undefined;
   timeoutMs: number;
+  /** false for a server that knows no `return_token_ids`; what it serves cannot be trained. */
+  returnsTokenIds?: boolean;
 }
 
 /**
  * A server that speaks the OpenAI API with vLLM's extensions (`return_token_ids`, several prompts, `n`, `seed`, `logprobs`).
  * It never retries by itself: the activity does, with the request that is in its journal.
  */
-export function openAIPolicyServer({ baseUrl, apiKey, timeoutMs }: OpenAIServerOptions): PolicyServer {
+export function openAIPolicyServer({ baseUrl, apiKey, timeoutMs, returnsTokenIds = true }: OpenAIServerOptions): PolicyServer {
   const client = new OpenAI({ baseURL: baseUrl, apiKey: apiKey ?? 'none', maxRetries: 0, timeout: timeoutMs });
   return {
     async complete(request, signal) {
-      const extensions = { return_token_ids: true };
+      const extensions = returnsTokenIds ? { return_token_ids: true, logprobs: 0 } : {};
       // The client's own timeout ends with the head of the answer; this one covers its body too.
       const limit = AbortSignal.timeout(timeoutMs);
       try {
         const answer = await client.completions.create(
-          { model: request.model, prompt: request.prompts, n: request.n, seed: request.seed, temperature: request.temperature, max_tokens: request.maxTokens, logprobs: 0, ...extensions },
+          { model: request.model, prompt: request.prompts, n: request.n, seed: request.seed, temperature: request.temperature, max_tokens: request.maxTokens, ...extensions },
           { signal: AbortSignal.any([signal, limit]) },
         );
-        return parseAnswer(answer, request);
+        return parseAnswer(answer, request, returnsTokenIds);
       } catch (error) {
         if (signal.aborted) throw signal.reason;
         if (limit.aborted) throw new ModelUnavailable(`${baseUrl} did not answer for ${request.model} in ${timeoutMs} ms`, { cause: error });

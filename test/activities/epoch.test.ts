@@ -109,6 +109,17 @@ describe('an epoch in a plain loop', () => {
   });
 });
 
+describe('frozen policies of a server that nothing is published to', () => {
+  it('are asked under the names of the file, and stay as they are', async () => {
+    const serving = { type: 'openai', baseUrl: 'http://127.0.0.1:8000/v1', publish: 'none', returnsTokenIds: true, models: { agent: 'agent-7b', environment: 'environment-7b' } };
+    const run = await someRun({ arm: { type: 'random' }, 'agent.training': null, serving });
+    const { state } = await run.epochs(1);
+    expect(state.agent).toEqual({ name: 'agent-7b', checkpoint: null, trainer_state: null });
+    expect(new Set(run.server.requests.map(({ model }) => model))).toEqual(new Set(['agent-7b', 'environment-7b']));
+    expect(run.trainer.jobs).toEqual([]);
+  });
+});
+
 describe('the tasks of an epoch', () => {
   it('are drawn from base, history and new in the stated mix, and all rolled out', async () => {
     const run = await someRun({ 'pools.train.mix': { base: 1, history: 1, new: 2 } });

@@ -49,6 +49,16 @@ describe('openAIPolicyServer', () => {
     expect(await server.complete({ ...request, seed: 8 }, never)).not.toEqual(first);
   });
 
+  it('asks a server without token ids for text alone, and takes no less', async () => {
+    const plain = openAIPolicyServer({ baseUrl: fake.url, apiKey: undefined, timeoutMs: 150, returnsTokenIds: false });
+    const sampled = await server.complete(request, never);
+    const texts = await plain.complete(request, never);
+    expect(fake.requests[1]).toEqual({ model: request.model, prompt: request.prompts, n: 2, seed: 7, temperature: 0.8, max_tokens: 6 });
+    expect(texts).toEqual(sampled.map((completion) => ({ ...completion, token_ids: [], prompt_token_ids: [], logprobs: [] })));
+    fake.nextFaults.push('wrong schema');
+    expect(await failureOf(plain.complete(request, never))).toBeInstanceOf(InvalidAnswer);
+  });
+
   it('puts choices in order', async () => {
     const inOrder = await server.complete(request, never);
     fake.nextFaults.push('choices out of order');
