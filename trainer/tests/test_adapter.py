@@ -6,7 +6,7 @@ from job_folders import copy_inputs, outcome, read, sequences, work_folder
 from safetensors.torch import load_file
 from transformers import AutoModelForCausalLM
 
-ADAPTER = {"r": 4, "alpha": 8, "target_modules": ["v_proj", "q_proj"]}
+ADAPTER = {"r": 4, "alpha": 8, "target_modules": ["v_proj", "q_proj", "up_proj", "o_proj", "k_proj", "down_proj"]}
 SETTINGS = {"kl_coefficient": 0.1, "max_kl": 100}
 
 
@@ -35,11 +35,12 @@ def test_peft_loads_it(adapted, model):
 
 
 def test_equal_bytes_after_a_kill(launcher, adapted, tmp_path):
-    """Also across processes with different string hashes, which order peft's sets."""
     folder = copy_inputs(adapted, tmp_path / "work")
     launcher.run(folder, expect=137, GENENV_TRAINER_FAULT="exit:1")
     launcher.run(folder)
     assert outcome(folder) == outcome(adapted)
+    written = read(folder / "output" / "checkpoint", "adapter_config.json")["target_modules"]
+    assert written == sorted(ADAPTER["target_modules"]), "peft keeps a set, whose order is that of the process's string hashes"
 
 
 def test_next_job_goes_on_with_the_adapter(launcher, adapted, tmp_path):

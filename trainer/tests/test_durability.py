@@ -2,6 +2,7 @@
 
 import os
 import signal
+import time
 
 import pytest
 from job_folders import WITH_DROPOUT, change_job, copy_inputs, outcome, progress, read, sequences, texts, wait_until, work_folder
@@ -86,8 +87,12 @@ def test_sigterm_checkpoints_and_goes_on(launcher, tmp_path):
 
 def test_orphan_checkpoints_and_ends(launcher, model, tmp_path):
     folder = work_folder(tmp_path / "work", "rwr", sequences(3000, rows=1), model, orphan_grace_seconds=1, checkpoint_every=5000)
+    tomorrow = time.time() + 86400
+    os.utime(folder / "lease", (tomorrow, tomorrow))
+    ended = launcher.start(folder)
+    wait_until(lambda: any(line["phase"] == "step" for line in progress(folder)))
     os.utime(folder / "lease", (0, 0))
-    launcher.run(folder, expect=75)
+    assert ended.get(timeout=60) == 75
     assert read(folder, "exit.json")["reason"] == "orphaned"
     (left,) = (folder / "checkpoints").iterdir()
     assert int(left.name.removeprefix("step-")) == progress(folder)[-1]["step"]

@@ -8,6 +8,7 @@ import torch
 from job_folders import VERSION, sequence
 from transformers import AutoModelForCausalLM
 
+from genenv_trainer.errors import NotFinite
 from genenv_trainer.job_config import Settings
 from genenv_trainer.losses import exact_kl, k3_kl
 from genenv_trainer.models import load_reference
@@ -65,6 +66,15 @@ def test_micro_batches_change_nothing(model, reference, kind, changes):
         assert one == 1 and many > 1
         assert split_loss == pytest.approx(loss, abs=1e-6)
         torch.testing.assert_close(split_gradient, gradient, atol=1e-6, rtol=0)
+
+
+def test_loss_that_is_not_finite_stops(model):
+    settings = Settings(learning_rate=0)
+    policy = AutoModelForCausalLM.from_pretrained(model["path"], dtype=torch.float32)
+    next(policy.parameters()).data.fill_(float("nan"))
+    objective = Objective("rwr", settings, policy, None, None, lambda: None)
+    with pytest.raises(NotFinite, match="loss is nan in micro-batch 0"):
+        objective.accumulate_gradients(StepBatch.of(records("rwr", settings), 1000, CPU), pull_back=False)
 
 
 def test_kl_estimates():
