@@ -1,12 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { historyFromJSON } from '@temporalio/common/lib/proto-utils.js';
 import { bundleWorkflowCode, Worker } from '@temporalio/worker';
 import type { WorkflowBundle } from '@temporalio/worker';
 import { DeterminismViolationError } from '@temporalio/workflow';
 import { beforeAll, expect, test } from 'vitest';
 
-/** Histories of real runs (`npm run record-histories` makes them anew): code that no longer replays them would break runs under way. */
+/** Histories of real runs (test/support/record-histories.ts makes them anew): code that no longer replays them would break runs under way. */
 
 type History = { events: { eventType: string; activityTaskScheduledEventAttributes?: { activityType: { name: string } } }[] };
 
@@ -18,7 +17,7 @@ beforeAll(async () => {
   workflowBundle = await bundleWorkflowCode({ workflowsPath });
 });
 
-const replay = (history: History, workflowId: string): Promise<void> => Worker.runReplayHistory({ workflowBundle }, historyFromJSON(history), workflowId);
+const replay = (history: History, workflowId: string): Promise<void> => Worker.runReplayHistory({ workflowBundle }, history, workflowId);
 
 test.each([
   ['experiment', 'recorded'],
