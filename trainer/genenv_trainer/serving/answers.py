@@ -10,7 +10,8 @@ from genenv_trainer.serving.fields import SamplingRequest
 
 
 def json_response(body: dict) -> Response:
-    return Response(json.dumps(body, ensure_ascii=False, separators=(",", ":")), media_type="application/json")
+    text = json.dumps(body, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return Response(text, media_type="application/json")
 
 
 def seed_of(request: SamplingRequest) -> int:

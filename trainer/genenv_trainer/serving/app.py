@@ -11,10 +11,10 @@ from genenv_trainer.serving.registry import Registry
 CACHED_MODELS = 4
 
 
-def create_app(store: Path) -> FastAPI:
+def create_app(store: Path, threads: int) -> FastAPI:
     app = FastAPI(title="GenEnv policy server", openapi_url=None)
     app.state.registry = Registry(store, CACHED_MODELS)
-    app.state.engine = Engine(app.state.registry)
+    app.state.engine = Engine(app.state.registry, threads)
     errors.install(app)
     for part in (completions, chat, tokenization):
         app.include_router(part.router)

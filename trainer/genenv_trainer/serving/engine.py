@@ -6,6 +6,8 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass
 
+import torch
+
 from genenv_trainer.serving.errors import ApiError
 from genenv_trainer.serving.registry import Registry
 from genenv_trainer.serving.sampler import Draw, Row, sample
@@ -29,8 +31,8 @@ class Job:
 
 
 class Engine:
-    def __init__(self, registry: Registry):
-        self.registry = registry
+    def __init__(self, registry: Registry, threads: int):
+        self.registry, self.threads = registry, threads
         self.waiting: deque[Job] = deque()
         self.changed = threading.Condition()
         threading.Thread(target=self._run, name="engine", daemon=True).start()
@@ -60,6 +62,7 @@ class Engine:
             return [first, *others]
 
     def _run(self) -> None:
+        torch.set_num_threads(self.threads)  # each thread has its own number, which the order of sums depends on
         while True:
             jobs = [job for job in self._next() if job.future.set_running_or_notify_cancel()]
             if not jobs:

@@ -27,14 +27,15 @@ class Registry:
         if name not in self.loaded:
             entry = self.store / "served" / f"{name}.json"
             if not NAME.fullmatch(name) or not entry.is_file():
-                raise ApiError(404, f"the model {name!r} is not served: there is no {entry.name} in STORE/served", "model", "model_not_found")
-            while len(self.loaded) >= self.capacity:
-                self._evict(next(iter(self.loaded)))
+                message = f"the model {name!r} is not served: there is no {entry.name} in STORE/served"
+                raise ApiError(404, message, "model", "model_not_found")
             try:
                 self.loaded[name] = self._load(name, entry)
             except Exception as error:
                 message = f"the model {name!r} does not load: {type(error).__name__}: {error}"
                 raise ApiError(500, message, "model", "model_not_loadable") from error
+            while len(self.loaded) > self.capacity:
+                self._evict(next(iter(self.loaded)))
         self.loaded.move_to_end(name)
         served = self.loaded[name]
         if served.adapter is not None:

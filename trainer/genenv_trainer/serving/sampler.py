@@ -35,7 +35,18 @@ class Row:
     token_ids: list[int]
     logprobs: list[float]
     top: list[list[tuple[int, float]]]
-    finish_reason: str
+    finish_reason: str = "length"
+
+    def add(self, token: int, logprob: float, top: list[tuple[int, float]], draw: Draw, end_ids: list[int]) -> bool:
+        """Records a token; gives whether the row goes on."""
+        self.token_ids.append(token)
+        self.logprobs.append(logprob)
+        if draw.top:
+            self.top.append(top[: draw.top])
+        if token in end_ids or (draw.stopped is not None and draw.stopped(self.token_ids)):
+            self.finish_reason = "stop"
+            return False
+        return len(self.token_ids) < draw.max_tokens
 
 
 def left_pad(prompts: list[list[int]]) -> tuple[torch.Tensor, torch.Tensor]:
@@ -67,6 +78,14 @@ def choose(
     if greedy_B.any():
         token_B = torch.where(greedy_B, logits_B_V.argmax(dim=-1), token_B)
     return token_B, logprobs_B_V
+
+
+def best_of(logprobs_B_V: torch.Tensor, top: int) -> list[list[tuple[int, float]]]:
+    """The `top` most probable tokens of each row with their log-probabilities, the best first."""
+    if top == 0:
+        return [[]] * len(logprobs_B_V)
+    best = logprobs_B_V.topk(min(top, logprobs_B_V.shape[1]), dim=1)
+    return [list(zip(ids, values, strict=True)) for ids, values in zip(best.indices.tolist(), best.values.tolist(), strict=True)]
 
 
 class Decoder:
@@ -119,7 +138,7 @@ def sample(model: PreTrainedModel, end_ids: list[int], draws: list[Draw]) -> lis
     uniform_B_T = torch.from_numpy(uniforms(keys_B, int(limit_B.max())))
     temperature_B = torch.tensor([draw.temperature for draw in row_draws])
     top = max(draw.top for draw in draws)
-    rows = [Row([], [], [], "length") for _ in row_draws]
+    rows = [Row([], [], []) for _ in row_draws]
 
     decoder = Decoder(model, [prompt for draw in draws for prompt in draw.prompts], int(limit_B.max()))
     logits_B_V = decoder.logits()
@@ -138,20 +157,10 @@ def sample(model: PreTrainedModel, end_ids: list[int], draws: list[Draw]) -> lis
         chosen_B = logprobs_B_V.gather(1, token_B[:, None])[:, 0]
         if not bool(chosen_B.isfinite().all()):
             raise ArithmeticError(f"the logits of token {step + 1} are not finite")
-        best = logprobs_B_V.topk(min(top, logprobs_B_V.shape[1]), dim=1) if top else None
-        tokens, chosen = token_B.tolist(), chosen_B.tolist()
+        tokens, chosen, best = token_B.tolist(), chosen_B.tolist(), best_of(logprobs_B_V, top)
         for place in np.flatnonzero(going).tolist():
-            row, draw = rows[alive[place]], row_draws[alive[place]]
-            row.token_ids.append(tokens[place])
-            row.logprobs.append(chosen[place])
-            if draw.top:
-                ids, values = best.indices[place, : draw.top].tolist(), best.values[place, : draw.top].tolist()
-                row.top.append(list(zip(ids, values, strict=True)))
-            if tokens[place] in end_ids or (draw.stopped is not None and draw.stopped(row.token_ids)):
-                row.finish_reason = "stop"
-                going[place] = False
-            elif step + 1 == draw.max_tokens:
-                going[place] = False
+            at = alive[place]
+            going[place] = rows[at].add(tokens[place], chosen[place], best[place], row_draws[at], end_ids)
         if not going.any():
             break
         decoder.feed(token_B)

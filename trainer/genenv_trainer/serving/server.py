@@ -38,17 +38,15 @@ class Server(uvicorn.Server):
 
 
 def main(args: argparse.Namespace) -> int:
-    # Threads of a parallel region sleep between two of them: at this size spinning costs more than it saves, most of
-    # all where others use the cores. Read when torch is loaded.
+    # Read when torch is loaded: its threads sleep between two parallel regions. At this size spinning costs more than it
+    # saves, most of all where others use the cores.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-    import torch
     import transformers
 
     from genenv_trainer.serving.app import create_app
 
     transformers.utils.logging.disable_progress_bar()
-    torch.set_num_threads(args.threads)
-    app = create_app(Path(args.store).resolve())
+    app = create_app(Path(args.store).resolve(), args.threads)
     config = uvicorn.Config(app, host=args.host, port=args.port, log_level="warning", lifespan="off", timeout_keep_alive=KEEP_ALIVE_SECONDS)
     server = Server(config, Path(args.port_file) if args.port_file else None)
     server.run()

@@ -14,7 +14,7 @@ TRAINER = Path(__file__).resolve().parents[2]
 
 class ServerProcess:
     def __init__(self, store: Path, port_file: Path):
-        command = [sys.executable, "-m", "genenv_trainer", "serve", "--store", store, "--threads", "1", "--port-file", port_file]
+        command = [sys.executable, "-m", "genenv_trainer", "serve", "--store", store, "--threads", "2", "--port-file", port_file]
         self.process = subprocess.Popen(list(map(str, command)), cwd=TRAINER, env=os.environ | {"HF_HUB_OFFLINE": "1"})
         self.port_file = port_file
 

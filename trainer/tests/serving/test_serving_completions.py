@@ -11,6 +11,8 @@ def test_equal_prompts_get_different_samples(complete):
     choices = complete(prompt=PROMPTS, n=4, max_tokens=16)
     assert [choice["index"] for choice in choices] == list(range(16))
     assert len({tuple(choice["token_ids"]) for choice in choices}) == 16
+    prompts = [choice["prompt_token_ids"] for choice in choices]
+    assert prompts == [[CHARACTERS.index(one) + 3 for one in PROMPTS[index // 4]] for index in range(16)]
 
 
 def test_all_kinds_of_prompt_are_the_same_prompt(client, complete):
@@ -72,7 +74,8 @@ def test_a_request_without_seed_says_the_one_it_drew(client):
 
 
 def test_usage_counts_each_prompt_once(client):
-    answer = client.post("/v1/completions", json={"model": AGENT, "prompt": ["ab", "abc"], "n": 2, "seed": 1, "stop": None, "return_token_ids": True}).json()
+    body = {"model": AGENT, "prompt": ["ab", "abc"], "n": 2, "seed": 1, "return_token_ids": True}
+    answer = client.post("/v1/completions", json=body).json()
     sampled = sum(len(choice["token_ids"]) for choice in answer["choices"])
     assert answer["usage"] == {"prompt_tokens": 5, "completion_tokens": sampled, "total_tokens": 5 + sampled}
     assert answer["model"] == AGENT

@@ -27,7 +27,7 @@ def test_unseeded_single_requests_share_a_batch_and_seeded_ones_do_not(registry,
 
     plain = engine_module.sample
     monkeypatch.setattr(engine_module, "sample", recorded)
-    engine, held = Engine(registry), threading.Event()
+    engine, held = Engine(registry, threads=1), threading.Event()
     engine.call(AGENT, lambda served: held.wait())
     draws = [(AGENT, 1, True), (AGENT, 2, False), ("copy@0", 3, True), (AGENT, 4, True), (AGENT, 5, True)]
     waiting = [engine.sample(model, Draw([[5]], 1, seed, 1.0, 3), shared) for model, seed, shared in draws]
@@ -38,7 +38,7 @@ def test_unseeded_single_requests_share_a_batch_and_seeded_ones_do_not(registry,
 
 
 def test_a_failed_request_does_not_end_the_engine(registry):
-    engine = Engine(registry)
+    engine = Engine(registry, threads=1)
     with pytest.raises(ZeroDivisionError):
         engine.call(AGENT, lambda served: 1 / 0).result(timeout=30)
     cancelled = engine.call(AGENT, lambda served: None)
