@@ -34,7 +34,7 @@ def resident(tmp_path):
     process.wait()
 
 
-def test_resident(resident, model, tmp_path):
+def test_resident(resident, model, tmp_path, request):
     process, path = resident
     assert ask(path, {"ping": True}) == {"ready": True}
     assert "job.json" in ask(path, {"folder": "/nowhere"})["error"]
@@ -51,6 +51,7 @@ def test_resident(resident, model, tmp_path):
 
     hanging = work_folder(tmp_path / "hanging", "rwr", sequences(3), model)
     survivor = ask(path, {"folder": str(hanging)})["pid"]
+    request.addfinalizer(lambda: os.kill(survivor, signal.SIGKILL))
     wait_until((hanging / ".fault-hang-2").exists)
     assert os.getsid(survivor) == survivor != os.getsid(process.pid)
     targets = [os.readlink(f"/proc/{survivor}/fd/{fd}") for fd in os.listdir(f"/proc/{survivor}/fd")]
@@ -62,7 +63,6 @@ def test_resident(resident, model, tmp_path):
     process.send_signal(signal.SIGTERM)
     assert process.wait(timeout=20) == 0 and not path.exists()
     assert os.path.exists(f"/proc/{survivor}"), "jobs outlive the parent"
-    os.kill(survivor, signal.SIGKILL)
 
     assert cold_process.wait(timeout=120) == 0
     assert outcome(forked) == outcome(cold)
