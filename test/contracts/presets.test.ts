@@ -29,7 +29,8 @@ describe('the preset `tuned`', () => {
     expect(tuned.filter).toEqual({ type: 'off' });
     expect(tuned.agent).toMatchObject({ rolloutsPerTask: 8, training: { clipLow: 0.2, clipHigh: 0.28, scaleByStd: false, dropZeroVariance: true, lossType: 'dapo', minInformativeGroups: 2 } });
     expect(tuned.environment.training).toMatchObject({ lambda: 5, weightClip: 20, maxKl: 1 });
-    expect(tuned.pools.environment).toMatchObject({ window: 2, deduplicate: true });
+    expect(tuned.pools.environment.deduplicate).toBe(true);
+    expect([1, 2]).toContain(tuned.pools.environment.window);
     expect(tuned.guards.discrimination).toBe(true);
     expect(tuned.environment.initialShare).toBeGreaterThanOrEqual(0.1);
     expect(tuned.environment.initialShare).toBeLessThanOrEqual(0.2);
@@ -71,12 +72,13 @@ describe('the resolved experiment', () => {
     expect(parseExperiment(JSON.parse(JSON.stringify(once)))).toEqual(once);
   });
 
-  it('of the three arms differs in the method alone', () => {
-    const [first, ...others] = shipped.map((name) => parseExperiment(experimentFile(name)));
-    for (const other of others) {
-      expect(other.world).toEqual(first?.world);
-      expect([other.agent.model, other.environment.model, other.agent.sampling, other.epochs]).toEqual([first?.agent.model, first?.environment.model, first?.agent.sampling, first?.epochs]);
-    }
+  // `npx vitest run test/contracts -u` writes both files anew from laptop.json.
+  it.each([
+    ['paper-laptop', { arm: { type: 'genenv', preset: 'paper' }, difficulty: undefined, filter: undefined, pools: undefined, guards: undefined, 'agent.training': undefined, 'environment.training': undefined, 'environment.initialShare': undefined }],
+    ['random-laptop', { arm: { type: 'random' }, 'environment.training': undefined }],
+  ])('of %s differs from the laptop’s in the method alone', async (name, fields) => {
+    const file = withFields(experimentFile('laptop'), { name, ...fields });
+    await expect(`${JSON.stringify(file, null, 2)}\n`).toMatchFileSnapshot(`../../experiments/${name}.json`);
   });
 
   it('of the paper at laptop scale keeps the preset’s values', () => {
