@@ -4,7 +4,7 @@ import { createPorts } from '../src/worker/create-ports.ts';
 import { workerSettings } from '../src/worker/settings.ts';
 import { queues } from '../src/workflows/queues.ts';
 import { LiveStack } from '../test/support/live-stack.ts';
-import { PlainRun } from './plain-epoch.ts';
+import { begin, createActivities, plainEpoch } from '../test/support/plain-epochs.ts';
 
 const epochs = 12;
 const median = (values: number[]): number => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!;
@@ -31,13 +31,13 @@ export async function orchestration(): Promise<Record<string, unknown>> {
     searchAttributes: false,
     onDamage: () => undefined,
   });
-  const plain = new PlainRun(ports);
-  const { run, settings: counts, state } = await plain.prepare('plain', file);
+  const does = createActivities(ports);
+  const { plan, prepared } = await begin(does, 'plain', file);
   const plainSeconds: number[] = [];
-  let at = state;
+  let committed = prepared;
   for (let epoch = 1; epoch < epochs; epoch++) {
     const begun = performance.now();
-    at = await plain.epoch(run, counts, epoch, at);
+    committed = await plainEpoch(does, plan, committed);
     plainSeconds.push((performance.now() - begun) / 1000);
   }
   const fixed = phases.epoch! - median(plainSeconds);

@@ -78,7 +78,7 @@ export class EpochSummary {
       'completions/well_formed_ratio': this.#lengths.length > 0 ? this.#wellFormed / this.#lengths.length : null,
       'completions/correct_mean_length': mean(this.#correctLengths),
       'rollouts/count': this.#lengths.length,
-      'rollouts/errored': 0,
+      'rollouts/errored': scores.filter(({ valid }) => valid).length * this.#experiment.agent.rolloutsPerTask - this.#lengths.length,
     };
   }
 

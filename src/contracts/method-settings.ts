@@ -88,7 +88,6 @@ export const durabilitySchema = z
     requestTimeoutSeconds: z.number().positive().default(50).describe('Longest that one request may take.'),
     heartbeatSeconds: z.number().min(1).default(60).describe('Heartbeat timeout of activities that talk to models or trainers.'),
     epochsPerRun: z.int().positive().default(20).describe('Epochs before the workflow continues as new.'),
-    maxRolloutAttempts: z.int().positive().nullable().default(null).describe('Attempts at a request before its rollouts end as errored; null = as long as it takes.'),
     maxPhaseAttempts: z.int().positive().default(100).describe('Attempts at a phase before the epoch fails.'),
   })
   .describe('Units of loss and retry.');

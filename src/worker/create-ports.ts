@@ -23,7 +23,7 @@ export function createPorts(settings: WorkerSettings, environment: NodeJS.Proces
     policyServer: (serving, timeoutMs) =>
       serving.type === 'embedded'
         ? openAIPolicyServer({ baseUrl: settings.policyServer, apiKey: undefined, timeoutMs })
-        : openAIPolicyServer({ baseUrl: serving.baseUrl, apiKey: secret(environment, serving.apiKeyEnv), timeoutMs }),
+        : openAIPolicyServer({ baseUrl: serving.baseUrl, apiKey: secret(environment, serving.apiKeyEnv), timeoutMs, returnsTokenIds: serving.returnsTokenIds }),
     loadOnServer: (serving, name, folder) => loadOnVllm(serving, secret(environment, serving.apiKeyEnv), name, folder),
     launcher: ({ launcher }) =>
       launcher.type === 'resident'

@@ -93,7 +93,7 @@ describe('wrong input through the plain Temporal CLI fails at once and writes no
   test.each([
     ['no input at all', 'nothing', undefined, 'no input was given'],
     ['a number', 'number', 3, 'experiment: got 3; expected an object'],
-    ['an unknown field', 'unknown', { ...file, epoch: 3 }, 'unknown field "epoch"'],
+    ['an unknown field', 'unknown', { ...file, epoch: 3 }, 'experiment: epoch: unknown field; did you mean "epochs"?'],
     ['an id that cannot be one', '.hidden', file, 'workflow id: got ".hidden"'],
     ['another file under an old id', 'undisturbed', { ...file, seed: 8 }, 'seed: was 7, is 8'],
   ])('%s', async (_, id, content, message) => {
