@@ -36,15 +36,20 @@ export function run(command, args, { env, cwd, timeoutSeconds } = {}) {
     child.on('error', (error) => reject(new CommandFailed(shown, `could not be started (${error.message})`, '')));
     child.on('close', (code, signal) => {
       if (code === 0) resolve(output);
-      else reject(new CommandFailed(shown, signal ? `was ended by ${signal}` : `ended with exit code ${code}`, lastLines(output, 12)));
+      else reject(new CommandFailed(shown, signal ? `was ended by ${signal}` : `ended with exit code ${code}`, telling(output, 12)));
     });
   });
 }
 
 /**
+ * The lines that say what is wrong: from the first that speaks of an error, else the last.
  * @param {string} text
  * @param {number} count
  */
-const lastLines = (text, count) => text.trimEnd().split('\n').slice(-count).join('\n');
+function telling(text, count) {
+  const lines = text.trimEnd().split('\n');
+  const first = lines.findIndex((line) => /\berror\b/i.test(line));
+  return (first === -1 ? lines.slice(-count) : lines.slice(first, first + count)).join('\n');
+}
 /** @param {string} text */
 const indent = (text) => text.replace(/^/gm, '    ');
