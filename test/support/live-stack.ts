@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
@@ -37,8 +37,8 @@ export class LiveStack implements AsyncDisposable {
       ...process.env,
       GENENV_HOME: home,
       TEMPORAL_ADDRESS: this.address,
-      GENENV_POLICY_SERVER: `http://127.0.0.1:${policyPort}/v1`,
-      GENENV_TRAINER_SOCKET: join(home, 'trainer.sock'),
+      GENENV_POLICY_SERVER: this.policyUrl,
+      GENENV_TRAINER_SOCKET: this.trainerSocket,
       PYTHONPATH: join(repository, 'trainer'),
     };
   }
@@ -58,6 +58,21 @@ export class LiveStack implements AsyncDisposable {
     return `127.0.0.1:${this.#temporalPort}`;
   }
 
+  get policyUrl(): string {
+    return `http://127.0.0.1:${this.#policyPort}/v1`;
+  }
+
+  get trainerSocket(): string {
+    return join(this.home, 'trainer.sock');
+  }
+
+  /** Waits until the policy server and the trainer answer; a worker waits by itself. */
+  async policyReady(): Promise<void> {
+    const health = this.policyUrl.replace('/v1', '/health');
+    await until(() => fetch(health).then((response) => response.ok, () => false), 90_000, 'the policy server');
+    await until(() => existsSync(this.trainerSocket), 90_000, 'the trainer');
+  }
+
   startTemporal(): void {
     const args = ['server', 'start-dev', '--headless', '--port', String(this.#temporalPort), '--db-filename', join(this.home, 'temporal.db'), '--log-level', 'error'];
     this.temporal = this.#process('temporal', temporalPath(), args);
@@ -68,7 +83,7 @@ export class LiveStack implements AsyncDisposable {
   }
 
   startTrainer(): void {
-    this.trainer = this.#process('trainer', pythonPath(), ['-m', 'genenv_trainer', 'resident', '--socket', join(this.home, 'trainer.sock')]);
+    this.trainer = this.#process('trainer', pythonPath(), ['-m', 'genenv_trainer', 'resident', '--socket', this.trainerSocket]);
   }
 
   /** Starts a worker and waits until it polls. */
