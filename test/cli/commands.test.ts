@@ -105,7 +105,7 @@ describe('a home with a finished run', () => {
 
   test('run says that it is finished, where the report is, and how to start a fresh one', async () => {
     const { code, out } = await genenv(['run', asStarted, '--id', 'done'], { GENENV_HOME: home });
-    expect(out).toBe(`done is finished: 6 epochs. Report: ${made.run.reportFile}\nTo start a fresh one, give it another id: genenv run ${asStarted} --id done-2\n`);
+    expect(out).toBe(`done is finished: 6 epochs. Report: ${made.run.reportFile}\nTo start a fresh one, give it another id: npx genenv run ${asStarted} --id done-2\n`);
     expect(code).toBe(0);
     expect(existsSync(made.run.reportFile)).toBe(true);
     expect(existsSync(stackPaths(home).folder)).toBe(false);

@@ -29,7 +29,7 @@ test('Ctrl-C stops cleanly, a killed command leaves a stack that the next one ta
   first.child.kill('SIGINT');
   const interrupted = await first.ended;
   expect(interrupted.out).toContain('SIGINT: stopping; what is under way is saved.');
-  expect(interrupted.out).toContain(`The same command goes on: genenv run ${file}`);
+  expect(interrupted.out).toContain(`The same command goes on: npx genenv run ${file}`);
   expect(interrupted).toMatchObject({ code: 130, err: '' });
   expect(leftovers(home, stackOf())).toEqual([]);
 

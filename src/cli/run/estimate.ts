@@ -25,8 +25,8 @@ const PLAIN_ACTIVITIES = 5;
 /** Scheduled, started, completed, and the workflow task between: three events each. */
 const EVENTS_PER_ACTIVITY = 6;
 const EVENTS_PER_CHILD = 8;
-/** A token in a trace: its id, its log-probability, its share of prompt and text, as JSON. */
-const BYTES_PER_TOKEN = 30;
+/** A token in a trace, as JSON: its id, its log-probability, its share of prompt, text and reward. */
+const BYTES_PER_TOKEN = 70;
 /** Weights, and the two moments of AdamW, in float32. */
 const BYTES_PER_PARAMETER = 4 + 8;
 

@@ -46,7 +46,7 @@ export async function runExperiment(file: string, options: RunOptions, context: 
   try {
     const result = session && (await followed(session, asked, context, interruption));
     if (session === undefined || result === undefined) {
-      context.print(`Stopping. The same command goes on: genenv run ${goOn(asked)}`);
+      context.print(`Stopping. The same command goes on: npx genenv run ${goOn(asked)}`);
       return exitCodes.interrupted;
     }
     await session.close(interruption.hurry);
@@ -63,7 +63,7 @@ async function isFinished({ file, experiment, id }: Asked, folder: RunFolder, co
   const before = await readRun(folder);
   if (before === null) return false;
   if (before.sha256 !== experimentHash(experiment)) {
-    throw new InvalidConfig(`experiment: the id ${JSON.stringify(id)} belongs to another experiment file (${changedFields(before.experiment, experiment)}); start this one under another id, or go on with ${folder.experimentFile}: genenv run ${file} --id ${id}-2`);
+    throw new InvalidConfig(`experiment: the id ${JSON.stringify(id)} belongs to another experiment file (${changedFields(before.experiment, experiment)}); start this one under another id (npx genenv run ${file} --id ${id}-2), or go on with ${folder.experimentFile}`);
   }
   if (!before.finished) {
     if (before.epoch !== null) context.print(`${id} goes on after epoch ${before.epoch} of ${experiment.epochs}.`);
@@ -71,7 +71,7 @@ async function isFinished({ file, experiment, id }: Asked, folder: RunFolder, co
   }
   const { writeReport } = await import('../../report/write-report.ts');
   context.print(`${id} is finished: ${before.epoch ?? 0} epochs. Report: ${await writeReport({ home: join(folder.path, '../..'), runId: id })}`);
-  context.print(`To start a fresh one, give it another id: genenv run ${file} --id ${id}-2`);
+  context.print(`To start a fresh one, give it another id: npx genenv run ${file} --id ${id}-2`);
   return true;
 }
 
@@ -112,7 +112,7 @@ async function summarize({ id, home, file }: Asked, result: ExperimentResult, co
   const [{ summaryTable }, { writeReport }] = await Promise.all([import('../show/summary.ts'), import('../../report/write-report.ts')]);
   context.print(await summaryTable(home, id));
   context.print(`Report: ${await writeReport({ home, runId: id })}`);
-  context.print(`A fresh one: genenv run ${file} --id ${id}-2`);
+  context.print(`A fresh one: npx genenv run ${file} --id ${id}-2`);
 }
 
 const goOn = ({ file, id, experiment }: Asked): string => (id === experiment.name ? file : `${file} --id ${id}`);

@@ -26,7 +26,7 @@ export async function summaryTable(home: string, id: string): Promise<string> {
   const lines = [
     `success rate  ${rate(success?.start)} -> ${rate(success?.end)}${residence === null ? '' : `; in the band for ${Math.round(100 * residence)} % of the second half`}`,
     `held-out      ${rate(heldOut?.first.value)} -> ${rate(heldOut?.last.value)}`,
-    ...(seconds > 0 ? [`time          ${duration(seconds)}`] : []),
+    ...(seconds > 0 ? [`time in epochs ${duration(seconds)}`] : []),
   ];
   return [course.toString(), ...lines].join('\n');
 }

@@ -40,7 +40,7 @@ export async function status(id: string | undefined, options: StatusOptions, con
 function show(runs: RunStatus[], id: string | undefined, { json }: StatusOptions, home: string): string {
   if (json === true) return JSON.stringify(id === undefined ? runs : runs[0], null, 2);
   if (id !== undefined) return runs.map(runDetails).join('\n');
-  return runs.length === 0 ? `No runs in ${home} yet. Start one: genenv run experiments/laptop.json` : runTable(runs);
+  return runs.length === 0 ? `No runs in ${home} yet. Start one: npx genenv run experiments/laptop.json` : runTable(runs);
 }
 
 /** Drawn in place on a terminal; without one, printed when something has changed. */
