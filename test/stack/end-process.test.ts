@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { expect, test } from 'vitest';
-import { endProcess } from '../../src/stack/end-process.ts';
+import { endProcess, ended } from '../../src/stack/end-process.ts';
 import { identify, isAlive } from '../../src/stack/process-identity.ts';
 import type { ProcessIdentity } from '../../src/stack/process-identity.ts';
 
@@ -35,4 +35,14 @@ test('an unreaped rest of a process is not alive', async () => {
   await new Promise((resolve) => setTimeout(resolve, 600));
   expect(identify(pid)).toBeNull();
   parent.kill();
+});
+
+test.each(['process.exit()', 'undefined'])('what it started in its group ends with it (SIGTERM does: %s)', async (answer) => {
+  const child = 'const child = require("node:child_process").spawn("sleep", ["60"]); console.log(child.pid)';
+  const parent = spawn(process.execPath, ['-e', `${child};process.on("SIGTERM", () => ${answer});setInterval(() => undefined, 1000)`], { detached: true, stdio: ['ignore', 'pipe', 'inherit'] });
+  const grandchild = identify(Number(await new Promise<Buffer>((resolve) => parent.stdout.once('data', resolve))));
+  const target = identify(parent.pid ?? 0);
+  if (grandchild === null || target === null) throw new Error('it has not started');
+  await endProcess(target, { graceSeconds: 1 });
+  expect(await ended(grandchild, 2)).toBe(true);
 });
