@@ -60,12 +60,6 @@ export class NotSerializable extends StoreError {
   readonly retryable = false;
 }
 
-/** An id or a setting that cannot be used as it is. */
-export class InvalidConfig extends StoreError {
-  override readonly name = 'InvalidConfig';
-  readonly retryable = false;
-}
-
 const remedies: Record<string, string> = {
   ENOSPC: 'The disk is full: free space there (`genenv gc` prunes old checkpoints); the run goes on by itself.',
   EDQUOT: 'The disk quota is used up: free space there (`genenv gc` prunes old checkpoints); the run goes on by itself.',

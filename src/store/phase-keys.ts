@@ -2,7 +2,8 @@ import { readFile, rename, rm } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { atomicCreate, atomicRemove, temporaryName } from './atomic-write.ts';
 import { canonicalJson, hashOf } from './canonical-json.ts';
-import { errorCode, ifExists, InvalidArtifact, InvalidConfig, onDisk } from './errors.ts';
+import { InvalidConfig } from '../contracts/invalid-config.ts';
+import { errorCode, ifExists, InvalidArtifact, onDisk } from './errors.ts';
 import type { OnDamage } from './errors.ts';
 import { checkRunId } from './run-id.ts';
 

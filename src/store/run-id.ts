@@ -1,4 +1,4 @@
-import { InvalidConfig } from './errors.ts';
+import { InvalidConfig } from '../contracts/invalid-config.ts';
 
 export const isRunId = (id: string): boolean => /^[A-Za-z0-9_-][A-Za-z0-9._-]{0,79}$/.test(id);
 

@@ -2,7 +2,7 @@ import { readFile, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { hashOf } from '../../src/store/canonical-json.ts';
-import { InvalidConfig } from '../../src/store/errors.ts';
+import { InvalidConfig } from '../../src/contracts/invalid-config.ts';
 import type { Damage } from '../../src/store/errors.ts';
 import { ObjectStore } from '../../src/store/object-store.ts';
 import { PhaseKeys } from '../../src/store/phase-keys.ts';

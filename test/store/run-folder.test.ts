@@ -2,7 +2,8 @@ import { appendFile, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { hashOf } from '../../src/store/canonical-json.ts';
-import { InvalidArtifact, InvalidConfig } from '../../src/store/errors.ts';
+import { InvalidConfig } from '../../src/contracts/invalid-config.ts';
+import { InvalidArtifact } from '../../src/store/errors.ts';
 import { RunFolder } from '../../src/store/run-folder.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
