@@ -1,8 +1,8 @@
 import { deriveSeed } from '../coevolution/seeds.ts';
 import type { Experiment } from '../contracts/experiment.ts';
 import type { RollOutInput, RunState, Sampling } from '../contracts/phases.ts';
+import type { FileRef } from '../contracts/refs.ts';
 import type { TaskRecord, TraceRecord } from '../contracts/records.ts';
-import { collect } from '../store/collect.ts';
 import { phase } from './phase.ts';
 import type { Ports } from './ports.ts';
 import { answers, ofShard, planRequests, requestCount, sampled, TokenCount } from './sample.ts';
@@ -18,8 +18,7 @@ type Role = TraceRecord['role'];
 export function createRollOut(ports: Ports) {
   return (input: RollOutInput): Promise<Sampling> =>
     phase(ports, 'roll-out', input, async (context) => {
-      const tasks = await collect(ports.store.records<TaskRecord>(input.tasks));
-      const planned = ofShard(plan(context.experiment, input.epoch, input.state, tasks.filter(({ valid }) => valid)), input.shard, input.shards);
+      const planned = ofShard(plan(context.experiment, input.epoch, input.state, await attempted(ports, input.tasks)), input.shard, input.shards);
       const tokens = new TokenCount();
       const file = await ports.store.putRecords(
         (async function* (): AsyncGenerator<TraceRecord> {
@@ -37,8 +36,17 @@ export function createRollOut(ports: Ports) {
     });
 }
 
-function plan({ seed, agent, guards, durability }: Experiment, epoch: number, state: RunState, tasks: readonly TaskRecord[]): Planned<{ task: TaskRecord; role: Role }>[] {
-  const requests = (role: Role, model: string, n: number, of: readonly TaskRecord[]): Planned<{ task: TaskRecord; role: Role }>[] =>
+/** What is needed of the tasks to attempt: every shard reads them all. */
+type Attempted = Pick<TaskRecord, 'id' | 'source' | 'prompt'>;
+
+async function attempted({ store }: Ports, tasks: FileRef): Promise<Attempted[]> {
+  const all: Attempted[] = [];
+  for await (const { id, source, prompt, valid } of store.records<TaskRecord>(tasks)) if (valid) all.push({ id, source, prompt });
+  return all;
+}
+
+function plan({ seed, agent, guards, durability }: Experiment, epoch: number, state: RunState, tasks: readonly Attempted[]): Planned<{ task: Attempted; role: Role }>[] {
+  const requests = (role: Role, model: string, n: number, of: readonly Attempted[]): Planned<{ task: Attempted; role: Role }>[] =>
     planRequests(
       of.map((task) => ({ task, role })),
       durability.promptsPerRequest,

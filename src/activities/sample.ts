@@ -37,7 +37,8 @@ export async function* answers<Item>({ policyServer, attempt }: Ports, { experim
   try {
     let last = Date.now();
     for (const [index, one] of planned.entries()) {
-      let completions = journal.entries[index];
+      // In the order of the requests: what was answered before comes first.
+      let completions = journal.entries.shift();
       if (completions === undefined) {
         signal.throwIfAborted();
         completions = await server.complete(one.request, signal);

@@ -20,6 +20,7 @@ export type JournalOptions = {
  */
 export class Journal<T> {
   readonly path: string;
+  /** What was there when it was opened; what is appended since is on disk only. */
   readonly entries: T[];
   readonly #file: FileHandle;
   readonly #assertCurrent: () => Promise<void>;
@@ -61,7 +62,6 @@ export class Journal<T> {
     await this.#serial.run(async () => {
       await this.#assertCurrent();
       await onDisk(this.path, () => this.#write(`${sha256(text)} ${text}\n`));
-      this.entries.push(entry);
     });
   }
 

@@ -4,6 +4,9 @@ import type { World } from './world.ts';
 
 /** The worlds that an experiment file can name by `world.type`. */
 export function createWorld(settings: WorldSettings): World {
-  const makers = { toolbox: createToolbox };
-  return makers[settings.type](settings);
+  switch (settings.type) {
+    // eslint-disable-next-line @typescript-eslint/no-unnecessary-condition -- so far there is one world
+    case 'toolbox':
+      return createToolbox(settings);
+  }
 }

@@ -62,8 +62,7 @@ test('a journal on a full disk keeps what it has, and goes on when there is room
   await free();
   await journal.append({ request: 2 });
   await journal.close();
-  expect(journal.entries).toEqual([{ request: 0 }, { request: 2 }]);
-  expect(await entriesOf(path)).toEqual(journal.entries);
+  expect(await entriesOf(path)).toEqual([{ request: 0 }, { request: 2 }]);
 });
 
 test('a ledger on a full disk keeps its lines, and takes the same line when there is room', async (context) => {

@@ -11,14 +11,13 @@ from pathlib import Path
 import job_folders
 import pytest
 
-os.environ |= {"OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "PASSIVE"}  # of this process: its models are tiny
-ENVIRONMENT = os.environ | {"PYTHONPATH": str(Path(__file__).parents[1]), "PYTHONHASHSEED": "random"}
+os.environ |= job_folders.ONE_THREAD  # of this process: its models are tiny
 
 
 class Launcher:
     def __init__(self):
         script = Path(__file__).with_name("launcher.py")
-        self._process = subprocess.Popen([sys.executable, script], env=ENVIRONMENT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self._process = subprocess.Popen([sys.executable, script], env=job_folders.ENVIRONMENT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self._ended: list[queue.Queue] = []
         threading.Thread(target=self._collect, daemon=True).start()
 

@@ -2,11 +2,14 @@
 
 import hashlib
 import json
+import os
 import random
 import shutil
 import time
 from pathlib import Path
 
+ONE_THREAD = {"OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "PASSIVE"}
+ENVIRONMENT = os.environ | ONE_THREAD | {"PYTHONPATH": str(Path(__file__).parents[1]), "PYTHONHASHSEED": "random"}
 VOCABULARY = list("abcdefghijklmnop")
 ARCHITECTURE = {
     "model_type": "llama", "hidden_size": 16, "intermediate_size": 24, "num_hidden_layers": 2, "num_attention_heads": 2,

@@ -9,8 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import ENVIRONMENT
-from job_folders import copy_inputs, outcome, progress, read, sequences, wait_until, work_folder
+from job_folders import ENVIRONMENT, copy_inputs, outcome, progress, read, sequences, wait_until, work_folder
 
 
 def start(*command: str, **env: str) -> subprocess.Popen:

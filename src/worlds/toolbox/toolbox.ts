@@ -9,7 +9,7 @@ import { agentCorpus, environmentCorpus, randomCall } from './warm-up.ts';
  * Toolbox: tool calling with tools whose codes the agent must learn. A task asks to call a tool for an argument; each tool
  * wants every symbol in its own hidden code, so `T:cafe` is answered by `T(dbgf)`. Exact match, decided by code.
  */
-export function createToolbox(settings: WorldSettings): World {
+export function createToolbox(settings: Extract<WorldSettings, { type: 'toolbox' }>): World {
   const alphabet = alphabetOf(settings);
   const tools = makeTools(alphabet, settings.seed);
   const warmUp = { ...settings.warmUp, baseLengths: settings.baseLengths };
