@@ -104,7 +104,7 @@ def thread_settings(threads: int) -> dict[str, str]:
 def transformers_serve(folder: Path, title: str, settings: dict[str, str]) -> Iterator[dict[str, Work]]:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    command = [str(Path(sys.executable).with_name("transformers")), "serve", str(folder), "--continuous-batching"]
+    command = [sys.executable, "-c", "from transformers.cli.transformers import main; main()", "serve", str(folder), "--continuous-batching"]
     command += ["--device", "cpu", "--cb-num-blocks", str(CACHE_BLOCKS), "--log-level", "error", "--port", str(port), "--host", "127.0.0.1"]
 
     def healthy() -> bool:
