@@ -12,13 +12,6 @@ import type { CliContext } from './context.ts';
 import { exitCodeMeanings } from './exit-codes.ts';
 import type { ExitCode } from './exit-codes.ts';
 
-/** What every command is made of; commands import their own work only when they run, so that `--help` is quick. */
-export interface CommandParts {
-  program: Command;
-  context: CliContext;
-  exit: (code: ExitCode) => void;
-}
-
 export function createProgram(context: CliContext, exit: (code: ExitCode) => void): Command {
   const program = new Command('genenv')
     .description('Trains an agent and the simulator of its environment against each other, as a durable workflow (GenEnv, arXiv 2512.19682).')

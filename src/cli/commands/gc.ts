@@ -1,5 +1,5 @@
 import { CliError, exitCodes } from '../exit-codes.ts';
-import type { CommandParts } from '../program.ts';
+import type { CommandParts } from '../command-parts.ts';
 
 export interface GcOptions {
   dryRun?: boolean;

@@ -1,5 +1,5 @@
 import { homeFolder } from '../context.ts';
-import type { CommandParts } from '../program.ts';
+import type { CommandParts } from '../command-parts.ts';
 
 export function addReport({ program, context }: CommandParts): void {
   program

@@ -1,6 +1,6 @@
 import type { CliContext } from '../context.ts';
 import type { ExitCode } from '../exit-codes.ts';
-import type { CommandParts } from '../program.ts';
+import type { CommandParts } from '../command-parts.ts';
 import type { TemporalOptions } from '../run/temporal-target.ts';
 
 export interface RunOptions extends TemporalOptions {

@@ -1,4 +1,4 @@
-import type { CommandParts } from '../program.ts';
+import type { CommandParts } from '../command-parts.ts';
 
 export function addSchema({ program, context }: CommandParts): void {
   program

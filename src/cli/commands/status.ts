@@ -1,4 +1,4 @@
-import type { CommandParts } from '../program.ts';
+import type { CommandParts } from '../command-parts.ts';
 import type { TemporalOptions } from '../run/temporal-target.ts';
 
 export interface StatusOptions extends TemporalOptions {

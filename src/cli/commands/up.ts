@@ -1,4 +1,4 @@
-import type { CommandParts } from '../program.ts';
+import type { CommandParts } from '../command-parts.ts';
 
 export function addUp({ program, context, exit }: CommandParts): void {
   program

@@ -1,4 +1,4 @@
-import type { CommandParts } from '../program.ts';
+import type { CommandParts } from '../command-parts.ts';
 
 export function addVerify({ program, context, exit }: CommandParts): void {
   program
