@@ -104,7 +104,7 @@ describe('wrong input through the plain Temporal CLI fails at once and writes no
       (error: unknown) => String(error),
     );
     expect(failure).toContain(message);
-    expect(failure).toContain('InvalidConfig');
+    await expect(stack.client.workflow.getHandle(id).result()).rejects.toMatchObject({ cause: { cause: { type: 'InvalidConfig', nonRetryable: true } } });
     if (id !== 'undisturbed') expect(existsSync(join(stack.home, 'runs', id))).toBe(false);
     expect(ledger('undisturbed')).toBe(undisturbed);
     await worker.stop();
