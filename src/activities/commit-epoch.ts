@@ -2,6 +2,7 @@ import { wilsonInterval } from '../coevolution/wilson-interval.ts';
 import type { CommitInput, Committed, Metrics } from '../contracts/phases.ts';
 import type { FileRef } from '../contracts/refs.ts';
 import type { VerdictRecord } from '../contracts/records.ts';
+import { hashOf } from '../store/canonical-json.ts';
 import type { LedgerEntry } from './ledger-entry.ts';
 import type { Ports } from './ports.ts';
 
@@ -15,8 +16,8 @@ export function createCommitEpoch(ports: Ports) {
     const ledger = folder.ledger<LedgerEntry>(run.experiment.sha256);
     // The trainer counts the tokens of its job under the same name.
     const all: Metrics = [...metrics, await heldOut(ports, outputs.verdicts), { num_tokens: next.tokens }].reduce((together, some) => ({ ...together, ...some }), {});
-    await ledger.append({ epoch, inputs: { experiment: run.experiment.sha256 }, outputs: { ...outputs, state: next }, metrics: all, notes });
-    const line = (await ledger.head())!.sha256;
+    const written = await ledger.append({ epoch, inputs: { experiment: run.experiment.sha256 }, outputs: { ...outputs, state: next }, metrics: all, notes });
+    const line = hashOf(written);
     await folder.appendMetrics({ epoch, at: new Date().toISOString(), metrics: all, time: seconds });
     for (const note of notes) await folder.appendEvent({ type: 'note', epoch, note });
     return { epoch, line, state: next, metrics: all };

@@ -1,3 +1,4 @@
+import { changedFields } from '../contracts/changed-fields.ts';
 import type { Experiment } from '../contracts/experiment.ts';
 import { InvalidConfig } from '../contracts/invalid-config.ts';
 import { parseExperiment } from '../contracts/parse-experiment.ts';
@@ -24,14 +25,12 @@ export function createParseExperiment(ports: Ports) {
     const existing = await folder.readExperiment();
     const anchor = hashOf(experiment);
     if (existing !== undefined && existing.sha256 !== anchor) {
-      throw new InvalidConfig(`experiment: the id ${JSON.stringify(id)} belongs to another experiment file (${changed(existing.experiment, experiment)}); start this one under another id, or go on with the file in ${folder.experimentFile}`);
+      throw new InvalidConfig(`experiment: the id ${JSON.stringify(id)} belongs to another experiment file (${changedFields(existing.experiment, experiment)}); start this one under another id, or go on with the file in ${folder.experimentFile}`);
     }
     const ref = await ports.store.putJson(experiment);
     if (existing === undefined) await folder.writeExperiment(experiment);
-    const lines = await folder.ledger<LedgerEntry>(anchor).read();
     const head = await folder.ledger<LedgerEntry>(anchor).head();
-    const last = lines.at(-1);
-    const resume: Committed | null = last && head ? { epoch: last.epoch, line: head.sha256, state: last.outputs.state, metrics: last.metrics } : null;
+    const resume: Committed | null = head === undefined ? null : { epoch: head.line.epoch, line: head.sha256, state: head.line.outputs.state, metrics: head.line.metrics };
     await folder.appendEvent(resume === null ? { type: 'started' } : { type: 'resumed', epoch: resume.epoch });
     return { run: { id, experiment: ref }, settings: settingsOf(experiment), resume, searchAttributes: ports.searchAttributes };
   };
@@ -41,15 +40,6 @@ function checkId(id: string): void {
   if (!/^[A-Za-z0-9-][A-Za-z0-9._-]{0,79}$/.test(id)) {
     throw new InvalidConfig(`workflow id: got ${JSON.stringify(id)}; it is the experiment's id: 1 to 80 letters, digits, dots, dashes or underscores, no dot or underscore first`);
   }
-}
-
-/** The first fields that differ, for a message. */
-function changed(before: unknown, after: unknown, path = ''): string {
-  const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
-  if (!isObject(before) || !isObject(after)) return `${path || 'the file'}: was ${JSON.stringify(before)}, is ${JSON.stringify(after)}`;
-  const keys = [...new Set([...Object.keys(before), ...Object.keys(after)])].sort();
-  const differing = keys.filter((key) => before[key] === undefined || after[key] === undefined || hashOf(before[key]) !== hashOf(after[key]));
-  return differing.slice(0, 3).map((key) => changed(before[key], after[key], path === '' ? key : `${path}.${key}`)).join('; ');
 }
 
 function settingsOf(experiment: Experiment): WorkflowSettings {
