@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -84,4 +84,6 @@ test('Ctrl-C stops it cleanly with exit code 130; started again it goes on, and 
   const again = await finish(home);
   expect(again).toMatch(/finished/);
   expect(again).toContain('--id');
+  for (const name of ['report.html', 'metrics.jsonl']) expect(existsSync(join(home, 'runs', 'tiny', name))).toBe(true);
+  expect(readdirSync(join(home, 'runs', 'tiny', 'tensorboard')).length).toBeGreaterThan(0);
 }, 240_000);

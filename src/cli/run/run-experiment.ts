@@ -109,9 +109,9 @@ async function summarize({ id, home, file }: Asked, result: ExperimentResult, co
     context.print('Its files are with its workers, not in this home folder.');
     return;
   }
-  const [{ summaryTable }, { writeReport }] = await Promise.all([import('../show/summary.ts'), import('../../report/write-report.ts')]);
+  const [{ summaryTable }, { writeResults }] = await Promise.all([import('../show/summary.ts'), import('./write-results.ts')]);
   context.print(await summaryTable(home, id));
-  context.print(`Report: ${await writeReport({ home, runId: id })}`);
+  context.print(`Report: ${await writeResults(home, id, context)}`);
   context.print(`A fresh one: npx genenv run ${file} --id ${id}-2`);
 }
 
