@@ -1,4 +1,7 @@
 import { wilsonInterval } from '../coevolution/wilson-interval.ts';
+import type { Experiment } from '../contracts/experiment.ts';
+import { InvalidConfig } from '../contracts/invalid-config.ts';
+import { settingsInEffect } from '../contracts/retunable.ts';
 import type { CommitInput, Committed, Metrics } from '../contracts/phases.ts';
 import type { FileRef } from '../contracts/refs.ts';
 import type { VerdictRecord } from '../contracts/records.ts';
@@ -13,14 +16,16 @@ import type { Ports } from './ports.ts';
 export function createCommitEpoch(ports: Ports) {
   return async ({ run, epoch, outputs, next, metrics, notes, seconds }: CommitInput): Promise<Committed> => {
     const folder = ports.runFolder(run.id);
-    const ledger = folder.ledger<LedgerEntry>(run.experiment.sha256);
+    const opened = await folder.open<LedgerEntry>();
+    if (opened === undefined) throw new InvalidConfig(`run: ${folder.experimentFile} is missing; restore it, or start the experiment again`);
+    const settings = settingsInEffect(await ports.store.json<Experiment>(run.experiment));
     // The trainer counts the tokens of its job under the same name.
     const all: Metrics = [...metrics, await heldOut(ports, outputs.verdicts), { num_tokens: next.tokens }].reduce((together, some) => ({ ...together, ...some }), {});
-    const written = await ledger.append({ epoch, inputs: { experiment: run.experiment.sha256 }, outputs: { ...outputs, state: next }, metrics: all, notes });
+    const written = await opened.ledger.append({ epoch, inputs: { experiment: run.experiment, settings }, outputs: { ...outputs, state: next }, metrics: all, notes });
     const line = hashOf(written);
     await folder.appendMetrics({ epoch, at: new Date().toISOString(), metrics: all, time: seconds });
     for (const note of notes) await folder.appendEvent({ type: 'note', epoch, note });
-    return { epoch, line, state: next, metrics: all };
+    return { epoch, line, state: next, metrics: all, notes };
   };
 }
 

@@ -4,10 +4,13 @@ import { createDrawTasks } from './draw-tasks.ts';
 import { createEvaluatePolicy } from './evaluate-policy.ts';
 import { createFilterByDifficulty } from './filter-by-difficulty.ts';
 import { createGenerateTasks } from './generate-tasks.ts';
+import { createOpenEpoch } from './open-epoch.ts';
 import { createParseExperiment } from './parse-experiment.ts';
 import type { Ports } from './ports.ts';
 import { createPrepareRun } from './prepare-run.ts';
 import { createPublishPolicy } from './publish-policy.ts';
+import { createRecordEnd } from './record-end.ts';
+import { createRetuneExperiment } from './retune-experiment.ts';
 import { createRollOut } from './roll-out.ts';
 import { createTrainAgent } from './train-agent.ts';
 import { createTrainEnvironment } from './train-environment.ts';
@@ -23,6 +26,9 @@ export const createLlmActivities = (ports: Ports) => ({
 
 export const createCpuActivities = (ports: Ports) => ({
   parseExperiment: createParseExperiment(ports),
+  openEpoch: createOpenEpoch(ports),
+  retuneExperiment: createRetuneExperiment(ports),
+  recordEnd: createRecordEnd(ports),
   prepareRun: createPrepareRun(ports),
   drawTasks: createDrawTasks(ports),
   computeRewards: createComputeRewards(ports),

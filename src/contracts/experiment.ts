@@ -54,6 +54,14 @@ export const experimentSchema = z
     serving: servingSchema.default({ type: 'embedded' }),
     trainer: trainerSchema.prefault({}),
     durability: durabilitySchema.prefault({}),
+    startFrom: z
+      .strictObject({
+        run: z.string().regex(/^[A-Za-z0-9-][A-Za-z0-9._-]{0,79}$/, 'expected the id of a run').describe('Id of the run to start from.'),
+        epoch: z.int().min(0).describe('Its committed epoch to start from.'),
+      })
+      .nullable()
+      .default(null)
+      .describe('Start from an epoch of another run, whose policies, pools and tasks are shared; null = start fresh.'),
     maxTokens: z.int().positive().nullable().default(null).describe('Stop after the epoch in which this many tokens were sampled; null = no cap.'),
   })
   .describe('An experiment of co-evolution.');

@@ -32,6 +32,7 @@ export interface RunState {
 /** An experiment as its activities see it. */
 export interface Run {
   id: string;
+  /** The settings in effect: the run's experiment file with what was retuned since. */
   experiment: FileRef;
 }
 
@@ -54,11 +55,36 @@ export interface WorkflowSettings {
 export interface Plan {
   run: Run;
   settings: WorkflowSettings;
-  /** Last committed epoch (0 = prepared) and its state; null where the run starts fresh. */
-  resume: Committed | null;
   /** Whether the worker could register the search attributes. */
   searchAttributes: boolean;
 }
+
+export interface OpenInput {
+  id: string;
+  /** The epoch that the caller took for the last committed one; null where it knows of none. */
+  known: number | null;
+  /** Whether to compare every byte that the next epoch depends on: when a run is taken up, and after a failure. */
+  thorough: boolean;
+}
+
+/** Where a run stands by its files, which decide: what the next epoch starts from, and under which settings. */
+export interface Opened {
+  run: Run;
+  settings: WorkflowSettings;
+  /** Last committed epoch (0 = prepared) that is whole; null where the run starts fresh. */
+  last: Committed | null;
+}
+
+/** Settings by dotted path, such as `{'difficulty.alpha': 0.4}`. */
+export type FieldValues = Record<string, unknown>;
+export type RetuneInput = { id: string; set: FieldValues; fromEpoch: number };
+export interface Retuned {
+  fromEpoch: number;
+  /** All retunable settings then in effect. */
+  settings: Record<string, number>;
+}
+export type Outcome = 'finished' | 'stopped' | 'token cap reached' | 'cancelled' | 'failed';
+export type EndInput = { id: string; outcome: Outcome; epoch: number; reason?: string };
 
 export interface Committed {
   epoch: number;
@@ -66,6 +92,7 @@ export interface Committed {
   line: string;
   state: RunState;
   metrics: Metrics;
+  notes: string[];
 }
 
 export interface ParseInput {

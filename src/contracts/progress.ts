@@ -1,8 +1,10 @@
+import type { Outcome } from './phases.ts';
+
 /** What the query `progress` of an experiment's workflow answers. Types only, so workflows may import it. */
 export interface Progress {
   experiment: string;
   arm: string;
-  status: 'preparing' | 'running' | 'paused' | 'stopping' | 'finished';
+  status: 'preparing' | 'running' | 'paused' | 'stopping' | Outcome;
   /** The epoch under way; 0 = preparation. */
   epoch: number;
   epochs: number;

@@ -38,7 +38,7 @@ export async function loadRun({ home, runId }: { home: string; runId: string }):
     readLines(run.eventsFile, gaps),
   ]);
   if (experiment !== null) {
-    const { problem } = await run.ledger(experiment.sha256).inspect();
+    const problem = (await (await run.open())?.ledger.inspect())?.problem;
     if (problem) gaps.push(`ledger.jsonl does not verify: ${problem.problem}. What follows from there is shown, but not vouched for.`);
   }
   const rows = mergeRows(ledger.map(({ value }) => value as LedgerLine), timed.map(({ value }) => value as MetricsLine));

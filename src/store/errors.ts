@@ -31,14 +31,17 @@ export class InvalidArtifact extends StoreError {
   readonly expected: string | undefined;
   readonly found: string | undefined;
   readonly problem: string;
+  /** Of a ledger: lines before the one that is damaged. */
+  readonly line: number | undefined;
 
-  constructor(file: string, problem: string, hashes: { expected?: string; found?: string } = {}, remedy = 'Run `genenv verify` to see all that is damaged; what a phase made is made again when its key is looked up.') {
+  constructor(file: string, problem: string, hashes: { expected?: string; found?: string; line?: number } = {}, remedy = 'Run `genenv verify` to see all that is damaged; what a phase made is made again when its key is looked up.') {
     const detail = hashes.expected === undefined ? '' : ` (expected ${hashes.expected}, found ${hashes.found ?? 'nothing'})`;
     super(`Invalid artifact ${file}: ${problem}${detail}. ${remedy}`);
     this.file = file;
     this.problem = `${problem}${detail}`;
     this.expected = hashes.expected;
     this.found = hashes.found;
+    this.line = hashes.line;
   }
 }
 

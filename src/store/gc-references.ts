@@ -2,7 +2,9 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isFolderRef } from '../contracts/refs.ts';
 import type { Ref } from '../contracts/refs.ts';
+import { branchNames } from './cut-ledger.ts';
 import { ifExists, InvalidArtifact } from './errors.ts';
+import { readChain } from './ledger-chain.ts';
 import type { LedgerLine } from './ledger.ts';
 import type { ObjectStore } from './object-store.ts';
 import { parseKeyRecord } from './phase-keys.ts';
@@ -36,11 +38,12 @@ export async function references(store: ObjectStore, runs: RunFolder[], keep: Ke
   const found: References = { live: new Set(), prunable: new Map(), keys: await recordedKeys(store.root), committed: new Map() };
   const kept = new Map<string, Set<number>>();
   for (const run of runs) {
-    const lines = await readLedger(run);
+    const { lines, left } = await readLedger(run);
     const epochs = keptEpochs(lines, keep);
     kept.set(run.id, epochs);
     found.committed.set(run.id, lines.at(-1)?.epoch ?? -1);
     for (const line of lines) sort(found, refsIn(line), epochs.has(line.epoch));
+    for (const line of left) sort(found, refsIn(line), true);
   }
   for (const { key, refs } of found.keys) {
     const inFlight = key.epoch > (found.committed.get(key.experiment) ?? -1);
@@ -68,10 +71,21 @@ function sort({ live, prunable }: References, refs: Iterable<{ ref: Ref; path: s
   }
 }
 
-async function readLedger(run: RunFolder): Promise<LedgerLine[]> {
-  const experiment = await run.readExperiment();
-  if (experiment === undefined) throw new InvalidArtifact(run.experimentFile, 'missing', {}, 'Restore it from the file the experiment was started with; nothing was removed.');
-  return run.ledger(experiment.sha256).read();
+async function readLedger(run: RunFolder): Promise<{ lines: LedgerLine[]; left: LedgerLine[] }> {
+  const opened = await run.open();
+  if (opened === undefined) throw new InvalidArtifact(run.experimentFile, 'missing', {}, 'Restore it from the file the experiment was started with; nothing was removed.');
+  const { fork, ledger } = opened;
+  return { lines: [...(fork === undefined ? [] : [fork.line]), ...(await ledger.read())], left: await branchLines(run, ledger.anchor) };
+}
+
+/** Lines of the branches that a run has left, as far as they hold; the last of each stays whole. */
+async function branchLines(run: RunFolder, anchor: string): Promise<LedgerLine[]> {
+  const lines: LedgerLine[] = [];
+  for (const name of await branchNames(run.branchesFolder)) {
+    const file = join(run.branchesFolder, name, 'ledger.jsonl');
+    lines.push(...readChain<LedgerLine>((await ifExists(readFile(file))) ?? Buffer.alloc(0), anchor, file).lines.slice(-1));
+  }
+  return lines;
 }
 
 async function recordedKeys(root: string): Promise<RecordedKey[]> {

@@ -36,7 +36,7 @@ export function readChain<Line extends { epoch: number; previous: string }>(data
     const where = `line ${chain.lines.length + 1}`;
     const last = chain.lines.at(-1);
     if (line === undefined) chain.problem = new InvalidArtifact(file, `${where} is not a canonical JSON line`, {}, remedy);
-    else if (line.previous !== chain.head) chain.problem = new InvalidArtifact(file, last === undefined ? `${where} does not start from this experiment file` : `line ${chain.lines.length} or ${where} was altered: their hashes do not chain`, { expected: chain.head, found: line.previous }, remedy);
+    else if (line.previous !== chain.head) chain.problem = new InvalidArtifact(file, last === undefined ? `${where} does not start from this experiment file` : `line ${chain.lines.length} or ${where} was altered: their hashes do not chain`, { expected: chain.head, found: line.previous, line: Math.max(0, chain.lines.length - 1) }, remedy);
     else if (last !== undefined && line.epoch !== last.epoch + 1) chain.problem = new InvalidArtifact(file, `${where} has epoch ${line.epoch} after epoch ${last.epoch}`, {}, remedy);
     if (line === undefined || chain.problem !== undefined) return chain;
     chain.lines.push(line as Line);

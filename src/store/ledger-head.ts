@@ -36,7 +36,7 @@ export class LedgerHead {
     const at = lines.findIndex((line) => line.epoch === head.epoch);
     const found = hashes[at];
     if (found !== undefined) {
-      return found === head.sha256 ? undefined : new InvalidArtifact(file, `line ${at + 1} was altered`, { expected: head.sha256, found }, remedy);
+      return found === head.sha256 ? undefined : new InvalidArtifact(file, `line ${at + 1} was altered`, { expected: head.sha256, found, line: at }, remedy);
     }
     // A torn line that the note has seen whole is committed again, with that hash. Any other line is lost.
     const last = lines.at(-1);

@@ -2,16 +2,25 @@ import { open, readdir, readFile } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { atomicWrite, makeFolder } from './atomic-write.ts';
-import { hashOf } from './canonical-json.ts';
+import { canonicalJson, hashOf } from './canonical-json.ts';
 import { ifExists, InvalidArtifact, onDisk } from './errors.ts';
 import { Ledger } from './ledger.ts';
-import type { LedgerBody } from './ledger.ts';
+import type { LedgerBody, LedgerLine } from './ledger.ts';
 import { linesOf } from './read-bytes.ts';
 import { checkRunId, isRunId } from './run-id.ts';
 import { Serial } from './serial.ts';
 
 export type RunEvent = { type: string; time?: string } & Record<string, unknown>;
 export type MetricsLine = { epoch: number } & Record<string, unknown>;
+
+/** What a fork starts from: an epoch of another run, with that run's ledger line, whose hash the fork's ledger starts from. */
+export type Fork<Body extends { epoch: number } = LedgerBody> = { run: string; epoch: number; line: LedgerLine<Body> };
+
+/** Settings that were changed under a run, from an epoch on. */
+export type Retune = { fromEpoch: number; set: Record<string, unknown>; time: string };
+
+/** A run as it can be gone on with: its file, and its ledger from the right anchor. */
+export type OpenedRun<Body extends { epoch: number }> = { experiment: unknown; sha256: string; fork: Fork<Body> | undefined; ledger: Ledger<Body> };
 
 /** What a person opens of a run: `runs/<id>/`. Nothing in it but the ledger and the experiment is needed to go on. */
 export class RunFolder {
@@ -23,6 +32,9 @@ export class RunFolder {
   readonly metricsFile: string;
   readonly tensorboardFolder: string;
   readonly reportFile: string;
+  readonly forkFile: string;
+  readonly retunesFile: string;
+  readonly branchesFolder: string;
   readonly #serial = new Serial();
 
   /** Makes nothing on disk. @throws InvalidConfig for an id that is no folder name */
@@ -35,6 +47,9 @@ export class RunFolder {
     this.metricsFile = join(this.path, 'metrics.jsonl');
     this.tensorboardFolder = join(this.path, 'tensorboard');
     this.reportFile = join(this.path, 'report.html');
+    this.forkFile = join(this.path, 'fork.json');
+    this.retunesFile = join(this.path, 'retunes.json');
+    this.branchesFolder = join(this.path, 'branches');
   }
 
   /** All run folders with an experiment file, by id. */
@@ -54,14 +69,36 @@ export class RunFolder {
 
   /** The experiment and its hash, whatever its white space; undefined if there is none. @throws InvalidArtifact if it is no JSON */
   async readExperiment(): Promise<{ experiment: unknown; sha256: string } | undefined> {
-    const text = await onDisk(this.experimentFile, () => ifExists(readFile(this.experimentFile, 'utf8')));
-    if (text === undefined) return undefined;
-    try {
-      const experiment = JSON.parse(text) as unknown;
-      return { experiment, sha256: hashOf(experiment) };
-    } catch (error) {
-      throw new InvalidArtifact(this.experimentFile, `not JSON: ${String(error)}`, {}, 'Restore it from the file the experiment was started with.');
-    }
+    const experiment = await this.#json<unknown>(this.experimentFile, 'Restore it from the file the experiment was started with.');
+    return experiment === undefined ? undefined : { experiment, sha256: hashOf(experiment) };
+  }
+
+  /** What this run was forked from; undefined for one that starts fresh. @throws InvalidArtifact */
+  async readFork<Body extends { epoch: number } = LedgerBody>(): Promise<Fork<Body> | undefined> {
+    return this.#json<Fork<Body>>(this.forkFile, 'Remove the file and start the same id again: it is made from the run that `startFrom` names.');
+  }
+
+  /** @throws StoreUnavailable */
+  async writeFork<Body extends { epoch: number }>(fork: Fork<Body>): Promise<void> {
+    await atomicWrite(this.forkFile, canonicalJson(fork));
+  }
+
+  /** What was retuned, in order of the epochs. @throws InvalidArtifact */
+  async readRetunes(): Promise<Retune[]> {
+    return (await this.#json<Retune[]>(this.retunesFile, 'Restore it, or remove it to go on with the settings of experiment.json.')) ?? [];
+  }
+
+  /** @throws StoreUnavailable */
+  async writeRetunes(retunes: readonly Retune[]): Promise<void> {
+    await atomicWrite(this.retunesFile, `${JSON.stringify(retunes, null, 2)}\n`);
+  }
+
+  /** The run with its ledger, which a fork's parent anchors; undefined if there is no such run. @throws InvalidArtifact */
+  async open<Body extends { epoch: number } = LedgerBody>(): Promise<OpenedRun<Body> | undefined> {
+    const found = await this.readExperiment();
+    if (found === undefined) return undefined;
+    const fork = await this.readFork<Body>();
+    return { ...found, fork, ledger: this.ledger<Body>(fork === undefined ? found.sha256 : hashOf(fork.line)) };
   }
 
   /** The ledger that starts from this anchor. */
@@ -87,6 +124,16 @@ export class RunFolder {
   /** What can be read of the metrics; torn lines are passed over. */
   async metrics(): Promise<MetricsLine[]> {
     return this.#lines<MetricsLine>(this.metricsFile);
+  }
+
+  async #json<T>(file: string, remedy: string): Promise<T | undefined> {
+    const text = await onDisk(file, () => ifExists(readFile(file, 'utf8')));
+    if (text === undefined) return undefined;
+    try {
+      return JSON.parse(text) as T;
+    } catch (error) {
+      throw new InvalidArtifact(file, `not JSON: ${String(error)}`, {}, remedy);
+    }
   }
 
   async #lines<T>(file: string): Promise<T[]> {

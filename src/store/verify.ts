@@ -64,9 +64,9 @@ async function verifyLedger(run: RunFolder, report: VerifyReport): Promise<Chain
 
 async function readExperiment(run: RunFolder, note: (problem: { file: string; problem: string }) => void): Promise<string | undefined> {
   try {
-    const found = await run.readExperiment();
+    const found = await run.open();
     if (found === undefined) note({ file: run.experimentFile, problem: 'missing' });
-    return found?.sha256;
+    return found?.ledger.anchor;
   } catch (error) {
     if (!(error instanceof InvalidArtifact)) throw error;
     note(error);

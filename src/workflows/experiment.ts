@@ -1,24 +1,27 @@
-import { continueAsNew, setCurrentDetails, setHandler, upsertSearchAttributes, workflowInfo } from '@temporalio/workflow';
-import type { Committed, Plan } from '../contracts/phases.ts';
+import { allHandlersFinished, CancellationScope, condition, ContinueAsNew, continueAsNew, isCancellation, setCurrentDetails, setHandler, sleep, upsertSearchAttributes, workflowInfo } from '@temporalio/workflow';
+import type { Committed, Opened, Outcome, Plan } from '../contracts/phases.ts';
+import { Controls } from './controls.ts';
 import { details } from './details.ts';
-import { prepare } from './prepare.ts';
 import { progressQuery } from './messages.ts';
-import { parseExperiment } from './phases.ts';
-import { runEpoch } from './run-epoch.ts';
+import type { Asked } from './messages.ts';
+import { parseExperiment, phases } from './phases.ts';
+import { prepare } from './prepare.ts';
+import { failureType, mayRunAgain, rootMessage, runEpoch } from './run-epoch.ts';
 import { searchAttributes } from './search-attributes.ts';
 import { Stopwatch } from './stopwatch.ts';
 import { Track } from './track.ts';
 import type { Recent } from './track.ts';
 
-/** What one run of the workflow hands to the next when it continues as new. */
+/** What one run of the workflow hands to the next when it continues as new. Where the run stands is in its files. */
 export interface Carried {
   plan: Plan;
-  committed: Committed;
+  known: number | null;
   recent: Recent;
+  asked: Asked;
 }
 
 export interface ExperimentResult {
-  outcome: 'finished' | 'token cap reached';
+  outcome: Extract<Outcome, 'finished' | 'stopped' | 'token cap reached'>;
   epochs: number;
   /** Hash of the ledger's last line: equal experiments end with equal hashes. */
   ledger: string;
@@ -26,36 +29,89 @@ export interface ExperimentResult {
   heldOut: number | null;
 }
 
+/** Attempts at epochs, none of them committed, before the experiment fails. */
+const maxFailures = 5;
+
 /**
  * An experiment of co-evolution, epoch by epoch. `file` is the content of an experiment file, as the Temporal CLI passes it;
  * the experiment's id is the workflow id, and starting the same id again goes on from its ledger.
  */
 export async function experiment(file: unknown, carried?: Carried): Promise<ExperimentResult> {
   const watch = new Stopwatch();
-  const track = new Track(watch, carried?.recent);
+  // Whether the settings of the next epoch are still to be decided.
+  let open = true;
+  let plan = carried?.plan;
+  let known = carried?.known ?? null;
+  const controls = new Controls(carried?.asked ?? { paused: false, stopAfterEpoch: false }, async (set) => {
+    await condition(() => plan !== undefined);
+    return phases(plan!.settings).retuneExperiment({ id: plan!.run.id, set, fromEpoch: (known ?? -1) + (open ? 1 : 2) });
+  });
+  const track = new Track(watch, controls.asked, carried?.recent);
   setHandler(progressQuery, () => track.progress());
-  const plan = carried?.plan ?? (await parseExperiment({ id: workflowInfo().workflowId, file: file ?? null }));
-  track.begin(plan);
-  let committed = carried?.committed ?? plan.resume ?? (await prepare(plan, watch));
-  track.committed(committed);
-
-  for (let done = 0; committed.epoch < plan.settings.epochs; done++) {
-    if (capReached(plan, committed)) return ended('token cap reached', committed, track);
-    if (done >= plan.settings.epochsPerRun || workflowInfo().continueAsNewSuggested) {
-      await continueAsNew<typeof experiment>(null, { plan: { ...plan, resume: null }, committed, recent: track.recent });
-    }
-    track.epochBegins(committed.epoch + 1);
-    committed = await runEpoch({ run: plan.run, settings: plan.settings, epoch: committed.epoch + 1, state: committed.state });
-    track.committed(committed);
+  const tell = (): void => {
     setCurrentDetails(details(track.progress()));
-    if (plan.searchAttributes) upsertSearchAttributes(searchAttributes(track.progress()));
+    if (plan?.searchAttributes) upsertSearchAttributes(searchAttributes(track.progress()));
+  };
+
+  try {
+    plan ??= await parseExperiment({ id: workflowInfo().workflowId, file: file ?? null });
+    track.begin(plan.settings);
+    const { openEpoch } = phases(plan.settings);
+    let thorough = carried === undefined;
+    for (let done = 0, failures = 0; ; ) {
+      open = true;
+      await controls.boundary();
+      open = false;
+      const opened = await openEpoch({ id: plan.run.id, known, thorough });
+      thorough = false;
+      track.begin(opened.settings);
+      try {
+        const last = opened.last ?? (await prepare(opened, watch));
+        known = last.epoch;
+        track.committed(last);
+        const end = endOf(opened, last, controls);
+        if (end !== undefined) return await ended(end, last);
+        if (done >= opened.settings.epochsPerRun || workflowInfo().continueAsNewSuggested) {
+          await condition(allHandlersFinished);
+          await continueAsNew<typeof experiment>(null, { plan, known, recent: track.recent, asked: controls.asked });
+        }
+        track.epochBegins(last.epoch + 1);
+        const committed = await runEpoch({ run: opened.run, settings: opened.settings, epoch: last.epoch + 1, state: last.state, paused: controls.asked.paused }, controls);
+        known = committed.epoch;
+        track.committed(committed);
+        tell();
+        done += 1;
+        failures = 0;
+      } catch (error) {
+        if (!mayRunAgain(error) || ++failures === maxFailures) throw error;
+        track.note(`epoch ${(known ?? -1) + 1}: ${failureType(error) ?? 'ended from outside'}; looked at anew and run again`);
+        thorough = true;
+        await sleep('1s');
+      }
+    }
+  } catch (error) {
+    if (plan === undefined || error instanceof ContinueAsNew) throw error;
+    const outcome = isCancellation(error) ? 'cancelled' : 'failed';
+    await CancellationScope.nonCancellable(() => atEnd(outcome, rootMessage(error)));
+    throw error;
   }
-  return ended('finished', committed, track);
+
+  async function ended(outcome: ExperimentResult['outcome'], { epoch, line, metrics }: Committed): Promise<ExperimentResult> {
+    await atEnd(outcome);
+    return { outcome, epochs: epoch, ledger: line, successRate: metrics['env/success_rate'] ?? null, heldOut: track.progress().heldOut };
+  }
+
+  async function atEnd(outcome: Outcome, reason?: string): Promise<void> {
+    controls.end();
+    track.ended(outcome);
+    tell();
+    await phases(plan!.settings).recordEnd({ id: plan!.run.id, outcome, epoch: known ?? 0, ...(reason === undefined ? {} : { reason }) });
+    await condition(allHandlersFinished);
+  }
 }
 
-const capReached = ({ settings }: Plan, { state }: Committed): boolean => settings.maxTokens !== null && state.tokens >= settings.maxTokens;
-
-function ended(outcome: ExperimentResult['outcome'], { epoch, line, metrics }: Committed, track: Track): ExperimentResult {
-  track.finished();
-  return { outcome, epochs: epoch, ledger: line, successRate: metrics['env/success_rate'] ?? null, heldOut: track.progress().heldOut };
+function endOf({ settings }: Opened, { epoch, state }: Committed, { asked }: Controls): ExperimentResult['outcome'] | undefined {
+  if (epoch >= settings.epochs) return 'finished';
+  if (settings.maxTokens !== null && state.tokens >= settings.maxTokens) return 'token cap reached';
+  return asked.stopAfterEpoch ? 'stopped' : undefined;
 }

@@ -1,4 +1,5 @@
-import { defineQuery } from '@temporalio/workflow';
+import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
+import type { FieldValues, Retuned } from '../contracts/phases.ts';
 import type { Progress } from '../contracts/progress.ts';
 
 /** State of an experiment, for people and programs. */
@@ -7,6 +8,24 @@ export const progressQuery = defineQuery<Progress>('progress');
 /** Where an epoch is. */
 export interface EpochProgress {
   phase: string;
+  paused: boolean;
   rolloutsDone: number;
 }
 export const epochProgressQuery = defineQuery<EpochProgress>('epochProgress');
+
+/** What an experiment is asked to do; each answers with the state that it is then in. */
+export const pauseUpdate = defineUpdate<Asked>('pause');
+export const resumeUpdate = defineUpdate<Asked>('resume');
+export const stopAfterEpochUpdate = defineUpdate<Asked>('stopAfterEpoch');
+/** Settings from the next epoch on, by dotted path; answers with all retunable settings then in effect. */
+export const retuneUpdate = defineUpdate<Retuned, [FieldValues]>('retune');
+/** The same as the update, for those who cannot wait for an answer, such as a schedule's workflow. */
+export const stopAfterEpochSignal = defineSignal('stopAfterEpoch');
+/** From an experiment to its epoch: wait before the next phase, or go on. */
+export const pausedSignal = defineSignal<[boolean]>('paused');
+
+/** What was asked of an experiment; it outlives continuing as new. */
+export interface Asked {
+  paused: boolean;
+  stopAfterEpoch: boolean;
+}

@@ -22,6 +22,9 @@ export function phases({ heartbeatSeconds, maxPhaseAttempts }: Pick<WorkflowSett
   const gpu = proxyActivities<GpuActivities>({ taskQueue: queues.gpu, ...beating });
   return {
     parseExperiment,
+    openEpoch: cpu.openEpoch,
+    retuneExperiment: cpu.retuneExperiment,
+    recordEnd: cpu.recordEnd,
     prepareRun: cpu.prepareRun,
     drawTasks: cpu.drawTasks,
     computeRewards: cpu.computeRewards,

@@ -1,16 +1,16 @@
-import type { Committed, Plan } from '../contracts/phases.ts';
+import type { Committed, Opened } from '../contracts/phases.ts';
 import { phases } from './phases.ts';
 import type { Stopwatch } from './stopwatch.ts';
 
 /** Epoch 0: warm policies, base and held-out tasks, and the agent's score before any training. */
-export async function prepare({ run, settings }: Plan, watch: Stopwatch): Promise<Committed> {
+export async function prepare({ run, settings }: Opened, watch: Stopwatch): Promise<Committed> {
   const does = phases(settings);
-  const agent = await watch.time('warm up agent', does.warmUp({ run, role: 'agent' }));
-  const environment = await watch.time('warm up environment', does.warmUp({ run, role: 'environment' }));
-  const state = await watch.time('prepare', does.prepareRun({ run, agent, environment }));
-  await watch.time('publish', Promise.all([agent, environment].map((policy) => does.publishPolicy({ run, policy }))));
+  const agent = await watch.time('warm up agent', () => does.warmUp({ run, role: 'agent' }));
+  const environment = await watch.time('warm up environment', () => does.warmUp({ run, role: 'environment' }));
+  const state = await watch.time('prepare', () => does.prepareRun({ run, agent, environment }));
+  await watch.time('publish', () => Promise.all([agent, environment].map((policy) => does.publishPolicy({ run, policy }))));
   const { evaluate: shards } = settings.shards;
-  const verdicts = await watch.time('evaluate', Promise.all(Array.from({ length: shards }, (_, shard) => does.evaluatePolicy({ run, epoch: 0, state, shard, shards, agent }))));
+  const verdicts = await watch.time('evaluate', () => Promise.all(Array.from({ length: shards }, (_, shard) => does.evaluatePolicy({ run, epoch: 0, state, shard, shards, agent }))));
   return does.commitEpoch({
     run,
     epoch: 0,

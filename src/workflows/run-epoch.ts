@@ -1,36 +1,45 @@
-import { ApplicationFailure, ChildWorkflowFailure, executeChild, sleep, TerminatedFailure, TimeoutFailure, workflowInfo } from '@temporalio/workflow';
-import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
+import { ApplicationFailure, ChildWorkflowFailure, startChild, TerminatedFailure, TimeoutFailure, workflowInfo, WorkflowIdReusePolicy } from '@temporalio/workflow';
+import { CancelledFailure } from '@temporalio/common';
 import type { Committed } from '../contracts/phases.ts';
+import type { Controls } from './controls.ts';
 import { epoch } from './epoch.ts';
 import type { EpochInput } from './epoch.ts';
 
-const attempts = 5;
+export const epochWorkflowId = (experiment: string, number: number): string => `${experiment}/epoch-${String(number).padStart(4, '0')}`;
 
-/**
- * Runs an epoch as a child workflow. One that was terminated, timed out or met a damaged artifact is run again: every phase
- * finds what it has already made, so that costs little, and committing twice returns the line that is there.
- */
-export async function runEpoch(input: EpochInput): Promise<Committed> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await executeChild(epoch, {
-        args: [input],
-        workflowId: `${workflowInfo().workflowId}/epoch-${String(input.epoch).padStart(4, '0')}`,
-        staticSummary: `Epoch ${input.epoch} of ${input.settings.epochs}: ${input.settings.name} (${input.settings.arm})`,
-      });
-    } catch (error) {
-      if (attempt === attempts || !mayRunAgain(error)) throw error;
-      await sleep('1s');
-    }
-  }
+/** Runs an epoch as a child workflow. One that an earlier run of this experiment left, or that was reset, ends with that: what it has made is found. */
+export async function runEpoch(input: EpochInput, controls: Controls): Promise<Committed> {
+  const child = await startChild(epoch, {
+    args: [input],
+    workflowId: epochWorkflowId(workflowInfo().workflowId, input.epoch),
+    // eslint-disable-next-line @typescript-eslint/no-deprecated -- children have no conflict policy yet
+    workflowIdReusePolicy: WorkflowIdReusePolicy.TERMINATE_IF_RUNNING,
+    staticSummary: `Epoch ${input.epoch} of ${input.settings.epochs}: ${input.settings.name} (${input.settings.arm})`,
+  });
+  return controls.follow(child, input.paused);
 }
 
-function mayRunAgain(error: unknown): boolean {
-  // The epoch of an earlier run of this parent is still ending.
-  if (error instanceof WorkflowExecutionAlreadyStartedError) return true;
+/**
+ * Whether an epoch that failed is run again: it was terminated, cancelled by itself or timed out, or met a damaged artifact, which
+ * opening the run again steps back from. Every phase finds what it has already made, and committing twice returns the line that is there.
+ */
+export function mayRunAgain(error: unknown): boolean {
   if (!(error instanceof ChildWorkflowFailure)) return false;
   const { cause } = error;
-  if (cause instanceof TerminatedFailure || cause instanceof TimeoutFailure) return true;
-  for (let at: Error | undefined = cause; at; at = at.cause as Error | undefined) if (at instanceof ApplicationFailure) return at.type === 'InvalidArtifact';
-  return false;
+  if (cause instanceof TerminatedFailure || cause instanceof TimeoutFailure || cause instanceof CancelledFailure) return true;
+  return failureType(error) === 'InvalidArtifact';
+}
+
+/** Type of the innermost application failure. */
+export function failureType(error: unknown): string | undefined {
+  let type: string | undefined;
+  for (let at: unknown = error; at instanceof Error; at = at.cause) if (at instanceof ApplicationFailure) type = at.type ?? undefined;
+  return type;
+}
+
+/** What a failure comes down to, as a person needs it. */
+export function rootMessage(error: unknown): string {
+  let root = error;
+  while (root instanceof Error && root.cause instanceof Error) root = root.cause;
+  return root instanceof Error ? root.message : String(root);
 }

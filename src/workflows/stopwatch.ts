@@ -4,10 +4,10 @@ export class Stopwatch {
   phase = 'starting';
   readonly #begun = Date.now();
 
-  async time<T>(phase: string, work: Promise<T>): Promise<T> {
+  async time<T>(phase: string, work: () => Promise<T>): Promise<T> {
     this.phase = phase;
     const begun = Date.now();
-    const result = await work;
+    const result = await work();
     this.seconds[phase] = (Date.now() - begun) / 1000;
     return result;
   }

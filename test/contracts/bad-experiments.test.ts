@@ -4,7 +4,7 @@ import { InvalidConfig } from '../../src/contracts/invalid-config.ts';
 import { parseExperiment } from '../../src/contracts/parse-experiment.ts';
 import { exampleFile, withFields } from '../support/experiments.ts';
 
-const topLevel = '$schema, name, seed, epochs, arm, world, environment, agent, difficulty, filter, pools, guards, history, evaluation, serving, trainer, durability, maxTokens';
+const topLevel = '$schema, name, seed, epochs, arm, world, environment, agent, difficulty, filter, pools, guards, history, evaluation, serving, trainer, durability, startFrom, maxTokens';
 const openai = { type: 'openai', baseUrl: 'http://127.0.0.1:8000/v1', publish: 'vllm-lora', returnsTokenIds: true };
 const adapted = { type: 'pretrained', path: '/models/small', adapter: {} };
 

@@ -1,7 +1,8 @@
 import { join } from 'node:path';
+import { experimentAt } from '../../activities/experiment-at.ts';
+import type { LedgerEntry } from '../../activities/ledger-entry.ts';
 import { parseExperiment } from '../../contracts/parse-experiment.ts';
 import type { Experiment } from '../../contracts/experiment.ts';
-import type { RunState } from '../../contracts/phases.ts';
 import { hashOf } from '../../store/canonical-json.ts';
 import { RunFolder } from '../../store/run-folder.ts';
 import { CliError, exitCodes } from '../exit-codes.ts';
@@ -20,7 +21,9 @@ export async function existingRun(home: string, id: string): Promise<RunFolder> 
 /** How far a run has come, by its files alone. */
 export interface RunOnDisk {
   id: string;
+  /** With what was retuned. */
   experiment: Experiment;
+  /** Of the run's file. */
   sha256: string;
   /** Last committed epoch; null before the first. */
   epoch: number | null;
@@ -29,12 +32,12 @@ export interface RunOnDisk {
 
 /** Reads a run's experiment file and ledger; null where there is no such run. @throws InvalidArtifact */
 export async function readRun(folder: RunFolder): Promise<RunOnDisk | null> {
-  const found = await folder.readExperiment();
+  const found = await folder.open<LedgerEntry>();
   if (found === undefined) return null;
-  const experiment = parseExperiment(found.experiment);
-  const head = await folder.ledger<{ epoch: number; outputs: { state: RunState } }>(found.sha256).head();
-  const epoch = head?.line.epoch ?? null;
-  const capped = experiment.maxTokens !== null && head !== undefined && head.line.outputs.state.tokens >= experiment.maxTokens;
+  const last = (await found.ledger.head())?.line ?? found.fork?.line;
+  const epoch = last?.epoch ?? null;
+  const experiment = await experimentAt(folder, parseExperiment(found.experiment), (epoch ?? -1) + 1);
+  const capped = experiment.maxTokens !== null && last !== undefined && last.outputs.state.tokens >= experiment.maxTokens;
   return { id: folder.id, experiment, sha256: found.sha256, epoch, finished: epoch !== null && (epoch >= experiment.epochs || capped) };
 }
 
