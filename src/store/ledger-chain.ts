@@ -35,7 +35,7 @@ export function readChain<Line extends { epoch: number; previous: string }>(data
     const line = parseLine(bytes);
     const where = `line ${chain.lines.length + 1}`;
     const last = chain.lines.at(-1);
-    if (line === undefined) chain.problem = new InvalidArtifact(file, `${where} is not a canonical JSON line`, {}, remedy);
+    if (line === undefined) chain.problem = new InvalidArtifact(file, `${where} is no ledger line in canonical JSON`, {}, remedy);
     else if (line.previous !== chain.head) chain.problem = new InvalidArtifact(file, last === undefined ? `${where} does not start from this experiment file` : `line ${chain.lines.length} or ${where} was altered: their hashes do not chain`, { expected: chain.head, found: line.previous, line: Math.max(0, chain.lines.length - 1) }, remedy);
     else if (last !== undefined && line.epoch !== last.epoch + 1) chain.problem = new InvalidArtifact(file, `${where} has epoch ${line.epoch} after epoch ${last.epoch}`, {}, remedy);
     if (line === undefined || chain.problem !== undefined) return chain;
@@ -52,7 +52,7 @@ const remedy = 'Restore the file from a copy, or cut it before that line: the ep
 function parseLine(bytes: Buffer): { epoch: number; previous: string } | undefined {
   try {
     const line = JSON.parse(bytes.toString('utf8')) as { epoch: number; previous: string };
-    return Number.isSafeInteger(line.epoch) && Buffer.from(canonicalJson(line)).equals(bytes) ? line : undefined;
+    return Number.isSafeInteger(line.epoch) && typeof line.previous === 'string' && Buffer.from(canonicalJson(line)).equals(bytes) ? line : undefined;
   } catch {
     return undefined;
   }
