@@ -142,7 +142,7 @@ describe('a doctored ledger', () => {
   test('a line that is not canonical JSON is refused, whatever it says', async () => {
     const ledger = await ledgerOf(2);
     await writeFile(ledger.file, (await readFile(ledger.file, 'utf8')).replace('"inputs":{', '"inputs": {'));
-    await expect(again(ledger).read()).rejects.toThrow('line 1 is not a canonical JSON line');
+    await expect(again(ledger).read()).rejects.toThrow('line 1 is no ledger line in canonical JSON');
   });
 
   test('lines that were taken out, repeated or cut off are detected', async () => {
