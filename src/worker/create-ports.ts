@@ -13,13 +13,12 @@ import type { WorkerSettings } from './settings.ts';
 
 /** The concrete parts behind the ports. Trainer processes are given the environment here, and nowhere else. */
 export function createPorts(settings: WorkerSettings, environment: NodeJS.ProcessEnv, options: { attempt: () => Attempt; searchAttributes: boolean; onDamage: (damage: Damage) => void }): Ports {
-  const { home, store, python, onShutdown } = settings;
-  const devices = join(home, 'stack', 'devices');
+  const { store, runs, devices, python, onShutdown } = settings;
   mkdirSync(devices, { recursive: true });
   return {
     store: new ObjectStore(store, { onDamage: options.onDamage }),
     keys: new PhaseKeys(store, { onDamage: options.onDamage }),
-    runFolder: (id) => new RunFolder(join(home, 'runs'), id),
+    runFolder: (id) => new RunFolder(runs, id),
     policyServer: (serving, timeoutMs) =>
       serving.type === 'embedded'
         ? openAIPolicyServer({ baseUrl: settings.policyServer, apiKey: undefined, timeoutMs })

@@ -1,73 +1,82 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { loadClientConnectConfig } from '@temporalio/envconfig';
-import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
-import type { ActivityInterceptorsFactory, WorkerOptions } from '@temporalio/worker';
-import { createCpuActivities, createGpuActivities, createLlmActivities } from '../activities/index.ts';
-import { queues } from '../workflows/queues.ts';
+import { DefaultLogger, NativeConnection, Runtime } from '@temporalio/worker';
+import type { ActivityInterceptorsFactory, Worker } from '@temporalio/worker';
 import { activityInterceptor } from './activity-interceptor.ts';
 import { temporalAttempt } from './attempt.ts';
 import { createPorts } from './create-ports.ts';
+import { workerFactory } from './create-worker.ts';
 import { serveHealth } from './health.ts';
+import { polls } from './polls.ts';
 import { registerSearchAttributes } from './register-search-attributes.ts';
+import { ServerWatch } from './server-watch.ts';
 import type { QueueName, WorkerSettings } from './settings.ts';
+import { untilPossible } from './until-possible.ts';
 
+const stopSignals = ['SIGTERM', 'SIGINT'] as const;
 const say = (message: string): void => console.log(message);
 
 export interface WorkerAdditions {
   /** Run inside the project's own interceptor, such as the faults of a test. */
   activityInterceptors?: ActivityInterceptorsFactory[];
-  options?: Partial<WorkerOptions>;
 }
 
 /** Connects to the Temporal that the environment names and serves the queues until it is told to stop. */
-export async function runWorker(settings: WorkerSettings, environment: NodeJS.ProcessEnv, { activityInterceptors = [], options = {} }: WorkerAdditions = {}): Promise<void> {
+export async function runWorker(settings: WorkerSettings, environment: NodeJS.ProcessEnv, { activityInterceptors = [] }: WorkerAdditions = {}): Promise<void> {
+  const stopping = new AbortController();
+  const { signal } = stopping;
   const workers: Partial<Record<QueueName, Worker>> = {};
-  const health = settings.healthPort === undefined ? undefined : await serveHealth(settings.healthPort, () => Object.fromEntries(Object.entries(workers).map(([name, worker]) => [name, worker.getState()])));
-  Runtime.install({ logger: new DefaultLogger('WARN', ({ level, message, meta }) => console.error(level, message, meta?.error ?? '')), shutdownSignals: ['SIGTERM', 'SIGINT'] });
-  const config = loadClientConnectConfig();
-  const namespace = config.namespace ?? 'default';
-  const connection = await connect(config.connectionOptions);
-  const ports = createPorts(settings, environment, {
-    attempt: temporalAttempt,
-    searchAttributes: await registerSearchAttributes(connection, namespace, say),
-    onDamage: ({ file, problem }) => say(`${file}: ${problem}`),
-  });
-  const common = {
-    connection,
-    namespace,
-    shutdownGraceTime: '30 seconds',
-    // Cancellation reaches an activity with a heartbeat: this bounds how long that takes.
-    maxHeartbeatThrottleInterval: '2 seconds',
-    interceptors: { activity: [activityInterceptor(ports), ...activityInterceptors] },
-    ...options,
-  } satisfies Partial<WorkerOptions>;
-  const create: Record<QueueName, () => Promise<Worker>> = {
-    workflows: () => Worker.create({ ...common, taskQueue: queues.workflows, workflowsPath: fileURLToPath(new URL('../workflows/index.ts', import.meta.url)), maxCachedWorkflows: options.maxCachedWorkflows ?? 50 }),
-    llm: () => Worker.create({ ...common, taskQueue: queues.llm, activities: createLlmActivities(ports), maxConcurrentActivityTaskExecutions: 16 }),
-    cpu: () => Worker.create({ ...common, taskQueue: queues.cpu, activities: createCpuActivities(ports), maxConcurrentActivityTaskExecutions: 4 }),
-    // One slot: one training job at a time on this machine's device.
-    gpu: () => Worker.create({ ...common, taskQueue: queues.gpu, activities: createGpuActivities(ports), maxConcurrentActivityTaskExecutions: 1 }),
+  const stop = (): void => {
+    // No more is taken from the queues before activities let go of what they have: they would be given it back.
+    for (const worker of Object.values(workers)) if (worker.getState() === 'RUNNING') worker.shutdown();
+    stopping.abort();
   };
-  for (const name of settings.queues) workers[name] = await create[name]();
-  const running = Object.values(workers).map((worker) => worker.run());
-  say('worker ready');
+  for (const name of stopSignals) process.on(name, stop);
+  const logger = new DefaultLogger('WARN', ({ level, message, meta }) => console.error(level, message, meta?.error ?? ''));
+  Runtime.install({ logger, shutdownSignals: [] });
+  let connection: NativeConnection | undefined;
+  const states = async (): Promise<Record<string, string>> =>
+    Object.fromEntries(await Promise.all(settings.queues.map(async (queue) => [queue, connection && workers[queue] ? await polls(connection, workers[queue], queue === 'workflows' ? 'workflows' : 'activities') : 'waiting for Temporal'] as const)));
+  const health = settings.healthPort === undefined ? undefined : await serveHealth(settings.healthPort, states);
+  const { connectionOptions, namespace = 'default' } = loadClientConnectConfig();
+  const watch = new ServerWatch(connectionOptions);
   try {
-    await Promise.all(running);
+    connection = await untilPossible(`Temporal at ${connectionOptions.address ?? 'localhost:7233'}`, () => NativeConnection.connect(connectionOptions), { signal, say });
+    const ports = createPorts(settings, environment, {
+      attempt: () => temporalAttempt(signal),
+      searchAttributes: await registerSearchAttributes(connection, namespace, say),
+      onDamage: ({ file, problem }) => say(`${file}: ${problem}`),
+    });
+    const create = await workerFactory(settings, ports, { connection, namespace, interceptors: { activity: [activityInterceptor(ports, signal), ...activityInterceptors] } });
+    const createSoon = async (queue: QueueName): Promise<Worker> => (workers[queue] = await untilPossible(`a worker of ${queue}`, () => create(queue), { signal, say }));
+    for (const queue of settings.queues) await createSoon(queue);
+    const running = settings.queues.map((queue) => (queue === 'workflows' ? serveWorkflows(workers[queue]!, () => createSoon(queue), watch, signal) : workers[queue]!.run()));
+    say('worker ready');
+    const ended = await Promise.allSettled(running.map((run) => run.finally(stop)));
+    for (const end of ended) if (end.status === 'rejected') throw end.reason;
+  } catch (error) {
+    if (error !== signal.reason) throw error;
   } finally {
     health?.close();
-    await connection.close();
+    await watch.close();
+    await connection?.close();
+    for (const name of stopSignals) process.off(name, stop);
   }
 }
 
-/** A server that is not there yet is waited for: a worker that gave up here would look alive and never poll. */
-async function connect(options: Parameters<typeof NativeConnection.connect>[0]): Promise<NativeConnection> {
-  for (let wait = 200; ; wait = Math.min(5_000, wait * 2)) {
-    try {
-      return await NativeConnection.connect(options);
-    } catch (error) {
-      say(`waiting for Temporal at ${options?.address ?? 'localhost:7233'}: ${error instanceof Error ? error.message : String(error)}`);
-      await sleep(wait);
-    }
+/**
+ * Runs the worker of the workflows; anew, with an empty cache, each time the server was away. A server that comes back may have lost what it
+ * had last said (an older copy of its database): a cached workflow that is ahead of it would wait for ever, one that is read anew does not.
+ */
+async function serveWorkflows(first: Worker, create: () => Promise<Worker>, watch: ServerWatch, signal: AbortSignal): Promise<void> {
+  for (let worker = first; ; worker = await create()) {
+    const run = worker.run();
+    await Promise.race([run, watch.until(true).then(() => watch.until(false))]);
+    if (signal.aborted) return run;
+    say('Temporal is away: workflows are read anew when it is back');
+    worker.shutdown();
+    await run.catch((error: unknown) => say(`the worker of workflows did not end in time: ${String(error)}`));
+    await Promise.race([watch.until(true), aborted(signal)]);
   }
 }
+
+const aborted = (signal: AbortSignal): Promise<void> => new Promise((resolve) => (signal.aborted ? resolve() : signal.addEventListener('abort', () => resolve(), { once: true })));

@@ -8,12 +8,19 @@ const queueNames: readonly QueueName[] = ['workflows', 'llm', 'cpu', 'gpu'];
 export interface WorkerSettings {
   home: string;
   store: string;
+  runs: string;
+  /** Locks on this machine's devices. */
+  devices: string;
   policyServer: string;
   trainerSocket: string;
   python: string;
   queues: readonly QueueName[];
   onShutdown: 'checkpoint' | 'detach';
   healthPort: number | undefined;
+  /** Workflows kept in memory; one that is not is replayed from its history. */
+  maxCachedWorkflows: number;
+  /** Deployment version of this worker; a run stays with the version it began on. */
+  version: { deploymentName: string; buildId: string } | undefined;
 }
 
 /** @throws Error naming the variable or flag, its value and what is allowed */
@@ -24,16 +31,27 @@ export function workerSettings(environment: NodeJS.ProcessEnv, queues: string | 
   if (wrong !== undefined) throw new Error(`--queues: got ${JSON.stringify(wrong)}; allowed: ${queueNames.join(', ')}, separated by commas`);
   const onShutdown = environment.GENENV_ON_SHUTDOWN ?? 'checkpoint';
   if (onShutdown !== 'checkpoint' && onShutdown !== 'detach') throw new Error(`GENENV_ON_SHUTDOWN: got ${JSON.stringify(onShutdown)}; allowed: checkpoint, detach`);
-  const port = environment.GENENV_HEALTH_PORT;
-  if (port !== undefined && !/^\d{1,5}$/.test(port)) throw new Error(`GENENV_HEALTH_PORT: got ${JSON.stringify(port)}; expected a port number`);
+  const { TEMPORAL_DEPLOYMENT_NAME: deploymentName, TEMPORAL_WORKER_BUILD_ID: buildId } = environment;
+  if ((deploymentName === undefined) !== (buildId === undefined)) throw new Error('TEMPORAL_DEPLOYMENT_NAME and TEMPORAL_WORKER_BUILD_ID: got one of them; set both, or none');
   return {
     home,
     store: resolve(environment.GENENV_STORE ?? `${home}/store`),
+    runs: resolve(environment.GENENV_RUNS ?? `${home}/runs`),
+    devices: resolve(environment.GENENV_DEVICES ?? `${home}/stack/devices`),
     policyServer: environment.GENENV_POLICY_SERVER ?? 'http://127.0.0.1:8741/v1',
     trainerSocket: environment.GENENV_TRAINER_SOCKET ?? `${home}/stack/trainer.sock`,
     python: pythonPath(),
     queues: chosen as QueueName[],
     onShutdown,
-    healthPort: port === undefined ? undefined : Number(port),
+    healthPort: wholeNumber(environment, 'GENENV_HEALTH_PORT', 65_535),
+    maxCachedWorkflows: wholeNumber(environment, 'GENENV_MAX_CACHED_WORKFLOWS', 100_000) ?? 50,
+    version: deploymentName === undefined || buildId === undefined ? undefined : { deploymentName, buildId },
   };
+}
+
+function wholeNumber(environment: NodeJS.ProcessEnv, name: string, most: number): number | undefined {
+  const value = environment[name];
+  if (value === undefined) return undefined;
+  if (!/^\d{1,6}$/.test(value) || Number(value) > most) throw new Error(`${name}: got ${JSON.stringify(value)}; expected a whole number from 0 to ${most}`);
+  return Number(value);
 }

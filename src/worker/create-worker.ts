@@ -1,0 +1,36 @@
+import { fileURLToPath } from 'node:url';
+import { bundleWorkflowCode, DefaultLogger, Worker } from '@temporalio/worker';
+import type { WorkerOptions } from '@temporalio/worker';
+import { createCpuActivities, createGpuActivities, createLlmActivities } from '../activities/index.ts';
+import type { Ports } from '../activities/ports.ts';
+import { queues } from '../workflows/queues.ts';
+import type { QueueName, WorkerSettings } from './settings.ts';
+
+/** How a worker of each queue is made, as often as need be. */
+export async function workerFactory(settings: WorkerSettings, ports: Ports, common: Pick<WorkerOptions, 'connection' | 'namespace' | 'interceptors'>): Promise<(queue: QueueName) => Promise<Worker>> {
+  const { version, maxCachedWorkflows } = settings;
+  const shared = {
+    // Activities hear of a stop at once (run-worker.ts); what has not let go by then is left to its timeout.
+    shutdownForceTime: '50 seconds',
+    // Cancellation reaches an activity with a heartbeat: this bounds how long that takes.
+    maxHeartbeatThrottleInterval: '2 seconds',
+    ...(version ? { workerDeploymentOptions: { version, useWorkerVersioning: true, defaultVersioningBehavior: 'PINNED' } } : {}),
+    ...common,
+  } satisfies Partial<WorkerOptions>;
+  const workflows = settings.queues.includes('workflows')
+    ? {
+        workflowBundle: await bundleWorkflowCode({ workflowsPath: fileURLToPath(new URL('../workflows/index.ts', import.meta.url)), logger: new DefaultLogger('WARN') }),
+        maxCachedWorkflows,
+        // A task for a worker that is gone, or was made anew, goes to another after this.
+        stickyQueueScheduleToStartTimeout: '3 seconds',
+      }
+    : {};
+  const own: Record<QueueName, Partial<WorkerOptions>> = {
+    workflows,
+    llm: { activities: createLlmActivities(ports), maxConcurrentActivityTaskExecutions: 16 },
+    cpu: { activities: createCpuActivities(ports), maxConcurrentActivityTaskExecutions: 4 },
+    // One slot: one training job at a time on this machine's device.
+    gpu: { activities: createGpuActivities(ports), maxConcurrentActivityTaskExecutions: 1 },
+  };
+  return (queue) => Worker.create({ ...shared, ...own[queue], taskQueue: queues[queue] });
+}
