@@ -73,8 +73,10 @@ export class LiveStack implements AsyncDisposable {
     await until(() => existsSync(this.trainerSocket), 90_000, 'the trainer');
   }
 
-  startTemporal(): void {
-    const args = ['server', 'start-dev', '--headless', '--port', String(this.#temporalPort), '--db-filename', join(this.home, 'temporal.db'), '--log-level', 'error'];
+  /** `settings`: dynamic configuration, `name=value`. */
+  startTemporal(...settings: string[]): void {
+    const flags = settings.flatMap((setting) => ['--dynamic-config-value', setting]);
+    const args = ['server', 'start-dev', '--headless', '--port', String(this.#temporalPort), '--db-filename', join(this.home, 'temporal.db'), '--log-level', 'error', ...flags];
     this.temporal = this.#process('temporal', temporalPath(), args);
   }
 
@@ -87,11 +89,17 @@ export class LiveStack implements AsyncDisposable {
   }
 
   /** Starts a worker and waits until it polls. */
-  async startWorker({ fault, queues, environment = {} }: WorkerOptions = {}): Promise<TestProcess> {
+  async startWorker(options: WorkerOptions = {}): Promise<TestProcess> {
+    const worker = this.launchWorker(options);
+    await worker.says('worker ready');
+    return worker;
+  }
+
+  /** Starts a worker, whether or not there is a server for it. */
+  launchWorker({ fault, queues, environment = {} }: WorkerOptions = {}): TestProcess {
     const args = [join(repository, 'test/support/faulty-worker.ts'), ...(queues === undefined ? [] : ['--queues', queues])];
     const worker = this.#process('worker', process.execPath, args, { ...(fault === undefined ? {} : { GENENV_TEST_FAULT: fault }), ...environment });
     this.workers.push(worker);
-    await worker.says('worker ready');
     return worker;
   }
 
