@@ -1,19 +1,26 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { queues } from '../../src/workflows/queues.ts';
 import { LiveStack } from '../support/live-stack.ts';
+import { until } from '../support/processes.ts';
+import type { TestProcess } from '../support/processes.ts';
 import { tinyExperiment } from '../support/tiny-experiment.ts';
 
 /** Workers that are stopped, restarted and replaced under a real run: it ends with the ledger of the run nobody disturbed. */
 
-const durability = { shards: 2, promptsPerRequest: 4, heartbeatSeconds: 5, requestTimeoutSeconds: 4, epochsPerRun: 2, maxPhaseAttempts: 1 };
+const durability = { shards: 2, promptsPerRequest: 4, heartbeatSeconds: 5, requestTimeoutSeconds: 4, epochsPerRun: 1, maxPhaseAttempts: 1 };
 const file = tinyExperiment({ epochs: 2, durability });
 let stack: LiveStack;
 let undisturbed: string;
 const ledger = (id: string): string => readFileSync(join(stack.home, 'runs', id, 'ledger.jsonl'), 'utf8');
 const events = (id: string): string => readFileSync(join(stack.home, 'runs', id, 'events.jsonl'), 'utf8');
 const start = (id: string, input: unknown = file) => stack.client.workflow.start('experiment', { args: [input], workflowId: id, taskQueue: queues.workflows });
+/** Phases, and shards of them, that a run has done. */
+function done(id: string): number {
+  const keys = join(stack.home, 'store', 'keys', id);
+  return existsSync(keys) ? readdirSync(keys, { recursive: true }).filter((name) => String(name).endsWith('.json')).length : 0;
+}
 
 beforeAll(async () => {
   stack = await LiveStack.start();
@@ -43,4 +50,60 @@ describe('a worker that is told to stop lets go at once, and no attempt is used 
     if (when !== 'before') expect(events(id)).toContain('"worker-stopped"');
     expect(events(id)).not.toContain('"attempt":2');
   }, 120_000);
+});
+
+describe('workflows are replayed anywhere', () => {
+  const caching = (workflows: number) => ({ environment: { GENENV_MAX_CACHED_WORKFLOWS: String(workflows) } });
+
+  test.each([0, 1, 2])('with %i workflows in memory', async (workflows) => {
+    const id = `cached-${workflows}`;
+    await using worker = await stack.startWorker(caching(workflows));
+    await (await start(id)).result();
+    await worker.stop();
+    expect(ledger(id)).toBe(undisturbed);
+    expect(worker.output).not.toMatch(/nondeterminism|TMPRL1100/i);
+  }, 90_000);
+
+  test('by a new worker every few tasks', async () => {
+    const run = await start('restarted');
+    let ended = false;
+    const result = run.result().finally(() => (ended = true));
+    let workers = 0;
+    for (; !ended; workers++) {
+      await using worker = await stack.startWorker(caching(workers % 3));
+      const before = done('restarted');
+      await until(() => ended || done('restarted') >= before + 8, 60_000, 'a few tasks');
+      await worker.stop();
+      expect(worker.output).not.toMatch(/nondeterminism|TMPRL1100/i);
+    }
+    await result;
+    expect(workers).toBeGreaterThan(2);
+    expect(ledger('restarted')).toBe(undisturbed);
+  }, 180_000);
+});
+
+// Last: once a version is the current one, workers without a version get no new runs.
+describe('deployment versions', () => {
+  const deployed = (buildId: string): Promise<TestProcess> => stack.startWorker({ environment: { TEMPORAL_DEPLOYMENT_NAME: 'genenv', TEMPORAL_WORKER_BUILD_ID: buildId } });
+  const makeCurrent = (buildId: string): Promise<void> =>
+    until(() => stack.temporalCli('worker', 'deployment', 'set-current-version', '--deployment-name', 'genenv', '--build-id', buildId, '--yes').then(() => true, () => false), 60_000, `${buildId} to be current`);
+  const versionOf = async (workflowId: string): Promise<string | null | undefined> =>
+    (await stack.client.workflow.getHandle(workflowId).describe()).raw.workflowExecutionInfo?.versioningInfo?.deploymentVersion?.buildId;
+
+  test('a run stays on the version it began on, new ones take the current one, and one is moved between epochs', async () => {
+    await using old = await deployed('v1');
+    await makeCurrent('v1');
+    await using current = await deployed('v2');
+    const runs = await Promise.all(['stays', 'moves'].map((id) => start(id)));
+    await until(() => done('stays') > 0 && done('moves') > 0, 60_000, 'what comes before the first epoch');
+    await makeCurrent('v2');
+    const version = ['--versioning-override-behavior', 'pinned', '--versioning-override-deployment-name', 'genenv', '--versioning-override-build-id', 'v2'];
+    await stack.temporalCli('workflow', 'update-options', '--workflow-id', 'moves', ...version);
+    runs.push(await start('begins'));
+    await Promise.all(runs.map((run) => run.result()));
+    await Promise.all([old.stop(), current.stop()]);
+    for (const id of ['stays', 'moves', 'begins']) expect(ledger(id)).toBe(undisturbed);
+    const versions = await Promise.all(['stays', 'stays/epoch-0002', 'moves', 'moves/epoch-0002', 'begins', 'begins/epoch-0001'].map(versionOf));
+    expect(versions).toEqual(['v1', 'v1', 'v2', 'v2', 'v2', 'v2']);
+  }, 180_000);
 });
