@@ -43,14 +43,13 @@ export function workerSettings(environment: NodeJS.ProcessEnv, queues: string | 
     python: pythonPath(),
     queues: chosen as QueueName[],
     onShutdown,
-    healthPort: wholeNumber(environment, 'GENENV_HEALTH_PORT', 65_535),
-    maxCachedWorkflows: wholeNumber(environment, 'GENENV_MAX_CACHED_WORKFLOWS', 100_000) ?? 50,
+    healthPort: wholeNumber('GENENV_HEALTH_PORT', environment.GENENV_HEALTH_PORT, 65_535),
+    maxCachedWorkflows: wholeNumber('GENENV_MAX_CACHED_WORKFLOWS', environment.GENENV_MAX_CACHED_WORKFLOWS, 100_000) ?? 50,
     version: deploymentName === undefined || buildId === undefined ? undefined : { deploymentName, buildId },
   };
 }
 
-function wholeNumber(environment: NodeJS.ProcessEnv, name: string, most: number): number | undefined {
-  const value = environment[name];
+function wholeNumber(name: string, value: string | undefined, most: number): number | undefined {
   if (value === undefined) return undefined;
   if (!/^\d{1,6}$/.test(value) || Number(value) > most) throw new Error(`${name}: got ${JSON.stringify(value)}; expected a whole number from 0 to ${most}`);
   return Number(value);
