@@ -8,7 +8,7 @@ export async function untilPossible<T>(what: string, attempt: () => Promise<T>, 
       return await attempt();
     } catch (error) {
       say(`waiting for ${what}: ${error instanceof Error ? error.message : String(error)}`);
-      await sleep(wait, undefined, { signal });
+      await sleep(wait, undefined, { signal }).catch(() => undefined);
     }
   }
 }

@@ -80,6 +80,10 @@ test('the server comes late, goes, and comes back with an older copy of its data
     }
   };
   await stack.temporal.stop('SIGKILL');
+  const waits = stack.launchWorker();
+  await waits.says('waiting for Temporal');
+  waits.signal('SIGTERM');
+  expect(await waits.exited, waits.output).toBe(0);
   const port = await freePort();
   const health = async (): Promise<number> => (await fetch(`http://127.0.0.1:${port}/health`).catch(() => ({ status: 0 }))).status;
   const healthy = (ok: boolean): Promise<void> => until(async () => (await health()) === (ok ? 200 : 503), 60_000, `a worker that is ${ok ? '' : 'not '}healthy`);
@@ -110,7 +114,7 @@ test('the server comes late, goes, and comes back with an older copy of its data
 
 test('low limits of history and payload are met: references only, and continue-as-new', async () => {
   await stack.temporal.stop('SIGTERM');
-  stack.startTemporal('limit.historyCount.suggestContinueAsNew=10', 'limit.blobSize.warn=4096', 'limit.blobSize.error=8192');
+  stack.startTemporal('matching.enableFairness=true', 'limit.historyCount.suggestContinueAsNew=10', 'limit.blobSize.warn=4096', 'limit.blobSize.error=8192');
   await stack.connect();
   await using worker = await stack.startWorker();
   await (await start('low-limits')).result();
