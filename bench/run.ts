@@ -4,6 +4,7 @@ import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { pythonEnvironment, pythonPath, repository } from '../infra/setup/locations.mjs';
+import { growth } from './growth.ts';
 import { orchestration } from './orchestration.ts';
 import { rollouts } from './rollouts.ts';
 
@@ -26,6 +27,7 @@ function python(script: string): () => Record<string, unknown> {
 const sections: Record<string, () => Promise<Record<string, unknown>> | Record<string, unknown>> = {
   orchestration,
   rollouts,
+  growth,
   'policy-server': python('policy_server.py'),
   'grpo-step': python('grpo_step.py'),
 };

@@ -1,5 +1,6 @@
 import { deriveSeed, randomStream } from '../coevolution/seeds.ts';
 import { drawMix } from '../coevolution/training-pool.ts';
+import type { Drawn } from '../coevolution/training-pool.ts';
 import type { Experiment } from '../contracts/experiment.ts';
 import type { DrawTasksInput } from '../contracts/phases.ts';
 import type { FileRef } from '../contracts/refs.ts';
@@ -8,6 +9,8 @@ import { collect } from '../store/collect.ts';
 import { described } from './generate-tasks.ts';
 import { phase, taskId } from './phase.ts';
 import type { Ports } from './ports.ts';
+import { generationCounts } from './sample.ts';
+import { merged, only } from './streams.ts';
 
 /**
  * The epoch's tasks: what the simulator wrote, repeats counted, and the share of base and earlier tasks that the mix of
@@ -16,26 +19,44 @@ import type { Ports } from './ports.ts';
 export function createDrawTasks(ports: Ports) {
   return (input: DrawTasksInput): Promise<FileRef> =>
     phase(ports, 'draw', input, async ({ experiment, world }) => {
-      const { epoch, state } = input;
-      const written = (await Promise.all(input.generated.map((file) => collect(ports.store.records<TaskRecord>(file))))).flat();
-      const fresh = countRepeats(written.toSorted(byIndex));
-      const pools = { base: await collect(ports.store.records<SeedTaskRecord>(state.base_tasks)), history: await collect(ports.store.records<SeedTaskRecord>(state.train_pool)) };
-      const replayed = replayCount(experiment) === 0 ? [] : drawMix({ ...pools, fresh: [] }, { ...experiment.pools.train.mix, fresh: 0 }, replayCount(experiment), randomStream(deriveSeed(experiment.seed, epoch, 'mix')));
-      const old = replayed.map(({ source, item }, index): TaskRecord => ({
-        id: taskId(epoch, fresh.length + index),
-        source: source === 'base' ? 'base' : 'history',
-        batch_id: item.id,
-        context: '',
-        history_success: null,
-        simulator: 'none',
-        valid: true,
-        invalid_reason: '',
-        repeats: 0,
-        ...described(world, item.spec),
-        sampled: null,
-      }));
-      return ports.store.putRecords([...fresh, ...old]);
+      const { epoch } = input;
+      const { store } = ports;
+      const simulators = generationCounts(experiment).initial > 0 ? (['current', 'initial'] as const) : (['current'] as const);
+      // Each simulator's tasks are in order in each shard.
+      const ordered = input.generated.flatMap((file) => simulators.map((simulator) => only(store.records<TaskRecord>(file), (task) => task.simulator === simulator)));
+      const replayed = await replay(ports, experiment, input);
+      return store.putRecords(
+        (async function* (): AsyncGenerator<TaskRecord> {
+          let index = 0;
+          for await (const task of countRepeats(merged(ordered, isBefore))) {
+            index += 1;
+            yield task;
+          }
+          for (const { source, item } of replayed) {
+            yield {
+              id: taskId(epoch, index++),
+              source: source === 'base' ? 'base' : 'history',
+              batch_id: item.id,
+              context: '',
+              history_success: null,
+              simulator: 'none',
+              valid: true,
+              invalid_reason: '',
+              repeats: 0,
+              ...described(world, item.spec),
+              sampled: null,
+            };
+          }
+        })(),
+      );
     });
+}
+
+async function replay({ store }: Ports, experiment: Experiment, { epoch, state }: DrawTasksInput): Promise<Drawn<SeedTaskRecord>[]> {
+  const count = replayCount(experiment);
+  if (count === 0) return [];
+  const pools = { base: await collect(store.records<SeedTaskRecord>(state.base_tasks)), history: await collect(store.records<SeedTaskRecord>(state.train_pool)) };
+  return drawMix({ ...pools, fresh: [] }, { ...experiment.pools.train.mix, fresh: 0 }, count, randomStream(deriveSeed(experiment.seed, epoch, 'mix')));
 }
 
 /** Base and earlier tasks an epoch draws, from the shares of the mix. */
@@ -45,14 +66,17 @@ export function replayCount({ environment, pools }: Experiment): number {
 }
 
 /** Ids grow by a digit where the index does. */
-const byIndex = (a: TaskRecord, b: TaskRecord): number => a.id.length - b.id.length || (a.id < b.id ? -1 : 1);
+const isBefore = (a: TaskRecord, b: TaskRecord): boolean => a.id.length < b.id.length || (a.id.length === b.id.length && a.id < b.id);
 
-function countRepeats(tasks: readonly TaskRecord[]): TaskRecord[] {
+async function* countRepeats(tasks: AsyncIterable<TaskRecord>): AsyncGenerator<TaskRecord> {
   const seen = new Map<string, number>();
-  return tasks.map((task) => {
-    if (task.spec === null) return task;
+  for await (const task of tasks) {
+    if (task.spec === null) {
+      yield task;
+      continue;
+    }
     const repeats = seen.get(task.spec) ?? 0;
     seen.set(task.spec, repeats + 1);
-    return { ...task, repeats };
-  });
+    yield { ...task, repeats };
+  }
 }

@@ -12,14 +12,32 @@ import type { Experiment } from '../contracts/experiment.ts';
 import type { Metrics } from '../contracts/phases.ts';
 import type { RewardRecord, ScoreRecord, TaskRecord, TraceRecord } from '../contracts/records.ts';
 
-/** Metrics of an epoch's tasks and rollouts (docs/artifacts.md), gathered while the traces stream by. */
+/** What the metrics need of a valid task that was written this epoch. */
+type Fresh = Pick<ScoreRecord, 'kind' | 'difficulty' | 'attempts' | 'successes' | 'success_rate' | 'env_reward' | 'frozen_rate' | 'random_rate'>;
+
+/**
+ * Metrics of an epoch's tasks and rollouts (docs/artifacts.md), gathered while they stream by: sums over rollouts, and a few numbers of
+ * each task. Sums run in the order of the records, so that bits do not change.
+ */
 export class EpochSummary {
   readonly #experiment: Experiment;
-  readonly #rewards: number[] = [];
-  readonly #groups: { task: string; rewards: number[] }[] = [];
-  readonly #verdicts: { first: number[]; second: number[] } = { first: [], second: [] };
-  readonly #lengths: number[] = [];
-  readonly #correctLengths: number[] = [];
+  readonly #fresh: Fresh[] = [];
+  readonly #specs: string[] = [];
+  readonly #invalid: string[] = [];
+  /** Of each group of the agent, in the order of the traces: its task, and its mean reward over even and odd attempts. */
+  readonly #halves: { task: number; even: number; odd: number }[] = [];
+  readonly #freshTasks = new Set<number>();
+  readonly #rewards = new RunningMean();
+  readonly #deviations = new RunningMean();
+  readonly #flat = new RunningMean();
+  readonly #lengths = new RunningMean();
+  readonly #correctLengths = new RunningMean();
+  readonly #agreements = new RunningMean();
+  #written = 0;
+  #validWritten = 0;
+  #repeats = 0;
+  #valid = 0;
+  #longest = 0;
   #cutOff = 0;
   #wellFormed = 0;
 
@@ -28,26 +46,48 @@ export class EpochSummary {
   }
 
   /** One group: the traces of a task and role, with their rewards. */
-  add(traces: readonly TraceRecord[], rewards: readonly RewardRecord[]): void {
-    this.#verdicts.first.push(...rewards.map(({ reward }) => reward));
-    this.#verdicts.second.push(...rewards.map(({ second_reward }) => second_reward));
+  addGroup(task: number, traces: readonly TraceRecord[], scored: readonly RewardRecord[]): void {
+    for (const { reward, second_reward } of scored) this.#agreements.add(verdictAgreement([reward], [second_reward])!);
     if (traces[0]?.role !== 'agent') return;
-    this.#groups.push({ task: traces[0].task_id, rewards: rewards.map(({ reward }) => reward) });
+    const rewards = scored.map(({ reward }) => reward);
+    this.#deviations.add(deviation(rewards) ?? 0);
+    this.#flat.add(Number(rewards.every((reward) => reward === rewards[0])));
+    const [even, odd] = [0, 1].map((parity) => mean(rewards.filter((_, index) => index % 2 === parity)));
+    // A group of one has no halves.
+    if (typeof even === 'number' && typeof odd === 'number') this.#halves.push({ task, even, odd });
     for (const [index, { sampled }] of traces.entries()) {
-      const { reward, well_formed } = rewards[index]!;
-      this.#rewards.push(reward);
-      this.#lengths.push(sampled.token_ids.length);
-      if (reward === 1) this.#correctLengths.push(sampled.token_ids.length);
+      const { reward, well_formed } = scored[index]!;
+      const length = sampled.token_ids.length;
+      this.#rewards.add(reward);
+      this.#lengths.add(length);
+      this.#longest = Math.max(this.#longest, length);
+      if (reward === 1) this.#correctLengths.add(length);
       if (sampled.finish_reason === 'length') this.#cutOff += 1;
       if (well_formed) this.#wellFormed += 1;
     }
   }
 
+  /** A task with its score, in the order of the tasks, after all groups. */
+  addTask(index: number, { source, valid, invalid_reason, spec, repeats }: TaskRecord, score: ScoreRecord): void {
+    if (valid) this.#valid += 1;
+    if (source !== 'new') return;
+    this.#written += 1;
+    if (spec !== null) this.#specs.push(spec);
+    if (repeats > 0) this.#repeats += 1;
+    if (!valid) {
+      this.#invalid.push(invalid_reason);
+      return;
+    }
+    this.#validWritten += 1;
+    const { kind, difficulty, attempts, successes, success_rate, env_reward, frozen_rate, random_rate } = score;
+    this.#fresh.push({ kind, difficulty, attempts, successes, success_rate, env_reward, frozen_rate, random_rate });
+    this.#freshTasks.add(index);
+  }
+
   /** @param archive tasks of earlier epochs, for the novelty of this one's. */
-  metrics(tasks: readonly TaskRecord[], scores: readonly ScoreRecord[], archive: readonly string[]): Metrics {
-    const written = tasks.filter(({ source }) => source === 'new');
-    const fresh = scores.filter(({ source, valid }) => source === 'new' && valid);
-    const specs = written.flatMap(({ spec }) => (spec === null ? [] : [spec]));
+  metrics(archive: readonly string[]): Metrics {
+    const fresh = this.#fresh;
+    const attempts = this.#lengths.count;
     return {
       'env/success_rate': average(fresh.map(({ success_rate }) => success_rate)),
       ...this.#histogram(fresh),
@@ -58,39 +98,61 @@ export class EpochSummary {
       'env/frozen_success_rate': average(fresh.map(({ frozen_rate }) => frozen_rate)),
       'env/random_success_rate': average(fresh.map(({ random_rate }) => random_rate)),
       'env/discrimination': average(fresh.map(({ success_rate, random_rate }) => discrimination(success_rate, random_rate))),
-      'env/verdict_agreement': verdictAgreement(this.#verdicts.first, this.#verdicts.second),
-      'env/split_half_reliability': this.#reliability(fresh),
-      'env/valid_fraction': mean(written.map(({ valid }) => Number(valid))),
-      'env/distinct_fraction': distinctShare(specs),
-      'env/duplicates': written.filter(({ repeats }) => repeats > 0).length,
-      'env/archive_distance': archiveDistance(specs, archive),
-      ...counts('env/invalid', written.filter(({ valid }) => !valid).map(({ invalid_reason }) => invalid_reason)),
+      'env/verdict_agreement': this.#agreements.value,
+      'env/split_half_reliability': this.#reliability(),
+      'env/valid_fraction': this.#written === 0 ? null : this.#validWritten / this.#written,
+      'env/distinct_fraction': distinctShare(this.#specs),
+      'env/duplicates': this.#repeats,
+      'env/archive_distance': archiveDistance(this.#specs, archive),
+      ...counts('env/invalid', this.#invalid),
       'env/difficulty': mean(fresh.map(({ difficulty }) => difficulty)),
       'env/difficulty_sd': deviation(fresh.map(({ difficulty }) => difficulty)),
-      'env/difficulty_solved': mean(fresh.flatMap(({ difficulty, successes }) => Array<number>(successes).fill(difficulty))),
+      'env/difficulty_solved': difficultySolved(fresh),
       ...shares('env/kind', fresh.map(({ kind }) => kind)),
-      reward: mean(this.#rewards),
-      reward_std: mean(this.#groups.map(({ rewards }) => deviation(rewards) ?? 0)),
-      frac_reward_zero_std: mean(this.#groups.map(({ rewards }) => Number(rewards.every((reward) => reward === rewards[0])))),
-      'completions/mean_length': mean(this.#lengths),
-      'completions/max_length': this.#lengths.length > 0 ? this.#lengths.reduce((a, b) => Math.max(a, b)) : null,
-      'completions/clipped_ratio': this.#lengths.length > 0 ? this.#cutOff / this.#lengths.length : null,
-      'completions/well_formed_ratio': this.#lengths.length > 0 ? this.#wellFormed / this.#lengths.length : null,
-      'completions/correct_mean_length': mean(this.#correctLengths),
-      'rollouts/count': this.#lengths.length,
-      'rollouts/errored': scores.filter(({ valid }) => valid).length * this.#experiment.agent.rolloutsPerTask - this.#lengths.length,
+      reward: this.#rewards.value,
+      reward_std: this.#deviations.value,
+      frac_reward_zero_std: this.#flat.value,
+      'completions/mean_length': this.#lengths.value,
+      'completions/max_length': attempts > 0 ? this.#longest : null,
+      'completions/clipped_ratio': attempts > 0 ? this.#cutOff / attempts : null,
+      'completions/well_formed_ratio': attempts > 0 ? this.#wellFormed / attempts : null,
+      'completions/correct_mean_length': this.#correctLengths.value,
+      'rollouts/count': attempts,
+      'rollouts/errored': this.#valid * this.#experiment.agent.rolloutsPerTask - attempts,
     };
   }
 
-  #histogram(fresh: readonly ScoreRecord[]): Metrics {
+  #histogram(fresh: readonly Fresh[]): Metrics {
     const { counts: tasks } = successHistogram(fresh, this.#experiment.agent.rolloutsPerTask);
     return Object.fromEntries(tasks.map((count, k) => [`env/success_rate_hist/${k}`, count]));
   }
 
-  #reliability(fresh: readonly ScoreRecord[]): number | null {
-    const ids = new Set(fresh.map(({ task_id }) => task_id));
-    return splitHalfReliability(this.#groups.filter(({ task }) => ids.has(task)).map(({ rewards }) => rewards));
+  /** From the halves alone: attempts with an even and with an odd index, as one attempt each. */
+  #reliability(): number | null {
+    return splitHalfReliability(this.#halves.filter(({ task }) => this.#freshTasks.has(task)).map(({ even, odd }) => [even, odd]));
   }
+}
+
+/** Mean of what is added, summed in order; null of nothing. */
+class RunningMean {
+  count = 0;
+  #sum = 0;
+
+  add(value: number): void {
+    this.count += 1;
+    this.#sum += value;
+  }
+
+  get value(): number | null {
+    return this.count === 0 ? null : this.#sum / this.count;
+  }
+}
+
+/** Mean difficulty of the solved attempts. */
+function difficultySolved(fresh: readonly Fresh[]): number | null {
+  const solved = new RunningMean();
+  for (const { difficulty, successes } of fresh) for (let success = 0; success < successes; success++) solved.add(difficulty);
+  return solved.value;
 }
 
 const average = (values: readonly (number | null)[]): number | null => mean(values.filter((value) => value !== null));

@@ -18,7 +18,7 @@ export function createEvaluatePolicy(ports: Ports) {
       const tokens = new TokenCount();
       const file = await ports.store.putRecords(
         (async function* (): AsyncGenerator<VerdictRecord> {
-          for await (const { request, items, completions } of answers(ports, context, planned)) {
+          for await (const { request, items, completions } of answers(ports, context, planned, planned.length)) {
             tokens.add(completions);
             for (const { prompt, sample, text } of completions) {
               const { id, spec } = items[prompt]!;

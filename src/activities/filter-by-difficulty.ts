@@ -3,7 +3,6 @@ import type { DifficultyRule } from '../coevolution/difficulty-filter.ts';
 import type { Experiment } from '../contracts/experiment.ts';
 import type { Filtered, FilterInput, Metrics } from '../contracts/phases.ts';
 import type { FilterRecord, ScoreRecord } from '../contracts/records.ts';
-import { collect } from '../store/collect.ts';
 import { phase } from './phase.ts';
 import type { Ports } from './ports.ts';
 
@@ -11,21 +10,32 @@ import type { Ports } from './ports.ts';
 export function createFilterByDifficulty(ports: Ports) {
   return (input: FilterInput): Promise<Filtered> =>
     phase(ports, 'filter', input, async ({ experiment }) => {
-      const scores = await collect(ports.store.records<ScoreRecord>(input.scores));
-      const verdicts = difficultyFilter(scores.map(({ target_rate }) => target_rate), ruleOf(experiment));
+      const { store } = ports;
+      const targets: (number | null)[] = [];
+      for await (const { target_rate } of store.records<ScoreRecord>(input.scores)) targets.push(target_rate);
+      const verdicts = difficultyFilter(targets, ruleOf(experiment));
       const { filter } = experiment;
       const filters = (role: 'agent' | 'environment'): boolean => filter.type !== 'off' && filter.appliesTo.includes(role);
-      const decisions = scores.map(({ task_id, valid, source }, index): FilterRecord => {
-        const { kept, reason } = verdicts[index]!;
-        const measured = valid && reason !== 'not measured';
-        return {
-          task_id,
-          kept_for_agent: measured && (kept || !filters('agent')),
-          kept_for_environment: measured && source === 'new' && (kept || !filters('environment')),
-          reason: valid ? reason : 'invalid',
-        };
-      });
-      return { decisions: await ports.store.putRecords(decisions), metrics: countReasons(decisions) };
+      const metrics: Metrics = {};
+      const decisions = await store.putRecords(
+        (async function* (): AsyncGenerator<FilterRecord> {
+          let index = 0;
+          for await (const { task_id, valid, source } of store.records<ScoreRecord>(input.scores)) {
+            const verdict = verdicts[index++]!;
+            const measured = valid && verdict.reason !== 'not measured';
+            const reason = valid ? verdict.reason : 'invalid';
+            const name = `env/filtered/${reason.replaceAll(' ', '_')}`;
+            metrics[name] = (metrics[name] ?? 0) + 1;
+            yield {
+              task_id,
+              kept_for_agent: measured && (verdict.kept || !filters('agent')),
+              kept_for_environment: measured && source === 'new' && (verdict.kept || !filters('environment')),
+              reason,
+            };
+          }
+        })(),
+      );
+      return { decisions, metrics };
     });
 }
 
@@ -40,13 +50,4 @@ function ruleOf({ filter, difficulty: { alpha } }: Experiment): DifficultyRule {
     case 'topK':
       return { type: 'topK', alpha, k: filter.k };
   }
-}
-
-function countReasons(decisions: readonly FilterRecord[]): Metrics {
-  const metrics: Metrics = {};
-  for (const { reason } of decisions) {
-    const name = `env/filtered/${reason.replaceAll(' ', '_')}`;
-    metrics[name] = (metrics[name] ?? 0) + 1;
-  }
-  return metrics;
 }

@@ -32,7 +32,7 @@ export function createGenerateTasks(ports: Ports) {
       const tokens = new TokenCount();
       const file = await ports.store.putRecords(
         (async function* () {
-          for await (const { request, items, completions } of answers(ports, context, planned)) {
+          for await (const { request, items, completions } of answers(ports, context, planned, planned.length)) {
             tokens.add(completions);
             for (const completion of completions) yield taskRecord(experiment, epoch, world, history, request, items[completion.prompt]!, completion);
           }

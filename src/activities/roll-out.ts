@@ -1,12 +1,13 @@
 import { deriveSeed } from '../coevolution/seeds.ts';
 import type { Experiment } from '../contracts/experiment.ts';
-import type { RollOutInput, RunState, Sampling } from '../contracts/phases.ts';
+import type { RollOutInput, Sampling } from '../contracts/phases.ts';
 import type { FileRef } from '../contracts/refs.ts';
 import type { TaskRecord, TraceRecord } from '../contracts/records.ts';
 import { phase } from './phase.ts';
 import type { Ports } from './ports.ts';
-import { answers, ofShard, planRequests, requestCount, sampled, TokenCount } from './sample.ts';
+import { answers, requestCount, sampled, TokenCount } from './sample.ts';
 import type { Planned } from './sample.ts';
+import { chunks, only } from './streams.ts';
 import { replayCount } from './draw-tasks.ts';
 
 type Role = TraceRecord['role'];
@@ -18,11 +19,11 @@ type Role = TraceRecord['role'];
 export function createRollOut(ports: Ports) {
   return (input: RollOutInput): Promise<Sampling> =>
     phase(ports, 'roll-out', input, async (context) => {
-      const planned = ofShard(plan(context.experiment, input.epoch, input.state, await attempted(ports, input.tasks)), input.shard, input.shards);
+      const { requests, planned } = await plan(ports, context.experiment, input);
       const tokens = new TokenCount();
       const file = await ports.store.putRecords(
         (async function* (): AsyncGenerator<TraceRecord> {
-          for await (const { request, items, completions } of answers(ports, context, planned)) {
+          for await (const { request, items, completions } of answers(ports, context, planned, requests)) {
             tokens.add(completions);
             for (const completion of completions) {
               const { task, role } = items[completion.prompt]!;
@@ -32,35 +33,54 @@ export function createRollOut(ports: Ports) {
           }
         })(),
       );
-      return { file, requests: planned.length, tokens: tokens.total };
+      return { file, requests, tokens: tokens.total };
     });
 }
 
-/** What is needed of the tasks to attempt: every shard reads them all. */
+/** What is needed of a task to attempt it. */
 type Attempted = Pick<TaskRecord, 'id' | 'source' | 'prompt'>;
 
-async function attempted({ store }: Ports, tasks: FileRef): Promise<Attempted[]> {
-  const all: Attempted[] = [];
-  for await (const { id, source, prompt, valid } of store.records<TaskRecord>(tasks)) if (valid) all.push({ id, source, prompt });
-  return all;
+async function* attempted({ store }: Ports, tasks: FileRef): AsyncGenerator<Attempted> {
+  for await (const { id, source, prompt, valid } of store.records<TaskRecord>(tasks)) if (valid) yield { id, source, prompt };
 }
 
-function plan({ seed, agent, guards, durability }: Experiment, epoch: number, state: RunState, tasks: readonly Attempted[]): Planned<{ task: Attempted; role: Role }>[] {
-  const requests = (role: Role, model: string, n: number, of: readonly Attempted[]): Planned<{ task: Attempted; role: Role }>[] =>
-    planRequests(
-      of.map((task) => ({ task, role })),
-      durability.promptsPerRequest,
-      (chunk, index) => ({
-        model,
-        prompts: chunk.map(({ task }) => task.prompt),
-        n,
-        seed: deriveSeed(seed, epoch, 'roll-out', role, index),
-        temperature: agent.sampling.temperature,
-        maxTokens: agent.sampling.maxTokens,
-      }),
-    );
-  const frozen = guards.frozenSamples === 0 ? [] : requests('frozen', state.initial_agent.name, guards.frozenSamples, tasks.filter(({ source }) => source === 'new'));
-  return [...requests('agent', state.agent.name, agent.rolloutsPerTask, tasks), ...frozen];
+/**
+ * The requests of one shard, every `shards`-th of the epoch's, and how many they are. The tasks are counted first and then read again
+ * as requests are made, since all of an epoch in each shard would be most of a worker's memory.
+ */
+async function plan(ports: Ports, { seed, agent, guards, durability }: Experiment, { epoch, state, tasks, shard, shards }: RollOutInput) {
+  const size = durability.promptsPerRequest;
+  const isNew = ({ source }: Attempted): boolean => source === 'new';
+  let [all, fresh] = [0, 0];
+  for await (const task of attempted(ports, tasks)) {
+    all += 1;
+    if (isNew(task)) fresh += 1;
+  }
+  const agentRequests = requestCount(all, size);
+  const whole = agentRequests + (guards.frozenSamples === 0 ? 0 : requestCount(fresh, size));
+
+  async function* requests(role: Role, model: string, n: number, of: AsyncIterable<Attempted>, first: number): AsyncGenerator<Planned<{ task: Attempted; role: Role }>> {
+    let index = 0;
+    for await (const chunk of chunks(of, size)) {
+      if ((first + index) % shards === shard) {
+        const request = {
+          model,
+          prompts: chunk.map(({ prompt }) => prompt),
+          n,
+          seed: deriveSeed(seed, epoch, 'roll-out', role, index),
+          temperature: agent.sampling.temperature,
+          maxTokens: agent.sampling.maxTokens,
+        };
+        yield { request, items: chunk.map((task) => ({ task, role })) };
+      }
+      index += 1;
+    }
+  }
+  async function* planned(): AsyncGenerator<Planned<{ task: Attempted; role: Role }>> {
+    yield* requests('agent', state.agent.name, agent.rolloutsPerTask, attempted(ports, tasks), 0);
+    if (guards.frozenSamples > 0) yield* requests('frozen', state.initial_agent.name, guards.frozenSamples, only(attempted(ports, tasks), isNew), agentRequests);
+  }
+  return { requests: Math.max(0, Math.ceil((whole - shard) / shards)), planned: planned() };
 }
 
 /** Most requests that an epoch's rollouts can take: all new tasks valid. */

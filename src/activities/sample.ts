@@ -24,10 +24,10 @@ export const ofShard = <T>(planned: readonly T[], shard: number, shards: number)
 export const requestCount = (prompts: number, size: number): number => Math.ceil(prompts / size);
 
 /**
- * Answers to the requests, in their order. Each is on disk before the next is asked, so a retry asks only what is missing,
+ * Answers to the requests, `count` of them, in their order. Each is on disk before the next is asked, so a retry asks only what is missing,
  * exactly as it was; a newer attempt's claim stops this one.
  */
-export async function* answers<Item>({ policyServer, attempt }: Ports, { experiment, work }: Phase, planned: readonly Planned<Item>[]): AsyncGenerator<Planned<Item> & { completions: Completion[] }> {
+export async function* answers<Item>({ policyServer, attempt }: Ports, { experiment, work }: Phase, planned: Iterable<Planned<Item>> | AsyncIterable<Planned<Item>>, count: number): AsyncGenerator<Planned<Item> & { completions: Completion[] }> {
   const { signal, heartbeat } = attempt();
   const { serving, durability } = experiment;
   const server = policyServer(serving, durability.requestTimeoutSeconds * 1000);
@@ -35,17 +35,18 @@ export async function* answers<Item>({ policyServer, attempt }: Ports, { experim
   const claim = await folder.claim();
   const journal = await Journal.open<Completion[]>(join(folder.path, 'requests.jsonl'), { assertCurrent: () => claim.assertCurrent() });
   try {
-    let last = Date.now();
-    for (const [index, one] of planned.entries()) {
+    let [done, last] = [0, Date.now()];
+    for await (const one of planned) {
       // In the order of the requests: what was answered before comes first.
       let completions = journal.entries.shift();
       if (completions === undefined) {
         signal.throwIfAborted();
         completions = await server.complete(one.request, signal);
         await journal.append(completions);
-        heartbeat({ requests: index + 1, of: planned.length, ms_since_last: Date.now() - last });
+        heartbeat({ requests: done + 1, of: count, ms_since_last: Date.now() - last });
         last = Date.now();
       }
+      done += 1;
       yield { ...one, completions };
     }
   } finally {

@@ -1,11 +1,11 @@
 import { randomStream, deriveSeed } from '../coevolution/seeds.ts';
 import type { Trained, TrainAgentInput } from '../contracts/phases.ts';
 import type { FilterRecord, RewardRecord, ScoreRecord, TraceRecord } from '../contracts/records.ts';
-import { collect } from '../store/collect.ts';
 import { batchRecord } from './batch-record.ts';
 import { phase } from './phase.ts';
 import type { Phase } from './phase.ts';
 import type { Ports } from './ports.ts';
+import { beside } from './streams.ts';
 import { jobSettings, trainPolicy } from './train-policy.ts';
 
 /** GRPO on the epoch's rollouts (GenEnv, algorithm 1, phase 2). */
@@ -46,9 +46,11 @@ export function createTrainAgent(ports: Ports) {
 async function* batchRecords({ store }: Ports, { experiment }: Phase, { epoch, traces, rewards, scores, decisions }: TrainAgentInput) {
   const { seed, agent, world } = experiment;
   const { stepsPerEpoch, dropZeroVariance } = agent.training!;
-  const kept = new Set((await collect(store.records<FilterRecord>(decisions))).filter(({ kept_for_agent }) => kept_for_agent).map(({ task_id }) => task_id));
-  const groups = (await collect(store.records<ScoreRecord>(scores))).filter(({ task_id, informative }) => kept.has(task_id) && (informative || !dropZeroVariance));
-  const order = randomStream(deriveSeed(seed, epoch, 'agent-steps')).shuffle(groups.map(({ task_id }) => task_id));
+  const groups: string[] = [];
+  for await (const [{ task_id, informative }, { kept_for_agent }] of beside(store.records<ScoreRecord>(scores), store.records<FilterRecord>(decisions))) {
+    if (kept_for_agent && (informative || !dropZeroVariance)) groups.push(task_id);
+  }
+  const order = randomStream(deriveSeed(seed, epoch, 'agent-steps')).shuffle(groups);
   const steps = new Map(order.map((task, index) => [task, Math.floor((index * stepsPerEpoch) / order.length)]));
   const scored = store.records<RewardRecord>(rewards);
   for (const file of traces) {

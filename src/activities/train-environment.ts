@@ -6,14 +6,16 @@ import { regressionWeights } from '../coevolution/regression-weights.ts';
 import { deriveSeed, randomStream } from '../coevolution/seeds.ts';
 import type { Experiment } from '../contracts/experiment.ts';
 import type { Metrics, Trained, TrainEnvironmentInput } from '../contracts/phases.ts';
+import type { FileRef } from '../contracts/refs.ts';
 import type { EnvironmentPoolRecord } from '../contracts/records.ts';
-import { collect } from '../store/collect.ts';
 import { batchRecord } from './batch-record.ts';
 import { phase } from './phase.ts';
 import type { Ports } from './ports.ts';
 import { jobSettings, trainPolicy } from './train-policy.ts';
 
-type Weighted = { record: EnvironmentPoolRecord; weight: number };
+/** A record of D_env without its text, and where it lies in the pool's file. */
+type Entry = Omit<EnvironmentPoolRecord, 'id' | 'sampled'> & { at: number };
+type Weighted = { record: Entry; weight: number };
 
 /** Reward-weighted regression on D_env (GenEnv 2.3): what taught the agent most becomes more likely to be written. */
 export function createTrainEnvironment(ports: Ports) {
@@ -23,7 +25,10 @@ export function createTrainEnvironment(ports: Ports) {
       const { environment } = experiment;
       const { epoch, state } = input;
       const training = environment.training!;
-      const pool = await collect(ports.store.records<EnvironmentPoolRecord>(input.environmentPool));
+      const pool: Entry[] = [];
+      for await (const { epoch: written, signature, kind, history_success, env_reward, guard } of ports.store.records<EnvironmentPoolRecord>(input.environmentPool)) {
+        pool.push({ epoch: written, signature, kind, history_success, env_reward, guard, at: pool.length });
+      }
       const batches = stepBatches(experiment, epoch, pool);
       const trained = await trainPolicy(ports, context, {
         kind: 'rwr',
@@ -33,7 +38,7 @@ export function createTrainEnvironment(ports: Ports) {
         start: { path: ports.store.path(state.environment.checkpoint!) },
         reference: state.initial_environment,
         trainerState: state.environment.trainer_state,
-        batch: await ports.store.putRecords(batchRecords(experiment, batches)),
+        batch: await ports.store.putRecords(batchRecords(ports, experiment, input.environmentPool, batches)),
         settings: jobSettings(training),
       });
       return { policy: trained.policy, metrics: environmentMetrics(trained, batches.flat()), note: trained.note };
@@ -41,7 +46,7 @@ export function createTrainEnvironment(ports: Ports) {
 }
 
 /** For each step a fresh draw from D_env: recent records without replacement, and some remembered ones. */
-function stepBatches(experiment: Experiment, epoch: number, pool: readonly EnvironmentPoolRecord[]): Weighted[][] {
+function stepBatches(experiment: Experiment, epoch: number, pool: readonly Entry[]): Weighted[][] {
   const { window, deduplicate, memory } = experiment.pools.environment;
   const { stepsPerEpoch, recordsPerStep } = experiment.environment.training!;
   const { recent, older } = splitByAge(pool, { epoch, window });
@@ -54,7 +59,7 @@ function stepBatches(experiment: Experiment, epoch: number, pool: readonly Envir
 }
 
 /** Regression weight of each record: exp(λ R_env), less for repeats, nothing where a guard says so, no family above its cap. */
-function weigh({ environment, guards }: Experiment, records: readonly { record: EnvironmentPoolRecord; discount: number }[]): Weighted[] {
+function weigh({ environment, guards }: Experiment, records: readonly { record: Entry; discount: number }[]): Weighted[] {
   const { lambda, weightClip } = environment.training!;
   const weights = regressionWeights(records.map(({ record }) => record.env_reward), { lambda, clip: weightClip });
   const guarded = weights.map((weight, index) => weight * records[index]!.discount * records[index]!.record.guard);
@@ -62,9 +67,20 @@ function weigh({ environment, guards }: Experiment, records: readonly { record: 
   return records.flatMap(({ record }, index) => (capped[index]! > 0 ? [{ record, weight: capped[index]! }] : []));
 }
 
-function* batchRecords({ world }: Experiment, batches: readonly Weighted[][]): Generator<object> {
+/** Of the pool's texts only those that were drawn are in memory. */
+async function* batchRecords({ store }: Ports, { world }: Experiment, pool: FileRef, batches: readonly Weighted[][]): AsyncGenerator<object> {
+  const drawn = new Set(batches.flatMap((batch) => batch.map(({ record }) => record.at)));
+  const texts = new Map<number, EnvironmentPoolRecord>();
+  let at = 0;
+  for await (const record of store.records<EnvironmentPoolRecord>(pool)) {
+    if (drawn.has(at)) texts.set(at, record);
+    at += 1;
+  }
   for (const [step, batch] of batches.entries()) {
-    for (const { record, weight } of batch) yield batchRecord(record.sampled, { step, group_id: record.id, env_name: world.type, advantage: 0, weight });
+    for (const { record, weight } of batch) {
+      const { id, sampled } = texts.get(record.at)!;
+      yield batchRecord(sampled, { step, group_id: id, env_name: world.type, advantage: 0, weight });
+    }
   }
 }
 

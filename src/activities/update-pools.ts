@@ -1,4 +1,5 @@
 import { updateHistory } from '../coevolution/agent-history.ts';
+import type { TaskOutcome } from '../coevolution/agent-history.ts';
 import { mean } from '../coevolution/domain.ts';
 import { extendPool } from '../coevolution/environment-pool.ts';
 import { remember, splitByAge } from '../coevolution/environment-memory.ts';
@@ -8,47 +9,83 @@ import type { EnvironmentPoolRecord, FilterRecord, HistoryRecord, ScoreRecord, S
 import { collect } from '../store/collect.ts';
 import { phase } from './phase.ts';
 import type { Ports } from './ports.ts';
+import { beside } from './streams.ts';
 
-/** D_train, D_env and the agent's history after this epoch (GenEnv, algorithm 1, phase 3). */
+/** A record of D_env without its text: what decides whether it stays, and where it lies in the file it comes from. */
+type Entry = Pick<EnvironmentPoolRecord, 'epoch' | 'signature' | 'env_reward' | 'history_success'> & { at: number };
+
+/** D_train, D_env and the agent's history after this epoch (GenEnv, algorithm 1, phase 3). Records stream through. */
 export function createUpdatePools(ports: Ports) {
   return (input: UpdatePoolsInput): Promise<UpdatedPools> =>
     phase(ports, 'pools', input, async ({ experiment }) => {
       const { store } = ports;
       const { epoch, state } = input;
       const { pools } = experiment;
-      const tasks = await collect(store.records<TaskRecord>(input.tasks));
-      const scores = await collect(store.records<ScoreRecord>(input.scores));
-      const kept = new Set((await collect(store.records<FilterRecord>(input.decisions))).filter(({ kept_for_environment }) => kept_for_environment).map(({ task_id }) => task_id));
-      const fresh = scores.filter(({ source, valid }) => source === 'new' && valid);
-
-      const records = tasks.flatMap((task, index): EnvironmentPoolRecord[] => {
-        const { env_reward, guard } = scores[index]!;
-        if (!kept.has(task.id) || task.spec === null || task.sampled === null || env_reward === null) return [];
-        return [{ id: task.id, epoch, signature: task.spec, kind: task.kind, history_success: task.history_success, env_reward, guard, sampled: task.sampled }];
-      });
-      const earlier = await collect(store.records<EnvironmentPoolRecord>(state.environment_pool));
-      const { recent, older } = splitByAge(earlier, { epoch, window: pools.environment.window });
-      const environmentPool = extendPool([...(pools.environment.memory ? remember(older, pools.environment.memory) : []), ...recent], records);
 
       const history = await collect(store.records<SeedTaskRecord>(state.train_pool));
       const known = new Set(history.map(({ spec }) => spec));
-      const valid = tasks.flatMap(({ id, spec, source, repeats }) => (source === 'new' && spec !== null && repeats === 0 && !known.has(spec) ? [{ id, spec }] : []));
+      const valid: SeedTaskRecord[] = [];
+      const outcomes: (TaskOutcome & Pick<ScoreRecord, 'success_rate'>)[] = [];
+      const written: Entry[] = [];
+      let at = 0;
+      for await (const [{ id, spec, source, repeats }, { kind, difficulty, attempts, successes, success_rate, valid: isValid }, record] of judged(ports, input)) {
+        if (source === 'new' && spec !== null && repeats === 0 && !known.has(spec)) valid.push({ id, spec });
+        if (source === 'new' && isValid) outcomes.push({ kind, difficulty, attempts, successes, success_rate });
+        if (record !== undefined) written.push(entry(record, at));
+        at += 1;
+      }
       const trainPool = [...history, ...valid].slice(-pools.train.capacity);
 
+      const earlier: Entry[] = [];
+      for await (const record of store.records<EnvironmentPoolRecord>(state.environment_pool)) earlier.push(entry(record, earlier.length));
+      const { recent, older } = splitByAge(earlier, { epoch, window: pools.environment.window });
+      const stay = [...(pools.environment.memory ? remember(older, pools.environment.memory) : []), ...recent];
+      const entries = extendPool(stay, written);
+      // A pool is in the order of its epochs, so what is old comes before what is recent in the file too.
+      const environmentPool = await store.putRecords(
+        (async function* (): AsyncGenerator<EnvironmentPoolRecord> {
+          const places = new Set(stay.map((one) => one.at));
+          let place = 0;
+          for await (const record of store.records<EnvironmentPoolRecord>(state.environment_pool)) if (places.has(place++)) yield record;
+          for await (const [, , record] of judged(ports, input)) if (record !== undefined) yield record;
+        })(),
+      );
+
       const before = await store.json<HistoryRecord>(state.history);
-      const rates = Object.fromEntries([...new Set(fresh.map(({ kind }) => kind))].map((kind) => [kind, mean(fresh.filter((score) => score.kind === kind).flatMap(({ success_rate }) => (success_rate === null ? [] : [success_rate])))]));
-      const after: HistoryRecord = { agent: updateHistory(before.agent, fresh, experiment.history), progress: updateLearningProgress(before.progress, rates) };
+      const rates = Object.fromEntries([...ratesByKind(outcomes)].map(([kind, values]) => [kind, mean(values)]));
+      const after: HistoryRecord = { agent: updateHistory(before.agent, outcomes, experiment.history), progress: updateLearningProgress(before.progress, rates) };
 
       return {
         history: await store.putJson(after),
         trainPool: await store.putRecords(trainPool),
-        environmentPool: await store.putRecords(environmentPool),
+        environmentPool,
         metrics: {
           'pool/train_size': trainPool.length,
-          'pool/env_size': environmentPool.length,
-          'pool/env_mean_age': mean(environmentPool.map((record) => epoch - record.epoch)),
+          'pool/env_size': entries.length,
+          'pool/env_mean_age': mean(entries.map((one) => epoch - one.epoch)),
           ...Object.fromEntries(Object.entries(learningProgress(after.progress)).map(([kind, progress]) => [`env/learning_progress/${kind}`, progress])),
         },
       };
     });
+}
+
+/** The epoch's tasks, each with its score and, where the environment's update may use it, its record of D_env. */
+async function* judged({ store }: Ports, { epoch, tasks, scores, decisions }: UpdatePoolsInput): AsyncGenerator<[TaskRecord, ScoreRecord, EnvironmentPoolRecord | undefined]> {
+  for await (const [[task, score], { kept_for_environment }] of beside(beside(store.records<TaskRecord>(tasks), store.records<ScoreRecord>(scores)), store.records<FilterRecord>(decisions))) {
+    const { id, spec, kind, history_success, sampled } = task;
+    const { env_reward, guard } = score;
+    const usable = kept_for_environment && spec !== null && sampled !== null && env_reward !== null;
+    yield [task, score, usable ? { id, epoch, signature: spec, kind, history_success, env_reward, guard, sampled } : undefined];
+  }
+}
+
+const entry = ({ epoch, signature, env_reward, history_success }: EnvironmentPoolRecord, at: number): Entry => ({ epoch, signature, env_reward, history_success, at });
+
+function ratesByKind(outcomes: readonly Pick<ScoreRecord, 'kind' | 'success_rate'>[]): Map<string, number[]> {
+  const rates = new Map<string, number[]>();
+  for (const { kind, success_rate } of outcomes) {
+    if (!rates.has(kind)) rates.set(kind, []);
+    if (success_rate !== null) rates.get(kind)!.push(success_rate);
+  }
+  return rates;
 }

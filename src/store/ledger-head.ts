@@ -4,7 +4,7 @@ import { canonicalJson } from './canonical-json.ts';
 import { ifExists, InvalidArtifact, onDisk } from './errors.ts';
 import type { Chain } from './ledger-chain.ts';
 
-type Head = { epoch: number; sha256: string };
+export type Head = { epoch: number; sha256: string };
 
 /**
  * `ledger.head.json`, the hash of a ledger's last line: no later line covers that one. It is written after its line, so
@@ -24,13 +24,12 @@ export class LedgerHead {
 
   /** The hash of an epoch's line, where this is the epoch noted. @throws InvalidArtifact if the note itself is damaged */
   async hashOfEpoch(epoch: number): Promise<string | undefined> {
-    const head = await this.#read();
+    const head = await this.read();
     return head?.epoch === epoch ? head.sha256 : undefined;
   }
 
-  /** What the note says against a chain read from `file` of `size` bytes; undefined where they agree. */
-  async objection(file: string, size: number, { lines, hashes, length }: Chain<{ epoch: number }>): Promise<InvalidArtifact | undefined> {
-    const head = await this.#read();
+  /** What the note, read before it, says against a chain read from `file` of `size` bytes; undefined where they agree. */
+  objection(head: Head | undefined, file: string, size: number, { lines, hashes, length }: Chain<{ epoch: number }>): InvalidArtifact | undefined {
     if (head === undefined) return undefined;
     const remedy = `Restore it from a copy. To accept it as it is, remove ${this.file}.`;
     const at = lines.findIndex((line) => line.epoch === head.epoch);
@@ -44,7 +43,8 @@ export class LedgerHead {
     return torn ? undefined : new InvalidArtifact(file, `the line of epoch ${head.epoch} is gone`, { expected: head.sha256 }, remedy);
   }
 
-  async #read(): Promise<Head | undefined> {
+  /** @throws InvalidArtifact if it is no JSON, StoreUnavailable */
+  async read(): Promise<Head | undefined> {
     const text = await onDisk(this.file, () => ifExists(readFile(this.file, 'utf8')));
     if (text === undefined) return undefined;
     try {

@@ -1,5 +1,7 @@
 import { constants } from 'node:fs';
+import type { BigIntStats } from 'node:fs';
 import { open, readFile } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { makeFolder, syncFolder } from './atomic-write.ts';
 import { canonicalJson, sha256 } from './canonical-json.ts';
@@ -9,6 +11,8 @@ import type { InvalidArtifact } from './errors.ts';
 import { readChain } from './ledger-chain.ts';
 import type { Chain, LedgerBody, LedgerLine } from './ledger-chain.ts';
 import { LedgerHead } from './ledger-head.ts';
+import { forgetEnd, knownEnd, rememberEnd } from './ledger-memo.ts';
+import type { LedgerEnd } from './ledger-memo.ts';
 import { Serial } from './serial.ts';
 
 export type { LedgerBody, LedgerLine } from './ledger-chain.ts';
@@ -43,34 +47,65 @@ export class Ledger<Body extends { epoch: number } = LedgerBody> {
 
   /** The chain as far as it holds, and what is wrong after that; for `verify`, which goes on from there. */
   async inspect(): Promise<{ chain: Chain<LedgerLine<Body>>; problem: InvalidArtifact | undefined }> {
+    const { chain, problem } = await this.#inspect();
+    return { chain, problem };
+  }
+
+  async #inspect() {
+    // Before the lines: a line that another process adds in between may be ahead of the note, never behind it.
+    const head = await this.#head.read();
     const data = (await onDisk(this.file, () => ifExists(readFile(this.file)))) ?? Buffer.alloc(0);
     const chain = readChain<LedgerLine<Body>>(data, this.anchor, this.file);
-    return { chain, problem: chain.problem ?? (await this.#head.objection(this.file, data.length, chain)) };
+    const problem = chain.problem ?? this.#head.objection(head, this.file, data.length, chain);
+    if (problem !== undefined) forgetEnd(this.file);
+    return { chain, problem, size: data.length };
   }
 
   /**
-   * Adds an epoch's line, durably. The same epoch with the same content gives the line that is there.
+   * Adds an epoch's line, durably. The same epoch with the same content gives the line that is there. The whole chain is verified,
+   * unless this process wrote the last line and nobody has touched the file since: then only its end is.
    * @param assertCurrent called right before the write, such as a claim's: what it throws stops the append
    * @throws LedgerConflict for an epoch that is there with other content, InvalidConfig for one that does not follow the
    * last, InvalidArtifact, NotSerializable, StoreUnavailable, and what `assertCurrent` throws
    */
   append(body: Body, assertCurrent: () => Promise<void> = () => Promise.resolve()): Promise<LedgerLine<Body>> {
     return this.#serial.run(async () => {
-      const chain = await this.#verified();
-      const at = chain.lines.findIndex((line) => line.epoch === body.epoch);
-      const text = canonicalJson({ ...body, previous: chain.lines[at]?.previous ?? chain.head });
-      const known = chain.hashes[at] ?? (await this.#head.hashOfEpoch(body.epoch));
-      if (known !== undefined && known !== sha256(text)) {
-        throw new LedgerConflict(`Epoch ${body.epoch} is in ${this.file} already, with other content (its line is ${known}, not ${sha256(text)}). A committed epoch never changes: fork the experiment to go on otherwise.`);
-      }
-      if (at === -1) {
-        this.#follow(body.epoch, chain.lines.at(-1)?.epoch);
+      for (;;) {
+        const end = (await this.#knownEnd(body.epoch)) ?? (await this.#verifiedEnd(body));
+        if ('line' in end) return end.line;
+        const text = canonicalJson({ ...body, previous: end.head });
+        this.#follow(body.epoch, end.epoch);
         await assertCurrent();
-        await this.#write(chain.length, Buffer.from(`${text}\n`));
+        const head = sha256(text);
+        const written = await this.#write(end, Buffer.from(`${text}\n`));
+        // Another process has written since: what it wrote is looked at first.
+        if (written === undefined) continue;
+        rememberEnd(this.file, { ...written, anchor: this.anchor, epoch: body.epoch, head }, written.stats);
+        await this.#head.write(body.epoch, head);
+        return JSON.parse(text) as LedgerLine<Body>;
       }
-      if (at === -1 || at === chain.lines.length - 1) await this.#head.write(body.epoch, sha256(text));
-      return JSON.parse(text) as LedgerLine<Body>;
     });
+  }
+
+  /** The end that this process has verified, where line and note still agree and the epoch is a new one: a repeated one needs the lines. */
+  async #knownEnd(epoch: number): Promise<LedgerEnd | undefined> {
+    const end = await knownEnd(this.file, this.anchor);
+    return end?.epoch !== undefined && epoch > end.epoch && (await this.#head.read())?.sha256 === end.head ? end : undefined;
+  }
+
+  /** Verifies the whole chain: its end, or the epoch's line if it is there. */
+  async #verifiedEnd(body: Body): Promise<LedgerEnd | { line: LedgerLine<Body> }> {
+    const { chain, problem, size } = await this.#inspect();
+    if (problem !== undefined) throw problem;
+    const at = chain.lines.findIndex((line) => line.epoch === body.epoch);
+    const text = canonicalJson({ ...body, previous: chain.lines[at]?.previous ?? chain.head });
+    const known = chain.hashes[at] ?? (await this.#head.hashOfEpoch(body.epoch));
+    if (known !== undefined && known !== sha256(text)) {
+      throw new LedgerConflict(`Epoch ${body.epoch} is in ${this.file} already, with other content (its line is ${known}, not ${sha256(text)}). A committed epoch never changes: fork the experiment to go on otherwise.`);
+    }
+    if (at === -1) return { epoch: chain.lines.at(-1)?.epoch, head: chain.head, length: chain.length, size };
+    if (at === chain.lines.length - 1) await this.#head.write(body.epoch, sha256(text));
+    return { line: JSON.parse(text) as LedgerLine<Body> };
   }
 
   #follow(epoch: number, last: number | undefined): void {
@@ -84,21 +119,37 @@ export class Ledger<Body extends { epoch: number } = LedgerBody> {
     return chain;
   }
 
-  /** At a position, not at the end: two attempts that write the same line leave one. What lies after it is a torn line. */
-  async #write(position: number, line: Buffer): Promise<void> {
+  /**
+   * At a position, not at the end: two attempts that write the same line leave one. What lies after it is a torn line.
+   * @returns undefined, with nothing written, where the file is no longer of the size that was verified
+   */
+  async #write({ length, size }: LedgerEnd, line: Buffer): Promise<{ length: number; size: number; lastLine: number; stats: BigIntStats } | undefined> {
     await makeFolder(dirname(this.file));
-    await onDisk(this.file, async () => {
+    return onDisk(this.file, async () => {
       const handle = await open(this.file, constants.O_RDWR | constants.O_CREAT);
       try {
-        await handle.truncate(position);
-        for (let done = 0; done < line.length; ) {
-          done += (await handle.write(line, done, line.length - done, position + done)).bytesWritten;
-        }
-        await handle.sync();
+        if ((await handle.stat()).size !== size) return undefined;
+        await handle.truncate(length);
+        await writeAt(handle, line, length);
+        await syncFolder(dirname(this.file));
+        const whole = length + line.length;
+        return { length: whole, size: whole, lastLine: line.length, stats: await handle.stat({ bigint: true }) };
       } finally {
         await handle.close();
       }
-      await syncFolder(dirname(this.file));
     });
+  }
+}
+
+/** A line whole and on disk, or none of it: a full disk would take half a line. */
+async function writeAt(handle: FileHandle, line: Buffer, position: number): Promise<void> {
+  try {
+    for (let done = 0; done < line.length; ) {
+      done += (await handle.write(line, done, line.length - done, position + done)).bytesWritten;
+    }
+    await handle.sync();
+  } catch (error) {
+    await handle.truncate(position).catch(() => undefined);
+    throw error;
   }
 }

@@ -14,7 +14,7 @@ import { refsIn } from './refs-in.ts';
 import { writeRecords } from './write-records.ts';
 
 /** Below this a file is read whole, so that what is parsed are the very bytes that were hashed. */
-const wholeFileBytes = 8 << 20;
+const wholeFileBytes = 1 << 18;
 
 /**
  * Content-addressed files and folders. What is put twice is stored once; what is read is checked against its hash

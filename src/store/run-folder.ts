@@ -113,7 +113,7 @@ export class RunFolder {
 
   /** Adds an epoch's metrics, unless that epoch has some. @throws StoreUnavailable */
   async appendMetrics(line: MetricsLine): Promise<void> {
-    await this.#append(this.metricsFile, line, async () => (await this.metrics()).every(({ epoch }) => epoch !== line.epoch));
+    await this.#append(this.metricsFile, line, async (handle) => (await newestUpTo(handle, line.epoch))?.epoch !== line.epoch);
   }
 
   /** What can be read of the events; torn lines are passed over. */
@@ -140,13 +140,13 @@ export class RunFolder {
     return parseLines<T>((await onDisk(file, () => ifExists(readFile(file)))) ?? Buffer.alloc(0));
   }
 
-  async #append(file: string, line: object, wanted = () => Promise.resolve(true)): Promise<void> {
+  async #append(file: string, line: object, wanted: (handle: FileHandle) => Promise<boolean> = () => Promise.resolve(true)): Promise<void> {
     await this.#serial.run(async () => {
       await makeFolder(this.path);
       await onDisk(file, async () => {
         const handle = await open(file, 'a+');
         try {
-          if (await wanted()) await writeLine(handle, JSON.stringify(line));
+          if (await wanted(handle)) await writeLine(handle, JSON.stringify(line));
         } finally {
           await handle.close();
         }
@@ -162,6 +162,19 @@ async function writeLine(handle: FileHandle, line: string): Promise<void> {
   // After a torn line, a new one starts: only the torn one is lost.
   await handle.appendFile(`${last.toString() === '\n' ? '' : '\n'}${line}\n`);
   await handle.sync();
+}
+
+/** The newest line of an epoch up to this one. Epochs are added in order, so that it is near the end, whatever the length of the file. */
+async function newestUpTo(handle: FileHandle, epoch: number): Promise<MetricsLine | undefined> {
+  const { size } = await handle.stat();
+  for (let length = Math.min(size, 1 << 16); ; length = Math.min(size, 2 * length)) {
+    const tail = Buffer.alloc(length);
+    await handle.read(tail, 0, length, size - length);
+    // Where it starts within a line, that one is left to the next, longer tail.
+    const whole = length === size ? tail : tail.subarray(tail.indexOf('\n') + 1);
+    const found = parseLines<MetricsLine>(whole).findLast((line) => line.epoch <= epoch);
+    if (found !== undefined || length === size) return found;
+  }
 }
 
 function parseLines<T>(data: Buffer): T[] {

@@ -4,7 +4,7 @@ import type { StagedFile } from './atomic-write.ts';
 import { canonicalJson } from './canonical-json.ts';
 import { fileRef } from './object-paths.ts';
 
-const chunkChars = 1 << 20;
+const chunkChars = 1 << 16;
 
 /** Writes records as canonical JSON Lines, in the order they come, in flat memory. @throws NotSerializable, StoreUnavailable */
 export async function writeRecords(file: StagedFile, records: Iterable<object> | AsyncIterable<object>): Promise<FileRef> {

@@ -27,6 +27,8 @@ export interface FakeModelServerOptions {
   /** Share of requests that meet each fault. A request meets the same ones at the same attempts in every run, whatever the order of arrival. */
   faultRates?: Partial<Record<Fault, number>>;
   faultSeed?: number;
+  /** false for benchmarks, where they would be most of the memory. */
+  keepRequests?: boolean;
 }
 
 /**
@@ -72,7 +74,7 @@ export class FakeModelServer implements AsyncDisposable {
     for await (const part of request as AsyncIterable<Buffer>) parts.push(part);
     const body = Buffer.concat(parts);
     const asked = JSON.parse(body.toString('utf8')) as ReceivedRequest;
-    this.requests.push(asked);
+    if (this.#options.keepRequests !== false) this.requests.push(asked);
     const fault = this.nextFaults.length > 0 ? this.nextFaults.shift() : this.#faultByChance(body);
     faults[fault ?? 'none'](response, answerTo(asked, this.#options.model));
   }

@@ -33,6 +33,12 @@ export class FakeTrainer implements Launcher {
   readonly jobs: TrainedJob[] = [];
   /** How the next jobs end instead, one each. */
   readonly nextEndings: Ending[] = [];
+  readonly #keepJobs: boolean;
+
+  /** @param keepJobs false for benchmarks, where they would be most of the memory */
+  constructor({ keepJobs = true }: { keepJobs?: boolean } = {}) {
+    this.#keepJobs = keepJobs;
+  }
 
   async launch(folder: string): Promise<void> {
     const job = JSON.parse(await readFile(join(folder, 'job.json'), 'utf8')) as TrainingJob;
@@ -41,7 +47,7 @@ export class FakeTrainer implements Launcher {
     if (ending !== undefined) return writeJson(join(folder, 'exit.json'), ending);
     const batch = await readFile(job.batch, 'utf8');
     const records = batch.split('\n').slice(0, -1).map((line) => JSON.parse(line) as BatchRecord);
-    this.jobs.push({ job, records });
+    if (this.#keepJobs) this.jobs.push({ job, records });
     const result = resultOf(job, records);
     for (let step = 1; step <= result.steps_done; step++) await appendProgress(folder, 'step', step, result.steps);
     await writeOutput(folder, job, result.steps_done === 0 ? '' : batch);

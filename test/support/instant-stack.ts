@@ -1,0 +1,92 @@
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import type { Server } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Client, Connection } from '@temporalio/client';
+import { repository, temporalPath } from '../../infra/setup/locations.mjs';
+import type { WorldSettings } from '../../src/contracts/experiment.ts';
+import { FakeModelServer } from './fake-model-server.ts';
+import { fakeToolboxModel } from './fake-toolbox-model.ts';
+import { FakeTrainer } from './fake-trainer.ts';
+import { freePort, TestProcess, until } from './processes.ts';
+
+interface Parts {
+  connection: Connection;
+  temporal: TestProcess;
+  models: FakeModelServer;
+  trainer: Server;
+}
+
+/**
+ * A real Temporal dev server and a real worker, each a process, with a model server and a trainer in this one that cost nothing: what is
+ * left is the cost of orchestration and store. `await using` ends them and removes the folder, which lies in memory where there is one.
+ */
+export class InstantStack implements AsyncDisposable {
+  readonly home: string;
+  readonly client: Client;
+  readonly worker: TestProcess;
+  readonly #parts: Parts;
+
+  private constructor(home: string, worker: TestProcess, parts: Parts) {
+    this.home = home;
+    this.worker = worker;
+    this.#parts = parts;
+    this.client = new Client({ connection: parts.connection });
+  }
+
+  static async start(world: WorldSettings): Promise<InstantStack> {
+    const home = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'genenv-instant-'));
+    const port = await freePort();
+    const address = `127.0.0.1:${port}`;
+    const temporal = new TestProcess(temporalPath(), ['server', 'start-dev', '--headless', '--port', String(port), '--log-level', 'error'], { env: process.env, cwd: repository, log: join(home, 'temporal.log') });
+    const models = await FakeModelServer.start({ model: fakeToolboxModel(world), keepRequests: false });
+    const socket = join(home, 'trainer.sock');
+    const trainer = await serveTrainer(socket);
+    const connection = await connect(address);
+    const env = { ...process.env, GENENV_HOME: home, TEMPORAL_ADDRESS: address, GENENV_POLICY_SERVER: models.url, GENENV_TRAINER_SOCKET: socket };
+    const worker = new TestProcess(process.execPath, [join(repository, 'src/worker.ts')], { env, cwd: repository, log: join(home, 'worker.log') });
+    const stack = new InstantStack(home, worker, { connection, temporal, models, trainer });
+    await worker.says('worker ready');
+    return stack;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const { connection, temporal, models, trainer } = this.#parts;
+    await this.worker.stop('SIGTERM', 10_000);
+    await connection.close();
+    await temporal.stop('SIGTERM', 5_000);
+    await models[Symbol.asyncDispose]();
+    await new Promise((resolve) => trainer.close(resolve));
+    rmSync(this.home, { recursive: true, force: true, maxRetries: 5 });
+  }
+}
+
+/** The fake trainer behind the socket of the resident one. */
+function serveTrainer(socket: string): Promise<Server> {
+  const trainer = new FakeTrainer({ keepJobs: false });
+  const server = createServer((connection) => {
+    connection.setEncoding('utf8').once('data', (line: string) => {
+      const { folder } = JSON.parse(line) as { folder: string };
+      trainer.launch(folder).then(
+        () => connection.end(`${JSON.stringify({ pid: process.pid })}\n`),
+        (error: unknown) => connection.end(`${JSON.stringify({ error: String(error) })}\n`),
+      );
+    });
+  });
+  return new Promise((resolve, reject) => server.once('error', reject).listen(socket, () => resolve(server)));
+}
+
+async function connect(address: string): Promise<Connection> {
+  let connection: Connection | undefined;
+  await until(async () => {
+    try {
+      connection ??= await Connection.connect({ address });
+      await connection.workflowService.describeNamespace({ namespace: 'default' });
+      return true;
+    } catch {
+      return false;
+    }
+  }, 60_000, 'Temporal');
+  return connection!;
+}
