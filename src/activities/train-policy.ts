@@ -46,7 +46,7 @@ export async function trainPolicy(ports: Ports, { experiment, inputHash, work }:
     checkpoint_every: trainer.checkpointEvery,
     orphan_grace_seconds: trainer.orphanGraceSeconds,
   };
-  const result = await runJob({
+  const { result, tokensPerMicroBatch: used } = await runJob({
     work: folder,
     job,
     launcher: ports.launcher(trainer),
@@ -59,14 +59,18 @@ export async function trainPolicy(ports: Ports, { experiment, inputHash, work }:
   const checkpoint = await ports.store.putFolder(join(folder.path, 'output', 'checkpoint'), { move: true });
   const trainer_state = await ports.store.putFolder(join(folder.path, 'output', 'trainer-state'), { move: true });
   const name = `${request.role}@${String(request.epoch).padStart(4, '0')}-${checkpoint.sha256.slice(0, 12)}`;
-  return { policy: { name, checkpoint, trainer_state }, metrics: result.metrics, note: noteOf(request.role, result), result };
+  return { policy: { name, checkpoint, trainer_state }, metrics: result.metrics, note: noteOf(request.role, result, { asked: request.settings.tokens_per_micro_batch, used }), result };
 }
 
-function noteOf(role: PolicyRole, { skipped, kl }: JobResult): string | null {
-  if (skipped !== null) return `${role}: no update (${skipped})`;
-  if (kl.rule === 'pull_back') return `${role}: KL ${kl.before?.toFixed(3) ?? '?'} above its cap, pulled back to ${kl.after?.toFixed(3) ?? '?'}`;
-  if (kl.rule === 'restored') return `${role}: KL above twice its cap, the last step below it was kept`;
-  return null;
+/** What is to be said of an update besides its metrics; null where nothing is. */
+export function noteOf(role: PolicyRole, { steps, skipped, skipped_steps, kl }: JobResult, budget: { asked: number; used: number }): string | null {
+  const notes: string[] = [];
+  if (skipped !== null) notes.push(`no update (${skipped})`);
+  else for (const [reason, count] of Object.entries(skipped_steps)) if (reason !== 'kl_cap') notes.push(`${count} of ${steps} steps changed nothing (${reason})`);
+  if (kl.rule === 'pull_back') notes.push(`KL ${kl.before?.toFixed(3) ?? '?'} above its cap, pulled back to ${kl.after?.toFixed(3) ?? '?'}`);
+  if (kl.rule === 'restored') notes.push('KL above twice its cap, the last step below it was kept');
+  if (budget.used < budget.asked) notes.push(`out of memory, went on with ${budget.used} instead of ${budget.asked} tokens a micro-batch`);
+  return notes.length === 0 ? null : `${role}: ${notes.join('; ')}`;
 }
 
 /** Settings that both updates share; what an update does not use has a value that does nothing. */

@@ -52,7 +52,7 @@ export interface TrainingJob {
   orphan_grace_seconds: number;
 }
 
-export const progressSchema = z.object({ phase: z.enum(['loading', 'step', 'saving']), step: z.int(), steps: z.int(), pid: z.int(), loss: z.number().nullish() });
+export const progressSchema = z.object({ phase: z.enum(['loading', 'waiting', 'step', 'saving']), step: z.int(), steps: z.int(), pid: z.int(), loss: z.number().nullish() });
 export type JobProgress = z.infer<typeof progressSchema>;
 
 export const resultSchema = z.object({
@@ -60,7 +60,10 @@ export const resultSchema = z.object({
   input_hash: z.string(),
   steps: z.int(),
   steps_done: z.int(),
+  /** Why no step was done; null where one was. */
   skipped: z.string().nullable(),
+  /** Steps that changed nothing, by reason. */
+  skipped_steps: z.record(z.string(), z.int()),
   kl: z.object({ before: z.number().nullable(), after: z.number().nullable(), rule: z.enum(['none', 'pull_back', 'restored']) }),
   metrics: z.record(z.string(), z.number().nullable()),
 });

@@ -27,6 +27,12 @@ export interface RunJobOptions {
   stallMs: number;
 }
 
+export interface FinishedJob {
+  result: JobResult;
+  /** What was asked for, or less where that did not fit into memory. */
+  tokensPerMicroBatch: number;
+}
+
 const pollMs = 20;
 const leaseMs = 2_000;
 const silenceMs = 1_000;
@@ -40,13 +46,13 @@ const smallestBudget = 256;
  * Out of memory halves the token budget of a micro-batch and goes on.
  * @throws TrainerFailed (try again), InvalidConfig, InvalidArtifact; the signal's reason when it aborts.
  */
-export async function runJob(options: RunJobOptions): Promise<JobResult> {
+export async function runJob(options: RunJobOptions): Promise<FinishedJob> {
   const folder = new JobFolder(options.work.path, options.python);
   let budget = options.job.settings.tokens_per_micro_batch;
   for (;;) {
     const finished = await folder.result();
-    if (finished?.input_hash === options.job.input_hash) return finished;
     const before = await folder.job();
+    if (finished?.input_hash === options.job.input_hash) return { result: finished, tokensPerMicroBatch: before?.settings.tokens_per_micro_batch ?? budget };
     const last = await folder.exit();
     // A job that has written its end still holds its lock, and its memory, until its process is gone.
     if (last) await gone(folder);

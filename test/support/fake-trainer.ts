@@ -65,6 +65,7 @@ function resultOf(job: TrainingJob, records: readonly BatchRecord[]): JobResult 
     steps,
     steps_done: skipped === null ? steps : 0,
     skipped,
+    skipped_steps: skipped === null || steps === 0 ? {} : { [skipped]: steps },
     kl: { before: 0, after: 0.01, rule: 'none' },
     metrics: skipped === null ? metrics : {},
   };

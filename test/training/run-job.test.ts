@@ -72,7 +72,7 @@ describe('a training job', { timeout: 30_000 }, () => {
     const running = job.run();
     await expect.poll(() => job.progress.at(-1), { timeout: 10_000 }).toMatchObject({ phase: 'step', step: 1 });
     await job.write('go', '');
-    expect(await running).toMatchObject({ steps_done: 3, metrics: { loss: 0.5 } });
+    expect(await running).toMatchObject({ result: { steps_done: 3, metrics: { loss: 0.5 } }, tokensPerMicroBatch: 4096 });
     expect(await job.starts()).toEqual([{ fence: 1, budget: 4096 }]);
     expect(await job.file('lease')).toBe('');
   });
@@ -86,7 +86,7 @@ describe('a training job', { timeout: 30_000 }, () => {
 
   it('of other inputs in the same folder is no result of this one', async () => {
     const job = await trial({ ends: 'invalid_config', message: 'result.json: another input_hash' });
-    await job.write('result.json', JSON.stringify({ format: 1, input_hash: 'b'.repeat(64), steps: 0, steps_done: 0, skipped: null, kl: { before: null, after: null, rule: 'none' }, metrics: {} }));
+    await job.write('result.json', JSON.stringify({ format: 1, input_hash: 'b'.repeat(64), steps: 0, steps_done: 0, skipped: null, skipped_steps: {}, kl: { before: null, after: null, rule: 'none' }, metrics: {} }));
     expect(await failureOf(job.run())).toBeInstanceOf(InvalidConfig);
   });
 
@@ -101,7 +101,7 @@ describe('a training job', { timeout: 30_000 }, () => {
     const second = job.run();
     await expect.poll(() => job.progress.at(-1), { timeout: 10_000 }).toMatchObject({ phase: 'step', step: 1 });
     await job.write('go', '');
-    expect(await second).toMatchObject({ steps_done: 3 });
+    expect(await second).toMatchObject({ result: { steps_done: 3 } });
     expect(await job.starts()).toHaveLength(1);
   });
 
@@ -115,13 +115,14 @@ describe('a training job', { timeout: 30_000 }, () => {
     expect(await first).toBe(reason);
     expect(JSON.parse((await job.file('exit.json')) ?? '{}')).toMatchObject({ reason: 'terminated' });
     await job.write('go', '');
-    expect(await job.run()).toMatchObject({ steps_done: 3 });
+    expect(await job.run()).toMatchObject({ result: { steps_done: 3 } });
     expect((await job.starts()).map(({ fence }) => fence)).toEqual([1, 2]);
   });
 
   it('out of memory goes on with half the tokens, once for each time, however long its process takes to go', async () => {
     const job = await trial({ fits: 1100, linger: 0.4 });
-    expect(await job.run()).toMatchObject({ steps_done: 3 });
+    expect(await job.run()).toMatchObject({ result: { steps_done: 3 }, tokensPerMicroBatch: 1024 });
+    expect((await job.run()).tokensPerMicroBatch).toBe(1024);
     expect((await job.starts()).map(({ budget }) => budget)).toEqual([4096, 2048, 1024]);
   });
 
@@ -139,7 +140,7 @@ describe('a training job', { timeout: 30_000 }, () => {
     expect(failure).toBeInstanceOf(TrainerFailed);
     expect((failure as Error).message).toMatch(/died without a word/);
     await job.write('script.json', '{}');
-    expect(await job.run()).toMatchObject({ steps_done: 3 });
+    expect(await job.run()).toMatchObject({ result: { steps_done: 3 } });
     expect((await job.starts()).map(({ fence }) => fence)).toEqual([1, 2]);
   });
 
@@ -155,7 +156,7 @@ describe('a training job', { timeout: 30_000 }, () => {
   it.each([
     ['invalid_config', InvalidConfig, /^trainer: learning_rate: got -1$/],
     ['invalid_artifact', InvalidArtifact, /learning_rate: got -1/],
-    ['not_finite', TrainerFailed, /ended \(not_finite\): learning_rate: got -1/],
+    ['failed', TrainerFailed, /ended \(failed\): learning_rate: got -1/],
     ['terminated', TrainerFailed, /ended \(terminated\)/],
     ['finished', TrainerFailed, /ended \(finished\)/],
   ] as const)('that ends with %s fails as that', async (ends, type, message) => {

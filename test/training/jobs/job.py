@@ -46,6 +46,6 @@ if script.get("dies"):
 if "ends" in script:
     end(script["ends"], script.get("message", ""))
 progress("saving", 3)
-write("result.json", {"format": 1, "input_hash": job["input_hash"], "kind": "grpo", "steps": 3, "steps_done": 3, "skipped": None,
+write("result.json", {"format": 1, "input_hash": job["input_hash"], "kind": "grpo", "steps": 3, "steps_done": 3, "skipped": None, "skipped_steps": {},
                       "kl": {"before": None, "after": None, "rule": "none"}, "metrics": {"loss": 0.5}})
 end("finished")
