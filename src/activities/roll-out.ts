@@ -5,8 +5,8 @@ import type { FileRef } from '../contracts/refs.ts';
 import type { TaskRecord, TraceRecord } from '../contracts/records.ts';
 import { phase } from './phase.ts';
 import type { Ports } from './ports.ts';
-import { answers, ofShard, planRequests, requestCount, sampled, TokenCount } from './sample.ts';
-import type { Planned } from './sample.ts';
+import { answers, ofShard, planRequests, requestCount, policiesOf, sampled } from './sample.ts';
+import type { Planned, SampleCount } from './sample.ts';
 import { replayCount } from './draw-tasks.ts';
 
 type Role = TraceRecord['role'];
@@ -19,11 +19,10 @@ export function createRollOut(ports: Ports) {
   return (input: RollOutInput): Promise<Sampling> =>
     phase(ports, 'roll-out', input, async (context) => {
       const planned = ofShard(plan(context.experiment, input.epoch, input.state, await attempted(ports, input.tasks)), input.shard, input.shards);
-      const tokens = new TokenCount();
+      const count: SampleCount = { tokens: 0, retried: 0 };
       const file = await ports.store.putRecords(
         (async function* (): AsyncGenerator<TraceRecord> {
-          for await (const { request, items, completions } of answers(ports, context, planned)) {
-            tokens.add(completions);
+          for await (const { request, items, completions } of answers(ports, context, planned, { policies: policiesOf(input.state), count })) {
             for (const completion of completions) {
               const { task, role } = items[completion.prompt]!;
               const attempt = `${role === 'agent' ? 'rollout' : 'frozen'}-${String(completion.sample).padStart(2, '0')}`;
@@ -32,7 +31,7 @@ export function createRollOut(ports: Ports) {
           }
         })(),
       );
-      return { file, requests: planned.length, tokens: tokens.total };
+      return { file, requests: planned.length, ...count };
     });
 }
 

@@ -111,7 +111,8 @@ export interface PhaseInput {
 }
 export type ShardInput = PhaseInput & { shard: number; shards: number };
 
-export type Sampling = { file: FileRef; requests: number; tokens: number };
+/** `retried`: requests that failed and were asked again. It says how the run went, not what came of it, so it stays out of the ledger. */
+export type Sampling = { file: FileRef; requests: number; tokens: number; retried: number };
 export type DrawTasksInput = PhaseInput & { generated: FileRef[] };
 export type RollOutInput = ShardInput & { tasks: FileRef };
 export type ComputeRewardsInput = PhaseInput & { tasks: FileRef; traces: FileRef[] };

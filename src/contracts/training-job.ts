@@ -69,5 +69,5 @@ export const resultSchema = z.object({
 });
 export type JobResult = z.infer<typeof resultSchema>;
 
-export const exitSchema = z.object({ reason: z.string(), message: z.string().nullish() });
+export const exitSchema = z.object({ reason: z.string(), message: z.string().nullish(), file: z.string().nullish() });
 export type JobExit = z.infer<typeof exitSchema>;

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { JobProgress, JobResult, TrainingJob } from '../contracts/training-job.ts';
+import type { JobExit, JobProgress, JobResult, TrainingJob } from '../contracts/training-job.ts';
 import { InvalidConfig } from '../contracts/invalid-config.ts';
 import { InvalidArtifact } from '../store/errors.ts';
 import type { WorkFolder } from '../store/work-folder.ts';
@@ -71,7 +71,7 @@ export async function runJob(options: RunJobOptions): Promise<FinishedJob> {
     if (exit === undefined) throw new TrainerFailed(`the trainer of ${options.work.path} died without a word; it goes on from its last step`);
     if (exit.reason === 'out_of_memory') continue;
     if (exit.reason === 'finished' && (await folder.result())?.input_hash === options.job.input_hash) continue;
-    throw failure(exit.reason, exit.message ?? '', options.work.path);
+    throw failure(exit, options.work.path);
   }
 }
 
@@ -80,12 +80,13 @@ function halved(budget: number): number {
   return Math.floor(budget / 2);
 }
 
-function failure(reason: string, message: string, path: string): Error {
+function failure({ reason, message: said, file }: JobExit, path: string): Error {
+  const message = said ?? '';
   switch (reason) {
     case 'invalid_config':
       return new InvalidConfig(`trainer: ${message}`);
     case 'invalid_artifact':
-      return new InvalidArtifact(path, message);
+      return new InvalidArtifact(file ?? path, message);
     default:
       return new TrainerFailed(`the trainer of ${path} ended (${reason}): ${message}`);
   }

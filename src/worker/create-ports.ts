@@ -33,6 +33,7 @@ export function createPorts(settings: WorkerSettings, environment: NodeJS.Proces
     devices,
     onShutdown,
     searchAttributes: options.searchAttributes,
+    onDamage: options.onDamage,
     attempt: options.attempt,
   };
 }

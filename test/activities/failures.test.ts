@@ -1,11 +1,11 @@
-import { appendFile, readdir } from 'node:fs/promises';
+import { appendFile, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 
 import type { LedgerEntry } from '../../src/activities/ledger-entry.ts';
 import type { Committed, Sampling } from '../../src/contracts/phases.ts';
 import type { FilterRecord, ScoreRecord, SeedTaskRecord, TaskRecord } from '../../src/contracts/records.ts';
-import { InvalidAnswer, ModelUnavailable } from '../../src/policies/policy-server.ts';
+import { InvalidAnswer, ModelNotServed, ModelUnavailable } from '../../src/policies/policy-server.ts';
 import { Superseded } from '../../src/store/errors.ts';
 import type { Fault } from '../support/model-server-faults.ts';
 import { temporaryFolder } from '../store/temporary-folder.ts';
@@ -105,6 +105,56 @@ describe('a shard that is interrupted', () => {
     await run.does.rollOut(input);
     expect(run.server.requests).toHaveLength(requests + 1);
     expect(run.server.requests[2]).toEqual(run.server.requests[1]);
+  });
+
+  it('again and again counts every failed request, and gives what an undisturbed one gives', async () => {
+    const undisturbed = await someRun();
+    const expected = await undisturbed.does.rollOut(await readyToRollOut(undisturbed));
+    expect(expected.retried).toBe(0);
+    const run = await someRun();
+    const input = await readyToRollOut(run);
+    run.server.nextFaults.push('server error');
+    await failureOf(run.does.rollOut(input));
+    run.server.nextFaults.push(undefined, 'wrong model');
+    await failureOf(run.again().rollOut(input));
+    expect((await readFile(join(await unfinished(run), 'failed-requests.jsonl'), 'utf8')).split('\n').slice(0, -1).map((line) => JSON.parse(line.slice(65)) as unknown)).toEqual([
+      { request: 0, error: 'ModelUnavailable' },
+      { request: 1, error: 'InvalidAnswer' },
+    ]);
+    expect(await run.again().rollOut(input)).toEqual({ ...expected, retried: 2 });
+  });
+
+  it('by a server that has forgotten the model publishes it again, and asks again', async () => {
+    const run = await someRun();
+    const input = await readyToRollOut(run);
+    const served = join(run.ports.store.root, 'served', `${input.state.agent.name}.json`);
+    const before = await readFile(served, 'utf8');
+    await rm(served);
+    run.server.nextFaults.push(undefined, 'model not loaded');
+    expect(await run.does.rollOut(input)).toMatchObject({ requests, retried: 1 });
+    expect(await readFile(served, 'utf8')).toBe(before);
+    expect(run.server.requests[2]).toEqual(run.server.requests[1]);
+  });
+
+  it('by a server that goes on not knowing the model leaves it to the next attempt', async () => {
+    const run = await someRun();
+    const input = await readyToRollOut(run);
+    run.server.nextFaults.push('model not loaded', 'model not loaded');
+    expect(await failureOf(run.does.rollOut(input))).toBeInstanceOf(ModelNotServed);
+    expect(run.server.requests).toHaveLength(2);
+    expect(await run.does.rollOut(input)).toMatchObject({ retried: 2 });
+  });
+
+  it('by a worker that stops is no failed request', async () => {
+    const run = await someRun();
+    const input = await readyToRollOut(run);
+    const controller = new AbortController();
+    run.server.nextFaults.push('stall');
+    const asked = failureOf(run.again({ signal: controller.signal }).rollOut(input));
+    await expect.poll(() => run.server.requests).toHaveLength(1);
+    controller.abort(new Error('the worker stops'));
+    expect(await asked).toMatchObject({ message: 'the worker stops' });
+    expect(await run.again().rollOut(input)).toMatchObject({ retried: 0 });
   });
 });
 

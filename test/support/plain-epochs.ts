@@ -22,6 +22,7 @@ export function plainPorts(home: string, modelServer: string, launcher: Launcher
     devices: home,
     onShutdown: 'checkpoint',
     searchAttributes: false,
+    onDamage: () => undefined,
     attempt: () => ({ signal: new AbortController().signal, heartbeat: () => undefined, workerStops: () => false, ...attempt }),
   };
 }

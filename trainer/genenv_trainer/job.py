@@ -22,7 +22,7 @@ def run_job(folder: str) -> int:
     path = Path(folder).resolve(strict=True)
     _log_to(path / "log.txt")
     started = time.monotonic()
-    report = {"resumed_from": None, "tokens_per_micro_batch": None}
+    report = {"resumed_from": None, "tokens_per_micro_batch": None, "file": None}
     holds_lock = True
     try:
         job = load_job(path / "job.json")
@@ -39,6 +39,7 @@ def run_job(folder: str) -> int:
         traceback.print_exc()
         ending = OutOfMemory(str(error)) if is_out_of_memory(error) else error
         reason, code = (ending.reason, ending.exit_code) if isinstance(ending, JobError) else (JobError.reason, JobError.exit_code)
+        report["file"] = getattr(ending, "file", None)
         message = str(ending) if isinstance(ending, JobError) else f"{type(error).__name__}: {error}"
     if holds_lock:  # else the folder, and its exit.json, are another process's
         write_json(path / "exit.json", {"reason": reason, "message": message, **report, "seconds": round(time.monotonic() - started, 3)})
