@@ -66,6 +66,8 @@ export const resultSchema = z.object({
   skipped_steps: z.record(z.string(), z.int()),
   kl: z.object({ before: z.number().nullable(), after: z.number().nullable(), rule: z.enum(['none', 'pull_back', 'restored']) }),
   metrics: z.record(z.string(), z.number().nullable()),
+  /** Hashes that the two folders of `output/` have in a store: what is there now must still have them. */
+  output: z.object({ checkpoint: z.string(), trainer_state: z.string() }),
 });
 export type JobResult = z.infer<typeof resultSchema>;
 

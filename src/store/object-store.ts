@@ -54,15 +54,16 @@ export class ObjectStore {
    * Stores a folder as it is. With `move` its files become the store's: hard links on the same file system, so nothing
    * is copied; the caller writes them no more, and removes the folder once the reference is recorded. It is left there
    * until then, so that a process killed in between has lost nothing.
-   * @throws InvalidArtifact if the folder is empty
+   * @throws InvalidArtifact if the folder is empty, or is not the one with the `expected` hash; then nothing is stored
    */
-  async putFolder(folder: string, { move = false }: { move?: boolean } = {}): Promise<FolderRef> {
+  async putFolder(folder: string, { move = false, expected }: { move?: boolean; expected?: string } = {}): Promise<FolderRef> {
     const staged = temporaryName(join(this.root, 'objects'));
     try {
       await makeFolder(staged);
       const manifest = await onDisk(staged, () => takeFolder(folder, staged, move));
       if (manifest.length === 0) throw new InvalidArtifact(folder, 'the folder is empty', {}, 'Look into the log of the job that should have filled it.');
       const text = canonicalJson(manifest);
+      if (expected !== undefined && sha256(text) !== expected) throw new InvalidArtifact(folder, 'altered or torn', { expected, found: sha256(text) });
       const bytes = manifest.reduce((sum, file) => sum + file.bytes, 0);
       const ref = folderRef(sha256(text), bytes, manifest.length);
       await this.#keep(ref, async () => {

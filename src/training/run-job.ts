@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { JobExit, JobProgress, JobResult, TrainingJob } from '../contracts/training-job.ts';
 import { InvalidConfig } from '../contracts/invalid-config.ts';
 import { InvalidArtifact } from '../store/errors.ts';
+import type { OnDamage } from '../store/errors.ts';
 import type { WorkFolder } from '../store/work-folder.ts';
 import { JobFolder } from './job-folder.ts';
 import type { Launcher } from './launcher.ts';
@@ -25,6 +26,7 @@ export interface RunJobOptions {
   detach: () => boolean;
   /** Longest silence of a living job. */
   stallMs: number;
+  onDamage: OnDamage;
 }
 
 export interface FinishedJob {
@@ -47,7 +49,7 @@ const smallestBudget = 256;
  * @throws TrainerFailed (try again), InvalidConfig, InvalidArtifact; the signal's reason when it aborts.
  */
 export async function runJob(options: RunJobOptions): Promise<FinishedJob> {
-  const folder = new JobFolder(options.work.path, options.python);
+  const folder = new JobFolder(options.work.path, options.python, options.onDamage);
   let budget = options.job.settings.tokens_per_micro_batch;
   for (;;) {
     const finished = await folder.result();

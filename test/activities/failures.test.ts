@@ -1,4 +1,4 @@
-import { appendFile, readdir, readFile, rm } from 'node:fs/promises';
+import { appendFile, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 
@@ -7,10 +7,11 @@ import type { Committed, Sampling } from '../../src/contracts/phases.ts';
 import type { FilterRecord, ScoreRecord, SeedTaskRecord, TaskRecord } from '../../src/contracts/records.ts';
 import { InvalidAnswer, ModelNotServed, ModelUnavailable } from '../../src/policies/policy-server.ts';
 import { Superseded } from '../../src/store/errors.ts';
+import type { Damage } from '../../src/store/errors.ts';
 import type { Fault } from '../support/model-server-faults.ts';
 import { temporaryFolder } from '../store/temporary-folder.ts';
 import { FakeTrainer } from '../support/fake-trainer.ts';
-import { createActivities, plainPorts } from '../support/plain-epochs.ts';
+import { createActivities, plainEpoch, plainPorts } from '../support/plain-epochs.ts';
 import { smallFile, someRun } from './some-run.ts';
 import type { SomeRun } from './some-run.ts';
 
@@ -244,6 +245,23 @@ describe('a training job', () => {
     const run = await someRun();
     run.trainer.nextEndings.push({ reason: 'failed', message: 'a cable' });
     expect(await failureOf(run.epochs(1))).toMatchObject({ name: 'TrainerFailed' });
+    expect((await run.epochs(1)).line).toBe(undisturbed.line);
+  });
+
+  it.each(['checkpoint/weights.txt', 'trainer-state/state.txt'])('whose output has a bit flipped (%s) is not taken, and done again', async (file) => {
+    const undisturbed = await (await someRun()).epochs(1);
+    const run = await someRun();
+    const damages: Damage[] = [];
+    const does = createActivities({ ...run.ports, onDamage: (damage) => damages.push(damage) });
+    run.trainer.afterResult = async (folder) => {
+      delete run.trainer.afterResult;
+      const path = join(folder, 'output', file);
+      const data = await readFile(path);
+      data[0]! ^= 1;
+      await writeFile(path, data);
+    };
+    expect(await failureOf(plainEpoch(does, run.plan, run.prepared))).toMatchObject({ name: 'TrainerFailed', message: expect.stringContaining('damaged after the trainer wrote it') as string });
+    expect(damages).toEqual([{ file: expect.stringMatching(/train-agent-[0-9a-f]+\/output$/) as string, problem: expect.stringContaining('altered or torn') as string }]);
     expect((await run.epochs(1)).line).toBe(undisturbed.line);
   });
 

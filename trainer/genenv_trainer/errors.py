@@ -14,6 +14,12 @@ class InvalidConfig(JobError):
     reason = "invalid_config"
 
 
+class DamagedFile(JobError):
+    """A file of the work folder is torn or altered; started again, the job gets a new one."""
+
+    reason = "damaged_file"
+
+
 class InvalidArtifact(JobError):
     """A file that job.json names (batch, model, trainer state) is missing, torn or does not fit."""
 

@@ -68,9 +68,13 @@ def _finish(job: JobConfig, work: WorkFolder, watch: Watch, report: dict) -> Non
         training.save_checkpoint()
         raise
     result = training.result()
-    work.progress("saving", training.position.step, result["steps"], None)
+
+    def beat() -> None:
+        work.progress("saving", training.position.step, result["steps"], None)
+
+    beat()
     work.publish_output(training.save_output)
-    work.write_result(result)
+    work.write_result(result | {"output": work.output_hashes(beat)})
 
 
 def waiting(work: WorkFolder, check: Callable[[], None]) -> Callable[[], None]:

@@ -51,6 +51,13 @@ def check_stored(path: Path, beat: Callable[[], None] = lambda: None) -> None:
         raise Damaged(path / extra[0], "a file that is not in the manifest")
 
 
+def folder_hash(folder: Path, beat: Callable[[], None] = lambda: None) -> str:
+    """The sha256 of the manifest that a store would make of the folder: its name there."""
+    files = {file.relative_to(folder).as_posix(): file for file in folder.rglob("*") if file.is_file()}
+    manifest = [{"bytes": file.stat().st_size, "path": path, "sha256": sha256_of(file, beat)} for path, file in sorted(files.items())]
+    return hashlib.sha256(json.dumps(manifest, separators=(",", ":"), ensure_ascii=False).encode()).hexdigest()
+
+
 def sha256_of(path: Path, beat: Callable[[], None] = lambda: None) -> str:
     digest, since = hashlib.sha256(), 0
     with open(path, "rb") as file:

@@ -40,6 +40,30 @@ def test_torn_checkpoint_is_named_and_left_for_the_one_before(launcher, undistur
     assert outcome(folder) == outcome(undisturbed)
 
 
+@pytest.mark.parametrize("name, spoil", [
+    ("result.json", lambda text: text[:-20]), ("result.json", lambda text: text.replace('"steps": 4', '"steps": 5')), ("result.json", lambda text: ""),
+])
+def test_damaged_result_is_no_result(launcher, undisturbed, tmp_path, name, spoil):
+    folder = copy_inputs(undisturbed, tmp_path / "work")
+    launcher.run(folder)
+    (folder / name).write_text(spoil((folder / name).read_text()))
+    launcher.run(folder)
+    assert f"{name}: torn or altered" in (folder / "log.txt").read_text()
+    assert outcome(folder) == outcome(undisturbed)
+
+
+@pytest.mark.parametrize("spoil", [lambda text: text[:100], lambda text: text.replace("0.01", "0.07")])
+def test_damaged_job_is_refused_until_it_is_written_again(launcher, undisturbed, tmp_path, spoil):
+    folder = copy_inputs(undisturbed, tmp_path / "work")
+    whole = (folder / "job.json").read_text()
+    (folder / "job.json").write_text(spoil(whole))
+    launcher.run(folder, expect=1)
+    report = read(folder, "exit.json")
+    assert report["reason"] == "damaged_file" and "job.json: torn or altered" in report["message"]
+    (folder / "job.json").write_text(whole)
+    assert outcome(launcher.run(folder)) == outcome(undisturbed)
+
+
 def test_checkpoints_are_taken_in_numeric_order(launcher, model, tmp_path):
     folder = work_folder(tmp_path / "work", "rwr", sequences(12, rows=2), model)
     launcher.run(folder, expect=137, GENENV_TRAINER_FAULT="exit:11")

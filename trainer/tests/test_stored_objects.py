@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from job_folders import change_job, copy_inputs, outcome, read, sequences, work_folder
 
-from genenv_trainer.stored_objects import Damaged, check_stored
+from genenv_trainer.stored_objects import Damaged, check_stored, folder_hash
 
 
 def put_folder(store: Path, source: Path) -> Path:
@@ -20,6 +20,7 @@ def put_folder(store: Path, source: Path) -> Path:
     ]
     text = json.dumps(manifest, separators=(",", ":"))
     name = hashlib.sha256(text.encode()).hexdigest()
+    assert folder_hash(source) == name
     folder = store / "objects" / name[:2] / name
     folder.parent.mkdir(parents=True, exist_ok=True)
     shutil.copytree(source, folder)
