@@ -85,6 +85,21 @@ describe('a shard that is interrupted', () => {
     expect(await run.again().rollOut(input)).toEqual(await claimed);
   });
 
+  it('by a newer attempt that has finished takes its result, and leaves no folder behind', async () => {
+    const run = await someRun();
+    const input = await readyToRollOut(run);
+    let told = (): void => undefined;
+    const newer = new Promise<void>((resolve) => (told = resolve));
+    // The old attempt is asked for an answer, and gets it when the newer one is done.
+    const old = createActivities({ ...run.ports, policyServer: () => ({ complete: async () => { await newer; return []; } }) }).rollOut(input);
+    await expect.poll(() => readdir(join(run.ports.store.root, 'work', run.plan.run.id)).catch(() => [])).toHaveLength(1);
+    await expect.poll(async () => readdir(join(await unfinished(run), 'fence'))).toEqual(['1']);
+    const finished = await run.again().rollOut(input);
+    told();
+    expect(await old).toEqual(finished);
+    expect(await readdir(join(run.ports.store.root, 'work', run.plan.run.id))).toEqual([]);
+  });
+
   it('by a cancellation ends with its reason, and goes on later', async () => {
     const run = await someRun();
     const input = await readyToRollOut(run);
