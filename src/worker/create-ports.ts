@@ -17,7 +17,8 @@ export function createPorts(settings: WorkerSettings, environment: NodeJS.Proces
   const devices = join(home, 'stack', 'devices');
   mkdirSync(devices, { recursive: true });
   return {
-    store: new ObjectStore(store, { onDamage: options.onDamage }),
+    // Hashing a checkpoint of many gigabytes takes longer than a heartbeat's timeout, and is progress.
+    store: new ObjectStore(store, { onDamage: options.onDamage, onHashed: (progress) => options.attempt().heartbeat({ hashing: progress }) }),
     keys: new PhaseKeys(store, { onDamage: options.onDamage }),
     runFolder: (id) => new RunFolder(join(home, 'runs'), id),
     policyServer: (serving, timeoutMs) =>
