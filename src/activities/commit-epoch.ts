@@ -14,7 +14,7 @@ import type { Ports } from './ports.ts';
  * beside it, into metrics.jsonl, so that the ledger stays a function of experiment file and seed.
  */
 export function createCommitEpoch(ports: Ports) {
-  return async ({ run, epoch, outputs, next, metrics, notes, seconds }: CommitInput): Promise<Committed> => {
+  return async ({ run, epoch, outputs, next, metrics, notes, retried, seconds }: CommitInput): Promise<Committed> => {
     const folder = ports.runFolder(run.id);
     const opened = await folder.open<LedgerEntry>();
     if (opened === undefined) throw new InvalidConfig(`run: ${folder.experimentFile} is missing; restore it, or start the experiment again`);
@@ -23,7 +23,7 @@ export function createCommitEpoch(ports: Ports) {
     const all: Metrics = [...metrics, await heldOut(ports, outputs.verdicts), { num_tokens: next.tokens }].reduce((together, some) => ({ ...together, ...some }), {});
     const written = await opened.ledger.append({ epoch, inputs: { experiment: run.experiment, settings }, outputs: { ...outputs, state: next }, metrics: all, notes });
     const line = hashOf(written);
-    await folder.appendMetrics({ epoch, at: new Date().toISOString(), metrics: all, time: seconds });
+    await folder.appendMetrics({ epoch, at: new Date().toISOString(), metrics: { ...all, 'rollouts/retried': retried }, time: seconds });
     for (const note of notes) await folder.appendEvent({ type: 'note', epoch, note });
     return { epoch, line, state: next, metrics: all, notes };
   };

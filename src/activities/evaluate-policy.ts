@@ -5,8 +5,8 @@ import type { SeedTaskRecord, VerdictRecord } from '../contracts/records.ts';
 import { collect } from '../store/collect.ts';
 import { phase } from './phase.ts';
 import type { Ports } from './ports.ts';
-import { answers, ofShard, planRequests, requestCount, TokenCount } from './sample.ts';
-import type { Planned } from './sample.ts';
+import { answers, ofShard, planRequests, requestCount } from './sample.ts';
+import type { Planned, SampleCount } from './sample.ts';
 
 /** The agent on the held-out tasks, with the same seeds every time; outside the rollout budget. */
 export function createEvaluatePolicy(ports: Ports) {
@@ -15,11 +15,10 @@ export function createEvaluatePolicy(ports: Ports) {
       const { experiment, world } = context;
       const tasks = await collect(ports.store.records<SeedTaskRecord>(input.state.held_out));
       const planned = ofShard(plan(experiment, input.agent.name, tasks, world.agentPrompt), input.shard, input.shards);
-      const tokens = new TokenCount();
+      const count: SampleCount = { tokens: 0, retried: 0 };
       const file = await ports.store.putRecords(
         (async function* (): AsyncGenerator<VerdictRecord> {
-          for await (const { request, items, completions } of answers(ports, context, planned, planned.length)) {
-            tokens.add(completions);
+          for await (const { request, items, completions } of answers(ports, context, planned, { requests: planned.length, policies: [input.agent], count })) {
             for (const { prompt, sample, text } of completions) {
               const { id, spec } = items[prompt]!;
               const { reward } = world.score(spec, text);
@@ -28,7 +27,7 @@ export function createEvaluatePolicy(ports: Ports) {
           }
         })(),
       );
-      return { file, requests: planned.length, tokens: tokens.total };
+      return { file, requests: planned.length, ...count };
     });
 }
 

@@ -8,8 +8,8 @@ import { collect } from '../store/collect.ts';
 import type { World } from '../worlds/world.ts';
 import { epochId, phase, taskId } from './phase.ts';
 import type { Ports } from './ports.ts';
-import { answers, generationCounts, ofShard, planRequests, sampled, TokenCount } from './sample.ts';
-import type { Planned } from './sample.ts';
+import { answers, generationCounts, ofShard, planRequests, policiesOf, sampled } from './sample.ts';
+import type { Planned, SampleCount } from './sample.ts';
 
 interface Context {
   prompt: number;
@@ -29,16 +29,15 @@ export function createGenerateTasks(ports: Ports) {
       const { agent: history } = await ports.store.json<HistoryRecord>(state.history);
       const base = await collect(ports.store.records<SeedTaskRecord>(state.base_tasks));
       const planned = ofShard(plan(experiment, epoch, state, contexts(experiment, epoch, world, history, base)), shard, shards);
-      const tokens = new TokenCount();
+      const count: SampleCount = { tokens: 0, retried: 0 };
       const file = await ports.store.putRecords(
         (async function* () {
-          for await (const { request, items, completions } of answers(ports, context, planned, planned.length)) {
-            tokens.add(completions);
+          for await (const { request, items, completions } of answers(ports, context, planned, { requests: planned.length, policies: policiesOf(state), count })) {
             for (const completion of completions) yield taskRecord(experiment, epoch, world, history, request, items[completion.prompt]!, completion);
           }
         })(),
       );
-      return { file, requests: planned.length, tokens: tokens.total };
+      return { file, requests: planned.length, ...count };
     });
 }
 

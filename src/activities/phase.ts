@@ -1,6 +1,7 @@
 import type { Experiment } from '../contracts/experiment.ts';
 import type { Run } from '../contracts/phases.ts';
 import { hashOf } from '../store/canonical-json.ts';
+import { Superseded } from '../store/errors.ts';
 import { openWork } from '../store/work-folder.ts';
 import type { WorkFolder } from '../store/work-folder.ts';
 import { createWorld } from '../worlds/registry.ts';
@@ -19,7 +20,7 @@ export interface Phase {
 /**
  * Runs a phase of an epoch once, whatever happens: looks its key up first, so that a retry, a reset, a fork or an empty
  * Temporal server finds what exists (checked by hash, made again if damaged), and records the result under that key.
- * The key holds every input but the experiment's id, so equal experiments give equal results.
+ * An attempt that a newer one has superseded takes the newer one's result, if it is there. The key holds every input but the experiment's id, so equal experiments give equal results.
  */
 export async function phase<Output>(
   { store, keys }: Ports,
@@ -30,11 +31,26 @@ export async function phase<Output>(
   const { run: of, epoch, shard } = input;
   const inputHash = hashOf({ ...input, run: of.experiment });
   const key = { experiment: of.id, epoch, phase: name, inputHash, ...(shard === undefined ? {} : { shard }) };
-  const known = await keys.lookup<Output>(key, (value) => store.checkAll(value));
+  const lookup = (): Promise<Output | undefined> => keys.lookup<Output>(key, (value) => store.checkAll(value));
+  const known = await lookup();
   if (known !== undefined) return known;
   const experiment = await store.json<Experiment>(of.experiment);
   let work: WorkFolder | undefined;
-  const output = await run({ experiment, world: createWorld(experiment.world), inputHash, work: async () => (work ??= await openWork(store.root, key)) });
+  const open = async (): Promise<WorkFolder> => {
+    work ??= await openWork(store.root, key);
+    // An attempt that slept until here must not begin again what another one has finished.
+    if ((await keys.lookup(key)) !== undefined) throw new Superseded(`${work.path}: another attempt has recorded its result.`);
+    return work;
+  };
+  let output: Output;
+  try {
+    output = await run({ experiment, world: createWorld(experiment.world), inputHash, work: open });
+  } catch (error) {
+    const newer = error instanceof Superseded ? await lookup() : undefined;
+    if (newer === undefined) throw error;
+    await work?.remove();
+    return newer;
+  }
   const recorded = await keys.record(key, output);
   await work?.remove();
   return recorded;

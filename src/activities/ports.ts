@@ -1,5 +1,6 @@
 import type { ServingSettings, TrainerSettings } from '../contracts/policy-settings.ts';
 import type { PolicyServer } from '../policies/policy-server.ts';
+import type { OnDamage } from '../store/errors.ts';
 import type { ObjectStore } from '../store/object-store.ts';
 import type { PhaseKeys } from '../store/phase-keys.ts';
 import type { RunFolder } from '../store/run-folder.ts';
@@ -31,5 +32,7 @@ export interface Ports {
   onShutdown: 'checkpoint' | 'detach';
   /** Whether the search attributes are registered in the namespace. */
   searchAttributes: boolean;
+  /** Told of files that are damaged, and were handled. */
+  onDamage: OnDamage;
   attempt: () => Attempt;
 }

@@ -1,20 +1,12 @@
-import { join } from 'node:path';
 import type { Experiment } from '../contracts/experiment.ts';
 import type { PublishInput } from '../contracts/phases.ts';
-import { atomicWrite } from '../store/atomic-write.ts';
 import type { Ports } from './ports.ts';
+import { servePolicy } from './serve-policy.ts';
 
-/** Makes a checkpoint reachable under its versioned name. Idempotent: a name always means the same weights. */
+/** Makes a checkpoint reachable under its versioned name. */
 export function createPublishPolicy(ports: Ports) {
   return async ({ run, policy }: PublishInput): Promise<void> => {
     const { serving } = await ports.store.json<Experiment>(run.experiment);
-    if (policy.checkpoint === null) return;
-    const folder = ports.store.path(policy.checkpoint);
-    if (serving.type === 'embedded') {
-      await atomicWrite(join(ports.store.root, 'served', `${policy.name}.json`), `${JSON.stringify({ path: policy.checkpoint.uri })}\n`);
-      return;
-    }
-    if (serving.publish === 'none') return;
-    await ports.loadOnServer(serving, policy.name, folder);
+    await servePolicy(ports, serving, policy);
   };
 }

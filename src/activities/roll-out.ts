@@ -5,8 +5,8 @@ import type { FileRef } from '../contracts/refs.ts';
 import type { TaskRecord, TraceRecord } from '../contracts/records.ts';
 import { phase } from './phase.ts';
 import type { Ports } from './ports.ts';
-import { answers, requestCount, sampled, TokenCount } from './sample.ts';
-import type { Planned } from './sample.ts';
+import { answers, policiesOf, requestCount, sampled } from './sample.ts';
+import type { Planned, SampleCount } from './sample.ts';
 import { chunks, only } from './streams.ts';
 import { replayCount } from './draw-tasks.ts';
 
@@ -20,11 +20,10 @@ export function createRollOut(ports: Ports) {
   return (input: RollOutInput): Promise<Sampling> =>
     phase(ports, 'roll-out', input, async (context) => {
       const { requests, planned } = await plan(ports, context.experiment, input);
-      const tokens = new TokenCount();
+      const count: SampleCount = { tokens: 0, retried: 0 };
       const file = await ports.store.putRecords(
         (async function* (): AsyncGenerator<TraceRecord> {
-          for await (const { request, items, completions } of answers(ports, context, planned, requests)) {
-            tokens.add(completions);
+          for await (const { request, items, completions } of answers(ports, context, planned, { requests, policies: policiesOf(input.state), count })) {
             for (const completion of completions) {
               const { task, role } = items[completion.prompt]!;
               const attempt = `${role === 'agent' ? 'rollout' : 'frozen'}-${String(completion.sample).padStart(2, '0')}`;
@@ -33,7 +32,7 @@ export function createRollOut(ports: Ports) {
           }
         })(),
       );
-      return { file, requests, tokens: tokens.total };
+      return { file, requests, ...count };
     });
 }
 

@@ -1,10 +1,13 @@
 import { join } from 'node:path';
 import { Journal } from '../store/journal.ts';
+import { ModelNotServed } from '../policies/policy-server.ts';
 import type { Completion, CompletionRequest } from '../policies/policy-server.ts';
+import type { PolicyVersion, RunState } from '../contracts/phases.ts';
 import type { Experiment } from '../contracts/experiment.ts';
 import type { Sampled } from '../contracts/records.ts';
 import type { Phase } from './phase.ts';
 import type { Ports } from './ports.ts';
+import { servePolicy } from './serve-policy.ts';
 
 /** A request, and what its prompts stand for. */
 export interface Planned<Item> {
@@ -24,16 +27,45 @@ export const ofShard = <T>(planned: readonly T[], shard: number, shards: number)
 export const requestCount = (prompts: number, size: number): number => Math.ceil(prompts / size);
 
 /**
- * Answers to the requests, `count` of them, in their order. Each is on disk before the next is asked, so a retry asks only what is missing,
- * exactly as it was; a newer attempt's claim stops this one.
+ * Answers to the requests, in their order. Each is on disk before the next is asked, so a retry asks only what is missing,
+ * exactly as it was; a newer attempt's claim stops this one. Failed requests are counted over all attempts. A server that has
+ * forgotten one of the `policies` is given it again.
  */
-export async function* answers<Item>({ policyServer, attempt }: Ports, { experiment, work }: Phase, planned: Iterable<Planned<Item>> | AsyncIterable<Planned<Item>>, count: number): AsyncGenerator<Planned<Item> & { completions: Completion[] }> {
-  const { signal, heartbeat } = attempt();
+export async function* answers<Item>(
+  ports: Ports,
+  { experiment, work }: Phase,
+  planned: Iterable<Planned<Item>> | AsyncIterable<Planned<Item>>,
+  { requests, policies, count }: { requests: number; policies: readonly PolicyVersion[]; count: SampleCount },
+): AsyncGenerator<Planned<Item> & { completions: Completion[] }> {
+  const { signal, heartbeat } = ports.attempt();
   const { serving, durability } = experiment;
-  const server = policyServer(serving, durability.requestTimeoutSeconds * 1000);
+  const server = ports.policyServer(serving, durability.requestTimeoutSeconds * 1000);
   const folder = await work();
   const claim = await folder.claim();
-  const journal = await Journal.open<Completion[]>(join(folder.path, 'requests.jsonl'), { assertCurrent: () => claim.assertCurrent() });
+  const options = { onDamage: ports.onDamage, assertCurrent: () => claim.assertCurrent() };
+  const journal = await Journal.open<Completion[]>(join(folder.path, 'requests.jsonl'), options);
+  const failures = await Journal.open<FailedRequest>(join(folder.path, 'failed-requests.jsonl'), options);
+  count.retried = failures.entries.length;
+  const ask = async (request: CompletionRequest, index: number): Promise<Completion[]> => {
+    try {
+      return await server.complete(request, signal);
+    } catch (error) {
+      if (!signal.aborted) {
+        await failures.append({ request: index, error: error instanceof Error ? error.name : 'Error' });
+        count.retried += 1;
+      }
+      throw error;
+    }
+  };
+  const askServed = async (request: CompletionRequest, index: number): Promise<Completion[]> => {
+    try {
+      return await ask(request, index);
+    } catch (error) {
+      const policy = policies.find(({ name }) => name === request.model);
+      if (!(error instanceof ModelNotServed) || policy === undefined || !(await servePolicy(ports, serving, policy))) throw error;
+      return ask(request, index);
+    }
+  };
   try {
     let [done, last] = [0, Date.now()];
     for await (const one of planned) {
@@ -41,16 +73,18 @@ export async function* answers<Item>({ policyServer, attempt }: Ports, { experim
       let completions = journal.entries.shift();
       if (completions === undefined) {
         signal.throwIfAborted();
-        completions = await server.complete(one.request, signal);
+        completions = await askServed(one.request, done);
         await journal.append(completions);
-        heartbeat({ requests: done + 1, of: count, ms_since_last: Date.now() - last });
+        heartbeat({ requests: done + 1, of: requests, ms_since_last: Date.now() - last });
         last = Date.now();
       }
+      count.tokens += completions.reduce((sum, { token_ids }) => sum + token_ids.length, 0);
       done += 1;
       yield { ...one, completions };
     }
   } finally {
     await journal.close();
+    await failures.close();
   }
 }
 
@@ -59,13 +93,14 @@ export function sampled(request: CompletionRequest, { text, prompt_token_ids, to
   return { policy_version: request.model, seed: request.seed, temperature: request.temperature, prompt_token_ids, token_ids, logprobs, text, finish_reason };
 }
 
-/** Tokens that a phase sampled. */
-export class TokenCount {
-  total = 0;
-  add(completions: readonly Completion[]): void {
-    for (const { token_ids } of completions) this.total += token_ids.length;
-  }
-}
+/** A request that failed and was asked again, or will be. */
+type FailedRequest = { request: number; error: string };
+
+/** What a phase sampled: tokens, and the failed requests among all that it took. */
+export type SampleCount = { tokens: number; retried: number };
+
+/** The policies that an epoch may ask. */
+export const policiesOf = ({ agent, environment, initial_agent, initial_environment }: RunState): PolicyVersion[] => [agent, environment, initial_agent, initial_environment];
 
 /** Number of generation requests an epoch has: those to the current simulator and those to the initial one. */
 export function generationCounts({ environment, durability }: Experiment): { initial: number; current: number; requests: number } {

@@ -1,10 +1,12 @@
 import { join } from 'node:path';
 import type { AgentTraining, EnvironmentTraining, ModelSettings } from '../contracts/policy-settings.ts';
 import type { PolicyRole, PolicyVersion, Trained } from '../contracts/phases.ts';
-import type { FileRef } from '../contracts/refs.ts';
+import type { FileRef, FolderRef } from '../contracts/refs.ts';
 import type { JobKind, JobModel, JobResult, JobSettings, TrainingJob } from '../contracts/training-job.ts';
 import { deriveSeed } from '../coevolution/seeds.ts';
-import { runJob } from '../training/run-job.ts';
+import { errorCode, InvalidArtifact } from '../store/errors.ts';
+import { JobFolder } from '../training/job-folder.ts';
+import { runJob, TrainerFailed } from '../training/run-job.ts';
 import type { Phase } from './phase.ts';
 import type { Ports } from './ports.ts';
 
@@ -46,7 +48,7 @@ export async function trainPolicy(ports: Ports, { experiment, inputHash, work }:
     checkpoint_every: trainer.checkpointEvery,
     orphan_grace_seconds: trainer.orphanGraceSeconds,
   };
-  const result = await runJob({
+  const { result, tokensPerMicroBatch: used } = await runJob({
     work: folder,
     job,
     launcher: ports.launcher(trainer),
@@ -54,19 +56,41 @@ export async function trainPolicy(ports: Ports, { experiment, inputHash, work }:
     signal,
     detach: () => workerStops() && ports.onShutdown === 'detach',
     stallMs: durability.heartbeatSeconds * 1000,
+    onDamage: ports.onDamage,
     onProgress: (progress, msSinceLast) => heartbeat({ ...progress, ms_since_last: msSinceLast }),
   });
-  const checkpoint = await ports.store.putFolder(join(folder.path, 'output', 'checkpoint'), { move: true });
-  const trainer_state = await ports.store.putFolder(join(folder.path, 'output', 'trainer-state'), { move: true });
+  const [checkpoint, trainer_state] = await takeOutput(ports, folder.path, result);
   const name = `${request.role}@${String(request.epoch).padStart(4, '0')}-${checkpoint.sha256.slice(0, 12)}`;
-  return { policy: { name, checkpoint, trainer_state }, metrics: result.metrics, note: noteOf(request.role, result), result };
+  return { policy: { name, checkpoint, trainer_state }, metrics: result.metrics, note: noteOf(request.role, result, { asked: request.settings.tokens_per_micro_batch, used }), result };
 }
 
-function noteOf(role: PolicyRole, { skipped, kl }: JobResult): string | null {
-  if (skipped !== null) return `${role}: no update (${skipped})`;
-  if (kl.rule === 'pull_back') return `${role}: KL ${kl.before?.toFixed(3) ?? '?'} above its cap, pulled back to ${kl.after?.toFixed(3) ?? '?'}`;
-  if (kl.rule === 'restored') return `${role}: KL above twice its cap, the last step below it was kept`;
-  return null;
+/**
+ * Takes what the job left into the store, if it is still what the job wrote; else forgets it, so that the job is done again from its
+ * last step checkpoint. @throws TrainerFailed
+ */
+async function takeOutput(ports: Ports, folder: string, { output }: JobResult): Promise<[FolderRef, FolderRef]> {
+  try {
+    return [
+      await ports.store.putFolder(join(folder, 'output', 'checkpoint'), { move: true, expected: output.checkpoint }),
+      await ports.store.putFolder(join(folder, 'output', 'trainer-state'), { move: true, expected: output.trainer_state }),
+    ];
+  } catch (error) {
+    if (!(error instanceof InvalidArtifact) && errorCode(error) !== 'ENOENT') throw error;
+    ports.onDamage({ file: join(folder, 'output'), problem: `it is not what the trainer wrote: ${error instanceof Error ? error.message : ''}` });
+    await new JobFolder(folder, ports.python, ports.onDamage).discardOutput();
+    throw new TrainerFailed(`the output of ${folder} was damaged after the trainer wrote it; the job goes on from its last step`, { cause: error });
+  }
+}
+
+/** What is to be said of an update besides its metrics; null where nothing is. */
+export function noteOf(role: PolicyRole, { steps, skipped, skipped_steps, kl }: JobResult, budget: { asked: number; used: number }): string | null {
+  const notes: string[] = [];
+  if (skipped !== null) notes.push(`no update (${skipped})`);
+  else for (const [reason, count] of Object.entries(skipped_steps)) if (reason !== 'kl_cap') notes.push(`${count} of ${steps} steps changed nothing (${reason})`);
+  if (kl.rule === 'pull_back') notes.push(`KL ${kl.before?.toFixed(3) ?? '?'} above its cap, pulled back to ${kl.after?.toFixed(3) ?? '?'}`);
+  if (kl.rule === 'restored') notes.push('KL above twice its cap, the last step below it was kept');
+  if (budget.used < budget.asked) notes.push(`out of memory, went on with ${budget.used} instead of ${budget.asked} tokens a micro-batch`);
+  return notes.length === 0 ? null : `${role}: ${notes.join('; ')}`;
 }
 
 /** Settings that both updates share; what an update does not use has a value that does nothing. */

@@ -111,7 +111,8 @@ export interface PhaseInput {
 }
 export type ShardInput = PhaseInput & { shard: number; shards: number };
 
-export type Sampling = { file: FileRef; requests: number; tokens: number };
+/** `retried`: requests that failed and were asked again. It says how the run went, not what came of it, so it stays out of the ledger. */
+export type Sampling = { file: FileRef; requests: number; tokens: number; retried: number };
 export type DrawTasksInput = PhaseInput & { generated: FileRef[] };
 export type RollOutInput = ShardInput & { tasks: FileRef };
 export type ComputeRewardsInput = PhaseInput & { tasks: FileRef; traces: FileRef[] };
@@ -143,6 +144,8 @@ export interface CommitInput {
   next: RunState;
   metrics: Metrics[];
   notes: string[];
+  /** Model requests that failed and were asked again. Beside the ledger, as the seconds are. */
+  retried: number;
   /** Seconds by phase; they go beside the ledger, not into it. */
   seconds: Record<string, number>;
 }

@@ -52,7 +52,7 @@ export interface TrainingJob {
   orphan_grace_seconds: number;
 }
 
-export const progressSchema = z.object({ phase: z.enum(['loading', 'step', 'saving']), step: z.int(), steps: z.int(), pid: z.int(), loss: z.number().nullish() });
+export const progressSchema = z.object({ phase: z.enum(['loading', 'waiting', 'step', 'saving']), step: z.int(), steps: z.int(), pid: z.int(), loss: z.number().nullish() });
 export type JobProgress = z.infer<typeof progressSchema>;
 
 export const resultSchema = z.object({
@@ -60,11 +60,16 @@ export const resultSchema = z.object({
   input_hash: z.string(),
   steps: z.int(),
   steps_done: z.int(),
+  /** Why no step was done; null where one was. */
   skipped: z.string().nullable(),
+  /** Steps that changed nothing, by reason. */
+  skipped_steps: z.record(z.string(), z.int()),
   kl: z.object({ before: z.number().nullable(), after: z.number().nullable(), rule: z.enum(['none', 'pull_back', 'restored']) }),
   metrics: z.record(z.string(), z.number().nullable()),
+  /** Hashes that the two folders of `output/` have in a store: what is there now must still have them. */
+  output: z.object({ checkpoint: z.string(), trainer_state: z.string() }),
 });
 export type JobResult = z.infer<typeof resultSchema>;
 
-export const exitSchema = z.object({ reason: z.string(), message: z.string().nullish() });
+export const exitSchema = z.object({ reason: z.string(), message: z.string().nullish(), file: z.string().nullish() });
 export type JobExit = z.infer<typeof exitSchema>;

@@ -1,6 +1,7 @@
 import OpenAI, { APIConnectionError, APIError } from 'openai';
 import { z } from 'zod';
-import { InvalidAnswer, ModelUnavailable, RequestRefused } from './policy-server.ts';
+import { InvalidArtifact } from '../store/errors.ts';
+import { InvalidAnswer, ModelNotServed, ModelUnavailable, RequestRefused } from './policy-server.ts';
 import type { Completion, CompletionRequest, PolicyServer } from './policy-server.ts';
 
 const tokenIds = z.array(z.int().min(0));
@@ -78,7 +79,9 @@ function classify(error: unknown, baseUrl: string, model: string): unknown {
   if (error instanceof APIError) {
     const status = error.status as number | undefined;
     const message = `${baseUrl} answered ${status ?? 'an error'} for ${model}: ${error.message}`;
-    const refused = status !== undefined && status >= 400 && status < 500 && ![404, 408, 409, 425, 429].includes(status);
+    if (error.code === 'model_damaged') return new InvalidArtifact(error.param ?? model, message);
+    if (status === 404) return new ModelNotServed(message, { cause: error });
+    const refused = status !== undefined && status >= 400 && status < 500 && ![408, 409, 425, 429].includes(status);
     return refused ? new RequestRefused(message, { cause: error }) : new ModelUnavailable(message, { cause: error, retryAfterMs: retryAfter(error.headers as Headers | undefined) });
   }
   // What is no JSON at all surfaces as a SyntaxError or a terminated stream.

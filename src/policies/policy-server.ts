@@ -23,8 +23,9 @@ export interface Completion {
 export interface PolicyServer {
   /**
    * Completions ordered by prompt, then sample.
-   * @throws ModelUnavailable where the server cannot answer now, InvalidAnswer where what it answered cannot be used,
-   * RequestRefused where asking again would not help; the signal's reason where it aborts.
+   * @throws ModelUnavailable where the server cannot answer now, ModelNotServed where it does not know the model, InvalidAnswer
+   * where what it answered cannot be used, InvalidArtifact where the model's weights are damaged, RequestRefused where asking again
+   * would not help; the signal's reason where it aborts.
    */
   complete(request: CompletionRequest, signal: AbortSignal): Promise<Completion[]>;
 }
@@ -38,6 +39,11 @@ export class ModelUnavailable extends Error {
     super(message, { cause: options.cause });
     this.retryAfterMs = options.retryAfterMs;
   }
+}
+
+/** The server knows no model of this name: it started anew, or lost what was published to it. Publishing it again helps. */
+export class ModelNotServed extends Error {
+  override readonly name = 'ModelNotServed';
 }
 
 /** The answer is not what was asked for: wrong model, missing token ids, wrong number of choices. Retried. */

@@ -5,6 +5,7 @@ import { syncFolder } from './atomic-write.ts';
 import { sha256 } from './canonical-json.ts';
 import { errorCode, ifExists, InvalidArtifact } from './errors.ts';
 import { fileFacts } from './read-bytes.ts';
+import type { OnHashed } from './read-bytes.ts';
 
 /** What a folder holds, sorted by path. Its canonical JSON is the manifest, and the hash of that names the folder. */
 export type Manifest = { path: string; sha256: string; bytes: number }[];
@@ -25,7 +26,7 @@ export async function listFiles(folder: string, under = ''): Promise<string[]> {
  * Fills `to` with the files of `from`, durably, and says what is there now. With `linked`, files are hard links where
  * the file system allows: no time, no space.
  */
-export async function takeFolder(from: string, to: string, linked: boolean): Promise<Manifest> {
+export async function takeFolder(from: string, to: string, linked: boolean, onHashed?: OnHashed): Promise<Manifest> {
   const manifest: Manifest = [];
   const folders = new Set([to]);
   for (const path of await listFiles(from)) {
@@ -35,7 +36,7 @@ export async function takeFolder(from: string, to: string, linked: boolean): Pro
     await mkdir(dirname(target), { recursive: true });
     if (!linked || !(await linkFile(source, target))) await copyFile(source, target, constants.COPYFILE_FICLONE);
     await syncFile(target);
-    const { sha256, bytes } = await fileFacts(target);
+    const { sha256, bytes } = await fileFacts(target, onHashed);
     manifest.push({ path, sha256, bytes });
   }
   for (const folder of folders) await syncFolder(folder);
@@ -51,10 +52,10 @@ export async function readManifest(file: string, expected: string): Promise<Mani
 }
 
 /** @throws InvalidArtifact naming the first file that is missing, altered or too many */
-export async function checkFolder(folder: string, manifest: Manifest): Promise<void> {
+export async function checkFolder(folder: string, manifest: Manifest, onHashed?: OnHashed): Promise<void> {
   for (const { path, sha256, bytes } of manifest) {
     const file = join(folder, path);
-    const found = await ifExists(fileFacts(file));
+    const found = await ifExists(fileFacts(file, onHashed));
     if (found === undefined) throw new InvalidArtifact(file, 'missing', { expected: sha256 });
     if (found.bytes !== bytes || found.sha256 !== sha256) throw new InvalidArtifact(file, 'altered or torn', { expected: sha256, found: found.sha256 });
   }

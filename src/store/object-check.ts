@@ -6,15 +6,15 @@ import { ifExists, InvalidArtifact, onDisk } from './errors.ts';
 import { checkFolder, readManifest } from './folder-objects.ts';
 import { manifestPath, objectPath, tombstonePath } from './object-paths.ts';
 import { countLines, fileFacts } from './read-bytes.ts';
-import type { FileFacts } from './read-bytes.ts';
+import type { FileFacts, OnHashed } from './read-bytes.ts';
 
 /** Compares every byte of an object with its reference. @throws InvalidArtifact naming the file, StoreUnavailable */
-export async function checkObject(root: string, ref: Ref): Promise<void> {
+export async function checkObject(root: string, ref: Ref, onHashed?: OnHashed): Promise<void> {
   const path = objectPath(root, ref);
   await onDisk(path, async () => {
     if ((await ifExists(stat(path))) === undefined) throw await absent(root, ref);
-    if (isFolderRef(ref)) await checkStoredFolder(root, ref);
-    else agree(path, ref, await fileFacts(path));
+    if (isFolderRef(ref)) await checkStoredFolder(root, ref, onHashed);
+    else agree(path, ref, await fileFacts(path, onHashed));
   });
 }
 
@@ -33,10 +33,10 @@ export async function isPruned(root: string, ref: Ref): Promise<boolean> {
   return !(await exists(objectPath(root, ref))) && exists(tombstonePath(root, ref));
 }
 
-async function checkStoredFolder(root: string, ref: Ref): Promise<void> {
+async function checkStoredFolder(root: string, ref: Ref, onHashed?: OnHashed): Promise<void> {
   const path = objectPath(root, ref);
   const manifest = await readManifest(manifestPath(root, ref), ref.sha256);
-  await checkFolder(path, manifest);
+  await checkFolder(path, manifest, onHashed);
   const bytes = manifest.reduce((sum, file) => sum + file.bytes, 0);
   if (bytes === ref.bytes && manifest.length === ref.count) return;
   throw new InvalidArtifact(path, `the reference says ${ref.count} files of ${ref.bytes} bytes, the manifest ${manifest.length} of ${bytes}`);

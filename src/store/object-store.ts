@@ -10,6 +10,7 @@ import { takeFolder } from './folder-objects.ts';
 import { checkObject, readChecked } from './object-check.ts';
 import { fileRef, folderRef, manifestPath, objectPath, tombstonePath } from './object-paths.ts';
 import { linesOf, streamLines } from './read-bytes.ts';
+import type { OnHashed } from './read-bytes.ts';
 import { refsIn } from './refs-in.ts';
 import { writeRecords } from './write-records.ts';
 
@@ -23,10 +24,12 @@ const wholeFileBytes = 1 << 18;
 export class ObjectStore {
   readonly root: string;
   readonly #onDamage: OnDamage;
+  readonly #onHashed: OnHashed;
 
-  constructor(root: string, { onDamage = () => undefined }: { onDamage?: OnDamage } = {}) {
+  constructor(root: string, { onDamage = () => undefined, onHashed = () => undefined }: { onDamage?: OnDamage; onHashed?: OnHashed } = {}) {
     this.root = resolve(root);
     this.#onDamage = onDamage;
+    this.#onHashed = onHashed;
   }
 
   /** Stores records as JSON Lines, in the order they come, in flat memory. @throws NotSerializable */
@@ -54,15 +57,16 @@ export class ObjectStore {
    * Stores a folder as it is. With `move` its files become the store's: hard links on the same file system, so nothing
    * is copied; the caller writes them no more, and removes the folder once the reference is recorded. It is left there
    * until then, so that a process killed in between has lost nothing.
-   * @throws InvalidArtifact if the folder is empty
+   * @throws InvalidArtifact if the folder is empty, or is not the one with the `expected` hash; then nothing is stored
    */
-  async putFolder(folder: string, { move = false }: { move?: boolean } = {}): Promise<FolderRef> {
+  async putFolder(folder: string, { move = false, expected }: { move?: boolean; expected?: string } = {}): Promise<FolderRef> {
     const staged = temporaryName(join(this.root, 'objects'));
     try {
       await makeFolder(staged);
-      const manifest = await onDisk(staged, () => takeFolder(folder, staged, move));
+      const manifest = await onDisk(staged, () => takeFolder(folder, staged, move, this.#onHashed));
       if (manifest.length === 0) throw new InvalidArtifact(folder, 'the folder is empty', {}, 'Look into the log of the job that should have filled it.');
       const text = canonicalJson(manifest);
+      if (expected !== undefined && sha256(text) !== expected) throw new InvalidArtifact(folder, 'altered or torn', { expected, found: sha256(text) });
       const bytes = manifest.reduce((sum, file) => sum + file.bytes, 0);
       const ref = folderRef(sha256(text), bytes, manifest.length);
       await this.#keep(ref, async () => {
@@ -103,7 +107,7 @@ export class ObjectStore {
 
   /** Compares every byte of the object with the reference. @throws InvalidArtifact naming the file */
   async check(ref: Ref): Promise<void> {
-    await checkObject(this.root, ref);
+    await checkObject(this.root, ref, this.#onHashed);
   }
 
   /** Checks every reference found anywhere in a value. @throws InvalidArtifact for the first that is not whole */

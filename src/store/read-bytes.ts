@@ -7,13 +7,18 @@ const options = { highWaterMark: 1 << 16 };
 
 export type FileFacts = { sha256: string; bytes: number; lines: number };
 
+/** Told now and then while a large file is hashed: how many bytes of it are done. */
+export type OnHashed = (progress: { file: string; bytes: number }) => void;
+const beatBytes = 64 << 20;
+
 /** Hash, size and number of lines of a file, in one pass and in flat memory. */
-export async function fileFacts(path: string): Promise<FileFacts> {
+export async function fileFacts(path: string, onHashed: OnHashed = () => undefined): Promise<FileFacts> {
   const digest = createHash('sha256');
   let bytes = 0;
   let lines = 0;
   for await (const chunk of createReadStream(path, options) as AsyncIterable<Buffer>) {
     digest.update(chunk);
+    if (Math.floor((bytes + chunk.length) / beatBytes) > Math.floor(bytes / beatBytes)) onHashed({ file: path, bytes: bytes + chunk.length });
     bytes += chunk.length;
     lines += countLines(chunk);
   }

@@ -20,7 +20,7 @@ export type Claim = {
 /** A folder for unfinished work: a request journal, or a training job with its fence. */
 export type WorkFolder = {
   path: string;
-  /** Claims the next number. @throws StoreUnavailable */
+  /** Claims the next number. @throws StoreUnavailable; Superseded if the folder was removed, because its work is finished */
   claim(): Promise<Claim>;
   /** Removes the folder and all claims on it: once the result is recorded. */
   remove(): Promise<void>;
@@ -66,12 +66,11 @@ async function highest(fence: string): Promise<number> {
 }
 
 async function createExclusively(fence: string, number: number, token: string): Promise<boolean> {
-  await makeFolder(fence);
   try {
     await writeFile(join(fence, String(number)), token, { flag: 'wx', flush: true });
   } catch (error) {
     if (errorCode(error) === 'EEXIST') return false;
-    if (errorCode(error) === 'ENOENT') return createExclusively(fence, number, token);
+    if (errorCode(error) === 'ENOENT') throw new Superseded(`${fence} was removed, because its work is finished. Nothing to do.`);
     throw error;
   }
   await syncFolder(fence);

@@ -3,8 +3,10 @@ import { readFile, rm, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { atomicWrite } from '../store/atomic-write.ts';
 import { ifExists } from '../store/errors.ts';
+import type { OnDamage } from '../store/errors.ts';
 import { exitSchema, progressSchema, resultSchema } from '../contracts/training-job.ts';
 import type { JobExit, JobProgress, JobResult, TrainingJob } from '../contracts/training-job.ts';
+import { seal, unseal } from './sealed-json.ts';
 
 const tryLock = 'import fcntl, sys; fcntl.flock(open(sys.argv[1]), fcntl.LOCK_EX | fcntl.LOCK_NB)';
 
@@ -12,28 +14,31 @@ const tryLock = 'import fcntl, sys; fcntl.flock(open(sys.argv[1]), fcntl.LOCK_EX
 export class JobFolder {
   readonly path: string;
   readonly #python: string;
+  readonly #onDamage: OnDamage;
+  readonly #said = new Set<string>();
 
-  constructor(path: string, python: string) {
+  constructor(path: string, python: string, onDamage: OnDamage) {
     this.path = path;
     this.#python = python;
+    this.#onDamage = onDamage;
   }
 
   async job(): Promise<TrainingJob | undefined> {
-    return (await this.#json('job.json')) as TrainingJob | undefined;
+    return (await this.#sealed('job.json')) as TrainingJob | undefined;
   }
 
   async writeJob(job: TrainingJob): Promise<void> {
     await rm(join(this.path, 'exit.json'), { force: true });
-    await atomicWrite(join(this.path, 'job.json'), `${JSON.stringify(job, null, 1)}\n`);
+    await atomicWrite(join(this.path, 'job.json'), seal(job));
   }
 
   async result(): Promise<JobResult | undefined> {
-    const result = await this.#json('result.json');
+    const result = await this.#sealed('result.json');
     return result === undefined ? undefined : resultSchema.parse(result);
   }
 
   async exit(): Promise<JobExit | undefined> {
-    const exit = await this.#json('exit.json');
+    const exit = await this.#sealed('exit.json');
     return exit === undefined ? undefined : exitSchema.parse(exit);
   }
 
@@ -42,11 +47,21 @@ export class JobFolder {
     return (await this.#progressFile()).length;
   }
 
-  /** The newest whole line of the progress file. */
+  /** The newest whole line of the progress file; damaged ones are passed over. */
   async progress(): Promise<{ lines: number; last: JobProgress } | undefined> {
     const lines = await this.#progressFile();
-    const parsed = progressSchema.safeParse(lines.length > 0 ? JSON.parse(lines.at(-1)!) : undefined);
-    return parsed.success ? { lines: lines.length, last: parsed.data } : undefined;
+    for (let count = lines.length; count > 0; count -= 1) {
+      const last = parseProgress(lines[count - 1]!);
+      if (last !== undefined) return { lines: count, last };
+      this.#say('progress.jsonl', `line ${count} is damaged; it is passed over`);
+    }
+    return undefined;
+  }
+
+  /** Forgets a finished job's result and output: the next start goes on from the newest step checkpoint. */
+  async discardOutput(): Promise<void> {
+    await rm(join(this.path, 'result.json'), { force: true });
+    await rm(join(this.path, 'output'), { recursive: true, force: true });
   }
 
   /** A job lives as long as it holds the lock: a process id says nothing, it may be another's by now. */
@@ -68,8 +83,25 @@ export class JobFolder {
     return (text ?? '').split('\n').slice(0, -1);
   }
 
-  async #json(name: string): Promise<unknown> {
+  /** A damaged file is none, and is said. */
+  async #sealed(name: string): Promise<unknown> {
     const text = await ifExists(readFile(join(this.path, name), 'utf8'));
-    return text === undefined ? undefined : JSON.parse(text);
+    const value = text === undefined ? undefined : unseal(text);
+    if (text !== undefined && value === undefined) this.#say(name, 'it is torn or altered, and taken for none');
+    return value;
+  }
+
+  #say(name: string, problem: string): void {
+    if (this.#said.has(name + problem)) return;
+    this.#said.add(name + problem);
+    this.#onDamage({ file: join(this.path, name), problem });
+  }
+}
+
+function parseProgress(line: string): JobProgress | undefined {
+  try {
+    return progressSchema.safeParse(JSON.parse(line)).data;
+  } catch {
+    return undefined;
   }
 }

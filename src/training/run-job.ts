@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { JobProgress, JobResult, TrainingJob } from '../contracts/training-job.ts';
+import type { JobExit, JobProgress, JobResult, TrainingJob } from '../contracts/training-job.ts';
 import { InvalidConfig } from '../contracts/invalid-config.ts';
 import { InvalidArtifact } from '../store/errors.ts';
+import type { OnDamage } from '../store/errors.ts';
 import type { WorkFolder } from '../store/work-folder.ts';
 import { JobFolder } from './job-folder.ts';
 import type { Launcher } from './launcher.ts';
@@ -25,6 +26,13 @@ export interface RunJobOptions {
   detach: () => boolean;
   /** Longest silence of a living job. */
   stallMs: number;
+  onDamage: OnDamage;
+}
+
+export interface FinishedJob {
+  result: JobResult;
+  /** What was asked for, or less where that did not fit into memory. */
+  tokensPerMicroBatch: number;
 }
 
 const pollMs = 20;
@@ -40,13 +48,13 @@ const smallestBudget = 256;
  * Out of memory halves the token budget of a micro-batch and goes on.
  * @throws TrainerFailed (try again), InvalidConfig, InvalidArtifact; the signal's reason when it aborts.
  */
-export async function runJob(options: RunJobOptions): Promise<JobResult> {
-  const folder = new JobFolder(options.work.path, options.python);
+export async function runJob(options: RunJobOptions): Promise<FinishedJob> {
+  const folder = new JobFolder(options.work.path, options.python, options.onDamage);
   let budget = options.job.settings.tokens_per_micro_batch;
   for (;;) {
     const finished = await folder.result();
-    if (finished?.input_hash === options.job.input_hash) return finished;
     const before = await folder.job();
+    if (finished?.input_hash === options.job.input_hash) return { result: finished, tokensPerMicroBatch: before?.settings.tokens_per_micro_batch ?? budget };
     const last = await folder.exit();
     // A job that has written its end still holds its lock, and its memory, until its process is gone.
     if (last) await gone(folder);
@@ -65,7 +73,7 @@ export async function runJob(options: RunJobOptions): Promise<JobResult> {
     if (exit === undefined) throw new TrainerFailed(`the trainer of ${options.work.path} died without a word; it goes on from its last step`);
     if (exit.reason === 'out_of_memory') continue;
     if (exit.reason === 'finished' && (await folder.result())?.input_hash === options.job.input_hash) continue;
-    throw failure(exit.reason, exit.message ?? '', options.work.path);
+    throw failure(exit, options.work.path);
   }
 }
 
@@ -74,12 +82,13 @@ function halved(budget: number): number {
   return Math.floor(budget / 2);
 }
 
-function failure(reason: string, message: string, path: string): Error {
+function failure({ reason, message: said, file }: JobExit, path: string): Error {
+  const message = said ?? '';
   switch (reason) {
     case 'invalid_config':
       return new InvalidConfig(`trainer: ${message}`);
     case 'invalid_artifact':
-      return new InvalidArtifact(path, message);
+      return new InvalidArtifact(file ?? path, message);
     default:
       return new TrainerFailed(`the trainer of ${path} ended (${reason}): ${message}`);
   }

@@ -16,7 +16,8 @@ export function createPorts(settings: WorkerSettings, environment: NodeJS.Proces
   const { store, runs, devices, python, onShutdown } = settings;
   mkdirSync(devices, { recursive: true });
   return {
-    store: new ObjectStore(store, { onDamage: options.onDamage }),
+    // Hashing a checkpoint of many gigabytes takes longer than a heartbeat's timeout, and is progress.
+    store: new ObjectStore(store, { onDamage: options.onDamage, onHashed: (progress) => options.attempt().heartbeat({ hashing: progress }) }),
     keys: new PhaseKeys(store, { onDamage: options.onDamage }),
     runFolder: (id) => new RunFolder(runs, id),
     policyServer: (serving, timeoutMs) =>
@@ -32,6 +33,7 @@ export function createPorts(settings: WorkerSettings, environment: NodeJS.Proces
     devices,
     onShutdown,
     searchAttributes: options.searchAttributes,
+    onDamage: options.onDamage,
     attempt: options.attempt,
   };
 }

@@ -59,10 +59,11 @@ export async function epoch({ run, settings, epoch: number, state, paused: pause
         history: pools.history,
         train_pool: pools.trainPool,
         environment_pool: pools.environmentPool,
-        tokens: state.tokens + tokens([...generated, ...rolledOut]),
+        tokens: state.tokens + sum([...generated, ...rolledOut], 'tokens'),
       },
       metrics: [outcome, filtered, pools.metrics, agent.metrics, environment.metrics],
       notes: [agent.note, environment.note].filter((note) => note !== null),
+      retried: sum([...generated, ...rolledOut, ...verdicts], 'retried'),
       seconds: watch.total(),
     }),
   );
@@ -70,5 +71,5 @@ export async function epoch({ run, settings, epoch: number, state, paused: pause
 
 const inShards = <T>(shards: number, run: (shard: { shard: number; shards: number }) => Promise<T>): Promise<T[]> => Promise.all(Array.from({ length: shards }, (_, shard) => run({ shard, shards })));
 const files = (sampled: readonly Sampling[]): Sampling['file'][] => sampled.map(({ file }) => file);
-const tokens = (sampled: readonly Sampling[]): number => sampled.reduce((sum, { tokens: count }) => sum + count, 0);
+const sum = (sampled: readonly Sampling[], what: 'tokens' | 'retried'): number => sampled.reduce((total, sampling) => total + sampling[what], 0);
 const unchanged = (policy: PolicyVersion): Trained => ({ policy, metrics: {}, note: null });

@@ -18,6 +18,7 @@ export async function prepare({ run, settings }: Opened, watch: Stopwatch): Prom
     next: state,
     metrics: [],
     notes: [],
+    retried: verdicts.reduce((total, { retried }) => total + retried, 0),
     seconds: watch.total(),
   });
 }

@@ -1,16 +1,17 @@
-import { appendFile, readdir } from 'node:fs/promises';
+import { appendFile, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 
 import type { LedgerEntry } from '../../src/activities/ledger-entry.ts';
 import type { Committed, Sampling } from '../../src/contracts/phases.ts';
 import type { FilterRecord, ScoreRecord, SeedTaskRecord, TaskRecord } from '../../src/contracts/records.ts';
-import { InvalidAnswer, ModelUnavailable } from '../../src/policies/policy-server.ts';
+import { InvalidAnswer, ModelNotServed, ModelUnavailable } from '../../src/policies/policy-server.ts';
 import { Superseded } from '../../src/store/errors.ts';
+import type { Damage } from '../../src/store/errors.ts';
 import type { Fault } from '../support/model-server-faults.ts';
 import { temporaryFolder } from '../store/temporary-folder.ts';
 import { FakeTrainer } from '../support/fake-trainer.ts';
-import { createActivities, plainPorts } from '../support/plain-epochs.ts';
+import { createActivities, plainEpoch, plainPorts } from '../support/plain-epochs.ts';
 import { smallFile, someRun } from './some-run.ts';
 import type { SomeRun } from './some-run.ts';
 
@@ -84,6 +85,21 @@ describe('a shard that is interrupted', () => {
     expect(await run.again().rollOut(input)).toEqual(await claimed);
   });
 
+  it('by a newer attempt that has finished takes its result, and leaves no folder behind', async () => {
+    const run = await someRun();
+    const input = await readyToRollOut(run);
+    let told = (): void => undefined;
+    const newer = new Promise<void>((resolve) => (told = resolve));
+    // The old attempt is asked for an answer, and gets it when the newer one is done.
+    const old = createActivities({ ...run.ports, policyServer: () => ({ complete: async () => { await newer; return []; } }) }).rollOut(input);
+    await expect.poll(() => readdir(join(run.ports.store.root, 'work', run.plan.run.id)).catch(() => [])).toHaveLength(1);
+    await expect.poll(async () => readdir(join(await unfinished(run), 'fence'))).toEqual(['1']);
+    const finished = await run.again().rollOut(input);
+    told();
+    expect(await old).toEqual(finished);
+    expect(await readdir(join(run.ports.store.root, 'work', run.plan.run.id))).toEqual([]);
+  });
+
   it('by a cancellation ends with its reason, and goes on later', async () => {
     const run = await someRun();
     const input = await readyToRollOut(run);
@@ -105,6 +121,56 @@ describe('a shard that is interrupted', () => {
     await run.does.rollOut(input);
     expect(run.server.requests).toHaveLength(requests + 1);
     expect(run.server.requests[2]).toEqual(run.server.requests[1]);
+  });
+
+  it('again and again counts every failed request, and gives what an undisturbed one gives', async () => {
+    const undisturbed = await someRun();
+    const expected = await undisturbed.does.rollOut(await readyToRollOut(undisturbed));
+    expect(expected.retried).toBe(0);
+    const run = await someRun();
+    const input = await readyToRollOut(run);
+    run.server.nextFaults.push('server error');
+    await failureOf(run.does.rollOut(input));
+    run.server.nextFaults.push(undefined, 'wrong model');
+    await failureOf(run.again().rollOut(input));
+    expect((await readFile(join(await unfinished(run), 'failed-requests.jsonl'), 'utf8')).split('\n').slice(0, -1).map((line) => JSON.parse(line.slice(65)) as unknown)).toEqual([
+      { request: 0, error: 'ModelUnavailable' },
+      { request: 1, error: 'InvalidAnswer' },
+    ]);
+    expect(await run.again().rollOut(input)).toEqual({ ...expected, retried: 2 });
+  });
+
+  it('by a server that has forgotten the model publishes it again, and asks again', async () => {
+    const run = await someRun();
+    const input = await readyToRollOut(run);
+    const served = join(run.ports.store.root, 'served', `${input.state.agent.name}.json`);
+    const before = await readFile(served, 'utf8');
+    await rm(served);
+    run.server.nextFaults.push(undefined, 'model not loaded');
+    expect(await run.does.rollOut(input)).toMatchObject({ requests, retried: 1 });
+    expect(await readFile(served, 'utf8')).toBe(before);
+    expect(run.server.requests[2]).toEqual(run.server.requests[1]);
+  });
+
+  it('by a server that goes on not knowing the model leaves it to the next attempt', async () => {
+    const run = await someRun();
+    const input = await readyToRollOut(run);
+    run.server.nextFaults.push('model not loaded', 'model not loaded');
+    expect(await failureOf(run.does.rollOut(input))).toBeInstanceOf(ModelNotServed);
+    expect(run.server.requests).toHaveLength(2);
+    expect(await run.does.rollOut(input)).toMatchObject({ retried: 2 });
+  });
+
+  it('by a worker that stops is no failed request', async () => {
+    const run = await someRun();
+    const input = await readyToRollOut(run);
+    const controller = new AbortController();
+    run.server.nextFaults.push('stall');
+    const asked = failureOf(run.again({ signal: controller.signal }).rollOut(input));
+    await expect.poll(() => run.server.requests).toHaveLength(1);
+    controller.abort(new Error('the worker stops'));
+    expect(await asked).toMatchObject({ message: 'the worker stops' });
+    expect(await run.again().rollOut(input)).toMatchObject({ retried: 0 });
   });
 });
 
@@ -194,6 +260,23 @@ describe('a training job', () => {
     const run = await someRun();
     run.trainer.nextEndings.push({ reason: 'failed', message: 'a cable' });
     expect(await failureOf(run.epochs(1))).toMatchObject({ name: 'TrainerFailed' });
+    expect((await run.epochs(1)).line).toBe(undisturbed.line);
+  });
+
+  it.each(['checkpoint/weights.txt', 'trainer-state/state.txt'])('whose output has a bit flipped (%s) is not taken, and done again', async (file) => {
+    const undisturbed = await (await someRun()).epochs(1);
+    const run = await someRun();
+    const damages: Damage[] = [];
+    const does = createActivities({ ...run.ports, onDamage: (damage) => damages.push(damage) });
+    run.trainer.afterResult = async (folder) => {
+      delete run.trainer.afterResult;
+      const path = join(folder, 'output', file);
+      const data = await readFile(path);
+      data[0]! ^= 1;
+      await writeFile(path, data);
+    };
+    expect(await failureOf(plainEpoch(does, run.plan, run.prepared))).toMatchObject({ name: 'TrainerFailed', message: expect.stringContaining('damaged after the trainer wrote it') as string });
+    expect(damages).toEqual([{ file: expect.stringMatching(/train-agent-[0-9a-f]+\/output$/) as string, problem: expect.stringContaining('altered or torn') as string }]);
     expect((await run.epochs(1)).line).toBe(undisturbed.line);
   });
 

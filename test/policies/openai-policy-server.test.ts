@@ -1,8 +1,9 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 
 import { openAIPolicyServer } from '../../src/policies/openai-policy-server.ts';
-import { InvalidAnswer, ModelUnavailable, RequestRefused } from '../../src/policies/policy-server.ts';
+import { InvalidAnswer, ModelNotServed, ModelUnavailable, RequestRefused } from '../../src/policies/policy-server.ts';
 import type { CompletionRequest, PolicyServer } from '../../src/policies/policy-server.ts';
+import { InvalidArtifact } from '../../src/store/errors.ts';
 import { FakeModelServer } from '../support/fake-model-server.ts';
 import { retryAfterSeconds } from '../support/model-server-faults.ts';
 import type { Fault } from '../support/model-server-faults.ts';
@@ -65,7 +66,7 @@ describe('openAIPolicyServer', () => {
     expect(await server.complete(request, never)).toEqual(inOrder);
   });
 
-  const unavailable: Fault[] = ['server error', 'model not loaded', 'stall', 'stall in the body', 'cut stream', 'garbage body'];
+  const unavailable: Fault[] = ['server error', 'stall', 'stall in the body', 'cut stream', 'garbage body'];
   it.each(unavailable)('%s: the server is unavailable, asked once', async (fault) => {
     const error = await failureUnder(fault);
     expect(error).toBeInstanceOf(ModelUnavailable);
@@ -95,6 +96,19 @@ describe('openAIPolicyServer', () => {
     expect(error).toBeInstanceOf(ModelUnavailable);
     expect(error).toMatchObject({ retryAfterMs: retryAfterSeconds * 1000 });
     expect(fake.requests).toHaveLength(1);
+  });
+
+  it('a model that the server does not know: not served, asked once', async () => {
+    const error = await failureUnder('model not loaded');
+    expect(error).toBeInstanceOf(ModelNotServed);
+    expect((error as Error).message).toMatch(/answered 404 for agent@0001-0123456789ab: .*does not exist/);
+    expect(fake.requests).toHaveLength(1);
+  });
+
+  it('a model whose weights are damaged: an invalid artifact, by its file', async () => {
+    const error = await failureUnder('model damaged');
+    expect(error).toBeInstanceOf(InvalidArtifact);
+    expect(error).toMatchObject({ file: '/store/objects/aa/weights' });
   });
 
   it('bad request: refused for good', async () => {

@@ -30,11 +30,13 @@ test('claims are counted, not compared as text', async () => {
 });
 
 test('a claim on a folder that was removed and made again is not mistaken for the new one', async () => {
-  const work = await openWork(await temporaryFolder(), someKey());
+  const root = await temporaryFolder();
+  const work = await openWork(root, someKey());
   const old = await work.claim();
   await work.remove();
+  await expect(work.claim()).rejects.toMatchObject({ name: 'Superseded' });
   await expect(old.assertCurrent()).rejects.toThrow('it was removed since');
-  const fresh = await work.claim();
+  const fresh = await (await openWork(root, someKey())).claim();
   expect(fresh.number).toBe(old.number);
   expect(await old.isCurrent()).toBe(false);
   expect(await fresh.isCurrent()).toBe(true);

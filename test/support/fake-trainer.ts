@@ -2,6 +2,8 @@ import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { JobResult, TrainingJob } from '../../src/contracts/training-job.ts';
+import { hashOf, sha256 } from '../../src/store/canonical-json.ts';
+import { seal } from '../../src/training/sealed-json.ts';
 import type { Launcher } from '../../src/training/launcher.ts';
 
 /** A record of a batch, as the trainer reads it (docs/training-jobs.md). */
@@ -33,6 +35,8 @@ export class FakeTrainer implements Launcher {
   readonly jobs: TrainedJob[] = [];
   /** How the next jobs end instead, one each. */
   readonly nextEndings: Ending[] = [];
+  /** Called with the work folder of each job that has its result. */
+  afterResult?: (folder: string) => Promise<void>;
   readonly #keepJobs: boolean;
 
   /** @param keepJobs false for benchmarks, where they would be most of the memory */
@@ -52,12 +56,14 @@ export class FakeTrainer implements Launcher {
     for (let step = 1; step <= result.steps_done; step++) await appendProgress(folder, 'step', step, result.steps);
     await writeOutput(folder, job, result.steps_done === 0 ? '' : batch);
     await appendProgress(folder, 'saving', result.steps, result.steps);
-    await writeJson(join(folder, 'result.json'), result);
+    const output = { checkpoint: await hashOfFolder(join(folder, 'output', 'checkpoint')), trainer_state: await hashOfFolder(join(folder, 'output', 'trainer-state')) };
+    await writeJson(join(folder, 'result.json'), { ...result, output });
+    await this.afterResult?.(folder);
     await writeJson(join(folder, 'exit.json'), { reason: 'finished', message: '' });
   }
 }
 
-function resultOf(job: TrainingJob, records: readonly BatchRecord[]): JobResult & { kind: string } {
+function resultOf(job: TrainingJob, records: readonly BatchRecord[]): Omit<JobResult, 'output'> & { kind: string } {
   const steps = new Set(records.map(({ step }) => step)).size;
   const informative = new Set(records.filter(({ advantage }) => advantage !== 0).map(({ group_id }) => group_id)).size;
   const tooFew = job.kind === 'grpo' && informative < job.settings.min_informative_groups;
@@ -71,6 +77,7 @@ function resultOf(job: TrainingJob, records: readonly BatchRecord[]): JobResult 
     steps,
     steps_done: skipped === null ? steps : 0,
     skipped,
+    skipped_steps: skipped === null || steps === 0 ? {} : { [skipped]: steps },
     kl: { before: 0, after: 0.01, rule: 'none' },
     metrics: skipped === null ? metrics : {},
   };
@@ -89,12 +96,19 @@ async function writeFolder(folder: string, files: Record<string, string>): Promi
   for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text);
 }
 
+async function hashOfFolder(folder: string): Promise<string> {
+  const names = (await readdir(folder)).sort();
+  return hashOf(await Promise.all(names.map(async (path) => ({ path, ...facts(await readFile(join(folder, path))) }))));
+}
+
+const facts = (data: Buffer): { sha256: string; bytes: number } => ({ sha256: sha256(data), bytes: data.length });
+
 async function textOf(folder: string): Promise<string> {
   const names = (await readdir(folder)).sort();
   return (await Promise.all(names.map((name) => readFile(join(folder, name), 'utf8')))).join('\n');
 }
 
-const writeJson = (path: string, value: object): Promise<void> => writeFile(path, `${JSON.stringify(value)}\n`);
+const writeJson = (path: string, value: object): Promise<void> => writeFile(path, seal(value));
 
 const appendProgress = (folder: string, phase: string, step: number, steps: number): Promise<void> =>
   writeFile(join(folder, 'progress.jsonl'), `${JSON.stringify({ phase, step, steps, pid: process.pid })}\n`, { flag: 'a' });

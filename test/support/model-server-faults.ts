@@ -22,8 +22,8 @@ export const retryAfterSeconds = 7;
 const send = (response: ServerResponse, status: number, body: string, headers: Record<string, string> = {}): void => {
   response.writeHead(status, { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(body)), ...headers }).end(body);
 };
-const refuse = (response: ServerResponse, status: number, message: string, headers: Record<string, string> = {}): void =>
-  send(response, status, JSON.stringify({ error: { message, type: 'fake', param: null, code: null } }), headers);
+const refuse = (response: ServerResponse, status: number, message: string, headers: Record<string, string> = {}, error: { param?: string; code?: string } = {}): void =>
+  send(response, status, JSON.stringify({ error: { message, type: 'fake', param: null, code: null, ...error } }), headers);
 const answer = (response: ServerResponse, body: object): void => send(response, 200, JSON.stringify(body));
 
 /** Sends the head and half of the body. */
@@ -42,6 +42,7 @@ export const faults = {
   'server error': (response) => refuse(response, 500, 'out of luck'),
   'bad request': (response) => refuse(response, 400, 'prompt: too long'),
   'model not loaded': (response) => refuse(response, 404, 'the model does not exist'),
+  'model damaged': (response) => refuse(response, 500, 'the model is damaged', {}, { param: '/store/objects/aa/weights', code: 'model_damaged' }),
   /** Takes the request and never answers. */
   stall: () => undefined,
   'stall in the body': half,

@@ -22,6 +22,7 @@ export function plainPorts(home: string, modelServer: string, launcher: Launcher
     devices: home,
     onShutdown: 'checkpoint',
     searchAttributes: false,
+    onDamage: () => undefined,
     attempt: () => ({ signal: new AbortController().signal, heartbeat: () => undefined, workerStops: () => false, ...attempt }),
   };
 }
@@ -39,7 +40,7 @@ export async function begin(does: Activities, id: string, file: unknown): Promis
   await Promise.all([agent, environment].map((policy) => does.publishPolicy({ run, policy })));
   const verdicts = await shards(plan.settings.shards.evaluate, (shard) => does.evaluatePolicy({ run, epoch: 0, state, agent, ...shard }));
   const outputs = { tasks: null, traces: [], rewards: null, scores: null, decisions: null, verdicts: files(verdicts) };
-  return { plan, prepared: await does.commitEpoch({ run, epoch: 0, outputs, next: state, metrics: [], notes: [], seconds: {} }) };
+  return { plan, prepared: await does.commitEpoch({ run, epoch: 0, outputs, next: state, metrics: [], notes: [], retried: 0, seconds: {} }) };
 }
 
 /** One epoch in a plain loop: the phases of the workflow `epoch`, in its order, without Temporal. */
@@ -75,6 +76,7 @@ export async function plainEpoch(does: Activities, { run, settings }: Plan, { ep
     },
     metrics: [outcome, filtered, pools.metrics, agent.metrics, environment.metrics],
     notes: [agent.note, environment.note].filter((note) => note !== null),
+    retried: 0,
     seconds: {},
   });
 }

@@ -1,12 +1,14 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
-import { readFile, writeFile } from 'node:fs/promises';
+import { appendFile, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 
 import { InvalidConfig } from '../../src/contracts/invalid-config.ts';
 import type { JobProgress, TrainingJob } from '../../src/contracts/training-job.ts';
 import { InvalidArtifact } from '../../src/store/errors.ts';
+import type { Damage } from '../../src/store/errors.ts';
+import { seal } from '../../src/training/sealed-json.ts';
 import { openWork } from '../../src/store/work-folder.ts';
 import type { WorkFolder } from '../../src/store/work-folder.ts';
 import { TrainerFailed, runJob } from '../../src/training/run-job.ts';
@@ -20,6 +22,7 @@ const script = new URL('jobs/job.py', import.meta.url).pathname;
 interface Trial {
   work: WorkFolder;
   progress: JobProgress[];
+  damages: Damage[];
   /** Starts of the job's process: its claim and token budget. */
   starts(): Promise<{ fence: number; budget: number }[]>;
   file(name: string): Promise<string | undefined>;
@@ -28,9 +31,10 @@ interface Trial {
 }
 
 /** A work folder whose job does what the script says. */
-async function trial(does: { fits?: number; dies?: boolean; ends?: string; message?: string; linger?: number; waits_for?: string } = {}): Promise<Trial> {
+async function trial(does: { fits?: number; dies?: boolean; ends?: string; message?: string; linger?: number; waits_for?: string; says_waiting?: boolean } = {}): Promise<Trial> {
   const work = await openWork(await temporaryFolder(), someKey());
   const progress: JobProgress[] = [];
+  const damages: Damage[] = [];
   const children: ChildProcess[] = [];
   onTestFinished(() => {
     for (const child of children) child.kill('SIGKILL');
@@ -48,10 +52,11 @@ async function trial(does: { fits?: number; dies?: boolean; ends?: string; messa
   return {
     work,
     progress,
+    damages,
     starts: async () => ((await file('starts.jsonl')) ?? '').split('\n').slice(0, -1).map((line) => JSON.parse(line) as { fence: number; budget: number }),
     file,
     write,
-    run: (options = {}) => runJob({ work, job, launcher, python, onProgress: (line) => progress.push(line), signal: new AbortController().signal, detach: () => false, stallMs: 30_000, ...options }),
+    run: (options = {}) => runJob({ work, job, launcher, python, onProgress: (line) => progress.push(line), signal: new AbortController().signal, detach: () => false, stallMs: 30_000, onDamage: (damage) => damages.push(damage), ...options }),
   };
 }
 
@@ -72,7 +77,7 @@ describe('a training job', { timeout: 30_000 }, () => {
     const running = job.run();
     await expect.poll(() => job.progress.at(-1), { timeout: 10_000 }).toMatchObject({ phase: 'step', step: 1 });
     await job.write('go', '');
-    expect(await running).toMatchObject({ steps_done: 3, metrics: { loss: 0.5 } });
+    expect(await running).toMatchObject({ result: { steps_done: 3, metrics: { loss: 0.5 } }, tokensPerMicroBatch: 4096 });
     expect(await job.starts()).toEqual([{ fence: 1, budget: 4096 }]);
     expect(await job.file('lease')).toBe('');
   });
@@ -86,7 +91,7 @@ describe('a training job', { timeout: 30_000 }, () => {
 
   it('of other inputs in the same folder is no result of this one', async () => {
     const job = await trial({ ends: 'invalid_config', message: 'result.json: another input_hash' });
-    await job.write('result.json', JSON.stringify({ format: 1, input_hash: 'b'.repeat(64), steps: 0, steps_done: 0, skipped: null, kl: { before: null, after: null, rule: 'none' }, metrics: {} }));
+    await job.write('result.json', seal({ format: 1, input_hash: 'b'.repeat(64), steps: 0, steps_done: 0, skipped: null, skipped_steps: {}, kl: { before: null, after: null, rule: 'none' }, metrics: {}, output: { checkpoint: 'b', trainer_state: 'c' } }));
     expect(await failureOf(job.run())).toBeInstanceOf(InvalidConfig);
   });
 
@@ -101,7 +106,7 @@ describe('a training job', { timeout: 30_000 }, () => {
     const second = job.run();
     await expect.poll(() => job.progress.at(-1), { timeout: 10_000 }).toMatchObject({ phase: 'step', step: 1 });
     await job.write('go', '');
-    expect(await second).toMatchObject({ steps_done: 3 });
+    expect(await second).toMatchObject({ result: { steps_done: 3 } });
     expect(await job.starts()).toHaveLength(1);
   });
 
@@ -115,13 +120,14 @@ describe('a training job', { timeout: 30_000 }, () => {
     expect(await first).toBe(reason);
     expect(JSON.parse((await job.file('exit.json')) ?? '{}')).toMatchObject({ reason: 'terminated' });
     await job.write('go', '');
-    expect(await job.run()).toMatchObject({ steps_done: 3 });
+    expect(await job.run()).toMatchObject({ result: { steps_done: 3 } });
     expect((await job.starts()).map(({ fence }) => fence)).toEqual([1, 2]);
   });
 
   it('out of memory goes on with half the tokens, once for each time, however long its process takes to go', async () => {
     const job = await trial({ fits: 1100, linger: 0.4 });
-    expect(await job.run()).toMatchObject({ steps_done: 3 });
+    expect(await job.run()).toMatchObject({ result: { steps_done: 3 }, tokensPerMicroBatch: 1024 });
+    expect((await job.run()).tokensPerMicroBatch).toBe(1024);
     expect((await job.starts()).map(({ budget }) => budget)).toEqual([4096, 2048, 1024]);
   });
 
@@ -139,7 +145,7 @@ describe('a training job', { timeout: 30_000 }, () => {
     expect(failure).toBeInstanceOf(TrainerFailed);
     expect((failure as Error).message).toMatch(/died without a word/);
     await job.write('script.json', '{}');
-    expect(await job.run()).toMatchObject({ steps_done: 3 });
+    expect(await job.run()).toMatchObject({ result: { steps_done: 3 } });
     expect((await job.starts()).map(({ fence }) => fence)).toEqual([1, 2]);
   });
 
@@ -152,10 +158,54 @@ describe('a training job', { timeout: 30_000 }, () => {
     await expect.poll(() => isThere(pid)).toBe(false);
   });
 
+  it('whose group is stopped is killed, and goes on in the next attempt', async () => {
+    const job = await trial({ waits_for: 'go' });
+    const running = failureOf(job.run({ stallMs: 300 }));
+    await expect.poll(() => job.progress.at(-1), { timeout: 10_000 }).toMatchObject({ step: 1 });
+    const pid = job.progress.at(-1)?.pid ?? 0;
+    process.kill(-pid, 'SIGSTOP');
+    expect(await running).toMatchObject({ name: 'TrainerFailed', message: expect.stringMatching(/made no progress for 300 ms/) as string });
+    await expect.poll(() => isThere(pid)).toBe(false);
+    await job.write('go', '');
+    expect(await job.run()).toMatchObject({ result: { steps_done: 3 } });
+    expect((await job.starts()).map(({ fence }) => fence)).toEqual([1, 2]);
+  });
+
+  it('that waits for its device longer than a stall is not killed', async () => {
+    const job = await trial({ waits_for: 'go', says_waiting: true });
+    const running = job.run({ stallMs: 1_500 });
+    await expect.poll(() => job.progress.filter(({ phase }) => phase === 'waiting').length, { timeout: 20_000 }).toBeGreaterThan(12);
+    await job.write('go', '');
+    expect(await running).toMatchObject({ result: { steps_done: 3 } });
+    expect(await job.starts()).toHaveLength(1);
+  });
+
+  it.each(['result.json', 'exit.json', 'job.json'])('whose %s is torn, or has a bit flipped, is done again, and that is said', async (name) => {
+    for (const spoil of [(text: string) => text.slice(0, -30), (text: string) => text.replace(/[1-9]/, '0')]) {
+      const job = await trial();
+      const expected = await job.run();
+      if (name !== 'result.json') await rm(join(job.work.path, 'result.json'));
+      await job.write(name, spoil((await job.file(name))!));
+      expect(await job.run()).toEqual(expected);
+      expect(await job.starts()).toHaveLength(2);
+      expect(job.damages).toEqual([{ file: join(job.work.path, name), problem: 'it is torn or altered, and taken for none' }]);
+    }
+  });
+
+  it('passes over damaged lines of progress', async () => {
+    const job = await trial({ waits_for: 'go' });
+    const running = job.run();
+    await expect.poll(() => job.progress.at(-1), { timeout: 10_000 }).toMatchObject({ step: 1 });
+    await appendFile(join(job.work.path, 'progress.jsonl'), '{"phase":"st{"phase":\n');
+    await expect.poll(() => job.damages, { timeout: 10_000 }).toEqual([{ file: join(job.work.path, 'progress.jsonl'), problem: 'line 3 is damaged; it is passed over' }]);
+    await job.write('go', '');
+    expect(await running).toMatchObject({ result: { steps_done: 3 } });
+  });
+
   it.each([
     ['invalid_config', InvalidConfig, /^trainer: learning_rate: got -1$/],
     ['invalid_artifact', InvalidArtifact, /learning_rate: got -1/],
-    ['not_finite', TrainerFailed, /ended \(not_finite\): learning_rate: got -1/],
+    ['failed', TrainerFailed, /ended \(failed\): learning_rate: got -1/],
     ['terminated', TrainerFailed, /ended \(terminated\)/],
     ['finished', TrainerFailed, /ended \(finished\)/],
   ] as const)('that ends with %s fails as that', async (ends, type, message) => {

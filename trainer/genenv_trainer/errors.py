@@ -14,16 +14,16 @@ class InvalidConfig(JobError):
     reason = "invalid_config"
 
 
+class DamagedFile(JobError):
+    """A file of the work folder is torn or altered; started again, the job gets a new one."""
+
+    reason = "damaged_file"
+
+
 class InvalidArtifact(JobError):
     """A file that job.json names (batch, model, trainer state) is missing, torn or does not fit."""
 
     reason = "invalid_artifact"
-
-
-class NotFinite(JobError):
-    """Loss or gradient is NaN or infinite; the last good weights are in the newest step checkpoint."""
-
-    reason = "not_finite"
 
 
 class OutOfMemory(JobError):
@@ -52,10 +52,18 @@ class Orphaned(JobError):
     exit_code = 75
 
 
+class NotFinite(ArithmeticError):
+    """Loss, gradient or KL is NaN or infinite. Belongs to one step, which is undone; the job goes on with the next."""
+
+
+OUT_OF_MEMORY_WORDS = ("not enough memory", "DefaultCPUAllocator", "bad_alloc", "annot allocate memory", "not create a memory")
+"""How the CPU allocator, C++, the system and oneDNN say it."""
+
+
 def is_out_of_memory(error: BaseException) -> bool:
-    """True for torch's CUDA OutOfMemoryError, Python's MemoryError and the CPU allocator's RuntimeError."""
+    """True for torch's CUDA OutOfMemoryError, Python's MemoryError, and what the libraries make of a failed allocation."""
     return (
         isinstance(error, MemoryError)
         or type(error).__name__ == "OutOfMemoryError"
-        or (isinstance(error, RuntimeError) and any(words in str(error) for words in ("not enough memory", "DefaultCPUAllocator")))
+        or (isinstance(error, (RuntimeError, OSError)) and any(words in str(error) for words in OUT_OF_MEMORY_WORDS))
     )

@@ -4,12 +4,17 @@ import os
 import sys
 import time
 import traceback
+from collections.abc import Callable
 from pathlib import Path
 
-from genenv_trainer.errors import InvalidConfig, JobError, NotFinite, Orphaned, OutOfMemory, Terminated, is_out_of_memory
+from genenv_trainer.errors import InvalidConfig, JobError, Orphaned, OutOfMemory, Terminated, is_out_of_memory
 from genenv_trainer.job_config import JobConfig, load_job
 from genenv_trainer.watch import Watch
 from genenv_trainer.work_folder import WorkFolder, wait_for_lock, write_json
+
+
+WAITING_SECONDS = 1
+"""Between two lines that say so: less than the shortest silence that a worker takes for a hang."""
 
 
 def run_job(folder: str) -> int:
@@ -17,7 +22,7 @@ def run_job(folder: str) -> int:
     path = Path(folder).resolve(strict=True)
     _log_to(path / "log.txt")
     started = time.monotonic()
-    report = {"resumed_from": None, "tokens_per_micro_batch": None}
+    report = {"resumed_from": None, "tokens_per_micro_batch": None, "file": None}
     holds_lock = True
     try:
         job = load_job(path / "job.json")
@@ -34,6 +39,7 @@ def run_job(folder: str) -> int:
         traceback.print_exc()
         ending = OutOfMemory(str(error)) if is_out_of_memory(error) else error
         reason, code = (ending.reason, ending.exit_code) if isinstance(ending, JobError) else (JobError.reason, JobError.exit_code)
+        report["file"] = getattr(ending, "file", None)
         message = str(ending) if isinstance(ending, JobError) else f"{type(error).__name__}: {error}"
     if holds_lock:  # else the folder, and its exit.json, are another process's
         write_json(path / "exit.json", {"reason": reason, "message": message, **report, "seconds": round(time.monotonic() - started, 3)})
@@ -51,20 +57,38 @@ def _finish(job: JobConfig, work: WorkFolder, watch: Watch, report: dict) -> Non
         return
     work.progress("loading", 0, 0, None)
     if job.device_lock is not None:
-        wait_for_lock(Path(job.device_lock), watch.check)
+        wait_for_lock(Path(job.device_lock), waiting(work, watch.check))
     from genenv_trainer.prepare import prepare
 
     training = prepare(job, work, watch.check)
     report["resumed_from"] = training.resume()
     try:
         training.run()
-    except (Terminated, Orphaned, NotFinite):
+    except (Terminated, Orphaned):
         training.save_checkpoint()
         raise
     result = training.result()
-    work.progress("saving", training.position.step, result["steps"], None)
+
+    def beat() -> None:
+        work.progress("saving", training.position.step, result["steps"], None)
+
+    beat()
     work.publish_output(training.save_output)
-    work.write_result(result)
+    work.write_result(result | {"output": work.output_hashes(beat)})
+
+
+def waiting(work: WorkFolder, check: Callable[[], None]) -> Callable[[], None]:
+    """`check`, and a `waiting` line of progress now and then: a job that polls for its turn does not hang."""
+    said = None
+
+    def check_and_say() -> None:
+        nonlocal said
+        check()
+        if said is None or time.monotonic() - said > WAITING_SECONDS:
+            said = time.monotonic()
+            work.progress("waiting", 0, 0, None)
+
+    return check_and_say
 
 
 def _log_to(path: Path) -> None:

@@ -1,12 +1,12 @@
 """job.json as dataclasses. Field names and meanings are those of docs/training-jobs.md."""
 
-import json
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
 from genenv_trainer import json_fields
-from genenv_trainer.errors import InvalidConfig
+from genenv_trainer.errors import DamagedFile, InvalidConfig
+from genenv_trainer.sealed_json import unseal
 
 
 @dataclass(frozen=True)
@@ -88,11 +88,13 @@ class JobConfig:
 
 
 def load_job(path: Path) -> JobConfig:
-    """Read and check job.json. Raises InvalidConfig, which names the field, the value and what is allowed."""
+    """Read and check job.json. Raises DamagedFile; or InvalidConfig, which names the field, the value and what is allowed."""
     try:
-        value = json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError) as error:
+        value = unseal(path.read_text("utf-8"))
+    except OSError as error:
         raise InvalidConfig(f"{path}: {error}; write it whole before the job starts") from error
+    except ValueError as error:
+        raise DamagedFile(f"{path}: {error}") from error
     job = json_fields.parse(JobConfig, value, "job.json", InvalidConfig)
     _check(job)
     return job

@@ -33,7 +33,7 @@ class Optimizer:
         """
         norm = torch.nn.utils.clip_grad_norm_(self._parameters.values(), self._settings.max_grad_norm).item()
         if not norm < float("inf"):
-            raise NotFinite(f"gradient norm is {norm} at schedule position {self.position}; lower settings.learning_rate or look at the batch")
+            raise NotFinite(f"gradient norm is {norm}")
         rate = self._settings.learning_rate * rate_multiple(
             self._settings.schedule, self.position, self._settings.warmup_steps, self._schedule_steps
         )

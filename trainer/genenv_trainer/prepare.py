@@ -7,6 +7,7 @@ from pathlib import Path
 import torch
 import transformers
 
+from genenv_trainer import adapters
 from genenv_trainer.batch import check_fits
 from genenv_trainer.errors import InvalidConfig
 from genenv_trainer.job_config import JobConfig
@@ -15,6 +16,7 @@ from genenv_trainer.optimizer import Optimizer
 from genenv_trainer.policy_terms import Reference
 from genenv_trainer.records import read_records
 from genenv_trainer.step import Objective
+from genenv_trainer.stored_objects import check_stored
 from genenv_trainer.tokenizer import tokenise
 from genenv_trainer.trainer_state import load_trainer_state
 from genenv_trainer.training import Training
@@ -22,8 +24,14 @@ from genenv_trainer.work_folder import WorkFolder
 
 
 def prepare(job: JobConfig, work: WorkFolder, check: Callable[[], None]) -> Training:
-    """Load everything. Raises InvalidConfig or InvalidArtifact."""
+    """Check and load everything. Raises InvalidConfig or InvalidArtifact."""
+
+    def beat() -> None:
+        check()
+        work.progress("loading", 0, 0, None)
+
     device = _configure_torch(job)
+    _check_inputs(job, beat)
     steps = read_records(Path(job.batch), job.kind, job.settings)
     torch.manual_seed(job.seed)
     policy = load_policy(job, device)
@@ -40,6 +48,17 @@ def prepare(job: JobConfig, work: WorkFolder, check: Callable[[], None]) -> Trai
         steps_before = load_trainer_state(Path(job.trainer_state), optimizer)
     objective = Objective(job.kind, job.settings, policy.model, reference, autocast, check)
     return Training(job, work, policy, optimizer, objective, steps, device, steps_before)
+
+
+def _check_inputs(job: JobConfig, beat: Callable[[], None]) -> None:
+    """Raises Damaged if something that job.json names in the store is not whole."""
+    models = [Path(path) for path in (job.model.path, job.reference and job.reference.path) if path]
+    for model in models:
+        check_stored(model, beat)
+    inputs = [adapters.base_path(model) for model in models] + [Path(path) for path in (job.trainer_state, job.batch) if path]
+    for path in inputs:
+        if path is not None:
+            check_stored(path, beat)
 
 
 def _configure_torch(job: JobConfig) -> torch.device:

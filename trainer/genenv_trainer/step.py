@@ -41,7 +41,7 @@ class Objective:
     def accumulate_gradients(self, batch: StepBatch, pull_back: bool) -> tuple[float, dict[str, float]]:
         """Add the gradient of the step's loss to the parameters. Returns the loss and the sums of its metrics.
 
-        Raises NotFinite if the loss is NaN or infinite.
+        Raises NotFinite if the loss is NaN or infinite; the gradients are then worthless.
         """
         settings, total_loss, total_sums = self.settings, 0.0, {}
         kl_gradient = pull_back or settings.kl_coefficient > 0
@@ -56,13 +56,16 @@ class Objective:
             loss.backward()
             total_loss += loss.item()
             if not math.isfinite(total_loss):
-                raise NotFinite(f"loss is {total_loss} in micro-batch {index}; lower settings.learning_rate or look at the batch")
+                raise NotFinite(f"loss is {total_loss} in micro-batch {index}")
             add_sums(total_sums, micro_batch_sums(self.kind, settings, micro, terms))
         return total_loss, total_sums
 
     @torch.no_grad()
     def measure_kl(self, batch: StepBatch) -> float:
-        """KL(policy || reference), mean over the active tokens of the step's batch, in nats a token."""
+        """KL(policy || reference), mean over the active tokens of the step's batch, in nats a token.
+
+        Raises NotFinite.
+        """
         self.model.eval()
         total = 0.0
         for index, micro in enumerate(batch.micro_batches):
@@ -70,4 +73,6 @@ class Objective:
             terms = policy_terms(self.model, self.reference, index, micro, self.autocast, False, False)
             total += (terms.kl * micro.mask_B_K).sum().item()
         self.model.train()
+        if not math.isfinite(total):
+            raise NotFinite(f"KL is {total}")
         return total / batch.totals.active_tokens

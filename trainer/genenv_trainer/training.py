@@ -9,6 +9,7 @@ import torch
 from genenv_trainer import faults, kl_cap, random_state
 from genenv_trainer.batch import totals
 from genenv_trainer.checkpoints import StepCheckpoints
+from genenv_trainer.errors import NotFinite
 from genenv_trainer.job_config import JobConfig
 from genenv_trainer.metrics import job_metrics, step_metrics
 from genenv_trainer.models import Policy
@@ -26,7 +27,8 @@ class Position:
     step: int = 0
     steps_done: int = 0
     ended: bool = False
-    skipped: str | None = None
+    skipped: dict[str, int] = field(default_factory=dict)
+    """Steps that changed nothing, by reason."""
     kl_before: float | None = None
     kl_after: float | None = None
     kl_rule: str = "none"
@@ -45,6 +47,7 @@ class Training:
         self._parameters = policy.trainable()
         self._checkpoints = StepCheckpoints(work, job.input_hash)
         self._random_state = random_state.capture()
+        self._before_step: tuple | None = None
         self._checkpointed_step = 0
         self.position = Position()
 
@@ -60,13 +63,16 @@ class Training:
         return self.position.step
 
     def run(self) -> None:
-        """Do every step that is left. Raises NotFinite, and whatever the objective's check raises."""
+        """Do every step that is left. Raises whatever the objective's check raises."""
         while self.position.step < len(self._steps) and not self.position.ended:
             step = self.position.step
-            self._random_state = random_state.capture()
+            self._random_state, self._before_step = random_state.capture(), None
             self._objective.check()
             faults.before_step(step, self._work.path)
-            self._step(step, self._steps[step])
+            try:
+                self._step(step, self._steps[step])
+            except NotFinite as error:
+                self._undo(step, error)
             self.position.step += 1
             self._random_state = random_state.capture()
             last = self.position.steps_log[-1]
@@ -94,7 +100,7 @@ class Training:
         position, job = self.position, self._job
         return {
             "format": 1, "input_hash": job.input_hash, "kind": job.kind, "steps": len(self._steps),
-            "steps_done": position.steps_done, "skipped": position.skipped if self._steps else "empty_batch",
+            "steps_done": position.steps_done, "skipped": self._skipped(), "skipped_steps": position.skipped,
             "kl": {"before": position.kl_before, "after": position.kl_after, "rule": position.kl_rule},
             "metrics": job_metrics(position.metrics), "steps_log": position.steps_log,
         }
@@ -104,37 +110,56 @@ class Training:
         reason = skip_reason(self._job.kind, records, settings.min_informative_groups)
         if reason is not None:
             print(f"step {step}: skipped, {reason}", flush=True)
-            position.skipped = position.skipped or reason
-            position.steps_log.append({"step": step, "skipped": reason})
+            self._skip(step, reason)
             return
         batch = StepBatch.of(records, settings.tokens_per_micro_batch, self._device)
         if self._objective.reference is not None:
             self._objective.reference.start_step()
-        pull_back, kl_before, before = False, None, None
+        pull_back, kl_before = False, None
         if settings.max_kl is not None:
             kl_before = self._objective.measure_kl(batch)
             position.kl_before = kl_before if position.kl_before is None else position.kl_before
             pull_back = kl_cap.pulls_back(kl_before, settings.max_kl)
-            before = self._snapshot()
+            self._before_step = self._snapshot()
         self._optimizer.zero_grad()
         loss, sums = self._objective.accumulate_gradients(batch, pull_back)
         grad_norm, learning_rate = self._optimizer.step()
         metrics = step_metrics(self._job.kind, records, batch.totals, sums)
         metrics |= {"loss": loss, "grad_norm": grad_norm, "learning_rate": learning_rate}
         log = {"step": step, "loss": loss, "grad_norm": grad_norm, "kl": metrics.get("kl")}
-        position.steps_log.append(log)
         if settings.max_kl is not None:
             kl_after = self._objective.measure_kl(batch)
             if kl_cap.must_restore(kl_before, kl_after, settings.max_kl):
                 print(f"step {step}: KL went from {kl_before} to {kl_after}, above 2 * {settings.max_kl}; undone, the job ends", flush=True)
-                self._restore(*before)
-                log["undone_kl"] = kl_after
-                position.kl_after, position.kl_rule, position.skipped, position.ended = kl_before, "restored", "kl_cap", True
+                self._restore(*self._before_step)
+                self._skip(step, "kl_cap", log | {"undone_kl": kl_after})
+                position.kl_after, position.kl_rule, position.ended = kl_before, "restored", True
                 return
             position.kl_after = kl_after
             position.kl_rule = "pull_back" if pull_back else position.kl_rule
+        position.steps_log.append(log)
         position.metrics.append(metrics)
         position.steps_done += 1
+
+    def _undo(self, step: int, error: NotFinite) -> None:
+        """Back to the state before the step. Without a snapshot nothing but the random state has moved: what is not finite
+        is seen before the optimizer steps, except in the KL after it."""
+        print(f"step {step}: {error}; undone, going on with the next (lower settings.learning_rate, or look at the batch)", flush=True)
+        if self._before_step is not None:
+            self._restore(*self._before_step)
+        random_state.restore(self._random_state)
+        self._optimizer.zero_grad()
+        self._skip(step, "not_finite", {"why": str(error)})
+
+    def _skip(self, step: int, reason: str, log: dict | None = None) -> None:
+        self.position.skipped[reason] = self.position.skipped.get(reason, 0) + 1
+        self.position.steps_log.append({"step": step, "skipped": reason} | (log or {}))
+
+    def _skipped(self) -> str | None:
+        """Why the job did no step at all; of several reasons the first."""
+        if not self._steps:
+            return "empty_batch"
+        return next(iter(self.position.skipped)) if self.position.steps_done == 0 and self.position.skipped else None
 
     def _snapshot(self) -> tuple[dict[str, torch.Tensor], dict[str, torch.Tensor], int, dict]:
         weights = {name: p.detach().clone() for name, p in self._parameters.items()}

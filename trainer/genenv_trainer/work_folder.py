@@ -9,6 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from genenv_trainer.errors import Superseded
+from genenv_trainer.sealed_json import seal, unseal
+from genenv_trainer.stored_objects import folder_hash
 
 
 def fsync_path(path: Path) -> None:
@@ -28,12 +30,11 @@ def fsync_tree(folder: Path) -> None:
         fsync_path(Path(root))
 
 
-def write_json(path: Path, value: object) -> None:
-    """Write canonical JSON (sorted keys, finite numbers) under a temporary name, fsync, rename."""
+def write_json(path: Path, value: dict) -> None:
+    """Write sealed JSON under a temporary name, fsync, rename."""
     temporary = path.with_name(f".{path.name}.tmp")
     with open(temporary, "w", encoding="utf-8") as file:
-        json.dump(value, file, sort_keys=True, indent=1, ensure_ascii=False, allow_nan=False)
-        file.write("\n")
+        file.write(seal(value))
         file.flush()
         os.fsync(file.fileno())
     os.replace(temporary, path)
@@ -92,5 +93,16 @@ class WorkFolder:
         write_json(self.path / "result.json", result)
 
     def read_result(self) -> dict | None:
+        """None where there is none, or a damaged one, which is said: then the job goes on from its newest checkpoint."""
         path = self.path / "result.json"
-        return json.loads(path.read_text("utf-8")) if path.exists() else None
+        try:
+            return unseal(path.read_text("utf-8"))
+        except FileNotFoundError:
+            return None
+        except ValueError as error:
+            print(f"{path}: {error}; taken for no result", flush=True)
+            return None
+
+    def output_hashes(self, beat: Callable[[], None]) -> dict[str, str]:
+        """What names the two folders of `output/` in a store."""
+        return {name.replace("-", "_"): folder_hash(self.path / "output" / name, beat) for name in ("checkpoint", "trainer-state")}

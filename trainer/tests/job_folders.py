@@ -8,6 +8,8 @@ import shutil
 import time
 from pathlib import Path
 
+from genenv_trainer.sealed_json import seal, unseal
+
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "PASSIVE"}
 ENVIRONMENT = os.environ | ONE_THREAD | {"PYTHONPATH": str(Path(__file__).parents[1]), "PYTHONHASHSEED": "random"}
 VOCABULARY = list("abcdefghijklmnop")
@@ -58,14 +60,14 @@ def work_folder(path: Path, kind: str, records: list[dict], model: dict, setting
         "format": 1, "kind": kind, "input_hash": "hash-1", "fence": 1, "seed": 7, "device": "cpu", "threads": 1, "model": model,
         "batch": str(path / "batch.jsonl"), "settings": settings,
     } | job
-    (path / "job.json").write_text(json.dumps(job))
+    (path / "job.json").write_text(seal(job))
     return path
 
 
 def change_job(folder: Path, **fields) -> None:
-    job = json.loads((folder / "job.json").read_text())
+    job = unseal((folder / "job.json").read_text())
     settings = job["settings"] | fields.pop("settings", {})
-    (folder / "job.json").write_text(json.dumps(job | fields | {"settings": settings}))
+    (folder / "job.json").write_text(seal(job | fields | {"settings": settings}))
 
 
 def copy_inputs(source: Path, target: Path) -> Path:

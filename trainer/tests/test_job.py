@@ -77,17 +77,6 @@ def test_nothing_to_learn_keeps_the_weights(launcher, policy, model, tmp_path, r
     assert digests(folder, "output") == digests(policy, "output")
 
 
-def test_not_finite_keeps_the_last_good_weights(launcher, model, tmp_path):
-    folder = work_folder(tmp_path / "work", "rwr", sequences(3), model, {"learning_rate": 1e30})
-    launcher.run(folder, expect=1)
-    report = read(folder, "exit.json")
-    assert report["reason"] == "not_finite" and "learning_rate" in report["message"]
-    assert not (folder / "result.json").exists() and not (folder / "output").exists()
-    done = progress(folder)[-1]["step"]
-    kept = load_file(folder / "checkpoints" / f"step-{done:06d}" / "weights.safetensors")
-    assert all(torch.isfinite(tensor).all() for tensor in kept.values())
-
-
 @pytest.mark.parametrize("change, reason, words", [
     ({"device": "cuda"}, "invalid_config", "no CUDA device"),
     ({"model": {"path": "/nowhere"}}, "invalid_artifact", "/nowhere"),

@@ -8,13 +8,16 @@ import sys
 import time
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "trainer"))
+from genenv_trainer.sealed_json import seal
+
 folder = Path(sys.argv[1])
 script = json.loads((folder / "script.json").read_text())
 job = json.loads((folder / "job.json").read_text())
 
 
 def write(name: str, value: dict) -> None:
-    (folder / f".{name}").write_text(json.dumps(value))
+    (folder / f".{name}").write_text(seal(value))
     os.rename(folder / f".{name}", folder / name)
 
 
@@ -40,12 +43,14 @@ if job["settings"]["tokens_per_micro_batch"] > script.get("fits", 1 << 30):
     end("out_of_memory", "too much")
 progress("step", 1)
 while script.get("waits_for") and not (folder / script["waits_for"]).exists():
-    time.sleep(0.01)
+    time.sleep(0.25 if script.get("says_waiting") else 0.01)
+    if script.get("says_waiting"):
+        progress("waiting", 0)
 if script.get("dies"):
     os.kill(os.getpid(), signal.SIGKILL)
 if "ends" in script:
     end(script["ends"], script.get("message", ""))
 progress("saving", 3)
-write("result.json", {"format": 1, "input_hash": job["input_hash"], "kind": "grpo", "steps": 3, "steps_done": 3, "skipped": None,
-                      "kl": {"before": None, "after": None, "rule": "none"}, "metrics": {"loss": 0.5}})
+write("result.json", {"format": 1, "input_hash": job["input_hash"], "kind": "grpo", "steps": 3, "steps_done": 3, "skipped": None, "skipped_steps": {},
+                      "kl": {"before": None, "after": None, "rule": "none"}, "metrics": {"loss": 0.5}, "output": {"checkpoint": "a", "trainer_state": "b"}})
 end("finished")

@@ -7,7 +7,7 @@ from starlette.exceptions import HTTPException
 
 
 class ApiError(Exception):
-    """An answer that is an error: its HTTP status, what is wrong, and the field of the request at fault."""
+    """An answer that is an error: its HTTP status, what is wrong, and the field of the request, or the file, at fault."""
 
     def __init__(self, status: int, message: str, param: str | None = None, code: str | None = None):
         super().__init__(message)

@@ -7,6 +7,7 @@ from pathlib import Path
 from genenv_trainer.adapters import base_path
 from genenv_trainer.serving.errors import ApiError
 from genenv_trainer.serving.served import Bases, Served, load_full, load_tokenizer, read_entry
+from genenv_trainer.stored_objects import Damaged, check_stored
 
 NAME = re.compile(r"[A-Za-z0-9_@][A-Za-z0-9._@+-]*")
 
@@ -23,7 +24,7 @@ class Registry:
         return sorted(entry.stem for entry in (self.store / "served").glob("*.json"))
 
     def get(self, name: str) -> Served:
-        """The model, its weights active. 404 for a name that is not served, 500 for one that does not load."""
+        """The model, its weights active. 404 for a name that is not served, 500 for one that is damaged or does not load."""
         if name not in self.loaded:
             entry = self.store / "served" / f"{name}.json"
             if not NAME.fullmatch(name) or not entry.is_file():
@@ -31,6 +32,8 @@ class Registry:
                 raise ApiError(404, message, "model", "model_not_found")
             try:
                 self.loaded[name] = self._load(name, entry)
+            except Damaged as error:
+                raise ApiError(500, f"the model {name!r} is damaged: {error}", error.file, "model_damaged") from error
             except Exception as error:
                 message = f"the model {name!r} does not load: {type(error).__name__}: {error}"
                 raise ApiError(500, message, "model", "model_not_loadable") from error
@@ -44,7 +47,11 @@ class Registry:
 
     def _load(self, name: str, entry: Path) -> Served:
         folder, tokenizer = read_entry(entry, self.store)
+        for part in {folder, tokenizer}:
+            check_stored(part)
         base = base_path(folder)
+        if base is not None:
+            check_stored(base)
         model, adapter = (load_full(folder), None) if base is None else self.bases.load(folder, base)
         return Served(name, model, load_tokenizer(tokenizer), adapter)
 

@@ -1,5 +1,7 @@
 """What is refused, in OpenAI's shape and under the field's name; and what a broken store does."""
 
+import hashlib
+import json
 import shutil
 
 import pytest
@@ -82,6 +84,27 @@ def test_a_broken_model_is_a_500_that_names_it_and_the_rest_goes_on(client, stor
         assert name in error["message"]
     assert client.get("/health").json() == {"status": "ok"}
     assert client.post("/v1/completions", json=COMPLETION).status_code == 200
+
+
+def test_a_damaged_model_is_a_500_that_names_the_file(client, store):
+    """A bit of the weights is flipped: the folder loads, but is not what its name says."""
+    manifest = [
+        {"bytes": file.stat().st_size, "path": file.name, "sha256": hashlib.sha256(file.read_bytes()).hexdigest()}
+        for file in sorted((store / "objects" / "full").iterdir())
+    ]
+    text = json.dumps(manifest, separators=(",", ":"))
+    name = hashlib.sha256(text.encode()).hexdigest()
+    folder = store / "objects" / name[:2] / name
+    shutil.copytree(store / "objects" / "full", folder)
+    folder.with_name(f"{name}.manifest.json").write_text(text)
+    serve_name(store, "whole@1", f"objects/{name[:2]}/{name}/")
+    assert client.post("/v1/completions", json=COMPLETION | {"model": "whole@1"}).status_code == 200
+    weights = folder / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-1] + bytes([weights.read_bytes()[-1] ^ 1]))
+    serve_name(store, "damaged@1", f"objects/{name[:2]}/{name}/")
+    status, error = refusal(client, "/v1/completions", COMPLETION | {"model": "damaged@1"})
+    assert (status, error["code"], error["param"]) == (500, "model_damaged", str(weights))
+    assert "'damaged@1' is damaged" in error["message"]
 
 
 def test_models_lists_what_is_served(client):

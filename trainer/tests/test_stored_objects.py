@@ -1,0 +1,88 @@
+"""Objects of a store are checked by their hash before they are trained on."""
+
+import hashlib
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from job_folders import change_job, copy_inputs, outcome, read, sequences, work_folder
+
+from genenv_trainer.stored_objects import Damaged, check_stored, folder_hash
+
+
+def put_folder(store: Path, source: Path) -> Path:
+    """A folder as src/store/object-store.ts stores it."""
+    files = sorted((file for file in source.rglob("*") if file.is_file()), key=lambda file: file.relative_to(source).as_posix())
+    manifest = [
+        {"bytes": file.stat().st_size, "path": file.relative_to(source).as_posix(), "sha256": hashlib.sha256(file.read_bytes()).hexdigest()}
+        for file in files
+    ]
+    text = json.dumps(manifest, separators=(",", ":"))
+    name = hashlib.sha256(text.encode()).hexdigest()
+    assert folder_hash(source) == name
+    folder = store / "objects" / name[:2] / name
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copytree(source, folder)
+    folder.with_name(f"{name}.manifest.json").write_text(text)
+    return folder
+
+
+def put_file(store: Path, source: Path) -> Path:
+    name = hashlib.sha256(source.read_bytes()).hexdigest()
+    file = store / "objects" / name[:2] / f"{name}.jsonl"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(source, file)
+    return file
+
+
+def flip_bit(file: Path) -> None:
+    data = bytearray(file.read_bytes())
+    data[len(data) // 2] ^= 1
+    file.write_bytes(data)
+
+
+@pytest.fixture
+def stored(policy, tmp_path):
+    return put_folder(tmp_path / "store", policy / "output" / "checkpoint")
+
+
+@pytest.mark.parametrize("spoil, words", [
+    (lambda folder: flip_bit(folder / "model.safetensors"), "model.safetensors: altered or torn"),
+    (lambda folder: (folder / "model.safetensors").write_bytes(b"short"), "found 5 bytes"),
+    (lambda folder: (folder / "config.json").unlink(), "config.json: missing"),
+    (lambda folder: (folder / "adapter_config.json").write_text("{}"), "adapter_config.json: a file that is not in the manifest"),
+    (lambda folder: flip_bit(folder.with_name(f"{folder.name}.manifest.json")), "the manifest was altered"),
+    (lambda folder: folder.with_name(f"{folder.name}.manifest.json").unlink(), "the manifest is missing"),
+    (shutil.rmtree, "missing"),
+])
+def test_damage_is_named(stored, spoil, words):
+    check_stored(stored)
+    spoil(stored)
+    with pytest.raises(Damaged, match=words):
+        check_stored(stored)
+
+
+def test_what_is_not_in_a_store_has_no_hash(policy, tmp_path):
+    check_stored(policy / "output" / "checkpoint")
+    check_stored(tmp_path / "nowhere")
+
+
+@pytest.mark.parametrize("part", ["model", "reference", "trainer_state", "batch"])
+def test_job_refuses_a_damaged_input(launcher, policy, tmp_path, part):
+    store, output = tmp_path / "store", policy / "output"
+    model, state = put_folder(store, output / "checkpoint"), put_folder(store, output / "trainer-state")
+    reference = put_folder(tmp_path / "other", output / "checkpoint")
+    folder = work_folder(tmp_path / "work", "rwr", sequences(1), {"path": str(model)}, {"max_kl": 9.0}, reference={"path": str(reference)}, trainer_state=str(state))
+    batch = put_file(store, folder / "batch.jsonl")
+    change_job(folder, batch=str(batch))
+    whole = copy_inputs(folder, tmp_path / "whole")
+    file = {"model": model / "model.safetensors", "reference": reference / "model.safetensors", "trainer_state": state / "optimizer.safetensors", "batch": batch}[part]
+    before = file.read_bytes()
+    flip_bit(file)
+    launcher.run(folder, expect=1)
+    report = read(folder, "exit.json")
+    assert report["reason"] == "invalid_artifact" and report["file"] == str(file) and "altered or torn" in report["message"]
+    assert not (folder / "output").exists() and not (folder / "checkpoints").exists()
+    file.write_bytes(before)
+    assert outcome(launcher.run(folder)) == outcome(launcher.run(whole))
