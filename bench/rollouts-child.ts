@@ -1,12 +1,14 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { keepHeapSmall } from '../src/worker/small-heap.ts';
 import { exampleFile, withFields } from '../test/support/experiments.ts';
 import { FakeTrainer } from '../test/support/fake-trainer.ts';
 import { begin, createActivities, plainEpoch, plainPorts } from '../test/support/plain-epochs.ts';
 import { timed } from './timed.ts';
 
 /** One epoch of `<rollouts>` rollouts against the model server at `<url>`: prints seconds by phase and the peak of resident memory. */
+keepHeapSmall();
 const [rollouts, url] = process.argv.slice(2) as [string, string];
 const home = mkdtempSync(join(tmpdir(), 'genenv-bench-'));
 const perTask = 8;
