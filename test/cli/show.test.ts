@@ -45,6 +45,11 @@ describe('plain lines', () => {
     expect(lines(some())[0]).toMatch(/^epoch 11\/90 /);
   });
 
+  test('what others ask of it, once', () => {
+    expect(lines(some(), some({ status: 'paused' }), some({ status: 'paused' }), some(), some({ status: 'stopping' }), some({ epoch: 12, status: 'stopped' })).filter((line) => !line.startsWith('epoch'))).toEqual(['paused; `npx genenv resume` goes on', 'goes on', 'stops after the epoch under way']);
+    expect(lines(some(), some({ epoch: 12, status: 'stopped' })).at(-1)).toMatch(/^epoch 12\/90 .*2\.0 s an epoch$/);
+  });
+
   test('notes once', () => {
     expect(lines(some({ notes: ['kl cap'] }), some({ notes: ['kl cap'] }), some({ notes: ['kl cap', 'no step'] })).filter((line) => line.startsWith('note'))).toEqual(['note: kl cap', 'note: no step']);
   });

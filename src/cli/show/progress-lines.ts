@@ -1,5 +1,5 @@
 import type { Progress } from '../../contracts/progress.ts';
-import { secondsLeft } from './eta.ts';
+import { lastCommitted, secondsLeft } from './eta.ts';
 import { duration, rate } from './units.ts';
 
 /** Progress as plain lines: one for each phase of the preparation, one for each committed epoch. */
@@ -8,6 +8,7 @@ export class ProgressLines {
   #phase = '';
   #committed: number | null = null;
   #notes = 0;
+  #status: Progress['status'] | undefined;
 
   constructor(print: (line: string) => void) {
     this.#print = print;
@@ -15,16 +16,26 @@ export class ProgressLines {
 
   show(progress: Progress): void {
     this.#newNotes(progress);
+    this.#newStatus(progress);
     if (progress.status === 'preparing') {
       if (progress.phase !== this.#phase && progress.phase !== '') this.#print(`preparing: ${progress.phase}`);
       this.#phase = progress.phase;
       return;
     }
-    const committed = progress.status === 'finished' ? progress.epoch : progress.epoch - 1;
+    const committed = lastCommitted(progress);
     // What was committed before this command looked is not told again.
     this.#committed ??= committed - (committed > 0 ? 1 : 0);
     for (let epoch = this.#committed + 1; epoch <= committed; epoch++) this.#print(line(progress, epoch, committed));
     this.#committed = Math.max(this.#committed, committed);
+  }
+
+  /** Somebody else may pause it, or ask it to stop. */
+  #newStatus({ status }: Progress): void {
+    if (status === this.#status) return;
+    if (status === 'paused') this.#print('paused; `npx genenv resume` goes on');
+    else if (status === 'stopping') this.#print('stops after the epoch under way');
+    else if (this.#status === 'paused') this.#print('goes on');
+    this.#status = status;
   }
 
   #newNotes({ notes }: Progress): void {

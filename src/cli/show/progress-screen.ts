@@ -1,7 +1,7 @@
 import { createLogUpdate } from 'log-update';
 import type { Progress } from '../../contracts/progress.ts';
 import { bandScale, bar, sparkline, where } from './band.ts';
-import { secondsLeft } from './eta.ts';
+import { lastCommitted, secondsLeft } from './eta.ts';
 import { duration, rate } from './units.ts';
 
 const MEAN_OF = 5;
@@ -32,7 +32,7 @@ export function screen(progress: Progress): string {
   const title = `${experiment}${arm === '' ? '' : ` (${arm})`}: ${status}`;
   const detail = phaseDetail === undefined ? '' : ` ${phaseDetail}`;
   if (status === 'preparing') return ['', title, `${phase === '' ? 'reading the experiment file' : phase}${detail}`].join('\n');
-  const committed = status === 'finished' ? epoch : epoch - 1;
+  const committed = lastCommitted(progress);
   const left = secondsLeft(progress);
   const lines = [
     '',

@@ -1,19 +1,22 @@
-import { WorkflowNotFoundError } from '@temporalio/client';
 import type { Client } from '@temporalio/client';
 import type { Metrics } from '../../contracts/phases.ts';
 import type { Progress } from '../../contracts/progress.ts';
-import type { RunFolder } from '../../store/run-folder.ts';
+import { lineage } from '../../report/lineage.ts';
+import type { Ancestor } from '../../report/lineage.ts';
+import type { Retune, RunFolder } from '../../store/run-folder.ts';
 import { armName } from '../run/start-experiment.ts';
 import { readRun } from '../run/run-folders.ts';
+import { currentState } from './run-state.ts';
+import type { Current, State } from './run-state.ts';
 
-const QUERY_MS = 3_000;
 const RECENT = 5;
+
+const goesOn: ReadonlySet<State> = new Set(['paused', 'stopped', 'cancelled', 'terminated', 'failed', 'interrupted']);
 
 /** What `genenv status` knows of a run. */
 export interface RunStatus {
   id: string;
-  /** `interrupted` = it has epochs to go, and nothing runs it now. */
-  state: 'finished' | 'running' | 'interrupted' | 'failed' | 'cancelled' | 'unreadable';
+  state: State;
   arm: string;
   epoch: number;
   epochs: number;
@@ -27,12 +30,17 @@ export interface RunStatus {
   /** Only while it runs and its worker answers. */
   progress: Progress | null;
   problem: string | null;
+  /** What it was forked from, its parent first. */
+  forkedFrom: Ancestor[];
+  retunes: Retune[];
+  /** Command that goes on with it; null while it runs, and when it is finished. */
+  goOn: string | null;
   folder: string;
 }
 
 /** The status of a run, by its files and by Temporal where that is reached. */
 export async function runStatus(folder: RunFolder, client: Client | null): Promise<RunStatus> {
-  const unreadable: RunStatus = { id: folder.id, state: 'unreadable', arm: '', epoch: 0, epochs: 0, successRate: null, recentSuccessRate: null, heldOut: null, difficulty: null, updated: null, progress: null, problem: null, folder: folder.path };
+  const unreadable: RunStatus = { id: folder.id, state: 'unreadable', arm: '', epoch: 0, epochs: 0, successRate: null, recentSuccessRate: null, heldOut: null, difficulty: null, updated: null, progress: null, problem: null, forkedFrom: [], retunes: [], goOn: null, folder: folder.path };
   try {
     const run = await readRun(folder);
     if (run === null) return { ...unreadable, problem: 'no experiment.json' };
@@ -40,9 +48,13 @@ export async function runStatus(folder: RunFolder, client: Client | null): Promi
     const values = (name: string): number[] => lines.map(({ metrics }) => metrics?.[name]).filter((value) => typeof value === 'number');
     const rates = values('env/success_rate');
     const last = rates.slice(-RECENT);
+    const current: Current = run.finished ? { state: 'finished', progress: null } : await currentState(folder, client);
     return {
       ...unreadable,
-      ...(run.finished ? { state: 'finished', progress: null } : await workflowState(client, folder.id)),
+      ...current,
+      forkedFrom: await lineage(folder),
+      retunes: await folder.readRetunes(),
+      goOn: goesOn.has(current.state) ? `npx genenv resume ${folder.id}` : null,
       arm: armName(run.experiment),
       epoch: run.epoch ?? 0,
       epochs: run.experiment.epochs,
@@ -54,28 +66,5 @@ export async function runStatus(folder: RunFolder, client: Client | null): Promi
     };
   } catch (error) {
     return { ...unreadable, problem: error instanceof Error ? error.message : String(error) };
-  }
-}
-
-async function workflowState(client: Client | null, id: string): Promise<Pick<RunStatus, 'state' | 'progress'>> {
-  if (client === null) return { state: 'interrupted', progress: null };
-  const handle = client.workflow.getHandle(id);
-  try {
-    const { status } = await client.withDeadline(Date.now() + QUERY_MS, () => handle.describe());
-    switch (status.name) {
-      case 'RUNNING':
-        return { state: 'running', progress: await client.withDeadline(Date.now() + QUERY_MS, () => handle.query<Progress>('progress')).catch(() => null) };
-      case 'FAILED':
-      case 'TIMED_OUT':
-        return { state: 'failed', progress: null };
-      case 'CANCELLED':
-      case 'TERMINATED':
-        return { state: 'cancelled', progress: null };
-      default:
-        return { state: 'interrupted', progress: null };
-    }
-  } catch (error) {
-    if (error instanceof WorkflowNotFoundError) return { state: 'interrupted', progress: null };
-    throw error;
   }
 }

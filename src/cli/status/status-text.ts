@@ -1,3 +1,4 @@
+import { lineageText, settingsText } from '../../report/lineage.ts';
 import type { RunStatus } from './run-status.ts';
 import { screen } from '../show/progress-screen.ts';
 import { plainTable } from '../show/table.ts';
@@ -16,13 +17,15 @@ export function runTable(runs: readonly RunStatus[]): string {
 export function runDetails(run: RunStatus): string {
   const lines = {
     run: run.id,
-    state: run.state === 'interrupted' ? 'interrupted; `genenv run` with its file goes on' : run.state,
+    state: `${run.state}${run.goOn === null ? '' : `; to go on: ${run.goOn}`}`,
     arm: run.arm,
     epoch: `${run.epoch}/${run.epochs}`,
     'success rate': `${rate(run.successRate)} (mean of the last 5: ${rate(run.recentSuccessRate)})`,
     'held-out': rate(run.heldOut),
     difficulty: rate(run.difficulty, 1),
     'last epoch': `${when(run.updated)} UTC`,
+    ...(run.forkedFrom.length === 0 ? {} : { lineage: lineageText(run.forkedFrom) }),
+    ...(run.retunes.length === 0 ? {} : { retuned: run.retunes.map(({ fromEpoch, set }) => `from epoch ${fromEpoch} on: ${settingsText(set)}`).join(`\n${' '.repeat(14)}`) }),
     folder: run.folder,
     ...(run.problem === null ? {} : { problem: run.problem }),
   };
