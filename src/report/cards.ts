@@ -20,7 +20,7 @@ export function cards(run: RunData, { epochs, success, heldOut, difficulty, leng
   const errored = rows.reduce((sum, { metrics }) => sum + (metrics['rollouts/errored'] ?? 0), 0);
   const tokens = rows.at(-1)?.metrics.num_tokens ?? null;
   return [
-    { label: 'Epochs', value: String(epochs), detail: planned === undefined ? 'committed' : epochs >= planned ? 'all committed' : `of ${planned} committed`, tone: 'plain' },
+    { label: 'Epochs', value: String(epochs), detail: planned === undefined ? 'committed' : (rows.at(-1)?.epoch ?? 0) >= planned ? 'all committed' : run.forkedFrom.length > 0 ? `to epoch ${rows.at(-1)?.epoch ?? run.forkedFrom[0]?.epoch ?? 0} of ${planned}` : `of ${planned} committed`, tone: 'plain' },
     successCard(success),
     residenceCard(success?.residence ?? null),
     heldOutCard(heldOut),

@@ -1,11 +1,13 @@
 import { readFile, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
+import { experimentAt } from '../activities/experiment-at.ts';
 import { experimentSchema } from '../contracts/experiment.ts';
 import type { Experiment } from '../contracts/experiment.ts';
 import type { Metrics } from '../contracts/phases.ts';
 import { sha256 } from '../store/canonical-json.ts';
 import { ifExists, InvalidArtifact } from '../store/errors.ts';
 import { RunFolder } from '../store/run-folder.ts';
+import { lineage } from './lineage.ts';
 import type { EpochOutputs, EpochRow, RunData, RunEvent } from './run-data.ts';
 
 interface LedgerLine {
@@ -38,12 +40,25 @@ export async function loadRun({ home, runId }: { home: string; runId: string }):
     readLines(run.eventsFile, gaps),
   ]);
   if (experiment !== null) {
-    const problem = (await (await run.open())?.ledger.inspect())?.problem;
+    const problem = (await (await unlessDamaged(run.open(), undefined, gaps))?.ledger.inspect())?.problem;
     if (problem) gaps.push(`ledger.jsonl does not verify: ${problem.problem}. What follows from there is shown, but not vouched for.`);
   }
+  const [retunes, forkedFrom] = await Promise.all([unlessDamaged(run.readRetunes(), [], gaps), unlessDamaged(lineage(run), [], [])]);
   const rows = mergeRows(ledger.map(({ value }) => value as LedgerLine), timed.map(({ value }) => value as MetricsLine));
   const last = ledger.at(-1);
-  return { runId, experiment: understood(experiment?.experiment, gaps), experimentFile: experiment, rows, events: events.map(({ value }) => eventOf(value)), head: last === undefined ? null : sha256(last.line), gaps };
+  const file = understood(experiment?.experiment, gaps);
+  const inEffect = file === null ? null : await unlessDamaged(experimentAt(run, file, (rows.at(-1)?.epoch ?? -1) + 1), file, []);
+  return { runId, experiment: inEffect, experimentFile: experiment, retunes, forkedFrom, rows, events: events.map(({ value }) => eventOf(value)), head: last === undefined ? null : sha256(last.line), gaps };
+}
+
+async function unlessDamaged<T>(read: Promise<T>, otherwise: T, gaps: string[]): Promise<T> {
+  try {
+    return await read;
+  } catch (error) {
+    if (!(error instanceof InvalidArtifact)) throw error;
+    gaps.push(error.message);
+    return otherwise;
+  }
 }
 
 function eventOf(value: unknown): RunEvent {

@@ -1,5 +1,6 @@
 import { html } from './format.ts';
 import type { Guard } from './guards.ts';
+import { settingsText } from './lineage.ts';
 import { measured } from './run-data.ts';
 import type { EpochRow, RunData, RunEvent } from './run-data.ts';
 
@@ -24,17 +25,23 @@ function sparkline(values: readonly (number | null)[]): string {
 }
 
 /** Starts, resumes, attempts and ends, and the ledger's notes. */
-export function history({ events, rows }: RunData): string {
+export function history({ events, rows, retunes }: RunData): string {
   const turns = events.filter(({ type }) => type !== 'attempt' && type !== 'note');
   const attempts = events.filter(({ type }) => type === 'attempt');
   const resumes = events.filter(({ type }) => type === 'resumed').length;
   const summary = `${resumes === 0 ? 'Never resumed' : resumes === 1 ? 'Resumed once' : `Resumed ${resumes} times`}; ${attempts.length === 0 ? 'no phase was tried again' : attempts.length === 1 ? 'one further attempt at a phase' : `${attempts.length} further attempts at phases`}.`;
   const notes = notesOf(rows, events);
-  return `<p class="lead">${summary}</p><div class="columns">
+  return `<p class="lead">${summary}</p>${retuneTable(retunes)}<div class="columns">
 <div class="panel scroll"><h3>Timeline</h3>${timeline(turns)}</div>
 <div class="panel scroll"><h3>Attempts</h3>${attempts.length === 0 ? '<p class="quiet">Every phase succeeded at its first attempt.</p>' : attemptTable(attempts)}</div>
 <div class="panel scroll"><h3>Notes</h3>${notes.length === 0 ? '<p class="quiet">None.</p>' : `<table><tbody>${notes.map(({ epoch, text }) => `<tr><td class="figure">${epoch}</td><td>${html(text)}</td></tr>`).join('')}</tbody></table>`}</div>
 </div>`;
+}
+
+function retuneTable(retunes: RunData['retunes']): string {
+  if (retunes.length === 0) return '';
+  const rows = retunes.map(({ fromEpoch, set, time }) => `<tr><td class="figure">from epoch ${fromEpoch}</td><td>${html(settingsText(set))}</td><td class="figure">${moment(time)}</td></tr>`);
+  return `<div class="panel scroll"><h3>Retuned</h3><table><tbody>${rows.join('')}</tbody></table></div>`;
 }
 
 const moment = (at: string): string => html(at.replace('T', ' ').replace(/(\.\d+)?Z$/, ' UTC'));
@@ -47,10 +54,10 @@ const details = ({ epoch, phase, attempt, reason, text, ...rest }: RunEvent): st
 
 function timeline(events: readonly RunEvent[]): string {
   if (events.length === 0) return '<p class="quiet">No events are recorded.</p>';
-  return `<table><tbody>${events.map((event) => `<tr><td class="figure">${moment(event.at)}</td><td><span class="state ${eventTone(event.type)}">${html(event.type)}</span></td><td>${details(event)}</td></tr>`).join('')}</tbody></table>`;
+  return `<table><tbody>${events.map((event) => `<tr><td class="figure">${moment(event.at)}</td><td><span class="state ${eventTone(event)}">${html(event.type)}</span></td><td>${details(event)}</td></tr>`).join('')}</tbody></table>`;
 }
 
-const eventTone = (type: string): string => (type === 'finished' || type === 'started' ? 'ok' : type === 'failed' ? 'warn' : 'info');
+const eventTone = ({ type, outcome }: RunEvent): string => (type === 'started' || outcome === 'finished' ? 'ok' : type === 'damaged' || outcome === 'failed' ? 'warn' : 'info');
 
 /** Each attempt where there are few; their number by phase and reason where there are many. */
 function attemptTable(attempts: readonly RunEvent[]): string {
@@ -71,10 +78,11 @@ function notesOf(rows: readonly EpochRow[], events: readonly RunEvent[]): { epoc
   return [...ledger, ...more.filter(({ epoch, text }) => !known.has(`${epoch} ${text}`))];
 }
 
-export function record({ runId, experimentFile, head, rows }: RunData): string {
+export function record({ runId, experimentFile, head, rows, forkedFrom }: RunData): string {
   const facts: [string, string][] = [
     ['Run', runId],
     ['Experiment file, sha256', experimentFile?.sha256 ?? 'unreadable'],
+    ...forkedFrom.slice(0, 1).map(({ run, epoch }): [string, string] => ['Forked from', `${run}, epoch ${epoch}`]),
     ['Ledger, last line', head ?? 'empty'],
     ['Committed', rows.length === 0 ? 'nothing yet' : `epochs ${rows[0]?.epoch ?? 0} to ${rows.at(-1)?.epoch ?? 0}`],
   ];

@@ -6,6 +6,7 @@ import type { Guard } from './guards.ts';
 import { trained } from './run-data.ts';
 import type { RunData } from './run-data.ts';
 import type { SampledEpoch } from './samples.ts';
+import { lineageText } from './lineage.ts';
 import { guardTable, history, record } from './page-parts.ts';
 import { browser } from './page-browser.ts';
 
@@ -54,7 +55,7 @@ export function page(content: PageContent): string {
 <p class="eyebrow">GenEnv co-evolution report</p>
 <h1>${html(run.runId)} <span class="pill ${state.tone}">${html(state.text)}</span></h1>
 <p class="quiet">${html(setting(run))}</p>
-<p class="verdict">${content.verdict.map(html).join(' ')}</p>
+${origin(run)}<p class="verdict">${content.verdict.map(html).join(' ')}</p>
 ${warning(content.guards)}${gaps(run)}
 </header>
 <main>
@@ -79,6 +80,15 @@ function setting({ experiment }: RunData): string {
   const { arm, world, seed, agent, environment, name } = experiment;
   const shape = `${environment.promptsPerEpoch * environment.variationsPerPrompt} tasks × ${agent.rolloutsPerTask} attempts an epoch`;
   return [name, arm.type === 'genenv' ? `arm genenv, preset ${arm.preset}` : `arm ${arm.type}`, `world ${world.type}`, shape, `seed ${seed}`].join(' · ');
+}
+
+/** Which runs it goes back to, and how it ended if badly. */
+function origin({ forkedFrom, events }: RunData): string {
+  const end = events.findLast(({ type }) => ['started', 'resumed', 'rewound', 'ended'].includes(type));
+  return [
+    forkedFrom.length === 0 ? '' : `<p class="quiet">This run was ${html(lineageText(forkedFrom))}; epochs are counted from the start of ${html(forkedFrom.at(-1)?.run ?? '')}.</p>\n`,
+    end?.outcome === 'failed' ? `<p class="note warn">It failed: ${html(end.reason ?? 'no reason is recorded')}</p>\n` : '',
+  ].join('');
 }
 
 function warning(guards: readonly Guard[]): string {

@@ -1,6 +1,8 @@
 import type { Experiment } from '../contracts/experiment.ts';
 import type { Metrics } from '../contracts/phases.ts';
 import type { FileRef } from '../contracts/refs.ts';
+import type { Retune } from '../store/run-folder.ts';
+import type { Ancestor } from './lineage.ts';
 
 /** One committed epoch: what the ledger says of it, and how long it took. Epoch 0 is the preparation. */
 export interface EpochRow {
@@ -32,16 +34,21 @@ export interface RunEvent {
   attempt?: number;
   reason?: string;
   text?: string;
+  /** How a run ended. */
+  outcome?: string;
 }
 
 export interface RunData {
   runId: string;
-  /** null where the file is missing, unreadable or of another version: the report then says so. */
+  /** With what was retuned; null where the file is missing, unreadable or of another version: the report then says so. */
   experiment: Experiment | null;
   /** What the file holds, and its hash. */
   experimentFile: { experiment: unknown; sha256: string } | null;
   rows: EpochRow[];
   events: RunEvent[];
+  retunes: Retune[];
+  /** What it was forked from, its parent first. */
+  forkedFrom: Ancestor[];
   /** Hash of the ledger's last line. */
   head: string | null;
   /** What could not be read, in words. */

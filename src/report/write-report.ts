@@ -35,7 +35,7 @@ export async function writeReport({ home, runId }: { home: string; runId: string
     run, samples, epochsPerPoint,
     state: stateOf(run), verdict: verdict(found), cards: cards(run, found),
     guards: guards(trained(run.rows), run.experiment),
-    charts: chartsOf(rows, grids, run.experiment),
+    charts: chartsOf(rows, grids, run.experiment, run.retunes),
     writtenAt: new Date().toISOString().slice(0, 16).replace('T', ' ') + ' UTC',
     assets: await assets(),
   }));
@@ -43,12 +43,11 @@ export async function writeReport({ home, runId }: { home: string; runId: string
 }
 
 function stateOf({ events, rows, experiment }: RunData): PageContent['state'] {
-  const last = events.findLast(({ type }) => ['started', 'resumed', 'finished', 'stopped', 'cancelled', 'failed'].includes(type));
-  const epochs = trained(rows).length;
-  if (last?.type === 'finished' || (experiment !== null && epochs >= experiment.epochs)) return { text: 'finished', tone: 'good' };
-  if (last?.type === 'failed') return { text: 'failed', tone: 'warn' };
-  if (last?.type === 'stopped' || last?.type === 'cancelled') return { text: last.type, tone: 'plain' };
-  return { text: experiment === null ? `${epochs} epochs` : `in progress: ${epochs} of ${experiment.epochs} epochs`, tone: 'plain' };
+  const last = rows.at(-1)?.epoch ?? 0;
+  const turn = events.findLast(({ type }) => ['started', 'resumed', 'rewound', 'ended'].includes(type));
+  if (turn?.outcome === 'finished' || (experiment !== null && last >= experiment.epochs)) return { text: 'finished', tone: 'good' };
+  if (turn?.outcome !== undefined) return { text: `${turn.outcome} after epoch ${turn.epoch ?? last}`, tone: turn.outcome === 'failed' ? 'warn' : 'plain' };
+  return { text: experiment === null ? `${last} epochs` : `in progress: ${last} of ${experiment.epochs} epochs`, tone: 'plain' };
 }
 
 async function assets(): Promise<PageContent['assets']> {

@@ -74,7 +74,7 @@ export async function makeRun({ home, runId = 'barrier-7', epochs = 40, planned 
     if (epoch === 12) await run.appendEvent({ time: at(epoch), at: at(epoch), type: 'attempt', epoch, phase: 'trainAgent', attempt: 2, reason: 'heartbeat timeout' });
     if (epoch === 23) await run.appendEvent({ time: at(epoch), at: at(epoch), type: 'resumed', epoch });
   }
-  if (epochs === planned) await run.appendEvent({ time: at(epochs), at: at(epochs), type: 'finished' });
+  if (epochs === planned) await run.appendEvent({ time: at(epochs), at: at(epochs), type: 'ended', outcome: 'finished', epoch: epochs });
   return { home, runId, run, store, experiment };
 }
 

@@ -102,6 +102,33 @@ describe('a run in progress', () => {
   });
 });
 
+describe('a run that was steered', () => {
+  it('says where it was forked from, what was retuned, and that it was stopped', async () => {
+    const home = join(root, 'steered');
+    const grandparent = await makeRun({ home, runId: 'first', epochs: 2, planned: 9 });
+    const lineOf = async ({ run }: MadeRun, epoch: number) => (await (await run.open())!.ledger.read())[epoch]!;
+    const parent = await makeRun({ home, runId: 'second', epochs: 2, planned: 9 });
+    const line = await lineOf(parent, 2);
+    await parent.run.writeFork({ run: 'first', epoch: 1, line: await lineOf(grandparent, 1) });
+    const { run, ...child } = await makeRun({ home, runId: 'third', epochs: 6, planned: 9 });
+    await run.writeFork({ run: 'second', epoch: 2, line });
+    await run.writeRetunes([{ fromEpoch: 4, set: { 'difficulty.alpha': 0.4 }, time: '2026-11-21T09:30:00Z' }, { fromEpoch: 5, set: { epochs: 12 }, time: '2026-11-21T09:40:00Z' }]);
+    await run.appendEvent({ type: 'ended', outcome: 'stopped', epoch: 6 });
+    const page = await report({ run, ...child });
+    const text = textOf(page);
+    expect(text).toContain('third stopped after epoch 6');
+    expect(text).toContain('This run was forked from second at epoch 2, which was forked from first at epoch 1; epochs are counted from the start of first.');
+    expect(text).toContain('to epoch 6 of 12');
+    expect(text).toMatch(/Retuned from epoch 4 difficulty\.alpha = 0\.4 2026-11-21 09:30:00 UTC from epoch 5 epochs = 12/);
+    const charts = JSON.parse(/id="charts-data">(.*?)<\/script>/s.exec(page)?.[1] ?? 'null') as Record<string, { series: { markLine?: { data: object[] } }[] }>;
+    expect(charts['success-rate']?.series[0]?.markLine?.data).toEqual([{ xAxis: '4', label: { formatter: 'difficulty.alpha = 0.4' } }, { xAxis: '5', label: { formatter: 'epochs = 12' } }]);
+    await run.appendEvent({ type: 'resumed', epoch: 6 });
+    expect(textOf(await report({ run, ...child }))).toContain('in progress: 6 of 12 epochs');
+    await run.appendEvent({ type: 'ended', outcome: 'failed', epoch: 6, reason: 'loss is <NaN>' });
+    expect(textOf(await report({ run, ...child }))).toContain('It failed: loss is &lt;NaN&gt;');
+  });
+});
+
 describe('a run with damage', () => {
   it('says what is pruned, missing, altered and torn, and shows the rest', async () => {
     const run = await makeRun({ home: join(root, 'damaged'), epochs: 4 });
