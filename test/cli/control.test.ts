@@ -1,10 +1,12 @@
 import { execFile } from 'node:child_process';
-import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { repository, temporalPath } from '../../infra/setup/locations.mjs';
 import type { LedgerEntry } from '../../src/activities/ledger-entry.ts';
+import { startExperiment } from '../../src/cli/run/start-experiment.ts';
+import { parseExperiment } from '../../src/contracts/parse-experiment.ts';
 import { hashOf } from '../../src/store/canonical-json.ts';
 import { queues } from '../../src/workflows/queues.ts';
 import { LiveStack } from '../support/live-stack.ts';
@@ -133,3 +135,27 @@ describe('the Temporal lines of docs/operating.md', () => {
     expect(entries('other')).toMatchObject([{ epoch: 3, previous: hashOf(entries(id)[2]) }]);
   }, 4 * MINUTES);
 });
+
+test('a workflow that knows nothing of a rewind is ended where its run is started again', async () => {
+  const raw = tinyExperiment();
+  const start = (rewoundAt: Date | null) => startExperiment(stack.client, { id: 'rewound', raw, experiment: parseExperiment(raw), rewoundAt });
+  expect((await start(null)).attached).toBe(false);
+  const { runId } = await described('rewound');
+  expect((await start(new Date(Date.now() - MINUTES))).attached).toBe(true);
+  expect((await start(new Date(Date.now() + MINUTES))).attached).toBe(false);
+  expect((await stack.client.workflow.getHandle('rewound', runId).describe()).status.name).toBe('TERMINATED');
+  await stack.client.workflow.getHandle('rewound').terminate();
+}, MINUTES);
+
+test('resume goes on on a server that knows nothing of the run', async () => {
+  const before = entries('other');
+  await Promise.all(stack.workers.map((worker) => worker.stop()));
+  await stack.temporal.stop('SIGKILL');
+  for (const suffix of ['', '-wal', '-shm']) rmSync(join(stack.home, `temporal.db${suffix}`), { force: true });
+  stack.startTemporal();
+  await stack.connect();
+  await stack.startWorker();
+  expect((await say('rewind', 'other', '--epoch', '2')).out).toContain('other is at epoch 2; 1 epoch after it kept in');
+  expect(await say('resume', 'other')).toMatchObject({ code: 0, err: '', out: expect.stringContaining('other: finished after 3 epochs') as string });
+  expect(entries('other')).toEqual(before);
+}, 6 * MINUTES);
