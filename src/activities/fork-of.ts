@@ -11,7 +11,7 @@ import type { Ports } from './ports.ts';
  * must be the same.
  * @throws InvalidConfig naming the field, InvalidArtifact for a parent whose ledger does not verify
  */
-export async function forkOf({ runFolder, store }: Ports, id: string, experiment: Experiment, { run, epoch }: NonNullable<Experiment['startFrom']>): Promise<Fork<LedgerEntry>> {
+export async function forkOf({ runFolder, store }: Pick<Ports, 'runFolder' | 'store'>, id: string, experiment: Experiment, { run, epoch }: NonNullable<Experiment['startFrom']>): Promise<Fork<LedgerEntry>> {
   if (run === id) throw new InvalidConfig(`experiment: startFrom.run: got ${JSON.stringify(run)}, this run itself; to go back within a run use \`genenv rewind\``);
   const parent = await runFolder(run).open<LedgerEntry>();
   if (parent === undefined) throw new InvalidConfig(`experiment: startFrom.run: got ${JSON.stringify(run)}; there is no such run in ${runFolder(run).path}`);

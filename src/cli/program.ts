@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { addControl } from './commands/control.ts';
 import { addDoctor } from './commands/doctor.ts';
 import { addDown } from './commands/down.ts';
 import { addGc } from './commands/gc.ts';
@@ -20,7 +21,7 @@ export function createProgram(context: CliContext, exit: (code: ExitCode) => voi
     .configureOutput({ writeOut: (text) => context.print(text.trimEnd()), writeErr: (text) => context.warn(text.trimEnd()) })
     .showSuggestionAfterError();
   const parts = { program, context, exit };
-  for (const add of [addRun, addStatus, addReport, addVerify, addUp, addDown, addGc, addSchema, addDoctor]) add(parts);
+  for (const add of [addRun, addControl, addStatus, addReport, addVerify, addUp, addDown, addGc, addSchema, addDoctor]) add(parts);
   return program;
 }
 
@@ -30,6 +31,8 @@ Examples:
   genenv run experiments/laptop.json --id seed1 the same file as another experiment
   genenv run experiments/laptop.json --dry-run  what it would take; nothing is started
   genenv status                                 all runs
+  genenv pause laptop                           and resume, stop, cancel, retune
+  genenv fork laptop --epoch 20                 a new run from an epoch of another
   genenv report laptop                          write the report of a run again
 
 Exit codes:

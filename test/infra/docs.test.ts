@@ -39,7 +39,7 @@ describe.each(documents)('%s', (document) => {
 
   test('names commands that are there, with options that they have', () => {
     const program = createProgram({ env: {}, print: () => undefined, warn: () => undefined, terminal: null }, () => undefined);
-    for (const [, name, rest] of text.matchAll(/\bgenenv (run|status|report|verify|up|down|gc|schema|doctor|[a-z]+(?=`))([^`\n#]*)/g)) {
+    for (const [, name, rest] of text.matchAll(/\bgenenv (run|pause|resume|stop|cancel|retune|fork|rewind|status|report|verify|up|down|gc|schema|doctor|[a-z]+(?=`))([^`\n#]*)/g)) {
       const command = program.commands.find((candidate) => candidate.name() === name);
       expect(command, `genenv ${given(name)}`).toBeDefined();
       for (const option of matches(given(rest), /(--[a-z-]+)/g)) expect(command?.options.map(({ long }) => long), `genenv ${given(name)}`).toContain(option);

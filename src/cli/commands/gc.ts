@@ -1,5 +1,5 @@
-import { CliError, exitCodes } from '../exit-codes.ts';
 import type { CommandParts } from '../command-parts.ts';
+import { whole } from '../whole-number.ts';
 
 export interface GcOptions {
   dryRun?: boolean;
@@ -22,9 +22,3 @@ export function addGc({ program, context }: CommandParts): void {
       await gc(options, context);
     });
 }
-
-const whole = (flag: string, least: number) => (text: string): number => {
-  const value = Number(text);
-  if (!Number.isInteger(value) || value < least) throw new CliError(`${flag}: got ${JSON.stringify(text)}; expected a whole number of ${least} or more`, exitCodes.badInput);
-  return value;
-};

@@ -1,7 +1,8 @@
 import type { CliContext } from '../context.ts';
 import type { ExitCode } from '../exit-codes.ts';
 import type { CommandParts } from '../command-parts.ts';
-import type { TemporalOptions } from '../run/temporal-target.ts';
+import { withTemporal } from '../temporal-options.ts';
+import type { TemporalOptions } from '../temporal-options.ts';
 
 export interface RunOptions extends TemporalOptions {
   id?: string;
@@ -9,15 +10,13 @@ export interface RunOptions extends TemporalOptions {
 }
 
 export function addRun({ program, context, exit }: CommandParts): void {
-  program
+  const command = program
     .command('run')
     .description('run an experiment, or go on with it, and follow it to its end')
     .argument('<file>', 'experiment file')
     .option('--id <id>', 'id of the run: its folder and its workflow id (default: the name in the file)')
-    .option('--dry-run', 'print the resolved file and what the run would take; start nothing')
-    .option('--address <host:port>', 'an own Temporal server instead of the embedded stack; a worker must serve it (npm run worker)')
-    .option('--namespace <name>', 'namespace on that server')
-    .option('--profile <name>', 'profile of the Temporal configuration file')
+    .option('--dry-run', 'print the resolved file and what the run would take; start nothing');
+  withTemporal(command, 'an own Temporal server instead of the embedded stack; a worker must serve it (npm run worker)')
     .addHelpText('after', examples)
     .action(async (file: string, options: RunOptions) => exit(await run(file, options, context)));
 }

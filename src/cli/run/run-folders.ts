@@ -41,5 +41,11 @@ export async function readRun(folder: RunFolder): Promise<RunOnDisk | null> {
   return { id: folder.id, experiment, sha256: found.sha256, epoch, finished: epoch !== null && (epoch >= experiment.epochs || capped) };
 }
 
+/** When a run was last rewound; null if never. */
+export async function rewoundAt(folder: RunFolder): Promise<Date | null> {
+  const time = (await folder.events()).findLast(({ type }) => type === 'rewound')?.time;
+  return time === undefined ? null : new Date(time);
+}
+
 /** The hash that the ledger of this experiment starts from. */
 export const experimentHash = (experiment: Experiment): string => hashOf(experiment);

@@ -14,13 +14,24 @@ export interface Started {
   attached: boolean;
 }
 
+export interface Start {
+  id: string;
+  raw: unknown;
+  experiment: Experiment;
+  /** When the run was last rewound; null if never. */
+  rewoundAt: Date | null;
+}
+
 /**
- * Starts the experiment's workflow, or gives the one that runs under this id.
+ * Starts the experiment's workflow, or gives the one that runs under this id. One that a server kept while its run was rewound is
+ * at work on epochs that are no more: it is ended, and the run goes on from its files.
  * @throws InvalidConfig where that one runs another file
  */
-export async function startExperiment(client: Client, id: string, raw: unknown, experiment: Experiment): Promise<Started> {
+export async function startExperiment(client: Client, { id, raw, experiment, rewoundAt }: Start): Promise<Started> {
   const hash = experimentHash(experiment);
-  const running = await runningHash(client, id);
+  const found = await runningWorkflow(client, id);
+  const outdated = found !== null && rewoundAt !== null && found.startTime < rewoundAt;
+  const running = outdated ? null : found;
   if (running?.hash !== undefined && running.hash !== hash) {
     throw new InvalidConfig(`experiment: the id ${JSON.stringify(id)} is running with another experiment file; wait until it has ended, or give --id another`);
   }
@@ -28,7 +39,7 @@ export async function startExperiment(client: Client, id: string, raw: unknown, 
     taskQueue: queues.workflows,
     workflowId: id,
     args: [raw],
-    workflowIdConflictPolicy: 'USE_EXISTING',
+    workflowIdConflictPolicy: outdated ? 'TERMINATE_EXISTING' : 'USE_EXISTING',
     workflowIdReusePolicy: 'ALLOW_DUPLICATE',
     memo: { experimentHash: hash },
     staticSummary: `${experiment.name}: ${experiment.epochs} epochs, ${armName(experiment)}, seed ${experiment.seed}`.slice(0, 200),
@@ -48,10 +59,10 @@ export async function alsoRunning(client: Client, id: string): Promise<string[]>
   return found;
 }
 
-async function runningHash(client: Client, id: string): Promise<{ hash: unknown } | null> {
+async function runningWorkflow(client: Client, id: string): Promise<{ hash: unknown; startTime: Date } | null> {
   try {
-    const { status, memo } = await client.workflow.getHandle(id).describe();
-    return status.name === 'RUNNING' ? { hash: memo?.experimentHash } : null;
+    const { status, memo, startTime } = await client.workflow.getHandle(id).describe();
+    return status.name === 'RUNNING' ? { hash: memo?.experimentHash, startTime } : null;
   } catch (error) {
     if (error instanceof WorkflowNotFoundError) return null;
     throw error;

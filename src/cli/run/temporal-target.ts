@@ -1,12 +1,7 @@
 import { loadClientConnectConfig } from '@temporalio/envconfig';
 import type { ConnectionOptions } from '@temporalio/client';
 import { CliError, exitCodes } from '../exit-codes.ts';
-
-export interface TemporalOptions {
-  address?: string;
-  namespace?: string;
-  profile?: string;
-}
+import type { TemporalOptions } from '../temporal-options.ts';
 
 export interface ExternalTemporal {
   connectionOptions: ConnectionOptions;

@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Client } from '@temporalio/client';
 import { createLogUpdate } from 'log-update';
 import { RunFolder } from '../../store/run-folder.ts';
 import type { StatusOptions } from '../commands/status.ts';
@@ -8,10 +7,8 @@ import type { CliContext } from '../context.ts';
 import { exitCodes } from '../exit-codes.ts';
 import type { ExitCode } from '../exit-codes.ts';
 import { Interruption } from '../interruption.ts';
+import { reachableTemporal } from '../run/reachable-temporal.ts';
 import { existingRun, runsFolder } from '../run/run-folders.ts';
-import { connect } from '../run/session.ts';
-import { externalTemporal } from '../run/temporal-target.ts';
-import { runningStack } from '../stack/running-stack.ts';
 import { runStatus } from './run-status.ts';
 import type { RunStatus } from './run-status.ts';
 import { runDetails, runTable } from './status-text.ts';
@@ -22,17 +19,17 @@ const WATCH_MS = 2_000;
 export async function status(id: string | undefined, options: StatusOptions, context: CliContext): Promise<ExitCode> {
   const home = homeFolder(context.env);
   if (id !== undefined) await existingRun(home, id);
-  const connection = await reachableTemporal(options, context, home);
+  const client = await reachableTemporal(options, context);
   const text = async (): Promise<string> => {
     const folders = id === undefined ? await RunFolder.list(runsFolder(home)) : [new RunFolder(runsFolder(home), id)];
-    const found = await Promise.all(folders.map((folder) => runStatus(folder, connection?.client ?? null)));
+    const found = await Promise.all(folders.map((folder) => runStatus(folder, client)));
     return show(found, id, options, home);
   };
   try {
     if (options.watch !== true) context.print(await text());
     else await watch(text, context);
   } finally {
-    await connection?.client.connection.close();
+    await client?.connection.close();
   }
   return exitCodes.ok;
 }
@@ -57,12 +54,4 @@ async function watch(text: () => Promise<string>, { terminal, print }: CliContex
   }
   log?.done();
   interruption.dispose();
-}
-
-/** The server that was asked for, else the embedded one where it runs, else none: the files tell most. */
-async function reachableTemporal(options: StatusOptions, { env }: CliContext, home: string): Promise<{ client: Client } | null> {
-  const addresses = runningStack(home)?.addresses ?? null;
-  const embedded = addresses === null ? null : { connectionOptions: { address: addresses.temporal }, namespace: addresses.namespace };
-  const target = externalTemporal(options, env) ?? embedded;
-  return target === null ? null : { client: await connect(target) };
 }
