@@ -1,10 +1,14 @@
+import { createCloseNight } from './close-night.ts';
 import { createCommitEpoch } from './commit-epoch.ts';
+import { createCompareAgents } from './compare-agents.ts';
 import { createComputeRewards } from './compute-rewards.ts';
 import { createDrawTasks } from './draw-tasks.ts';
 import { createEvaluatePolicy } from './evaluate-policy.ts';
+import { createFailNight } from './fail-night.ts';
 import { createFilterByDifficulty } from './filter-by-difficulty.ts';
 import { createGenerateTasks } from './generate-tasks.ts';
 import { createOpenEpoch } from './open-epoch.ts';
+import { createOpenNight } from './open-night.ts';
 import { createParseExperiment } from './parse-experiment.ts';
 import type { Ports } from './ports.ts';
 import { createPrepareRun } from './prepare-run.ts';
@@ -44,6 +48,15 @@ export const createGpuActivities = (ports: Ports) => ({
   publishPolicy: createPublishPolicy(ports),
 });
 
+/** Those of a nightly curriculum, on the queue of what computes. */
+export const createNightlyActivities = (ports: Ports) => ({
+  openNight: createOpenNight(ports),
+  compareAgents: createCompareAgents(ports),
+  closeNight: createCloseNight(ports),
+  failNight: createFailNight(ports),
+});
+
 export type LlmActivities = ReturnType<typeof createLlmActivities>;
 export type CpuActivities = ReturnType<typeof createCpuActivities>;
 export type GpuActivities = ReturnType<typeof createGpuActivities>;
+export type NightlyActivities = ReturnType<typeof createNightlyActivities>;

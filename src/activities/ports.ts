@@ -2,6 +2,7 @@ import type { ServingSettings, TrainerSettings } from '../contracts/policy-setti
 import type { PolicyServer } from '../policies/policy-server.ts';
 import type { OnDamage } from '../store/errors.ts';
 import type { ObjectStore } from '../store/object-store.ts';
+import type { NightlyFolder } from '../store/nightly-folder.ts';
 import type { PhaseKeys } from '../store/phase-keys.ts';
 import type { RunFolder } from '../store/run-folder.ts';
 import type { Launcher } from '../training/launcher.ts';
@@ -21,6 +22,7 @@ export interface Ports {
   store: ObjectStore;
   keys: PhaseKeys;
   runFolder: (id: string) => RunFolder;
+  nightlyFolder: (name: string) => NightlyFolder;
   policyServer: (serving: ServingSettings, timeoutMs: number) => PolicyServer;
   /** Tells a server behind the OpenAI API to load new weights under a name; loading a name twice changes nothing. */
   loadOnServer: (serving: Extract<ServingSettings, { type: 'openai' }>, name: string, folder: string) => Promise<void>;

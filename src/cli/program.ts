@@ -5,6 +5,7 @@ import { addDown } from './commands/down.ts';
 import { addGc } from './commands/gc.ts';
 import { addReport } from './commands/report.ts';
 import { addRun } from './commands/run.ts';
+import { addSchedule } from './commands/schedule.ts';
 import { addSchema } from './commands/schema.ts';
 import { addStatus } from './commands/status.ts';
 import { addUp } from './commands/up.ts';
@@ -21,7 +22,7 @@ export function createProgram(context: CliContext, exit: (code: ExitCode) => voi
     .configureOutput({ writeOut: (text) => context.print(text.trimEnd()), writeErr: (text) => context.warn(text.trimEnd()) })
     .showSuggestionAfterError();
   const parts = { program, context, exit };
-  for (const add of [addRun, addControl, addStatus, addReport, addVerify, addUp, addDown, addGc, addSchema, addDoctor]) add(parts);
+  for (const add of [addRun, addControl, addSchedule, addStatus, addReport, addVerify, addUp, addDown, addGc, addSchema, addDoctor]) add(parts);
   return program;
 }
 
@@ -33,6 +34,8 @@ Examples:
   genenv status                                 all runs
   genenv pause laptop                           and resume, stop, cancel, retune
   genenv fork laptop --epoch 20                 a new run from an epoch of another
+  genenv schedule create experiments/nightly.json --cron "0 2 * * *"
+                                                a nightly curriculum
   genenv report laptop                          write the report of a run again
 
 Exit codes:

@@ -4,9 +4,9 @@ import { join, resolve } from 'node:path';
 import { atomicWrite, makeFolder } from './atomic-write.ts';
 import { canonicalJson, hashOf } from './canonical-json.ts';
 import { ifExists, InvalidArtifact, onDisk } from './errors.ts';
+import { parseLines, readJsonLines, writeLine } from './json-lines.ts';
 import { Ledger } from './ledger.ts';
 import type { LedgerBody, LedgerLine } from './ledger.ts';
-import { linesOf } from './read-bytes.ts';
 import { checkRunId, isRunId } from './run-id.ts';
 import { Serial } from './serial.ts';
 
@@ -137,7 +137,7 @@ export class RunFolder {
   }
 
   async #lines<T>(file: string): Promise<T[]> {
-    return parseLines<T>((await onDisk(file, () => ifExists(readFile(file)))) ?? Buffer.alloc(0));
+    return readJsonLines<T>(file);
   }
 
   async #append(file: string, line: object, wanted: (handle: FileHandle) => Promise<boolean> = () => Promise.resolve(true)): Promise<void> {
@@ -155,15 +155,6 @@ export class RunFolder {
   }
 }
 
-async function writeLine(handle: FileHandle, line: string): Promise<void> {
-  const { size } = await handle.stat();
-  const last = Buffer.alloc(1, '\n');
-  if (size > 0) await handle.read(last, 0, 1, size - 1);
-  // After a torn line, a new one starts: only the torn one is lost.
-  await handle.appendFile(`${last.toString() === '\n' ? '' : '\n'}${line}\n`);
-  await handle.sync();
-}
-
 /** The newest line of an epoch up to this one. Epochs are added in order, so that it is near the end, whatever the length of the file. */
 async function newestUpTo(handle: FileHandle, epoch: number): Promise<MetricsLine | undefined> {
   const { size } = await handle.stat();
@@ -175,14 +166,4 @@ async function newestUpTo(handle: FileHandle, epoch: number): Promise<MetricsLin
     const found = parseLines<MetricsLine>(whole).findLast((line) => line.epoch <= epoch);
     if (found !== undefined || length === size) return found;
   }
-}
-
-function parseLines<T>(data: Buffer): T[] {
-  return [...linesOf(data)].flatMap((line) => {
-    try {
-      return [JSON.parse(line) as T];
-    } catch {
-      return [];
-    }
-  });
 }

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { Attempt, Ports } from '../activities/ports.ts';
 import { openAIPolicyServer } from '../policies/openai-policy-server.ts';
 import { loadOnVllm } from '../policies/load-on-vllm.ts';
+import { NightlyFolder } from '../store/nightly-folder.ts';
 import { ObjectStore } from '../store/object-store.ts';
 import { PhaseKeys } from '../store/phase-keys.ts';
 import { RunFolder } from '../store/run-folder.ts';
@@ -20,6 +21,8 @@ export function createPorts(settings: WorkerSettings, environment: NodeJS.Proces
     store: new ObjectStore(store, { onDamage: options.onDamage, onHashed: (progress) => options.attempt().heartbeat({ hashing: progress }) }),
     keys: new PhaseKeys(store, { onDamage: options.onDamage }),
     runFolder: (id) => new RunFolder(runs, id),
+    // Beside the runs, which hosts share.
+    nightlyFolder: (name) => new NightlyFolder(join(runs, '..', 'nightly'), name),
     policyServer: (serving, timeoutMs) =>
       serving.type === 'embedded'
         ? openAIPolicyServer({ baseUrl: settings.policyServer, apiKey: undefined, timeoutMs })

@@ -39,9 +39,11 @@ describe.each(documents)('%s', (document) => {
 
   test('names commands that are there, with options that they have', () => {
     const program = createProgram({ env: {}, print: () => undefined, warn: () => undefined, terminal: null }, () => undefined);
-    for (const [, name, rest] of text.matchAll(/\bgenenv (run|pause|resume|stop|cancel|retune|fork|rewind|status|report|verify|up|down|gc|schema|doctor|[a-z]+(?=`))([^`\n#]*)/g)) {
-      const command = program.commands.find((candidate) => candidate.name() === name);
-      expect(command, `genenv ${given(name)}`).toBeDefined();
+    for (const [, name, rest] of text.matchAll(/\bgenenv (run|pause|resume|stop|cancel|retune|fork|rewind|schedule|status|report|verify|up|down|gc|schema|doctor|[a-z]+(?=`))([^`\n#]*)/g)) {
+      const group = program.commands.find((candidate) => candidate.name() === name);
+      const verb = /^ ([a-z]+)/.exec(given(rest))?.[1];
+      const command = name === 'schedule' && verb !== undefined ? group?.commands.find((candidate) => candidate.name() === verb) : group;
+      expect(command, `genenv ${given(name)} ${verb ?? ''}`).toBeDefined();
       for (const option of matches(given(rest), /(--[a-z-]+)/g)) expect(command?.options.map(({ long }) => long), `genenv ${given(name)}`).toContain(option);
     }
     const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };

@@ -3,6 +3,7 @@ import { createCpuActivities, createGpuActivities, createLlmActivities } from '.
 import type { Attempt, Ports } from '../../src/activities/ports.ts';
 import type { Committed, Plan, Sampling, Trained } from '../../src/contracts/phases.ts';
 import { openAIPolicyServer } from '../../src/policies/openai-policy-server.ts';
+import { NightlyFolder } from '../../src/store/nightly-folder.ts';
 import { ObjectStore } from '../../src/store/object-store.ts';
 import { PhaseKeys } from '../../src/store/phase-keys.ts';
 import { RunFolder } from '../../src/store/run-folder.ts';
@@ -15,6 +16,7 @@ export function plainPorts(home: string, modelServer: string, launcher: Launcher
     store: new ObjectStore(store),
     keys: new PhaseKeys(store),
     runFolder: (id) => new RunFolder(join(home, 'runs'), id),
+    nightlyFolder: (name) => new NightlyFolder(join(home, 'nightly'), name),
     policyServer: (_, timeoutMs) => openAIPolicyServer({ baseUrl: modelServer, apiKey: undefined, timeoutMs }),
     loadOnServer: () => Promise.resolve(),
     launcher: () => launcher,

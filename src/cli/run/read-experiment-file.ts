@@ -11,24 +11,20 @@ export interface ExperimentFile {
 
 /** @throws CliError for a file that is not there or no JSON, InvalidConfig naming each wrong field */
 export async function readExperimentFile(file: string): Promise<ExperimentFile> {
-  const raw = parseJson(file, await read(file));
+  const raw = await readJsonFile('experiment file', file, 'experiments/laptop.json');
   return { raw, experiment: parseExperiment(raw) };
 }
 
-async function read(file: string): Promise<string> {
-  try {
-    return await readFile(file, 'utf8');
-  } catch (error) {
+/** @throws CliError for a file that is not there or no JSON */
+export async function readJsonFile(kind: 'experiment file' | 'nightly file', file: string, example: string): Promise<unknown> {
+  const text = await readFile(file, 'utf8').catch((error: unknown) => {
     const { code, message } = error as NodeJS.ErrnoException;
     const why = code === 'ENOENT' ? 'there is no such file' : code === 'EISDIR' ? 'it is a folder' : message;
-    throw new CliError(`experiment file: got ${JSON.stringify(file)}, but ${why}; expected the path of an experiment file, such as experiments/laptop.json`, exitCodes.badInput);
-  }
-}
-
-function parseJson(file: string, text: string): unknown {
+    throw new CliError(`${kind}: got ${JSON.stringify(file)}, but ${why}; expected the path of ${kind === 'experiment file' ? 'an' : 'a'} ${kind}, such as ${example}`, exitCodes.badInput);
+  });
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new CliError(`experiment file: ${file} is not JSON: ${(error as Error).message}`, exitCodes.badInput);
+    throw new CliError(`${kind}: ${file} is not JSON: ${(error as Error).message}`, exitCodes.badInput);
   }
 }

@@ -9,6 +9,7 @@ import type { ExitCode } from '../exit-codes.ts';
 import { Interruption } from '../interruption.ts';
 import { reachableTemporal } from '../run/reachable-temporal.ts';
 import { existingRun, runsFolder } from '../run/run-folders.ts';
+import { scheduleTable } from '../schedule/schedule-table.ts';
 import { runStatus } from './run-status.ts';
 import type { RunStatus } from './run-status.ts';
 import { runDetails, runTable } from './status-text.ts';
@@ -23,7 +24,8 @@ export async function status(id: string | undefined, options: StatusOptions, con
   const text = async (): Promise<string> => {
     const folders = id === undefined ? await RunFolder.list(runsFolder(home)) : [new RunFolder(runsFolder(home), id)];
     const found = await Promise.all(folders.map((folder) => runStatus(folder, client)));
-    return show(found, id, options, home);
+    const schedules = id !== undefined || options.json === true || client === null ? '' : await scheduleTable(client, context);
+    return [show(found, id, options, home), ...(schedules === '' ? [] : ['', schedules])].join('\n');
   };
   try {
     if (options.watch !== true) context.print(await text());

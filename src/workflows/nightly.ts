@@ -1,0 +1,82 @@
+import { ApplicationFailure, CancellationScope, isCancellation, setCurrentDetails, sleep, startChild } from '@temporalio/workflow';
+import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
+import type { ChildWorkflowHandle } from '@temporalio/workflow';
+import type { NightRecord, OpenNight, Verdicts } from '../contracts/nights.ts';
+import type { PolicyVersion } from '../contracts/phases.ts';
+import { experiment } from './experiment.ts';
+import type { ExperimentResult } from './experiment.ts';
+import { stopAfterEpochSignal } from './messages.ts';
+import { nightActivities } from './night-activities.ts';
+import { nightDetails } from './night-details.ts';
+import { phases } from './phases.ts';
+import { rootMessage } from './run-epoch.ts';
+
+export type NightResult = NightRecord & { name: string };
+
+const { openNight, compareAgents, closeNight, failNight } = nightActivities;
+
+/**
+ * One night of a curriculum, for Temporal Schedules: an experiment that goes on from the standing agent, then a comparison of the two
+ * agents, which decides where the next night starts. `file` is the content of a nightly file. The curriculum's record decides which night
+ * it is, so one that was interrupted, or comes on an empty Temporal server, goes on where it was.
+ */
+export async function nightly(file: unknown): Promise<NightResult> {
+  const night = await openNight({ file: file ?? null });
+  setCurrentDetails(nightDetails(night, 'trains'));
+  try {
+    const { outcome, epochs: epoch } = await train(night);
+    setCurrentDetails(nightDetails(night, 'compares'));
+    const verdicts = epoch > (night.from?.epoch ?? 0) ? await compare(night, epoch) : null;
+    const record = await closeNight({ night, epoch, outcome, verdicts });
+    setCurrentDetails(nightDetails(night, record.outcome, record.reason));
+    return { name: night.nightly.name, ...record };
+  } catch (error) {
+    if (isCancellation(error) && CancellationScope.current().consideredCancelled) throw error;
+    const reason = rootMessage(error);
+    setCurrentDetails(nightDetails(night, 'failed', reason));
+    await failNight({ night, reason });
+    throw ApplicationFailure.create({ message: `night ${night.night} of ${night.nightly.name}: ${reason}`, type: 'NightFailed', nonRetryable: true });
+  }
+}
+
+/** The night's experiment, to its end, or to the end of the epoch that is under way at the deadline. */
+async function train(night: OpenNight): Promise<ExperimentResult> {
+  const child = await begin(night);
+  const { deadlineMs } = night;
+  if (deadlineMs === null) return child.result();
+  const timer = new CancellationScope();
+  const atDeadline = timer.run(async () => {
+    await sleep(deadlineMs);
+    await child.signal(stopAfterEpochSignal);
+  });
+  atDeadline.catch(() => undefined);
+  try {
+    return await child.result();
+  } finally {
+    timer.cancel();
+  }
+}
+
+async function begin({ id, night, nightly: { name }, experiment: file, from }: OpenNight): Promise<ChildWorkflowHandle<typeof experiment>> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await startChild(experiment, { args: [file], workflowId: id, staticSummary: `Night ${night} of ${name}: epochs ${(from?.epoch ?? 0) + 1} to ${file.epochs}` });
+    } catch (error) {
+      if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
+      // Terminating a night ends its experiment too, a moment later.
+      if (attempt === 10) throw ApplicationFailure.nonRetryable(`${id} is running already, started by something else than this night; wait for its end, or terminate it`, 'NightUnderWay');
+      await sleep('1s');
+    }
+  }
+}
+
+async function compare(night: OpenNight, epoch: number): Promise<Verdicts> {
+  const { before, after, shards, ...here } = await compareAgents({ night, epoch });
+  const does = phases(night.settings);
+  const evaluate = async (agent: PolicyVersion): Promise<Verdicts['before']> => {
+    await does.publishPolicy({ run: here.run, policy: agent });
+    const verdicts = await Promise.all(Array.from({ length: shards }, (_, shard) => does.evaluatePolicy({ ...here, shard, shards, agent })));
+    return verdicts.map(({ file }) => file);
+  };
+  return { before: await evaluate(before), after: await evaluate(after) };
+}
