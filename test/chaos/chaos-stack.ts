@@ -1,6 +1,7 @@
-import { mkdirSync, readFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { queues } from '../../src/workflows/queues.ts';
+import { faultFile } from '../support/armed-faults.ts';
 import { LiveStack } from '../support/live-stack.ts';
 import type { TestProcess } from '../support/processes.ts';
 import { tinyExperiment } from '../support/tiny-experiment.ts';
@@ -53,6 +54,11 @@ export class ChaosStack implements AsyncDisposable {
   async startWorker(environment: NodeJS.ProcessEnv = {}): Promise<TestProcess> {
     this.worker = await this.live.startWorker({ environment: { GENENV_TEST_FAULTS: this.folder, GENENV_POLICY_SERVER: this.model.url, TEMPORAL_ADDRESS: this.tcp.address, ...environment } });
     return this.worker;
+  }
+
+  /** No fault waits any more. */
+  disarm(): void {
+    rmSync(faultFile(this.folder), { force: true });
   }
 
   path(...parts: string[]): string {

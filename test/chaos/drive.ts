@@ -37,6 +37,8 @@ const nothing: Work = { requests: 0, steps: 0, activities: 0 };
 
 /** Disturbs one run on the stack and judges it. */
 export async function disturb(stack: ChaosStack, { index, fault }: Planned, seed: number): Promise<Outcome> {
+  stack.model.reset();
+  stack.disarm();
   const scene = new Scene(stack, `chaos-${seed}-${index}`, randomStream(deriveSeed(seed, 'run', index)));
   const outcome: Outcome = { index, name: fault.name, row: fault.row, recovered: false, problems: [], seconds: null, redone: nothing, duplicates: 0 };
   try {
@@ -48,7 +50,7 @@ export async function disturb(stack: ChaosStack, { index, fault }: Planned, seed
   } catch (error) {
     return { ...outcome, problems: [describe(error)] };
   } finally {
-    scene.jobs.stop();
+    await scene.dispose();
   }
 }
 

@@ -12,6 +12,8 @@ export interface Disturbance {
   back: number;
   /** Most that it may cost; by default what one fault may. */
   allowed?: Partial<Work>;
+  /** Whether a damaged artifact may end an epoch, which the run then makes again. */
+  epochMayFail?: boolean;
   /** Why it could not be done here; it then counts neither as recovered nor as failed. */
   skipped?: string;
 }

@@ -28,6 +28,15 @@ export class JobWatch {
     this.#look();
   }
 
+  /** The process of the job whose folder's name begins so; undefined before it has said so. */
+  pid(job: string): number | undefined {
+    for (const { job: name, file } of this.#files.values()) {
+      const line = name.startsWith(job) ? readFileSync(file, 'utf8').split('\n').slice(0, -1).at(-1) : undefined;
+      if (line !== undefined) return (JSON.parse(line) as { pid: number }).pid;
+    }
+    return undefined;
+  }
+
   /** Steps that were made again; they count once, since a job goes on from its last checkpoint. */
   get repeated(): number {
     const jobs = Map.groupBy(this.#steps(), ({ job }) => job);

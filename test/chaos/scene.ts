@@ -1,4 +1,4 @@
-import { rmSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import type { WorkflowHandle } from '@temporalio/client';
 import type { RandomStream } from '../../src/coevolution/seeds.ts';
 import { queues } from '../../src/workflows/queues.ts';
@@ -25,14 +25,14 @@ export class Scene {
   /** The epoch that the fault is meant for. */
   readonly epoch: number;
   readonly jobs: JobWatch;
+  readonly #afterwards: (() => Promise<void>)[] = [];
+  readonly #expected: (() => string[])[] = [];
 
   constructor(stack: ChaosStack, id: string, random: RandomStream) {
     this.stack = stack;
     this.id = id;
     this.random = random;
     this.epoch = 1 + random.int(3);
-    stack.model.reset();
-    rmSync(faultFile(stack.folder), { force: true });
     this.jobs = new JobWatch(stack.path('store'), id, stack.path('chaos', id));
   }
 
@@ -51,11 +51,43 @@ export class Scene {
     await this.stack.live.client.workflow.start('experiment', { args: [experimentFile], workflowId: this.id, taskQueue: queues.workflows });
   }
 
+  /** Another run of the same experiment, beside this one. */
+  twin(): Scene {
+    return new Scene(this.stack, `${this.id}-twin`, this.random);
+  }
+
+  /** The process of the epoch's training job, as soon as it is under way. */
+  async job(activity: 'trainAgent' | 'trainEnvironment', epoch = this.epoch): Promise<number> {
+    const folder = `${String(epoch).padStart(4, '0')}-${activity === 'trainAgent' ? 'train-agent' : 'train-environment'}-`;
+    let pid: number | undefined;
+    await until(() => (pid = this.jobs.pid(folder)) !== undefined, patience, `the job ${folder} of ${this.id}`);
+    return pid!;
+  }
+
+  /** Done when the run has been judged: what the next run on this stack must not meet. */
+  afterwards(work: () => Promise<void>): void {
+    this.#afterwards.push(work);
+  }
+
+  /** Looked at when the run is over; gives what does not hold. */
+  expect(look: () => string[]): void {
+    this.#expected.push(look);
+  }
+
+  unexpected(): string[] {
+    return this.#expected.flatMap((look) => look());
+  }
+
+  async dispose(): Promise<void> {
+    this.jobs.stop();
+    for (const work of this.#afterwards.reverse()) await work();
+  }
+
   arm(fault: Omit<ArmedFault, 'run' | 'epoch'> & { epoch?: number }): void {
     writeFileSync(faultFile(this.stack.folder), JSON.stringify({ run: this.id, epoch: this.epoch, ...fault } satisfies ArmedFault));
   }
 
-  /** Until the armed fault has struck, and with a deadly one until the worker is dead. */
+  /** Until the armed fault has struck. */
   async struck(): Promise<void> {
     await this.seen('the fault', ({ what }) => what === 'fault');
   }

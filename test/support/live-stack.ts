@@ -84,8 +84,8 @@ export class LiveStack implements AsyncDisposable {
     this.policy = this.#process('policy', pythonPath(), ['-m', 'genenv_trainer', 'serve', '--store', join(this.home, 'store'), '--port', String(this.#policyPort), '--threads', '1']);
   }
 
-  startTrainer(): void {
-    this.trainer = this.#process('trainer', pythonPath(), ['-m', 'genenv_trainer', 'resident', '--socket', this.trainerSocket]);
+  startTrainer(environment: NodeJS.ProcessEnv = {}): void {
+    this.trainer = this.#process('trainer', pythonPath(), ['-m', 'genenv_trainer', 'resident', '--socket', this.trainerSocket], environment);
   }
 
   /** Starts a worker and waits until it polls. */
