@@ -35,10 +35,15 @@ export class ChaosStack implements AsyncDisposable {
   static async start(): Promise<ChaosStack> {
     const live = await LiveStack.start();
     const stack = new ChaosStack(live, await ModelProxy.start(live.policyUrl), await TcpProxy.start(Number(live.address.split(':')[1])));
-    await stack.ready();
-    await stack.live.client.workflow.execute('experiment', { args: [experimentFile], workflowId: 'undisturbed', taskQueue: queues.workflows });
-    stack.reference = stack.ledger('undisturbed');
-    return stack;
+    try {
+      await stack.ready();
+      await stack.live.client.workflow.execute('experiment', { args: [experimentFile], workflowId: 'undisturbed', taskQueue: queues.workflows });
+      stack.reference = stack.ledger('undisturbed');
+      return stack;
+    } catch (error) {
+      await stack[Symbol.asyncDispose]();
+      throw error;
+    }
   }
 
   /** Everything answers, and a worker polls. */

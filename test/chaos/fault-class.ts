@@ -12,6 +12,8 @@ export interface Disturbance {
   back: number;
   /** Most that it may cost; by default what one fault may. */
   allowed?: Partial<Work>;
+  /** Where what is promised is a stated rule: a note in the ledger that says so, and whether all but the notes is as in the undisturbed run. */
+  specified?: { note: RegExp; sameResult: boolean };
   /** Whether a damaged artifact may end an epoch, which the run then makes again. */
   epochMayFail?: boolean;
   /** Why it could not be done here; it then counts neither as recovered nor as failed. */

@@ -1,6 +1,7 @@
 import { linkSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { progressSchema } from '../../src/contracts/training-job.ts';
+import type { JobProgress } from '../../src/contracts/training-job.ts';
 
 const pollMs = 20;
 
@@ -32,7 +33,8 @@ export class JobWatch {
   pid(job: string): number | undefined {
     for (const { job: name, file } of this.#files.values()) {
       const line = name.startsWith(job) ? readFileSync(file, 'utf8').split('\n').slice(0, -1).at(-1) : undefined;
-      if (line !== undefined) return (JSON.parse(line) as { pid: number }).pid;
+      const pid = line === undefined ? undefined : parse(line)?.pid;
+      if (pid !== undefined) return pid;
     }
     return undefined;
   }
@@ -52,8 +54,8 @@ export class JobWatch {
   #steps(): { job: string; file: string; step: number; pid: number }[] {
     return [...this.#files.values()].flatMap(({ job, file }) =>
       readFileSync(file, 'utf8').split('\n').slice(0, -1).flatMap((line) => {
-        const read = progressSchema.safeParse(JSON.parse(line));
-        return read.success && read.data.phase === 'step' ? [{ job, file, step: read.data.step, pid: read.data.pid }] : [];
+        const read = parse(line);
+        return read?.phase === 'step' ? [{ job, file, step: read.step, pid: read.pid }] : [];
       }),
     );
   }
@@ -78,6 +80,15 @@ export class JobWatch {
       if (size > kept.size) this.signs.push(Date.now());
       kept.size = size;
     }
+  }
+}
+
+/** A line that a fault has damaged is none. */
+function parse(line: string): JobProgress | undefined {
+  try {
+    return progressSchema.safeParse(JSON.parse(line)).data;
+  } catch {
+    return undefined;
   }
 }
 

@@ -22,7 +22,7 @@ export interface Verdict {
 }
 
 /** Whether the disturbed run ended as the one that nobody disturbed, and what it took. */
-export async function judge(scene: Scene, { back, allowed, epochMayFail }: Disturbance, { heartbeatMs, ofWorker }: { heartbeatMs: number; ofWorker: boolean }): Promise<Verdict> {
+export async function judge(scene: Scene, { back, allowed, epochMayFail, specified }: Disturbance, { heartbeatMs, ofWorker }: { heartbeatMs: number; ofWorker: boolean }): Promise<Verdict> {
   scene.jobs.stop();
   const { stack, id } = scene;
   const problems: string[] = [];
@@ -30,7 +30,7 @@ export async function judge(scene: Scene, { back, allowed, epochMayFail }: Distu
     if (!holds) problems.push(problem);
   };
   const ledger = stack.ledger(id);
-  note(ledger === stack.reference, `the ledger differs from that of the undisturbed run: ${firstDifference(ledger, stack.reference)}`);
+  problems.push(...compare(ledger, stack.reference, specified));
   const report = await verifyRun(new ObjectStore(stack.path('store')), new RunFolder(stack.path('runs'), id));
   for (const { file, problem } of report.problems) problems.push(`${file}: ${problem}`);
   problems.push(...scene.unexpected(), ...(await failedWorkflows(scene, epochMayFail ?? false)), ...(await leftovers(scene)));
@@ -46,6 +46,19 @@ export async function judge(scene: Scene, { back, allowed, epochMayFail }: Distu
   }
   return { problems, duplicates, redone, seconds: secondsToResume(scene, back) };
 }
+
+function compare(ledger: string, reference: string, specified: Disturbance['specified']): string[] {
+  if (specified === undefined) return ledger === reference ? [] : [`the ledger differs from that of the undisturbed run: ${firstDifference(ledger, reference)}`];
+  const problems: string[] = [];
+  if (!entries(ledger).some(({ notes }) => notes.some((note) => specified.note.test(note)))) problems.push(`no note in the ledger matches ${String(specified.note)}`);
+  if (specified.sameResult && results(ledger) !== results(reference)) problems.push(`more than the notes differs from the undisturbed run: ${firstDifference(results(ledger), results(reference))}`);
+  if (entries(ledger).length !== entries(reference).length) problems.push(`${entries(ledger).length} epochs instead of ${entries(reference).length}`);
+  return problems;
+}
+
+const entries = (ledger: string): LedgerEntry[] => ledger.trim().split('\n').map((line) => JSON.parse(line) as LedgerEntry);
+/** The ledger without notes, and without the hashes that chain them. */
+const results = (ledger: string): string => entries(ledger).map((entry) => JSON.stringify({ ...entry, notes: [], previous: '' })).join('\n');
 
 function firstDifference(one: string, other: string): string {
   const [a, b] = [one.split('\n'), other.split('\n')];
@@ -102,7 +115,7 @@ function computedAgain({ trail }: Scene): number {
 
 /** Epochs and records that are there twice. */
 async function repeatedRecords({ stack, id }: Scene, ledger: string): Promise<number> {
-  const lines = ledger.trim().split('\n').map((line) => JSON.parse(line) as LedgerEntry);
+  const lines = entries(ledger);
   const metrics = await new RunFolder(stack.path('runs'), id).metrics();
   let repeated = repeats(lines.map(({ epoch }) => epoch)) + repeats(metrics.map(({ epoch }) => epoch));
   for (const { outputs } of lines) {

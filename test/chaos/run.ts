@@ -10,7 +10,7 @@ import { markdown, summarise } from './table.ts';
 
 /**
  * `npm run test:chaos -- [--runs N] [--seed S] [--first K] [--class NAME] [--long] [--jobs N] [--no-write]`: disturbs N runs with faults that
- * follow from the seed. `--first` begins at the K-th, `--class` takes those whose name contains NAME.
+ * follow from the seed. `--first` begins at the K-th, `--class` takes those whose name or row contains NAME.
  */
 const { values } = parseArgs({
   options: {
@@ -36,7 +36,7 @@ function fail(message: string): never {
 }
 
 const [seed, first, jobs] = [whole('seed', 0)!, whole('first', 0)!, whole('jobs', 1)!];
-const chosen = classes.filter(({ name, long }) => (values.long || long !== true) && name.includes(values.class ?? ''));
+const chosen = classes.filter(({ name, row, long }) => (values.long || long !== true) && `${name} ${row}`.includes(values.class ?? ''));
 if (chosen.length === 0) fail(`--class: got ${JSON.stringify(values.class)}; allowed: ${classes.map(({ name, long }) => `${name}${long ? ' (with --long)' : ''}`).join(', ')}`);
 const planned = plan(chosen, seed, first, whole('runs', 1) ?? chosen.length);
 

@@ -5,6 +5,9 @@ import { Client, Connection } from '@temporalio/client';
 import { pythonPath, repository, temporalPath } from '../../infra/setup/locations.mjs';
 import { freePort, TestProcess, until } from './processes.ts';
 
+/** Importing torch alone may take minutes on a machine that is busy. */
+const startMs = 300_000;
+
 export interface WorkerOptions {
   /** `kill:<activity>:<epoch>:<when>` and the like: test/support/faulty-worker.ts. */
   fault?: string;
@@ -69,8 +72,8 @@ export class LiveStack implements AsyncDisposable {
   /** Waits until the policy server and the trainer answer; a worker waits by itself. */
   async policyReady(): Promise<void> {
     const health = this.policyUrl.replace('/v1', '/health');
-    await until(() => fetch(health).then((response) => response.ok, () => false), 90_000, 'the policy server');
-    await until(() => existsSync(this.trainerSocket), 90_000, 'the trainer');
+    await until(() => fetch(health).then((response) => response.ok, () => false), startMs, 'the policy server');
+    await until(() => existsSync(this.trainerSocket), startMs, 'the trainer');
   }
 
   /** `settings`: dynamic configuration, `name=value`. */
@@ -100,6 +103,7 @@ export class LiveStack implements AsyncDisposable {
     const args = [join(repository, 'test/support/faulty-worker.ts'), ...(queues === undefined ? [] : ['--queues', queues])];
     const worker = this.#process('worker', process.execPath, args, { ...(fault === undefined ? {} : { GENENV_TEST_FAULT: fault }), ...environment });
     this.workers.push(worker);
+    await worker.says('worker ready', startMs);
     return worker;
   }
 
@@ -112,7 +116,7 @@ export class LiveStack implements AsyncDisposable {
       } catch {
         return false;
       }
-    }, 60_000, 'Temporal');
+    }, startMs, 'Temporal');
     this.client = new Client({ connection: this.#connection! });
   }
 

@@ -103,5 +103,9 @@ export const operatorClasses: FaultClass[] = [
       await ifRunning(temporal(scene, workflow, 'activity', 'unpause', '--activity-id', activity));
     }),
   ),
-  verb('activity reset', (scene) => onActivity(scene, async (workflow, activity) => void (await temporal(scene, workflow, 'activity', 'reset', '--activity-id', activity)))),
+  verb('activity reset', (scene) =>
+    onActivity(scene, async (workflow, activity) => {
+      await temporal(scene, workflow, 'activity', 'reset', '--activity-id', activity);
+    }),
+  ),
 ];

@@ -10,16 +10,15 @@ const jobs = 6;
 const training = ['trainAgent', 'trainEnvironment'] as const;
 
 /** Every job meets the fault once, before its first step. */
-const fails = (name: string, fault: string, of: string, selected = false): FaultClass => ({
+const fails = (name: string, fault: string, of: string, specified?: Disturbance['specified']): FaultClass => ({
   name,
   row: of,
-  selected,
   async inject(scene): Promise<Disturbance> {
     await restartTrainer(scene, { GENENV_TRAINER_FAULT: `${fault}:${1 + scene.random.int(2)}:once` });
     scene.afterwards(() => restartTrainer(scene));
     await scene.begin();
     await scene.job('trainAgent', 1);
-    return { back: Date.now(), allowed: { steps: 2 * jobs } };
+    return { back: Date.now(), allowed: { steps: 2 * jobs }, ...(specified === undefined ? {} : { specified }) };
   },
 });
 
@@ -45,7 +44,7 @@ export const trainerClasses: FaultClass[] = [
     },
   },
   fails('trainer ends with an exit code', 'exit', row),
-  fails('trainer out of memory', 'oom', row),
+  fails('trainer out of memory', 'oom', row, { note: /out of memory, went on with/, sameResult: true }),
   fails('trainer hangs in a step', 'hang', 'trainer hangs but lives'),
   {
     name: 'trainer stands still (SIGSTOP)',
