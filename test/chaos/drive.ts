@@ -60,17 +60,22 @@ function describe(error: unknown): string {
   return parts.length === 0 ? String(error) : parts.join(' <- ');
 }
 
-/** All planned runs, on `jobs` stacks at once. A stack that a run has broken is replaced. */
-export async function driveAll(planned: readonly Planned[], seed: number, jobs: number, tell: (outcome: Outcome) => void): Promise<Outcome[]> {
+/** When the signal says that nobody waits for the run any more. */
+const interrupted = (signal: AbortSignal): Promise<'interrupted'> => new Promise((resolve) => signal.addEventListener('abort', () => resolve('interrupted'), { once: true }));
+
+/** All planned runs, on `jobs` stacks at once; none begins after the signal. A stack that a run has broken is replaced. */
+export async function driveAll(planned: readonly Planned[], seed: number, { jobs, signal, tell }: { jobs: number; signal: AbortSignal; tell: (outcome: Outcome) => void }): Promise<Outcome[]> {
   const waiting = [...planned];
   const outcomes: Outcome[] = [];
+  const interruption = interrupted(signal);
   const work = async (): Promise<void> => {
     let stack: ChaosStack | undefined;
     try {
-      for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+      for (let next = waiting.shift(); next !== undefined && !signal.aborted; next = waiting.shift()) {
         stack ??= await ChaosStack.start();
         await stack.ready();
-        const outcome = await disturb(stack, next, seed);
+        const outcome = await Promise.race([disturb(stack, next, seed), interruption]);
+        if (outcome === 'interrupted') break;
         outcomes.push(outcome);
         tell(outcome);
         if (next.fault.ruins === true || outcome.problems.length > 0) {

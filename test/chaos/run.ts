@@ -43,15 +43,20 @@ const planned = plan(chosen, seed, first, whole('runs', 1) ?? chosen.length);
 const repeat = ({ index }: Outcome): string =>
   ['npm run test:chaos --', `--seed ${seed} --first ${index} --runs 1`, ...(values.class === undefined ? [] : [`--class ${JSON.stringify(values.class)}`]), ...(values.long ? ['--long'] : [])].join(' ');
 
+const interrupted = new AbortController();
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => interrupted.abort());
+
 let done = 0;
-const outcomes = await driveAll(planned, seed, jobs, (outcome) => {
+const tell = (outcome: Outcome): void => {
   done += 1;
   const state = outcome.skipped === undefined ? (outcome.recovered ? 'recovered' : 'FAILED') : `skipped: ${outcome.skipped}`;
   const { requests, steps, activities } = outcome.redone;
   console.log(`${String(done).padStart(4)}/${planned.length}  ${outcome.name}: ${state}${outcome.seconds === null ? '' : ` in ${outcome.seconds.toFixed(1)} s`}, redone ${requests}/${steps}/${activities}`);
   for (const problem of outcome.problems) console.log(`      ${problem}`);
   if (!outcome.recovered && outcome.skipped === undefined) console.log(`      again: ${repeat(outcome)}`);
-});
+};
+const outcomes = await driveAll(planned, seed, { jobs, signal: interrupted.signal, tell });
+if (interrupted.signal.aborted) process.exit(130);
 
 const results = summarise(outcomes, seed);
 console.log(`\n${markdown(results)}`);
