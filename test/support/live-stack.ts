@@ -94,7 +94,7 @@ export class LiveStack implements AsyncDisposable {
   /** Starts a worker and waits until it polls. */
   async startWorker(options: WorkerOptions = {}): Promise<TestProcess> {
     const worker = this.launchWorker(options);
-    await worker.says('worker ready');
+    await worker.says('worker ready', startMs);
     return worker;
   }
 
@@ -103,7 +103,6 @@ export class LiveStack implements AsyncDisposable {
     const args = [join(repository, 'test/support/faulty-worker.ts'), ...(queues === undefined ? [] : ['--queues', queues])];
     const worker = this.#process('worker', process.execPath, args, { ...(fault === undefined ? {} : { GENENV_TEST_FAULT: fault }), ...environment });
     this.workers.push(worker);
-    await worker.says('worker ready', startMs);
     return worker;
   }
 
