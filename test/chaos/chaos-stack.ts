@@ -57,7 +57,7 @@ export class ChaosStack implements AsyncDisposable {
   }
 
   async startWorker(environment: NodeJS.ProcessEnv = {}): Promise<TestProcess> {
-    this.worker = await this.live.startWorker({ environment: { GENENV_TEST_FAULTS: this.folder, GENENV_POLICY_SERVER: this.model.url, TEMPORAL_ADDRESS: this.tcp.address, ...environment } });
+    this.worker = await this.live.startWorker({ environment: { GENENV_TEST_FAULTS: this.folder, GENENV_POLICY_SERVER: this.model.url, ...environment } });
     return this.worker;
   }
 

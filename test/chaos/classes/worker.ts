@@ -108,6 +108,9 @@ export const workerClasses: FaultClass[] = [
     row: 'effect done, answer lost',
     async inject(scene) {
       const activity = scene.random.pick(epochActivities);
+      await scene.worker.stop();
+      await scene.newWorker({ TEMPORAL_ADDRESS: scene.stack.tcp.address });
+      scene.afterwards(() => scene.worker.stop());
       await scene.begin();
       await scene.seen(`the end of ${activity}`, (line) => line.what === 'end' && line.activity === activity && line.epoch === scene.epoch);
       for (let times = 1 + scene.random.int(4); times > 0; times--) {
