@@ -9,7 +9,7 @@ import { writeDocs } from './figures.ts';
 import { markdown, summarise } from './table.ts';
 
 /**
- * `npm run test:chaos -- [--runs N] [--seed S] [--first K] [--class NAME] [--long] [--jobs N] [--no-write]`: disturbs N runs with faults that
+ * `npm run test:chaos -- [--runs N] [--seed S] [--first K] [--class NAME]… [--long] [--jobs N] [--no-write]`: disturbs N runs with faults that
  * follow from the seed. `--first` begins at the K-th, `--class` takes those whose name or row contains NAME.
  */
 const { values } = parseArgs({
@@ -17,7 +17,7 @@ const { values } = parseArgs({
     runs: { type: 'string' },
     seed: { type: 'string', default: '1' },
     first: { type: 'string', default: '0' },
-    class: { type: 'string' },
+    class: { type: 'string', multiple: true, default: [''] },
     long: { type: 'boolean', default: false },
     jobs: { type: 'string', default: '1' },
     'no-write': { type: 'boolean', default: false },
@@ -36,12 +36,12 @@ function fail(message: string): never {
 }
 
 const [seed, first, jobs] = [whole('seed', 0)!, whole('first', 0)!, whole('jobs', 1)!];
-const chosen = classes.filter(({ name, row, long }) => (values.long || long !== true) && `${name} ${row}`.includes(values.class ?? ''));
+const chosen = classes.filter(({ name, row, long }) => (values.long || long !== true) && values.class.some((words) => `${name} ${row}`.includes(words)));
 if (chosen.length === 0) fail(`--class: got ${JSON.stringify(values.class)}; allowed: ${classes.map(({ name, long }) => `${name}${long ? ' (with --long)' : ''}`).join(', ')}`);
 const planned = plan(chosen, seed, first, whole('runs', 1) ?? chosen.length);
 
 const repeat = ({ index }: Outcome): string =>
-  ['npm run test:chaos --', `--seed ${seed} --first ${index} --runs 1`, ...(values.class === undefined ? [] : [`--class ${JSON.stringify(values.class)}`]), ...(values.long ? ['--long'] : [])].join(' ');
+  ['npm run test:chaos --', `--seed ${seed} --first ${index} --runs 1`, ...values.class.flatMap((words) => (words === '' ? [] : [`--class ${JSON.stringify(words)}`])), ...(values.long ? ['--long'] : [])].join(' ');
 
 const interrupted = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => interrupted.abort());
