@@ -41,15 +41,16 @@ export async function runWorker(settings: WorkerSettings, environment: NodeJS.Pr
   const watch = new ServerWatch(connectionOptions);
   try {
     connection = await untilPossible(`Temporal at ${connectionOptions.address ?? 'localhost:7233'}`, () => NativeConnection.connect(connectionOptions), { signal, say });
+    const register = registerSearchAttributes.bind(null, connection, namespace, say);
     const ports = createPorts(settings, environment, {
       attempt: () => temporalAttempt(signal),
-      searchAttributes: await registerSearchAttributes(connection, namespace, say),
+      searchAttributes: await register(),
       onDamage: ({ file, problem }) => say(`${file}: ${problem}`),
     });
     const create = await workerFactory(settings, ports, { connection, namespace, interceptors: { activity: [activityInterceptor(ports, signal), ...activityInterceptors] } });
     const createSoon = async (queue: QueueName): Promise<Worker> => (workers[queue] = await untilPossible(`a worker of ${queue}`, () => create(queue), { signal, say }));
     for (const queue of settings.queues) await createSoon(queue);
-    const running = settings.queues.map((queue) => (queue === 'workflows' ? serveWorkflows(workers[queue]!, () => createSoon(queue), watch, signal) : workers[queue]!.run()));
+    const running = settings.queues.map((queue) => (queue === 'workflows' ? serveWorkflows(workers[queue]!, () => register().then(() => createSoon(queue)), watch, signal) : workers[queue]!.run()));
     say('worker ready');
     const ended = await Promise.allSettled(running.map((run) => run.finally(stop)));
     for (const end of ended) if (end.status === 'rejected') throw end.reason;
@@ -65,7 +66,8 @@ export async function runWorker(settings: WorkerSettings, environment: NodeJS.Pr
 
 /**
  * Runs the worker of the workflows; anew, with an empty cache, each time the server was away. A server that comes back may have lost what it
- * had last said (an older copy of its database): a cached workflow that is ahead of it would wait for ever, one that is read anew does not.
+ * had last said (an older copy of its database): a cached workflow that is ahead of it would wait for ever, one that is read anew does not. Nor
+ * need it know the search attributes any more, without which every workflow task would fail.
  */
 async function serveWorkflows(first: Worker, create: () => Promise<Worker>, watch: ServerWatch, signal: AbortSignal): Promise<void> {
   for (let worker = first; ; worker = await create()) {

@@ -8,7 +8,7 @@ import { tinyExperiment } from '../support/tiny-experiment.ts';
 
 /**
  * What `npm start` does, killed with SIGKILL and started again: the command alone (its processes are taken over), or all of its
- * processes at once, as when the machine goes down. Set GENENV_CHAOS=1 to kill it in every phase (`npm run test:chaos`).
+ * processes at once, as when the machine goes down. Set GENENV_CHAOS=1 to kill it in every phase.
  */
 
 const root = mkdtempSync(join(tmpdir(), 'genenv-restart-'));

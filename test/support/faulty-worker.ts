@@ -3,10 +3,12 @@ import type { Context } from '@temporalio/activity';
 import type { ActivityInboundCallsInterceptor } from '@temporalio/worker';
 import { runWorker } from '../../src/worker/run-worker.ts';
 import { workerSettings } from '../../src/worker/settings.ts';
+import { armedFaults } from './armed-faults.ts';
 
 /**
  * The worker, with one fault: `GENENV_TEST_FAULT=<signal>:<activity>:<epoch>:<when>`, where <when> is `before` (as the activity begins),
  * `<n>ms` (that long after), `after` (its work is done, its answer not yet reported), or `lost` (done, then reported as failed, once).
+ * Or with the faults that a test arms in the folder `GENENV_TEST_FAULTS` (armed-faults.ts).
  */
 const [signal, activity, epoch, when] = (process.env.GENENV_TEST_FAULT ?? '').split(':');
 let armed = true;
@@ -36,4 +38,6 @@ const faults = ({ info }: Context): { inbound: ActivityInboundCallsInterceptor }
 });
 
 const { values } = parseArgs({ options: { queues: { type: 'string' } } });
-await runWorker(workerSettings(process.env, values.queues), process.env, { activityInterceptors: activity ? [faults] : [] });
+const folder = process.env.GENENV_TEST_FAULTS;
+const settings = workerSettings(process.env, values.queues);
+await runWorker(settings, process.env, { activityInterceptors: [...(activity ? [faults] : []), ...(folder === undefined ? [] : [armedFaults(folder, settings.home)])] });

@@ -5,6 +5,9 @@ import { Client, Connection } from '@temporalio/client';
 import { pythonPath, repository, temporalPath } from '../../infra/setup/locations.mjs';
 import { freePort, TestProcess, until } from './processes.ts';
 
+/** Importing torch alone may take minutes on a machine that is busy. */
+const startMs = 300_000;
+
 export interface WorkerOptions {
   /** `kill:<activity>:<epoch>:<when>` and the like: test/support/faulty-worker.ts. */
   fault?: string;
@@ -69,8 +72,8 @@ export class LiveStack implements AsyncDisposable {
   /** Waits until the policy server and the trainer answer; a worker waits by itself. */
   async policyReady(): Promise<void> {
     const health = this.policyUrl.replace('/v1', '/health');
-    await until(() => fetch(health).then((response) => response.ok, () => false), 90_000, 'the policy server');
-    await until(() => existsSync(this.trainerSocket), 90_000, 'the trainer');
+    await until(() => fetch(health).then((response) => response.ok, () => false), startMs, 'the policy server');
+    await until(() => existsSync(this.trainerSocket), startMs, 'the trainer');
   }
 
   /** `settings`: dynamic configuration, `name=value`. */
@@ -84,14 +87,14 @@ export class LiveStack implements AsyncDisposable {
     this.policy = this.#process('policy', pythonPath(), ['-m', 'genenv_trainer', 'serve', '--store', join(this.home, 'store'), '--port', String(this.#policyPort), '--threads', '1']);
   }
 
-  startTrainer(): void {
-    this.trainer = this.#process('trainer', pythonPath(), ['-m', 'genenv_trainer', 'resident', '--socket', this.trainerSocket]);
+  startTrainer(environment: NodeJS.ProcessEnv = {}): void {
+    this.trainer = this.#process('trainer', pythonPath(), ['-m', 'genenv_trainer', 'resident', '--socket', this.trainerSocket], environment);
   }
 
   /** Starts a worker and waits until it polls. */
   async startWorker(options: WorkerOptions = {}): Promise<TestProcess> {
     const worker = this.launchWorker(options);
-    await worker.says('worker ready');
+    await worker.says('worker ready', startMs);
     return worker;
   }
 
@@ -112,7 +115,7 @@ export class LiveStack implements AsyncDisposable {
       } catch {
         return false;
       }
-    }, 60_000, 'Temporal');
+    }, startMs, 'Temporal');
     this.client = new Client({ connection: this.#connection! });
   }
 

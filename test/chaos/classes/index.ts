@@ -1,0 +1,11 @@
+import type { FaultClass } from '../fault-class.ts';
+import { diskClasses } from './disk.ts';
+import { fileClasses } from './files.ts';
+import { modelServerClasses } from './model-server.ts';
+import { operatorClasses } from './operator.ts';
+import { temporalClasses } from './temporal.ts';
+import { trainerClasses } from './trainer.ts';
+import { workerClasses } from './worker.ts';
+
+/** Every class of faults of the suite. */
+export const classes: readonly FaultClass[] = [...workerClasses, ...trainerClasses, ...modelServerClasses, ...temporalClasses, ...fileClasses, ...diskClasses, ...operatorClasses];

@@ -1,0 +1,92 @@
+import { deriveSeed, randomStream } from '../../src/coevolution/seeds.ts';
+import type { Work } from './fault-class.ts';
+import type { FaultClass } from './fault-class.ts';
+import { ChaosStack, experimentFile } from './chaos-stack.ts';
+import { judge } from './oracle.ts';
+import { Scene } from './scene.ts';
+
+export interface Outcome {
+  index: number;
+  name: string;
+  row: string;
+  recovered: boolean;
+  skipped?: string;
+  problems: string[];
+  seconds: number | null;
+  redone: Work;
+  duplicates: number;
+}
+
+/** One run of the suite: a class of faults, and the number from which everything random in it follows. */
+export interface Planned {
+  index: number;
+  fault: FaultClass;
+}
+
+/** The runs from `first` on: every class once in a random order, then all again in another. */
+export function plan(classes: readonly FaultClass[], seed: number, first: number, count: number): Planned[] {
+  return Array.from({ length: count }, (_, offset) => {
+    const index = first + offset;
+    const round = Math.floor(index / classes.length);
+    return { index, fault: randomStream(deriveSeed(seed, 'round', round)).shuffle(classes)[index % classes.length]! };
+  });
+}
+
+const heartbeatMs = (experimentFile.durability as { heartbeatSeconds: number }).heartbeatSeconds * 1000;
+const nothing: Work = { requests: 0, steps: 0, activities: 0 };
+
+/** Disturbs one run on the stack and judges it. */
+export async function disturb(stack: ChaosStack, { index, fault }: Planned, seed: number): Promise<Outcome> {
+  stack.model.reset();
+  stack.disarm();
+  const scene = new Scene(stack, `chaos-${seed}-${index}`, randomStream(deriveSeed(seed, 'run', index)));
+  const outcome: Outcome = { index, name: fault.name, row: fault.row, recovered: false, problems: [], seconds: null, redone: nothing, duplicates: 0 };
+  try {
+    const disturbance = await fault.inject(scene);
+    if (disturbance.skipped !== undefined) return { ...outcome, skipped: disturbance.skipped };
+    await scene.finish();
+    const verdict = await judge(scene, disturbance, { heartbeatMs, ofWorker: fault.ofWorker ?? false });
+    return { ...outcome, ...verdict, recovered: verdict.problems.length === 0 };
+  } catch (error) {
+    return { ...outcome, problems: [describe(error)] };
+  } finally {
+    await scene.dispose();
+  }
+}
+
+function describe(error: unknown): string {
+  const parts: string[] = [];
+  for (let at = error; at instanceof Error; at = at.cause) parts.push(`${at.name}: ${at.message}`);
+  return parts.length === 0 ? String(error) : parts.join(' <- ');
+}
+
+/** When the signal says that nobody waits for the run any more. */
+const interrupted = (signal: AbortSignal): Promise<'interrupted'> => new Promise((resolve) => signal.addEventListener('abort', () => resolve('interrupted'), { once: true }));
+
+/** All planned runs, on `jobs` stacks at once; none begins after the signal. A stack that a run has broken is replaced. */
+export async function driveAll(planned: readonly Planned[], seed: number, { jobs, signal, tell }: { jobs: number; signal: AbortSignal; tell: (outcome: Outcome) => void }): Promise<Outcome[]> {
+  const waiting = [...planned];
+  const outcomes: Outcome[] = [];
+  const interruption = interrupted(signal);
+  const work = async (): Promise<void> => {
+    let stack: ChaosStack | undefined;
+    try {
+      for (let next = waiting.shift(); next !== undefined && !signal.aborted; next = waiting.shift()) {
+        stack ??= await ChaosStack.start();
+        await stack.ready();
+        const outcome = await Promise.race([disturb(stack, next, seed), interruption]);
+        if (outcome === 'interrupted') break;
+        outcomes.push(outcome);
+        tell(outcome);
+        if (next.fault.ruins === true || outcome.problems.length > 0) {
+          await stack[Symbol.asyncDispose]();
+          stack = undefined;
+        }
+      }
+    } finally {
+      await stack?.[Symbol.asyncDispose]();
+    }
+  };
+  await Promise.all(Array.from({ length: jobs }, work));
+  return outcomes.toSorted((a, b) => a.index - b.index);
+}

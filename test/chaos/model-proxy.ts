@@ -1,0 +1,94 @@
+import { createServer } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { buffer } from 'node:stream/consumers';
+import { sha256 } from '../../src/store/canonical-json.ts';
+import { faults } from '../support/model-server-faults.ts';
+import type { Answer, Fault } from '../support/model-server-faults.ts';
+
+/** Faults that are made before the server is asked: they cost it nothing. */
+const unasked: readonly string[] = ['too many requests', 'server error', 'model not loaded', 'stall'] satisfies Fault[];
+export type ProxyFault = Fault | 'answer lost';
+
+/** In front of the real policy server: counts what is asked of it, and spoils some of its answers. */
+export class ModelProxy {
+  readonly #server: Server;
+  readonly #target: string;
+  readonly #asked = new Map<string, number>();
+  #pending: ProxyFault[] = [];
+  #struck = 0;
+  /** When answers were given. */
+  answers: number[] = [];
+
+  private constructor(target: string) {
+    this.#target = target;
+    this.#server = createServer((request, response) => {
+      this.#handle(request, response).catch(() => response.destroy());
+    });
+  }
+
+  static async start(target: string): Promise<ModelProxy> {
+    const proxy = new ModelProxy(target);
+    await new Promise<void>((resolve) => proxy.#server.listen(0, '127.0.0.1', resolve));
+    return proxy;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}/v1`;
+  }
+
+  /** Forgets what was asked, and the faults still to come. */
+  reset(): void {
+    this.#asked.clear();
+    this.#pending = [];
+    this.#struck = 0;
+    this.answers = [];
+  }
+
+  /** The next requests for completions meet these, in order. */
+  spoil(...pending: ProxyFault[]): void {
+    this.#pending.push(...pending);
+  }
+
+  get struck(): number {
+    return this.#struck;
+  }
+
+  /** Requests that the server was asked more than once, counted each time but the first. */
+  get repeated(): number {
+    return [...this.#asked.values()].reduce((sum, times) => sum + times - 1, 0);
+  }
+
+  async close(): Promise<void> {
+    this.#server.closeAllConnections();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+
+  async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const body = await buffer(request);
+    const completes = request.url?.endsWith('/completions') === true;
+    const fault = completes ? this.#pending.shift() : undefined;
+    if (fault !== undefined) this.#struck += 1;
+    if (fault !== undefined && unasked.includes(fault)) {
+      faults[fault as Fault](response, {} as Answer);
+      return;
+    }
+    if (completes) {
+      const key = sha256(body);
+      this.#asked.set(key, (this.#asked.get(key) ?? 0) + 1);
+    }
+    const gone = new AbortController();
+    response.once('close', () => gone.abort());
+    const answer = await fetch(this.#target.replace('/v1', '') + (request.url ?? ''), {
+      method: request.method ?? 'GET',
+      headers: { 'content-type': 'application/json' },
+      signal: gone.signal,
+      ...(body.length > 0 ? { body: new Uint8Array(body) } : {}),
+    });
+    const text = await answer.text();
+    if (fault === 'answer lost') response.destroy();
+    else if (fault !== undefined && answer.ok) faults[fault](response, JSON.parse(text) as Answer);
+    else response.writeHead(answer.status, { 'content-type': answer.headers.get('content-type') ?? 'application/json' }).end(text);
+    if (completes && answer.ok && fault === undefined) this.answers.push(Date.now());
+  }
+}
