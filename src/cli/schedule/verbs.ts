@@ -44,9 +44,9 @@ export async function resume(id: string, options: TemporalOptions, context: CliC
   return exitCodes.ok;
 }
 
-/** `genenv schedule trigger`. */
+/** `genenv schedule trigger`. Without a policy the client would allow a second night beside one that runs. */
 export async function trigger(id: string, options: TemporalOptions, context: CliContext): Promise<ExitCode> {
-  await withSchedule(id, options, context, (schedule) => schedule.trigger());
+  await withSchedule(id, options, context, (schedule) => schedule.trigger(ScheduleOverlapPolicy.SKIP));
   context.print(`${id} starts a night now, unless one runs.`);
   return exitCodes.ok;
 }
