@@ -5,6 +5,7 @@ import { tinyExperiment } from './tiny-experiment.ts';
 
 /** Runs the tiny experiment and stores the histories that test/workflows/replay.test.ts replays. */
 await using stack = await LiveStack.start();
+await stack.policyReady();
 await stack.startWorker();
 // One run of the workflow, so that its whole history is one file.
 const file = { ...tinyExperiment(), epochs: 1 };
