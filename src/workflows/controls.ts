@@ -12,9 +12,15 @@ export class Controls {
   #retuning = 0;
   #child: ChildWorkflowHandle<typeof epoch> | undefined;
 
-  /** @param retune writes the change, from the epoch on that it is given back for */
-  constructor(asked: Asked, retune: (set: FieldValues) => Promise<Retuned>) {
+  readonly #tellPeople: () => void;
+
+  /**
+   * @param retune writes the change, from the epoch on that it is given back for
+   * @param tellPeople called when what was asked has changed
+   */
+  constructor(asked: Asked, { retune, tellPeople }: { retune: (set: FieldValues) => Promise<Retuned>; tellPeople: () => void }) {
     this.asked = { ...asked };
+    this.#tellPeople = tellPeople;
     const validator = (): void => this.#mustRun();
     setHandler(pauseUpdate, () => this.#pause(true), { validator });
     setHandler(resumeUpdate, () => this.#pause(false), {
@@ -42,7 +48,7 @@ export class Controls {
   async follow(child: ChildWorkflowHandle<typeof epoch>, paused: boolean): Promise<Committed> {
     this.#child = child;
     try {
-      if (this.asked.paused !== paused) await this.#tell();
+      if (this.asked.paused !== paused) await this.#tellEpoch();
       return await child.result();
     } finally {
       this.#child = undefined;
@@ -56,11 +62,12 @@ export class Controls {
 
   async #pause(paused: boolean): Promise<Asked> {
     this.asked.paused = paused;
-    await this.#tell();
+    this.#tellPeople();
+    await this.#tellEpoch();
     return { ...this.asked };
   }
 
-  async #tell(): Promise<void> {
+  async #tellEpoch(): Promise<void> {
     try {
       await this.#child?.signal(pausedSignal, this.asked.paused);
     } catch {
@@ -70,6 +77,7 @@ export class Controls {
 
   #stop(): Asked {
     this.asked.stopAfterEpoch = true;
+    this.#tellPeople();
     return { ...this.asked };
   }
 

@@ -1,5 +1,5 @@
 import { allHandlersFinished, CancellationScope, condition, ContinueAsNew, continueAsNew, isCancellation, setCurrentDetails, setHandler, sleep, upsertSearchAttributes, workflowInfo } from '@temporalio/workflow';
-import type { Committed, Opened, Outcome, Plan } from '../contracts/phases.ts';
+import type { Committed, FieldValues, Opened, Outcome, Plan, Retuned } from '../contracts/phases.ts';
 import { Controls } from './controls.ts';
 import { details } from './details.ts';
 import { progressQuery } from './messages.ts';
@@ -42,10 +42,11 @@ export async function experiment(file: unknown, carried?: Carried): Promise<Expe
   let open = true;
   let plan = carried?.plan;
   let known = carried?.known ?? null;
-  const controls = new Controls(carried?.asked ?? { paused: false, stopAfterEpoch: false }, async (set) => {
+  const retune = async (set: FieldValues): Promise<Retuned> => {
     await condition(() => plan !== undefined);
     return phases(plan!.settings).retuneExperiment({ id: plan!.run.id, set, fromEpoch: (known ?? -1) + (open ? 1 : 2) });
-  });
+  };
+  const controls = new Controls(carried?.asked ?? { paused: false, stopAfterEpoch: false }, { retune, tellPeople: () => tell() });
   const track = new Track(watch, controls.asked, carried?.recent);
   setHandler(progressQuery, () => track.progress());
   const tell = (): void => {

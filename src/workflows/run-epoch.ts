@@ -20,14 +20,13 @@ export async function runEpoch(input: EpochInput, controls: Controls): Promise<C
 }
 
 /**
- * Whether an epoch that failed is run again: it was terminated, cancelled by itself or timed out, or met a damaged artifact, which
- * opening the run again steps back from. Every phase finds what it has already made, and committing twice returns the line that is there.
+ * Whether an epoch, or the preparation, that failed is run again: the epoch was terminated, cancelled by itself or timed out, or a damaged
+ * artifact was met, which opening the run again steps back from. Every phase finds what it has already made, and committing twice returns
+ * the line that is there.
  */
 export function mayRunAgain(error: unknown): boolean {
-  if (!(error instanceof ChildWorkflowFailure)) return false;
-  const { cause } = error;
-  if (cause instanceof TerminatedFailure || cause instanceof TimeoutFailure || cause instanceof CancelledFailure) return true;
-  return failureType(error) === 'InvalidArtifact';
+  const cause = error instanceof ChildWorkflowFailure ? error.cause : undefined;
+  return cause instanceof TerminatedFailure || cause instanceof TimeoutFailure || cause instanceof CancelledFailure || failureType(error) === 'InvalidArtifact';
 }
 
 /** Type of the innermost application failure. */

@@ -66,6 +66,7 @@ describe('pause and resume', () => {
     await worker.stop();
     worker = await stack.startWorker();
     expect(await run.query(progressQuery)).toMatchObject({ status: 'paused', epoch: 2 });
+    expect(await searchAttribute(run)).toBe('paused');
     const { phase } = await epochHandle('paused', 2).query<EpochProgress>('epochProgress');
     await new Promise((resolve) => setTimeout(resolve, 1_500));
     expect((await epochHandle('paused', 2).query<EpochProgress>('epochProgress')).phase).toBe(phase);
