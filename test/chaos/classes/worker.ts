@@ -79,14 +79,13 @@ export const workerClasses: FaultClass[] = [
     row: 'zombie attempt',
     selected: true,
     async inject(scene) {
-      const activity = scene.random.pick(epochActivities);
-      scene.arm({ activity, when: someMoment(scene), signal: 'SIGSTOP' });
+      scene.arm({ activity: scene.random.pick(epochActivities), when: someMoment(scene), signal: 'SIGSTOP' });
       await scene.begin();
       await scene.struck();
       const zombie = scene.worker;
       scene.afterwards(() => zombie.stop('SIGKILL'));
       const back = await scene.newWorker();
-      await scene.seen(`${activity} again`, (line) => line.what === 'begin' && line.activity === activity && line.epoch === scene.epoch && line.pid !== zombie.child.pid);
+      await scene.seen('the work of another worker', ({ what, pid }) => what === 'begin' && pid !== zombie.child.pid);
       await sleep(scene.random.int(500));
       zombie.signal('SIGCONT');
       return { back, allowed: { requests: 4, activities: 2 } };
