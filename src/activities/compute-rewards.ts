@@ -34,7 +34,7 @@ export function createComputeRewards(ports: Ports) {
           for await (const group of neighbours(traces(ports, input), (one, next) => one.task_id === next.task_id && one.role === next.role)) {
             const { task_id, role } = group[0]!;
             const task = taskIndex(task_id);
-            const scored = scoreGroup(experiment, world, specs[task]!, group);
+            const scored = scoreGroup(experiment, input.epoch, world, specs[task]!, group);
             outcomes.add(task, role, scored);
             summary.addGroup(task, group, scored);
             heartbeat({ answers: (answers += group.length) });
@@ -69,8 +69,9 @@ async function* traces(ports: Ports, input: ComputeRewardsInput): AsyncGenerator
   for (const file of input.traces) yield* ports.store.records<TraceRecord>(file);
 }
 
-function scoreGroup({ agent }: Experiment, world: World, spec: string, group: readonly TraceRecord[]): RewardRecord[] {
-  const verdicts = group.map(({ sampled }) => ({ first: world.score(spec, sampled.text), second: world.score(spec, sampled.text) }));
+function scoreGroup({ seed, agent }: Experiment, epoch: number, world: World, spec: string, group: readonly TraceRecord[]): RewardRecord[] {
+  const verdict = ({ id, sampled }: TraceRecord, which: 'first' | 'second') => world.score(spec, sampled.text, randomStream(deriveSeed(seed, epoch, 'verdict', id, which)));
+  const verdicts = group.map((trace) => ({ first: verdict(trace, 'first'), second: verdict(trace, 'second') }));
   const { advantages } = groupAdvantages(verdicts.map(({ first }) => first.reward), { scaleByStd: agent.training?.scaleByStd ?? false });
   return group.map(({ id, task_id, role, sampled }, index) => ({
     id,
@@ -111,5 +112,6 @@ const discriminationGuard = (rate: number | null, random: number | null): number
 
 function randomRate(world: World, spec: string, attempts: number, seed: number): number {
   const random = randomStream(seed);
-  return successRate(Array.from({ length: attempts }, () => world.score(spec, world.randomAnswer(spec, random)).reward)).rate!;
+  const chance = randomStream(deriveSeed(seed, 'verdict'));
+  return successRate(Array.from({ length: attempts }, () => world.score(spec, world.randomAnswer(spec, random), chance).reward)).rate!;
 }

@@ -1,4 +1,4 @@
-import { deriveSeed } from '../coevolution/seeds.ts';
+import { deriveSeed, randomStream } from '../coevolution/seeds.ts';
 import type { Experiment } from '../contracts/experiment.ts';
 import type { EvaluateInput, Sampling } from '../contracts/phases.ts';
 import type { SeedTaskRecord, VerdictRecord } from '../contracts/records.ts';
@@ -21,7 +21,7 @@ export function createEvaluatePolicy(ports: Ports) {
           for await (const { request, items, completions } of answers(ports, context, planned, { requests: planned.length, policies: [input.agent], count })) {
             for (const { prompt, sample, text } of completions) {
               const { id, spec } = items[prompt]!;
-              const { reward } = world.score(spec, text);
+              const { reward } = world.score(spec, text, randomStream(deriveSeed(request.seed, 'verdict', id, sample)));
               yield { task_id: id, kind: world.kind(spec), difficulty: world.difficulty(spec), sample, reward, answer: text, policy_version: request.model, seed: request.seed };
             }
           }

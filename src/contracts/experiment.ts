@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { difficultySchema, durabilitySchema, evaluationSchema, filterSchema, guardsSchema, historySchema, poolsSchema } from './method-settings.ts';
 import { agentSchema, environmentSchema, servingSchema, trainerSchema } from './policy-settings.ts';
+import { worldSettings } from '../worlds/settings.ts';
 
 /** The experiment file, resolved: presets merged in, every default written out. */
 
@@ -11,30 +12,6 @@ export const armSchema = z
   ])
   .describe('Variant of the method.');
 
-export const worldSchema = z
-  .discriminatedUnion('type', [
-    z.strictObject({
-      type: z.literal('toolbox'),
-      seed: z.int().min(0).default(0).describe('Which hidden maps the tools have.'),
-      tools: z.int().min(1).max(12).default(4).describe('Tools, each with its own code.'),
-      symbols: z.int().min(2).max(9).default(9).describe('Symbols that arguments are made of.'),
-      maxLength: z.int().min(1).max(35).default(24).describe('Longest argument a task may have: headroom for difficulty.'),
-      baseTasks: z.int().positive().default(64).describe('Base tasks, which the simulator varies.'),
-      baseLengths: z.tuple([z.int().positive(), z.int().positive()]).default([13, 16]).describe('Shortest and longest argument of the base tasks.'),
-      heldOutLengths: z.tuple([z.int().positive(), z.int().positive()]).default([1, 16]).describe('Lengths of the held-out grid.'),
-      heldOutPerCell: z.int().positive().default(4).describe('Held-out tasks for each tool and length.'),
-      warmUp: z
-        .strictObject({
-          symbolAccuracy: z.number().min(0).max(1).default(0.68).describe('Chance that a symbol’s label is right in the agent’s corpus: success at length L starts near its L-th power.'),
-          easyTail: z.number().min(0).max(1).default(0.15).describe('Share of the simulator’s corpus with any length up to the seed’s.'),
-        })
-        .prefault({})
-        .describe('The corpora that from-scratch models are warmed up with.'),
-    })
-    .describe('Tool calling with hidden codes.'),
-  ])
-  .describe('The family of tasks.');
-
 export const experimentSchema = z
   .strictObject({
     $schema: z.string().optional().describe('For editors.'),
@@ -42,7 +19,7 @@ export const experimentSchema = z
     seed: z.int().min(0).describe('Every other seed derives from it.'),
     epochs: z.int().min(1).max(100_000).describe('Epochs of co-evolution.'),
     arm: armSchema,
-    world: worldSchema,
+    world: worldSettings,
     environment: environmentSchema,
     agent: agentSchema,
     difficulty: difficultySchema,
@@ -67,5 +44,5 @@ export const experimentSchema = z
   .describe('An experiment of co-evolution.');
 
 export type Experiment = z.infer<typeof experimentSchema>;
-export type WorldSettings = z.infer<typeof worldSchema>;
+export type { WorldSettings } from '../worlds/settings.ts';
 export type Arm = z.infer<typeof armSchema>;

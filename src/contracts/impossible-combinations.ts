@@ -1,9 +1,10 @@
+import { textLimits, worldProblems } from '../worlds/settings.ts';
 import { positionsFromScratch } from './policy-settings.ts';
 import type { Experiment } from './experiment.ts';
 
 /** Combinations of fields, each right by itself, that no run could honour: `<field>: got <value>; <what is allowed>`. */
 export function impossibleCombinations(experiment: Experiment): string[] {
-  return [...methodProblems(experiment), ...servingProblems(experiment), ...modelProblems(experiment), ...worldProblems(experiment), ...durabilityProblems(experiment)];
+  return [...methodProblems(experiment), ...servingProblems(experiment), ...modelProblems(experiment), ...worldProblems(experiment.world), ...textProblems(experiment), ...durabilityProblems(experiment)];
 }
 
 const rolesOf = ({ agent, environment }: Experiment) => [{ role: 'agent', policy: agent }, { role: 'environment', policy: environment }] as const;
@@ -42,20 +43,16 @@ function* modelProblems(experiment: Experiment): Generator<string> {
   }
 }
 
-function* worldProblems(experiment: Experiment): Generator<string> {
-  const { world, agent, environment } = experiment;
-  for (const field of ['baseLengths', 'heldOutLengths'] as const) {
-    const [from, to] = world[field];
-    if (from > to) yield `world.${field}: got [${from}, ${to}]; expected the shorter length first`;
-    if (Math.max(from, to) > world.maxLength) yield `world.${field}: got [${from}, ${to}]; expected at most maxLength (${world.maxLength})`;
-  }
-  // A character is a token, and the end of a text is one too.
-  const needs = { agent: { answer: world.maxLength + 4, what: 'call', prompt: world.maxLength + 3 }, environment: { answer: world.maxLength + 3, what: 'task', prompt: world.maxLength + 2 * world.tools + 14 } };
+function* textProblems({ world, agent, environment }: Experiment): Generator<string> {
+  const limits = textLimits(world);
+  if (limits === undefined) return;
   for (const [role, policy] of Object.entries({ agent, environment })) {
-    const { answer, what, prompt } = needs[role as keyof typeof needs];
+    const { answer, what, prompt, turns = 1, observation = 0 } = limits[role as keyof typeof limits];
     const { maxTokens } = policy.sampling;
     if (maxTokens < answer) yield `${role}.sampling.maxTokens: got ${maxTokens}; the longest ${what} needs ${answer}`;
-    if (policy.model.type === 'scratch' && prompt + maxTokens > positionsFromScratch) yield `${role}.sampling.maxTokens: got ${maxTokens}; expected at most ${positionsFromScratch - prompt}, since a model from scratch has ${positionsFromScratch} positions and the longest prompt takes ${prompt}`;
+    const read = prompt + (turns - 1) * observation;
+    const most = Math.floor((positionsFromScratch - read) / turns);
+    if (policy.model.type === 'scratch' && maxTokens > most) yield `${role}.sampling.maxTokens: got ${maxTokens}; expected at most ${most}, since a model from scratch has ${positionsFromScratch} positions and the longest prompt takes ${read}${turns === 1 ? '' : ` over ${turns} turns`}`;
   }
 }
 

@@ -1,4 +1,4 @@
-import type { WorldSettings } from '../contracts/experiment.ts';
+import type { WorldSettings } from './settings.ts';
 import { createToolbox } from './toolbox/toolbox.ts';
 import type { World } from './world.ts';
 

@@ -45,8 +45,8 @@ export interface World {
   /** One number that grows with difficulty. */
   difficulty(spec: TaskSpec): number;
   latents(spec: TaskSpec): Latents;
-  /** The checker's verdict on an answer. */
-  score(spec: TaskSpec, answer: string): Verdict;
+  /** The checker's verdict on an answer. `chance` is the rollout's own; only a world whose verdicts are left to chance draws from it. */
+  score(spec: TaskSpec, answer: string, chance?: RandomStream): Verdict;
   referenceAnswer(spec: TaskSpec): string;
   /** An answer of the right shape drawn blindly. */
   randomAnswer(spec: TaskSpec, random: RandomStream): string;

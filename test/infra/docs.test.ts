@@ -6,7 +6,7 @@ import { createProgram } from '../../src/cli/program.ts';
 import { searchAttributeKeys } from '../../src/workflows/search-attributes.ts';
 import { exists, filesBelow, given, read } from './repository.ts';
 
-const documents = ['README.md', 'infra/README.md', ...filesBelow('docs').filter((file) => file.endsWith('.md'))];
+const documents = ['README.md', 'infra/README.md', ...['docs', 'src/worlds'].flatMap(filesBelow).filter((file) => file.endsWith('.md'))];
 /** Made by a run, not kept in the repository. */
 const pictures = new Set(['docs/report.png']);
 

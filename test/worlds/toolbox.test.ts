@@ -1,18 +1,19 @@
+import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
 import { emptyHistory } from '../../src/coevolution/agent-history.ts';
 import type { AgentHistory } from '../../src/coevolution/agent-history.ts';
 import { randomStream } from '../../src/coevolution/seeds.ts';
-import type { WorldSettings } from '../../src/contracts/experiment.ts';
 import { createWorld } from '../../src/worlds/registry.ts';
 import { alphabet } from '../../src/worlds/toolbox/call.ts';
+import { toolboxSettings, toolboxTexts } from '../../src/worlds/toolbox/settings.ts';
+import type { ToolboxSettings } from '../../src/worlds/toolbox/settings.ts';
 import { makeTools } from '../../src/worlds/toolbox/tools.ts';
 import type { World } from '../../src/worlds/world.ts';
-import { exampleExperiment } from '../support/experiments.ts';
 
-const settings: WorldSettings = { ...exampleExperiment().world, tools: 3, symbols: 5, maxLength: 8, baseLengths: [3, 5], heldOutLengths: [1, 4] };
-const worldOf = (changes: Partial<WorldSettings> = {}): World => createWorld({ ...settings, ...changes });
+const settings: ToolboxSettings = { ...toolboxSettings.parse({ type: 'toolbox' }), tools: 3, symbols: 5, maxLength: 8, baseLengths: [3, 5], heldOutLengths: [1, 4] };
+const worldOf = (changes: Partial<ToolboxSettings> = {}): World => createWorld({ ...settings, ...changes });
 const world = worldOf();
 const names = alphabet(settings);
 
@@ -187,8 +188,7 @@ describe('prompts', () => {
     fc.assert(
       fc.property(aSpec, aHistory, (spec, history) => {
         expect(world.environmentPrompt(history, spec)).toHaveLength(2 * settings.tools + 12 + spec.length);
-        // impossible-combinations.ts reckons with the longest of them.
-        expect(2 * settings.tools + 12 + spec.length).toBeLessThanOrEqual(settings.maxLength + 2 * settings.tools + 14);
+        expect(2 * settings.tools + 12 + spec.length).toBeLessThanOrEqual(toolboxTexts(settings).environment.prompt);
       }),
     );
     const widest = createWorld({ ...settings, tools: 12, symbols: 9, maxLength: 35 });
@@ -298,5 +298,112 @@ describe('for people', () => {
     expect(world.renderTask('T:abc')).toEqual({ request: 'Call T for "abc".', evaluation: { kind: 'exact_call', tool: 'T', argument: 'abc' } });
     expect(world.renderAnswer('T(dbg)')).toEqual({ tool: 'T', args: { s: 'dbg' } });
     expect(world.renderAnswer('T(dbg) or so')).toEqual({ unparsable: 'T(dbg) or so' });
+  });
+});
+
+describe('nested calls with several arguments', () => {
+  const wide: ToolboxSettings = { ...settings, tools: 12, maxDepth: 3, maxArguments: 3, maxLength: 12 };
+  const nested = createWorld(wide);
+  const maps = makeTools(alphabet(wide), wide.seed);
+
+  it('are answered from the inside out, argument by argument', () => {
+    const through = (letters: string, symbol: string) => [...letters].reverse().reduce((code, letter) => maps.get(letter)?.get(code) ?? '', symbol);
+    expect(nested.referenceAnswer('TU:ab,c')).toBe(`T(U(${through('TU', 'a')}${through('TU', 'b')},${through('TU', 'c')}))`);
+    expect(nested.referenceAnswer('TU:a')).not.toBe(nested.referenceAnswer('UT:a').replace('U(T', 'T(U'));
+    expect(nested.score('TU:ab,c', nested.referenceAnswer('TU:ab,c'))).toEqual({ reward: 1, wellFormed: true });
+    expect(nested.difficulty('TUV:ab,c')).toBe(9);
+    expect(nested.latents('TUV:ab,c')).toEqual({ tool: 'T', length: 4, depth: 3, arguments: 2 });
+  });
+
+  it.each([
+    ['T(abc)', true],
+    ['T(U(ab,c))', true],
+    ['T(U(V(a,b,c)))', true],
+    ['T(U(V(W(a))))', false],
+    ['T(U(ab,c)', false],
+    ['T(U(ab,c)))', false],
+    ['T(a,b,c,d)', false],
+    ['T(U(ab),c)', false],
+    ['TU(ab)', false],
+  ])('%s is well formed: %s', (answer, wellFormed) => {
+    expect(nested.score('TU:ab,c', answer)).toEqual({ reward: 0, wellFormed });
+  });
+
+  it.each([
+    ['TUVW:a', 'unparsable'],
+    ['TUVT:a', 'unparsable'],
+    ['TÜ:a', 'unknown_tool'],
+    ['TU:', 'no_argument'],
+    ['TU:a,', 'no_argument'],
+    ['TU:a,,b', 'no_argument'],
+    ['TU:,a', 'no_argument'],
+    ['TU:a,b,c,d', 'too_many_arguments'],
+    ['T:aaaaaaaaaaaaa', 'too_long'],
+    ['TUV:aaaaaaaaaaaaa', 'too_long'],
+    ['TU:a;b', 'unknown_symbol'],
+  ])('%s is no task: %s', (text, reason) => {
+    expect(nested.parseTask(text)).toEqual({ valid: false, reason });
+  });
+
+  it('are in the base tasks, the held-out grid and the corpora, all of them tasks, within the stated lengths', () => {
+    const limits = toolboxTexts(wide);
+    const specs = [...nested.baseTasks(randomStream(1)), ...nested.heldOutTasks(randomStream(1))];
+    expect(new Set(specs.map((spec) => nested.latents(spec).depth))).toEqual(new Set([1, 2, 3]));
+    expect(new Set(specs.map((spec) => nested.latents(spec).arguments))).toEqual(new Set([1, 2, 3]));
+    const cells = new Set(nested.heldOutTasks(randomStream(2)).map((spec) => `${nested.kind(spec)}${nested.latents(spec).length}/${nested.latents(spec).depth}`));
+    expect(cells.size).toBe(12 * 4 * 3);
+    for (const spec of specs) {
+      expect(nested.parseTask(spec)).toEqual({ valid: true, spec });
+      expect(nested.agentPrompt(spec)).toHaveLength(limits.agent.prompt);
+      expect(nested.referenceAnswer(spec).length + 1).toBeLessThanOrEqual(limits.agent.answer);
+      expect(spec.length + 1).toBeLessThanOrEqual(limits.environment.answer);
+      expect(nested.environmentPrompt(emptyHistory(), spec).length).toBeLessThanOrEqual(limits.environment.prompt);
+    }
+    const characters = new Set(nested.vocabulary);
+    for (const { prompt, completion } of nested.warmUpCorpus('environment', 500, randomStream(3))) {
+      expect(nested.parseTask(completion)).toEqual({ valid: true, spec: completion });
+      for (const character of prompt + completion) expect(characters.has(character), character).toBe(true);
+    }
+    for (const { completion } of nested.warmUpCorpus('agent', 500, randomStream(3))) expect(nested.score('T:a', completion).wellFormed).toBe(true);
+  });
+
+  it('are shown to people as calls inside calls', () => {
+    expect(nested.renderAnswer('T(U(ab,c))')).toEqual({ tool: 'T', args: { call: { tool: 'U', args: { s: ['ab', 'c'] } } } });
+    expect(nested.renderTask('TU:ab,c')).toEqual({ request: 'Call T on the result of U for "ab", "c".', evaluation: { kind: 'exact_call', tools: ['T', 'U'], arguments: ['ab', 'c'] } });
+  });
+
+  it('change nothing for a world that does not ask for them', () => {
+    const said = (one: World) => [one.vocabulary, one.baseTasks(randomStream(4)), one.heldOutTasks(randomStream(4)), [...one.warmUpCorpus('agent', 50, randomStream(4))], [...one.warmUpCorpus('environment', 50, randomStream(4))]];
+    expect(said(worldOf({ maxDepth: 1, maxArguments: 1, coinFlipTools: 0 }))).toEqual(said(world));
+    // As they were before there were such calls.
+    const digest = createHash('sha256').update(JSON.stringify(said(world))).digest('hex');
+    expect(digest.slice(0, 16)).toBe('db47c7be3f7a1b0f');
+  });
+});
+
+describe('a coin-flip tool', () => {
+  const trap = worldOf({ coinFlipTools: 1 });
+
+  it('rewards half of all answers, right or wrong, by the rollout’s chance and nothing else', () => {
+    for (const answer of [trap.referenceAnswer('V:ab'), 'V(aa)', 'nonsense']) {
+      const rewards = Array.from({ length: 4_000 }, (_, seed) => trap.score('V:ab', answer, randomStream(seed)).reward);
+      // Standard deviation 0.008.
+      expect(Math.abs(rewards.filter((reward) => reward === 1).length / 4_000 - 0.5)).toBeLessThan(0.04);
+      expect(Array.from({ length: 50 }, (_, seed) => trap.score('V:ab', answer, randomStream(seed)).reward)).toEqual(rewards.slice(0, 50));
+    }
+    expect(() => trap.score('V:ab', 'V(aa)')).toThrow('V:ab asks a coin-flip tool');
+  });
+
+  it('is one of the tools that tasks may ask, and none that is held out; the others are honest', () => {
+    expect(trap.parseTask('V:ab').valid).toBe(true);
+    expect(new Set(trap.baseTasks(randomStream(1)).map((spec) => trap.kind(spec)))).toContain('V');
+    expect(new Set(trap.heldOutTasks(randomStream(1)).map((spec) => trap.kind(spec)))).toEqual(new Set(['T', 'U']));
+    for (let seed = 0; seed < 20; seed++) expect(trap.score('T:ab', 'T(aa)', randomStream(seed)).reward).toBe(trap.score('T:ab', 'T(aa)').reward);
+  });
+
+  it('spoils every call that it is part of', () => {
+    const nested = worldOf({ coinFlipTools: 1, maxDepth: 2 });
+    const rewards = new Set(Array.from({ length: 30 }, (_, seed) => nested.score('TV:a', nested.referenceAnswer('TV:a'), randomStream(seed)).reward));
+    expect(rewards).toEqual(new Set([0, 1]));
   });
 });

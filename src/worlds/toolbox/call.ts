@@ -1,45 +1,82 @@
 import type { TaskSpec } from '../world.ts';
 
-/** A request: encode `argument` for `tool`. Its canonical text is `T:cafe`. */
+/** A request: encode the arguments for each of these tools. `TU:ca,fe` asks for `T(U(…,…))`; one tool and one argument, `T:cafe`, is the usual case. */
 export interface ToolCall {
-  tool: string;
+  /** Letters, the outermost first. */
+  tools: string;
+  /** Arguments with commas between. */
   argument: string;
 }
 
 export interface Alphabet {
   tools: readonly string[];
+  /** Those whose verdict is the toss of a coin. */
+  coinFlips: ReadonlySet<string>;
   symbols: readonly string[];
   maxLength: number;
+  maxDepth: number;
+  maxArguments: number;
 }
 
 const toolLetters = [...'TUVWXYZPQRSK'];
 const symbolLetters = [...'abcdefghi'];
 
-/** Tool letters and symbols of a world of this size. */
-export function alphabet(settings: { tools: number; symbols: number; maxLength: number }): Alphabet {
-  return { tools: toolLetters.slice(0, settings.tools), symbols: symbolLetters.slice(0, settings.symbols), maxLength: settings.maxLength };
+interface Size {
+  tools: number;
+  symbols: number;
+  maxLength: number;
+  maxDepth?: number | undefined;
+  maxArguments?: number | undefined;
+  coinFlipTools?: number | undefined;
 }
 
-export const specOf = ({ tool, argument }: ToolCall): TaskSpec => `${tool}:${argument}`;
+/** Tool letters and symbols of a world of this size. */
+export function alphabet({ tools, symbols, maxLength, maxDepth = 1, maxArguments = 1, coinFlipTools = 0 }: Size): Alphabet {
+  return {
+    tools: toolLetters.slice(0, tools),
+    coinFlips: new Set(toolLetters.slice(tools - coinFlipTools, tools)),
+    symbols: symbolLetters.slice(0, symbols),
+    maxLength,
+    maxDepth,
+    maxArguments,
+  };
+}
+
+export const specOf = ({ tools, argument }: ToolCall): TaskSpec => `${tools}:${argument}`;
 
 /** Reads a canonical text; only for texts that `parseRequest` has accepted. */
-export const callOf = (spec: TaskSpec): ToolCall => ({ tool: spec.slice(0, 1), argument: spec.slice(2) });
-
-/** Reads what the simulator wrote: `T:cafe`, a known tool, 1 to maxLength known symbols. */
-export function parseRequest(text: string, { tools, symbols, maxLength }: Alphabet): { call: ToolCall } | { reason: string } {
-  const tool = text.slice(0, 1);
-  const argument = text.slice(2);
-  if (text.length === 0) return { reason: 'empty' };
-  if (text.length > maxLength + 2) return { reason: 'too_long' };
-  if (text[1] !== ':') return { reason: 'unparsable' };
-  if (!tools.includes(tool)) return { reason: 'unknown_tool' };
-  if (argument.length === 0) return { reason: 'no_argument' };
-  if ([...argument].some((symbol) => !symbols.includes(symbol))) return { reason: 'unknown_symbol' };
-  return { call: { tool, argument } };
+export function callOf(spec: TaskSpec): ToolCall {
+  const colon = spec.indexOf(':');
+  return { tools: spec.slice(0, colon), argument: spec.slice(colon + 1) };
 }
 
-/** Reads an answer, `T(dbgf)`: nothing before, nothing after. */
-export function parseCall(answer: string): ToolCall | undefined {
-  const match = /^([A-Z])\(([a-z]*)\)$/.exec(answer);
-  return match ? { tool: match[1]!, argument: match[2]! } : undefined;
+export const argumentsOf = ({ argument }: ToolCall): string[] => argument.split(',');
+
+/** The look-ups that a call takes: every symbol once for every tool. */
+export const lookUps = (call: ToolCall): number => call.tools.length * argumentsOf(call).reduce((sum, { length }) => sum + length, 0);
+
+/** Reads what the simulator wrote: `T:cafe`, known tools, known symbols, no more of either than the world has room for. */
+export function parseRequest(text: string, { tools, symbols, maxLength, maxDepth, maxArguments }: Alphabet): { call: ToolCall } | { reason: string } {
+  if (text.length === 0) return { reason: 'empty' };
+  if (text.length > maxLength + maxDepth + 1) return { reason: 'too_long' };
+  const colon = text.indexOf(':', 1);
+  if (colon === -1 || colon > maxDepth) return { reason: 'unparsable' };
+  const call = { tools: text.slice(0, colon), argument: text.slice(colon + 1) };
+  if ([...call.tools].some((tool) => !tools.includes(tool))) return { reason: 'unknown_tool' };
+  const parts = maxArguments === 1 ? [call.argument] : argumentsOf(call);
+  if (parts.some((part) => part.length === 0)) return { reason: 'no_argument' };
+  if (call.argument.length > maxLength) return { reason: 'too_long' };
+  if (parts.length > maxArguments) return { reason: 'too_many_arguments' };
+  if ([...parts.join('')].some((symbol) => !symbols.includes(symbol))) return { reason: 'unknown_symbol' };
+  return { call };
+}
+
+/** An answer: `T(dbgf)`, `T(U(db,gf))`. */
+export const answerOf = ({ tools, argument }: ToolCall): string => `${[...tools].map((tool) => `${tool}(`).join('')}${argument}${')'.repeat(tools.length)}`;
+
+/** Reads an answer: nothing before, nothing after. */
+export function parseCall(answer: string, { maxDepth, maxArguments }: Alphabet): ToolCall | undefined {
+  const [, opened = '', argument = '', closed = ''] = new RegExp(`^((?:[A-Z]\\(){1,${maxDepth}})([a-z]*(?:,[a-z]*){0,${maxArguments - 1}})(\\){1,${maxDepth}})$`).exec(answer) ?? [];
+  if (opened === '' || opened.length !== 2 * closed.length) return undefined;
+  return { tools: opened.replaceAll('(', ''), argument };
 }

@@ -4,7 +4,7 @@ import { callOf } from './call.ts';
 import type { Alphabet } from './call.ts';
 
 /**
- * What the simulator is told of the agent: success overall and by tool in tenths (9 = 90 % or more), the mean length of the tasks that
+ * What the simulator is told of the agent: success overall and by tool in tenths (9 = 90 % or more), the mean length (for nested calls: look-ups) of the tasks that
  * success was measured on (success means nothing without it), and the last failures. null = not measured.
  */
 export interface HistoryDigits {
@@ -16,12 +16,12 @@ export interface HistoryDigits {
 
 const listedFailures = 2;
 const tenths = (rate: number | null): number | null => (rate === null ? null : Math.min(9, Math.floor(10 * rate)));
-const digit = (value: number | null): string => (value === null ? '_' : value.toString(36));
+const digit = (value: number | null): string => (value === null ? '_' : Math.min(35, value).toString(36));
 
-/** The agent's prompt, the argument in fixed slots: `T:cafe____=` (fixed places make copying learnable for a tiny model). */
-export function agentPrompt(spec: TaskSpec, { maxLength }: Alphabet): string {
-  const { tool, argument } = callOf(spec);
-  return `${tool}:${argument.padEnd(maxLength, '_')}=`;
+/** The agent's prompt, tools and arguments in fixed slots: `T:cafe____=` (fixed places make copying learnable for a tiny model). */
+export function agentPrompt(spec: TaskSpec, { maxLength, maxDepth }: Alphabet): string {
+  const { tools, argument } = callOf(spec);
+  return `${tools.padEnd(maxDepth, '_')}:${argument.padEnd(maxLength, '_')}=`;
 }
 
 export function historyDigits(history: AgentHistory, { tools }: Alphabet): HistoryDigits {
@@ -36,7 +36,7 @@ export function historyDigits(history: AgentHistory, { tools }: Alphabet): Histo
   };
 }
 
-/** The simulator's prompt: the history, then the task to vary: `H4LcT7U3V0W5FTcFV9|T:cafe=` (numbers are one base-36 digit, `_` = not measured). */
+/** The simulator's prompt: the history, then the task to vary: `H4LcT7U3V0W5FTcFV9|T:cafe=` (numbers are one base-36 digit, 35 or more is z, `_` = not measured). */
 export function environmentPrompt({ overall, length, byTool, failures }: HistoryDigits, seedTask: TaskSpec, { tools }: Alphabet): string {
   const success = tools.map((tool, index) => tool + digit(byTool[index] ?? null)).join('');
   const failed = Array.from({ length: listedFailures }, (_, index) => {

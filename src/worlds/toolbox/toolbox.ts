@@ -1,31 +1,35 @@
-import type { WorldSettings } from '../../contracts/experiment.ts';
 import type { World } from '../world.ts';
-import { alphabet as alphabetOf, callOf, parseCall, parseRequest, specOf } from './call.ts';
+import { alphabet as alphabetOf, answerOf, argumentsOf, callOf, lookUps, parseCall, parseRequest, specOf } from './call.ts';
+import type { ToolCall } from './call.ts';
 import { agentPrompt, environmentPrompt, historyDigits } from './prompts.ts';
-import { encode, makeTools } from './tools.ts';
+import type { ToolboxSettings } from './settings.ts';
+import { eachSymbol, encode, makeTools } from './tools.ts';
 import { agentCorpus, environmentCorpus, randomCall } from './warm-up.ts';
 
 /**
  * Toolbox: tool calling with tools whose codes the agent must learn. A task asks to call a tool for an argument; each tool
  * wants every symbol in its own hidden code, so `T:cafe` is answered by `T(dbgf)`. Exact match, decided by code.
  */
-export function createToolbox(settings: Extract<WorldSettings, { type: 'toolbox' }>): World {
+export function createToolbox(settings: ToolboxSettings): World {
   const alphabet = alphabetOf(settings);
+  const { coinFlips, maxDepth, maxArguments } = alphabet;
   const tools = makeTools(alphabet, settings.seed);
   const warmUp = { ...settings.warmUp, baseLengths: settings.baseLengths };
-  const right = (spec: string): string => {
-    const { tool, argument } = encode(tools, callOf(spec));
-    return `${tool}(${argument})`;
-  };
+  const honest = { ...alphabet, tools: alphabet.tools.filter((tool) => !coinFlips.has(tool)) };
+  const right = (spec: string): string => answerOf(encode(tools, callOf(spec)));
   return {
     name: 'toolbox',
-    vocabulary: [...new Set([...'0123456789abcdefghijklmnopqrstuvwxyz', ...alphabet.tools, ...'HLF:|=_()'])].sort(),
+    vocabulary: [...new Set([...'0123456789abcdefghijklmnopqrstuvwxyz', ...alphabet.tools, ...'HLF:|=_()', ...(maxArguments > 1 ? ',' : '')])].sort(),
     baseTasks: (random) => Array.from({ length: settings.baseTasks }, () => specOf(randomCall(random, alphabet, settings.baseLengths))),
+    // A verdict that is chance measures no skill: the held-out grid has the honest tools only.
     heldOutTasks: (random) => {
       const [from, to] = settings.heldOutLengths;
-      const lengths = Array.from({ length: to - from + 1 }, (_, index) => from + index);
-      return alphabet.tools.flatMap((tool) =>
-        lengths.flatMap((length) => Array.from({ length: settings.heldOutPerCell }, () => specOf({ ...randomCall(random, alphabet, [length, length]), tool }))),
+      const cells = honest.tools.flatMap((tool) => span(from, to).flatMap((length) => span(1, maxDepth).map((depth) => ({ tool, length, depth }))));
+      return cells.flatMap(({ tool, length, depth }) =>
+        Array.from({ length: settings.heldOutPerCell }, () => {
+          const call = randomCall(random, honest, [length, length], depth);
+          return specOf({ ...call, tools: tool + call.tools.slice(1) });
+        }),
       );
     },
     environmentPrompt: (history, seedTask) => environmentPrompt(historyDigits(history, alphabet), seedTask, alphabet),
@@ -34,23 +38,49 @@ export function createToolbox(settings: Extract<WorldSettings, { type: 'toolbox'
       return 'call' in parsed ? { valid: true, spec: specOf(parsed.call) } : { valid: false, reason: parsed.reason };
     },
     agentPrompt: (spec) => agentPrompt(spec, alphabet),
-    kind: (spec) => callOf(spec).tool,
-    difficulty: (spec) => callOf(spec).argument.length,
-    latents: (spec) => ({ tool: callOf(spec).tool, length: callOf(spec).argument.length }),
-    score: (spec, answer) => ({ reward: answer === right(spec) ? 1 : 0, wellFormed: parseCall(answer) !== undefined }),
+    kind: (spec) => spec.slice(0, 1),
+    difficulty: (spec) => lookUps(callOf(spec)),
+    latents: (spec) => {
+      const call = callOf(spec);
+      return {
+        tool: call.tools.slice(0, 1),
+        length: call.argument.length,
+        ...(maxDepth > 1 && { depth: call.tools.length }),
+        ...(maxArguments > 1 && { arguments: argumentsOf(call).length }),
+      };
+    },
+    score: (spec, answer, chance) => {
+      const wellFormed = parseCall(answer, alphabet) !== undefined;
+      if (![...callOf(spec).tools].some((tool) => coinFlips.has(tool))) return { reward: answer === right(spec) ? 1 : 0, wellFormed };
+      if (chance === undefined) throw new Error(`${spec} asks a coin-flip tool, whose verdict needs the rollout's chance`);
+      return { reward: chance.next() < 0.5 ? 1 : 0, wellFormed };
+    },
     referenceAnswer: right,
     randomAnswer: (spec, random) => {
-      const { tool, argument } = callOf(spec);
-      return `${tool}(${[...argument].map(() => random.pick(alphabet.symbols)).join('')})`;
+      const { tools: letters, argument } = callOf(spec);
+      return answerOf({ tools: letters, argument: eachSymbol(argument, () => random.pick(alphabet.symbols)) });
     },
-    renderTask: (spec) => {
-      const { tool, argument } = callOf(spec);
-      return { request: `Call ${tool} for "${argument}".`, evaluation: { kind: 'exact_call', tool, argument } };
-    },
+    renderTask: (spec) => renderTask(callOf(spec)),
     renderAnswer: (answer) => {
-      const call = parseCall(answer);
-      return call ? { tool: call.tool, args: { s: call.argument } } : { unparsable: answer };
+      const call = parseCall(answer, alphabet);
+      return call ? renderCall(call) : { unparsable: answer };
     },
     warmUpCorpus: (policy, rows, random) => (policy === 'agent' ? agentCorpus(tools, alphabet, warmUp, rows, random) : environmentCorpus(alphabet, warmUp, rows, random)),
   };
+}
+
+const span = (from: number, to: number): number[] => Array.from({ length: to - from + 1 }, (_, index) => from + index);
+
+function renderTask(call: ToolCall): object {
+  const parts = argumentsOf(call);
+  const [outer = '', ...inner] = call.tools;
+  const request = `Call ${[outer, ...inner].join(' on the result of ')} for ${parts.map((part) => `"${part}"`).join(', ')}.`;
+  if (inner.length === 0 && parts.length === 1) return { request, evaluation: { kind: 'exact_call', tool: outer, argument: call.argument } };
+  return { request, evaluation: { kind: 'exact_call', tools: [outer, ...inner], arguments: parts } };
+}
+
+function renderCall({ tools, argument }: ToolCall): object {
+  const parts = argument.split(',');
+  const innermost: object = { s: parts.length === 1 ? argument : parts };
+  return [...tools].reduceRight((args, tool, index) => ({ tool, args: index === tools.length - 1 ? args : { call: args } }), innermost);
 }

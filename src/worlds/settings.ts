@@ -1,0 +1,28 @@
+import { z } from 'zod';
+import type { TextLimits } from './shared-settings.ts';
+import { toolboxProblems, toolboxSettings, toolboxTexts } from './toolbox/settings.ts';
+
+/** The worlds that an experiment file can name, from the settings in their folders. */
+export const worldSettings = z.discriminatedUnion('type', [toolboxSettings]).describe('The family of tasks.');
+
+export type WorldSettings = z.infer<typeof worldSettings>;
+
+/** Fields, each right by itself, that do not go together: `world.<field>: got <value>; <what is allowed>`. */
+export function worldProblems(settings: WorldSettings): Iterable<string> {
+  switch (settings.type) {
+    case 'toolbox':
+      return toolboxProblems(settings);
+    default:
+      return [];
+  }
+}
+
+/** The longest texts of a world; undefined where only the world itself knows them. */
+export function textLimits(settings: WorldSettings): TextLimits | undefined {
+  switch (settings.type) {
+    case 'toolbox':
+      return toolboxTexts(settings);
+    default:
+      return undefined;
+  }
+}
