@@ -1,9 +1,10 @@
 import { z } from 'zod';
+import { chainOpsProblems, chainOpsSettings, chainOpsTexts } from './chainops/settings.ts';
 import type { TextLimits } from './shared-settings.ts';
 import { toolboxProblems, toolboxSettings, toolboxTexts } from './toolbox/settings.ts';
 
 /** The worlds that an experiment file can name, from the settings in their folders. */
-export const worldSettings = z.discriminatedUnion('type', [toolboxSettings]).describe('The family of tasks.');
+export const worldSettings = z.discriminatedUnion('type', [toolboxSettings, chainOpsSettings]).describe('The family of tasks.');
 
 export type WorldSettings = z.infer<typeof worldSettings>;
 
@@ -12,6 +13,8 @@ export function worldProblems(settings: WorldSettings): Iterable<string> {
   switch (settings.type) {
     case 'toolbox':
       return toolboxProblems(settings);
+    case 'chainops':
+      return chainOpsProblems(settings);
     default:
       return [];
   }
@@ -22,6 +25,8 @@ export function textLimits(settings: WorldSettings): TextLimits | undefined {
   switch (settings.type) {
     case 'toolbox':
       return toolboxTexts(settings);
+    case 'chainops':
+      return chainOpsTexts(settings);
     default:
       return undefined;
   }

@@ -80,3 +80,9 @@ export function parseCall(answer: string, { maxDepth, maxArguments }: Alphabet):
   if (opened === '' || opened.length !== 2 * closed.length) return undefined;
   return { tools: opened.replaceAll('(', ''), argument };
 }
+
+/** The agent's prompt, tools and arguments in fixed slots: `T:cafe____=` (fixed places make copying learnable for a tiny model). */
+export function agentPrompt(spec: TaskSpec, { maxLength, maxDepth }: Alphabet): string {
+  const { tools, argument } = callOf(spec);
+  return `${tools.padEnd(maxDepth, '_')}:${argument.padEnd(maxLength, '_')}=`;
+}

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { historyLength } from '../history-digits.ts';
 import { baseTasksField, easyTailField, heldOutPerCellField, range, rangeProblems, seedField, share, warmUpField } from '../shared-settings.ts';
 import type { TextLimits } from '../shared-settings.ts';
 
@@ -33,5 +34,5 @@ export function* toolboxProblems({ tools, coinFlipTools = 0, maxLength, baseLeng
 
 export const toolboxTexts = ({ maxLength, tools, maxDepth = 1 }: ToolboxSettings): TextLimits => ({
   agent: { what: 'call', answer: maxLength + 3 * maxDepth + 1, prompt: maxLength + maxDepth + 2 },
-  environment: { what: 'task', answer: maxLength + maxDepth + 2, prompt: maxLength + 2 * tools + maxDepth + 13 },
+  environment: { what: 'task', answer: maxLength + maxDepth + 2, prompt: historyLength(tools) + maxDepth + maxLength + 1 },
 });

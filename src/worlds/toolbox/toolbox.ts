@@ -1,7 +1,7 @@
+import { historyCharacters, historyDigits, historyPrompt } from '../history-digits.ts';
 import type { World } from '../world.ts';
-import { alphabet as alphabetOf, answerOf, argumentsOf, callOf, lookUps, parseCall, parseRequest, specOf } from './call.ts';
+import { agentPrompt, alphabet as alphabetOf, answerOf, argumentsOf, callOf, lookUps, parseCall, parseRequest, specOf } from './call.ts';
 import type { ToolCall } from './call.ts';
-import { agentPrompt, environmentPrompt, historyDigits } from './prompts.ts';
 import type { ToolboxSettings } from './settings.ts';
 import { eachSymbol, encode, makeTools } from './tools.ts';
 import { agentCorpus, environmentCorpus, randomCall } from './warm-up.ts';
@@ -19,7 +19,7 @@ export function createToolbox(settings: ToolboxSettings): World {
   const right = (spec: string): string => answerOf(encode(tools, callOf(spec)));
   return {
     name: 'toolbox',
-    vocabulary: [...new Set([...'0123456789abcdefghijklmnopqrstuvwxyz', ...alphabet.tools, ...'HLF:|=_()', ...(maxArguments > 1 ? ',' : '')])].sort(),
+    vocabulary: [...new Set([...historyCharacters, ...alphabet.tools, ...':()', ...(maxArguments > 1 ? ',' : '')])].sort(),
     baseTasks: (random) => Array.from({ length: settings.baseTasks }, () => specOf(randomCall(random, alphabet, settings.baseLengths))),
     // A verdict that is chance measures no skill: the held-out grid has the honest tools only.
     heldOutTasks: (random) => {
@@ -32,7 +32,7 @@ export function createToolbox(settings: ToolboxSettings): World {
         }),
       );
     },
-    environmentPrompt: (history, seedTask) => environmentPrompt(historyDigits(history, alphabet), seedTask, alphabet),
+    environmentPrompt: (history, seedTask) => historyPrompt(historyDigits(history, alphabet.tools), seedTask, alphabet.tools),
     parseTask: (text) => {
       const parsed = parseRequest(text, alphabet);
       return 'call' in parsed ? { valid: true, spec: specOf(parsed.call) } : { valid: false, reason: parsed.reason };

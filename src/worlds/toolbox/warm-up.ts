@@ -1,9 +1,8 @@
 import type { RandomStream } from '../../coevolution/seeds.ts';
+import { historyPrompt, randomHistory } from '../history-digits.ts';
 import type { CorpusRow } from '../world.ts';
-import { answerOf, specOf } from './call.ts';
+import { agentPrompt, answerOf, specOf } from './call.ts';
 import type { Alphabet, ToolCall } from './call.ts';
-import { agentPrompt, environmentPrompt } from './prompts.ts';
-import type { HistoryDigits } from './prompts.ts';
 import { eachSymbol, encode } from './tools.ts';
 import type { Tools } from './tools.ts';
 
@@ -55,21 +54,12 @@ export function* agentCorpus(tools: Tools, alphabet: Alphabet, settings: WarmUpS
 }
 
 export function* environmentCorpus(alphabet: Alphabet, settings: WarmUpSettings, rows: number, random: RandomStream): Generator<CorpusRow> {
+  const { tools } = alphabet;
+  const hardest = alphabet.maxLength * alphabet.maxDepth;
   for (let row = 0; row < rows; row++) {
     const seed = randomCall(random, alphabet, random.next() < 0.3 ? [1, alphabet.maxLength] : settings.baseLengths);
-    yield { prompt: environmentPrompt(randomHistory(alphabet, random), specOf(seed), alphabet), completion: specOf(vary(seed, alphabet, settings, random)) };
+    yield { prompt: historyPrompt(randomHistory(tools, hardest, random), specOf(seed), tools), completion: specOf(vary(seed, alphabet, settings, random)) };
   }
-}
-
-function randomHistory({ tools, maxLength }: Alphabet, random: RandomStream): HistoryDigits {
-  // Sometimes nothing is known yet, as in the first epoch.
-  if (random.int(8) === 0) return { overall: null, length: null, byTool: tools.map(() => null), failures: [] };
-  return {
-    overall: random.int(10),
-    length: 1 + random.int(maxLength),
-    byTool: tools.map(() => (random.int(8) === 0 ? null : random.int(10))),
-    failures: Array.from({ length: random.int(8) === 0 ? random.int(2) : 2 }, () => ({ tool: random.pick(tools), length: 1 + random.int(maxLength) })),
-  };
 }
 
 /** About the seed's length (or, in the easy tail, any length up to it), most of its symbols, any tools. */

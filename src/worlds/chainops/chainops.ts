@@ -1,0 +1,54 @@
+import { historyCharacters, historyDigits, historyPrompt } from '../history-digits.ts';
+import type { World } from '../world.ts';
+import { agentPrompt, alphabet as alphabetOf, answerOf, chainOf, parseChain, parseSteps, specOf, stepsOf } from './chain.ts';
+import type { ChainOpsSettings } from './settings.ts';
+import { agentCorpus, environmentCorpus, randomChain } from './warm-up.ts';
+
+/**
+ * ChainOps: reasoning with written intermediate steps. A task is a chain of operations on a text, `RT:abcd`; the answer writes the
+ * result of each, `dcba>cbad`. The last one decides; code computes it.
+ */
+export function createChainOps(settings: ChainOpsSettings): World {
+  const alphabet = alphabetOf(settings);
+  const { operations, symbols, maxDepth, maxLength } = alphabet;
+  const warmUp = { ...settings.warmUp, baseDepths: settings.baseDepths, baseLengths: settings.baseLengths };
+  const right = (spec: string): string => answerOf(stepsOf(chainOf(spec), symbols));
+  return {
+    name: 'chainops',
+    vocabulary: [...new Set([...historyCharacters, ...operations, ...':>'])].sort(),
+    baseTasks: (random) => Array.from({ length: settings.baseTasks }, () => specOf(randomChain(random, alphabet, settings.baseDepths, settings.baseLengths))),
+    heldOutTasks: (random) =>
+      Array.from({ length: maxDepth * (maxLength - 1) }, (_, cell) => ({ depth: 1 + Math.floor(cell / (maxLength - 1)), length: 2 + (cell % (maxLength - 1)) })).flatMap(({ depth, length }) =>
+        Array.from({ length: settings.heldOutPerCell }, () => specOf(randomChain(random, alphabet, [depth, depth], [length, length]))),
+      ),
+    environmentPrompt: (history, seedTask) => historyPrompt(historyDigits(history, operations), seedTask, operations),
+    parseTask: (text) => {
+      const parsed = parseChain(text, alphabet);
+      return 'chain' in parsed ? { valid: true, spec: specOf(parsed.chain) } : { valid: false, reason: parsed.reason };
+    },
+    agentPrompt: (spec) => agentPrompt(spec, alphabet),
+    kind: (spec) => spec.slice(0, 1),
+    difficulty: (spec) => chainOf(spec).operations.length * chainOf(spec).text.length,
+    latents: (spec) => ({ depth: chainOf(spec).operations.length, length: chainOf(spec).text.length, operations: chainOf(spec).operations }),
+    score: (spec, answer) => {
+      const chain = chainOf(spec);
+      const steps = parseSteps(answer, chain, symbols);
+      return { reward: steps?.at(-1) === stepsOf(chain, symbols).at(-1) ? 1 : 0, wellFormed: steps !== undefined };
+    },
+    referenceAnswer: right,
+    randomAnswer: (spec, random) => {
+      const { operations: asked, text } = chainOf(spec);
+      // No operation but U adds or loses a symbol, so that an order of the text's own is the better guess.
+      const guess = (): string => (asked.includes('U') ? Array.from(text, () => random.pick(symbols)) : random.shuffle([...text])).join('');
+      return answerOf(Array.from(asked, guess));
+    },
+    renderTask: (spec) => {
+      const { operations: asked, text } = chainOf(spec);
+      return { request: `Apply ${[...asked].map((operation) => names[operation]).join(', then ')} to "${text}", writing every result.`, evaluation: { kind: 'last_step', answer: stepsOf(chainOf(spec), symbols).at(-1) } };
+    },
+    renderAnswer: (answer) => ({ steps: answer.split('>').slice(0, -1), answer: answer.split('>').at(-1) }),
+    warmUpCorpus: (policy, rows, random) => (policy === 'agent' ? agentCorpus : environmentCorpus)(alphabet, warmUp, rows, random),
+  };
+}
+
+const names: Record<string, string> = { R: 'reverse', T: 'rotate left', U: 'next symbol', X: 'swap the ends' };

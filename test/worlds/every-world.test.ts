@@ -1,0 +1,87 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { emptyHistory } from '../../src/coevolution/agent-history.ts';
+import { randomStream } from '../../src/coevolution/seeds.ts';
+import { createWorld } from '../../src/worlds/registry.ts';
+import { textLimits, worldSettings } from '../../src/worlds/settings.ts';
+import type { WorldSettings } from '../../src/worlds/settings.ts';
+import type { World } from '../../src/worlds/world.ts';
+import { filesBelow, read } from '../infra/repository.ts';
+
+const worlds = [
+  ['toolbox', {}],
+  ['toolbox', { tools: 12, maxDepth: 3, maxArguments: 4, heldOutPerCell: 1 }],
+  ['chainops', {}],
+  ['chainops', { operations: 4, symbols: 9, maxDepth: 5, maxLength: 12 }],
+].map(([type, changes]) => worldSettings.parse({ type, ...(changes as object) }));
+
+/** What every world promises (docs/worlds.md), whatever it is about. */
+describe.each(worlds.map((settings): [string, WorldSettings, World] => [JSON.stringify(settings).slice(0, 60), settings, createWorld(settings)]))('%s', (_, settings, world) => {
+  const limits = textLimits(settings);
+  const specs = [...world.baseTasks(randomStream(1)), ...world.heldOutTasks(randomStream(1))];
+  const aSpec = fc.constantFrom(...specs);
+  const characters = new Set(world.vocabulary);
+  const known = (text: string) => [...text].every((character) => characters.has(character));
+
+  it('has a vocabulary of single characters, each once', () => {
+    expect(characters.size).toBe(world.vocabulary.length);
+    expect(world.vocabulary.every((character) => [...character].length === 1)).toBe(true);
+  });
+
+  it('has base and held-out tasks that follow from the stream, and are tasks', () => {
+    expect(world.baseTasks(randomStream(1))).toEqual(world.baseTasks(randomStream(1)));
+    expect(world.heldOutTasks(randomStream(1))).not.toEqual(world.heldOutTasks(randomStream(2)));
+    for (const spec of specs) expect(world.parseTask(spec)).toEqual({ valid: true, spec });
+  });
+
+  it('gives the reference answer 1, always, and says nothing but its own characters', () => {
+    fc.assert(
+      fc.property(aSpec, fc.nat(), (spec, seed) => {
+        const reference = world.referenceAnswer(spec);
+        expect(world.score(spec, reference)).toEqual({ reward: 1, wellFormed: true });
+        expect(world.score(spec, reference)).toEqual(world.score(spec, reference));
+        expect(world.score(spec, world.randomAnswer(spec, randomStream(seed))).wellFormed).toBe(true);
+        expect(world.difficulty(spec)).toBeGreaterThan(0);
+        for (const text of [spec, world.agentPrompt(spec), world.environmentPrompt(emptyHistory(), spec)]) expect(known(text), text).toBe(true);
+        expect(() => JSON.stringify([world.renderTask(spec), world.renderAnswer(reference), world.latents(spec)])).not.toThrow();
+      }),
+    );
+  });
+
+  it('gives any text a verdict and no text that is no task a way in', () => {
+    fc.assert(
+      fc.property(aSpec, fc.oneof(fc.string(), fc.string({ unit: fc.constantFrom(...world.vocabulary) })), (spec, text) => {
+        expect([0, 1]).toContain(world.score(spec, text).reward);
+        expect(() => world.renderAnswer(text)).not.toThrow();
+        const parsed = world.parseTask(text);
+        if (parsed.valid) expect(world.parseTask(parsed.spec)).toEqual(parsed);
+        else expect(parsed.reason).toMatch(/^[a-z_]+$/);
+      }),
+    );
+  });
+
+  it('stays within the lengths that an experiment file is checked with', () => {
+    for (const spec of specs) {
+      expect(world.agentPrompt(spec).length).toBeLessThanOrEqual(limits!.agent.prompt);
+      expect(world.environmentPrompt(emptyHistory(), spec).length).toBeLessThanOrEqual(limits!.environment.prompt);
+      expect(spec.length + 1).toBeLessThanOrEqual(limits!.environment.answer);
+      for (const action of world.referenceAnswer(spec).split('\n')) expect(action.length + 1).toBeLessThanOrEqual(limits!.agent.answer);
+    }
+  });
+
+  it('warms up with texts of its own characters, and a simulator that writes tasks', () => {
+    for (const policy of ['agent', 'environment'] as const) {
+      const rows = [...world.warmUpCorpus(policy, 300, randomStream(3))];
+      expect(rows).toHaveLength(300);
+      expect(rows).toEqual([...world.warmUpCorpus(policy, 300, randomStream(3))]);
+      for (const { prompt, completion } of rows) expect(known(prompt + completion), prompt + completion).toBe(true);
+      if (policy === 'environment') for (const { completion } of rows) expect(world.parseTask(completion).valid, completion).toBe(true);
+    }
+  });
+
+  it('has a README that says what is asked of one', () => {
+    const text = read(`src/worlds/${world.name}/README.md`);
+    for (const wanted of ['**What it teaches**', '**How difficulty arises**', '**Ground truth**', '| shortcut | why not |']) expect(text).toContain(wanted);
+    expect(filesBelow(`src/worlds/${world.name}`)).toContain(`src/worlds/${world.name}/settings.ts`);
+  });
+});
