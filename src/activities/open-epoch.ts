@@ -29,7 +29,7 @@ export function createOpenEpoch(ports: Ports) {
     if (thorough && lines.length > 0) await folder.appendEvent({ type: 'resumed', epoch: last?.epoch ?? null });
     else if (known !== null && last !== null && last.epoch !== known) await folder.appendEvent({ type: 'moved', from: known, epoch: last.epoch });
     const experiment = await experimentAt(folder, parseExperiment(run.experiment), (last?.epoch ?? -1) + 1);
-    return { run: { id, experiment: await ports.store.putJson(experiment) }, settings: workflowSettings(experiment), last };
+    return { run: { id, experiment: await ports.store.putJson(experiment) }, settings: workflowSettings(experiment, await ports.world(experiment.world)), last };
   };
 }
 

@@ -4,7 +4,6 @@ import { hashOf } from '../store/canonical-json.ts';
 import { Superseded } from '../store/errors.ts';
 import { openWork } from '../store/work-folder.ts';
 import type { WorkFolder } from '../store/work-folder.ts';
-import { createWorld } from '../worlds/registry.ts';
 import type { World } from '../worlds/world.ts';
 import type { Ports } from './ports.ts';
 
@@ -23,7 +22,7 @@ export interface Phase {
  * An attempt that a newer one has superseded takes the newer one's result, if it is there. The key holds every input but the experiment's id, so equal experiments give equal results.
  */
 export async function phase<Output>(
-  { store, keys }: Ports,
+  { store, keys, world }: Ports,
   name: string,
   input: { run: Run; epoch: number; shard?: number },
   run: (phase: Phase) => Promise<Output>,
@@ -44,7 +43,7 @@ export async function phase<Output>(
   };
   let output: Output;
   try {
-    output = await run({ experiment, world: createWorld(experiment.world), inputHash, work: open });
+    output = await run({ experiment, world: await world(experiment.world), inputHash, work: open });
   } catch (error) {
     const newer = error instanceof Superseded ? await lookup() : undefined;
     if (newer === undefined) throw error;

@@ -6,6 +6,7 @@ import type { NightlyFolder } from '../store/nightly-folder.ts';
 import type { PhaseKeys } from '../store/phase-keys.ts';
 import type { RunFolder } from '../store/run-folder.ts';
 import type { Launcher } from '../training/launcher.ts';
+import type { LoadWorld } from '../worlds/load-world.ts';
 
 /** The attempt at an activity that is under way: Temporal's context in a worker, a plain one elsewhere. */
 export interface Attempt {
@@ -23,6 +24,7 @@ export interface Ports {
   keys: PhaseKeys;
   runFolder: (id: string) => RunFolder;
   nightlyFolder: (name: string) => NightlyFolder;
+  world: LoadWorld;
   policyServer: (serving: ServingSettings, timeoutMs: number) => PolicyServer;
   /** Tells a server behind the OpenAI API to load new weights under a name; loading a name twice changes nothing. */
   loadOnServer: (serving: Extract<ServingSettings, { type: 'openai' }>, name: string, folder: string) => Promise<void>;

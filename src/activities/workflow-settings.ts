@@ -1,15 +1,15 @@
 import { randomStream } from '../coevolution/seeds.ts';
 import type { Experiment } from '../contracts/experiment.ts';
 import type { WorkflowSettings } from '../contracts/phases.ts';
-import { createWorld } from '../worlds/registry.ts';
+import type { World } from '../worlds/world.ts';
 import { evaluationRequests } from './evaluate-policy.ts';
 import { rolloutRequests } from './roll-out.ts';
 import { generationCounts } from './sample.ts';
 
 /** What the workflow needs to know of an experiment. */
-export function workflowSettings(experiment: Experiment): WorkflowSettings {
+export function workflowSettings(experiment: Experiment, world: World): WorkflowSettings {
   const { name, arm, epochs, evaluation, durability, agent, environment, maxTokens } = experiment;
-  const heldOut = createWorld(experiment.world).heldOutTasks(randomStream(0)).length;
+  const heldOut = world.heldOutTasks(randomStream(0)).length;
   const shards = (requests: number): number => Math.max(1, Math.min(durability.shards, requests));
   const newTasks = environment.promptsPerEpoch * environment.variationsPerPrompt;
   return {

@@ -3,7 +3,8 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { atomicWrite } from '../store/atomic-write.ts';
 import { ObjectStore } from '../store/object-store.ts';
-import { createWorld } from '../worlds/registry.ts';
+import { worldLoader } from '../worlds/load-world.ts';
+import type { World } from '../worlds/world.ts';
 import { cards } from './cards.ts';
 import { chartsOf } from './charts.ts';
 import { guards } from './guards.ts';
@@ -20,12 +21,13 @@ import { findings, verdict } from './verdict.ts';
 /**
  * Writes the report of a run, finished or not, into its folder, and gives its path. What is missing or pruned is said in
  * the page, never a reason to fail.
+ * @param worlds the list of worlds from outside that may be loaded, as in GENENV_WORLDS
  * @throws Error if there is no such run, StoreUnavailable if the folder cannot be written
  */
-export async function writeReport({ home, runId }: { home: string; runId: string }): Promise<string> {
+export async function writeReport({ home, runId, worlds }: { home: string; runId: string; worlds?: string | undefined }): Promise<string> {
   const run = await loadRun({ home, runId });
   const store = new ObjectStore(join(home, 'store'));
-  const world = run.experiment === null ? null : createWorld(run.experiment.world);
+  const world = await worldOf(run, worlds);
   const samples = await sampleEpochs(run.rows, store, world, run.gaps);
   const grids = await heldOutGrids(run.rows, store, run.gaps);
   const { rows, epochsPerPoint } = thinned(run.rows);
@@ -40,6 +42,16 @@ export async function writeReport({ home, runId }: { home: string; runId: string
     assets: await assets(),
   }));
   return file;
+}
+
+async function worldOf({ experiment, gaps }: RunData, worlds: string | undefined): Promise<World | null> {
+  if (experiment === null) return null;
+  try {
+    return await worldLoader(worlds)(experiment.world);
+  } catch (error) {
+    gaps.push(`Tasks are shown as they are written: ${(error as Error).message}`);
+    return null;
+  }
 }
 
 function stateOf({ events, rows, experiment }: RunData): PageContent['state'] {

@@ -10,6 +10,7 @@ import { RunFolder } from '../store/run-folder.ts';
 import type { Damage } from '../store/errors.ts';
 import { processLauncher } from '../training/process-launcher.ts';
 import { residentLauncher } from '../training/resident-launcher.ts';
+import { worldLoader } from '../worlds/load-world.ts';
 import type { WorkerSettings } from './settings.ts';
 
 /** The concrete parts behind the ports. Trainer processes are given the environment here, and nowhere else. */
@@ -20,6 +21,7 @@ export function createPorts(settings: WorkerSettings, environment: NodeJS.Proces
     // Hashing a checkpoint of many gigabytes takes longer than a heartbeat's timeout, and is progress.
     store: new ObjectStore(store, { onDamage: options.onDamage, onHashed: (progress) => options.attempt().heartbeat({ hashing: progress }) }),
     keys: new PhaseKeys(store, { onDamage: options.onDamage }),
+    world: worldLoader(settings.worlds),
     runFolder: (id) => new RunFolder(runs, id),
     // Beside the runs, which hosts share.
     nightlyFolder: (name) => new NightlyFolder(join(runs, '..', 'nightly'), name),

@@ -15,6 +15,8 @@ export interface WorkerSettings {
   trainerSocket: string;
   python: string;
   queues: readonly QueueName[];
+  /** Worlds from outside that it may load. */
+  worlds: string | undefined;
   onShutdown: 'checkpoint' | 'detach';
   healthPort: number | undefined;
   /** Workflows kept in memory; one that is not is replayed from its history. */
@@ -42,6 +44,7 @@ export function workerSettings(environment: NodeJS.ProcessEnv, queues: string | 
     trainerSocket: environment.GENENV_TRAINER_SOCKET ?? `${home}/stack/trainer.sock`,
     python: pythonPath(),
     queues: chosen as QueueName[],
+    worlds: environment.GENENV_WORLDS,
     onShutdown,
     healthPort: wholeNumber('GENENV_HEALTH_PORT', environment.GENENV_HEALTH_PORT, 65_535),
     maxCachedWorkflows: wholeNumber('GENENV_MAX_CACHED_WORKFLOWS', environment.GENENV_MAX_CACHED_WORKFLOWS, 100_000) ?? 50,

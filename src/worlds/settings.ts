@@ -1,10 +1,11 @@
 import { z } from 'zod';
 import { chainOpsProblems, chainOpsSettings, chainOpsTexts } from './chainops/settings.ts';
+import { externalSettings } from './external/settings.ts';
 import type { TextLimits } from './shared-settings.ts';
 import { toolboxProblems, toolboxSettings, toolboxTexts } from './toolbox/settings.ts';
 
 /** The worlds that an experiment file can name, from the settings in their folders. */
-export const worldSettings = z.discriminatedUnion('type', [toolboxSettings, chainOpsSettings]).describe('The family of tasks.');
+export const worldSettings = z.discriminatedUnion('type', [toolboxSettings, chainOpsSettings, externalSettings]).describe('The family of tasks.');
 
 export type WorldSettings = z.infer<typeof worldSettings>;
 

@@ -8,6 +8,7 @@ import { ObjectStore } from '../../src/store/object-store.ts';
 import { PhaseKeys } from '../../src/store/phase-keys.ts';
 import { RunFolder } from '../../src/store/run-folder.ts';
 import type { Launcher } from '../../src/training/launcher.ts';
+import { worldLoader } from '../../src/worlds/load-world.ts';
 
 /** Ports with a real store in a folder, a model server and a launcher. */
 export function plainPorts(home: string, modelServer: string, launcher: Launcher, attempt: Partial<Attempt> = {}): Ports {
@@ -15,6 +16,7 @@ export function plainPorts(home: string, modelServer: string, launcher: Launcher
   return {
     store: new ObjectStore(store),
     keys: new PhaseKeys(store),
+    world: worldLoader(undefined),
     runFolder: (id) => new RunFolder(join(home, 'runs'), id),
     nightlyFolder: (name) => new NightlyFolder(join(home, 'nightly'), name),
     policyServer: (_, timeoutMs) => openAIPolicyServer({ baseUrl: modelServer, apiKey: undefined, timeoutMs }),

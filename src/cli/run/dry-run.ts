@@ -1,10 +1,11 @@
 import type { Experiment } from '../../contracts/experiment.ts';
+import type { World } from '../../worlds/world.ts';
 import { estimate } from './estimate.ts';
 import { bytes, whole } from '../show/units.ts';
 
 /** What `run --dry-run` prints: the resolved file, then what it would take. */
-export function dryRun(experiment: Experiment): string {
-  const { rollouts, tasks, evaluations, tokens, activities, events, runs, disk } = estimate(experiment);
+export function dryRun(experiment: Experiment, world: World): string {
+  const { rollouts, tasks, evaluations, tokens, activities, events, runs, disk } = estimate(experiment, world);
   const { epochs } = experiment;
   return [
     JSON.stringify(experiment, null, 2),

@@ -5,7 +5,7 @@ import { generationCounts } from '../../activities/sample.ts';
 import { randomStream } from '../../coevolution/seeds.ts';
 import type { Experiment } from '../../contracts/experiment.ts';
 import type { ModelSettings } from '../../contracts/policy-settings.ts';
-import { createWorld } from '../../worlds/registry.ts';
+import type { World } from '../../worlds/world.ts';
 
 export interface Estimate {
   tasks: number;
@@ -31,12 +31,11 @@ const BYTES_PER_TOKEN = 70;
 const BYTES_PER_PARAMETER = 4 + 8;
 
 /** What an experiment takes at most: every task valid, every answer as long as it may be. */
-export function estimate(experiment: Experiment): Estimate {
+export function estimate(experiment: Experiment, world: World): Estimate {
   const { epochs, environment, agent, evaluation, guards, durability } = experiment;
   const fresh = environment.promptsPerEpoch * environment.variationsPerPrompt;
   const rolledOut = (fresh + replayCount(experiment)) * agent.rolloutsPerTask;
   const frozen = fresh * guards.frozenSamples;
-  const world = createWorld(experiment.world);
   const heldOut = world.heldOutTasks(randomStream(0)).length;
   // After every so many epochs, after the last, and once before the first.
   const evaluated = Math.ceil(epochs / evaluation.every) + 1;

@@ -3,6 +3,7 @@ import { homeFolder } from '../context.ts';
 import type { CliContext } from '../context.ts';
 import { exitCodes } from '../exit-codes.ts';
 import type { ExitCode } from '../exit-codes.ts';
+import { worldLoader } from '../../worlds/load-world.ts';
 import { dryRun } from './dry-run.ts';
 import { goOn } from './go-on.ts';
 import { readExperimentFile } from './read-experiment-file.ts';
@@ -14,7 +15,7 @@ export async function runExperiment(file: string, options: RunOptions, context: 
   const id = options.id ?? experiment.name;
   const external = externalTemporal(options, context.env);
   if (options.dryRun === true) {
-    context.print(dryRun(experiment));
+    context.print(dryRun(experiment, await worldLoader(context.env.GENENV_WORLDS)(experiment.world)));
     return exitCodes.ok;
   }
   const again = `npx genenv run ${file}${id === experiment.name ? '' : ` --id ${id}`}`;
