@@ -4,6 +4,7 @@ import { groupAdvantages } from '../coevolution/group-advantage.ts';
 import { deriveSeed, randomStream } from '../coevolution/seeds.ts';
 import { successRate } from '../coevolution/success-rate.ts';
 import type { SuccessRate } from '../coevolution/success-rate.ts';
+import { wordingFidelity } from '../coevolution/wording-fidelity.ts';
 import type { Experiment } from '../contracts/experiment.ts';
 import type { ComputeRewardsInput, Rewards } from '../contracts/phases.ts';
 import type { RewardRecord, ScoreRecord, SeedTaskRecord, TaskRecord, TraceRecord } from '../contracts/records.ts';
@@ -36,6 +37,7 @@ export function createComputeRewards(ports: Ports) {
             const task = taskIndex(task_id);
             const scored = scoreGroup(experiment, input.epoch, world, specs[task]!, group);
             outcomes.add(task, role, scored);
+            outcomes.addWordings(task, group);
             summary.addGroup(task, group, scored);
             heartbeat({ answers: (answers += group.length) });
             yield* scored;
@@ -61,7 +63,8 @@ export function createComputeRewards(ports: Ports) {
       );
       const archive: string[] = [];
       for await (const { spec } of store.records<SeedTaskRecord>(input.state.train_pool)) archive.push(spec);
-      return { rewards, scores, metrics: summary.metrics(archive) };
+      const inconsistent = outcomes.inconsistentShare();
+      return { rewards, scores, metrics: { ...summary.metrics(archive), ...(inconsistent !== undefined && { 'env/inconsistent': inconsistent }) } };
     });
 }
 
@@ -102,7 +105,7 @@ function scoreTask({ seed, difficulty, guards }: Experiment, epoch: number, worl
     frozen_rate: outcomes.of(index, 'frozen').rate,
     random_rate: random,
     informative: successes > 0 && successes < attempts,
-    env_reward: task.valid && target !== null ? difficultyReward(target, difficulty) : null,
+    env_reward: task.valid && target !== null ? difficultyReward(target, difficulty) * wordingFidelity(outcomes.wordings(index)) : null,
     guard: guards.discrimination ? discriminationGuard(rate, random) : 1,
   };
 }

@@ -57,7 +57,7 @@ export class EpochSummary {
     if (typeof even === 'number' && typeof odd === 'number') this.#halves.push({ task, even, odd });
     for (const [index, { sampled }] of traces.entries()) {
       const { reward, well_formed } = scored[index]!;
-      const length = sampled.token_ids.length;
+      const length = sampled.mask?.reduce((sum, bit) => sum + bit, 0) ?? sampled.token_ids.length;
       this.#rewards.add(reward);
       this.#lengths.add(length);
       this.#longest = Math.max(this.#longest, length);

@@ -5,7 +5,8 @@ import type { SeedTaskRecord, VerdictRecord } from '../contracts/records.ts';
 import { collect } from '../store/collect.ts';
 import { phase } from './phase.ts';
 import type { Ports } from './ports.ts';
-import { answers, ofShard, planRequests, requestCount } from './sample.ts';
+import { attempts } from './attempts.ts';
+import { ofShard, planRequests, requestCount } from './sample.ts';
 import type { Planned, SampleCount } from './sample.ts';
 
 /** The agent on the held-out tasks, with the same seeds every time; outside the rollout budget. */
@@ -18,12 +19,11 @@ export function createEvaluatePolicy(ports: Ports) {
       const count: SampleCount = { tokens: 0, retried: 0 };
       const file = await ports.store.putRecords(
         (async function* (): AsyncGenerator<VerdictRecord> {
-          for await (const { request, items, completions } of answers(ports, context, planned, { requests: planned.length, policies: [input.agent], count })) {
-            for (const { prompt, sample, text } of completions) {
-              const { id, spec } = items[prompt]!;
-              const { reward } = world.score(spec, text, randomStream(deriveSeed(request.seed, 'verdict', id, sample)));
-              yield { task_id: id, kind: world.kind(spec), difficulty: world.difficulty(spec), sample, reward, answer: text, policy_version: request.model, seed: request.seed };
-            }
+          // In the world's own words, so that agents of different simulators are compared on the same tasks.
+          const options = { requests: planned.length, policies: [input.agent], count, wordedBy: null };
+          for await (const { item: { id, spec }, sample, sampled: { text, policy_version, seed } } of attempts(ports, context, planned, (task) => task.spec, options)) {
+            const { reward } = world.score(spec, text, randomStream(deriveSeed(seed, 'verdict', id, sample)));
+            yield { task_id: id, kind: world.kind(spec), difficulty: world.difficulty(spec), sample, reward, answer: text, policy_version, seed };
           }
         })(),
       );

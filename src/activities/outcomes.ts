@@ -1,11 +1,14 @@
 import { successRate } from '../coevolution/success-rate.ts';
 import type { SuccessRate } from '../coevolution/success-rate.ts';
-import type { RewardRecord } from '../contracts/records.ts';
+import type { Wordings } from '../coevolution/wording-fidelity.ts';
+import type { RewardRecord, TraceRecord } from '../contracts/records.ts';
 
 type Role = RewardRecord['role'];
 
 /** What the groups of each task of an epoch came to: counts alone, so that an epoch of any size takes little. */
 export class Outcomes {
+  /** Of the tasks whose observations the simulator worded. */
+  readonly #wordings = new Map<number, Wordings>();
   readonly #counts: Record<Role, { successes: Uint32Array; attempts: Uint32Array }>;
 
   constructor(tasks: number) {
@@ -17,6 +20,24 @@ export class Outcomes {
     const { successes, attempts } = successRate(scored.map(({ reward }) => reward));
     this.#counts[role].successes[task]! += successes;
     this.#counts[role].attempts[task]! += attempts;
+  }
+
+  /** Counts the wordings in the traces of a task. */
+  addWordings(task: number, traces: readonly TraceRecord[]): void {
+    const turns = traces.flatMap(({ turns: of }) => of ?? []).filter(({ wording }) => wording !== null);
+    if (turns.length === 0) return;
+    const { worded, inconsistent } = this.wordings(task);
+    this.#wordings.set(task, { worded: worded + turns.length, inconsistent: inconsistent + turns.filter(({ consistent }) => !consistent).length });
+  }
+
+  wordings(task: number): Wordings {
+    return this.#wordings.get(task) ?? { worded: 0, inconsistent: 0 };
+  }
+
+  /** Share of all wordings that were not true; undefined where there were none. */
+  inconsistentShare(): number | undefined {
+    const all = [...this.#wordings.values()].reduce((sum, { worded, inconsistent }) => ({ worded: sum.worded + worded, inconsistent: sum.inconsistent + inconsistent }), { worded: 0, inconsistent: 0 });
+    return all.worded === 0 ? undefined : all.inconsistent / all.worded;
   }
 
   of(task: number, role: Role): SuccessRate {

@@ -5,7 +5,8 @@ import type { FileRef } from '../contracts/refs.ts';
 import type { TaskRecord, TraceRecord } from '../contracts/records.ts';
 import { phase } from './phase.ts';
 import type { Ports } from './ports.ts';
-import { answers, policiesOf, requestCount, sampled } from './sample.ts';
+import { attempts } from './attempts.ts';
+import { policiesOf, requestCount } from './sample.ts';
 import type { Planned, SampleCount } from './sample.ts';
 import { chunks, only } from './streams.ts';
 import { replayCount } from './draw-tasks.ts';
@@ -23,12 +24,10 @@ export function createRollOut(ports: Ports) {
       const count: SampleCount = { tokens: 0, retried: 0 };
       const file = await ports.store.putRecords(
         (async function* (): AsyncGenerator<TraceRecord> {
-          for await (const { request, items, completions } of answers(ports, context, planned, { requests, policies: policiesOf(input.state), count })) {
-            for (const completion of completions) {
-              const { task, role } = items[completion.prompt]!;
-              const attempt = `${role === 'agent' ? 'rollout' : 'frozen'}-${String(completion.sample).padStart(2, '0')}`;
-              yield { id: `${task.id}/${attempt}`, task_id: task.id, role, sampled: sampled(request, completion) };
-            }
+          const options = { requests, policies: policiesOf(input.state), count, wordedBy: input.state.environment };
+          for await (const { item: { task, role }, sample, ...rest } of attempts(ports, context, planned, ({ task: { spec } }) => spec, options)) {
+            const attempt = `${role === 'agent' ? 'rollout' : 'frozen'}-${String(sample).padStart(2, '0')}`;
+            yield { id: `${task.id}/${attempt}`, task_id: task.id, role, ...rest };
           }
         })(),
       );
@@ -37,10 +36,10 @@ export function createRollOut(ports: Ports) {
 }
 
 /** What is needed of a task to attempt it. */
-type Attempted = Pick<TaskRecord, 'id' | 'source' | 'prompt'>;
+type Attempted = Pick<TaskRecord, 'id' | 'source' | 'prompt'> & { spec: string };
 
 async function* attempted({ store }: Ports, tasks: FileRef): AsyncGenerator<Attempted> {
-  for await (const { id, source, prompt, valid } of store.records<TaskRecord>(tasks)) if (valid) yield { id, source, prompt };
+  for await (const { id, source, prompt, spec } of store.records<TaskRecord>(tasks)) if (spec !== null) yield { id, source, prompt, spec };
 }
 
 /**

@@ -32,7 +32,7 @@ export function createTrainAgent(ports: Ports) {
           clip_high: training.clipHigh,
           kl_bias_correction: training.klBiasCorrection,
           entropy_coefficient: training.entropyCoefficient,
-          max_completion_length: agent.sampling.maxTokens,
+          max_completion_length: agent.sampling.maxTokens * (context.world.turns?.limit ?? 1),
           min_informative_groups: training.minInformativeGroups,
           policy_version: state.agent.name,
           max_policy_lag: trainer.maxPolicyLag,

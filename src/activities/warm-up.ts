@@ -4,7 +4,8 @@ import type { PolicyVersion, WarmUpInput } from '../contracts/phases.ts';
 import { positionsFromScratch } from '../contracts/policy-settings.ts';
 import type { ModelSettings } from '../contracts/policy-settings.ts';
 import type { JobModel, JobSettings } from '../contracts/training-job.ts';
-import type { World } from '../worlds/world.ts';
+import { dialogueTokens } from '../policies/character-tokens.ts';
+import type { CorpusRow, World } from '../worlds/world.ts';
 import { phase } from './phase.ts';
 import type { Ports } from './ports.ts';
 import { trainPolicy } from './train-policy.ts';
@@ -25,7 +26,7 @@ export function createWarmUp(ports: Ports) {
     return phase(ports, `warm-up-${role}`, { run: { id: sharedId, experiment: recipe }, epoch: 0 }, async (context) => {
       const { model } = context.experiment[role];
       const corpus = model.type === 'scratch' ? context.world.warmUpCorpus(role, model.warmUp.rows, randomStream(deriveSeed(seed, 'warm-up', role))) : [];
-      const batch = await ports.store.putRecords(steps(corpus, model));
+      const batch = await ports.store.putRecords(steps(corpus, model, context.world.vocabulary, ports.attempt().heartbeat));
       const { policy } = await trainPolicy(ports, context, {
         kind: 'supervised',
         role,
@@ -64,10 +65,14 @@ function startOf(model: ModelSettings, world: World): JobModel {
   };
 }
 
-function* steps(corpus: Iterable<{ prompt: string; completion: string }>, model: ModelSettings): Generator<object> {
+function* steps(corpus: Iterable<CorpusRow>, model: ModelSettings, vocabulary: readonly string[], heartbeat: (details: unknown) => void): Generator<object> {
   const size = model.type === 'scratch' ? model.warmUp.batch : 1;
   let row = 0;
-  for (const { prompt, completion } of corpus) yield { step: Math.floor(row++ / size), prompt, completion, weight: 1 };
+  for (const { prompt, completion, more } of corpus) {
+    if (row % 1000 === 999) heartbeat({ phase: 'corpus', rows: row + 1 });
+    const step = Math.floor(row++ / size);
+    yield more === undefined ? { step, prompt, completion, weight: 1 } : { step, ...dialogueTokens([prompt, completion, ...more.flatMap(({ read, write }) => [read, write])], vocabulary), weight: 1 };
+  }
 }
 
 function warmUpSettings(model: ModelSettings): JobSettings {

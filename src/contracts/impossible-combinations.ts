@@ -27,6 +27,7 @@ function* servingProblems(experiment: Experiment): Generator<string> {
   const trained = agent.training !== null || environment.training !== null;
   if (trained && !serving.returnsTokenIds) yield 'serving.returnsTokenIds: got false; a trained policy needs a server that returns token ids (set agent.training and environment.training to null to keep both frozen)';
   if (trained && serving.publish === 'none') yield 'serving.publish: got "none"; a trained policy needs "vllm-lora" or "vllm-reload"';
+  if (textLimits(experiment.world)?.agent.turns !== undefined && !serving.returnsTokenIds) yield `serving.returnsTokenIds: got false; a rollout of the world "${experiment.world.type}" takes several turns, which needs token ids`;
   if (serving.publish === 'none' && serving.models === null) yield 'serving.models: got null; with publish "none" the names of the served models are needed';
   for (const { role, policy } of rolesOf(experiment)) {
     if (serving.publish === 'vllm-lora' && policy.training !== null && !(policy.model.type === 'pretrained' && policy.model.adapter)) yield `${role}.model.adapter: got null; publish "vllm-lora" serves LoRA adapters only`;

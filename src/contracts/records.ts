@@ -18,6 +18,20 @@ export interface Sampled {
   logprobs: number[];
   text: string;
   finish_reason: string;
+  /** Over `token_ids`, where there were several turns: 1 = sampled, 0 = read by the agent (its log-probability is 0). Absent where all were sampled. */
+  mask?: number[];
+}
+
+/** One turn of a rollout: what the agent did, and what it was told of it. */
+export interface TurnRecord {
+  seed: number;
+  action: string;
+  /** As the simulator worded it; null where nobody was asked, or the rollout was over. */
+  wording: string | null;
+  /** What the agent read: the wording, or the world's own words where that was not true. */
+  observation: string | null;
+  /** False where the wording contradicted what happened, and was replaced. */
+  consistent: boolean;
 }
 
 /** Where a task comes from: written this epoch, an earlier epoch's, or the base set. */
@@ -65,6 +79,8 @@ export interface TraceRecord {
   /** `agent` is trained on; `frozen` is the initial agent, a guard. */
   role: 'agent' | 'frozen';
   sampled: Sampled;
+  /** Only in worlds of several turns, where `sampled.text` is the actions, one a line. */
+  turns?: TurnRecord[];
 }
 
 export interface RewardRecord {

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import OpenAI, { APIConnectionError, APIError } from 'openai';
 import { z } from 'zod';
 import { InvalidArtifact } from '../store/errors.ts';
@@ -10,6 +11,8 @@ const answerOf = <Choice extends z.ZodType>(choice: Choice) => z.object({ model:
 const answerSchema = answerOf(z.object({ ...text, token_ids: tokenIds, prompt_token_ids: tokenIds, logprobs: z.object({ token_logprobs: z.array(z.number()) }) }));
 /** Of a server that gives no token ids: enough for a frozen policy, which is never trained on what it wrote. */
 const textAnswerSchema = answerOf(z.object(text).transform((choice) => ({ ...choice, token_ids: [], prompt_token_ids: [], logprobs: { token_logprobs: [] } })));
+
+const tokenizedSchema = z.object({ tokens: tokenIds });
 
 /** Reads an answer against what was asked. @throws InvalidAnswer saying what is wrong with it. */
 export function parseAnswer(answer: unknown, request: CompletionRequest, returnsTokenIds = true): Completion[] {
@@ -25,6 +28,8 @@ export function parseAnswer(answer: unknown, request: CompletionRequest, returns
       const logprobs = choice.logprobs.token_logprobs;
       if (choice.index !== index) throw new InvalidAnswer(`answer of ${model} lacks choice ${index}`);
       if (logprobs.length !== choice.token_ids.length) throw new InvalidAnswer(`choice ${index} of ${model} has ${choice.token_ids.length} token ids but ${logprobs.length} log-probabilities`);
+      const sent = request.prompts[Math.floor(index / request.n)];
+      if (typeof sent === 'object' && !isDeepStrictEqual(sent, choice.prompt_token_ids)) throw new InvalidAnswer(`choice ${index} of ${model} follows other tokens than those sent`);
       if (choice.token_ids.length > request.maxTokens) throw new InvalidAnswer(`choice ${index} of ${model} has ${choice.token_ids.length} tokens; at most ${request.maxTokens} were asked`);
       return {
         prompt: Math.floor(index / request.n),
@@ -68,6 +73,18 @@ export function openAIPolicyServer({ baseUrl, apiKey, timeoutMs, returnsTokenIds
         if (signal.aborted) throw signal.reason;
         if (limit.aborted) throw new ModelUnavailable(`${baseUrl} did not answer for ${request.model} in ${timeoutMs} ms`, { cause: error });
         throw classify(error, baseUrl, request.model);
+      }
+    },
+    async tokenize(model, prompt, signal) {
+      try {
+        // vLLM has it beside /v1, not below.
+        const answer: unknown = await client.post(new URL('/tokenize', baseUrl).href, { body: { model, prompt, add_special_tokens: false }, signal });
+        const parsed = tokenizedSchema.safeParse(answer);
+        if (!parsed.success) throw new InvalidAnswer(`tokens of ${model}: ${z.prettifyError(parsed.error)}`);
+        return parsed.data.tokens;
+      } catch (error) {
+        if (signal.aborted) throw signal.reason;
+        throw classify(error, baseUrl, model);
       }
     },
   };

@@ -1,7 +1,8 @@
 /** One request to a model server: the unit of batching, storage and retry. What is in it follows from the input alone. */
 export interface CompletionRequest {
   model: string;
-  prompts: string[];
+  /** Texts, or token ids where a rollout goes on. */
+  prompts: string[] | number[][];
   /** Samples of each prompt. */
   n: number;
   seed: number;
@@ -28,6 +29,11 @@ export interface PolicyServer {
    * would not help; the signal's reason where it aborts.
    */
   complete(request: CompletionRequest, signal: AbortSignal): Promise<Completion[]>;
+  /**
+   * Token ids of a text as it stands in the middle of a rollout: nothing is added before or after.
+   * @throws as `complete` does
+   */
+  tokenize(model: string, text: string, signal: AbortSignal): Promise<number[]>;
 }
 
 /** The server is away, overloaded or broken; the same request may succeed later. */

@@ -1,11 +1,12 @@
 import { z } from 'zod';
 import { chainOpsProblems, chainOpsSettings, chainOpsTexts } from './chainops/settings.ts';
 import { externalSettings } from './external/settings.ts';
+import { miniDeskProblems, miniDeskSettings, miniDeskTexts } from './minidesk/settings.ts';
 import type { TextLimits } from './shared-settings.ts';
 import { toolboxProblems, toolboxSettings, toolboxTexts } from './toolbox/settings.ts';
 
 /** The worlds that an experiment file can name, from the settings in their folders. */
-export const worldSettings = z.discriminatedUnion('type', [toolboxSettings, chainOpsSettings, externalSettings]).describe('The family of tasks.');
+export const worldSettings = z.discriminatedUnion('type', [toolboxSettings, chainOpsSettings, miniDeskSettings, externalSettings]).describe('The family of tasks.');
 
 export type WorldSettings = z.infer<typeof worldSettings>;
 
@@ -16,6 +17,8 @@ export function worldProblems(settings: WorldSettings): Iterable<string> {
       return toolboxProblems(settings);
     case 'chainops':
       return chainOpsProblems(settings);
+    case 'minidesk':
+      return miniDeskProblems(settings);
     default:
       return [];
   }
@@ -28,6 +31,8 @@ export function textLimits(settings: WorldSettings): TextLimits | undefined {
       return toolboxTexts(settings);
     case 'chainops':
       return chainOpsTexts(settings);
+    case 'minidesk':
+      return miniDeskTexts(settings);
     default:
       return undefined;
   }

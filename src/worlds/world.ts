@@ -20,6 +20,24 @@ export type ParsedTask = { valid: true; spec: TaskSpec } | { valid: false; reaso
 export interface CorpusRow {
   prompt: string;
   completion: string;
+  /** In a world of several turns: what the policy reads then, and what it should write. */
+  more?: readonly { read: string; write: string }[];
+}
+
+/**
+ * How a world answers the agent between its turns. The state follows from the task and the agent's actions alone; the simulator
+ * only words it.
+ */
+export interface TurnRules {
+  /** Most actions of a rollout. */
+  readonly limit: number;
+  /** What the simulator is given to word what the last action came to; undefined where the rollout is over. */
+  wordingPrompt(spec: TaskSpec, actions: readonly string[]): string | undefined;
+  /**
+   * What the agent reads next: the simulator's wording, or the world's own where that is not true of what happened (`consistent`
+   * false), or where none was asked (null, as in evaluations).
+   */
+  observe(spec: TaskSpec, actions: readonly string[], wording: string | null): { text: string; consistent: boolean };
 }
 
 /**
@@ -45,6 +63,8 @@ export interface World {
   /** One number that grows with difficulty. */
   difficulty(spec: TaskSpec): number;
   latents(spec: TaskSpec): Latents;
+  /** Set in a world whose tasks take several turns. An answer to such a task is its actions, one a line. */
+  readonly turns?: TurnRules;
   /** The checker's verdict on an answer. `chance` is the rollout's own; only a world whose verdicts are left to chance draws from it. */
   score(spec: TaskSpec, answer: string, chance?: RandomStream): Verdict;
   referenceAnswer(spec: TaskSpec): string;

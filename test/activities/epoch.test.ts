@@ -77,7 +77,7 @@ describe('an epoch in a plain loop', () => {
     const named = [...doc.slice(doc.indexOf('## Metrics')).matchAll(/^\| (.*?) \|/gm)].flatMap(([, cell = '']) => [...cell.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name));
     const patterns = named.map((name) => new RegExp(`^${name.replaceAll(/[.+?^${}()|[\]\\/]/g, '\\$&').replaceAll(/<\w+>|\*/g, '[^/]+')}$`));
     expect(Object.keys(metrics).filter((name) => !patterns.some((pattern) => pattern.test(name)))).toEqual([]);
-    const always = named.filter((name) => !/^env\/(invalid|filtered)\//.test(name));
+    const always = named.filter((name) => !/^env\/((invalid|filtered)\/|inconsistent$)/.test(name));
     expect(always.filter((name) => !Object.keys(metrics).some((key) => patterns[named.indexOf(name)]?.test(key)))).toEqual([]);
   });
 
@@ -146,7 +146,7 @@ describe('the tasks of an epoch', () => {
     const after = await run.records<TaskRecord>((await lastLine(run)).outputs.tasks);
     expect(before.every(({ history_success }) => history_success === null)).toBe(true);
     expect(after.every(({ history_success, context }) => history_success === 1 && context.startsWith('H9'))).toBe(true);
-    const asked = run.server.requests.filter(({ model }) => model.startsWith('environment')).flatMap(({ prompt }) => prompt);
+    const asked = run.server.requests.filter(({ model }) => model.startsWith('environment')).flatMap(({ prompt }) => prompt as string[]);
     for (const { context } of [...before, ...after]) expect(asked).toContain(context);
     expect(before.map(({ context }) => context)).not.toContain(after[0]?.context);
   });

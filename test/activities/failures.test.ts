@@ -91,7 +91,7 @@ describe('a shard that is interrupted', () => {
     let told = (): void => undefined;
     const newer = new Promise<void>((resolve) => (told = resolve));
     // The old attempt is asked for an answer, and gets it when the newer one is done.
-    const old = createActivities({ ...run.ports, policyServer: () => ({ complete: async () => { await newer; return []; } }) }).rollOut(input);
+    const old = createActivities({ ...run.ports, policyServer: () => ({ complete: async () => { await newer; return []; }, tokenize: () => Promise.resolve([]) }) }).rollOut(input);
     await expect.poll(() => readdir(join(run.ports.store.root, 'work', run.plan.run.id)).catch(() => [])).toHaveLength(1);
     await expect.poll(async () => readdir(join(await unfinished(run), 'fence'))).toEqual(['1']);
     const finished = await run.again().rollOut(input);

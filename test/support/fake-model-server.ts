@@ -10,7 +10,7 @@ import type { Answer, Choice, Fault } from './model-server-faults.ts';
 /** A request as it came over the wire. */
 export interface ReceivedRequest {
   model: string;
-  prompt: string[];
+  prompt: string[] | number[][];
   n: number;
   seed: number;
   temperature: number;
@@ -69,10 +69,14 @@ export class FakeModelServer implements AsyncDisposable {
 
   async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     if (request.method === 'GET') return void response.writeHead(request.url === '/health' ? 200 : 404).end();
-    if (request.url !== '/v1/completions') return void response.writeHead(404).end();
     const parts: Buffer[] = [];
     for await (const part of request as AsyncIterable<Buffer>) parts.push(part);
     const body = Buffer.concat(parts);
+    if (request.url === '/tokenize') {
+      const { prompt } = JSON.parse(body.toString('utf8')) as { prompt: string };
+      return void response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ tokens: tokensOf(prompt), count: prompt.length, max_model_len: null }));
+    }
+    if (request.url !== '/v1/completions') return void response.writeHead(404).end();
     const asked = JSON.parse(body.toString('utf8')) as ReceivedRequest;
     if (this.#options.keepRequests !== false) this.requests.push(asked);
     const fault = this.nextFaults.length > 0 ? this.nextFaults.shift() : this.#faultByChance(body);
@@ -91,8 +95,9 @@ export class FakeModelServer implements AsyncDisposable {
 }
 
 function answerTo(asked: ReceivedRequest, model: FakeModel): Answer {
-  const choices = asked.prompt.flatMap((prompt, row) => {
-    const prompt_token_ids = tokensOf(prompt);
+  const choices = asked.prompt.flatMap((given: string | number[], row) => {
+    const prompt_token_ids = typeof given === 'string' ? tokensOf(given) : given;
+    const prompt = typeof given === 'string' ? given : String.fromCharCode(...given);
     return Array.from({ length: asked.n }, (_, sample): Choice => {
       const random = randomStream(deriveSeed(asked.seed, row, sample));
       const text = model(prompt, random, asked.model);

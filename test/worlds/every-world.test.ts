@@ -12,6 +12,8 @@ const worlds = [
   ['toolbox', {}],
   ['toolbox', { tools: 12, maxDepth: 3, maxArguments: 4, heldOutPerCell: 1 }],
   ['chainops', {}],
+  ['minidesk', {}],
+  ['minidesk', { records: 6, colours: 4, places: 4, conjuncts: 3, maxErrors: 2, turns: 8, baseTasks: 16, heldOutPerCell: 4 }],
   ['chainops', { operations: 4, symbols: 9, maxDepth: 5, maxLength: 12 }],
 ].map(([type, changes]) => worldSettings.parse({ type, ...(changes as object) }));
 
@@ -74,8 +76,14 @@ describe.each(worlds.map((settings): [string, WorldSettings, World] => [JSON.str
       const rows = [...world.warmUpCorpus(policy, 300, randomStream(3))];
       expect(rows).toHaveLength(300);
       expect(rows).toEqual([...world.warmUpCorpus(policy, 300, randomStream(3))]);
-      for (const { prompt, completion } of rows) expect(known(prompt + completion), prompt + completion).toBe(true);
-      if (policy === 'environment') for (const { completion } of rows) expect(world.parseTask(completion).valid, completion).toBe(true);
+      for (const { prompt, completion, more = [] } of rows) {
+        const text = prompt + completion + more.map(({ read: heard, write }) => heard + write).join('');
+        expect(known(text), text).toBe(true);
+      }
+      // What is no variation of a task words an observation.
+      const tasks = policy === 'environment' ? rows.filter(({ prompt }) => prompt.startsWith('H')) : [];
+      expect(tasks.length).toBeGreaterThan(policy === 'environment' ? 150 : -1);
+      for (const { completion } of tasks) expect(world.parseTask(completion).valid, completion).toBe(true);
     }
   });
 

@@ -1,0 +1,90 @@
+import { deriveSeed, randomStream } from '../../coevolution/seeds.ts';
+import { specOf } from './task.ts';
+import type { Alphabet, Condition, DeskRecord, DeskTask } from './task.ts';
+
+export type Action = { tool: 'find'; colour: string } | { tool: 'move'; key: string; place: string } | { tool: 'paint'; key: string; colour: string } | { tool: 'done' };
+
+/** What an action came to. Only code knows it; wordings are checked against it. */
+export type Outcome =
+  | { kind: 'ok'; action: Extract<Action, { key: string }> }
+  | { kind: 'found'; records: readonly DeskRecord[] }
+  | { kind: 'missing'; key: string }
+  | { kind: 'error' }
+  | { kind: 'malformed' }
+  | { kind: 'done' };
+
+/** Reads `fr`, `ma2`, `pay` or `d`: nothing before, nothing after. */
+export function parseAction(text: string, { keys, colours, places }: Alphabet): Action | undefined {
+  const [tool = '', first = '', second = ''] = text;
+  if (text === 'd') return { tool: 'done' };
+  if (tool === 'f' && text.length === 2 && colours.includes(first)) return { tool: 'find', colour: first };
+  if (text.length !== 3 || !keys.includes(first)) return undefined;
+  if (tool === 'm' && places.includes(second)) return { tool: 'move', key: first, place: second };
+  if (tool === 'p' && colours.includes(second)) return { tool: 'paint', key: first, colour: second };
+  return undefined;
+}
+
+export function actionText(action: Action): string {
+  switch (action.tool) {
+    case 'find':
+      return `f${action.colour}`;
+    case 'move':
+      return `m${action.key}${action.place}`;
+    case 'paint':
+      return `p${action.key}${action.colour}`;
+    case 'done':
+      return 'd';
+  }
+}
+
+/** Turns at which the tools fail, from the task's text alone: neither model has a say in it. */
+export function errorTurns(task: DeskTask, { turns }: Alphabet): ReadonlySet<number> {
+  if (task.errors === 0) return none;
+  let failing = drawn.get(task);
+  if (failing === undefined) {
+    const before = Array.from({ length: turns - 1 }, (_, turn) => turn);
+    drawn.set(task, (failing = new Set(randomStream(deriveSeed(specOf(task), 'tool-errors')).shuffle(before).slice(0, task.errors))));
+  }
+  return failing;
+}
+
+const none: ReadonlySet<number> = new Set();
+/** Schedules drawn before: one object is a task of one world. */
+const drawn = new WeakMap<DeskTask, ReadonlySet<number>>();
+
+export const holds = (records: readonly DeskRecord[], conditions: readonly Condition[]): boolean =>
+  conditions.every(({ key, attribute, value }) => records.find((record) => record.key === key)?.[attribute] === value);
+
+/** The desk after one action, and what the action came to. */
+export function act(records: readonly DeskRecord[], action: Action | undefined, fails: boolean): { records: readonly DeskRecord[]; outcome: Outcome } {
+  if (action === undefined) return { records, outcome: { kind: 'malformed' } };
+  if (action.tool === 'done') return { records, outcome: { kind: 'done' } };
+  if (fails) return { records, outcome: { kind: 'error' } };
+  if (action.tool === 'find') return { records, outcome: { kind: 'found', records: records.filter(({ colour }) => colour === action.colour) } };
+  if (!records.some(({ key }) => key === action.key)) return { records, outcome: { kind: 'missing', key: action.key } };
+  const changed = action.tool === 'move' ? { place: action.place } : { colour: action.colour };
+  return { records: records.map((record) => (record.key === action.key ? { ...record, ...changed } : record)), outcome: { kind: 'ok', action } };
+}
+
+/** A rollout so far, from its actions alone. It is over when the agent says that it is done, or its turns are used up. */
+export interface Played {
+  records: readonly DeskRecord[];
+  outcomes: Outcome[];
+  over: boolean;
+  /** The agent said that it is done. */
+  done: boolean;
+}
+
+export function play(task: DeskTask, actions: readonly string[], world: Alphabet): Played {
+  const failing = errorTurns(task, world);
+  let records: readonly DeskRecord[] = task.records;
+  const outcomes: Outcome[] = [];
+  for (const [turn, text] of actions.slice(0, world.turns).entries()) {
+    const step = act(records, parseAction(text, world), failing.has(turn));
+    records = step.records;
+    outcomes.push(step.outcome);
+    if (step.outcome.kind === 'done') break;
+  }
+  const done = outcomes.at(-1)?.kind === 'done';
+  return { records, outcomes, over: done || outcomes.length >= world.turns, done };
+}

@@ -1,0 +1,87 @@
+import type { RandomStream } from '../../coevolution/seeds.ts';
+import { historyCharacters, historyDigits, historyPrompt } from '../history-digits.ts';
+import type { TaskSpec, World } from '../world.ts';
+import { holds, parseAction, play } from './desk.ts';
+import { drawTask, randomAction } from './draw.ts';
+import type { MiniDeskSettings } from './settings.ts';
+import { flawOf, referenceActions } from './solve.ts';
+import { alphabet, parseTask, specOf } from './task.ts';
+import type { DeskTask } from './task.ts';
+import { agentCorpus, agentPrompt, asRead, environmentCorpus, kinds } from './warm-up.ts';
+import { ownWording, saysWhatHappened, wordingPrompt } from './wording.ts';
+
+/**
+ * MiniDesk: a desk of coloured records to be put in order, over several turns. The simulator writes the desk, the goal, the predicate
+ * that checks it, and how each observation is worded; code owns the state, the tool errors and the verdict.
+ */
+export function createMiniDesk(settings: MiniDeskSettings): World {
+  const world = alphabet(settings);
+  const warmUp = { ...settings.warmUp, baseSteps: settings.baseSteps };
+  const taskOf = (spec: TaskSpec): DeskTask => {
+    const parsed = parseTask(spec, world);
+    if ('reason' in parsed) throw new RangeError(`${JSON.stringify(spec)} is no task of this world: ${parsed.reason}`);
+    return parsed.task;
+  };
+  const steps = (spec: TaskSpec): number => referenceActions(taskOf(spec), world)!.length;
+  const drawn = (random: RandomStream, count: number, range: readonly [number, number]): TaskSpec[] =>
+    Array.from({ length: count }, () => drawTask(random, world, range)).flatMap((task) => (task === undefined ? [] : [specOf(task)]));
+  return {
+    name: 'minidesk',
+    vocabulary: [...new Set([...historyCharacters, ...kinds, ...' ,>@?-'])].sort(),
+    baseTasks: (random) => drawn(random, settings.baseTasks, settings.baseSteps),
+    heldOutTasks: (random) => Array.from({ length: settings.turns - 1 }, (_, index) => index + 2).flatMap((length) => drawn(random, settings.heldOutPerCell, [length, length])),
+    environmentPrompt: (history, seedTask) => historyPrompt(historyDigits(history, kinds), seedTask, kinds),
+    parseTask: (text) => {
+      const parsed = parseTask(text, world);
+      const reason = 'reason' in parsed ? parsed.reason : flawOf(parsed.task, world);
+      return reason === undefined ? { valid: true, spec: text } : { valid: false, reason };
+    },
+    agentPrompt: (spec) => agentPrompt(taskOf(spec), world),
+    kind: (spec) => kindOf(taskOf(spec), world.colours),
+    difficulty: steps,
+    latents: (spec) => {
+      const { records, conditions, goals, style, errors } = taskOf(spec);
+      const hidden = goals.filter(({ subject }) => world.colours.includes(subject)).length;
+      return { records: records.length, conjuncts: conditions.length, hidden, distractors: records.length - new Set(conditions.map(({ key }) => key)).size, errors, style, plan: steps(spec) };
+    },
+    score: (spec, answer) => {
+      const task = taskOf(spec);
+      const actions = answer.split('\n');
+      const { records, done } = play(task, actions, world);
+      const wellFormed = actions.length <= world.turns && actions.every((action) => parseAction(action, world) !== undefined);
+      return { reward: done && holds(records, task.conditions) ? 1 : 0, wellFormed };
+    },
+    referenceAnswer: (spec) => referenceActions(taskOf(spec), world)!.join('\n'),
+    randomAnswer: (_, random) => {
+      const actions: string[] = [];
+      while (actions.length < world.turns && actions.at(-1) !== 'd') actions.push(randomAction(random, world));
+      return actions.join('\n');
+    },
+    renderTask: (spec) => {
+      const { records, conditions, goals, style, errors } = taskOf(spec);
+      return { desk: records, goal: goals, evaluation: { kind: 'predicate', conditions }, wording: style === 'v' ? 'verbose' : 'terse', toolErrors: errors };
+    },
+    renderAnswer: (answer) => ({ actions: answer.split('\n').map((action) => parseAction(action, world) ?? { unparsable: action }) }),
+    warmUpCorpus: (policy, rows, random) => (policy === 'agent' ? agentCorpus : environmentCorpus)(world, warmUp, rows, random),
+    turns: {
+      limit: world.turns,
+      wordingPrompt: (spec, actions) => {
+        const task = taskOf(spec);
+        const { over, outcomes } = play(task, actions, world);
+        return over ? undefined : wordingPrompt(outcomes.at(-1)!, actions.at(-1)!, task.style);
+      },
+      observe: (spec, actions, wording) => {
+        const task = taskOf(spec);
+        const outcome = play(task, actions, world).outcomes.at(-1)!;
+        const consistent = wording === null || saysWhatHappened(wording, outcome);
+        return { text: asRead(wording !== null && consistent ? wording : ownWording(outcome, task.style)), consistent };
+      },
+    },
+  };
+}
+
+function kindOf({ conditions, goals }: DeskTask, colours: readonly string[]): string {
+  const attributes = new Set(conditions.map(({ attribute }) => attribute));
+  const kind = attributes.size > 1 ? 'x' : attributes.has('place') ? 'm' : 'p';
+  return goals.some(({ subject }) => colours.includes(subject)) ? kind.toUpperCase() : kind;
+}

@@ -1,0 +1,76 @@
+import type { RandomStream } from '../../coevolution/seeds.ts';
+import { historyPrompt, randomHistory } from '../history-digits.ts';
+import type { CorpusRow } from '../world.ts';
+import { play } from './desk.ts';
+import { drawTask, randomAction, varyTask } from './draw.ts';
+import { referenceActions } from './solve.ts';
+import { goalsText, specOf } from './task.ts';
+import type { Alphabet, DeskTask } from './task.ts';
+import { ownWording, wordingPrompt } from './wording.ts';
+
+/**
+ * Supervised corpora for two from-scratch models. The agent sees whole rollouts of the reference plan in which each action is a blind
+ * one now and then, and reads what came of it: the form of a rollout, and success that falls smoothly with the number of actions. The
+ * simulator learns to vary a seed task, and to word what happened.
+ */
+export interface WarmUpSettings {
+  actionAccuracy: number;
+  easyTail: number;
+  wordings: number;
+  baseSteps: readonly [number, number];
+}
+
+/** The families of tasks: move, paint or both; a capital where a key has to be found first. */
+export const kinds = ['m', 'p', 'x', 'M', 'P', 'X'] as const;
+
+/** The agent's prompt, the goal in fixed slots: `g>2,a=y=`. */
+export const agentPrompt = ({ goals }: DeskTask, { conjuncts }: Alphabet): string => `${goalsText(goals).padEnd(4 * conjuncts - 1, '_')}=`;
+
+/** What the agent reads of a wording; the mark says that it is its turn. */
+export const asRead = (wording: string): string => `${wording}=`;
+
+export function* agentCorpus(world: Alphabet, { actionAccuracy }: WarmUpSettings, rows: number, random: RandomStream): Generator<CorpusRow> {
+  for (let row = 0; row < rows; row++) {
+    const task = someTask(random, world, [2, world.turns]);
+    const actions = rollout(task, world, random, actionAccuracy);
+    const { outcomes } = play(task, actions, world);
+    const [first = '', ...rest] = actions;
+    yield { prompt: agentPrompt(task, world), completion: first, more: rest.map((write, index) => ({ read: asRead(ownWording(outcomes[index]!, task.style)), write })) };
+  }
+}
+
+export function* environmentCorpus(world: Alphabet, settings: WarmUpSettings, rows: number, random: RandomStream): Generator<CorpusRow> {
+  for (let row = 0; row < rows; row++) {
+    if (random.next() < settings.wordings) yield wordingRow(world, settings, random);
+    else {
+      const seed = someTask(random, world, random.next() < 0.3 ? [2, world.turns] : settings.baseSteps);
+      yield { prompt: historyPrompt(randomHistory(kinds, world.turns, random), specOf(seed), kinds), completion: specOf(varyTask(random, seed, world, settings.easyTail)) };
+    }
+  }
+}
+
+/** One outcome of a rollout, in the code's words. */
+function wordingRow(world: Alphabet, { actionAccuracy }: WarmUpSettings, random: RandomStream): CorpusRow {
+  const task = someTask(random, world, [2, world.turns]);
+  const actions = rollout(task, world, random, Math.min(actionAccuracy, 0.6));
+  const { outcomes } = play(task, actions, world);
+  const worded = outcomes.flatMap((outcome, index) => (outcome.kind === 'done' ? [] : [{ prompt: wordingPrompt(outcome, actions[index]!, task.style), completion: ownWording(outcome, task.style) }]));
+  // A rollout of nothing but "done" has nothing to word.
+  return worded.length === 0 ? wordingRow(world, { actionAccuracy, easyTail: 0, wordings: 1, baseSteps: [2, world.turns] }, random) : random.pick(worded);
+}
+
+/** The reference plan, each action with its chance, a failed one tried again; to the plan's end or the last turn. */
+function rollout(task: DeskTask, world: Alphabet, random: RandomStream, accuracy: number): string[] {
+  const actions: string[] = [];
+  for (const planned of referenceActions(task, world)!) {
+    actions.push(random.next() < accuracy ? planned : randomAction(random, world));
+    if (play(task, actions, world).over) break;
+  }
+  return actions;
+}
+
+function someTask(random: RandomStream, world: Alphabet, steps: readonly [number, number]): DeskTask {
+  const task = drawTask(random, world, steps);
+  if (task === undefined) throw new RangeError(`world.baseSteps: no task of ${steps.join(' to ')} actions was found with these records, places, colours and turns; widen the range`);
+  return task;
+}

@@ -1,0 +1,68 @@
+import type { Outcome } from './desk.ts';
+import type { DeskTask } from './task.ts';
+
+/** What a wording says happened, as the parser understands it. */
+type Claim = { kind: 'ok' } | { kind: 'changed'; verb: string; key: string; value: string | undefined } | { kind: 'found'; records: ReadonlySet<string> } | { kind: 'missing'; key: string } | { kind: 'error' } | { kind: 'malformed' };
+
+/** The code's own words for an outcome: what the agent reads where the simulator's are not true, and in evaluations. */
+export function ownWording(outcome: Outcome, style: DeskTask['style']): string {
+  const verbose = style === 'v';
+  switch (outcome.kind) {
+    case 'ok': {
+      const { action } = outcome;
+      if (!verbose) return 'ok';
+      return action.tool === 'move' ? `moved ${action.key} ${action.place}` : `painted ${action.key} ${action.colour}`;
+    }
+    case 'found':
+      return `${verbose ? 'found ' : ''}${outcome.records.length === 0 ? 'none' : outcome.records.map(({ key, place }) => key + place).join(' ')}`;
+    case 'missing':
+      return `${verbose ? 'missing' : 'no'} ${outcome.key}`;
+    case 'error':
+      return verbose ? 'failed' : 'err';
+    case 'malformed':
+      return '?';
+    case 'done':
+      throw new RangeError('nothing is worded after "done"');
+  }
+}
+
+/** What the simulator is told of an outcome: the style, the action as the code read it, and the bare facts: `v|ma2|ok=`. */
+export function wordingPrompt(outcome: Outcome, action: string, style: DeskTask['style']): string {
+  if (outcome.kind === 'malformed') return `${style}|?|?=`;
+  const facts = outcome.kind === 'found' ? outcome.records.map(({ key, place }) => key + place).join('') || '-' : outcome.kind === 'ok' ? 'ok' : outcome.kind === 'missing' ? 'no' : 'err';
+  return `${style}|${action}|${facts}=`;
+}
+
+/** Whether a wording says what happened, all of it and nothing else. What the parser does not understand cannot be checked, so it is not taken. */
+export function saysWhatHappened(wording: string, outcome: Outcome): boolean {
+  const claim = read(wording);
+  if (claim === undefined) return false;
+  switch (outcome.kind) {
+    case 'ok': {
+      const { action } = outcome;
+      if (claim.kind === 'ok') return true;
+      if (claim.kind !== 'changed' || claim.verb !== (action.tool === 'move' ? 'moved' : 'painted') || claim.key !== action.key) return false;
+      return claim.value === undefined || claim.value === (action.tool === 'move' ? action.place : action.colour);
+    }
+    case 'found':
+      return claim.kind === 'found' && claim.records.size === outcome.records.length && outcome.records.every(({ key, place }) => claim.records.has(key + place));
+    case 'missing':
+      return claim.kind === 'missing' && claim.key === outcome.key;
+    default:
+      return claim.kind === outcome.kind;
+  }
+}
+
+function read(wording: string): Claim | undefined {
+  if (wording === 'ok') return { kind: 'ok' };
+  if (wording === 'err' || wording === 'failed') return { kind: 'error' };
+  if (wording === '?') return { kind: 'malformed' };
+  const [, verb, key, value] = /^(moved|painted) ([a-f])(?: ([\da-z]))?$/.exec(wording) ?? [];
+  if (verb !== undefined && key !== undefined) return { kind: 'changed', verb, key, value };
+  const [, absent] = /^(?:no|missing) ([a-f])$/.exec(wording) ?? [];
+  if (absent !== undefined) return { kind: 'missing', key: absent };
+  const [, list] = /^(?:found )?(none|[a-f]\d(?: [a-f]\d)*)$/.exec(wording) ?? [];
+  if (list === undefined) return undefined;
+  const records = list === 'none' ? [] : list.split(' ');
+  return new Set(records).size === records.length ? { kind: 'found', records: new Set(records) } : undefined;
+}
