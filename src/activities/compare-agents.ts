@@ -10,7 +10,7 @@ import { workflowSettings } from './workflow-settings.ts';
  * the same seeds. These are fresh each night: an agent that was promoted by lucky samples is not defended by the same ones.
  * @throws InvalidConfig where the night's run has not that epoch
  */
-export function createCompareAgents({ runFolder, store }: Ports) {
+export function createCompareAgents({ runFolder, store, world }: Ports) {
   return async ({ night: { id, experiment, nightly }, epoch }: CandidateInput): Promise<Comparison> => {
     const run = await runFolder(id).open<LedgerEntry>();
     const lines = (await run?.ledger.read()) ?? [];
@@ -18,6 +18,6 @@ export function createCompareAgents({ runFolder, store }: Ports) {
     if (first === undefined || made === undefined) throw new InvalidConfig(`night: ${id} has no epoch ${epoch}; its ledger ends with ${lines.at(-1)?.epoch ?? 'none'}`);
     const evaluated = { ...experiment, seed: deriveSeed(experiment.seed, 'compare'), evaluation: { ...experiment.evaluation, ...nightly.evaluation } };
     const { state } = made.outputs;
-    return { run: { id, experiment: await store.putJson(evaluated) }, epoch, state, shards: workflowSettings(evaluated).shards.evaluate, before: first.outputs.state.agent, after: state.agent };
+    return { run: { id, experiment: await store.putJson(evaluated) }, epoch, state, shards: workflowSettings(evaluated, await world(evaluated.world)).shards.evaluate, before: first.outputs.state.agent, after: state.agent };
   };
 }

@@ -68,7 +68,7 @@ async function isFinished({ experiment, id, home, fresh }: AskedRun, context: Cl
     return false;
   }
   const { writeReport } = await import('../../report/write-report.ts');
-  context.print(`${id} is finished: ${before.epoch ?? 0} epochs. Report: ${await writeReport({ home, runId: id })}`);
+  context.print(`${id} is finished: ${before.epoch ?? 0} epochs. Report: ${await writeReport({ home, runId: id, worlds: context.env.GENENV_WORLDS })}`);
   context.print(`To start a fresh one, give it another id: ${fresh}`);
   return true;
 }
