@@ -1,5 +1,4 @@
 import { difficultyReward } from '../coevolution/difficulty-reward.ts';
-import { discrimination, discriminationGate } from '../coevolution/discrimination.ts';
 import { groupAdvantages } from '../coevolution/group-advantage.ts';
 import { deriveSeed, randomStream } from '../coevolution/seeds.ts';
 import { successRate } from '../coevolution/success-rate.ts';
@@ -14,6 +13,7 @@ import { Outcomes } from './outcomes.ts';
 import { phase, taskIndex } from './phase.ts';
 import type { Ports } from './ports.ts';
 import { neighbours } from './streams.ts';
+import { clusterGuards, luckGuard } from './task-guard.ts';
 
 /**
  * Scores every answer by code, twice, and every task by its answers (GenEnv eqs. 1 to 3). Tasks and traces stream through; what
@@ -49,11 +49,12 @@ export function createComputeRewards(ports: Ports) {
           const perBatch = experiment.difficulty.per === 'batch';
           // The variations of one seed prompt lie side by side.
           const batches = neighbours(store.records<TaskRecord>(input.tasks), (one, next) => perBatch && one.source === 'new' && next.source === 'new' && one.batch_id === next.batch_id);
+          const near = clusterGuards(experiment.guards, specs);
           let index = 0;
           for await (const batch of batches) {
             const rate = perBatch && batch[0]!.source === 'new' ? outcomes.together(index, batch.length) : undefined;
             for (const task of batch) {
-              const score = scoreTask(experiment, input.epoch, world, task, outcomes, index, rate);
+              const score = scoreTask(experiment, input.epoch, world, task, outcomes, index, rate, near);
               summary.addTask(index, task, score);
               index += 1;
               yield score;
@@ -88,7 +89,7 @@ function scoreGroup({ seed, agent }: Experiment, epoch: number, world: World, sp
   }));
 }
 
-function scoreTask({ seed, difficulty, guards }: Experiment, epoch: number, world: World, task: TaskRecord, outcomes: Outcomes, index: number, batch: SuccessRate | undefined): ScoreRecord {
+function scoreTask({ seed, difficulty, guards }: Experiment, epoch: number, world: World, task: TaskRecord, outcomes: Outcomes, index: number, batch: SuccessRate | undefined, near: readonly number[]): ScoreRecord {
   const { successes, attempts, rate } = outcomes.of(index, 'agent');
   const target = batch === undefined ? rate : batch.rate;
   const random = task.spec === null ? null : randomRate(world, task.spec, guards.randomAttempts, deriveSeed(seed, epoch, 'random-policy', task.id));
@@ -105,13 +106,11 @@ function scoreTask({ seed, difficulty, guards }: Experiment, epoch: number, worl
     frozen_rate: outcomes.of(index, 'frozen').rate,
     random_rate: random,
     informative: successes > 0 && successes < attempts,
+    ...(outcomes.verdictsDiffer(index) ? { verdicts_differ: true as const } : {}),
     env_reward: task.valid && target !== null ? difficultyReward(target, difficulty) * wordingFidelity(outcomes.wordings(index)) : null,
-    guard: guards.discrimination ? discriminationGuard(rate, random) : 1,
+    guard: luckGuard(guards, rate, random) * near[index]!,
   };
 }
-
-/** 0 for a task that a random policy solves as often as the agent. A task nobody solved is hard, not random: its reward is low as it is. */
-const discriminationGuard = (rate: number | null, random: number | null): number => (rate === 0 ? 1 : discriminationGate(discrimination(rate, random)));
 
 function randomRate(world: World, spec: string, attempts: number, seed: number): number {
   const random = randomStream(seed);

@@ -6,29 +6,26 @@ import type { DrawTasksInput } from '../contracts/phases.ts';
 import type { FileRef } from '../contracts/refs.ts';
 import type { SeedTaskRecord, TaskRecord } from '../contracts/records.ts';
 import { collect } from '../store/collect.ts';
+import { freshTasks } from './fresh-tasks.ts';
 import { described } from './generate-tasks.ts';
 import { phase, taskId } from './phase.ts';
 import type { Ports } from './ports.ts';
-import { generationCounts } from './sample.ts';
-import { merged, only } from './streams.ts';
 
 /**
- * The epoch's tasks: what the simulator wrote, repeats counted, and the share of base and earlier tasks that the mix of
+ * The epoch's tasks: what the arm asks for (mostly what the simulator wrote), repeats counted, and the share of base and earlier tasks that the mix of
  * D_train asks for, drawn to be rolled out afresh (GenEnv 2.3: "retain mastery of earlier curricula").
  */
 export function createDrawTasks(ports: Ports) {
   return (input: DrawTasksInput): Promise<FileRef> =>
-    phase(ports, 'draw', input, async ({ experiment, world }) => {
+    phase(ports, 'draw', input, async (context) => {
+      const { experiment, world } = context;
       const { epoch } = input;
       const { store } = ports;
-      const simulators = generationCounts(experiment).initial > 0 ? (['current', 'initial'] as const) : (['current'] as const);
-      // Each simulator's tasks are in order in each shard.
-      const ordered = input.generated.flatMap((file) => simulators.map((simulator) => only(store.records<TaskRecord>(file), (task) => task.simulator === simulator)));
       const replayed = await replay(ports, experiment, input);
       return store.putRecords(
         (async function* (): AsyncGenerator<TaskRecord> {
           let index = 0;
-          for await (const task of countRepeats(merged(ordered, isBefore))) {
+          for await (const task of countRepeats(freshTasks(ports, context, input))) {
             index += 1;
             yield task;
           }
@@ -64,9 +61,6 @@ export function replayCount({ environment, pools }: Experiment): number {
   const { base, history, new: fresh } = pools.train.mix;
   return Math.round((environment.promptsPerEpoch * environment.variationsPerPrompt * (base + history)) / fresh);
 }
-
-/** Ids grow by a digit where the index does. */
-const isBefore = (a: TaskRecord, b: TaskRecord): boolean => a.id.length < b.id.length || (a.id.length === b.id.length && a.id < b.id);
 
 async function* countRepeats(tasks: AsyncIterable<TaskRecord>): AsyncGenerator<TaskRecord> {
   const seen = new Map<string, number>();

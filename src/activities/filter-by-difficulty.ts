@@ -3,8 +3,12 @@ import type { DifficultyRule } from '../coevolution/difficulty-filter.ts';
 import type { Experiment } from '../contracts/experiment.ts';
 import type { Filtered, FilterInput, Metrics } from '../contracts/phases.ts';
 import type { FilterRecord, ScoreRecord } from '../contracts/records.ts';
+import { isStarved } from './is-starved.ts';
 import { phase } from './phase.ts';
 import type { Ports } from './ports.ts';
+
+/** Share of the tasks that a starved simulator learns from, whatever its filter: those nearest to α. */
+const STARVED_KEEP = 0.25;
 
 /** Which tasks each update may use (GenEnv 2.2). What is dropped is recorded with its reason. */
 export function createFilterByDifficulty(ports: Ports) {
@@ -13,17 +17,19 @@ export function createFilterByDifficulty(ports: Ports) {
       const { store } = ports;
       const targets: (number | null)[] = [];
       for await (const { target_rate } of store.records<ScoreRecord>(input.scores)) targets.push(target_rate);
-      const verdicts = difficultyFilter(targets, ruleOf(experiment));
-      const { filter } = experiment;
+      const { filter, guards } = experiment;
+      const starved = filter.type !== 'off' && (await isStarved(ports, experiment, input.state));
+      const verdicts = difficultyFilter(targets, starved ? { type: 'quantile', alpha: experiment.difficulty.alpha, keep: STARVED_KEEP } : ruleOf(experiment));
       const filters = (role: 'agent' | 'environment'): boolean => filter.type !== 'off' && filter.appliesTo.includes(role);
       const metrics: Metrics = {};
       const decisions = await store.putRecords(
         (async function* (): AsyncGenerator<FilterRecord> {
           let index = 0;
-          for await (const { task_id, valid, source } of store.records<ScoreRecord>(input.scores)) {
+          for await (const { task_id, valid, source, verdicts_differ } of store.records<ScoreRecord>(input.scores)) {
             const verdict = verdicts[index++]!;
-            const measured = valid && verdict.reason !== 'not measured';
-            const reason = valid ? verdict.reason : 'invalid';
+            const doubted = guards.verdictAgreement === true && verdicts_differ === true;
+            const measured = valid && !doubted && verdict.reason !== 'not measured';
+            const reason = doubted ? 'verdicts differ' : valid ? verdict.reason : 'invalid';
             const name = `env/filtered/${reason.replaceAll(' ', '_')}`;
             metrics[name] = (metrics[name] ?? 0) + 1;
             yield {

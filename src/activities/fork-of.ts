@@ -1,3 +1,4 @@
+import { drawsFromPool } from '../contracts/arms.ts';
 import { changedFields } from '../contracts/changed-fields.ts';
 import type { Experiment } from '../contracts/experiment.ts';
 import { InvalidConfig } from '../contracts/invalid-config.ts';
@@ -24,6 +25,7 @@ export async function forkOf({ runFolder, store }: Pick<Ports, 'runFolder' | 'st
   const before = await store.json<Experiment>(line.inputs.experiment);
   const fixed = (of: Experiment) => ({ world: of.world, agent: { model: of.agent.model }, environment: { model: of.environment.model } });
   if (hashOf(fixed(before)) !== hashOf(fixed(experiment))) throw new InvalidConfig(`experiment: a fork shares world and models with the run it starts from, and these differ (${changedFields(fixed(before), fixed(experiment))})`);
+  if (drawsFromPool(experiment.arm) && hashOf(before.arm) !== hashOf(experiment.arm)) throw new InvalidConfig(`experiment: arm: the arm "${experiment.arm.type}" draws from a data set that epoch 0 writes, and ${run} has another arm (${changedFields({ arm: before.arm }, { arm: experiment.arm })})`);
   if (experiment.epochs <= epoch) throw new InvalidConfig(`experiment: epochs: got ${experiment.epochs}; expected more than startFrom.epoch (${epoch}), since epochs are counted from the parent's start`);
   // The policies are read from the store from now on: a fork from pruned or damaged ones fails here, not in its first epoch.
   await store.checkAll(line.outputs.state);

@@ -1,11 +1,13 @@
 import type { AgentHistory } from '../coevolution/agent-history.ts';
 import { deriveSeed, randomStream } from '../coevolution/seeds.ts';
+import { variationsWritten } from '../contracts/arms.ts';
 import type { Experiment } from '../contracts/experiment.ts';
 import type { RunState, Sampling, ShardInput } from '../contracts/phases.ts';
 import type { HistoryRecord, SeedTaskRecord, TaskRecord } from '../contracts/records.ts';
 import type { Completion, CompletionRequest } from '../policies/policy-server.ts';
 import { collect } from '../store/collect.ts';
 import type { World } from '../worlds/world.ts';
+import { isStarved } from './is-starved.ts';
 import { epochId, phase, taskId } from './phase.ts';
 import type { Ports } from './ports.ts';
 import { answers, generationCounts, ofShard, planRequests, policiesOf, sampled } from './sample.ts';
@@ -26,9 +28,10 @@ export function createGenerateTasks(ports: Ports) {
     phase(ports, 'generate', input, async (context) => {
       const { experiment, world } = context;
       const { epoch, state, shard, shards } = input;
+      const starved = await isStarved(ports, experiment, state);
       const { agent: history } = await ports.store.json<HistoryRecord>(state.history);
       const base = await collect(ports.store.records<SeedTaskRecord>(state.base_tasks));
-      const planned = ofShard(plan(experiment, epoch, state, contexts(experiment, epoch, world, history, base)), shard, shards);
+      const planned = ofShard(plan(experiment, epoch, state, contexts(experiment, epoch, world, history, base, starved)), shard, shards);
       const count: SampleCount = { tokens: 0, retried: 0 };
       const file = await ports.store.putRecords(
         (async function* () {
@@ -42,9 +45,9 @@ export function createGenerateTasks(ports: Ports) {
 }
 
 /** One context for each seed prompt of the epoch: which task to vary, and which simulator is asked. */
-function contexts(experiment: Experiment, epoch: number, world: World, history: AgentHistory, base: readonly SeedTaskRecord[]): Context[] {
+function contexts(experiment: Experiment, epoch: number, world: World, history: AgentHistory, base: readonly SeedTaskRecord[], starved: boolean): Context[] {
   const random = randomStream(deriveSeed(experiment.seed, epoch, 'contexts'));
-  const { initial } = generationCounts(experiment);
+  const { initial } = generationCounts(experiment, starved);
   const asksInitial = new Set(random.shuffle(Array.from({ length: experiment.environment.promptsPerEpoch }, (_, index) => index)).slice(0, initial));
   return Array.from({ length: experiment.environment.promptsPerEpoch }, (_, prompt) => ({
     prompt,
@@ -53,8 +56,9 @@ function contexts(experiment: Experiment, epoch: number, world: World, history: 
   }));
 }
 
-function plan({ seed, environment, durability }: Experiment, epoch: number, state: RunState, all: readonly Context[]): Planned<Context>[] {
-  const { sampling, variationsPerPrompt } = environment;
+function plan(experiment: Experiment, epoch: number, state: RunState, all: readonly Context[]): Planned<Context>[] {
+  const { seed, durability } = experiment;
+  const { sampling } = experiment.environment;
   const requests = (simulator: 'current' | 'initial', model: string): Planned<Context>[] =>
     planRequests(
       all.filter((context) => context.simulator === simulator),
@@ -62,7 +66,7 @@ function plan({ seed, environment, durability }: Experiment, epoch: number, stat
       (chunk, index): CompletionRequest => ({
         model,
         prompts: chunk.map(({ text }) => text),
-        n: variationsPerPrompt,
+        n: variationsWritten(experiment),
         seed: deriveSeed(seed, epoch, 'generate', simulator, index),
         temperature: sampling.temperature,
         maxTokens: sampling.maxTokens,
@@ -71,10 +75,10 @@ function plan({ seed, environment, durability }: Experiment, epoch: number, stat
   return [...requests('current', state.environment.name), ...requests('initial', state.initial_environment.name)];
 }
 
-function taskRecord({ environment }: Experiment, epoch: number, world: World, history: AgentHistory, request: CompletionRequest, context: Context, completion: Completion): TaskRecord {
+function taskRecord(experiment: Experiment, epoch: number, world: World, history: AgentHistory, request: CompletionRequest, context: Context, completion: Completion): TaskRecord {
   const parsed = completion.finish_reason === 'length' ? { valid: false as const, reason: 'cut_off' } : world.parseTask(completion.text);
   return {
-    id: taskId(epoch, context.prompt * environment.variationsPerPrompt + completion.sample),
+    id: taskId(epoch, context.prompt * variationsWritten(experiment) + completion.sample),
     source: 'new',
     batch_id: `${epochId(epoch)}/prompt-${String(context.prompt).padStart(2, '0')}`,
     context: context.text,

@@ -6,6 +6,7 @@ import { createDrawTasks } from './draw-tasks.ts';
 import { createEvaluatePolicy } from './evaluate-policy.ts';
 import { createFailNight } from './fail-night.ts';
 import { createFilterByDifficulty } from './filter-by-difficulty.ts';
+import { createGateAgent } from './gate-agent.ts';
 import { createGenerateTasks } from './generate-tasks.ts';
 import { createOpenEpoch } from './open-epoch.ts';
 import { createOpenNight } from './open-night.ts';
@@ -20,11 +21,14 @@ import { createTrainAgent } from './train-agent.ts';
 import { createTrainEnvironment } from './train-environment.ts';
 import { createUpdatePools } from './update-pools.ts';
 import { createWarmUp } from './warm-up.ts';
+import { createWritePool } from './write-pool.ts';
 
 /** Activities by queue: what waits for model servers, what computes, what needs the device. */
 export const createLlmActivities = (ports: Ports) => ({
+  writePool: createWritePool(ports),
   generateTasks: createGenerateTasks(ports),
   rollOut: createRollOut(ports),
+  gateAgent: createGateAgent(ports),
   evaluatePolicy: createEvaluatePolicy(ports),
 });
 

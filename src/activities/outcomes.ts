@@ -9,10 +9,12 @@ type Role = RewardRecord['role'];
 export class Outcomes {
   /** Of the tasks whose observations the simulator worded. */
   readonly #wordings = new Map<number, Wordings>();
+  readonly #differ: Uint8Array;
   readonly #counts: Record<Role, { successes: Uint32Array; attempts: Uint32Array }>;
 
   constructor(tasks: number) {
     const none = () => ({ successes: new Uint32Array(tasks), attempts: new Uint32Array(tasks) });
+    this.#differ = new Uint8Array(tasks);
     this.#counts = { agent: none(), frozen: none() };
   }
 
@@ -20,6 +22,7 @@ export class Outcomes {
     const { successes, attempts } = successRate(scored.map(({ reward }) => reward));
     this.#counts[role].successes[task]! += successes;
     this.#counts[role].attempts[task]! += attempts;
+    if (scored.some(({ reward, second_reward }) => reward !== second_reward)) this.#differ[task] = 1;
   }
 
   /** Counts the wordings in the traces of a task. */
@@ -42,6 +45,11 @@ export class Outcomes {
 
   of(task: number, role: Role): SuccessRate {
     return rateOf(this.#counts[role].successes[task]!, this.#counts[role].attempts[task]!);
+  }
+
+  /** Whether two verdicts on one answer differed. */
+  verdictsDiffer(task: number): boolean {
+    return this.#differ[task] === 1;
   }
 
   /** The agent on `count` tasks from `first` on, taken as one. */

@@ -16,7 +16,7 @@ export function createParseExperiment(ports: Ports) {
   return async ({ id, file }: ParseInput): Promise<Plan> => {
     checkId(id);
     const experiment = parseExperiment(file);
-    const world = await ports.world(experiment.world);
+    const settings = workflowSettings(experiment, await ports.world(experiment.world));
     const folder = ports.runFolder(id);
     const existing = await folder.readExperiment();
     if (existing !== undefined && existing.sha256 !== hashOf(experiment)) {
@@ -29,7 +29,7 @@ export function createParseExperiment(ports: Ports) {
       await folder.writeExperiment(experiment);
       await folder.appendEvent(fork === undefined ? { type: 'started' } : { type: 'started', from: experiment.startFrom });
     }
-    return { run: { id, experiment: ref }, settings: workflowSettings(experiment, world), searchAttributes: ports.searchAttributes };
+    return { run: { id, experiment: ref }, settings, searchAttributes: ports.searchAttributes };
   };
 }
 

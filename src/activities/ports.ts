@@ -1,4 +1,5 @@
 import type { ServingSettings, TrainerSettings } from '../contracts/policy-settings.ts';
+import type { ChatServer } from '../policies/chat-server.ts';
 import type { PolicyServer } from '../policies/policy-server.ts';
 import type { OnDamage } from '../store/errors.ts';
 import type { ObjectStore } from '../store/object-store.ts';
@@ -26,6 +27,8 @@ export interface Ports {
   nightlyFolder: (name: string) => NightlyFolder;
   world: LoadWorld;
   policyServer: (serving: ServingSettings, timeoutMs: number) => PolicyServer;
+  /** A model that only writes: any OpenAI-compatible server. */
+  chatServer: (server: { baseUrl: string; apiKeyEnv: string | null }, timeoutMs: number) => ChatServer;
   /** Tells a server behind the OpenAI API to load new weights under a name; loading a name twice changes nothing. */
   loadOnServer: (serving: Extract<ServingSettings, { type: 'openai' }>, name: string, folder: string) => Promise<void>;
   launcher: (trainer: TrainerSettings) => Launcher;

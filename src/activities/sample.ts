@@ -3,6 +3,7 @@ import { Journal } from '../store/journal.ts';
 import { ModelNotServed } from '../policies/policy-server.ts';
 import type { Completion, CompletionRequest } from '../policies/policy-server.ts';
 import type { PolicyVersion, RunState } from '../contracts/phases.ts';
+import { variationsWritten } from '../contracts/arms.ts';
 import type { Experiment } from '../contracts/experiment.ts';
 import type { Sampled } from '../contracts/records.ts';
 import type { Phase } from './phase.ts';
@@ -102,9 +103,15 @@ export type SampleCount = { tokens: number; retried: number };
 /** The policies that an epoch may ask. */
 export const policiesOf = ({ agent, environment, initial_agent, initial_environment }: RunState): PolicyVersion[] => [agent, environment, initial_agent, initial_environment];
 
+/** Share of the prompts that go to the initial simulator while the current one is starved. */
+const STARVED_SHARE = 0.5;
+
 /** Number of generation requests an epoch has: those to the current simulator and those to the initial one. */
-export function generationCounts({ environment, durability }: Experiment): { initial: number; current: number; requests: number } {
-  const initial = Math.round(environment.initialShare * environment.promptsPerEpoch);
+export function generationCounts(experiment: Experiment, starved = false): { initial: number; current: number; requests: number } {
+  const { environment, durability } = experiment;
+  if (variationsWritten(experiment) === 0) return { initial: 0, current: 0, requests: 0 };
+  const share = starved ? Math.max(STARVED_SHARE, environment.initialShare) : environment.initialShare;
+  const initial = Math.round(share * environment.promptsPerEpoch);
   const current = environment.promptsPerEpoch - initial;
   return { initial, current, requests: requestCount(initial, durability.promptsPerRequest) + requestCount(current, durability.promptsPerRequest) };
 }

@@ -3,6 +3,7 @@ import { regressionRecords } from '../coevolution/environment-pool.ts';
 import { effectiveSampleSize } from '../coevolution/effective-sample-size.ts';
 import { capFamilies } from '../coevolution/family-cap.ts';
 import { regressionWeights } from '../coevolution/regression-weights.ts';
+import { flatRewards } from '../coevolution/starvation.ts';
 import { deriveSeed, randomStream } from '../coevolution/seeds.ts';
 import type { Experiment } from '../contracts/experiment.ts';
 import type { Metrics, Trained, TrainEnvironmentInput } from '../contracts/phases.ts';
@@ -29,6 +30,10 @@ export function createTrainEnvironment(ports: Ports) {
       for await (const { epoch: written, signature, kind, history_success, env_reward, guard } of ports.store.records<EnvironmentPoolRecord>(input.environmentPool)) {
         pool.push({ epoch: written, signature, kind, history_success, env_reward, guard, at: pool.length });
       }
+      const minSpread = experiment.guards.flatRewards ?? null;
+      if (minSpread !== null && flatRewards(usable(experiment, epoch, pool), minSpread)) {
+        return { policy: state.environment, metrics: { 'env/steps': 0, 'env/rwr_records': 0 }, note: `environment: no update (the rewards of its records span less than guards.flatRewards, ${minSpread})` };
+      }
       const batches = stepBatches(experiment, epoch, pool);
       const trained = await trainPolicy(ports, context, {
         kind: 'rwr',
@@ -43,6 +48,12 @@ export function createTrainEnvironment(ports: Ports) {
       });
       return { policy: trained.policy, metrics: environmentMetrics(trained, batches.flat()), note: trained.note };
     });
+}
+
+/** Rewards of the recent records that a guard lets through. */
+function usable({ pools }: Experiment, epoch: number, pool: readonly Entry[]): number[] {
+  const { recent } = splitByAge(pool, { epoch, window: pools.environment.window });
+  return recent.filter(({ guard }) => guard > 0).map(({ env_reward }) => env_reward);
 }
 
 /** For each step a fresh draw from D_env: recent records without replacement, and some remembered ones. */

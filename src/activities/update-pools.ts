@@ -1,9 +1,13 @@
 import { updateHistory } from '../coevolution/agent-history.ts';
 import type { TaskOutcome } from '../coevolution/agent-history.ts';
 import { mean } from '../coevolution/domain.ts';
+import { openWindow, updateWindow } from '../coevolution/difficulty-window.ts';
 import { extendPool } from '../coevolution/environment-pool.ts';
 import { remember, splitByAge } from '../coevolution/environment-memory.ts';
 import { learningProgress, updateLearningProgress } from '../coevolution/learning-progress.ts';
+import { starvedEpochs } from '../coevolution/starvation.ts';
+import type { Arm } from '../contracts/arms.ts';
+import type { Experiment } from '../contracts/experiment.ts';
 import type { UpdatedPools, UpdatePoolsInput } from '../contracts/phases.ts';
 import type { EnvironmentPoolRecord, FilterRecord, HistoryRecord, ScoreRecord, SeedTaskRecord, TaskRecord } from '../contracts/records.ts';
 import { collect } from '../store/collect.ts';
@@ -12,7 +16,7 @@ import type { Ports } from './ports.ts';
 import { beside } from './streams.ts';
 
 /** A record of D_env without its text: what decides whether it stays, and where it lies in the file it comes from. */
-type Entry = Pick<EnvironmentPoolRecord, 'epoch' | 'signature' | 'env_reward' | 'history_success'> & { at: number };
+type Entry = Pick<EnvironmentPoolRecord, 'epoch' | 'signature' | 'env_reward' | 'history_success' | 'guard'> & { at: number };
 
 /** D_train, D_env and the agent's history after this epoch (GenEnv, algorithm 1, phase 3). Records stream through. */
 export function createUpdatePools(ports: Ports) {
@@ -53,7 +57,7 @@ export function createUpdatePools(ports: Ports) {
 
       const before = await store.json<HistoryRecord>(state.history);
       const rates = Object.fromEntries([...ratesByKind(outcomes)].map(([kind, values]) => [kind, mean(values)]));
-      const after: HistoryRecord = { agent: updateHistory(before.agent, outcomes, experiment.history), progress: updateLearningProgress(before.progress, rates) };
+      const after: HistoryRecord = { agent: updateHistory(before.agent, outcomes, experiment.history), progress: updateLearningProgress(before.progress, rates), ...armHistory(experiment.arm, before, outcomes, epoch), ...starvation(experiment, before, written) };
 
       return {
         history: await store.putJson(after),
@@ -62,6 +66,7 @@ export function createUpdatePools(ports: Ports) {
         metrics: {
           'pool/train_size': trainPool.length,
           'pool/env_size': entries.length,
+          ...(after.starved === undefined ? {} : { 'env/starved_epochs': after.starved }),
           'pool/env_mean_age': mean(entries.map((one) => epoch - one.epoch)),
           ...Object.fromEntries(Object.entries(learningProgress(after.progress)).map(([kind, progress]) => [`env/learning_progress/${kind}`, progress])),
         },
@@ -79,7 +84,7 @@ async function* judged({ store }: Ports, { epoch, tasks, scores, decisions }: Up
   }
 }
 
-const entry = ({ epoch, signature, env_reward, history_success }: EnvironmentPoolRecord, at: number): Entry => ({ epoch, signature, env_reward, history_success, at });
+const entry = ({ epoch, signature, env_reward, history_success, guard }: EnvironmentPoolRecord, at: number): Entry => ({ epoch, signature, env_reward, history_success, guard, at });
 
 function ratesByKind(outcomes: readonly Pick<ScoreRecord, 'kind' | 'success_rate'>[]): Map<string, number[]> {
   const rates = new Map<string, number[]>();
@@ -88,4 +93,18 @@ function ratesByKind(outcomes: readonly Pick<ScoreRecord, 'kind' | 'success_rate
     if (success_rate !== null) rates.get(kind)!.push(success_rate);
   }
   return rates;
+}
+
+/** What an arm of its own carries from epoch to epoch. */
+function armHistory(arm: Arm, before: HistoryRecord, fresh: readonly TaskOutcome[], epoch: number): Pick<HistoryRecord, 'outcomes' | 'window'> {
+  if (arm.type === 'window') return { window: updateWindow(before.window ?? openWindow(arm), fresh, arm) };
+  if (arm.type !== 'selection') return {};
+  const recent = (before.outcomes ?? []).filter((outcome) => epoch - outcome.epoch < arm.memory);
+  return { outcomes: [...recent, ...fresh.map(({ kind, difficulty, successes, attempts }) => ({ epoch, kind, difficulty, successes, attempts }))] };
+}
+
+/** Counted where somebody acts on it. */
+function starvation({ guards, environment }: Experiment, { starved = 0 }: HistoryRecord, records: readonly Entry[]): Pick<HistoryRecord, 'starved'> {
+  if (guards.starvedAfter === undefined || guards.starvedAfter === null || environment.training === null) return {};
+  return { starved: starvedEpochs(starved, records.filter(({ guard }) => guard > 0).map(({ env_reward }) => env_reward), guards.flatRewards ?? 0) };
 }

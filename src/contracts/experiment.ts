@@ -1,16 +1,10 @@
 import { z } from 'zod';
+import { armSchema } from './arms.ts';
 import { difficultySchema, durabilitySchema, evaluationSchema, filterSchema, guardsSchema, historySchema, poolsSchema } from './method-settings.ts';
 import { agentSchema, environmentSchema, servingSchema, trainerSchema } from './policy-settings.ts';
 import { worldSettings } from '../worlds/settings.ts';
 
 /** The experiment file, resolved: presets merged in, every default written out. */
-
-export const armSchema = z
-  .discriminatedUnion('type', [
-    z.strictObject({ type: z.literal('genenv'), preset: z.enum(['paper', 'tuned']).describe('`paper` = the constants as printed; `tuned` = those that work at this scale.') }).describe('The method: both policies adapt to each other.'),
-    z.strictObject({ type: z.literal('random') }).describe('The simulator stays frozen: random variations of the seeds.'),
-  ])
-  .describe('Variant of the method.');
 
 export const experimentSchema = z
   .strictObject({
@@ -45,4 +39,3 @@ export const experimentSchema = z
 
 export type Experiment = z.infer<typeof experimentSchema>;
 export type { WorldSettings } from '../worlds/settings.ts';
-export type Arm = z.infer<typeof armSchema>;

@@ -11,7 +11,8 @@ const rolesOf = ({ agent, environment }: Experiment) => [{ role: 'agent', policy
 
 function* methodProblems(experiment: Experiment): Generator<string> {
   const { agent, environment, arm } = experiment;
-  if (arm.type === 'random' && environment.training !== null) yield 'environment.training: got settings; the arm "random" keeps the simulator frozen, leave the field out or set it to null';
+  if (arm.type !== 'genenv' && environment.training !== null) yield `environment.training: got settings; the arm "${arm.type}" keeps the simulator frozen, leave the field out or set it to null`;
+  if (arm.type !== 'genenv' && arm.type !== 'random' && agent.training === null) yield `agent.training: got null; the arm "${arm.type}" trains the agent alone, and this leaves nothing to train`;
   if (arm.type === 'genenv' && environment.training === null && agent.training === null) yield 'agent.training: got null; the arm "genenv" trains the agent, the environment, or both';
   const groups = environment.promptsPerEpoch * environment.variationsPerPrompt;
   if (agent.training && agent.training.minInformativeGroups > groups) yield `agent.training.minInformativeGroups: got ${agent.training.minInformativeGroups}; an epoch has only ${groups} new tasks`;

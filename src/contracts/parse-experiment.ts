@@ -19,12 +19,12 @@ function merge(under: unknown, over: unknown): unknown {
   return Object.fromEntries([...keys].map((key) => [key, merge(under[key], over[key])]));
 }
 
-/** What the file's arm supplies. The arm `random` is the tuned method without the simulator's update. */
+/** What the file's arm supplies. The arms other than `genenv` are the tuned method without the simulator's update. */
 function presetOf({ arm, environment }: Record<string, unknown>): unknown {
   if (!isObject(arm)) return presets.tuned;
   // An update that the file asks for nevertheless is completed, so that it is refused for what it is.
   const asksForUpdate = isObject(environment) && isObject(environment.training);
-  if (arm.type === 'random' && !asksForUpdate) return merge(presets.tuned, { environment: { training: null } });
+  if (arm.type !== 'genenv' && !asksForUpdate) return merge(presets.tuned, { environment: { training: null } });
   return arm.preset === 'paper' ? presets.paper : presets.tuned;
 }
 

@@ -1,3 +1,4 @@
+import type { SuccessCount } from '../coevolution/success-rate.ts';
 import type { FileRef, FolderRef } from './refs.ts';
 
 /** What activities take and give: references and small numbers, never rollouts. Types only, so workflows may import them. */
@@ -15,6 +16,13 @@ export interface PolicyVersion {
   trainer_state: FolderRef | null;
 }
 
+/** The anchor set, the best success on it so far, and the last agent that passed. */
+export interface AnchorState {
+  tasks: FileRef;
+  best: SuccessCount;
+  agent: PolicyVersion;
+}
+
 /** All that the next epoch depends on, besides the experiment itself. The ledger's last line holds it. */
 export interface RunState {
   base_tasks: FileRef;
@@ -26,6 +34,10 @@ export interface RunState {
   history: FileRef;
   train_pool: FileRef;
   environment_pool: FileRef;
+  /** The data set that was written once; absent in arms without one. */
+  task_pool?: FileRef;
+  /** What the agent is held against; absent where nothing is. */
+  anchor?: AnchorState;
   tokens: number;
 }
 
@@ -45,6 +57,10 @@ export interface WorkflowSettings {
   epochsPerRun: number;
   shards: { generate: number; rollOut: number; evaluate: number };
   trains: { agent: boolean; environment: boolean };
+  /** Whether epoch 0 writes the data set that all epochs draw from. */
+  writesPool?: true;
+  /** Epochs between two looks at whether the agent has forgotten; absent = never. */
+  gateEvery?: number;
   heartbeatSeconds: number;
   maxPhaseAttempts: number;
   maxTokens: number | null;
@@ -109,6 +125,7 @@ export interface PhaseInput {
   epoch: number;
   state: RunState;
 }
+export type WritePoolInput = PhaseInput;
 export type ShardInput = PhaseInput & { shard: number; shards: number };
 
 /** `retried`: requests that failed and were asked again. It says how the run went, not what came of it, so it stays out of the ledger. */
@@ -121,13 +138,19 @@ export type UpdatePoolsInput = PhaseInput & { tasks: FileRef; scores: FileRef; d
 export type TrainAgentInput = PhaseInput & { traces: FileRef[]; rewards: FileRef; scores: FileRef; decisions: FileRef };
 export type TrainEnvironmentInput = PhaseInput & { environmentPool: FileRef; decisions: FileRef };
 export type PublishInput = { run: Run; policy: PolicyVersion };
+export type GateInput = PhaseInput & { agent: PolicyVersion };
 export type EvaluateInput = ShardInput & { agent: PolicyVersion };
 
 export type Rewards = { rewards: FileRef; scores: FileRef; metrics: Metrics };
+/** A data set written once, and what was dropped on the way. */
+export type WrittenPool = { pool: FileRef; tokens: number; metrics: Metrics };
 export type Filtered = { decisions: FileRef; metrics: Metrics };
 export type UpdatedPools = { history: FileRef; trainPool: FileRef; environmentPool: FileRef; metrics: Metrics };
 /** `note` says why an update was skipped, pulled back or stopped; null where nothing is to be said. */
 export type Trained = { policy: PolicyVersion; metrics: Metrics; note: string | null };
+
+/** The agent to go on with: the new one, or the last that passed. */
+export type Gated = { agent: PolicyVersion; anchor: AnchorState; metrics: Metrics; note: string | null };
 
 export interface CommitInput {
   run: Run;

@@ -25,7 +25,7 @@ export const presets = {
     difficulty: { alpha: 0.5, beta: 8, per: 'task' },
     filter: { type: 'off' },
     pools: { train: { mix: { base: 0, history: 0, new: 1 }, capacity: 4096 }, environment: { window: 1, deduplicate: true, memory: { minReward: 0.6, perTenth: 32, recordsPerStep: 16 } } },
-    guards: { discrimination: true, familyCap: 0.5 },
+    guards: { discrimination: true, familyCap: 0.5, randomSuccess: 0.125, verdictAgreement: true, flatRewards: 0.05, starvedAfter: 5, gateAgent: { every: 5, tasks: 128, drop: 0.02 } },
     environment: {
       initialShare: 0.125,
       training: { lambda: 5, learningRate: 1e-3, klCoefficient: 0.02, klEstimator: 'exact', maxKl: 1, stepsPerEpoch: 3, recordsPerStep: 64 },

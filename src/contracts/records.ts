@@ -1,5 +1,7 @@
 import type { AgentHistory } from '../coevolution/agent-history.ts';
+import type { WindowState } from '../coevolution/difficulty-window.ts';
 import type { ProgressState } from '../coevolution/learning-progress.ts';
+import type { ObservedOutcome } from '../coevolution/predicted-success.ts';
 import type { Latents, TaskSpec } from '../worlds/world.ts';
 
 /**
@@ -37,7 +39,7 @@ export interface TurnRecord {
 /** Where a task comes from: written this epoch, an earlier epoch's, or the base set. */
 export type TaskSource = 'new' | 'history' | 'base';
 
-/** A base task, or a task of D_train's history. */
+/** A base task, a task of D_train's history, or of a data set written once. */
 export interface SeedTaskRecord {
   id: string;
   spec: TaskSpec;
@@ -47,6 +49,12 @@ export interface SeedTaskRecord {
 export interface HistoryRecord {
   agent: AgentHistory;
   progress: ProgressState;
+  /** What became of recent tasks, for the predictor of the arm `selection`; absent in other arms. */
+  outcomes?: ObservedOutcome[];
+  /** Where the arm `window` stands; absent in other arms. */
+  window?: WindowState;
+  /** Epochs in a row in which the simulator had nothing to learn from; absent where nobody acts on it. */
+  starved?: number;
 }
 
 export interface TaskRecord {
@@ -112,6 +120,8 @@ export interface ScoreRecord {
   frozen_rate: number | null;
   random_rate: number | null;
   informative: boolean;
+  /** Two verdicts on one of its answers differed; absent where they never did. */
+  verdicts_differ?: true;
   env_reward: number | null;
   /** Factor of the guards on the regression weight, in [0, 1]. */
   guard: number;

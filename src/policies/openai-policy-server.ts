@@ -90,7 +90,8 @@ export function openAIPolicyServer({ baseUrl, apiKey, timeoutMs, returnsTokenIds
   };
 }
 
-function classify(error: unknown, baseUrl: string, model: string): unknown {
+/** What an error of the client means for a retry. */
+export function classify(error: unknown, baseUrl: string, model: string): unknown {
   if (error instanceof InvalidAnswer) return error;
   if (error instanceof APIConnectionError) return new ModelUnavailable(`${baseUrl} does not answer: ${error.message}`, { cause: error });
   if (error instanceof APIError) {

@@ -55,6 +55,7 @@ function taskRules(rows: readonly EpochRow[], experiment: Experiment | null): Ru
     { label: 'Valid tasks', history: of('env/valid_fraction'), threshold: '≥ 0.8', ok: (value) => value >= 0.8, meaning: 'Share of what the simulator wrote that is a task at all.' },
     { label: 'Distinct tasks', history: of('env/distinct_fraction'), threshold: '≥ 0.7', ok: (value) => value >= 0.7, meaning: 'Share that does not repeat another task of the same epoch. Low: collapse onto a few tasks.' },
     { label: 'Distance to the archive', history: of('env/archive_distance'), threshold: '> 0', ok: (value) => value > 0, meaning: 'How new tasks are against those of earlier epochs. 0: copies.' },
+    { label: 'Simulator starved', history: of('env/starved_epochs'), threshold: `< ${experiment?.guards.starvedAfter ?? 5} in a row`, ok: (value) => value < (experiment?.guards.starvedAfter ?? 5), over: (history) => history.at(-1) ?? null, format: number, meaning: 'Epochs in a row in which nothing it wrote could teach it. At the threshold it is helped, until something can.' },
     { label: 'Largest kind', history: largestKind(rows), threshold: `≤ ${rate(cap)}`, ok: (value) => value <= cap + 0.02, meaning: 'Share of the most frequent kind of task. A simulator that found one exploitable kind moves everything onto it.' },
     { label: 'Slowest kind’s progress', history: slowestKind(rows), threshold: 'read with difficulty', ok: null, format: number, meaning: 'Learning progress (fast minus slow average of success) of the kind that progresses least. Near 0 is fine while difficulty rises; near 0 at constant difficulty, nothing is learned there.' },
   ];
@@ -78,6 +79,8 @@ function updateRules(rows: readonly EpochRow[], experiment: Experiment | null): 
     updated('Simulator updated', 'env/steps', 'environment', 'the difficulty filter starves it'),
     updated('Agent updated', 'steps', 'agent', 'too few informative groups'),
     { label: 'Regression weights in use', history: of('env/rwr_ess'), threshold: '0.2 to 0.98', ok: (value) => value >= 0.2 && value <= 0.98, meaning: 'Effective sample size of the weights over their number. Low: few tasks decide; near 1: rewards make no difference, as with the paper’s constants.' },
+    { label: 'Anchor set', history: between(of('eval/anchor'), of('eval/anchor_best'), (now, best) => now - best), threshold: 'read with rollbacks', ok: null, over: (history) => history.at(-1) ?? null, format: number, meaning: 'Success on tasks that the simulator never sees, against the best so far. The agent is rolled back where this is more than chance.' },
+    { label: 'Rollbacks of the agent', history: of('eval/anchor_rolled_back'), threshold: '= 0 in all', ok: (value) => value === 0, over: (history) => history.reduce((sum, value) => sum + value, 0), format: number, meaning: 'Looks at the anchor set after which the agent was rolled back, because it had forgotten.' },
     underCap('KL of the simulator', 'env/kl', cap('environment')),
     underCap('KL of the agent', 'kl', cap('agent')),
     { label: 'Sampler against trainer', history: of('sampling/sampling_logp_difference/mean'), threshold: `≤ ${number(tolerance)}`, ok: (value) => value <= tolerance, format: number, meaning: 'Mean difference of log-probabilities as sampled and as recomputed. Large: the two do not run the same model.' },

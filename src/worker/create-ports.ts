@@ -1,6 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Attempt, Ports } from '../activities/ports.ts';
+import { openAIChatServer } from '../policies/chat-server.ts';
 import { openAIPolicyServer } from '../policies/openai-policy-server.ts';
 import { loadOnVllm } from '../policies/load-on-vllm.ts';
 import { NightlyFolder } from '../store/nightly-folder.ts';
@@ -29,6 +30,7 @@ export function createPorts(settings: WorkerSettings, environment: NodeJS.Proces
       serving.type === 'embedded'
         ? openAIPolicyServer({ baseUrl: settings.policyServer, apiKey: undefined, timeoutMs })
         : openAIPolicyServer({ baseUrl: serving.baseUrl, apiKey: secret(environment, serving.apiKeyEnv), timeoutMs, returnsTokenIds: serving.returnsTokenIds }),
+    chatServer: ({ baseUrl, apiKeyEnv }, timeoutMs) => openAIChatServer({ baseUrl, apiKey: secret(environment, apiKeyEnv), timeoutMs }),
     loadOnServer: (serving, name, folder) => loadOnVllm(serving, secret(environment, serving.apiKeyEnv), name, folder),
     launcher: ({ launcher }) =>
       launcher.type === 'resident'
@@ -46,6 +48,6 @@ export function createPorts(settings: WorkerSettings, environment: NodeJS.Proces
 function secret(environment: NodeJS.ProcessEnv, name: string | null): string | undefined {
   if (name === null) return undefined;
   const value = environment[name];
-  if (value === undefined) throw new Error(`serving.apiKeyEnv: the environment variable ${name} is not set on this worker`);
+  if (value === undefined) throw new Error(`apiKeyEnv: the environment variable ${name} is not set on this worker`);
   return value;
 }

@@ -44,8 +44,11 @@ export async function epoch({ run, settings, epoch: number, state, paused: pause
   const agent = trains.agent ? await inPhase('train agent', () => does.trainAgent({ ...here, traces, rewards, scores, decisions })) : unchanged(state.agent);
   const environment = trains.environment ? await inPhase('train environment', () => does.trainEnvironment({ ...here, environmentPool: pools.environmentPool, decisions })) : unchanged(state.environment);
   await inPhase('publish', () => Promise.all([agent, environment].map(({ policy }) => does.publishPolicy({ run, policy }))));
+  const gates = settings.gateEvery !== undefined && (number % settings.gateEvery === 0 || number === settings.epochs);
+  const gated = gates ? await inPhase('gate', () => does.gateAgent({ ...here, agent: agent.policy })) : undefined;
+  const accepted = gated?.agent ?? agent.policy;
   const evaluates = number % settings.evaluateEvery === 0 || number === settings.epochs;
-  const verdicts = evaluates ? await inPhase('evaluate', () => inShards(shards.evaluate, (shard) => does.evaluatePolicy({ ...here, ...shard, agent: agent.policy }))) : [];
+  const verdicts = evaluates ? await inPhase('evaluate', () => inShards(shards.evaluate, (shard) => does.evaluatePolicy({ ...here, ...shard, agent: accepted }))) : [];
 
   return inPhase('commit', () =>
     does.commitEpoch({
@@ -54,15 +57,16 @@ export async function epoch({ run, settings, epoch: number, state, paused: pause
       outputs: { tasks, traces, rewards, scores, decisions, verdicts: files(verdicts) },
       next: {
         ...state,
-        agent: agent.policy,
+        agent: accepted,
+        ...(gated && { anchor: gated.anchor }),
         environment: environment.policy,
         history: pools.history,
         train_pool: pools.trainPool,
         environment_pool: pools.environmentPool,
         tokens: state.tokens + sum([...generated, ...rolledOut], 'tokens'),
       },
-      metrics: [outcome, filtered, pools.metrics, agent.metrics, environment.metrics],
-      notes: [agent.note, environment.note].filter((note) => note !== null),
+      metrics: [outcome, filtered, pools.metrics, agent.metrics, environment.metrics, ...(gated ? [gated.metrics] : [])],
+      notes: [agent.note, environment.note, gated?.note ?? null].filter((note) => note !== null),
       retried: sum([...generated, ...rolledOut, ...verdicts], 'retried'),
       seconds: watch.total(),
     }),

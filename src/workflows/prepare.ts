@@ -7,8 +7,11 @@ export async function prepare({ run, settings }: Opened, watch: Stopwatch): Prom
   const does = phases(settings);
   const agent = await watch.time('warm up agent', () => does.warmUp({ run, role: 'agent' }));
   const environment = await watch.time('warm up environment', () => does.warmUp({ run, role: 'environment' }));
-  const state = await watch.time('prepare', () => does.prepareRun({ run, agent, environment }));
+  const prepared = await watch.time('prepare', () => does.prepareRun({ run, agent, environment }));
   await watch.time('publish', () => Promise.all([agent, environment].map((policy) => does.publishPolicy({ run, policy }))));
+  const written = settings.writesPool ? await watch.time('write pool', () => does.writePool({ run, epoch: 0, state: prepared })) : undefined;
+  const gated = settings.gateEvery === undefined ? undefined : await watch.time('gate', () => does.gateAgent({ run, epoch: 0, state: prepared, agent }));
+  const state = { ...prepared, ...(written && { task_pool: written.pool, tokens: written.tokens }), ...(gated && { anchor: gated.anchor }) };
   const { evaluate: shards } = settings.shards;
   const verdicts = await watch.time('evaluate', () => Promise.all(Array.from({ length: shards }, (_, shard) => does.evaluatePolicy({ run, epoch: 0, state, shard, shards, agent }))));
   return does.commitEpoch({
@@ -16,7 +19,7 @@ export async function prepare({ run, settings }: Opened, watch: Stopwatch): Prom
     epoch: 0,
     outputs: { tasks: null, traces: [], rewards: null, scores: null, decisions: null, verdicts: verdicts.map(({ file }) => file) },
     next: state,
-    metrics: [],
+    metrics: [written?.metrics, gated?.metrics].filter((some) => some !== undefined),
     notes: [],
     retried: verdicts.reduce((total, { retried }) => total + retried, 0),
     seconds: watch.total(),

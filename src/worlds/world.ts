@@ -52,6 +52,8 @@ export interface World {
   baseTasks(random: RandomStream): TaskSpec[];
   /** Held-out tasks that the simulator never sees. */
   heldOutTasks(random: RandomStream): TaskSpec[];
+  /** A task about this hard, for curricula set by hand: the nearest that the world has. Only for worlds that can say what makes a task hard. */
+  taskAt?(difficulty: number, random: RandomStream): TaskSpec;
   /** What the simulator is given: the agent's history and a task to vary. */
   environmentPrompt(history: AgentHistory, seedTask: TaskSpec): string;
   /** The simulator's text as a task, or why it is none. */

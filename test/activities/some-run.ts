@@ -12,6 +12,7 @@ import { collect } from '../../src/store/collect.ts';
 import type { FileRef } from '../../src/contracts/refs.ts';
 import { exampleFile, withFields } from '../support/experiments.ts';
 import { FakeModelServer } from '../support/fake-model-server.ts';
+import type { FakeChat } from '../support/fake-model-server.ts';
 import { fakeToolboxModel } from '../support/fake-toolbox-model.ts';
 import type { ToolboxPlayer } from '../support/fake-toolbox-model.ts';
 import { FakeTrainer } from '../support/fake-trainer.ts';
@@ -55,10 +56,12 @@ export interface SomeRun {
 }
 
 /** A run with a real store, prepared up to its first epoch. */
-export async function someRun(fields: Record<string, unknown> = {}, player: ToolboxPlayer = {}, id = 'some-run'): Promise<SomeRun> {
+export async function someRun(fields: Record<string, unknown> = {}, player: ToolboxPlayer = {}, id = 'some-run', chat?: FakeChat): Promise<SomeRun> {
   const home = await folderInMemory();
-  const file = withFields(smallFile, fields);
-  const server = await FakeModelServer.start({ model: fakeToolboxModel(parseExperiment(file).world, player) });
+  const written = withFields(smallFile, fields);
+  const server = await FakeModelServer.start({ model: fakeToolboxModel(parseExperiment(written).world, player), ...(chat && { chat }) });
+  // A data set's model is that server too, whose address is known only now.
+  const file = chat ? withFields(written, { 'arm.source.baseUrl': server.url }) : written;
   onTestFinished(() => server[Symbol.asyncDispose]());
   const trainer = new FakeTrainer();
   const ports = plainPorts(home, server.url, trainer);

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
+import { armName } from '../../src/contracts/arms.ts';
 import { presets } from '../../src/contracts/presets.ts';
 import { parseExperiment } from '../../src/contracts/parse-experiment.ts';
 import { hashOf } from '../../src/store/canonical-json.ts';
@@ -43,6 +44,20 @@ describe('the arm `random`', () => {
     expect(random.environment.training).toBeNull();
     expect(random.agent.training).toEqual(tuned.agent.training);
     expect({ ...random, arm: tuned.arm, environment: tuned.environment }).toEqual(tuned);
+  });
+});
+
+describe('the arms without a trained simulator', () => {
+  it.each([{ type: 'static' }, { type: 'offline', source: { type: 'file', path: 'tasks.jsonl' } }, { type: 'selection' }, { type: 'window' }])('differ from `random` in where tasks come from alone: $type', (arm) => {
+    const random = withArm({ type: 'random' });
+    const experiment = withArm(arm);
+    expect({ ...experiment, arm: random.arm }).toEqual(random);
+    expect(parseExperiment(JSON.parse(JSON.stringify(experiment)))).toEqual(experiment);
+  });
+
+  it('are named by their size where they have one', () => {
+    const source = { type: 'file', path: 'tasks.jsonl' };
+    expect([withArm({ type: 'offline', source }), withArm({ type: 'offline', multiple: 4, source }), withArm({ type: 'static' }), paper].map(({ arm }) => armName(arm))).toEqual(['offline-2x', 'offline-4x', 'static', 'genenv-paper']);
   });
 });
 

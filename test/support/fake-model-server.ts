@@ -22,8 +22,19 @@ export interface ReceivedRequest {
 /** What stands in for a language model: the text that follows a prompt, drawn from the stream and nothing else. */
 export type FakeModel = (prompt: string, random: RandomStream, model: string) => string;
 
+export interface ReceivedChat {
+  model: string;
+  messages: { role: string; content: string }[];
+  seed: number;
+  max_tokens: number;
+}
+
+export type FakeChat = (messages: ReceivedChat['messages'], random: RandomStream) => string;
+
 export interface FakeModelServerOptions {
   model: FakeModel;
+  /** What answers chat completions; without it the server has none. */
+  chat?: FakeChat;
   /** Share of requests that meet each fault. A request meets the same ones at the same attempts in every run, whatever the order of arrival. */
   faultRates?: Partial<Record<Fault, number>>;
   faultSeed?: number;
@@ -38,6 +49,8 @@ export interface FakeModelServerOptions {
 export class FakeModelServer implements AsyncDisposable {
   /** Every request, in the order of arrival, failed ones too. */
   readonly requests: ReceivedRequest[] = [];
+  /** Every question of a chat. */
+  readonly chats: ReceivedChat[] = [];
   /** Faults that the next requests meet, one each, before any by chance. */
   readonly nextFaults: (Fault | undefined)[] = [];
   readonly #options: FakeModelServerOptions;
@@ -69,12 +82,22 @@ export class FakeModelServer implements AsyncDisposable {
 
   async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     if (request.method === 'GET') return void response.writeHead(request.url === '/health' ? 200 : 404).end();
+    const { chat } = this.#options;
+    const isChat = request.url === '/v1/chat/completions' && chat !== undefined;
     const parts: Buffer[] = [];
     for await (const part of request as AsyncIterable<Buffer>) parts.push(part);
     const body = Buffer.concat(parts);
     if (request.url === '/tokenize') {
       const { prompt } = JSON.parse(body.toString('utf8')) as { prompt: string };
       return void response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ tokens: tokensOf(prompt), count: prompt.length, max_model_len: null }));
+    }
+    if (isChat) {
+      const question = JSON.parse(body.toString('utf8')) as ReceivedChat;
+      this.chats.push(question);
+      const content = chat(question.messages, randomStream(question.seed));
+      const answer = { id: 'chat-fake', object: 'chat.completion', created: 0, model: question.model, choices: [{ index: 0, message: { role: 'assistant', content }, finish_reason: 'stop' }], usage: { prompt_tokens: 0, completion_tokens: content.length, total_tokens: content.length } };
+      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(answer));
+      return;
     }
     if (request.url !== '/v1/completions') return void response.writeHead(404).end();
     const asked = JSON.parse(body.toString('utf8')) as ReceivedRequest;

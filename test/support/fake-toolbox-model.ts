@@ -6,24 +6,27 @@ import type { FakeModel } from './fake-model-server.ts';
 
 export interface ToolboxPlayer {
   /** Chance that the agent's answer is right. */
-  success?: (difficulty: number, model: string) => number;
+  success?: (difficulty: number, model: string, spec: string) => number;
   /** Length of the argument that the simulator writes. */
   taskLength?: (random: RandomStream, model: string) => number;
   /** Share of the simulator's texts that are no task, and those texts. */
   invalid?: { share: number; texts: readonly string[] };
+  /** What the agent answers instead of a call. */
+  answer?: (prompt: string) => string;
   /** What the simulator writes instead of a drawn task. */
-  task?: (prompt: string, random: RandomStream) => string;
+  task?: (prompt: string, random: RandomStream, model: string) => string;
 }
 
 /** Plays both policies of the toolbox world, told apart by the served name: `agent@…` answers tasks, `environment@…` writes them. */
-export function fakeToolboxModel(settings: WorldSettings, { success = (difficulty) => 0.85 ** difficulty, taskLength, invalid, task }: ToolboxPlayer = {}): FakeModel {
+export function fakeToolboxModel(settings: WorldSettings, { success = (difficulty) => 0.85 ** difficulty, taskLength, invalid, task, answer: answersWith }: ToolboxPlayer = {}): FakeModel {
   if (settings.type !== 'toolbox') throw new Error(`a model of the toolbox, not of ${settings.type}`);
   const world = createWorld(settings);
   const { tools, symbols, maxLength } = alphabet(settings);
 
   const answer = (prompt: string, random: RandomStream, model: string): string => {
+    if (answersWith) return answersWith(prompt);
     const spec = prompt.replace(/_*=$/, '');
-    if (random.next() < success(world.difficulty(spec), model)) return world.referenceAnswer(spec);
+    if (random.next() < success(world.difficulty(spec), model, spec)) return world.referenceAnswer(spec);
     const right = world.referenceAnswer(spec);
     for (;;) {
       const wrong = world.randomAnswer(spec, random);
@@ -32,7 +35,7 @@ export function fakeToolboxModel(settings: WorldSettings, { success = (difficult
   };
   const write = (prompt: string, random: RandomStream, model: string): string => {
     if (invalid && random.next() < invalid.share) return random.pick(invalid.texts);
-    if (task) return task(prompt, random);
+    if (task) return task(prompt, random, model);
     const length = Math.max(1, Math.min(maxLength, taskLength?.(random, model) ?? 1 + random.int(8)));
     return `${random.pick(tools)}:${Array.from({ length }, () => random.pick(symbols)).join('')}`;
   };

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { createCpuActivities, createGpuActivities, createLlmActivities } from '../../src/activities/index.ts';
 import type { Attempt, Ports } from '../../src/activities/ports.ts';
 import type { Committed, Plan, Sampling, Trained } from '../../src/contracts/phases.ts';
+import { openAIChatServer } from '../../src/policies/chat-server.ts';
 import { openAIPolicyServer } from '../../src/policies/openai-policy-server.ts';
 import { NightlyFolder } from '../../src/store/nightly-folder.ts';
 import { ObjectStore } from '../../src/store/object-store.ts';
@@ -20,6 +21,7 @@ export function plainPorts(home: string, modelServer: string, launcher: Launcher
     runFolder: (id) => new RunFolder(join(home, 'runs'), id),
     nightlyFolder: (name) => new NightlyFolder(join(home, 'nightly'), name),
     policyServer: (_, timeoutMs) => openAIPolicyServer({ baseUrl: modelServer, apiKey: undefined, timeoutMs }),
+    chatServer: ({ baseUrl }, timeoutMs) => openAIChatServer({ baseUrl, apiKey: undefined, timeoutMs }),
     loadOnServer: () => Promise.resolve(),
     launcher: () => launcher,
     python: 'python3',
@@ -40,11 +42,14 @@ export async function begin(does: Activities, id: string, file: unknown): Promis
   const { run } = plan;
   const agent = await does.warmUp({ run, role: 'agent' });
   const environment = await does.warmUp({ run, role: 'environment' });
-  const state = await does.prepareRun({ run, agent, environment });
+  const first = await does.prepareRun({ run, agent, environment });
   await Promise.all([agent, environment].map((policy) => does.publishPolicy({ run, policy })));
+  const written = plan.settings.writesPool ? await does.writePool({ run, epoch: 0, state: first }) : undefined;
+  const gated = plan.settings.gateEvery === undefined ? undefined : await does.gateAgent({ run, epoch: 0, state: first, agent });
+  const state = { ...first, ...(written && { task_pool: written.pool, tokens: written.tokens }), ...(gated && { anchor: gated.anchor }) };
   const verdicts = await shards(plan.settings.shards.evaluate, (shard) => does.evaluatePolicy({ run, epoch: 0, state, agent, ...shard }));
   const outputs = { tasks: null, traces: [], rewards: null, scores: null, decisions: null, verdicts: files(verdicts) };
-  return { plan, prepared: await does.commitEpoch({ run, epoch: 0, outputs, next: state, metrics: [], notes: [], retried: 0, seconds: {} }) };
+  return { plan, prepared: await does.commitEpoch({ run, epoch: 0, outputs, next: state, metrics: [written?.metrics, gated?.metrics].filter((some) => some !== undefined), notes: [], retried: 0, seconds: {} }) };
 }
 
 /** One epoch in a plain loop: the phases of the workflow `epoch`, in its order, without Temporal. */
@@ -63,23 +68,27 @@ export async function plainEpoch(does: Activities, { run, settings }: Plan, { ep
     ? await does.trainEnvironment({ ...here, environmentPool: pools.environmentPool, decisions })
     : { policy: state.environment, metrics: {}, note: null };
   await Promise.all([agent, environment].map(({ policy }) => does.publishPolicy({ run, policy })));
+  const gates = settings.gateEvery !== undefined && (epoch % settings.gateEvery === 0 || epoch === settings.epochs);
+  const gated = gates ? await does.gateAgent({ ...here, agent: agent.policy }) : undefined;
+  const accepted = gated?.agent ?? agent.policy;
   const evaluates = epoch % settings.evaluateEvery === 0 || epoch === settings.epochs;
-  const verdicts = evaluates ? await shards(settings.shards.evaluate, (shard) => does.evaluatePolicy({ ...here, ...shard, agent: agent.policy })) : [];
+  const verdicts = evaluates ? await shards(settings.shards.evaluate, (shard) => does.evaluatePolicy({ ...here, ...shard, agent: accepted })) : [];
   return does.commitEpoch({
     run,
     epoch,
     outputs: { tasks, traces, rewards, scores, decisions, verdicts: files(verdicts) },
     next: {
       ...state,
-      agent: agent.policy,
+      agent: accepted,
+      ...(gated && { anchor: gated.anchor }),
       environment: environment.policy,
       history: pools.history,
       train_pool: pools.trainPool,
       environment_pool: pools.environmentPool,
       tokens: state.tokens + [...generated, ...rolledOut].reduce((sum, { tokens }) => sum + tokens, 0),
     },
-    metrics: [outcome, filtered, pools.metrics, agent.metrics, environment.metrics],
-    notes: [agent.note, environment.note].filter((note) => note !== null),
+    metrics: [outcome, filtered, pools.metrics, agent.metrics, environment.metrics, ...(gated ? [gated.metrics] : [])],
+    notes: [agent.note, environment.note, gated?.note ?? null].filter((note) => note !== null),
     retried: 0,
     seconds: {},
   });

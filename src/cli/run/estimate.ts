@@ -3,6 +3,7 @@ import { evaluationRequests } from '../../activities/evaluate-policy.ts';
 import { rolloutRequests } from '../../activities/roll-out.ts';
 import { generationCounts } from '../../activities/sample.ts';
 import { randomStream } from '../../coevolution/seeds.ts';
+import { drawsFromPool, variationsWritten } from '../../contracts/arms.ts';
 import type { Experiment } from '../../contracts/experiment.ts';
 import type { ModelSettings } from '../../contracts/policy-settings.ts';
 import type { World } from '../../worlds/world.ts';
@@ -40,15 +41,22 @@ export function estimate(experiment: Experiment, world: World): Estimate {
   // After every so many epochs, after the last, and once before the first.
   const evaluated = Math.ceil(epochs / evaluation.every) + 1;
   const evaluations = evaluated * heldOut * evaluation.samples;
-  const tokens = epochs * (fresh * environment.sampling.maxTokens + (rolledOut + frozen) * agent.sampling.maxTokens) + evaluations * agent.sampling.maxTokens;
+  const gated = guards.gateAgent && agent.training !== null ? { looks: Math.ceil(epochs / guards.gateAgent.every) + 1, tasks: guards.gateAgent.tasks } : { looks: 0, tasks: 0 };
+  const tokens = epochs * (environment.promptsPerEpoch * variationsWritten(experiment) * environment.sampling.maxTokens + (rolledOut + frozen) * agent.sampling.maxTokens) + evaluations * agent.sampling.maxTokens + gated.looks * gated.tasks * agent.sampling.maxTokens + poolTokens(experiment, world.baseTasks(randomStream(0)).length);
 
   const shards = (requests: number): number => Math.max(1, Math.min(durability.shards, requests));
   const trained = [environment, agent].filter(({ training }) => training !== null);
-  const perEpoch = shards(generationCounts(experiment).requests) + shards(rolloutRequests(experiment)) + PLAIN_ACTIVITIES + trained.length + 2;
-  const activities = epochs * perEpoch + evaluated * shards(evaluationRequests(heldOut, experiment)) + 6;
+  const perEpoch = (variationsWritten(experiment) === 0 ? 0 : shards(generationCounts(experiment).requests)) + shards(rolloutRequests(experiment)) + PLAIN_ACTIVITIES + trained.length + 2;
+  const activities = epochs * perEpoch + evaluated * shards(evaluationRequests(heldOut, experiment)) + 6 + (drawsFromPool(experiment.arm) ? 1 : 0) + gated.looks;
   const vocabulary = world.vocabulary.length;
   const disk = epochs * trained.reduce((sum, { model }) => sum + parameters(model, vocabulary) * BYTES_PER_PARAMETER, 0) + tokens * BYTES_PER_TOKEN;
   return { tasks: epochs * fresh, rollouts: epochs * rolledOut, evaluations, tokens, activities, events: activities * EVENTS_PER_ACTIVITY + epochs * EVENTS_PER_CHILD, runs: Math.ceil(epochs / durability.epochsPerRun), disk };
+}
+
+/** Tokens of a data set that is written once. */
+function poolTokens({ arm, environment }: Experiment, base: number): number {
+  if (arm.type === 'static') return base * arm.variations * environment.sampling.maxTokens;
+  return arm.type === 'offline' && arm.source.type === 'model' ? base * arm.source.maxTokens : 0;
 }
 
 /** Trained parameters of a Llama-style model made from scratch; 0 for one whose folder is elsewhere. */

@@ -1,5 +1,6 @@
 import { isGrpcServiceError, WorkflowNotFoundError } from '@temporalio/client';
 import type { Client, WorkflowHandle } from '@temporalio/client';
+import { armName } from '../../contracts/arms.ts';
 import type { Experiment } from '../../contracts/experiment.ts';
 import { InvalidConfig } from '../../contracts/invalid-config.ts';
 import type { experiment as experimentWorkflow } from '../../workflows/experiment.ts';
@@ -42,7 +43,7 @@ export async function startExperiment(client: Client, { id, raw, experiment, rew
     workflowIdConflictPolicy: outdated ? 'TERMINATE_EXISTING' : 'USE_EXISTING',
     workflowIdReusePolicy: 'ALLOW_DUPLICATE',
     memo: { experimentHash: hash },
-    staticSummary: `${experiment.name}: ${experiment.epochs} epochs, ${armName(experiment)}, seed ${experiment.seed}`.slice(0, 200),
+    staticSummary: `${experiment.name}: ${experiment.epochs} epochs, ${armName(experiment.arm)}, seed ${experiment.seed}`.slice(0, 200),
   });
   // By id alone: it continues as new.
   return { handle: client.workflow.getHandle<typeof experimentWorkflow>(handle.workflowId), attached: running !== null };
@@ -68,5 +69,3 @@ async function runningWorkflow(client: Client, id: string): Promise<{ hash: unkn
     throw error;
   }
 }
-
-export const armName = ({ arm }: Experiment): string => (arm.type === 'genenv' ? `genenv-${arm.preset}` : arm.type);

@@ -1,10 +1,10 @@
 import type { Client } from '@temporalio/client';
+import { armName } from '../../contracts/arms.ts';
 import type { Metrics } from '../../contracts/phases.ts';
 import type { Progress } from '../../contracts/progress.ts';
 import { lineage } from '../../report/lineage.ts';
 import type { Ancestor } from '../../report/lineage.ts';
 import type { Retune, RunFolder } from '../../store/run-folder.ts';
-import { armName } from '../run/start-experiment.ts';
 import { readRun } from '../run/run-folders.ts';
 import { currentState } from './run-state.ts';
 import type { Current, State } from './run-state.ts';
@@ -55,7 +55,7 @@ export async function runStatus(folder: RunFolder, client: Client | null): Promi
       forkedFrom: await lineage(folder),
       retunes: await folder.readRetunes(),
       goOn: goesOn.has(current.state) ? `npx genenv resume ${folder.id}` : null,
-      arm: armName(run.experiment),
+      arm: armName(run.experiment.arm),
       epoch: run.epoch ?? 0,
       epochs: run.experiment.epochs,
       successRate: rates.at(-1) ?? null,

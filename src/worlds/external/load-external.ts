@@ -59,7 +59,7 @@ async function factoryOf(name: string, module: string): Promise<Factory> {
   return exported.createWorld as Factory;
 }
 
-const members: Record<Exclude<keyof World, 'turns'>, string> = {
+const members: Record<Exclude<keyof World, 'turns' | 'taskAt'>, string> = {
   name: 'string',
   vocabulary: 'array',
   baseTasks: 'function',

@@ -32,6 +32,10 @@ export function createToolbox(settings: ToolboxSettings): World {
         }),
       );
     },
+    taskAt: (difficulty, random) => {
+      const length = Math.max(1, Math.min(alphabet.maxLength, Math.round(difficulty)));
+      return specOf(randomCall(random, alphabet, [length, length], 1));
+    },
     environmentPrompt: (history, seedTask) => historyPrompt(historyDigits(history, alphabet.tools), seedTask, alphabet.tools),
     parseTask: (text) => {
       const parsed = parseRequest(text, alphabet);

@@ -1,0 +1,82 @@
+import { selectCandidates } from '../coevolution/candidate-selection.ts';
+import { drawLevels, openWindow, windowLevels } from '../coevolution/difficulty-window.ts';
+import { poolDraw } from '../coevolution/pool-draw.ts';
+import { predictedSuccess } from '../coevolution/predicted-success.ts';
+import { deriveSeed, randomStream } from '../coevolution/seeds.ts';
+import type { Arm } from '../contracts/arms.ts';
+import type { DrawTasksInput } from '../contracts/phases.ts';
+import type { HistoryRecord, SeedTaskRecord, TaskRecord } from '../contracts/records.ts';
+import { collect } from '../store/collect.ts';
+import { described } from './generate-tasks.ts';
+import { epochId, taskId } from './phase.ts';
+import type { Phase } from './phase.ts';
+import type { Ports } from './ports.ts';
+import { generationCounts } from './sample.ts';
+import { merged, only } from './streams.ts';
+
+/** The epoch's own tasks: what the simulator wrote, or what the arm puts in its place. */
+export async function* freshTasks({ store }: Ports, context: Phase, input: DrawTasksInput): AsyncGenerator<TaskRecord> {
+  const { arm, environment, seed } = context.experiment;
+  const { epoch, state } = input;
+  const count = environment.promptsPerEpoch * environment.variationsPerPrompt;
+  const random = randomStream(deriveSeed(seed, epoch, 'arm'));
+  const history = (): Promise<HistoryRecord> => store.json<HistoryRecord>(state.history);
+  switch (arm.type) {
+    case 'genenv':
+    case 'random':
+      yield* writtenTasks(store, context, input);
+      return;
+    case 'static':
+    case 'offline': {
+      const pool = await collect(store.records<SeedTaskRecord>(state.task_pool!));
+      const drawn = poolDraw(pool.length, { count, epoch, seed: deriveSeed(seed, 'pool') });
+      yield* drawn.map((at, index) => givenTask(context, epoch, index, pool[at]!.spec, pool[at]!.id));
+      return;
+    }
+    case 'selection':
+      yield* selected(arm, await collect(writtenTasks(store, context, input)), (await history()).outcomes ?? [], epoch, count, random);
+      return;
+    case 'window': {
+      const levels = windowLevels((await history()).window ?? openWindow(arm), arm);
+      yield* drawLevels(levels, count, random).map((level, index) => givenTask(context, epoch, index, context.world.taskAt!(level, random), `${epochId(epoch)}/level-${level}`));
+    }
+  }
+}
+
+function writtenTasks(store: Ports['store'], { experiment }: Phase, { generated }: DrawTasksInput): AsyncGenerator<TaskRecord> {
+  // A starved simulator may share its prompts in an experiment where it otherwise does not.
+  const simulators = generationCounts(experiment, typeof experiment.guards.starvedAfter === 'number').initial > 0 ? (['current', 'initial'] as const) : (['current'] as const);
+  // Each simulator's tasks are in order in each shard.
+  return merged(generated.flatMap((file) => simulators.map((simulator) => only(store.records<TaskRecord>(file), (task) => task.simulator === simulator))), isBefore);
+}
+
+/** Ids grow by a digit where the index does. */
+const isBefore = (a: TaskRecord, b: TaskRecord): boolean => a.id.length < b.id.length || (a.id.length === b.id.length && a.id < b.id);
+
+/** A task that no simulator wrote for this epoch. */
+function givenTask({ world }: Phase, epoch: number, index: number, spec: string, batch: string): TaskRecord {
+  return {
+    id: taskId(epoch, index),
+    source: 'new',
+    batch_id: batch,
+    context: '',
+    history_success: null,
+    simulator: 'none',
+    valid: true,
+    invalid_reason: '',
+    repeats: 0,
+    ...described(world, spec),
+    sampled: null,
+  };
+}
+
+/** The candidates with the largest predicted p(1-p). Invalid ones, and repeats of one that is there, come only where there are too few others. */
+function selected({ bandwidth }: Extract<Arm, { type: 'selection' }>, candidates: readonly TaskRecord[], outcomes: NonNullable<HistoryRecord['outcomes']>, epoch: number, count: number, random: Parameters<typeof selectCandidates>[2]): TaskRecord[] {
+  const seen = new Set<string>();
+  const judged = candidates.map((task) => {
+    const usable = task.spec !== null && !seen.has(task.spec);
+    if (task.spec !== null) seen.add(task.spec);
+    return { usable, predicted: task.valid ? predictedSuccess(task, outcomes, { epoch, bandwidth }) : 0 };
+  });
+  return selectCandidates(judged, count, random).map((index, place) => ({ ...candidates[index]!, id: taskId(epoch, place) }));
+}

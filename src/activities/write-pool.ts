@@ -1,0 +1,45 @@
+import { deriveSeed, randomStream } from '../coevolution/seeds.ts';
+import { InvalidConfig } from '../contracts/invalid-config.ts';
+import type { Metrics, WritePoolInput, WrittenPool } from '../contracts/phases.ts';
+import type { SeedTaskRecord } from '../contracts/records.ts';
+import { collect } from '../store/collect.ts';
+import type { ParsedTask } from '../worlds/world.ts';
+import { phase } from './phase.ts';
+import { poolTexts } from './pool-texts.ts';
+import type { Ports } from './ports.ts';
+
+/**
+ * The data set of an arm that learns from one, written once, before the first epoch (GenEnv A.3). `static`: the base tasks and the
+ * frozen simulator's variations of each. `offline`: another model's tasks, or those of a file. What is no task, cannot be solved,
+ * repeats another or is held out is dropped and counted.
+ * @throws InvalidConfig for a file that is not there, is not the one named by its hash, or has a line that is no record
+ */
+export function createWritePool(ports: Ports) {
+  return (input: WritePoolInput): Promise<WrittenPool> =>
+    phase(ports, 'write-pool', input, async (context) => {
+      const { experiment, world } = context;
+      const base = (await collect(ports.store.records<SeedTaskRecord>(input.state.base_tasks))).map(({ spec }) => spec);
+      const heldOut = new Set((await collect(ports.store.records<SeedTaskRecord>(input.state.held_out))).map(({ spec }) => spec));
+      const { arm, seed } = experiment;
+      const chance = randomStream(deriveSeed(seed, 'write-pool', 'verdict'));
+      const { texts, tokens } = await poolTexts(ports, context, input.state.environment, base);
+      // A simulator writes held-out tasks in the other arms too; a data set from elsewhere may hold them all.
+      const checked = keepTasks(texts, (text) => world.parseTask(text), (spec) => world.score(spec, world.referenceAnswer(spec), chance).reward === 1, arm.type === 'offline' ? heldOut : new Set());
+      const specs = arm.type === 'static' ? [...base, ...checked.specs] : checked.specs;
+      if (specs.length === 0) throw new InvalidConfig(`experiment: arm: the data set has no valid task; of ${texts.length} texts ${JSON.stringify(checked.dropped)} were dropped`);
+      const pool = await ports.store.putRecords(specs.map((spec, index): SeedTaskRecord => ({ id: `pool-${String(index).padStart(4, '0')}`, spec })));
+      return { pool, tokens, metrics: { 'pool/written': texts.length, 'pool/size': specs.length, ...checked.dropped } };
+    });
+}
+
+function keepTasks(texts: readonly string[], parse: (text: string) => ParsedTask, solvable: (spec: string) => boolean, heldOut: ReadonlySet<string>): { specs: string[]; dropped: Metrics } {
+  const specs = new Set<string>();
+  const dropped: Metrics = {};
+  for (const text of texts) {
+    const parsed = parse(text);
+    const reason = !parsed.valid ? parsed.reason : specs.has(parsed.spec) ? 'repeat' : heldOut.has(parsed.spec) ? 'held_out' : solvable(parsed.spec) ? undefined : 'unsolvable';
+    if (parsed.valid && reason === undefined) specs.add(parsed.spec);
+    else dropped[`pool/dropped/${reason}`] = (dropped[`pool/dropped/${reason}`] ?? 0) + 1;
+  }
+  return { specs: [...specs], dropped };
+}

@@ -1,0 +1,58 @@
+import { describe, expect, it } from 'vitest';
+
+import { better, hasForgotten } from '../../src/coevolution/anchor-gate.ts';
+import { flatRewards, starvedEpochs } from '../../src/coevolution/starvation.ts';
+import { clusterSizes } from '../../src/coevolution/task-clusters.ts';
+
+describe('clusters of near copies', () => {
+  it('join texts whose mean distance is within the bound, and count copies once', () => {
+    // aaaa and aaab differ in one of four letters, 0.25; cccc in all.
+    expect(clusterSizes(['aaaa', 'aaab', 'cccc', 'aaaa'], 0.25)).toEqual([2, 2, 1, 2]);
+    expect(clusterSizes(['aaaa', 'aaab', 'cccc'], 0.24)).toEqual([1, 1, 1]);
+    expect(clusterSizes(['aaaa', 'aaab', 'cccc'], 1)).toEqual([3, 3, 3]);
+    expect(clusterSizes([], 0.5)).toEqual([]);
+  });
+
+  it('go by the average link: a chain does not join its ends', () => {
+    // a-b 0.25, b-c 0.25, a-c 0.5: with {a, b}, c is (0.5 + 0.25) / 2 = 0.375 away.
+    expect(clusterSizes(['aaaa', 'aaab', 'aabb'], 0.3)).toEqual([2, 2, 1]);
+    expect(clusterSizes(['aaaa', 'aaab', 'aabb'], 0.375)).toEqual([3, 3, 3]);
+  });
+
+  it('refuse a distance that is none', () => {
+    expect(() => clusterSizes(['a'], 1.5)).toThrow('maxDistance must be in [0, 1], got 1.5');
+  });
+});
+
+describe('flat rewards', () => {
+  it('span less than the bound, or are none', () => {
+    expect(flatRewards([], 0.05)).toBe(true);
+    expect(flatRewards([0.3], 0.05)).toBe(true);
+    expect(flatRewards([0.3, 0.34], 0.05)).toBe(true);
+    expect(flatRewards([0.3, 0.36], 0.05)).toBe(false);
+    // All failed, and one success in eight: exp(-2) and exp(-8 * 0.375^2).
+    expect(flatRewards([Math.exp(-2), Math.exp(-1.125)], 0.05)).toBe(false);
+    expect(() => flatRewards([NaN], 0.05)).toThrow('rewards[0] must be a finite number');
+  });
+
+  it('are counted in a row; a bound of 0 counts epochs without any record alone', () => {
+    expect([starvedEpochs(3, [0.1, 0.1], 0.05), starvedEpochs(3, [0.1, 0.9], 0.05), starvedEpochs(3, [], 0), starvedEpochs(3, [0.1], 0)]).toEqual([4, 0, 4, 0]);
+  });
+});
+
+describe('the anchor gate', () => {
+  it('acts where the upper end of the interval is below the best, less the drop', () => {
+    const best = { successes: 64, attempts: 128 };
+    // Wilson, 95 %: 50 of 128 reaches to 0.477, 49 to 0.469.
+    expect(hasForgotten({ successes: 50, attempts: 128 }, best, 0.02)).toBe(true);
+    expect(hasForgotten({ successes: 51, attempts: 128 }, best, 0.02)).toBe(false);
+    expect(hasForgotten({ successes: 50, attempts: 128 }, best, 0.1)).toBe(false);
+    expect(hasForgotten({ successes: 5, attempts: 10 }, { successes: 9, attempts: 10 }, 0)).toBe(true);
+    expect(hasForgotten({ successes: 0, attempts: 0 }, best, 0)).toBe(false);
+  });
+
+  it('keeps the better of two counts', () => {
+    expect(better({ successes: 1, attempts: 2 }, { successes: 3, attempts: 5 })).toEqual({ successes: 3, attempts: 5 });
+    expect(better({ successes: 2, attempts: 2 }, { successes: 3, attempts: 5 })).toEqual({ successes: 2, attempts: 2 });
+  });
+});

@@ -1,0 +1,62 @@
+import { describe, expect, it } from 'vitest';
+
+import { mean } from '../../src/coevolution/domain.ts';
+import type { TrainedJob } from '../support/fake-trainer.ts';
+import { someRun } from '../activities/some-run.ts';
+import { LearningSimulator, learnFor, promptOf } from './learners.ts';
+
+/**
+ * One of four tools has a verdict that is the toss of a coin, so it is always "half solved". The agent solves a sixth of the honest
+ * tasks at first, and practice helps. Epochs are few: the table learns faster than a model would.
+ */
+const epochs = 10;
+const off = { discrimination: false, familyCap: null, randomSuccess: null, verdictAgreement: false, clusterDistance: null, flatRewards: null, starvedAfter: null, gateAgent: null, frozenSamples: 0 };
+
+async function trapped(fields: Record<string, unknown>): Promise<{ coins: number; honest: number; metrics: Record<string, number | null> }> {
+  const practice = new Map<string, number>();
+  const skill = (tool: string): number => 1 - 0.85 * Math.exp(-0.01 * (practice.get(tool) ?? 0));
+  const simulator = new LearningSimulator({ T: 0.25, U: 0.25, V: 0.25, W: 0.25 }, (task) => task.slice(0, 1), (tool, random) => `${tool}:${Array.from({ length: 6 }, () => random.pick([...'abcdefghi'])).join('')}`);
+  const run = await someRun(
+    { epochs, 'world.tools': 4, 'world.coinFlipTools': 1, 'environment.promptsPerEpoch': 6, 'agent.rolloutsPerTask': 8, 'durability.promptsPerRequest': 32, 'evaluation.every': 100, ...fields },
+    { success: (_, __, spec) => skill(spec.slice(0, 1)), task: simulator.task },
+  );
+  const agent = ({ records }: TrainedJob): void => {
+    for (const group of new Set(records.map(({ group_id }) => group_id))) {
+      const tool = promptOf(records.find(({ group_id }) => group_id === group)!).slice(0, 1);
+      practice.set(tool, (practice.get(tool) ?? 0) + 1);
+    }
+  };
+  const { metrics } = await learnFor(run, epochs, { simulator, agent });
+  return { coins: simulator.shares.get('W')!, honest: mean(['T', 'U', 'V'].map(skill))!, metrics };
+}
+
+describe('one coin-flip tool', { timeout: 60_000 }, () => {
+  it('takes the simulator over where no guard is on, with a success rate in the middle of the band', async () => {
+    const { coins, honest, metrics } = await trapped({ guards: off });
+    expect(coins).toBeGreaterThan(0.75);
+    expect(metrics['env/success_rate']).toBeGreaterThan(0.35);
+    expect(metrics['env/success_rate']).toBeLessThan(0.65);
+    expect(metrics['env/effective_group_ratio']).toBeGreaterThan(0.8);
+    expect(metrics['env/distinct_fraction']).toBe(1);
+    // What betrays it.
+    expect(metrics['env/verdict_agreement']).toBeLessThan(0.8);
+    expect(metrics['env/random_success_rate']).toBeGreaterThan(0.3);
+    const random = await trapped({ arm: { type: 'random' }, guards: off });
+    expect(honest).toBeLessThan(random.honest - 0.03);
+  });
+
+  it('is left alone under the tuned guards, and the honest tools are learnt as with random tasks', async () => {
+    const { coins, honest } = await trapped({ 'guards.frozenSamples': 0 });
+    expect(coins).toBeLessThan(0.1);
+    const random = await trapped({ arm: { type: 'random' }, 'guards.frozenSamples': 0 });
+    expect(honest).toBeGreaterThan(random.honest - 0.03);
+  });
+
+  it.each([
+    ['two verdicts that differ', { verdictAgreement: true }, 0.1],
+    ['a random policy that succeeds', { randomSuccess: 0.125 }, 0.15],
+    ['a cap on its share', { familyCap: 0.5 }, 0.5],
+  ])('is held down by each guard alone: %s', async (_, guard, most) => {
+    expect((await trapped({ guards: { ...off, ...guard } })).coins).toBeLessThan(most);
+  });
+});

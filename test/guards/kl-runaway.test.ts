@@ -1,0 +1,57 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+
+import { deriveSeed, randomStream } from '../../src/coevolution/seeds.ts';
+import type { EnvironmentPoolRecord } from '../../src/contracts/records.ts';
+import { openAIPolicyServer } from '../../src/policies/openai-policy-server.ts';
+import { residentLauncher } from '../../src/training/resident-launcher.ts';
+import { createWorld } from '../../src/worlds/registry.ts';
+import { parseExperiment } from '../../src/contracts/parse-experiment.ts';
+import { emptyHistory } from '../../src/coevolution/agent-history.ts';
+import { pythonPath } from '../../infra/setup/locations.mjs';
+import { LiveStack } from '../support/live-stack.ts';
+import { begin, createActivities, plainPorts } from '../support/plain-epochs.ts';
+import { tinyExperiment } from '../support/tiny-experiment.ts';
+
+/** A real simulator whose every update imitates one and the same task: without a cap it forgets all others. */
+
+let stack: LiveStack;
+beforeAll(async () => {
+  stack = await LiveStack.start();
+  await stack.policyReady();
+}, 180_000);
+afterAll(async () => stack[Symbol.asyncDispose](), 60_000);
+
+async function drift(name: string, maxKl: number): Promise<number[]> {
+  const base = tinyExperiment();
+  const file = { ...base, name, environment: { ...(base.environment as object), training: { learningRate: 0.003, stepsPerEpoch: 6, recordsPerStep: 16, klCoefficient: 0, maxKl } }, guards: { flatRewards: null } };
+  const { world: settings } = parseExperiment(file);
+  const world = createWorld(settings);
+  const ports = { ...plainPorts(stack.home, stack.policyUrl, residentLauncher(stack.trainerSocket)), python: pythonPath() };
+  const does = createActivities(ports);
+  const { plan, prepared } = await begin(does, name, file);
+  const server = openAIPolicyServer({ baseUrl: stack.policyUrl, apiKey: undefined, timeoutMs: 60_000 });
+  const [seedTask = ''] = world.baseTasks(randomStream(deriveSeed(7, 'base-tasks')));
+  const written = await server.complete({ model: prepared.state.environment.name, prompts: [world.environmentPrompt(emptyHistory(), seedTask)], n: 16, seed: 1, temperature: 1, maxTokens: 10 }, new AbortController().signal);
+  const { prompt_token_ids, token_ids, logprobs, text, finish_reason } = written[0]!;
+  const sampled = { policy_version: 'any', seed: 1, temperature: 1, prompt_token_ids, token_ids, logprobs, text, finish_reason };
+  let { state } = prepared;
+  const kls: number[] = [];
+  for (let epoch = 1; epoch <= 4; epoch++) {
+    const pool = Array.from({ length: 16 }, (_, index): EnvironmentPoolRecord => ({ id: `epoch-${epoch}/task-${index}`, epoch, signature: `${index}`, kind: 'T', history_success: null, env_reward: 1, guard: 1, sampled }));
+    const environmentPool = await ports.store.putRecords(pool);
+    const { policy, metrics } = await does.trainEnvironment({ run: plan.run, epoch, state, environmentPool, decisions: environmentPool });
+    state = { ...state, environment: policy };
+    kls.push(metrics['env/kl']!);
+  }
+  return kls;
+}
+
+test('a simulator that runs away from its start is pulled back, and is not where the cap is out of reach', async () => {
+  // A cap that is out of reach: the distance is measured, and nothing acts on it.
+  const free = await drift('free', 1000);
+  const cap = free.at(-1)! / 8;
+  expect(cap).toBeGreaterThan(0.01);
+  const held = await drift('held', cap);
+  for (const kl of held) expect(kl).toBeLessThanOrEqual(2 * cap);
+  expect(held.at(-1)).toBeGreaterThan(0);
+}, 240_000);
