@@ -31,7 +31,9 @@ export function createTrainEnvironment(ports: Ports) {
         pool.push({ epoch: written, signature, kind, history_success, env_reward, guard, at: pool.length });
       }
       const minSpread = experiment.guards.flatRewards ?? null;
-      if (minSpread !== null && flatRewards(usable(experiment, epoch, pool), minSpread)) {
+      const rewards = usable(experiment, epoch, pool);
+      // Where there is nothing at all, the job says so itself.
+      if (minSpread !== null && rewards.length > 0 && flatRewards(rewards, minSpread)) {
         return { policy: state.environment, metrics: { 'env/steps': 0, 'env/rwr_records': 0 }, note: `environment: no update (the rewards of its records span less than guards.flatRewards, ${minSpread})` };
       }
       const batches = stepBatches(experiment, epoch, pool);

@@ -228,15 +228,16 @@ async function notesOf({ ports, plan }: SomeRun): Promise<string[]> {
 }
 
 describe('success that says nothing', () => {
-  it.each([0, 1])('of %i throughout: no signal, no update of the agent, and that is noted', async (rate) => {
+  it.each([0, 1])('of %i throughout: no signal, no update of either policy, and that is noted', async (rate) => {
     const run = await someRun({}, { success: () => rate });
     const { agent } = run.prepared.state;
     const second: Committed = await run.epochs(2);
     expect(second.metrics).toMatchObject({ 'env/success_rate': rate, 'env/effective_group_ratio': 0, frac_reward_zero_std: 1, steps: 0 });
     expect(second.state.agent.checkpoint).toEqual(agent.checkpoint);
     expect(await notesOf(run)).toContain('agent: no update (empty_batch)');
-    // The simulator still learns which of its tasks were the least bad.
-    expect(second.metrics['env/steps']).toBeGreaterThan(0);
+    // All of its tasks earned the same: the simulator has nothing to learn either.
+    expect(second.metrics['env/steps']).toBe(0);
+    expect(await notesOf(run)).toContain('environment: no update (the rewards of its records span less than guards.flatRewards, 0.05)');
   });
 
   it('kept in the batch: the trainer skips it for want of informative groups', async () => {
