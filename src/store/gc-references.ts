@@ -75,15 +75,15 @@ async function readLedger(run: RunFolder): Promise<{ lines: LedgerLine[]; left: 
   const opened = await run.open();
   if (opened === undefined) throw new InvalidArtifact(run.experimentFile, 'missing', {}, 'Restore it from the file the experiment was started with; nothing was removed.');
   const { fork, ledger } = opened;
-  return { lines: [...(fork === undefined ? [] : [fork.line]), ...(await ledger.read())], left: await branchLines(run, ledger.anchor) };
+  return { lines: [...(fork === undefined ? [] : [fork.line]), ...(await ledger.read())], left: await branchLines(run, ledger) };
 }
 
 /** Lines of the branches that a run has left, as far as they hold; the last of each stays whole. */
-async function branchLines(run: RunFolder, anchor: string): Promise<LedgerLine[]> {
+async function branchLines(run: RunFolder, start: { anchor: string; first: number }): Promise<LedgerLine[]> {
   const lines: LedgerLine[] = [];
   for (const name of await branchNames(run.branchesFolder)) {
     const file = join(run.branchesFolder, name, 'ledger.jsonl');
-    lines.push(...readChain<LedgerLine>((await ifExists(readFile(file))) ?? Buffer.alloc(0), anchor, file).lines.slice(-1));
+    lines.push(...readChain<LedgerLine>((await ifExists(readFile(file))) ?? Buffer.alloc(0), start, file).lines.slice(-1));
   }
   return lines;
 }

@@ -28,7 +28,7 @@ export type Chain<Line> = {
  * Recomputes a ledger's chain from its bytes, up to the first line that does not hold. The text after the last newline
  * is no line: the process that wrote it was killed, and the epoch is committed again.
  */
-export function readChain<Line extends { epoch: number; previous: string }>(data: Buffer, anchor: string, file: string): Chain<Line> {
+export function readChain<Line extends { epoch: number; previous: string }>(data: Buffer, { anchor, first }: { anchor: string; first: number }, file: string): Chain<Line> {
   const chain: Chain<Line> = { lines: [], head: anchor, hashes: [], length: 0 };
   for (let end = data.indexOf('\n'); end !== -1; end = data.indexOf('\n', chain.length)) {
     const bytes = data.subarray(chain.length, end);
@@ -37,7 +37,7 @@ export function readChain<Line extends { epoch: number; previous: string }>(data
     const last = chain.lines.at(-1);
     if (line === undefined) chain.problem = new InvalidArtifact(file, `${where} is no ledger line in canonical JSON`, {}, remedy);
     else if (line.previous !== chain.head) chain.problem = new InvalidArtifact(file, last === undefined ? `${where} does not start from this experiment file` : `line ${chain.lines.length} or ${where} was altered: their hashes do not chain`, { expected: chain.head, found: line.previous, line: Math.max(0, chain.lines.length - 1) }, remedy);
-    else if (last !== undefined && line.epoch !== last.epoch + 1) chain.problem = new InvalidArtifact(file, `${where} has epoch ${line.epoch} after epoch ${last.epoch}`, {}, remedy);
+    else if (line.epoch !== (last === undefined ? first : last.epoch + 1)) chain.problem = new InvalidArtifact(file, `${where} has epoch ${line.epoch}${last === undefined ? `, not ${first}` : ` after epoch ${last.epoch}`}`, {}, remedy);
     if (line === undefined || chain.problem !== undefined) return chain;
     chain.lines.push(line as Line);
     chain.head = sha256(bytes);

@@ -28,8 +28,8 @@ export class LedgerHead {
     return head?.epoch === epoch ? head.sha256 : undefined;
   }
 
-  /** What the note, read before it, says against a chain read from `file` of `size` bytes; undefined where they agree. */
-  objection(head: Head | undefined, file: string, size: number, { lines, hashes, length }: Chain<{ epoch: number }>): InvalidArtifact | undefined {
+  /** What the note, read before it, says against a chain read from a ledger of `size` bytes; undefined where they agree. */
+  objection(head: Head | undefined, { file, first }: { file: string; first: number }, size: number, { lines, hashes, length }: Chain<{ epoch: number }>): InvalidArtifact | undefined {
     if (head === undefined) return undefined;
     const remedy = `Restore it from a copy. To accept it as it is, remove ${this.file}.`;
     const at = lines.findIndex((line) => line.epoch === head.epoch);
@@ -38,8 +38,8 @@ export class LedgerHead {
       return found === head.sha256 ? undefined : new InvalidArtifact(file, `line ${at + 1} was altered`, { expected: head.sha256, found, line: at }, remedy);
     }
     // A torn line that the note has seen whole is committed again, with that hash. Any other line is lost.
-    const last = lines.at(-1);
-    const torn = length < size && (last === undefined || head.epoch === last.epoch + 1);
+    const next = (lines.at(-1)?.epoch ?? first - 1) + 1;
+    const torn = length < size && head.epoch === next;
     return torn ? undefined : new InvalidArtifact(file, `the line of epoch ${head.epoch} is gone`, { expected: head.sha256 }, remedy);
   }
 

@@ -6,8 +6,7 @@ import { dirname, resolve } from 'node:path';
 import { makeFolder, syncFolder } from './atomic-write.ts';
 import { canonicalJson, sha256 } from './canonical-json.ts';
 import { InvalidConfig } from '../contracts/invalid-config.ts';
-import { ifExists, LedgerConflict, onDisk } from './errors.ts';
-import type { InvalidArtifact } from './errors.ts';
+import { ifExists, InvalidArtifact, LedgerConflict, onDisk } from './errors.ts';
 import { readChain } from './ledger-chain.ts';
 import type { Chain, LedgerBody, LedgerLine } from './ledger-chain.ts';
 import { LedgerHead } from './ledger-head.ts';
@@ -24,12 +23,15 @@ export type { LedgerBody, LedgerLine } from './ledger-chain.ts';
 export class Ledger<Body extends { epoch: number } = LedgerBody> {
   readonly file: string;
   readonly anchor: string;
+  /** Epoch of the first line: 0, but for forks. */
+  readonly first: number;
   readonly #head: LedgerHead;
   readonly #serial = new Serial();
 
-  constructor(file: string, anchor: string) {
+  constructor(file: string, anchor: string, first = 0) {
     this.file = resolve(file);
     this.anchor = anchor;
+    this.first = first;
     this.#head = new LedgerHead(this.file);
   }
 
@@ -55,8 +57,8 @@ export class Ledger<Body extends { epoch: number } = LedgerBody> {
     // Before the lines: a line that another process adds in between may be ahead of the note, never behind it.
     const head = await this.#head.read();
     const data = (await onDisk(this.file, () => ifExists(readFile(this.file)))) ?? Buffer.alloc(0);
-    const chain = readChain<LedgerLine<Body>>(data, this.anchor, this.file);
-    const problem = chain.problem ?? this.#head.objection(head, this.file, data.length, chain);
+    const chain = readChain<LedgerLine<Body>>(data, this, this.file);
+    const problem = chain.problem ?? this.#head.objection(head, this, data.length, chain);
     if (problem !== undefined) forgetEnd(this.file);
     return { chain, problem, size: data.length };
   }
@@ -65,8 +67,8 @@ export class Ledger<Body extends { epoch: number } = LedgerBody> {
    * Adds an epoch's line, durably. The same epoch with the same content gives the line that is there. The whole chain is verified,
    * unless this process wrote the last line and nobody has touched the file since: then only its end is.
    * @param assertCurrent called right before the write, such as a claim's: what it throws stops the append
-   * @throws LedgerConflict for an epoch that is there with other content, InvalidConfig for one that does not follow the
-   * last, InvalidArtifact, NotSerializable, StoreUnavailable, and what `assertCurrent` throws
+   * @throws LedgerConflict for an epoch that is there with other content, InvalidArtifact where lines before it are gone, InvalidConfig for one
+   * that no line could be before, NotSerializable, StoreUnavailable, and what `assertCurrent` throws
    */
   append(body: Body, assertCurrent: () => Promise<void> = () => Promise.resolve()): Promise<LedgerLine<Body>> {
     return this.#serial.run(async () => {
@@ -109,8 +111,10 @@ export class Ledger<Body extends { epoch: number } = LedgerBody> {
   }
 
   #follow(epoch: number, last: number | undefined): void {
-    if (Number.isSafeInteger(epoch) && epoch >= 0 && epoch === (last ?? epoch - 1) + 1) return;
-    throw new InvalidConfig(`Epoch ${epoch} cannot follow ${last === undefined ? 'the experiment file' : `epoch ${last}`} in ${this.file}: commit the epochs in order.`);
+    const next = last === undefined ? this.first : last + 1;
+    if (epoch === next) return;
+    if (Number.isSafeInteger(epoch) && epoch > next) throw new InvalidArtifact(this.file, `the lines of epochs ${next} to ${epoch - 1} are gone`);
+    throw new InvalidConfig(`Epoch ${epoch} cannot follow ${last === undefined ? 'the start' : `epoch ${last}`} in ${this.file}: commit the epochs in order.`);
   }
 
   async #verified(): Promise<Chain<LedgerLine<Body>>> {

@@ -98,12 +98,12 @@ export class RunFolder {
     const found = await this.readExperiment();
     if (found === undefined) return undefined;
     const fork = await this.readFork<Body>();
-    return { ...found, fork, ledger: this.ledger<Body>(fork === undefined ? found.sha256 : hashOf(fork.line)) };
+    return { ...found, fork, ledger: fork === undefined ? this.ledger<Body>(found.sha256) : this.ledger<Body>(hashOf(fork.line), fork.epoch + 1) };
   }
 
-  /** The ledger that starts from this anchor. */
-  ledger<Body extends { epoch: number } = LedgerBody>(anchor: string): Ledger<Body> {
-    return new Ledger<Body>(this.ledgerFile, anchor);
+  /** The ledger that starts from this anchor, with this epoch. */
+  ledger<Body extends { epoch: number } = LedgerBody>(anchor: string, first = 0): Ledger<Body> {
+    return new Ledger<Body>(this.ledgerFile, anchor, first);
   }
 
   /** Adds an event, with the time now if it has none. @throws StoreUnavailable */

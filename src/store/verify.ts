@@ -1,6 +1,6 @@
 import type { Ref } from '../contracts/refs.ts';
 import { InvalidArtifact } from './errors.ts';
-import type { LedgerLine } from './ledger.ts';
+import type { Ledger, LedgerLine } from './ledger.ts';
 import type { Chain } from './ledger-chain.ts';
 import { isPruned } from './object-check.ts';
 import type { ObjectStore } from './object-store.ts';
@@ -47,13 +47,13 @@ export async function verifyRun(store: ObjectStore, run: RunFolder): Promise<Ver
 /** Verifies experiment file and ledger; where the first line does not fit, finds out which of the two was altered. */
 async function verifyLedger(run: RunFolder, report: VerifyReport): Promise<Chain<LedgerLine>> {
   const note = ({ file, problem }: { file: string; problem: string }) => report.problems.push({ file, problem });
-  const experiment = await readExperiment(run, note);
-  const { chain, problem } = await run.ledger(experiment ?? '').inspect();
+  const ledger = await ledgerOf(run, note);
+  const { chain, problem } = await (ledger ?? run.ledger('')).inspect();
   if (chain.lines.length === 0 && problem?.found !== undefined) {
-    const own = await run.ledger(problem.found).inspect();
+    const own = await run.ledger(problem.found, ledger?.first).inspect();
     const holds = own.problem === undefined || own.chain.lines.length > 1;
     if (holds) {
-      if (experiment !== undefined) note({ file: run.experimentFile, problem: `altered: the ledger starts from another experiment (expected ${problem.found}, found ${experiment})` });
+      if (ledger !== undefined) note({ file: run.experimentFile, problem: `altered: the ledger starts from another experiment (expected ${problem.found}, found ${ledger.anchor})` });
       if (own.problem !== undefined) note(own.problem);
       return own.chain;
     }
@@ -62,11 +62,11 @@ async function verifyLedger(run: RunFolder, report: VerifyReport): Promise<Chain
   return chain;
 }
 
-async function readExperiment(run: RunFolder, note: (problem: { file: string; problem: string }) => void): Promise<string | undefined> {
+async function ledgerOf(run: RunFolder, note: (problem: { file: string; problem: string }) => void): Promise<Ledger | undefined> {
   try {
     const found = await run.open();
     if (found === undefined) note({ file: run.experimentFile, problem: 'missing' });
-    return found?.ledger.anchor;
+    return found?.ledger;
   } catch (error) {
     if (!(error instanceof InvalidArtifact)) throw error;
     note(error);

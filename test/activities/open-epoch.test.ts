@@ -66,6 +66,21 @@ describe('openEpoch', () => {
     expect((await verifyRun(run.ports.store, folderOf(run))).problems).toEqual([]);
   });
 
+  it.each([
+    ['all of its lines', () => 30],
+    ['its last lines', (ledger: string) => ledger.indexOf('\n') + 30],
+  ])('a ledger that loses %s while an epoch is under way takes no line out of order, and the run ends as the undisturbed one', async (_, left) => {
+    const run = await someRun();
+    const second = await run.epochs(2);
+    await plainEpoch(run.does, run.plan, second);
+    const undisturbed = await ledgerOf(run);
+    await writeFile(folderOf(run).ledgerFile, undisturbed.slice(0, left(undisturbed)));
+    await writeFile(`${folderOf(run).path}/ledger.head.json`, JSON.stringify({ epoch: 2, sha256: second.line }));
+    await expect(plainEpoch(run.does, run.plan, second)).rejects.toMatchObject({ name: 'InvalidArtifact' });
+    await goOn(run, 3);
+    expect(await ledgerOf(run)).toBe(undisturbed);
+  });
+
   it('keeps a whole copy of a ledger that it cuts', async () => {
     const run = await someRun();
     await run.epochs(2);

@@ -56,7 +56,7 @@ export class ModelProxy {
 
   /** Requests that the server was asked more than once, counted each time but the first. */
   get repeated(): number {
-    return [...this.#asked.values()].reduce((sum, times) => sum + times - 1, 0);
+    return [...this.#asked.values()].reduce((sum, times) => sum + Math.max(0, times - 1), 0);
   }
 
   async close(): Promise<void> {
@@ -73,17 +73,22 @@ export class ModelProxy {
       faults[fault as Fault](response, {} as Answer);
       return;
     }
-    if (completes) {
-      const key = sha256(body);
-      this.#asked.set(key, (this.#asked.get(key) ?? 0) + 1);
-    }
     const gone = new AbortController();
     response.once('close', () => gone.abort());
+    const key = sha256(body);
+    const count = (by: number): void => {
+      if (completes) this.#asked.set(key, (this.#asked.get(key) ?? 0) + by);
+    };
+    count(1);
     const answer = await fetch(this.#target.replace('/v1', '') + (request.url ?? ''), {
       method: request.method ?? 'GET',
       headers: { 'content-type': 'application/json' },
       signal: gone.signal,
       ...(body.length > 0 ? { body: new Uint8Array(body) } : {}),
+    }).catch((error: unknown) => {
+      // A server that is not there has not been asked.
+      if ((error as { cause?: { code?: string } }).cause?.code === 'ECONNREFUSED') count(-1);
+      throw error;
     });
     const text = await answer.text();
     if (fault === 'answer lost') response.destroy();
