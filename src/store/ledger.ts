@@ -55,10 +55,15 @@ export class Ledger<Body extends { epoch: number } = LedgerBody> {
 
   async #inspect() {
     // Before the lines: a line that another process adds in between may be ahead of the note, never behind it.
-    const head = await this.#head.read();
+    const head = await this.#head.read().catch((error: unknown) => {
+      if (error instanceof InvalidArtifact) return error;
+      throw error;
+    });
     const data = (await onDisk(this.file, () => ifExists(readFile(this.file)))) ?? Buffer.alloc(0);
     const chain = readChain<LedgerLine<Body>>(data, this, this.file);
-    const problem = chain.problem ?? this.#head.objection(head, this, data.length, chain);
+    // Without the note nothing vouches for the last line.
+    const objection = head instanceof InvalidArtifact ? new InvalidArtifact(head.file, head.problem, { line: Math.max(0, chain.lines.length - 1) }, 'Start the run again: it goes on from the line before.') : this.#head.objection(head, this, data.length, chain);
+    const problem = chain.problem ?? objection;
     if (problem !== undefined) forgetEnd(this.file);
     return { chain, problem, size: data.length };
   }

@@ -52,6 +52,7 @@ describe('openEpoch', () => {
     ['a middle line whose value was altered', (run, ledger) => writeFile(folderOf(run).ledgerFile, ledger.replace(/"num_tokens":(\d)/, (_, digit: string) => `"num_tokens":${digit === '1' ? 2 : 1}`)), 0],
     ['a last line whose value was altered', (run, ledger) => writeFile(folderOf(run).ledgerFile, ledger.replace(/"num_tokens":(\d)(?=[^\n]*\n$)/, (_, digit: string) => `"num_tokens":${digit === '1' ? 2 : 1}`)), 2],
     ['text glued to its end', (run) => appendFile(folderOf(run).ledgerFile, '{"epoch":3}\n'), 3],
+    ['a note of the ledger’s head that is torn', (run) => writeFile(`${folderOf(run).path}/ledger.head.json`, '{"epoch":'), 2],
     ['a ledger that lost its last line', (run, ledger) => writeFile(folderOf(run).ledgerFile, ledger.split('\n').slice(0, 2).join('\n') + '\n'), 2],
   ])('%s is noticed, and the run ends as the undisturbed one', async (_, damage, kept) => {
     const run = await someRun();
