@@ -22,6 +22,7 @@ import { createPublishPolicy } from './publish-policy.ts';
 import { createRecordEnd } from './record-end.ts';
 import { createRetuneExperiment } from './retune-experiment.ts';
 import { createRollOut } from './roll-out.ts';
+import { createSummarizeComparison } from './summarize-comparison.ts';
 import { createTrainAgent } from './train-agent.ts';
 import { createTrainEnvironment } from './train-environment.ts';
 import { createUpdatePools } from './update-pools.ts';
@@ -72,6 +73,7 @@ export const createComparisonActivities = (ports: Ports) => ({
   parseComparison: createParseComparison(ports),
   armExperiment: createArmExperiment(ports),
   planCrossPlay: createPlanCrossPlay(ports),
+  summarizeComparison: createSummarizeComparison(ports),
 });
 
 export type LlmActivities = ReturnType<typeof createLlmActivities>;

@@ -1,5 +1,5 @@
 import { ApplicationFailure, CancellationScope, isCancellation, setCurrentDetails, setHandler, workflowInfo } from '@temporalio/workflow';
-import type { ArmRun, ComparisonPlan, ComparisonProgress, CrossPlayRecord } from '../contracts/comparisons.ts';
+import type { ArmRun, ComparisonPlan, ComparisonProgress, CrossPlayRecord, Summarized } from '../contracts/comparisons.ts';
 import { comparisonDetails } from './comparison-details.ts';
 import { crossPlay } from './cross-play.ts';
 import { comparisonActivities } from './file-activities.ts';
@@ -8,12 +8,9 @@ import { comparisonProgressQuery } from './messages.ts';
 import { rootMessage } from './run-epoch.ts';
 import { startExperiment } from './start-experiment.ts';
 
-export interface ComparisonResult {
-  runs: number;
-  crossPlay: CrossPlayRecord[];
-}
+export type ComparisonResult = Summarized & { runs: number };
 
-const { parseComparison, armExperiment } = comparisonActivities;
+const { parseComparison, armExperiment, summarizeComparison } = comparisonActivities;
 
 /**
  * Arms side by side: each under each seed as an experiment of its own, then their policies of different epochs against each other, then one
@@ -32,8 +29,10 @@ export async function comparison(file: unknown): Promise<ComparisonResult> {
     tell({ status: 'cross-play' });
     const met: CrossPlayRecord[] = [];
     for (const run of plan.crossPlay) met.push(await crossPlay(plan, run));
+    tell({ status: 'summary' });
+    const summarized = await summarizeComparison({ id, crossPlay: met });
     tell({ status: 'finished' });
-    return { runs: plan.runs.length, crossPlay: met };
+    return { ...summarized, runs: plan.runs.length };
   } catch (error) {
     tell({ status: CancellationScope.current().consideredCancelled ? 'cancelled' : 'failed' });
     throw error;

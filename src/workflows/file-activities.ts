@@ -21,4 +21,5 @@ export const comparisonActivities = outlastWorkers({
   parseComparison: comparison.parseComparison,
   armExperiment: comparison.armExperiment,
   planCrossPlay: comparison.planCrossPlay,
+  summarizeComparison: comparison.summarizeComparison,
 });

@@ -1,11 +1,14 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { WorkflowFailedError } from '@temporalio/client';
 import type { LedgerEntry } from '../../src/activities/ledger-entry.ts';
 import type { ComparisonProgress } from '../../src/contracts/comparisons.ts';
+import type { Summary } from '../../src/comparison/summary.ts';
 import { parseComparison } from '../../src/contracts/comparison.ts';
 import type { LedgerLine } from '../../src/store/ledger.ts';
+import { hashOf } from '../../src/store/canonical-json.ts';
 import { RunFolder } from '../../src/store/run-folder.ts';
 import { queues } from '../../src/workflows/queues.ts';
 import type { comparison } from '../../src/workflows/comparison.ts';
@@ -23,6 +26,7 @@ const start = (workflowId: string, content: unknown = file) => stack.client.work
 const progress = (id: string): Promise<ComparisonProgress> => stack.client.workflow.getHandle(id).query<ComparisonProgress>('progress');
 const folder = (id: string): RunFolder => new RunFolder(join(stack.home, 'runs'), id);
 const ledger = async (id: string): Promise<LedgerLine<LedgerEntry>[]> => (await folder(id).open<LedgerEntry>())!.ledger.read();
+const summaryOf = async (id: string): Promise<Summary> => JSON.parse(await readFile(join(stack.home, 'comparisons', id, 'summary.json'), 'utf8')) as Summary;
 const ids = (id: string): string[] => [1, 2].flatMap((seed) => ['tuned', 'random'].map((arm) => `${id}.${arm}.${seed}`));
 const messageOf = async (result: Promise<unknown>): Promise<string> => {
   const error = await result.then(() => undefined, (reason: unknown) => reason);
@@ -38,8 +42,7 @@ beforeAll(async () => {
 afterAll(async () => stack[Symbol.asyncDispose](), 60_000);
 
 test('every arm runs under every seed, from the same warm policies, and simulators meet agents', async () => {
-  const { runs, crossPlay } = await (await start('whole')).result();
-  expect(runs).toBe(4);
+  expect(await (await start('whole')).result()).toEqual({ runs: 4, summary: 'comparisons/whole/summary.json', results: 'comparisons/whole/results.md', report: 'comparisons/whole/report.html' });
   expect(await progress('whole')).toEqual({ comparison: 'whole', status: 'finished', runs: 4, done: 4, running: [], failed: [] });
   const ledgers = await Promise.all(ids('whole').map(ledger));
   for (const lines of ledgers) expect(lines.map(({ epoch }) => epoch)).toEqual([0, 1, 2]);
@@ -48,14 +51,13 @@ test('every arm runs under every seed, from the same warm policies, and simulato
   expect(warm[2]).toEqual(warm[3]);
   expect(warm[0]![0]).not.toBe(warm[2]![0]);
 
-  expect(crossPlay).toMatchObject([{ arm: 'tuned', seed: 1 }]);
-  const { cells } = crossPlay[0]!;
-  expect(cells.map(({ simulator, agent }) => [simulator, agent])).toEqual([[0, 0], [2, 0], [0, 2], [2, 2]]);
-  for (const { attempts, successes } of cells) {
-    expect(attempts).toBeGreaterThan(0);
-    expect(attempts % 2).toBe(0);
-    expect(successes).toBeLessThanOrEqual(attempts);
-  }
+  const summary = await summaryOf('whole');
+  expect(summary).toMatchObject({ baseline: 'random', seeds: [1, 2], epochs: 2, rolloutsPerEpoch: 64, arms: [{ arm: 'tuned', type: 'genenv' }, { arm: 'random', type: 'random' }] });
+  expect(summary.arms.flatMap(({ runs }) => runs.map(({ ledger: head }) => head)).toSorted()).toEqual(ledgers.map((lines) => hashOf(lines.at(-1))).toSorted());
+  expect(summary.arms[0]!.runs[0]!.curve).toEqual(ledgers[0]!.map(({ epoch, metrics }) => ({ rollouts: 64 * epoch, score: metrics['eval/heldout'] })));
+  expect(summary.crossPlay).toMatchObject([{ arm: 'tuned', seeds: [1], epochs: [0, 2] }]);
+  for (const rate of summary.crossPlay[0]!.rates.flat()) expect(rate).toBeGreaterThanOrEqual(0);
+  expect(readFileSync(join(stack.home, 'comparisons/whole/results.md'), 'utf8')).toContain('## Cross-play');
 }, 240_000);
 
 test('a comparison that was terminated goes on, on an empty server, with what is not done; its runs end as if nothing had been', async () => {
@@ -69,6 +71,7 @@ test('a comparison that was terminated goes on, on an empty server, with what is
   await (await start('lost')).result();
   expect((await folder(done!).events()).filter(({ type }) => type === 'ended')).toMatchObject([{ outcome: 'finished' }, { outcome: 'finished' }]);
   for (const [index, id] of ids('lost').entries()) expect((await ledger(id)).at(-1)).toEqual((await ledger(ids('whole')[index]!)).at(-1));
+  expect(readFileSync(join(stack.home, 'comparisons/lost/results.md'), 'utf8').replaceAll('lost.', 'whole.')).toBe(readFileSync(join(stack.home, 'comparisons/whole/results.md'), 'utf8'));
 }, 300_000);
 
 test('never more runs under way than the file allows; a run that fails stops no other, and is named', async () => {
