@@ -1,11 +1,12 @@
-import { deriveSeed } from '../coevolution/seeds.ts';
+import { deriveSeed, randomStream } from '../coevolution/seeds.ts';
 import { successRate } from '../coevolution/success-rate.ts';
 import type { CrossPlayCell, CrossPlayed, CrossPlayInput } from '../contracts/comparisons.ts';
 import type { SeedTaskRecord } from '../contracts/records.ts';
 import { collect } from '../store/collect.ts';
+import { attempts } from './attempts.ts';
 import { phase } from './phase.ts';
 import type { Ports } from './ports.ts';
-import { answers, planRequests } from './sample.ts';
+import { planRequests } from './sample.ts';
 import type { SampleCount } from './sample.ts';
 
 type Met = SeedTaskRecord & { simulator: number };
@@ -31,13 +32,12 @@ export function createCrossPlay(ports: Ports) {
       const rewards = new Map<number, number[]>(input.tasks.map(({ epoch: simulator }) => [simulator, []]));
       const file = await ports.store.putRecords(
         (async function* (): AsyncGenerator<Attempt> {
-          for await (const { items, completions } of answers(ports, context, planned, { requests: planned.length, policies: [state.agent], count })) {
-            for (const { prompt, sample, text } of completions) {
-              const { id, spec, simulator } = items[prompt]!;
-              const { reward } = world.score(spec, text);
-              rewards.get(simulator)!.push(reward);
-              yield { simulator, task_id: id, sample, reward, answer: text };
-            }
+          // In the world's own words: what differs along the simulators is their tasks alone.
+          const options = { requests: planned.length, policies: [state.agent], count, wordedBy: null };
+          for await (const { item: { id, spec, simulator }, sample, sampled: { text, seed: drawn } } of attempts(ports, context, planned, (task) => task.spec, options)) {
+            const { reward } = world.score(spec, text, randomStream(deriveSeed(drawn, 'verdict', simulator, id, sample)));
+            rewards.get(simulator)!.push(reward);
+            yield { simulator, task_id: id, sample, reward, answer: text };
           }
         })(),
       );

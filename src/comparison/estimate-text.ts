@@ -1,5 +1,5 @@
 import { number } from '../report/format.ts';
-import { figures } from './figures.ts';
+import type { figures } from './figures.ts';
 import type { FigureName } from './figures.ts';
 import type { OverSeeds } from './summary.ts';
 

@@ -1,5 +1,6 @@
 import { changedFields } from './changed-fields.ts';
 import type { Experiment } from './experiment.ts';
+import { replayCount } from './replay-count.ts';
 import { show } from './describe-issue.ts';
 
 /** What all arms must have in common, so that what differs in the outcome is the arm's own. */
@@ -13,11 +14,8 @@ const shared = (experiment: Experiment) => ({
 });
 
 /** Tasks that the agent attempts in an epoch, drawn ones included, times its attempts at each. */
-export function agentRollouts({ environment, pools, agent }: Experiment): number {
-  const { base, history, new: fresh } = pools.train.mix;
-  const written = environment.promptsPerEpoch * environment.variationsPerPrompt;
-  return (written + Math.round((written * (base + history)) / fresh)) * agent.rolloutsPerTask;
-}
+export const agentRollouts = (experiment: Experiment): number =>
+  (experiment.environment.promptsPerEpoch * experiment.environment.variationsPerPrompt + replayCount(experiment)) * experiment.agent.rolloutsPerTask;
 
 /** Where arms are not on equal terms with the baseline: `arms.<arm>: <field>: got <value>; <what is expected>`. */
 export function armDifferences(arms: Record<string, Experiment>, baseline: string): string[] {
