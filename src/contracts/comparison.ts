@@ -3,6 +3,7 @@ import { armDifferences } from './arm-differences.ts';
 import type { Comparison } from './comparisons.ts';
 import { describeIssue, show } from './describe-issue.ts';
 import type { Experiment } from './experiment.ts';
+import { withoutLimitsOfIntegers } from './experiment-json-schema.ts';
 import { InvalidConfig } from './invalid-config.ts';
 import { isObject } from './json-schema.ts';
 import type { JsonSchema } from './json-schema.ts';
@@ -40,6 +41,9 @@ export const comparisonSchema = z
   })
   .describe('A comparison of arms.');
 
+/** JSON Schema of the file as people write it. */
+export const comparisonJsonSchema = (): JsonSchema => withoutLimitsOfIntegers(z.toJSONSchema(comparisonSchema, { io: 'input', target: 'draft-7' }) as JsonSchema);
+
 /**
  * The comparison file as it will run: every arm a whole experiment, all on the same terms.
  * @throws InvalidConfig naming every wrong field, or the arm and what differs
@@ -49,7 +53,7 @@ export function parseComparison(raw: unknown): Comparison {
   if (!isObject(raw)) throw new InvalidConfig(`comparison: got ${show(raw)}; expected an object, the content of a comparison file`);
   const parsed = comparisonSchema.safeParse(raw);
   if (!parsed.success) {
-    const schema = z.toJSONSchema(comparisonSchema, { io: 'input', target: 'draft-7' }) as JsonSchema;
+    const schema = comparisonJsonSchema();
     throw invalid(parsed.error.issues.flatMap((issue) => describeIssue(issue, raw, schema)));
   }
   const { name, seeds, experiment, arms: overrides, baseline, concurrency, threshold, crossPlay } = parsed.data;

@@ -1,8 +1,10 @@
+import { readFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
 import { agentRollouts } from '../../src/contracts/arm-differences.ts';
-import { parseComparison } from '../../src/contracts/comparison.ts';
+import { comparisonJsonSchema, parseComparison } from '../../src/contracts/comparison.ts';
+import { fieldTable } from '../../src/contracts/field-table.ts';
 import { InvalidConfig } from '../../src/contracts/invalid-config.ts';
-import { withFields } from '../support/experiments.ts';
+import { experimentFile, withFields } from '../support/experiments.ts';
 import { tinyComparison } from '../support/tiny-comparison.ts';
 
 const problemOf = (raw: unknown): string => {
@@ -65,4 +67,24 @@ describe('what is wrong is named', () => {
 test('a frozen agent is a control, which needs no equal updates', () => {
   const frozen = { agent: { training: null } };
   expect(parseComparison(tinyComparison({ arms: { ...(tinyComparison().arms as object), frozen } })).arms.frozen!.agent.training).toBeNull();
+});
+
+describe('the files of the repository', () => {
+  // `npx vitest run test/contracts/comparison.test.ts -u` writes both anew.
+  test('the schema for editors, and the table of fields in docs/comparison.md', async () => {
+    await expect(`${JSON.stringify(comparisonJsonSchema(), null, 2)}\n`).toMatchFileSnapshot('../../experiments/comparison.schema.json');
+    const [before = ''] = (await readFile(new URL('../../docs/comparison.md', import.meta.url), 'utf8')).split('<!-- fields -->');
+    await expect(`${before}<!-- fields -->\n\n${fieldTable(comparisonJsonSchema())}`).toMatchFileSnapshot('../../docs/comparison.md');
+  });
+
+  test('compare-laptop has every arm that needs no other model, under five seeds, on equal terms', () => {
+    const { arms, seeds } = parseComparison(experimentFile('compare-laptop'));
+    expect(Object.keys(arms)).toEqual(['tuned', 'paper', 'random', 'static', 'selection', 'window', 'frozen-agent']);
+    expect(new Set(Object.values(arms).map(agentRollouts))).toEqual(new Set([256]));
+    expect(seeds).toHaveLength(5);
+  });
+
+  test('compare-tiny has two arms and two seeds', () => {
+    expect(parseComparison(experimentFile('compare-tiny'))).toMatchObject({ seeds: [1, 2], baseline: 'random', arms: { tuned: { epochs: 6 }, random: { environment: { training: null } } } });
+  });
 });
