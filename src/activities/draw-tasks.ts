@@ -2,6 +2,7 @@ import { deriveSeed, randomStream } from '../coevolution/seeds.ts';
 import { drawMix } from '../coevolution/training-pool.ts';
 import type { Drawn } from '../coevolution/training-pool.ts';
 import type { Experiment } from '../contracts/experiment.ts';
+import { replayCount } from '../contracts/replay-count.ts';
 import type { DrawTasksInput } from '../contracts/phases.ts';
 import type { FileRef } from '../contracts/refs.ts';
 import type { SeedTaskRecord, TaskRecord } from '../contracts/records.ts';
@@ -54,12 +55,6 @@ async function replay({ store }: Ports, experiment: Experiment, { epoch, state }
   if (count === 0) return [];
   const pools = { base: await collect(store.records<SeedTaskRecord>(state.base_tasks)), history: await collect(store.records<SeedTaskRecord>(state.train_pool)) };
   return drawMix({ ...pools, fresh: [] }, { ...experiment.pools.train.mix, fresh: 0 }, count, randomStream(deriveSeed(experiment.seed, epoch, 'mix')));
-}
-
-/** Base and earlier tasks an epoch draws, from the shares of the mix. */
-export function replayCount({ environment, pools }: Experiment): number {
-  const { base, history, new: fresh } = pools.train.mix;
-  return Math.round((environment.promptsPerEpoch * environment.variationsPerPrompt * (base + history)) / fresh);
 }
 
 async function* countRepeats(tasks: AsyncIterable<TaskRecord>): AsyncGenerator<TaskRecord> {

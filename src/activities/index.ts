@@ -1,7 +1,10 @@
+import { createArmExperiment } from './arm-experiment.ts';
 import { createCloseNight } from './close-night.ts';
 import { createCommitEpoch } from './commit-epoch.ts';
 import { createCompareAgents } from './compare-agents.ts';
 import { createComputeRewards } from './compute-rewards.ts';
+import { createCrossPlay } from './cross-play.ts';
+import { createCrossTasks } from './cross-tasks.ts';
 import { createDrawTasks } from './draw-tasks.ts';
 import { createEvaluatePolicy } from './evaluate-policy.ts';
 import { createFailNight } from './fail-night.ts';
@@ -10,13 +13,16 @@ import { createGateAgent } from './gate-agent.ts';
 import { createGenerateTasks } from './generate-tasks.ts';
 import { createOpenEpoch } from './open-epoch.ts';
 import { createOpenNight } from './open-night.ts';
+import { createParseComparison } from './parse-comparison.ts';
 import { createParseExperiment } from './parse-experiment.ts';
+import { createPlanCrossPlay } from './plan-cross-play.ts';
 import type { Ports } from './ports.ts';
 import { createPrepareRun } from './prepare-run.ts';
 import { createPublishPolicy } from './publish-policy.ts';
 import { createRecordEnd } from './record-end.ts';
 import { createRetuneExperiment } from './retune-experiment.ts';
 import { createRollOut } from './roll-out.ts';
+import { createSummarizeComparison } from './summarize-comparison.ts';
 import { createTrainAgent } from './train-agent.ts';
 import { createTrainEnvironment } from './train-environment.ts';
 import { createUpdatePools } from './update-pools.ts';
@@ -30,6 +36,8 @@ export const createLlmActivities = (ports: Ports) => ({
   rollOut: createRollOut(ports),
   gateAgent: createGateAgent(ports),
   evaluatePolicy: createEvaluatePolicy(ports),
+  crossTasks: createCrossTasks(ports),
+  crossPlay: createCrossPlay(ports),
 });
 
 export const createCpuActivities = (ports: Ports) => ({
@@ -60,7 +68,16 @@ export const createNightlyActivities = (ports: Ports) => ({
   failNight: createFailNight(ports),
 });
 
+/** Those of a comparison of arms, on the queue of what computes. */
+export const createComparisonActivities = (ports: Ports) => ({
+  parseComparison: createParseComparison(ports),
+  armExperiment: createArmExperiment(ports),
+  planCrossPlay: createPlanCrossPlay(ports),
+  summarizeComparison: createSummarizeComparison(ports),
+});
+
 export type LlmActivities = ReturnType<typeof createLlmActivities>;
 export type CpuActivities = ReturnType<typeof createCpuActivities>;
 export type GpuActivities = ReturnType<typeof createGpuActivities>;
 export type NightlyActivities = ReturnType<typeof createNightlyActivities>;
+export type ComparisonActivities = ReturnType<typeof createComparisonActivities>;

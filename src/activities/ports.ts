@@ -1,6 +1,7 @@
 import type { ServingSettings, TrainerSettings } from '../contracts/policy-settings.ts';
 import type { ChatServer } from '../policies/chat-server.ts';
 import type { PolicyServer } from '../policies/policy-server.ts';
+import type { ComparisonFolder } from '../store/comparison-folder.ts';
 import type { OnDamage } from '../store/errors.ts';
 import type { ObjectStore } from '../store/object-store.ts';
 import type { NightlyFolder } from '../store/nightly-folder.ts';
@@ -26,6 +27,7 @@ export interface Ports {
   runFolder: (id: string) => RunFolder;
   nightlyFolder: (name: string) => NightlyFolder;
   world: LoadWorld;
+  comparisonFolder: (id: string) => ComparisonFolder;
   policyServer: (serving: ServingSettings, timeoutMs: number) => PolicyServer;
   /** A model that only writes: any OpenAI-compatible server. */
   chatServer: (server: { baseUrl: string; apiKeyEnv: string | null }, timeoutMs: number) => ChatServer;

@@ -9,7 +9,7 @@ import { attempts } from './attempts.ts';
 import { policiesOf, requestCount } from './sample.ts';
 import type { Planned, SampleCount } from './sample.ts';
 import { chunks, only } from './streams.ts';
-import { replayCount } from './draw-tasks.ts';
+import { replayCount } from '../contracts/replay-count.ts';
 
 type Role = TraceRecord['role'];
 

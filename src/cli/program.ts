@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { addCompare } from './commands/compare.ts';
 import { addControl } from './commands/control.ts';
 import { addDoctor } from './commands/doctor.ts';
 import { addDown } from './commands/down.ts';
@@ -22,7 +23,7 @@ export function createProgram(context: CliContext, exit: (code: ExitCode) => voi
     .configureOutput({ writeOut: (text) => context.print(text.trimEnd()), writeErr: (text) => context.warn(text.trimEnd()) })
     .showSuggestionAfterError();
   const parts = { program, context, exit };
-  for (const add of [addRun, addControl, addSchedule, addStatus, addReport, addVerify, addUp, addDown, addGc, addSchema, addDoctor]) add(parts);
+  for (const add of [addRun, addCompare, addControl, addSchedule, addStatus, addReport, addVerify, addUp, addDown, addGc, addSchema, addDoctor]) add(parts);
   return program;
 }
 
@@ -31,6 +32,8 @@ Examples:
   genenv run experiments/laptop.json            run an experiment, or go on with it, and follow it
   genenv run experiments/laptop.json --id seed1 the same file as another experiment
   genenv run experiments/laptop.json --dry-run  what it would take; nothing is started
+  genenv compare experiments/compare-laptop.json
+                                                arms side by side, over several seeds
   genenv status                                 all runs
   genenv pause laptop                           and resume, stop, cancel, retune
   genenv fork laptop --epoch 20                 a new run from an epoch of another

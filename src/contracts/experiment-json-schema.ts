@@ -27,7 +27,7 @@ function described(schema: JsonSchema, paper: unknown, tuned: unknown): JsonSche
 }
 
 /** Every integer is at most 2^53 - 1: true, and of no help to anybody in an editor. */
-function withoutLimitsOfIntegers<T>(schema: T): T {
+export function withoutLimitsOfIntegers<T>(schema: T): T {
   if (Array.isArray(schema)) return schema.map((item: unknown) => withoutLimitsOfIntegers(item)) as T;
   if (!isObject(schema)) return schema;
   const kept = Object.entries(schema).filter(([key, value]) => !((key === 'maximum' && value === Number.MAX_SAFE_INTEGER) || (key === 'minimum' && value === Number.MIN_SAFE_INTEGER)));

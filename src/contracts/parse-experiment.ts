@@ -11,7 +11,7 @@ import { presets } from './presets.ts';
 export { experimentJsonSchema } from './experiment-json-schema.ts';
 
 /** Values of `over` win; objects merge key by key, but not those that chose another variant (`type`) than the preset. */
-function merge(under: unknown, over: unknown): unknown {
+export function merge(under: unknown, over: unknown): unknown {
   if (over === undefined) return under;
   if (!isObject(under) || !isObject(over)) return over;
   if ('type' in over && 'type' in under && over.type !== under.type) return over;

@@ -1,4 +1,6 @@
-import { count, html, inlineJson, inlineScript } from './format.ts';
+import { document, figures } from './document.ts';
+import type { Assets } from './document.ts';
+import { count, html } from './format.ts';
 import type { Card } from './cards.ts';
 import type { Charts } from './charts.ts';
 import type { Chart } from './charts/parts.ts';
@@ -20,7 +22,7 @@ export interface PageContent {
   samples: SampledEpoch[];
   epochsPerPoint: number;
   writtenAt: string;
-  assets: { echarts: string; style: string; scripts: string[] };
+  assets: Assets;
 }
 
 /** The whole page: nothing in it is loaded from elsewhere. */
@@ -38,41 +40,21 @@ export function page(content: PageContent): string {
     { id: 'history', short: 'History', title: 'What happened', body: history(run) },
     { id: 'record', short: 'Record', title: 'Experiment and ledger', body: record(run) },
   ].filter(({ body }) => body !== '');
-  const figuresOnPage = Object.values(charts).flat() as Chart[];
-  return `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<meta name="generator" content="genenv">
-<link rel="icon" href="data:,">
-<title>${html(run.runId)} · GenEnv report</title>
-<style>${assets.style}</style>
-</head>
-<body>
-<header class="top">
-<p class="eyebrow">GenEnv co-evolution report</p>
+  return document({
+    title: `${run.runId} · GenEnv report`,
+    header: `<p class="eyebrow">GenEnv co-evolution report</p>
 <h1>${html(run.runId)} <span class="pill ${state.tone}">${html(state.text)}</span></h1>
 <p class="quiet">${html(setting(run))}</p>
 ${origin(run)}<p class="verdict">${content.verdict.map(html).join(' ')}</p>
-${warning(content.guards)}${gaps(run)}
-</header>
-<main>
-<div class="cards">${content.cards.map(card).join('')}</div>
-<nav>${sections.map(({ id, short }) => `<a href="#${id}">${html(short)}</a>`).join('')}</nav>
-${content.epochsPerPoint > 1 ? `<p class="quiet">Each point of the figures is the mean of ${content.epochsPerPoint} epochs.</p>` : ''}
-${sections.map(({ id, title, body }) => `<section id="${id}"><h2>${html(title)}</h2>${body}</section>`).join('\n')}
-</main>
-<footer class="quiet">Written ${html(content.writtenAt)} by genenv, from the ledger and the store alone. ${count(samples.reduce((sum, one) => sum + one.samples.length, 0))} sampled tasks. Figures: Apache ECharts.</footer>
-<noscript><p class="gaps">The figures and the task browser need JavaScript; the tables do not.</p></noscript>
-<script type="application/json" id="charts-data">${inlineJson(Object.fromEntries(figuresOnPage.map(({ id, option }) => [id, option])))}</script>
-<script type="application/json" id="samples-data">${inlineJson(samples)}</script>
-<script>${inlineScript(assets.echarts)}</script>
-${assets.scripts.map((script) => `<script>${inlineScript(script)}</script>`).join('\n')}
-</body>
-</html>
-`;
+${warning(content.guards)}${gaps(run)}`,
+    cards: `<div class="cards">${content.cards.map(card).join('')}</div>`,
+    lead: content.epochsPerPoint > 1 ? `<p class="quiet">Each point of the figures is the mean of ${content.epochsPerPoint} epochs.</p>` : '',
+    sections,
+    footer: `Written ${html(content.writtenAt)} by genenv, from the ledger and the store alone. ${count(samples.reduce((sum, one) => sum + one.samples.length, 0))} sampled tasks. Figures: Apache ECharts.`,
+    withoutScripts: 'The figures and the task browser need JavaScript; the tables do not.',
+    data: { charts: Object.fromEntries((Object.values(charts).flat() as Chart[]).map(({ id, option }) => [id, option])), samples },
+    assets,
+  });
 }
 
 function setting({ experiment }: RunData): string {
@@ -103,6 +85,3 @@ const gaps = ({ gaps: missing }: RunData): string =>
   missing.length === 0 ? '' : `<details class="gaps"><summary>${missing.length === 1 ? 'One thing' : `${missing.length} things`} could not be shown</summary><ul>${missing.map((gap) => `<li>${html(gap)}</li>`).join('')}</ul></details>`;
 
 const card = ({ label, value, detail, tone }: Card): string => `<div class="card ${tone}"><span class="label">${html(label)}</span><span class="value">${html(value)}</span><span class="detail">${html(detail)}</span></div>`;
-
-const figures = (charts: readonly Chart[]): string =>
-  charts.length === 0 ? '' : `<div class="figures">${charts.map(({ id, title, caption, size = '' }) => `<figure class="panel ${size}"><h3>${html(title)}</h3><div class="chart" id="chart-${id}" role="img" aria-label="${html(title)}"></div><figcaption>${html(caption)}</figcaption></figure>`).join('')}</div>`;

@@ -1,5 +1,3 @@
-import { readFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { atomicWrite } from '../store/atomic-write.ts';
 import { ObjectStore } from '../store/object-store.ts';
@@ -7,6 +5,7 @@ import { worldLoader } from '../worlds/load-world.ts';
 import type { World } from '../worlds/world.ts';
 import { cards } from './cards.ts';
 import { chartsOf } from './charts.ts';
+import { assets } from './document.ts';
 import { guards } from './guards.ts';
 import { heldOutGrids } from './held-out.ts';
 import { loadRun } from './load-run.ts';
@@ -39,7 +38,7 @@ export async function writeReport({ home, runId, worlds }: { home: string; runId
     guards: guards(trained(run.rows), run.experiment),
     charts: chartsOf(rows, grids, run.experiment, run.retunes),
     writtenAt: new Date().toISOString().slice(0, 16).replace('T', ' ') + ' UTC',
-    assets: await assets(),
+    assets: await assets('charts.js', 'browser.js'),
   }));
   return file;
 }
@@ -60,10 +59,4 @@ function stateOf({ events, rows, experiment }: RunData): PageContent['state'] {
   if (turn?.outcome === 'finished' || (experiment !== null && last >= experiment.epochs)) return { text: 'finished', tone: 'good' };
   if (turn?.outcome !== undefined) return { text: `${turn.outcome} after epoch ${turn.epoch ?? last}`, tone: turn.outcome === 'failed' ? 'warn' : 'plain' };
   return { text: experiment === null ? `${last} epochs` : `in progress: ${last} of ${experiment.epochs} epochs`, tone: 'plain' };
-}
-
-async function assets(): Promise<PageContent['assets']> {
-  const own = (name: string) => readFile(new URL(name, import.meta.url), 'utf8');
-  const echarts = createRequire(import.meta.url).resolve('echarts/dist/echarts.min.js');
-  return { echarts: await readFile(echarts, 'utf8'), style: await own('style.css'), scripts: [await own('client/charts.js'), await own('client/browser.js')] };
 }

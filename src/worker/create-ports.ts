@@ -4,6 +4,7 @@ import type { Attempt, Ports } from '../activities/ports.ts';
 import { openAIChatServer } from '../policies/chat-server.ts';
 import { openAIPolicyServer } from '../policies/openai-policy-server.ts';
 import { loadOnVllm } from '../policies/load-on-vllm.ts';
+import { ComparisonFolder } from '../store/comparison-folder.ts';
 import { NightlyFolder } from '../store/nightly-folder.ts';
 import { ObjectStore } from '../store/object-store.ts';
 import { PhaseKeys } from '../store/phase-keys.ts';
@@ -26,6 +27,7 @@ export function createPorts(settings: WorkerSettings, environment: NodeJS.Proces
     runFolder: (id) => new RunFolder(runs, id),
     // Beside the runs, which hosts share.
     nightlyFolder: (name) => new NightlyFolder(join(runs, '..', 'nightly'), name),
+    comparisonFolder: (id) => new ComparisonFolder(join(runs, '..', 'comparisons'), id),
     policyServer: (serving, timeoutMs) =>
       serving.type === 'embedded'
         ? openAIPolicyServer({ baseUrl: settings.policyServer, apiKey: undefined, timeoutMs })

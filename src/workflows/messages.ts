@@ -1,9 +1,13 @@
 import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
 import type { FieldValues, Retuned } from '../contracts/phases.ts';
+import type { ComparisonProgress } from '../contracts/comparisons.ts';
 import type { Progress } from '../contracts/progress.ts';
 
 /** State of an experiment, for people and programs. */
 export const progressQuery = defineQuery<Progress>('progress');
+
+/** State of a comparison, under the same name. */
+export const comparisonProgressQuery = defineQuery<ComparisonProgress>('progress');
 
 /** Where an epoch is. */
 export interface EpochProgress {

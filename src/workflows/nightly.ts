@@ -1,15 +1,14 @@
-import { ApplicationFailure, CancellationScope, isCancellation, setCurrentDetails, sleep, startChild } from '@temporalio/workflow';
-import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
+import { ApplicationFailure, CancellationScope, isCancellation, setCurrentDetails, sleep } from '@temporalio/workflow';
 import type { ChildWorkflowHandle } from '@temporalio/workflow';
 import type { NightRecord, OpenNight, Verdicts } from '../contracts/nights.ts';
 import type { PolicyVersion } from '../contracts/phases.ts';
-import { experiment } from './experiment.ts';
-import type { ExperimentResult } from './experiment.ts';
+import type { experiment, ExperimentResult } from './experiment.ts';
 import { stopAfterEpochSignal } from './messages.ts';
-import { nightActivities } from './night-activities.ts';
+import { nightActivities } from './file-activities.ts';
 import { nightDetails } from './night-details.ts';
 import { phases } from './phases.ts';
 import { rootMessage } from './run-epoch.ts';
+import { startExperiment } from './start-experiment.ts';
 
 export type NightResult = NightRecord & { name: string };
 
@@ -57,18 +56,8 @@ async function train(night: OpenNight): Promise<ExperimentResult> {
   }
 }
 
-async function begin({ id, night, nightly: { name }, experiment: file, from }: OpenNight): Promise<ChildWorkflowHandle<typeof experiment>> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await startChild(experiment, { args: [file], workflowId: id, staticSummary: `Night ${night} of ${name}: epochs ${(from?.epoch ?? 0) + 1} to ${file.epochs}` });
-    } catch (error) {
-      if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
-      // Terminating a night ends its experiment too, a moment later.
-      if (attempt === 10) throw ApplicationFailure.nonRetryable(`${id} is running already, started by something else than this night; wait for its end, or terminate it`, 'NightUnderWay');
-      await sleep('1s');
-    }
-  }
-}
+const begin = ({ id, night, nightly: { name }, experiment: file, from }: OpenNight): Promise<ChildWorkflowHandle<typeof experiment>> =>
+  startExperiment(id, file, `Night ${night} of ${name}: epochs ${(from?.epoch ?? 0) + 1} to ${file.epochs}`, 'NightUnderWay');
 
 async function compare(night: OpenNight, epoch: number): Promise<Verdicts> {
   const { before, after, shards, ...here } = await compareAgents({ night, epoch });

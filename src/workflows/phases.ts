@@ -42,6 +42,8 @@ export function phases({ heartbeatSeconds, maxPhaseAttempts }: Pick<WorkflowSett
     rollOut: llm.rollOut,
     gateAgent: llm.gateAgent,
     evaluatePolicy: llm.evaluatePolicy,
+    crossTasks: llm.crossTasks,
+    crossPlay: llm.crossPlay,
     warmUp: gpu.warmUp,
     trainAgent: gpu.trainAgent,
     trainEnvironment: gpu.trainEnvironment,

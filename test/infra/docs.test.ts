@@ -39,7 +39,7 @@ describe.each(documents)('%s', (document) => {
 
   test('names commands that are there, with options that they have', () => {
     const program = createProgram({ env: {}, print: () => undefined, warn: () => undefined, terminal: null }, () => undefined);
-    for (const [, name, rest] of text.matchAll(/\bgenenv (run|pause|resume|stop|cancel|retune|fork|rewind|schedule|status|report|verify|up|down|gc|schema|doctor|[a-z]+(?=`))([^`\n#]*)/g)) {
+    for (const [, name, rest] of text.matchAll(/\bgenenv (run|compare|pause|resume|stop|cancel|retune|fork|rewind|schedule|status|report|verify|up|down|gc|schema|doctor|[a-z]+(?=`))([^`\n#]*)/g)) {
       const group = program.commands.find((candidate) => candidate.name() === name);
       const verb = /^ ([a-z]+)/.exec(given(rest))?.[1];
       const command = name === 'schedule' && verb !== undefined ? group?.commands.find((candidate) => candidate.name() === verb) : group;

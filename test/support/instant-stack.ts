@@ -35,8 +35,8 @@ export class InstantStack implements AsyncDisposable {
     this.client = new Client({ connection: parts.connection });
   }
 
-  static async start(world: WorldSettings): Promise<InstantStack> {
-    const home = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'genenv-instant-'));
+  /** @param home an earlier stack’s, whose server is lost: this one is empty */
+  static async start(world: WorldSettings, home = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'genenv-instant-'))): Promise<InstantStack> {
     const port = await freePort();
     const address = `127.0.0.1:${port}`;
     const temporal = new TestProcess(temporalPath(), ['server', 'start-dev', '--headless', '--port', String(port), '--log-level', 'error'], { env: process.env, cwd: repository, log: join(home, 'temporal.log') });
@@ -52,13 +52,18 @@ export class InstantStack implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop();
+    rmSync(this.home, { recursive: true, force: true, maxRetries: 5 });
+  }
+
+  /** Ends all of it but the folder. */
+  async stop(): Promise<void> {
     const { connection, temporal, models, trainer } = this.#parts;
     await this.worker.stop('SIGTERM', 10_000);
     await connection.close();
     await temporal.stop('SIGTERM', 5_000);
     await models[Symbol.asyncDispose]();
     await new Promise((resolve) => trainer.close(resolve));
-    rmSync(this.home, { recursive: true, force: true, maxRetries: 5 });
   }
 }
 

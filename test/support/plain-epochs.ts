@@ -4,6 +4,7 @@ import type { Attempt, Ports } from '../../src/activities/ports.ts';
 import type { Committed, Plan, Sampling, Trained } from '../../src/contracts/phases.ts';
 import { openAIChatServer } from '../../src/policies/chat-server.ts';
 import { openAIPolicyServer } from '../../src/policies/openai-policy-server.ts';
+import { ComparisonFolder } from '../../src/store/comparison-folder.ts';
 import { NightlyFolder } from '../../src/store/nightly-folder.ts';
 import { ObjectStore } from '../../src/store/object-store.ts';
 import { PhaseKeys } from '../../src/store/phase-keys.ts';
@@ -20,6 +21,7 @@ export function plainPorts(home: string, modelServer: string, launcher: Launcher
     world: worldLoader(undefined),
     runFolder: (id) => new RunFolder(join(home, 'runs'), id),
     nightlyFolder: (name) => new NightlyFolder(join(home, 'nightly'), name),
+    comparisonFolder: (id) => new ComparisonFolder(join(home, 'comparisons'), id),
     policyServer: (_, timeoutMs) => openAIPolicyServer({ baseUrl: modelServer, apiKey: undefined, timeoutMs }),
     chatServer: ({ baseUrl }, timeoutMs) => openAIChatServer({ baseUrl, apiKey: undefined, timeoutMs }),
     loadOnServer: () => Promise.resolve(),

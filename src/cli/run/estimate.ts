@@ -1,4 +1,4 @@
-import { replayCount } from '../../activities/draw-tasks.ts';
+import { replayCount } from '../../contracts/replay-count.ts';
 import { evaluationRequests } from '../../activities/evaluate-policy.ts';
 import { rolloutRequests } from '../../activities/roll-out.ts';
 import { generationCounts } from '../../activities/sample.ts';

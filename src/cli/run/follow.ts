@@ -2,7 +2,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isGrpcServiceError, WorkflowFailedError } from '@temporalio/client';
 import type { Client } from '@temporalio/client';
 import type { Progress } from '../../contracts/progress.ts';
-import type { ExperimentResult } from '../../workflows/experiment.ts';
 import type { EpochProgress } from '../../workflows/messages.ts';
 import type { ExperimentHandle } from './start-experiment.ts';
 
@@ -10,7 +9,7 @@ const QUERY_SECONDS = 5;
 const AGAIN_MS = 1_000;
 
 /** The result, however often the server goes away meanwhile. @throws WorkflowFailedError, and what the client throws once it is closed */
-export async function awaitResult(client: Client, handle: ExperimentHandle, stop: AbortSignal): Promise<ExperimentResult> {
+export async function awaitResult<Result>(client: Client, handle: { result(): Promise<Result> }, stop: AbortSignal): Promise<Result> {
   for (;;) {
     try {
       return await client.withAbortSignal(stop, () => handle.result());
@@ -42,7 +41,8 @@ const isAborted = (signal: AbortSignal): boolean => signal.aborted;
 const epochProgress = (client: Client, id: string, epoch: number): Promise<EpochProgress> =>
   client.workflow.getHandle(`${id}/epoch-${String(epoch).padStart(4, '0')}`).query<EpochProgress>('epochProgress');
 
-async function ask<T>(client: Client, query: () => Promise<T>): Promise<T | undefined> {
+/** What a query answers; undefined where it can not be answered now. */
+export async function ask<T>(client: Client, query: () => Promise<T>): Promise<T | undefined> {
   try {
     return await client.withDeadline(Date.now() + QUERY_SECONDS * 1000, query);
   } catch {

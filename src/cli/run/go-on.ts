@@ -1,20 +1,18 @@
-import { WorkflowFailedError } from '@temporalio/client';
 import type { Client } from '@temporalio/client';
 import { changedFields } from '../../contracts/changed-fields.ts';
 import { InvalidConfig } from '../../contracts/invalid-config.ts';
 import { RunFolder } from '../../store/run-folder.ts';
 import type { ExperimentResult } from '../../workflows/experiment.ts';
 import type { CliContext } from '../context.ts';
-import { CliError, exitCodes } from '../exit-codes.ts';
+import { exitCodes } from '../exit-codes.ts';
 import type { ExitCode } from '../exit-codes.ts';
 import { finishRewind } from '../control/rewind-folder.ts';
-import { Interruption } from '../interruption.ts';
+import type { Interruption } from '../interruption.ts';
 import { progressDisplay } from '../show/progress-display.ts';
-import { awaitResult, pollProgress, showEnd } from './follow.ts';
-import { explainFailure } from './outcome.ts';
+import { pollProgress, showEnd } from './follow.ts';
+import { inSession, resultIn } from './in-session.ts';
 import type { ExperimentFile } from './read-experiment-file.ts';
 import { experimentHash, readRun, rewoundAt, runsFolder } from './run-folders.ts';
-import { openSession } from './session.ts';
 import type { Session } from './session.ts';
 import { alsoRunning, startExperiment } from './start-experiment.ts';
 import type { ExperimentHandle } from './start-experiment.ts';
@@ -37,21 +35,14 @@ export async function goOn(asked: AskedRun, external: ExternalTemporal | null, c
   // Files on this machine say nothing of a run whose workers are elsewhere.
   if (external === null && (await isFinished(asked, context))) return exitCodes.ok;
 
-  const interruption = new Interruption((signal) => context.print(`\n${signal}: stopping; what is under way is saved. Once more stops at once.`));
-  const session = await openSession(external, context, interruption);
-  try {
-    const result = session && (await followed(session, asked, context, interruption));
-    if (session === undefined || result === undefined) {
-      context.print(`Stopping. To go on: ${asked.again}`);
-      return exitCodes.interrupted;
-    }
-    await session.close(interruption.hurry);
-    await summarize(asked, result, context);
-    return result.outcome === 'stopped' ? exitCodes.stopped : exitCodes.ok;
-  } finally {
-    await session?.close(interruption.hurry);
-    interruption.dispose();
-  }
+  return inSession(external, context, {
+    again: asked.again,
+    follow: (session, interruption) => followed(session, asked, context, interruption),
+    end: async (result) => {
+      await summarize(asked, result, context);
+      return result.outcome === 'stopped' ? exitCodes.stopped : exitCodes.ok;
+    },
+  });
 }
 
 /** Says so if there is nothing left to do. @throws InvalidConfig where the id belongs to another file */
@@ -83,18 +74,12 @@ async function followed(session: Session, { raw, experiment, id, home, whenRunni
   const display = progressDisplay(context);
   const ended = new AbortController();
   const polling = pollProgress(session.client, handle, { ...display, stop: AbortSignal.any([ended.signal, interruption.stop]) });
-  const lost = session.lost.then((reason): never => {
-    throw new CliError(reason.message);
-  });
-  lost.catch(() => undefined);
   try {
-    const result = await interruption.unlessStopped(Promise.race([awaitResult(session.client, handle, interruption.stop), lost]));
+    const result = await resultIn(session, id, handle, interruption);
     ended.abort();
     await polling;
     if (result !== undefined) await showEnd(session.client, handle, display.show);
     return result;
-  } catch (error) {
-    throw error instanceof WorkflowFailedError ? explainFailure(error, id) : error;
   } finally {
     ended.abort();
     await polling;

@@ -16,7 +16,7 @@ export async function readExperimentFile(file: string): Promise<ExperimentFile> 
 }
 
 /** @throws CliError for a file that is not there or no JSON */
-export async function readJsonFile(kind: 'experiment file' | 'nightly file', file: string, example: string): Promise<unknown> {
+export async function readJsonFile(kind: 'experiment file' | 'nightly file' | 'comparison file', file: string, example: string): Promise<unknown> {
   const text = await readFile(file, 'utf8').catch((error: unknown) => {
     const { code, message } = error as NodeJS.ErrnoException;
     const why = code === 'ENOENT' ? 'there is no such file' : code === 'EISDIR' ? 'it is a folder' : message;

@@ -33,7 +33,8 @@ export async function startExperiment(client: Client, { id, raw, experiment, rew
   const found = await runningWorkflow(client, id);
   const outdated = found !== null && rewoundAt !== null && found.startTime < rewoundAt;
   const running = outdated ? null : found;
-  if (running?.hash !== undefined && running.hash !== hash) {
+  const runningHash = running?.memo?.experimentHash;
+  if (runningHash !== undefined && runningHash !== hash) {
     throw new InvalidConfig(`experiment: the id ${JSON.stringify(id)} is running with another experiment file; wait until it has ended, or give --id another`);
   }
   const handle = await client.workflow.start<typeof experimentWorkflow>('experiment', {
@@ -60,10 +61,11 @@ export async function alsoRunning(client: Client, id: string): Promise<string[]>
   return found;
 }
 
-async function runningWorkflow(client: Client, id: string): Promise<{ hash: unknown; startTime: Date } | null> {
+/** The workflow that runs under an id; null where none does. */
+export async function runningWorkflow(client: Client, id: string): Promise<{ memo: Record<string, unknown> | undefined; startTime: Date } | null> {
   try {
     const { status, memo, startTime } = await client.workflow.getHandle(id).describe();
-    return status.name === 'RUNNING' ? { hash: memo?.experimentHash, startTime } : null;
+    return status.name === 'RUNNING' ? { memo, startTime } : null;
   } catch (error) {
     if (error instanceof WorkflowNotFoundError) return null;
     throw error;

@@ -77,7 +77,7 @@ interface Axes {
 const grid = { left: 8, right: 14, top: 38, bottom: 6, containLabel: true };
 
 /** A chart over epochs. Series whose name has a comma belong to another one and stay out of the legend. */
-export function overEpochs(rows: readonly EpochRow[], series: SeriesOption[], { name, min, max, log = false, bars = false }: Axes = {}): EChartsOption {
+export function overEpochs(rows: readonly Pick<EpochRow, 'epoch'>[], series: SeriesOption[], { name, min, max, log = false, bars = false }: Axes = {}): EChartsOption {
   const legend = series.map((one) => String(one.name)).filter((label) => !label.includes(', '));
   const shares = min === 0 && max === 1;
   return {

@@ -1,0 +1,44 @@
+import { changedFields } from '../contracts/changed-fields.ts';
+import { comparisonIdPattern, comparisonIdRule, parseComparison } from '../contracts/comparison.ts';
+import type { ArmRun, Comparison, ComparisonPlan } from '../contracts/comparisons.ts';
+import type { Experiment } from '../contracts/experiment.ts';
+import { InvalidConfig } from '../contracts/invalid-config.ts';
+import type { ParseInput } from '../contracts/phases.ts';
+import { hashOf } from '../store/canonical-json.ts';
+import type { Ports } from './ports.ts';
+import { workflowSettings } from './workflow-settings.ts';
+
+/**
+ * Reads what the workflow was started with: the same id with the same file is the same comparison, with another file it is refused. How many
+ * runs are under way at a time may change.
+ * @throws InvalidConfig naming the field
+ */
+export function createParseComparison(ports: Ports) {
+  return async ({ id, file }: ParseInput): Promise<ComparisonPlan> => {
+    if (!comparisonIdPattern.test(id)) throw new InvalidConfig(`workflow id: got ${JSON.stringify(id)}; it is the comparison's id: ${comparisonIdRule}`);
+    const comparison = parseComparison(file);
+    for (const [arm, experiment] of Object.entries(comparison.arms)) await checkWorld(ports, arm, experiment);
+    const folder = ports.comparisonFolder(id);
+    const existing = await folder.read();
+    if (existing !== undefined && hashOf(decisive(existing.comparison)) !== hashOf(decisive(comparison))) {
+      throw new InvalidConfig(`comparison: the id ${JSON.stringify(id)} belongs to another comparison file (${changedFields(existing.comparison, comparison)}); start this one under another id`);
+    }
+    if (existing === undefined) await folder.write(comparison);
+    const runs = armRuns(id, comparison);
+    return { id, runs, concurrency: comparison.concurrency, crossPlay: runs.filter(({ arm, seed }) => comparison.crossPlay?.arms.includes(arm) === true && comparison.crossPlay.seeds.includes(seed)) };
+  };
+}
+
+/** Whether this worker has the world, and the world can serve the arm: found now, not by the arm's first run. */
+async function checkWorld({ world }: Ports, arm: string, experiment: Experiment): Promise<void> {
+  try {
+    workflowSettings(experiment, await world(experiment.world));
+  } catch (error) {
+    throw error instanceof InvalidConfig ? new InvalidConfig(`comparison: arms.${arm}: ${error.message.replace(/^experiment: /, '')}`) : error;
+  }
+}
+
+const decisive = (comparison: Comparison): object => ({ ...comparison, concurrency: null });
+
+/** Seed by seed, so that what is compared under a seed is complete early. */
+export const armRuns = (id: string, { seeds, arms }: Pick<Comparison, 'seeds' | 'arms'>): ArmRun[] => seeds.flatMap((seed) => Object.keys(arms).map((arm) => ({ arm, seed, id: `${id}.${arm}.${seed}` })));

@@ -1,0 +1,40 @@
+import { relative } from 'node:path';
+import { resultsMarkdown } from '../comparison/results-markdown.ts';
+import { runRecord } from '../comparison/run-record.ts';
+import type { RunRecord } from '../comparison/run-record.ts';
+import { summarize } from '../comparison/summary.ts';
+import type { Summarized, SummarizeInput } from '../contracts/comparisons.ts';
+import { InvalidConfig } from '../contracts/invalid-config.ts';
+import { writeComparisonReport } from '../report/comparison/write-comparison-report.ts';
+import { atomicWrite } from '../store/atomic-write.ts';
+import { experimentOf } from './arm-experiment.ts';
+import type { LedgerEntry } from './ledger-entry.ts';
+import { armRuns } from './parse-comparison.ts';
+import type { Ports } from './ports.ts';
+import { readComparison } from './read-comparison.ts';
+
+/**
+ * Sums the runs up, by their ledgers and the cross-play alone, so that the same files come of it whenever and wherever it is done.
+ * @throws InvalidConfig for a run that has not all of its epochs, or did not start as the others of its seed
+ */
+export function createSummarizeComparison(ports: Ports) {
+  return async ({ id, crossPlay }: SummarizeInput): Promise<Summarized> => {
+    const comparison = await readComparison(ports, id);
+    const { heartbeat } = ports.attempt();
+    const runs: RunRecord[] = [];
+    for (const run of armRuns(id, comparison)) {
+      const lines = (await (await ports.runFolder(run.id).open<LedgerEntry>())?.ledger.read()) ?? [];
+      const experiment = experimentOf(comparison, run);
+      if (lines.at(-1)?.epoch !== experiment.epochs) throw new InvalidConfig(`comparison: ${run.id} ends with epoch ${lines.at(-1)?.epoch ?? 'none'} of ${experiment.epochs}`);
+      runs.push(runRecord(run, experiment, lines));
+      heartbeat({ runs: runs.length });
+    }
+    const summary = summarize(comparison, runs, crossPlay);
+    const folder = ports.comparisonFolder(id);
+    await atomicWrite(folder.summaryFile, `${JSON.stringify(summary, null, 1)}\n`);
+    await atomicWrite(folder.resultsFile, resultsMarkdown(summary));
+    await writeComparisonReport(summary, folder.reportFile);
+    const inHome = (file: string): string => relative(`${folder.path}/../..`, file);
+    return { summary: inHome(folder.summaryFile), results: inHome(folder.resultsFile), report: inHome(folder.reportFile) };
+  };
+}

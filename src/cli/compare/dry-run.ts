@@ -1,0 +1,31 @@
+import { armRuns } from '../../activities/parse-comparison.ts';
+import type { Comparison } from '../../contracts/comparisons.ts';
+import { worldLoader } from '../../worlds/load-world.ts';
+import type { CliContext } from '../context.ts';
+import { estimate } from '../run/estimate.ts';
+import { plainTable } from '../show/table.ts';
+import { bytes, whole } from '../show/units.ts';
+
+/** What `compare --dry-run` prints: the arms, what a run of each would take, and all of them together. */
+export async function compareDryRun(id: string, comparison: Comparison, { env }: CliContext): Promise<string> {
+  const load = worldLoader(env.GENENV_WORLDS);
+  const { arms, seeds, concurrency } = comparison;
+  const table = plainTable(['arm', 'epochs', 'rollouts', 'held-out attempts', 'tokens', 'disk']);
+  const total = { tokens: 0, disk: 0 };
+  for (const [arm, experiment] of Object.entries(arms)) {
+    const { rollouts, evaluations, tokens, disk } = estimate(experiment, await load(experiment.world));
+    table.push([arm, whole(experiment.epochs), whole(rollouts), whole(evaluations), whole(tokens), bytes(disk)]);
+    total.tokens += tokens * seeds.length;
+    total.disk += disk * seeds.length;
+  }
+  const runs = armRuns(id, comparison);
+  return [
+    'A run of each arm, at most:',
+    table.toString(),
+    '',
+    `runs    ${runs.length}, ${concurrency} at a time: ${runs[0]!.id} to ${runs.at(-1)!.id}`,
+    `tokens  ${whole(total.tokens)} sampled in all`,
+    `disk    about ${bytes(total.disk)} in the store`,
+    'Nothing was started or written.',
+  ].join('\n');
+}

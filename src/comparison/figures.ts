@@ -1,0 +1,60 @@
+import { mean } from '../coevolution/domain.ts';
+import { areaUnderCurve, rolloutsToThreshold } from '../coevolution/learning-curve.ts';
+import { measured, series, trained } from '../report/run-data.ts';
+import type { EpochRow } from '../report/run-data.ts';
+import { WINDOW } from '../report/statistics.ts';
+import { findings } from '../report/verdict.ts';
+import { heldOutCurve } from './run-record.ts';
+import type { RunRecord } from './run-record.ts';
+
+/** What each run is summed up by. `better` says which way an arm wants it; null where it wants neither. */
+export const figures = {
+  area: { title: 'held-out success, mean over the run (area under the curve)', better: 'higher', unit: 'share' },
+  rolloutsToThreshold: { title: 'rollouts to the threshold', better: 'lower', unit: 'count' },
+  finalHeldOut: { title: 'held-out success at the end', better: 'higher', unit: 'share' },
+  residence: { title: 'in the band, second half (5-epoch means)', better: 'higher', unit: 'share' },
+  informative: { title: 'informative groups (0 < k < n)', better: 'higher', unit: 'share' },
+  difficultyStart: { title: 'difficulty, first 5 epochs', better: null, unit: 'number' },
+  difficultyEnd: { title: 'difficulty, last 5 epochs', better: null, unit: 'number' },
+  lengthStart: { title: 'tokens of correct answers, first 5 epochs', better: null, unit: 'number' },
+  lengthEnd: { title: 'tokens of correct answers, last 5 epochs', better: null, unit: 'number' },
+  unsolvedStart: { title: 'tasks never solved (k = 0), first third', better: null, unit: 'share' },
+  unsolvedEnd: { title: 'tasks never solved (k = 0), last third', better: null, unit: 'share' },
+  solvedStart: { title: 'tasks always solved (k = n), first third', better: null, unit: 'share' },
+  solvedEnd: { title: 'tasks always solved (k = n), last third', better: null, unit: 'share' },
+} as const satisfies Record<string, { title: string; better: 'higher' | 'lower' | null; unit: 'share' | 'count' | 'number' }>;
+
+export type FigureName = keyof typeof figures;
+export const figureNames = Object.keys(figures) as FigureName[];
+export type Figures = Record<FigureName, number | null>;
+
+/** The figures of one run; null where it measured nothing of the kind, or never came to it. */
+export function figuresOf(run: RunRecord, threshold: number): Figures {
+  const curve = heldOutCurve(run);
+  const rows = trained(run.rows);
+  const of = (name: string): number[] => measured(series(rows, name));
+  const thirds = [rows.slice(0, Math.ceil(rows.length / 3)), rows.slice(-Math.ceil(rows.length / 3))] as const;
+  const n = run.experiment.agent.rolloutsPerTask;
+  return {
+    area: areaUnderCurve(curve, curve.at(-1)?.rollouts ?? 0),
+    rolloutsToThreshold: rolloutsToThreshold(curve, threshold),
+    finalHeldOut: curve.at(-1)?.score ?? null,
+    residence: findings(run.rows).success?.residence ?? null,
+    informative: mean(of('env/effective_group_ratio')),
+    difficultyStart: mean(of('env/difficulty').slice(0, WINDOW)),
+    difficultyEnd: mean(of('env/difficulty').slice(-WINDOW)),
+    lengthStart: mean(of('completions/correct_mean_length').slice(0, WINDOW)),
+    lengthEnd: mean(of('completions/correct_mean_length').slice(-WINDOW)),
+    unsolvedStart: shareSolved(thirds[0], 0, n),
+    unsolvedEnd: shareSolved(thirds[1], 0, n),
+    solvedStart: shareSolved(thirds[0], n, n),
+    solvedEnd: shareSolved(thirds[1], n, n),
+  };
+}
+
+/** Share of the tasks, each attempted `n` times, of which `k` attempts succeeded. */
+export function shareSolved(rows: readonly EpochRow[], k: number, n: number): number | null {
+  const tasks = (at: number): number => rows.reduce((sum, { metrics }) => sum + (metrics[`env/success_rate_hist/${at}`] ?? 0), 0);
+  const all = Array.from({ length: n + 1 }, (_, at) => tasks(at)).reduce((sum, count) => sum + count, 0);
+  return all === 0 ? null : tasks(k) / all;
+}

@@ -1,0 +1,77 @@
+import { differenceText, estimateText, valueText } from './estimate-text.ts';
+import { figures } from './figures.ts';
+import type { FigureName } from './figures.ts';
+import { paperRows } from './paper.ts';
+import type { CrossPlaySummary } from './cross-play-summary.ts';
+import type { ArmSummary, Summary } from './summary.ts';
+
+const main = ['area', 'rolloutsToThreshold', 'finalHeldOut', 'residence', 'informative'] as const satisfies FigureName[];
+
+/** The comparison's tables, as docs/results.md holds them. Equal summaries give equal text. */
+export function resultsMarkdown(summary: Summary): string {
+  const { name, arms, baseline, seeds, epochs, rolloutsPerEpoch, notes, crossPlay } = summary;
+  const others = arms.filter(({ arm }) => arm !== baseline);
+  return [
+    `# Results: ${name}`,
+    `Made by \`genenv compare\`, from the runs' ledgers alone. ${arms.length} arms, ${seeds.length === 1 ? `seed ${seeds[0]}` : `seeds ${seeds.join(', ')}`}, ${epochs} epochs of ${rolloutsPerEpoch} rollouts of the agent each. Every arm has the same rollouts, updates of the agent, warm policies (by seed) and held-out tasks. Brackets are 95 % intervals of the mean over seeds, by bootstrap.`,
+    ...notes.map((note) => `> ${note}`),
+    '## Arms',
+    table(['arm', ...main.map((figure) => titleOf(figure, summary))], arms.map((arm) => [arm.arm, ...main.map((figure) => cell(arm, figure, seeds.length))])),
+    ...(others.length === 0 ? [] : [
+      `## Against ${baseline}`,
+      `Differences under the same seed, arm minus ${baseline}. Bold where the interval leaves 0 out. Of rollouts to the threshold fewer are better; only seeds under which both arms reached it count.`,
+      table(['arm', ...main.map((figure) => titleOf(figure, summary))], others.map(({ arm, differences }) => [arm, ...main.map((figure) => `${differenceText(differences[figure], figures[figure].unit)}${pairsText(differences[figure]?.seeds, seeds.length)}`)])),
+    ]),
+    '## Learning curves',
+    'Held-out success after so many rollouts; brackets here are Student’s 95 % intervals.',
+    curves(arms),
+    '## Curriculum',
+    'Of the tasks as the simulator wrote them: first to last five epochs, and first to last third of the run.',
+    table(['arm', 'difficulty', 'tokens of correct answers', 'never solved (k = 0)', 'always solved (k = n)'], arms.map((arm) => [arm.arm, course(arm, 'difficultyStart', 'difficultyEnd'), course(arm, 'lengthStart', 'lengthEnd'), course(arm, 'unsolvedStart', 'unsolvedEnd'), course(arm, 'solvedStart', 'solvedEnd')])),
+    '## Guards',
+    'What a band of success can hide: guards that warn at the end of a run, and under how many seeds.',
+    ...arms.map(({ arm, warnings, runs }) => `- **${arm}**: ${warnings.length === 0 ? 'none' : warnings.map(({ guard, threshold, seeds: warned }) => `${guard} (wanted ${threshold}) under ${warned} of ${runs.length}`).join('; ')}`),
+    ...(crossPlay.length === 0 ? [] : ['## Cross-play', 'Success of the agent of one epoch (row) on tasks of the simulator of another (column), mean over seeds. Co-evolution shows as success that falls along the simulators and rises along the agents; the trends are rank correlations with the epoch.', ...crossPlay.flatMap(crossPlayPart)]),
+    '## Beside the paper',
+    'Other models, other tasks, and one run without intervals there: directions can be compared, sizes can not.',
+    paperTable(summary),
+    '## Runs',
+    table(['run', 'last line of its ledger'], arms.flatMap(({ runs }) => runs.map(({ id, ledger }) => [`\`${id}\``, `\`${ledger.slice(0, 16)}\``]))),
+    '',
+  ].join('\n\n').replace(/\n\n(?=- \*\*)/g, (gap, at: number, text: string) => (text.slice(0, at).split('\n').at(-1)!.startsWith('- ') ? '\n' : gap)).replace(/\n+$/, '\n');
+}
+
+const titleOf = (figure: FigureName, { threshold }: Summary): string => (figure === 'rolloutsToThreshold' ? `rollouts to held-out ${threshold}` : figures[figure].title);
+
+function cell({ figures: of }: ArmSummary, figure: FigureName, seeds: number): string {
+  const estimate = of[figure];
+  if (figure === 'rolloutsToThreshold' && estimate === null) return 'never';
+  return `${estimateText(estimate, figures[figure].unit)}${pairsText(estimate?.seeds, seeds)}`;
+}
+
+const pairsText = (counted: number | undefined, seeds: number): string => (counted === undefined || counted === seeds ? '' : ` (${counted} of ${seeds} seeds)`);
+const course = ({ figures: of }: ArmSummary, from: FigureName, to: FigureName): string => `${valueText(of[from]?.mean, figures[from].unit)} to ${valueText(of[to]?.mean, figures[to].unit)}`;
+
+/** At most nine points, the first and the last among them. */
+function curves(arms: readonly ArmSummary[]): string {
+  const all = (arms[0]?.curve ?? []).map(({ rollouts }) => rollouts);
+  const step = Math.max(1, Math.ceil((all.length - 1) / 8));
+  const shown = all.filter((_, index) => index % step === 0 || index === all.length - 1);
+  return table(['rollouts', ...arms.map(({ arm }) => arm)], shown.map((rollouts) => [String(rollouts), ...arms.map(({ curve }) => estimateText(curve.find((point) => point.rollouts === rollouts) ?? null))]));
+}
+
+function crossPlayPart({ arm, seeds, epochs, rates, trends }: CrossPlaySummary): string[] {
+  return [
+    `### ${arm}, ${seeds.length === 1 ? 'seed' : 'seeds'} ${seeds.join(', ')}`,
+    table(['agent of epoch', ...epochs.map((epoch) => `simulator ${epoch}`)], epochs.map((epoch, row) => [String(epoch), ...rates[row]!.map((rate) => valueText(rate))])),
+    `Along the simulators ${valueText(trends.simulator)}, along the agents ${valueText(trends.agent)}.`,
+  ];
+}
+
+function paperTable(summary: Summary): string {
+  const rows = paperRows(summary);
+  const arms = Object.keys(rows[0]?.ours ?? {});
+  return table(['claim', 'paper', ...arms], rows.map(({ claim, paper, ours }) => [claim, paper, ...arms.map((arm) => ours[arm] ?? '–')]));
+}
+
+const table = (head: readonly string[], rows: readonly (readonly string[])[]): string => [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');

@@ -1,0 +1,95 @@
+import { z } from 'zod';
+import { armDifferences } from './arm-differences.ts';
+import type { Comparison } from './comparisons.ts';
+import { describeIssue, show } from './describe-issue.ts';
+import type { Experiment } from './experiment.ts';
+import { withoutLimitsOfIntegers } from './experiment-json-schema.ts';
+import { InvalidConfig } from './invalid-config.ts';
+import { isObject } from './json-schema.ts';
+import type { JsonSchema } from './json-schema.ts';
+import { merge, parseExperiment } from './parse-experiment.ts';
+
+/** `<comparison>.<arm>.<seed>` is the id of a run, which has 80 characters at most. */
+export const comparisonIdPattern = /^[A-Za-z0-9-][A-Za-z0-9._-]{0,39}$/;
+export const comparisonIdRule = 'expected 1 to 40 letters, digits, dots, dashes or underscores, no dot or underscore first';
+const armPattern = /^[A-Za-z0-9-][A-Za-z0-9_-]{0,23}$/;
+const armRule = 'expected 1 to 24 letters, digits, dashes or underscores, no underscore first';
+const seeds = z.array(z.int().min(0).max(999_999_999)).min(1).max(100);
+
+/** The comparison file: what the workflow `comparison` is started with. */
+export const comparisonSchema = z
+  .strictObject({
+    $schema: z.string().optional().describe('For editors.'),
+    name: z.string().regex(comparisonIdPattern, comparisonIdRule).describe('Name of the comparison; its id unless another is given.'),
+    seeds: seeds.describe('Seeds that every arm is run under: each arm starts from the same warm policies under a seed.'),
+    experiment: z.record(z.string(), z.unknown()).describe('The content of an experiment file, which all arms share. Name and seed come from the comparison.'),
+    arms: z.record(z.string().regex(armPattern, armRule), z.record(z.string(), z.unknown())).describe('What each arm changes in the experiment: objects merge key by key, other values replace; null takes a policy’s training away.'),
+    baseline: z.string().describe('Arm that the others are compared with, seed by seed.'),
+    concurrency: z.int().min(1).max(16).default(2).describe('Runs under way at a time.'),
+    threshold: z.number().gt(0).max(1).default(0.5).describe('Held-out success that rollouts are counted up to.'),
+    crossPlay: z
+      .strictObject({
+        arms: z.array(z.string()).min(1).describe('Arms whose checkpoints meet each other.'),
+        seeds: seeds.describe('Seeds of which.'),
+        checkpoints: z.int().min(2).max(10).default(5).describe('Epochs whose policies meet, evenly spaced, the first and the last among them.'),
+        tasks: z.int().min(1).max(1024).default(64).describe('Tasks that each simulator writes for it.'),
+        samples: z.int().min(1).max(64).default(4).describe('Attempts of each agent at each task.'),
+      })
+      .nullable()
+      .default(null)
+      .describe('Simulators of one epoch against agents of another; null = none.'),
+  })
+  .describe('A comparison of arms.');
+
+/** JSON Schema of the file as people write it. */
+export const comparisonJsonSchema = (): JsonSchema => withoutLimitsOfIntegers(z.toJSONSchema(comparisonSchema, { io: 'input', target: 'draft-7' }) as JsonSchema);
+
+/**
+ * The comparison file as it will run: every arm a whole experiment, all on the same terms.
+ * @throws InvalidConfig naming every wrong field, or the arm and what differs
+ */
+export function parseComparison(raw: unknown): Comparison {
+  if (raw === undefined || raw === null) throw new InvalidConfig('comparison: no input was given; expected the content of a comparison file (`--input-file experiments/compare-laptop.json`)');
+  if (!isObject(raw)) throw new InvalidConfig(`comparison: got ${show(raw)}; expected an object, the content of a comparison file`);
+  const parsed = comparisonSchema.safeParse(raw);
+  if (!parsed.success) {
+    const schema = comparisonJsonSchema();
+    throw invalid(parsed.error.issues.flatMap((issue) => describeIssue(issue, raw, schema)));
+  }
+  const { name, seeds, experiment, arms: overrides, baseline, concurrency, threshold, crossPlay } = parsed.data;
+  const problems = [...namesOf({ seeds, arms: Object.keys(overrides), baseline, crossPlay })];
+  if (problems.length > 0) throw invalid(problems);
+  const arms = Object.fromEntries(Object.entries(overrides).map(([arm, changes]) => [arm, armOf(name, arm, experiment, changes)]));
+  const different = armDifferences(arms, baseline);
+  if (different.length > 0) throw invalid(different);
+  return { name, seeds, arms, baseline, concurrency, threshold, crossPlay };
+}
+
+const invalid = (problems: readonly string[]): InvalidConfig => new InvalidConfig(problems.map((problem) => `comparison: ${problem}`).join('\n'));
+
+/** An arm's experiment under no seed yet. */
+function armOf(comparison: string, arm: string, base: Record<string, unknown>, changes: Record<string, unknown>): Experiment {
+  try {
+    return parseExperiment(merge(merge(base, changes), { name: `${comparison}.${arm}`, seed: 0 }));
+  } catch (error) {
+    if (!(error instanceof InvalidConfig)) throw error;
+    throw invalid(error.message.split('\n').map((problem) => `arms.${arm}: ${problem.replace(/^experiment: /, '')}`));
+  }
+}
+
+function* namesOf({ seeds, arms, baseline, crossPlay }: Pick<Comparison, 'seeds' | 'baseline' | 'crossPlay'> & { arms: string[] }): Generator<string> {
+  if (arms.length === 0) yield 'arms: got {}; expected at least one arm';
+  if (arms.length * seeds.length > 200) yield `seeds: got ${seeds.length} for ${arms.length} arms; expected at most 200 runs`;
+  if (!arms.includes(baseline)) yield `baseline: got ${show(baseline)}; allowed: ${arms.join(', ')}`;
+  yield* repeated('seeds', seeds);
+  if (crossPlay === null) return;
+  yield* repeated('crossPlay.seeds', crossPlay.seeds);
+  yield* repeated('crossPlay.arms', crossPlay.arms);
+  for (const arm of crossPlay.arms) if (!arms.includes(arm)) yield `crossPlay.arms: got ${show(arm)}; allowed: ${arms.join(', ')}`;
+  for (const seed of crossPlay.seeds) if (!seeds.includes(seed)) yield `crossPlay.seeds: got ${seed}; allowed: ${seeds.join(', ')}`;
+}
+
+function* repeated(field: string, values: readonly (string | number)[]): Generator<string> {
+  const twice = values.find((value, index) => values.indexOf(value) !== index);
+  if (twice !== undefined) yield `${field}: got ${show(twice)} twice; expected each once`;
+}

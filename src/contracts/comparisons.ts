@@ -1,0 +1,82 @@
+import type { Experiment } from './experiment.ts';
+import type { Outcome, Run, RunState, WorkflowSettings } from './phases.ts';
+import type { FileRef } from './refs.ts';
+
+/** What a comparison of arms is made of, and what its activities take and give. Types only, so workflows may import them. */
+
+export interface CrossPlaySettings {
+  arms: string[];
+  seeds: number[];
+  checkpoints: number;
+  tasks: number;
+  samples: number;
+}
+
+/** A comparison file as it will run. */
+export interface Comparison {
+  name: string;
+  seeds: number[];
+  /** Experiments by arm, but for id and seed. */
+  arms: Record<string, Experiment>;
+  baseline: string;
+  concurrency: number;
+  threshold: number;
+  crossPlay: CrossPlaySettings | null;
+}
+
+/** One arm under one seed: an experiment of its own. */
+export interface ArmRun {
+  arm: string;
+  seed: number;
+  /** Id of the run and of its workflow. */
+  id: string;
+}
+
+export interface ComparisonPlan {
+  id: string;
+  runs: ArmRun[];
+  concurrency: number;
+  /** Those of the runs whose policies meet each other. */
+  crossPlay: ArmRun[];
+}
+
+export type ArmRunInput = { id: string; run: ArmRun };
+
+/** The committed epochs of a run whose policies meet each other. */
+export interface CrossPlayPlan {
+  run: Run;
+  settings: Pick<WorkflowSettings, 'heartbeatSeconds' | 'maxPhaseAttempts'>;
+  checkpoints: { epoch: number; state: RunState }[];
+  tasks: number;
+  samples: number;
+}
+
+export type CrossTasksInput = { run: Run; epoch: number; state: RunState; tasks: number };
+export type CrossPlayInput = { run: Run; epoch: number; state: RunState; samples: number; tasks: { epoch: number; file: FileRef }[] };
+
+/** Simulator of one epoch against agent of another. */
+export interface CrossPlayCell {
+  simulator: number;
+  agent: number;
+  successes: number;
+  attempts: number;
+}
+export type CrossPlayed = { cells: CrossPlayCell[]; file: FileRef };
+export interface CrossPlayRecord {
+  arm: string;
+  seed: number;
+  cells: CrossPlayCell[];
+}
+
+export type SummarizeInput = { id: string; crossPlay: CrossPlayRecord[] };
+/** Where the comparison's files are, relative to the home folder. */
+export type Summarized = { summary: string; results: string; report: string };
+
+export interface ComparisonProgress {
+  comparison: string;
+  status: 'preparing' | 'running' | 'cross-play' | 'summary' | Extract<Outcome, 'finished' | 'cancelled' | 'failed'>;
+  runs: number;
+  done: number;
+  running: string[];
+  failed: { id: string; reason: string }[];
+}

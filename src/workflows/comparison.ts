@@ -1,0 +1,67 @@
+import { ApplicationFailure, CancellationScope, isCancellation, setCurrentDetails, setHandler, workflowInfo } from '@temporalio/workflow';
+import type { ArmRun, ComparisonPlan, ComparisonProgress, CrossPlayRecord, Summarized } from '../contracts/comparisons.ts';
+import { comparisonDetails } from './comparison-details.ts';
+import { crossPlay } from './cross-play.ts';
+import { comparisonActivities } from './file-activities.ts';
+import { inParallel } from './in-parallel.ts';
+import { comparisonProgressQuery } from './messages.ts';
+import { rootMessage } from './run-epoch.ts';
+import { startExperiment } from './start-experiment.ts';
+
+export type ComparisonResult = Summarized & { runs: number };
+
+const { parseComparison, armExperiment, summarizeComparison } = comparisonActivities;
+
+/**
+ * Arms side by side: each under each seed as an experiment of its own, then their policies of different epochs against each other, then one
+ * summary. `file` is the content of a comparison file, the id the workflow id. Runs that are finished end at once when they are started
+ * again, so starting the same id again goes on, on an empty Temporal server too. A run that fails stops no other.
+ */
+export async function comparison(file: unknown): Promise<ComparisonResult> {
+  const id = workflowInfo().workflowId;
+  const progress: ComparisonProgress = { comparison: id, status: 'preparing', runs: 0, done: 0, running: [], failed: [] };
+  setHandler(comparisonProgressQuery, () => progress);
+  const tell = (changes: Partial<ComparisonProgress>): void => setCurrentDetails(comparisonDetails(Object.assign(progress, changes)));
+  try {
+    const plan = await parseComparison({ id, file: file ?? null });
+    tell({ status: 'running', runs: plan.runs.length });
+    await runAll(plan, progress, tell);
+    tell({ status: 'cross-play' });
+    const met: CrossPlayRecord[] = [];
+    for (const run of plan.crossPlay) met.push(await crossPlay(plan, run));
+    tell({ status: 'summary' });
+    const summarized = await summarizeComparison({ id, crossPlay: met });
+    tell({ status: 'finished' });
+    return { ...summarized, runs: plan.runs.length };
+  } catch (error) {
+    tell({ status: CancellationScope.current().consideredCancelled ? 'cancelled' : 'failed' });
+    throw error;
+  }
+}
+
+/** All runs, so many at a time. @throws ComparisonFailed at the end, naming those that did not finish */
+async function runAll({ id, runs, concurrency }: ComparisonPlan, progress: ComparisonProgress, tell: (changes: Partial<ComparisonProgress>) => void): Promise<void> {
+  await inParallel(runs, concurrency, async (run) => {
+    tell({ running: [...progress.running, run.id] });
+    try {
+      await finish(id, run);
+      tell({ done: progress.done + 1 });
+    } catch (error) {
+      if (isCancellation(error) && CancellationScope.current().consideredCancelled) throw error;
+      tell({ failed: [...progress.failed, { id: run.id, reason: rootMessage(error) }] });
+    } finally {
+      tell({ running: progress.running.filter((one) => one !== run.id) });
+    }
+  });
+  if (progress.failed.length === 0) return;
+  const reasons = progress.failed.map((one) => `${one.id}: ${one.reason}`);
+  throw ApplicationFailure.nonRetryable(`${progress.failed.length} of ${runs.length} runs did not finish; once the cause is gone, start the comparison again, and only these are done: ${reasons.join('; ')}`, 'ComparisonFailed');
+}
+
+async function finish(id: string, run: ArmRun): Promise<void> {
+  // Read only now: all files of a comparison together would be large.
+  const file = await armExperiment({ id, run });
+  const child = await startExperiment(run.id, file, `${run.arm}, seed ${run.seed}, of ${id}`, 'RunUnderWay');
+  const { outcome, epochs } = await child.result();
+  if (outcome !== 'finished') throw ApplicationFailure.nonRetryable(`ended as "${outcome}" after epoch ${epochs} of ${file.epochs}`, 'RunEnded');
+}

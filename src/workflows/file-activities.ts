@@ -1,0 +1,25 @@
+import { proxyActivities } from '@temporalio/workflow';
+import type { ComparisonActivities, NightlyActivities } from '../activities/index.ts';
+import { outlastWorkers } from './outlast-workers.ts';
+import { queues } from './queues.ts';
+
+/** Seconds of work on files. The heartbeat timeout says how soon a worker that died is noticed. */
+const onFiles = {
+  taskQueue: queues.cpu,
+  startToCloseTimeout: '10 minutes',
+  heartbeatTimeout: '10s',
+  retry: { initialInterval: '200ms', backoffCoefficient: 2, maximumInterval: '30s', maximumAttempts: 100 },
+} as const;
+
+const night = proxyActivities<NightlyActivities>(onFiles);
+/** What a night does beside its experiment. */
+export const nightActivities = outlastWorkers({ openNight: night.openNight, compareAgents: night.compareAgents, closeNight: night.closeNight, failNight: night.failNight });
+
+const comparison = proxyActivities<ComparisonActivities>(onFiles);
+/** What a comparison does beside its experiments. */
+export const comparisonActivities = outlastWorkers({
+  parseComparison: comparison.parseComparison,
+  armExperiment: comparison.armExperiment,
+  planCrossPlay: comparison.planCrossPlay,
+  summarizeComparison: comparison.summarizeComparison,
+});

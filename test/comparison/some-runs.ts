@@ -1,0 +1,27 @@
+import type { RunRecord } from '../../src/comparison/run-record.ts';
+import { parseComparison } from '../../src/contracts/comparison.ts';
+import type { Comparison } from '../../src/contracts/comparisons.ts';
+import type { Metrics } from '../../src/contracts/phases.ts';
+import { tinyExperiment } from '../support/tiny-experiment.ts';
+import { tinyComparison } from '../support/tiny-comparison.ts';
+
+/** Two arms of 12 epochs, evaluated every 4. */
+export const comparison = (seeds: number[] = [1, 2, 3]): Comparison => parseComparison(tinyComparison({ seeds, experiment: tinyExperiment({ epochs: 12, evaluation: { every: 4 } }) }));
+
+/** What an arm's runs measure: held-out success at the four evaluations, and the tasks' own metrics in each epoch. */
+export interface Course {
+  heldOut: (seed: number) => [number, number, number, number];
+  success: (epoch: number) => number;
+  metrics?: (epoch: number) => Metrics;
+}
+
+export const runs = (of: Comparison, courses: Record<string, Course>): RunRecord[] =>
+  of.seeds.flatMap((seed) =>
+    Object.entries(courses).map(([arm, { heldOut, success, metrics = () => ({}) }]): RunRecord => ({
+      arm, seed, id: `${of.name}.${arm}.${seed}`, experiment: { ...of.arms[arm]!, seed }, ledger: `${arm}${seed}`.padEnd(64, '0'), warm: { agent: `agent-${seed}`, environment: `environment-${seed}` }, changed: [],
+      rows: Array.from({ length: 13 }, (_, epoch) => ({
+        epoch, notes: [], time: {}, at: null, outputs: {},
+        metrics: { ...(epoch % 4 === 0 ? { 'eval/heldout': heldOut(seed)[epoch / 4]! } : {}), ...(epoch === 0 ? {} : { 'env/success_rate': success(epoch), ...metrics(epoch) }) },
+      })),
+    })),
+  );

@@ -1,0 +1,133 @@
+import { describe, expect, test } from 'vitest';
+import { resultsMarkdown } from '../../src/comparison/results-markdown.ts';
+import { summarize } from '../../src/comparison/summary.ts';
+import type { Summary } from '../../src/comparison/summary.ts';
+import { comparison, runs } from './some-runs.ts';
+import type { Course } from './some-runs.ts';
+
+const histogram = (unsolved: number, mixed: number, solved: number) => ({ 'env/success_rate_hist/0': unsolved, 'env/success_rate_hist/1': 0, 'env/success_rate_hist/2': mixed, 'env/success_rate_hist/3': 0, 'env/success_rate_hist/4': solved });
+/** Learns early, stays in the band, and asks for ever more. */
+const tuned: Course = {
+  heldOut: (seed) => [0.1, 0.4 + seed / 100, 0.6, 0.8],
+  success: () => 0.5,
+  metrics: (epoch) => ({ 'env/difficulty': epoch, 'completions/correct_mean_length': 2 * epoch, 'env/effective_group_ratio': 0.9, ...(epoch <= 4 ? histogram(8, 8, 0) : histogram(2, 10, 4)) }),
+};
+/** Learns late, and never passes the threshold under seed 3. */
+const random: Course = {
+  heldOut: (seed) => [0.1, 0.1, 0.2, seed === 3 ? 0.45 : 0.7],
+  success: (epoch) => epoch / 20,
+  metrics: () => ({ 'env/difficulty': 3, 'completions/correct_mean_length': 5, 'env/effective_group_ratio': 0.3, ...histogram(12, 4, 0) }),
+};
+const summary = (): Summary => summarize(comparison(), runs(comparison(), { tuned, random }), []);
+const armOf = (of: Summary, name: string) => of.arms.find(({ arm }) => arm === name)!;
+
+describe('figures of an arm', () => {
+  const { figures } = armOf(summary(), 'tuned');
+
+  test('area under the held-out curve and the score at the end, mean over seeds', () => {
+    // Trapezoids of (0.1, 0.42, 0.6, 0.8) in the mean.
+    expect(figures.area?.mean).toBeCloseTo((0.5 * 0.1 + 0.42 + 0.6 + 0.5 * 0.8) / 3, 9);
+    expect(figures.area!.low).toBeLessThan(figures.area!.mean);
+    expect(figures.finalHeldOut?.mean).toBeCloseTo(0.8, 9);
+    expect(figures.finalHeldOut?.seeds).toBe(3);
+  });
+
+  test('rollouts to the threshold, linear between evaluations, over the seeds that reach it', () => {
+    // 64 rollouts an epoch; from 0.4 + seed / 100 at epoch 4 to 0.6 at epoch 8.
+    const expected = [1, 2, 3].map((seed) => 256 + (256 * (0.1 - seed / 100)) / (0.2 - seed / 100));
+    expect(figures.rolloutsToThreshold?.mean).toBeCloseTo((expected[0]! + expected[1]! + expected[2]!) / 3, 6);
+    expect(armOf(summary(), 'random').figures.rolloutsToThreshold?.seeds).toBe(2);
+  });
+
+  test('residence in the band, difficulty, length and shares of tasks never and always solved', () => {
+    expect(figures.residence?.mean).toBe(1);
+    expect(armOf(summary(), 'random').figures.residence?.mean).toBeLessThan(1);
+    expect([figures.difficultyStart?.mean, figures.difficultyEnd?.mean, figures.lengthEnd?.mean]).toEqual([3, 10, 20]);
+    expect([figures.unsolvedStart?.mean, figures.unsolvedEnd?.mean, figures.solvedStart?.mean, figures.solvedEnd?.mean]).toEqual([0.5, 0.125, 0, 0.25]);
+    expect(figures.informative?.mean).toBeCloseTo(0.9, 9);
+  });
+});
+
+describe('differences against the baseline', () => {
+  test('are taken seed by seed: what seeds have in common cancels', () => {
+    const luck = (base: number): Course => ({ ...tuned, heldOut: (seed) => [0, 0, 0, base + seed / 10] });
+    const of = summarize(comparison(), runs(comparison(), { tuned: luck(0.15), random: luck(0.1) }), []);
+    const { differences, figures } = armOf(of, 'tuned');
+    expect(differences.finalHeldOut?.mean).toBeCloseTo(0.05, 9);
+    expect(differences.finalHeldOut!.high! - differences.finalHeldOut!.low!).toBeLessThan(1e-9);
+    expect(figures.finalHeldOut!.high! - figures.finalHeldOut!.low!).toBeGreaterThan(0.1);
+    expect(armOf(of, 'random').differences.finalHeldOut).toBeNull();
+  });
+
+  test('only seeds under which both came to it count', () => {
+    expect(armOf(summary(), 'tuned').differences.rolloutsToThreshold?.seeds).toBe(2);
+  });
+
+  test('a single seed has no interval', () => {
+    const of = summarize(comparison([1]), runs(comparison([1]), { tuned, random }), []);
+    expect(armOf(of, 'tuned').differences.finalHeldOut).toMatchObject({ low: null, high: null, seeds: 1 });
+  });
+});
+
+test('courses are means over the seeds, an epoch a value', () => {
+  const { courses } = armOf(summary(), 'tuned');
+  expect(courses.difficulty).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]);
+  expect([courses.unsolved[0], courses.unsolved[11], courses.solved[11]]).toEqual([0.5, 0.125, 0.25]);
+});
+
+test('guards that warn are counted by seed', () => {
+  expect(armOf(summary(), 'random').warnings).toContainEqual({ guard: 'Effective groups', threshold: '≥ 0.5', seeds: 3 });
+  expect(armOf(summary(), 'tuned').warnings.map(({ guard }) => guard)).not.toContain('Effective groups');
+});
+
+test('runs of a seed that did not start from the same policies are not compared', () => {
+  const others = runs(comparison(), { tuned, random }).map((run) => (run.arm === 'random' && run.seed === 2 ? { ...run, warm: { ...run.warm, agent: 'another' } } : run));
+  expect(() => summarize(comparison(), others, [])).toThrow('comparison: tiny-comparison.random.2 and tiny-comparison.tuned.2 did not start from the same agent (another, agent-2)');
+});
+
+test('a run whose settings were changed is named', () => {
+  const retuned = runs(comparison(), { tuned, random }).map((run) => (run.id === 'tiny-comparison.tuned.1' ? { ...run, changed: [5, 6] } : run));
+  expect(summarize(comparison(), retuned, []).notes).toContain('tiny-comparison.tuned.1 ran under changed settings in epochs 5 to 6: it is not on equal terms with the others.');
+});
+
+describe('cross-play', () => {
+  const cells = (rate: (simulator: number, agent: number) => number) => [0, 6, 12].flatMap((agent) => [0, 6, 12].map((simulator) => ({ simulator, agent, successes: Math.round(100 * rate(simulator, agent)), attempts: 100 })));
+
+  test('falls along simulators and rises along agents where both get better', () => {
+    const of = summarize(comparison(), runs(comparison(), { tuned, random }), [1, 2].map((seed) => ({ arm: 'tuned', seed, cells: cells((simulator, agent) => 0.5 + (agent - simulator) / 30 + seed / 100) })));
+    const [played] = of.crossPlay;
+    expect(played).toMatchObject({ arm: 'tuned', seeds: [1, 2], epochs: [0, 6, 12], trends: { simulator: -1, agent: 1 } });
+    expect(played!.rates[0]![2]).toBeCloseTo(0.115, 9);
+    expect(played!.rates[2]![0]).toBeCloseTo(0.915, 9);
+  });
+
+  test('has no trend where nothing differs, and no rate where a simulator wrote no task', () => {
+    const [played] = summarize(comparison(), runs(comparison(), { tuned, random }), [{ arm: 'tuned', seed: 1, cells: cells(() => 0.5).map((cell) => (cell.simulator === 6 ? { ...cell, successes: 0, attempts: 0 } : cell)) }]).crossPlay;
+    expect(played!.trends).toEqual({ simulator: null, agent: null });
+    expect(played!.rates[0]).toEqual([0.5, null, 0.5]);
+  });
+});
+
+describe('results.md', () => {
+  const text = resultsMarkdown(summary());
+
+  test('has a row for each arm, how many seeds count, and bold differences where the interval leaves 0 out', () => {
+    expect(text).toMatch(/^\| tuned \| 0\.490 \[[^|]+\| [^|]+\| 0\.800 \[0\.800, 0\.800\] \| 1\.000/m);
+    expect(text).toMatch(/^\| random \| .*\(2 of 3 seeds\)/m);
+    expect(text).toMatch(/^\| tuned \| \*\*\+0\.2\d\d \[/m);
+    expect(text).toContain('There are 3 seeds: intervals over so few are too narrow');
+  });
+
+  test('sets the paper’s figures beside ours', () => {
+    expect(text).toContain('| success on simulated tasks, first epoch to the end (figures 4d, 5c, 7) | 0.138 to 0.524 | 0.500 to 0.500 |');
+    expect(text).toContain('| 137 to 204 (+49 %) | 2 to 20 (+900.0 %) |');
+    // 0.8 against a mean of 0.617; 12.5 % of tasks never solved against 75 %.
+    expect(text).toContain('| +12.3 % | +29.7 % |');
+    expect(text).toContain('| −20.3 % | −62.5 % |');
+  });
+
+  test('is the same text every time, tables whole', () => {
+    expect(resultsMarkdown(summary())).toBe(text);
+    for (const block of text.split('\n\n').filter((part) => part.startsWith('|'))) expect(new Set(block.trim().split('\n').map((row) => row.split(' | ').length)).size).toBe(1);
+  });
+});

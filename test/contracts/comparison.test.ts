@@ -1,0 +1,90 @@
+import { readFile } from 'node:fs/promises';
+import { describe, expect, test } from 'vitest';
+import { agentRollouts } from '../../src/contracts/arm-differences.ts';
+import { comparisonJsonSchema, parseComparison } from '../../src/contracts/comparison.ts';
+import { fieldTable } from '../../src/contracts/field-table.ts';
+import { InvalidConfig } from '../../src/contracts/invalid-config.ts';
+import { experimentFile, withFields } from '../support/experiments.ts';
+import { tinyComparison } from '../support/tiny-comparison.ts';
+
+const problemOf = (raw: unknown): string => {
+  try {
+    parseComparison(raw);
+  } catch (error) {
+    expect(error).toBeInstanceOf(InvalidConfig);
+    return (error as Error).message;
+  }
+  return 'accepted';
+};
+const changed = (fields: Record<string, unknown>): string => problemOf(withFields(tinyComparison(), fields));
+
+test('every arm is the shared experiment with its changes, presets written out', () => {
+  const { arms, concurrency, threshold } = parseComparison(tinyComparison());
+  expect(arms.tuned).toMatchObject({ name: 'tiny-comparison.tuned', arm: { type: 'genenv', preset: 'tuned' }, environment: { training: { lambda: 5, recordsPerStep: 8 } } });
+  expect(arms.random).toMatchObject({ arm: { type: 'random' }, environment: { training: null }, agent: arms.tuned!.agent });
+  expect({ concurrency, threshold }).toEqual({ concurrency: 2, threshold: 0.5 });
+});
+
+test('the paper’s arm attempts as many tasks as it replays: with half the prompts it is on equal terms', () => {
+  const paper = { arm: { type: 'genenv', preset: 'paper' }, environment: { promptsPerEpoch: 2 } };
+  const { arms } = parseComparison(tinyComparison({ arms: { ...(tinyComparison().arms as object), paper } }));
+  expect(agentRollouts(arms.paper!)).toBe(agentRollouts(arms.tuned!));
+  expect(changed({ 'arms.paper': { ...paper, environment: {} } })).toBe('comparison: arms.paper: the agent makes 128 rollouts an epoch; expected 64, as in random: set environment.promptsPerEpoch, environment.variationsPerPrompt, pools.train.mix or agent.rolloutsPerTask');
+});
+
+describe('what is wrong is named', () => {
+  test.each([
+    ['an unknown field', { seed: 3 }, 'comparison: seed: unknown field; did you mean "seeds"?'],
+    ['no seed', { seeds: [] }, 'comparison: seeds: got []; expected a list with at least 1 entry, each a whole number from 0 to 999999999'],
+    ['a seed twice', { seeds: [1, 1] }, 'comparison: seeds: got 1 twice; expected each once'],
+    ['a baseline that is no arm', { baseline: 'static' }, 'comparison: baseline: got "static"; allowed: tuned, random'],
+    ['cross-play of an unknown arm', { 'crossPlay.arms': ['paper'] }, 'comparison: crossPlay.arms: got "paper"; allowed: tuned, random'],
+    ['cross-play of an unknown seed', { 'crossPlay.seeds': [3] }, 'comparison: crossPlay.seeds: got 3; allowed: 1, 2'],
+    ['a name too long for its runs', { name: 'n'.repeat(41) }, 'expected 1 to 40 letters'],
+    ['a wrong field of an arm', { 'arms.tuned': { agent: { rolloutsPerTask: 0 } } }, 'comparison: arms.tuned: agent.rolloutsPerTask: got 0; expected a whole number'],
+    ['an arm that trains a frozen simulator', { 'arms.random': { arm: { type: 'random' } } }, 'comparison: arms.random: environment.training: got settings; the arm "random" keeps the simulator frozen'],
+    ['another world', { 'arms.tuned': { world: { symbols: 5 } } }, 'comparison: arms.tuned: world, models, trainer, serving and evaluation must be those of random, and these differ (world.symbols: was 4, is 5)'],
+    ['another warm start', { 'arms.tuned': { agent: { model: { warmUp: { rows: 640 } } } } }, 'agent.model.warmUp.rows: was 1920, is 640'],
+    ['another evaluation', { 'arms.tuned': { evaluation: { every: 2 } } }, 'evaluation.every: was 1, is 2'],
+    ['fewer epochs', { 'arms.tuned': { epochs: 1 } }, 'comparison: arms.tuned: epochs: got 1; expected 2, as random has'],
+    ['more updates of the agent', { 'arms.tuned': { agent: { training: { stepsPerEpoch: 3 } } } }, 'comparison: arms.tuned: agent.training.stepsPerEpoch: got 3; expected 2, as random has'],
+    ['a start from another run', { 'arms.tuned': { startFrom: { run: 'other', epoch: 1 } } }, 'comparison: arms.tuned: startFrom: got {"run":"other","epoch":1}; expected null'],
+    ['a cap on tokens', { 'arms.tuned': { maxTokens: 5 } }, 'comparison: arms.tuned: maxTokens: got 5; expected null'],
+  ])('%s', (_, fields, message) => {
+    expect(changed(fields)).toContain(message);
+  });
+
+  test('an arm whose name no run could have', () => {
+    expect(problemOf(tinyComparison({ arms: { 'a b': {} }, baseline: 'a b', crossPlay: null }))).toContain('arms.a b: ');
+  });
+
+  test('no input, and input that is no file', () => {
+    expect(problemOf(null)).toContain('no input was given');
+    expect(problemOf([])).toContain('got []; expected an object');
+  });
+});
+
+test('a frozen agent is a control, which needs no equal updates', () => {
+  const frozen = { agent: { training: null } };
+  expect(parseComparison(tinyComparison({ arms: { ...(tinyComparison().arms as object), frozen } })).arms.frozen!.agent.training).toBeNull();
+});
+
+describe('the files of the repository', () => {
+  // `npx vitest run test/contracts/comparison.test.ts -u` writes both anew.
+  test('the schema for editors, and the table of fields in docs/comparison.md', async () => {
+    await expect(`${JSON.stringify(comparisonJsonSchema(), null, 2)}\n`).toMatchFileSnapshot('../../experiments/comparison.schema.json');
+    const [before = ''] = (await readFile(new URL('../../docs/comparison.md', import.meta.url), 'utf8')).split('<!-- fields -->');
+    await expect(`${before}<!-- fields -->\n\n${fieldTable(comparisonJsonSchema())}`).toMatchFileSnapshot('../../docs/comparison.md');
+  });
+
+  test('compare-laptop has every arm that needs no other model, under five seeds, on equal terms', () => {
+    const { arms, seeds } = parseComparison(experimentFile('compare-laptop'));
+    expect(Object.keys(arms)).toEqual(['tuned', 'paper', 'random', 'static', 'selection', 'window', 'frozen-agent']);
+    expect(new Set(Object.values(arms).map(agentRollouts))).toEqual(new Set([256]));
+    expect(seeds).toHaveLength(5);
+  });
+
+  test('compare-tiny has two arms and two seeds', () => {
+    expect(parseComparison(experimentFile('compare-tiny'))).toMatchObject({ seeds: [1, 2], baseline: 'random', arms: { tuned: { epochs: 6 }, random: { environment: { training: null } } } });
+  });
+});

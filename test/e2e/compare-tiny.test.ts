@@ -1,0 +1,59 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { repository } from '../../infra/setup/locations.mjs';
+import type { Summary } from '../../src/comparison/summary.ts';
+import { genenv } from '../cli/genenv-process.ts';
+import { LiveStack } from '../support/live-stack.ts';
+
+/** experiments/compare-tiny.json as a person runs it: two arms under two seeds, real models and a real trainer. */
+
+let stack: LiveStack;
+const at = (...path: string[]): string => join(stack.home, ...path);
+const compare = (...options: string[]) => genenv(['compare', join(repository, 'experiments/compare-tiny.json'), '--address', stack.address, ...options], { GENENV_HOME: stack.home });
+
+beforeAll(async () => {
+  stack = await LiveStack.start();
+  await stack.startWorker();
+}, 300_000);
+afterAll(async () => stack[Symbol.asyncDispose](), 60_000);
+
+test('genenv compare runs every arm under every seed, sums them up, and does nothing twice', async () => {
+  const first = await compare('--docs', at('docs-results.md'));
+  expect(first, first.err).toMatchObject({ code: 0 });
+  expect(first.out).toContain('Started compare-tiny');
+  expect(first.out).toMatch(/^arm +held-out, mean over the run +minus random/m);
+  expect(first.out).toMatch(/^tuned +0\.\d{3} \[0\.\d{3}, 0\.\d{3}\] /m);
+  expect(first.out).toContain(`Report: ${at('comparisons/compare-tiny/report.html')}`);
+
+  const summary = JSON.parse(readFileSync(at('comparisons/compare-tiny/summary.json'), 'utf8')) as Summary;
+  expect(summary).toMatchObject({ seeds: [1, 2], epochs: 6, rolloutsPerEpoch: 128, arms: [{ arm: 'tuned' }, { arm: 'random' }] });
+  const [tuned, random] = summary.arms.map(({ runs }) => runs);
+  for (const [index, run] of tuned!.entries()) {
+    // The same warm agent under a seed, and another one after training on other tasks.
+    expect(run.curve.map(({ rollouts }) => rollouts)).toEqual([0, 384, 768]);
+    expect(run.curve[0]).toEqual(random![index]!.curve[0]);
+    expect(run.ledger).not.toBe(random![index]!.ledger);
+  }
+  const { rates, epochs } = summary.crossPlay[0]!;
+  expect(epochs).toEqual([0, 3, 6]);
+  expect(rates.flat().filter((rate) => rate !== null).length).toBeGreaterThan(0);
+
+  const results = readFileSync(at('docs-results.md'), 'utf8');
+  expect(results).toBe(readFileSync(at('comparisons/compare-tiny/results.md'), 'utf8'));
+  const report = readFileSync(at('comparisons/compare-tiny/report.html'), 'utf8');
+  for (const id of ['learning', 'success', 'difficulty', 'length', 'informative', 'cross-play-tuned']) expect(report).toContain(`id="chart-${id}"`);
+
+  const ledgers = ['tuned', 'random'].map((arm) => readFileSync(at('runs', `compare-tiny.${arm}.1`, 'ledger.jsonl'), 'utf8'));
+  const again = await compare();
+  expect(again, again.err).toMatchObject({ code: 0 });
+  expect(readFileSync(at('comparisons/compare-tiny/results.md'), 'utf8')).toBe(results);
+  expect(['tuned', 'random'].map((arm) => readFileSync(at('runs', `compare-tiny.${arm}.1`, 'ledger.jsonl'), 'utf8'))).toEqual(ledgers);
+}, 600_000);
+
+test('input that is wrong starts nothing', async () => {
+  const { code, err } = await genenv(['compare', join(repository, 'experiments/laptop.json'), '--address', stack.address], { GENENV_HOME: stack.home });
+  expect(code).toBe(2);
+  expect(err).toContain('comparison: seeds: missing');
+  expect(existsSync(at('comparisons/laptop'))).toBe(false);
+}, 60_000);

@@ -1,0 +1,112 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { WorkflowFailedError } from '@temporalio/client';
+import type { LedgerEntry } from '../../src/activities/ledger-entry.ts';
+import type { ComparisonProgress } from '../../src/contracts/comparisons.ts';
+import type { Summary } from '../../src/comparison/summary.ts';
+import { parseComparison } from '../../src/contracts/comparison.ts';
+import type { LedgerLine } from '../../src/store/ledger.ts';
+import { hashOf } from '../../src/store/canonical-json.ts';
+import { RunFolder } from '../../src/store/run-folder.ts';
+import { queues } from '../../src/workflows/queues.ts';
+import type { comparison } from '../../src/workflows/comparison.ts';
+import { InstantStack } from '../support/instant-stack.ts';
+import { until } from '../support/processes.ts';
+import { tinyComparison } from '../support/tiny-comparison.ts';
+
+/** Comparisons on a real server and worker; models and trainer answer at once. */
+
+let stack: InstantStack;
+const file = tinyComparison();
+const world = parseComparison(file).arms.tuned!.world;
+
+const start = (workflowId: string, content: unknown = file) => stack.client.workflow.start<typeof comparison>('comparison', { args: [content], workflowId, taskQueue: queues.workflows });
+const progress = (id: string): Promise<ComparisonProgress> => stack.client.workflow.getHandle(id).query<ComparisonProgress>('progress');
+const folder = (id: string): RunFolder => new RunFolder(join(stack.home, 'runs'), id);
+const ledger = async (id: string): Promise<LedgerLine<LedgerEntry>[]> => (await folder(id).open<LedgerEntry>())!.ledger.read();
+const summaryOf = async (id: string): Promise<Summary> => JSON.parse(await readFile(join(stack.home, 'comparisons', id, 'summary.json'), 'utf8')) as Summary;
+const ids = (id: string): string[] => [1, 2].flatMap((seed) => ['tuned', 'random'].map((arm) => `${id}.${arm}.${seed}`));
+const messageOf = async (result: Promise<unknown>): Promise<string> => {
+  const error = await result.then(() => undefined, (reason: unknown) => reason);
+  expect(error).toBeInstanceOf(WorkflowFailedError);
+  let root = error as Error;
+  while (root.cause instanceof Error) root = root.cause;
+  return root.message;
+};
+
+beforeAll(async () => {
+  stack = await InstantStack.start(world);
+}, 240_000);
+afterAll(async () => stack[Symbol.asyncDispose](), 60_000);
+
+test('every arm runs under every seed, from the same warm policies, and simulators meet agents', async () => {
+  expect(await (await start('whole')).result()).toEqual({ runs: 4, summary: 'comparisons/whole/summary.json', results: 'comparisons/whole/results.md', report: 'comparisons/whole/report.html' });
+  expect(await progress('whole')).toEqual({ comparison: 'whole', status: 'finished', runs: 4, done: 4, running: [], failed: [] });
+  const ledgers = await Promise.all(ids('whole').map(ledger));
+  for (const lines of ledgers) expect(lines.map(({ epoch }) => epoch)).toEqual([0, 1, 2]);
+  const warm = ledgers.map(([first]) => [first!.outputs.state.agent.checkpoint!.sha256, first!.outputs.state.environment.checkpoint!.sha256]);
+  expect(warm[0]).toEqual(warm[1]);
+  expect(warm[2]).toEqual(warm[3]);
+  expect(warm[0]![0]).not.toBe(warm[2]![0]);
+
+  const summary = await summaryOf('whole');
+  expect(summary).toMatchObject({ baseline: 'random', seeds: [1, 2], epochs: 2, rolloutsPerEpoch: 64, arms: [{ arm: 'tuned', type: 'genenv' }, { arm: 'random', type: 'random' }] });
+  expect(summary.arms.flatMap(({ runs }) => runs.map(({ ledger: head }) => head)).toSorted()).toEqual(ledgers.map((lines) => hashOf(lines.at(-1))).toSorted());
+  expect(summary.arms[0]!.runs[0]!.curve).toEqual(ledgers[0]!.map(({ epoch, metrics }) => ({ rollouts: 64 * epoch, score: metrics['eval/heldout'] })));
+  expect(summary.crossPlay).toMatchObject([{ arm: 'tuned', seeds: [1], epochs: [0, 2] }]);
+  for (const rate of summary.crossPlay[0]!.rates.flat()) expect(rate).toBeGreaterThanOrEqual(0);
+  expect(readFileSync(join(stack.home, 'comparisons/whole/results.md'), 'utf8')).toContain('## Cross-play');
+}, 240_000);
+
+test('a comparison that was terminated goes on, on an empty server, with what is not done; its runs end as if nothing had been', async () => {
+  const { runId } = await start('lost').then((handle) => handle.describe());
+  await until(async () => (await progress('lost')).done >= 1, 120_000, 'the first run');
+  await stack.client.workflow.getHandle('lost', runId).terminate();
+  const [done] = await Promise.all(ids('lost').map(async (id) => ((await folder(id).events()).some(({ type }) => type === 'ended') ? id : undefined))).then((found) => found.filter((id) => id !== undefined));
+  await stack.stop();
+  stack = await InstantStack.start(world, stack.home);
+
+  await (await start('lost')).result();
+  expect((await folder(done!).events()).filter(({ type }) => type === 'ended')).toMatchObject([{ outcome: 'finished' }, { outcome: 'finished' }]);
+  for (const [index, id] of ids('lost').entries()) expect((await ledger(id)).at(-1)).toEqual((await ledger(ids('whole')[index]!)).at(-1));
+  expect(readFileSync(join(stack.home, 'comparisons/lost/results.md'), 'utf8').replaceAll('lost.', 'whole.')).toBe(readFileSync(join(stack.home, 'comparisons/whole/results.md'), 'utf8'));
+}, 300_000);
+
+test('never more runs under way than the file allows; a run that fails stops no other, and is named', async () => {
+  await folder('partly.random.1').writeExperiment({ other: true });
+  const handle = await start('partly', { ...file, concurrency: 1, crossPlay: null });
+  const result = messageOf(handle.result());
+  let most = 0;
+  await until(async () => {
+    const { running, status } = await progress('partly');
+    most = Math.max(most, running.length);
+    return status === 'failed';
+  }, 120_000, 'the end');
+  expect(most).toBe(1);
+  expect(await progress('partly')).toMatchObject({ done: 3, failed: [{ id: 'partly.random.1' }] });
+  expect(await result).toMatch(/^1 of 4 runs did not finish; .*: partly\.random\.1: experiment: the id "partly\.random\.1" belongs to another experiment file/);
+  for (const id of ['partly.tuned.1', 'partly.tuned.2', 'partly.random.2']) expect(await ledger(id)).toHaveLength(3);
+}, 240_000);
+
+test('cancelling it cancels its runs', async () => {
+  const handle = await start('cancelled', { ...file, experiment: { ...(file.experiment as object), epochs: 500 } });
+  await until(async () => (await progress('cancelled')).running.length === 2, 60_000, 'two runs');
+  const [first] = (await progress('cancelled')).running;
+  await until(async () => (await folder(first!).events()).length > 0, 60_000, 'the first run');
+  await handle.cancel();
+  await messageOf(handle.result());
+  expect((await progress('cancelled')).status).toBe('cancelled');
+  expect((await stack.client.workflow.getHandle(first!).describe()).status.name).toBe('CANCELLED');
+}, 240_000);
+
+test('the same id with another file is refused, and wrong input fails at once', async () => {
+  await (await start('whole')).result();
+  expect(await messageOf((await start('whole', { ...file, threshold: 0.7 })).result())).toBe('comparison: the id "whole" belongs to another comparison file (threshold: was 0.5, is 0.7); start this one under another id');
+  expect(await messageOf((await start('wrong', { ...file, baseline: 'none' })).result())).toContain('comparison: baseline: got "none"');
+  expect(await messageOf((await start('no/folder')).result())).toContain('workflow id: got "no/folder"');
+  expect(existsSync(join(stack.home, 'comparisons', 'wrong'))).toBe(false);
+  // How many at a time decides nothing.
+  expect((await (await start('whole', { ...file, concurrency: 4 })).result()).runs).toBe(4);
+}, 240_000);
