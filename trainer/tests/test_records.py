@@ -10,6 +10,7 @@ from genenv_trainer.batch import check_fits
 from genenv_trainer.errors import InvalidArtifact, InvalidConfig
 from genenv_trainer.job_config import Settings, load_job
 from genenv_trainer.records import read_records
+from genenv_trainer.sealed_json import seal, unseal
 
 
 def refused(tmp_path, kind: str, record: dict, settings: Settings) -> str:
@@ -70,8 +71,8 @@ def test_foreign_token_is_named(tmp_path):
 ])
 def test_bad_setting_is_named(tmp_path, change, words):
     folder = work_folder(tmp_path / "work", "grpo", [], SCRATCH)
-    job = json.loads((folder / "job.json").read_text()) | change
-    (folder / "job.json").write_text(json.dumps(job))
+    job = unseal((folder / "job.json").read_text()) | change
+    (folder / "job.json").write_text(seal(job))
     with pytest.raises(InvalidConfig) as error:
         load_job(folder / "job.json")
     assert all(word in str(error.value) for word in words), error.value
