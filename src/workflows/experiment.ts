@@ -5,7 +5,7 @@ import { details } from './details.ts';
 import { progressQuery } from './messages.ts';
 import type { Asked } from './messages.ts';
 import { parseExperiment, phases } from './phases.ts';
-import { prepare } from './prepare.ts';
+import { preparePhases } from './prepare-phases.ts';
 import { failureType, mayRunAgain, rootMessage, runEpoch } from './run-epoch.ts';
 import { searchAttributes } from './search-attributes.ts';
 import { Stopwatch } from './stopwatch.ts';
@@ -67,7 +67,7 @@ export async function experiment(file: unknown, carried?: Carried): Promise<Expe
       thorough = false;
       track.begin(opened.settings);
       try {
-        const last = opened.last ?? (await prepare(opened, watch));
+        const last = opened.last ?? (await preparePhases(phases(opened.settings), opened, watch.runner()));
         known = last.epoch;
         track.committed(last);
         const end = endOf(opened, last, controls);

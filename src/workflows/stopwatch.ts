@@ -1,3 +1,5 @@
+import type { PhaseRunner } from './epoch-phases.ts';
+
 /** Seconds by phase, on the workflow's own clock, which replays to the same values. */
 export class Stopwatch {
   readonly seconds: Record<string, number> = {};
@@ -15,5 +17,16 @@ export class Stopwatch {
   /** The phases' seconds so far, and those since the start. */
   total(): Record<string, number> {
     return { ...this.seconds, epoch: (Date.now() - this.#begun) / 1000 };
+  }
+
+  /** Phases that take their time, each begun when `before` lets it. */
+  runner(before: () => Promise<void> = () => Promise.resolve()): PhaseRunner {
+    return {
+      inPhase: async (phase, work) => {
+        await before();
+        return this.time(phase, work);
+      },
+      seconds: () => this.total(),
+    };
   }
 }
