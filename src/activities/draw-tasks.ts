@@ -7,8 +7,7 @@ import type { DrawTasksInput } from '../contracts/phases.ts';
 import type { FileRef } from '../contracts/refs.ts';
 import type { SeedTaskRecord, TaskRecord } from '../contracts/records.ts';
 import { collect } from '../store/collect.ts';
-import { freshTasks } from './fresh-tasks.ts';
-import { described } from './generate-tasks.ts';
+import { freshTasks, givenTask } from './fresh-tasks.ts';
 import { phase, taskId } from './phase.ts';
 import type { Ports } from './ports.ts';
 
@@ -19,7 +18,7 @@ import type { Ports } from './ports.ts';
 export function createDrawTasks(ports: Ports) {
   return (input: DrawTasksInput): Promise<FileRef> =>
     phase(ports, 'draw', input, async (context) => {
-      const { experiment, world } = context;
+      const { experiment } = context;
       const { epoch } = input;
       const { store } = ports;
       const replayed = await replay(ports, experiment, input);
@@ -31,19 +30,7 @@ export function createDrawTasks(ports: Ports) {
             yield task;
           }
           for (const { source, item } of replayed) {
-            yield {
-              id: taskId(epoch, index++),
-              source: source === 'base' ? 'base' : 'history',
-              batch_id: item.id,
-              context: '',
-              history_success: null,
-              simulator: 'none',
-              valid: true,
-              invalid_reason: '',
-              repeats: 0,
-              ...described(world, item.spec),
-              sampled: null,
-            };
+            yield givenTask(context, taskId(epoch, index++), { source: source === 'base' ? 'base' : 'history', batch: item.id, spec: item.spec });
           }
         })(),
       );

@@ -30,7 +30,7 @@ export async function* freshTasks({ store }: Ports, context: Phase, input: DrawT
     case 'offline': {
       const pool = await collect(store.records<SeedTaskRecord>(state.task_pool!));
       const drawn = poolDraw(pool.length, { count, epoch, seed: deriveSeed(seed, 'pool') });
-      yield* drawn.map((at, index) => givenTask(context, epoch, index, pool[at]!.spec, pool[at]!.id));
+      yield* drawn.map((at, index) => givenTask(context, taskId(epoch, index), { source: 'new', batch: pool[at]!.id, spec: pool[at]!.spec }));
       return;
     }
     case 'selection':
@@ -38,7 +38,7 @@ export async function* freshTasks({ store }: Ports, context: Phase, input: DrawT
       return;
     case 'window': {
       const levels = windowLevels((await history()).window ?? openWindow(arm), arm);
-      yield* drawLevels(levels, count, random).map((level, index) => givenTask(context, epoch, index, context.world.taskAt!(level, random), `${epochId(epoch)}/level-${level}`));
+      yield* drawLevels(levels, count, random).map((level, index) => givenTask(context, taskId(epoch, index), { source: 'new', batch: `${epochId(epoch)}/level-${level}`, spec: context.world.taskAt!(level, random) }));
     }
   }
 }
@@ -54,10 +54,10 @@ function writtenTasks(store: Ports['store'], { experiment }: Phase, { generated 
 const isBefore = (a: TaskRecord, b: TaskRecord): boolean => a.id.length < b.id.length || (a.id.length === b.id.length && a.id < b.id);
 
 /** A task that no simulator wrote for this epoch. */
-function givenTask({ world }: Phase, epoch: number, index: number, spec: string, batch: string): TaskRecord {
+export function givenTask({ world }: Phase, id: string, { source, batch, spec }: { source: TaskRecord['source']; batch: string; spec: string }): TaskRecord {
   return {
-    id: taskId(epoch, index),
-    source: 'new',
+    id,
+    source,
     batch_id: batch,
     context: '',
     history_success: null,

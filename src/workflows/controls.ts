@@ -15,11 +15,12 @@ export class Controls {
   readonly #tellPeople: () => void;
 
   /**
+   * @param asked what was asked so far; changed in place
    * @param retune writes the change, from the epoch on that it is given back for
    * @param tellPeople called when what was asked has changed
    */
   constructor(asked: Asked, { retune, tellPeople }: { retune: (set: FieldValues) => Promise<Retuned>; tellPeople: () => void }) {
-    this.asked = { ...asked };
+    this.asked = asked;
     this.#tellPeople = tellPeople;
     const validator = (): void => this.#mustRun();
     setHandler(pauseUpdate, () => this.#pause(true), { validator });

@@ -46,13 +46,15 @@ export async function experiment(file: unknown, carried?: Carried): Promise<Expe
     await condition(() => plan !== undefined);
     return phases(plan!.settings).retuneExperiment({ id: plan!.run.id, set, fromEpoch: (known ?? -1) + (open ? 1 : 2) });
   };
-  const controls = new Controls(carried?.asked ?? { paused: false, stopAfterEpoch: false }, { retune, tellPeople: () => tell() });
-  const track = new Track(watch, controls.asked, carried?.recent);
+  const asked = carried?.asked ?? { paused: false, stopAfterEpoch: false };
+  const track = new Track(watch, asked, carried?.recent);
   setHandler(progressQuery, () => track.progress());
   const tell = (): void => {
     setCurrentDetails(details(track.progress()));
     if (plan?.searchAttributes) upsertSearchAttributes(searchAttributes(track.progress()));
   };
+  // Last: an update that came with the start is handled in here.
+  const controls = new Controls(asked, { retune, tellPeople: tell });
 
   try {
     plan ??= await parseExperiment({ id: workflowInfo().workflowId, file: file ?? null });
@@ -74,10 +76,10 @@ export async function experiment(file: unknown, carried?: Carried): Promise<Expe
         if (end !== undefined) return await ended(end, last);
         if (done >= opened.settings.epochsPerRun || workflowInfo().continueAsNewSuggested) {
           await condition(allHandlersFinished);
-          await continueAsNew<typeof experiment>(null, { plan, known, recent: track.recent, asked: controls.asked });
+          await continueAsNew<typeof experiment>(null, { plan, known, recent: track.recent, asked });
         }
         track.epochBegins(last.epoch + 1);
-        const committed = await runEpoch({ run: opened.run, settings: opened.settings, epoch: last.epoch + 1, state: last.state, paused: controls.asked.paused }, controls);
+        const committed = await runEpoch({ run: opened.run, settings: opened.settings, epoch: last.epoch + 1, state: last.state, paused: asked.paused }, controls);
         known = committed.epoch;
         track.committed(committed);
         tell();

@@ -1,6 +1,5 @@
-import { mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { queues } from '../../src/workflows/queues.ts';
 import { faultFile } from '../support/armed-faults.ts';
 import { LiveStack } from '../support/live-stack.ts';
 import type { TestProcess } from '../support/processes.ts';
@@ -37,8 +36,8 @@ export class ChaosStack implements AsyncDisposable {
     const stack = new ChaosStack(live, await ModelProxy.start(live.policyUrl), await TcpProxy.start(Number(live.address.split(':')[1])));
     try {
       await stack.ready();
-      await stack.live.client.workflow.execute('experiment', { args: [experimentFile], workflowId: 'undisturbed', taskQueue: queues.workflows });
-      stack.reference = stack.ledger('undisturbed');
+      await (await stack.live.startRun('undisturbed', experimentFile)).result();
+      stack.reference = stack.live.ledger('undisturbed');
       return stack;
     } catch (error) {
       await stack[Symbol.asyncDispose]();
@@ -68,10 +67,6 @@ export class ChaosStack implements AsyncDisposable {
 
   path(...parts: string[]): string {
     return join(this.live.home, ...parts);
-  }
-
-  ledger(run: string): string {
-    return readFileSync(this.path('runs', run, 'ledger.jsonl'), 'utf8');
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

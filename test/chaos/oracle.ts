@@ -29,7 +29,7 @@ export async function judge(scene: Scene, { back, allowed, epochMayFail, specifi
   const note = (holds: boolean, problem: string): void => {
     if (!holds) problems.push(problem);
   };
-  const ledger = stack.ledger(id);
+  const ledger = stack.live.ledger(id);
   problems.push(...compare(ledger, stack.reference, specified));
   const report = await verifyRun(new ObjectStore(stack.path('store')), new RunFolder(stack.path('runs'), id));
   for (const { file, problem } of report.problems) problems.push(`${file}: ${problem}`);

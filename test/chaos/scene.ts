@@ -1,7 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import type { WorkflowHandle } from '@temporalio/client';
 import type { RandomStream } from '../../src/coevolution/seeds.ts';
-import { queues } from '../../src/workflows/queues.ts';
 import { faultFile } from '../support/armed-faults.ts';
 import type { ArmedFault, TrailLine } from '../support/armed-faults.ts';
 import { until } from '../support/processes.ts';
@@ -48,7 +47,7 @@ export class Scene {
 
   /** Starts the run; the same id again goes on from its ledger. */
   async begin(): Promise<void> {
-    await this.stack.live.client.workflow.start('experiment', { args: [experimentFile], workflowId: this.id, taskQueue: queues.workflows });
+    await this.stack.live.startRun(this.id, experimentFile);
   }
 
   /** Another run of the same experiment, beside this one. */

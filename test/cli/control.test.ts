@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -8,7 +8,6 @@ import type { LedgerEntry } from '../../src/activities/ledger-entry.ts';
 import { startExperiment } from '../../src/cli/run/start-experiment.ts';
 import { parseExperiment } from '../../src/contracts/parse-experiment.ts';
 import { hashOf } from '../../src/store/canonical-json.ts';
-import { queues } from '../../src/workflows/queues.ts';
 import { LiveStack } from '../support/live-stack.ts';
 import { until } from '../support/processes.ts';
 import { tinyExperiment } from '../support/tiny-experiment.ts';
@@ -26,20 +25,14 @@ beforeAll(async () => {
   folder = join(stack.home, 'elsewhere');
   mkdirSync(folder);
   symlinkSync(stack.home, join(folder, '.genenv'));
-  await stack.client.workflow.start('experiment', { args: [tinyExperiment({ epochs: 60 })], workflowId: id, taskQueue: queues.workflows });
+  await stack.startRun(id, tinyExperiment({ epochs: 60 }));
   await until(() => entries(id).length > 2, 8 * MINUTES, 'epoch 2');
 }, 9 * MINUTES);
 afterAll(async () => stack[Symbol.asyncDispose](), MINUTES);
 
 const environment = () => ({ GENENV_HOME: stack.home, TEMPORAL_ADDRESS: stack.address });
 const say = (...args: string[]) => genenv(args, environment());
-const entries = (of: string): LedgerEntry[] => {
-  try {
-    return readFileSync(join(stack.home, 'runs', of, 'ledger.jsonl'), 'utf8').trim().split('\n').map((line) => JSON.parse(line) as LedgerEntry);
-  } catch {
-    return [];
-  }
-};
+const entries = (of: string): LedgerEntry[] => (existsSync(stack.run(of).ledgerFile) ? stack.entries(of) : []);
 const described = (of = id) => stack.client.workflow.getHandle(of).describe();
 const ended = (of = id) => until(async () => (await described(of)).status.name !== 'RUNNING', 2 * MINUTES, `the end of ${of}`);
 const state = async () => JSON.parse((await say('status', id, '--json')).out) as { state: string; goOn: string | null; retunes: unknown[] };

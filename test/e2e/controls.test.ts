@@ -1,9 +1,9 @@
-import { readFileSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { join } from 'node:path';
+import { WithStartWorkflowOperation } from '@temporalio/client';
 import type { WorkflowHandle } from '@temporalio/client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { LedgerEntry } from '../../src/activities/ledger-entry.ts';
-import { RunFolder } from '../../src/store/run-folder.ts';
 import type { RunEvent } from '../../src/store/run-folder.ts';
 import type { experiment } from '../../src/workflows/experiment.ts';
 import { pauseUpdate, progressQuery, resumeUpdate, retuneUpdate, stopAfterEpochUpdate } from '../../src/workflows/messages.ts';
@@ -23,14 +23,10 @@ let stack: LiveStack;
 let worker: TestProcess;
 let undisturbed: string;
 
-const folder = (id: string): RunFolder => new RunFolder(join(stack.home, 'runs'), id);
-const ledger = (id: string): string => readFileSync(folder(id).ledgerFile, 'utf8');
-const entries = (id: string): LedgerEntry[] => ledger(id).trim().split('\n').map((line) => JSON.parse(line) as LedgerEntry);
-const endings = async (id: string): Promise<RunEvent[]> => (await folder(id).events()).filter(({ type }) => type === 'ended');
-const start = async (id: string, content: object = file): Promise<Handle> => {
-  await stack.client.workflow.start<typeof experiment>('experiment', { args: [content], workflowId: id, taskQueue: queues.workflows });
-  return stack.client.workflow.getHandle<typeof experiment>(id);
-};
+const ledger = (id: string): string => stack.ledger(id);
+const entries = (id: string): LedgerEntry[] => stack.entries(id);
+const endings = async (id: string): Promise<RunEvent[]> => (await stack.run(id).events()).filter(({ type }) => type === 'ended');
+const start = (id: string, content: object = file): Promise<Handle> => stack.startRun(id, content);
 const epochHandle = (id: string, epoch: number): WorkflowHandle => stack.client.workflow.getHandle(`${id}/epoch-000${epoch}`);
 const status = async (handle: WorkflowHandle): Promise<string> => (await handle.describe()).status.name;
 const searchAttribute = async (handle: WorkflowHandle): Promise<unknown> => (await handle.describe()).typedSearchAttributes.get(searchAttributeKeys.status);
@@ -85,6 +81,15 @@ describe('pause and resume', () => {
     expect(answers.map(({ paused }) => paused)).toEqual(Array.from({ length: 24 }, (_, index) => index % 2 === 0));
     await endsUndisturbed(run);
     await expect(run.executeUpdate(pauseUpdate)).rejects.toThrow();
+  }, 240_000);
+
+  test('an update that comes with the start is the first thing that is done', async () => {
+    const startWorkflowOperation = new WithStartWorkflowOperation<typeof experiment>('experiment', { args: [file], workflowId: 'with-start', taskQueue: queues.workflows, workflowIdConflictPolicy: 'FAIL' });
+    expect(await stack.client.workflow.executeUpdateWithStart(pauseUpdate, { startWorkflowOperation })).toEqual({ paused: true, stopAfterEpoch: false });
+    const run = stack.client.workflow.getHandle<typeof experiment>('with-start');
+    expect(await run.query(progressQuery)).toMatchObject({ status: 'paused' });
+    await run.executeUpdate(resumeUpdate);
+    await endsUndisturbed(run);
   }, 240_000);
 
   test('what was asked is kept when the workflow continues as new', async () => {

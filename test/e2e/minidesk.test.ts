@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { LedgerEntry } from '../../src/activities/ledger-entry.ts';
@@ -23,7 +22,7 @@ test('a world of several turns on a real server and a real trainer: sampler and 
   const worker = await stack.startWorker();
   await stack.client.workflow.execute('experiment', { args: [file()], workflowId: 'desk', taskQueue: queues.workflows });
   await worker.stop();
-  const [, { outputs, metrics }] = readFileSync(join(stack.home, 'runs', 'desk', 'ledger.jsonl'), 'utf8').trim().split('\n').map((line) => JSON.parse(line) as LedgerEntry) as [LedgerEntry, LedgerEntry];
+  const [, { outputs, metrics }] = stack.entries('desk') as [LedgerEntry, LedgerEntry];
   // Before the one update, through all turns, the trainer's log-probabilities of the actions are those they were sampled with.
   expect(metrics['sampling/sampling_logp_difference/max']).toBeLessThan(1e-3);
   expect(metrics['env/valid_fraction']).toBeGreaterThan(0);

@@ -1,8 +1,13 @@
-import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
+import type { WorkflowHandle } from '@temporalio/client';
 import { pythonPath, repository, temporalPath } from '../../infra/setup/locations.mjs';
+import type { LedgerEntry } from '../../src/activities/ledger-entry.ts';
+import { RunFolder } from '../../src/store/run-folder.ts';
+import type { experiment } from '../../src/workflows/experiment.ts';
+import { queues } from '../../src/workflows/queues.ts';
 import { freePort, TestProcess, until } from './processes.ts';
 
 /** Importing torch alone may take minutes on a machine that is busy. */
@@ -67,6 +72,25 @@ export class LiveStack implements AsyncDisposable {
 
   get trainerSocket(): string {
     return join(this.home, 'trainer.sock');
+  }
+
+  /** Starts an experiment, from what its file says. @returns a handle by its id alone, which holds after a reset too */
+  async startRun(id: string, file: unknown): Promise<WorkflowHandle<typeof experiment>> {
+    await this.client.workflow.start<typeof experiment>('experiment', { args: [file], workflowId: id, taskQueue: queues.workflows });
+    return this.client.workflow.getHandle<typeof experiment>(id);
+  }
+
+  run(id: string): RunFolder {
+    return new RunFolder(join(this.home, 'runs'), id);
+  }
+
+  /** A run's ledger as it stands on disk: the hashes of all that the run made. */
+  ledger(id: string): string {
+    return readFileSync(this.run(id).ledgerFile, 'utf8');
+  }
+
+  entries(id: string): LedgerEntry[] {
+    return this.ledger(id).trim().split('\n').map((line) => JSON.parse(line) as LedgerEntry);
   }
 
   /** Waits until the policy server and the trainer answer; a worker waits by itself. */

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { queues } from '../../src/workflows/queues.ts';
+import { pauseUpdate, resumeUpdate } from '../../src/workflows/messages.ts';
 import { LiveStack } from '../support/live-stack.ts';
 import { until } from '../support/processes.ts';
 import type { TestProcess } from '../support/processes.ts';
@@ -13,9 +13,9 @@ const durability = { shards: 2, promptsPerRequest: 4, heartbeatSeconds: 5, reque
 const file = tinyExperiment({ epochs: 2, durability });
 let stack: LiveStack;
 let undisturbed: string;
-const ledger = (id: string): string => readFileSync(join(stack.home, 'runs', id, 'ledger.jsonl'), 'utf8');
-const events = (id: string): string => readFileSync(join(stack.home, 'runs', id, 'events.jsonl'), 'utf8');
-const start = (id: string, input: unknown = file) => stack.client.workflow.start('experiment', { args: [input], workflowId: id, taskQueue: queues.workflows });
+const ledger = (id: string): string => stack.ledger(id);
+const events = (id: string): string => readFileSync(stack.run(id).eventsFile, 'utf8');
+const start = (id: string, input: unknown = file) => stack.startRun(id, input);
 /** Phases, and shards of them, that a run has done. */
 function done(id: string): number {
   const keys = join(stack.home, 'store', 'keys', id);
@@ -95,10 +95,12 @@ describe('deployment versions', () => {
     await makeCurrent('v1');
     await using current = await deployed('v2');
     const runs = await Promise.all(['stays', 'moves'].map((id) => start(id)));
-    await until(() => done('stays') > 0 && done('moves') > 0, 60_000, 'what comes before the first epoch');
+    // Held in what comes before epoch 2, however slow the commands below are.
+    await Promise.all(runs.map((run) => run.executeUpdate(pauseUpdate)));
     await makeCurrent('v2');
     const version = ['--versioning-override-behavior', 'pinned', '--versioning-override-deployment-name', 'genenv', '--versioning-override-build-id', 'v2'];
     await stack.temporalCli('workflow', 'update-options', '--workflow-id', 'moves', ...version);
+    await Promise.all(runs.map((run) => run.executeUpdate(resumeUpdate)));
     runs.push(await start('begins'));
     await Promise.all(runs.map((run) => run.result()));
     await Promise.all([old.stop(), current.stop()]);

@@ -1,4 +1,4 @@
-import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { temporal } from '@temporalio/proto';
@@ -13,8 +13,8 @@ const durability = { shards: 4, promptsPerRequest: 4, heartbeatSeconds: 5, reque
 const file = tinyExperiment({ epochs: 2, durability });
 let stack: LiveStack;
 let undisturbed: string;
-const ledger = (id: string): string => readFileSync(join(stack.home, 'runs', id, 'ledger.jsonl'), 'utf8');
-const start = (id: string, input: unknown = file) => stack.client.workflow.start('experiment', { args: [input], workflowId: id, taskQueue: queues.workflows });
+const ledger = (id: string): string => stack.ledger(id);
+const start = (id: string, input: unknown = file) => stack.startRun(id, input);
 const phaseDone = (id: string, epoch: number, phase: string): Promise<void> => {
   const key = join(stack.home, 'store', 'keys', id, String(epoch).padStart(4, '0'), phase);
   return until(() => existsSync(key), 90_000, key);

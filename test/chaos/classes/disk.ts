@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { FaultClass } from '../fault-class.ts';
 import type { Scene } from '../scene.ts';
@@ -42,36 +43,31 @@ function fill(file: string): void {
 
 const allowed = { requests: 8, steps: 2, activities: 20 };
 
+/** A class of faults of a small disk that one of the run's folders lies on. */
+const ofDisk = (name: string, disturb: (scene: Scene, folder: string) => Promise<() => Promise<void>>): FaultClass => ({
+  name,
+  row,
+  async inject(scene) {
+    const folder = someFolder(scene);
+    const skipped = smallDisk(scene, folder);
+    if (skipped !== undefined) return { back: 0, skipped };
+    await scene.begin();
+    await scene.anyMoment();
+    const mend = await disturb(scene, folder);
+    await scene.pause(1_000 + scene.random.int(3_000));
+    await mend();
+    return { back: Date.now(), allowed };
+  },
+});
+
 export const diskClasses: FaultClass[] = [
-  {
-    name: 'disk full',
-    row,
-    async inject(scene) {
-      const folder = someFolder(scene);
-      const skipped = smallDisk(scene, folder);
-      if (skipped !== undefined) return { back: 0, skipped };
-      await scene.begin();
-      await scene.anyMoment();
-      const filler = join(folder, 'filler');
-      fill(filler);
-      await scene.pause(1_000 + scene.random.int(3_000));
-      rmSync(filler, { force: true });
-      return { back: Date.now(), allowed };
-    },
-  },
-  {
-    name: 'folder read-only',
-    row,
-    async inject(scene) {
-      const folder = someFolder(scene);
-      const skipped = smallDisk(scene, folder);
-      if (skipped !== undefined) return { back: 0, skipped };
-      await scene.begin();
-      await scene.anyMoment();
-      await remount(scene, folder, 'ro');
-      await scene.pause(1_000 + scene.random.int(3_000));
-      await remount(scene, folder, 'rw');
-      return { back: Date.now(), allowed };
-    },
-  },
+  ofDisk('disk full', (_, folder) => {
+    const filler = join(folder, 'filler');
+    fill(filler);
+    return Promise.resolve(() => rm(filler, { force: true }));
+  }),
+  ofDisk('folder read-only', async (scene, folder) => {
+    await remount(scene, folder, 'ro');
+    return () => remount(scene, folder, 'rw');
+  }),
 ];

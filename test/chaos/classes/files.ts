@@ -46,7 +46,7 @@ export const fileClasses: FaultClass[] = [
     for (const file of globSync(`${scene.stack.path('runs', scene.id)}/{,.}*head*`)) damage(scene, file);
   }, { epochMayFail: true, allowed: { requests: 4 * shard, steps: 4, activities: 12 } }),
   damaged('checkpoint', ['generateTasks', 'rollOut', 'trainAgent'], 'before', (scene) => {
-    const { state } = (JSON.parse(scene.stack.ledger(scene.id).trim().split('\n').at(-1)!) as LedgerEntry).outputs;
+    const { state } = (JSON.parse(scene.stack.live.ledger(scene.id).trim().split('\n').at(-1)!) as LedgerEntry).outputs;
     const { uri } = scene.random.pick([state.agent, state.environment]).checkpoint!;
     damage(scene, join(scene.stack.path('store'), uri, 'model.safetensors'));
   }, { epochMayFail: true, allowed: { requests: 6 * shard, steps: 12, activities: 12 } }),

@@ -76,7 +76,7 @@ export const operatorClasses: FaultClass[] = [
     await temporal(scene, scene.id, 'workflow', 'update', 'execute', '--name', 'stopAfterEpoch');
     await closed(scene, 'COMPLETED');
     const { outcome } = (await scene.handle.result()) as { outcome: string };
-    const expected = scene.stack.ledger(scene.id) === scene.stack.reference ? 'finished' : 'stopped';
+    const expected = scene.stack.live.ledger(scene.id) === scene.stack.reference ? 'finished' : 'stopped';
     if (outcome !== expected) throw new Error(`the outcome is ${outcome}, not ${expected}`);
     await scene.begin();
   }),

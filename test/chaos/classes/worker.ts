@@ -169,7 +169,7 @@ export const workerClasses: FaultClass[] = [
       else scene.afterwards(() => first.stop());
       const back = Date.now();
       await other.finish();
-      scene.expect(() => (scene.stack.ledger(other.id) === scene.stack.reference ? [] : ['the ledger of the other experiment differs from that of the undisturbed run']));
+      scene.expect(() => (scene.stack.live.ledger(other.id) === scene.stack.reference ? [] : ['the ledger of the other experiment differs from that of the undisturbed run']));
       return { back, allowed: { requests: Infinity, activities: 2 } };
     },
   },
