@@ -1,4 +1,4 @@
-import { allHandlersFinished, CancellationScope, condition, ContinueAsNew, continueAsNew, isCancellation, setCurrentDetails, setHandler, sleep, upsertSearchAttributes, workflowInfo } from '@temporalio/workflow';
+import { allHandlersFinished, CancellationScope, condition, ContinueAsNew, isCancellation, makeContinueAsNewFunc, setCurrentDetails, setHandler, sleep, upsertSearchAttributes, workflowInfo } from '@temporalio/workflow';
 import type { Committed, FieldValues, Opened, Outcome, Plan, Retuned } from '../contracts/phases.ts';
 import { Controls } from './controls.ts';
 import { details } from './details.ts';
@@ -74,9 +74,13 @@ export async function experiment(file: unknown, carried?: Carried): Promise<Expe
         track.committed(last);
         const end = endOf(opened, last, controls);
         if (end !== undefined) return await ended(end, last);
-        if (done >= opened.settings.epochsPerRun || workflowInfo().continueAsNewSuggested) {
+        const { continueAsNewSuggested, targetWorkerDeploymentVersionChanged } = workflowInfo();
+        // Where it was pinned to a deployment version and another is current; servers before 1.31 never say so.
+        const outdated = targetWorkerDeploymentVersionChanged && done > 0;
+        if (done >= opened.settings.epochsPerRun || continueAsNewSuggested || outdated) {
           await condition(allHandlersFinished);
-          await continueAsNew<typeof experiment>(null, { plan, known, recent: track.recent, asked });
+          const continueAsNew = makeContinueAsNewFunc<typeof experiment>(outdated ? { initialVersioningBehavior: 'AUTO_UPGRADE' } : {});
+          await continueAsNew(null, { plan, known, recent: track.recent, asked });
         }
         track.epochBegins(last.epoch + 1);
         const committed = await runEpoch({ run: opened.run, settings: opened.settings, epoch: last.epoch + 1, state: last.state, paused: asked.paused }, controls);

@@ -21,6 +21,8 @@ export function tinyExperiment(changes: Record<string, unknown> = {}): Record<st
       training: { stepsPerEpoch: 2, minInformativeGroups: 0, learningRate: 0.001, dropZeroVariance: false },
     },
     evaluation: { every: 2 },
+    // So that both policies are trained in every epoch.
+    guards: { flatRewards: null },
     trainer: { device: 'cpu', threads: 1 },
     durability: { shards: 2, promptsPerRequest: 4, heartbeatSeconds: 5, requestTimeoutSeconds: 4, epochsPerRun: 2 },
     ...changes,

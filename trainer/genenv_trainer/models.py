@@ -1,5 +1,6 @@
 """Policies: a full Hugging Face folder, a peft adapter folder, or a new model. Loading, tokenizer, saving."""
 
+import itertools
 import json
 import os
 import shutil
@@ -15,6 +16,7 @@ from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_N
 from genenv_trainer import adapters
 from genenv_trainer.errors import InvalidArtifact, InvalidConfig
 from genenv_trainer.job_config import JobConfig, Scratch
+from genenv_trainer.stored_objects import is_stored
 from genenv_trainer.tokenizer import character_tokenizer
 
 TOKENIZER_FILES = (
@@ -106,7 +108,7 @@ def import_architecture(name: str) -> None:
 
 
 def load_model(path: Path, dtype: torch.dtype) -> PreTrainedModel:
-    """from_pretrained that refuses a folder which lacks some of the weights. Raises InvalidArtifact."""
+    """from_pretrained that refuses a folder which lacks some of the weights, and owns those of a stored one. Raises InvalidArtifact."""
     try:
         model, info = AutoModelForCausalLM.from_pretrained(
             path, dtype=dtype, attn_implementation="sdpa", local_files_only=True, output_loading_info=True
@@ -118,6 +120,10 @@ def load_model(path: Path, dtype: torch.dtype) -> PreTrainedModel:
     wrong = sorted(map(str, [*info["missing_keys"], *info["mismatched_keys"]]))
     if wrong:
         raise InvalidArtifact(f"{path}: weights missing or of another shape: {', '.join(wrong[:5])}; the folder is not whole")
+    if is_stored(path):
+        # They are mapped from the file, which was checked: what happens to it now must neither alter them nor kill who reads them.
+        for tensor in itertools.chain(model.parameters(), model.buffers()):
+            tensor.data = tensor.data.clone()
     return model
 
 

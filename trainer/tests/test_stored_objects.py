@@ -3,6 +3,8 @@
 import hashlib
 import json
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -86,3 +88,22 @@ def test_job_refuses_a_damaged_input(launcher, policy, tmp_path, part):
     assert not (folder / "output").exists() and not (folder / "checkpoints").exists()
     file.write_bytes(before)
     assert outcome(launcher.run(folder)) == outcome(launcher.run(whole))
+
+
+def test_weights_that_are_loaded_outlive_their_file(stored):
+    """In a process of its own: weights mapped from a file that is cut off end who reads them."""
+    code = """if True:
+        import os, sys
+        from pathlib import Path
+        import torch
+        from genenv_trainer.models import load_model
+        folder = Path(sys.argv[1])
+        model = load_model(folder, torch.float32)
+        before = model(torch.tensor([[1, 2]])).logits
+        file = folder / "model.safetensors"
+        file.write_bytes(file.read_bytes()[:100])
+        assert torch.equal(before, model(torch.tensor([[1, 2]])).logits)
+        print("as before")
+    """
+    run = subprocess.run([sys.executable, "-c", code, str(stored)], capture_output=True, text=True, timeout=300, cwd=Path(__file__).parents[1])
+    assert run.stdout == "as before\n", (run.returncode, run.stderr)
