@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { describeIssue, show } from './describe-issue.ts';
+import { withoutLimitsOfIntegers } from './experiment-json-schema.ts';
 import { InvalidConfig } from './invalid-config.ts';
 import { isObject } from './json-schema.ts';
 import type { JsonSchema } from './json-schema.ts';
@@ -29,6 +30,9 @@ export const nightlySchema = z
   })
   .describe('A nightly curriculum.');
 
+/** JSON Schema of the file as people write it. */
+export const nightlyJsonSchema = (): JsonSchema => withoutLimitsOfIntegers(z.toJSONSchema(nightlySchema, { io: 'input', target: 'draft-7' }) as JsonSchema);
+
 /**
  * The nightly file as it will run.
  * @throws InvalidConfig naming every wrong field, what it holds and what is allowed
@@ -38,7 +42,7 @@ export function parseNightly(raw: unknown): Nightly {
   if (!isObject(raw)) throw new InvalidConfig(`nightly: got ${show(raw)}; expected an object, the content of a nightly file`);
   const parsed = nightlySchema.safeParse(raw);
   if (!parsed.success) {
-    const schema = z.toJSONSchema(nightlySchema, { io: 'input', target: 'draft-7' }) as JsonSchema;
+    const schema = nightlyJsonSchema();
     throw new InvalidConfig(parsed.error.issues.flatMap((issue) => describeIssue(issue, raw, schema)).map((problem) => `nightly: ${problem}`).join('\n'));
   }
   const { name, experiment: file, epochsPerNight, deadlineMinutes, significance, evaluation } = parsed.data;
