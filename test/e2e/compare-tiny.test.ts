@@ -39,8 +39,8 @@ test('genenv compare runs every arm under every seed, sums them up, and does not
   expect(epochs).toEqual([0, 3, 6]);
   expect(rates.flat().filter((rate) => rate !== null).length).toBeGreaterThan(0);
 
-  const results = readFileSync(at('docs-results.md'), 'utf8');
-  expect(results).toBe(readFileSync(at('comparisons/compare-tiny/results.md'), 'utf8'));
+  const results = readFileSync(at('comparisons/compare-tiny/results.md'), 'utf8');
+  expect(readFileSync(at('docs-results.md'), 'utf8').startsWith(results)).toBe(true);
   const report = readFileSync(at('comparisons/compare-tiny/report.html'), 'utf8');
   for (const id of ['learning', 'success', 'difficulty', 'length', 'informative', 'cross-play-tuned']) expect(report).toContain(`id="chart-${id}"`);
 

@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import type { Comparison } from '../../contracts/comparisons.ts';
 import { parseComparison } from '../../contracts/comparison.ts';
 import { InvalidConfig } from '../../contracts/invalid-config.ts';
-import { atomicWrite } from '../../store/atomic-write.ts';
 import { hashOf } from '../../store/canonical-json.ts';
 import { ComparisonFolder } from '../../store/comparison-folder.ts';
 import type { comparison as comparisonWorkflow } from '../../workflows/comparison.ts';
@@ -22,6 +21,7 @@ import { runningWorkflow } from '../run/start-experiment.ts';
 import { externalTemporal } from '../run/temporal-target.ts';
 import { compareDryRun } from './dry-run.ts';
 import { followComparison } from './follow-comparison.ts';
+import { writeResultsDocument } from './results-document.ts';
 
 interface Asked {
   id: string;
@@ -80,7 +80,7 @@ async function summarize(id: string, { docs }: CompareOptions, context: CliConte
   }
   const [{ finalTable }, results] = await Promise.all([import('./final-table.ts'), readFile(folder.resultsFile, 'utf8')]);
   context.print(await finalTable(folder.summaryFile));
-  if (docs !== undefined) await atomicWrite(docs, results);
+  if (docs !== undefined) await writeResultsDocument(docs, results);
   context.print(`Results: ${docs ?? folder.resultsFile}`);
   context.print(`Report: ${folder.reportFile}`);
   return exitCodes.ok;
