@@ -26,7 +26,8 @@ export interface Misranking {
   measured: number;
   /** What the exact binomials say at p̂. */
   exact: number;
-  /** 99 % range of `measured` where the binomials hold, p being as uncertain as its estimate. */
+  /** What they say in the mean where p is as uncertain as its estimate, and the range in which 99 % of such measurements lie. */
+  expected: number;
   low: number;
   high: number;
   /** Theorem 1's bound, at most 1, in the mean of the pairs. */
@@ -64,7 +65,7 @@ export function misranking(groups: readonly (readonly Attempts[])[], { alpha, mi
     return {
       n, pairs: pairs.length, rankings, measured: share,
       exact: of(remembered(({ p1, p2 }) => misrankProbability(p1, p2, n, alpha))),
-      low: Math.max(0, centre - margin), high: Math.min(1, centre + margin),
+      expected: centre, low: Math.max(0, centre - margin), high: Math.min(1, centre + margin),
       bound: of(({ p1, p2 }) => Math.min(1, misrankBound(Math.abs(p1 - alpha), Math.abs(p2 - alpha), n))),
     };
   });

@@ -41,9 +41,9 @@ function rankingClaim(probed: ProbeSummary | undefined): Claim {
   const falls = rows.every(({ measured }, index) => index === 0 || measured < rows[index - 1]!.measured);
   const within = rows.every(({ measured, low, high, bound }) => measured >= low && measured <= high && measured <= bound);
   return {
-    claim: 'n attempts rank tasks by R_env ever more surely: mis-ranking falls with n, as the exact binomial says and below Theorem 1',
+    claim: 'n attempts rank tasks by R_env ever more surely: mis-ranking falls with n, as binomials say and below Theorem 1',
     paper: 'Theorem 1, not measured',
-    ours: rows.length === 0 ? 'no pairs' : rows.map(({ n, measured, exact }) => `n = ${n}: ${valueText(measured)} (exact ${valueText(exact)})`).join('; '),
+    ours: rows.length === 0 ? 'no pairs' : rows.map(({ n, measured, expected }) => `n = ${n}: ${valueText(measured)} (expected ${valueText(expected)})`).join('; '),
     verdict: verdictOf(rows.length < 2 ? [null] : [falls, within]),
   };
 }

@@ -20,7 +20,7 @@ export function measuresParts({ crossPlay, probes }: Pick<Summary, 'crossPlay' |
       'Mean of ‖(r − p̂) ∇ log π(y|x)‖² over tasks in bins of p̂ (each task alike), in units of each agent’s mean ‖∇ log π‖²; p̂ comes from the first half of the attempts, gradients from the second. Where the norm of ∇ log π does not depend on p, the second column is p(1−p). The last two say what confounds it: the norm without the factor (r − p̂)², and the length of the answers, which have a longer gradient whatever comes of them.',
       ...probes.flatMap(signalPart),
       '## Ranking',
-      'How often n attempts rank two tasks wrongly by R_env; ties count as wrong. The first half of the attempts says which of two is nearer to α, the second is cut into disjoint samples. Exact: binomials at p̂. Range: where 99 % of such measurements would lie if the binomials hold, p being as uncertain as its estimate. Bound: Theorem 1, at most 1.',
+      'How often n attempts rank two tasks wrongly by R_env; ties count as wrong. The first half of the attempts says which of two is nearer to α, the second is cut into disjoint samples. Exact: binomials at p̂, which are too few, since estimated gaps are larger than true ones. Expected: binomials with p as uncertain as its estimate, and where 99 % of such measurements would lie. Bound: Theorem 1, at most 1.',
       ...probes.flatMap(rankingPart),
     ]),
   ];
@@ -60,6 +60,6 @@ function rankingPart(probed: ProbeSummary): string[] {
   return [
     title,
     `${ranking[0]!.pairs} pairs whose distances from α = ${alpha} differ by at least ${minGap}.`,
-    table(['n', 'rankings', 'mis-ranked', 'exact', '99 % range', 'Theorem 1'], ranking.map(({ n, rankings, measured, exact, low, high, bound }) => [String(n), String(rankings), valueText(measured), valueText(exact), `${valueText(low)} to ${valueText(high)}`, valueText(bound)])),
+    table(['n', 'rankings', 'mis-ranked', 'expected', '99 % range', 'exact at p̂', 'Theorem 1'], ranking.map(({ n, rankings, measured, exact, expected, low, high, bound }) => [String(n), String(rankings), valueText(measured), valueText(expected), `${valueText(low)} to ${valueText(high)}`, valueText(exact), valueText(bound)])),
   ];
 }

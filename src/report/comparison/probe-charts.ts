@@ -27,11 +27,11 @@ export function probeCharts({ arm, signal, ranking }: ProbeSummary): Chart[] {
     }]),
     ...(ranking.length === 0 ? [] : [{
       id: `ranking-${arm}`, title: `Mis-ranked pairs by attempts: ${arm}`,
-      caption: 'Share of pairs of tasks that n attempts rank wrongly by R_env, what exact binomials say (99 % range shaded), and Theorem 1’s bound.',
+      caption: 'Share of pairs of tasks that n attempts rank wrongly by R_env, what binomials say with p as uncertain as its estimate (99 % range shaded), and Theorem 1’s bound.',
       option: overCategories(ranking.map(({ n }) => String(n)), 'n', [
-        ...ribbon('exact', rounded(ranking.map(({ low }) => low)), rounded(ranking.map(({ high }) => high)), '$orange'),
+        ...ribbon('expected', rounded(ranking.map(({ low }) => low)), rounded(ranking.map(({ high }) => high)), '$orange'),
         line('measured', rounded(ranking.map(({ measured }) => measured)), { color: '$blue', width: 3 }),
-        line('exact', rounded(ranking.map(({ exact }) => exact)), { color: '$orange', dashed: true }),
+        line('expected', rounded(ranking.map(({ expected }) => expected)), { color: '$orange', dashed: true }),
         line('Theorem 1', rounded(ranking.map(({ bound }) => bound)), { color: '$slate', dashed: true }),
       ], 1),
     }]),
