@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 
-import type { RunState } from '../../src/contracts/phases.ts';
 import type { GradientRecord, ProbeOutcomeRecord, ProbeTraceRecord, SeedTaskRecord } from '../../src/contracts/records.ts';
 import { successRate } from '../../src/coevolution/success-rate.ts';
 import { someRun } from './some-run.ts';
@@ -12,7 +11,7 @@ const fields = { 'world.heldOutLengths': [1, 8], 'world.heldOutPerCell': 2 };
 
 async function probed(run: SomeRun, attempts = 24) {
   const { epoch, state } = await run.epochs(1);
-  const input = { run: run.plan.run, epoch, state: state as RunState };
+  const input = { run: run.plan.run, epoch, state };
   const tasks = await run.does.probeTasks({ ...input, tasks: 10 });
   const { traces, outcomes } = await run.does.probeAttempts({ ...input, tasks, attempts });
   return { input, tasks, traces, outcomes };
@@ -20,7 +19,8 @@ async function probed(run: SomeRun, attempts = 24) {
 
 describe('probes of an agent', () => {
   it('choose tasks that span success rates, from held-out, base and written ones, each once', async () => {
-    const run = await someRun(fields, player);
+    // Two thirds of the candidates are never solved.
+    const run = await someRun(fields, { success: (difficulty) => [1, 1, 0.6, 0.3][difficulty] ?? 0 });
     const { input, tasks, outcomes } = await probed(run, 64);
     const chosen = (await run.records<SeedTaskRecord>(tasks)).map(({ spec }) => spec);
     expect(chosen).toHaveLength(10);
@@ -28,9 +28,9 @@ describe('probes of an agent', () => {
     const sources = await Promise.all([input.state.held_out, input.state.base_tasks, input.state.train_pool].map(async (file) => new Set((await run.records<SeedTaskRecord>(file)).map(({ spec }) => spec))));
     for (const spec of chosen) expect(sources.some((source) => source.has(spec))).toBe(true);
     const rates = (await run.records<ProbeOutcomeRecord>(outcomes)).map(({ solved }) => solved.filter(Boolean).length / solved.length).sort((a, b) => a - b);
-    expect(rates[0]).toBeLessThan(0.3);
-    expect(rates.at(-1)).toBeGreaterThan(0.7);
-    expect(rates.filter((rate) => rate > 0.2 && rate < 0.8).length).toBeGreaterThan(2);
+    expect(rates.filter((rate) => rate === 0).length).toBeLessThanOrEqual(3);
+    expect(rates.filter((rate) => rate > 0.1 && rate < 0.8).length).toBeGreaterThan(2);
+    expect(rates.at(-1)).toBe(1);
   });
 
   it('attempt each task as often as asked, in requests no larger than an epoch’s, and keep what was sampled', async () => {
