@@ -14,7 +14,10 @@ GROUPS, ROWS = 3, 2
 def rollouts() -> list[dict]:
     """Step s holds the rollouts of one group."""
     rng = random.Random(5)
-    return [sequence(rng, step, group_id=f"task-{step}", advantage=advantage) for step in range(GROUPS) for advantage in (0.75, -0.25)]
+    records = [sequence(rng, step, group_id=f"task-{step}", advantage=advantage) for step in range(GROUPS) for advantage in (0.75, -0.25)]
+    # The farthest from what the policy says stands first, so that a job that goes on has to remember it.
+    records[0]["logprobs"] = [4 * logprob for logprob in records[0]["logprobs"]]
+    return records
 
 
 @pytest.fixture(scope="module")
