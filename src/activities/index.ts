@@ -11,13 +11,17 @@ import { createFailNight } from './fail-night.ts';
 import { createFilterByDifficulty } from './filter-by-difficulty.ts';
 import { createGateAgent } from './gate-agent.ts';
 import { createGenerateTasks } from './generate-tasks.ts';
+import { createMeasureGradients } from './measure-gradients.ts';
 import { createOpenEpoch } from './open-epoch.ts';
 import { createOpenNight } from './open-night.ts';
 import { createParseComparison } from './parse-comparison.ts';
 import { createParseExperiment } from './parse-experiment.ts';
 import { createPlanCrossPlay } from './plan-cross-play.ts';
+import { createPlanProbes } from './plan-probes.ts';
 import type { Ports } from './ports.ts';
 import { createPrepareRun } from './prepare-run.ts';
+import { createProbeAttempts } from './probe-attempts.ts';
+import { createProbeTasks } from './probe-tasks.ts';
 import { createPublishPolicy } from './publish-policy.ts';
 import { createRecordEnd } from './record-end.ts';
 import { createRetuneExperiment } from './retune-experiment.ts';
@@ -38,6 +42,8 @@ export const createLlmActivities = (ports: Ports) => ({
   evaluatePolicy: createEvaluatePolicy(ports),
   crossTasks: createCrossTasks(ports),
   crossPlay: createCrossPlay(ports),
+  probeTasks: createProbeTasks(ports),
+  probeAttempts: createProbeAttempts(ports),
 });
 
 export const createCpuActivities = (ports: Ports) => ({
@@ -58,6 +64,7 @@ export const createGpuActivities = (ports: Ports) => ({
   trainAgent: createTrainAgent(ports),
   trainEnvironment: createTrainEnvironment(ports),
   publishPolicy: createPublishPolicy(ports),
+  measureGradients: createMeasureGradients(ports),
 });
 
 /** Those of a nightly curriculum, on the queue of what computes. */
@@ -73,6 +80,7 @@ export const createComparisonActivities = (ports: Ports) => ({
   parseComparison: createParseComparison(ports),
   armExperiment: createArmExperiment(ports),
   planCrossPlay: createPlanCrossPlay(ports),
+  planProbes: createPlanProbes(ports),
   summarizeComparison: createSummarizeComparison(ports),
 });
 

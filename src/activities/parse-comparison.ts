@@ -9,8 +9,8 @@ import type { Ports } from './ports.ts';
 import { workflowSettings } from './workflow-settings.ts';
 
 /**
- * Reads what the workflow was started with: the same id with the same file is the same comparison, with another file it is refused. How many
- * runs are under way at a time may change.
+ * Reads what the workflow was started with: the same id with the same file is the same comparison, with one that changes a run it is refused.
+ * How many runs are under way at a time, and what is measured once they are done, may change: the new file then stands for the old one.
  * @throws InvalidConfig naming the field
  */
 export function createParseComparison(ports: Ports) {
@@ -21,11 +21,12 @@ export function createParseComparison(ports: Ports) {
     const folder = ports.comparisonFolder(id);
     const existing = await folder.read();
     if (existing !== undefined && hashOf(decisive(existing.comparison)) !== hashOf(decisive(comparison))) {
-      throw new InvalidConfig(`comparison: the id ${JSON.stringify(id)} belongs to another comparison file (${changedFields(existing.comparison, comparison)}); start this one under another id`);
+      throw new InvalidConfig(`comparison: the id ${JSON.stringify(id)} belongs to another comparison file (${changedFields(decisive(existing.comparison), decisive(comparison))}); start this one under another id`);
     }
-    if (existing === undefined) await folder.write(comparison);
+    if (existing === undefined || hashOf(existing.comparison) !== hashOf(comparison)) await folder.write(comparison);
     const runs = armRuns(id, comparison);
-    return { id, runs, concurrency: comparison.concurrency, crossPlay: runs.filter(({ arm, seed }) => comparison.crossPlay?.arms.includes(arm) === true && comparison.crossPlay.seeds.includes(seed)) };
+    const of = (measure: { arms: string[]; seeds: number[] } | null): ArmRun[] => runs.filter(({ arm, seed }) => measure !== null && measure.arms.includes(arm) && measure.seeds.includes(seed));
+    return { id, runs, concurrency: comparison.concurrency, crossPlay: of(comparison.crossPlay), probes: of(comparison.probes) };
   };
 }
 
@@ -38,7 +39,8 @@ async function checkWorld({ world }: Ports, arm: string, experiment: Experiment)
   }
 }
 
-const decisive = (comparison: Comparison): object => ({ ...comparison, concurrency: null });
+/** What the runs follow from. */
+const decisive = ({ name, seeds, arms }: Comparison): object => ({ name, seeds, arms });
 
 /** Seed by seed, so that what is compared under a seed is complete early. */
 export const armRuns = (id: string, { seeds, arms }: Pick<Comparison, 'seeds' | 'arms'>): ArmRun[] => seeds.flatMap((seed) => Object.keys(arms).map((arm) => ({ arm, seed, id: `${id}.${arm}.${seed}` })));

@@ -11,14 +11,15 @@ import { experimentOf } from './arm-experiment.ts';
 import type { LedgerEntry } from './ledger-entry.ts';
 import { armRuns } from './parse-comparison.ts';
 import type { Ports } from './ports.ts';
+import { readProbes } from './read-probes.ts';
 import { readComparison } from './read-comparison.ts';
 
 /**
- * Sums the runs up, by their ledgers and the cross-play alone, so that the same files come of it whenever and wherever it is done.
+ * Sums the runs up, by their ledgers, the cross-play and the probes alone, so that the same files come of it whenever and wherever it is done.
  * @throws InvalidConfig for a run that has not all of its epochs, or did not start as the others of its seed
  */
 export function createSummarizeComparison(ports: Ports) {
-  return async ({ id, crossPlay }: SummarizeInput): Promise<Summarized> => {
+  return async ({ id, crossPlay, probes }: SummarizeInput): Promise<Summarized> => {
     const comparison = await readComparison(ports, id);
     const { heartbeat } = ports.attempt();
     const runs: RunRecord[] = [];
@@ -29,7 +30,8 @@ export function createSummarizeComparison(ports: Ports) {
       runs.push(runRecord(run, experiment, lines));
       heartbeat({ runs: runs.length });
     }
-    const summary = summarize(comparison, runs, crossPlay);
+    const summary = summarize(comparison, runs, crossPlay, await readProbes(ports, probes));
+    heartbeat({ runs: runs.length, summed: true });
     const folder = ports.comparisonFolder(id);
     await atomicWrite(folder.summaryFile, `${JSON.stringify(summary, null, 1)}\n`);
     await atomicWrite(folder.resultsFile, resultsMarkdown(summary));

@@ -2,11 +2,12 @@ import { randomStream, deriveSeed } from '../coevolution/seeds.ts';
 import type { Trained, TrainAgentInput } from '../contracts/phases.ts';
 import type { FilterRecord, RewardRecord, ScoreRecord, TraceRecord } from '../contracts/records.ts';
 import { batchRecord } from './batch-record.ts';
+import { jobSettings } from './job-settings.ts';
 import { phase } from './phase.ts';
 import type { Phase } from './phase.ts';
 import type { Ports } from './ports.ts';
 import { beside } from './streams.ts';
-import { jobSettings, trainPolicy } from './train-policy.ts';
+import { trainPolicy } from './train-policy.ts';
 
 /** GRPO on the epoch's rollouts (GenEnv, algorithm 1, phase 2). */
 export function createTrainAgent(ports: Ports) {

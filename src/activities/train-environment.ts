@@ -10,9 +10,10 @@ import type { Metrics, Trained, TrainEnvironmentInput } from '../contracts/phase
 import type { FileRef } from '../contracts/refs.ts';
 import type { EnvironmentPoolRecord } from '../contracts/records.ts';
 import { batchRecord } from './batch-record.ts';
+import { jobSettings } from './job-settings.ts';
 import { phase } from './phase.ts';
 import type { Ports } from './ports.ts';
-import { jobSettings, trainPolicy } from './train-policy.ts';
+import { trainPolicy } from './train-policy.ts';
 
 /** A record of D_env without its text, and where it lies in the pool's file. */
 type Entry = Omit<EnvironmentPoolRecord, 'id' | 'sampled'> & { at: number };

@@ -1,64 +1,19 @@
 import { join } from 'node:path';
-import type { AgentTraining, EnvironmentTraining, ModelSettings } from '../contracts/policy-settings.ts';
-import type { PolicyRole, PolicyVersion, Trained } from '../contracts/phases.ts';
-import type { FileRef, FolderRef } from '../contracts/refs.ts';
-import type { JobKind, JobModel, JobResult, JobSettings, TrainingJob } from '../contracts/training-job.ts';
-import { deriveSeed } from '../coevolution/seeds.ts';
+import type { PolicyRole, Trained } from '../contracts/phases.ts';
+import type { FolderRef } from '../contracts/refs.ts';
+import type { JobResult } from '../contracts/training-job.ts';
 import { errorCode, InvalidArtifact } from '../store/errors.ts';
 import { JobFolder } from '../training/job-folder.ts';
-import { runJob, TrainerFailed } from '../training/run-job.ts';
+import { TrainerFailed } from '../training/run-job.ts';
 import type { Phase } from './phase.ts';
+import { policyJob } from './policy-job.ts';
+import type { JobRequest } from './policy-job.ts';
 import type { Ports } from './ports.ts';
 
-export interface TrainingRequest {
-  kind: JobKind;
-  role: PolicyRole;
-  epoch: number;
-  model: ModelSettings;
-  start: JobModel;
-  /** What the KL term and its cap measure the distance to. */
-  reference: PolicyVersion | null;
-  trainerState: PolicyVersion['trainer_state'];
-  batch: FileRef;
-  settings: JobSettings;
-}
-
 /** Runs a training job and takes what it left into the store: checkpoint, trainer state, metrics. */
-export async function trainPolicy(ports: Ports, { experiment, inputHash, work }: Phase, request: TrainingRequest): Promise<Trained & { result: JobResult }> {
-  const { trainer, durability, seed } = experiment;
-  const { signal, heartbeat, workerStops } = ports.attempt();
-  const folder = await work();
-  const adapter = request.model.type === 'pretrained' ? request.model.adapter : null;
-  const job: Omit<TrainingJob, 'fence'> = {
-    format: 1,
-    kind: request.kind,
-    input_hash: inputHash,
-    seed: deriveSeed(seed, request.epoch, 'train', request.role),
-    device: trainer.device,
-    threads: trainer.threads,
-    precision: trainer.precision,
-    gradient_checkpointing: trainer.gradientCheckpointing,
-    device_lock: join(ports.devices, 'device-0.lock'),
-    model: request.start,
-    adapter: adapter && { r: adapter.r, alpha: adapter.alpha, dropout: adapter.dropout, target_modules: adapter.targetModules },
-    reference: request.reference?.checkpoint && adapter === null ? { path: ports.store.path(request.reference.checkpoint) } : null,
-    trainer_state: request.trainerState && ports.store.path(request.trainerState),
-    batch: ports.store.path(request.batch),
-    settings: request.settings,
-    checkpoint_every: trainer.checkpointEvery,
-    orphan_grace_seconds: trainer.orphanGraceSeconds,
-  };
-  const { result, tokensPerMicroBatch: used } = await runJob({
-    work: folder,
-    job,
-    launcher: ports.launcher(trainer),
-    python: ports.python,
-    signal,
-    detach: () => workerStops() && ports.onShutdown === 'detach',
-    stallMs: durability.heartbeatSeconds * 1000,
-    onDamage: ports.onDamage,
-    onProgress: (progress, msSinceLast) => heartbeat({ ...progress, ms_since_last: msSinceLast }),
-  });
+export async function trainPolicy(ports: Ports, context: Phase, request: JobRequest): Promise<Trained & { result: JobResult }> {
+  const folder = await context.work();
+  const { result, tokensPerMicroBatch: used } = await policyJob(ports, context, request);
   const [checkpoint, trainer_state] = await takeOutput(ports, folder.path, result);
   const name = `${request.role}@${String(request.epoch).padStart(4, '0')}-${checkpoint.sha256.slice(0, 12)}`;
   return { policy: { name, checkpoint, trainer_state }, metrics: result.metrics, note: noteOf(request.role, result, { asked: request.settings.tokens_per_micro_batch, used }), result };
@@ -69,6 +24,7 @@ export async function trainPolicy(ports: Ports, { experiment, inputHash, work }:
  * last step checkpoint. @throws TrainerFailed
  */
 async function takeOutput(ports: Ports, folder: string, { output }: JobResult): Promise<[FolderRef, FolderRef]> {
+  if (output === null) throw new TrainerFailed(`${folder}: the result names no output; a job that trains writes its weights`);
   try {
     return [
       await ports.store.putFolder(join(folder, 'output', 'checkpoint'), { move: true, expected: output.checkpoint }),
@@ -91,32 +47,4 @@ export function noteOf(role: PolicyRole, { steps, skipped, skipped_steps, kl }: 
   if (kl.rule === 'restored') notes.push('KL above twice its cap, the last step below it was kept');
   if (budget.used < budget.asked) notes.push(`out of memory, went on with ${budget.used} instead of ${budget.asked} tokens a micro-batch`);
   return notes.length === 0 ? null : `${role}: ${notes.join('; ')}`;
-}
-
-/** Settings that both updates share; what an update does not use has a value that does nothing. */
-export function jobSettings(training: AgentTraining | EnvironmentTraining): JobSettings {
-  return {
-    learning_rate: training.learningRate,
-    warmup_steps: training.warmupSteps,
-    schedule: training.schedule,
-    schedule_steps: training.scheduleSteps,
-    betas: training.betas,
-    epsilon: 1e-8,
-    weight_decay: training.weightDecay,
-    max_grad_norm: training.maxGradNorm,
-    loss_type: 'dapo',
-    max_completion_length: 1,
-    clip_low: 0.2,
-    clip_high: 0.2,
-    kl_coefficient: training.klCoefficient,
-    kl_estimator: training.klEstimator,
-    kl_bias_correction: false,
-    entropy_coefficient: 0,
-    max_kl: training.maxKl,
-    kl_pull_back: training.klPullBack,
-    tokens_per_micro_batch: training.tokensPerMicroBatch,
-    min_informative_groups: 0,
-    policy_version: null,
-    max_policy_lag: 0,
-  };
 }

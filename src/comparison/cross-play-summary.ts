@@ -1,7 +1,12 @@
 import { mean } from '../coevolution/domain.ts';
 import { rankCorrelation } from '../coevolution/rank-correlation.ts';
+import { deriveSeed } from '../coevolution/seeds.ts';
 import type { CrossPlayCell, CrossPlayRecord } from '../contracts/comparisons.ts';
 import { measured } from '../report/run-data.ts';
+import { overSeeds } from './over-seeds.ts';
+import type { OverSeeds } from './over-seeds.ts';
+import { retention } from './retention.ts';
+import type { Rates, Retention } from './retention.ts';
 
 export interface CrossPlaySummary {
   arm: string;
@@ -10,10 +15,11 @@ export interface CrossPlaySummary {
   /** Success of the agent of each epoch (row) on the tasks of the simulator of each (column), mean over the seeds; null where it wrote no task. */
   rates: (number | null)[][];
   /**
-   * Rank correlation of success with the simulator's epoch, mean over agents and seeds: below 0 where simulators write ever harder tasks.
+   * Rank correlation of success with the simulator's epoch, mean over agents, then over seeds: below 0 where simulators write ever harder tasks.
    * `agent` is the same with the agent's epoch: above 0 where agents get better at the same tasks. SPICE's test of co-evolution (2510.24684).
    */
-  trends: { simulator: number | null; agent: number | null };
+  trends: { simulator: OverSeeds | null; agent: OverSeeds | null };
+  retention: Retention;
 }
 
 export function crossPlaySummary(records: readonly CrossPlayRecord[]): CrossPlaySummary[] {
@@ -22,16 +28,15 @@ export function crossPlaySummary(records: readonly CrossPlayRecord[]): CrossPlay
     const of = records.filter((record) => record.arm === arm);
     const epochs = [...new Set(of[0]!.cells.map(({ agent }) => agent))].sort((a, b) => a - b);
     const seeds = of.map(({ cells }) => matrix(cells, epochs));
-    const columns = (rates: (number | null)[][]) => epochs.map((_, simulator) => rates.map((row) => row[simulator]!));
+    const columns = (rates: Rates) => epochs.map((_, simulator) => rates.map((row) => row[simulator]!));
+    const along = (side: string, lines: (rates: Rates) => Rates) => overSeeds(seeds.map((rates) => mean(measured(lines(rates).map((line) => trend(epochs, line))))), deriveSeed(0, 'bootstrap', arm, 'trend', side));
     return {
       arm,
       seeds: of.map(({ seed }) => seed),
       epochs,
       rates: epochs.map((_, agent) => epochs.map((_, simulator) => mean(measured(seeds.map((rates) => rates[agent]![simulator]!))))),
-      trends: {
-        simulator: mean(measured(seeds.flatMap((rates) => rates.map((row) => trend(epochs, row))))),
-        agent: mean(measured(seeds.flatMap((rates) => columns(rates).map((column) => trend(epochs, column))))),
-      },
+      trends: { simulator: along('simulator', (rates) => rates), agent: along('agent', columns) },
+      retention: retention(arm, epochs, seeds),
     };
   });
 }

@@ -1,7 +1,7 @@
 import { number } from '../report/format.ts';
 import type { figures } from './figures.ts';
 import type { FigureName } from './figures.ts';
-import type { OverSeeds } from './summary.ts';
+import type { OverSeeds } from './over-seeds.ts';
 
 type Ends = Pick<OverSeeds, 'mean' | 'low' | 'high'>;
 
@@ -9,7 +9,8 @@ type Ends = Pick<OverSeeds, 'mean' | 'low' | 'high'>;
 export function valueText(value: number | null | undefined, unit: (typeof figures)[FigureName]['unit'] = 'share'): string {
   if (value === null || value === undefined) return '–';
   if (unit === 'count') return String(Math.round(value)).replace('-', '−');
-  return unit === 'share' ? value.toFixed(3).replace('-', '−') : number(value);
+  if (unit === 'share') return value.toFixed(3).replace('-', '−');
+  return unit === 'change' && value > 0 ? `+${number(value)}` : number(value);
 }
 
 /** `0.412 [0.380, 0.447]`, without an interval for a single seed. */

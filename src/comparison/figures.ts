@@ -1,4 +1,5 @@
 import { mean } from '../coevolution/domain.ts';
+import { bandResidence } from '../coevolution/in-band.ts';
 import { areaUnderCurve, rolloutsToThreshold } from '../coevolution/learning-curve.ts';
 import { measured, series, trained } from '../report/run-data.ts';
 import type { EpochRow } from '../report/run-data.ts';
@@ -18,11 +19,13 @@ export const figures = {
   difficultyEnd: { title: 'difficulty, last 5 epochs', better: null, unit: 'number' },
   lengthStart: { title: 'tokens of correct answers, first 5 epochs', better: null, unit: 'number' },
   lengthEnd: { title: 'tokens of correct answers, last 5 epochs', better: null, unit: 'number' },
+  difficultyRise: { title: 'difficulty, from entering the band to the last 5 epochs', better: null, unit: 'change' },
+  lengthRise: { title: 'tokens of correct answers, from entering the band to the last 5 epochs', better: null, unit: 'change' },
   unsolvedStart: { title: 'tasks never solved (k = 0), first third', better: null, unit: 'share' },
   unsolvedEnd: { title: 'tasks never solved (k = 0), last third', better: null, unit: 'share' },
   solvedStart: { title: 'tasks always solved (k = n), first third', better: null, unit: 'share' },
   solvedEnd: { title: 'tasks always solved (k = n), last third', better: null, unit: 'share' },
-} as const satisfies Record<string, { title: string; better: 'higher' | 'lower' | null; unit: 'share' | 'count' | 'number' }>;
+} as const satisfies Record<string, { title: string; better: 'higher' | 'lower' | null; unit: 'share' | 'count' | 'number' | 'change' }>;
 
 export type FigureName = keyof typeof figures;
 export const figureNames = Object.keys(figures) as FigureName[];
@@ -45,11 +48,21 @@ export function figuresOf(run: RunRecord, threshold: number): Figures {
     difficultyEnd: mean(of('env/difficulty').slice(-WINDOW)),
     lengthStart: mean(of('completions/correct_mean_length').slice(0, WINDOW)),
     lengthEnd: mean(of('completions/correct_mean_length').slice(-WINDOW)),
+    difficultyRise: riseInBand(rows, 'env/difficulty'),
+    lengthRise: riseInBand(rows, 'completions/correct_mean_length'),
     unsolvedStart: shareSolved(thirds[0], 0, n),
     unsolvedEnd: shareSolved(thirds[1], 0, n),
     solvedStart: shareSolved(thirds[0], n, n),
     solvedEnd: shareSolved(thirds[1], n, n),
   };
+}
+
+/** Mean of the last epochs minus that of the epochs with which success came into the band; null where it never did, or too late for both. */
+function riseInBand(rows: readonly EpochRow[], name: string): number | null {
+  const { entry } = bandResidence(series(rows, 'env/success_rate'), { window: WINDOW });
+  if (entry === null || entry + WINDOW >= rows.length) return null;
+  const [start, end] = [rows.slice(entry - WINDOW + 1, entry + 1), rows.slice(-WINDOW)].map((of) => mean(measured(series(of, name))));
+  return start === null || start === undefined || end === null || end === undefined ? null : end - start;
 }
 
 /** Share of the tasks, each attempted `n` times, of which `k` attempts succeeded. */

@@ -2,7 +2,8 @@ import { mean } from '../coevolution/domain.ts';
 import { measured } from '../report/run-data.ts';
 import { WINDOW } from '../report/statistics.ts';
 import { valueText } from './estimate-text.ts';
-import type { ArmSummary, Summary } from './summary.ts';
+import type { ArmSummary } from './arm-summary.ts';
+import type { Summary } from './summary.ts';
 
 /** A claim of the paper (arXiv 2512.19682), its figure, and ours for each arm of the method. */
 export interface PaperRow {

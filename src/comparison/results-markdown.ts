@@ -1,20 +1,27 @@
 import { differenceText, estimateText, valueText } from './estimate-text.ts';
 import { figures } from './figures.ts';
 import type { FigureName } from './figures.ts';
+import { table } from './markdown-table.ts';
 import { paperRows } from './paper.ts';
-import type { CrossPlaySummary } from './cross-play-summary.ts';
-import type { ArmSummary, Summary } from './summary.ts';
+import { measuresParts } from './results-measures.ts';
+import type { ArmSummary } from './arm-summary.ts';
+import type { Summary } from './summary.ts';
 
 const main = ['area', 'rolloutsToThreshold', 'finalHeldOut', 'residence', 'informative'] as const satisfies FigureName[];
 
 /** The comparison's tables, as docs/results.md holds them. Equal summaries give equal text. */
 export function resultsMarkdown(summary: Summary): string {
-  const { name, arms, baseline, seeds, epochs, rolloutsPerEpoch, notes, crossPlay } = summary;
+  const { name, arms, baseline, seeds, epochs, rolloutsPerEpoch, notes, claims } = summary;
   const others = arms.filter(({ arm }) => arm !== baseline);
   return [
     `# Results: ${name}`,
-    `Made by \`genenv compare\`, from the runs' ledgers alone. ${arms.length} arms, ${seeds.length === 1 ? `seed ${seeds[0]}` : `seeds ${seeds.join(', ')}`}, ${epochs} epochs of ${rolloutsPerEpoch} rollouts of the agent each. Every arm has the same rollouts, updates of the agent, warm policies (by seed) and held-out tasks. Brackets are 95 % intervals of the mean over seeds, by bootstrap.`,
+    `Made by \`genenv compare\`, from the runs' ledgers and what was measured on their policies. ${arms.length} arms, ${seeds.length === 1 ? `seed ${seeds[0]}` : `seeds ${seeds.join(', ')}`}, ${epochs} epochs of ${rolloutsPerEpoch} rollouts of the agent each. Every arm has the same rollouts, updates of the agent, warm policies (by seed) and held-out tasks. Brackets are 95 % intervals of the mean over seeds, by bootstrap.`,
     ...notes.map((note) => `> ${note}`),
+    ...(claims.arm === null ? [] : [
+      '## Claims',
+      `Of the method, judged by the arm ${claims.arm}. A claim is held or not held by a rule that was written down before (docs/comparison.md); not measured is what this comparison has no arm, no probe or not enough seeds for.`,
+      table(['claim', 'the paper', 'here', 'verdict'], claims.rows.map(({ claim, paper, ours, verdict }) => [claim, paper, ours, `**${verdict}**`])),
+    ]),
     '## Arms',
     table(['arm', ...main.map((figure) => titleOf(figure, summary))], arms.map((arm) => [arm.arm, ...main.map((figure) => cell(arm, figure, seeds.length))])),
     ...(others.length === 0 ? [] : [
@@ -31,7 +38,7 @@ export function resultsMarkdown(summary: Summary): string {
     '## Guards',
     'What a band of success can hide: guards that warn at the end of a run, and under how many seeds.',
     ...arms.map(({ arm, warnings, runs }) => `- **${arm}**: ${warnings.length === 0 ? 'none' : warnings.map(({ guard, threshold, seeds: warned }) => `${guard} (wanted ${threshold}) under ${warned} of ${runs.length}`).join('; ')}`),
-    ...(crossPlay.length === 0 ? [] : ['## Cross-play', 'Success of the agent of one epoch (row) on tasks of the simulator of another (column), mean over seeds. Co-evolution shows as success that falls along the simulators and rises along the agents; the trends are rank correlations with the epoch.', ...crossPlay.flatMap(crossPlayPart)]),
+    ...measuresParts(summary),
     '## Beside the paper',
     'Other models, other tasks, and one run without intervals there: directions can be compared, sizes can not.',
     paperTable(summary),
@@ -60,18 +67,8 @@ function curves(arms: readonly ArmSummary[]): string {
   return table(['rollouts', ...arms.map(({ arm }) => arm)], shown.map((rollouts) => [String(rollouts), ...arms.map(({ curve }) => estimateText(curve.find((point) => point.rollouts === rollouts) ?? null))]));
 }
 
-function crossPlayPart({ arm, seeds, epochs, rates, trends }: CrossPlaySummary): string[] {
-  return [
-    `### ${arm}, ${seeds.length === 1 ? 'seed' : 'seeds'} ${seeds.join(', ')}`,
-    table(['agent of epoch', ...epochs.map((epoch) => `simulator ${epoch}`)], epochs.map((epoch, row) => [String(epoch), ...rates[row]!.map((rate) => valueText(rate))])),
-    `Along the simulators ${valueText(trends.simulator)}, along the agents ${valueText(trends.agent)}.`,
-  ];
-}
-
 function paperTable(summary: Summary): string {
   const rows = paperRows(summary);
   const arms = Object.keys(rows[0]?.ours ?? {});
   return table(['claim', 'paper', ...arms], rows.map(({ claim, paper, ours }) => [claim, paper, ...arms.map((arm) => ours[arm] ?? '–')]));
 }
-
-const table = (head: readonly string[], rows: readonly (readonly string[])[]): string => [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');

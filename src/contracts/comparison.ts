@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { armDifferences } from './arm-differences.ts';
+import { crossPlaySchema, measureProblems, probesSchema, repeated, seedsSchema } from './comparison-measures.ts';
 import type { Comparison } from './comparisons.ts';
 import { describeIssue, show } from './describe-issue.ts';
 import type { Experiment } from './experiment.ts';
@@ -14,30 +15,20 @@ export const comparisonIdPattern = /^[A-Za-z0-9-][A-Za-z0-9._-]{0,39}$/;
 export const comparisonIdRule = 'expected 1 to 40 letters, digits, dots, dashes or underscores, no dot or underscore first';
 const armPattern = /^[A-Za-z0-9-][A-Za-z0-9_-]{0,23}$/;
 const armRule = 'expected 1 to 24 letters, digits, dashes or underscores, no underscore first';
-const seeds = z.array(z.int().min(0).max(999_999_999)).min(1).max(100);
 
 /** The comparison file: what the workflow `comparison` is started with. */
 export const comparisonSchema = z
   .strictObject({
     $schema: z.string().optional().describe('For editors.'),
     name: z.string().regex(comparisonIdPattern, comparisonIdRule).describe('Name of the comparison; its id unless another is given.'),
-    seeds: seeds.describe('Seeds that every arm is run under: each arm starts from the same warm policies under a seed.'),
+    seeds: seedsSchema.describe('Seeds that every arm is run under: each arm starts from the same warm policies under a seed.'),
     experiment: z.record(z.string(), z.unknown()).describe('The content of an experiment file, which all arms share. Name and seed come from the comparison.'),
     arms: z.record(z.string().regex(armPattern, armRule), z.record(z.string(), z.unknown())).describe('What each arm changes in the experiment: objects merge key by key, other values replace; null takes a policy’s training away.'),
     baseline: z.string().describe('Arm that the others are compared with, seed by seed.'),
     concurrency: z.int().min(1).max(16).default(2).describe('Runs under way at a time.'),
     threshold: z.number().gt(0).max(1).default(0.5).describe('Held-out success that rollouts are counted up to.'),
-    crossPlay: z
-      .strictObject({
-        arms: z.array(z.string()).min(1).describe('Arms whose checkpoints meet each other.'),
-        seeds: seeds.describe('Seeds of which.'),
-        checkpoints: z.int().min(2).max(10).default(5).describe('Epochs whose policies meet, evenly spaced, the first and the last among them.'),
-        tasks: z.int().min(1).max(1024).default(64).describe('Tasks that each simulator writes for it.'),
-        samples: z.int().min(1).max(64).default(4).describe('Attempts of each agent at each task.'),
-      })
-      .nullable()
-      .default(null)
-      .describe('Simulators of one epoch against agents of another; null = none.'),
+    crossPlay: crossPlaySchema,
+    probes: probesSchema,
   })
   .describe('A comparison of arms.');
 
@@ -56,13 +47,13 @@ export function parseComparison(raw: unknown): Comparison {
     const schema = comparisonJsonSchema();
     throw invalid(parsed.error.issues.flatMap((issue) => describeIssue(issue, raw, schema)));
   }
-  const { name, seeds, experiment, arms: overrides, baseline, concurrency, threshold, crossPlay } = parsed.data;
-  const problems = [...namesOf({ seeds, arms: Object.keys(overrides), baseline, crossPlay })];
+  const { name, seeds, experiment, arms: overrides, baseline, concurrency, threshold, crossPlay, probes } = parsed.data;
+  const problems = [...namesOf({ seeds, arms: Object.keys(overrides), baseline, crossPlay, probes })];
   if (problems.length > 0) throw invalid(problems);
   const arms = Object.fromEntries(Object.entries(overrides).map(([arm, changes]) => [arm, armOf(name, arm, experiment, changes)]));
   const different = armDifferences(arms, baseline);
   if (different.length > 0) throw invalid(different);
-  return { name, seeds, arms, baseline, concurrency, threshold, crossPlay };
+  return { name, seeds, arms, baseline, concurrency, threshold, crossPlay, probes };
 }
 
 const invalid = (problems: readonly string[]): InvalidConfig => new InvalidConfig(problems.map((problem) => `comparison: ${problem}`).join('\n'));
@@ -77,19 +68,11 @@ function armOf(comparison: string, arm: string, base: Record<string, unknown>, c
   }
 }
 
-function* namesOf({ seeds, arms, baseline, crossPlay }: Pick<Comparison, 'seeds' | 'baseline' | 'crossPlay'> & { arms: string[] }): Generator<string> {
+function* namesOf(of: Pick<Comparison, 'seeds' | 'baseline' | 'crossPlay' | 'probes'> & { arms: string[] }): Generator<string> {
+  const { seeds, arms, baseline } = of;
   if (arms.length === 0) yield 'arms: got {}; expected at least one arm';
   if (arms.length * seeds.length > 200) yield `seeds: got ${seeds.length} for ${arms.length} arms; expected at most 200 runs`;
   if (!arms.includes(baseline)) yield `baseline: got ${show(baseline)}; allowed: ${arms.join(', ')}`;
   yield* repeated('seeds', seeds);
-  if (crossPlay === null) return;
-  yield* repeated('crossPlay.seeds', crossPlay.seeds);
-  yield* repeated('crossPlay.arms', crossPlay.arms);
-  for (const arm of crossPlay.arms) if (!arms.includes(arm)) yield `crossPlay.arms: got ${show(arm)}; allowed: ${arms.join(', ')}`;
-  for (const seed of crossPlay.seeds) if (!seeds.includes(seed)) yield `crossPlay.seeds: got ${seed}; allowed: ${seeds.join(', ')}`;
-}
-
-function* repeated(field: string, values: readonly (string | number)[]): Generator<string> {
-  const twice = values.find((value, index) => values.indexOf(value) !== index);
-  if (twice !== undefined) yield `${field}: got ${show(twice)} twice; expected each once`;
+  yield* measureProblems(of);
 }

@@ -12,6 +12,14 @@ export interface CrossPlaySettings {
   samples: number;
 }
 
+export interface ProbeSettings {
+  arms: string[];
+  seeds: number[];
+  checkpoints: number;
+  tasks: number;
+  attempts: number;
+}
+
 /** A comparison file as it will run. */
 export interface Comparison {
   name: string;
@@ -22,6 +30,7 @@ export interface Comparison {
   concurrency: number;
   threshold: number;
   crossPlay: CrossPlaySettings | null;
+  probes: ProbeSettings | null;
 }
 
 /** One arm under one seed: an experiment of its own. */
@@ -38,6 +47,8 @@ export interface ComparisonPlan {
   concurrency: number;
   /** Those of the runs whose policies meet each other. */
   crossPlay: ArmRun[];
+  /** Those whose agents are probed. */
+  probes: ArmRun[];
 }
 
 export type ArmRunInput = { id: string; run: ArmRun };
@@ -68,13 +79,37 @@ export interface CrossPlayRecord {
   cells: CrossPlayCell[];
 }
 
-export type SummarizeInput = { id: string; crossPlay: CrossPlayRecord[] };
+/** The committed epochs of a run whose agents are probed. */
+export interface ProbePlan {
+  run: Run;
+  settings: Pick<WorkflowSettings, 'heartbeatSeconds' | 'maxPhaseAttempts'>;
+  checkpoints: { epoch: number; state: RunState }[];
+  tasks: number;
+  attempts: number;
+}
+
+export type ProbeTasksInput = { run: Run; epoch: number; state: RunState; tasks: number };
+export type ProbeAttemptsInput = { run: Run; epoch: number; state: RunState; tasks: FileRef; attempts: number };
+/** `traces` has each attempt with its token ids, `outcomes` what became of each task. */
+export type ProbeAttempted = { traces: FileRef; outcomes: FileRef };
+export type MeasureGradientsInput = { run: Run; epoch: number; state: RunState } & ProbeAttempted;
+
+/** One probed agent; `gradients` is null where its weights are not here. */
+export interface ProbeRecord {
+  arm: string;
+  seed: number;
+  epoch: number;
+  outcomes: FileRef;
+  gradients: FileRef | null;
+}
+
+export type SummarizeInput = { id: string; crossPlay: CrossPlayRecord[]; probes: ProbeRecord[] };
 /** Where the comparison's files are, relative to the home folder. */
 export type Summarized = { summary: string; results: string; report: string };
 
 export interface ComparisonProgress {
   comparison: string;
-  status: 'preparing' | 'running' | 'cross-play' | 'summary' | Extract<Outcome, 'finished' | 'cancelled' | 'failed'>;
+  status: 'preparing' | 'running' | 'cross-play' | 'probes' | 'summary' | Extract<Outcome, 'finished' | 'cancelled' | 'failed'>;
   runs: number;
   done: number;
   running: string[];

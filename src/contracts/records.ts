@@ -158,3 +158,33 @@ export interface VerdictRecord {
   policy_version: string;
   seed: number;
 }
+
+/** One attempt of a probed agent. */
+export interface ProbeTraceRecord {
+  task_id: string;
+  attempt: number;
+  reward: number;
+  sampled: Sampled;
+}
+
+/** A probed task, and whether each attempt at it succeeded (1) or not (0), in the order of the attempts. */
+export interface ProbeOutcomeRecord {
+  task_id: string;
+  spec: TaskSpec;
+  difficulty: number;
+  solved: (0 | 1)[];
+}
+
+/** Gradient signal of a probed task, means over `rollouts` of the second half of its attempts. */
+export interface GradientRecord {
+  task_id: string;
+  /** p̂ over the first half of the attempts. */
+  success_rate: number;
+  rollouts: number;
+  /** ‖(r - p̂) ∇ log π(y|x)‖², over the trainable weights. */
+  squared_norm: number;
+  /** ‖∇ log π(y|x)‖². */
+  squared_score: number;
+  /** Sampled tokens of an answer. */
+  tokens: number;
+}

@@ -2,7 +2,8 @@ import { z } from 'zod';
 
 /** The files through which worker and trainer speak: docs/training-jobs.md. Field names are those that Python reads. */
 
-export type JobKind = 'supervised' | 'grpo' | 'rwr';
+/** All but `gradient_norms` train; that one measures, and writes no weights. */
+export type JobKind = 'supervised' | 'grpo' | 'rwr' | 'gradient_norms';
 
 export interface JobSettings {
   learning_rate: number;
@@ -55,6 +56,9 @@ export interface TrainingJob {
 export const progressSchema = z.object({ phase: z.enum(['loading', 'waiting', 'step', 'saving']), step: z.int(), steps: z.int(), pid: z.int(), loss: z.number().nullish() });
 export type JobProgress = z.infer<typeof progressSchema>;
 
+/** Means over the records of a group: ‖A ∇ log π‖², ‖∇ log π‖² and tokens, A the record's advantage. */
+const groupSchema = z.object({ group_id: z.string(), rollouts: z.int(), squared_norm: z.number(), squared_score: z.number(), tokens: z.number() });
+
 export const resultSchema = z.object({
   format: z.literal(1),
   input_hash: z.string(),
@@ -66,8 +70,10 @@ export const resultSchema = z.object({
   skipped_steps: z.record(z.string(), z.int()),
   kl: z.object({ before: z.number().nullable(), after: z.number().nullable(), rule: z.enum(['none', 'pull_back', 'restored']) }),
   metrics: z.record(z.string(), z.number().nullable()),
-  /** Hashes that the two folders of `output/` have in a store: what is there now must still have them. */
-  output: z.object({ checkpoint: z.string(), trainer_state: z.string() }),
+  /** Hashes that the two folders of `output/` have in a store: what is there now must still have them. Null where no weights are written. */
+  output: z.object({ checkpoint: z.string(), trainer_state: z.string() }).nullable(),
+  /** What `gradient_norms` measured of each group of records. */
+  groups: z.array(groupSchema).default([]),
 });
 export type JobResult = z.infer<typeof resultSchema>;
 

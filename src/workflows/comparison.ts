@@ -1,10 +1,11 @@
 import { ApplicationFailure, CancellationScope, isCancellation, setCurrentDetails, setHandler, workflowInfo } from '@temporalio/workflow';
-import type { ArmRun, ComparisonPlan, ComparisonProgress, CrossPlayRecord, Summarized } from '../contracts/comparisons.ts';
+import type { ArmRun, ComparisonPlan, ComparisonProgress, CrossPlayRecord, ProbeRecord, Summarized } from '../contracts/comparisons.ts';
 import { comparisonDetails } from './comparison-details.ts';
 import { crossPlay } from './cross-play.ts';
 import { comparisonActivities } from './file-activities.ts';
 import { inParallel } from './in-parallel.ts';
 import { comparisonProgressQuery } from './messages.ts';
+import { probe } from './probes.ts';
 import { rootMessage } from './run-epoch.ts';
 import { startExperiment } from './start-experiment.ts';
 
@@ -13,8 +14,8 @@ export type ComparisonResult = Summarized & { runs: number };
 const { parseComparison, armExperiment, summarizeComparison } = comparisonActivities;
 
 /**
- * Arms side by side: each under each seed as an experiment of its own, then their policies of different epochs against each other, then one
- * summary. `file` is the content of a comparison file, the id the workflow id. Runs that are finished end at once when they are started
+ * Arms side by side: each under each seed as an experiment of its own, then their policies of different epochs against each other, then probes of
+ * some agents, then one summary. `file` is the content of a comparison file, the id the workflow id. Runs that are finished end at once when they are started
  * again, so starting the same id again goes on, on an empty Temporal server too. A run that fails stops no other.
  */
 export async function comparison(file: unknown): Promise<ComparisonResult> {
@@ -29,8 +30,11 @@ export async function comparison(file: unknown): Promise<ComparisonResult> {
     tell({ status: 'cross-play' });
     const met: CrossPlayRecord[] = [];
     for (const run of plan.crossPlay) met.push(await crossPlay(plan, run));
+    tell({ status: 'probes' });
+    const probes: ProbeRecord[] = [];
+    for (const run of plan.probes) probes.push(...(await probe(plan, run)));
     tell({ status: 'summary' });
-    const summarized = await summarizeComparison({ id, crossPlay: met });
+    const summarized = await summarizeComparison({ id, crossPlay: met, probes });
     tell({ status: 'finished' });
     return { ...summarized, runs: plan.runs.length };
   } catch (error) {

@@ -16,10 +16,13 @@ const night = proxyActivities<NightlyActivities>(onFiles);
 export const nightActivities = outlastWorkers({ openNight: night.openNight, compareAgents: night.compareAgents, closeNight: night.closeNight, failNight: night.failNight });
 
 const comparison = proxyActivities<ComparisonActivities>(onFiles);
+// Rankings are simulated in one go, seconds for each probed agent on a busy machine.
+const summing = proxyActivities<ComparisonActivities>({ ...onFiles, heartbeatTimeout: '5 minutes' });
 /** What a comparison does beside its experiments. */
 export const comparisonActivities = outlastWorkers({
   parseComparison: comparison.parseComparison,
   armExperiment: comparison.armExperiment,
   planCrossPlay: comparison.planCrossPlay,
-  summarizeComparison: comparison.summarizeComparison,
+  planProbes: comparison.planProbes,
+  summarizeComparison: summing.summarizeComparison,
 });

@@ -44,10 +44,13 @@ export function phases({ heartbeatSeconds, maxPhaseAttempts }: Pick<WorkflowSett
     evaluatePolicy: llm.evaluatePolicy,
     crossTasks: llm.crossTasks,
     crossPlay: llm.crossPlay,
+    probeTasks: llm.probeTasks,
+    probeAttempts: llm.probeAttempts,
     warmUp: gpu.warmUp,
     trainAgent: gpu.trainAgent,
     trainEnvironment: gpu.trainEnvironment,
     publishPolicy: gpu.publishPolicy,
+    measureGradients: gpu.measureGradients,
   });
 }
 

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { noteOf } from '../../src/activities/train-policy.ts';
 import type { JobResult } from '../../src/contracts/training-job.ts';
 
-const done: JobResult = { format: 1, input_hash: 'a'.repeat(64), steps: 3, steps_done: 3, skipped: null, skipped_steps: {}, kl: { before: 0.1, after: 0.2, rule: 'none' }, metrics: {}, output: { checkpoint: 'b', trainer_state: 'c' } };
+const done: JobResult = { format: 1, input_hash: 'a'.repeat(64), steps: 3, steps_done: 3, skipped: null, skipped_steps: {}, kl: { before: 0.1, after: 0.2, rule: 'none' }, metrics: {}, output: { checkpoint: 'b', trainer_state: 'c' }, groups: [] };
 const whole = { asked: 4096, used: 4096 };
 
 describe('noteOf', () => {

@@ -96,7 +96,7 @@ describe('cross-play', () => {
   test('falls along simulators and rises along agents where both get better', () => {
     const of = summarize(comparison(), runs(comparison(), { tuned, random }), [1, 2].map((seed) => ({ arm: 'tuned', seed, cells: cells((simulator, agent) => 0.5 + (agent - simulator) / 30 + seed / 100) })));
     const [played] = of.crossPlay;
-    expect(played).toMatchObject({ arm: 'tuned', seeds: [1, 2], epochs: [0, 6, 12], trends: { simulator: -1, agent: 1 } });
+    expect(played).toMatchObject({ arm: 'tuned', seeds: [1, 2], epochs: [0, 6, 12], trends: { simulator: { mean: -1, seeds: 2 }, agent: { mean: 1, seeds: 2 } } });
     expect(played!.rates[0]![2]).toBeCloseTo(0.115, 9);
     expect(played!.rates[2]![0]).toBeCloseTo(0.915, 9);
   });

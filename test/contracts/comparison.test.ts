@@ -1,9 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
 import { agentRollouts } from '../../src/contracts/arm-differences.ts';
+import { changedFields } from '../../src/contracts/changed-fields.ts';
 import { comparisonJsonSchema, parseComparison } from '../../src/contracts/comparison.ts';
 import { fieldTable } from '../../src/contracts/field-table.ts';
 import { InvalidConfig } from '../../src/contracts/invalid-config.ts';
+import { replayCount } from '../../src/contracts/replay-count.ts';
 import { experimentFile, withFields } from '../support/experiments.ts';
 import { tinyComparison } from '../support/tiny-comparison.ts';
 
@@ -40,6 +42,9 @@ describe('what is wrong is named', () => {
     ['a baseline that is no arm', { baseline: 'static' }, 'comparison: baseline: got "static"; allowed: tuned, random'],
     ['cross-play of an unknown arm', { 'crossPlay.arms': ['paper'] }, 'comparison: crossPlay.arms: got "paper"; allowed: tuned, random'],
     ['cross-play of an unknown seed', { 'crossPlay.seeds': [3] }, 'comparison: crossPlay.seeds: got 3; allowed: 1, 2'],
+    ['probes of an unknown arm', { probes: { arms: ['paper'], seeds: [1] } }, 'comparison: probes.arms: got "paper"; allowed: tuned, random'],
+    ['probes of a seed twice', { probes: { arms: ['tuned'], seeds: [1, 1] } }, 'comparison: probes.seeds: got 1 twice; expected each once'],
+    ['too few attempts to cut in two', { probes: { arms: ['tuned'], seeds: [1], attempts: 4 } }, 'comparison: probes.attempts: got 4; expected a whole number from 8 to 4096'],
     ['a name too long for its runs', { name: 'n'.repeat(41) }, 'expected 1 to 40 letters'],
     ['a wrong field of an arm', { 'arms.tuned': { agent: { rolloutsPerTask: 0 } } }, 'comparison: arms.tuned: agent.rolloutsPerTask: got 0; expected a whole number'],
     ['an arm that trains a frozen simulator', { 'arms.random': { arm: { type: 'random' } } }, 'comparison: arms.random: environment.training: got settings; the arm "random" keeps the simulator frozen'],
@@ -79,9 +84,36 @@ describe('the files of the repository', () => {
 
   test('compare-laptop has every arm that needs no other model, under five seeds, on equal terms', () => {
     const { arms, seeds } = parseComparison(experimentFile('compare-laptop'));
-    expect(Object.keys(arms)).toEqual(['tuned', 'paper', 'random', 'static', 'selection', 'window', 'frozen-agent']);
+    expect(Object.keys(arms)).toEqual(['tuned', 'paper', 'replay', 'random', 'static', 'selection', 'window', 'frozen-agent']);
     expect(new Set(Object.values(arms).map(agentRollouts))).toEqual(new Set([256]));
     expect(seeds).toHaveLength(5);
+  });
+
+  test('compare-laptop has an arm that replays beside the one that does not, in cross-play too', () => {
+    const { arms, crossPlay } = parseComparison(experimentFile('compare-laptop'));
+    expect([replayCount(arms.tuned!), replayCount(arms.replay!)]).toEqual([0, 8]);
+    expect(changedFields(arms.tuned, arms.replay, 9)).toBe('environment.promptsPerEpoch: was 8, is 6; name: was "compare-laptop.tuned", is "compare-laptop.replay"; pools.train.mix.history: was 0, is 1; pools.train.mix.new: was 1, is 3');
+    expect(crossPlay!.arms).toEqual(expect.arrayContaining(['tuned', 'replay']));
+  });
+
+  // What each changes in the tuned method; a group of another size comes with as many rollouts.
+  test.each([
+    ['alpha-20', 'difficulty.alpha: was 0.5, is 0.2'],
+    ['alpha-35', 'difficulty.alpha: was 0.5, is 0.35'],
+    ['alpha-65', 'difficulty.alpha: was 0.5, is 0.65'],
+    ['alpha-80', 'difficulty.alpha: was 0.5, is 0.8'],
+    ['filter-alone', 'environment.training.lambda: was 5, is 0; filter.appliesTo: was nothing, is ["environment"]; filter.kMin: was nothing, is 0.1; filter.type: was "off", is "threshold"'],
+    ['filter-and-weights', 'filter.appliesTo: was nothing, is ["environment"]; filter.kMin: was nothing, is 0.1; filter.type: was "off", is "threshold"'],
+    ['no-kl', 'environment.training.klCoefficient: was 0.02, is 0; environment.training.maxKl: was 1, is null'],
+    ['beta-2', 'difficulty.beta: was 8, is 2'],
+    ['lambda-1', 'environment.training.lambda: was 5, is 1'],
+    ['group-of-4', 'agent.rolloutsPerTask: was 8, is 4; environment.promptsPerEpoch: was 8, is 16'],
+    ['group-of-16', 'agent.rolloutsPerTask: was 8, is 16; environment.promptsPerEpoch: was 8, is 4'],
+    ['batch-rate', 'difficulty.per: was "task", is "batch"'],
+  ])('compare-ablations: %s', (arm, changes) => {
+    const { arms, seeds, baseline } = parseComparison(experimentFile('compare-ablations'));
+    expect([seeds, baseline, Object.keys(arms).length]).toEqual([[1, 2, 3], 'tuned', 13]);
+    expect(changedFields({ ...arms.tuned, name: '' }, { ...arms[arm], name: '' }, 9)).toBe(changes);
   });
 
   test('compare-tiny has two arms and two seeds', () => {

@@ -39,10 +39,20 @@ test('genenv compare runs every arm under every seed, sums them up, and does not
   expect(epochs).toEqual([0, 3, 6]);
   expect(rates.flat().filter((rate) => rate !== null).length).toBeGreaterThan(0);
 
+  const [probed] = summary.probes;
+  expect(probed).toMatchObject({ arm: 'tuned', alpha: 0.5, agents: [{ seed: 1, epoch: 3, tasks: 12 }] });
+  expect(probed!.ranking.map(({ n }) => n)).toEqual([4, 8, 16]);
+  for (const { measured, bound } of probed!.ranking) expect(measured).toBeLessThanOrEqual(bound);
+  // Some tasks are solved sometimes, and those have a gradient that a real backward pass gave.
+  expect(probed!.signal!.slope).toBeGreaterThan(0);
+  expect(probed!.signal!.bins.reduce((sum, { tasks }) => sum + tasks, 0)).toBe(12);
+  expect(summary.claims).toMatchObject({ arm: 'tuned' });
+
   const results = readFileSync(at('comparisons/compare-tiny/results.md'), 'utf8');
   expect(readFileSync(at('docs-results.md'), 'utf8').startsWith(results)).toBe(true);
+  for (const heading of ['## Claims', '## Retention', '## Gradient signal', '## Ranking']) expect(results).toContain(heading);
   const report = readFileSync(at('comparisons/compare-tiny/report.html'), 'utf8');
-  for (const id of ['learning', 'success', 'difficulty', 'length', 'informative', 'cross-play-tuned']) expect(report).toContain(`id="chart-${id}"`);
+  for (const id of ['learning', 'success', 'difficulty', 'length', 'informative', 'cross-play-tuned', 'signal-tuned', 'ranking-tuned']) expect(report).toContain(`id="chart-${id}"`);
 
   const ledgers = ['tuned', 'random'].map((arm) => readFileSync(at('runs', `compare-tiny.${arm}.1`, 'ledger.jsonl'), 'utf8'));
   const again = await compare();

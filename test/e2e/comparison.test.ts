@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { WorkflowFailedError } from '@temporalio/client';
 import type { LedgerEntry } from '../../src/activities/ledger-entry.ts';
-import type { ComparisonProgress } from '../../src/contracts/comparisons.ts';
+import type { Comparison, ComparisonProgress } from '../../src/contracts/comparisons.ts';
 import type { Summary } from '../../src/comparison/summary.ts';
 import { parseComparison } from '../../src/contracts/comparison.ts';
 import type { LedgerLine } from '../../src/store/ledger.ts';
@@ -57,6 +57,7 @@ test('every arm runs under every seed, from the same warm policies, and simulato
   expect(summary.arms[0]!.runs[0]!.curve).toEqual(ledgers[0]!.map(({ epoch, metrics }) => ({ rollouts: 64 * epoch, score: metrics['eval/heldout'] })));
   expect(summary.crossPlay).toMatchObject([{ arm: 'tuned', seeds: [1], epochs: [0, 2] }]);
   for (const rate of summary.crossPlay[0]!.rates.flat()) expect(rate).toBeGreaterThanOrEqual(0);
+  expect(summary.probes).toMatchObject([{ arm: 'tuned', agents: [{ seed: 1, epoch: 1, tasks: 6 }] }]);
   expect(readFileSync(join(stack.home, 'comparisons/whole/results.md'), 'utf8')).toContain('## Cross-play');
 }, 240_000);
 
@@ -101,12 +102,23 @@ test('cancelling it cancels its runs', async () => {
   expect((await stack.client.workflow.getHandle(first!).describe()).status.name).toBe('CANCELLED');
 }, 240_000);
 
-test('the same id with another file is refused, and wrong input fails at once', async () => {
+test('the same id with a file that changes a run is refused, and wrong input fails at once', async () => {
   await (await start('whole')).result();
-  expect(await messageOf((await start('whole', { ...file, threshold: 0.7 })).result())).toBe('comparison: the id "whole" belongs to another comparison file (threshold: was 0.5, is 0.7); start this one under another id');
+  const refused = messageOf((await start('whole', { ...file, experiment: { ...(file.experiment as object), epochs: 3 } })).result());
+  expect(await refused).toContain('comparison: the id "whole" belongs to another comparison file (arms.random.epochs: was 2, is 3; arms.tuned.epochs: was 2, is 3); start this one under another id');
+  expect(await messageOf((await start('whole', { ...file, seeds: [1] })).result())).toContain('belongs to another comparison file (seeds.1: was 2, is nothing)');
   expect(await messageOf((await start('wrong', { ...file, baseline: 'none' })).result())).toContain('comparison: baseline: got "none"');
   expect(await messageOf((await start('no/folder')).result())).toContain('workflow id: got "no/folder"');
   expect(existsSync(join(stack.home, 'comparisons', 'wrong'))).toBe(false);
-  // How many at a time decides nothing.
-  expect((await (await start('whole', { ...file, concurrency: 4 })).result()).runs).toBe(4);
+}, 240_000);
+
+test('what is only measured may change: the runs stay as they are, and the new file stands', async () => {
+  await (await start('whole')).result();
+  const before = await Promise.all(ids('whole').map(ledger));
+  const changed = { ...file, concurrency: 4, threshold: 0.7, baseline: 'tuned', crossPlay: null, probes: { arms: ['random'], seeds: [2], tasks: 4, attempts: 8 } };
+  expect((await (await start('whole', changed)).result()).runs).toBe(4);
+  expect(await summaryOf('whole')).toMatchObject({ threshold: 0.7, baseline: 'tuned', crossPlay: [], probes: [{ arm: 'random', agents: [{ seed: 2, tasks: 4 }] }] });
+  expect(await Promise.all(ids('whole').map(ledger))).toEqual(before);
+  const { threshold, probes } = JSON.parse(readFileSync(join(stack.home, 'comparisons/whole/comparison.json'), 'utf8')) as Comparison;
+  expect([threshold, probes?.arms]).toEqual([0.7, ['random']]);
 }, 240_000);

@@ -54,9 +54,10 @@ export class FakeTrainer implements Launcher {
     if (this.#keepJobs) this.jobs.push({ job, records });
     const result = resultOf(job, records);
     for (let step = 1; step <= result.steps_done; step++) await appendProgress(folder, 'step', step, result.steps);
-    await writeOutput(folder, job, result.steps_done === 0 ? '' : batch);
+    const measures = job.kind === 'gradient_norms';
+    if (!measures) await writeOutput(folder, job, result.steps_done === 0 ? '' : batch);
     await appendProgress(folder, 'saving', result.steps, result.steps);
-    const output = { checkpoint: await hashOfFolder(join(folder, 'output', 'checkpoint')), trainer_state: await hashOfFolder(join(folder, 'output', 'trainer-state')) };
+    const output = measures ? null : { checkpoint: await hashOfFolder(join(folder, 'output', 'checkpoint')), trainer_state: await hashOfFolder(join(folder, 'output', 'trainer-state')) };
     await writeJson(join(folder, 'result.json'), { ...result, output });
     await this.afterResult?.(folder);
     await writeJson(join(folder, 'exit.json'), { reason: 'finished', message: '' });
@@ -80,7 +81,17 @@ function resultOf(job: TrainingJob, records: readonly BatchRecord[]): Omit<JobRe
     skipped_steps: skipped === null || steps === 0 ? {} : { [skipped]: steps },
     kl: { before: 0, after: 0.01, rule: 'none' },
     metrics: skipped === null ? metrics : {},
+    groups: job.kind === 'gradient_norms' ? groupsOf(records) : [],
   };
+}
+
+/** Every rollout has a gradient of length 1, so the signal of a group is the variance of its rewards. */
+function groupsOf(records: readonly BatchRecord[]): JobResult['groups'] {
+  return [...Map.groupBy(records, ({ group_id }) => group_id)].map(([group_id, of]) => ({
+    group_id, rollouts: of.length, squared_score: 1,
+    squared_norm: of.reduce((sum, { advantage }) => sum + advantage ** 2, 0) / of.length,
+    tokens: of.reduce((sum, { mask }) => sum + mask.filter(Boolean).length, 0) / of.length,
+  }));
 }
 
 /** The checkpoint and trainer state: new ones where there was something to learn from, else those that were given. */

@@ -9,6 +9,7 @@ export function tinyComparison(changes: Record<string, unknown> = {}): Record<st
     arms: { tuned: {}, random: { arm: { type: 'random' }, environment: { training: null } } },
     baseline: 'random',
     crossPlay: { arms: ['tuned'], seeds: [1], checkpoints: 2, tasks: 8, samples: 2 },
+    probes: { arms: ['tuned'], seeds: [1], tasks: 6, attempts: 16 },
     ...changes,
   };
 }

@@ -22,7 +22,8 @@ const replay = (history: History, workflowId: string): Promise<void> => Worker.r
 test.each([
   ['experiment', 'recorded'],
   ['epoch', 'recorded/epoch-0001'],
-])('the stored history of an %s replays', async (name, workflowId) => {
+  ['comparison', 'recorded-comparison'],
+])('the stored history of the workflow %s replays', async (name, workflowId) => {
   await expect(replay(stored(name), workflowId)).resolves.toBeUndefined();
 });
 

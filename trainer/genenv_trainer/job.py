@@ -70,9 +70,12 @@ def _finish(job: JobConfig, work: WorkFolder, watch: Watch, report: dict) -> Non
     result = training.result()
 
     def beat() -> None:
-        work.progress("saving", training.position.step, result["steps"], None)
+        work.progress("saving", training.step, result["steps"], None)
 
     beat()
+    if not job.writes_weights:
+        work.write_result(result | {"output": None})
+        return
     work.publish_output(training.save_output)
     work.write_result(result | {"output": work.output_hashes(beat)})
 

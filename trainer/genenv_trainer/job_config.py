@@ -63,7 +63,7 @@ class Settings:
 @dataclass(frozen=True)
 class JobConfig:
     format: Literal[1]
-    kind: Literal["supervised", "grpo", "rwr"]
+    kind: Literal["supervised", "grpo", "rwr", "gradient_norms"]
     input_hash: str
     fence: int
     seed: int
@@ -80,6 +80,11 @@ class JobConfig:
     trainer_state: str | None = None
     checkpoint_every: int = 1
     orphan_grace_seconds: float = field(default=600.0)
+
+    @property
+    def writes_weights(self) -> bool:
+        """False for a job that only measures."""
+        return self.kind != "gradient_norms"
 
     @property
     def needs_reference(self) -> bool:
@@ -120,8 +125,8 @@ def _check(job: JobConfig) -> None:
          "settings.kl_bias_correction", settings.kl_bias_correction, "false unless kind is grpo and kl_estimator k3"),
         (job.kind != "grpo" or settings.loss_type != "dr_grpo" or (settings.max_completion_length or 0) > 0,
          "settings.max_completion_length", settings.max_completion_length, "at least 1 with loss_type dr_grpo"),
-        (job.kind != "grpo" or settings.policy_version is not None,
-         "settings.policy_version", settings.policy_version, "the version being trained, with kind grpo"),
+        (job.kind not in ("grpo", "gradient_norms") or settings.policy_version is not None,
+         "settings.policy_version", settings.policy_version, "the version that sampled, with kind grpo or gradient_norms"),
     ]
     for holds, name, value, allowed in rules:
         if not holds:

@@ -1,4 +1,4 @@
-"""job.json -> a Training that is ready to run: torch's settings, models, batch, optimizer."""
+"""job.json -> a job that is ready to run: torch's settings, models, batch, optimizer."""
 
 import os
 from collections.abc import Callable
@@ -10,6 +10,7 @@ import transformers
 from genenv_trainer import adapters
 from genenv_trainer.batch import check_fits
 from genenv_trainer.errors import InvalidConfig
+from genenv_trainer.gradient_norms import GradientNorms
 from genenv_trainer.job_config import JobConfig
 from genenv_trainer.models import Policy, load_policy, load_reference
 from genenv_trainer.optimizer import Optimizer
@@ -23,7 +24,7 @@ from genenv_trainer.training import Training
 from genenv_trainer.work_folder import WorkFolder
 
 
-def prepare(job: JobConfig, work: WorkFolder, check: Callable[[], None]) -> Training:
+def prepare(job: JobConfig, work: WorkFolder, check: Callable[[], None]) -> Training | GradientNorms:
     """Check and load everything. Raises InvalidConfig or InvalidArtifact."""
 
     def beat() -> None:
@@ -42,11 +43,13 @@ def prepare(job: JobConfig, work: WorkFolder, check: Callable[[], None]) -> Trai
     check_fits(records, config.vocab_size, getattr(config, "max_position_embeddings", None))
     autocast = torch.bfloat16 if job.precision == "bfloat16" else None
     reference = _reference(job, policy, autocast, device)
+    objective = Objective(job.kind, job.settings, policy.model, reference, autocast, check)
+    if job.kind == "gradient_norms":
+        return GradientNorms(job, work, policy, objective, steps, device)
     optimizer = Optimizer(policy.trainable(), job.settings, job.settings.schedule_steps or len(steps))
     steps_before = 0
     if job.trainer_state is not None:
         steps_before = load_trainer_state(Path(job.trainer_state), optimizer)
-    objective = Objective(job.kind, job.settings, policy.model, reference, autocast, check)
     return Training(job, work, policy, optimizer, objective, steps, device, steps_before)
 
 

@@ -10,6 +10,10 @@ from genenv_trainer.errors import InvalidArtifact
 from genenv_trainer.job_config import Settings
 
 
+SAMPLED = ("grpo", "gradient_norms")
+"""Kinds whose records are rollouts of the policy itself, each with an advantage."""
+
+
 @dataclass(slots=True)
 class Record:
     """One sequence of T tokens, or its text. `where` names it in errors."""
@@ -51,7 +55,7 @@ def read_records(path: Path, kind: str, settings: Settings) -> list[list[Record]
 
 def _record(fields: dict, where: str, kind: str, settings: Settings) -> Record:
     record = Record(
-        where, None, None, None, _field(fields, "temperature", where, _is_positive, "a number above 0", None if kind == "grpo" else 1.0),
+        where, None, None, None, _field(fields, "temperature", where, _is_positive, "a number above 0", None if kind in SAMPLED else 1.0),
         0.0, 1.0, fields.get("group_id"), None, None,
     )
     if kind == "supervised" and "token_ids" not in fields:
@@ -60,7 +64,7 @@ def _record(fields: dict, where: str, kind: str, settings: Settings) -> Record:
     else:
         record.token_ids = ids = _field(fields, "token_ids", where, _is_ids, "a list of at least one integer from 0")
         record.mask = _field(fields, "mask", where, _is_mask(len(ids)), f"{len(ids)} of 0 and 1, and 0 first (nothing predicts the first token)")
-    if kind == "grpo":
+    if kind in SAMPLED:
         record.logprobs = _field(fields, "logprobs", where, _is_logprobs(len(ids)), f"{len(ids)} finite numbers up to 0")
         record.advantage = _field(fields, "advantage", where, _is_number, "a finite number")
         _field(fields, "group_id", where, _is_text, "text")

@@ -51,6 +51,11 @@ class Training:
         self._checkpointed_step = 0
         self.position = Position()
 
+    @property
+    def step(self) -> int:
+        """Steps that are behind it, whatever came of them."""
+        return self.position.step
+
     def resume(self) -> int | None:
         """Go back to the newest complete step checkpoint. Returns its step, or None if there is none."""
         found = self._checkpoints.read_newest()

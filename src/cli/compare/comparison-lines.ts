@@ -1,5 +1,8 @@
 import type { ComparisonProgress } from '../../contracts/comparisons.ts';
 
+/** What is done once the runs are. */
+const afterwards: Partial<Record<ComparisonProgress['status'], string>> = { 'cross-play': 'simulators meet agents of other epochs', probes: 'gradient signal and ranking are probed', summary: 'summing up' };
+
 /** A comparison's progress as plain lines: one for each run that starts, and one for each that is over. */
 export class ComparisonLines {
   readonly #print: (line: string) => void;
@@ -15,7 +18,8 @@ export class ComparisonLines {
     const started = running.filter((id) => !this.#before.running.includes(id));
     if (done !== this.#before.done) this.#print(`${done} of ${runs} runs done`);
     if (started.length > 0) this.#print(`running ${started.join(', ')}`);
-    if (status !== this.#before.status && (status === 'cross-play' || status === 'summary')) this.#print(status === 'summary' ? 'summing up' : 'simulators meet agents of other epochs');
+    const said = afterwards[status];
+    if (status !== this.#before.status && said !== undefined) this.#print(said);
     this.#before = progress;
   }
 

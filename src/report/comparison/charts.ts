@@ -1,13 +1,15 @@
 import type { CrossPlaySummary } from '../../comparison/cross-play-summary.ts';
-import type { Courses, Summary } from '../../comparison/summary.ts';
+import type { Courses } from '../../comparison/arm-summary.ts';
+import type { Summary } from '../../comparison/summary.ts';
 import { TARGET_BAND } from '../../coevolution/in-band.ts';
 import { colorAt, heatMap, line, marked, overEpochs, ribbon, shaded, unlessEmpty } from '../charts/parts.ts';
 import type { Chart } from '../charts/parts.ts';
+import { probeCharts } from './probe-charts.ts';
 import { trailingMean } from '../statistics.ts';
 
 /** The figures of a comparison; one that nothing was measured for is not there. */
-export function comparisonCharts(summary: Summary): { learning: Chart[]; curriculum: Chart[]; crossPlay: Chart[] } {
-  return { learning: [learningCurves(summary)].flatMap(unlessEmpty), curriculum: curriculum(summary).flatMap(unlessEmpty), crossPlay: summary.crossPlay.map(matrix) };
+export function comparisonCharts(summary: Summary): { learning: Chart[]; curriculum: Chart[]; crossPlay: Chart[]; probes: Chart[] } {
+  return { learning: [learningCurves(summary)].flatMap(unlessEmpty), curriculum: curriculum(summary).flatMap(unlessEmpty), crossPlay: summary.crossPlay.map(matrix), probes: summary.probes.flatMap(probeCharts) };
 }
 
 /** Every arm's mean with its interval. All arms are evaluated after the same numbers of rollouts. */

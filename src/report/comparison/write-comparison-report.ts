@@ -1,4 +1,4 @@
-import { differenceText, estimateText } from '../../comparison/estimate-text.ts';
+import { differenceText, estimateText, valueText } from '../../comparison/estimate-text.ts';
 import { figureNames, figures as kinds } from '../../comparison/figures.ts';
 import type { FigureName } from '../../comparison/figures.ts';
 import { paperRows } from '../../comparison/paper.ts';
@@ -15,11 +15,14 @@ export async function writeComparisonReport(summary: Summary, file: string): Pro
   const charts = comparisonCharts(summary);
   const others = arms.filter(({ arm }) => arm !== baseline);
   const sections: Section[] = [
+    { id: 'claims', short: 'Claims', title: 'What held?', body: claimsTable(summary) },
     { id: 'learning', short: 'Learning', title: 'Which arm learns faster?', body: `${figures(charts.learning)}${others.length === 0 ? '' : differencesTable(summary)}` },
     { id: 'curriculum', short: 'Curriculum', title: 'What did each arm train on?', body: figures(charts.curriculum) },
     { id: 'figures', short: 'Figures', title: 'All figures', body: figuresTable(summary) },
     { id: 'guards', short: 'Guards', title: 'Can the band be trusted?', body: guardsTable(summary) },
     { id: 'cross-play', short: 'Cross-play', title: 'Do both sides move?', body: figures(charts.crossPlay) },
+    { id: 'retention', short: 'Retention', title: 'Is old skill kept?', body: retentionTable(summary) },
+    { id: 'probes', short: 'Theory', title: 'Does the theory hold?', body: figures(charts.probes) },
     { id: 'paper', short: 'Paper', title: 'Beside the paper', body: paperTable(summary) },
     { id: 'runs', short: 'Runs', title: 'Runs', body: table(['run', 'last line of its ledger'], arms.flatMap(({ runs }) => runs.map(({ id, ledger }) => [html(id), `<code>${ledger}</code>`]))) },
   ].filter(({ body }) => body !== '');
@@ -30,7 +33,7 @@ export async function writeComparisonReport(summary: Summary, file: string): Pro
 <p class="quiet">${arms.length} arms · ${seeds.length} ${seeds.length === 1 ? 'seed' : 'seeds'} · ${epochs} epochs of ${rolloutsPerEpoch} rollouts · differences against ${html(baseline)}</p>
 ${notes.map((note) => `<p class="note warn">${html(note)}</p>`).join('\n')}`,
     sections,
-    footer: 'Written by genenv, from the ledgers of the runs alone. Figures: Apache ECharts.',
+    footer: 'Written by genenv, from the ledgers of the runs and what was measured on their policies. Figures: Apache ECharts.',
     withoutScripts: 'The figures need JavaScript; the tables do not.',
     data: { charts: Object.fromEntries(Object.values(charts).flat().map(({ id, option }) => [id, option])) },
     assets: await assets('charts.js'),
@@ -51,6 +54,15 @@ const figuresTable = ({ arms }: Summary): string => table(['figure', ...arms.map
 
 const guardsTable = ({ arms }: Summary): string =>
   table(['arm', 'guards that warn at the end'], arms.map(({ arm, warnings, runs }) => [html(arm), warnings.length === 0 ? 'none' : warnings.map(({ guard, threshold, seeds }) => html(`${guard} (wanted ${threshold}): ${seeds} of ${runs.length} seeds`)).join('<br>')]));
+
+const claimsTable = ({ claims }: Summary): string =>
+  claims.arm === null ? '' : `<p class="lead">Judged by the arm ${html(claims.arm)}, by the rules of docs/comparison.md.</p>${table(['claim', 'verdict', 'here', 'the paper'], claims.rows.map(({ claim, paper, ours, verdict }) => [html(claim), `<b>${verdict}</b>`, html(ours), html(paper)]))}`;
+
+const retentionTable = ({ crossPlay }: Summary): string =>
+  crossPlay.length === 0 ? '' : table(
+    ['arm, tasks of epoch', 'agent of that epoch', 'best before the last', 'last agent', 'forgetting'],
+    crossPlay.flatMap(({ arm, retention: { epochs, forgetting } }) => epochs.map(({ epoch, then, best, end }, row) => [html(`${arm}, ${epoch}`), valueText(then), valueText(best), valueText(end), row === 0 ? estimateText(forgetting) : ''])),
+  );
 
 function paperTable(summary: Summary): string {
   const rows = paperRows(summary);

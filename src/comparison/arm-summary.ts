@@ -1,0 +1,75 @@
+import { mean } from '../coevolution/domain.ts';
+import { meanCurve } from '../coevolution/learning-curve.ts';
+import type { CurveMean, CurvePoint } from '../coevolution/learning-curve.ts';
+import { deriveSeed } from '../coevolution/seeds.ts';
+import { guards } from '../report/guards.ts';
+import { measured, trained } from '../report/run-data.ts';
+import type { EpochRow } from '../report/run-data.ts';
+import { figureNames, figuresOf, shareSolved } from './figures.ts';
+import type { FigureName, Figures } from './figures.ts';
+import { overSeeds, pairedOverSeeds } from './over-seeds.ts';
+import type { OverSeeds } from './over-seeds.ts';
+import { heldOutCurve } from './run-record.ts';
+import type { RunRecord } from './run-record.ts';
+
+/** A value an epoch, from epoch 1 on, each the mean over the seeds. */
+export type Courses = Record<'success' | 'difficulty' | 'correctLength' | 'informative' | 'unsolved' | 'solved', (number | null)[]>;
+
+export interface ArmSummary {
+  arm: string;
+  /** `genenv`, `random`, `static`, … */
+  type: string;
+  runs: { id: string; seed: number; ledger: string; figures: Figures; curve: CurvePoint[] }[];
+  curve: CurveMean[];
+  courses: Courses;
+  figures: Record<FigureName, OverSeeds | null>;
+  /** This arm minus the baseline under the same seeds; null for the baseline itself, and where no seed has both. */
+  differences: Record<FigureName, OverSeeds | null>;
+  /** Guards that warn at the end of a run, and under how many seeds. */
+  warnings: { guard: string; threshold: string; seeds: number }[];
+}
+
+/** An arm's runs summed up, by seed in the order of the seeds. */
+export function armSummary(arm: string, runs: readonly RunRecord[], threshold: number): Omit<ArmSummary, 'differences'> {
+  const curves = runs.map(heldOutCurve);
+  const figured = runs.map((run) => figuresOf(run, threshold));
+  return {
+    arm,
+    type: runs[0]!.experiment.arm.type,
+    runs: runs.map(({ id, seed, ledger }, index) => ({ id, seed, ledger, figures: figured[index]!, curve: curves[index]! })),
+    curve: meanCurve(curves, (curves[0] ?? []).map(({ rollouts }) => rollouts)),
+    courses: coursesOf(runs),
+    figures: eachFigure((figure) => overSeeds(figured.map((one) => one[figure]), deriveSeed(0, 'bootstrap', arm, figure))),
+    warnings: warningsOf(runs),
+  };
+}
+
+/** One arm minus another in a figure, under the same seeds. */
+export const difference = (arm: Pick<ArmSummary, 'arm' | 'runs'>, other: Pick<ArmSummary, 'arm' | 'runs'>, figure: FigureName): OverSeeds | null =>
+  pairedOverSeeds(arm.runs.map(({ figures }) => figures[figure]), other.runs.map(({ figures }) => figures[figure]), deriveSeed(0, 'bootstrap', arm.arm, other.arm, figure));
+
+export const eachFigure = <T>(value: (figure: FigureName) => T): Record<FigureName, T> => Object.fromEntries(figureNames.map((figure) => [figure, value(figure)])) as Record<FigureName, T>;
+
+function coursesOf(runs: readonly RunRecord[]): Courses {
+  const epochs = runs.map(({ rows, experiment }) => ({ rows: trained(rows), n: experiment.agent.rolloutsPerTask }));
+  const course = (value: (row: EpochRow, n: number) => number | null): (number | null)[] =>
+    Array.from({ length: epochs[0]?.rows.length ?? 0 }, (_, index) => mean(measured(epochs.map(({ rows, n }) => (rows[index] === undefined ? null : value(rows[index], n))))));
+  const metric = (name: string) => course(({ metrics }) => metrics[name] ?? null);
+  return {
+    success: metric('env/success_rate'),
+    difficulty: metric('env/difficulty'),
+    correctLength: metric('completions/correct_mean_length'),
+    informative: metric('env/effective_group_ratio'),
+    unsolved: course((row, n) => shareSolved([row], 0, n)),
+    solved: course((row, n) => shareSolved([row], n, n)),
+  };
+}
+
+function warningsOf(runs: readonly RunRecord[]): ArmSummary['warnings'] {
+  const warned = runs.flatMap(({ rows, experiment }) => guards(trained(rows), experiment).filter(({ state }) => state === 'warn'));
+  const labels = [...new Set(warned.map(({ label }) => label))];
+  return labels.map((guard) => {
+    const of = warned.filter(({ label }) => label === guard);
+    return { guard, threshold: of[0]!.threshold, seeds: of.length };
+  });
+}
