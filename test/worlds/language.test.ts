@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
 import { emptyHistory, updateHistory } from '../../src/coevolution/agent-history.ts';
 import { randomStream } from '../../src/coevolution/seeds.ts';
 import { canonicalJson } from '../../src/store/canonical-json.ts';
@@ -321,6 +322,14 @@ describe('the simulator’s prompt', () => {
   it('comes with a schema that says what a task is', () => {
     expect(JSON.stringify(world.taskSchema)).toContain('"enum":["string","integer","number","boolean"]');
     expect(world.taskSchema).toMatchObject({ type: 'object', additionalProperties: false, required: ['prompt', 'tools', 'evaluation'] });
+    expect(JSON.stringify(world.taskSchema)).not.toMatch(/pattern|propertyNames|minLength|maxItems|\$schema|oneOf/);
+    const accepts = (of: typeof world, task: unknown): boolean => z.fromJSONSchema(of.taskSchema as Parameters<typeof z.fromJSONSchema>[0]).safeParse(task).success;
+    const executed = createLanguage({ ...settings, kinds: ['execution'] });
+    for (const task of [...exampleTasks, drawTask(12, randomStream(1), settings)]) {
+      expect(accepts(world, task)).toBe(true);
+      expect(accepts(executed, task)).toBe(task.evaluation.kind === 'execution');
+      expect(accepts(world, { ...task, reward: 1 })).toBe(false);
+    }
   });
 });
 

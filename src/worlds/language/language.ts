@@ -27,7 +27,7 @@ export function createLanguage(settings: LanguageSettings, own?: OwnTasks): Worl
   return {
     name: 'language',
     vocabulary: [],
-    taskSchema: taskJsonSchema(),
+    taskSchema: taskJsonSchema(settings.kinds),
     solvedFrom: settings.similarAt,
     ...(settings.repairs > 0 && { repairs: { limit: settings.repairs, prompt: (context: string, text: string, reason: string) => repairPrompt(settings.format, context, text, reason) } }),
     ...(vote && { vote }),
