@@ -232,7 +232,7 @@ describe('the verdict', () => {
   const [capital, ice] = [exact('Capital of France?', 'Paris', 'Paris, France'), reference('Why does ice float on water?', 'Ice is less dense than liquid water.')];
 
   it('on short answers is exact, up to case and space, and of the last answer alone', () => {
-    expect([`Answer: paris`, 'I think.\nAnswer:  PARIS, France '].map((answer) => rewardOf(capital, answer))).toEqual([1, 1]);
+    expect(['Answer: paris', 'I think.\nAnswer:  PARIS, France ', 'Answer: Rome\nNo.\nAnswer: Paris'].map((answer) => rewardOf(capital, answer))).toEqual([1, 1, 1]);
     expect(['Paris', 'Answer: Paris or Rome', 'Answer: Paris\nAnswer: Rome', 'Answer:', '', 'Capital of France?', 'Answer: Paris\n\nor so'].map((answer) => rewardOf(capital, answer))).toEqual([0, 0, 0, 0, 0, 0, 0]);
   });
 
@@ -240,6 +240,7 @@ describe('the verdict', () => {
     expect(rewardOf(ice, 'Answer: Ice is less dense than liquid water!')).toBe(1);
     expect(rewardOf(ice, 'Answer: ice is less dense')).toBeCloseTo(8 / 11);
     expect(['Answer: Magic', 'ice is less dense than liquid water', ''].map((answer) => rewardOf(ice, answer))).toEqual([0, 0, 0]);
+    expect(world.score(specOf(ice), `Answer: ${'ice '.repeat(1001)}`)).toEqual({ reward: 0, wellFormed: false });
     expect(world.solvedFrom).toBe(0.6);
   });
 
@@ -267,6 +268,7 @@ describe('the verdict', () => {
       right.replace('"level"', '"__proto__":{},"level"'),
     ];
     expect(refused.map((answer) => rewardOf(lampCall, answer))).toEqual(refused.map(() => 0));
+    expect([right, right.replace('kitchen', 'hall'), right.replace('"name"', '"note":"","name"'), '{"name":"set_lamp","arguments":[]}'].map((answer) => world.score(specOf(lampCall), answer).wellFormed)).toEqual([true, true, false, false]);
   });
 });
 

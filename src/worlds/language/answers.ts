@@ -8,7 +8,7 @@ import { soundJson } from './sound-json.ts';
 import type { LanguageTask } from './task-schema.ts';
 
 const marker = 'Answer:';
-/** A longer answer is none: similarity takes its time over what it is given. */
+/** Characters; a longer answer is none. */
 const longestAnswer = 4000;
 
 /** What a response says after its last line that begins with `Answer:`; undefined where none does. */
