@@ -2,16 +2,18 @@ import { createHash } from 'node:crypto';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { estimate } from '../../src/cli/run/estimate.ts';
 import { parseExperiment } from '../../src/contracts/parse-experiment.ts';
 import type { Committed } from '../../src/contracts/phases.ts';
-import type { EnvironmentPoolRecord, SeedTaskRecord, TaskRecord, TraceRecord } from '../../src/contracts/records.ts';
+import type { EnvironmentPoolRecord, RewardRecord, ScoreRecord, SeedTaskRecord, TaskRecord, TraceRecord } from '../../src/contracts/records.ts';
 import type { LedgerEntry } from '../../src/activities/ledger-entry.ts';
 import { collect } from '../../src/store/collect.ts';
 import type { FileRef } from '../../src/contracts/refs.ts';
+import { createLanguage } from '../../src/worlds/language/language.ts';
 import { taskOf } from '../../src/worlds/language/task.ts';
 import type { LanguageSettings } from '../../src/worlds/language/settings.ts';
 import { temporaryFolder } from '../store/temporary-folder.ts';
-import { exampleFile, withFields } from '../support/experiments.ts';
+import { exampleFile, experimentFile, withFields } from '../support/experiments.ts';
 import { fakeLanguageModel, truthOf } from '../support/fake-language-model.ts';
 import type { LanguagePlayer } from '../support/fake-language-model.ts';
 import { FakeModelServer } from '../support/fake-model-server.ts';
@@ -163,6 +165,14 @@ describe('labels that the simulator wrote', () => {
     expect(run.prepared.metrics['pool/dropped/label_unconfirmed']).toBeGreaterThan(5);
   });
 
+  it('do not decide between simulators', async () => {
+    const run = await languageRun({}, { ...wrong, questions: 0.5 });
+    const file = await run.does.crossTasks({ run: run.plan.run, epoch: 1, state: run.prepared.state, tasks: 24 });
+    const kinds = (await run.records<SeedTaskRecord>([file])).map(({ spec }) => taskOf(spec).evaluation.kind);
+    expect(kinds.length).toBeGreaterThan(6);
+    expect(new Set(kinds)).toEqual(new Set(['execution']));
+  });
+
   it('are asked for by the same votes in every attempt', async () => {
     const run = await languageRun({ 'durability.shards': 1 }, wrong);
     const input = { run: run.plan.run, epoch: 1, state: run.prepared.state, shard: 0, shards: 1 };
@@ -202,6 +212,17 @@ describe('a text that is no task', () => {
     const { metrics } = await run.epochs(1);
     expect(metrics).toMatchObject({ 'env/repairs': 32, 'env/valid_fraction': 0, 'rollouts/count': 0 });
     expect(metrics['env/invalid/not_json']! + metrics['env/invalid/wrong_schema']!).toBe(16);
+  });
+
+  it('costs tokens, as votes do: the estimate says how many at most', () => {
+    const tokens = (world: object): number => {
+      const experiment = parseExperiment(withFields(experimentFile('best-of-n-api'), { epochs: 1, world: { type: 'language', ...world } }));
+      return estimate(experiment, createLanguage(experiment.world as LanguageSettings)).tokens;
+    };
+    // 4 prompts x 2 variations x 4 candidates, of 1024 tokens each time.
+    const [written, each] = [32, 1024];
+    expect(tokens({ repairs: 2, vote: null }) - tokens({ repairs: 0, vote: null })).toBe(written * 2 * each);
+    expect(tokens({ repairs: 0 }) - tokens({ repairs: 0, vote: null })).toBe(written * 5 * each);
   });
 
   it('is not asked for again where the world says so', async () => {
@@ -254,11 +275,12 @@ describe('the arm `best-of-n`', () => {
     const far = async (fields: Record<string, unknown>) => {
       const run = await languageRun({ ...fields, 'environment.variationsPerPrompt': 2, 'guards.frozenSamples': 0 }, { questions: 0, success: (difficulty) => (difficulty < 3 ? 1 : difficulty > 3 ? 0 : 0.5) });
       await run.epochs(3);
-      const distances = (await run.tasks(3)).map(({ difficulty }) => Math.abs(difficulty - 3));
+      // Nothing is known in the first epoch.
+      const distances = [...(await run.tasks(2)), ...(await run.tasks(3))].map(({ difficulty }) => Math.abs(difficulty - 3));
       return distances.reduce((sum, distance) => sum + distance, 0) / distances.length;
     };
-    expect(await far({ ...bestOfN, arm: { type: 'best-of-n', candidates: 6 }, 'agent.training': null })).toBeLessThan(0.8);
-    expect(await far({ arm: { type: 'random' }, 'environment.training': undefined, 'agent.training': null })).toBeGreaterThan(1);
+    expect(await far({ ...bestOfN, arm: { type: 'best-of-n', candidates: 6 }, 'agent.training': null })).toBeLessThan(0.75);
+    expect(await far({ arm: { type: 'random' }, 'environment.training': undefined, 'agent.training': null })).toBeGreaterThan(1.1);
   });
 
   it('is refused in a world that cannot show exemplars', async () => {
@@ -295,6 +317,23 @@ describe('tasks of one’s own', () => {
     const other = await languageRun({ seed: 5, 'world.tasksFile': { path } });
     expect((await other.records<SeedTaskRecord>([other.prepared.state.held_out])).map(({ spec }) => spec)).toEqual(heldOut!.map(({ spec }) => spec));
     expect((await run.epochs(2)).metrics['eval/heldout/exact']).toBeGreaterThan(0);
+  });
+
+  it('whose rewards are graded count as solved from `similarAt` on', async () => {
+    const path = join(await temporaryFolder(), 'tasks.jsonl');
+    const task = (index: number): string => JSON.stringify({ prompt: `Name some colours, please (${index}).`, tools: [], evaluation: { kind: 'reference', answer: 'red green blue' } });
+    await writeFile(path, Array.from({ length: 8 }, (_, index) => task(index)).join('\n'));
+    const solving = async (similarAt: number) => {
+      const run = await languageRun({ 'world.tasksFile': { path }, 'world.similarAt': similarAt, 'pools.train.mix': { base: 1, history: 0, new: 1 }, 'evaluation.every': 1 }, { questions: 0, otherwise: 'Answer: red green' });
+      const { metrics } = await run.epochs(1);
+      const scores = (await run.records<ScoreRecord>([(await run.lines()).at(-1)!.outputs.scores!])).filter(({ kind }) => kind === 'reference');
+      const rewards = (await run.records<RewardRecord>([(await run.lines()).at(-1)!.outputs.rewards!])).filter(({ answer }) => answer === 'Answer: red green');
+      expect(rewards.length).toBeGreaterThan(8);
+      expect(rewards.every(({ reward }) => Math.abs(reward - 0.8) < 1e-9)).toBe(true);
+      return { heldOut: metrics['eval/heldout/reference'], rates: new Set(scores.map(({ success_rate }) => success_rate)) };
+    };
+    expect(await solving(0.8)).toEqual({ heldOut: 1, rates: new Set([1]) });
+    expect(await solving(0.81)).toEqual({ heldOut: 0, rates: new Set([0]) });
   });
 
   it('are refused where the file is not what it should be', async () => {

@@ -17,6 +17,8 @@ export interface LanguagePlayer {
   questions?: number;
   /** Chance that the agent is right. */
   success?: (difficulty: number) => number;
+  /** What the agent answers where it knows nothing. */
+  otherwise?: string;
 }
 
 const capitals = [['France', 'Paris'], ['Italy', 'Rome'], ['Norway', 'Oslo'], ['Japan', 'Tokyo'], ['Peru', 'Lima'], ['Egypt', 'Cairo']] as const;
@@ -25,7 +27,7 @@ const capitals = [['France', 'Paris'], ['Italy', 'Rome'], ['Norway', 'Oslo'], ['
 export const truthOf = (text: string): string | undefined => capitals.find(([country]) => text.includes(`capital of ${country}?`))?.[1];
 
 /** Plays both policies of the language world, told apart by the served name: `environment…` writes tasks, any other answers them. */
-export function fakeLanguageModel(settings: LanguageSettings, { invalid = 0, mends = true, wrongLabels = 0, questions = 0.5, success = (difficulty) => 0.9 ** difficulty }: LanguagePlayer = {}): FakeModel {
+export function fakeLanguageModel(settings: LanguageSettings, { invalid = 0, mends = true, wrongLabels = 0, questions = 0.5, success = (difficulty) => 0.9 ** difficulty, otherwise = 'I do not know.' }: LanguagePlayer = {}): FakeModel {
   const world = createLanguage({ ...settings, tasksFile: null });
   const known = new Map<string, string>();
   const remember = (spec: string): string => {
@@ -47,7 +49,7 @@ export function fakeLanguageModel(settings: LanguageSettings, { invalid = 0, men
     const capital = truthOf(prompt);
     if (capital !== undefined) return `It is well known.\nAnswer: ${random.next() < 0.9 ? capital : 'Atlantis'}`;
     const spec = known.get(prompt);
-    if (spec === undefined) return 'I do not know.';
+    if (spec === undefined) return otherwise;
     return random.next() < success(world.difficulty(spec)) ? world.referenceAnswer(spec) : 'Answer: -1';
   };
   return (prompt, random, model, schema) => (model.startsWith('environment') ? write(prompt, random, schema) : answer(prompt, random));

@@ -75,6 +75,20 @@ describe('built-in tasks', () => {
   });
 });
 
+describe('a blind guess', () => {
+  const table = { columns: ['name', 'age'], rows: [['ann', 31], ['ben', 27]] };
+  const lucky: [string, unknown, Record<string, unknown>, number][] = [
+    ['days of the week', call('weekday', { date: '2026-11-21' }), {}, 1 / 7],
+    ['cells of a small table', call('lookup', { key: 'ben', column: 'age' }), { table }, 1 / 2],
+    ['counts in a short text', call('count', { text: 'abcab', part: 'c' }), {}, 1 / 4],
+  ];
+  it.each(lucky)('is as good as can be where few results are possible, so that the guard sees it: %s', (_, program, rest, share) => {
+    const spec = specOf(execution(program, rest));
+    const right = Array.from({ length: 400 }, (_unused, seed) => world.score(spec, world.randomAnswer(spec, randomStream(seed))).reward).filter((reward) => reward === 1).length;
+    expect(Math.abs(right / 400 - share)).toBeLessThan(0.08);
+  });
+});
+
 describe('execution', () => {
   it.each([
     [call('add', { a: -3, b: 1 }), '-2'],
