@@ -101,6 +101,8 @@ describe('a run of the language world', () => {
     expect(state.environment.name).not.toBe(run.prepared.state.environment.name);
     expect(new Set(run.trainer.jobs.map(({ job: { kind } }) => kind))).toEqual(new Set(['supervised', 'grpo', 'rwr']));
     expect(metrics['eval/heldout']).toBeGreaterThan(0.3);
+    const named = await readFile(new URL('../../docs/artifacts.md', import.meta.url), 'utf8');
+    for (const name of Object.keys(metrics).filter((one) => /repairs|label/.test(one) && !one.includes('/invalid/'))) expect(named).toContain(`\`${name}\``);
     const again = await languageRun(samePath(run), player);
     await again.epochs(2);
     expect(await again.ledger()).toBe(await run.ledger());
