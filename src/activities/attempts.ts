@@ -5,6 +5,8 @@ import type { Completion, CompletionRequest } from '../policies/policy-server.ts
 import type { TaskSpec, TurnRules } from '../worlds/world.ts';
 import type { Phase } from './phase.ts';
 import type { Ports } from './ports.ts';
+import { requestsInTurn } from './requests-in-turn.ts';
+import type { Ask } from './requests-in-turn.ts';
 import { answers, sampled } from './sample.ts';
 import type { Planned, SampleCount } from './sample.ts';
 
@@ -46,26 +48,6 @@ export async function* attempts<Item>(
   } finally {
     await asked.close();
   }
-}
-
-type Ask = (request: CompletionRequest) => Promise<Completion[]>;
-
-/** Requests each of which follows from the answers before it, journalled like any others: a retry makes the same ones from the same answers. */
-function requestsInTurn(ports: Ports, context: Phase, options: AttemptOptions): { ask: Ask; close: () => Promise<void> } {
-  const next: CompletionRequest[] = [];
-  const stream = answers(ports, context, (function* () {
-    for (let request = next.shift(); request !== undefined; request = next.shift()) yield { request, items: [] };
-  })(), options);
-  return {
-    ask: async (request) => {
-      next.push(request);
-      const { value } = (await stream.next()) as IteratorYieldResult<{ completions: Completion[] }>;
-      return value.completions;
-    },
-    close: async () => {
-      await stream.return(undefined);
-    },
-  };
 }
 
 type Tokenise = (model: string, texts: readonly string[]) => Promise<(text: string) => number[]>;

@@ -31,15 +31,15 @@ export function createCommitEpoch(ports: Ports) {
 
 async function heldOut(ports: Ports, files: readonly FileRef[]): Promise<Metrics> {
   const counts = new Map<string, { successes: number; attempts: number }>();
-  const count = (name: string, reward: number): void => {
+  const count = (name: string, solved: boolean): void => {
     const { successes, attempts } = counts.get(name) ?? { successes: 0, attempts: 0 };
-    counts.set(name, { successes: successes + (reward === 1 ? 1 : 0), attempts: attempts + 1 });
+    counts.set(name, { successes: successes + Number(solved), attempts: attempts + 1 });
   };
   for (const file of files) {
-    for await (const { kind, difficulty, reward } of ports.store.records<VerdictRecord>(file)) {
-      count('eval/heldout', reward);
-      count(`eval/heldout/${kind}`, reward);
-      count(`eval/heldout_difficulty/${difficulty}`, reward);
+    for await (const { kind, difficulty, reward, solved = reward === 1 } of ports.store.records<VerdictRecord>(file)) {
+      count('eval/heldout', solved);
+      count(`eval/heldout/${kind}`, solved);
+      count(`eval/heldout_difficulty/${difficulty}`, solved);
     }
   }
   const overall = counts.get('eval/heldout');

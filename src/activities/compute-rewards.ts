@@ -25,7 +25,7 @@ export function createComputeRewards(ports: Ports) {
       const { store } = ports;
       const specs: (string | null)[] = [];
       for await (const { spec } of store.records<TaskRecord>(input.tasks)) specs.push(spec);
-      const outcomes = new Outcomes(specs.length);
+      const outcomes = new Outcomes(specs.length, world.solvedFrom);
       const summary = new EpochSummary(experiment);
       const { heartbeat } = ports.attempt();
       let answers = 0;
@@ -115,5 +115,5 @@ function scoreTask({ seed, difficulty, guards }: Experiment, epoch: number, worl
 function randomRate(world: World, spec: string, attempts: number, seed: number): number {
   const random = randomStream(seed);
   const chance = randomStream(deriveSeed(seed, 'verdict'));
-  return successRate(Array.from({ length: attempts }, () => world.score(spec, world.randomAnswer(spec, random), chance).reward)).rate!;
+  return successRate(Array.from({ length: attempts }, () => world.score(spec, world.randomAnswer(spec, random), chance).reward), world.solvedFrom).rate!;
 }

@@ -42,7 +42,7 @@ export function createCrossPlay(ports: Ports) {
         })(),
       );
       const cells = [...rewards].map(([simulator, all]): CrossPlayCell => {
-        const { successes, attempts } = successRate(all);
+        const { successes, attempts } = successRate(all, world.solvedFrom);
         return { simulator, agent: epoch, successes, attempts };
       });
       return { cells, file };

@@ -3,6 +3,7 @@ import type { CrossTasksInput } from '../contracts/comparisons.ts';
 import type { FileRef } from '../contracts/refs.ts';
 import type { HistoryRecord, SeedTaskRecord } from '../contracts/records.ts';
 import { collect } from '../store/collect.ts';
+import { heldTo } from './drafts.ts';
 import { phase } from './phase.ts';
 import type { Ports } from './ports.ts';
 import { answers, planRequests } from './sample.ts';
@@ -29,6 +30,7 @@ export function createCrossTasks(ports: Ports) {
         seed: deriveSeed(seed, 'cross-tasks', index),
         temperature: environment.sampling.temperature,
         maxTokens: environment.sampling.maxTokens,
+        ...heldTo(experiment, world),
       }));
       const count: SampleCount = { tokens: 0, retried: 0 };
       let written = 0;
@@ -38,7 +40,8 @@ export function createCrossTasks(ports: Ports) {
             for (const { text, finish_reason } of completions) {
               const id = `task-${String(written++).padStart(3, '0')}`;
               const parsed = finish_reason === 'length' ? undefined : world.parseTask(text);
-              if (parsed?.valid === true) yield { id, spec: parsed.spec };
+              // A label that nobody has confirmed decides nothing between simulators.
+              if (parsed?.valid === true && world.vote?.needed(parsed.spec) !== true) yield { id, spec: parsed.spec };
             }
           }
         })(),

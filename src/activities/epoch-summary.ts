@@ -10,7 +10,7 @@ import { splitHalfReliability } from '../coevolution/split-half-reliability.ts';
 import { verdictAgreement } from '../coevolution/verdict-agreement.ts';
 import type { Experiment } from '../contracts/experiment.ts';
 import type { Metrics } from '../contracts/phases.ts';
-import type { RewardRecord, ScoreRecord, TaskRecord, TraceRecord } from '../contracts/records.ts';
+import type { LabelRecord, RewardRecord, ScoreRecord, TaskRecord, TraceRecord } from '../contracts/records.ts';
 
 /** What the metrics need of a valid task that was written this epoch. */
 type Fresh = Pick<ScoreRecord, 'kind' | 'difficulty' | 'attempts' | 'successes' | 'success_rate' | 'env_reward' | 'frozen_rate' | 'random_rate'>;
@@ -37,6 +37,8 @@ export class EpochSummary {
   #validWritten = 0;
   #repeats = 0;
   #valid = 0;
+  #repairs: number | undefined;
+  #labels: { votes: number; unconfirmed: number; disputed: number } | undefined;
   #longest = 0;
   #cutOff = 0;
   #wellFormed = 0;
@@ -68,12 +70,14 @@ export class EpochSummary {
   }
 
   /** A task with its score, in the order of the tasks, after all groups. */
-  addTask(index: number, { source, valid, invalid_reason, spec, repeats }: TaskRecord, score: ScoreRecord): void {
+  addTask(index: number, { source, valid, invalid_reason, spec, repeats, repairs, label }: TaskRecord, score: ScoreRecord): void {
     if (valid) this.#valid += 1;
     if (source !== 'new') return;
     this.#written += 1;
     if (spec !== null) this.#specs.push(spec);
     if (repeats > 0) this.#repeats += 1;
+    if (repairs !== undefined) this.#repairs = (this.#repairs ?? 0) + repairs;
+    if (label) this.#addLabel(label, invalid_reason);
     if (!valid) {
       this.#invalid.push(invalid_reason);
       return;
@@ -105,6 +109,8 @@ export class EpochSummary {
       'env/duplicates': this.#repeats,
       'env/archive_distance': archiveDistance(this.#specs, archive),
       ...counts('env/invalid', this.#invalid),
+      ...(this.#repairs !== undefined && { 'env/repairs': this.#repairs }),
+      ...(this.#labels && { 'env/label_votes': this.#labels.votes, 'env/labels_unconfirmed': this.#labels.unconfirmed, 'env/labels_disputed': this.#labels.disputed }),
       'env/difficulty': mean(fresh.map(({ difficulty }) => difficulty)),
       'env/difficulty_sd': deviation(fresh.map(({ difficulty }) => difficulty)),
       'env/difficulty_solved': difficultySolved(fresh),
@@ -120,6 +126,13 @@ export class EpochSummary {
       'rollouts/count': attempts,
       'rollouts/errored': this.#valid * this.#experiment.agent.rolloutsPerTask - attempts,
     };
+  }
+
+  #addLabel({ votes, disputed }: LabelRecord, invalidReason: string): void {
+    this.#labels ??= { votes: 0, unconfirmed: 0, disputed: 0 };
+    this.#labels.votes += votes;
+    if (invalidReason === 'label_unconfirmed') this.#labels.unconfirmed += 1;
+    if (disputed) this.#labels.disputed += 1;
   }
 
   #histogram(fresh: readonly Fresh[]): Metrics {

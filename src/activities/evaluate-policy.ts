@@ -23,7 +23,7 @@ export function createEvaluatePolicy(ports: Ports) {
           const options = { requests: planned.length, policies: [input.agent], count, wordedBy: null };
           for await (const { item: { id, spec }, sample, sampled: { text, policy_version, seed } } of attempts(ports, context, planned, (task) => task.spec, options)) {
             const { reward } = world.score(spec, text, randomStream(deriveSeed(seed, 'verdict', id, sample)));
-            yield { task_id: id, kind: world.kind(spec), difficulty: world.difficulty(spec), sample, reward, answer: text, policy_version, seed };
+            yield { task_id: id, kind: world.kind(spec), difficulty: world.difficulty(spec), sample, reward, ...(world.solvedFrom !== undefined && { solved: reward >= world.solvedFrom }), answer: text, policy_version, seed };
           }
         })(),
       );

@@ -1,9 +1,12 @@
 import { selectCandidates } from '../coevolution/candidate-selection.ts';
+import { difficultyReward } from '../coevolution/difficulty-reward.ts';
 import { drawLevels, openWindow, windowLevels } from '../coevolution/difficulty-window.ts';
 import { poolDraw } from '../coevolution/pool-draw.ts';
 import { predictedSuccess } from '../coevolution/predicted-success.ts';
 import { deriveSeed, randomStream } from '../coevolution/seeds.ts';
+import type { RandomStream } from '../coevolution/seeds.ts';
 import type { Arm } from '../contracts/arms.ts';
+import type { Experiment } from '../contracts/experiment.ts';
 import type { DrawTasksInput } from '../contracts/phases.ts';
 import type { HistoryRecord, SeedTaskRecord, TaskRecord } from '../contracts/records.ts';
 import { collect } from '../store/collect.ts';
@@ -34,8 +37,12 @@ export async function* freshTasks({ store }: Ports, context: Phase, input: DrawT
       return;
     }
     case 'selection':
-      yield* selected(arm, await collect(writtenTasks(store, context, input)), (await history()).outcomes ?? [], epoch, count, random);
+    case 'best-of-n': {
+      const candidates = judged(arm, await collect(writtenTasks(store, context, input)), (await history()).outcomes ?? [], epoch);
+      const chosen = arm.type === 'selection' ? selectCandidates(candidates, count, random) : bestOfEach(candidates, arm.candidates, context.experiment, random);
+      yield* chosen.map((at, index) => ({ ...candidates[at]!.task, id: taskId(epoch, index) }));
       return;
+    }
     case 'window': {
       const levels = windowLevels((await history()).window ?? openWindow(arm), arm);
       yield* drawLevels(levels, count, random).map((level, index) => givenTask(context, taskId(epoch, index), { source: 'new', batch: `${epochId(epoch)}/level-${level}`, spec: context.world.taskAt!(level, random) }));
@@ -70,13 +77,20 @@ export function givenTask({ world }: Phase, id: string, { source, batch, spec }:
   };
 }
 
-/** The candidates with the largest predicted p(1-p). Invalid ones, and repeats of one that is there, come only where there are too few others. */
-function selected({ bandwidth }: Extract<Arm, { type: 'selection' }>, candidates: readonly TaskRecord[], outcomes: NonNullable<HistoryRecord['outcomes']>, epoch: number, count: number, random: Parameters<typeof selectCandidates>[2]): TaskRecord[] {
+type Candidate = { task: TaskRecord; usable: boolean; predicted: number | null };
+
+/** What is known of each candidate beforehand. Invalid ones, and repeats of one that is there, come only where there are too few others. */
+function judged({ bandwidth }: Extract<Arm, { type: 'selection' | 'best-of-n' }>, tasks: readonly TaskRecord[], outcomes: NonNullable<HistoryRecord['outcomes']>, epoch: number): Candidate[] {
   const seen = new Set<string>();
-  const judged = candidates.map((task) => {
+  return tasks.map((task) => {
     const usable = task.spec !== null && !seen.has(task.spec);
     if (task.spec !== null) seen.add(task.spec);
-    return { usable, predicted: task.valid ? predictedSuccess(task, outcomes, { epoch, bandwidth }) : 0 };
+    return { task, usable, predicted: task.valid ? predictedSuccess(task, outcomes, { epoch, bandwidth }) : 0 };
   });
-  return selectCandidates(judged, count, random).map((index, place) => ({ ...candidates[index]!, id: taskId(epoch, place) }));
+}
+
+/** Of every n candidates the one with the largest predicted R_env. */
+function bestOfEach(candidates: readonly Candidate[], n: number, { difficulty }: Experiment, random: RandomStream): number[] {
+  const worth = (predicted: number | null): number => difficultyReward(predicted ?? difficulty.alpha, difficulty);
+  return Array.from({ length: candidates.length / n }, (_, slot) => slot * n + selectCandidates(candidates.slice(slot * n, (slot + 1) * n), 1, random, worth)[0]!);
 }

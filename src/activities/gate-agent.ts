@@ -34,7 +34,7 @@ export function createGateAgent(ports: Ports) {
       const now = { successes: 0, attempts: specs.length };
       const options = { requests: planned.length, policies: [agent], count: { tokens: 0, retried: 0 }, wordedBy: null };
       for await (const { item: spec, sampled: { text, seed } } of attempts(ports, context, planned, (task) => task, options)) {
-        if (world.score(spec, text, randomStream(deriveSeed(seed, 'verdict', spec))).reward === 1) now.successes += 1;
+        if (world.score(spec, text, randomStream(deriveSeed(seed, 'verdict', spec))).reward >= (world.solvedFrom ?? 1)) now.successes += 1;
       }
       const forgot = before !== undefined && hasForgotten(now, before.best, experiment.guards.gateAgent!.drop);
       const anchor: AnchorState = forgot ? before : { tasks, best: before === undefined ? now : better(before.best, now), agent };

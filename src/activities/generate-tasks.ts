@@ -1,16 +1,21 @@
 import type { AgentHistory } from '../coevolution/agent-history.ts';
 import { deriveSeed, randomStream } from '../coevolution/seeds.ts';
 import { variationsWritten } from '../contracts/arms.ts';
-import type { Experiment } from '../contracts/experiment.ts';
 import type { RunState, Sampling, ShardInput } from '../contracts/phases.ts';
 import type { HistoryRecord, SeedTaskRecord, TaskRecord } from '../contracts/records.ts';
-import type { Completion, CompletionRequest } from '../policies/policy-server.ts';
+import type { CompletionRequest } from '../policies/policy-server.ts';
 import { collect } from '../store/collect.ts';
 import type { World } from '../worlds/world.ts';
+import { confirmLabels } from './confirm-labels.ts';
+import { heldTo, writeDrafts } from './drafts.ts';
+import type { Draft } from './drafts.ts';
+import { exemplarsOf } from './exemplars-of.ts';
 import { isStarved } from './is-starved.ts';
 import { epochId, phase, taskId } from './phase.ts';
+import type { Phase } from './phase.ts';
 import type { Ports } from './ports.ts';
-import { answers, generationCounts, ofShard, planRequests, policiesOf, sampled } from './sample.ts';
+import { requestsInTurn } from './requests-in-turn.ts';
+import { generationCounts, ofShard, planRequests, policiesOf } from './sample.ts';
 import type { Planned, SampleCount } from './sample.ts';
 
 interface Context {
@@ -21,22 +26,29 @@ interface Context {
 
 /**
  * The simulator writes this epoch's tasks (GenEnv, algorithm 1, phase 1): variations of seed tasks, conditioned on the
- * agent's history. A stated share of the prompts goes to the frozen initial simulator.
+ * agent's history. A stated share of the prompts goes to the frozen initial simulator. What is no task is asked for again, and labels are put
+ * to a vote, in worlds that say so.
  */
 export function createGenerateTasks(ports: Ports) {
   return (input: ShardInput): Promise<Sampling> =>
     phase(ports, 'generate', input, async (context) => {
-      const { experiment, world } = context;
+      const { experiment } = context;
       const { epoch, state, shard, shards } = input;
       const starved = await isStarved(ports, experiment, state);
       const { agent: history } = await ports.store.json<HistoryRecord>(state.history);
-      const base = await collect(ports.store.records<SeedTaskRecord>(state.base_tasks));
-      const planned = ofShard(plan(experiment, epoch, state, contexts(experiment, epoch, world, history, base, starved)), shard, shards);
+      const planned = ofShard(plan(context, epoch, state, await contexts(ports, context, input, history, starved)), shard, shards);
       const count: SampleCount = { tokens: 0, retried: 0 };
+      const asked = requestsInTurn(ports, context, { requests: planned.length, policies: policiesOf(state), count });
       const file = await ports.store.putRecords(
         (async function* () {
-          for await (const { request, items, completions } of answers(ports, context, planned, { requests: planned.length, policies: policiesOf(state), count })) {
-            for (const completion of completions) yield taskRecord(experiment, epoch, world, history, request, items[completion.prompt]!, completion);
+          try {
+            for (const one of planned) {
+              const drafts = await writeDrafts(asked.ask, context, one);
+              await confirmLabels(asked.ask, context, drafts, { model: state.initial_agent.name, seed: one.request.seed });
+              for (const draft of drafts) yield taskRecord(context, epoch, history, draft);
+            }
+          } finally {
+            await asked.close();
           }
         })(),
       );
@@ -45,18 +57,22 @@ export function createGenerateTasks(ports: Ports) {
 }
 
 /** One context for each seed prompt of the epoch: which task to vary, and which simulator is asked. */
-function contexts(experiment: Experiment, epoch: number, world: World, history: AgentHistory, base: readonly SeedTaskRecord[], starved: boolean): Context[] {
+async function contexts(ports: Ports, { experiment, world }: Phase, { epoch, state }: ShardInput, history: AgentHistory, starved: boolean): Promise<Context[]> {
+  const base = await collect(ports.store.records<SeedTaskRecord>(state.base_tasks));
   const random = randomStream(deriveSeed(experiment.seed, epoch, 'contexts'));
   const { initial } = generationCounts(experiment, starved);
   const asksInitial = new Set(random.shuffle(Array.from({ length: experiment.environment.promptsPerEpoch }, (_, index) => index)).slice(0, initial));
-  return Array.from({ length: experiment.environment.promptsPerEpoch }, (_, prompt) => ({
-    prompt,
-    simulator: asksInitial.has(prompt) ? 'initial' : 'current',
-    text: world.environmentPrompt(history, random.pick(base).spec),
-  }));
+  const exemplars = await exemplarsOf(ports, experiment, epoch, state);
+  return Array.from({ length: experiment.environment.promptsPerEpoch }, (_, prompt) => {
+    const simulator = asksInitial.has(prompt) ? 'initial' : 'current';
+    const { spec } = random.pick(base);
+    // The initial simulator stays what it was: it is shown nothing of what was learnt.
+    const shown = simulator === 'current' ? exemplars(prompt) : [];
+    return { prompt, simulator, text: shown.length === 0 ? world.environmentPrompt(history, spec) : world.exemplarPrompt!(history, spec, shown) };
+  });
 }
 
-function plan(experiment: Experiment, epoch: number, state: RunState, all: readonly Context[]): Planned<Context>[] {
+function plan({ experiment, world }: Phase, epoch: number, state: RunState, all: readonly Context[]): Planned<Context>[] {
   const { seed, durability } = experiment;
   const { sampling } = experiment.environment;
   const requests = (simulator: 'current' | 'initial', model: string): Planned<Context>[] =>
@@ -70,25 +86,27 @@ function plan(experiment: Experiment, epoch: number, state: RunState, all: reado
         seed: deriveSeed(seed, epoch, 'generate', simulator, index),
         temperature: sampling.temperature,
         maxTokens: sampling.maxTokens,
+        ...heldTo(experiment, world),
       }),
     );
   return [...requests('current', state.environment.name), ...requests('initial', state.initial_environment.name)];
 }
 
-function taskRecord(experiment: Experiment, epoch: number, world: World, history: AgentHistory, request: CompletionRequest, context: Context, completion: Completion): TaskRecord {
-  const parsed = completion.finish_reason === 'length' ? { valid: false as const, reason: 'cut_off' } : world.parseTask(completion.text);
+function taskRecord({ experiment, world }: Phase, epoch: number, history: AgentHistory, { item, sample, prompt, sampled, parsed, repairs, label }: Draft<Context>): TaskRecord {
   return {
-    id: taskId(epoch, context.prompt * variationsWritten(experiment) + completion.sample),
+    id: taskId(epoch, item.prompt * variationsWritten(experiment) + sample),
     source: 'new',
-    batch_id: `${epochId(epoch)}/prompt-${String(context.prompt).padStart(2, '0')}`,
-    context: context.text,
+    batch_id: `${epochId(epoch)}/prompt-${String(item.prompt).padStart(2, '0')}`,
+    context: prompt,
     history_success: history.success,
-    simulator: context.simulator,
+    simulator: item.simulator,
     valid: parsed.valid,
     invalid_reason: parsed.valid ? '' : parsed.reason,
     repeats: 0,
+    ...(repairs !== undefined && { repairs }),
+    ...(label && { label }),
     ...described(world, parsed.valid ? parsed.spec : null),
-    sampled: sampled(request, completion),
+    sampled,
   };
 }
 

@@ -10,16 +10,19 @@ export class Outcomes {
   /** Of the tasks whose observations the simulator worded. */
   readonly #wordings = new Map<number, Wordings>();
   readonly #differ: Uint8Array;
+  readonly #solvedFrom: number;
   readonly #counts: Record<Role, { successes: Uint32Array; attempts: Uint32Array }>;
 
-  constructor(tasks: number) {
+  /** @param solvedFrom reward from which an attempt counts as solved */
+  constructor(tasks: number, solvedFrom = 1) {
+    this.#solvedFrom = solvedFrom;
     const none = () => ({ successes: new Uint32Array(tasks), attempts: new Uint32Array(tasks) });
     this.#differ = new Uint8Array(tasks);
     this.#counts = { agent: none(), frozen: none() };
   }
 
   add(task: number, role: Role, scored: readonly RewardRecord[]): void {
-    const { successes, attempts } = successRate(scored.map(({ reward }) => reward));
+    const { successes, attempts } = successRate(scored.map(({ reward }) => reward), this.#solvedFrom);
     this.#counts[role].successes[task]! += successes;
     this.#counts[role].attempts[task]! += attempts;
     if (scored.some(({ reward, second_reward }) => reward !== second_reward)) this.#differ[task] = 1;

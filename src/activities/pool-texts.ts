@@ -7,6 +7,7 @@ import type { PoolSource } from '../contracts/arms.ts';
 import type { PolicyVersion } from '../contracts/phases.ts';
 import { InvalidConfig } from '../contracts/invalid-config.ts';
 import { chatAnswers } from './chat-answers.ts';
+import { heldTo } from './drafts.ts';
 import { offlinePrompt } from './offline-prompt.ts';
 import type { Phase } from './phase.ts';
 import type { Ports } from './ports.ts';
@@ -36,6 +37,7 @@ async function bySimulator(ports: Ports, context: Phase, simulator: PolicyVersio
     seed: deriveSeed(seed, 'write-pool', index),
     temperature: environment.sampling.temperature,
     maxTokens: environment.sampling.maxTokens,
+    ...heldTo(context.experiment, context.world),
   }));
   const texts: string[] = [];
   const count: SampleCount = { tokens: 0, retried: 0 };

@@ -21,7 +21,7 @@ type Entry = Pick<EnvironmentPoolRecord, 'epoch' | 'signature' | 'env_reward' | 
 /** D_train, D_env and the agent's history after this epoch (GenEnv, algorithm 1, phase 3). Records stream through. */
 export function createUpdatePools(ports: Ports) {
   return (input: UpdatePoolsInput): Promise<UpdatedPools> =>
-    phase(ports, 'pools', input, async ({ experiment }) => {
+    phase(ports, 'pools', input, async ({ experiment, world }) => {
       const { store } = ports;
       const { epoch, state } = input;
       const { pools } = experiment;
@@ -34,7 +34,7 @@ export function createUpdatePools(ports: Ports) {
       let at = 0;
       for await (const [{ id, spec, source, repeats }, { kind, difficulty, attempts, successes, success_rate, valid: isValid }, record] of judged(ports, input)) {
         if (source === 'new' && spec !== null && repeats === 0 && !known.has(spec)) valid.push({ id, spec });
-        if (source === 'new' && isValid) outcomes.push({ kind, difficulty, attempts, successes, success_rate });
+        if (source === 'new' && isValid) outcomes.push({ kind, difficulty, attempts, successes, success_rate, ...(world.signature && spec !== null && { signature: world.signature(spec) }) });
         if (record !== undefined) written.push(entry(record, at));
         at += 1;
       }
@@ -98,7 +98,7 @@ function ratesByKind(outcomes: readonly Pick<ScoreRecord, 'kind' | 'success_rate
 /** What an arm of its own carries from epoch to epoch. */
 function armHistory(arm: Arm, before: HistoryRecord, fresh: readonly TaskOutcome[], epoch: number): Pick<HistoryRecord, 'outcomes' | 'window'> {
   if (arm.type === 'window') return { window: updateWindow(before.window ?? openWindow(arm), fresh, arm) };
-  if (arm.type !== 'selection') return {};
+  if (arm.type !== 'selection' && arm.type !== 'best-of-n') return {};
   const recent = (before.outcomes ?? []).filter((outcome) => epoch - outcome.epoch < arm.memory);
   return { outcomes: [...recent, ...fresh.map(({ kind, difficulty, successes, attempts }) => ({ epoch, kind, difficulty, successes, attempts }))] };
 }

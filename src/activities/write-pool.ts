@@ -11,7 +11,7 @@ import type { Ports } from './ports.ts';
 /**
  * The data set of an arm that learns from one, written once, before the first epoch (GenEnv A.3). `static`: the base tasks and the
  * frozen simulator's variations of each. `offline`: another model's tasks, or those of a file. What is no task, cannot be solved,
- * repeats another or is held out is dropped and counted.
+ * repeats another, is held out or has a label that would need a vote (nobody votes here; a file's labels are its owner's) is dropped and counted.
  * @throws InvalidConfig for a file that is not there, is not the one named by its hash, or has a line that is no record
  */
 export function createWritePool(ports: Ports) {
@@ -23,8 +23,13 @@ export function createWritePool(ports: Ports) {
       const { arm, seed } = experiment;
       const chance = randomStream(deriveSeed(seed, 'write-pool', 'verdict'));
       const { texts, tokens } = await poolTexts(ports, context, input.state.environment, base);
+      const given = arm.type === 'offline' && arm.source.type === 'file';
       // A simulator writes held-out tasks in the other arms too; a data set from elsewhere may hold them all.
-      const checked = keepTasks(texts, (text) => world.parseTask(text), (spec) => world.score(spec, world.referenceAnswer(spec), chance).reward === 1, arm.type === 'offline' ? heldOut : new Set());
+      const parse = (text: string): ParsedTask => {
+        const parsed = world.parseTask(text);
+        return parsed.valid && !given && world.vote?.needed(parsed.spec) === true ? { valid: false, reason: 'label_unconfirmed' } : parsed;
+      };
+      const checked = keepTasks(texts, parse, (spec) => world.score(spec, world.referenceAnswer(spec), chance).reward === 1, arm.type === 'offline' ? heldOut : new Set());
       const specs = arm.type === 'static' ? [...base, ...checked.specs] : checked.specs;
       if (specs.length === 0) throw new InvalidConfig(`experiment: arm: the data set has no valid task; of ${texts.length} texts ${JSON.stringify(checked.dropped)} were dropped`);
       const pool = await ports.store.putRecords(specs.map((spec, index): SeedTaskRecord => ({ id: `pool-${String(index).padStart(4, '0')}`, spec })));

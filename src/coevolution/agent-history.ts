@@ -4,7 +4,12 @@ import type { Band } from './in-band.ts';
 import type { SuccessCount } from './success-rate.ts';
 
 /** What became of one task: its family, its latent difficulty in the world's own unit, and the agent's attempts. */
-export type TaskOutcome = SuccessCount & { kind: string; difficulty: number };
+export type TaskOutcome = SuccessCount & {
+  kind: string;
+  difficulty: number;
+  /** What near copies have in common, in worlds that tell the simulator of them. */
+  signature?: string;
+};
 
 export type Failure = { kind: string; difficulty: number };
 
@@ -16,6 +21,8 @@ export type EpochCounts = {
   /** Sum of the measured tasks' difficulties, in the world's own unit. */
   difficulty: number;
   failures: Failure[];
+  /** Tasks by signature, the most frequent ones; absent where tasks have none. */
+  signatures?: Record<string, number>;
 };
 
 /** What the simulator is told about the agent, over the last `window` epochs. */
@@ -32,6 +39,8 @@ export type AgentHistory = {
   difficulty: number | null;
   /** Least-squares slope of the epochs' success rates, per epoch, in [-1, 1]; null below two measured epochs. */
   trend: number | null;
+  /** The signatures written most often, at least twice, most frequent first; absent where tasks have none. */
+  repeated?: { signature: string; count: number }[];
   /** Oldest first: what the rest was computed from. */
   epochs: EpochCounts[];
 };
@@ -63,6 +72,7 @@ export function updateHistory(
   requireInteger('failures', failures, 0);
   const epochs = [...history.epochs, countEpoch(outcomes, failures, band)].slice(-window);
   const byKind = sumByKind(epochs.map((epoch) => epoch.byKind));
+  const signatures = epochs.flatMap((epoch) => (epoch.signatures === undefined ? [] : [epoch.signatures]));
   return {
     success: rateOf(byKind),
     byKind,
@@ -70,9 +80,14 @@ export function updateHistory(
     inBandShare: ratio(sum(epochs.map((epoch) => epoch.inBand)), sum(epochs.map((epoch) => epoch.tasks))),
     difficulty: ratio(sum(epochs.map((epoch) => epoch.difficulty)), sum(epochs.map((epoch) => epoch.tasks))),
     trend: slope(epochs.map((epoch) => rateOf(epoch.byKind))),
+    ...(signatures.length > 0 && { repeated: mostFrequent(addCounts(signatures.flatMap((counts) => Object.entries(counts))), LISTED_SIGNATURES, 2).map(([signature, count]) => ({ signature, count })) }),
     epochs,
   };
 }
+
+/** Signatures that the simulator is told of, and those that are kept of an epoch. */
+const LISTED_SIGNATURES = 4;
+const KEPT_SIGNATURES = 32;
 
 function countEpoch(outcomes: readonly TaskOutcome[], failures: number, band: Band): EpochCounts {
   for (const [i, outcome] of outcomes.entries()) {
@@ -80,6 +95,7 @@ function countEpoch(outcomes: readonly TaskOutcome[], failures: number, band: Ba
     requireFinite(`outcomes[${i}].difficulty`, outcome.difficulty);
   }
   const measured = outcomes.filter(({ attempts }) => attempts > 0);
+  const signed = measured.flatMap(({ signature }) => (signature === undefined ? [] : [signature]));
   return {
     byKind: sumByKind(measured.map(({ kind, successes, attempts }) => ({ [kind]: { successes, attempts } }))),
     tasks: measured.length,
@@ -89,7 +105,22 @@ function countEpoch(outcomes: readonly TaskOutcome[], failures: number, band: Ba
       .filter(({ successes }) => successes === 0)
       .slice(0, failures)
       .map(({ kind, difficulty }) => ({ kind, difficulty })),
+    ...(signed.length > 0 && { signatures: Object.fromEntries(mostFrequent(addCounts(signed.map((signature) => [signature, 1])), KEPT_SIGNATURES)) }),
   };
+}
+
+function addCounts(counts: readonly (readonly [string, number])[]): Map<string, number> {
+  const total = new Map<string, number>();
+  for (const [signature, count] of counts) total.set(signature, (total.get(signature) ?? 0) + count);
+  return total;
+}
+
+/** Equally frequent ones in code-unit order, so that the order of tasks decides nothing. */
+function mostFrequent(counts: ReadonlyMap<string, number>, most: number, atLeast = 1): [string, number][] {
+  return [...counts]
+    .filter(([, count]) => count >= atLeast)
+    .sort(([left, one], [right, other]) => other - one || (left < right ? -1 : 1))
+    .slice(0, most);
 }
 
 function sumByKind(counts: readonly Record<string, SuccessCount>[]): Record<string, SuccessCount> {

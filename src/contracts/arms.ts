@@ -54,6 +54,16 @@ export const armSchema = z
       .describe('Selection only: of the frozen simulator’s candidates those with the largest predicted p(1-p).'),
     z
       .strictObject({
+        type: z.literal('best-of-n'),
+        candidates: z.int().min(2).default(4).describe('n: tasks that the frozen simulator writes for each that is rolled out.'),
+        exemplars: z.int().min(0).max(16).default(3).describe('Tasks of D_env in each of its prompts, drawn by exp(λ R_env).'),
+        lambda: z.number().min(0).default(5).describe('Temperature λ of that draw.'),
+        bandwidth: z.number().positive().default(1).describe('Difficulty over which the predictor of success smooths, in the world’s own unit.'),
+        memory: z.int().positive().default(4).describe('Epochs of outcomes that the predictor looks back on.'),
+      })
+      .describe('For a simulator that cannot be trained: of its candidates the one with the largest predicted R_env, and exemplars in its prompt.'),
+    z
+      .strictObject({
         type: z.literal('window'),
         start: z.number().positive().default(1).describe('Hardest level at the start, in the world’s own unit of difficulty.'),
         raiseAt: z.number().gt(0).max(1).default(0.9).describe('Success at the hardest level at which the next one opens.'),
@@ -81,5 +91,5 @@ export const drawsFromPool = (arm: Arm): arm is Extract<Arm, { type: 'static' | 
 /** Tasks that the simulator writes for each of an epoch's seed prompts: none where they come from elsewhere. */
 export function variationsWritten({ arm, environment }: Written): number {
   if (drawsFromPool(arm) || arm.type === 'window') return 0;
-  return arm.type === 'selection' ? arm.candidates * environment.variationsPerPrompt : environment.variationsPerPrompt;
+  return arm.type === 'selection' || arm.type === 'best-of-n' ? arm.candidates * environment.variationsPerPrompt : environment.variationsPerPrompt;
 }

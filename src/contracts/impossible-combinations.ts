@@ -1,4 +1,4 @@
-import { textLimits, worldProblems } from '../worlds/settings.ts';
+import { fitsModelsFromScratch, textLimits, worldProblems } from '../worlds/settings.ts';
 import { positionsFromScratch } from './policy-settings.ts';
 import type { Experiment } from './experiment.ts';
 
@@ -12,7 +12,7 @@ const rolesOf = ({ agent, environment }: Experiment) => [{ role: 'agent', policy
 function* methodProblems(experiment: Experiment): Generator<string> {
   const { agent, environment, arm } = experiment;
   if (arm.type !== 'genenv' && environment.training !== null) yield `environment.training: got settings; the arm "${arm.type}" keeps the simulator frozen, leave the field out or set it to null`;
-  if (arm.type !== 'genenv' && arm.type !== 'random' && agent.training === null) yield `agent.training: got null; the arm "${arm.type}" trains the agent alone, and this leaves nothing to train`;
+  if (!['genenv', 'random', 'best-of-n'].includes(arm.type) && agent.training === null) yield `agent.training: got null; the arm "${arm.type}" trains the agent alone, and this leaves nothing to train`;
   if (arm.type === 'genenv' && environment.training === null && agent.training === null) yield 'agent.training: got null; the arm "genenv" trains the agent, the environment, or both';
   const groups = environment.promptsPerEpoch * environment.variationsPerPrompt;
   if (agent.training && agent.training.minInformativeGroups > groups) yield `agent.training.minInformativeGroups: got ${agent.training.minInformativeGroups}; an epoch has only ${groups} new tasks`;
@@ -29,6 +29,9 @@ function* servingProblems(experiment: Experiment): Generator<string> {
   if (trained && !serving.returnsTokenIds) yield 'serving.returnsTokenIds: got false; a trained policy needs a server that returns token ids (set agent.training and environment.training to null to keep both frozen)';
   if (trained && serving.publish === 'none') yield 'serving.publish: got "none"; a trained policy needs "vllm-lora" or "vllm-reload"';
   if (textLimits(experiment.world)?.agent.turns !== undefined && !serving.returnsTokenIds) yield `serving.returnsTokenIds: got false; a rollout of the world "${experiment.world.type}" takes several turns, which needs token ids`;
+  if (serving.api === 'chat' && serving.publish !== 'none') yield `serving.publish: got "${serving.publish}"; expected "none", since what is served behind chat completions (serving.api) stays as it is`;
+  if (serving.api === 'chat' && serving.returnsTokenIds) yield 'serving.returnsTokenIds: got true; expected false, since chat completions (serving.api) give no token ids';
+  if (serving.api === 'chat' && experiment.world.type === 'language' && experiment.world.format !== 'plain') yield `world.format: got "${experiment.world.format}"; expected "plain", since chat completions (serving.api) apply the model’s own template`;
   if (serving.publish === 'none' && serving.models === null) yield 'serving.models: got null; with publish "none" the names of the served models are needed';
   for (const { role, policy } of rolesOf(experiment)) {
     if (serving.publish === 'vllm-lora' && policy.training !== null && !(policy.model.type === 'pretrained' && policy.model.adapter)) yield `${role}.model.adapter: got null; publish "vllm-lora" serves LoRA adapters only`;
@@ -38,6 +41,7 @@ function* servingProblems(experiment: Experiment): Generator<string> {
 function* modelProblems(experiment: Experiment): Generator<string> {
   for (const { role, policy } of rolesOf(experiment)) {
     if (policy.model.type !== 'scratch') continue;
+    if (!fitsModelsFromScratch(experiment.world)) yield `${role}.model.type: got "scratch"; the world "${experiment.world.type}" is in natural language, which takes a model that knows it: "pretrained"`;
     const { architecture, warmUp } = policy.model;
     const { hiddenSize, heads } = architecture;
     if (hiddenSize % heads !== 0 || (hiddenSize / heads) % 2 !== 0) yield `${role}.model.architecture.heads: got ${heads}; hiddenSize ${hiddenSize} must divide into heads of an even size`;

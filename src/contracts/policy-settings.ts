@@ -150,6 +150,8 @@ export const servingSchema = z
       models: z
         .strictObject({ agent: z.string().min(1).describe('Served name of the agent.'), environment: z.string().min(1).describe('Served name of the simulator.') })
         .nullable().default(null).describe('Names of the served models where publish is none.'),
+      api: z.enum(['completions', 'chat']).optional().describe('Endpoint that is asked: `chat` for servers that have chat completions only, whose models are frozen and give no token ids. Left out = completions.'),
+      structuredOutput: z.enum(['none', 'json_schema']).optional().describe('Whether the simulator is held to the world’s JSON Schema by the server (`response_format`), in worlds that have one. Left out = none.'),
     }),
   ])
   .describe('Where the policies are reached.');

@@ -73,12 +73,24 @@ export interface TaskRecord {
   invalid_reason: string;
   /** Occurrences of the same task in this epoch before this one. */
   repeats: number;
+  /** Times that the simulator was asked again before this text; absent in worlds that take the first. */
+  repairs?: number;
+  /** The vote on the simulator's own label; absent in worlds without one. */
+  label?: LabelRecord;
   spec: TaskSpec | null;
   prompt: string;
   kind: string;
   difficulty: number;
   latents: Latents;
   sampled: Sampled | null;
+}
+
+/** What the frozen initial agent made of a label: `votes` is 0 where none were needed. */
+export interface LabelRecord {
+  votes: number;
+  agreeing: number;
+  /** Most votes agree on another answer. */
+  disputed: boolean;
 }
 
 export interface TraceRecord {
@@ -154,6 +166,8 @@ export interface VerdictRecord {
   difficulty: number;
   sample: number;
   reward: number;
+  /** Whether it counts as solved; absent where that is a reward of 1. */
+  solved?: boolean;
   answer: string;
   policy_version: string;
   seed: number;

@@ -65,7 +65,7 @@ export function openAIPolicyServer({ baseUrl, apiKey, timeoutMs, returnsTokenIds
       const limit = AbortSignal.timeout(timeoutMs);
       try {
         const answer = await client.completions.create(
-          { model: request.model, prompt: request.prompts, n: request.n, seed: request.seed, temperature: request.temperature, max_tokens: request.maxTokens, ...extensions },
+          { model: request.model, prompt: request.prompts, n: request.n, seed: request.seed, temperature: request.temperature, max_tokens: request.maxTokens, ...responseFormat(request.schema), ...extensions },
           { signal: AbortSignal.any([signal, limit]) },
         );
         return parseAnswer(answer, request, returnsTokenIds);
@@ -89,6 +89,9 @@ export function openAIPolicyServer({ baseUrl, apiKey, timeoutMs, returnsTokenIds
     },
   };
 }
+
+/** What OpenAI's chat completions and both endpoints of vLLM take. */
+export const responseFormat = (schema: CompletionRequest['schema']) => (schema === undefined ? {} : { response_format: { type: 'json_schema' as const, json_schema: { name: 'task', schema: { ...schema } } } });
 
 /** What an error of the client means for a retry. */
 export function classify(error: unknown, baseUrl: string, model: string): unknown {

@@ -8,6 +8,8 @@ export interface CompletionRequest {
   seed: number;
   temperature: number;
   maxTokens: number;
+  /** JSON Schema that the server holds the texts to. */
+  schema?: Readonly<Record<string, unknown>>;
 }
 
 /** One sample, with the token ids and log-probabilities of the moment it was drawn. */

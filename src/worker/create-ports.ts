@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Attempt, Ports } from '../activities/ports.ts';
 import { openAIChatServer } from '../policies/chat-server.ts';
-import { openAIPolicyServer } from '../policies/openai-policy-server.ts';
+import { policyServerFor } from '../policies/policy-server-for.ts';
 import { loadOnVllm } from '../policies/load-on-vllm.ts';
 import { ComparisonFolder } from '../store/comparison-folder.ts';
 import { NightlyFolder } from '../store/nightly-folder.ts';
@@ -30,8 +30,8 @@ export function createPorts(settings: WorkerSettings, environment: NodeJS.Proces
     comparisonFolder: (id) => new ComparisonFolder(join(runs, '..', 'comparisons'), id),
     policyServer: (serving, timeoutMs) =>
       serving.type === 'embedded'
-        ? openAIPolicyServer({ baseUrl: settings.policyServer, apiKey: undefined, timeoutMs })
-        : openAIPolicyServer({ baseUrl: serving.baseUrl, apiKey: secret(environment, serving.apiKeyEnv), timeoutMs, returnsTokenIds: serving.returnsTokenIds }),
+        ? policyServerFor(serving, { baseUrl: settings.policyServer, apiKey: undefined, timeoutMs })
+        : policyServerFor(serving, { baseUrl: serving.baseUrl, apiKey: secret(environment, serving.apiKeyEnv), timeoutMs }),
     chatServer: ({ baseUrl, apiKeyEnv }, timeoutMs) => openAIChatServer({ baseUrl, apiKey: secret(environment, apiKeyEnv), timeoutMs }),
     loadOnServer: (serving, name, folder) => loadOnVllm(serving, secret(environment, serving.apiKeyEnv), name, folder),
     launcher: ({ launcher }) =>

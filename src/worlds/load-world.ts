@@ -1,4 +1,6 @@
 import { allowedWorlds, loadExternal } from './external/load-external.ts';
+import { createLanguage } from './language/language.ts';
+import { readOwnTasks } from './language/own-tasks.ts';
 import { createWorld } from './registry.ts';
 import type { WorldSettings } from './settings.ts';
 import type { World } from './world.ts';
@@ -12,5 +14,8 @@ export type LoadWorld = (settings: WorldSettings) => Promise<World>;
  */
 export function worldLoader(list: string | undefined): LoadWorld {
   const allowed = allowedWorlds(list);
-  return async (settings) => (settings.type === 'external' ? loadExternal(settings, allowed) : createWorld(settings));
+  return async (settings) => {
+    if (settings.type === 'external') return loadExternal(settings, allowed);
+    return settings.type === 'language' ? createLanguage(settings, await readOwnTasks(settings)) : createWorld(settings);
+  };
 }

@@ -1,5 +1,6 @@
 import { InvalidConfig } from '../contracts/invalid-config.ts';
 import { createChainOps } from './chainops/chainops.ts';
+import { createLanguage } from './language/language.ts';
 import { createMiniDesk } from './minidesk/minidesk.ts';
 import type { WorldSettings } from './settings.ts';
 import { createToolbox } from './toolbox/toolbox.ts';
@@ -17,6 +18,8 @@ export function createWorld(settings: WorldSettings): World {
       return createChainOps(settings);
     case 'minidesk':
       return createMiniDesk(settings);
+    case 'language':
+      return createLanguage(settings);
     case 'external':
       throw new InvalidConfig(`experiment: world.type: got "external"; the world ${settings.name} is loaded by a worker that allows it, not here`);
   }

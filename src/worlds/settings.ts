@@ -1,12 +1,13 @@
 import { z } from 'zod';
 import { chainOpsProblems, chainOpsSettings, chainOpsTexts } from './chainops/settings.ts';
 import { externalSettings } from './external/settings.ts';
+import { languageProblems, languageSettings } from './language/settings.ts';
 import { miniDeskProblems, miniDeskSettings, miniDeskTexts } from './minidesk/settings.ts';
 import type { TextLimits } from './shared-settings.ts';
 import { toolboxProblems, toolboxSettings, toolboxTexts } from './toolbox/settings.ts';
 
 /** The worlds that an experiment file can name, from the settings in their folders. */
-export const worldSettings = z.discriminatedUnion('type', [toolboxSettings, chainOpsSettings, miniDeskSettings, externalSettings]).describe('The family of tasks.');
+export const worldSettings = z.discriminatedUnion('type', [toolboxSettings, chainOpsSettings, miniDeskSettings, languageSettings, externalSettings]).describe('The family of tasks.');
 
 export type WorldSettings = z.infer<typeof worldSettings>;
 
@@ -19,6 +20,8 @@ export function worldProblems(settings: WorldSettings): Iterable<string> {
       return chainOpsProblems(settings);
     case 'minidesk':
       return miniDeskProblems(settings);
+    case 'language':
+      return languageProblems(settings);
     default:
       return [];
   }
@@ -37,3 +40,6 @@ export function textLimits(settings: WorldSettings): TextLimits | undefined {
       return undefined;
   }
 }
+
+/** Whether a model from scratch can learn a world's texts from its corpus: natural language takes a model that knows it. */
+export const fitsModelsFromScratch = ({ type }: WorldSettings): boolean => type !== 'language';

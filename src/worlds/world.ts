@@ -40,6 +40,32 @@ export interface TurnRules {
   observe(spec: TaskSpec, actions: readonly string[], wording: string | null): { text: string; consistent: boolean };
 }
 
+/** A task that the simulator is shown, and the R_env that it earned. */
+export interface Exemplar {
+  spec: TaskSpec;
+  reward: number;
+}
+
+/** Asking again for what the simulator wrote, where that is no task. */
+export interface Repairs {
+  /** Most times that a text is asked for again. */
+  readonly limit: number;
+  /** The simulator's next prompt, after its text for a context was refused for a reason. */
+  prompt(context: string, text: string, reason: string): string;
+}
+
+/** A vote of an independent solver on the labels that no code can decide, those that the simulator wrote itself. */
+export interface LabelVote {
+  /** Answers to a task. */
+  readonly votes: number;
+  /** Share of them that must agree with the label. */
+  readonly agreement: number;
+  /** Whether the task's label is the simulator's word. */
+  needed(spec: TaskSpec): boolean;
+  /** How many answers agree with the label, and whether most of them agree on another one. */
+  tally(spec: TaskSpec, answers: readonly string[]): { agreeing: number; disputed: boolean };
+}
+
 /**
  * A family of tasks. The simulator model writes a task as text; everything that decides success is code, so no model
  * judges its own work. All methods are pure: randomness comes from the stream they are given.
@@ -56,17 +82,29 @@ export interface World {
   taskAt?(difficulty: number, random: RandomStream): TaskSpec;
   /** What the simulator is given: the agent's history and a task to vary. */
   environmentPrompt(history: AgentHistory, seedTask: TaskSpec): string;
+  /** The same with tasks that earned much, for simulators that learn from their prompt alone. Only for worlds that can show them. */
+  exemplarPrompt?(history: AgentHistory, seedTask: TaskSpec, exemplars: readonly Exemplar[]): string;
+  /** JSON Schema of the simulator's texts, for servers that can hold a model to one; absent where they are no JSON. */
+  readonly taskSchema?: Readonly<Record<string, unknown>>;
+  /** Absent where a text that is no task stays none. */
+  readonly repairs?: Repairs;
+  /** Absent where every label is code's own, or the simulator's are believed. */
+  readonly vote?: LabelVote;
   /** The simulator's text as a task, or why it is none. */
   parseTask(text: string): ParsedTask;
   /** What the agent is given. */
   agentPrompt: (spec: TaskSpec) => string;
   /** The family that success is counted by. */
   kind(spec: TaskSpec): string;
+  /** What near copies have in common, in a few words: the simulator is told which it wrote too often. Only for worlds that tell it. */
+  signature?(spec: TaskSpec): string;
   /** One number that grows with difficulty. */
   difficulty(spec: TaskSpec): number;
   latents(spec: TaskSpec): Latents;
   /** Set in a world whose tasks take several turns. An answer to such a task is its actions, one a line. */
   readonly turns?: TurnRules;
+  /** Reward from which an attempt counts as solved, in [0, 1]; absent = 1. */
+  readonly solvedFrom?: number;
   /** The checker's verdict on an answer. `chance` is the rollout's own; only a world whose verdicts are left to chance draws from it. */
   score(spec: TaskSpec, answer: string, chance?: RandomStream): Verdict;
   referenceAnswer(spec: TaskSpec): string;

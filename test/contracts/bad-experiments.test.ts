@@ -6,7 +6,11 @@ import { exampleFile, withFields } from '../support/experiments.ts';
 
 const topLevel = '$schema, name, seed, epochs, arm, world, environment, agent, difficulty, filter, pools, guards, history, evaluation, serving, trainer, durability, startFrom, maxTokens';
 const openai = { type: 'openai', baseUrl: 'http://127.0.0.1:8000/v1', publish: 'vllm-lora', returnsTokenIds: true };
+const frozen = { ...openai, publish: 'none', returnsTokenIds: false, models: { agent: 'a', environment: 'e' } };
+const exampleModel = (exampleFile.agent as { model: unknown }).model;
 const adapted = { type: 'pretrained', path: '/models/small', adapter: {} };
+
+const pretrained = { 'agent.model': adapted, 'environment.model': adapted };
 
 /** What is no experiment file at all, and the message. */
 const inputs: [string, unknown, string][] = [
@@ -23,8 +27,8 @@ const inputs: [string, unknown, string][] = [
       'experiment: name: missing; expected text',
       'experiment: seed: missing; expected a whole number of at least 0',
       'experiment: epochs: missing; expected a whole number from 1 to 100000',
-      'experiment: arm: missing; expected an object whose "type" is "genenv" or "random" or "static" or "offline" or "selection" or "window"',
-      'experiment: world: missing; expected an object whose "type" is "toolbox" or "chainops" or "minidesk" or "external"',
+      'experiment: arm: missing; expected an object whose "type" is "genenv" or "random" or "static" or "offline" or "selection" or "best-of-n" or "window"',
+      'experiment: world: missing; expected an object whose "type" is "toolbox" or "chainops" or "minidesk" or "language" or "external"',
       'experiment: environment.model: missing; expected an object whose "type" is "scratch" or "pretrained"',
       'experiment: environment.sampling: missing; expected an object',
       'experiment: environment.promptsPerEpoch: missing; expected a whole number above 0',
@@ -51,9 +55,9 @@ const files: [string, Record<string, unknown>, string][] = [
   ['no epochs', { epochs: undefined }, 'epochs: missing; expected a whole number from 1 to 100000'],
   ['zero epochs', { epochs: 0 }, 'epochs: got 0; expected a whole number from 1 to 100000'],
   ['half an epoch', { epochs: 1.5 }, 'epochs: got 1.5; expected a whole number from 1 to 100000'],
-  ['an empty arm', { arm: {} }, 'arm.type: missing; allowed: "genenv", "random", "static", "offline", "selection", "window"'],
-  ['an arm that is a text', { arm: 'genenv' }, 'arm: got "genenv"; expected an object whose "type" is "genenv" or "random" or "static" or "offline" or "selection" or "window"'],
-  ['an unknown arm', { arm: { type: 'genen' } }, 'arm.type: got "genen"; allowed: "genenv", "random", "static", "offline", "selection", "window"'],
+  ['an empty arm', { arm: {} }, 'arm.type: missing; allowed: "genenv", "random", "static", "offline", "selection", "best-of-n", "window"'],
+  ['an arm that is a text', { arm: 'genenv' }, 'arm: got "genenv"; expected an object whose "type" is "genenv" or "random" or "static" or "offline" or "selection" or "best-of-n" or "window"'],
+  ['an unknown arm', { arm: { type: 'genen' } }, 'arm.type: got "genen"; allowed: "genenv", "random", "static", "offline", "selection", "best-of-n", "window"'],
   ['an arm without a preset', { arm: { type: 'genenv' } }, 'arm.preset: missing; allowed: "paper", "tuned"'],
   ['an unknown preset', { 'arm.preset': 'best' }, 'arm.preset: got "best"; allowed: "paper", "tuned"'],
   ['a preset for an arm without one', { arm: { type: 'random', preset: 'tuned' } }, 'arm.preset: unknown field; allowed: type'],
@@ -65,7 +69,7 @@ const files: [string, Record<string, unknown>, string][] = [
   ['a level that never opens', { arm: { type: 'window', raiseAt: 1.1 } }, 'arm.raiseAt: got 1.1; expected a number above 0 and at most 1'],
   ['a hand-set curriculum whose simulator is trained', { arm: { type: 'window' }, 'environment.training': { lambda: 1 } }, 'environment.training: got settings; the arm "window" keeps the simulator frozen, leave the field out or set it to null'],
   ['a data set that nobody learns from', { arm: { type: 'static' }, 'agent.training': null }, 'agent.training: got null; the arm "static" trains the agent alone, and this leaves nothing to train'],
-  ['an unknown world', { 'world.type': 'chess' }, 'world.type: got "chess"; allowed: "toolbox", "chainops", "minidesk", "external"'],
+  ['an unknown world', { 'world.type': 'chess' }, 'world.type: got "chess"; allowed: "toolbox", "chainops", "minidesk", "language", "external"'],
   ['more tools than there are letters', { 'world.tools': 13 }, 'world.tools: got 13; expected a whole number from 1 to 12'],
   ['a chance above 1', { 'world.warmUp.symbolAccuracy': 1.2 }, 'world.warmUp.symbolAccuracy: got 1.2; expected a number from 0 to 1'],
   ['one length for two', { 'world.baseLengths': [13] }, 'world.baseLengths: got [13]; expected a list of 2, each a whole number above 0'],
@@ -115,6 +119,15 @@ const files: [string, Record<string, unknown>, string][] = [
   ['trained policies that are never published', { serving: { ...openai, publish: 'none', models: { agent: 'a', environment: 'e' } } }, 'serving.publish: got "none"; a trained policy needs "vllm-lora" or "vllm-reload"'],
   ['LoRA serving without an adapter', { serving: openai, 'agent.model': adapted }, 'environment.model.adapter: got null; publish "vllm-lora" serves LoRA adapters only'],
   ['frozen policies without names', { arm: { type: 'random' }, 'agent.training': null, serving: { ...openai, publish: 'none' } }, 'serving.models: got null; with publish "none" the names of the served models are needed'],
+  ['chat completions that are published to', { serving: { ...openai, returnsTokenIds: false, api: 'chat' }, arm: { type: 'random' }, 'agent.training': null }, 'serving.publish: got "vllm-lora"; expected "none", since what is served behind chat completions (serving.api) stays as it is'],
+  ['chat completions with token ids', { serving: { ...frozen, returnsTokenIds: true, api: 'chat' }, arm: { type: 'random' }, 'agent.training': null }, 'serving.returnsTokenIds: got true; expected false, since chat completions (serving.api) give no token ids'],
+  ['a frame within the server’s own', { serving: { ...frozen, api: 'chat' }, arm: { type: 'best-of-n' }, 'agent.training': null, world: { type: 'language', format: 'chatml' }, ...pretrained }, 'world.format: got "chatml"; expected "plain", since chat completions (serving.api) apply the model’s own template'],
+  ['an unknown endpoint', { serving: { ...openai, api: 'responses' } }, 'serving.api: got "responses"; allowed: "completions", "chat"'],
+  ['a model that cannot read', { world: { type: 'language' }, ...pretrained, 'agent.model': exampleModel }, 'agent.model.type: got "scratch"; the world "language" is in natural language, which takes a model that knows it: "pretrained"'],
+  ['a band upside down', { world: { type: 'language', band: [0.6, 0.4] }, ...pretrained }, 'world.band: got [0.6, 0.4]; expected the lower end first'],
+  ['base programs beyond the world', { world: { type: 'language', maxCalls: 4 }, ...pretrained }, 'world.baseCalls: got [2, 5]; expected at most maxCalls (4)\nexperiment: world.heldOutCalls: got [1, 6]; expected at most maxCalls (4)'],
+  ['the best of one', { arm: { type: 'best-of-n', candidates: 1 } }, 'arm.candidates: got 1; expected a whole number of at least 2'],
+  ['a simulator of best-of-n that is trained', { arm: { type: 'best-of-n' }, 'environment.training': { lambda: 1 } }, 'environment.training: got settings; the arm "best-of-n" keeps the simulator frozen, leave the field out or set it to null'],
   ['an unknown launcher', { 'trainer.launcher': { type: 'slurm' } }, 'trainer.launcher.type: got "slurm"; allowed: "resident", "process"'],
   ['an unknown device', { 'trainer.device': 'tpu' }, 'trainer.device: got "tpu"; allowed: "auto", "cpu", "cuda"'],
   ['more shards than history has room for', { 'durability.shards': 129 }, 'durability.shards: got 129; expected a whole number from 1 to 128'],

@@ -34,6 +34,13 @@ test('the paper’s arm attempts as many tasks as it replays: with half the prom
   expect(changed({ 'arms.paper': { ...paper, environment: {} } })).toBe('comparison: arms.paper: the agent makes 128 rollouts an epoch; expected 64, as in random: set environment.promptsPerEpoch, environment.variationsPerPrompt, pools.train.mix or agent.rolloutsPerTask');
 });
 
+test('best-of-n is compared on equal terms: what its candidates cost is no rollout', () => {
+  const arms = { ...(tinyComparison().arms as object), best: { arm: { type: 'best-of-n' }, environment: { training: null } } };
+  const parsed = parseComparison(tinyComparison({ arms }));
+  expect(agentRollouts(parsed.arms.best!)).toBe(agentRollouts(parsed.arms.random!));
+  expect(parsed.arms.best).toMatchObject({ arm: { type: 'best-of-n', candidates: 4, exemplars: 3 }, agent: parsed.arms.random!.agent });
+});
+
 describe('what is wrong is named', () => {
   test.each([
     ['an unknown field', { seed: 3 }, 'comparison: seed: unknown field; did you mean "seeds"?'],

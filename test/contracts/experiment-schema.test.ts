@@ -32,8 +32,14 @@ describe('the schema for editors', () => {
     await expect(`${before}<!-- fields -->\n\n${fieldTable(schema)}`).toMatchFileSnapshot('../../docs/experiment-files.md');
   });
 
-  it.each(['laptop', 'paper-laptop', 'random-laptop', 'chainops-nightly', 'minidesk'])('accepts experiments/%s.json', (name) => {
+  it.each(['laptop', 'paper-laptop', 'random-laptop', 'chainops-nightly', 'minidesk', 'qwen2.5-7b', 'best-of-n-api'])('accepts experiments/%s.json', (name) => {
     expect(accepts(experimentFile(name))).toBe(true);
+    expect(() => parseExperiment(experimentFile(name))).not.toThrow();
+  });
+
+  it('accepts large models on vLLM, trained, and an API model that is not', () => {
+    expect(parseExperiment(experimentFile('qwen2.5-7b'))).toMatchObject({ world: { type: 'language', format: 'chatml' }, serving: { publish: 'vllm-lora', returnsTokenIds: true }, environment: { training: { lambda: 5 } } });
+    expect(parseExperiment(experimentFile('best-of-n-api'))).toMatchObject({ arm: { type: 'best-of-n', lambda: 5 }, environment: { training: null }, agent: { training: null } });
   });
 
   it('accepts what a run keeps: the resolved file', () => {

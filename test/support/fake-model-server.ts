@@ -17,19 +17,21 @@ export interface ReceivedRequest {
   max_tokens: number;
   logprobs?: number;
   return_token_ids?: boolean;
+  response_format?: object;
 }
 
-/** What stands in for a language model: the text that follows a prompt, drawn from the stream and nothing else. */
-export type FakeModel = (prompt: string, random: RandomStream, model: string) => string;
+/** What stands in for a language model: the text that follows a prompt, drawn from the stream and nothing else. `schema` where the request holds it to one. */
+export type FakeModel = (prompt: string, random: RandomStream, model: string, schema?: object) => string;
 
 export interface ReceivedChat {
   model: string;
   messages: { role: string; content: string }[];
   seed: number;
   max_tokens: number;
+  response_format?: object;
 }
 
-export type FakeChat = (messages: ReceivedChat['messages'], random: RandomStream) => string;
+export type FakeChat = (messages: ReceivedChat['messages'], random: RandomStream, asked: ReceivedChat) => string;
 
 export interface FakeModelServerOptions {
   model: FakeModel;
@@ -94,8 +96,9 @@ export class FakeModelServer implements AsyncDisposable {
     if (isChat) {
       const question = JSON.parse(body.toString('utf8')) as ReceivedChat;
       this.chats.push(question);
-      const content = chat(question.messages, randomStream(question.seed));
-      const answer = { id: 'chat-fake', object: 'chat.completion', created: 0, model: question.model, choices: [{ index: 0, message: { role: 'assistant', content }, finish_reason: 'stop' }], usage: { prompt_tokens: 0, completion_tokens: content.length, total_tokens: content.length } };
+      const whole = chat(question.messages, randomStream(question.seed), question);
+      const content = whole.slice(0, question.max_tokens);
+      const answer = { id: 'chat-fake', object: 'chat.completion', created: 0, model: question.model, choices: [{ index: 0, message: { role: 'assistant', content }, finish_reason: content.length < whole.length ? 'length' : 'stop' }], usage: { prompt_tokens: 0, completion_tokens: content.length, total_tokens: content.length } };
       response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(answer));
       return;
     }
@@ -123,7 +126,7 @@ function answerTo(asked: ReceivedRequest, model: FakeModel): Answer {
     const prompt = typeof given === 'string' ? given : String.fromCharCode(...given);
     return Array.from({ length: asked.n }, (_, sample): Choice => {
       const random = randomStream(deriveSeed(asked.seed, row, sample));
-      const text = model(prompt, random, asked.model);
+      const text = model(prompt, random, asked.model, asked.response_format);
       const whole = [...tokensOf(text), 0];
       const token_ids = whole.slice(0, asked.max_tokens);
       return {

@@ -3,7 +3,7 @@ import { createCpuActivities, createGpuActivities, createLlmActivities } from '.
 import type { Attempt, Ports } from '../../src/activities/ports.ts';
 import type { Committed, Plan } from '../../src/contracts/phases.ts';
 import { openAIChatServer } from '../../src/policies/chat-server.ts';
-import { openAIPolicyServer } from '../../src/policies/openai-policy-server.ts';
+import { policyServerFor } from '../../src/policies/policy-server-for.ts';
 import { ComparisonFolder } from '../../src/store/comparison-folder.ts';
 import { NightlyFolder } from '../../src/store/nightly-folder.ts';
 import { ObjectStore } from '../../src/store/object-store.ts';
@@ -25,7 +25,7 @@ export function plainPorts(home: string, modelServer: string, launcher: Launcher
     runFolder: (id) => new RunFolder(join(home, 'runs'), id),
     nightlyFolder: (name) => new NightlyFolder(join(home, 'nightly'), name),
     comparisonFolder: (id) => new ComparisonFolder(join(home, 'comparisons'), id),
-    policyServer: (_, timeoutMs) => openAIPolicyServer({ baseUrl: modelServer, apiKey: undefined, timeoutMs }),
+    policyServer: (serving, timeoutMs) => policyServerFor(serving, { baseUrl: modelServer, apiKey: undefined, timeoutMs }),
     chatServer: ({ baseUrl }, timeoutMs) => openAIChatServer({ baseUrl, apiKey: undefined, timeoutMs }),
     loadOnServer: () => Promise.resolve(),
     launcher: () => launcher,

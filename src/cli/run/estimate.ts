@@ -42,7 +42,10 @@ export function estimate(experiment: Experiment, world: World): Estimate {
   const evaluated = Math.ceil(epochs / evaluation.every) + 1;
   const evaluations = evaluated * heldOut * evaluation.samples;
   const gated = guards.gateAgent && agent.training !== null ? { looks: Math.ceil(epochs / guards.gateAgent.every) + 1, tasks: guards.gateAgent.tasks } : { looks: 0, tasks: 0 };
-  const tokens = epochs * (environment.promptsPerEpoch * variationsWritten(experiment) * environment.sampling.maxTokens + (rolledOut + frozen) * agent.sampling.maxTokens) + evaluations * agent.sampling.maxTokens + gated.looks * gated.tasks * agent.sampling.maxTokens + poolTokens(experiment, world.baseTasks(randomStream(0)).length);
+  const written = environment.promptsPerEpoch * variationsWritten(experiment);
+  const repairs = (world.repairs?.limit ?? 0) * environment.sampling.maxTokens;
+  const votes = (world.vote?.votes ?? 0) * agent.sampling.maxTokens;
+  const tokens = epochs * (written * (environment.sampling.maxTokens + repairs + votes) + (rolledOut + frozen) * agent.sampling.maxTokens) + evaluations * agent.sampling.maxTokens + gated.looks * gated.tasks * agent.sampling.maxTokens + poolTokens(experiment, world.baseTasks(randomStream(0)).length);
 
   const shards = (requests: number): number => Math.max(1, Math.min(durability.shards, requests));
   const trained = [environment, agent].filter(({ training }) => training !== null);

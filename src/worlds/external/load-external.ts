@@ -59,7 +59,7 @@ async function factoryOf(name: string, module: string): Promise<Factory> {
   return exported.createWorld as Factory;
 }
 
-const members: Record<Exclude<keyof World, 'turns' | 'taskAt'>, string> = {
+const members: Record<RequiredKeys<World>, string> = {
   name: 'string',
   vocabulary: 'array',
   baseTasks: 'function',
@@ -77,6 +77,8 @@ const members: Record<Exclude<keyof World, 'turns' | 'taskAt'>, string> = {
   renderAnswer: 'function',
   warmUpCorpus: 'function',
 };
+
+type RequiredKeys<T> = { [Key in keyof T]-?: undefined extends T[Key] ? never : Key }[keyof T];
 
 const typeOf = (value: unknown): string => (Array.isArray(value) ? 'array' : typeof value);
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -1,0 +1,49 @@
+import { ExecutionFault } from './execution-fault.ts';
+import type { Program, Table } from './task-schema.ts';
+import { fits, isSmall, library } from './tools.ts';
+import type { Value } from './tools.ts';
+
+export interface ProgramLimits {
+  maxCalls: number;
+  maxDepth: number;
+}
+
+/**
+ * The value of a program: nested calls of the library's tools, innermost first. Nothing of it is ever evaluated as code.
+ * @throws ExecutionFault for what has no value, or takes more than the limits
+ */
+export function execute(program: Program, table: Table | undefined, { maxCalls, maxDepth }: ProgramLimits): Value {
+  let calls = 0;
+  const valueOf = ({ tool: name, arguments: given }: Program, depth: number): Value => {
+    if (depth > maxDepth) throw new ExecutionFault('too_deep');
+    if (++calls > maxCalls) throw new ExecutionFault('too_many_calls');
+    const tool = library.get(name);
+    if (tool === undefined) throw new ExecutionFault('unknown_tool');
+    const parameters = Object.entries(tool.parameters);
+    if (Object.keys(given).length !== parameters.length) throw new ExecutionFault('wrong_arguments');
+    const values: Record<string, Value> = {};
+    for (const [parameter, type] of parameters) {
+      const argument = Object.hasOwn(given, parameter) ? given[parameter]! : undefined;
+      if (argument === undefined) throw new ExecutionFault('wrong_arguments');
+      const value = typeof argument === 'object' ? valueOf(argument, depth + 1) : argument;
+      if (!fits(value, type)) throw new ExecutionFault('wrong_arguments');
+      values[parameter] = value;
+    }
+    const result = tool.run(values, table);
+    if (!isSmall(result)) throw new ExecutionFault('too_large');
+    // There is one zero.
+    return result === 0 ? 0 : result;
+  };
+  return valueOf(program, 1);
+}
+
+/** All calls of a program, the outermost first. */
+export function callsOf(program: Program): Program[] {
+  return [program, ...Object.values(program.arguments).flatMap((argument) => (typeof argument === 'object' ? callsOf(argument) : []))];
+}
+
+/** A program as people and models read it: `add(a=3, b=count(text="abba", part="b"))`. */
+export function expressionOf({ tool, arguments: given }: Program): string {
+  const parts = Object.entries(given).map(([name, argument]) => `${name}=${typeof argument === 'object' ? expressionOf(argument) : JSON.stringify(argument)}`);
+  return `${tool}(${parts.join(', ')})`;
+}

@@ -1,0 +1,95 @@
+import type { RandomStream } from '../../coevolution/seeds.ts';
+import { InvalidConfig } from '../../contracts/invalid-config.ts';
+import type { TaskSpec, World } from '../world.ts';
+import { rightResponse, scoreResponse, finalAnswer, toolCall } from './answers.ts';
+import { drawTask } from './draw.ts';
+import { callsOf } from './execute.ts';
+import type { OwnTasks } from './own-tasks.ts';
+import { agentPrompt, environmentPrompt, repairPrompt } from './prompts.ts';
+import { randomResponse } from './random-response.ts';
+import type { LanguageSettings } from './settings.ts';
+import { parseTask, specOf, taskOf } from './task.ts';
+import { taskJsonSchema } from './task-schema.ts';
+import type { LanguageTask } from './task-schema.ts';
+import { library } from './tools.ts';
+import { labelVote } from './votes.ts';
+
+/**
+ * Language: tasks in words, for any OpenAI-compatible model. Programs of a small library are executed by code; labels that the simulator
+ * wrote itself are put to a vote.
+ * @param own tasks of `tasksFile`, which `worldLoader` reads
+ * @throws InvalidConfig where the settings name such a file, and it was not read
+ */
+export function createLanguage(settings: LanguageSettings, own?: OwnTasks): World {
+  if (settings.tasksFile !== null && own === undefined) throw new InvalidConfig(`experiment: world.tasksFile: got ${JSON.stringify(settings.tasksFile.path)}; a worker reads it, not this`);
+  const drawn = (calls: number, random: RandomStream): TaskSpec => specOf(drawTask(calls, random, settings));
+  const vote = labelVote(settings);
+  return {
+    name: 'language',
+    vocabulary: [],
+    taskSchema: taskJsonSchema(settings.kinds),
+    solvedFrom: settings.similarAt,
+    ...(settings.repairs > 0 && { repairs: { limit: settings.repairs, prompt: (context: string, text: string, reason: string) => repairPrompt(settings.format, context, text, reason) } }),
+    ...(vote && { vote }),
+    baseTasks: (random) => (own ? [...own.base] : Array.from({ length: settings.baseTasks }, () => drawn(between(settings.baseCalls, random), random))),
+    heldOutTasks: (random) => (own ? [...own.heldOut] : span(settings.heldOutCalls).flatMap((calls) => Array.from({ length: settings.heldOutPerCell }, () => drawn(calls, random)))),
+    taskAt: (difficulty, random) => drawn(Math.max(1, Math.min(settings.maxCalls, Math.round(difficulty))), random),
+    environmentPrompt: (history, seedTask) => environmentPrompt(settings, history, seedTask),
+    exemplarPrompt: (history, seedTask, exemplars) => environmentPrompt(settings, history, seedTask, exemplars),
+    parseTask: (text) => parseTask(text, settings),
+    agentPrompt: (spec) => agentPrompt(taskOf(spec), settings.format),
+    kind: (spec) => kindOf(taskOf(spec)),
+    signature: (spec) => signatureOf(taskOf(spec)),
+    difficulty: (spec) => difficultyOf(taskOf(spec)),
+    latents: (spec) => latentsOf(taskOf(spec)),
+    score: (spec, answer) => scoreResponse(taskOf(spec), answer, settings),
+    referenceAnswer: (spec) => rightResponse(taskOf(spec), settings),
+    randomAnswer: (spec, random) => randomResponse(taskOf(spec), random),
+    renderTask: (spec) => taskOf(spec),
+    renderAnswer: (answer) => {
+      const call = toolCall(answer);
+      return call === undefined ? { answer: finalAnswer(answer) ?? null, response: answer } : (call as object);
+    },
+    // eslint-disable-next-line require-yield -- no corpus makes a model speak: an experiment with one from scratch is refused
+    *warmUpCorpus() {
+      throw new InvalidConfig('experiment: the world "language" has no corpus; its models must be pretrained');
+    },
+  };
+}
+
+const between = ([from, to]: readonly [number, number], random: RandomStream): number => from + random.int(to - from + 1);
+const span = ([from, to]: readonly [number, number]): number[] => Array.from({ length: to - from + 1 }, (_, index) => from + index);
+
+/** Executed tasks by the group of their outermost tool, others by their evaluation. */
+const kindOf = ({ evaluation }: LanguageTask): string => (evaluation.kind === 'execution' ? `execution_${library.get(evaluation.program.tool)!.group}` : evaluation.kind);
+
+const wordCount = (text: string): number => text.split(/\s+/).filter((word) => word !== '').length;
+
+/** Calls to be made one after the other; for a call its choices, that is arguments and other tools; else words to read and write, in lines of ten. */
+function difficultyOf({ prompt, tools, evaluation, target_action }: LanguageTask): number {
+  switch (evaluation.kind) {
+    case 'execution':
+      return callsOf(evaluation.program).length;
+    case 'call':
+      return Object.keys(target_action!.arguments).length + tools.length - 1;
+    case 'exact':
+      return 1 + Math.floor(wordCount(prompt) / 10);
+    case 'reference':
+      return 1 + Math.floor((wordCount(prompt) + wordCount(evaluation.answer)) / 10);
+  }
+}
+
+function latentsOf(task: LanguageTask): Record<string, number | string> {
+  const { evaluation, tools, prompt } = task;
+  const common = { evaluation: evaluation.kind, words: wordCount(prompt), tools: tools.length };
+  return evaluation.kind === 'execution' ? { ...common, calls: callsOf(evaluation.program).length } : common;
+}
+
+const openingWords = 6;
+
+/** What many near copies have in common: the tools of a program, in their order; the call; else the opening words. */
+function signatureOf({ prompt, evaluation, target_action }: LanguageTask): string {
+  if (evaluation.kind === 'execution') return callsOf(evaluation.program).map(({ tool }) => tool).join(' ');
+  if (evaluation.kind === 'call') return `call ${target_action!.name}`;
+  return `${evaluation.kind}: ${prompt.toLowerCase().split(/\s+/).slice(0, openingWords).join(' ').slice(0, 80)}`;
+}

@@ -1,0 +1,52 @@
+/** Characters of a text that is read at all, and levels of its nesting: what follows may then recurse. */
+const longest = 20_000;
+const deepest = 48;
+
+const misleading = new Set(['__proto__', 'constructor', 'prototype']);
+/** With the flag u, a surrogate that is half of a pair is no character of its own. */
+const halfPair = /\p{Surrogate}/u;
+
+export type SoundJson = { value: unknown } | { reason: string };
+
+/**
+ * JSON as a model wrote it, which nothing later has to be afraid of: finite numbers, whole characters, few levels, no names that objects
+ * inherit, and no control tokens of a chat template. Reasons: too_long, not_json, too_deep, bad_number, broken_text, control_token,
+ * forbidden_name.
+ */
+export function soundJson(text: string): SoundJson {
+  if (text.length > longest) return { reason: 'too_long' };
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return { reason: 'not_json' };
+  }
+  const reason = unsound(value);
+  return reason === undefined ? { value } : { reason };
+}
+
+function unsound(root: unknown): string | undefined {
+  const left: { value: unknown; depth: number }[] = [{ value: root, depth: 0 }];
+  for (let next = left.pop(); next !== undefined; next = left.pop()) {
+    const { value, depth } = next;
+    if (typeof value === 'number' && !Number.isFinite(value)) return 'bad_number';
+    if (typeof value === 'string') {
+      const reason = unsoundText(value);
+      if (reason !== undefined) return reason;
+    }
+    if (typeof value !== 'object' || value === null) continue;
+    if (depth === deepest) return 'too_deep';
+    for (const [name, inner] of Object.entries(value)) {
+      const reason = misleading.has(name) ? 'forbidden_name' : unsoundText(name);
+      if (reason !== undefined) return reason;
+      left.push({ value: inner, depth: depth + 1 });
+    }
+  }
+  return undefined;
+}
+
+/** A prompt that holds `<|im_end|>` would end its own turn, and speak for the agent. */
+function unsoundText(text: string): string | undefined {
+  if (halfPair.test(text)) return 'broken_text';
+  return text.includes('<|') ? 'control_token' : undefined;
+}

@@ -1,0 +1,66 @@
+import { z } from 'zod';
+import { isObject } from '../../contracts/json-schema.ts';
+import type { JsonSchema } from '../../contracts/json-schema.ts';
+
+/** What the simulator writes, as JSON of exactly this form. */
+
+/** A call of a tool of the library; an argument may be a call itself. */
+export interface Program {
+  tool: string;
+  arguments: Record<string, number | string | Program>;
+}
+
+const name = z.string().regex(/^[a-z][a-z0-9_]{0,39}$/);
+const cell = z.union([z.number(), z.string().max(100)]);
+
+const programSchema: z.ZodType<Program> = z.lazy(() => z.strictObject({ tool: name, arguments: z.record(name, z.union([z.number(), z.string().max(200), programSchema])) })).meta({ id: 'program' });
+
+const tableSchema = z.strictObject({ columns: z.array(z.string().min(1).max(40)).min(2).max(6), rows: z.array(z.array(cell).min(2).max(6)).min(1).max(20) });
+
+const ownToolSchema = z.strictObject({
+  name,
+  description: z.string().min(1).max(300),
+  parameters: z.record(name, z.enum(['string', 'integer', 'number', 'boolean'])),
+});
+
+const actionSchema = z.strictObject({ name, arguments: z.record(name, z.union([z.string().max(400), z.number(), z.boolean()])) });
+
+const evaluationSchema = z.discriminatedUnion('kind', [
+  z.strictObject({ kind: z.literal('execution'), program: programSchema, table: tableSchema.optional() }),
+  z.strictObject({ kind: z.literal('call') }),
+  z.strictObject({ kind: z.literal('exact'), answers: z.array(z.string().min(1).max(200)).min(1).max(8) }),
+  z.strictObject({ kind: z.literal('reference'), answer: z.string().min(1).max(1000) }),
+]);
+
+/** `tools`: names of the library's, where a program calls them; descriptions of the task's own, where the agent is to call one. */
+export const taskSchema = z.strictObject({
+  prompt: z.string().min(1).max(2000),
+  tools: z.array(z.union([name, ownToolSchema])).max(12),
+  evaluation: evaluationSchema,
+  target_action: actionSchema.optional(),
+  latents: z.record(name, z.union([z.number(), z.string().max(80)])).optional(),
+});
+
+export type Table = z.infer<typeof tableSchema>;
+export type OwnTool = z.infer<typeof ownToolSchema>;
+export type ToolAction = z.infer<typeof actionSchema>;
+export type LanguageTask = Omit<z.infer<typeof taskSchema>, 'latents'>;
+
+/**
+ * For servers that can hold a model to a schema: forms and names alone. Grammar compilers know no lengths or rules for names of members;
+ * those are checked when the text is read.
+ */
+export function taskJsonSchema(kinds: readonly string[]): Record<string, unknown> {
+  const schema = z.toJSONSchema(taskSchema, { io: 'input' }) as JsonSchema;
+  const { evaluation } = schema.properties!;
+  const allowed = (evaluation!.oneOf ?? []).filter(({ properties }) => kinds.includes(String(properties?.kind?.const)));
+  return withoutRules({ ...schema, properties: { ...schema.properties, evaluation: { anyOf: allowed } } }) as Record<string, unknown>;
+}
+
+const rules = new Set(['$schema', 'pattern', 'propertyNames', 'minLength', 'maxLength', 'minItems', 'maxItems']);
+
+function withoutRules(node: unknown): unknown {
+  if (Array.isArray(node)) return node.map(withoutRules);
+  if (!isObject(node)) return node;
+  return Object.fromEntries(Object.entries(node).flatMap(([key, value]) => (rules.has(key) ? [] : [[key, withoutRules(value)]])));
+}
