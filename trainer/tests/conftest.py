@@ -35,7 +35,10 @@ class Launcher:
 
     def close(self) -> None:
         self._process.stdin.close()
-        self._process.wait()
+        try:
+            self._process.wait(timeout=60)
+        finally:
+            self._process.kill()
 
     def _collect(self) -> None:
         for line in self._process.stdout:
