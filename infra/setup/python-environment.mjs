@@ -29,13 +29,16 @@ async function basePython() {
   throw new Error('no Python from 3.11 to 3.13 with its venv module was found on the PATH');
 }
 
-/** pip's settings under the names that uv reads. */
+/** pip's settings under the names that uv reads, and like pip the machine's own certificates: a proxy may have its own. */
 function uvSettings() {
-  const { PIP_INDEX_URL, PIP_EXTRA_INDEX_URL, PIP_CERT, UV_DEFAULT_INDEX, UV_INDEX, SSL_CERT_FILE } = process.env;
+  const { PIP_INDEX_URL, PIP_EXTRA_INDEX_URL, PIP_CERT, UV_DEFAULT_INDEX, UV_INDEX, UV_SYSTEM_CERTS = 'true', UV_NATIVE_TLS = UV_SYSTEM_CERTS, SSL_CERT_FILE } = process.env;
   return {
     UV_DEFAULT_INDEX: UV_DEFAULT_INDEX ?? PIP_INDEX_URL,
     UV_INDEX: UV_INDEX ?? PIP_EXTRA_INDEX_URL,
     SSL_CERT_FILE: SSL_CERT_FILE ?? PIP_CERT,
+    UV_SYSTEM_CERTS,
+    // Its older name.
+    UV_NATIVE_TLS,
   };
 }
 
