@@ -1,0 +1,149 @@
+/** Benchmarks: what a suite of cases is to the workflow that evaluates a policy on it. */
+
+/** A call of a tool, its arguments as the model wrote them: JSON, if it keeps to its format. */
+export interface ToolCall {
+  id: string;
+  name: string;
+  arguments: string;
+}
+
+/** A tool as chat completions describe it; `parameters` is a JSON Schema. */
+export interface ToolSpec {
+  name: string;
+  description: string;
+  parameters: Readonly<Record<string, unknown>>;
+}
+
+/** A message of a conversation, as chat completions have it. */
+export type Message =
+  | { role: 'system' | 'user'; content: string }
+  | { role: 'assistant'; content: string; toolCalls?: readonly ToolCall[] }
+  | { role: 'tool'; content: string; toolCallId: string };
+
+/** What a policy is asked: a conversation that it continues. */
+export interface Question {
+  messages: readonly Message[];
+  /** Given natively, to servers that take tools; suites that describe their tools in the prompt leave it out. */
+  tools?: readonly ToolSpec[];
+  /** Texts at which the answer ends. */
+  stop?: readonly string[];
+}
+
+export interface Answer {
+  text: string;
+  /** Calls that the server parsed; empty where tools were not given natively. */
+  toolCalls: readonly ToolCall[];
+  /** `length` where the answer was cut off, `prompt_too_long` where the policy could not read the question: its text is then empty. */
+  finish_reason: string;
+  /** Tokens sampled; 0 where the server does not count them. */
+  tokens: number;
+}
+
+/** One question of a suite. Its id is unique in the suite, and stays with every verdict. */
+export interface Case {
+  id: string;
+}
+
+/**
+ * What an attempt at a case may do. Every answer and every effect is on disk before the attempt goes on, and a repeated attempt gets the
+ * same ones: it must ask for the same things in the same order when it is given the same answers.
+ */
+export interface AttemptTools {
+  /** The policy that is evaluated. */
+  ask(question: Question): Promise<Answer>;
+  /** The judge, where the evaluation names one. */
+  judge: ((question: Question) => Promise<Answer>) | null;
+  /** Runs what is not sure to give the same twice (a search, say) once and keeps its result, which must be JSON. */
+  once<Result>(run: (signal: AbortSignal) => Promise<Result>): Promise<Result>;
+  signal: AbortSignal;
+}
+
+/** The verdict on one case. */
+export interface CaseVerdict {
+  /** What paired comparisons count: the suite's main rule. */
+  correct: boolean;
+  /** Every rule of the suite by its short name (`em`, `f1`), in [0, 1]; null where a rule does not apply to the case. */
+  scores: Readonly<Record<string, number | null>>;
+  /** Why it is wrong, as the benchmark calls it; null where it is right. */
+  reason: string | null;
+  /** What else the suite's figures need. JSON. */
+  detail?: unknown;
+}
+
+/** A figure of an evaluation. */
+export interface Score {
+  /** `<benchmark>_<version>_<rule>_<setting>`, such as `bamboogle_em_closedbook`. */
+  name: string;
+  /** In [0, 1]. */
+  value: number;
+  /** Cases, or whatever else the denominator counts. */
+  of: number;
+  /** The numerator where the figure is a rate, which then has a Wilson interval; null for means and aggregates. */
+  successes: number | null;
+  /** 95 %: Wilson for rates, bootstrap over cases for means; null for aggregates. */
+  interval: { low: number; high: number } | null;
+  /** What a reader must know to compare it, such as categories that did not run. */
+  note?: string;
+}
+
+/** A suite that is ready: its data and engine are here. */
+export interface OpenSuite<Item extends Case = Case, Response = unknown> {
+  /** In the benchmark's own order, whole. */
+  readonly cases: readonly Item[];
+  /** sha256 of the data that questions and verdicts follow from. */
+  readonly dataHash: string;
+  /** Versions of what decides verdicts: the rules of this project, packages. Part of every result. */
+  readonly versions: Readonly<Record<string, string>>;
+  /** Puts the case to the policy, and gives what will be judged: JSON, whole enough to judge again by other rules. Model text never stops an attempt. */
+  attempt(item: Item, tools: AttemptTools): Promise<Response>;
+  /** Verdicts in the order of the answered cases. Asks no model, and depends on nothing but its input and `versions`. */
+  judge(answered: readonly { item: Item; response: Response }[], signal: AbortSignal): Promise<CaseVerdict[]>;
+  /** The suite's figures over the verdicts of all its cases. */
+  scores(verdicts: readonly { id: string; verdict: CaseVerdict }[]): Score[];
+  /** What a policy that knows the answer would have had judged; undefined for a case without one. */
+  gold(item: Item): Response | undefined;
+  close(): Promise<void>;
+}
+
+/** What is not here, and what to do about it. */
+export interface Missing {
+  missing: string;
+}
+
+/** How the evaluation asks. */
+export interface SuiteSettings {
+  /** Tools described in the prompt, or given natively to a server that takes them. */
+  toolFormat: 'prompt' | 'native';
+  /** A search endpoint, for suites that search. */
+  search: { url: string; apiKeyEnv: string | null } | null;
+}
+
+/** What a worker gives to suites. */
+export interface SuiteHost {
+  /** Data that comes with this project: `<shipped>/<benchmark>/`. */
+  shipped: string;
+  /** Data that a user has downloaded: `<downloads>/<benchmark>/`. */
+  downloads: string;
+  /** The Python of an engine that set-up has installed (`bfcl`, `alfworld`); null where it has not. */
+  enginePython: (engine: string) => Promise<string | null>;
+  /** Value of an environment variable: keys of search endpoints. */
+  secret: (name: string) => string | undefined;
+}
+
+export interface Suite<Item extends Case = Case, Response = unknown> {
+  /** `<benchmark>_<version>_<category or split>`, with the setting where it has several: `bfcl_v4_simple_python`, `bamboogle_closedbook`. */
+  readonly name: string;
+  /** One line for people. */
+  readonly about: string;
+  /** Why the settings do not fit the suite (a search suite without an endpoint), naming the field; null where they do. */
+  refuses(settings: SuiteSettings): string | null;
+  open(host: SuiteHost, settings: SuiteSettings): Promise<OpenSuite<Item, Response> | Missing>;
+}
+
+/** A benchmark: its suites, and the figures that its authors take over several of them. */
+export interface Benchmark {
+  readonly name: string;
+  readonly suites: readonly Suite[];
+  /** Figures over several suites, from those of each by its name; absent where the benchmark has none. */
+  aggregate?(bySuite: ReadonlyMap<string, readonly Score[]>): Score[];
+}
