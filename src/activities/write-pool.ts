@@ -3,6 +3,7 @@ import { InvalidConfig } from '../contracts/invalid-config.ts';
 import type { Metrics, WritePoolInput, WrittenPool } from '../contracts/phases.ts';
 import type { SeedTaskRecord } from '../contracts/records.ts';
 import { collect } from '../store/collect.ts';
+import { isSolved } from '../worlds/is-solved.ts';
 import type { ParsedTask } from '../worlds/world.ts';
 import { phase } from './phase.ts';
 import { poolTexts } from './pool-texts.ts';
@@ -29,7 +30,7 @@ export function createWritePool(ports: Ports) {
         const parsed = world.parseTask(text);
         return parsed.valid && !given && world.vote?.needed(parsed.spec) === true ? { valid: false, reason: 'label_unconfirmed' } : parsed;
       };
-      const checked = keepTasks(texts, parse, (spec) => world.score(spec, world.referenceAnswer(spec), chance).reward === 1, arm.type === 'offline' ? heldOut : new Set());
+      const checked = keepTasks(texts, parse, (spec) => isSolved(world, world.score(spec, world.referenceAnswer(spec), chance).reward), arm.type === 'offline' ? heldOut : new Set());
       const specs = arm.type === 'static' ? [...base, ...checked.specs] : checked.specs;
       if (specs.length === 0) throw new InvalidConfig(`experiment: arm: the data set has no valid task; of ${texts.length} texts ${JSON.stringify(checked.dropped)} were dropped`);
       const pool = await ports.store.putRecords(specs.map((spec, index): SeedTaskRecord => ({ id: `pool-${String(index).padStart(4, '0')}`, spec })));
