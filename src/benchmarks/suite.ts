@@ -15,11 +15,11 @@ export interface Case {
  */
 export interface AttemptTools {
   /** The policy that is evaluated. */
-  ask(question: Question): Promise<Answer>;
+  ask: (question: Question) => Promise<Answer>;
   /** The judge, where the evaluation names one. */
   judge: ((question: Question) => Promise<Answer>) | null;
   /** Runs what is not sure to give the same twice (a search, say) once and keeps its result, which must be JSON. */
-  once<Result>(run: (signal: AbortSignal) => Promise<Result>): Promise<Result>;
+  once: <Result>(run: (signal: AbortSignal) => Promise<Result>) => Promise<Result>;
   signal: AbortSignal;
 }
 

@@ -20,6 +20,8 @@ export interface EvaluationPlan {
   id: string;
   /** The evaluation and its policy, as the activities read them. */
   evaluation: FileRef;
+  /** Hash of all in it that answers and verdicts follow from: not how fast they are come by. */
+  identity: string;
   suites: PlannedSuite[];
   /** Which shard is which: cases `from` to before `to` of a suite. */
   shards: CaseShard[];
@@ -37,7 +39,7 @@ export interface CaseShard {
   to: number;
 }
 
-export type AnswerInput = { id: string; evaluation: FileRef; suite: ReadySuite } & CaseRange;
+export type AnswerInput = { id: string; evaluation: FileRef; identity: string; suite: ReadySuite } & CaseRange;
 type CaseRange = Omit<CaseShard, 'suite'>;
 export type JudgeInput = AnswerInput & { answers: FileRef; judged: number };
 /** `tokens` sampled, `questions` asked; counts of answers that were cut off, and of questions that the policy could not read. */
@@ -49,7 +51,7 @@ export interface AnswerRecord {
 }
 
 export type ShardRecord = CaseShard & { answered: Answered; verdicts: FileRef };
-export type ScoreInput = { id: string; evaluation: FileRef; suites: PlannedSuite[]; shards: ShardRecord[]; judged: number };
+export type ScoreInput = { id: string; evaluation: FileRef; identity: string; suites: PlannedSuite[]; shards: ShardRecord[]; judged: number };
 
 /** `evaluations/<id>/results.json`. No times and no places are in it: equal answers give equal bytes. */
 export interface EvaluationResults {
@@ -58,6 +60,7 @@ export interface EvaluationResults {
   policy: EvaluatedPolicy;
   /** What the activities read; what `rescore` starts from. */
   record: FileRef;
+  identity: string;
   suites: SuiteResults[];
   /** Figures over several suites. */
   aggregates: Score[];

@@ -2,6 +2,7 @@ import type { ChatServer } from './chat-server.ts';
 import type { Answer, Message, Question } from './messages.ts';
 import { PromptTooLong, RequestRefused } from './policy-server.ts';
 import type { PolicyServer } from './policy-server.ts';
+import { sideBySide } from './side-by-side.ts';
 
 /** A policy behind a server, as an evaluation asks it. */
 export interface QuestionServer {
@@ -25,7 +26,7 @@ const seeds = 2 ** 31;
 
 const unreadable: Answer = { text: '', toolCalls: [], finish_reason: 'prompt_too_long', tokens: 0 };
 
-async function unlessTooLong(answer: Promise<Answer[]>): Promise<Answer[] | undefined> {
+async function unlessTooLong<Answered>(answer: Promise<Answered>): Promise<Answered | undefined> {
   try {
     return await answer;
   } catch (error) {
@@ -37,26 +38,11 @@ async function unlessTooLong(answer: Promise<Answer[]>): Promise<Answer[] | unde
 /** By chat completions, a request for each question: the model's own chat template, and tools where the server takes them. */
 export function chatQuestions(server: ChatServer, policy: AskedPolicy): QuestionServer {
   return {
-    async answer(questions, signal) {
-      const failed = new AbortController();
-      const stop = AbortSignal.any([signal, failed.signal]);
-      const answers = new Array<Answer>(questions.length);
-      const next = questions.entries();
-      const work = async (): Promise<void> => {
-        for (const [index, { question, seed }] of next) {
-          stop.throwIfAborted();
-          const asked = server.answer({ ...question, ...policy, seed: seed % seeds }, stop).then((answer) => [answer]);
-          [answers[index] = unreadable] = (await unlessTooLong(asked)) ?? [];
-        }
-      };
-      try {
-        await Promise.all(Array.from({ length: Math.min(concurrency, questions.length) }, work));
-      } catch (error) {
-        failed.abort(error);
-        throw error;
-      }
-      return answers;
-    },
+    answer: (questions, signal) =>
+      sideBySide(questions, concurrency, signal, async ({ question, seed }, stop) => {
+        const asked = server.answer({ ...question, ...policy, seed: seed % seeds }, stop);
+        return (await unlessTooLong(asked)) ?? unreadable;
+      }),
   };
 }
 

@@ -1,6 +1,6 @@
 import { ActivityCancellationType, CancellationScope, proxyActivities, setCurrentDetails, setHandler, workflowInfo } from '@temporalio/workflow';
 import type { EvaluationCpuActivities, EvaluationLlmActivities } from '../activities/index.ts';
-import type { CaseShard, EvaluationPlan, EvaluationProgress, ReadySuite, Scored, ShardRecord } from '../contracts/evaluations.ts';
+import type { AnswerInput, CaseShard, EvaluationPlan, EvaluationProgress, ReadySuite, Scored, ShardRecord } from '../contracts/evaluations.ts';
 import { evaluationDetails } from './evaluation-details.ts';
 import { evaluationActivities } from './file-activities.ts';
 import { inParallel } from './in-parallel.ts';
@@ -21,7 +21,7 @@ export async function evaluation(file: unknown): Promise<Scored> {
     const { answerCases, judgeCases } = does(plan);
     tell(begun(plan));
     const shards = await inParallel(plan.shards, plan.concurrency, async (shard): Promise<ShardRecord> => {
-      const input = { id, evaluation: plan.evaluation, suite: suiteOf(plan, shard), ...rangeOf(shard) };
+      const input = inputOf(plan, shard);
       const answered = await answerCases(input);
       tell(({ answered: count }) => ({ answered: count + 1 }));
       const verdicts = await judgeCases({ ...input, answers: answered.answers, judged: 1 });
@@ -29,7 +29,7 @@ export async function evaluation(file: unknown): Promise<Scored> {
       return { ...shard, answered, verdicts };
     });
     tell({ status: 'scoring' });
-    return scoreEvaluation({ id, evaluation: plan.evaluation, suites: plan.suites, shards, judged: 1 });
+    return scoreEvaluation({ ...recordOf(plan), suites: plan.suites, shards, judged: 1 });
   });
 }
 
@@ -40,12 +40,12 @@ export async function rescoring({ evaluation: id }: { evaluation: string }): Pro
     const judged = plan.judged + 1;
     tell({ ...begun(plan), status: 'judging', answered: plan.shards.length });
     const shards = await inParallel(plan.shards, plan.concurrency, async ({ answered, ...shard }): Promise<ShardRecord> => {
-      const verdicts = await does(plan).judgeCases({ id, evaluation: plan.evaluation, suite: suiteOf(plan, shard), ...rangeOf(shard), answers: answered.answers, judged });
+      const verdicts = await does(plan).judgeCases({ ...inputOf(plan, shard), answers: answered.answers, judged });
       tell((before) => ({ judged: before.judged + 1 }));
       return { suite: shard.suite, ...rangeOf(shard), answered, verdicts };
     });
     tell({ status: 'scoring' });
-    return scoreEvaluation({ id, evaluation: plan.evaluation, suites: plan.suites, shards, judged });
+    return scoreEvaluation({ ...recordOf(plan), suites: plan.suites, shards, judged });
   });
 }
 
@@ -71,8 +71,10 @@ const begun = ({ suites, shards }: { suites: EvaluationPlan['suites']; shards: r
   skipped: suites.filter(({ skipped }) => skipped !== null).map(({ name }) => name),
 });
 
-const suiteOf = ({ suites }: { suites: EvaluationPlan['suites'] }, { suite }: CaseShard): ReadySuite => suites.find((one): one is ReadySuite => one.name === suite && one.skipped === null)!;
+type Planned = Pick<EvaluationPlan, 'id' | 'evaluation' | 'identity' | 'suites'>;
+const recordOf = ({ id, evaluation: record, identity }: Planned): Pick<Planned, 'id' | 'evaluation' | 'identity'> => ({ id, evaluation: record, identity });
 const rangeOf = ({ shard, from, to }: CaseShard): Omit<CaseShard, 'suite'> => ({ shard, from, to });
+const inputOf = (plan: Planned, shard: CaseShard): AnswerInput => ({ ...recordOf(plan), suite: plan.suites.find((one): one is ReadySuite => one.name === shard.suite && one.skipped === null)!, ...rangeOf(shard) });
 
 /** Evaluations and experiments that wait for one queue take turns, where the server knows fairness. */
 function does({ id, heartbeatSeconds, maxAttempts }: Pick<EvaluationPlan, 'id' | 'heartbeatSeconds' | 'maxAttempts'>): Pick<EvaluationLlmActivities, 'answerCases'> & Pick<EvaluationCpuActivities, 'judgeCases'> {

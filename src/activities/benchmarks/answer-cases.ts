@@ -12,7 +12,7 @@ import { Journal } from '../../store/journal.ts';
 import { once } from '../phase.ts';
 import type { Phase } from '../phase.ts';
 import type { Ports } from '../ports.ts';
-import { casesOf, keyOf, plannedSuite, readRecord } from './evaluation-record.ts';
+import { casesOf, plannedSuite, readRecord, shardKey } from './evaluation-record.ts';
 import type { EvaluationRecord } from './evaluation-record.ts';
 import { questionServerOf } from './question-server-of.ts';
 
@@ -22,7 +22,7 @@ import { questionServerOf } from './question-server-of.ts';
  */
 export function createAnswerCases(ports: Ports) {
   return (input: AnswerInput): Promise<Answered> =>
-    once(ports, keyOf(input.id, `answer-${input.suite.name}`, input, input.shard), async (work) => {
+    once(ports, shardKey('answer', input), async (work) => {
       const record = await readRecord(ports, input.evaluation);
       const { suite, opened } = await plannedSuite(ports, record.evaluation, input.suite);
       const cases = casesOf(opened, record.evaluation).slice(input.from, input.to);

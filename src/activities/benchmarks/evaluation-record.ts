@@ -1,6 +1,6 @@
 import { InvalidConfig } from '../../contracts/invalid-config.ts';
 import type { Evaluation } from '../../contracts/evaluation.ts';
-import type { EvaluatedPolicy, ReadySuite } from '../../contracts/evaluations.ts';
+import type { AnswerInput, EvaluatedPolicy, ReadySuite } from '../../contracts/evaluations.ts';
 import type { FileRef } from '../../contracts/refs.ts';
 import type { OpenSuite, Suite, SuiteSettings } from '../../benchmarks/suite.ts';
 import type { PhaseKey } from '../../store/phase-keys.ts';
@@ -16,7 +16,10 @@ export interface EvaluationRecord {
 /** What an evaluation keeps its work under; no experiment may have an id like it. */
 const ownerOf = (id: string): string => `_evaluation-${id}`;
 
-export const keyOf = (id: string, phase: string, input: object, shard?: number): PhaseKey => ({ experiment: ownerOf(id), epoch: 0, phase, inputHash: hashOf(input), ...(shard !== undefined && { shard }) });
+export const policyKey = (id: string, identity: string): PhaseKey => ({ experiment: ownerOf(id), epoch: 0, phase: 'policy', inputHash: identity });
+
+/** The key holds every input but how fast the evaluation is to go. */
+export const shardKey = (phase: 'answer' | 'judge', input: AnswerInput): PhaseKey => ({ experiment: ownerOf(input.id), epoch: 0, phase: `${phase}-${input.suite.name}`, shard: input.shard, inputHash: hashOf({ ...input, evaluation: input.identity }) });
 
 export const suiteSettings = ({ toolFormat, search }: Evaluation): SuiteSettings => ({ toolFormat, search });
 

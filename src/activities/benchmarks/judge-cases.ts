@@ -8,7 +8,7 @@ import { collect } from '../../store/collect.ts';
 import { Journal } from '../../store/journal.ts';
 import { once } from '../phase.ts';
 import type { Ports } from '../ports.ts';
-import { keyOf, plannedSuite, readRecord } from './evaluation-record.ts';
+import { plannedSuite, readRecord, shardKey } from './evaluation-record.ts';
 
 /** Cases judged at a time: enough for engines to be busy, and few enough to be kept often. */
 const batchSize = 64;
@@ -22,7 +22,7 @@ export interface VerdictLine {
 /** Judges the answers of a shard; no model is asked. Verdicts are on disk as they are made. */
 export function createJudgeCases(ports: Ports) {
   return (input: JudgeInput): Promise<FileRef> =>
-    once(ports, keyOf(input.id, `judge-${input.suite.name}`, input, input.shard), async (work) => {
+    once(ports, shardKey('judge', input), async (work) => {
       const { signal, heartbeat } = ports.attempt();
       const { evaluation } = await readRecord(ports, input.evaluation);
       const { suite, opened } = await plannedSuite(ports, evaluation, input.suite);

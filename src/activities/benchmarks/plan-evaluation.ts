@@ -11,7 +11,7 @@ import { experimentAt } from '../experiment-at.ts';
 import type { LedgerEntry } from '../ledger-entry.ts';
 import { once } from '../phase.ts';
 import type { Ports } from '../ports.ts';
-import { casesOf, keyOf, suiteSettings } from './evaluation-record.ts';
+import { casesOf, policyKey, suiteSettings } from './evaluation-record.ts';
 
 /**
  * Reads what the workflow was started with, finds the policy, and opens every suite. The same id with the same file is the same evaluation, of
@@ -27,10 +27,11 @@ export function createPlanEvaluation(ports: Ports) {
     if (refused !== undefined) throw new InvalidConfig(`evaluation: ${refused}`);
     const folder = ports.evaluationFolder(id);
     const existing = await folder.read();
-    if (existing !== undefined && hashOf(decisive(existing)) !== hashOf(decisive(evaluation))) {
+    const identity = hashOf(decisive(evaluation));
+    if (existing !== undefined && hashOf(decisive(existing)) !== identity) {
       throw new InvalidConfig(`evaluation: the id ${JSON.stringify(id)} belongs to another evaluation file (${changedFields(decisive(existing), decisive(evaluation))}); start this one under another id`);
     }
-    const policy = await once(ports, keyOf(id, 'policy', decisive(evaluation)), () => findPolicy(ports, evaluation));
+    const policy = await once(ports, policyKey(id, identity), () => findPolicy(ports, evaluation));
     if (existing === undefined) await folder.write(evaluation);
     const record = await ports.store.putJson({ evaluation, policy });
     const planned: PlannedSuite[] = [];
@@ -39,7 +40,7 @@ export function createPlanEvaluation(ports: Ports) {
       ports.attempt().heartbeat({ suite: suite.name });
     }
     const { concurrency, heartbeatSeconds, maxAttempts, casesPerShard } = evaluation;
-    return { id, evaluation: record, suites: planned, shards: planned.flatMap((suite) => shardsOf(suite, casesPerShard)), concurrency, heartbeatSeconds, maxAttempts, judged: 0 };
+    return { id, evaluation: record, identity, suites: planned, shards: planned.flatMap((suite) => shardsOf(suite, casesPerShard)), concurrency, heartbeatSeconds, maxAttempts, judged: 0 };
   };
 }
 

@@ -28,6 +28,6 @@ export function createPlanRescoring(ports: Ports) {
       ports.attempt().heartbeat({ suite: before.name });
     }
     const { concurrency, heartbeatSeconds, maxAttempts } = evaluation;
-    return { id, evaluation: results.record, suites, shards: results.shards, concurrency, heartbeatSeconds, maxAttempts, judged: results.judged };
+    return { id, evaluation: results.record, identity: results.identity, suites, shards: results.shards, concurrency, heartbeatSeconds, maxAttempts, judged: results.judged };
   };
 }

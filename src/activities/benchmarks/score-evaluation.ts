@@ -3,6 +3,7 @@ import type { CaseVerdict, OpenSuite } from '../../benchmarks/suite.ts';
 import type { CaseLine, EvaluationResults, ReadySuite, ScoreInput, Scored, ShardRecord, SuiteResults } from '../../contracts/evaluations.ts';
 import type { Evaluation } from '../../contracts/evaluation.ts';
 import { atomicWrite } from '../../store/atomic-write.ts';
+import { canonicalJson } from '../../store/canonical-json.ts';
 import { collect } from '../../store/collect.ts';
 import type { Ports } from '../ports.ts';
 import { casesOf, plannedSuite, readRecord } from './evaluation-record.ts';
@@ -13,7 +14,7 @@ import type { VerdictLine } from './judge-cases.ts';
  * @throws InvalidConfig where a suite is not on this worker as it was planned
  */
 export function createScoreEvaluation(ports: Ports) {
-  return async ({ id, evaluation: record, suites, shards, judged }: ScoreInput): Promise<Scored> => {
+  return async ({ id, evaluation: record, identity, suites, shards, judged }: ScoreInput): Promise<Scored> => {
     const { evaluation, policy } = await readRecord(ports, record);
     const results: SuiteResults[] = [];
     const lines: CaseLine[] = [];
@@ -33,9 +34,10 @@ export function createScoreEvaluation(ports: Ports) {
     const bySuite = new Map(scored.filter(({ whole }) => whole).map(({ name, scores }) => [name, scores]));
     const aggregates = ports.suites.benchmarks.flatMap((benchmark) => (benchmark.suites.some(({ name }) => bySuite.has(name)) ? (benchmark.aggregate?.(bySuite) ?? []) : []));
     const folder = ports.evaluationFolder(id);
-    const all: EvaluationResults = { id, evaluation, policy, record, suites: results, aggregates, shards, judged };
+    const all: EvaluationResults = { id, evaluation, policy, record, identity, suites: results, aggregates, shards, judged };
     await atomicWrite(folder.casesFile, lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
-    await atomicWrite(folder.resultsFile, `${JSON.stringify(all, null, 1)}\n`);
+    // In one order of keys, however the parts came here.
+    await atomicWrite(folder.resultsFile, `${JSON.stringify(JSON.parse(canonicalJson(all)), null, 1)}\n`);
     const inHome = (file: string): string => relative(`${folder.path}/../..`, file);
     const skipped = results.flatMap(({ name, skipped: reason }) => (reason === null ? [] : [{ name, reason }]));
     return { results: inHome(folder.resultsFile), cases: inHome(folder.casesFile), scores: [...aggregates, ...scored.flatMap(({ scores }) => scores)], skipped };
