@@ -37,12 +37,13 @@ export function toolRlMatch(calls: readonly unknown[], { name, parameters }: Gol
 }
 
 /**
- * The same verdict without the holes, for rewards: 1 where the text has exactly one `<tool_call>` block, in it exactly one JSON object, and
+ * The same verdict without the holes, for rewards: 1 where the text has exactly one `<tool_call>` block, in it one JSON object on one line, and
  * that has exactly a name and parameters, both equal to gold; else 0.
  */
 export function strictCallMatch(text: string, gold: GoldCall): 0 | 1 {
-  const blocks = [...text.matchAll(/<tool_call>([^]*?)<\/tool_call>/g)];
-  if (blocks.length !== 1 || text.split('<tool_call>').length !== 2) return 0;
-  const call = parsedJson(blocks[0]![1]!);
+  const tag = /<\/?tool_call>/g;
+  if (text.match(tag)?.join('') !== '<tool_call></tool_call>') return 0;
+  const line = text.split(tag)[1]!.trim();
+  const call = line.includes('\n') ? undefined : parsedJson(line);
   return isObject(call) ? exactMatch(call as Action, { name: gold.name, parameters: gold.parameters }) : 0;
 }
