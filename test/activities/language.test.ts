@@ -304,6 +304,21 @@ describe('the arm `best-of-n`', () => {
   });
 });
 
+describe('questions of a benchmark', () => {
+  it('are no tasks: counted by their reason, and in no pool', async () => {
+    const run = await languageRun({ 'world.repairs': 1 }, { questions: 0.5, preamble: 'In what year was the company that was founded as Sound of Music added to the S&P 500? ' });
+    const { metrics, state } = await run.epochs(2);
+    const contaminated = (await run.tasks(2)).filter(({ invalid_reason }) => invalid_reason === 'contaminated');
+    expect(contaminated.length).toBeGreaterThan(0);
+    expect(contaminated.every(({ valid, spec, repairs }) => !valid && spec === null && repairs === 1)).toBe(true);
+    expect(metrics['env/invalid/contaminated']).toBe(contaminated.length);
+    const trained = await run.records<SeedTaskRecord>([state.train_pool]);
+    const judged = await run.records<EnvironmentPoolRecord>([state.environment_pool]);
+    expect(trained.length).toBeGreaterThan(0);
+    for (const text of [...trained.map(({ spec }) => spec), ...judged.map(({ signature }) => signature)]) expect(text).not.toContain('Sound of Music');
+  });
+});
+
 describe('tasks of one’s own', () => {
   const question = (index: number, rest: object = {}): string => JSON.stringify({ prompt: `Quiz ${index}: which city is the capital of France?`, tools: [], evaluation: { kind: 'exact', answers: ['Paris'] }, ...rest });
 
