@@ -6,7 +6,7 @@
 /** `Houston(Texas)` as `Houston`; a text without a pair of brackets, or with a line break before it, as it is. */
 export function beforeParenthesis(text: string): string {
   const open = text.indexOf('(');
-  if (open < 0 || text.indexOf(')', open) < 0) return text;
+  if (open < 0 || !text.includes(')', open)) return text;
   const before = text.slice(0, open);
   return before.includes('\n') ? text : before;
 }

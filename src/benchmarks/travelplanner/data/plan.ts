@@ -4,7 +4,7 @@ export const dayFields = ['current_city', 'transportation', 'breakfast', 'attrac
 export type DayField = (typeof dayFields)[number];
 
 /** A day of a plan: a field is null where it is JSON's null, and undefined where it is missing. */
-export type DayPlan = { readonly [field in DayField]: string | null | undefined } & {
+export type DayPlan = Readonly<Record<DayField, string | null | undefined>> & {
   /** Entries of the day that say something, of whatever name: the official evaluation counts them all. */
   readonly entries: number;
   /** It is `{}`, as days that were not asked for are. */

@@ -13,7 +13,7 @@ export interface Tables {
   distances: Distance[];
 }
 
-const driving = /^(?:self-driving|taxi), from (?<origin>.+) to (?<destination>.+), duration: (?<duration>.+), distance: (?<distance>.+), cost: \d+$/u;
+const driving = /^(?:self-driving|taxi), from (.+) to (.+), duration: (.+), distance: (.+), cost: \d+$/u;
 
 /** The tables of the database as far as tasks refer to them: the union of their reference information, each row once, in their order. */
 export function tablesFrom(references: readonly Reference[]): Tables {
@@ -44,8 +44,8 @@ export function sandboxFrom(tables: Tables, states: ReadonlyMap<string, string |
 }
 
 function drivingDistance(sentence: string): Distance[] {
-  const found = driving.exec(sentence)?.groups;
-  return found === undefined ? [] : [{ origin: found['origin']!, destination: found['destination']!, duration: found['duration']!, distance: found['distance']! }];
+  const [, origin, destination, duration, distance] = driving.exec(sentence) ?? [];
+  return distance === undefined ? [] : [{ origin: origin!, destination: destination!, duration: duration!, distance }];
 }
 
 function distinct<Row>(rows: readonly Row[]): Row[] {

@@ -16,7 +16,7 @@ export function tableText(rows: readonly object[]): string {
 
 /** Up to six decimals, and as few as all numbers of the column allow, but one at least. */
 function cellTexts(name: string, values: readonly unknown[]): string[] {
-  if (!fractional.has(name)) return values.map(String);
+  if (!fractional.has(name)) return values.map((value) => String(value).replaceAll('\n', '\\n').replaceAll('\r', '\\r').replaceAll('\t', '\\t'));
   const texts = values.map((value) => (value as number).toFixed(6));
   const decimals = Math.max(1, ...texts.map((text) => text.replace(/0+$/u, '').split('.')[1]!.length));
   return texts.map((text) => text.slice(0, text.indexOf('.') + 1 + decimals));
