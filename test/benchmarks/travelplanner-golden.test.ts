@@ -25,7 +25,7 @@ async function percentages(planOf: (plan: Plan, idx: number) => Plan | null): Pr
 /** On the first day that is spent in one city, dinner is where lunch was. */
 function dinnerWhereLunchWas(plan: Plan): Plan {
   const day = plan.find(({ current_city }) => typeof current_city === 'string' && !current_city.includes('from'))!;
-  day['dinner'] = day['lunch'];
+  day.dinner = day.lunch;
   return plan;
 }
 

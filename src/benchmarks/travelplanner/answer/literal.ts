@@ -6,14 +6,13 @@ export function readLiteral(text: string, start = 0): { value: unknown; end: num
   try {
     return new LiteralReader(text, start).read();
   } catch (error) {
-    if (error instanceof NoLiteral) return null;
+    if (error === noLiteral) return null;
     throw error;
   }
 }
 
-class NoLiteral extends Error {
-  override readonly name = 'NoLiteral';
-}
+/** One for all: a text may hold thousands of beginnings, and making an error each would take most of the time. */
+const noLiteral = new Error('no literal');
 
 /** Plans are lists of objects of texts: what is nested deeper is none. */
 const deepest = 16;
@@ -37,7 +36,7 @@ class LiteralReader {
   }
 
   #value(depth: number): unknown {
-    if (depth > deepest) throw new NoLiteral();
+    if (depth > deepest) throw noLiteral;
     this.#match(space);
     const next = this.#text[this.#at];
     if (next === '[') return this.#items(']', () => this.#value(depth + 1));
@@ -47,7 +46,7 @@ class LiteralReader {
     const named = this.#match(word);
     if (named !== null) return words[named];
     const digits = this.#match(number);
-    if (digits === null) throw new NoLiteral();
+    if (digits === null) throw noLiteral;
     return Number(digits);
   }
 
@@ -57,7 +56,7 @@ class LiteralReader {
     while (!this.#takes(close)) {
       items.push(item());
       if (this.#takes(close)) break;
-      if (!this.#takes(',')) throw new NoLiteral();
+      if (!this.#takes(',')) throw noLiteral;
     }
     return items;
   }
@@ -65,9 +64,9 @@ class LiteralReader {
   #entry(depth: number): [string, unknown] {
     this.#match(space);
     const quote = this.#text[this.#at];
-    if (quote !== '"' && quote !== '\'') throw new NoLiteral();
+    if (quote !== '"' && quote !== '\'') throw noLiteral;
     const key = this.#string(quote);
-    if (!this.#takes(':')) throw new NoLiteral();
+    if (!this.#takes(':')) throw noLiteral;
     return [key, this.#value(depth)];
   }
 
@@ -75,7 +74,7 @@ class LiteralReader {
     const parts: string[] = [];
     let from = ++this.#at;
     while (this.#text[this.#at] !== quote) {
-      if (this.#at >= this.#text.length) throw new NoLiteral();
+      if (this.#at >= this.#text.length) throw noLiteral;
       if (this.#text[this.#at] === '\\') {
         parts.push(this.#text.slice(from, this.#at), this.#escaped());
         from = this.#at;

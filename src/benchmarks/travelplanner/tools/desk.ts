@@ -5,7 +5,11 @@ import type { Found } from './search.ts';
 
 export const searchTools = ['FlightSearch', 'GoogleDistanceMatrix', 'AccommodationSearch', 'RestaurantSearch', 'AttractionSearch', 'CitySearch'] as const;
 
-export type ToolName = (typeof searchTools)[number] | 'NotebookWrite' | 'Planner';
+const otherTools = ['NotebookWrite', 'Planner'] as const;
+
+export type ToolName = (typeof searchTools | typeof otherTools)[number];
+
+export const isTool = (name: string): name is ToolName => isSearch(name) || (otherTools as readonly string[]).includes(name);
 
 /** What came of a call. */
 export interface Observation {
@@ -72,6 +76,8 @@ export class Desk {
   }
 }
 
-const isSearch = (tool: string): tool is (typeof searchTools)[number] => (searchTools as readonly string[]).includes(tool);
+function isSearch(tool: string): tool is (typeof searchTools)[number] {
+  return (searchTools as readonly string[]).includes(tool);
+}
 
 const illegal = (what: string): Found => ({ text: `Illegal ${what}. Please try again.`, failed: true });
