@@ -67,6 +67,7 @@ describe('hostile answers', () => {
     ['keys of prototypes', '[{"__proto__": {"current_city": "Rockford"}, "constructor": 1, "toString": 2}]'],
     ['fields inherited from nothing', '[{"hasOwnProperty": 1, "days": 1}]'],
     ['half a surrogate pair', '[{"days": 1, "current_city": "from St. Petersburg to \\ud800", "transportation": "Taxi \\ud800", "dinner": "\\udfff, \\ud800;"}]'],
+    ['half a pair in what is said of it', JSON.stringify([{ ...days[0], lunch: '\ud800, Rockford', dinner: '\ud800, Rockford' }, days[1], days[2]])],
     ['not a number', '[{"days": NaN, "current_city": Infinity}]'],
     ['a number beyond numbers', '[{"days": 1e999, "current_city": -1e999}]'],
     ['null days', '[null, null]'],
