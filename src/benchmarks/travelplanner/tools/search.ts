@@ -4,7 +4,7 @@ import type { Sandbox, Vehicle } from '../data/sandbox.ts';
 import { pythonText } from '../prompts/python-text.ts';
 import { tableText } from '../prompts/table-text.ts';
 
-/** A tool's observation. What is found can be written to the notebook; `failed` counts towards giving up on the tool. */
+/** A tool's observation; `failed` counts towards giving up on the tool. */
 export type Found = { text: string; failed: boolean };
 
 const found = (text: string): Found => ({ text, failed: false });
@@ -18,7 +18,7 @@ export function searchFlights(sandbox: Sandbox, origin: string, destination: str
   return found(flights.length === 0 ? `There is no flight from ${origin} to ${destination} on ${date}.` : tableText(flights));
 }
 
-/** The table of a city; `kind` is what the official tools say that there is none of. */
+/** A table of a city. Of an empty one the official tools say "attraction" for accommodations too. */
 export function searchCity(sandbox: Sandbox, table: 'restaurants' | 'accommodations' | 'attractions', city: string): Found {
   if (!sandbox.cities.includes(city)) return invalidCity(sandbox, city);
   const rows = sandbox[table](city);
