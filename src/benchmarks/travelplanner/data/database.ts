@@ -1,0 +1,54 @@
+import { csvRows, isWhole } from './csv.ts';
+import { flightTable } from './flight-table.ts';
+import { route, rowsBy } from './sandbox.ts';
+import type { Accommodation, Attraction, Distance, Restaurant, Sandbox } from './sandbox.ts';
+
+/** Files of the official database, in its folder. */
+export const databaseFiles = {
+  flights: 'flights/clean_Flights_2022.csv',
+  restaurants: 'restaurants/clean_restaurant_2022.csv',
+  accommodations: 'accommodations/clean_accommodations_2022.csv',
+  attractions: 'attractions/attractions.csv',
+  distances: 'googleDistanceMatrix/distance.csv',
+  cities: 'background/citySet_with_states.txt',
+} as const;
+
+const numbers = new Set(['Average Cost', 'Aggregate Rating', 'price', 'minimum nights', 'maximum occupancy', 'review rate number', 'Latitude', 'Longitude']);
+
+const columns = {
+  restaurants: ['Name', 'Average Cost', 'Cuisines', 'Aggregate Rating', 'City'],
+  accommodations: ['NAME', 'price', 'room type', 'house_rules', 'minimum nights', 'maximum occupancy', 'review rate number', 'city'],
+  attractions: ['Name', 'Latitude', 'Longitude', 'Address', 'Phone', 'Website', 'City'],
+} as const;
+
+/** The whole sandbox, from the bytes of the official database's files. */
+export function databaseSandbox(files: Readonly<Record<keyof typeof databaseFiles, Buffer>>): Sandbox {
+  const distances = rowsBy(csvRows(files.distances.toString()).map(distanceOf), (row) => route(row.origin, row.destination));
+  const states = new Map(
+    files.cities
+      .toString()
+      .trim()
+      .split(/\r?\n/u)
+      .map((text) => text.split('\t') as [city: string, state: string]),
+  );
+  return {
+    flights: flightTable(files.flights),
+    restaurants: rowsBy(tableOf<Restaurant>(files.restaurants, columns.restaurants), (row) => row.City),
+    accommodations: rowsBy(tableOf<Accommodation>(files.accommodations, columns.accommodations), (row) => row.city),
+    attractions: rowsBy(tableOf<Attraction>(files.attractions, columns.attractions), (row) => row.City),
+    distance: (origin, destination) => distances(route(origin, destination))[0],
+    state: (city) => states.get(city),
+    cities: [...states.keys()],
+  };
+}
+
+/** Rows without an empty cell, as far as the benchmark looks at them. */
+function tableOf<Row>(bytes: Buffer, names: readonly string[]): Row[] {
+  return csvRows(bytes.toString())
+    .filter(isWhole)
+    .map((row) => Object.fromEntries(names.map((name) => [name, numbers.has(name) ? Number(row[name]) : row[name]])) as Row);
+}
+
+function distanceOf(row: Readonly<Record<string, string>>): Distance {
+  return { origin: row.origin ?? '', destination: row.destination ?? '', duration: row.duration ?? '', distance: row.distance ?? '' };
+}

@@ -1,0 +1,67 @@
+/** The fields of a day that the evaluation reads, each a text; `-` where there is nothing. */
+export const dayFields = ['current_city', 'transportation', 'breakfast', 'attraction', 'lunch', 'dinner', 'accommodation'] as const;
+
+export type DayField = (typeof dayFields)[number];
+
+/** A day of a plan: a field is null where it is JSON's null, and undefined where it is missing. */
+export type DayPlan = Readonly<Record<DayField, string | null | undefined>> & {
+  /** Entries of the day that say something, of whatever name: the official evaluation counts them all. */
+  readonly entries: number;
+  /** It is `{}`, as days that were not asked for are. */
+  readonly isEmpty: boolean;
+};
+
+/** The official evaluation ends with an error at such a plan. Its message says where. */
+export class MalformedPlan extends Error {
+  override readonly name = 'MalformedPlan';
+}
+
+/** Most characters of a field that says a route: real ones have 130, and reading them takes the cube of their length at worst. */
+export const longestRoute = 500;
+
+/**
+ * The first days of a plan as a model wrote it. Later ones are never looked at.
+ *
+ * @throws MalformedPlan for a day that is no object, and for a field that is neither text nor null
+ */
+export function readDays(plan: readonly unknown[], days: number): DayPlan[] {
+  return plan.slice(0, days).map((day, index) => {
+    if (typeof day !== 'object' || day === null || Array.isArray(day)) throw new MalformedPlan(`day ${index + 1} is no object`);
+    const fields = dayFields.map((field) => [field, readField(day, field, index + 1)] as const);
+    return { ...(Object.fromEntries(fields) as Record<DayField, string | null | undefined>), entries: Object.values(day).filter(saysSomething).length, isEmpty: Object.keys(day).length === 0 };
+  });
+}
+
+/** The text of a field, or null where it has none; what the official evaluation looks at with `day[field]`. @throws MalformedPlan where it is missing */
+export function required(day: DayPlan, field: DayField, number: number): string | null {
+  const text = day[field];
+  if (text === undefined) throw new MalformedPlan(`day ${number} has no ${field}`);
+  return text;
+}
+
+/** A field that must be a text. @throws MalformedPlan where it is none */
+export function requiredText(day: DayPlan, field: DayField, number: number): string {
+  const text = required(day, field, number);
+  if (text === null) throw new MalformedPlan(`${field} of day ${number} is null`);
+  return text;
+}
+
+/** Whether a field has something to check. */
+export function isFilled(text: string | null | undefined): text is string {
+  return text !== undefined && text !== null && text !== '' && text !== '-';
+}
+
+function readField(day: object, field: DayField, number: number): string | null | undefined {
+  if (!Object.hasOwn(day, field)) return undefined;
+  const value = (day as Record<string, unknown>)[field];
+  if (value !== null && typeof value !== 'string') throw new MalformedPlan(`${field} of day ${number} is no text`);
+  const route = field === 'current_city' || field === 'transportation';
+  if (route && value !== null && value.length > longestRoute) throw new MalformedPlan(`${field} of day ${number} has more than ${longestRoute} characters`);
+  return value;
+}
+
+/** Python's truth of a JSON value, other than `-`. */
+function saysSomething(value: unknown): boolean {
+  if (typeof value === 'object' && value !== null) return Object.keys(value).length > 0;
+  return Boolean(value) && value !== '-';
+}

@@ -1,0 +1,74 @@
+import { nameAndCity } from '../data/names.ts';
+import { isFilled } from '../data/plan.ts';
+import { citiesOf } from '../official/city-route.ts';
+import type { CommonsenseName, Constraint, Delivered, HardName } from '../official/constraint.ts';
+import { accommodationOf, attractionOf, attractionTexts, mealsOf, restaurantOf, wayCost } from './exact.ts';
+
+/** What the official constraints of these names let pass, and a reward should not. */
+export const stricter: Partial<Record<CommonsenseName | HardName, Constraint>> = {
+  within_current_city: withinCurrentCity,
+  within_sandbox: withinSandbox,
+  reasonable_city_route: continuousRoute,
+  diverse_restaurants: ({ days }) => (isDiverse(days.flatMap(mealsOf)) ? null : 'a restaurant is repeated'),
+  diverse_attractions: ({ days }) => (isDiverse(days.flatMap(attractionTexts)) ? null : 'an attraction is repeated'),
+  minimum_nights_stay: minimumNights,
+  budget,
+};
+
+/** Cities are equal, not contained, and transportation is for days that go from one to another. */
+function withinCurrentCity({ days }: Delivered): string | null {
+  for (const [index, day] of days.entries()) {
+    const cities = citiesOf(day, index + 1);
+    const elsewhere = [...mealsOf(day), ...attractionTexts(day)].find((text) => !cities.includes(nameAndCity(text).city));
+    if (elsewhere !== undefined) return `${elsewhere} is in another city than day ${index + 1}`;
+    if (isFilled(day.accommodation) && nameAndCity(day.accommodation).city !== cities.at(-1)) return `accommodation of day ${index + 1} is in another city`;
+    if (isFilled(day.transportation) !== (cities.length === 2)) return `transportation of day ${index + 1} does not fit its cities`;
+  }
+  return null;
+}
+
+/** Names are whole, a flight is on its day and route, and the last attraction counts too. */
+function withinSandbox({ query, days, sandbox }: Delivered): string | null {
+  for (const [index, day] of days.entries()) {
+    const cities = citiesOf(day, index + 1);
+    if (cities.length === 2 && isFilled(day.transportation) && wayCost(sandbox, day.transportation, cities, query.date[index] ?? '', query.people_number) === null) return `transportation of day ${index + 1} is not in the sandbox`;
+    const unknown = mealsOf(day).find((text) => restaurantOf(sandbox, text) === undefined) ?? attractionTexts(day).find((text) => attractionOf(sandbox, text) === undefined);
+    if (unknown !== undefined) return `${unknown} is not in the sandbox`;
+    if (isFilled(day.accommodation) && accommodationOf(sandbox, day.accommodation) === undefined) return `accommodation of day ${index + 1} is not in the sandbox`;
+  }
+  return null;
+}
+
+/** The first day leaves home, and a day starts where the one before ended. */
+function continuousRoute({ query, days }: Delivered): string | null {
+  const route = days.map((day, index) => citiesOf(day, index + 1));
+  if (route[0]![0] !== query.org) return `the first day does not start in ${query.org}`;
+  const broken = route.findIndex((cities, index) => index > 0 && cities[0] !== route[index - 1]!.at(-1));
+  return broken < 0 ? null : `day ${broken + 1} does not start where day ${broken} ended`;
+}
+
+function minimumNights({ days, sandbox }: Delivered): string | null {
+  for (let at = 0; at < days.length; ) {
+    const start = at;
+    const text = days[start]!.accommodation!;
+    while (at < days.length && days[at]!.accommodation === text) at++;
+    const minimum = isFilled(text) ? (accommodationOf(sandbox, text)?.['minimum nights'] ?? 0) : 0;
+    if (at - start < minimum) return `${text} takes guests for ${minimum} nights or more`;
+  }
+  return null;
+}
+
+function budget({ query, days, sandbox }: Delivered): string | null {
+  const people = query.people_number;
+  const costs = days.flatMap((day, index) => {
+    const cities = citiesOf(day, index + 1);
+    const way = cities.length === 2 && isFilled(day.transportation) ? (wayCost(sandbox, day.transportation, cities, query.date[index] ?? '', people) ?? 0) : 0;
+    const room = isFilled(day.accommodation) ? accommodationOf(sandbox, day.accommodation) : undefined;
+    const night = room === undefined ? 0 : room.price * Math.ceil(people / room['maximum occupancy']);
+    return [way, night, ...mealsOf(day).map((text) => (restaurantOf(sandbox, text)?.['Average Cost'] ?? 0) * people)];
+  });
+  const cost = costs.reduce((sum, part) => sum + part, 0);
+  return cost <= query.budget ? null : `it costs ${cost}, more than ${query.budget}`;
+}
+
+const isDiverse = (texts: readonly string[]): boolean => new Set(texts.map((text) => JSON.stringify(nameAndCity(text)))).size === texts.length;

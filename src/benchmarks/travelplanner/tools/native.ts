@@ -1,0 +1,62 @@
+import type { AttemptTools, Message, ToolCall } from '../../suite.ts';
+import { wellFormed } from '../answer/well-formed.ts';
+import type { Sandbox } from '../data/sandbox.ts';
+import { plannerQuestion } from '../prompts/planner.ts';
+import { nativeInstruction, toolParameters, toolSpecs } from '../prompts/tool-specs.ts';
+import type { PlanResponse } from '../response.ts';
+import { Desk, masked } from './desk.ts';
+import type { ToolName } from './desk.ts';
+import { Patience, limits } from './patience.ts';
+
+type ToolMessage = Extract<Message, { role: 'tool' }>;
+
+/** The two-stage agent by native tool calls: the same tools, notebook, planner and limits as by ReAct; a call is a step. */
+export async function planByNativeTools(query: string, sandbox: Sandbox, tools: AttemptTools): Promise<PlanResponse> {
+  const desk = new Desk(sandbox);
+  const patience = new Patience();
+  const messages: Message[] = [{ role: 'system', content: nativeInstruction }, { role: 'user', content: `Query: ${query}` }];
+  /** Where messages hold data that is not masked yet. */
+  let data: number[] = [];
+  let steps = 0;
+  while (steps < limits.steps) {
+    const answer = await tools.ask({ messages: [...messages], tools: toolSpecs });
+    if (answer.toolCalls.length === 0) return { answer: '', steps, end: answer.finish_reason === 'prompt_too_long' ? 'prompt_too_long' : 'it ended without a call of Planner' };
+    messages.push({ role: 'assistant', content: answer.text, toolCalls: answer.toolCalls });
+    for (const call of answer.toolCalls) {
+      if (steps === limits.steps) break;
+      steps++;
+      const args = readArguments(call);
+      const end = patience.endsAt(call.name, `${call.name} ${call.arguments}`);
+      if (end !== null) return { answer: '', steps, end };
+      if (call.name === 'Planner' && args !== null) {
+        const plan = await tools.ask(plannerQuestion(desk.notebook, args[0]!));
+        return { answer: wellFormed(plan.text), steps, end: plan.finish_reason };
+      }
+      const observation = args === null ? malformed(call) : desk.call(call.name, args);
+      patience.saw(call.name, observation.failed);
+      if (observation.masksData) {
+        for (const index of data) messages[index] = { ...(messages[index] as ToolMessage), content: masked };
+        data = [];
+      }
+      messages.push({ role: 'tool', content: observation.text, toolCallId: call.id });
+      if (observation.isData) data.push(messages.length - 1);
+    }
+  }
+  return { answer: '', steps, end: `no plan within ${limits.steps} steps` };
+}
+
+/** Arguments in the order of the official tools; none for a tool that does not exist, null where they are not as its schema says. */
+function readArguments({ name, arguments: text }: ToolCall): string[] | null {
+  if (!Object.hasOwn(toolParameters, name)) return [];
+  const wanted = toolParameters[name as ToolName];
+  try {
+    const given = JSON.parse(text) as unknown;
+    if (typeof given !== 'object' || given === null) return null;
+    const values = wanted.map(([parameter]) => (Object.hasOwn(given, parameter) ? (given as Record<string, unknown>)[parameter] : undefined));
+    return values.every((value) => typeof value === 'string') ? values.map(wellFormed) : null;
+  } catch {
+    return null;
+  }
+}
+
+const malformed = ({ name }: ToolCall): ReturnType<Desk['call']> => ({ text: `Illegal arguments of ${name}. Please try again.`, isData: false, masksData: false, failed: true });

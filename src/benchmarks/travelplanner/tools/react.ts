@@ -1,0 +1,70 @@
+import type { Answer, AttemptTools } from '../../suite.ts';
+import { wellFormed } from '../answer/well-formed.ts';
+import type { Sandbox } from '../data/sandbox.ts';
+import { plannerQuestion } from '../prompts/planner.ts';
+import { reactPrompt } from '../prompts/react.ts';
+import type { PlanResponse } from '../response.ts';
+import { Desk, masked } from './desk.ts';
+import { Patience, limits } from './patience.ts';
+
+interface Step {
+  thought: string;
+  action: string;
+  observation: string;
+  isData: boolean;
+}
+
+const emptyAction =
+  'Your action is filtered due to content. Please make sure your action does not start with [\'\\n\', \'Thought\', \'Action\', \'Observation\'] and assume all the actions are permitted in this environment and take the action again.';
+const emptyObservation = 'No feedback from the environment due to the null action. Please make sure your action does not start with [Thought, Action, Observation].';
+
+/**
+ * The official two-stage agent (agents/tool_agents.py) by ReAct in the prompt: thoughts and actions are asked for a line at a time, and
+ * Planner[Query] has the policy plan from what it wrote to the notebook, as it would officially.
+ */
+export async function planByReact(query: string, sandbox: Sandbox, tools: AttemptTools): Promise<PlanResponse> {
+  const desk = new Desk(sandbox);
+  const patience = new Patience();
+  const steps: Step[] = [];
+  const line = (prompt: string): Promise<Answer> => tools.ask({ messages: [{ role: 'user', content: prompt }], stop: ['\n'] });
+  while (steps.length < limits.steps) {
+    const before = reactPrompt(query, scratchpad(steps));
+    const thought = await line(`${before}\nThought ${steps.length + 1}:`);
+    if (thought.finish_reason === 'prompt_too_long') return { answer: '', steps: steps.length, end: 'prompt_too_long' };
+    const thinking = `\nThought ${steps.length + 1}: ${oneLine(thought.text)}`;
+    const answer = await line(`${before}${thinking}\nAction ${steps.length + 1}:`);
+    if (answer.finish_reason === 'prompt_too_long') return { answer: '', steps: steps.length, end: 'prompt_too_long' };
+    const action = oneLine(answer.text);
+    const { tool, argument } = parseAction(action);
+    const end = patience.endsAt(tool, action);
+    if (end !== null) return { answer: '', steps: steps.length + 1, end };
+    if (tool === 'Planner') {
+      const plan = await tools.ask(plannerQuestion(desk.notebook, argument));
+      return { answer: wellFormed(plan.text), steps: steps.length + 1, end: plan.finish_reason };
+    }
+    if (action === '') {
+      steps.push({ thought: oneLine(thought.text), action: emptyAction, observation: emptyObservation, isData: false });
+      continue;
+    }
+    const observation = desk.call(tool, argument.split(', '));
+    patience.saw(tool, observation.failed);
+    if (observation.masksData) for (const step of steps) if (step.isData) step.observation = masked;
+    steps.push({ thought: oneLine(thought.text), action, observation: observation.text, isData: observation.isData });
+  }
+  return { answer: '', steps: steps.length, end: `no plan within ${limits.steps} steps` };
+}
+
+/** `Tool[argument]`; a tool without a name for what is no such thing. */
+export function parseAction(action: string): { tool: string; argument: string } {
+  const match = /^(\w+)\[(.+)\]$/u.exec(action);
+  return { tool: match?.[1] ?? '', argument: match?.[2] ?? '' };
+}
+
+function scratchpad(steps: readonly Step[]): string {
+  return steps.map(({ thought, action, observation }, index) => `\nThought ${index + 1}: ${thought}\nAction ${index + 1}: ${action}\nObservation ${index + 1}: ${observation}`).join('');
+}
+
+/** The first line that says something: servers that do not know stop texts go on. */
+function oneLine(text: string): string {
+  return wellFormed(text).trim().split('\n')[0]!.trim();
+}
