@@ -53,7 +53,7 @@ const how = {
   concurrency: z.int().min(1).max(64).default(4).describe('Activities under way at a time.'),
   requestTimeoutSeconds: z.number().positive().default(120).describe('Longest that one request may take.'),
   heartbeatSeconds: z.number().min(1).default(120).describe('Heartbeat timeout of the activities; they beat after each request.'),
-  maxAttempts: z.int().min(0).default(0).describe('Attempts at an activity before the evaluation fails; 0 = no limit.'),
+  maxAttempts: z.int().positive().default(100).describe('Attempts at an activity before the evaluation fails.'),
 };
 
 export const evaluationSchema = z
