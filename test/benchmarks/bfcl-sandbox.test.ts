@@ -71,7 +71,8 @@ describe('text that tries to run code', () => {
 
   test('in a single turn is read as data or not at all, and leaves the others of its batch alone', async () => {
     const suite = await open('simple_python');
-    const answers = [...hostile(), ...floods, `<tool_call>${'['.repeat(100_000)}</tool_call>`];
+    // Right, were it evaluated: case 0 asks for base=10 and height=5.
+    const answers = ['[calculate_triangle_area(base=abs(-10)+0, height=5)]', ...hostile(), ...floods, `<tool_call>${'['.repeat(100_000)}</tool_call>`];
     const verdicts = [...(await judged(suite, ({ gold, id }) => [[text(answers[Number(id.split('_').at(-1))] ?? gold[0]![0]!.text)]])).values()];
     expect(verdicts.map(({ correct }) => correct)).toEqual(verdicts.map((_, index) => index >= answers.length));
     expect(existsSync(join(folder, 'reached'))).toBe(false);
@@ -95,6 +96,7 @@ describe('text that tries to run code', () => {
     const inText = [
       ...hostile(),
       // The official writer makes calls of dicts, and writes their keys as they are.
+      `[cd(folder={"'document' or str": {}})]`,
       `[cd(folder={"${reach()} or str": {}})]`,
       `[cd(folder={"cd": {"folder=${reach()} or folder": 1}})]`,
       `[cd(folder={"a": 1, "b' : ${reach().replaceAll("'", '\\"')}, 'c": 1})]`,
@@ -102,7 +104,7 @@ describe('text that tries to run code', () => {
       `[eval(x=1), exec(x=1), open(file="${join(folder, 'reached')}", mode="w")]`,
       '[__import__(name="os")]',
     ].map(text);
-    const inJson: RecordedAnswer[] = [call(`${reach()} or cd`, { folder: 'x' }), call('cd', { [`folder=${reach()} or folder`]: 'x' }), call('open', { file: join(folder, 'reached'), mode: 'w' }), call('cd', [reach()])];
+    const inJson: RecordedAnswer[] = [call('0 or cd', { folder: 'document' }), call('cd', { "folder=0 or 'document') and dict(x": 'y' }), call(`${reach()} or cd`, { folder: 'x' }), call('cd', { [`folder=${reach()} or folder`]: 'x' }), call('open', { file: join(folder, 'reached'), mode: 'w' }), call('cd', [reach()])];
     // The truth's own instance is a name in the official module.
     const tampering = [`${toolFormat}_ground_truth_eval_multi_turn_base_0_GorillaFileSystem_instance.cd(folder='document')`, `cd.__globals__.clear(x=1)`].map((code) => text(`[${code}]`));
     for (const answer of [...inText, ...inJson, ...tampering]) {

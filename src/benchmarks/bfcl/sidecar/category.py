@@ -13,7 +13,7 @@ from sandbox import Sandboxes
 from single_turn import single_turn_verdict, wrong
 
 # Cases whose answers are judged in one process: enough that its start costs little.
-SINGLE_TURN_BATCH = 250
+SINGLE_TURN_BATCH = 500
 
 Reply = Callable[[object], None]
 

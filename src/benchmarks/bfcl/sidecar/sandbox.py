@@ -1,5 +1,6 @@
 """Throw-away processes: a fork that has everything in memory, no right to anything outside, and little time."""
 
+import gc
 import json
 import os
 import resource
@@ -115,6 +116,8 @@ def _outcome(child: _Child, code: int) -> tuple[object, str | None]:
 def _live(work: Work, pipe: int, folder: str, confined: bool) -> None:
     """The child, from its fork to its end. Nothing here returns to the parent's code."""
     try:
+        # A collection would touch, and so copy, every page that it shares with the parent.
+        gc.disable()
         _shut_off(pipe, folder, confined)
         try:
             answer = json.dumps({"result": work(), "error": None})
