@@ -50,6 +50,14 @@ test('code that runs in a throw-away process all the same gets nowhere, and take
   });
 }, 60_000);
 
+test('where no process can be confined, multi-turn categories are missing and single turns are not', async () => {
+  const check = fileURLToPath(new URL('bfcl_sidecar_check.py', import.meta.url));
+  const reasons = JSON.parse(execFileSync((await enginePython('bfcl'))!, ['-X', 'utf8', '-s', check, 'unavailable'], { encoding: 'utf8' })) as Record<string, string | null>;
+  const missing = Object.keys(reasons).filter((name) => reasons[name] !== null && !name.includes('java'));
+  expect(missing).toEqual(['multi_turn_base', 'multi_turn_miss_func', 'multi_turn_miss_param', 'multi_turn_long_context']);
+  expect(reasons.multi_turn_base).toContain('no seccomp');
+});
+
 describe('text that tries to run code', () => {
   const reach = (): string => `__import__('pathlib').Path('${join(folder, 'reached')}').touch()`;
   /** What would be a call in one of these places, were it evaluated. */

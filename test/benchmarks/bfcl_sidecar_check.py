@@ -1,6 +1,7 @@
 """Run by tests with the engine's Python, `-X utf8 -s`: what no request of the sidecar reaches. Prints one line of JSON.
 
     decoder            our decoder against the official one
+    unavailable        which categories a machine without seccomp lacks
     sandbox FOLDER     code that tries to break out, run inside a throw-away process; FOLDER/secret holds `secret`
 """
 
@@ -110,4 +111,11 @@ def sandbox(folder: str) -> dict:
     return {"outcomes": outcomes, "files": sorted(os.listdir(folder))}
 
 
-print(json.dumps(decoder() if sys.argv[1] == "decoder" else sandbox(sys.argv[2])))
+def unavailable() -> dict:
+    from category import unavailable as reason
+    from official import category_mapping
+
+    return {category: reason(category, "no seccomp") for category in category_mapping.SINGLE_TURN_CATEGORY + category_mapping.MULTI_TURN_CATEGORY}
+
+
+print(json.dumps({"decoder": decoder, "unavailable": unavailable, "sandbox": sandbox}[sys.argv[1]](*sys.argv[2:])))

@@ -38,7 +38,7 @@ class Sandboxes:
     def __init__(self, selector: BaseSelector, folder: str, most: int, confined: bool) -> None:
         self._selector = selector
         self._folder = folder
-        self._most = most
+        self.most = most
         self._confined = confined
         self._waiting: deque[tuple[Work, Done]] = deque()
         self._children: set[_Child] = set()
@@ -66,7 +66,7 @@ class Sandboxes:
             os.kill(child.pid, signal.SIGKILL)
 
     def _fill(self) -> None:
-        while self._waiting and len(self._children) < self._most:
+        while self._waiting and len(self._children) < self.most:
             work, done = self._waiting.popleft()
             read, write = os.pipe()
             pid = os.fork()
