@@ -7,6 +7,7 @@ import { pythonEnvironment, pythonPath, repository } from '../infra/setup/locati
 import { growth } from './growth.ts';
 import { orchestration } from './orchestration.ts';
 import { rollouts } from './rollouts.ts';
+import { verdicts } from './verdicts.ts';
 
 /** `npm run bench [-- <section> …]`: measures, prints ratios and writes bench/results.json. Ratios compare what ran side by side in this run. */
 
@@ -28,6 +29,7 @@ const sections: Record<string, () => Promise<Record<string, unknown>> | Record<s
   orchestration,
   rollouts,
   growth,
+  verdicts,
   'policy-server': python('policy_server.py'),
   'grpo-step': python('grpo_step.py'),
 };
