@@ -1,3 +1,6 @@
+import { parseEvaluation } from '../contracts/evaluation.ts';
+import type { Benchmarks } from '../contracts/evaluation-settings.ts';
+import { longestEvaluatedId } from '../evaluation/evaluation-of-epoch.ts';
 import { changedFields } from '../contracts/changed-fields.ts';
 import { InvalidConfig } from '../contracts/invalid-config.ts';
 import { parseExperiment } from '../contracts/parse-experiment.ts';
@@ -17,6 +20,7 @@ export function createParseExperiment(ports: Ports) {
     checkId(id);
     const experiment = parseExperiment(file);
     const settings = workflowSettings(experiment, await ports.world(experiment.world));
+    if (experiment.evaluation.benchmarks !== undefined) checkBenchmarks(ports, id, experiment.evaluation.benchmarks);
     const folder = ports.runFolder(id);
     const existing = await folder.readExperiment();
     if (existing !== undefined && existing.sha256 !== hashOf(experiment)) {
@@ -31,6 +35,18 @@ export function createParseExperiment(ports: Ports) {
     }
     return { run: { id, experiment: ref }, settings, searchAttributes: ports.searchAttributes };
   };
+}
+
+/** Found now, not at the first evaluation. @throws InvalidConfig */
+function checkBenchmarks(ports: Ports, id: string, { every, ...how }: Benchmarks): void {
+  if (id.length > longestEvaluatedId) throw new InvalidConfig(`workflow id: got ${JSON.stringify(id)}; with evaluation.benchmarks it has ${longestEvaluatedId} characters at most, since evaluations have longer ids`);
+  try {
+    parseEvaluation({ name: 'of-an-epoch', policy: { type: 'run', run: id, epoch: every }, ...how });
+    const refused = ports.suites.named(how.suites).map((suite) => suite.refuses(how)).find((reason) => reason !== null);
+    if (refused !== undefined) throw new InvalidConfig(refused);
+  } catch (error) {
+    throw error instanceof InvalidConfig ? new InvalidConfig(`experiment: evaluation.benchmarks: ${error.message.replaceAll(/^evaluation: /gm, '')}`) : error;
+  }
 }
 
 function checkId(id: string): void {

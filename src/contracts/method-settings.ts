@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { benchmarksSchema } from './evaluation-settings.ts';
 
 /** Settings of the co-evolution itself: reward of the simulator, filter, pools, guards. */
 
@@ -92,6 +93,7 @@ export const evaluationSchema = z
     every: z.int().positive().default(5).describe('Evaluate after every so many epochs, and after the last.'),
     samples: z.int().positive().default(1).describe('Attempts at each held-out task.'),
     temperature: z.number().min(0).default(1).describe('Sampling temperature of the evaluation; 0 = greedy.'),
+    benchmarks: benchmarksSchema.optional(),
   })
   .describe('Held-out evaluation, outside the rollout budget.');
 

@@ -1,4 +1,5 @@
 import type { SuccessCount } from '../coevolution/success-rate.ts';
+import type { Benchmarks } from './evaluation-settings.ts';
 import type { FileRef, FolderRef } from './refs.ts';
 
 /** What activities take and give: references and small numbers, never rollouts. Types only, so workflows may import them. */
@@ -61,6 +62,8 @@ export interface WorkflowSettings {
   writesPool?: true;
   /** Epochs between two looks at whether the agent has forgotten; absent = never. */
   gateEvery?: number;
+  /** Evaluation of the agent on benchmarks; absent = none. */
+  benchmarks?: Benchmarks;
   heartbeatSeconds: number;
   maxPhaseAttempts: number;
   maxTokens: number | null;

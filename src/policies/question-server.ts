@@ -35,13 +35,18 @@ async function unlessTooLong<Answered>(answer: Promise<Answered>): Promise<Answe
   }
 }
 
-/** By chat completions, a request for each question: the model's own chat template, and tools where the server takes them. */
-export function chatQuestions(server: ChatServer, policy: AskedPolicy): QuestionServer {
+/**
+ * By chat completions, a request for each question: the model's own chat template, and tools where the server takes them.
+ * @param onAnswered told of each answer, since those of many questions take their time
+ */
+export function chatQuestions(server: ChatServer, policy: AskedPolicy, onAnswered: () => void = () => undefined): QuestionServer {
   return {
     answer: (questions, signal) =>
       sideBySide(questions, concurrency, signal, async ({ question, seed }, stop) => {
         const asked = server.answer({ ...question, ...policy, seed: seed % seeds }, stop);
-        return (await unlessTooLong(asked)) ?? unreadable;
+        const answer = (await unlessTooLong(asked)) ?? unreadable;
+        onAnswered();
+        return answer;
       }),
   };
 }

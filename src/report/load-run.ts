@@ -7,6 +7,7 @@ import type { Metrics } from '../contracts/phases.ts';
 import { sha256 } from '../store/canonical-json.ts';
 import { ifExists, InvalidArtifact } from '../store/errors.ts';
 import { RunFolder } from '../store/run-folder.ts';
+import { benchmarkScores } from './benchmark-scores.ts';
 import { lineage } from './lineage.ts';
 import type { EpochOutputs, EpochRow, RunData, RunEvent } from './run-data.ts';
 
@@ -45,6 +46,10 @@ export async function loadRun({ home, runId }: { home: string; runId: string }):
   }
   const [retunes, forkedFrom] = await Promise.all([unlessDamaged(run.readRetunes(), [], gaps), unlessDamaged(lineage(run), [], [])]);
   const rows = mergeRows(ledger.map(({ value }) => value as LedgerLine), timed.map(({ value }) => value as MetricsLine));
+  const lines = new Map(ledger.map(({ value, line }) => [(value as LedgerLine).epoch, sha256(line)]));
+  if ((experiment?.experiment as Partial<Experiment> | undefined)?.evaluation?.benchmarks !== undefined) {
+    for (const row of rows) Object.assign(row.metrics, await benchmarkScores(home, runId, row.epoch, lines.get(row.epoch) ?? '', gaps));
+  }
   const last = ledger.at(-1);
   const file = understood(experiment?.experiment, gaps);
   const inEffect = file === null ? null : await unlessDamaged(experimentAt(run, file, (rows.at(-1)?.epoch ?? -1) + 1), file, []);

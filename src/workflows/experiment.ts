@@ -1,5 +1,6 @@
 import { allHandlersFinished, CancellationScope, condition, ContinueAsNew, isCancellation, makeContinueAsNewFunc, setCurrentDetails, setHandler, sleep, upsertSearchAttributes, workflowInfo } from '@temporalio/workflow';
 import type { Committed, FieldValues, Opened, Outcome, Plan, Retuned } from '../contracts/phases.ts';
+import { evaluateOnBenchmarks } from './benchmarks.ts';
 import { Controls } from './controls.ts';
 import { details } from './details.ts';
 import { progressQuery } from './messages.ts';
@@ -18,6 +19,8 @@ export interface Carried {
   known: number | null;
   recent: Recent;
   asked: Asked;
+  /** The epoch whose agent was evaluated on benchmarks last. */
+  evaluated?: number;
 }
 
 export interface ExperimentResult {
@@ -42,6 +45,7 @@ export async function experiment(file: unknown, carried?: Carried): Promise<Expe
   let open = true;
   let plan = carried?.plan;
   let known = carried?.known ?? null;
+  let evaluated = carried?.evaluated;
   const retune = async (set: FieldValues): Promise<Retuned> => {
     await condition(() => plan !== undefined);
     return phases(plan!.settings).retuneExperiment({ id: plan!.run.id, set, fromEpoch: (known ?? -1) + (open ? 1 : 2) });
@@ -72,6 +76,11 @@ export async function experiment(file: unknown, carried?: Carried): Promise<Expe
         const last = opened.last ?? (await preparePhases(phases(opened.settings), opened, watch.runner()));
         known = last.epoch;
         track.committed(last);
+        if (last.epoch !== evaluated) {
+          const problem = await evaluateOnBenchmarks(opened.settings, last);
+          if (problem !== undefined) track.note(problem);
+          evaluated = last.epoch;
+        }
         const end = endOf(opened, last, controls);
         if (end !== undefined) return await ended(end, last);
         const { continueAsNewSuggested, targetWorkerDeploymentVersionChanged } = workflowInfo();
@@ -80,7 +89,7 @@ export async function experiment(file: unknown, carried?: Carried): Promise<Expe
         if (done >= opened.settings.epochsPerRun || continueAsNewSuggested || outdated) {
           await condition(allHandlersFinished);
           const continueAsNew = makeContinueAsNewFunc<typeof experiment>(outdated ? { initialVersioningBehavior: 'AUTO_UPGRADE' } : {});
-          await continueAsNew(null, { plan, known, recent: track.recent, asked });
+          await continueAsNew(null, { plan, known, recent: track.recent, asked, ...(opened.settings.benchmarks && { evaluated }) });
         }
         track.epochBegins(last.epoch + 1);
         const committed = await runEpoch({ run: opened.run, settings: opened.settings, epoch: last.epoch + 1, state: last.state, paused: asked.paused }, controls);

@@ -67,7 +67,7 @@ test('a comparison that was terminated goes on, on an empty server, with what is
   await stack.client.workflow.getHandle('lost', runId).terminate();
   const [done] = await Promise.all(ids('lost').map(async (id) => ((await folder(id).events()).some(({ type }) => type === 'ended') ? id : undefined))).then((found) => found.filter((id) => id !== undefined));
   await stack.stop();
-  stack = await InstantStack.start(world, stack.home);
+  stack = await InstantStack.start(world, { home: stack.home });
 
   await (await start('lost')).result();
   expect((await folder(done!).events()).filter(({ type }) => type === 'ended')).toMatchObject([{ outcome: 'finished' }, { outcome: 'finished' }]);

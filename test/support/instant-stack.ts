@@ -7,15 +7,18 @@ import { Client, Connection } from '@temporalio/client';
 import { repository, temporalPath } from '../../infra/setup/locations.mjs';
 import type { WorldSettings } from '../../src/contracts/experiment.ts';
 import { FakeModelServer } from './fake-model-server.ts';
+import type { FakeChat } from './fake-model-server.ts';
 import { fakeToolboxModel } from './fake-toolbox-model.ts';
 import { FakeTrainer } from './fake-trainer.ts';
 import { freePort, TestProcess, until } from './processes.ts';
 
 interface Parts {
+  address: string;
   connection: Connection;
   temporal: TestProcess;
   models: FakeModelServer;
   trainer: Server;
+  startWorker: () => TestProcess;
 }
 
 /**
@@ -25,30 +28,46 @@ interface Parts {
 export class InstantStack implements AsyncDisposable {
   readonly home: string;
   readonly client: Client;
-  readonly worker: TestProcess;
+  worker: TestProcess;
+  /** Temporal’s. */
+  readonly address: string;
   readonly #parts: Parts;
 
-  private constructor(home: string, worker: TestProcess, parts: Parts) {
+  private constructor(home: string, parts: Parts) {
     this.home = home;
-    this.worker = worker;
+    this.worker = parts.startWorker();
+    this.address = parts.address;
     this.#parts = parts;
     this.client = new Client({ connection: parts.connection });
   }
 
-  /** @param home an earlier stack’s, whose server is lost: this one is empty */
-  static async start(world: WorldSettings, home = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'genenv-instant-'))): Promise<InstantStack> {
+  /**
+   * @param chat what answers chat completions
+   * @param home an earlier stack’s, whose server is lost: this one is empty
+   */
+  static async start(world: WorldSettings, { chat, home = newHome() }: { chat?: FakeChat; home?: string } = {}): Promise<InstantStack> {
     const port = await freePort();
     const address = `127.0.0.1:${port}`;
     const temporal = new TestProcess(temporalPath(), ['server', 'start-dev', '--headless', '--port', String(port), '--log-level', 'error'], { env: process.env, cwd: repository, log: join(home, 'temporal.log') });
-    const models = await FakeModelServer.start({ model: fakeToolboxModel(world), keepRequests: false });
+    const models = await FakeModelServer.start({ model: fakeToolboxModel(world), keepRequests: false, ...(chat && { chat }) });
     const socket = join(home, 'trainer.sock');
     const trainer = await serveTrainer(socket);
     const connection = await connect(address);
     const env = { ...process.env, GENENV_HOME: home, TEMPORAL_ADDRESS: address, GENENV_POLICY_SERVER: models.url, GENENV_TRAINER_SOCKET: socket };
-    const worker = new TestProcess(process.execPath, [join(repository, 'src/worker.ts')], { env, cwd: repository, log: join(home, 'worker.log') });
-    const stack = new InstantStack(home, worker, { connection, temporal, models, trainer });
-    await worker.says('worker ready');
+    const startWorker = (): TestProcess => new TestProcess(process.execPath, [join(repository, 'src/worker.ts')], { env, cwd: repository, log: join(home, 'worker.log') });
+    const stack = new InstantStack(home, { address, connection, temporal, models, trainer, startWorker });
+    await stack.worker.says('worker ready');
     return stack;
+  }
+
+  get models(): FakeModelServer {
+    return this.#parts.models;
+  }
+
+  /** Kills the worker where it is, and starts another. */
+  async killWorker(): Promise<void> {
+    await this.worker.stop('SIGKILL');
+    this.worker = this.#parts.startWorker();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -66,6 +85,8 @@ export class InstantStack implements AsyncDisposable {
     await new Promise((resolve) => trainer.close(resolve));
   }
 }
+
+const newHome = (): string => mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'genenv-instant-'));
 
 /** The fake trainer behind the socket of the resident one. */
 function serveTrainer(socket: string): Promise<Server> {

@@ -12,7 +12,9 @@ export function questionServerOf(ports: Ports, policy: Exclude<EvaluatedPolicy, 
   const serving = servingOf(policy);
   const asked = { model: policy.type === 'run' ? policy.version.name : policy.model, temperature, maxTokens };
   const timeoutMs = requestTimeoutSeconds * 1000;
-  const server = policy.api === 'chat' ? chatQuestions(ports.chatServer(serving.type === 'embedded' ? null : serving, timeoutMs), asked) : completionQuestions(ports.policyServer(serving, timeoutMs), asked);
+  let answered = 0;
+  const beat = (): void => ports.attempt().heartbeat({ answered: ++answered });
+  const server = policy.api === 'chat' ? chatQuestions(ports.chatServer(serving.type === 'embedded' ? null : serving, timeoutMs), asked, beat) : completionQuestions(ports.policyServer(serving, timeoutMs), asked);
   if (policy.type !== 'run') return server;
   return {
     async answer(questions, signal) {

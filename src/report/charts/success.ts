@@ -1,4 +1,5 @@
 import { TARGET_BAND } from '../../coevolution/in-band.ts';
+import { benchmarkPrefix } from '../benchmark-scores.ts';
 import { evaluationsOf } from '../verdict.ts';
 import { namesUnder, series, trained } from '../run-data.ts';
 import type { EpochRow } from '../run-data.ts';
@@ -48,6 +49,8 @@ export function heldOutCharts(rows: readonly EpochRow[], grids: readonly HeldOut
   const evaluations = evaluationsOf(rows);
   const evaluated = rows.filter(({ epoch }) => evaluations.some((one) => one.epoch === epoch));
   const kinds = namesUnder(rows, 'eval/heldout/');
+  const suites = namesUnder(rows, benchmarkPrefix);
+  const benchmarked = rows.filter(({ metrics }) => suites.some((suite) => typeof metrics[`${benchmarkPrefix}${suite}`] === 'number'));
   return [
     {
       id: 'held-out', title: 'Held-out success', ...(grids.length === 0 && kinds.length === 0 ? { size: 'wide' as const } : {}),
@@ -57,6 +60,10 @@ export function heldOutCharts(rows: readonly EpochRow[], grids: readonly HeldOut
     {
       id: 'held-out-kinds', title: 'Held-out success by kind', caption: 'A kind that stays behind was not practised, or is harder.',
       option: overEpochs(evaluated, kinds.map((kind, index) => line(kind, series(evaluated, `eval/heldout/${kind}`), { color: colorAt(index) })), { min: 0, max: 1 }),
+    },
+    {
+      id: 'benchmarks', title: 'Benchmarks', caption: 'The main score of each suite that the agent was evaluated on; intervals are in the evaluations’ own files.',
+      option: overEpochs(benchmarked, suites.map((suite, index) => ({ ...line(suite, series(benchmarked, `${benchmarkPrefix}${suite}`), { color: colorAt(index) }), showSymbol: true })), { min: 0, max: 1 }),
     },
     ...grids.map(({ epoch, kinds: columns, difficulties, cells }, index): Chart => ({
       id: `held-out-grid-${index === 0 ? 'start' : 'end'}`, title: `Held-out success after epoch ${epoch}`,

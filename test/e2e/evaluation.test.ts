@@ -1,0 +1,111 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { repository } from '../../infra/setup/locations.mjs';
+import type { CaseLine, EvaluationResults } from '../../src/contracts/evaluations.ts';
+import { sha256 } from '../../src/store/canonical-json.ts';
+import type { evaluation } from '../../src/workflows/evaluation.ts';
+import type { experiment } from '../../src/workflows/experiment.ts';
+import { queues } from '../../src/workflows/queues.ts';
+import { writeReport } from '../../src/report/write-report.ts';
+import { genenv } from '../cli/genenv-process.ts';
+import { exampleExperiment, withFields } from '../support/experiments.ts';
+import { InstantStack } from '../support/instant-stack.ts';
+import { until } from '../support/processes.ts';
+import { tinyExperiment } from '../support/tiny-experiment.ts';
+
+/** Evaluations on a real Temporal server and a real worker, of a model that costs nothing. */
+
+const questions = JSON.parse(readFileSync(join(repository, 'data/bamboogle/bamboogle.json'), 'utf8')) as { Question: string; Answer: string }[];
+/** Knows every second answer. */
+const knowing = (messages: readonly { content: string }[]): string => {
+  const asked = messages.map(({ content }) => content).join('\n');
+  const index = questions.findIndex(({ Question }) => asked.includes(Question));
+  return `<answer>${index % 2 === 0 ? questions[index]!.Answer : 'unknown'}</answer>`;
+};
+
+let stack: InstantStack;
+let down = false;
+beforeAll(async () => {
+  stack = await InstantStack.start(exampleExperiment().world, { chat: (messages) => (down ? 503 : knowing(messages)) });
+}, 120_000);
+afterAll(() => stack[Symbol.asyncDispose](), 60_000);
+
+const at = (...path: string[]): string => join(stack.home, ...path);
+const results = (id: string) => JSON.parse(readFileSync(at('evaluations', id, 'results.json'), 'utf8')) as EvaluationResults;
+const cases = (id: string): string => readFileSync(at('evaluations', id, 'cases.jsonl'), 'utf8');
+const command = (...args: string[]) => genenv([...args, '--address', stack.address], { GENENV_HOME: stack.home });
+const file = () => ({ name: 'any', policy: { type: 'served', baseUrl: stack.models.url, model: 'knowing' }, suites: ['bamboogle_closedbook'], questionsPerRequest: 8, casesPerShard: 40, concurrency: 1, requestTimeoutSeconds: 2, heartbeatSeconds: 3 });
+
+test('an evaluation whose worker is killed in the middle ends with the same verdicts, and asks only what is missing', async () => {
+  const { workflow } = stack.client;
+  await workflow.execute<typeof evaluation>('evaluation', { args: [file()], workflowId: 'undisturbed', taskQueue: queues.workflows });
+  expect(results('undisturbed').suites).toMatchObject([{ name: 'bamboogle_closedbook', cases: 125, questions: 125, correct: 63 }]);
+  const before = stack.models.chats.length;
+  expect(before).toBe(125);
+  const handle = await workflow.start<typeof evaluation>('evaluation', { args: [file()], workflowId: 'disturbed', taskQueue: queues.workflows });
+  for (const killAfter of [20, 90]) {
+    await until(() => stack.models.chats.length >= before + killAfter, 60_000, `${killAfter} questions`);
+    await stack.killWorker();
+  }
+  const { scores } = await handle.result();
+  expect(scores[0]).toMatchObject({ name: 'bamboogle_em_closedbook', value: 63 / 125, successes: 63 });
+  expect(cases('disturbed')).toBe(cases('undisturbed'));
+  // A kill costs the batch that was under way.
+  expect(stack.models.chats.length - before).toBeLessThanOrEqual(125 + 2 * 8);
+}, 180_000);
+
+test('genenv evaluates, scores again without asking, and compares case by case', async () => {
+  const asked = ['--policy', 'knowing', '--base-url', stack.models.url, '--suite', 'bamboogle_closedbook'];
+  const first = await command('evaluate', ...asked, '--id', 'mine', '--against', 'undisturbed');
+  expect(first, first.err).toMatchObject({ code: 0 });
+  expect(first.out).toMatch(/^bamboogle_em_closedbook +50\.40 +41\.\d\d to 59\.\d\d +125/m);
+  // Paired with itself.
+  expect(first.out).toMatch(/^bamboogle_closedbook +125 +63 +0 +0 +62 +0\.00 +0\.00 to 0\.00 +1\.00/m);
+  const chats = stack.models.chats.length;
+  const again = await command('rescore', 'mine');
+  expect(again, again.err).toMatchObject({ code: 0 });
+  expect(again.out).toMatch(/^bamboogle_em_closedbook +50\.40/m);
+  expect(results('mine').judged).toBe(2);
+  expect(stack.models.chats.length).toBe(chats);
+  const key = await command('evaluate', '--policy', 'gold', '--suite', 'bamboogle_closedbook', '--id', 'key', '--limit', '10');
+  expect(key.out).toMatch(/^bamboogle_em_closedbook_first10 +100\.00/m);
+  const better = await genenv(['paired', 'key', 'mine'], { GENENV_HOME: stack.home });
+  expect(better.out).toMatch(/^bamboogle_closedbook +10 +5 +5 +0 +0 +50\.00/m);
+}, 180_000);
+
+test('genenv evaluate refuses what it cannot do, and skips what is not here', async () => {
+  expect(await command('evaluate', '--suite', 'bamboogle_closedbook')).toMatchObject({ code: 2, err: expect.stringContaining('--policy: missing') as string });
+  expect(await command('evaluate', '--policy', 'gold')).toMatchObject({ code: 2, err: expect.stringContaining('--suite: missing') as string });
+  const unknown = await command('evaluate', '--policy', 'gold', '--suite', 'bamboogle_closed');
+  expect(unknown, unknown.out).toMatchObject({ code: 2, err: expect.stringContaining('did you mean "bamboogle_closedbook"?') as string });
+  const searching = await command('evaluate', '--policy', 'gold', '--suite', 'bamboogle_search');
+  expect(searching.err).toContain('search: got null');
+  const missing = await genenv(['evaluate', '--policy', 'gold', '--suite', 'travelplanner_validation_soleplanning,bamboogle_closedbook', '--id', 'partly', '--address', stack.address], { GENENV_HOME: stack.home });
+  expect(missing, missing.err).toMatchObject({ code: 0 });
+  expect(missing.out).toMatch(/skipped travelplanner_validation_soleplanning: .*Download validation\.csv/);
+  expect(missing.out).toMatch(/^bamboogle_em_closedbook +100\.00/m);
+  expect((await genenv(['suites'], { GENENV_HOME: stack.home })).out).toMatch(/^bamboogle_closedbook +125/m);
+}, 180_000);
+
+test('an experiment evaluates its agent every so many epochs, its report draws it, and a benchmark that fails stops nothing', async () => {
+  const benchmarks = { every: 2, suites: ['bamboogle_closedbook'], limit: 10, maxAttempts: 1 };
+  const written = withFields(tinyExperiment(), { 'evaluation.benchmarks': benchmarks, name: 'evaluated' });
+  const { workflow } = stack.client;
+  const run = (id: string) => workflow.execute<typeof experiment>('experiment', { args: [written], workflowId: id, taskQueue: queues.workflows });
+  expect(await run('evaluated')).toMatchObject({ outcome: 'finished', epochs: 3 });
+  const lines = readFileSync(at('runs/evaluated/ledger.jsonl'), 'utf8').trim().split('\n');
+  const made = results(`evaluated.epoch-0003-${sha256(lines.at(-1)!).slice(0, 8)}`);
+  expect(made).toMatchObject({ policy: { type: 'run', run: 'evaluated', epoch: 3, version: { name: expect.stringContaining('agent') as string } }, suites: [{ correct: 5, whole: false }] });
+  expect(cases(made.id).trim().split('\n').map((line) => (JSON.parse(line) as CaseLine).correct)).toEqual(Array.from({ length: 10 }, (_, index) => index % 2 === 0));
+  const report = readFileSync(await writeReport({ home: stack.home, runId: 'evaluated' }), 'utf8');
+  expect(report).toContain('id="chart-benchmarks"');
+  expect(report).toContain('bamboogle_em_closedbook_first10');
+  down = true;
+  expect(await run('unevaluated')).toMatchObject({ outcome: 'finished', epochs: 3 });
+  const { notes } = await workflow.getHandle('unevaluated').query<{ notes: string[] }>('progress');
+  expect(notes.filter((note) => note.includes('could not be evaluated on benchmarks: ') && note.includes('503'))).toHaveLength(2);
+  // Evaluations leave no trace in the ledger.
+  expect(readFileSync(at('runs/unevaluated/ledger.jsonl'), 'utf8')).toBe(readFileSync(at('runs/evaluated/ledger.jsonl'), 'utf8'));
+  expect(existsSync(at('runs/unevaluated/report.html'))).toBe(false);
+}, 180_000);
