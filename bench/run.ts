@@ -4,6 +4,7 @@ import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { pythonEnvironment, pythonPath, repository } from '../infra/setup/locations.mjs';
+import { evaluations } from './evaluations.ts';
 import { growth } from './growth.ts';
 import { orchestration } from './orchestration.ts';
 import { rollouts } from './rollouts.ts';
@@ -30,6 +31,7 @@ const sections: Record<string, () => Promise<Record<string, unknown>> | Record<s
   rollouts,
   growth,
   verdicts,
+  evaluations,
   'policy-server': python('policy_server.py'),
   'grpo-step': python('grpo_step.py'),
 };
