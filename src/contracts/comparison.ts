@@ -2,12 +2,11 @@ import { z } from 'zod';
 import { armDifferences } from './arm-differences.ts';
 import { crossPlaySchema, measureProblems, probesSchema, repeated, seedsSchema } from './comparison-measures.ts';
 import type { Comparison } from './comparisons.ts';
-import { describeIssue, show } from './describe-issue.ts';
+import { show } from './describe-issue.ts';
 import type { Experiment } from './experiment.ts';
-import { withoutLimitsOfIntegers } from './experiment-json-schema.ts';
 import { InvalidConfig } from './invalid-config.ts';
-import { isObject } from './json-schema.ts';
 import type { JsonSchema } from './json-schema.ts';
+import { fileJsonSchema, parseFile } from './parse-file.ts';
 import { merge, parseExperiment } from './parse-experiment.ts';
 
 /** `<comparison>.<arm>.<seed>` is the id of a run, which has 80 characters at most. */
@@ -33,21 +32,14 @@ export const comparisonSchema = z
   .describe('A comparison of arms.');
 
 /** JSON Schema of the file as people write it. */
-export const comparisonJsonSchema = (): JsonSchema => withoutLimitsOfIntegers(z.toJSONSchema(comparisonSchema, { io: 'input', target: 'draft-7' }) as JsonSchema);
+export const comparisonJsonSchema = (): JsonSchema => fileJsonSchema(comparisonSchema);
 
 /**
  * The comparison file as it will run: every arm a whole experiment, all on the same terms.
  * @throws InvalidConfig naming every wrong field, or the arm and what differs
  */
 export function parseComparison(raw: unknown): Comparison {
-  if (raw === undefined || raw === null) throw new InvalidConfig('comparison: no input was given; expected the content of a comparison file (`--input-file experiments/compare-laptop.json`)');
-  if (!isObject(raw)) throw new InvalidConfig(`comparison: got ${show(raw)}; expected an object, the content of a comparison file`);
-  const parsed = comparisonSchema.safeParse(raw);
-  if (!parsed.success) {
-    const schema = comparisonJsonSchema();
-    throw invalid(parsed.error.issues.flatMap((issue) => describeIssue(issue, raw, schema)));
-  }
-  const { name, seeds, experiment, arms: overrides, baseline, concurrency, threshold, crossPlay, probes } = parsed.data;
+  const { name, seeds, experiment, arms: overrides, baseline, concurrency, threshold, crossPlay, probes } = parseFile('comparison', comparisonSchema, raw, 'experiments/compare-laptop.json');
   const problems = [...namesOf({ seeds, arms: Object.keys(overrides), baseline, crossPlay, probes })];
   if (problems.length > 0) throw invalid(problems);
   const arms = Object.fromEntries(Object.entries(overrides).map(([arm, changes]) => [arm, armOf(name, arm, experiment, changes)]));

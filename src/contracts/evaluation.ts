@@ -1,10 +1,8 @@
 import { z } from 'zod';
-import { describeIssue, show } from './describe-issue.ts';
 import { apiKeyEnv, howEvaluated, httpUrl } from './evaluation-settings.ts';
-import { withoutLimitsOfIntegers } from './experiment-json-schema.ts';
 import { InvalidConfig } from './invalid-config.ts';
-import { isObject } from './json-schema.ts';
 import type { JsonSchema } from './json-schema.ts';
+import { fileJsonSchema, parseFile } from './parse-file.ts';
 
 export const evaluationIdPattern = /^[A-Za-z0-9-][A-Za-z0-9._-]{0,67}$/;
 export const evaluationIdRule = 'expected 1 to 68 letters, digits, dots, dashes or underscores, no dot or underscore first';
@@ -44,21 +42,14 @@ export const evaluationSchema = z
 export type Evaluation = z.infer<typeof evaluationSchema>;
 
 /** JSON Schema of the file as people write it. */
-export const evaluationJsonSchema = (): JsonSchema => withoutLimitsOfIntegers(z.toJSONSchema(evaluationSchema, { io: 'input', target: 'draft-7' }) as JsonSchema);
+export const evaluationJsonSchema = (): JsonSchema => fileJsonSchema(evaluationSchema);
 
 /**
  * The evaluation file as it will run. Whether there are suites of these names is known where they are opened.
  * @throws InvalidConfig naming every wrong field, what it holds and what is allowed
  */
 export function parseEvaluation(raw: unknown): Evaluation {
-  if (raw === undefined || raw === null) throw new InvalidConfig('evaluation: no input was given; expected the content of an evaluation file (`--input-file experiments/evaluate-gold.json`)');
-  if (!isObject(raw)) throw new InvalidConfig(`evaluation: got ${show(raw)}; expected an object, the content of an evaluation file`);
-  const parsed = evaluationSchema.safeParse(raw);
-  if (!parsed.success) {
-    const schema = evaluationJsonSchema();
-    throw new InvalidConfig(parsed.error.issues.flatMap((issue) => describeIssue(issue, raw, schema)).map((problem) => `evaluation: ${problem}`).join('\n'));
-  }
-  const evaluation = { ...parsed.data };
+  const evaluation = { ...parseFile('evaluation', evaluationSchema, raw, 'experiments/evaluate-gold.json') };
   delete evaluation.$schema;
   const { policy, toolFormat, heartbeatSeconds, requestTimeoutSeconds } = evaluation;
   if (heartbeatSeconds <= requestTimeoutSeconds) throw new InvalidConfig(`evaluation: heartbeatSeconds: got ${heartbeatSeconds}; expected more than requestTimeoutSeconds (${requestTimeoutSeconds}), or a slow answer would look like a dead worker`);

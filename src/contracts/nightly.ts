@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { describeIssue, show } from './describe-issue.ts';
-import { withoutLimitsOfIntegers } from './experiment-json-schema.ts';
+import { show } from './describe-issue.ts';
 import { InvalidConfig } from './invalid-config.ts';
 import { isObject } from './json-schema.ts';
 import type { JsonSchema } from './json-schema.ts';
+import { fileJsonSchema, parseFile } from './parse-file.ts';
 import type { Nightly } from './nights.ts';
 import { parseExperiment } from './parse-experiment.ts';
 
@@ -31,21 +31,14 @@ export const nightlySchema = z
   .describe('A nightly curriculum.');
 
 /** JSON Schema of the file as people write it. */
-export const nightlyJsonSchema = (): JsonSchema => withoutLimitsOfIntegers(z.toJSONSchema(nightlySchema, { io: 'input', target: 'draft-7' }) as JsonSchema);
+export const nightlyJsonSchema = (): JsonSchema => fileJsonSchema(nightlySchema);
 
 /**
  * The nightly file as it will run.
  * @throws InvalidConfig naming every wrong field, what it holds and what is allowed
  */
 export function parseNightly(raw: unknown): Nightly {
-  if (raw === undefined || raw === null) throw new InvalidConfig('nightly: no input was given; expected the content of a nightly file (`--input-file experiments/nightly.json`)');
-  if (!isObject(raw)) throw new InvalidConfig(`nightly: got ${show(raw)}; expected an object, the content of a nightly file`);
-  const parsed = nightlySchema.safeParse(raw);
-  if (!parsed.success) {
-    const schema = nightlyJsonSchema();
-    throw new InvalidConfig(parsed.error.issues.flatMap((issue) => describeIssue(issue, raw, schema)).map((problem) => `nightly: ${problem}`).join('\n'));
-  }
-  const { name, experiment: file, epochsPerNight, deadlineMinutes, significance, evaluation } = parsed.data;
+  const { name, experiment: file, epochsPerNight, deadlineMinutes, significance, evaluation } = parseFile('nightly', nightlySchema, raw, 'experiments/nightly.json');
   const experiment = parseExperiment(epochsPerNight === undefined ? file : { ...file, epochs: (startOf(file) ?? 0) + epochsPerNight });
   const epochs = epochsPerNight ?? experiment.epochs - (experiment.startFrom?.epoch ?? 0);
   if (name === undefined && !namePattern.test(experiment.name)) throw new InvalidConfig(`nightly: name: missing, and the experiment's cannot stand in: got ${show(experiment.name)}; ${nameRule}`);
