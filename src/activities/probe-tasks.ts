@@ -13,6 +13,9 @@ import { probed } from './probe-attempts.ts';
 const candidatesPerTask = 4;
 const screening = 8;
 
+/** Attempts that probing an agent takes at most: those that choose the tasks, and those at them. */
+export const probingAttempts = ({ tasks, attempts }: { tasks: number; attempts: number }): number => tasks * (candidatesPerTask * screening + attempts);
+
 /**
  * Tasks whose success rates span (0, 1) for the agent of an epoch. Half of the candidates are held out (a grid from easy to hard, in every
  * world), half are the base tasks and what the simulators have written so far (which crowd where they were rewarded). A few attempts

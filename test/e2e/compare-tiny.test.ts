@@ -18,6 +18,15 @@ beforeAll(async () => {
 }, 300_000);
 afterAll(async () => stack[Symbol.asyncDispose](), 60_000);
 
+test('genenv compare --dry-run says what the runs, and what is measured on them, would take', async () => {
+  const { code, out } = await compare('--dry-run');
+  expect(code).toBe(0);
+  expect(out).toMatch(/^runs +4, 2 at a time: compare-tiny\.tuned\.1 to compare-tiny\.random\.2$/m);
+  expect(out).toMatch(/^cross-play +48 tasks written, 576 attempts$/m);
+  expect(out).toMatch(/^probes +768 attempts$/m);
+  expect(existsSync(at('comparisons'))).toBe(false);
+});
+
 test('genenv compare runs every arm under every seed, sums them up, and does nothing twice', async () => {
   const first = await compare('--docs', at('docs-results.md'));
   expect(first, first.err).toMatchObject({ code: 0 });

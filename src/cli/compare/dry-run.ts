@@ -1,3 +1,4 @@
+import { probingAttempts } from '../../activities/probe-tasks.ts';
 import { armRuns } from '../../activities/parse-comparison.ts';
 import type { Comparison } from '../../contracts/comparisons.ts';
 import { worldLoader } from '../../worlds/load-world.ts';
@@ -23,9 +24,20 @@ export async function compareDryRun(id: string, comparison: Comparison, { env }:
     'A run of each arm, at most:',
     table.toString(),
     '',
+    ...measures(comparison),
     `runs    ${runs.length}, ${concurrency} at a time: ${runs[0]!.id} to ${runs.at(-1)!.id}`,
-    `tokens  ${whole(total.tokens)} sampled in all`,
+    `tokens  ${whole(total.tokens)} sampled by the runs`,
     `disk    about ${bytes(total.disk)} in the store`,
     'Nothing was started or written.',
   ].join('\n');
+}
+
+/** What is sampled once the runs are finished. */
+function* measures({ crossPlay, probes }: Comparison): Generator<string> {
+  if (crossPlay !== null) {
+    const { arms, seeds, checkpoints, tasks, samples } = crossPlay;
+    const of = arms.length * seeds.length * checkpoints * tasks;
+    yield `cross-play  ${whole(of)} tasks written, ${whole(of * checkpoints * samples)} attempts`;
+  }
+  if (probes !== null) yield `probes  ${whole(probes.arms.length * probes.seeds.length * probes.checkpoints * probingAttempts(probes))} attempts`;
 }
