@@ -24,8 +24,29 @@ export function cacheRoot() {
  * @returns {string}
  */
 export function pythonEnvironment() {
-  const lock = readFileSync(join(repository, 'trainer/requirements.txt'));
-  return join(cacheRoot(), `python-${createHash('sha256').update(lock).digest('hex').slice(0, 12)}`);
+  return environmentFor('python', 'trainer/requirements.txt');
+}
+
+/** Locked requirements of the Python packages that judge benchmarks, each engine in an environment of its own. */
+export const engines = { bfcl: 'src/benchmarks/bfcl/requirements.txt' };
+
+/** @typedef {keyof typeof engines} Engine */
+
+/**
+ * Folder of an engine's Python environment: another lock, another folder.
+ * @param {Engine} engine
+ * @returns {string}
+ */
+export function engineEnvironment(engine) {
+  return environmentFor(engine, engines[engine]);
+}
+
+/**
+ * @param {string} name
+ * @param {string} lock Path in the repository.
+ */
+function environmentFor(name, lock) {
+  return join(cacheRoot(), `${name}-${createHash('sha256').update(readFileSync(join(repository, lock))).digest('hex').slice(0, 12)}`);
 }
 
 /**

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { cachedTemporal, pythonPath, repository, temporalPath } from '../../infra/setup/locations.mjs';
+import { cachedTemporal, engineEnvironment, pythonPath, repository, temporalPath } from '../../infra/setup/locations.mjs';
 import { nodePackagesReady } from '../../infra/setup/node-packages.mjs';
 import { withoutTorch } from '../../infra/setup/python-environment.mjs';
 import { runSteps } from '../../infra/setup/steps.mjs';
@@ -108,7 +108,21 @@ describe('the command', () => {
     expect(status).toBe(1);
   });
   test('an unknown argument is bad input', () => {
-    expect(setUp(['--fast'], {})).toEqual({ status: 2, stderr: 'setup: unknown argument "--fast"; allowed: --quiet (print only what is not ready yet)\n' });
+    expect(setUp(['--fast'], {})).toEqual({ status: 2, stderr: 'setup: unknown argument "--fast"; allowed: --quiet (print only what is not ready yet), --engines bfcl (what judges these benchmarks)\n' });
+    expect(setUp(['--engines', 'bfcl,doom'], {})).toEqual({ status: 2, stderr: 'setup: unknown engine "doom"; allowed: bfcl\n' });
+    expect(setUp(['--engines'], {})).toEqual({ status: 2, stderr: 'setup: unknown engine ""; allowed: bfcl\n' });
+  });
+  test('engines come only where they are asked for, each after its own lock', () => {
+    const ready = { GENENV_PYTHON: executable('python', 'exit 0'), GENENV_TEMPORAL: executable('temporal', 'exit 0') };
+    vi.stubEnv('XDG_CACHE_HOME', folder);
+    const environment = engineEnvironment('bfcl');
+    expect(environment).toMatch(new RegExp(`^${folder}/genenv/bfcl-[0-9a-f]{12}$`));
+    mkdirSync(join(environment, 'bin'), { recursive: true });
+    writeFileSync(join(environment, 'bin/python'), '#!/bin/sh\nexit 0\n', { mode: 0o755 });
+    expect(setUp(['--engines', 'bfcl'], ready).stderr).toContain('Engine bfcl          failed');
+    mkdirSync(join(environment, 'bin'), { recursive: true });
+    writeFileSync(join(environment, 'genenv-ready.json'), '{}');
+    expect(setUp(['--engines', 'bfcl'], ready)).toMatchObject({ status: 0, stderr: expect.stringContaining('Engine bfcl          skipped (ready)') as string });
   });
 });
 
