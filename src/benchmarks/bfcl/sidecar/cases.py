@@ -65,7 +65,8 @@ def _turns(entry: dict, setting: str) -> list[dict]:
 
 
 def _tools(functions: list[dict]) -> list[dict]:
-    return [tool["function"] for tool in convert_to_tool(functions, GORILLA_TO_OPENAPI, ModelStyle.OPENAI_COMPLETIONS)]
+    tools = convert_to_tool(functions, GORILLA_TO_OPENAPI, ModelStyle.OPENAI_COMPLETIONS)
+    return [{key: tool["function"][key] for key in ("name", "description", "parameters")} for tool in tools]
 
 
 def data_hash(category: str) -> str:

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable
+from importlib.metadata import version
 
 import seccomp
 from cases import data_hash, load_cases, questions
@@ -45,7 +46,7 @@ class Category:
     def _described(self) -> dict:
         asked = questions(self._category, self._setting)
         cases = [{"id": id, "turns": asked[id], "gold": gold_turns(case, self._category, self._setting)} for id, case in self._cases.items()]
-        return {"cases": cases, "dataHash": data_hash(self._category)}
+        return {"cases": cases, "dataHash": data_hash(self._category), "version": version("bfcl-eval")}
 
     def _single_turns(self, answered: list[dict], reply: Reply) -> None:
         def verdicts(part: list[dict]) -> list[dict]:

@@ -19,9 +19,7 @@ def gold_turns(case: Case, category: str, setting: str) -> list[list[dict]]:
         functions |= {function["name"]: function for function in held}
         turns = []
         for calls in case.truth:
-            bound = [_bound(call, functions) for call in calls]
-            done = _answer([], setting) if setting == NATIVE else {"text": "Done.", "toolCalls": []}
-            turns.append([_answer([call], setting) for call in bound] + [done])
+            turns.append([*(_answer([_bound(call, functions)], setting) for call in calls), {"text": "Done.", "toolCalls": []}])
         return turns
     if "irrelevance" in category:
         return [[{"text": NO_CALL, "toolCalls": []}]]

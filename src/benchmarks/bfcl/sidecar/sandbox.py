@@ -117,10 +117,10 @@ def _live(work: Work, pipe: int, folder: str, confined: bool) -> None:
     try:
         _shut_off(pipe, folder, confined)
         try:
-            answer = {"result": work(), "error": None}
+            answer = json.dumps({"result": work(), "error": None})
         except BaseException as error:
-            answer = {"result": None, "error": f"{type(error).__name__}: {error}"[:500]}
-        left = memoryview(json.dumps(answer).encode())
+            answer = json.dumps({"result": None, "error": f"{type(error).__name__}: {error}"[:500]})
+        left = memoryview(answer.encode())
         while left:
             left = left[os.write(3, left) :]
         os._exit(0)

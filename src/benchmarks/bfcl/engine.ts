@@ -1,0 +1,96 @@
+import { tmpdir } from 'node:os';
+import { fileURLToPath } from 'node:url';
+import { Sidecar } from '../sidecar.ts';
+import type { Case, Message, Missing, ToolCall, ToolSpec } from '../suite.ts';
+import type { CategoryName } from './categories.ts';
+
+/** What is kept of an answer, and judged. */
+export interface RecordedAnswer {
+  text: string;
+  toolCalls: readonly Pick<ToolCall, 'name' | 'arguments'>[];
+}
+
+/** Answers by turn and step; a single-turn case has one of each. */
+export type Turns = readonly (readonly RecordedAnswer[])[];
+
+export interface BfclCase extends Case {
+  /** What is said at the beginning of each turn. Tools that are null stay as they were, or are described in the prompt. */
+  turns: readonly { messages: readonly Message[]; tools: readonly ToolSpec[] | null }[];
+  /** Answers that know the truth. */
+  gold: Turns;
+}
+
+/** What one answer's calls gave: texts in the order of the calls, and the same as one message of prompting. */
+export interface Step {
+  results: readonly string[];
+  feedback: string;
+}
+
+/** Error says why the throw-away process did not end well (`more than 10 s of CPU time`); then nothing ran. */
+export type LastTurn = { ran: { steps: readonly Step[]; ended: boolean }; error: null } | { ran: null; error: string };
+
+export interface RawVerdict {
+  valid: boolean;
+  reason: string | null;
+  error: string | null;
+  /** Whether the official decoder would have refused the answer; single-turn only. */
+  converted?: boolean;
+}
+
+interface Described {
+  cases: BfclCase[];
+  dataHash: string;
+  version: string;
+}
+
+/** The official code for one category, in a process of its own. */
+export class BfclEngine {
+  readonly #sidecar: Sidecar;
+  readonly described: Described;
+
+  private constructor(sidecar: Sidecar, described: Described) {
+    this.#sidecar = sidecar;
+    this.described = described;
+  }
+
+  /** @throws SidecarFailed */
+  static async open(python: string, category: CategoryName, toolFormat: 'prompt' | 'native'): Promise<BfclEngine | Missing> {
+    const sidecar = new Sidecar({
+      name: `bfcl ${category}`,
+      command: python,
+      arguments: ['-X', 'utf8', '-s', fileURLToPath(new URL('sidecar', import.meta.url)), category, toolFormat],
+      // Simulated services print times and sets.
+      environment: { TZ: 'UTC0', PYTHONHASHSEED: '0' },
+      folder: tmpdir(),
+    });
+    let described: Described | Missing;
+    try {
+      described = await sidecar.ask<Described | Missing>({ ask: 'cases' });
+    } catch (error) {
+      await sidecar.close();
+      throw error;
+    }
+    if (!('missing' in described)) return new BfclEngine(sidecar, described);
+    await sidecar.close();
+    return described;
+  }
+
+  /** Runs an episode as far as it has come, from its beginning, and gives what its last turn did. */
+  lastTurn(id: string, turns: Turns, signal: AbortSignal): Promise<LastTurn> {
+    return this.#sidecar.ask({ ask: 'last-turn', case: id, turns }, signal);
+  }
+
+  /** Verdicts on whole cases, in order. */
+  judge(answered: readonly { id: string; turns: Turns }[], signal: AbortSignal): Promise<RawVerdict[]> {
+    return this.#sidecar.ask({ ask: 'judge', answered }, signal);
+  }
+
+  /** Verdicts on the last of the given turns of each, in order; those before it should be the truth's own. */
+  judgeTurns(answered: readonly { id: string; turns: Turns }[], signal: AbortSignal): Promise<RawVerdict[]> {
+    return this.#sidecar.ask({ ask: 'judge-turns', answered }, signal);
+  }
+
+  close(): Promise<void> {
+    return this.#sidecar.close();
+  }
+}

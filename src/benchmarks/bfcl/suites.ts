@@ -1,0 +1,79 @@
+import type { CaseVerdict, Missing, OpenSuite, Suite } from '../suite.ts';
+import type { CategoryName } from './categories.ts';
+import { categories, ruleOf, suiteName } from './categories.ts';
+import type { Response } from './conversation.ts';
+import { episode, independentTurns, singleTurn } from './conversation.ts';
+import { BfclEngine } from './engine.ts';
+import type { BfclCase, RawVerdict } from './engine.ts';
+import type { Detail } from './scores.ts';
+import { accuracy, turnSuccess } from './scores.ts';
+
+type BfclSuite = Suite<BfclCase, Response>;
+
+/** What this project decides about verdicts: how answers are decoded, and what may run. Raised with every change to it. */
+const rules = '1';
+
+/** A category by the official rules. */
+export function categorySuite(category: CategoryName): BfclSuite {
+  const { kind, about } = categories[category];
+  return suite(suiteName(category), about, category, (engine, toolFormat) => ({
+    attempt: (item, tools) => (kind === 'multi_turn' ? episode(engine, item, tools) : singleTurn(item, tools)),
+    async judge(answered, signal) {
+      const verdicts = await engine.judge(answered.map(({ item, response }) => ({ id: item.id, turns: response.turns })), signal);
+      return verdicts.map((verdict) => caseVerdict(ruleOf[kind], verdict));
+    },
+    scores: (verdicts) => accuracy(category, toolFormat, verdicts),
+  }));
+}
+
+/** A multi-turn category turn by turn: the setting that GenEnv's paper seems to use. */
+export function byTurnSuite(category: CategoryName): BfclSuite {
+  return suite(`${suiteName(category)}_by_turn`, `${categories[category].about}, each turn on its own after the truth of those before it`, category, (engine, toolFormat) => ({
+    attempt: (item, tools) => independentTurns(engine, item, tools),
+    async judge(answered, signal) {
+      const turns = answered.flatMap(({ item, response }) => item.turns.map((_, index) => ({ id: item.id, turns: [...item.gold.slice(0, index), response.turns[index] ?? []] })));
+      const verdicts = await engine.judgeTurns(turns, signal);
+      return answered.map(({ item }) => turnsVerdict(verdicts.splice(0, item.turns.length)));
+    },
+    scores: (verdicts) => turnSuccess(category, toolFormat, verdicts),
+  }));
+}
+
+/** A category that is listed and cannot run. */
+export function unavailableSuite(category: CategoryName, missing: string): BfclSuite {
+  return { name: suiteName(category), about: categories[category].about, refuses: () => null, open: () => Promise.resolve({ missing }) };
+}
+
+type Rules = Pick<OpenSuite<BfclCase, Response>, 'attempt' | 'judge' | 'scores'>;
+
+function suite(name: string, about: string, category: CategoryName, rulesOf: (engine: BfclEngine, toolFormat: string) => Rules): BfclSuite {
+  return {
+    name,
+    about,
+    refuses: () => null,
+    async open({ enginePython }, { toolFormat }): Promise<OpenSuite<BfclCase, Response> | Missing> {
+      const python = await enginePython('bfcl');
+      if (python === null) return { missing: 'the official code of BFCL is not installed: run `node infra/setup/setup.mjs --engines bfcl`' };
+      const engine = await BfclEngine.open(python, category, toolFormat);
+      if ('missing' in engine) return engine;
+      const { cases, dataHash, version } = engine.described;
+      return {
+        cases,
+        dataHash,
+        versions: { bfcl_eval: version, bfcl_rules: rules },
+        ...rulesOf(engine, toolFormat),
+        gold: ({ gold }) => ({ turns: gold }),
+        close: () => engine.close(),
+      };
+    },
+  };
+}
+
+function caseVerdict(rule: string, { valid, reason, error, converted = false }: RawVerdict): CaseVerdict {
+  return { correct: valid, scores: { [rule]: valid ? 1 : 0 }, reason, detail: { error, converted } satisfies Detail };
+}
+
+function turnsVerdict(turns: readonly RawVerdict[]): CaseVerdict {
+  const right = turns.filter(({ valid }) => valid).length;
+  return { correct: right === turns.length, scores: { turn_success: right / turns.length }, reason: turns.find(({ valid }) => !valid)?.reason ?? null, detail: turns.map(({ valid }) => valid) };
+}

@@ -1,0 +1,57 @@
+import { bfcl } from '../../src/benchmarks/bfcl/bfcl.ts';
+import type { Response } from '../../src/benchmarks/bfcl/conversation.ts';
+import type { BfclCase, RecordedAnswer } from '../../src/benchmarks/bfcl/engine.ts';
+import type { Answer, AttemptTools, CaseVerdict, Missing, OpenSuite, Question, SuiteHost, SuiteSettings } from '../../src/benchmarks/suite.ts';
+import { enginePython } from '../../src/stack/engine-python.ts';
+
+export const host: SuiteHost = { shipped: '', downloads: '', enginePython, secret: () => undefined };
+
+export type Open = OpenSuite<BfclCase, Response>;
+type ToolFormat = SuiteSettings['toolFormat'];
+
+export async function openOrMissing(name: string, toolFormat: ToolFormat = 'prompt'): Promise<Open | Missing> {
+  const suite = bfcl.suites.find((candidate) => candidate.name === `bfcl_v4_${name}`);
+  if (suite === undefined) throw new Error(`no suite bfcl_v4_${name}`);
+  return (await suite.open(host, { toolFormat, search: null })) as unknown as Open | Missing;
+}
+
+export async function open(name: string, toolFormat: ToolFormat = 'prompt'): Promise<Open> {
+  const opened = await openOrMissing(name, toolFormat);
+  if ('missing' in opened) throw new Error(opened.missing);
+  return opened;
+}
+
+/** Verdicts of a suite by case id on the turns that `turnsOf` gives; undefined leaves the case out. */
+export async function judged(suite: Open, turnsOf: (item: BfclCase) => Response['turns'] | undefined): Promise<Map<string, CaseVerdict>> {
+  const answered = suite.cases.flatMap((item) => {
+    const turns = turnsOf(item);
+    return turns === undefined ? [] : [{ item, response: { turns } }];
+  });
+  const verdicts = await suite.judge(answered, new AbortController().signal);
+  return new Map(answered.map(({ item }, index) => [item.id, verdicts[index]!]));
+}
+
+export const text = (content: string): RecordedAnswer => ({ text: content, toolCalls: [] });
+
+export const call = (name: string, args: unknown): RecordedAnswer => ({ text: '', toolCalls: [{ name, arguments: JSON.stringify(args) }] });
+
+/** What a policy said and was asked: it answers with the given answers one after the other, then with nothing. */
+export function scripted(answers: readonly RecordedAnswer[], onDone?: (result: unknown) => void): { tools: AttemptTools; asked: Question[] } {
+  const asked: Question[] = [];
+  const tools: AttemptTools = {
+    ask(question) {
+      const { text: content, toolCalls } = answers[asked.length] ?? text('');
+      asked.push(question);
+      const answer: Answer = { text: content, toolCalls: toolCalls.map((made, index) => ({ ...made, id: `${asked.length}_${index}` })), finish_reason: 'stop', tokens: 0 };
+      return Promise.resolve(answer);
+    },
+    judge: null,
+    async once(run) {
+      const result = await run(new AbortController().signal);
+      onDone?.(result);
+      return result;
+    },
+    signal: new AbortController().signal,
+  };
+  return { tools, asked };
+}
