@@ -1,21 +1,14 @@
-import type { ArmRun, Comparison } from '../contracts/comparisons.ts';
+import type { ArmRun, Comparison, RunCheckpoints } from '../contracts/comparisons.ts';
 import { InvalidConfig } from '../contracts/invalid-config.ts';
-import type { Run, RunState, WorkflowSettings } from '../contracts/phases.ts';
 import { experimentOf } from './arm-experiment.ts';
 import type { LedgerEntry } from './ledger-entry.ts';
 import type { Ports } from './ports.ts';
-
-export interface Checkpoints {
-  run: Run;
-  settings: Pick<WorkflowSettings, 'heartbeatSeconds' | 'maxPhaseAttempts'>;
-  checkpoints: { epoch: number; state: RunState }[];
-}
 
 /**
  * A finished run at some of its epochs, for what is measured afterwards.
  * @throws InvalidConfig where the run has not all of them
  */
-export async function checkpointsOf(ports: Ports, comparison: Comparison, run: ArmRun, epochs: (last: number) => number[]): Promise<Checkpoints> {
+export async function checkpointsOf(ports: Ports, comparison: Comparison, run: ArmRun, epochs: (last: number) => number[]): Promise<RunCheckpoints> {
   const experiment = experimentOf(comparison, run);
   const opened = await ports.runFolder(run.id).open<LedgerEntry>();
   const lines = (await opened?.ledger.read()) ?? [];

@@ -26,7 +26,7 @@ export function createComputeRewards(ports: Ports) {
       const specs: (string | null)[] = [];
       for await (const { spec } of store.records<TaskRecord>(input.tasks)) specs.push(spec);
       const outcomes = new Outcomes(specs.length, world.solvedFrom);
-      const summary = new EpochSummary(experiment);
+      const summary = new EpochSummary(experiment, world);
       const { heartbeat } = ports.attempt();
       let answers = 0;
       const rewards = await store.putRecords(

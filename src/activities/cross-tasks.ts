@@ -3,6 +3,7 @@ import type { CrossTasksInput } from '../contracts/comparisons.ts';
 import type { FileRef } from '../contracts/refs.ts';
 import type { HistoryRecord, SeedTaskRecord } from '../contracts/records.ts';
 import { collect } from '../store/collect.ts';
+import { readTask } from './contamination-guard.ts';
 import { heldTo } from './drafts.ts';
 import { phase } from './phase.ts';
 import type { Ports } from './ports.ts';
@@ -39,7 +40,7 @@ export function createCrossTasks(ports: Ports) {
           for await (const { completions } of answers(ports, context, planned, { requests: planned.length, policies: [state.environment], count })) {
             for (const { text, finish_reason } of completions) {
               const id = `task-${String(written++).padStart(3, '0')}`;
-              const parsed = finish_reason === 'length' ? undefined : world.parseTask(text);
+              const parsed = finish_reason === 'length' ? undefined : readTask(world, text);
               // A label that nobody has confirmed decides nothing between simulators.
               if (parsed?.valid === true && world.vote?.needed(parsed.spec) !== true) yield { id, spec: parsed.spec };
             }

@@ -3,6 +3,7 @@ import type { LabelRecord, Sampled } from '../contracts/records.ts';
 import type { Experiment } from '../contracts/experiment.ts';
 import type { Completion, CompletionRequest } from '../policies/policy-server.ts';
 import type { ParsedTask, World } from '../worlds/world.ts';
+import { readTask } from './contamination-guard.ts';
 import type { Phase } from './phase.ts';
 import type { Ask } from './requests-in-turn.ts';
 import { planRequests, sampled } from './sample.ts';
@@ -49,5 +50,5 @@ export async function writeDrafts<Item extends { text: string }>(ask: Ask, conte
 
 const read = (world: World, request: CompletionRequest, completion: Completion): Pick<Draft<never>, 'sampled' | 'parsed'> => ({
   sampled: sampled(request, completion),
-  parsed: completion.finish_reason === 'length' ? { valid: false, reason: 'cut_off' } : world.parseTask(completion.text),
+  parsed: completion.finish_reason === 'length' ? { valid: false, reason: 'cut_off' } : readTask(world, completion.text),
 });

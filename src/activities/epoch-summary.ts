@@ -11,6 +11,8 @@ import { verdictAgreement } from '../coevolution/verdict-agreement.ts';
 import type { Experiment } from '../contracts/experiment.ts';
 import type { Metrics } from '../contracts/phases.ts';
 import type { LabelRecord, RewardRecord, ScoreRecord, TaskRecord, TraceRecord } from '../contracts/records.ts';
+import { isSolved } from '../worlds/is-solved.ts';
+import type { World } from '../worlds/world.ts';
 
 /** What the metrics need of a valid task that was written this epoch. */
 type Fresh = Pick<ScoreRecord, 'kind' | 'difficulty' | 'attempts' | 'successes' | 'success_rate' | 'env_reward' | 'frozen_rate' | 'random_rate'>;
@@ -21,6 +23,7 @@ type Fresh = Pick<ScoreRecord, 'kind' | 'difficulty' | 'attempts' | 'successes' 
  */
 export class EpochSummary {
   readonly #experiment: Experiment;
+  readonly #world: Pick<World, 'solvedFrom'>;
   readonly #fresh: Fresh[] = [];
   readonly #specs: string[] = [];
   readonly #invalid: string[] = [];
@@ -43,8 +46,9 @@ export class EpochSummary {
   #cutOff = 0;
   #wellFormed = 0;
 
-  constructor(experiment: Experiment) {
+  constructor(experiment: Experiment, world: Pick<World, 'solvedFrom'>) {
     this.#experiment = experiment;
+    this.#world = world;
   }
 
   /** One group: the traces of a task and role, with their rewards. */
@@ -63,7 +67,7 @@ export class EpochSummary {
       this.#rewards.add(reward);
       this.#lengths.add(length);
       this.#longest = Math.max(this.#longest, length);
-      if (reward === 1) this.#correctLengths.add(length);
+      if (isSolved(this.#world, reward)) this.#correctLengths.add(length);
       if (sampled.finish_reason === 'length') this.#cutOff += 1;
       if (well_formed) this.#wellFormed += 1;
     }

@@ -3,6 +3,7 @@ import type { Experiment } from '../contracts/experiment.ts';
 import type { EvaluateInput, Sampling } from '../contracts/phases.ts';
 import type { SeedTaskRecord, VerdictRecord } from '../contracts/records.ts';
 import { collect } from '../store/collect.ts';
+import { isSolved } from '../worlds/is-solved.ts';
 import { phase } from './phase.ts';
 import type { Ports } from './ports.ts';
 import { attempts } from './attempts.ts';
@@ -23,7 +24,7 @@ export function createEvaluatePolicy(ports: Ports) {
           const options = { requests: planned.length, policies: [input.agent], count, wordedBy: null };
           for await (const { item: { id, spec }, sample, sampled: { text, policy_version, seed } } of attempts(ports, context, planned, (task) => task.spec, options)) {
             const { reward } = world.score(spec, text, randomStream(deriveSeed(seed, 'verdict', id, sample)));
-            yield { task_id: id, kind: world.kind(spec), difficulty: world.difficulty(spec), sample, reward, ...(world.solvedFrom !== undefined && { solved: reward >= world.solvedFrom }), answer: text, policy_version, seed };
+            yield { task_id: id, kind: world.kind(spec), difficulty: world.difficulty(spec), sample, reward, ...(world.solvedFrom !== undefined && { solved: isSolved(world, reward) }), answer: text, policy_version, seed };
           }
         })(),
       );

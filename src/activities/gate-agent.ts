@@ -5,6 +5,7 @@ import type { AnchorState, Gated, GateInput } from '../contracts/phases.ts';
 import type { FileRef } from '../contracts/refs.ts';
 import type { SeedTaskRecord } from '../contracts/records.ts';
 import { collect } from '../store/collect.ts';
+import { isSolved } from '../worlds/is-solved.ts';
 import type { World } from '../worlds/world.ts';
 import { phase } from './phase.ts';
 import type { Ports } from './ports.ts';
@@ -34,7 +35,7 @@ export function createGateAgent(ports: Ports) {
       const now = { successes: 0, attempts: specs.length };
       const options = { requests: planned.length, policies: [agent], count: { tokens: 0, retried: 0 }, wordedBy: null };
       for await (const { item: spec, sampled: { text, seed } } of attempts(ports, context, planned, (task) => task, options)) {
-        if (world.score(spec, text, randomStream(deriveSeed(seed, 'verdict', spec))).reward >= (world.solvedFrom ?? 1)) now.successes += 1;
+        if (isSolved(world, world.score(spec, text, randomStream(deriveSeed(seed, 'verdict', spec))).reward)) now.successes += 1;
       }
       const forgot = before !== undefined && hasForgotten(now, before.best, experiment.guards.gateAgent!.drop);
       const anchor: AnchorState = forgot ? before : { tasks, best: before === undefined ? now : better(before.best, now), agent };

@@ -1,4 +1,9 @@
 import { createArmExperiment } from './arm-experiment.ts';
+import { createAnswerCases } from './benchmarks/answer-cases.ts';
+import { createJudgeCases } from './benchmarks/judge-cases.ts';
+import { createPlanEvaluation } from './benchmarks/plan-evaluation.ts';
+import { createPlanRescoring } from './benchmarks/plan-rescoring.ts';
+import { createScoreEvaluation } from './benchmarks/score-evaluation.ts';
 import { createCloseNight } from './close-night.ts';
 import { createCommitEpoch } from './commit-epoch.ts';
 import { createCompareAgents } from './compare-agents.ts';
@@ -84,6 +89,17 @@ export const createComparisonActivities = (ports: Ports) => ({
   summarizeComparison: createSummarizeComparison(ports),
 });
 
+/** Those of an evaluation on benchmarks: what asks, on the queue of model servers; what judges, on that of what computes. */
+export const createEvaluationLlmActivities = (ports: Ports) => ({ answerCases: createAnswerCases(ports) });
+export const createEvaluationCpuActivities = (ports: Ports) => ({
+  planEvaluation: createPlanEvaluation(ports),
+  planRescoring: createPlanRescoring(ports),
+  judgeCases: createJudgeCases(ports),
+  scoreEvaluation: createScoreEvaluation(ports),
+});
+
+export type EvaluationLlmActivities = ReturnType<typeof createEvaluationLlmActivities>;
+export type EvaluationCpuActivities = ReturnType<typeof createEvaluationCpuActivities>;
 export type LlmActivities = ReturnType<typeof createLlmActivities>;
 export type CpuActivities = ReturnType<typeof createCpuActivities>;
 export type GpuActivities = ReturnType<typeof createGpuActivities>;

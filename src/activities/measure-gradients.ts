@@ -42,11 +42,10 @@ export function createMeasureGradients(ports: Ports) {
 
 /** A task is a step, since between steps the job may be stopped and go on. */
 async function* batchRecords({ store }: Ports, { traces }: MeasureGradientsInput, outcomes: readonly ProbeOutcomeRecord[], rates: ReadonlyMap<string, number>) {
-  const steps = new Map(outcomes.map(({ task_id, solved }, step) => [task_id, { step, first: inHalves(solved).first.length }]));
-  for await (const { task_id, attempt, reward, sampled } of store.records<ProbeTraceRecord>(traces)) {
-    const { step, first } = steps.get(task_id)!;
+  const steps = new Map(outcomes.map(({ task_id, solved }, step) => [task_id, { step, solved, first: inHalves(solved).first.length }]));
+  for await (const { task_id, attempt, sampled } of store.records<ProbeTraceRecord>(traces)) {
+    const { step, solved, first } = steps.get(task_id)!;
     if (attempt < first || attempt >= first + rollouts) continue;
-    const { successes } = successRate([reward]);
-    yield batchRecord(sampled, { step, group_id: task_id, env_name: 'probe', advantage: successes - rates.get(task_id)!, weight: 1 });
+    yield batchRecord(sampled, { step, group_id: task_id, env_name: 'probe', advantage: solved[attempt]! - rates.get(task_id)!, weight: 1 });
   }
 }

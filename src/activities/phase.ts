@@ -3,6 +3,7 @@ import type { Run } from '../contracts/phases.ts';
 import { hashOf } from '../store/canonical-json.ts';
 import { Superseded } from '../store/errors.ts';
 import { openWork } from '../store/work-folder.ts';
+import type { PhaseKey } from '../store/phase-keys.ts';
 import type { WorkFolder } from '../store/work-folder.ts';
 import type { World } from '../worlds/world.ts';
 import type { Ports } from './ports.ts';
@@ -17,23 +18,26 @@ export interface Phase {
 }
 
 /**
- * Runs a phase of an epoch once, whatever happens: looks its key up first, so that a retry, a reset, a fork or an empty
- * Temporal server finds what exists (checked by hash, made again if damaged), and records the result under that key.
- * An attempt that a newer one has superseded takes the newer one's result, if it is there. The key holds every input but the experiment's id, so equal experiments give equal results.
+ * Runs a phase of an epoch once. The key holds every input but the experiment's id, so equal experiments give equal results.
  */
-export async function phase<Output>(
-  { store, keys, world }: Ports,
-  name: string,
-  input: { run: Run; epoch: number; shard?: number },
-  run: (phase: Phase) => Promise<Output>,
-): Promise<Output> {
+export async function phase<Output>(ports: Ports, name: string, input: { run: Run; epoch: number; shard?: number }, run: (phase: Phase) => Promise<Output>): Promise<Output> {
   const { run: of, epoch, shard } = input;
   const inputHash = hashOf({ ...input, run: of.experiment });
-  const key = { experiment: of.id, epoch, phase: name, inputHash, ...(shard === undefined ? {} : { shard }) };
+  return once(ports, { experiment: of.id, epoch, phase: name, inputHash, ...(shard === undefined ? {} : { shard }) }, async (work) => {
+    const experiment = await ports.store.json<Experiment>(of.experiment);
+    return run({ experiment, world: await ports.world(experiment.world), inputHash, work });
+  });
+}
+
+/**
+ * Runs a piece of work once, whatever happens: looks its key up first, so that a retry, a reset, a fork or an empty
+ * Temporal server finds what exists (checked by hash, made again if damaged), and records the result under that key.
+ * An attempt that a newer one has superseded takes the newer one's result, if it is there.
+ */
+export async function once<Output>({ store, keys }: Ports, key: PhaseKey, run: (work: Phase['work']) => Promise<Output>): Promise<Output> {
   const lookup = (): Promise<Output | undefined> => keys.lookup<Output>(key, (value) => store.checkAll(value));
   const known = await lookup();
   if (known !== undefined) return known;
-  const experiment = await store.json<Experiment>(of.experiment);
   let work: WorkFolder | undefined;
   const open = async (): Promise<WorkFolder> => {
     work ??= await openWork(store.root, key);
@@ -43,7 +47,7 @@ export async function phase<Output>(
   };
   let output: Output;
   try {
-    output = await run({ experiment, world: await world(experiment.world), inputHash, work: open });
+    output = await run(open);
   } catch (error) {
     const newer = error instanceof Superseded ? await lookup() : undefined;
     if (newer === undefined) throw error;

@@ -6,7 +6,9 @@ import { deriveSeed, randomStream } from '../coevolution/seeds.ts';
 import type { PoolSource } from '../contracts/arms.ts';
 import type { PolicyVersion } from '../contracts/phases.ts';
 import { InvalidConfig } from '../contracts/invalid-config.ts';
+import type { World } from '../worlds/world.ts';
 import { chatAnswers } from './chat-answers.ts';
+import { refuseContaminated } from './contamination-guard.ts';
 import { heldTo } from './drafts.ts';
 import { offlinePrompt } from './offline-prompt.ts';
 import type { Phase } from './phase.ts';
@@ -25,7 +27,7 @@ export function poolTexts(ports: Ports, context: Phase, simulator: PolicyVersion
   const { arm } = context.experiment;
   if (arm.type === 'static') return bySimulator(ports, context, simulator, arm.variations, base);
   if (arm.type !== 'offline') throw new Error(`the arm ${arm.type} has no data set`);
-  return arm.source.type === 'file' ? fromFile(arm.source, Math.ceil(arm.multiple * base.length)) : byModel(ports, context, arm.source, arm.multiple, base);
+  return arm.source.type === 'file' ? fromFile(context.world, arm.source, Math.ceil(arm.multiple * base.length)) : byModel(ports, context, arm.source, arm.multiple, base);
 }
 
 async function bySimulator(ports: Ports, context: Phase, simulator: PolicyVersion, variations: number, base: readonly string[]): Promise<Written> {
@@ -67,7 +69,7 @@ async function byModel(ports: Ports, context: Phase, source: Extract<PoolSource,
 
 const rowSchema = z.object({ spec: z.string() });
 
-async function fromFile({ path, sha256 }: Extract<PoolSource, { type: 'file' }>, most: number): Promise<Written> {
+async function fromFile(world: World, { path, sha256 }: Extract<PoolSource, { type: 'file' }>, most: number): Promise<Written> {
   const bytes = await readFile(path).catch((error: unknown) => {
     throw new InvalidConfig(`experiment: arm.source.path: got ${JSON.stringify(path)}; ${error instanceof Error ? error.message : String(error)}`);
   });
@@ -76,6 +78,8 @@ async function fromFile({ path, sha256 }: Extract<PoolSource, { type: 'file' }>,
   const texts = linesOf(bytes.toString('utf8')).slice(0, most).map((line, index) => {
     const row = rowSchema.safeParse(parsedJson(line));
     if (!row.success) throw new InvalidConfig(`experiment: arm.source.path: ${path} line ${index + 1}: got ${line.slice(0, 80)}; expected {"spec": "…"}`);
+    const parsed = world.parseTask(row.data.spec);
+    if (parsed.valid) refuseContaminated(world, parsed.spec, `arm.source.path: ${path} line ${index + 1}`);
     return row.data.spec;
   });
   return { texts, tokens: 0 };

@@ -7,6 +7,8 @@ import type { ObjectStore } from '../store/object-store.ts';
 import type { NightlyFolder } from '../store/nightly-folder.ts';
 import type { PhaseKeys } from '../store/phase-keys.ts';
 import type { RunFolder } from '../store/run-folder.ts';
+import type { EvaluationFolder } from '../store/evaluation-folder.ts';
+import type { SuiteLoader } from '../benchmarks/suite-loader.ts';
 import type { Launcher } from '../training/launcher.ts';
 import type { LoadWorld } from '../worlds/load-world.ts';
 
@@ -28,9 +30,11 @@ export interface Ports {
   nightlyFolder: (name: string) => NightlyFolder;
   world: LoadWorld;
   comparisonFolder: (id: string) => ComparisonFolder;
+  evaluationFolder: (id: string) => EvaluationFolder;
+  suites: SuiteLoader;
   policyServer: (serving: ServingSettings, timeoutMs: number) => PolicyServer;
-  /** A model that only writes: any OpenAI-compatible server. */
-  chatServer: (server: { baseUrl: string; apiKeyEnv: string | null }, timeoutMs: number) => ChatServer;
+  /** A model by chat completions: any OpenAI-compatible server, or the embedded one (null). */
+  chatServer: (server: { baseUrl: string; apiKeyEnv: string | null } | null, timeoutMs: number) => ChatServer;
   /** Tells a server behind the OpenAI API to load new weights under a name; loading a name twice changes nothing. */
   loadOnServer: (serving: Extract<ServingSettings, { type: 'openai' }>, name: string, folder: string) => Promise<void>;
   launcher: (trainer: TrainerSettings) => Launcher;

@@ -2,15 +2,20 @@ import { emptyHistory } from '../coevolution/agent-history.ts';
 import { deriveSeed, randomStream } from '../coevolution/seeds.ts';
 import type { PrepareInput, RunState } from '../contracts/phases.ts';
 import type { HistoryRecord, SeedTaskRecord } from '../contracts/records.ts';
+import { refuseContaminated } from './contamination-guard.ts';
 import { phase } from './phase.ts';
 import type { Ports } from './ports.ts';
 
-/** The state that the first epoch starts from: base tasks, held-out tasks, empty pools, warm policies. */
+/**
+ * The state that the first epoch starts from: base tasks, held-out tasks, empty pools, warm policies.
+ * @throws InvalidConfig for a base task that holds a question of a benchmark
+ */
 export function createPrepareRun(ports: Ports) {
   return (input: PrepareInput): Promise<RunState> =>
     phase(ports, 'prepare', { ...input, epoch: 0 }, async ({ experiment: { seed }, world }) => {
       const records = (name: string, specs: readonly string[]): SeedTaskRecord[] => specs.map((spec, index) => ({ id: `${name}-${String(index).padStart(3, '0')}`, spec }));
       const base = records('base', world.baseTasks(randomStream(deriveSeed(seed, 'base-tasks'))));
+      for (const [index, { spec }] of base.entries()) refuseContaminated(world, spec, `world: base task ${index + 1} of ${world.name}`);
       // The same held-out tasks for every seed, so that seeds can be compared; those that are base tasks too are left out.
       const seen = new Set(base.map(({ spec }) => spec));
       const heldOut = records('held-out', world.heldOutTasks(randomStream(deriveSeed(0, 'held-out-tasks'))).filter((spec) => !seen.has(spec)));

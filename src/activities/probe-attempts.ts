@@ -1,9 +1,9 @@
 import { deriveSeed, randomStream } from '../coevolution/seeds.ts';
-import { successRate } from '../coevolution/success-rate.ts';
 import type { ProbeAttempted, ProbeAttemptsInput } from '../contracts/comparisons.ts';
 import type { PhaseInput } from '../contracts/phases.ts';
 import type { ProbeOutcomeRecord, ProbeTraceRecord, Sampled, SeedTaskRecord } from '../contracts/records.ts';
 import { collect } from '../store/collect.ts';
+import { isSolved } from '../worlds/is-solved.ts';
 import { attempts } from './attempts.ts';
 import { phase } from './phase.ts';
 import type { Phase } from './phase.ts';
@@ -57,6 +57,6 @@ export async function* probed(ports: Ports, context: Phase, { state, epoch }: Ph
   for await (const { item: { task, first }, sample, sampled } of attempts(ports, context, planned, ({ task: { spec } }) => spec, options)) {
     const attempt = first + sample;
     const { reward } = world.score(task.spec, sampled.text, randomStream(deriveSeed(sampled.seed, 'verdict', task.id, attempt)));
-    yield { task, attempt, reward, solved: successRate([reward]).successes === 1, sampled };
+    yield { task, attempt, reward, solved: isSolved(world, reward), sampled };
   }
 }

@@ -6,6 +6,7 @@ import type { ModelSettings } from '../contracts/policy-settings.ts';
 import type { JobModel, JobSettings } from '../contracts/training-job.ts';
 import { dialogueTokens } from '../policies/character-tokens.ts';
 import type { CorpusRow, World } from '../worlds/world.ts';
+import { idleSettings } from './job-settings.ts';
 import { phase } from './phase.ts';
 import type { Ports } from './ports.ts';
 import { trainPolicy } from './train-policy.ts';
@@ -78,27 +79,12 @@ function* steps(corpus: Iterable<CorpusRow>, model: ModelSettings, vocabulary: r
 function warmUpSettings(model: ModelSettings): JobSettings {
   const { learningRate, warmupSteps, schedule, rows, batch } = model.type === 'scratch' ? model.warmUp : { learningRate: 1e-5, warmupSteps: 0, schedule: 'constant' as const, rows: 0, batch: 1 };
   return {
+    ...idleSettings,
     learning_rate: learningRate,
     warmup_steps: warmupSteps,
     schedule,
     schedule_steps: schedule === 'constant' ? null : Math.ceil(rows / batch),
     betas: [0.9, 0.99],
-    epsilon: 1e-8,
-    weight_decay: 0,
-    max_grad_norm: 1,
-    loss_type: 'dapo',
-    max_completion_length: 1,
-    clip_low: 0.2,
-    clip_high: 0.2,
-    kl_coefficient: 0,
-    kl_estimator: 'k3',
-    kl_bias_correction: false,
-    entropy_coefficient: 0,
-    max_kl: null,
-    kl_pull_back: 0,
     tokens_per_micro_batch: 65_536,
-    min_informative_groups: 0,
-    policy_version: null,
-    max_policy_lag: 0,
   };
 }

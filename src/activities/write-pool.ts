@@ -3,7 +3,9 @@ import { InvalidConfig } from '../contracts/invalid-config.ts';
 import type { Metrics, WritePoolInput, WrittenPool } from '../contracts/phases.ts';
 import type { SeedTaskRecord } from '../contracts/records.ts';
 import { collect } from '../store/collect.ts';
+import { isSolved } from '../worlds/is-solved.ts';
 import type { ParsedTask } from '../worlds/world.ts';
+import { readTask } from './contamination-guard.ts';
 import { phase } from './phase.ts';
 import { poolTexts } from './pool-texts.ts';
 import type { Ports } from './ports.ts';
@@ -11,8 +13,8 @@ import type { Ports } from './ports.ts';
 /**
  * The data set of an arm that learns from one, written once, before the first epoch (GenEnv A.3). `static`: the base tasks and the
  * frozen simulator's variations of each. `offline`: another model's tasks, or those of a file. What is no task, cannot be solved,
- * repeats another, is held out or has a label that would need a vote (nobody votes here; a file's labels are its owner's) is dropped and counted.
- * @throws InvalidConfig for a file that is not there, is not the one named by its hash, or has a line that is no record
+ * repeats another, is held out, holds a question of a benchmark or has a label that would need a vote (nobody votes here; a file's labels are its owner's) is dropped and counted.
+ * @throws InvalidConfig for a file that is not there, is not the one named by its hash, or has a line that is no record or holds a question of a benchmark
  */
 export function createWritePool(ports: Ports) {
   return (input: WritePoolInput): Promise<WrittenPool> =>
@@ -26,10 +28,10 @@ export function createWritePool(ports: Ports) {
       const given = arm.type === 'offline' && arm.source.type === 'file';
       // A simulator writes held-out tasks in the other arms too; a data set from elsewhere may hold them all.
       const parse = (text: string): ParsedTask => {
-        const parsed = world.parseTask(text);
+        const parsed = readTask(world, text);
         return parsed.valid && !given && world.vote?.needed(parsed.spec) === true ? { valid: false, reason: 'label_unconfirmed' } : parsed;
       };
-      const checked = keepTasks(texts, parse, (spec) => world.score(spec, world.referenceAnswer(spec), chance).reward === 1, arm.type === 'offline' ? heldOut : new Set());
+      const checked = keepTasks(texts, parse, (spec) => isSolved(world, world.score(spec, world.referenceAnswer(spec), chance).reward), arm.type === 'offline' ? heldOut : new Set());
       const specs = arm.type === 'static' ? [...base, ...checked.specs] : checked.specs;
       if (specs.length === 0) throw new InvalidConfig(`experiment: arm: the data set has no valid task; of ${texts.length} texts ${JSON.stringify(checked.dropped)} were dropped`);
       const pool = await ports.store.putRecords(specs.map((spec, index): SeedTaskRecord => ({ id: `pool-${String(index).padStart(4, '0')}`, spec })));

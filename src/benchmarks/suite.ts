@@ -1,43 +1,8 @@
 /** Benchmarks: what a suite of cases is to the workflow that evaluates a policy on it. */
 
-/** A call of a tool, its arguments as the model wrote them: JSON, if it keeps to its format. */
-export interface ToolCall {
-  id: string;
-  name: string;
-  arguments: string;
-}
+import type { Answer, Question } from '../policies/messages.ts';
 
-/** A tool as chat completions describe it; `parameters` is a JSON Schema. */
-export interface ToolSpec {
-  name: string;
-  description: string;
-  parameters: Readonly<Record<string, unknown>>;
-}
-
-/** A message of a conversation, as chat completions have it. */
-export type Message =
-  | { role: 'system' | 'user'; content: string }
-  | { role: 'assistant'; content: string; toolCalls?: readonly ToolCall[] }
-  | { role: 'tool'; content: string; toolCallId: string };
-
-/** What a policy is asked: a conversation that it continues. */
-export interface Question {
-  messages: readonly Message[];
-  /** Given natively, to servers that take tools; suites that describe their tools in the prompt leave it out. */
-  tools?: readonly ToolSpec[];
-  /** Texts at which the answer ends. */
-  stop?: readonly string[];
-}
-
-export interface Answer {
-  text: string;
-  /** Calls that the server parsed; empty where tools were not given natively. */
-  toolCalls: readonly ToolCall[];
-  /** `length` where the answer was cut off, `prompt_too_long` where the policy could not read the question: its text is then empty. */
-  finish_reason: string;
-  /** Tokens sampled; 0 where the server does not count them. */
-  tokens: number;
-}
+export type { Answer, Message, Question, ToolCall, ToolSpec } from '../policies/messages.ts';
 
 /** One question of a suite. Its id is unique in the suite, and stays with every verdict. */
 export interface Case {
@@ -50,11 +15,11 @@ export interface Case {
  */
 export interface AttemptTools {
   /** The policy that is evaluated. */
-  ask(question: Question): Promise<Answer>;
+  ask: (question: Question) => Promise<Answer>;
   /** The judge, where the evaluation names one. */
   judge: ((question: Question) => Promise<Answer>) | null;
   /** Runs what is not sure to give the same twice (a search, say) once and keeps its result, which must be JSON. */
-  once<Result>(run: (signal: AbortSignal) => Promise<Result>): Promise<Result>;
+  once: <Result>(run: (signal: AbortSignal) => Promise<Result>) => Promise<Result>;
   signal: AbortSignal;
 }
 

@@ -3,6 +3,7 @@ import { addCompare } from './commands/compare.ts';
 import { addControl } from './commands/control.ts';
 import { addDoctor } from './commands/doctor.ts';
 import { addDown } from './commands/down.ts';
+import { addEvaluate, addPaired, addRescore, addSuites } from './commands/evaluate.ts';
 import { addGc } from './commands/gc.ts';
 import { addReport } from './commands/report.ts';
 import { addRun } from './commands/run.ts';
@@ -23,7 +24,7 @@ export function createProgram(context: CliContext, exit: (code: ExitCode) => voi
     .configureOutput({ writeOut: (text) => context.print(text.trimEnd()), writeErr: (text) => context.warn(text.trimEnd()) })
     .showSuggestionAfterError();
   const parts = { program, context, exit };
-  for (const add of [addRun, addCompare, addControl, addSchedule, addStatus, addReport, addVerify, addUp, addDown, addGc, addSchema, addDoctor]) add(parts);
+  for (const add of [addRun, addCompare, addEvaluate, addRescore, addPaired, addSuites, addControl, addSchedule, addStatus, addReport, addVerify, addUp, addDown, addGc, addSchema, addDoctor]) add(parts);
   return program;
 }
 
@@ -34,6 +35,8 @@ Examples:
   genenv run experiments/laptop.json --dry-run  what it would take; nothing is started
   genenv compare experiments/compare-laptop.json
                                                 arms side by side, over several seeds
+  genenv evaluate --policy laptop --suite api_bank_toolrl
+                                                a policy on benchmarks
   genenv status                                 all runs
   genenv pause laptop                           and resume, stop, cancel, retune
   genenv fork laptop --epoch 20                 a new run from an epoch of another

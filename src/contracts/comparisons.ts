@@ -4,21 +4,15 @@ import type { FileRef } from './refs.ts';
 
 /** What a comparison of arms is made of, and what its activities take and give. Types only, so workflows may import them. */
 
-export interface CrossPlaySettings {
+/** Which policies of a comparison's runs are measured, and on how many tasks. */
+interface MeasureSettings {
   arms: string[];
   seeds: number[];
   checkpoints: number;
   tasks: number;
-  samples: number;
 }
-
-export interface ProbeSettings {
-  arms: string[];
-  seeds: number[];
-  checkpoints: number;
-  tasks: number;
-  attempts: number;
-}
+export type CrossPlaySettings = MeasureSettings & { samples: number };
+export type ProbeSettings = MeasureSettings & { attempts: number };
 
 /** A comparison file as it will run. */
 export interface Comparison {
@@ -53,14 +47,16 @@ export interface ComparisonPlan {
 
 export type ArmRunInput = { id: string; run: ArmRun };
 
-/** The committed epochs of a run whose policies meet each other. */
-export interface CrossPlayPlan {
+/** A finished run at some of its committed epochs. */
+export interface RunCheckpoints {
   run: Run;
   settings: Pick<WorkflowSettings, 'heartbeatSeconds' | 'maxPhaseAttempts'>;
   checkpoints: { epoch: number; state: RunState }[];
-  tasks: number;
-  samples: number;
 }
+/** Those whose policies meet each other. */
+export type CrossPlayPlan = RunCheckpoints & { tasks: number; samples: number };
+/** Those whose agents are probed. */
+export type ProbePlan = RunCheckpoints & { tasks: number; attempts: number };
 
 export type CrossTasksInput = { run: Run; epoch: number; state: RunState; tasks: number };
 export type CrossPlayInput = { run: Run; epoch: number; state: RunState; samples: number; tasks: { epoch: number; file: FileRef }[] };
@@ -77,15 +73,6 @@ export interface CrossPlayRecord {
   arm: string;
   seed: number;
   cells: CrossPlayCell[];
-}
-
-/** The committed epochs of a run whose agents are probed. */
-export interface ProbePlan {
-  run: Run;
-  settings: Pick<WorkflowSettings, 'heartbeatSeconds' | 'maxPhaseAttempts'>;
-  checkpoints: { epoch: number; state: RunState }[];
-  tasks: number;
-  attempts: number;
 }
 
 export type ProbeTasksInput = { run: Run; epoch: number; state: RunState; tasks: number };

@@ -2,6 +2,7 @@ import { deriveSeed } from '../coevolution/seeds.ts';
 import type { ChatServer } from './chat-server.ts';
 import { ModelUnavailable, RequestRefused } from './policy-server.ts';
 import type { Completion, PolicyServer } from './policy-server.ts';
+import { sideBySide } from './side-by-side.ts';
 
 /** Questions under way at a time: servers limit the rate of requests. */
 const concurrency = 8;
@@ -16,31 +17,21 @@ export function chatPolicyServer(server: ChatServer, { baseUrl, timeoutMs }: { b
   return {
     async complete({ model, prompts, n, seed, temperature, maxTokens, schema }, signal) {
       const limit = AbortSignal.timeout(timeoutMs);
-      const failed = new AbortController();
-      const stop = AbortSignal.any([signal, limit, failed.signal]);
       const asked = prompts.flatMap((prompt, row) => {
         if (typeof prompt !== 'string') throw new RequestRefused(`${baseUrl}: chat completions take texts, not token ids`);
         return Array.from({ length: n }, (_, sample) => ({ prompt, row, sample }));
       });
-      const completions = new Array<Completion>(asked.length);
-      const next = asked.entries();
-      const work = async (): Promise<void> => {
-        for (const [index, { prompt, row, sample }] of next) {
-          stop.throwIfAborted();
+      try {
+        return await sideBySide(asked, concurrency, AbortSignal.any([signal, limit]), async ({ prompt, row, sample }, stop): Promise<Completion> => {
           const question = { model, messages: [{ role: 'user' as const, content: prompt }], seed: deriveSeed(seed, row, sample) % seeds, temperature, maxTokens, ...(schema && { schema }) };
           const { text, finish_reason } = await server.answer(question, stop);
-          completions[index] = { prompt: row, sample, text, prompt_token_ids: [], token_ids: [], logprobs: [], finish_reason };
-        }
-      };
-      try {
-        await Promise.all(Array.from({ length: Math.min(concurrency, asked.length) }, work));
+          return { prompt: row, sample, text, prompt_token_ids: [], token_ids: [], logprobs: [], finish_reason };
+        });
       } catch (error) {
-        failed.abort(error);
         if (signal.aborted) throw signal.reason;
         if (limit.aborted) throw new ModelUnavailable(`${baseUrl} did not answer ${asked.length} questions for ${model} in ${timeoutMs} ms`, { cause: error });
         throw error;
       }
-      return completions;
     },
     tokenize: (model) => Promise.reject(new RequestRefused(`${baseUrl}: chat completions of ${model} give no token ids`)),
   };

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import OpenAI, { APIConnectionError, APIError } from 'openai';
 import { z } from 'zod';
 import { InvalidArtifact } from '../store/errors.ts';
-import { InvalidAnswer, ModelNotServed, ModelUnavailable, RequestRefused } from './policy-server.ts';
+import { InvalidAnswer, ModelNotServed, ModelUnavailable, PromptTooLong, RequestRefused } from './policy-server.ts';
 import type { Completion, CompletionRequest, PolicyServer } from './policy-server.ts';
 
 const tokenIds = z.array(z.int().min(0));
@@ -65,7 +65,7 @@ export function openAIPolicyServer({ baseUrl, apiKey, timeoutMs, returnsTokenIds
       const limit = AbortSignal.timeout(timeoutMs);
       try {
         const answer = await client.completions.create(
-          { model: request.model, prompt: request.prompts, n: request.n, seed: request.seed, temperature: request.temperature, max_tokens: request.maxTokens, ...responseFormat(request.schema), ...extensions },
+          { model: request.model, prompt: request.prompts, n: request.n, seed: request.seed, temperature: request.temperature, max_tokens: request.maxTokens, ...(request.stop && { stop: [...request.stop] }), ...responseFormat(request.schema), ...extensions },
           { signal: AbortSignal.any([signal, limit]) },
         );
         return parseAnswer(answer, request, returnsTokenIds);
@@ -102,12 +102,16 @@ export function classify(error: unknown, baseUrl: string, model: string): unknow
     const message = `${baseUrl} answered ${status ?? 'an error'} for ${model}: ${error.message}`;
     if (error.code === 'model_damaged') return new InvalidArtifact(error.param ?? model, message);
     if (status === 404) return new ModelNotServed(message, { cause: error });
+    if (status === 400 && tooLong(error)) return new PromptTooLong(message, { cause: error });
     const refused = status !== undefined && status >= 400 && status < 500 && ![408, 409, 425, 429].includes(status);
     return refused ? new RequestRefused(message, { cause: error }) : new ModelUnavailable(message, { cause: error, retryAfterMs: retryAfter(error.headers as Headers | undefined) });
   }
   // What is no JSON at all surfaces as a SyntaxError or a terminated stream.
   return new ModelUnavailable(`${baseUrl} gave an unreadable answer for ${model}: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
 }
+
+/** By OpenAI's code, or in the words of servers that have none. */
+const tooLong = ({ code, message }: { code?: unknown; message: string }): boolean => code === 'context_length_exceeded' || /maximum (context|model) length|context length of/i.test(message);
 
 function retryAfter(headers: Headers | undefined): number | undefined {
   const header = headers?.get('retry-after');

@@ -8,6 +8,8 @@ export interface CompletionRequest {
   seed: number;
   temperature: number;
   maxTokens: number;
+  /** Texts at which a completion ends. */
+  stop?: readonly string[];
   /** JSON Schema that the server holds the texts to. */
   schema?: Readonly<Record<string, unknown>>;
 }
@@ -63,3 +65,6 @@ export class InvalidAnswer extends Error {
 export class RequestRefused extends Error {
   override readonly name = 'RequestRefused';
 }
+
+/** The prompt leaves no room in the model's context: a fact about the model, not a fault. */
+export class PromptTooLong extends RequestRefused {}

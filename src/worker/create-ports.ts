@@ -1,10 +1,14 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Attempt, Ports } from '../activities/ports.ts';
+import { benchmarks } from '../benchmarks/benchmarks.ts';
+import { suiteHost } from '../benchmarks/suite-host.ts';
+import { SuiteLoader } from '../benchmarks/suite-loader.ts';
 import { openAIChatServer } from '../policies/chat-server.ts';
 import { policyServerFor } from '../policies/policy-server-for.ts';
 import { loadOnVllm } from '../policies/load-on-vllm.ts';
 import { ComparisonFolder } from '../store/comparison-folder.ts';
+import { EvaluationFolder } from '../store/evaluation-folder.ts';
 import { NightlyFolder } from '../store/nightly-folder.ts';
 import { ObjectStore } from '../store/object-store.ts';
 import { PhaseKeys } from '../store/phase-keys.ts';
@@ -28,11 +32,14 @@ export function createPorts(settings: WorkerSettings, environment: NodeJS.Proces
     // Beside the runs, which hosts share.
     nightlyFolder: (name) => new NightlyFolder(join(runs, '..', 'nightly'), name),
     comparisonFolder: (id) => new ComparisonFolder(join(runs, '..', 'comparisons'), id),
+    evaluationFolder: (id) => new EvaluationFolder(join(runs, '..', 'evaluations'), id),
+    suites: new SuiteLoader(benchmarks, suiteHost(settings.benchmarks, (name) => environment[name])),
     policyServer: (serving, timeoutMs) =>
       serving.type === 'embedded'
         ? policyServerFor(serving, { baseUrl: settings.policyServer, apiKey: undefined, timeoutMs })
         : policyServerFor(serving, { baseUrl: serving.baseUrl, apiKey: secret(environment, serving.apiKeyEnv), timeoutMs }),
-    chatServer: ({ baseUrl, apiKeyEnv }, timeoutMs) => openAIChatServer({ baseUrl, apiKey: secret(environment, apiKeyEnv), timeoutMs }),
+    chatServer: (server, timeoutMs) =>
+      openAIChatServer(server === null ? { baseUrl: settings.policyServer, apiKey: undefined, timeoutMs } : { baseUrl: server.baseUrl, apiKey: secret(environment, server.apiKeyEnv), timeoutMs }),
     loadOnServer: (serving, name, folder) => loadOnVllm(serving, secret(environment, serving.apiKeyEnv), name, folder),
     launcher: ({ launcher }) =>
       launcher.type === 'resident'

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { bundleWorkflowCode, DefaultLogger, Worker } from '@temporalio/worker';
 import type { WorkerOptions } from '@temporalio/worker';
-import { createComparisonActivities, createCpuActivities, createGpuActivities, createLlmActivities, createNightlyActivities } from '../activities/index.ts';
+import { createComparisonActivities, createCpuActivities, createEvaluationCpuActivities, createEvaluationLlmActivities, createGpuActivities, createLlmActivities, createNightlyActivities } from '../activities/index.ts';
 import type { Ports } from '../activities/ports.ts';
 import { queues } from '../workflows/queues.ts';
 import type { QueueName, WorkerSettings } from './settings.ts';
@@ -27,8 +27,8 @@ export async function workerFactory(settings: WorkerSettings, ports: Ports, comm
     : {};
   const own: Record<QueueName, Partial<WorkerOptions>> = {
     workflows,
-    llm: { activities: createLlmActivities(ports), maxConcurrentActivityTaskExecutions: 16 },
-    cpu: { activities: { ...createCpuActivities(ports), ...createNightlyActivities(ports), ...createComparisonActivities(ports) }, maxConcurrentActivityTaskExecutions: 4 },
+    llm: { activities: { ...createLlmActivities(ports), ...createEvaluationLlmActivities(ports) }, maxConcurrentActivityTaskExecutions: 16 },
+    cpu: { activities: { ...createCpuActivities(ports), ...createNightlyActivities(ports), ...createComparisonActivities(ports), ...createEvaluationCpuActivities(ports) }, maxConcurrentActivityTaskExecutions: 4 },
     // One slot: one training job at a time on this machine's device.
     gpu: { activities: createGpuActivities(ports), maxConcurrentActivityTaskExecutions: 1 },
   };

@@ -1,6 +1,7 @@
 import { loadClientConnectConfig } from '@temporalio/envconfig';
 import { DefaultLogger, NativeConnection, Runtime } from '@temporalio/worker';
 import type { ActivityInterceptorsFactory, Worker } from '@temporalio/worker';
+import type { Ports } from '../activities/ports.ts';
 import { activityInterceptor } from './activity-interceptor.ts';
 import { temporalAttempt } from './attempt.ts';
 import { createPorts } from './create-ports.ts';
@@ -34,6 +35,7 @@ export async function runWorker(settings: WorkerSettings, environment: NodeJS.Pr
   const logger = new DefaultLogger('WARN', ({ level, message, meta }) => console.error(level, message, meta?.error ?? ''));
   Runtime.install({ logger, shutdownSignals: [] });
   let connection: NativeConnection | undefined;
+  let ports: Ports | undefined;
   const states = async (): Promise<Record<string, string>> =>
     Object.fromEntries(await Promise.all(settings.queues.map(async (queue) => [queue, connection && workers[queue] ? await polls(connection, workers[queue], queue === 'workflows' ? 'workflows' : 'activities') : 'waiting for Temporal'] as const)));
   const health = settings.healthPort === undefined ? undefined : await serveHealth(settings.healthPort, states);
@@ -42,7 +44,7 @@ export async function runWorker(settings: WorkerSettings, environment: NodeJS.Pr
   try {
     connection = await untilPossible(`Temporal at ${connectionOptions.address ?? 'localhost:7233'}`, () => NativeConnection.connect(connectionOptions), { signal, say });
     const register = registerSearchAttributes.bind(null, connection, namespace, say);
-    const ports = createPorts(settings, environment, {
+    ports = createPorts(settings, environment, {
       attempt: () => temporalAttempt(signal),
       searchAttributes: await register(),
       onDamage: ({ file, problem }) => say(`${file}: ${problem}`),
@@ -58,6 +60,7 @@ export async function runWorker(settings: WorkerSettings, environment: NodeJS.Pr
     if (error !== signal.reason) throw error;
   } finally {
     health?.close();
+    await ports?.suites.close();
     await watch.close();
     await connection?.close();
     for (const name of stopSignals) process.off(name, stop);

@@ -1,5 +1,5 @@
-import { resolve } from 'node:path';
-import { pythonPath } from '../../infra/setup/locations.mjs';
+import { join, resolve } from 'node:path';
+import { cacheRoot, pythonPath } from '../../infra/setup/locations.mjs';
 
 export type QueueName = 'workflows' | 'llm' | 'cpu' | 'gpu';
 const queueNames: readonly QueueName[] = ['workflows', 'llm', 'cpu', 'gpu'];
@@ -15,6 +15,8 @@ export interface WorkerSettings {
   trainerSocket: string;
   python: string;
   queues: readonly QueueName[];
+  /** Folder of benchmark data that was downloaded. */
+  benchmarks: string;
   /** Worlds from outside that it may load. */
   worlds: string | undefined;
   onShutdown: 'checkpoint' | 'detach';
@@ -44,6 +46,7 @@ export function workerSettings(environment: NodeJS.ProcessEnv, queues: string | 
     trainerSocket: environment.GENENV_TRAINER_SOCKET ?? `${home}/stack/trainer.sock`,
     python: pythonPath(),
     queues: chosen as QueueName[],
+    benchmarks: resolve(environment.GENENV_BENCHMARKS ?? join(cacheRoot(), 'benchmarks')),
     worlds: environment.GENENV_WORLDS,
     onShutdown,
     healthPort: wholeNumber('GENENV_HEALTH_PORT', environment.GENENV_HEALTH_PORT, 65_535),

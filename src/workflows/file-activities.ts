@@ -1,5 +1,5 @@
 import { proxyActivities } from '@temporalio/workflow';
-import type { ComparisonActivities, NightlyActivities } from '../activities/index.ts';
+import type { ComparisonActivities, EvaluationCpuActivities, NightlyActivities } from '../activities/index.ts';
 import { outlastWorkers } from './outlast-workers.ts';
 import { queues } from './queues.ts';
 
@@ -26,3 +26,8 @@ export const comparisonActivities = outlastWorkers({
   planProbes: comparison.planProbes,
   summarizeComparison: summing.summarizeComparison,
 });
+
+// Engines of suites start in here, in seconds each.
+const evaluating = proxyActivities<EvaluationCpuActivities>({ ...onFiles, heartbeatTimeout: '5 minutes' });
+/** What an evaluation does beside asking and judging. */
+export const evaluationActivities = outlastWorkers({ planEvaluation: evaluating.planEvaluation, planRescoring: evaluating.planRescoring, scoreEvaluation: evaluating.scoreEvaluation });

@@ -1,6 +1,7 @@
 import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
 import type { FieldValues, Retuned } from '../contracts/phases.ts';
 import type { ComparisonProgress } from '../contracts/comparisons.ts';
+import type { EvaluationProgress } from '../contracts/evaluations.ts';
 import type { Progress } from '../contracts/progress.ts';
 
 /** State of an experiment, for people and programs. */
@@ -8,6 +9,9 @@ export const progressQuery = defineQuery<Progress>('progress');
 
 /** State of a comparison, under the same name. */
 export const comparisonProgressQuery = defineQuery<ComparisonProgress>('progress');
+
+/** State of an evaluation, or of judging its answers again. */
+export const evaluationProgressQuery = defineQuery<EvaluationProgress>('progress');
 
 /** Where an epoch is. */
 export interface EpochProgress {

@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { estimate } from '../../src/cli/run/estimate.ts';
 import { parseExperiment } from '../../src/contracts/parse-experiment.ts';
 import type { Committed } from '../../src/contracts/phases.ts';
-import type { EnvironmentPoolRecord, RewardRecord, ScoreRecord, SeedTaskRecord, TaskRecord, TraceRecord } from '../../src/contracts/records.ts';
+import type { ProbeOutcomeRecord, EnvironmentPoolRecord, RewardRecord, ScoreRecord, SeedTaskRecord, TaskRecord, TraceRecord } from '../../src/contracts/records.ts';
 import type { LedgerEntry } from '../../src/activities/ledger-entry.ts';
 import { collect } from '../../src/store/collect.ts';
 import type { FileRef } from '../../src/contracts/refs.ts';
@@ -304,6 +304,21 @@ describe('the arm `best-of-n`', () => {
   });
 });
 
+describe('questions of a benchmark', () => {
+  it('are no tasks: counted by their reason, and in no pool', async () => {
+    const run = await languageRun({ 'world.repairs': 1 }, { questions: 0.5, preamble: 'In what year was the company that was founded as Sound of Music added to the S&P 500? ' });
+    const { metrics, state } = await run.epochs(2);
+    const contaminated = (await run.tasks(2)).filter(({ invalid_reason }) => invalid_reason === 'contaminated');
+    expect(contaminated.length).toBeGreaterThan(0);
+    expect(contaminated.every(({ valid, spec, repairs }) => !valid && spec === null && repairs === 1)).toBe(true);
+    expect(metrics['env/invalid/contaminated']).toBe(contaminated.length);
+    const trained = await run.records<SeedTaskRecord>([state.train_pool]);
+    const judged = await run.records<EnvironmentPoolRecord>([state.environment_pool]);
+    expect(trained.length).toBeGreaterThan(0);
+    for (const text of [...trained.map(({ spec }) => spec), ...judged.map(({ signature }) => signature)]) expect(text).not.toContain('Sound of Music');
+  });
+});
+
 describe('tasks of one’s own', () => {
   const question = (index: number, rest: object = {}): string => JSON.stringify({ prompt: `Quiz ${index}: which city is the capital of France?`, tools: [], evaluation: { kind: 'exact', answers: ['Paris'] }, ...rest });
 
@@ -327,15 +342,29 @@ describe('tasks of one’s own', () => {
     await writeFile(path, Array.from({ length: 8 }, (_, index) => task(index)).join('\n'));
     const solving = async (similarAt: number) => {
       const run = await languageRun({ 'world.tasksFile': { path }, 'world.similarAt': similarAt, 'pools.train.mix': { base: 1, history: 0, new: 1 }, 'evaluation.every': 1 }, { questions: 0, otherwise: 'Answer: red green' });
-      const { metrics } = await run.epochs(1);
+      const { metrics, epoch, state } = await run.epochs(1);
+      const input = { run: run.plan.run, epoch, state };
+      const attempted = await run.does.probeAttempts({ ...input, tasks: state.base_tasks, attempts: 8 });
+      const probed = await run.records<ProbeOutcomeRecord>([attempted.outcomes]);
+      await run.does.measureGradients({ ...input, ...attempted });
+      const advantages = run.trainer.jobs.at(-1)!.records.map(({ advantage }) => advantage);
       const scores = (await run.records<ScoreRecord>([(await run.lines()).at(-1)!.outputs.scores!])).filter(({ kind }) => kind === 'reference');
       const rewards = (await run.records<RewardRecord>([(await run.lines()).at(-1)!.outputs.rewards!])).filter(({ answer }) => answer === 'Answer: red green');
       expect(rewards.length).toBeGreaterThan(8);
       expect(rewards.every(({ reward }) => Math.abs(reward - 0.8) < 1e-9)).toBe(true);
-      return { heldOut: metrics['eval/heldout/reference'], rates: new Set(scores.map(({ success_rate }) => success_rate)) };
+      return {
+        heldOut: metrics['eval/heldout/reference'],
+        rates: new Set(scores.map(({ success_rate }) => success_rate)),
+        probed: new Set(probed.flatMap(({ solved }) => solved)),
+        advantages: new Set(advantages),
+        correctLength: metrics['completions/correct_mean_length'],
+      };
     };
-    expect(await solving(0.8)).toEqual({ heldOut: 1, rates: new Set([1]) });
-    expect(await solving(0.81)).toEqual({ heldOut: 0, rates: new Set([0]) });
+    const { correctLength, ...solved } = await solving(0.8);
+    const { correctLength: ofOthers, ...unsolved } = await solving(0.81);
+    expect(solved).toEqual({ heldOut: 1, rates: new Set([1]), probed: new Set([1]), advantages: new Set([0]) });
+    expect(unsolved).toEqual({ heldOut: 0, rates: new Set([0]), probed: new Set([0]), advantages: new Set([0]) });
+    expect(correctLength).not.toBe(ofOthers);
   });
 
   it('are refused where the file is not what it should be', async () => {

@@ -15,6 +15,8 @@ export interface LanguagePlayer {
   wrongLabels?: number;
   /** Share of its tasks that are questions; the others are programs. */
   questions?: number;
+  /** What it puts before its questions. */
+  preamble?: string;
   /** Chance that the agent is right. */
   success?: (difficulty: number) => number;
   /** What the agent answers where it knows nothing. */
@@ -27,7 +29,7 @@ const capitals = [['France', 'Paris'], ['Italy', 'Rome'], ['Norway', 'Oslo'], ['
 export const truthOf = (text: string): string | undefined => capitals.find(([country]) => text.includes(`capital of ${country}?`))?.[1];
 
 /** Plays both policies of the language world, told apart by the served name: `environment…` writes tasks, any other answers them. */
-export function fakeLanguageModel(settings: LanguageSettings, { invalid = 0, mends = true, wrongLabels = 0, questions = 0.5, success = (difficulty) => 0.9 ** difficulty, otherwise = 'I do not know.' }: LanguagePlayer = {}): FakeModel {
+export function fakeLanguageModel(settings: LanguageSettings, { invalid = 0, mends = true, wrongLabels = 0, questions = 0.5, preamble = '', success = (difficulty) => 0.9 ** difficulty, otherwise = 'I do not know.' }: LanguagePlayer = {}): FakeModel {
   const world = createLanguage({ ...settings, tasksFile: null });
   const known = new Map<string, string>();
   const remember = (spec: string): string => {
@@ -43,7 +45,7 @@ export function fakeLanguageModel(settings: LanguageSettings, { invalid = 0, men
     const [country, capital] = random.pick(capitals);
     const others = capitals.map(([, city]) => city).filter((city) => city !== capital);
     const answer = random.next() < wrongLabels ? random.pick(others) : capital;
-    return JSON.stringify({ prompt: `Which city is the capital of ${country}? Quiz ${random.int(10_000)}.`, tools: [], evaluation: { kind: 'exact', answers: [answer] }, latents: { topic: 'cities' } });
+    return JSON.stringify({ prompt: `${preamble}Which city is the capital of ${country}? Quiz ${random.int(10_000)}.`, tools: [], evaluation: { kind: 'exact', answers: [answer] }, latents: { topic: 'cities' } });
   };
   const answer = (prompt: string, random: RandomStream): string => {
     const capital = truthOf(prompt);

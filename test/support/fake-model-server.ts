@@ -25,13 +25,19 @@ export type FakeModel = (prompt: string, random: RandomStream, model: string, sc
 
 export interface ReceivedChat {
   model: string;
-  messages: { role: string; content: string }[];
+  messages: { role: string; content: string; tool_calls?: object[]; tool_call_id?: string }[];
   seed: number;
+  temperature: number;
   max_tokens: number;
+  stop?: string[];
+  tools?: { function: { name: string } }[];
   response_format?: object;
 }
 
-export type FakeChat = (messages: ReceivedChat['messages'], random: RandomStream, asked: ReceivedChat) => string;
+/** Calls of tools, by a server that parses them itself. */
+export type FakeCalls = { calls: { name: string; arguments: string }[] };
+/** What a chat answers; a number is the status of an error. */
+export type FakeChat = (messages: ReceivedChat['messages'], random: RandomStream, asked: ReceivedChat) => string | FakeCalls | number;
 
 export interface FakeModelServerOptions {
   model: FakeModel;
@@ -96,9 +102,12 @@ export class FakeModelServer implements AsyncDisposable {
     if (isChat) {
       const question = JSON.parse(body.toString('utf8')) as ReceivedChat;
       this.chats.push(question);
-      const whole = chat(question.messages, randomStream(question.seed), question);
+      const said = chat(question.messages, randomStream(question.seed), question);
+      if (typeof said === 'number') return void response.writeHead(said, { 'content-type': 'application/json' }).end(JSON.stringify({ error: { message: 'as the test wants it', ...(said === 400 && { code: 'context_length_exceeded' }) } }));
+      const whole = typeof said === 'string' ? said : '';
       const content = whole.slice(0, question.max_tokens);
-      const answer = { id: 'chat-fake', object: 'chat.completion', created: 0, model: question.model, choices: [{ index: 0, message: { role: 'assistant', content }, finish_reason: content.length < whole.length ? 'length' : 'stop' }], usage: { prompt_tokens: 0, completion_tokens: content.length, total_tokens: content.length } };
+      const calls = typeof said === 'string' ? {} : { tool_calls: said.calls.map((call, index) => ({ id: `call_${index}`, type: 'function', function: call })), content: null };
+      const answer = { id: 'chat-fake', object: 'chat.completion', created: 0, model: question.model, choices: [{ index: 0, message: { role: 'assistant', content, ...calls }, finish_reason: content.length < whole.length ? 'length' : 'stop' }], usage: { prompt_tokens: 0, completion_tokens: content.length, total_tokens: content.length } };
       response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(answer));
       return;
     }

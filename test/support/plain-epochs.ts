@@ -2,9 +2,13 @@ import { join } from 'node:path';
 import { createCpuActivities, createGpuActivities, createLlmActivities } from '../../src/activities/index.ts';
 import type { Attempt, Ports } from '../../src/activities/ports.ts';
 import type { Committed, Plan } from '../../src/contracts/phases.ts';
+import { benchmarks } from '../../src/benchmarks/benchmarks.ts';
+import { suiteHost } from '../../src/benchmarks/suite-host.ts';
+import { SuiteLoader } from '../../src/benchmarks/suite-loader.ts';
 import { openAIChatServer } from '../../src/policies/chat-server.ts';
 import { policyServerFor } from '../../src/policies/policy-server-for.ts';
 import { ComparisonFolder } from '../../src/store/comparison-folder.ts';
+import { EvaluationFolder } from '../../src/store/evaluation-folder.ts';
 import { NightlyFolder } from '../../src/store/nightly-folder.ts';
 import { ObjectStore } from '../../src/store/object-store.ts';
 import { PhaseKeys } from '../../src/store/phase-keys.ts';
@@ -25,8 +29,10 @@ export function plainPorts(home: string, modelServer: string, launcher: Launcher
     runFolder: (id) => new RunFolder(join(home, 'runs'), id),
     nightlyFolder: (name) => new NightlyFolder(join(home, 'nightly'), name),
     comparisonFolder: (id) => new ComparisonFolder(join(home, 'comparisons'), id),
+    evaluationFolder: (id) => new EvaluationFolder(join(home, 'evaluations'), id),
+    suites: new SuiteLoader(benchmarks, suiteHost(join(home, 'benchmarks'), () => undefined)),
     policyServer: (serving, timeoutMs) => policyServerFor(serving, { baseUrl: modelServer, apiKey: undefined, timeoutMs }),
-    chatServer: ({ baseUrl }, timeoutMs) => openAIChatServer({ baseUrl, apiKey: undefined, timeoutMs }),
+    chatServer: (server, timeoutMs) => openAIChatServer({ baseUrl: server?.baseUrl ?? modelServer, apiKey: undefined, timeoutMs }),
     loadOnServer: () => Promise.resolve(),
     launcher: () => launcher,
     python: 'python3',

@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
+import { contaminated } from '../../benchmarks/contamination/contaminated.ts';
+import { contaminationFault } from '../../benchmarks/contamination/fault.ts';
 import { deriveSeed, randomStream } from '../../coevolution/seeds.ts';
 import { InvalidConfig } from '../../contracts/invalid-config.ts';
 import type { TaskSpec } from '../world.ts';
@@ -14,7 +16,7 @@ export interface OwnTasks {
 
 /**
  * Reads the tasks of `world.tasksFile`, each once, and splits them by a seed of its own: the same split in every run.
- * @throws InvalidConfig for a file that is not there, is not the one named by its hash, has a line that is no task, or too few for a split
+ * @throws InvalidConfig for a file that is not there, is not the one named by its hash, has a line that is no task or holds a question of a benchmark, or too few for a split
  */
 export async function readOwnTasks(settings: LanguageSettings): Promise<OwnTasks | undefined> {
   if (settings.tasksFile === null) return undefined;
@@ -28,6 +30,8 @@ export async function readOwnTasks(settings: LanguageSettings): Promise<OwnTasks
   const specs = lines.map(({ text, number }) => {
     const parsed = parseTask(text, settings);
     if (!parsed.valid) throw new InvalidConfig(`experiment: world.tasksFile.path: ${path} line ${number}: got ${text.slice(0, 80)}; it is no task (${parsed.reason})`);
+    const question = contaminated(text);
+    if (question !== null) throw new InvalidConfig(`experiment: world.tasksFile.path: ${path} line ${number}: got ${text.slice(0, 80)}; ${contaminationFault(question)}`);
     return parsed.spec;
   });
   const order = randomStream(deriveSeed(0, 'tasks-file')).shuffle([...new Set(specs)]);

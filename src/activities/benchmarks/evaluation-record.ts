@@ -1,0 +1,46 @@
+import { InvalidConfig } from '../../contracts/invalid-config.ts';
+import type { Evaluation } from '../../contracts/evaluation.ts';
+import type { AnswerInput, EvaluatedPolicy, ReadySuite } from '../../contracts/evaluations.ts';
+import type { FileRef } from '../../contracts/refs.ts';
+import type { OpenSuite, Suite, SuiteSettings } from '../../benchmarks/suite.ts';
+import type { PhaseKey } from '../../store/phase-keys.ts';
+import { hashOf } from '../../store/canonical-json.ts';
+import type { Ports } from '../ports.ts';
+
+/** What all activities of an evaluation read: the file as it runs, and the policy that it means. */
+export interface EvaluationRecord {
+  evaluation: Evaluation;
+  policy: EvaluatedPolicy;
+}
+
+/** What an evaluation keeps its work under; no experiment may have an id like it. */
+const ownerOf = (id: string): string => `_evaluation-${id}`;
+
+export const policyKey = (id: string, identity: string): PhaseKey => ({ experiment: ownerOf(id), epoch: 0, phase: 'policy', inputHash: identity });
+
+/** The key holds every input but how fast the evaluation is to go. */
+export const shardKey = (phase: 'answer' | 'judge', input: AnswerInput): PhaseKey => ({ experiment: ownerOf(input.id), epoch: 0, phase: `${phase}-${input.suite.name}`, shard: input.shard, inputHash: hashOf({ ...input, evaluation: input.identity }) });
+
+export const suiteSettings = ({ toolFormat, search }: Evaluation): SuiteSettings => ({ toolFormat, search });
+
+/**
+ * The suite as it was planned.
+ * @throws InvalidConfig where this worker does not have it, or has other data or rules than the evaluation was planned by
+ */
+export async function plannedSuite({ suites }: Ports, evaluation: Evaluation, planned: ReadySuite): Promise<{ suite: Suite; opened: OpenSuite }> {
+  const [suite] = suites.named([planned.name]);
+  const opened = await suites.open(suite!, suiteSettings(evaluation));
+  if ('missing' in opened) throw new InvalidConfig(`evaluation: ${planned.name} is not on this worker: ${opened.missing}`);
+  if (hashOf({ dataHash: opened.dataHash, versions: opened.versions }) !== hashOf({ dataHash: planned.dataHash, versions: planned.versions })) {
+    throw new InvalidConfig(`evaluation: ${planned.name}: this worker has other data or rules (${opened.dataHash.slice(0, 12)}, ${JSON.stringify(opened.versions)}) than the evaluation was planned by (${planned.dataHash.slice(0, 12)}, ${JSON.stringify(planned.versions)}); give all workers the same, or start the evaluation under another id`);
+  }
+  return { suite: suite!, opened };
+}
+
+/** The cases that are evaluated: with an answer key as policy, those that it has. */
+export const casesOf = (opened: OpenSuite, { limit, policy }: Evaluation): OpenSuite['cases'] => {
+  const cases = policy.type === 'gold' ? opened.cases.filter((item) => opened.gold(item) !== undefined) : opened.cases;
+  return limit === null ? cases : cases.slice(0, limit);
+};
+
+export const readRecord = ({ store }: Ports, evaluation: FileRef): Promise<EvaluationRecord> => store.json<EvaluationRecord>(evaluation);

@@ -1,0 +1,74 @@
+import type { Suite } from '../../benchmarks/suite.ts';
+import { changedFields } from '../../contracts/changed-fields.ts';
+import { evaluationIdPattern, evaluationIdRule, parseEvaluation } from '../../contracts/evaluation.ts';
+import type { Evaluation } from '../../contracts/evaluation.ts';
+import type { CaseShard, EvaluatedPolicy, EvaluationPlan, PlannedSuite } from '../../contracts/evaluations.ts';
+import { InvalidConfig } from '../../contracts/invalid-config.ts';
+import { parseExperiment } from '../../contracts/parse-experiment.ts';
+import type { ParseInput } from '../../contracts/phases.ts';
+import { hashOf } from '../../store/canonical-json.ts';
+import { experimentAt } from '../experiment-at.ts';
+import type { LedgerEntry } from '../ledger-entry.ts';
+import { once } from '../phase.ts';
+import type { Ports } from '../ports.ts';
+import { casesOf, policyKey, suiteSettings } from './evaluation-record.ts';
+
+/**
+ * Reads what the workflow was started with, finds the policy, and opens every suite. The same id with the same file is the same evaluation, of
+ * the same policy, however far its run has gone on since; with another file it is refused.
+ * @throws InvalidConfig naming the field
+ */
+export function createPlanEvaluation(ports: Ports) {
+  return async ({ id, file }: ParseInput): Promise<EvaluationPlan> => {
+    if (!evaluationIdPattern.test(id)) throw new InvalidConfig(`workflow id: got ${JSON.stringify(id)}; it is the evaluation's id: ${evaluationIdRule}`);
+    const evaluation = parseEvaluation(file);
+    const suites = ports.suites.named(evaluation.suites);
+    const refused = suites.map((suite) => suite.refuses(suiteSettings(evaluation))).find((reason) => reason !== null);
+    if (refused !== undefined) throw new InvalidConfig(`evaluation: ${refused}`);
+    const folder = ports.evaluationFolder(id);
+    const existing = await folder.read();
+    const identity = hashOf(decisive(evaluation));
+    if (existing !== undefined && hashOf(decisive(existing)) !== identity) {
+      throw new InvalidConfig(`evaluation: the id ${JSON.stringify(id)} belongs to another evaluation file (${changedFields(decisive(existing), decisive(evaluation))}); start this one under another id`);
+    }
+    const policy = await once(ports, policyKey(id, identity), () => findPolicy(ports, evaluation));
+    if (existing === undefined) await folder.write(evaluation);
+    const record = await ports.store.putJson({ evaluation, policy });
+    const planned: PlannedSuite[] = [];
+    for (const suite of suites) {
+      planned.push(await planSuite(ports, evaluation, suite));
+      ports.attempt().heartbeat({ suite: suite.name });
+    }
+    const { concurrency, heartbeatSeconds, maxAttempts, casesPerShard } = evaluation;
+    return { id, evaluation: record, identity, suites: planned, shards: planned.flatMap((suite) => shardsOf(suite, casesPerShard)), concurrency, heartbeatSeconds, maxAttempts, judged: 0 };
+  };
+}
+
+/** What verdicts follow from: not how fast they are come by. */
+const decisive = (evaluation: Evaluation): object => Object.fromEntries(Object.entries(evaluation).filter(([field]) => !pace.has(field)));
+const pace: ReadonlySet<string> = new Set(['concurrency', 'heartbeatSeconds', 'maxAttempts', 'requestTimeoutSeconds'] satisfies (keyof Evaluation)[]);
+
+async function planSuite(ports: Ports, evaluation: Evaluation, suite: Suite): Promise<PlannedSuite> {
+  const { name } = suite;
+  const opened = await ports.suites.open(suite, suiteSettings(evaluation));
+  if ('missing' in opened) return { name, skipped: opened.missing };
+  const { dataHash, versions } = opened;
+  const cases = casesOf(opened, evaluation).length;
+  if (cases === 0) return { name, skipped: 'it has no answer key' };
+  return { name, skipped: null, cases, dataHash, versions };
+}
+
+export const shardsOf = (suite: PlannedSuite, size: number): CaseShard[] =>
+  suite.skipped !== null ? [] : Array.from({ length: Math.ceil(suite.cases / size) }, (_, shard) => ({ suite: suite.name, shard, from: shard * size, to: Math.min(suite.cases, (shard + 1) * size) }));
+
+async function findPolicy(ports: Ports, { policy }: Evaluation): Promise<EvaluatedPolicy> {
+  if (policy.type !== 'run') return policy;
+  const folder = ports.runFolder(policy.run);
+  const run = await folder.open<LedgerEntry>();
+  if (run === undefined) throw new InvalidConfig(`evaluation: policy.run: got ${JSON.stringify(policy.run)}; there is no such run`);
+  const lines = await run.ledger.read();
+  const line = policy.epoch === null ? (lines.at(-1) ?? run.fork?.line) : [...(run.fork ? [run.fork.line] : []), ...lines].find(({ epoch }) => epoch === policy.epoch);
+  if (line === undefined) throw new InvalidConfig(`evaluation: policy.epoch: got ${policy.epoch}; ${policy.run} has ${lines.length === 0 ? 'no epoch yet' : `epochs up to ${lines.at(-1)!.epoch}`}`);
+  const { serving } = await experimentAt(folder, parseExperiment(run.experiment), line.epoch);
+  return { type: 'run', run: policy.run, epoch: line.epoch, version: line.outputs.state.agent, serving, api: policy.api };
+}

@@ -1,0 +1,23 @@
+import type { AttemptTools } from '../suite.ts';
+
+/** ToolRL's judge is asked in these words. */
+const instruction = `You are a helpful assistant to help me judge if the answer for a specific query is correct or not. You will be given the query, the ground truth answer and the predicted answer. You should first think about if the predicted answer is semantically the same as the ground truth answer. If so give "Yes" in the field "Judgment", otherwise give "No".
+
+**Output Format**
+Your Response:
+- Thought: <Your brief thoughts>
+- Judgment: <Yes/No>
+`;
+
+/** What the judge said of an answer; null where the evaluation names none. An empty answer is not put to it: it said '' of that. */
+export async function askJudge({ judge }: AttemptTools, { question, gold, predicted }: { question: string; gold: string; predicted: string }): Promise<string | null> {
+  if (judge === null) return null;
+  if (predicted === '') return '';
+  const content = `**Query**\n${question}\n\n**Ground Truth Answer**\n${gold}\n\n**Predicted Answer**\n${predicted}\n\nYour Response:\n`;
+  return (await judge({ messages: [{ role: 'system', content: instruction }, { role: 'user', content }] })).text;
+}
+
+/** Whether a judgment says yes: its last `Judgment:` decides; one that says neither is a no. */
+export function saysYes(judgment: string): boolean {
+  return [...judgment.matchAll(/Judgment:[^\p{L}\n]*(yes|no)\b/giu)].at(-1)?.[1]!.toLowerCase() === 'yes';
+}

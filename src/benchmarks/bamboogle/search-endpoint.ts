@@ -1,0 +1,64 @@
+import { InvalidConfig } from '../../contracts/invalid-config.ts';
+
+/** A place to search: a URL with `{query}` in it is fetched, any other is posted `{"q": query}`, as serper.dev wants it. */
+export interface SearchEndpoint {
+  url: string;
+  /** Sent as `X-API-KEY`. */
+  key: string | undefined;
+}
+
+export interface Found {
+  title: string;
+  text: string;
+}
+
+const patienceMs = 30_000;
+const longestQuery = 1000;
+
+/**
+ * What the endpoint finds, in its own order.
+ * @throws InvalidConfig where it refuses the request (4xx), naming it; Error where it may work another time (it cannot be reached, 408, 429, 5xx, no JSON)
+ */
+export async function search({ url, key }: SearchEndpoint, query: string, signal: AbortSignal): Promise<Found[]> {
+  // Half a surrogate pair, which a model can write, is no URL.
+  const asked = Buffer.from(query.slice(0, longestQuery)).toString('utf8');
+  const headers = key === undefined ? {} : { 'X-API-KEY': key };
+  const within = AbortSignal.any([signal, AbortSignal.timeout(patienceMs)]);
+  const response = url.includes('{query}')
+    ? await fetch(url.replaceAll('{query}', encodeURIComponent(asked)), { headers, signal: within })
+    : await fetch(url, { method: 'POST', headers: { ...headers, 'Content-Type': 'application/json' }, body: JSON.stringify({ q: asked }), signal: within });
+  const body = await response.text();
+  const { status } = response;
+  if (!response.ok) {
+    // A key may stand in what follows the path.
+    const message = `search.url: ${url.split('?')[0]} answered ${status}: ${body.slice(0, 200)}`;
+    throw status >= 400 && status < 500 && status !== 408 && status !== 429 ? new InvalidConfig(message) : new Error(message);
+  }
+  return foundIn(JSON.parse(body));
+}
+
+/** Results in an answer of any usual form: a list, or one under `organic` (serper.dev), `results`, `items`, `data` or `documents`; each a text or an object that holds one. */
+export function foundIn(body: unknown): Found[] {
+  const box = fieldsOf(fieldsOf(body).answerBox);
+  const lists = [body, ...['organic', 'results', 'items', 'data', 'documents'].map((name) => fieldsOf(body)[name])];
+  // Some answer a batch of one query.
+  const results = (lists.find((list) => Array.isArray(list)) ?? []) as unknown[];
+  const all = [box, ...results.flat()].map((result): Found => {
+    if (typeof result === 'string') return { title: '', text: result.trim() };
+    const fields = { ...fieldsOf(fieldsOf(result).document), ...fieldsOf(result) };
+    return { title: textOf(fields, ['title', 'name']), text: textOf(fields, ['answer', 'snippet', 'text', 'content', 'contents', 'description', 'body']) };
+  });
+  return all.filter(({ title, text }) => title !== '' || text !== '');
+}
+
+/** Results as ToolRL shows them: numbered, a title and a snippet each. */
+export function shown(found: readonly Found[]): string {
+  return found.map(({ title, text }, index) => `${index + 1}. ${title}\n- Snippet: ${text}`).join('\n');
+}
+
+const fieldsOf = (value: unknown): Readonly<Record<string, unknown>> => (typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {});
+
+function textOf(fields: Readonly<Record<string, unknown>>, names: readonly string[]): string {
+  const text = names.map((name) => fields[name]).find((value) => typeof value === 'string');
+  return typeof text === 'string' ? text.trim() : '';
+}

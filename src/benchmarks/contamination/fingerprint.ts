@@ -1,0 +1,54 @@
+import { createHash } from 'node:crypto';
+import { wordsOf } from './words.ts';
+
+/** A question of a benchmark, as a case's id names it. */
+export interface BenchmarkQuestion {
+  benchmark: string;
+  id: string;
+  text: string;
+}
+
+/** What is kept of a question: not its text, and enough to find it in another. */
+export interface Fingerprint {
+  /** First 16 hexadecimal digits of the sha256 of its words, a space apart. */
+  hash: string;
+  words: number;
+  /** FNV-1a, 32 bits, of its first words: says cheaply where it may begin. */
+  opening: number;
+  benchmark: string;
+  id: string;
+}
+
+export const openingWords = 5;
+/** Shorter questions are said anywhere. */
+export const shortest = 24;
+
+/** Null for a question that is too short to be told from what anybody writes: under five words, or under 24 characters of them. */
+export function fingerprint({ benchmark, id, text }: BenchmarkQuestion): Fingerprint | null {
+  const words = wordsOf(text);
+  if (words.length < openingWords || words.join(' ').length < shortest) return null;
+  return { hash: hashOf(words), words: words.length, opening: openingOf(words, 0), benchmark, id };
+}
+
+/** Each text once, under the first case that has it. */
+export function fingerprints(questions: readonly BenchmarkQuestion[]): Fingerprint[] {
+  const all = new Map<string, Fingerprint>();
+  for (const question of questions) {
+    const one = fingerprint(question);
+    if (one !== null && !all.has(one.hash)) all.set(one.hash, one);
+  }
+  return [...all.values()];
+}
+
+export const hashOf = (words: readonly string[]): string => createHash('sha256').update(words.join(' ')).digest('hex').slice(0, 16);
+
+/** Of the words from a place on, as many as an opening has. */
+export function openingOf(words: readonly string[], from: number): number {
+  let hash = 0x811c9dc5;
+  for (let at = from; at < from + openingWords; at++) {
+    const word = words[at]!;
+    for (let index = 0; index < word.length; index++) hash = Math.imul(hash ^ word.charCodeAt(index), 0x01000193);
+    hash = Math.imul(hash ^ 32, 0x01000193);
+  }
+  return hash >>> 0;
+}

@@ -1,0 +1,16 @@
+import { writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { bfclQuestions, shippedQuestions } from './benchmark-questions.ts';
+import { fingerprints } from './fingerprint.ts';
+import { questionsFile, questionsText, readQuestions } from './questions-file.ts';
+
+/**
+ * Writes the fingerprints of the benchmarks' questions: `npm run contamination -- <folder>` with the data folder of the package bfcl-eval;
+ * without it, BFCL's stay as they are.
+ */
+const [bfclFolder] = process.argv.slice(2);
+const data = fileURLToPath(new URL('../../../data', import.meta.url));
+const shipped = Object.values(shippedQuestions).flatMap((questions) => fingerprints(questions(data)));
+const bfcl = bfclFolder === undefined ? readQuestions().filter(({ benchmark }) => benchmark === 'bfcl_v4') : fingerprints(bfclQuestions(bfclFolder));
+writeFileSync(questionsFile, questionsText([...shipped, ...bfcl]));
+console.log(`${shipped.length + bfcl.length} questions in ${questionsFile}`);

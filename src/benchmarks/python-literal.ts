@@ -1,0 +1,90 @@
+/** What a literal of Python stands for, as JSON has it: tuples are lists, None is null. */
+export type Literal = string | number | boolean | null | readonly Literal[] | { readonly [key: string]: Literal };
+
+export interface ReadLiteral {
+  value: Literal;
+  /** Where the literal ends in the text. */
+  end: number;
+}
+
+const deepest = 50;
+const spaces = /\s*/y;
+const numeral = /[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?(?![\w.])/y;
+const word = /(?:True|true|False|false|None|null)(?!\w)/y;
+const escapes: Readonly<Record<string, string>> = { n: '\n', t: '\t', r: '\r', '\n': '' };
+
+/** Reads the literal at a place of the text: strings, numbers, True, False, None, lists, tuples, dicts. Undefined where there is none. Nothing is evaluated. */
+export function readLiteral(text: string, at: number, depth = 0): ReadLiteral | undefined {
+  const start = skip(spaces, text, at);
+  const first = text[start];
+  if (first === undefined || depth > deepest) return undefined;
+  if (first === "'" || first === '"') return readString(text, start);
+  if (first === '[' || first === '(') return readList(text, start, first === '[' ? ']' : ')', depth);
+  if (first === '{') return readDict(text, start, depth);
+  const named = skip(word, text, start);
+  if (named > start) return { value: { t: true, f: false, n: null }[first.toLowerCase() as 't' | 'f' | 'n'], end: named };
+  const end = skip(numeral, text, start);
+  return end > start ? { value: Number(text.slice(start, end)), end } : undefined;
+}
+
+/** The text as one literal, with nothing after it. */
+export function parseLiteral(text: string): Literal | undefined {
+  const read = readLiteral(text, 0);
+  return read !== undefined && skip(spaces, text, read.end) === text.length ? read.value : undefined;
+}
+
+/** Where a sticky pattern ends that begins here; here, where it does not match. */
+function skip(pattern: RegExp, text: string, at: number): number {
+  pattern.lastIndex = at;
+  return pattern.test(text) ? pattern.lastIndex : at;
+}
+
+function readString(text: string, start: number): ReadLiteral | undefined {
+  const quote = text[start];
+  let value = '';
+  for (let at = start + 1; at < text.length; at++) {
+    const character = text[at]!;
+    if (character === quote) return { value, end: at + 1 };
+    if (character !== '\\') {
+      value += character;
+      continue;
+    }
+    at += 1;
+    const escaped = text[at] ?? '';
+    // As in Python, an escape that is none keeps its backslash.
+    value += escapes[escaped] ?? (escaped === '\\' || escaped === "'" || escaped === '"' ? escaped : `\\${escaped}`);
+  }
+  return undefined;
+}
+
+function readList(text: string, start: number, close: string, depth: number): ReadLiteral | undefined {
+  const items: Literal[] = [];
+  let at = skip(spaces, text, start + 1);
+  while (text[at] !== close) {
+    const item = readLiteral(text, at, depth + 1);
+    if (item === undefined) return undefined;
+    items.push(item.value);
+    at = skip(spaces, text, item.end);
+    if (text[at] === ',') at = skip(spaces, text, at + 1);
+    else if (text[at] !== close) return undefined;
+  }
+  return { value: items, end: at + 1 };
+}
+
+function readDict(text: string, start: number, depth: number): ReadLiteral | undefined {
+  const entries: [string, Literal][] = [];
+  let at = skip(spaces, text, start + 1);
+  while (text[at] !== '}') {
+    const key = readLiteral(text, at, depth + 1);
+    if (typeof key?.value !== 'string') return undefined;
+    at = skip(spaces, text, key.end);
+    if (text[at] !== ':') return undefined;
+    const item = readLiteral(text, at + 1, depth + 1);
+    if (item === undefined) return undefined;
+    entries.push([key.value, item.value]);
+    at = skip(spaces, text, item.end);
+    if (text[at] === ',') at = skip(spaces, text, at + 1);
+    else if (text[at] !== '}') return undefined;
+  }
+  return { value: Object.fromEntries(entries), end: at + 1 };
+}

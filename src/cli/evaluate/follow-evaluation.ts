@@ -1,0 +1,28 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Client } from '@temporalio/client';
+import { createLogUpdate } from 'log-update';
+import type { EvaluationProgress } from '../../contracts/evaluations.ts';
+import type { CliContext } from '../context.ts';
+import { ask } from '../run/follow.ts';
+import { bar } from '../show/band.ts';
+
+/** Shows how an evaluation gets on, until `stop`: a bar on a terminal, plain lines without one. */
+export async function followEvaluation(client: Client, handle: { query<Result>(name: string): Promise<Result> }, { terminal, print }: CliContext, stop: AbortSignal): Promise<void> {
+  const log = terminal === null ? null : createLogUpdate(terminal);
+  let before = '';
+  const look = async (): Promise<void> => {
+    const progress = await ask(client, () => handle.query<EvaluationProgress>('progress'));
+    if (progress === undefined) return;
+    const { status, shards, answered, judged } = progress;
+    const line = shards === 0 ? status : `${status}: ${answered} of ${shards} shards answered, ${judged} judged`;
+    if (log !== null) log(`${line}  ${bar(shards === 0 ? 0 : (answered + judged) / (2 * shards))}`);
+    else if (line !== before) print(line);
+    before = line;
+  };
+  while (!stop.aborted) {
+    await look();
+    await sleep(1_000, undefined, { signal: stop }).catch(() => undefined);
+  }
+  await look();
+  log?.done();
+}

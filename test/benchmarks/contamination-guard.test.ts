@@ -1,0 +1,87 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { shippedQuestions } from '../../src/benchmarks/contamination/benchmark-questions.ts';
+import { InvalidConfig } from '../../src/contracts/invalid-config.ts';
+import { parseExperiment } from '../../src/contracts/parse-experiment.ts';
+import type { SeedTaskRecord } from '../../src/contracts/records.ts';
+import { collect } from '../../src/store/collect.ts';
+import { readTask } from '../../src/activities/contamination-guard.ts';
+import { createLanguage } from '../../src/worlds/language/language.ts';
+import { readOwnTasks } from '../../src/worlds/language/own-tasks.ts';
+import type { LanguageSettings } from '../../src/worlds/language/settings.ts';
+import type { World } from '../../src/worlds/world.ts';
+import { smallFile } from '../activities/some-run.ts';
+import { temporaryFolder } from '../store/temporary-folder.ts';
+import { exampleFile, withFields } from '../support/experiments.ts';
+import { FakeModelServer } from '../support/fake-model-server.ts';
+import { fakeToolboxModel } from '../support/fake-toolbox-model.ts';
+import { FakeTrainer } from '../support/fake-trainer.ts';
+import { begin, createActivities, plainPorts } from '../support/plain-epochs.ts';
+import { shippedHost } from './attempt.ts';
+
+const { id, text: question } = shippedQuestions.bamboogle!(shippedHost.shipped)[7]!;
+const fault = `it holds the question ${id} of the benchmark bamboogle, which says nothing of a policy that was trained on it: leave it out`;
+const fileOf = async (lines: readonly unknown[]): Promise<string> => {
+  const path = join(await temporaryFolder(), 'tasks.jsonl');
+  await writeFile(path, lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
+  return path;
+};
+
+describe('tasks of one’s own in the language world', () => {
+  const asks = (prompt: string) => ({ prompt, tools: [], evaluation: { kind: 'exact', answers: ['zzz'] } });
+  const settings = (path: string) => parseExperiment(withFields(exampleFile, { world: { type: 'language', tasksFile: { path } }, 'agent.model': { type: 'pretrained', path: '/m', adapter: {} }, 'environment.model': { type: 'pretrained', path: '/m', adapter: {} }, serving: { type: 'openai', baseUrl: 'http://127.0.0.1:1/v1', publish: 'vllm-lora', returnsTokenIds: true } })).world as LanguageSettings;
+
+  it('are refused where one holds a question, naming file, line, benchmark and case', async () => {
+    const path = await fileOf([asks('What is one?'), asks(`Please say:\n${question.toUpperCase()}`)]);
+    const failure = await readOwnTasks(settings(path)).then(() => new Error('nothing was refused'), (error: unknown) => error as Error);
+    expect(failure).toBeInstanceOf(InvalidConfig);
+    expect(failure).toMatchObject({ message: expect.stringMatching(/^experiment: world\.tasksFile\.path: .*tasks\.jsonl line 2: got \{"prompt":/) as string });
+    expect(failure.message.endsWith(fault)).toBe(true);
+    expect(await readOwnTasks(settings(await fileOf([asks('What is one?'), asks('What is two?')])))).toMatchObject({ base: [expect.any(String)] });
+  });
+
+  it('are no task where a simulator writes them', () => {
+    const world = createLanguage({ ...settings('x'), tasksFile: null });
+    expect(readTask(world, JSON.stringify(asks(`Quiz. ${question}`)))).toEqual({ valid: false, reason: 'contaminated' });
+    expect(readTask(world, JSON.stringify(asks('Quiz. What is one?')))).toMatchObject({ valid: true });
+    expect(readTask(world, '{}')).toEqual(world.parseTask('{}'));
+  });
+});
+
+describe('tasks of any world', () => {
+  /** A run up to its first epoch, in a world that shows the agent what is given. */
+  async function prepared(fields: Record<string, unknown>, agentPrompt: (spec: string, own: (spec: string) => string) => string, chat?: () => string) {
+    const home = await temporaryFolder();
+    const server = await FakeModelServer.start({ model: fakeToolboxModel(parseExperiment(smallFile).world), ...(chat && { chat }) });
+    onTestFinished(() => server[Symbol.asyncDispose]());
+    const ports = plainPorts(home, server.url, new FakeTrainer());
+    const world = async (settings: Parameters<typeof ports.world>[0]): Promise<World> => {
+      const own = await ports.world(settings);
+      return { ...own, agentPrompt: (spec) => agentPrompt(spec, (one) => own.agentPrompt(one)) };
+    };
+    const { prepared: run } = await begin(createActivities({ ...ports, world, chatServer: (_, timeoutMs) => ports.chatServer({ baseUrl: server.url, apiKeyEnv: null }, timeoutMs) }), 'guarded', withFields(smallFile, fields));
+    return { metrics: run.metrics, pool: run.state.task_pool ? (await collect(ports.store.records<SeedTaskRecord>(run.state.task_pool))).map(({ spec }) => spec) : null };
+  }
+
+  it('refuse a base task that holds a question, by its number', async () => {
+    await expect(prepared({}, (spec, own) => `${own(spec)} ${question}`)).rejects.toThrow(/^experiment: world: base task 1 of toolbox: got [A-Z]:[a-z]+; it holds the question bamboogle_7 of the benchmark bamboogle/);
+    expect((await prepared({}, (spec, own) => own(spec))).pool).toBeNull();
+  });
+
+  it('refuse a file of a data set, by its line', async () => {
+    const path = await fileOf([{ spec: 'T:abcab' }, { spec: 'U:hhhh' }]);
+    const shows = (spec: string, own: (spec: string) => string) => (spec === 'U:hhhh' ? question : own(spec));
+    const arm = { type: 'offline', source: { type: 'file', path } };
+    await expect(prepared({ arm }, shows)).rejects.toThrow(`experiment: arm.source.path: ${path} line 2: got U:hhhh; ${fault}`);
+    expect((await prepared({ arm }, (spec, own) => own(spec))).pool).toEqual(['T:abcab', 'U:hhhh']);
+  });
+
+  it('leave out what another model writes, and count it', async () => {
+    const shows = (spec: string, own: (spec: string) => string) => (spec === 'U:hhhh' ? question : own(spec));
+    const arm = { type: 'offline', multiple: 2, source: { type: 'model', baseUrl: 'http://127.0.0.1:1/v1', model: 'any' } };
+    const { metrics, pool } = await prepared({ arm }, shows, () => 'T:abcab\nU:hhhh');
+    expect(pool).toEqual(['T:abcab']);
+    expect(metrics).toMatchObject({ 'pool/dropped/contaminated': 12, 'pool/dropped/repeat': 11 });
+  });
+});

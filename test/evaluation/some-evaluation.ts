@@ -1,0 +1,136 @@
+import { readFile } from 'node:fs/promises';
+import { onTestFinished } from 'vitest';
+import { createEvaluationCpuActivities, createEvaluationLlmActivities } from '../../src/activities/index.ts';
+import type { Attempt, Ports } from '../../src/activities/ports.ts';
+import { rateScore, meanScore } from '../../src/benchmarks/score.ts';
+import { SuiteLoader } from '../../src/benchmarks/suite-loader.ts';
+import type { Benchmark, Case, CaseVerdict, OpenSuite, Suite } from '../../src/benchmarks/suite.ts';
+import type { EvaluationResults, ReadySuite, Scored, ShardRecord } from '../../src/contracts/evaluations.ts';
+import { FakeModelServer } from '../support/fake-model-server.ts';
+import type { FakeChat, FakeModel } from '../support/fake-model-server.ts';
+import { FakeTrainer } from '../support/fake-trainer.ts';
+import { plainPorts } from '../support/plain-epochs.ts';
+import { memoryFolder } from '../store/temporary-folder.ts';
+
+interface Sum extends Case {
+  left: number;
+  right: number;
+}
+interface Said {
+  answers: string[];
+  looked: number | null;
+  judged: string | null;
+}
+
+const cases = Array.from({ length: 23 }, (_, index): Sum => ({ id: `sum-${index}`, left: index, right: 2 * index }));
+
+/** What decides the suite below; tests change it. */
+export interface Rules {
+  missing: string | null;
+  version: string;
+  tolerance: number;
+  /** Searches made, which no retry may make again. */
+  searches: number;
+}
+
+/** Sums that are asked for, doubted in a second turn where the first is odd, and looked up in between: every kind of effect that an attempt has. */
+export function sums(rules: Rules): Benchmark {
+  const suite = (name: string, searching: boolean): Suite<Sum, Said> => ({
+    name,
+    about: 'Sums.',
+    refuses: ({ search }) => (searching && search === null ? 'search: missing; sums_search needs an endpoint' : null),
+    open: () => Promise.resolve(rules.missing === null ? open() : { missing: rules.missing }),
+  });
+  const open = (): OpenSuite<Sum, Said> => ({
+    cases,
+    dataHash: 'd'.repeat(64),
+    versions: { rules: rules.version },
+    async attempt({ left, right }, { ask, once, judge }) {
+      const messages = [{ role: 'user' as const, content: `${left} + ${right}?` }];
+      const first = await ask({ messages });
+      if (Number(first.text) % 2 === 0) return { answers: [first.text], looked: null, judged: null };
+      const looked = await once(() => Promise.resolve(++rules.searches));
+      const second = await ask({ messages: [...messages, { role: 'assistant', content: first.text }, { role: 'user', content: 'Sure?' }] });
+      const judged = judge === null ? null : (await judge({ messages: [{ role: 'user', content: `Is ${second.text} right?` }] })).text;
+      return { answers: [first.text, second.text], looked, judged };
+    },
+    judge: (answered) =>
+      Promise.resolve(
+        answered.map(({ item, response }): CaseVerdict => {
+          const off = Math.abs(Number(response.answers.at(-1)) - item.left - item.right);
+          return { correct: off <= rules.tolerance, scores: { exact: Number(off <= rules.tolerance), near: 1 / (1 + off) }, reason: off <= rules.tolerance ? null : 'wrong_sum' };
+        }),
+      ),
+    scores: (verdicts) => [rateScore('sums_exact', verdicts.filter(({ verdict }) => verdict.correct).length, verdicts.length), meanScore('sums_near', verdicts.map(({ verdict }) => verdict.scores.near!))],
+    gold: ({ id, left, right }) => (id === 'sum-0' ? undefined : { answers: [String(left + right)], looked: null, judged: null }),
+    close: () => Promise.resolve(),
+  });
+  return {
+    name: 'sums',
+    suites: [suite('sums', false), suite('sums_search', true)],
+    aggregate: (bySuite) => [{ name: 'sums_all', value: bySuite.get('sums')?.[0]?.value ?? 0, of: bySuite.size, successes: null, interval: null }],
+  };
+}
+
+/** Says sums, and every fifth one wrongly. */
+export const summing = (messages: readonly { content: string }[]): string => {
+  const [left = NaN, right = NaN] = (/(\d+) \+ (\d+)/.exec(messages[0]!.content) ?? []).slice(1).map(Number);
+  if (Number.isNaN(left)) return 'yes';
+  return String(left + right + (left % 5 === 4 ? 2 : 0));
+};
+
+export const completing: FakeModel = (prompt) => summing([{ content: prompt }]);
+
+export interface SomeEvaluation {
+  rules: Rules;
+  server: FakeModelServer;
+  ports: Ports;
+  file: (fields?: object) => Record<string, unknown>;
+  /** What the workflow `evaluation` does, in a plain loop. */
+  run: (fields?: object, id?: string, attempt?: Partial<Attempt>) => Promise<Scored>;
+  rescore: (id?: string) => Promise<Scored>;
+  results: (id?: string) => Promise<EvaluationResults>;
+  /** Bytes of what is written for people. */
+  bytes: (id?: string) => Promise<string[]>;
+}
+
+export async function someEvaluation({ chat = summing, server: given }: { chat?: FakeChat; server?: FakeModelServer } = {}): Promise<SomeEvaluation> {
+  const folder = await memoryFolder();
+  const rules: Rules = { missing: null, version: '1', tolerance: 0, searches: 0 };
+  const server = given ?? (await FakeModelServer.start({ model: completing, chat }));
+  if (given === undefined) onTestFinished(() => server[Symbol.asyncDispose]());
+  const portsOf = (attempt: Partial<Attempt> = {}): Ports => ({ ...plainPorts(folder, server.url, new FakeTrainer(), attempt), suites: new SuiteLoader([sums(rules)], { shipped: '', downloads: '', enginePython: () => Promise.resolve(null), secret: () => undefined }) });
+  const ports = portsOf();
+  const does = (own: Ports) => ({ ...createEvaluationLlmActivities(own), ...createEvaluationCpuActivities(own) });
+  const file = (fields: object = {}): Record<string, unknown> => ({ name: 'some', policy: { type: 'served', baseUrl: server.url, model: 'any' }, suites: ['sums'], questionsPerRequest: 4, casesPerShard: 10, ...fields });
+  const results = async (id = 'some'): Promise<EvaluationResults> => (await ports.evaluationFolder(id).readResults())!;
+  return {
+    rules,
+    server,
+    ports,
+    file,
+    results,
+    async run(fields, id = 'some', attempt) {
+      const { planEvaluation, answerCases, judgeCases, scoreEvaluation } = does(portsOf(attempt));
+      const { evaluation, identity, suites, shards } = await planEvaluation({ id, file: file(fields) });
+      const records: ShardRecord[] = [];
+      for (const { suite: name, ...range } of shards) {
+        const input = { id, evaluation, identity, suite: suites.find((one): one is ReadySuite => one.name === name)!, ...range };
+        const answered = await answerCases(input);
+        records.push({ suite: name, ...range, answered, verdicts: await judgeCases({ ...input, answers: answered.answers, judged: 1 }) });
+      }
+      return scoreEvaluation({ id, evaluation, identity, suites, shards: records, judged: 1 });
+    },
+    async rescore(id = 'some') {
+      const { planRescoring, judgeCases, scoreEvaluation } = does(portsOf());
+      const { evaluation, identity, suites, shards, judged } = await planRescoring({ id });
+      const records: ShardRecord[] = [];
+      for (const { suite: name, shard, from, to, answered } of shards) {
+        const suite = suites.find((one): one is ReadySuite => one.name === name)!;
+        records.push({ suite: name, shard, from, to, answered, verdicts: await judgeCases({ id, evaluation, identity, suite, shard, from, to, answers: answered.answers, judged: judged + 1 }) });
+      }
+      return scoreEvaluation({ id, evaluation, identity, suites, shards: records, judged: judged + 1 });
+    },
+    bytes: (id = 'some') => Promise.all([ports.evaluationFolder(id).resultsFile, ports.evaluationFolder(id).casesFile].map((path) => readFile(path, 'utf8'))),
+  };
+}

@@ -1,0 +1,43 @@
+import { describe, expect, it } from 'vitest';
+import { mcNemar } from '../../src/evaluation/mcnemar.ts';
+import { pairedEvaluations } from '../../src/evaluation/paired-evaluations.ts';
+import type { Evaluated } from '../../src/evaluation/paired-evaluations.ts';
+
+const pairs = (both: number, onlyFirst: number, onlySecond: number, neither: number) => [
+  ...Array.from({ length: both }, () => ({ first: true, second: true })),
+  ...Array.from({ length: onlyFirst }, () => ({ first: true, second: false })),
+  ...Array.from({ length: onlySecond }, () => ({ first: false, second: true })),
+  ...Array.from({ length: neither }, () => ({ first: false, second: false })),
+];
+
+describe('McNemar’s exact test', () => {
+  // By hand: P = min(1, 2 Σ_{k <= min} C(n, k) / 2^n).
+  it.each([
+    [10, 0, 0, 3, 1],
+    [0, 5, 5, 0, 1],
+    [3, 1, 9, 2, (2 * (1 + 10)) / 2 ** 10],
+    [3, 9, 1, 2, (2 * (1 + 10)) / 2 ** 10],
+    [100, 6, 0, 0, 2 / 2 ** 6],
+    [59, 6, 16, 80, (2 * 110_056) / 2 ** 22],
+  ])('of %i, %i, %i, %i has p = %f', (both, onlyFirst, onlySecond, neither, p) => {
+    const test = mcNemar(pairs(both, onlyFirst, onlySecond, neither));
+    expect(test).toMatchObject({ both, onlyFirst, onlySecond, neither });
+    expect(test.p).toBeCloseTo(p, 12);
+  });
+});
+
+function evaluated(id: string, right: Record<string, boolean>, dataHash = 'a'.repeat(64)): Evaluated {
+  const suite = { name: 'sums', skipped: null, cases: 4, dataHash };
+  return { results: { id, suites: [suite] } as unknown as Evaluated['results'], cases: Object.entries(right).map(([of, correct]) => ({ suite: 'sums', id: of, correct, scores: {}, reason: null })) };
+}
+
+describe('two evaluations', () => {
+  it('are paired by case, on those that both have', () => {
+    const [paired] = pairedEvaluations(evaluated('one', { a: true, b: true, c: false, d: true }), evaluated('two', { b: false, a: true, c: false, e: true }));
+    expect(paired).toMatchObject({ suite: 'sums', cases: 3, test: { both: 1, onlyFirst: 1, onlySecond: 0, neither: 1, p: 1 }, difference: { mean: 1 / 3 } });
+  });
+  it('of other data, or of other suites, are not', () => {
+    expect(() => pairedEvaluations(evaluated('one', { a: true }), evaluated('two', { a: true }, 'b'.repeat(64)))).toThrow('not the same cases');
+    expect(() => pairedEvaluations(evaluated('one', { a: true }), { results: { id: 'two', suites: [] } as unknown as Evaluated['results'], cases: [] })).toThrow('no suite in common');
+  });
+});
