@@ -14,6 +14,7 @@ import { answer, prompted, scripted, shippedHost } from './attempt.ts';
 
 const python = await enginePython('alfworld');
 const why = python === null ? ' (skipped: its engine is not installed; `npm run test:alfworld` installs it)' : '';
+if (python === null) console.warn(`ALFWorld's games${why}`);
 const { signal } = new AbortController();
 
 async function opened(name: string): Promise<OpenAlfworld> {

@@ -29,7 +29,14 @@ export class AlfworldEngine implements AsyncDisposable {
 
   /** @throws SidecarFailed */
   static async open(python: string): Promise<AlfworldEngine> {
-    const sidecar = new Sidecar({ name: 'alfworld', command: python, arguments: ['-X', 'utf8', '-s', fileURLToPath(new URL('sidecar', import.meta.url))], environment: { PYTHONHASHSEED: '0' }, folder: tmpdir() });
+    const sidecar = new Sidecar({
+      name: 'alfworld',
+      command: python,
+      arguments: ['-X', 'utf8', '-s', fileURLToPath(new URL('sidecar', import.meta.url))],
+      // The package makes its folder for downloads when it is imported, unless there is one.
+      environment: { PYTHONHASHSEED: '0', ALFWORLD_DATA: tmpdir() },
+      folder: tmpdir(),
+    });
     try {
       return new AlfworldEngine(sidecar, await sidecar.ask({ ask: 'versions' }));
     } catch (error) {

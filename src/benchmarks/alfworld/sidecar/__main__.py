@@ -7,16 +7,13 @@ of the requests. What it cannot do ends the process: requests come from our own 
 import json
 import os
 import sys
-import tempfile
 
 # The answers' own: whatever else prints, the planner's library too, goes to standard error.
 _answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
 os.dup2(2, 1)
 
 
-def main(folder: str) -> None:
-    # The package makes this folder when it is imported.
-    os.environ["ALFWORLD_DATA"] = folder
+def main() -> None:
     from games import Games
 
     games = Games()
@@ -28,5 +25,4 @@ def main(folder: str) -> None:
 
 
 if __name__ == "__main__":
-    with tempfile.TemporaryDirectory(prefix="genenv-alfworld-") as scratch:
-        main(scratch)
+    main()

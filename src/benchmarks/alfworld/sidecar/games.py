@@ -3,8 +3,10 @@
 from importlib.metadata import version
 from itertools import count
 
+import grammar_expressions
 import shortcuts
 
+grammar_expressions.install()
 shortcuts.install()
 
 from alfworld.agents.environment.alfred_tw_env import AlfredDemangler  # noqa: E402
