@@ -28,7 +28,7 @@ export function pythonEnvironment() {
 }
 
 /** Locked requirements of the Python packages that judge benchmarks, each engine in an environment of its own. */
-export const engines = { bfcl: 'src/benchmarks/bfcl/requirements.txt' };
+export const engines = { alfworld: 'src/benchmarks/alfworld/requirements.txt', bfcl: 'src/benchmarks/bfcl/requirements.txt' };
 
 /** @typedef {keyof typeof engines} Engine */
 

@@ -61,6 +61,8 @@ export interface OpenSuite<Item extends Case = Case, Response = unknown> {
   readonly versions: Readonly<Record<string, string>>;
   /** Puts the case to the policy, and gives what will be judged: JSON, whole enough to judge again by other rules. Model text never stops an attempt. */
   attempt(item: Item, tools: AttemptTools): Promise<Response>;
+  /** Most cases that are given to `judge` at a time, for suites whose judge is slow; absent where it does not matter. Verdicts are kept, and work is known to go on, after each time. */
+  readonly judgedTogether?: number;
   /** Verdicts in the order of the answered cases. Asks no model, and depends on nothing but its input and `versions`. */
   judge(answered: readonly { item: Item; response: Response }[], signal: AbortSignal): Promise<CaseVerdict[]>;
   /** The suite's figures over the verdicts of all its cases. */

@@ -127,6 +127,12 @@ describe('an evaluation', () => {
     await run();
     expect(server.chats.length).toBe(23 + 11);
   });
+
+  it('gives the judge of a suite no more cases at a time than it takes', async () => {
+    const { run, rules } = await someEvaluation();
+    await run();
+    expect(rules.judged).toEqual([4, 4, 2, 4, 4, 2, 3]);
+  });
 });
 
 describe('scoring again', () => {

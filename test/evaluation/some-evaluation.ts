@@ -31,6 +31,8 @@ export interface Rules {
   tolerance: number;
   /** Searches made, which no retry may make again. */
   searches: number;
+  /** How many cases were judged at a time. */
+  judged: number[];
 }
 
 /** Sums that are asked for, doubted in a second turn where the first is odd, and looked up in between: every kind of effect that an attempt has. */
@@ -54,13 +56,16 @@ export function sums(rules: Rules): Benchmark {
       const judged = judge === null ? null : (await judge({ messages: [{ role: 'user', content: `Is ${second.text} right?` }] })).text;
       return { answers: [first.text, second.text], looked, judged };
     },
-    judge: (answered) =>
-      Promise.resolve(
+    judgedTogether: 4,
+    judge: (answered) => {
+      rules.judged.push(answered.length);
+      return Promise.resolve(
         answered.map(({ item, response }): CaseVerdict => {
           const off = Math.abs(Number(response.answers.at(-1)) - item.left - item.right);
           return { correct: off <= rules.tolerance, scores: { exact: Number(off <= rules.tolerance), near: 1 / (1 + off) }, reason: off <= rules.tolerance ? null : 'wrong_sum' };
         }),
-      ),
+      );
+    },
     scores: (verdicts) => [rateScore('sums_exact', verdicts.filter(({ verdict }) => verdict.correct).length, verdicts.length), meanScore('sums_near', verdicts.map(({ verdict }) => verdict.scores.near!))],
     gold: ({ id, left, right }) => (id === 'sum-0' ? undefined : { answers: [String(left + right)], looked: null, judged: null }),
     close: () => Promise.resolve(),
@@ -96,7 +101,7 @@ export interface SomeEvaluation {
 
 export async function someEvaluation({ chat = summing, server: given }: { chat?: FakeChat; server?: FakeModelServer } = {}): Promise<SomeEvaluation> {
   const folder = await memoryFolder();
-  const rules: Rules = { missing: null, version: '1', tolerance: 0, searches: 0 };
+  const rules: Rules = { missing: null, version: '1', tolerance: 0, searches: 0, judged: [] };
   const server = given ?? (await FakeModelServer.start({ model: completing, chat }));
   if (given === undefined) onTestFinished(() => server[Symbol.asyncDispose]());
   const portsOf = (attempt: Partial<Attempt> = {}): Ports => ({ ...plainPorts(folder, server.url, new FakeTrainer(), attempt), suites: new SuiteLoader([sums(rules)], { shipped: '', downloads: '', enginePython: () => Promise.resolve(null), secret: () => undefined }) });

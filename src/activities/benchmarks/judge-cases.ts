@@ -10,7 +10,7 @@ import { once } from '../phase.ts';
 import type { Ports } from '../ports.ts';
 import { plannedSuite, readRecord, shardKey } from './evaluation-record.ts';
 
-/** Cases judged at a time: enough for engines to be busy, and few enough to be kept often. */
+/** Cases judged at a time where the suite says nothing: enough for engines to be busy, and few enough to be kept often. */
 const batchSize = 64;
 
 /** A verdict with its case, as `scores` of a suite takes them. */
@@ -35,7 +35,7 @@ export function createJudgeCases(ports: Ports) {
       try {
         while (lines.length < answers.length) {
           signal.throwIfAborted();
-          const batch = answers.slice(lines.length, lines.length + batchSize).map(({ id, response }) => {
+          const batch = answers.slice(lines.length, lines.length + (opened.judgedTogether ?? batchSize)).map(({ id, response }) => {
             const item = items.get(id);
             if (item === undefined) throw new InvalidConfig(`evaluation: ${suite.name} has no case ${JSON.stringify(id)}`);
             return { item, response };

@@ -1,0 +1,54 @@
+import type { Message } from '../suite.ts';
+import type { Seen } from './engine.ts';
+
+/** Whether the commands that a game admits are listed after what it says. */
+export type Listing = 'admissible' | 'open';
+
+/** ReAct's first sentence, and the commands in the words of the game's own `help`. */
+const rules = `Interact with a household to solve a task. You are in a text game: each of your answers is one command, and the game says what comes of it.
+
+Available commands:
+  look: look around your current location
+  inventory: check your current inventory
+  go to (receptacle): move to a receptacle
+  open (receptacle): open a receptacle
+  close (receptacle): close a receptacle
+  take (object) from (receptacle): take an object from a receptacle
+  move (object) to (receptacle): place an object in or on a receptacle
+  examine (something): examine a receptacle or an object
+  use (object): use an object
+  heat (object) with (receptacle): heat an object using a receptacle
+  clean (object) with (receptacle): clean an object using a receptacle
+  cool (object) with (receptacle): cool an object using a receptacle
+  slice (object) with (object): slice an object using a sharp object
+
+Objects and receptacles are named as the game names them, such as "mug 1" or "cabinet 3". You can take an object only where you are, and carry one at a time. A command that the game does not know, or that cannot be done now, costs a step, and the game answers "Nothing happens." You have 50 steps.
+
+Answer with one line and nothing after it:
+Action: <command>`;
+
+/**
+ * What was played so far, as a conversation: the game's words as the user's, commands as the model's, without the thoughts before them.
+ * Admissible commands are listed for the last state only: of 50 states they would fill the prompt.
+ */
+export class Conversation {
+  readonly #listing: Listing;
+  readonly #before: Message[] = [{ role: 'system', content: rules }];
+  #last: Seen;
+
+  constructor(listing: Listing, first: Seen) {
+    this.#listing = listing;
+    this.#last = first;
+  }
+
+  played(command: string, seen: Seen): void {
+    this.#before.push({ role: 'user', content: this.#last.observation }, { role: 'assistant', content: `Action: ${command}` });
+    this.#last = seen;
+  }
+
+  messages(): Message[] {
+    const { observation, admissible } = this.#last;
+    const listed = this.#listing === 'open' ? '' : `\n\nAdmissible commands:\n${admissible.join('\n')}`;
+    return [...this.#before, { role: 'user', content: `${observation}${listed}` }];
+  }
+}

@@ -1,0 +1,103 @@
+import { tmpdir } from 'node:os';
+import { fileURLToPath } from 'node:url';
+import { Sidecar } from '../sidecar.ts';
+
+/** What a player is told after a command, or at the beginning. */
+export interface Seen {
+  observation: string;
+  /** Every command that does something now, sorted. */
+  admissible: readonly string[];
+  won: boolean;
+}
+
+export interface Outcome {
+  won: boolean;
+  /** Commands until the win, or all of them. */
+  steps: number;
+}
+
+/** The official games, played in a process of their own. Commands are compared with those that a game admits, and never evaluated. */
+export class AlfworldEngine implements AsyncDisposable {
+  readonly #sidecar: Sidecar;
+  /** Of its packages. */
+  readonly versions: Readonly<Record<string, string>>;
+
+  private constructor(sidecar: Sidecar, versions: Readonly<Record<string, string>>) {
+    this.#sidecar = sidecar;
+    this.versions = versions;
+  }
+
+  /** @throws SidecarFailed */
+  static async open(python: string): Promise<AlfworldEngine> {
+    const sidecar = new Sidecar({
+      name: 'alfworld',
+      command: python,
+      arguments: ['-X', 'utf8', '-s', fileURLToPath(new URL('sidecar', import.meta.url))],
+      // The package makes its folder for downloads when it is imported, unless there is one.
+      environment: { PYTHONHASHSEED: '0', ALFWORLD_DATA: tmpdir() },
+      folder: tmpdir(),
+    });
+    try {
+      return new AlfworldEngine(sidecar, await sidecar.ask({ ask: 'versions' }));
+    } catch (error) {
+      await sidecar.close();
+      throw error;
+    }
+  }
+
+  /** A new episode of the game in the file, which ends when it is disposed of or the signal aborts. @throws SidecarFailed */
+  async begin(file: string, signal: AbortSignal): Promise<Episode> {
+    signal.throwIfAborted();
+    const { episode, ...seen } = await this.#sidecar.ask<Seen & { episode: number }>({ ask: 'begin', file });
+    return new Episode(this.#sidecar, episode, seen, signal);
+  }
+
+  /** What the commands come to, played from the beginning; the first win ends the game. @throws SidecarFailed */
+  replay(file: string, commands: readonly string[], signal: AbortSignal): Promise<Outcome> {
+    return this.#sidecar.ask({ ask: 'replay', file, commands }, signal);
+  }
+
+  close(): Promise<void> {
+    return this.#sidecar.close();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+}
+
+/** A game under way; others do not touch it. */
+export class Episode implements AsyncDisposable {
+  readonly #sidecar: Sidecar;
+  readonly #episode: number;
+  readonly #signal: AbortSignal;
+  readonly #abort = (): void => void this.#end();
+  #ended: Promise<unknown> | undefined;
+  seen: Seen;
+
+  constructor(sidecar: Sidecar, episode: number, seen: Seen, signal: AbortSignal) {
+    this.#sidecar = sidecar;
+    this.#episode = episode;
+    this.#signal = signal;
+    this.seen = seen;
+    // An attempt whose answer never comes is not disposed of.
+    signal.addEventListener('abort', this.#abort, { once: true });
+    if (signal.aborted) this.#abort();
+  }
+
+  /** @throws SidecarFailed */
+  async step(command: string): Promise<Seen> {
+    this.seen = await this.#sidecar.ask<Seen>({ ask: 'step', episode: this.#episode, command }, this.#signal);
+    return this.seen;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#signal.removeEventListener('abort', this.#abort);
+    await this.#end();
+  }
+
+  #end(): Promise<unknown> {
+    // A sidecar that has failed holds no episode.
+    return (this.#ended ??= this.#sidecar.ask({ ask: 'end', episode: this.#episode }).catch(() => undefined));
+  }
+}

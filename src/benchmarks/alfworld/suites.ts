@@ -1,0 +1,68 @@
+import type { Missing, OpenSuite, Suite } from '../suite.ts';
+import { followWalkthrough, play } from './attempts.ts';
+import type { Response } from './attempts.ts';
+import type { Listing } from './conversation.ts';
+import { AlfworldEngine } from './engine.ts';
+import type { AlfworldCase } from './games.ts';
+import { episodeVerdict, stepsVerdict } from './judge.ts';
+import { stepMatch, successRates } from './scores.ts';
+import { openSplit } from './splits.ts';
+import type { Split } from './splits.ts';
+
+export type AlfworldSuite = Suite<AlfworldCase, Response>;
+export type OpenAlfworld = OpenSuite<AlfworldCase, Response>;
+
+/** What this project decides about prompts and verdicts. Raised with every change to it. */
+const rules = '1';
+
+/** Replays at a time: one takes up to some seconds. */
+const judgedTogether = 8;
+
+/** Whole episodes, with or without the admissible commands in sight. */
+export function episodeSuite(split: Split, listing: Listing): AlfworldSuite {
+  return suite(split, listing, `${split.about}; ${listing === 'open' ? 'no list of commands' : 'admissible commands listed'}`, (engine) => ({
+    attempt: (item, tools) => play(engine, item, listing, tools),
+    async judge(answered, signal) {
+      const verdicts = [];
+      // One after the other: what is aborted is not played to its end.
+      for (const { item, response } of answered) verdicts.push(await episodeVerdict(engine, item, response, signal));
+      return verdicts;
+    },
+    scores: (verdicts) => successRates(split, listing, verdicts),
+  }));
+}
+
+/** Single steps along the walkthrough: our guess at the setting that GenEnv's paper seems to use. */
+export function byStepSuite(split: Split): AlfworldSuite {
+  return suite(split, 'by_step', `${split.about}; each step of the walkthrough on its own, admissible commands listed`, (engine) => ({
+    attempt: (item, tools) => followWalkthrough(engine, item, 'admissible', tools),
+    judge: (answered) => Promise.resolve(answered.map(({ item, response }) => stepsVerdict(item, response))),
+    scores: (verdicts) => stepMatch(split, verdicts),
+  }));
+}
+
+type Rules = Pick<OpenAlfworld, 'attempt' | 'judge' | 'scores'>;
+
+function suite(split: Split, setting: string, about: string, rulesOf: (engine: AlfworldEngine) => Rules): AlfworldSuite {
+  return {
+    name: `alfworld_${split.name}_${setting}`,
+    about,
+    refuses: () => null,
+    async open(host): Promise<OpenAlfworld | Missing> {
+      const data = await openSplit(split, host);
+      const python = await host.enginePython('alfworld');
+      const missing = [...('missing' in data ? [data.missing] : []), ...(python === null ? ['the engine of ALFWorld is not installed: run `node infra/setup/setup.mjs --engines alfworld`'] : [])];
+      if ('missing' in data || python === null) return { missing: missing.join('; and ') };
+      const engine = await AlfworldEngine.open(python);
+      return {
+        cases: data.games,
+        dataHash: data.dataHash,
+        versions: { ...engine.versions, alfworld_rules: rules },
+        judgedTogether,
+        ...rulesOf(engine),
+        gold: ({ walkthrough }) => (walkthrough === null ? undefined : { commands: walkthrough, tooLong: false }),
+        close: () => engine.close(),
+      };
+    },
+  };
+}
