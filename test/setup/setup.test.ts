@@ -108,7 +108,7 @@ describe('the command', () => {
     expect(status).toBe(1);
   });
   test('an unknown argument is bad input', () => {
-    expect(setUp(['--fast'], {})).toEqual({ status: 2, stderr: 'setup: unknown argument "--fast"; allowed: --quiet (print only what is not ready yet), --engines bfcl (what judges these benchmarks)\n' });
+    expect(setUp(['--fast'], {})).toEqual({ status: 2, stderr: 'setup: unknown argument "--fast"; allowed: --quiet (print only what is not ready yet), --engines alfworld,bfcl (what judges these benchmarks)\n' });
     expect(setUp(['--engines', 'bfcl,doom'], {})).toEqual({ status: 2, stderr: 'setup: unknown engine "doom"; allowed: bfcl\n' });
     expect(setUp(['--engines'], {})).toEqual({ status: 2, stderr: 'setup: unknown engine ""; allowed: bfcl\n' });
   });
