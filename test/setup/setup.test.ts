@@ -110,7 +110,7 @@ describe('the command', () => {
   test('an unknown argument is bad input', () => {
     expect(setUp(['--fast'], {})).toEqual({ status: 2, stderr: 'setup: unknown argument "--fast"; allowed: --quiet (print only what is not ready yet), --engines alfworld,bfcl (what judges these benchmarks)\n' });
     expect(setUp(['--engines', 'bfcl,doom'], {})).toEqual({ status: 2, stderr: 'setup: unknown engine "doom"; allowed: alfworld, bfcl\n' });
-    expect(setUp(['--engines'], {})).toEqual({ status: 2, stderr: 'setup: unknown engine ""; allowed: bfcl\n' });
+    expect(setUp(['--engines'], {})).toEqual({ status: 2, stderr: 'setup: unknown engine ""; allowed: alfworld, bfcl\n' });
   });
   test('engines come only where they are asked for, each after its own lock', () => {
     const ready = { GENENV_PYTHON: executable('python', 'exit 0'), GENENV_TEMPORAL: executable('temporal', 'exit 0') };
