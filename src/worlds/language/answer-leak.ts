@@ -1,7 +1,7 @@
 import { exactMatch } from '../../coevolution/exact-match.ts';
 import { callsOf, execute } from './execute.ts';
 import type { ProgramLimits } from './execute.ts';
-import { soundJson } from './sound-json.ts';
+import { soundJson } from '../written/sound-json.ts';
 import type { LanguageTask, Program, ToolAction } from './task-schema.ts';
 
 /** Whether the prompt says the answer, so that copying would be success. What a program is given may be its value: max(3, 9) cannot hide 9. */
