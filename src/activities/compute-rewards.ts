@@ -76,7 +76,9 @@ async function* traces(ports: Ports, input: ComputeRewardsInput): AsyncGenerator
 function scoreGroup({ seed, agent }: Experiment, epoch: number, world: World, spec: string, group: readonly TraceRecord[]): RewardRecord[] {
   const verdict = ({ id, sampled }: TraceRecord, which: 'first' | 'second') => world.score(spec, sampled.text, randomStream(deriveSeed(seed, epoch, 'verdict', id, which)));
   const verdicts = group.map((trace) => ({ first: verdict(trace, 'first'), second: verdict(trace, 'second') }));
-  const { advantages } = groupAdvantages(verdicts.map(({ first }) => first.reward), { scaleByStd: agent.training?.scaleByStd ?? false });
+  // Form is paid for here alone: whatever is counted as success reads the verdict.
+  const formatReward = agent.training?.formatReward ?? 0;
+  const { advantages } = groupAdvantages(verdicts.map(({ first }) => first.reward + (first.wellFormed ? formatReward : 0)), { scaleByStd: agent.training?.scaleByStd ?? false });
   return group.map(({ id, task_id, role, sampled }, index) => ({
     id,
     task_id,

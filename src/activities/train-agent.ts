@@ -46,10 +46,11 @@ export function createTrainAgent(ports: Ports) {
 /** The kept groups, each whole in one optimizer step; groups without signal may drop, after they counted for p̂. */
 async function* batchRecords({ store }: Ports, { experiment }: Phase, { epoch, traces, rewards, scores, decisions }: TrainAgentInput) {
   const { seed, agent, world } = experiment;
-  const { stepsPerEpoch, dropZeroVariance } = agent.training!;
+  const { stepsPerEpoch, dropZeroVariance, formatReward = 0 } = agent.training!;
   const groups: string[] = [];
+  const advantaged = formatReward > 0 ? await groupsWithAdvantages(store.records<RewardRecord>(rewards)) : new Set<string>();
   for await (const [{ task_id, informative }, { kept_for_agent }] of beside(store.records<ScoreRecord>(scores), store.records<FilterRecord>(decisions))) {
-    if (kept_for_agent && (informative || !dropZeroVariance)) groups.push(task_id);
+    if (kept_for_agent && (informative || advantaged.has(task_id) || !dropZeroVariance)) groups.push(task_id);
   }
   const order = randomStream(deriveSeed(seed, epoch, 'agent-steps')).shuffle(groups);
   const steps = new Map(order.map((task, index) => [task, Math.floor((index * stepsPerEpoch) / order.length)]));
@@ -63,4 +64,11 @@ async function* batchRecords({ store }: Ports, { experiment }: Phase, { epoch, t
       if (role === 'agent' && step !== undefined) yield batchRecord(sampled, { step, group_id: task_id, env_name: world.type, advantage: reward.advantage, weight: 1 });
     }
   }
+}
+
+/** Groups with a signal: where form earns something, also those whose answers are all wrong, or all right. */
+async function groupsWithAdvantages(rewards: AsyncIterable<RewardRecord>): Promise<Set<string>> {
+  const groups = new Set<string>();
+  for await (const { task_id, role, advantage } of rewards) if (role === 'agent' && advantage !== 0) groups.add(task_id);
+  return groups;
 }

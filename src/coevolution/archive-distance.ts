@@ -1,4 +1,5 @@
 import { mean, requireInteger } from './domain.ts';
+import { editDistance } from './edit-distance.ts';
 
 /** Entries of the archive that a batch is compared with, the newest. */
 export const ARCHIVE_CAPACITY = 512;
@@ -6,8 +7,8 @@ export const ARCHIVE_CAPACITY = 512;
 /**
  * Novelty of a batch: the mean over its tasks of the edit distance to the nearest task of the archive, in [0, 1];
  * 0 when all are repeats, null where batch or archive is empty. `archive` is oldest first; only its newest `capacity`
- * distinct entries count, so the cost grows with the batch and not with the run: batch x capacity x length². Give it
- * the worlds' short canonical texts, not rendered prompts. After the novelty terms of R-Zero (2508.05004) and POET.
+ * distinct entries count, so the cost grows with the batch and not with the run: batch x capacity x length² / 32. Give it
+ * the worlds' canonical texts, not rendered prompts. After the novelty terms of R-Zero (2508.05004) and POET.
  */
 export function archiveDistance(
   batch: readonly string[],
@@ -25,18 +26,4 @@ export function archiveDistance(
 export function normalisedEditDistance(left: string, right: string): number {
   const longest = Math.max(left.length, right.length);
   return longest === 0 ? 0 : editDistance(left, right) / longest;
-}
-
-/** Fewest insertions, deletions and substitutions that turn one text into the other (Levenshtein; two rows of Wagner-Fischer). */
-function editDistance(left: string, right: string): number {
-  let above = Array.from({ length: right.length + 1 }, (_, j) => j);
-  for (let i = 0; i < left.length; i++) {
-    const row = [i + 1];
-    for (let j = 0; j < right.length; j++) {
-      const substituted = (above[j] ?? 0) + (left[i] === right[j] ? 0 : 1);
-      row.push(Math.min(substituted, (above[j + 1] ?? 0) + 1, (row[j] ?? 0) + 1));
-    }
-    above = row;
-  }
-  return above[right.length] ?? 0;
 }

@@ -31,7 +31,7 @@ function* servingProblems(experiment: Experiment): Generator<string> {
   if (textLimits(experiment.world)?.agent.turns !== undefined && !serving.returnsTokenIds) yield `serving.returnsTokenIds: got false; a rollout of the world "${experiment.world.type}" takes several turns, which needs token ids`;
   if (serving.api === 'chat' && serving.publish !== 'none') yield `serving.publish: got "${serving.publish}"; expected "none", since what is served behind chat completions (serving.api) stays as it is`;
   if (serving.api === 'chat' && serving.returnsTokenIds) yield 'serving.returnsTokenIds: got true; expected false, since chat completions (serving.api) give no token ids';
-  if (serving.api === 'chat' && experiment.world.type === 'language' && experiment.world.format !== 'plain') yield `world.format: got "${experiment.world.format}"; expected "plain", since chat completions (serving.api) apply the model’s own template`;
+  if (serving.api === 'chat' && 'format' in experiment.world && experiment.world.format !== 'plain') yield `world.format: got "${experiment.world.format}"; expected "plain", since chat completions (serving.api) apply the model’s own template`;
   if (serving.publish === 'none' && serving.models === null) yield 'serving.models: got null; with publish "none" the names of the served models are needed';
   for (const { role, policy } of rolesOf(experiment)) {
     if (serving.publish === 'vllm-lora' && policy.training !== null && !(policy.model.type === 'pretrained' && policy.model.adapter)) yield `${role}.model.adapter: got null; publish "vllm-lora" serves LoRA adapters only`;

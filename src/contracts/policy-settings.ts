@@ -85,6 +85,7 @@ export const agentTrainingSchema = z
     klBiasCorrection: z.boolean().default(false).describe('Weight the KL term by the importance ratio, as TRL can.'),
     entropyCoefficient: z.number().min(0).default(0).describe('Weight of the entropy bonus.'),
     dropZeroVariance: z.boolean().describe('Drop groups without signal after they were counted for p̂.'),
+    formatReward: z.number().min(0).max(0.2).optional().describe('Added, in advantages alone, to the reward of an answer of the right form; p̂, R_env, filters and metrics of success never see it. Left out = 0.'),
     minInformativeGroups: z.int().min(0).default(2).describe('Fewer groups with signal than this: no step.'),
   })
   .describe('GRPO.');

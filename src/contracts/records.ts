@@ -113,6 +113,7 @@ export interface RewardRecord {
   second_reward: number;
   /** Whether the answer parses as a call. */
   well_formed: boolean;
+  /** Of the reward, and of the format reward where there is one. */
   advantage: number;
   answer: string;
 }

@@ -1,13 +1,15 @@
 import { z } from 'zod';
+import { callsProblems, callsSettings } from './calls/settings.ts';
 import { chainOpsProblems, chainOpsSettings, chainOpsTexts } from './chainops/settings.ts';
 import { externalSettings } from './external/settings.ts';
 import { languageProblems, languageSettings } from './language/settings.ts';
 import { miniDeskProblems, miniDeskSettings, miniDeskTexts } from './minidesk/settings.ts';
 import type { TextLimits } from './shared-settings.ts';
 import { toolboxProblems, toolboxSettings, toolboxTexts } from './toolbox/settings.ts';
+import { travelProblems, travelSettings } from './travel/settings.ts';
 
 /** The worlds that an experiment file can name, from the settings in their folders. */
-export const worldSettings = z.discriminatedUnion('type', [toolboxSettings, chainOpsSettings, miniDeskSettings, languageSettings, externalSettings]).describe('The family of tasks.');
+export const worldSettings = z.discriminatedUnion('type', [toolboxSettings, chainOpsSettings, miniDeskSettings, languageSettings, callsSettings, travelSettings, externalSettings]).describe('The family of tasks.');
 
 export type WorldSettings = z.infer<typeof worldSettings>;
 
@@ -22,6 +24,10 @@ export function worldProblems(settings: WorldSettings): Iterable<string> {
       return miniDeskProblems(settings);
     case 'language':
       return languageProblems(settings);
+    case 'calls':
+      return callsProblems(settings);
+    case 'travel':
+      return travelProblems(settings);
     default:
       return [];
   }
@@ -42,4 +48,4 @@ export function textLimits(settings: WorldSettings): TextLimits | undefined {
 }
 
 /** Whether a model from scratch can learn a world's texts from its corpus: natural language takes a model that knows it. */
-export const fitsModelsFromScratch = ({ type }: WorldSettings): boolean => type !== 'language';
+export const fitsModelsFromScratch = ({ type }: WorldSettings): boolean => !['language', 'calls', 'travel'].includes(type);

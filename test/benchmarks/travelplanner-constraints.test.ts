@@ -93,6 +93,7 @@ describe('holes of the official evaluation', () => {
     ['a part of a name is a name', 1, changed(1, 1, { dinner: 'Coco, Rockford' }), {}],
     ['nights are not counted where several rooms have the name', 1, [1, 2].reduce((plan, day) => plan.with(day - 1, { ...plan[day - 1], accommodation: 'Park, Rockford' }), goldPlan(1)), rich],
     ['a flight is on any day', 1, goldPlan(1), { date: ['2022-03-20', '2022-03-21', '2022-03-22'] }],
+    ['cars are refused by a capital letter alone', 2, goldPlan(2).map((day) => (typeof day.transportation === 'string' ? { ...day, transportation: day.transportation.replace('Self-driving', 'self-driving') } : day)), { ...rich, local_constraint: { 'house rule': null, cuisine: null, 'room type': null, transportation: 'no self-driving' } }],
     ['a meal that is null is not absent', 1, changed(1, 2, { breakfast: null }), {}],
     ['transportation of no known kind is in the sandbox, and free', 1, changed(1, 3, { transportation: 'Teleport from Rockford to St. Petersburg' }), {}],
     ['fields of any name are information', 1, changed(1, 2, { mood: 'splendid' }), {}],

@@ -32,7 +32,7 @@ describe('the schema for editors', () => {
     await expect(`${before}<!-- fields -->\n\n${fieldTable(schema)}`).toMatchFileSnapshot('../../docs/experiment-files.md');
   });
 
-  it.each(['laptop', 'paper-laptop', 'random-laptop', 'chainops-nightly', 'minidesk', 'qwen2.5-7b', 'best-of-n-api'])('accepts experiments/%s.json', (name) => {
+  it.each(['laptop', 'paper-laptop', 'random-laptop', 'chainops-nightly', 'minidesk', 'qwen2.5-7b', 'best-of-n-api', 'calls', 'travel'])('accepts experiments/%s.json', (name) => {
     expect(accepts(experimentFile(name))).toBe(true);
     expect(() => parseExperiment(experimentFile(name))).not.toThrow();
   });

@@ -12,7 +12,7 @@ export interface ToolboxPlayer {
   /** Share of the simulator's texts that are no task, and those texts. */
   invalid?: { share: number; texts: readonly string[] };
   /** What the agent answers instead of a call. */
-  answer?: (prompt: string) => string;
+  answer?: (prompt: string, random: RandomStream) => string;
   /** What the simulator writes instead of a drawn task. */
   task?: (prompt: string, random: RandomStream, model: string) => string;
 }
@@ -24,7 +24,7 @@ export function fakeToolboxModel(settings: WorldSettings, { success = (difficult
   const { tools, symbols, maxLength } = alphabet(settings);
 
   const answer = (prompt: string, random: RandomStream, model: string): string => {
-    if (answersWith) return answersWith(prompt);
+    if (answersWith) return answersWith(prompt, random);
     const spec = prompt.replace(/_*=$/, '');
     if (random.next() < success(world.difficulty(spec), model, spec)) return world.referenceAnswer(spec);
     const right = world.referenceAnswer(spec);

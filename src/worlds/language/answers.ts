@@ -4,7 +4,7 @@ import { softSimilarity } from '../../coevolution/soft-similarity.ts';
 import type { Verdict } from '../world.ts';
 import { execute } from './execute.ts';
 import type { ProgramLimits } from './execute.ts';
-import { soundJson } from './sound-json.ts';
+import { soundJson } from '../written/sound-json.ts';
 import type { LanguageTask } from './task-schema.ts';
 
 const marker = 'Answer:';

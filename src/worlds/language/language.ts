@@ -1,11 +1,12 @@
 import type { RandomStream } from '../../coevolution/seeds.ts';
 import { InvalidConfig } from '../../contracts/invalid-config.ts';
+import { repairPrompt } from '../written/prompts.ts';
+import type { OwnTasks } from '../written/tasks-file.ts';
 import type { TaskSpec, World } from '../world.ts';
 import { rightResponse, scoreResponse, finalAnswer, toolCall } from './answers.ts';
 import { drawTask } from './draw.ts';
 import { callsOf } from './execute.ts';
-import type { OwnTasks } from './own-tasks.ts';
-import { agentPrompt, environmentPrompt, repairPrompt } from './prompts.ts';
+import { agentPrompt, environmentPrompt } from './prompts.ts';
 import { randomResponse } from './random-response.ts';
 import type { LanguageSettings } from './settings.ts';
 import { parseTask, specOf, taskOf } from './task.ts';

@@ -1,41 +1,12 @@
-import { createHash } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
-import { contaminated } from '../../benchmarks/contamination/contaminated.ts';
-import { contaminationFault } from '../../benchmarks/contamination/fault.ts';
-import { deriveSeed, randomStream } from '../../coevolution/seeds.ts';
-import { InvalidConfig } from '../../contracts/invalid-config.ts';
-import type { TaskSpec } from '../world.ts';
+import { readTasksFile } from '../written/tasks-file.ts';
+import type { OwnTasks } from '../written/tasks-file.ts';
 import type { LanguageSettings } from './settings.ts';
 import { parseTask } from './task.ts';
 
-/** A user's tasks, split. */
-export interface OwnTasks {
-  base: readonly TaskSpec[];
-  heldOut: readonly TaskSpec[];
-}
-
 /**
- * Reads the tasks of `world.tasksFile`, each once, and splits them by a seed of its own: the same split in every run.
- * @throws InvalidConfig for a file that is not there, is not the one named by its hash, has a line that is no task or holds a question of a benchmark, or too few for a split
+ * The tasks of `world.tasksFile`; undefined where there is none.
+ * @throws InvalidConfig as `readTasksFile` does
  */
 export async function readOwnTasks(settings: LanguageSettings): Promise<OwnTasks | undefined> {
-  if (settings.tasksFile === null) return undefined;
-  const { path, sha256, heldOut: share } = settings.tasksFile;
-  const bytes = await readFile(path).catch((error: unknown) => {
-    throw new InvalidConfig(`experiment: world.tasksFile.path: got ${JSON.stringify(path)}; ${error instanceof Error ? error.message : String(error)}`);
-  });
-  const hash = createHash('sha256').update(bytes).digest('hex');
-  if (sha256 !== null && hash !== sha256) throw new InvalidConfig(`experiment: world.tasksFile.sha256: got ${sha256}; ${path} has ${hash}`);
-  const lines = bytes.toString('utf8').split('\n').map((text, index) => ({ text: text.trim(), number: index + 1 })).filter(({ text }) => text !== '');
-  const specs = lines.map(({ text, number }) => {
-    const parsed = parseTask(text, settings);
-    if (!parsed.valid) throw new InvalidConfig(`experiment: world.tasksFile.path: ${path} line ${number}: got ${text.slice(0, 80)}; it is no task (${parsed.reason})`);
-    const question = contaminated(text);
-    if (question !== null) throw new InvalidConfig(`experiment: world.tasksFile.path: ${path} line ${number}: got ${text.slice(0, 80)}; ${contaminationFault(question)}`);
-    return parsed.spec;
-  });
-  const order = randomStream(deriveSeed(0, 'tasks-file')).shuffle([...new Set(specs)]);
-  const count = Math.max(1, Math.round(share * order.length));
-  if (order.length - count < 1) throw new InvalidConfig(`experiment: world.tasksFile.path: ${path} has ${order.length} distinct tasks; expected at least 2, one to vary and one held out`);
-  return { base: order.slice(count), heldOut: order.slice(0, count) };
+  return settings.tasksFile === null ? undefined : readTasksFile(settings.tasksFile, (text) => parseTask(text, settings));
 }

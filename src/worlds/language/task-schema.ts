@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { isObject } from '../../contracts/json-schema.ts';
 import type { JsonSchema } from '../../contracts/json-schema.ts';
+import { formSchema } from '../written/json-schema.ts';
 
 /** What the simulator writes, as JSON of exactly this form. */
 
@@ -46,21 +46,10 @@ export type OwnTool = z.infer<typeof ownToolSchema>;
 export type ToolAction = z.infer<typeof actionSchema>;
 export type LanguageTask = Omit<z.infer<typeof taskSchema>, 'latents'>;
 
-/**
- * For servers that can hold a model to a schema: forms and names alone. Grammar compilers know no lengths or rules for names of members;
- * those are checked when the text is read.
- */
+/** For servers that can hold a model to a schema: evaluations of these kinds alone. */
 export function taskJsonSchema(kinds: readonly string[]): Record<string, unknown> {
-  const schema = z.toJSONSchema(taskSchema, { io: 'input' }) as JsonSchema;
+  const schema = formSchema(taskSchema) as JsonSchema;
   const { evaluation } = schema.properties!;
   const allowed = (evaluation!.oneOf ?? []).filter(({ properties }) => kinds.includes(String(properties?.kind?.const)));
-  return withoutRules({ ...schema, properties: { ...schema.properties, evaluation: { anyOf: allowed } } }) as Record<string, unknown>;
-}
-
-const rules = new Set(['$schema', 'pattern', 'propertyNames', 'minLength', 'maxLength', 'minItems', 'maxItems']);
-
-function withoutRules(node: unknown): unknown {
-  if (Array.isArray(node)) return node.map(withoutRules);
-  if (!isObject(node)) return node;
-  return Object.fromEntries(Object.entries(node).flatMap(([key, value]) => (rules.has(key) ? [] : [[key, withoutRules(value)]])));
+  return { ...schema, properties: { ...schema.properties, evaluation: { anyOf: allowed } } };
 }

@@ -4,7 +4,7 @@ import { leaksAnswer } from './answer-leak.ts';
 import { callsOf, execute } from './execute.ts';
 import { ExecutionFault } from './execution-fault.ts';
 import type { LanguageSettings } from './settings.ts';
-import { soundJson } from './sound-json.ts';
+import { soundJson } from '../written/sound-json.ts';
 import { taskSchema } from './task-schema.ts';
 import type { LanguageTask, OwnTool, ToolAction } from './task-schema.ts';
 

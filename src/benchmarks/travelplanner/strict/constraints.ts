@@ -13,6 +13,7 @@ export const stricter: Partial<Record<CommonsenseName | HardName, Constraint>> =
   diverse_attractions: ({ days }) => (isDiverse(days.flatMap(attractionTexts)) ? null : 'an attraction is repeated'),
   minimum_nights_stay: minimumNights,
   budget,
+  transportation,
 };
 
 /** Cities are equal, not contained, and transportation is for days that go from one to another. */
@@ -69,6 +70,12 @@ function budget({ query, days, sandbox }: Delivered): string | null {
   });
   const cost = costs.reduce((sum, part) => sum + part, 0);
   return cost <= query.budget ? null : `it costs ${cost}, more than ${query.budget}`;
+}
+
+/** Whatever the case: the sandbox itself writes `self-driving`, which the official code lets pass where there must be none. */
+function transportation({ query, days }: Delivered): string | null {
+  const refused = query.local_constraint.transportation?.replace(/^no /u, '');
+  return refused !== undefined && days.some((day) => day.transportation?.toLowerCase().includes(refused)) ? `there is a ${refused}` : null;
 }
 
 const isDiverse = (texts: readonly string[]): boolean => new Set(texts.map((text) => JSON.stringify(nameAndCity(text)))).size === texts.length;

@@ -25,7 +25,7 @@ export function strictVerdict(query: Query, plan: readonly unknown[] | null, san
   const why = { ...official.why, ...Object.fromEntries(broken) };
   const commonsense = Object.fromEntries(commonsenseNames.map((name) => [name, why[name] === undefined])) as Record<CommonsenseName, boolean>;
   const isEvaluated = official.hard !== null && commonsense.within_sandbox;
-  const hard = isEvaluated ? { ...official.hard!, budget: why.budget === undefined } : null;
+  const hard = isEvaluated ? (Object.fromEntries(Object.entries(official.hard!).map(([name, holds]) => [name, holds && why[name as HardName] === undefined])) as typeof official.hard) : null;
   return { delivered: true, commonsense, hard, passes: isEvaluated && official.passes && broken.length === 0, why };
 }
 

@@ -1,0 +1,66 @@
+import { canonicalJson } from '../../store/canonical-json.ts';
+import type { OwnTasks } from '../written/tasks-file.ts';
+import { writtenWorld } from '../written/written-world.ts';
+import type { TaskForm } from '../written/written-world.ts';
+import type { World } from '../world.ts';
+import { leaksCall } from './answer-leak.ts';
+import { labelFault } from './fault.ts';
+import { guessCalls } from './guess.ts';
+import { acceptedValues, callsMatch, sameValue } from './match.ts';
+import type { CallsSettings } from './settings.ts';
+import { styles } from './styles.ts';
+import type { Style } from './styles.ts';
+import { categoryOf, taskSchema } from './task-schema.ts';
+import type { Call, CallsTask } from './task-schema.ts';
+
+/**
+ * Function calling as BFCL and API-Bank have it: a dialogue, tools, and the calls that it asks for. Whether an answer is right is code's
+ * word; whether the calls are those the dialogue asks for is put to a vote.
+ * @param own tasks of `tasksFile`, which `worldLoader` reads
+ */
+export const createCalls = (settings: CallsSettings, own?: OwnTasks): World => writtenWorld(callsForm(settings), settings, own);
+
+export function callsForm({ style: name, categories }: CallsSettings): TaskForm<CallsTask> {
+  const style: Style = styles[name];
+  const arguments_ = ({ calls }: CallsTask): number => calls.reduce((sum, call) => sum + Object.keys(call.arguments).length, 0);
+  return {
+    name: 'calls',
+    schema: taskSchema,
+    instructions: `${instructions}\n\nCategories: ${categories.join(', ')}.`,
+    fault: (task) => (categories.includes(categoryOf(task)) ? (labelFault(task) ?? (leaksCall(task, style.same) ? 'answer_in_prompt' : undefined)) : 'kind_not_allowed'),
+    // Neither the order of tools nor that of calls makes another task.
+    canonical: ({ tools, calls, ...rest }) => ({ ...rest, tools: tools.toSorted((one, other) => (one.name < other.name ? -1 : 1)), calls: calls.toSorted((one, other) => (canonicalJson(one) < canonicalJson(other) ? -1 : 1)) }),
+    question: (task) => style.question(task),
+    kind: categoryOf,
+    signature: ({ calls }) => `call ${calls.map((call) => call.name).join(' ')}`,
+    difficulty: (task) => task.calls.length + arguments_(task) + task.tools.length - 1,
+    latents: (task) => ({ category: categoryOf(task), calls: task.calls.length, arguments: arguments_(task), tools: task.tools.length, messages: task.dialogue.length }),
+    score: ({ calls, tools }, answer) => {
+      const made = style.read(answer);
+      return { reward: made !== undefined && callsMatch(calls, tools, made, style.same) ? 1 : 0, wellFormed: made !== undefined };
+    },
+    right: (task) => style.write(referenceCalls(task)),
+    guess: (task, random) => style.write(guessCalls(task, random)),
+    renderAnswer: (answer) => ({ calls: style.read(answer) ?? null, response: answer }),
+    same: (_, left, right) => {
+      const [one, other] = [style.read(left), style.read(right)];
+      // As lists: a vote is about what most answers say, which they say in the order of the request.
+      return one !== undefined && other !== undefined && sameValue(one, other, style.same);
+    },
+  };
+}
+
+/** The first accepted value of each argument; what may be left out and has none is. */
+function referenceCalls({ calls, tools }: CallsTask): Call[] {
+  return calls.map(({ name, arguments: given }) => {
+    const tool = tools.find((one) => one.name === name)!;
+    const first = Object.entries(given).map(([parameter, values]) => [parameter, acceptedValues(tool, parameter, values)[0]] as const);
+    return { name, arguments: Object.fromEntries(first.filter(([, value]) => value !== undefined)) };
+  });
+}
+
+const instructions = `You write training tasks in function calling for an agent. A task is one JSON object of the form of the task to vary; anything else is worth nothing.
+- dialogue: messages (role user, assistant or tool; content), the last of them the user's request. It must say all that the arguments need, and must not hold a call itself.
+- tools: name, description, parameters (each with type string, integer, number, boolean, array or object; description, enum, items, properties and required where they help) and required, the names of those that must be given. Several tools make the choice harder.
+- calls: the calls that the request asks for, no more and no fewer; in arguments each parameter has the list of values that are accepted, the usual one first. "" in the list of an optional parameter says that it may be left out. Parameters that are not named must be left out.
+One call or several at once (parallel); one tool (simple, parallel) or several (multiple, parallel_multiple).`;

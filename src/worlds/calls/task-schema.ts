@@ -1,0 +1,76 @@
+import { z } from 'zod';
+
+/** What the simulator writes: tools, a dialogue, and the calls that its last request asks for. */
+
+/** A value as JSON has it, other than null. */
+export type Value = string | number | boolean | readonly Value[] | { readonly [name: string]: Value };
+
+export const types = ['string', 'integer', 'number', 'boolean', 'array', 'object'] as const;
+export type Type = (typeof types)[number];
+
+/** As much of JSON Schema as tools take. */
+export interface Parameter {
+  type: Type;
+  description?: string | undefined;
+  enum?: (string | number)[] | undefined;
+  items?: Parameter | undefined;
+  properties?: Record<string, Parameter> | undefined;
+  required?: string[] | undefined;
+}
+
+const name = z.string().regex(/^[A-Za-z_]\w{0,63}$/);
+/** Tools may be members: `math.factorial`. */
+const toolName = z.string().regex(/^[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*$/).max(64);
+
+const valueSchema: z.ZodType<Value> = z.lazy(() => z.union([z.string().max(1000), z.number(), z.boolean(), z.array(valueSchema).max(20), z.record(name, valueSchema)])).meta({ id: 'value' });
+
+const parameterSchema: z.ZodType<Parameter> = z
+  .lazy(() =>
+    z.strictObject({
+      type: z.enum(types),
+      description: z.string().min(1).max(400).optional(),
+      enum: z.array(z.union([z.string().min(1).max(100), z.number()])).min(1).max(20).optional(),
+      items: parameterSchema.optional(),
+      properties: z.record(name, parameterSchema).optional(),
+      required: z.array(name).optional(),
+    }),
+  )
+  .meta({ id: 'parameter' });
+
+const toolSchema = z.strictObject({
+  name: toolName,
+  description: z.string().min(1).max(600),
+  parameters: z.record(name, parameterSchema),
+  required: z.array(name),
+});
+
+const messageSchema = z.strictObject({ role: z.enum(['user', 'assistant', 'tool']), content: z.string().min(1).max(2000) });
+
+/** `arguments`: values that are accepted for each parameter, the first of them the reference; `""` among those of an optional one = it may be left out. */
+const goldSchema = z.strictObject({ name: toolName, arguments: z.record(name, z.array(valueSchema).min(1).max(4)) });
+
+export const taskSchema = z.strictObject({
+  dialogue: z.array(messageSchema).min(1).max(20),
+  tools: z.array(toolSchema).min(1).max(20),
+  calls: z.array(goldSchema).min(1).max(8),
+});
+
+export type Tool = z.infer<typeof toolSchema>;
+export type Message = z.infer<typeof messageSchema>;
+export type GoldCall = z.infer<typeof goldSchema>;
+export type CallsTask = z.infer<typeof taskSchema>;
+
+/** A call as the agent made it. */
+export interface Call {
+  name: string;
+  arguments: Readonly<Record<string, unknown>>;
+}
+
+/** BFCL's names: one tool or a choice of several, one call or several at once. */
+export const categories = ['simple', 'multiple', 'parallel', 'parallel_multiple'] as const;
+export type Category = (typeof categories)[number];
+
+export function categoryOf({ tools, calls }: CallsTask): Category {
+  if (calls.length === 1) return tools.length === 1 ? 'simple' : 'multiple';
+  return tools.length === 1 ? 'parallel' : 'parallel_multiple';
+}

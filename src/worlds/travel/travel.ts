@@ -1,0 +1,59 @@
+import { planInText } from '../../benchmarks/travelplanner/answer/plan-in-text.ts';
+import { plannerQuestion } from '../../benchmarks/travelplanner/prompts/planner.ts';
+import { referenceText } from '../../benchmarks/travelplanner/prompts/reference-text.ts';
+import { strictVerdict } from '../../benchmarks/travelplanner/strict/strict-verdict.ts';
+import type { OwnTasks } from '../written/tasks-file.ts';
+import { writtenWorld } from '../written/written-world.ts';
+import type { TaskForm } from '../written/written-world.ts';
+import type { World } from '../world.ts';
+import { taskFault } from './fault.ts';
+import { guessPlan } from './guess.ts';
+import { queryText } from './query-text.ts';
+import { queryOf, referenceOf, sandboxOf } from './sandbox.ts';
+import type { TravelSettings } from './settings.ts';
+import { taskSchema } from './task-schema.ts';
+import type { TravelTask } from './task-schema.ts';
+
+/**
+ * Travel plans as TravelPlanner has them: a query, a small sandbox, and constraints that code checks. No label is a model's word: the
+ * simulator's own plan only shows that its task can be solved, and code words the query.
+ * @param own tasks of `tasksFile`, which `worldLoader` reads
+ */
+export const createTravel = (settings: TravelSettings, own?: OwnTasks): World => writtenWorld(travelForm(), settings, own);
+
+export function travelForm(): TaskForm<TravelTask> {
+  return {
+    name: 'travel',
+    schema: taskSchema,
+    instructions,
+    fault: taskFault,
+    question: (task) => {
+      const { query, information } = inOrder(task);
+      return { user: plannerQuestion(referenceText(referenceOf(information, query.days)), queryText(query)).messages[0]!.content };
+    },
+    kind: ({ query: { days } }) => `days_${days}`,
+    signature: ({ query: { org, dest, days } }) => `${days} days from ${org} to ${dest}`,
+    difficulty: ({ query }) => query.days + query.visiting_city_number - 2 + asked(query),
+    latents: ({ query, information }) => ({ days: query.days, cities: query.visiting_city_number, people: query.people_number, constraints: asked(query), places: information.restaurants.length + information.accommodations.length + information.attractions.length }),
+    score: (task, answer) => {
+      const plan = planInText(answer);
+      const { passes, why } = strictVerdict(queryOf(task), plan, sandboxOf(task.information));
+      return { reward: passes ? 1 : 0, wellFormed: plan !== null && why.plan === undefined };
+    },
+    right: (task) => JSON.stringify(inOrder(task).plan),
+    guess: (task, random) => JSON.stringify(guessPlan(task, random)),
+    renderAnswer: (answer) => ({ plan: planInText(answer), response: answer }),
+  };
+}
+
+/** With columns and fields in the benchmark's order: a spec has them in the alphabet's. */
+const inOrder = (task: TravelTask): TravelTask => taskSchema.parse(task);
+
+/** Hard constraints beside the budget, each cuisine one. */
+const asked = ({ local_constraint: { cuisine, ...others } }: TravelTask['query']): number => (cuisine?.length ?? 0) + Object.values(others).filter((constraint) => constraint !== null).length;
+
+const instructions = `You write training tasks in travel planning for an agent. A task is one JSON object of the form of the task to vary; anything else is worth nothing.
+- query: where from (org) and to (dest: a city for up to 3 days, a state for more), days (2 to 7) with their dates, number of cities and of people, budget in dollars for all, and local_constraint, where null asks for nothing. It is put into words for the agent.
+- information: all that the agent is given: cities with their states, flights, restaurants, accommodations, attractions and driving distances. Up to 3 days there are no cities but org and dest. No name may be part of another of its kind in the same city.
+- plan: one day for each, which shows that the task can be solved. It must keep the whole query: begin and end in org; name only what is in the information, as "Name, City", attractions with a semicolon after each; never the same restaurant or attraction twice; stay the minimum of nights; cost no more than the budget (flights and meals by person, a car for 5 people, a taxi for 4, rooms by their maximum occupancy each night).
+Harder tasks have a smaller budget, more constraints, days or people, and information that tempts; easier ones leave more choices that work.`;
