@@ -1,4 +1,4 @@
-import type { Score } from '../benchmarks/suite.ts';
+import type { Question, Score } from '../benchmarks/suite.ts';
 import type { Evaluation } from './evaluation.ts';
 import type { PolicyVersion } from './phases.ts';
 import type { ServingSettings } from './policy-settings.ts';
@@ -42,12 +42,17 @@ export interface CaseShard {
 export type AnswerInput = { id: string; evaluation: FileRef; identity: string; suite: ReadySuite } & CaseRange;
 type CaseRange = Omit<CaseShard, 'suite'>;
 export type JudgeInput = AnswerInput & { answers: FileRef; judged: number };
-/** `tokens` sampled, `questions` asked; counts of answers that were cut off, and of questions that the policy could not read. */
-export type Answered = { answers: FileRef; questions: number; tokens: number; cutOff: number; tooLong: number };
+/**
+ * `tokens` sampled, `questions` asked; counts of answers that were cut off, and of questions that the policy could not read. `prompts` is the
+ * sha256 of everything that was asked, null where nobody was.
+ */
+export type Answered = { answers: FileRef; prompts: string | null; questions: number; tokens: number; cutOff: number; tooLong: number };
 
 export interface AnswerRecord {
   id: string;
   response: unknown;
+  /** The first question of the case, whole: the prompt. Absent where nobody was asked. */
+  question?: Question;
 }
 
 export type ShardRecord = CaseShard & { answered: Answered; verdicts: FileRef };
@@ -72,7 +77,7 @@ export interface EvaluationResults {
 export type SuiteResults =
   | { name: string; skipped: string }
   // `whole`: all cases of the suite were evaluated.
-  | (ReadySuite & { whole: boolean; scores: Score[]; correct: number; questions: number; tokens: number; cutOff: number; tooLong: number });
+  | (ReadySuite & { whole: boolean; scores: Score[]; prompts: string | null; correct: number; questions: number; tokens: number; cutOff: number; tooLong: number });
 
 /** A line of `cases.jsonl`. */
 export interface CaseLine {

@@ -1,12 +1,14 @@
 import { describe, expect, it } from 'vitest';
+import type { AnswerRecord } from '../../src/contracts/evaluations.ts';
 import { InvalidConfig } from '../../src/contracts/invalid-config.ts';
+import { collect } from '../../src/store/collect.ts';
 import { someEvaluation, summing } from './some-evaluation.ts';
 
 const judge = (baseUrl: string) => ({ judge: { baseUrl, model: 'judge' } });
 
 describe('an evaluation', () => {
   it('puts every case to the policy, and ends in figures with their intervals', async () => {
-    const { run, results, server } = await someEvaluation();
+    const { run, results, server, ports } = await someEvaluation();
     const { scores, skipped } = await run();
     // 19 of 23: sums 4, 9, 14 and 19 are wrong.
     expect(scores.map(({ name, successes, of }) => [name, successes, of])).toEqual([['sums_all', null, 1], ['sums_exact', 19, 23], ['sums_near', null, 23]]);
@@ -17,6 +19,10 @@ describe('an evaluation', () => {
     expect(policy).toMatchObject({ type: 'served', model: 'any' });
     expect(judged).toBe(1);
     expect(suites).toMatchObject([{ name: 'sums', whole: true, correct: 19, cases: 23, versions: { rules: '1' }, cutOff: 0, tooLong: 0, questions: server.chats.length }]);
+    // What was asked is kept too: the first question of each case whole, the others by their hash.
+    const records = await collect(ports.store.records<AnswerRecord>((await results()).shards[0]!.answered.answers));
+    expect(records[3]).toMatchObject({ id: 'sum-3', question: { messages: [{ role: 'user', content: '3 + 6?' }] }, response: { answers: ['9', '9'] } });
+    expect((await results()).suites).toMatchObject([{ prompts: expect.stringMatching(/^[0-9a-f]{64}$/) as string }]);
     expect(new Set(server.chats.map(({ seed }) => seed)).size).toBe(server.chats.length);
     expect(server.chats.every(({ temperature, max_tokens }) => temperature === 0 && max_tokens === 1024)).toBe(true);
   });

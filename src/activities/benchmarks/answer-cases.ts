@@ -1,12 +1,12 @@
 import { join } from 'node:path';
 import { SidecarFailed } from '../../benchmarks/sidecar.ts';
-import type { Answer, OpenSuite } from '../../benchmarks/suite.ts';
+import type { Answer, OpenSuite, Question } from '../../benchmarks/suite.ts';
 import { deriveSeed } from '../../coevolution/seeds.ts';
 import type { AnswerInput, Answered, AnswerRecord } from '../../contracts/evaluations.ts';
 import { inStep } from '../../evaluation/in-step.ts';
 import type { Asked } from '../../evaluation/in-step.ts';
 import { chatQuestions } from '../../policies/question-server.ts';
-import { hashOf } from '../../store/canonical-json.ts';
+import { hashOf, sha256 } from '../../store/canonical-json.ts';
 import { InvalidArtifact } from '../../store/errors.ts';
 import { Journal } from '../../store/journal.ts';
 import { once } from '../phase.ts';
@@ -26,7 +26,7 @@ export function createAnswerCases(ports: Ports) {
       const record = await readRecord(ports, input.evaluation);
       const { suite, opened } = await plannedSuite(ports, record.evaluation, input.suite);
       const cases = casesOf(opened, record.evaluation).slice(input.from, input.to);
-      const count = { questions: 0, tokens: 0, cutOff: 0, tooLong: 0 };
+      const count: Counts = { prompts: null, questions: 0, tokens: 0, cutOff: 0, tooLong: 0 };
       if (record.policy.type === 'gold') return { answers: await ports.store.putRecords(cases.map((item): AnswerRecord => ({ id: item.id, response: opened.gold(item) }))), ...count };
       try {
         const answers = await ports.store.putRecords(answered(ports, { ...record, policy: record.policy }, opened, cases, suite.name, work, count));
@@ -38,6 +38,7 @@ export function createAnswerCases(ports: Ports) {
     });
 }
 
+type Counts = Omit<Answered, 'answers'>;
 type Batch = { asked: string; answers: Answer[] };
 type Effect = { of: string; value: unknown };
 
@@ -48,7 +49,7 @@ async function* answered(
   cases: OpenSuite['cases'],
   name: string,
   work: Phase['work'],
-  count: Omit<Answered, 'answers'>,
+  count: Counts,
 ): AsyncGenerator<AnswerRecord> {
   const { signal, heartbeat } = ports.attempt();
   const server = questionServerOf(ports, policy, evaluation);
@@ -60,12 +61,15 @@ async function* answered(
   const known = new Map(effects.entries.map(({ of, value }) => [of, value]));
   const seedOf = (kind: string, id: string, step: number): number => deriveSeed(evaluation.seed, name, kind, id, step);
 
+  const prompts = new Map<string, Question>();
   const answer = async (asked: readonly Asked[]): Promise<Answer[]> => {
     const hash = hashOf(asked);
     const before = batches.entries.shift();
     if (before !== undefined && before.asked !== hash) throw new InvalidArtifact(batches.path, 'its next batch is of other questions than are asked now', {}, 'The suite has changed under the evaluation: remove the file, or start the evaluation under another id.');
     const answers = before?.answers ?? (await server.answer(asked.map(({ id, step, question }) => ({ question, seed: seedOf('answer', id, step) })), signal));
     if (before === undefined) await batches.append({ asked: hash, answers });
+    count.prompts = sha256(`${count.prompts ?? ''}${hash}`);
+    for (const { id, step, question } of asked) if (step === 0) prompts.set(id, question);
     for (const { tokens, finish_reason: reason } of answers) {
       count.questions += 1;
       count.tokens += tokens;
@@ -94,7 +98,12 @@ async function* answered(
         once: (id, step, run) => kept(`${id}/once/${step}`, () => run(signal)),
         signal,
       });
-      for (const [index, response] of responses.entries()) yield { id: side[index]!.id, response };
+      for (const [index, response] of responses.entries()) {
+        const { id } = side[index]!;
+        const question = prompts.get(id);
+        yield { id, response, ...(question && { question }) };
+      }
+      prompts.clear();
     }
   } finally {
     await batches.close();

@@ -3,7 +3,7 @@ import type { CaseVerdict, OpenSuite } from '../../benchmarks/suite.ts';
 import type { CaseLine, EvaluationResults, ReadySuite, ScoreInput, Scored, ShardRecord, SuiteResults } from '../../contracts/evaluations.ts';
 import type { Evaluation } from '../../contracts/evaluation.ts';
 import { atomicWrite } from '../../store/atomic-write.ts';
-import { canonicalJson } from '../../store/canonical-json.ts';
+import { canonicalJson, hashOf } from '../../store/canonical-json.ts';
 import { collect } from '../../store/collect.ts';
 import type { Ports } from '../ports.ts';
 import { casesOf, plannedSuite, readRecord } from './evaluation-record.ts';
@@ -49,5 +49,6 @@ function suiteResults(planned: ReadySuite, shards: readonly ShardRecord[], evalu
   // A part of the cases is no score of the benchmark, and its name says so.
   const whole = casesOf(opened, evaluation).length === opened.cases.length;
   const scores = opened.scores(verdicts).map((score) => (whole ? score : { ...score, name: `${score.name}_${evaluation.limit === null ? 'keyed' : `first${verdicts.length}`}`, note: [`${verdicts.length} of ${opened.cases.length} cases`, ...(score.note === undefined ? [] : [score.note])].join('; ') }));
-  return { ...planned, whole, scores, correct: verdicts.filter(({ verdict }) => verdict.correct).length, questions: sum('questions'), tokens: sum('tokens'), cutOff: sum('cutOff'), tooLong: sum('tooLong') };
+  const prompts = shards.every(({ answered }) => answered.prompts !== null) ? hashOf(shards.map(({ answered }) => answered.prompts)) : null;
+  return { ...planned, whole, scores, prompts, correct: verdicts.filter(({ verdict }) => verdict.correct).length, questions: sum('questions'), tokens: sum('tokens'), cutOff: sum('cutOff'), tooLong: sum('tooLong') };
 }
