@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { AnswerRecord } from '../../src/contracts/evaluations.ts';
 import { InvalidConfig } from '../../src/contracts/invalid-config.ts';
 import { collect } from '../../src/store/collect.ts';
+import { collectGarbage } from '../../src/store/gc.ts';
 import { someEvaluation, summing } from './some-evaluation.ts';
 
 const judge = (baseUrl: string) => ({ judge: { baseUrl, model: 'judge' } });
@@ -152,6 +153,14 @@ describe('scoring again', () => {
     expect(await results()).toMatchObject({ judged: 2, suites: [{ versions: { rules: '2' }, questions: expect.any(Number) as number }] });
     Object.assign(rules, { tolerance: 0, version: '1' });
     expect((await rescore()).scores[1]).toMatchObject({ successes: 19 });
+  });
+
+  it('finds what it needs after a garbage collection', async () => {
+    const { run, rescore, rules, ports } = await someEvaluation();
+    await run();
+    await collectGarbage(ports.store, [], { keep: { last: 1, every: 0, best: false }, graceSeconds: -60 });
+    Object.assign(rules, { tolerance: 2, version: '2' });
+    expect((await rescore()).scores[1]).toMatchObject({ name: 'sums_exact', value: 1 });
   });
 
   it('of an evaluation that is not there is refused', async () => {

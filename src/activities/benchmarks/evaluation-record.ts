@@ -16,7 +16,8 @@ export interface EvaluationRecord {
 /** What an evaluation keeps its work under; no experiment may have an id like it. */
 const ownerOf = (id: string): string => `_evaluation-${id}`;
 
-export const policyKey = (id: string, identity: string): PhaseKey => ({ experiment: ownerOf(id), epoch: 0, phase: 'policy', inputHash: identity });
+/** @param of what the policy that was found, or the record that was made, follows from */
+export const evaluationKey = (id: string, phase: 'policy' | 'record', of: unknown): PhaseKey => ({ experiment: ownerOf(id), epoch: 0, phase, inputHash: hashOf(of) });
 
 /** The key holds every input but how fast the evaluation is to go. */
 export const shardKey = (phase: 'answer' | 'judge', input: AnswerInput): PhaseKey => ({ experiment: ownerOf(input.id), epoch: 0, phase: `${phase}-${input.suite.name}`, shard: input.shard, inputHash: hashOf({ ...input, evaluation: input.identity }) });

@@ -11,7 +11,8 @@ import { experimentAt } from '../experiment-at.ts';
 import type { LedgerEntry } from '../ledger-entry.ts';
 import { once } from '../phase.ts';
 import type { Ports } from '../ports.ts';
-import { casesOf, policyKey, suiteSettings } from './evaluation-record.ts';
+import { casesOf, evaluationKey, suiteSettings } from './evaluation-record.ts';
+import type { EvaluationRecord } from './evaluation-record.ts';
 
 /**
  * Reads what the workflow was started with, finds the policy, and opens every suite. The same id with the same file is the same evaluation, of
@@ -31,9 +32,11 @@ export function createPlanEvaluation(ports: Ports) {
     if (existing !== undefined && hashOf(decisive(existing)) !== identity) {
       throw new InvalidConfig(`evaluation: the id ${JSON.stringify(id)} belongs to another evaluation file (${changedFields(decisive(existing), decisive(evaluation))}); start this one under another id`);
     }
-    const policy = await once(ports, policyKey(id, identity), () => findPolicy(ports, evaluation));
+    const policy = await once(ports, evaluationKey(id, 'policy', identity), () => findPolicy(ports, evaluation));
     if (existing === undefined) await folder.write(evaluation);
-    const record = await ports.store.putJson({ evaluation, policy });
+    // Under a key, so that it is kept as long as what was made by it.
+    const content: EvaluationRecord = { evaluation, policy };
+    const record = await once(ports, evaluationKey(id, 'record', content), () => ports.store.putJson(content));
     const planned: PlannedSuite[] = [];
     for (const suite of suites) {
       planned.push(await planSuite(ports, evaluation, suite));
@@ -70,5 +73,5 @@ async function findPolicy(ports: Ports, { policy }: Evaluation): Promise<Evaluat
   const line = policy.epoch === null ? (lines.at(-1) ?? run.fork?.line) : [...(run.fork ? [run.fork.line] : []), ...lines].find(({ epoch }) => epoch === policy.epoch);
   if (line === undefined) throw new InvalidConfig(`evaluation: policy.epoch: got ${policy.epoch}; ${policy.run} has ${lines.length === 0 ? 'no epoch yet' : `epochs up to ${lines.at(-1)!.epoch}`}`);
   const { serving } = await experimentAt(folder, parseExperiment(run.experiment), line.epoch);
-  return { type: 'run', run: policy.run, epoch: line.epoch, version: line.outputs.state.agent, serving, api: policy.api };
+  return { type: 'run', run: policy.run, epoch: line.epoch, version: { ...line.outputs.state.agent, trainer_state: null }, serving, api: policy.api };
 }
