@@ -3,11 +3,14 @@ import type { Client } from '@temporalio/client';
 import { createLogUpdate } from 'log-update';
 import type { EvaluationProgress } from '../../contracts/evaluations.ts';
 import type { CliContext } from '../context.ts';
+import type { Interruption } from '../interruption.ts';
 import { ask } from '../run/follow.ts';
+import { resultIn } from '../run/in-session.ts';
+import type { Session } from '../run/session.ts';
 import { bar } from '../show/band.ts';
 
 /** Shows how an evaluation gets on, until `stop`: a bar on a terminal, plain lines without one. */
-export async function followEvaluation(client: Client, handle: { query<Result>(name: string): Promise<Result> }, { terminal, print }: CliContext, stop: AbortSignal): Promise<void> {
+async function followEvaluation(client: Client, handle: { query<Result>(name: string): Promise<Result> }, { terminal, print }: CliContext, stop: AbortSignal): Promise<void> {
   const log = terminal === null ? null : createLogUpdate(terminal);
   let before = '';
   const look = async (): Promise<void> => {
@@ -25,4 +28,24 @@ export async function followEvaluation(client: Client, handle: { query<Result>(n
   }
   await look();
   log?.done();
+}
+
+/** Starts a workflow that scores, and shows how it gets on until its end. */
+export async function followed<Result>(
+  session: Session,
+  id: string,
+  context: CliContext,
+  interruption: Interruption,
+  start: () => Promise<{ workflowId: string; result(): Promise<Result>; query<Answer>(name: string): Promise<Answer> }>,
+): Promise<Result | undefined> {
+  const handle = await start();
+  context.print(`Following ${id}${session.ui === null ? '' : `: ${session.ui}/namespaces/default/workflows/${handle.workflowId}`}`);
+  const ended = new AbortController();
+  const following = followEvaluation(session.client, handle, context, AbortSignal.any([ended.signal, interruption.stop]));
+  try {
+    return await resultIn(session, id, handle, interruption);
+  } finally {
+    ended.abort();
+    await following;
+  }
 }

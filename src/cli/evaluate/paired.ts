@@ -6,7 +6,7 @@ import type { CliContext } from '../context.ts';
 import { CliError, exitCodes } from '../exit-codes.ts';
 import type { ExitCode } from '../exit-codes.ts';
 import { plainTable } from '../show/table.ts';
-import { evaluationFolder } from './evaluate.ts';
+import { evaluationFolder } from './show-scores.ts';
 
 /** `genenv paired`: who is right where the other is not. */
 export async function paired(first: string, second: string, context: CliContext): Promise<ExitCode> {

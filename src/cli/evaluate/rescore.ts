@@ -5,7 +5,8 @@ import type { ExitCode } from '../exit-codes.ts';
 import { inSession } from '../run/in-session.ts';
 import { externalTemporal } from '../run/temporal-target.ts';
 import type { TemporalOptions } from '../temporal-options.ts';
-import { followed, showScores } from './evaluate.ts';
+import { followed } from './follow-evaluation.ts';
+import { showScores } from './show-scores.ts';
 
 /** `genenv rescore`: the same answers, judged again. */
 export function rescore(id: string, options: TemporalOptions, context: CliContext): Promise<ExitCode> {
