@@ -3,6 +3,7 @@ import type { ActivityInboundCallsInterceptor } from '@temporalio/worker';
 import { toFailure, toWorkerStopped } from '../activities/failures.ts';
 import type { Ports } from '../activities/ports.ts';
 import { workerStops } from './attempt.ts';
+import { unlessStuck } from './stuck-attempts.ts';
 
 /** Gives errors their type and retry rule, and notes in the run's events each further attempt, and each that its stopping worker interrupted. */
 export const activityInterceptor =
@@ -19,7 +20,7 @@ export const activityInterceptor =
           // What the queue gave out as the worker stopped is for another to begin.
           stopping.throwIfAborted();
           if (attempt > 1) await note('attempt');
-          return await next(input);
+          return await unlessStuck(context, () => next(input));
         } catch (error) {
           if (!workerStops(context, stopping)) throw toFailure(error);
           await note('worker-stopped').catch(() => undefined);

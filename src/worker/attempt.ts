@@ -1,12 +1,16 @@
 import { Context } from '@temporalio/activity';
 import type { Attempt } from '../activities/ports.ts';
+import { beaten } from './stuck-attempts.ts';
 
 /** The attempt that Temporal's activity context describes. `stopping` is aborted at once when the worker is told to stop. */
 export function temporalAttempt(stopping: AbortSignal): Attempt {
   const context = Context.current();
   return {
     signal: AbortSignal.any([context.cancellationSignal, stopping]),
-    heartbeat: (details) => context.heartbeat(details),
+    heartbeat: (details) => {
+      beaten(context);
+      context.heartbeat(details);
+    },
     workerStops: () => workerStops(context, stopping),
   };
 }

@@ -140,6 +140,13 @@ describe('the ledger of a disturbed run equals that of the undisturbed one', () 
     expect(ledger('lost')).toBe(undisturbed);
   }, 90_000);
 
+  test('a training step never comes back: its place on the device, the only one, is taken by the next attempt', async () => {
+    await using worker = await stack.startWorker({ fault: ':trainAgent:2:stuck' });
+    await (await start('stuck')).result();
+    await worker.stop();
+    expect(ledger('stuck')).toBe(undisturbed);
+  }, 120_000);
+
   test('the policy server is killed, and comes back', async () => {
     await using worker = await stack.startWorker({ fault: ':rollOut:2:before' });
     const run = await start('no-policy-server');

@@ -7,7 +7,7 @@ import { armedFaults } from './armed-faults.ts';
 
 /**
  * The worker, with one fault: `GENENV_TEST_FAULT=<signal>:<activity>:<epoch>:<when>`, where <when> is `before` (as the activity begins),
- * `<n>ms` (that long after), `after` (its work is done, its answer not yet reported), or `lost` (done, then reported as failed, once).
+ * `stuck` (it never comes back), `<n>ms` (that long after), `after` (its work is done, its answer not yet reported), or `lost` (done, then reported as failed, once).
  * Or with the faults that a test arms in the folder `GENENV_TEST_FAULTS` (armed-faults.ts).
  */
 const [signal, activity, epoch, when] = (process.env.GENENV_TEST_FAULT ?? '').split(':');
@@ -25,6 +25,10 @@ const faults = ({ info }: Context): { inbound: ActivityInboundCallsInterceptor }
       const meant = armed && info.activityType === activity && (input.args[0] as { epoch?: number }).epoch === Number(epoch);
       if (!meant) return next(input);
       if (when === 'before') strike();
+      if (when === 'stuck') {
+        strike();
+        await new Promise(() => undefined);
+      }
       if (when?.endsWith('ms')) setTimeout(strike, Number(when.slice(0, -2)));
       const result = await next(input);
       if (when === 'after') strike();

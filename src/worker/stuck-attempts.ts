@@ -1,0 +1,33 @@
+import type { Context } from '@temporalio/activity';
+
+/** An attempt made no progress for so long that the server has given it up: another goes on. */
+export class AttemptStuck extends Error {
+  override readonly name = 'AttemptStuck';
+}
+
+const lastBeats = new WeakMap<Context, number>();
+
+/** Notes progress of an attempt. */
+export const beaten = (context: Context): void => void lastBeats.set(context, Date.now());
+
+/**
+ * Runs an attempt, but lets go of it once it has beaten nothing for twice its heartbeat timeout and 10 s: the server gave it up long ago, and a
+ * promise that never settles (a read that the system forgot) would hold its place in the worker for ever. Where there is one place, that of
+ * the device, nothing would ever run there again. What the attempt may still do is fenced off by the one that follows it.
+ * @throws AttemptStuck
+ */
+export async function unlessStuck<Result>(context: Context, work: () => Promise<Result>): Promise<Result> {
+  const { heartbeatTimeoutMs, activityType } = context.info;
+  if (!heartbeatTimeoutMs) return work();
+  const limit = 2 * heartbeatTimeoutMs + 10_000;
+  const { promise: stuck, reject } = Promise.withResolvers<never>();
+  beaten(context);
+  const look = setInterval(() => {
+    if (Date.now() - lastBeats.get(context)! > limit) reject(new AttemptStuck(`${activityType} made no progress for ${limit / 1000} s; its attempt is let go of`));
+  }, heartbeatTimeoutMs / 2);
+  try {
+    return await Promise.race([work(), stuck]);
+  } finally {
+    clearInterval(look);
+  }
+}
