@@ -35,7 +35,7 @@ Examples:
   genenv run experiments/laptop.json --dry-run  what it would take; nothing is started
   genenv compare experiments/compare-laptop.json
                                                 arms side by side, over several seeds
-  genenv evaluate --policy laptop --suite api_bank_toolrl
+  genenv evaluate --policy qwen2.5-7b --suite api_bank_toolrl
                                                 a policy on benchmarks
   genenv status                                 all runs
   genenv pause laptop                           and resume, stop, cancel, retune

@@ -4,7 +4,7 @@ import type { Experiment } from './experiment.ts';
 
 /** Combinations of fields, each right by itself, that no run could honour: `<field>: got <value>; <what is allowed>`. */
 export function impossibleCombinations(experiment: Experiment): string[] {
-  return [...methodProblems(experiment), ...servingProblems(experiment), ...modelProblems(experiment), ...worldProblems(experiment.world), ...textProblems(experiment), ...durabilityProblems(experiment)];
+  return [...methodProblems(experiment), ...servingProblems(experiment), ...modelProblems(experiment), ...worldProblems(experiment.world), ...textProblems(experiment), ...benchmarkProblems(experiment), ...durabilityProblems(experiment)];
 }
 
 const rolesOf = ({ agent, environment }: Experiment) => [{ role: 'agent', policy: agent }, { role: 'environment', policy: environment }] as const;
@@ -60,6 +60,10 @@ function* textProblems({ world, agent, environment }: Experiment): Generator<str
     const most = Math.floor((positionsFromScratch - read) / turns);
     if (policy.model.type === 'scratch' && maxTokens > most) yield `${role}.sampling.maxTokens: got ${maxTokens}; expected at most ${most}, since a model from scratch has ${positionsFromScratch} positions and the longest prompt takes ${read}${turns === 1 ? '' : ` over ${turns} turns`}`;
   }
+}
+
+function* benchmarkProblems({ evaluation, agent }: Experiment): Generator<string> {
+  if (evaluation.benchmarks !== undefined && agent.model.type === 'scratch') yield 'evaluation.benchmarks: got suites to evaluate on; an agent made from scratch knows the characters of its world alone: expected none, or agent.model.type "pretrained"';
 }
 
 function* durabilityProblems({ durability }: Experiment): Generator<string> {

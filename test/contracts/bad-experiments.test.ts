@@ -124,6 +124,7 @@ const files: [string, Record<string, unknown>, string][] = [
   ['a frame within the server’s own', { serving: { ...frozen, api: 'chat' }, arm: { type: 'best-of-n' }, 'agent.training': null, world: { type: 'language', format: 'chatml' }, ...pretrained }, 'world.format: got "chatml"; expected "plain", since chat completions (serving.api) apply the model’s own template'],
   ['an unknown endpoint', { serving: { ...openai, api: 'responses' } }, 'serving.api: got "responses"; allowed: "completions", "chat"'],
   ['a model that cannot read', { world: { type: 'language' }, ...pretrained, 'agent.model': exampleModel }, 'agent.model.type: got "scratch"; the world "language" is in natural language, which takes a model that knows it: "pretrained"'],
+  ['benchmarks for an agent that cannot read', { 'evaluation.benchmarks': { suites: ['bamboogle_closedbook'] } }, 'evaluation.benchmarks: got suites to evaluate on; an agent made from scratch knows the characters of its world alone: expected none, or agent.model.type "pretrained"'],
   ['a band upside down', { world: { type: 'language', band: [0.6, 0.4] }, ...pretrained }, 'world.band: got [0.6, 0.4]; expected the lower end first'],
   ['base programs beyond the world', { world: { type: 'language', maxCalls: 4 }, ...pretrained }, 'world.baseCalls: got [2, 5]; expected at most maxCalls (4)\nexperiment: world.heldOutCalls: got [1, 6]; expected at most maxCalls (4)'],
   ['the best of one', { arm: { type: 'best-of-n', candidates: 1 } }, 'arm.candidates: got 1; expected a whole number of at least 2'],

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { repository } from '../../infra/setup/locations.mjs';
@@ -90,7 +90,9 @@ test('genenv evaluate refuses what it cannot do, and skips what is not here', as
 
 test('an experiment evaluates its agent every so many epochs, its report draws it, and a benchmark that fails stops nothing', async () => {
   const benchmarks = { every: 2, suites: ['bamboogle_closedbook'], limit: 10, maxAttempts: 1 };
-  const written = withFields(tinyExperiment(), { 'evaluation.benchmarks': benchmarks, name: 'evaluated' });
+  mkdirSync(at('base'));
+  writeFileSync(at('base/weights.txt'), 'pretrained');
+  const written = withFields(tinyExperiment(), { 'evaluation.benchmarks': benchmarks, 'agent.model': { type: 'pretrained', path: at('base') }, name: 'evaluated' });
   const { workflow } = stack.client;
   const run = (id: string) => workflow.execute<typeof experiment>('experiment', { args: [written], workflowId: id, taskQueue: queues.workflows });
   expect(await run('evaluated')).toMatchObject({ outcome: 'finished', epochs: 3 });

@@ -72,6 +72,7 @@ async function findPolicy(ports: Ports, { policy }: Evaluation): Promise<Evaluat
   const lines = await run.ledger.read();
   const line = policy.epoch === null ? (lines.at(-1) ?? run.fork?.line) : [...(run.fork ? [run.fork.line] : []), ...lines].find(({ epoch }) => epoch === policy.epoch);
   if (line === undefined) throw new InvalidConfig(`evaluation: policy.epoch: got ${policy.epoch}; ${policy.run} has ${lines.length === 0 ? 'no epoch yet' : `epochs up to ${lines.at(-1)!.epoch}`}`);
-  const { serving } = await experimentAt(folder, parseExperiment(run.experiment), line.epoch);
+  const { serving, agent } = await experimentAt(folder, parseExperiment(run.experiment), line.epoch);
+  if (agent.model.type === 'scratch') throw new InvalidConfig(`evaluation: policy.run: got ${JSON.stringify(policy.run)}; its agent was made from scratch and knows the characters of its world alone, none of a benchmark's words: expected a run of a pretrained model`);
   return { type: 'run', run: policy.run, epoch: line.epoch, version: { ...line.outputs.state.agent, trainer_state: null }, serving, api: policy.api };
 }

@@ -56,7 +56,7 @@ export function addEvaluate({ program, context, exit }: CommandParts): void {
 export function addRescore({ program, context, exit }: CommandParts): void {
   const command = program.command('rescore').description('judge the answers of an evaluation again, by the rules that are here now; no model is asked').argument('<id>', 'id of an evaluation that has ended');
   withTemporal(command, 'an own Temporal server instead of the embedded stack')
-    .addHelpText('after', '\nExample:\n  genenv rescore laptop-20-1f0c')
+    .addHelpText('after', '\nExample:\n  genenv rescore evaluate-gold')
     .action(async (id: string, options: TemporalOptions) => {
       const { rescore } = await import('../evaluate/rescore.ts');
       exit(await rescore(id, options, context));
@@ -92,6 +92,6 @@ What was answered is not asked again. Starting an id again goes on, with the sam
 
 Examples:
   genenv evaluate --policy gold --suite bamboogle_closedbook
-  genenv evaluate --policy laptop@40 --suite api_bank_toolrl
+  genenv evaluate --policy qwen2.5-7b@40 --suite api_bank_toolrl
   genenv evaluate --policy Qwen/Qwen2.5-7B-Instruct --base-url http://vllm:8000/v1 --suite 'bfcl_v4_*'
   genenv evaluate experiments/evaluate-gold.json --limit 20`;
