@@ -1,4 +1,4 @@
-/** What a literal of Python stands for, as JSON has it: tuples are lists, None is null. */
+/** What a literal of Python, or a value of JSON, stands for: tuples are lists, None is null. */
 export type Literal = string | number | boolean | null | readonly Literal[] | { readonly [key: string]: Literal };
 
 export interface ReadLiteral {
@@ -11,10 +11,14 @@ const deepest = 50;
 const spaces = /\s*/y;
 const numeral = /[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?(?![\w.])/y;
 const word = /(?:True|true|False|false|None|null)(?!\w)/y;
-const escapes: Readonly<Record<string, string>> = { n: '\n', t: '\t', r: '\r', '\n': '' };
+const escapes: Readonly<Record<string, string>> = { n: '\n', t: '\t', r: '\r', b: '\b', f: '\f', '\n': '', '\\': '\\', "'": "'", '"': '"', '/': '/' };
+const codeUnit = /u[\da-fA-F]{4}|x[\da-fA-F]{2}/y;
 
-/** Reads the literal at a place of the text: strings, numbers, True, False, None, lists, tuples, dicts. Undefined where there is none. Nothing is evaluated. */
-export function readLiteral(text: string, at: number, depth = 0): ReadLiteral | undefined {
+/**
+ * Reads the literal at a place of the text: strings, numbers, True, False, None, lists, tuples, dicts with texts for keys. Undefined where there
+ * is none. Nothing is evaluated. Takes time linear in what it reads.
+ */
+export function readLiteral(text: string, at = 0, depth = 0): ReadLiteral | undefined {
   const start = skip(spaces, text, at);
   const first = text[start];
   if (first === undefined || depth > deepest) return undefined;
@@ -50,9 +54,11 @@ function readString(text: string, start: number): ReadLiteral | undefined {
       continue;
     }
     at += 1;
+    const end = skip(codeUnit, text, at);
     const escaped = text[at] ?? '';
     // As in Python, an escape that is none keeps its backslash.
-    value += escapes[escaped] ?? (escaped === '\\' || escaped === "'" || escaped === '"' ? escaped : `\\${escaped}`);
+    value += end > at ? String.fromCharCode(Number.parseInt(text.slice(at + 1, end), 16)) : (escapes[escaped] ?? `\\${escaped}`);
+    if (end > at) at = end - 1;
   }
   return undefined;
 }

@@ -1,9 +1,8 @@
-import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { Comparison } from '../contracts/comparisons.ts';
 import { atomicWrite } from './atomic-write.ts';
 import { hashOf } from './canonical-json.ts';
-import { ifExists, InvalidArtifact, onDisk } from './errors.ts';
+import { readJsonFile } from './json-file.ts';
 import { checkRunId } from './run-id.ts';
 
 /** What a person opens of a comparison: `comparisons/<id>/`. All but its file is made from the runs' ledgers and can be made again. */
@@ -25,14 +24,8 @@ export class ComparisonFolder {
 
   /** The comparison as it was begun, and its hash; undefined if there is none. @throws InvalidArtifact if it is no JSON */
   async read(): Promise<{ comparison: Comparison; sha256: string } | undefined> {
-    const text = await onDisk(this.comparisonFile, () => ifExists(readFile(this.comparisonFile, 'utf8')));
-    if (text === undefined) return undefined;
-    try {
-      const comparison = JSON.parse(text) as Comparison;
-      return { comparison, sha256: hashOf(comparison) };
-    } catch (error) {
-      throw new InvalidArtifact(this.comparisonFile, `not JSON: ${String(error)}`, {}, 'Remove it and start the comparison again with its file: the runs go on where they are.');
-    }
+    const comparison = await readJsonFile<Comparison>(this.comparisonFile, 'Remove it and start the comparison again with its file: the runs go on where they are.');
+    return comparison === undefined ? undefined : { comparison, sha256: hashOf(comparison) };
   }
 
   /** @throws StoreUnavailable */

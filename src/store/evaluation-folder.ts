@@ -1,9 +1,8 @@
-import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { Evaluation } from '../contracts/evaluation.ts';
 import type { EvaluationResults } from '../contracts/evaluations.ts';
 import { atomicWrite } from './atomic-write.ts';
-import { ifExists, InvalidArtifact, onDisk } from './errors.ts';
+import { readJsonFile } from './json-file.ts';
 import { checkRunId } from './run-id.ts';
 
 /** What a person opens of an evaluation: `evaluations/<id>/`. */
@@ -23,26 +22,18 @@ export class EvaluationFolder {
 
   /** The evaluation as it was begun; undefined if there is none. @throws InvalidArtifact if it is no JSON */
   read(): Promise<Evaluation | undefined> {
-    return this.#json<Evaluation>(this.evaluationFile);
+    return readJsonFile<Evaluation>(this.evaluationFile, remedy);
   }
 
   /** What came of it; undefined before its end. @throws InvalidArtifact if it is no JSON */
   readResults(): Promise<EvaluationResults | undefined> {
-    return this.#json<EvaluationResults>(this.resultsFile);
+    return readJsonFile<EvaluationResults>(this.resultsFile, remedy);
   }
 
   /** @throws StoreUnavailable */
   async write(evaluation: Evaluation): Promise<void> {
     await atomicWrite(this.evaluationFile, `${JSON.stringify(evaluation, null, 2)}\n`);
   }
-
-  async #json<T>(file: string): Promise<T | undefined> {
-    const text = await onDisk(file, () => ifExists(readFile(file, 'utf8')));
-    if (text === undefined) return undefined;
-    try {
-      return JSON.parse(text) as T;
-    } catch (error) {
-      throw new InvalidArtifact(file, `not JSON: ${String(error)}`, {}, 'Remove it and start the evaluation again with its file: what was answered is kept.');
-    }
-  }
 }
+
+const remedy = 'Remove it and start the evaluation again with its file: what was answered is kept.';

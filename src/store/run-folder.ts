@@ -3,7 +3,8 @@ import type { FileHandle } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { atomicWrite, makeFolder } from './atomic-write.ts';
 import { canonicalJson, hashOf } from './canonical-json.ts';
-import { ifExists, InvalidArtifact, onDisk } from './errors.ts';
+import { ifExists, onDisk } from './errors.ts';
+import { readJsonFile } from './json-file.ts';
 import { parseLines, readJsonLines, writeLine } from './json-lines.ts';
 import { Ledger } from './ledger.ts';
 import type { LedgerBody, LedgerLine } from './ledger.ts';
@@ -69,13 +70,13 @@ export class RunFolder {
 
   /** The experiment and its hash, whatever its white space; undefined if there is none. @throws InvalidArtifact if it is no JSON */
   async readExperiment(): Promise<{ experiment: unknown; sha256: string } | undefined> {
-    const experiment = await this.#json<unknown>(this.experimentFile, 'Restore it from the file the experiment was started with.');
+    const experiment = await readJsonFile<unknown>(this.experimentFile, 'Restore it from the file the experiment was started with.');
     return experiment === undefined ? undefined : { experiment, sha256: hashOf(experiment) };
   }
 
   /** What this run was forked from; undefined for one that starts fresh. @throws InvalidArtifact */
   async readFork<Body extends { epoch: number } = LedgerBody>(): Promise<Fork<Body> | undefined> {
-    return this.#json<Fork<Body>>(this.forkFile, 'Remove the file and start the same id again: it is made from the run that `startFrom` names.');
+    return readJsonFile<Fork<Body>>(this.forkFile, 'Remove the file and start the same id again: it is made from the run that `startFrom` names.');
   }
 
   /** @throws StoreUnavailable */
@@ -85,7 +86,7 @@ export class RunFolder {
 
   /** What was retuned, in order of the epochs. @throws InvalidArtifact */
   async readRetunes(): Promise<Retune[]> {
-    return (await this.#json<Retune[]>(this.retunesFile, 'Restore it, or remove it to go on with the settings of experiment.json.')) ?? [];
+    return (await readJsonFile<Retune[]>(this.retunesFile, 'Restore it, or remove it to go on with the settings of experiment.json.')) ?? [];
   }
 
   /** @throws StoreUnavailable */
@@ -124,16 +125,6 @@ export class RunFolder {
   /** What can be read of the metrics; torn lines are passed over. */
   async metrics(): Promise<MetricsLine[]> {
     return this.#lines<MetricsLine>(this.metricsFile);
-  }
-
-  async #json<T>(file: string, remedy: string): Promise<T | undefined> {
-    const text = await onDisk(file, () => ifExists(readFile(file, 'utf8')));
-    if (text === undefined) return undefined;
-    try {
-      return JSON.parse(text) as T;
-    } catch (error) {
-      throw new InvalidArtifact(file, `not JSON: ${String(error)}`, {}, remedy);
-    }
   }
 
   async #lines<T>(file: string): Promise<T[]> {

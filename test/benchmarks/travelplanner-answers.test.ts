@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { readLiteral } from '../../src/benchmarks/travelplanner/answer/literal.ts';
 import { planInText } from '../../src/benchmarks/travelplanner/answer/plan-in-text.ts';
 import { beforeParenthesis, fromTo, nameAndCity } from '../../src/benchmarks/travelplanner/data/names.ts';
 import { canonicalJson } from '../../src/store/canonical-json.ts';
@@ -26,27 +25,6 @@ describe('the plan of an answer', () => {
     const plan = planInText(text);
     expect(plan === null || plan.every((day) => Object.keys(day).length <= 1)).toBe(true);
     if (!text.startsWith('[[')) expect(plan).toBeNull();
-  });
-});
-
-describe('literals', () => {
-  it('are what JSON says of JSON', () => {
-    fc.assert(
-      fc.property(fc.jsonValue({ maxDepth: 5 }), (value) => {
-        expect(readLiteral(JSON.stringify(value))?.value).toEqual(JSON.parse(JSON.stringify(value)));
-      }),
-    );
-  });
-
-  it('know Python\'s words, quotes and escapes', () => {
-    expect(readLiteral(String.raw`{'a': None, "b": [True, False,], 'c': 'it\'s é\x41\n'}`)?.value).toEqual({ a: null, b: [true, false], c: 'it\'s éA\n' });
-  });
-
-  it('define a key __proto__ and change nothing else', () => {
-    const value = readLiteral('{"__proto__": {"polluted": true}}')?.value as object;
-    expect(Object.keys(value)).toEqual(['__proto__']);
-    expect(Object.getPrototypeOf(value)).toBe(Object.prototype);
-    expect('polluted' in {}).toBe(false);
   });
 });
 

@@ -1,9 +1,10 @@
 import { InvalidConfig } from '../../contracts/invalid-config.ts';
 import type { Evaluation } from '../../contracts/evaluation.ts';
-import type { AnswerInput, EvaluatedPolicy, ReadySuite } from '../../contracts/evaluations.ts';
+import type { AnswerInput, EvaluatedPolicy, PlannedSuite, ReadySuite } from '../../contracts/evaluations.ts';
 import type { FileRef } from '../../contracts/refs.ts';
 import type { OpenSuite, Suite, SuiteSettings } from '../../benchmarks/suite.ts';
 import type { PhaseKey } from '../../store/phase-keys.ts';
+import { sideBySide } from '../../policies/side-by-side.ts';
 import { hashOf } from '../../store/canonical-json.ts';
 import type { Ports } from '../ports.ts';
 
@@ -23,6 +24,18 @@ export const evaluationKey = (id: string, phase: 'policy' | 'record', of: unknow
 export const shardKey = (phase: 'answer' | 'judge', input: AnswerInput): PhaseKey => ({ experiment: ownerOf(input.id), epoch: 0, phase: `${phase}-${input.suite.name}`, shard: input.shard, inputHash: hashOf({ ...input, evaluation: input.identity }) });
 
 export const suiteSettings = ({ toolFormat, search }: Evaluation): SuiteSettings => ({ toolFormat, search });
+
+/** Plans suites a few at a time, in their order: an engine takes a second to start. */
+export function planEach<Named extends { name: string }>(ports: Ports, suites: readonly Named[], plan: (suite: Named) => Promise<PlannedSuite>): Promise<PlannedSuite[]> {
+  const { signal, heartbeat } = ports.attempt();
+  return sideBySide(suites, openedAtOnce, signal, async (suite) => {
+    const planned = await plan(suite);
+    heartbeat({ suite: suite.name });
+    return planned;
+  });
+}
+
+const openedAtOnce = 4;
 
 /**
  * The suite as it was planned.

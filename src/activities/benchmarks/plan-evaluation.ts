@@ -11,7 +11,7 @@ import { experimentAt } from '../experiment-at.ts';
 import type { LedgerEntry } from '../ledger-entry.ts';
 import { once } from '../phase.ts';
 import type { Ports } from '../ports.ts';
-import { casesOf, evaluationKey, suiteSettings } from './evaluation-record.ts';
+import { casesOf, evaluationKey, planEach, suiteSettings } from './evaluation-record.ts';
 import type { EvaluationRecord } from './evaluation-record.ts';
 
 /**
@@ -37,11 +37,7 @@ export function createPlanEvaluation(ports: Ports) {
     // Under a key, so that it is kept as long as what was made by it.
     const content: EvaluationRecord = { evaluation, policy };
     const record = await once(ports, evaluationKey(id, 'record', content), () => ports.store.putJson(content));
-    const planned: PlannedSuite[] = [];
-    for (const suite of suites) {
-      planned.push(await planSuite(ports, evaluation, suite));
-      ports.attempt().heartbeat({ suite: suite.name });
-    }
+    const planned = await planEach(ports, suites, (suite) => planSuite(ports, evaluation, suite));
     const { concurrency, heartbeatSeconds, maxAttempts, casesPerShard } = evaluation;
     return { id, evaluation: record, identity, suites: planned, shards: planned.flatMap((suite) => shardsOf(suite, casesPerShard)), concurrency, heartbeatSeconds, maxAttempts, judged: 0 };
   };

@@ -1,7 +1,7 @@
 import { InvalidConfig } from '../../contracts/invalid-config.ts';
 import type { EvaluationPlan, PlannedSuite, ShardRecord } from '../../contracts/evaluations.ts';
 import type { Ports } from '../ports.ts';
-import { readRecord, suiteSettings } from './evaluation-record.ts';
+import { planEach, readRecord, suiteSettings } from './evaluation-record.ts';
 
 export type RescoringPlan = Omit<EvaluationPlan, 'shards'> & { shards: Omit<ShardRecord, 'verdicts'>[] };
 
@@ -15,18 +15,13 @@ export function createPlanRescoring(ports: Ports) {
     const results = await folder.readResults();
     if (results === undefined) throw new InvalidConfig(`rescore: got ${JSON.stringify(id)}; there is no evaluation of that id that has ended (${folder.resultsFile})`);
     const { evaluation } = await readRecord(ports, results.record);
-    const suites: PlannedSuite[] = [];
-    for (const before of results.suites) {
-      if (before.skipped !== null) {
-        suites.push({ name: before.name, skipped: before.skipped });
-        continue;
-      }
+    const suites = await planEach(ports, results.suites, async (before): Promise<PlannedSuite> => {
+      if (before.skipped !== null) return { name: before.name, skipped: before.skipped };
       const [suite] = ports.suites.named([before.name]);
       const opened = await ports.suites.open(suite!, suiteSettings(evaluation));
       if ('missing' in opened) throw new InvalidConfig(`rescore: ${before.name}: ${opened.missing}`);
-      suites.push({ name: before.name, skipped: null, cases: before.cases, dataHash: opened.dataHash, versions: opened.versions });
-      ports.attempt().heartbeat({ suite: before.name });
-    }
+      return { name: before.name, skipped: null, cases: before.cases, dataHash: opened.dataHash, versions: opened.versions };
+    });
     const { concurrency, heartbeatSeconds, maxAttempts } = evaluation;
     return { id, evaluation: results.record, identity: results.identity, suites, shards: results.shards, concurrency, heartbeatSeconds, maxAttempts, judged: results.judged };
   };

@@ -1,4 +1,5 @@
 import type { ToolSpec } from '../suite.ts';
+import { thoughtAndCalls } from '../toolrl-format.ts';
 
 /** Its only tool, described natively. */
 export const searchTool: ToolSpec = {
@@ -25,12 +26,7 @@ Parameters: {"query": {"description": "The query to search for.", "type": "strin
 
 **Output Format**
 \`\`\`plaintext
-<think> Your thoughts and reasoning </think>
-<tool_call>
-{"name": "Tool name", "parameters": {"Parameter name": "Parameter content", "... ...": "... ..."}}
-{"name": "... ...", "parameters": {"... ...": "... ...", "... ...": "... ..."}}
-...
-</tool_call>
+${thoughtAndCalls}
 <response> AI's final response </response>
 \`\`\`
 

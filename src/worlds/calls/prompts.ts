@@ -1,3 +1,4 @@
+import { thoughtAndCalls } from '../../benchmarks/toolrl-format.ts';
 import { pythonLiteral } from './python-calls.ts';
 import type { CallsTask, Message, Parameter, Tool, Type } from './task-schema.ts';
 
@@ -40,12 +41,7 @@ In your response, you can use the following tools:
 
 **Output Format**
 \`\`\`plaintext
-<think> Your thoughts and reasoning </think>
-<tool_call>
-{"name": "Tool name", "parameters": {"Parameter name": "Parameter content", "... ...": "... ..."}}
-{"name": "... ...", "parameters": {"... ...": "... ...", "... ...": "... ..."}}
-...
-</tool_call>
+${thoughtAndCalls}
 \`\`\`
 
 **Important Notes**

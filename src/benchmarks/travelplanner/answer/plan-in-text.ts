@@ -1,4 +1,4 @@
-import { readLiteral } from './literal.ts';
+import { readLiteral } from '../../python-literal.ts';
 
 /** Most characters of an answer that are looked at, from its end: real plans of seven days have 6,000. */
 const longest = 200_000;
@@ -10,7 +10,7 @@ export function planInText(answer: string): Record<string, unknown>[] | null {
   let plan: Record<string, unknown>[] | null = null;
   for (let match = opening.exec(text); match !== null; match = opening.exec(text)) {
     const literal = readLiteral(text, match.index);
-    if (literal === null) continue;
+    if (literal === undefined) continue;
     if (isPlan(literal.value)) plan = literal.value;
     opening.lastIndex = literal.end;
   }

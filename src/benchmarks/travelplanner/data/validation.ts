@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { z } from 'zod';
 
 import { sha256 } from '../../../store/canonical-json.ts';
+import { readLiteral } from '../../python-literal.ts';
 import type { Missing } from '../../suite.ts';
-import { readLiteral } from '../answer/literal.ts';
 import { csvRows } from './csv.ts';
 import { databaseFiles, databaseSandbox } from './database.ts';
 import type { Split } from './split.ts';
