@@ -53,7 +53,7 @@ export function openAIChatServer({ baseUrl, apiKey, timeoutMs }: { baseUrl: stri
 }
 
 /** Half of a surrogate pair, which JSON lets through, cannot be stored as UTF-8. */
-const storable = (text: string): string => Buffer.from(text).toString();
+const storable = (text: string): string => text.toWellFormed();
 
 const wireTool = ({ name, description, parameters }: ToolSpec) => ({ type: 'function' as const, function: { name, description, parameters: { ...parameters } } });
 

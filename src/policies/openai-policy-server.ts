@@ -35,7 +35,7 @@ export function parseAnswer(answer: unknown, request: CompletionRequest, returns
         prompt: Math.floor(index / request.n),
         sample: index % request.n,
         // Half of a surrogate pair, which JSON lets through, cannot be stored as UTF-8.
-        text: Buffer.from(choice.text).toString(),
+        text: choice.text.toWellFormed(),
         prompt_token_ids: choice.prompt_token_ids,
         token_ids: choice.token_ids,
         logprobs,

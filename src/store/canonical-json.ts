@@ -24,8 +24,6 @@ export function hashOf(value: unknown): string {
 
 type Trail = (string | number)[];
 const deepest = 1000;
-/** With the flag u, a surrogate that is half of a pair is no character of its own. */
-const halfPair = /\p{Surrogate}/u;
 
 function write(value: unknown, trail: Trail): string {
   switch (typeof value) {
@@ -45,7 +43,7 @@ function write(value: unknown, trail: Trail): string {
 }
 
 function text(value: string, trail: Trail): string {
-  return halfPair.test(value) ? refuse(JSON.stringify(value.slice(0, 40)), trail, 'it has half a surrogate pair: apply toWellFormed() to the text') : JSON.stringify(value);
+  return value.isWellFormed() ? JSON.stringify(value) : refuse(JSON.stringify(value.slice(0, 40)), trail, 'it has half a surrogate pair: apply toWellFormed() to the text');
 }
 
 function list(values: unknown[], trail: Trail): string {

@@ -1,3 +1,5 @@
+import { afterThoughts } from '../after-thoughts.ts';
+
 /** Longest command that is kept of an answer, in UTF-16 units; those of the games stay below 100. */
 const longest = 200;
 
@@ -6,7 +8,7 @@ const longest = 200;
  * with `Action:`; else its last line that says anything. One line, as the model wrote it; '' where there is none.
  */
 export function commandIn(text: string): string {
-  const said = text.split('</think>').at(-1)!;
+  const said = afterThoughts(text);
   const command = lastOf(said, /<action>([^]*?)<\/action>/gi) ?? lastOf(said, /^[ \t>*_`-]*action:(.*)$/gim) ?? lastOf(said, /^(.*\S.*)$/gm) ?? '';
   return command.replace(/\s+/g, ' ').trim().slice(0, longest);
 }

@@ -1,3 +1,4 @@
+import { afterThoughts } from '../after-thoughts.ts';
 import { readLiteral } from '../python-literal.ts';
 import type { Literal } from '../python-literal.ts';
 
@@ -15,7 +16,7 @@ const after = /\s*(?:,\s*[A-Za-z_]\w*\s*=|,?\s*\)\s*\])/y;
 
 /** The first call in a text that can be read, after any thoughts (`</think>`); undefined where there is none. Nothing is evaluated. */
 export function apiCallIn(text: string): ApiCall | undefined {
-  const said = text.split('</think>').at(-1)!;
+  const said = afterThoughts(text);
   for (const { 0: found, 1: name, index } of said.matchAll(opening)) {
     const parameters = readParameters(said, index + found.length);
     if (parameters !== undefined) return { name: name!, parameters };

@@ -21,7 +21,7 @@ const longestQuery = 1000;
  */
 export async function search({ url, key }: SearchEndpoint, query: string, signal: AbortSignal): Promise<Found[]> {
   // Half a surrogate pair, which a model can write, is no URL.
-  const asked = Buffer.from(query.slice(0, longestQuery)).toString('utf8');
+  const asked = query.slice(0, longestQuery).toWellFormed();
   const headers = key === undefined ? {} : { 'X-API-KEY': key };
   const within = AbortSignal.any([signal, AbortSignal.timeout(patienceMs)]);
   const response = url.includes('{query}')

@@ -1,3 +1,4 @@
+import { afterThoughts } from '../after-thoughts.ts';
 import type { Answer, AttemptTools, Message, Question, ToolSpec } from '../suite.ts';
 import type { BfclCase, BfclEngine, LastTurn, RecordedAnswer, Step, Turns } from './engine.ts';
 
@@ -92,7 +93,7 @@ const question = (messages: readonly Message[], tools: readonly ToolSpec[] | nul
 
 /** As the official handlers of reasoning models: what was thought is not said again. */
 function said(text: string, toolCalls: Answer['toolCalls']): Message {
-  const content = text.split('</think>').at(-1)!.replace(/^\n+/, '');
+  const content = afterThoughts(text).replace(/^\n+/, '');
   return { role: 'assistant', content, ...(toolCalls.length > 0 && { toolCalls }) };
 }
 

@@ -1,5 +1,4 @@
 import type { CaseVerdict } from '../suite.ts';
-import { wellFormed } from './answer/well-formed.ts';
 import { commonsenseNames, hardNames } from './official/constraint.ts';
 import type { PlanVerdict } from './official/verdict.ts';
 import { kept, keepsAll } from './rates.ts';
@@ -9,7 +8,7 @@ const longestReason = 300;
 
 /** A plan's verdict as a case's. Scores are shares of the plan's own constraints; rates over tasks follow from `detail`. */
 export function verdictOf(plan: PlanVerdict): CaseVerdict {
-  const why = Object.fromEntries(Object.entries(plan.why).map(([name, text]) => [name, wellFormed(text.slice(0, longestReason))]));
+  const why = Object.fromEntries(Object.entries(plan.why).map(([name, text]) => [name, text.slice(0, longestReason).toWellFormed()]));
   const asked = Object.values(plan.hard ?? {}).filter((holds) => holds !== null).length;
   return {
     correct: plan.passes,

@@ -1,6 +1,5 @@
 import type { OpenSuite, Suite } from '../suite.ts';
 import { planInText } from './answer/plan-in-text.ts';
-import { wellFormed } from './answer/well-formed.ts';
 import { planVerdict, verdictOf } from './case-verdict.ts';
 import type { Split, SplitName } from './data/split.ts';
 import type { TravelTask } from './data/task.ts';
@@ -50,7 +49,7 @@ function openSuite(name: SplitName, split: Split, setting: Setting): OpenSuite<T
       if (setting === 'tooluse_prompt') return planByReact(task.query.query, split.sandbox, tools);
       if (setting === 'tooluse_native') return planByNativeTools(task.query.query, split.sandbox, tools);
       const { text, finish_reason } = await tools.ask(plannerQuestion(split.reference(task), task.query.query));
-      return { answer: wellFormed(text), steps: 0, end: finish_reason };
+      return { answer: text.toWellFormed(), steps: 0, end: finish_reason };
     },
     judge: (answered) => Promise.resolve(answered.map(({ item, response }) => verdictOf(officialVerdict(item.query, planInText(response.answer), split.sandbox)))),
     scores: (verdicts) => officialRates(verdicts.map(({ verdict }) => planVerdict(verdict)), name, setting),

@@ -1,3 +1,4 @@
+import { afterThoughts } from '../../benchmarks/after-thoughts.ts';
 import { readLiteral } from '../../benchmarks/python-literal.ts';
 import type { Call } from './task-schema.ts';
 
@@ -12,7 +13,7 @@ const keyword = /[A-Za-z_]\w*/y;
 /** The calls of an answer, which holds nothing else but reasoning up to `</think>`; undefined where it is no list of calls. */
 export function readPythonCalls(answer: string): Call[] | undefined {
   if (answer.length > longest) return undefined;
-  const text = answer.split('</think>').at(-1)!.trim();
+  const text = afterThoughts(answer).trim();
   if (!text.startsWith('[')) return undefined;
   const calls: Call[] = [];
   let at = skip(space, text, 1);

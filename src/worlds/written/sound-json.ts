@@ -3,8 +3,6 @@ const longest = 20_000;
 const deepest = 48;
 
 const misleading = new Set(['__proto__', 'constructor', 'prototype']);
-/** With the flag u, a surrogate that is half of a pair is no character of its own. */
-const halfPair = /\p{Surrogate}/u;
 
 export type SoundJson = { value: unknown } | { reason: string };
 
@@ -47,6 +45,6 @@ function unsound(root: unknown): string | undefined {
 
 /** A prompt that holds `<|im_end|>` would end its own turn, and speak for the agent. */
 function unsoundText(text: string): string | undefined {
-  if (halfPair.test(text)) return 'broken_text';
+  if (!text.isWellFormed()) return 'broken_text';
   return text.includes('<|') ? 'control_token' : undefined;
 }

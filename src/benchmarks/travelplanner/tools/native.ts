@@ -1,5 +1,4 @@
 import type { AttemptTools, Message, ToolCall } from '../../suite.ts';
-import { wellFormed } from '../answer/well-formed.ts';
 import type { Sandbox } from '../data/sandbox.ts';
 import { plannerQuestion } from '../prompts/planner.ts';
 import { nativeInstruction, toolParameters, toolSpecs } from '../prompts/tool-specs.ts';
@@ -30,7 +29,7 @@ export async function planByNativeTools(query: string, sandbox: Sandbox, tools: 
       if (end !== null) return { answer: '', steps, end };
       if (call.name === 'Planner' && args !== null) {
         const plan = await tools.ask(plannerQuestion(desk.notebook, args[0]!));
-        return { answer: wellFormed(plan.text), steps, end: plan.finish_reason };
+        return { answer: plan.text.toWellFormed(), steps, end: plan.finish_reason };
       }
       const observation = args === null ? malformed(call) : desk.call(call.name, args);
       patience.saw(call.name, observation.failed);
@@ -53,7 +52,7 @@ function readArguments({ name, arguments: text }: ToolCall): string[] | null {
     const given = JSON.parse(text) as unknown;
     if (typeof given !== 'object' || given === null) return null;
     const values = wanted.map(([parameter]) => (Object.hasOwn(given, parameter) ? (given as Record<string, unknown>)[parameter] : undefined));
-    return values.every((value) => typeof value === 'string') ? values.map(wellFormed) : null;
+    return values.every((value) => typeof value === 'string') ? values.map((value) => value.toWellFormed()) : null;
   } catch {
     return null;
   }

@@ -1,5 +1,4 @@
 import type { Answer, AttemptTools } from '../../suite.ts';
-import { wellFormed } from '../answer/well-formed.ts';
 import type { Sandbox } from '../data/sandbox.ts';
 import { plannerQuestion } from '../prompts/planner.ts';
 import { reactPrompt } from '../prompts/react.ts';
@@ -40,7 +39,7 @@ export async function planByReact(query: string, sandbox: Sandbox, tools: Attemp
     if (end !== null) return { answer: '', steps: steps.length + 1, end };
     if (tool === 'Planner') {
       const plan = await tools.ask(plannerQuestion(desk.notebook, argument));
-      return { answer: wellFormed(plan.text), steps: steps.length + 1, end: plan.finish_reason };
+      return { answer: plan.text.toWellFormed(), steps: steps.length + 1, end: plan.finish_reason };
     }
     if (action === '') {
       steps.push({ thought: oneLine(thought.text), action: emptyAction, observation: emptyObservation, isData: false });
@@ -66,5 +65,5 @@ function scratchpad(steps: readonly Step[]): string {
 
 /** The first line that says something: servers that do not know stop texts go on. */
 function oneLine(text: string): string {
-  return wellFormed(text).trim().split('\n')[0]!.trim();
+  return text.toWellFormed().trim().split('\n')[0]!.trim();
 }
