@@ -6,7 +6,7 @@ import { guards } from '../report/guards.ts';
 import { measured, trained } from '../report/run-data.ts';
 import type { EpochRow } from '../report/run-data.ts';
 import { figureNames, figuresOf, shareSolved } from './figures.ts';
-import type { FigureName, Figures } from './figures.ts';
+import type { EqualTerms, FigureName, Figures } from './figures.ts';
 import { overSeeds, pairedOverSeeds } from './over-seeds.ts';
 import type { OverSeeds } from './over-seeds.ts';
 import { heldOutCurve } from './run-record.ts';
@@ -19,25 +19,25 @@ export interface ArmSummary {
   arm: string;
   /** `genenv`, `random`, `static`, … */
   type: string;
+  /** The arm that trains its agent in the same way on tasks of a frozen simulator; null where there is none, and for an agent that does not learn. */
+  control: string | null;
   runs: { id: string; seed: number; ledger: string; figures: Figures; curve: CurvePoint[] }[];
   curve: CurveMean[];
   courses: Courses;
   figures: Record<FigureName, OverSeeds | null>;
-  /** This arm minus the baseline under the same seeds; null for the baseline itself, and where no seed has both. */
-  differences: Record<FigureName, OverSeeds | null>;
   /** Guards that warn at the end of a run, and under how many seeds. */
   warnings: { guard: string; threshold: string; seeds: number }[];
 }
 
-/** An arm's runs summed up, by seed in the order of the seeds. */
-export function armSummary(arm: string, runs: readonly RunRecord[], threshold: number): Omit<ArmSummary, 'differences'> {
+/** An arm's runs summed up, by seed in the order of the seeds. @param places rollouts at which its curve is shown */
+export function armSummary(arm: string, runs: readonly RunRecord[], terms: EqualTerms, places: readonly number[]): Omit<ArmSummary, 'control'> {
   const curves = runs.map(heldOutCurve);
-  const figured = runs.map((run) => figuresOf(run, threshold));
+  const figured = runs.map((run) => figuresOf(run, terms));
   return {
     arm,
     type: runs[0]!.experiment.arm.type,
     runs: runs.map(({ id, seed, ledger }, index) => ({ id, seed, ledger, figures: figured[index]!, curve: curves[index]! })),
-    curve: meanCurve(curves, (curves[0] ?? []).map(({ rollouts }) => rollouts)),
+    curve: meanCurve(curves, places),
     courses: coursesOf(runs),
     figures: eachFigure((figure) => overSeeds(figured.map((one) => one[figure]), deriveSeed(0, 'bootstrap', arm, figure))),
     warnings: warningsOf(runs),
@@ -45,7 +45,7 @@ export function armSummary(arm: string, runs: readonly RunRecord[], threshold: n
 }
 
 /** One arm minus another in a figure, under the same seeds. */
-export const difference = (arm: Pick<ArmSummary, 'arm' | 'runs'>, other: Pick<ArmSummary, 'arm' | 'runs'>, figure: FigureName): OverSeeds | null =>
+export const difference = (arm: ArmSummary, other: ArmSummary, figure: FigureName): OverSeeds | null =>
   pairedOverSeeds(arm.runs.map(({ figures }) => figures[figure]), other.runs.map(({ figures }) => figures[figure]), deriveSeed(0, 'bootstrap', arm.arm, other.arm, figure));
 
 export const eachFigure = <T>(value: (figure: FigureName) => T): Record<FigureName, T> => Object.fromEntries(figureNames.map((figure) => [figure, value(figure)])) as Record<FigureName, T>;

@@ -4,6 +4,7 @@ import type { CrossPlaySummary } from './cross-play-summary.ts';
 import { estimateText } from './estimate-text.ts';
 import type { FigureName } from './figures.ts';
 import { figures } from './figures.ts';
+import { sideOf } from './over-seeds.ts';
 import type { OverSeeds } from './over-seeds.ts';
 import type { ProbeSummary } from './probe-summary.ts';
 
@@ -31,9 +32,9 @@ export type Finding = boolean | null;
 /** A claim holds where all of its findings are true; one that is false settles it. */
 export const verdictOf = (findings: readonly Finding[]): Verdict => (findings.includes(false) ? 'not held' : findings.includes(null) ? 'not measured' : 'held');
 
-/** Whether the whole 95 % interval is above, or below, a level. */
-export const above = (estimate: OverSeeds | null, level = 0): Finding => compared(estimate?.low, (low) => low > level);
-export const below = (estimate: OverSeeds | null, level = 0): Finding => compared(estimate?.high, (high) => high < level);
+/** Whether the whole of both 95 % intervals is above, or below, a level. */
+export const above = (estimate: OverSeeds | null, level = 0): Finding => compared(estimate && sideOf(estimate, level), (side) => side === 1);
+export const below = (estimate: OverSeeds | null, level = 0): Finding => compared(estimate && sideOf(estimate, level), (side) => side === -1);
 export const atLeast = (value: number | null | undefined, level: number): Finding => compared(value, (one) => one >= level);
 
 const compared = (value: number | null | undefined, holds: (value: number) => boolean): Finding => (value === null || value === undefined ? null : holds(value));

@@ -9,7 +9,7 @@ import type { FigureName } from './figures.ts';
 
 /** Claims that the runs themselves show: the band, the curriculum, the arms against each other. */
 export function learningClaims({ arms, experiments }: Facts, main: ArmSummary): Claim[] {
-  const random = arms.find(({ type }) => type === 'random');
+  const random = arms.find(({ arm }) => arm === main.control);
   const fixed = arms.find(({ type }) => type === 'static');
   const frozenAgent = arms.find(({ arm }) => experiments[arm]!.arm.type === 'genenv' && experiments[arm]!.agent.training === null);
   const stays = atLeast(main.figures.residence?.mean, RESIDENCE);
@@ -39,7 +39,7 @@ export function learningClaims({ arms, experiments }: Facts, main: ArmSummary): 
 
 function beats(name: string, paper: string, main: ArmSummary, other: ArmSummary | undefined): Claim {
   const ours = other === undefined ? `no arm ${name.toLowerCase()}` : `area ${plainDifference(main, other, 'area')}; rollouts to the threshold ${plainDifference(main, other, 'rolloutsToThreshold')}; at the end ${plainDifference(main, other, 'finalHeldOut')}`;
-  return { claim: `learns faster than ${name} at equal rollouts (area under the held-out curve)`, paper, ours, verdict: verdictOf([other === undefined ? null : above(difference(main, other, 'area'))]) };
+  return { claim: `learns faster than ${name} at equal rollouts (area under the held-out curve)`, paper, ours: other === undefined || other.arm === name.toLowerCase() ? ours : `${other.arm}: ${ours}`, verdict: verdictOf([other === undefined ? null : above(difference(main, other, 'area'))]) };
 }
 
 const plainDifference = (arm: ArmSummary, other: ArmSummary, figure: FigureName): string => differenceText(difference(arm, other, figure), figures[figure].unit).replaceAll('**', '');

@@ -13,8 +13,8 @@ export const FORGETTING = 0.02;
 /** Claims that policies of finished runs show: cross-play and probes. */
 export function measureClaims({ experiments, crossPlay, probes }: Facts, main: ArmSummary): Claim[] {
   const played = crossPlay.filter(({ arm }) => isMethod(experiments[arm]!));
-  const own = played.find(({ arm }) => arm === main.arm) ?? played[0];
-  const probed = probes.find(({ arm }) => arm === main.arm) ?? probes[0];
+  const own = played.find(({ arm }) => arm === main.arm);
+  const probed = probes.find(({ arm }) => arm === main.arm);
   return [crossPlayClaim(own), gradientClaim(probed), rankingClaim(probed), retentionClaim(played, (arm) => replays(experiments[arm]!))];
 }
 

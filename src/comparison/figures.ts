@@ -1,6 +1,6 @@
 import { mean } from '../coevolution/domain.ts';
 import { bandResidence } from '../coevolution/in-band.ts';
-import { areaUnderCurve, rolloutsToThreshold } from '../coevolution/learning-curve.ts';
+import { areaUnderCurve, rolloutsToThreshold, scoreAt } from '../coevolution/learning-curve.ts';
 import { measured, series, trained } from '../report/run-data.ts';
 import type { EpochRow } from '../report/run-data.ts';
 import { WINDOW } from '../report/statistics.ts';
@@ -12,7 +12,7 @@ import type { RunRecord } from './run-record.ts';
 export const figures = {
   area: { title: 'held-out success, mean over the run (area under the curve)', better: 'higher', unit: 'share' },
   rolloutsToThreshold: { title: 'rollouts to the threshold', better: 'lower', unit: 'count' },
-  finalHeldOut: { title: 'held-out success at the end', better: 'higher', unit: 'share' },
+  finalHeldOut: { title: 'held-out success at the end, at equal rollouts', better: 'higher', unit: 'share' },
   residence: { title: 'in the band, second half (5-epoch means)', better: 'higher', unit: 'share' },
   informative: { title: 'informative groups (0 < k < n)', better: 'higher', unit: 'share' },
   difficultyStart: { title: 'difficulty, first 5 epochs', better: null, unit: 'number' },
@@ -25,23 +25,35 @@ export const figures = {
   unsolvedEnd: { title: 'tasks never solved (k = 0), last third', better: null, unit: 'share' },
   solvedStart: { title: 'tasks always solved (k = n), first third', better: null, unit: 'share' },
   solvedEnd: { title: 'tasks always solved (k = n), last third', better: null, unit: 'share' },
+  rollouts: { title: 'rollouts of the agent', better: null, unit: 'count' },
+  agentSteps: { title: 'updates of the agent', better: null, unit: 'count' },
+  environmentSteps: { title: 'updates of the simulator', better: null, unit: 'count' },
 } as const satisfies Record<string, { title: string; better: 'higher' | 'lower' | null; unit: 'share' | 'count' | 'number' | 'change' }>;
 
 export type FigureName = keyof typeof figures;
 export const figureNames = Object.keys(figures) as FigureName[];
 export type Figures = Record<FigureName, number | null>;
 
+/** What arms are measured by alike. */
+export interface EqualTerms {
+  /** Held-out success that rollouts are counted up to. */
+  threshold: number;
+  /** Rollouts up to which curves are compared: those that every run made. */
+  rollouts: number;
+}
+
 /** The figures of one run; null where it measured nothing of the kind, or never came to it. */
-export function figuresOf(run: RunRecord, threshold: number): Figures {
+export function figuresOf(run: RunRecord, { threshold, rollouts }: EqualTerms): Figures {
   const curve = heldOutCurve(run);
   const rows = trained(run.rows);
   const of = (name: string): number[] => measured(series(rows, name));
+  const total = (name: string): number => of(name).reduce((sum, value) => sum + value, 0);
   const thirds = [rows.slice(0, Math.ceil(rows.length / 3)), rows.slice(-Math.ceil(rows.length / 3))] as const;
   const n = run.experiment.agent.rolloutsPerTask;
   return {
-    area: areaUnderCurve(curve, curve.at(-1)?.rollouts ?? 0),
+    area: areaUnderCurve(curve, rollouts),
     rolloutsToThreshold: rolloutsToThreshold(curve, threshold),
-    finalHeldOut: curve.at(-1)?.score ?? null,
+    finalHeldOut: scoreAt(curve, rollouts),
     residence: findings(run.rows).success?.residence ?? null,
     informative: mean(of('env/effective_group_ratio')),
     difficultyStart: mean(of('env/difficulty').slice(0, WINDOW)),
@@ -54,6 +66,9 @@ export function figuresOf(run: RunRecord, threshold: number): Figures {
     unsolvedEnd: shareSolved(thirds[1], 0, n),
     solvedStart: shareSolved(thirds[0], n, n),
     solvedEnd: shareSolved(thirds[1], n, n),
+    rollouts: total('rollouts/count'),
+    agentSteps: total('steps'),
+    environmentSteps: total('env/steps'),
   };
 }
 

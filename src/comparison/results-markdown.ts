@@ -1,36 +1,31 @@
-import { differenceText, estimateText, valueText } from './estimate-text.ts';
+import { differenceText, estimateText, rangeText, valueText } from './estimate-text.ts';
 import { figures } from './figures.ts';
 import type { FigureName } from './figures.ts';
 import { table } from './markdown-table.ts';
 import { paperRows } from './paper.ts';
 import { measuresParts } from './results-measures.ts';
 import type { ArmSummary } from './arm-summary.ts';
-import type { Summary } from './summary.ts';
+import type { Against, Summary } from './summary.ts';
 
+const made = ['rollouts', 'agentSteps', 'environmentSteps'] as const satisfies FigureName[];
 const main = ['area', 'rolloutsToThreshold', 'finalHeldOut', 'residence', 'informative'] as const satisfies FigureName[];
 
 /** The comparison's tables, as docs/results.md holds them. Equal summaries give equal text. */
 export function resultsMarkdown(summary: Summary): string {
-  const { name, arms, baseline, seeds, epochs, rolloutsPerEpoch, notes, claims } = summary;
-  const others = arms.filter(({ arm }) => arm !== baseline);
+  const { name, arms, against, seeds, epochs, rolloutsPerEpoch, rollouts, notes, claims } = summary;
   return [
     `# Results: ${name}`,
-    `Made by \`genenv compare\`, from the runs' ledgers and what was measured on their policies. ${arms.length} arms, ${seeds.length === 1 ? `seed ${seeds[0]}` : `seeds ${seeds.join(', ')}`}, ${epochs} epochs of ${rolloutsPerEpoch} rollouts of the agent each. Every arm has the same rollouts, updates of the agent, warm policies (by seed) and held-out tasks. Brackets are 95 % intervals of the mean over seeds, by bootstrap.`,
+    `Made by \`genenv compare\`, from the runs' ledgers and what was measured on their policies. ${arms.length} arms, ${seeds.length === 1 ? `seed ${seeds[0]}` : `seeds ${seeds.join(', ')}`}, ${epochs} epochs of ${rolloutsPerEpoch} rollouts of the agent each. Every arm is given the same rollouts, updates of the agent, warm policies (by seed) and held-out tasks. What is no task is not attempted, and an epoch without signal updates nothing, so arms make different use of that: curves go by the rollouts that were made, and are compared up to ${rollouts}, which every run made. Brackets are 95 % intervals of the mean over seeds, by bootstrap; over few seeds those are too narrow, so bold and verdicts ask Student’s interval too.`,
     ...notes.map((note) => `> ${note}`),
-    ...(claims.arm === null ? [] : [
-      '## Claims',
-      `Of the method, judged by the arm ${claims.arm}. A claim is held or not held by a rule that was written down before (docs/comparison.md); not measured is what this comparison has no arm, no probe or not enough seeds for.`,
-      table(['claim', 'the paper', 'here', 'verdict'], claims.rows.map(({ claim, paper, ours, verdict }) => [claim, paper, ours, `**${verdict}**`])),
-    ]),
+    ...(claims.length === 0 ? [] : ['## Claims', 'Of the method. A claim is held or not held by a rule that was written down before (docs/comparison.md); not measured is what this comparison has no arm, no probe or not enough seeds for.']),
+    ...claims.flatMap(({ arm, rows }) => [`### Judged by the arm ${arm}`, table(['claim', 'the paper', 'here', 'verdict'], rows.map(({ claim, paper, ours, verdict }) => [claim, paper, ours, `**${verdict}**`]))]),
     '## Arms',
     table(['arm', ...main.map((figure) => titleOf(figure, summary))], arms.map((arm) => [arm.arm, ...main.map((figure) => cell(arm, figure, seeds.length))])),
-    ...(others.length === 0 ? [] : [
-      `## Against ${baseline}`,
-      `Differences under the same seed, arm minus ${baseline}. Bold where the interval leaves 0 out. Of rollouts to the threshold fewer are better; only seeds under which both arms reached it count.`,
-      table(['arm', ...main.map((figure) => titleOf(figure, summary))], others.map(({ arm, differences }) => [arm, ...main.map((figure) => `${differenceText(differences[figure], figures[figure].unit)}${pairsText(differences[figure]?.seeds, seeds.length)}`)])),
-    ]),
+    'What they made of what they were given, fewest to most over the seeds:',
+    table(['arm', ...made.map((figure) => figures[figure].title)], arms.map(({ arm, runs }) => [arm, ...made.map((figure) => rangeText(runs.map((run) => run.figures[figure]), figures[figure].unit))])),
+    ...against.flatMap((one) => againstParts(one, summary)),
     '## Learning curves',
-    'Held-out success after so many rollouts; brackets here are Student’s 95 % intervals.',
+    'Held-out success after so many rollouts, linear between evaluations; brackets here are Student’s 95 % intervals.',
     curves(arms),
     '## Curriculum',
     'Of the tasks as the simulator wrote them: first to last five epochs, and first to last third of the run.',
@@ -46,6 +41,15 @@ export function resultsMarkdown(summary: Summary): string {
     table(['run', 'last line of its ledger'], arms.flatMap(({ runs }) => runs.map(({ id, ledger }) => [`\`${id}\``, `\`${ledger.slice(0, 16)}\``]))),
     '',
   ].join('\n\n').replace(/\n\n(?=- \*\*)/g, (gap, at: number, text: string) => (text.slice(0, at).split('\n').at(-1)!.startsWith('- ') ? '\n' : gap)).replace(/\n+$/, '\n');
+}
+
+function againstParts({ reference, rows }: Against, summary: Summary): string[] {
+  if (rows.length === 0) return [];
+  return [
+    `## Against ${reference}`,
+    `Differences under the same seed, arm minus ${reference}. Bold where both intervals leave 0 out. Of rollouts to the threshold fewer are better; only seeds under which both arms reached it count.`,
+    table(['arm', ...main.map((figure) => titleOf(figure, summary))], rows.map(({ arm, differences }) => [arm, ...main.map((figure) => `${differenceText(differences[figure], figures[figure].unit)}${pairsText(differences[figure]?.seeds, summary.seeds.length)}`)])),
+  ];
 }
 
 const titleOf = (figure: FigureName, { threshold }: Summary): string => (figure === 'rolloutsToThreshold' ? `rollouts to held-out ${threshold}` : figures[figure].title);

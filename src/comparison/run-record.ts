@@ -1,5 +1,4 @@
 import type { LedgerEntry } from '../activities/ledger-entry.ts';
-import { agentRollouts } from '../contracts/arm-differences.ts';
 import type { ArmRun } from '../contracts/comparisons.ts';
 import type { CurvePoint } from '../coevolution/learning-curve.ts';
 import type { Experiment } from '../contracts/experiment.ts';
@@ -34,11 +33,14 @@ export function runRecord(run: ArmRun, experiment: Experiment, lines: readonly L
   };
 }
 
-/** Held-out success against the rollouts that the arm was given, which are the same in every arm. */
-export function heldOutCurve({ rows, experiment }: Pick<RunRecord, 'rows' | 'experiment'>): CurvePoint[] {
-  const perEpoch = agentRollouts(experiment);
-  return rows.flatMap(({ epoch, metrics }) => {
+/** Held-out success against the rollouts that were made, which may be fewer than the arm was given: what is no task is not attempted. */
+export function heldOutCurve({ rows }: Pick<RunRecord, 'rows'>): CurvePoint[] {
+  const scores = new Map<number, number>();
+  let made = 0;
+  for (const { metrics } of rows) {
+    made += metrics['rollouts/count'] ?? 0;
     const score = metrics['eval/heldout'];
-    return typeof score === 'number' ? [{ rollouts: epoch * perEpoch, score }] : [];
-  });
+    if (typeof score === 'number') scores.set(made, score);
+  }
+  return [...scores].map(([rollouts, score]) => ({ rollouts, score }));
 }

@@ -3,12 +3,16 @@ import type { Comparison, CrossPlayRecord } from '../contracts/comparisons.ts';
 import { InvalidConfig } from '../contracts/invalid-config.ts';
 import { armSummary, difference, eachFigure } from './arm-summary.ts';
 import type { ArmSummary } from './arm-summary.ts';
+import { controlOf, firstOfEachPreset, otherTerms } from './arms.ts';
 import { claimsOf } from './claims.ts';
 import type { Claims } from './claims.ts';
 import { crossPlaySummary } from './cross-play-summary.ts';
 import type { CrossPlaySummary } from './cross-play-summary.ts';
+import type { FigureName } from './figures.ts';
+import type { OverSeeds } from './over-seeds.ts';
 import { probeSummary } from './probe-summary.ts';
 import type { ProbedAgent, ProbeSummary } from './probe-summary.ts';
+import { heldOutCurve } from './run-record.ts';
 import type { RunRecord } from './run-record.ts';
 
 /** What a comparison came to: a function of its file, its runs' ledgers, its cross-play and its probes, of nothing else. */
@@ -19,22 +23,32 @@ export interface Summary {
   threshold: number;
   epochs: number;
   rolloutsPerEpoch: number;
+  /** Rollouts that every run made: curves are compared up to them. */
+  rollouts: number;
   arms: ArmSummary[];
+  /** Every other arm against the baseline, then against the first arm of each preset in which both policies learn. */
+  against: Against[];
   crossPlay: CrossPlaySummary[];
   probes: ProbeSummary[];
-  /** What the method claims, and whether it held here. */
-  claims: Claims;
+  /** What the method claims, and whether it held here, for each preset. */
+  claims: Claims[];
   /** What a reader must know before the figures are trusted. */
   notes: string[];
+}
+
+/** Arms minus one of them under the same seeds; null where no seed has both. */
+export interface Against {
+  reference: string;
+  rows: { arm: string; differences: Record<FigureName, OverSeeds | null> }[];
 }
 
 /** @throws InvalidConfig where the runs under a seed did not start from the same policies */
 export function summarize(comparison: Comparison, runs: readonly RunRecord[], crossPlay: readonly CrossPlayRecord[], probed: readonly ProbedAgent[] = []): Summary {
   requireSameStart(runs);
   const { name, baseline, seeds, threshold, arms: experiments } = comparison;
-  const summed = Object.keys(experiments).map((arm) => armSummary(arm, runs.filter((run) => run.arm === arm), threshold));
-  const base = summed.find(({ arm }) => arm === baseline)!;
-  const arms = summed.map((arm): ArmSummary => ({ ...arm, differences: eachFigure((figure) => (arm === base ? null : difference(arm, base, figure))) }));
+  const rollouts = Math.min(...runs.map((run) => heldOutCurve(run).at(-1)?.rollouts ?? 0));
+  const places = evenly(heldOutCurve(runs[0]!).length, rollouts);
+  const arms = Object.keys(experiments).map((arm): ArmSummary => ({ ...armSummary(arm, runs.filter((run) => run.arm === arm), { threshold, rollouts }, places), control: controlOf(experiments, arm) }));
   const measures = { crossPlay: crossPlaySummary(crossPlay), probes: probeSummary(probed, (arm) => experiments[arm]!.difficulty.alpha) };
   return {
     name,
@@ -43,11 +57,21 @@ export function summarize(comparison: Comparison, runs: readonly RunRecord[], cr
     threshold,
     epochs: experiments[baseline]!.epochs,
     rolloutsPerEpoch: agentRollouts(experiments[baseline]!),
+    rollouts,
     arms,
+    against: [...new Set([baseline, ...firstOfEachPreset(experiments)])].map((reference) => against(arms, reference)),
     ...measures,
     claims: claimsOf({ arms, experiments, ...measures }),
-    notes: [...notesOf(runs, seeds)],
+    notes: [...notesOf(runs, seeds), ...otherTerms(experiments, baseline)],
   };
+}
+
+/** So many numbers of rollouts from none to all, evenly spaced. */
+const evenly = (count: number, rollouts: number): number[] => [...new Set(Array.from({ length: count }, (_, index) => Math.round((index * rollouts) / Math.max(1, count - 1))))];
+
+function against(arms: readonly ArmSummary[], reference: string): Against {
+  const base = arms.find(({ arm }) => arm === reference)!;
+  return { reference, rows: arms.filter((arm) => arm !== base).map((arm) => ({ arm: arm.arm, differences: eachFigure((figure) => difference(arm, base, figure)) })) };
 }
 
 function requireSameStart(runs: readonly RunRecord[]): void {

@@ -26,7 +26,7 @@ const lags: Course = {
   success: (epoch) => epoch / 20,
   metrics: () => ({ 'env/difficulty': 3, 'completions/correct_mean_length': 5, ...histogram(12, 1) }),
 };
-const judged = (of: Summary, words: string) => of.claims.rows.find(({ claim }) => claim.includes(words)) ?? expect.fail(`no claim with "${words}"`);
+const judged = (of: Summary, words: string, by = 'tuned') => of.claims.find(({ arm }) => arm === by)!.rows.find(({ claim }) => claim.includes(words)) ?? expect.fail(`no claim with "${words}"`);
 const summary = (courses: Record<string, Course>, more: { crossPlay?: CrossPlayRecord[]; probed?: ProbedAgent[]; seeds?: number[] } = {}): Summary => {
   const of = compared({ tuned: {}, random, static: { ...random, arm: { type: 'static' } } }, more.seeds);
   return summarize(of, runs(of, courses), more.crossPlay ?? [], more.probed);
@@ -41,7 +41,7 @@ describe('what the runs show', () => {
   });
 
   test('is judged by the first arm in which both policies learn, and says the figures', () => {
-    expect(held.claims.arm).toBe('tuned');
+    expect(held.claims.map(({ arm }) => arm)).toEqual(['tuned']);
     expect(judged(held, 'success settles').ours).toBe('in the band 1.000 [1.000, 1.000]; frozen simulator 0.500 [0.500, 0.500]');
     expect(judged(held, 'a curriculum emerges').ours).toContain('difficulty +7 [+7, +7], tokens of correct answers +14 [+14, +14]');
     expect(judged(held, 'fewer tasks').ours).toContain('never solved −0.455 [−0.455, −0.455], always solved +0.223 [0.223, 0.223]');
@@ -66,7 +66,24 @@ describe('what the runs show', () => {
     const alone = compared({ tuned: {} });
     expect(judged(summarize(alone, runs(alone, { tuned: learns }), []), 'learns faster than Random')).toMatchObject({ ours: 'no arm random', verdict: 'not measured' });
     const frozen = compared({ random });
-    expect(summarize(frozen, runs(frozen, { random: lags }), []).claims).toEqual({ arm: null, rows: [] });
+    expect(summarize(frozen, runs(frozen, { random: lags }), []).claims).toEqual([]);
+  });
+});
+
+describe('presets', () => {
+  const paper = { arm: { type: 'genenv', preset: 'paper' }, pools: { train: { mix: { base: 0, history: 0, new: 1 } } } };
+  const of = compared({ tuned: {}, again: {}, paper, frozen: { ...paper, environment: { training: null } }, random });
+  const summed = summarize(of, runs(of, { tuned: learns, again: learns, paper: learns, frozen: learns, random: lags }), []);
+
+  test('are judged each by its first arm, against the frozen simulator whose agent is trained in the same way', () => {
+    expect(summed.claims.map(({ arm }) => arm)).toEqual(['tuned', 'paper']);
+    expect(summed.arms.map(({ arm, control }) => [arm, control])).toEqual([['tuned', 'random'], ['again', 'random'], ['paper', 'frozen'], ['frozen', 'random'], ['random', null]]);
+    expect(judged(summed, 'learns faster than Random')).toMatchObject({ verdict: 'held', ours: expect.stringMatching(/^area \+/) as string });
+    expect(judged(summed, 'learns faster than Random', 'paper')).toMatchObject({ verdict: 'not held', ours: expect.stringMatching(/^frozen: area 0\.000 /) as string });
+  });
+
+  test('that train the agent in another way are named', () => {
+    expect(summed.notes.filter((note) => note.includes('otherwise'))).toEqual(['paper', 'frozen'].map((arm) => expect.stringMatching(new RegExp(`^${arm} trains its agent otherwise than tuned \\(.*agent\\.training\\.scaleByStd: was false, is true`)) as string));
   });
 });
 

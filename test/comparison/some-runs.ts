@@ -13,15 +13,17 @@ export interface Course {
   heldOut: (seed: number) => [number, number, number, number];
   success: (epoch: number) => number;
   metrics?: (epoch: number) => Metrics;
+  /** Rollouts that an epoch made; all that it is given, 64, unless it says otherwise. */
+  rollouts?: number;
 }
 
 export const runs = (of: Comparison, courses: Record<string, Course>): RunRecord[] =>
   of.seeds.flatMap((seed) =>
-    Object.entries(courses).map(([arm, { heldOut, success, metrics = () => ({}) }]): RunRecord => ({
+    Object.entries(courses).map(([arm, { heldOut, success, metrics = () => ({}), rollouts = 64 }]): RunRecord => ({
       arm, seed, id: `${of.name}.${arm}.${seed}`, experiment: { ...of.arms[arm]!, seed }, ledger: `${arm}${seed}`.padEnd(64, '0'), warm: { agent: `agent-${seed}`, environment: `environment-${seed}` }, changed: [],
       rows: Array.from({ length: 13 }, (_, epoch) => ({
         epoch, notes: [], time: {}, at: null, outputs: {},
-        metrics: { ...(epoch % 4 === 0 ? { 'eval/heldout': heldOut(seed)[epoch / 4]! } : {}), ...(epoch === 0 ? {} : { 'env/success_rate': success(epoch), ...metrics(epoch) }) },
+        metrics: { ...(epoch % 4 === 0 ? { 'eval/heldout': heldOut(seed)[epoch / 4]! } : {}), ...(epoch === 0 ? {} : { 'env/success_rate': success(epoch), 'rollouts/count': rollouts, steps: 2, ...metrics(epoch) }) },
       })),
     })),
   );

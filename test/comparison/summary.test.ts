@@ -20,6 +20,7 @@ const random: Course = {
 };
 const summary = (): Summary => summarize(comparison(), runs(comparison(), { tuned, random }), []);
 const armOf = (of: Summary, name: string) => of.arms.find(({ arm }) => arm === name)!;
+const against = (of: Summary, reference: string, name: string) => of.against.find((one) => one.reference === reference)!.rows.find(({ arm }) => arm === name)?.differences;
 
 describe('figures of an arm', () => {
   const { figures } = armOf(summary(), 'tuned');
@@ -48,24 +49,61 @@ describe('figures of an arm', () => {
   });
 });
 
+describe('equal rollouts', () => {
+  // Half of what the second arm was given was no task: it made 32 rollouts an epoch.
+  const of = summarize(comparison(), runs(comparison(), { tuned, random: { ...random, heldOut: () => [0.1, 0.3, 0.5, 0.7], rollouts: 32 } }), []);
+
+  test('curves go by the rollouts that were made, and end where every run has come to', () => {
+    expect(of.rollouts).toBe(384);
+    expect(armOf(of, 'random').runs[0]!.curve.map(({ rollouts }) => rollouts)).toEqual([0, 128, 256, 384]);
+    expect(armOf(of, 'tuned').curve.map(({ rollouts }) => rollouts)).toEqual([0, 128, 256, 384]);
+    // Half way from its second to its third evaluation.
+    expect(armOf(of, 'tuned').figures.finalHeldOut?.mean).toBeCloseTo((0.42 + 0.6) / 2, 9);
+    expect(armOf(of, 'random').figures).toMatchObject({ area: { mean: expect.closeTo((0.1 / 2 + 0.3 + 0.5 + 0.7 / 2) / 3, 9) as number }, rolloutsToThreshold: { mean: 256 } });
+  });
+
+  test('what was made of what was given is said', () => {
+    expect(of.arms.map(({ figures: { rollouts, agentSteps } }) => [rollouts?.mean, agentSteps?.mean])).toEqual([[768, 24], [384, 24]]);
+    expect(resultsMarkdown(of)).toContain('| random | 384 | 24 | 0 |');
+    expect(resultsMarkdown(of)).toContain('are compared up to 384');
+  });
+});
+
+test('a difference is bold where Student’s interval leaves 0 out too', () => {
+  const ahead = (by: Record<number, number>): string => {
+    const course = (more: (seed: number) => number): Course => ({ ...tuned, heldOut: (seed) => [0.1, 0.1, 0.1, 0.4 + more(seed)] });
+    return /^\| tuned \|.*$/m.exec((resultsMarkdown(summarize(comparison(), runs(comparison(), { tuned: course((seed) => by[seed]!), random: course(() => 0) }), [])).split('## Against random')[1]!))![0];
+  };
+  expect(ahead({ 1: 0.1, 2: 0.11, 3: 0.12 })).toContain('| **+0.110 [0.100, 0.120]** |');
+  // Above 0 in every resample, which three seeds do not make sure.
+  expect(ahead({ 1: 0.01, 2: 0.02, 3: 0.12 })).toContain('| +0.050 [0.010, 0.120] |');
+});
+
+test('arms are set against the baseline, and against the method of each preset', () => {
+  const { against: all } = summary();
+  expect(all.map(({ reference, rows }) => [reference, rows.map(({ arm }) => arm)])).toEqual([['random', ['tuned']], ['tuned', ['random']]]);
+  expect(all[1]!.rows[0]!.differences.area!.mean).toBeCloseTo(-all[0]!.rows[0]!.differences.area!.mean, 12);
+});
+
 describe('differences against the baseline', () => {
   test('are taken seed by seed: what seeds have in common cancels', () => {
     const luck = (base: number): Course => ({ ...tuned, heldOut: (seed) => [0, 0, 0, base + seed / 10] });
     const of = summarize(comparison(), runs(comparison(), { tuned: luck(0.15), random: luck(0.1) }), []);
-    const { differences, figures } = armOf(of, 'tuned');
+    const { figures } = armOf(of, 'tuned');
+    const differences = against(of, 'random', 'tuned')!;
     expect(differences.finalHeldOut?.mean).toBeCloseTo(0.05, 9);
     expect(differences.finalHeldOut!.high! - differences.finalHeldOut!.low!).toBeLessThan(1e-9);
     expect(figures.finalHeldOut!.high! - figures.finalHeldOut!.low!).toBeGreaterThan(0.1);
-    expect(armOf(of, 'random').differences.finalHeldOut).toBeNull();
+    expect(against(of, 'random', 'random')).toBeUndefined();
   });
 
   test('only seeds under which both came to it count', () => {
-    expect(armOf(summary(), 'tuned').differences.rolloutsToThreshold?.seeds).toBe(2);
+    expect(against(summary(), 'random', 'tuned')!.rolloutsToThreshold?.seeds).toBe(2);
   });
 
   test('a single seed has no interval', () => {
     const of = summarize(comparison([1]), runs(comparison([1]), { tuned, random }), []);
-    expect(armOf(of, 'tuned').differences.finalHeldOut).toMatchObject({ low: null, high: null, seeds: 1 });
+    expect(against(of, 'random', 'tuned')!.finalHeldOut).toMatchObject({ low: null, high: null, studentLow: null, studentHigh: null, seeds: 1 });
   });
 });
 

@@ -91,9 +91,9 @@ describe('the files of the repository', () => {
 
   test('compare-laptop has every arm that needs no other model, on equal terms', () => {
     const { arms, seeds } = parseComparison(experimentFile('compare-laptop'));
-    expect(Object.keys(arms)).toEqual(['tuned', 'paper', 'replay', 'random', 'static', 'selection', 'window', 'frozen-agent']);
+    expect(Object.keys(arms)).toEqual(['tuned', 'paper', 'paper-frozen', 'replay', 'random', 'static', 'selection', 'window', 'frozen-agent']);
     expect(new Set(Object.values(arms).map(agentRollouts))).toEqual(new Set([256]));
-    expect(seeds.length).toBeGreaterThanOrEqual(3);
+    expect(seeds.length).toBeGreaterThanOrEqual(5);
   });
 
   test('compare-laptop has an arm that replays beside the one that does not, in cross-play too', () => {
@@ -101,6 +101,19 @@ describe('the files of the repository', () => {
     expect([replayCount(arms.tuned!), replayCount(arms.replay!)]).toEqual([0, 8]);
     expect(changedFields(arms.tuned, arms.replay, 9)).toBe('environment.promptsPerEpoch: was 8, is 6; name: was "compare-laptop.tuned", is "compare-laptop.replay"; pools.train.mix.history: was 0, is 1; pools.train.mix.new: was 1, is 3');
     expect(crossPlay!.arms).toEqual(expect.arrayContaining(['tuned', 'replay']));
+  });
+
+  test('compare-placed has both frozen controls, over as many seeds, and says what the memory of the simulator does', () => {
+    const { arms, seeds } = parseComparison(experimentFile('compare-placed'));
+    expect(Object.keys(arms)).toEqual(['tuned', 'random', 'static', 'no-memory', 'frozen-agent']);
+    expect([arms.random!.environment.training, arms['frozen-agent']!.agent.training, arms['no-memory']!.pools.environment.memory]).toEqual([null, null, null]);
+    expect(seeds.length).toBeGreaterThanOrEqual(5);
+  });
+
+  test('the paper’s arm has a control whose agent is trained as its own', () => {
+    const { arms } = parseComparison(experimentFile('compare-laptop'));
+    expect(changedFields(arms.paper!.agent, arms['paper-frozen']!.agent)).toBe('');
+    expect(changedFields(arms.paper, arms['paper-frozen'], 9)).toMatch(/^environment\.training: was \{.*\}, is null; name: was "compare-laptop\.paper", is "compare-laptop\.paper-frozen"$/);
   });
 
   // What each changes in the tuned method; a group of another size comes with as many rollouts.

@@ -121,4 +121,9 @@ test('what is only measured may change: the runs stay as they are, and the new f
   expect(await Promise.all(ids('whole').map(ledger))).toEqual(before);
   const { threshold, probes } = JSON.parse(readFileSync(join(stack.home, 'comparisons/whole/comparison.json'), 'utf8')) as Comparison;
   expect([threshold, probes?.arms]).toEqual([0.7, ['random']]);
+  // As may be added an arm: the others' runs go on as they are.
+  const wider = { ...changed, arms: { ...(file.arms as object), fixed: { arm: { type: 'static' }, environment: { training: null } } } };
+  expect((await (await start('whole', wider)).result()).runs).toBe(6);
+  expect((await summaryOf('whole')).arms.map(({ arm, runs }) => [arm, runs.length])).toEqual([['tuned', 2], ['random', 2], ['fixed', 2]]);
+  expect(await Promise.all(ids('whole').map(ledger))).toEqual(before);
 }, 240_000);

@@ -80,7 +80,7 @@ async function summarize(id: string, { docs }: CompareOptions, context: CliConte
   }
   const [{ finalTable }, results] = await Promise.all([import('./final-table.ts'), readFile(folder.resultsFile, 'utf8')]);
   context.print(await finalTable(folder.summaryFile));
-  if (docs !== undefined) await writeResultsDocument(docs, results);
+  if (docs !== undefined) await writeResultsDocument(docs, results, await readFile(folder.summaryFile, 'utf8'));
   context.print(`Results: ${docs ?? folder.resultsFile}`);
   context.print(`Report: ${folder.reportFile}`);
   return exitCodes.ok;

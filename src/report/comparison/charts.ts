@@ -12,8 +12,8 @@ export function comparisonCharts(summary: Summary): { learning: Chart[]; curricu
   return { learning: [learningCurves(summary)].flatMap(unlessEmpty), curriculum: curriculum(summary).flatMap(unlessEmpty), crossPlay: summary.crossPlay.map(matrix), probes: summary.probes.flatMap(probeCharts) };
 }
 
-/** Every arm's mean with its interval. All arms are evaluated after the same numbers of rollouts. */
-function learningCurves({ arms, threshold, rolloutsPerEpoch }: Summary): Chart {
+/** Every arm's mean with its interval, at the same numbers of rollouts. */
+function learningCurves({ arms, threshold, rollouts: upTo }: Summary): Chart {
   const rollouts = (arms[0]?.curve ?? []).map((point) => point.rollouts);
   const series = arms.flatMap(({ arm, curve }, index) => {
     const at = (value: (point: (typeof curve)[number]) => number | null) => rollouts.map((place) => curve.filter((point) => point.rollouts === place).map(value)[0] ?? null);
@@ -21,7 +21,7 @@ function learningCurves({ arms, threshold, rolloutsPerEpoch }: Summary): Chart {
     return [...ribbon(arm, at(({ low }) => low), at(({ high }) => high), colorAt(index)), index === 0 ? marked(mean, threshold, `threshold ${threshold}`) : mean];
   });
   return {
-    id: 'learning', title: 'Held-out success against rollouts', size: 'wide', caption: `Mean over seeds with Student’s 95 % interval; ${rolloutsPerEpoch} rollouts an epoch, in every arm.`,
+    id: 'learning', title: 'Held-out success against rollouts', size: 'wide', caption: `Mean over seeds with Student’s 95 % interval, up to the ${upTo} rollouts that every run made.`,
     option: overEpochs(rollouts.map((epoch) => ({ epoch })), series, { min: 0, max: 1 }),
   };
 }

@@ -2,7 +2,7 @@ import { differenceText, estimateText, valueText } from '../../comparison/estima
 import { figureNames, figures as kinds } from '../../comparison/figures.ts';
 import type { FigureName } from '../../comparison/figures.ts';
 import { paperRows } from '../../comparison/paper.ts';
-import type { Summary } from '../../comparison/summary.ts';
+import type { Against, Summary } from '../../comparison/summary.ts';
 import { atomicWrite } from '../../store/atomic-write.ts';
 import { assets, document, figures } from '../document.ts';
 import type { Section } from '../document.ts';
@@ -13,10 +13,9 @@ import { comparisonCharts } from './charts.ts';
 export async function writeComparisonReport(summary: Summary, file: string): Promise<void> {
   const { name, arms, baseline, seeds, epochs, rolloutsPerEpoch, notes } = summary;
   const charts = comparisonCharts(summary);
-  const others = arms.filter(({ arm }) => arm !== baseline);
   const sections: Section[] = [
     { id: 'claims', short: 'Claims', title: 'What held?', body: claimsTable(summary) },
-    { id: 'learning', short: 'Learning', title: 'Which arm learns faster?', body: `${figures(charts.learning)}${others.length === 0 ? '' : differencesTable(summary)}` },
+    { id: 'learning', short: 'Learning', title: 'Which arm learns faster?', body: `${figures(charts.learning)}${summary.against.map((one) => differencesTable(one, seeds.length)).join('')}` },
     { id: 'curriculum', short: 'Curriculum', title: 'What did each arm train on?', body: figures(charts.curriculum) },
     { id: 'figures', short: 'Figures', title: 'All figures', body: figuresTable(summary) },
     { id: 'guards', short: 'Guards', title: 'Can the band be trusted?', body: guardsTable(summary) },
@@ -44,10 +43,10 @@ ${notes.map((note) => `<p class="note warn">${html(note)}</p>`).join('\n')}`,
 const bold = (text: string): string => html(text).replace(/\*\*(.+)\*\*/, '<b>$1</b>');
 const of = (figure: FigureName) => kinds[figure].unit;
 
-const differencesTable = ({ arms, baseline, seeds }: Summary): string =>
-  `<p class="lead">Arm minus ${html(baseline)}, seed by seed, with bootstrap 95 % intervals over ${seeds.length} seeds. Bold leaves 0 out.</p>${table(
-    ['figure', ...arms.filter(({ arm }) => arm !== baseline).map(({ arm }) => html(arm))],
-    figureNames.map((figure) => [html(kinds[figure].title), ...arms.filter(({ arm }) => arm !== baseline).map(({ differences }) => bold(differenceText(differences[figure], of(figure))))]),
+const differencesTable = ({ reference, rows }: Against, seeds: number): string =>
+  rows.length === 0 ? '' : `<p class="lead">Arm minus ${html(reference)}, seed by seed, with bootstrap 95 % intervals over ${seeds} seeds. Bold where Student’s leave 0 out too.</p>${table(
+    ['figure', ...rows.map(({ arm }) => html(arm))],
+    figureNames.map((figure) => [html(kinds[figure].title), ...rows.map(({ differences }) => bold(differenceText(differences[figure], of(figure))))]),
   )}`;
 
 const figuresTable = ({ arms }: Summary): string => table(['figure', ...arms.map(({ arm }) => html(arm))], figureNames.map((figure) => [html(kinds[figure].title), ...arms.map(({ figures: own }) => html(estimateText(own[figure], of(figure))))]));
@@ -56,7 +55,7 @@ const guardsTable = ({ arms }: Summary): string =>
   table(['arm', 'guards that warn at the end'], arms.map(({ arm, warnings, runs }) => [html(arm), warnings.length === 0 ? 'none' : warnings.map(({ guard, threshold, seeds }) => html(`${guard} (wanted ${threshold}): ${seeds} of ${runs.length} seeds`)).join('<br>')]));
 
 const claimsTable = ({ claims }: Summary): string =>
-  claims.arm === null ? '' : `<p class="lead">Judged by the arm ${html(claims.arm)}, by the rules of docs/comparison.md.</p>${table(['claim', 'verdict', 'here', 'the paper'], claims.rows.map(({ claim, paper, ours, verdict }) => [html(claim), `<b>${verdict}</b>`, html(ours), html(paper)]))}`;
+  claims.map(({ arm, rows }) => `<p class="lead">Judged by the arm ${html(arm)}, by the rules of docs/comparison.md.</p>${table(['claim', 'verdict', 'here', 'the paper'], rows.map(({ claim, paper, ours, verdict }) => [html(claim), `<b>${verdict}</b>`, html(ours), html(paper)]))}`).join('');
 
 const retentionTable = ({ crossPlay }: Summary): string =>
   crossPlay.length === 0 ? '' : table(
