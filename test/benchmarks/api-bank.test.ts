@@ -184,4 +184,31 @@ describe('api_bank_damo', () => {
   it('finds no call in what is nested without end', () => {
     for (const text of ['['.repeat(9000), `[Add(a=${'['.repeat(9000)})`, '[Add(a='.repeat(2000)]) expect(apiCallIn(text)).toBeUndefined();
   });
+
+  it.each([
+    ['a value before spaces without end', (many: string) => `[A(b=x${many}`, undefined],
+    ['a value in quotes before spaces without end', (many: string) => `[A(b='x'${many}`, undefined],
+    ['spaces before the end', (many: string) => `[A(b=x${many})${many}]`, { b: 'x' }],
+    ['spaces between parameters', (many: string) => `[A(b=x${many},${many}c='y')]`, { b: 'x', c: 'y' }],
+    ['spaces for parameters', (many: string) => `[A(${many}`, undefined],
+  ])('reads %s in linear time', (_, textOf, parameters) => {
+    const before = performance.now();
+    for (const space of [' ', '\n']) {
+      const call = apiCallIn(textOf(space.repeat(9000)));
+      expect(call && Object.fromEntries(call.parameters)).toEqual(parameters);
+      expect(apiCallIn(textOf(space.repeat(50_000)))).toBeUndefined();
+    }
+    expect(performance.now() - before).toBeLessThan(2000);
+  });
+
+  it('finds no call in native arguments that are nested without end, and one in those of 50 levels', async () => {
+    const suite = await opened(apiBankDamoLevel1, native);
+    const item = suite.cases[0]!;
+    const reasonOf = async (levels: number) => {
+      const args = `{"a": ${'['.repeat(levels)}${']'.repeat(levels)}}`;
+      const [verdict] = await suite.judge([{ item, response: { calls: [{ name: apiCallIn(item.expected)!.name, arguments: args }] } }], new AbortController().signal);
+      return verdict!.reason;
+    };
+    expect([await reasonOf(49), await reasonOf(50), await reasonOf(20_000)]).toEqual(['wrong_parameters', 'no_call', 'no_call']);
+  });
 });

@@ -10,13 +10,16 @@ export interface ApiCall {
 
 const opening = /\[\s*([A-Za-z_]\w*)\s*\(/g;
 const key = /\s*([A-Za-z_]\w*)\s*=\s*/y;
-const closing = /\s*,?\s*\)\s*\]/y;
-/** What ends a value: the next parameter, or the end of the call. */
-const after = /\s*(?:,\s*[A-Za-z_]\w*\s*=|,?\s*\)\s*\])/y;
+const closing = /\s*(?:,\s*)?\)\s*\]/y;
+/** What ends a value: the next parameter, or the end of the call. Takes time linear in the white space that it passes. */
+const after = /\s*(?:,\s*[A-Za-z_]\w*\s*=|(?:,\s*)?\)\s*\])/y;
+/** Longer texts are not read: a text of many beginnings is read from each. */
+const longest = 20_000;
 
 /** The first call in a text that can be read, after any thoughts (`</think>`); undefined where there is none. Nothing is evaluated. */
 export function apiCallIn(text: string): ApiCall | undefined {
   const said = afterThoughts(text);
+  if (said.length > longest) return undefined;
   for (const { 0: found, 1: name, index } of said.matchAll(opening)) {
     const parameters = readParameters(said, index + found.length);
     if (parameters !== undefined) return { name: name!, parameters };
@@ -45,7 +48,8 @@ function readValue(text: string, start: number): { value: Literal; end: number }
   if (literal !== undefined && matches(after, text, literal.end)) return literal;
   const quote = text[start] === "'" || text[start] === '"' ? text[start] : '';
   for (let end = start + 1; end < text.length; end++) {
-    if (quote !== '' && text[end] !== quote) continue;
+    // Tried only where a value can end, not at each of the spaces before.
+    if (quote === '' ? text[end] !== ',' && text[end] !== ')' : text[end] !== quote) continue;
     const next = end + quote.length;
     if (matches(after, text, next)) return { value: text.slice(start + quote.length, end).trim(), end: next };
   }

@@ -21,6 +21,8 @@ type Row = { file: string; id: number; instruction: string; input: string; expec
 
 const search = 'ToolSearcher';
 const nativeInstruction = 'Make the API call that the previous dialogue context asks for. The current year is 2023.';
+/** Levels of lists and objects in native arguments; deeper ones are no call, as in texts. */
+const deepest = 50;
 const rule = 'arguments compared by a rule of this project, not by executing the call';
 
 /** Level 1: every API is described. */
@@ -48,7 +50,7 @@ function openDamo(cases: readonly DamoCase[], dataHash: string, name: string, fo
   return {
     cases,
     dataHash,
-    versions: { api_bank_damo: '1' },
+    versions: { api_bank_damo: '2' },
     attempt: async (item, tools) => responseOf(await tools.ask(questionOf(item, format)), format),
     judge: (answered) => Promise.resolve(answered.map(({ item, response }) => judged(item, response))),
     scores: (verdicts) => scoresOf(verdicts, name, format),
@@ -73,8 +75,10 @@ function judged({ expected }: DamoCase, response: CallResponse): CaseVerdict {
 
 function calledNatively(call: { name: string; arguments: string } | undefined): ApiCall | undefined {
   const parameters = call && parsedJson(call.arguments);
-  return call && isObject(parameters) ? { name: call.name, parameters: new Map(Object.entries(parameters as Record<string, Literal>)) } : undefined;
+  return call && isObject(parameters) && nestedWithin(parameters, deepest) ? { name: call.name, parameters: new Map(Object.entries(parameters as Record<string, Literal>)) } : undefined;
 }
+
+const nestedWithin = (value: unknown, levels: number): boolean => typeof value !== 'object' || value === null || (levels > 0 && Object.values(value).every((item) => nestedWithin(item, levels - 1)));
 
 const nativeCall = ({ name, parameters }: ApiCall): { name: string; arguments: string } => ({ name, arguments: JSON.stringify(Object.fromEntries(parameters)) });
 
