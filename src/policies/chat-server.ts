@@ -57,8 +57,17 @@ const storable = (text: string): string => text.toWellFormed();
 
 const wireTool = ({ name, description, parameters }: ToolSpec) => ({ type: 'function' as const, function: { name, description, parameters: { ...parameters } } });
 
-function wireMessage(message: Message): ChatCompletionMessageParam {
+/** A message as servers take it. They refuse a conversation with arguments that are no JSON object: what a model wrote instead stands there as `{}`. */
+export function wireMessage(message: Message): ChatCompletionMessageParam {
   if (message.role === 'tool') return { role: 'tool', content: message.content, tool_call_id: message.toolCallId };
   if (message.role !== 'assistant' || message.toolCalls === undefined || message.toolCalls.length === 0) return { role: message.role, content: message.content };
-  return { role: 'assistant', content: message.content, tool_calls: message.toolCalls.map(({ id, name, arguments: given }) => ({ id, type: 'function', function: { name, arguments: given } })) };
+  return { role: 'assistant', content: message.content, tool_calls: message.toolCalls.map(({ id, name, arguments: given }) => ({ id, type: 'function', function: { name, arguments: isJsonObject(given) ? given : '{}' } })) };
+}
+
+function isJsonObject(text: string): boolean {
+  try {
+    return z.record(z.string(), z.unknown()).safeParse(JSON.parse(text)).success;
+  } catch {
+    return false;
+  }
 }

@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import type { Answer, AttemptTools, Case, OpenSuite, Question, Suite, SuiteHost, SuiteSettings } from '../../src/benchmarks/suite.ts';
+import { accepted } from '../support/chat-history.ts';
 
 export const prompted: SuiteSettings = { toolFormat: 'prompt', search: null };
 export const native: SuiteSettings = { ...prompted, toolFormat: 'native' };
@@ -29,7 +30,7 @@ export function scripted(answers: readonly Answer[], judge: AttemptTools['judge'
     tools: {
       ask: (question) => {
         const next = answers[asked.length];
-        asked.push(question);
+        asked.push(accepted(question));
         return next === undefined ? Promise.reject(new Error('asked too often')) : Promise.resolve(next);
       },
       judge,

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { BfclCase } from '../../src/benchmarks/bfcl/engine.ts';
+import type { BfclCase, RecordedAnswer } from '../../src/benchmarks/bfcl/engine.ts';
 import { judged, open, scripted, text } from './bfcl-open.ts';
 import type { Open } from './bfcl-open.ts';
 
@@ -81,6 +81,15 @@ describe('an episode with native tools', () => {
     const calls = messages.flatMap((message) => (message.role === 'assistant' ? (message.toolCalls ?? []) : []));
     const answers = messages.flatMap((message) => (message.role === 'tool' ? [message.toolCallId] : []));
     expect(answers).toEqual(calls.map(({ id }) => id));
+    await suite.close();
+  });
+  test('goes on to the next turn after calls that cannot be read, each answered', async () => {
+    const suite = await open('multi_turn_base', 'native');
+    const item = suite.cases[0]!;
+    const broken: RecordedAnswer = { text: '', toolCalls: [{ name: 'cd', arguments: '{"folder": ' }, { name: 'ls', arguments: '[' }] };
+    const { tools, asked } = scripted([broken]);
+    expect((await suite.attempt(item, tools)).turns).toHaveLength(item.turns.length);
+    expect(asked[1]!.messages.slice(asked[0]!.messages.length)).toMatchObject([{ role: 'assistant' }, { role: 'tool', toolCallId: '1_0', content: 'The call could not be read.' }, { role: 'tool', toolCallId: '1_1' }, { role: 'user' }]);
     await suite.close();
   });
 });

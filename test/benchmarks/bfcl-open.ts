@@ -3,6 +3,7 @@ import type { Response } from '../../src/benchmarks/bfcl/conversation.ts';
 import type { BfclCase, RecordedAnswer } from '../../src/benchmarks/bfcl/engine.ts';
 import type { Answer, AttemptTools, CaseVerdict, Missing, OpenSuite, Question, SuiteHost, SuiteSettings } from '../../src/benchmarks/suite.ts';
 import { enginePython } from '../../src/stack/engine-python.ts';
+import { accepted } from '../support/chat-history.ts';
 
 export const host: SuiteHost = { shipped: '', downloads: '', enginePython, secret: () => undefined };
 
@@ -41,7 +42,7 @@ export function scripted(answers: readonly RecordedAnswer[], onDone?: (result: u
   const tools: AttemptTools = {
     ask(question) {
       const { text: content, toolCalls } = answers[asked.length] ?? text('');
-      asked.push(question);
+      asked.push(accepted(question));
       const answer: Answer = { text: content, toolCalls: toolCalls.map((made, index) => ({ ...made, id: `${asked.length}_${index}` })), finish_reason: 'stop', tokens: 0 };
       return Promise.resolve(answer);
     },

@@ -6,6 +6,7 @@ import { openTrain } from '../../src/benchmarks/travelplanner/data/train.ts';
 import type { TravelTask } from '../../src/benchmarks/travelplanner/data/task.ts';
 import { travelSuite } from '../../src/benchmarks/travelplanner/suite.ts';
 import type { PlanResponse } from '../../src/benchmarks/travelplanner/response.ts';
+import { accepted } from '../support/chat-history.ts';
 
 export type Plan = Record<string, unknown>[];
 
@@ -49,7 +50,7 @@ export function scripted(answers: readonly (string | Partial<Answer>)[]): Attemp
     questions,
     ask(question) {
       const next = answers[questions.length];
-      questions.push(structuredClone(question));
+      questions.push(structuredClone(accepted(question)));
       if (next === undefined) throw new Error(`asked ${questions.length} times, and the script has ${answers.length} answers`);
       return Promise.resolve({ text: '', toolCalls: [], finish_reason: 'stop', tokens: 0, ...(typeof next === 'string' ? { text: next } : next) });
     },

@@ -28,7 +28,23 @@ describe('a policy by chat completions', () => {
     expect(fake.chats[0]).toMatchObject({ seed: 5, stop: ['END'], tools: [{ type: 'function', function: { name: 'add', description: 'Adds.', parameters: { type: 'object' } } }] });
     const [after] = await chats.answer([{ question: { messages: [{ role: 'assistant', content: '', toolCalls: called!.toolCalls }, { role: 'tool', content: '3', toolCallId: 'call_0' }], tools }, seed: 1 }], never);
     expect(after!.text).toBe('done');
-    expect(fake.chats[1]!.messages).toEqual([{ role: 'assistant', content: '', tool_calls: [{ id: 'call_0', type: 'function', function: { name: 'add', arguments: '{"a":1' } }] }, { role: 'tool', content: '3', tool_call_id: 'call_0' }]);
+    // Servers refuse a conversation with arguments that are none.
+    expect(fake.chats[1]!.messages).toEqual([{ role: 'assistant', content: '', tool_calls: [{ id: 'call_0', type: 'function', function: { name: 'add', arguments: '{}' } }] }, { role: 'tool', content: '3', tool_call_id: 'call_0' }]);
+  });
+
+  it('sends arguments back as they were, where they are a JSON object', async () => {
+    const { fake, chats } = await servers(() => 'done');
+    const written = ['{"a": 1 }', '{}', '[1]', 'null', '7', '"a"', '', '{"a":'];
+    const question = { messages: written.flatMap((given, index) => [{ role: 'assistant' as const, content: '', toolCalls: [{ id: `${index}`, name: 'add', arguments: given }] }, { role: 'tool' as const, content: '3', toolCallId: `${index}` }]) };
+    await chats.answer([{ question, seed: 1 }], never);
+    const sent = fake.chats[0]!.messages.flatMap(({ tool_calls: calls }) => (calls ?? []) as { function: { arguments: string } }[]);
+    expect(sent.map(({ function: { arguments: given } }) => given)).toEqual(['{"a": 1 }', ...Array.from({ length: 7 }, () => '{}')]);
+  });
+
+  it('is refused a conversation with calls that nothing answers', async () => {
+    const { chats } = await servers(() => 'done');
+    const question = { messages: [{ role: 'assistant' as const, content: '', toolCalls: [{ id: 'a', name: 'add', arguments: '{}' }] }, { role: 'user' as const, content: 'go on' }] };
+    await expect(chats.answer([{ question, seed: 1 }], never)).rejects.toThrow(RequestRefused);
   });
 
   it('answers in the order of the questions, and says which it could not read', async () => {

@@ -4,6 +4,8 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { deriveSeed, randomStream } from '../../src/coevolution/seeds.ts';
 import type { RandomStream } from '../../src/coevolution/seeds.ts';
+import { historyFault } from './chat-history.ts';
+import type { WireMessage } from './chat-history.ts';
 import { faults } from './model-server-faults.ts';
 import type { Answer, Choice, Fault } from './model-server-faults.ts';
 
@@ -25,7 +27,7 @@ export type FakeModel = (prompt: string, random: RandomStream, model: string, sc
 
 export interface ReceivedChat {
   model: string;
-  messages: { role: string; content: string; tool_calls?: object[]; tool_call_id?: string }[];
+  messages: WireMessage[];
   seed: number;
   temperature: number;
   max_tokens: number;
@@ -102,6 +104,8 @@ export class FakeModelServer implements AsyncDisposable {
     if (isChat) {
       const question = JSON.parse(body.toString('utf8')) as ReceivedChat;
       this.chats.push(question);
+      const refused = historyFault(question.messages);
+      if (refused !== null) return void response.writeHead(400, { 'content-type': 'application/json' }).end(JSON.stringify({ error: { message: refused } }));
       const said = chat(question.messages, randomStream(question.seed), question);
       if (typeof said === 'number') return void response.writeHead(said, { 'content-type': 'application/json' }).end(JSON.stringify({ error: { message: 'as the test wants it', ...(said === 400 && { code: 'context_length_exceeded' }) } }));
       const whole = typeof said === 'string' ? said : '';

@@ -67,7 +67,10 @@ async function turn({ engine, item, tools, messages, given, before, answers }: T
     // Kept, since a limit on time may strike once and not again.
     const done = await tools.once(async (signal) => lastStep(await engine.lastTurn(item.id, [...before, answers], signal)));
     if (done.error !== null) return false;
-    if (done.step === null) return true;
+    if (done.step === null) {
+      messages.push(...unread(answer.toolCalls));
+      return true;
+    }
     messages.push(...outcome(answer.toolCalls, done.step));
   }
   return false;
@@ -96,6 +99,9 @@ function said(text: string, toolCalls: Answer['toolCalls']): Message {
   const content = afterThoughts(text).replace(/^\n+/, '');
   return { role: 'assistant', content, ...(toolCalls.length > 0 && { toolCalls }) };
 }
+
+/** Servers want an answer to every call in a conversation, to those too that nobody could read. */
+const unread = (toolCalls: Answer['toolCalls']): Message[] => toolCalls.map(({ id }) => ({ role: 'tool', toolCallId: id, content: 'The call could not be read.' }));
 
 /** To calls that came natively an answer each; to calls in a text one message, as the official handlers have both. */
 function outcome(toolCalls: Answer['toolCalls'], { results, feedback }: Step): Message[] {
