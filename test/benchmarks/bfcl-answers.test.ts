@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { judged, open, text } from './bfcl-open.ts';
+import { judged, open, scripted, text } from './bfcl-open.ts';
 import type { Open } from './bfcl-open.ts';
-import type { CaseVerdict } from '../../src/benchmarks/suite.ts';
+import type { CaseVerdict, Question } from '../../src/benchmarks/suite.ts';
 import type { RecordedAnswer } from '../../src/benchmarks/bfcl/engine.ts';
 
 /** simple_python_0: calculate_triangle_area(base=10, height=5), unit optional. */
@@ -58,6 +58,32 @@ describe('answers that do not, and how the benchmark calls it', () => {
   });
 });
 
+describe('a question that the policy could not read', () => {
+  const tooLong = { text: '', toolCalls: [], finish_reason: 'prompt_too_long', tokens: 0 };
+
+  test('is wrong where no call is right', async () => {
+    const irrelevance = await open('irrelevance');
+    const item = irrelevance.cases[0]!;
+    const { tools } = scripted([]);
+    const responses = [await irrelevance.attempt(item, tools), await irrelevance.attempt(item, { ...tools, ask: () => Promise.resolve(tooLong) })];
+    const verdicts = await irrelevance.judge(responses.map((response) => ({ item, response })), tools.signal);
+    expect(verdicts.map(({ correct, reason }) => [correct, reason])).toEqual([[true, null], [false, 'prompt_too_long']]);
+    await irrelevance.close();
+  });
+  test('ends an episode, and costs a turn on its own only itself', async () => {
+    const [whole, byTurn] = [await open('multi_turn_long_context'), await open('multi_turn_long_context_by_turn')];
+    const item = whole.cases[0]!;
+    const { tools, asked } = scripted(item.gold.flat());
+    const ask = async (question: Question) => ({ ...(await tools.ask(question)), ...(asked.length === 1 && tooLong) });
+    const response = await whole.attempt(item, { ...tools, ask });
+    expect([asked.length, response]).toEqual([1, { turns: [[{ text: '', toolCalls: [], unread: true }]] }]);
+    expect(await whole.judge([{ item, response }], tools.signal)).toMatchObject([{ correct: false, reason: 'prompt_too_long' }]);
+    const turns = item.gold.map((turn, index) => (index === 0 ? response.turns[0]! : turn));
+    expect(await byTurn.judge([{ item, response: { turns } }], tools.signal)).toMatchObject([{ correct: false, reason: 'prompt_too_long', detail: item.gold.map((_, index) => index !== 0) }]);
+    await Promise.all([whole.close(), byTurn.close()]);
+  });
+});
+
 describe('questions', () => {
   test('prompting has the official system prompt, with the hint for the language', () => {
     const [{ messages, tools }] = suite.cases[0]!.turns as [Open['cases'][number]['turns'][number]];
@@ -79,7 +105,7 @@ describe('questions', () => {
     const [native, other] = [await open('simple_python', 'native'), await open('parallel')];
     expect(native.dataHash).toBe(suite.dataHash);
     expect(other.dataHash).not.toBe(suite.dataHash);
-    expect(suite.versions).toEqual({ bfcl_eval: '2026.3.23', bfcl_rules: '1' });
+    expect(suite.versions).toEqual({ bfcl_eval: '2026.3.23', bfcl_rules: '2' });
     await Promise.all([native.close(), other.close()]);
   });
 });

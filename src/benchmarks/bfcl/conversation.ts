@@ -58,11 +58,13 @@ interface TurnInput {
   answers: RecordedAnswer[];
 }
 
-/** Whether the turn ended by itself, rather than by too many steps or by calls that cannot be run. */
+/** Whether the turn ended by itself, rather than by too many steps, by calls that cannot be run or by a question that cannot be read. */
 async function turn({ engine, item, tools, messages, given, before, answers }: TurnInput): Promise<boolean> {
   while (answers.length <= mostSteps) {
     const answer = await tools.ask(question(messages, given));
     answers.push(recorded(answer));
+    // Every later question of the conversation holds this one.
+    if (answer.finish_reason === 'prompt_too_long') return false;
     messages.push(said(answer.text, answer.toolCalls));
     // Kept, since a limit on time may strike once and not again.
     const done = await tools.once(async (signal) => lastStep(await engine.lastTurn(item.id, [...before, answers], signal)));
@@ -90,7 +92,7 @@ async function goldMessages(engine: BfclEngine, item: BfclCase, index: number, t
   });
 }
 
-const recorded = ({ text, toolCalls }: Answer): RecordedAnswer => ({ text, toolCalls: toolCalls.map(({ name, arguments: args }) => ({ name, arguments: args })) });
+const recorded = ({ text, toolCalls, finish_reason: reason }: Answer): RecordedAnswer => ({ text, toolCalls: toolCalls.map(({ name, arguments: args }) => ({ name, arguments: args })), ...(reason === 'prompt_too_long' && { unread: true }) });
 
 const question = (messages: readonly Message[], tools: readonly ToolSpec[] | null): Question => ({ messages: [...messages], ...(tools !== null && { tools }) });
 

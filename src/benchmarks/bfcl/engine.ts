@@ -8,6 +8,8 @@ import type { CategoryName } from './categories.ts';
 export interface RecordedAnswer {
   text: string;
   toolCalls: readonly Pick<ToolCall, 'name' | 'arguments'>[];
+  /** Where the policy could not read the question: no calls in its text are then no answer. */
+  unread?: true;
 }
 
 /** Answers by turn and step; a single-turn case has one of each. */

@@ -4,14 +4,14 @@ import { categories, ruleOf, suiteName } from './categories.ts';
 import type { Response } from './conversation.ts';
 import { episode, independentTurns, singleTurn } from './conversation.ts';
 import { BfclEngine } from './engine.ts';
-import type { BfclCase, RawVerdict } from './engine.ts';
+import type { BfclCase, RawVerdict, RecordedAnswer } from './engine.ts';
 import type { Detail } from './scores.ts';
 import { accuracy, turnSuccess } from './scores.ts';
 
 type BfclSuite = Suite<BfclCase, Response>;
 
 /** What this project decides about verdicts: how answers are decoded, and what may run. Raised with every change to it. */
-const rules = '1';
+const rules = '2';
 
 /** A category by the official rules. */
 export function categorySuite(category: CategoryName): BfclSuite {
@@ -20,7 +20,7 @@ export function categorySuite(category: CategoryName): BfclSuite {
     attempt: (item, tools) => (kind === 'multi_turn' ? episode(engine, item, tools) : singleTurn(item, tools)),
     async judge(answered, signal) {
       const verdicts = await engine.judge(answered.map(({ item, response }) => ({ id: item.id, turns: response.turns })), signal);
-      return verdicts.map((verdict) => caseVerdict(ruleOf[kind], verdict));
+      return verdicts.map((verdict, index) => caseVerdict(ruleOf[kind], ifRead(answered[index]!.response.turns.flat(), verdict)));
     },
     scores: (verdicts) => accuracy(category, toolFormat, verdicts),
   }));
@@ -32,7 +32,7 @@ export function byTurnSuite(category: CategoryName): BfclSuite {
     attempt: (item, tools) => independentTurns(engine, item, tools),
     async judge(answered, signal) {
       const turns = answered.flatMap(({ item, response }) => item.turns.map((_, index) => ({ id: item.id, turns: [...item.gold.slice(0, index), response.turns[index] ?? []] })));
-      const verdicts = await engine.judgeTurns(turns, signal);
+      const verdicts = (await engine.judgeTurns(turns, signal)).map((verdict, index) => ifRead(turns[index]!.turns.at(-1)!, verdict));
       return answered.map(({ item }) => turnsVerdict(verdicts.splice(0, item.turns.length)));
     },
     scores: (verdicts) => turnSuccess(category, toolFormat, verdicts),
@@ -68,6 +68,9 @@ function suite(name: string, about: string, category: CategoryName, rulesOf: (en
     },
   };
 }
+
+/** A question that the policy could not read is wrong, though no call may be what was wanted. */
+const ifRead = (answers: readonly RecordedAnswer[], verdict: RawVerdict): RawVerdict => (answers.some(({ unread }) => unread) ? { valid: false, reason: 'prompt_too_long', error: null } : verdict);
 
 function caseVerdict(rule: string, { valid, reason, error, converted = false }: RawVerdict): CaseVerdict {
   return { correct: valid, scores: { [rule]: valid ? 1 : 0 }, reason, detail: { error, converted } satisfies Detail };
