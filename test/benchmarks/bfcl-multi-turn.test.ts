@@ -22,6 +22,7 @@ describe('an episode in prompting', () => {
     expect(last[3]).toEqual({ role: 'user', content: `[{'role': 'tool', 'name': "cd(folder='document')", 'content': '{"current_working_directory": "document"}'}]` });
     expect(await suite.judge([{ item, response }], tools.signal)).toMatchObject([{ correct: true, scores: { success: 1 }, reason: null }]);
   });
+  test('is judged few at a time, so that verdicts are kept often', () => expect(suite.judgedTogether).toBe(8));
   test('is given up after 21 answers with calls in a turn', async () => {
     const item = suite.cases[0]!;
     const { tools, asked } = scripted(Array.from({ length: 100 }, () => text('[ls()]')));
@@ -99,6 +100,7 @@ describe('turn by turn', () => {
   beforeAll(async () => void (suite = await open('multi_turn_long_context_by_turn')));
   afterAll(() => suite.close());
 
+  test('is judged few at a time', () => expect(suite.judgedTogether).toBe(8));
   test('a lost turn costs only itself', async () => {
     const item = suite.cases.find(({ gold }) => gold.length >= 4)!;
     const answers = item.gold.map((turn, index) => (index === 1 ? [text('No.')] : turn));

@@ -13,10 +13,14 @@ type BfclSuite = Suite<BfclCase, Response>;
 /** What this project decides about verdicts: how answers are decoded, and what may run. Raised with every change to it. */
 const rules = '2';
 
+/** Episodes at a time: each has a process of its own, and may take half a minute. */
+const judgedTogether = 8;
+
 /** A category by the official rules. */
 export function categorySuite(category: CategoryName): BfclSuite {
   const { kind, about } = categories[category];
   return suite(suiteName(category), about, category, (engine, toolFormat) => ({
+    ...(kind === 'multi_turn' && { judgedTogether }),
     attempt: (item, tools) => (kind === 'multi_turn' ? episode(engine, item, tools) : singleTurn(item, tools)),
     async judge(answered, signal) {
       const verdicts = await engine.judge(answered.map(({ item, response }) => ({ id: item.id, turns: response.turns })), signal);
@@ -29,6 +33,7 @@ export function categorySuite(category: CategoryName): BfclSuite {
 /** A multi-turn category turn by turn: the setting that GenEnv's paper seems to use. */
 export function byTurnSuite(category: CategoryName): BfclSuite {
   return suite(`${suiteName(category)}_by_turn`, `${categories[category].about}, each turn on its own after the truth of those before it`, category, (engine, toolFormat) => ({
+    judgedTogether,
     attempt: (item, tools) => independentTurns(engine, item, tools),
     async judge(answered, signal) {
       const turns = answered.flatMap(({ item, response }) => item.turns.map((_, index) => ({ id: item.id, turns: [...item.gold.slice(0, index), response.turns[index] ?? []] })));
@@ -44,7 +49,7 @@ export function unavailableSuite(category: CategoryName, missing: string): BfclS
   return { name: suiteName(category), about: categories[category].about, refuses: () => null, open: () => Promise.resolve({ missing }) };
 }
 
-type Rules = Pick<OpenSuite<BfclCase, Response>, 'attempt' | 'judge' | 'scores'>;
+type Rules = Pick<OpenSuite<BfclCase, Response>, 'attempt' | 'judgedTogether' | 'judge' | 'scores'>;
 
 function suite(name: string, about: string, category: CategoryName, rulesOf: (engine: BfclEngine, toolFormat: string) => Rules): BfclSuite {
   return {
