@@ -6,18 +6,21 @@ import { InvalidConfig } from '../../src/contracts/invalid-config.ts';
 import { parseExperiment } from '../../src/contracts/parse-experiment.ts';
 import type { SeedTaskRecord } from '../../src/contracts/records.ts';
 import { collect } from '../../src/store/collect.ts';
-import { readTask } from '../../src/activities/contamination-guard.ts';
+import { readTask, refuseContaminated } from '../../src/activities/contamination-guard.ts';
 import { createLanguage } from '../../src/worlds/language/language.ts';
 import { readOwnTasks } from '../../src/worlds/language/own-tasks.ts';
 import type { LanguageSettings } from '../../src/worlds/language/settings.ts';
+import type { TravelTask } from '../../src/worlds/travel/task-schema.ts';
 import type { World } from '../../src/worlds/world.ts';
 import { smallFile } from '../activities/some-run.ts';
+import { read } from '../infra/repository.ts';
 import { temporaryFolder } from '../store/temporary-folder.ts';
 import { exampleFile, withFields } from '../support/experiments.ts';
 import { FakeModelServer } from '../support/fake-model-server.ts';
 import { fakeToolboxModel } from '../support/fake-toolbox-model.ts';
 import { FakeTrainer } from '../support/fake-trainer.ts';
 import { begin, createActivities, plainPorts } from '../support/plain-epochs.ts';
+import { loaded, shippedWorld, specOf } from '../worlds/written-support.ts';
 import { shippedHost } from './attempt.ts';
 
 const { id, text: question } = shippedQuestions.bamboogle!(shippedHost.shipped)[7]!;
@@ -46,6 +49,27 @@ describe('tasks of one’s own in the language world', () => {
     expect(readTask(world, JSON.stringify(asks(`Quiz. ${question}`)))).toEqual({ valid: false, reason: 'contaminated' });
     expect(readTask(world, JSON.stringify(asks('Quiz. What is one?')))).toMatchObject({ valid: true });
     expect(readTask(world, '{}')).toEqual(world.parseTask('{}'));
+  });
+});
+
+describe('tasks in TravelPlanner’s parts', () => {
+  const [row] = read('data/travelplanner/train_queries.jsonl').split('\n').map((line) => JSON.parse(line || 'null') as TravelTask['query'] | null);
+  const lines = read('experiments/tasks/travel.jsonl').trim().split('\n');
+  /** A task of the world's own whose query has the benchmark's parts. */
+  const copied = (): TravelTask => {
+    const { org, dest, days, visiting_city_number, date, people_number, local_constraint, budget } = row!;
+    const words: [string, string][] = [['Alderhaven', org], ['Valeridge', dest], ...['2031-06-02', '2031-06-03', '2031-06-04'].map((day, index): [string, string] => [day, date[index]!])];
+    const task = JSON.parse(words.reduce((text, [from, to]) => text.replaceAll(from, to), lines[2]!)) as TravelTask;
+    return { ...task, query: { org, dest, days, visiting_city_number, date, people_number, local_constraint, budget } };
+  };
+
+  it('are refused by name where Travel words them, in a file and from a simulator', async () => {
+    const path = await fileOf([JSON.parse(lines[0]!), copied()]);
+    await expect(loaded({ type: 'travel', tasksFile: { path } })).rejects.toThrow(/tasks\.jsonl line 2: got \{.*; it holds the question train_1 of the benchmark travelplanner/);
+    const world = await shippedWorld('travel');
+    expect(readTask(world, JSON.stringify(copied()))).toEqual({ valid: false, reason: 'contaminated' });
+    expect(() => refuseContaminated(world, specOf(world, copied()), 'world: base task 1 of travel')).toThrow(/the question train_1 of the benchmark travelplanner/);
+    expect(readTask(world, JSON.stringify({ ...copied(), query: { ...copied().query, budget: 1900 } }))).toMatchObject({ valid: true });
   });
 });
 

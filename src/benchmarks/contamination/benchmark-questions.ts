@@ -1,5 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { queryText } from '../../worlds/travel/query-text.ts';
+import type { TravelTask } from '../../worlds/travel/task-schema.ts';
 import type { BenchmarkQuestion } from './fingerprint.ts';
 import { wordsOf } from './words.ts';
 
@@ -41,8 +43,12 @@ function apiBank(folder: string): BenchmarkQuestion[] {
 const bamboogle = (file: string): BenchmarkQuestion[] =>
   (JSON.parse(readFileSync(file, 'utf8')) as { Question: string }[]).map(({ Question }, index) => ({ benchmark: 'bamboogle', id: `bamboogle_${index}`, text: Question }));
 
+/** In the benchmark's words and in those that the world Travel puts the same parts into. */
 const travelPlanner = (file: string): BenchmarkQuestion[] =>
-  linesOf(file).map((line, index) => ({ benchmark: 'travelplanner', id: `train_${index + 1}`, text: (JSON.parse(line) as { query: string }).query }));
+  linesOf(file).flatMap((line, index) => {
+    const row = JSON.parse(line) as TravelTask['query'] & { query: string };
+    return [row.query, queryText(row)].map((text) => ({ benchmark: 'travelplanner', id: `train_${index + 1}`, text }));
+  });
 
 /** What users say in BFCL's questions, from the data folder of its package. */
 export function bfclQuestions(folder: string): BenchmarkQuestion[] {

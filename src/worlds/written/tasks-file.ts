@@ -13,12 +13,19 @@ export interface OwnTasks {
   heldOut: readonly TaskSpec[];
 }
 
+export interface TasksReader {
+  parseTask: (text: string) => ParsedTask;
+  /** What the agent is given for a task, which may say in other words what the line says. */
+  agentPrompt: (spec: TaskSpec) => string;
+  /** Where a line has another form than tasks have, in words; undefined where it has theirs. */
+  fault?: (text: string) => string | undefined;
+}
+
 /**
  * Reads the tasks of `world.tasksFile`, each once, and splits them by a seed of its own: the same split in every run.
- * @param fault where a line has another form than tasks have, in words; undefined where it has theirs
  * @throws InvalidConfig for a file that is not there, is not the one named by its hash, has a line that is no task or holds a question of a benchmark, or too few for a split
  */
-export async function readTasksFile({ path, sha256, heldOut: share }: TasksFile, parseTask: (text: string) => ParsedTask, fault?: (text: string) => string | undefined): Promise<OwnTasks> {
+export async function readTasksFile({ path, sha256, heldOut: share }: TasksFile, { parseTask, agentPrompt, fault }: TasksReader): Promise<OwnTasks> {
   const bytes = await readFile(path).catch((error: unknown) => {
     throw new InvalidConfig(`experiment: world.tasksFile.path: got ${JSON.stringify(path)}; ${error instanceof Error ? error.message : String(error)}`);
   });
@@ -29,7 +36,7 @@ export async function readTasksFile({ path, sha256, heldOut: share }: TasksFile,
     const got = `experiment: world.tasksFile.path: ${path} line ${number}: got ${text.slice(0, 80)}`;
     const parsed = parseTask(text);
     if (!parsed.valid) throw new InvalidConfig(`${got}; it is no task (${[parsed.reason, fault?.(text)].filter((part) => part !== undefined).join(': ')})`);
-    const question = contaminated(text);
+    const question = contaminated(text) ?? contaminated(agentPrompt(parsed.spec));
     if (question !== null) throw new InvalidConfig(`${got}; ${contaminationFault(question)}`);
     return parsed.spec;
   });

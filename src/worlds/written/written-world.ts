@@ -51,12 +51,21 @@ export function parseWritten<Task>(form: TaskForm<Task>, text: string): ParsedTa
 }
 
 /** The user's tasks of a world. @throws InvalidConfig as `readTasksFile` does, naming the field of a line that has another form */
-export function readWritten<Task>(form: TaskForm<Task>, { tasksFile }: WrittenWorldSettings): Promise<OwnTasks> {
-  return readTasksFile(tasksFile, (text) => parseWritten(form, text), (text) => {
-    const json = soundJson(text);
-    const [issue] = 'value' in json ? (form.schema.safeParse(json.value).error?.issues ?? []) : [];
-    return issue && `${issue.path.map(String).join('.')}${issue.path.length > 0 ? ': ' : ''}${issue.message}`;
+export function readWritten<Task>(form: TaskForm<Task>, settings: WrittenWorldSettings): Promise<OwnTasks> {
+  return readTasksFile(settings.tasksFile, {
+    parseTask: (text) => parseWritten(form, text),
+    agentPrompt: (spec) => promptOf(form, settings, JSON.parse(spec) as Task),
+    fault: (text) => {
+      const json = soundJson(text);
+      const [issue] = 'value' in json ? (form.schema.safeParse(json.value).error?.issues ?? []) : [];
+      return issue && `${issue.path.map(String).join('.')}${issue.path.length > 0 ? ': ' : ''}${issue.message}`;
+    },
   });
+}
+
+function promptOf<Task>(form: TaskForm<Task>, { format }: WrittenWorldSettings, task: Task): string {
+  const { system = 'You solve tasks.', user } = form.question(task);
+  return framed(format, system, user);
 }
 
 /**
@@ -79,10 +88,7 @@ export function writtenWorld<Task>(form: TaskForm<Task>, settings: WrittenWorldS
     environmentPrompt: (history, seedTask) => variationPrompt(settings, form.instructions, history, seedTask),
     exemplarPrompt: (history, seedTask, exemplars) => variationPrompt(settings, form.instructions, history, seedTask, exemplars),
     parseTask: (text) => parseWritten(form, text),
-    agentPrompt: (spec) => {
-      const { system = 'You solve tasks.', user } = form.question(taskOf(spec));
-      return framed(settings.format, system, user);
-    },
+    agentPrompt: (spec) => promptOf(form, settings, taskOf(spec)),
     kind: (spec) => form.kind(taskOf(spec)),
     signature: (spec) => form.signature(taskOf(spec)),
     difficulty: (spec) => form.difficulty(taskOf(spec)),
