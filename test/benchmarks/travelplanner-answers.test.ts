@@ -4,7 +4,8 @@ import { describe, expect, it } from 'vitest';
 import { planInText } from '../../src/benchmarks/travelplanner/answer/plan-in-text.ts';
 import { beforeParenthesis, fromTo, nameAndCity } from '../../src/benchmarks/travelplanner/data/names.ts';
 import { canonicalJson } from '../../src/store/canonical-json.ts';
-import { goldPlan, openTravel } from './travelplanner-support.ts';
+import { read } from '../infra/repository.ts';
+import { contentOf, goldPlan, openTravel, scripted, train } from './travelplanner-support.ts';
 
 const suite = await openTravel('soleplanning');
 const judged = async (answer: string) => (await suite.judge([{ item: suite.cases[0]!, response: { answer, steps: 0, end: 'stop' } }], new AbortController().signal))[0]!;
@@ -25,6 +26,19 @@ describe('the plan of an answer', () => {
     const plan = planInText(text);
     expect(plan === null || plan.every((day) => Object.keys(day).length <= 1)).toBe(true);
     if (!text.startsWith('[[')) expect(plan).toBeNull();
+  });
+});
+
+describe('the longest prompts', () => {
+  it('are as long as is said of them', async () => {
+    const prompts = await Promise.all(suite.cases.map(async (item) => {
+      const policy = scripted(['']);
+      await suite.attempt(item, policy);
+      return contentOf(policy.questions[0]!);
+    }));
+    const longest = (texts: readonly string[]): string => Math.max(...texts.map(({ length }) => length)).toLocaleString('en');
+    expect(read('docs/benchmarks.md')).toContain(`(up to ${longest(prompts)} characters in the train split)`);
+    expect(read('src/benchmarks/travelplanner/README.md').replace(/\s+/g, ' ')).toContain(`The longest has ${longest(suite.cases.map((item) => train.reference(item)))} characters, and its prompt ${longest(prompts)}.`);
   });
 });
 
