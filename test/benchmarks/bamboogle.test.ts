@@ -198,13 +198,25 @@ describe('searching', () => {
 
   it.each([
     [401, 'InvalidConfig'],
+    [403, 'InvalidConfig'],
     [404, 'InvalidConfig'],
+    [405, 'InvalidConfig'],
+    [402, 'Error'],
+    [408, 'Error'],
     [429, 'Error'],
     [500, 'Error'],
   ])('throws on %i, and names the endpoint without what may be a key', async (status, name) => {
     const { url } = await engine(() => ({ status, body: 'no' }));
     const failed = await search({ url: `${url}/s?key=hidden`, key: undefined }, 'x', signal).catch((error: unknown) => error as Error);
     expect(failed).toMatchObject({ name, message: `search.url: ${url}/s answered ${status}: no` });
+  });
+
+  it.each([400, 413, 414, 422])('finds nothing where the query is refused (%i), and goes on', async (status) => {
+    const { url, asked } = await engine(() => ({ status, body: { error: 'query' } }));
+    const suite = await opened(bamboogleSearch, { ...prompted, search: { url, apiKeyEnv: null } });
+    const { tools, asked: questions } = scripted([answer(call('odd')), answer('James Madison')]);
+    expect(await suite.attempt(suite.cases[0]!, tools)).toMatchObject({ text: 'James Madison', queries: ['odd'] });
+    expect([asked.length, questions[1]!.messages[1]!.content]).toEqual([1, expect.stringMatching(/<obs> Search results for the first tool call query:\s*<\/obs>/)]);
   });
 
   it('throws where nobody answers, or with what is no JSON', async () => {

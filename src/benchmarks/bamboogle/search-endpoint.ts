@@ -14,10 +14,14 @@ export interface Found {
 
 const patienceMs = 30_000;
 const longestQuery = 1000;
+/** Statuses that no other query and no other attempt changes. */
+const final: ReadonlySet<number> = new Set([401, 403, 404, 405]);
+/** Statuses that may be this query's fault. */
+const queryRefused: ReadonlySet<number> = new Set([400, 413, 414, 422]);
 
 /**
- * What the endpoint finds, in its own order.
- * @throws InvalidConfig where it refuses the request (4xx), naming it; Error where it may work another time (it cannot be reached, 408, 429, 5xx, no JSON)
+ * What the endpoint finds, in its own order; nothing where it refuses the query (400, 413, 414, 422).
+ * @throws InvalidConfig where it refuses us (401, 403, 404, 405), naming it; Error where it may work another time (it cannot be reached, any other status, no JSON)
  */
 export async function search({ url, key }: SearchEndpoint, query: string, signal: AbortSignal): Promise<Found[]> {
   // Half a surrogate pair, which a model can write, is no URL.
@@ -29,10 +33,11 @@ export async function search({ url, key }: SearchEndpoint, query: string, signal
     : await fetch(url, { method: 'POST', headers: { ...headers, 'Content-Type': 'application/json' }, body: JSON.stringify({ q: asked }), signal: within });
   const body = await response.text();
   const { status } = response;
+  if (queryRefused.has(status)) return [];
   if (!response.ok) {
     // A key may stand in what follows the path.
     const message = `search.url: ${url.split('?')[0]} answered ${status}: ${body.slice(0, 200)}`;
-    throw status >= 400 && status < 500 && status !== 408 && status !== 429 ? new InvalidConfig(message) : new Error(message);
+    throw final.has(status) ? new InvalidConfig(message) : new Error(message);
   }
   return foundIn(JSON.parse(body));
 }
