@@ -57,6 +57,8 @@ export interface OpenSuite<Item extends Case = Case, Response = unknown> {
   readonly cases: readonly Item[];
   /** sha256 of the data that questions and verdicts follow from. */
   readonly dataHash: string;
+  /** Version of how cases are put, and of what is kept as their answers: raised with every change to `attempt` or `gold`. Answers under another are asked anew. */
+  readonly asking: string;
   /** Versions of what decides verdicts: the rules of this project, packages. Part of every result. */
   readonly versions: Readonly<Record<string, string>>;
   /** Puts the case to the policy, and gives what will be judged: JSON, whole enough to judge again by other rules. Model text never stops an attempt. */

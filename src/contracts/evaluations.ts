@@ -12,8 +12,8 @@ export type EvaluatedPolicy =
   | { type: 'served'; baseUrl: string; model: string; apiKeyEnv: string | null; api: 'chat' | 'completions' }
   | { type: 'run'; run: string; epoch: number; version: PolicyVersion; serving: ServingSettings; api: 'chat' | 'completions' };
 
-/** A suite of an evaluation: how many cases, by which data and rules; or why it is skipped. */
-export type PlannedSuite = { name: string; skipped: string } | { name: string; skipped: null; cases: number; dataHash: string; versions: Readonly<Record<string, string>> };
+/** A suite of an evaluation: how many cases, by which data, questions (`asking`) and rules (`versions`); or why it is skipped. */
+export type PlannedSuite = { name: string; skipped: string } | { name: string; skipped: null; cases: number; dataHash: string; asking: string; versions: Readonly<Record<string, string>> };
 export type ReadySuite = Extract<PlannedSuite, { skipped: null }>;
 
 export interface EvaluationPlan {

@@ -48,6 +48,20 @@ describe('an evaluation', () => {
     expect(server.chats.length - asked).toBeLessThanOrEqual(asked + 2 * 4);
   });
 
+  it('that is killed, and goes on by other rules of judging, asks nothing twice; by other questions it asks all', async () => {
+    const gone = { after: 19 };
+    const { run, rules, server, results } = await someEvaluation({ chat: (messages) => (gone.after-- <= 0 ? 503 : summing(messages)) });
+    await expect(run()).rejects.toThrow('503');
+    gone.after = Infinity;
+    const failed = server.chats.length - 19;
+    Object.assign(rules, { tolerance: 2, version: '2' });
+    expect((await run()).scores[1]).toMatchObject({ name: 'sums_exact', value: 1 });
+    expect([server.chats.length - failed, (await results()).suites]).toMatchObject([23 + 11, [{ asking: '1', versions: { rules: '2' } }]]);
+    rules.asking = '2';
+    await run();
+    expect(server.chats.length - failed).toBe(2 * (23 + 11));
+  });
+
   it('that is done is not done again', async () => {
     const { run, server, bytes } = await someEvaluation();
     await run();

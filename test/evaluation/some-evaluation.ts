@@ -28,6 +28,7 @@ const cases = Array.from({ length: 23 }, (_, index): Sum => ({ id: `sum-${index}
 export interface Rules {
   missing: string | null;
   version: string;
+  asking: string;
   tolerance: number;
   /** Searches made, which no retry may make again. */
   searches: number;
@@ -46,6 +47,7 @@ export function sums(rules: Rules): Benchmark {
   const open = (): OpenSuite<Sum, Said> => ({
     cases,
     dataHash: 'd'.repeat(64),
+    asking: rules.asking,
     versions: { rules: rules.version },
     async attempt({ left, right }, { ask, once, judge }) {
       const messages = [{ role: 'user' as const, content: `${left} + ${right}?` }];
@@ -101,7 +103,7 @@ export interface SomeEvaluation {
 
 export async function someEvaluation({ chat = summing, server: given }: { chat?: FakeChat; server?: FakeModelServer } = {}): Promise<SomeEvaluation> {
   const folder = await memoryFolder();
-  const rules: Rules = { missing: null, version: '1', tolerance: 0, searches: 0, judged: [] };
+  const rules: Rules = { missing: null, version: '1', asking: '1', tolerance: 0, searches: 0, judged: [] };
   const server = given ?? (await FakeModelServer.start({ model: completing, chat }));
   if (given === undefined) onTestFinished(() => server[Symbol.asyncDispose]());
   const portsOf = (attempt: Partial<Attempt> = {}): Ports => ({ ...plainPorts(folder, server.url, new FakeTrainer(), attempt), suites: new SuiteLoader([sums(rules)], { shipped: '', downloads: '', enginePython: () => Promise.resolve(null), secret: () => undefined }) });

@@ -5,7 +5,7 @@ import type { FileRef } from '../../contracts/refs.ts';
 import type { OpenSuite, Suite, SuiteSettings } from '../../benchmarks/suite.ts';
 import type { PhaseKey } from '../../store/phase-keys.ts';
 import { sideBySide } from '../../policies/side-by-side.ts';
-import { hashOf } from '../../store/canonical-json.ts';
+import { canonicalJson, hashOf } from '../../store/canonical-json.ts';
 import type { Ports } from '../ports.ts';
 
 /** What all activities of an evaluation read: the file as it runs, and the policy that it means. */
@@ -20,8 +20,11 @@ const ownerOf = (id: string): string => `_evaluation-${id}`;
 /** @param of what the policy that was found, or the record that was made, follows from */
 export const evaluationKey = (id: string, phase: 'policy' | 'record', of: unknown): PhaseKey => ({ experiment: ownerOf(id), epoch: 0, phase, inputHash: hashOf(of) });
 
-/** The key holds every input but how fast the evaluation is to go. */
-export const shardKey = (phase: 'answer' | 'judge', input: AnswerInput): PhaseKey => ({ experiment: ownerOf(input.id), epoch: 0, phase: `${phase}-${input.suite.name}`, shard: input.shard, inputHash: hashOf({ ...input, evaluation: input.identity }) });
+/** The key holds every input but how fast the evaluation is to go; that of answers no rules by which they will be judged, so that they outlive those. */
+export function shardKey(phase: 'answer' | 'judge', input: AnswerInput): PhaseKey {
+  const { versions, ...asked } = input.suite;
+  return { experiment: ownerOf(input.id), epoch: 0, phase: `${phase}-${input.suite.name}`, shard: input.shard, inputHash: hashOf({ ...input, evaluation: input.identity, suite: { ...asked, ...(phase === 'judge' && { versions }) } }) };
+}
 
 export const suiteSettings = ({ toolFormat, search }: Evaluation): SuiteSettings => ({ toolFormat, search });
 
@@ -45,11 +48,13 @@ export async function plannedSuite({ suites }: Ports, evaluation: Evaluation, pl
   const [suite] = suites.named([planned.name]);
   const opened = await suites.open(suite!, suiteSettings(evaluation));
   if ('missing' in opened) throw new InvalidConfig(`evaluation: ${planned.name} is not on this worker: ${opened.missing}`);
-  if (hashOf({ dataHash: opened.dataHash, versions: opened.versions }) !== hashOf({ dataHash: planned.dataHash, versions: planned.versions })) {
-    throw new InvalidConfig(`evaluation: ${planned.name}: this worker has other data or rules (${opened.dataHash.slice(0, 12)}, ${JSON.stringify(opened.versions)}) than the evaluation was planned by (${planned.dataHash.slice(0, 12)}, ${JSON.stringify(planned.versions)}); give all workers the same, or start the evaluation under another id`);
+  if (rulesOf(opened) !== rulesOf(planned)) {
+    throw new InvalidConfig(`evaluation: ${planned.name}: this worker has other data or rules (${rulesOf(opened)}) than the evaluation was planned by (${rulesOf(planned)}); give all workers the same, or start the evaluation under another id`);
   }
   return { suite: suite!, opened };
 }
+
+const rulesOf = ({ dataHash, asking, versions }: Pick<ReadySuite, 'dataHash' | 'asking' | 'versions'>): string => canonicalJson({ dataHash, asking, versions });
 
 /** The cases that are evaluated: with an answer key as policy, those that it has. */
 export const casesOf = (opened: OpenSuite, { limit, policy }: Evaluation): OpenSuite['cases'] => {

@@ -51,10 +51,10 @@ async function planSuite(ports: Ports, evaluation: Evaluation, suite: Suite): Pr
   const { name } = suite;
   const opened = await ports.suites.open(suite, suiteSettings(evaluation));
   if ('missing' in opened) return { name, skipped: opened.missing };
-  const { dataHash, versions } = opened;
+  const { dataHash, asking, versions } = opened;
   const cases = casesOf(opened, evaluation).length;
   if (cases === 0) return { name, skipped: 'it has no answer key' };
-  return { name, skipped: null, cases, dataHash, versions };
+  return { name, skipped: null, cases, dataHash, asking, versions };
 }
 
 export const shardsOf = (suite: PlannedSuite, size: number): CaseShard[] =>

@@ -20,7 +20,7 @@ export function createPlanRescoring(ports: Ports) {
       const [suite] = ports.suites.named([before.name]);
       const opened = await ports.suites.open(suite!, suiteSettings(evaluation));
       if ('missing' in opened) throw new InvalidConfig(`rescore: ${before.name}: ${opened.missing}`);
-      return { name: before.name, skipped: null, cases: before.cases, dataHash: opened.dataHash, versions: opened.versions };
+      return { name: before.name, skipped: null, cases: before.cases, dataHash: opened.dataHash, asking: opened.asking, versions: opened.versions };
     });
     const { concurrency, heartbeatSeconds, maxAttempts } = evaluation;
     return { id, evaluation: results.record, identity: results.identity, suites, shards: results.shards, concurrency, heartbeatSeconds, maxAttempts, judged: results.judged };

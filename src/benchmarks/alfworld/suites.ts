@@ -12,7 +12,9 @@ import type { Split } from './splits.ts';
 export type AlfworldSuite = Suite<AlfworldCase, Response>;
 export type OpenAlfworld = OpenSuite<AlfworldCase, Response>;
 
-/** What this project decides about prompts and verdicts. Raised with every change to it. */
+/** What this project decides about prompts. Raised with every change to it, as `rules` is. */
+const asking = '1';
+/** What this project decides about verdicts. */
 const rules = '1';
 
 /** Replays at a time: one takes up to some seconds. */
@@ -57,6 +59,7 @@ function suite(split: Split, setting: string, about: string, rulesOf: (engine: A
       return {
         cases: data.games,
         dataHash: data.dataHash,
+        asking: JSON.stringify({ ...engine.versions, asking }),
         versions: { ...engine.versions, alfworld_rules: rules },
         judgedTogether,
         ...rulesOf(engine),

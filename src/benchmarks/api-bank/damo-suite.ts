@@ -50,6 +50,7 @@ function openDamo(cases: readonly DamoCase[], dataHash: string, name: string, fo
   return {
     cases,
     dataHash,
+    asking: '1',
     versions: { api_bank_damo: '2' },
     attempt: async (item, tools) => responseOf(await tools.ask(questionOf(item, format)), format),
     judge: (answered) => Promise.resolve(answered.map(({ item, response }) => judged(item, response))),

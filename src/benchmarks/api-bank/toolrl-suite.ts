@@ -40,6 +40,7 @@ function openToolRl(cases: readonly ToolRlCase[], dataHash: string, format: Suit
   return {
     cases,
     dataHash,
+    asking: '1',
     versions: { api_bank_toolrl: '1' },
     attempt: async (item, tools) => responseOf(await tools.ask(questionOf(item, format)), format),
     judge: (answered) => Promise.resolve(answered.map(({ item, response }) => judged(item, response))),

@@ -59,6 +59,7 @@ async function openBamboogle({ shipped }: SuiteHost, setting: string, attempt: (
   return {
     cases: (JSON.parse(data.texts[0]!) as Row[]).map(({ Question: question, Answer: gold }, index) => ({ id: `bamboogle_${index}`, question, gold })),
     dataHash: data.dataHash,
+    asking: '1',
     versions: { bamboogle: '1' },
     async attempt(item, tools) {
       const said = await attempt(item, tools);

@@ -13,6 +13,9 @@ type BfclSuite = Suite<BfclCase, Response>;
 /** What this project decides about verdicts: how answers are decoded, and what may run. Raised with every change to it. */
 const rules = '2';
 
+/** How this project asks, with what the official code writes. Raised with every change to it. */
+const asking = '1';
+
 /** Episodes at a time: each has a process of its own, and may take half a minute. */
 const judgedTogether = 8;
 
@@ -65,6 +68,7 @@ function suite(name: string, about: string, category: CategoryName, rulesOf: (en
       return {
         cases,
         dataHash,
+        asking: `bfcl-eval ${version}, ${asking}`,
         versions: { bfcl_eval: version, bfcl_rules: rules },
         ...rulesOf(engine, toolFormat),
         gold: ({ gold }) => ({ turns: gold }),

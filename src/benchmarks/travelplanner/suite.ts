@@ -44,6 +44,7 @@ function openSuite(name: SplitName, split: Split, setting: Setting): OpenSuite<T
   return {
     cases: split.tasks,
     dataHash: split.dataHash,
+    asking: `${setting}/1`,
     versions: { rules: 'travelplanner-eval-da7c1d41/1', prompts: `${setting}/1` },
     async attempt(task, tools) {
       if (setting === 'tooluse_prompt') return planByReact(task.query.query, split.sandbox, tools);
