@@ -2,6 +2,7 @@ import { pairedBootstrapInterval } from '../coevolution/bootstrap-interval.ts';
 import type { Estimate } from '../coevolution/bootstrap-interval.ts';
 import type { CaseLine, EvaluationResults } from '../contracts/evaluations.ts';
 import { InvalidConfig } from '../contracts/invalid-config.ts';
+import { canonicalJson } from '../store/canonical-json.ts';
 import { mcNemar } from './mcnemar.ts';
 import type { McNemar } from './mcnemar.ts';
 
@@ -20,13 +21,15 @@ export interface PairedSuite {
 
 /**
  * Two evaluations case by case, suite by suite, on the cases that both have.
- * @throws InvalidConfig where they share no suite, or judged one by other data
+ * @throws InvalidConfig where they share no suite, or judged one by other data or rules
  */
 export function pairedEvaluations(first: Evaluated, second: Evaluated): PairedSuite[] {
   const paired = first.results.suites.flatMap((one): PairedSuite[] => {
     const other = second.results.suites.find(({ name }) => name === one.name);
     if (one.skipped !== null || other?.skipped !== null) return [];
     if (one.dataHash !== other.dataHash) throw new InvalidConfig(`${one.name}: ${first.results.id} has the data ${one.dataHash.slice(0, 12)}, ${second.results.id} ${other.dataHash.slice(0, 12)}: not the same cases`);
+    const [rules, otherRules] = [canonicalJson(one.versions), canonicalJson(other.versions)];
+    if (rules !== otherRules) throw new InvalidConfig(`${one.name}: ${first.results.id} was judged by ${rules}, ${second.results.id} by ${otherRules}: judge the older one again with \`genenv rescore\``);
     const others = new Map(second.cases.filter(({ suite }) => suite === one.name).map(({ id, correct }) => [id, correct]));
     const pairs = first.cases.flatMap(({ suite, id, correct }) => (suite === one.name && others.has(id) ? [{ first: correct, second: others.get(id)! }] : []));
     if (pairs.length === 0) return [];
