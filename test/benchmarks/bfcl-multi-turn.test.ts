@@ -1,6 +1,8 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { BfclCase, RecordedAnswer } from '../../src/benchmarks/bfcl/engine.ts';
-import { judged, open, scripted, text } from './bfcl-open.ts';
+import { judged, open, packageData, scripted, text } from './bfcl-open.ts';
 import type { Open } from './bfcl-open.ts';
 
 const turns = (item: BfclCase): string[][] => item.gold.map((turn) => turn.map((answer) => answer.text));
@@ -67,6 +69,15 @@ describe('an episode in prompting', () => {
     expect([right.size, ...[...right].filter(([, { correct }]) => !correct)]).toEqual([60]);
   });
 });
+
+test('the truth of multi_turn_base as its text stands scores 176 of 200: positional arguments are dropped', async () => {
+  const suite = await open('multi_turn_base');
+  const lines = (await readFile(join(await packageData(), 'possible_answer', 'BFCL_v4_multi_turn_base.json'), 'utf8')).trim().split('\n');
+  const truths = new Map(lines.map((line) => JSON.parse(line) as { id: string; ground_truth: string[][] }).map(({ id, ground_truth: truth }) => [id, truth]));
+  const verdicts = await judged(suite, ({ id }) => truths.get(id)!.map((calls) => [...calls.map((one) => text(`[${one}]`)), text('Done.')]));
+  expect([[...verdicts.values()].filter(({ correct }) => correct).length, verdicts.size]).toEqual([176, 200]);
+  await suite.close();
+}, 60_000);
 
 describe('an episode with native tools', () => {
   test('has an answer to every call, and functions that come later', async () => {

@@ -1,3 +1,6 @@
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { bfcl } from '../../src/benchmarks/bfcl/bfcl.ts';
 import type { Response } from '../../src/benchmarks/bfcl/conversation.ts';
 import type { BfclCase, RecordedAnswer } from '../../src/benchmarks/bfcl/engine.ts';
@@ -6,6 +9,13 @@ import { enginePython } from '../../src/stack/engine-python.ts';
 import { accepted } from '../support/chat-history.ts';
 
 export const host: SuiteHost = { shipped: '', downloads: '', enginePython, secret: () => undefined };
+
+/** The data that comes with the package that judges. */
+export async function packageData(): Promise<string> {
+  const python = await enginePython('bfcl');
+  const { stdout } = await promisify(execFile)(python!, ['-c', "import importlib.util as util; print(util.find_spec('bfcl_eval').submodule_search_locations[0])"]);
+  return join(stdout.trim(), 'data');
+}
 
 export type Open = OpenSuite<BfclCase, Response>;
 type ToolFormat = SuiteSettings['toolFormat'];

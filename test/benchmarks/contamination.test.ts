@@ -1,16 +1,14 @@
-import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { bfclQuestions, shippedQuestions } from '../../src/benchmarks/contamination/benchmark-questions.ts';
 import { contaminated, indexOf } from '../../src/benchmarks/contamination/contaminated.ts';
 import { fingerprint, fingerprints } from '../../src/benchmarks/contamination/fingerprint.ts';
 import { questionsText, readQuestions } from '../../src/benchmarks/contamination/questions-file.ts';
 import { mkdir, writeFile } from 'node:fs/promises';
-import { enginePython } from '../../src/stack/engine-python.ts';
 import { temporaryFolder } from '../store/temporary-folder.ts';
 import { shippedHost } from './attempt.ts';
+import { packageData } from './bfcl-open.ts';
 
 const data = shippedHost.shipped;
 const kept = readQuestions();
@@ -25,9 +23,7 @@ describe('the fingerprints that come with the project', () => {
   });
 
   it('of BFCL are those of the package that judges it', async () => {
-    const python = await enginePython('bfcl');
-    const { stdout } = await promisify(execFile)(python!, ['-c', "import importlib.util as util; print(util.find_spec('bfcl_eval').submodule_search_locations[0])"]);
-    expect(questionsText(kept.filter(({ benchmark }) => benchmark === 'bfcl_v4'))).toBe(questionsText(fingerprints(bfclQuestions(join(stdout.trim(), 'data')))));
+    expect(questionsText(kept.filter(({ benchmark }) => benchmark === 'bfcl_v4'))).toBe(questionsText(fingerprints(bfclQuestions(await packageData()))));
   });
 
   it('cover every case of Bamboogle, TravelPlanner and API-Bank, and BFCL', () => {
