@@ -63,6 +63,8 @@ export interface OpenSuite<Item extends Case = Case, Response = unknown> {
   readonly versions: Readonly<Record<string, string>>;
   /** Puts the case to the policy, and gives what will be judged: JSON, whole enough to judge again by other rules. Model text never stops an attempt. */
   attempt(item: Item, tools: AttemptTools): Promise<Response>;
+  /** What attempts need and judges do not (a key), where it is not here: then the suite is skipped, and answers that it has are judged. */
+  readonly cannotAsk?: string | undefined;
   /** Most cases that are given to `judge` at a time, for suites whose judge is slow; absent where it does not matter. Verdicts are kept, and work is known to go on, after each time. */
   readonly judgedTogether?: number;
   /** Verdicts in the order of the answered cases. Asks no model, and depends on nothing but its input and `versions`. */

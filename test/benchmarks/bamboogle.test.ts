@@ -238,6 +238,8 @@ describe('searching', () => {
 
   it('needs an endpoint, and the key that is named', async () => {
     expect(bamboogleSearch.refuses(prompted)).toContain('search: got null');
-    expect(await bamboogleSearch.open(shippedHost, { ...prompted, search: { url: 'http://x', apiKeyEnv: 'NO_KEY' } })).toEqual({ missing: expect.stringContaining('NO_KEY') as string });
+    const search = { url: 'http://x', apiKeyEnv: 'NO_KEY' };
+    expect(await opened(bamboogleSearch, { ...prompted, search })).toMatchObject({ cases: { length: 125 }, cannotAsk: expect.stringContaining('set NO_KEY') as string });
+    expect(await opened(bamboogleSearch, { ...prompted, search }, { ...shippedHost, secret: () => 'key' })).toMatchObject({ cannotAsk: undefined });
   });
 });

@@ -169,6 +169,18 @@ describe('scoring again', () => {
     expect((await rescore()).scores[1]).toMatchObject({ successes: 19 });
   });
 
+  it('needs nothing that only asking does, without which a suite is skipped, and no shard answered', async () => {
+    const { run, rescore, rules, server } = await someEvaluation();
+    await run();
+    const asked = server.chats.length;
+    Object.assign(rules, { cannotAsk: 'set THE_KEY', tolerance: 2, version: '2' });
+    expect((await rescore()).scores[1]).toMatchObject({ name: 'sums_exact', value: 1 });
+    expect(await run({}, 'another')).toMatchObject({ scores: [], skipped: [{ name: 'sums', reason: 'set THE_KEY' }] });
+    rules.cannotAsk = undefined;
+    await expect(run({}, 'third', { heartbeat: () => { rules.cannotAsk = 'set THE_KEY'; } })).rejects.toThrow('sums cannot be asked on this worker: set THE_KEY');
+    expect(server.chats.length).toBe(asked);
+  });
+
   it('finds what it needs after a garbage collection', async () => {
     const { run, rescore, rules, ports } = await someEvaluation();
     await run();

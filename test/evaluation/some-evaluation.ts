@@ -27,6 +27,7 @@ const cases = Array.from({ length: 23 }, (_, index): Sum => ({ id: `sum-${index}
 /** What decides the suite below; tests change it. */
 export interface Rules {
   missing: string | null;
+  cannotAsk: string | undefined;
   version: string;
   asking: string;
   tolerance: number;
@@ -48,6 +49,9 @@ export function sums(rules: Rules): Benchmark {
     cases,
     dataHash: 'd'.repeat(64),
     asking: rules.asking,
+    get cannotAsk() {
+      return rules.cannotAsk;
+    },
     versions: { rules: rules.version },
     async attempt({ left, right }, { ask, once, judge }) {
       const messages = [{ role: 'user' as const, content: `${left} + ${right}?` }];
@@ -103,7 +107,7 @@ export interface SomeEvaluation {
 
 export async function someEvaluation({ chat = summing, server: given }: { chat?: FakeChat; server?: FakeModelServer } = {}): Promise<SomeEvaluation> {
   const folder = await memoryFolder();
-  const rules: Rules = { missing: null, version: '1', asking: '1', tolerance: 0, searches: 0, judged: [] };
+  const rules: Rules = { missing: null, cannotAsk: undefined, version: '1', asking: '1', tolerance: 0, searches: 0, judged: [] };
   const server = given ?? (await FakeModelServer.start({ model: completing, chat }));
   if (given === undefined) onTestFinished(() => server[Symbol.asyncDispose]());
   const portsOf = (attempt: Partial<Attempt> = {}): Ports => ({ ...plainPorts(folder, server.url, new FakeTrainer(), attempt), suites: new SuiteLoader([sums(rules)], { shipped: '', downloads: '', enginePython: () => Promise.resolve(null), secret: () => undefined }) });

@@ -3,6 +3,7 @@ import { SidecarFailed } from '../../benchmarks/sidecar.ts';
 import type { Answer, OpenSuite, Question } from '../../benchmarks/suite.ts';
 import { deriveSeed } from '../../coevolution/seeds.ts';
 import type { AnswerInput, Answered, AnswerRecord } from '../../contracts/evaluations.ts';
+import { InvalidConfig } from '../../contracts/invalid-config.ts';
 import { inStep } from '../../evaluation/in-step.ts';
 import type { Asked } from '../../evaluation/in-step.ts';
 import { chatQuestions } from '../../policies/question-server.ts';
@@ -28,6 +29,7 @@ export function createAnswerCases(ports: Ports) {
       const cases = casesOf(opened, record.evaluation).slice(input.from, input.to);
       const count: Counts = { prompts: null, questions: 0, tokens: 0, cutOff: 0, tooLong: 0 };
       if (record.policy.type === 'gold') return { answers: await ports.store.putRecords(cases.map((item): AnswerRecord => ({ id: item.id, response: opened.gold(item) }))), ...count };
+      if (opened.cannotAsk !== undefined) throw new InvalidConfig(`evaluation: ${suite.name} cannot be asked on this worker: ${opened.cannotAsk}`);
       try {
         const answers = await ports.store.putRecords(answered(ports, { ...record, policy: record.policy }, opened, cases, suite.name, work, count));
         return { answers, ...count };

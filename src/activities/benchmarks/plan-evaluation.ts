@@ -51,6 +51,7 @@ async function planSuite(ports: Ports, evaluation: Evaluation, suite: Suite): Pr
   const { name } = suite;
   const opened = await ports.suites.open(suite, suiteSettings(evaluation));
   if ('missing' in opened) return { name, skipped: opened.missing };
+  if (opened.cannotAsk !== undefined) return { name, skipped: opened.cannotAsk };
   const { dataHash, asking, versions } = opened;
   const cases = casesOf(opened, evaluation).length;
   if (cases === 0) return { name, skipped: 'it has no answer key' };

@@ -48,8 +48,9 @@ export const bamboogleSearch: Suite<BamboogleCase, BamboogleResponse> = {
   async open(host, { search, toolFormat }) {
     const { url, apiKeyEnv } = search!;
     const key = apiKeyEnv === null ? undefined : host.secret(apiKeyEnv);
-    if (apiKeyEnv !== null && key === undefined) return { missing: `the key of the search endpoint: set ${apiKeyEnv} in the worker's environment` };
-    return openBamboogle(host, `search_${toolFormat}`, ({ question }, tools) => searchRounds(question, { url, key }, toolFormat, tools));
+    const opened = await openBamboogle(host, `search_${toolFormat}`, ({ question }, tools) => searchRounds(question, { url, key }, toolFormat, tools));
+    const cannotAsk = apiKeyEnv === null || key !== undefined ? undefined : `the key of the search endpoint: set ${apiKeyEnv} in the worker's environment`;
+    return 'missing' in opened ? opened : { ...opened, cannotAsk };
   },
 };
 
