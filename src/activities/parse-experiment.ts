@@ -6,6 +6,7 @@ import { InvalidConfig } from '../contracts/invalid-config.ts';
 import { parseExperiment } from '../contracts/parse-experiment.ts';
 import type { ParseInput, Plan } from '../contracts/phases.ts';
 import { hashOf } from '../store/canonical-json.ts';
+import { refusedByName } from './benchmarks/evaluation-record.ts';
 import { forkOf } from './fork-of.ts';
 import type { Ports } from './ports.ts';
 import { workflowSettings } from './workflow-settings.ts';
@@ -42,7 +43,7 @@ function checkBenchmarks(ports: Ports, id: string, { every, ...how }: Benchmarks
   if (id.length > longestEvaluatedId) throw new InvalidConfig(`workflow id: got ${JSON.stringify(id)}; with evaluation.benchmarks it has ${longestEvaluatedId} characters at most, since evaluations have longer ids`);
   try {
     parseEvaluation({ name: 'of-an-epoch', policy: { type: 'run', run: id, epoch: every }, ...how });
-    const refused = ports.suites.named(how.suites).map((suite) => suite.refuses(how)).find((reason) => reason !== null);
+    const refused = refusedByName(ports.suites.named(how.suites), how);
     if (refused !== undefined) throw new InvalidConfig(refused);
   } catch (error) {
     throw error instanceof InvalidConfig ? new InvalidConfig(`experiment: evaluation.benchmarks: ${error.message.replaceAll(/^evaluation: /gm, '')}`) : error;

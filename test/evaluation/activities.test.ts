@@ -111,10 +111,17 @@ describe('an evaluation', () => {
     expect((await run()).scores[1]).toMatchObject({ name: 'sums_exact', of: 23 });
   });
 
+  it('skips what a * stands for and the settings do not fit, with the reason', async () => {
+    const { run } = await someEvaluation();
+    const { scores, skipped } = await run({ suites: ['sums*'] });
+    expect(skipped).toEqual([{ name: 'sums_search', reason: 'search: missing; sums_search needs an endpoint' }]);
+    expect(scores[1]).toMatchObject({ name: 'sums_exact', of: 23 });
+  });
+
   it.each([
     [{ suites: ['sum'] }, 'suites: got "sum"; did you mean "sums"?'],
     [{ suites: ['bfcl'] }, 'suites: got "bfcl"; expected names of suites'],
-    [{ suites: ['sums*'] }, 'search: missing; sums_search needs an endpoint'],
+    [{ suites: ['sums*', 'sums_search'] }, 'search: missing; sums_search needs an endpoint'],
     [{ temperature: -1 }, 'evaluation: temperature: got -1'],
     [{ policy: { type: 'run', run: 'nobody' } }, 'policy.run: got "nobody"; there is no such run'],
     [{ policy: { type: 'served', baseUrl: 'http://x/v1', model: 'm', api: 'completions' }, toolFormat: 'native' }, 'toolFormat: got "native"; completions take no tools'],

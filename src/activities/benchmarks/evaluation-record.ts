@@ -26,7 +26,11 @@ export function shardKey(phase: 'answer' | 'judge', input: AnswerInput): PhaseKe
   return { experiment: ownerOf(input.id), epoch: 0, phase: `${phase}-${input.suite.name}`, shard: input.shard, inputHash: hashOf({ ...input, evaluation: input.identity, suite: { ...asked, ...(phase === 'judge' && { versions }) } }) };
 }
 
-export const suiteSettings = ({ toolFormat, search }: Evaluation): SuiteSettings => ({ toolFormat, search });
+export const suiteSettings = ({ toolFormat, search }: SuiteSettings): SuiteSettings => ({ toolFormat, search });
+
+/** Why a suite that is named in full does not fit the settings; those that a `*` stands for are skipped where they do not. */
+export const refusedByName = (suites: readonly Suite[], { suites: names, ...settings }: SuiteSettings & { suites: readonly string[] }): string | undefined =>
+  suites.filter(({ name }) => names.includes(name)).map((suite) => suite.refuses(suiteSettings(settings))).find((reason) => reason !== null);
 
 /** Plans suites a few at a time, in their order: an engine takes a second to start. */
 export function planEach<Named extends { name: string }>(ports: Ports, suites: readonly Named[], plan: (suite: Named) => Promise<PlannedSuite>): Promise<PlannedSuite[]> {

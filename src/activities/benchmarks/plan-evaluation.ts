@@ -11,7 +11,7 @@ import { experimentAt } from '../experiment-at.ts';
 import type { LedgerEntry } from '../ledger-entry.ts';
 import { once } from '../phase.ts';
 import type { Ports } from '../ports.ts';
-import { casesOf, evaluationKey, planEach, suiteSettings } from './evaluation-record.ts';
+import { casesOf, evaluationKey, planEach, refusedByName, suiteSettings } from './evaluation-record.ts';
 import type { EvaluationRecord } from './evaluation-record.ts';
 
 /**
@@ -24,7 +24,7 @@ export function createPlanEvaluation(ports: Ports) {
     if (!evaluationIdPattern.test(id)) throw new InvalidConfig(`workflow id: got ${JSON.stringify(id)}; it is the evaluation's id: ${evaluationIdRule}`);
     const evaluation = parseEvaluation(file);
     const suites = ports.suites.named(evaluation.suites);
-    const refused = suites.map((suite) => suite.refuses(suiteSettings(evaluation))).find((reason) => reason !== null);
+    const refused = refusedByName(suites, evaluation);
     if (refused !== undefined) throw new InvalidConfig(`evaluation: ${refused}`);
     const folder = ports.evaluationFolder(id);
     const existing = await folder.read();
@@ -49,6 +49,8 @@ const pace: ReadonlySet<string> = new Set(['concurrency', 'heartbeatSeconds', 'm
 
 async function planSuite(ports: Ports, evaluation: Evaluation, suite: Suite): Promise<PlannedSuite> {
   const { name } = suite;
+  const refused = suite.refuses(suiteSettings(evaluation));
+  if (refused !== null) return { name, skipped: refused };
   const opened = await ports.suites.open(suite, suiteSettings(evaluation));
   if ('missing' in opened) return { name, skipped: opened.missing };
   if (opened.cannotAsk !== undefined) return { name, skipped: opened.cannotAsk };
