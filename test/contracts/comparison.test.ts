@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { agentRollouts } from '../../src/contracts/arm-differences.ts';
 import { changedFields } from '../../src/contracts/changed-fields.ts';
 import { comparisonJsonSchema, parseComparison } from '../../src/contracts/comparison.ts';
+import type { Experiment } from '../../src/contracts/experiment.ts';
 import { fieldTable } from '../../src/contracts/field-table.ts';
 import { InvalidConfig } from '../../src/contracts/invalid-config.ts';
 import { replayCount } from '../../src/contracts/replay-count.ts';
@@ -91,7 +92,7 @@ describe('the files of the repository', () => {
 
   test('compare-laptop has every arm that needs no other model, on equal terms', () => {
     const { arms, seeds } = parseComparison(experimentFile('compare-laptop'));
-    expect(Object.keys(arms)).toEqual(['tuned', 'paper', 'paper-frozen', 'replay', 'random', 'static', 'selection', 'window', 'frozen-agent']);
+    expect(Object.keys(arms)).toEqual(['tuned', 'paper', 'paper-frozen', 'paper-agent', 'replay', 'random', 'static', 'selection', 'window', 'frozen-agent']);
     expect(new Set(Object.values(arms).map(agentRollouts))).toEqual(new Set([256]));
     expect(seeds.length).toBeGreaterThanOrEqual(5);
   });
@@ -110,9 +111,11 @@ describe('the files of the repository', () => {
     expect(seeds.length).toBeGreaterThanOrEqual(5);
   });
 
-  test('the paper’s arm has a control whose agent is trained as its own', () => {
+  test('the paper’s arm has controls whose agents are trained as its own: one with a frozen simulator, one with that of tuned', () => {
     const { arms } = parseComparison(experimentFile('compare-laptop'));
-    expect(changedFields(arms.paper!.agent, arms['paper-frozen']!.agent)).toBe('');
+    for (const arm of ['paper-frozen', 'paper-agent']) expect(changedFields([arms.paper!.agent, arms.paper!.pools.train], [arms[arm]!.agent, arms[arm]!.pools.train])).toBe('');
+    const simulator = ({ difficulty, filter, environment, pools, guards }: Experiment) => ({ difficulty, filter, training: environment.training, pool: pools.environment, guards });
+    expect(changedFields(simulator(arms.tuned!), simulator(arms['paper-agent']!))).toBe('');
     expect(changedFields(arms.paper, arms['paper-frozen'], 9)).toMatch(/^environment\.training: was \{.*\}, is null; name: was "compare-laptop\.paper", is "compare-laptop\.paper-frozen"$/);
   });
 
