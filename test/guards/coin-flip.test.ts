@@ -54,6 +54,7 @@ describe('one coin-flip tool', { timeout: 60_000 }, () => {
 
   it.each([
     ['two verdicts that differ', { verdictAgreement: true }, 0.1],
+    ['an agent that does no better than a random policy', { discrimination: true }, 0.15],
     ['a random policy that succeeds', { randomSuccess: 0.125 }, 0.15],
     ['a cap on its share', { familyCap: 0.5 }, 0.5],
   ])('is held down by each guard alone: %s', async (_, guard, most) => {
