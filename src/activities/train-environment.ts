@@ -1,5 +1,5 @@
 import { recall, splitByAge } from '../coevolution/environment-memory.ts';
-import { regressionRecords } from '../coevolution/environment-pool.ts';
+import { regressionRecords, repeatsIn } from '../coevolution/environment-pool.ts';
 import { effectiveSampleSize } from '../coevolution/effective-sample-size.ts';
 import { capFamilies } from '../coevolution/family-cap.ts';
 import { regressionWeights } from '../coevolution/regression-weights.ts';
@@ -65,9 +65,10 @@ function stepBatches(experiment: Experiment, epoch: number, pool: readonly Entry
   const { stepsPerEpoch, recordsPerStep } = experiment.environment.training!;
   const { recent, older } = splitByAge(pool, { epoch, window });
   const fresh = regressionRecords(recent, { epoch, window, deduplicate });
+  const repeatsOf = repeatsIn(pool);
   return Array.from({ length: stepsPerEpoch }, (_, step) => {
     const random = randomStream(deriveSeed(experiment.seed, epoch, 'environment-steps', step));
-    const remembered = memory === null ? [] : recall(older, memory.recordsPerStep, random).map((record) => ({ record, discount: 1 }));
+    const remembered = memory === null ? [] : recall(older, memory.recordsPerStep, random).map((record) => ({ record, discount: memory.deduplicate ? 1 / (1 + repeatsOf(record)) : 1 }));
     return weigh(experiment, [...random.shuffle(fresh).slice(0, recordsPerStep), ...remembered]);
   });
 }

@@ -1,8 +1,9 @@
 import { requireInRange, requireInteger } from './domain.ts';
+import { distinctNewest } from './environment-pool.ts';
 import type { RandomStream } from './seeds.ts';
 
-/** What the memory of D_env must know of a record: when it was written, what it earned, and what recent success its context told of. */
-export type MemoryRecord = { epoch: number; env_reward: number; history_success: number | null };
+/** What the memory of D_env must know of a record: when it was written, what makes it a repeat, what it earned, and what recent success its context told of. */
+export type MemoryRecord = { epoch: number; signature: string; env_reward: number; history_success: number | null };
 
 /** Splits D_env into the records of the last `window` epochs (this one included) and the older ones; null: all are recent. */
 export function splitByAge<R extends { epoch: number }>(pool: readonly R[], { epoch, window }: { epoch: number; window: number | null }): { recent: R[]; older: R[] } {
@@ -14,11 +15,13 @@ export function splitByAge<R extends { epoch: number }>(pool: readonly R[], { ep
  * Older records worth keeping: R_env of at least `minReward`, the newest `perTenth` for each tenth of the success that their context
  * told of, in the pool's order. All of an epoch's tasks are written under one history, so without these the regression could not learn
  * what another history asks for. (A history that states success and difficulty places the agent: its records do not go stale.)
+ * With `deduplicate`, of equal signatures only the newest is kept, whatever history it was written under.
  */
-export function remember<R extends MemoryRecord>(older: readonly R[], { minReward, perTenth }: { minReward: number; perTenth: number }): R[] {
+export function remember<R extends MemoryRecord>(older: readonly R[], { minReward, perTenth, deduplicate = false }: { minReward: number; perTenth: number; deduplicate?: boolean | undefined }): R[] {
   requireInRange('minReward', minReward, 0, 1);
   requireInteger('perTenth', perTenth, 1);
-  const kept = new Set([...byTenth(older.filter(({ env_reward }) => env_reward >= minReward)).values()].flatMap((records) => records.slice(-perTenth)));
+  const worthy = older.filter(({ env_reward }) => env_reward >= minReward);
+  const kept = new Set([...byTenth(deduplicate ? distinctNewest(worthy) : worthy).values()].flatMap((records) => records.slice(-perTenth)));
   return older.filter((record) => kept.has(record));
 }
 

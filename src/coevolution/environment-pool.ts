@@ -42,19 +42,29 @@ export function regressionRecords<R extends EnvironmentRecord>(
 ): RegressionRecord<R>[] {
   requireInteger('epoch', epoch, 0);
   if (window !== null) requireInteger('window', window, 1);
-  const counts = new Map<string, number>();
+  for (const [i, record] of pool.entries()) requireInteger(`pool[${i}].epoch`, record.epoch, 0, epoch);
+  const repeatsOf = repeatsIn(pool);
+  return (deduplicate ? distinctNewest(pool) : pool)
+    .filter((record) => window === null || epoch - record.epoch < window)
+    .map((record) => {
+      const repeats = repeatsOf(record);
+      return { record, age: epoch - record.epoch, repeats, discount: deduplicate ? 1 / (1 + repeats) : 1 };
+    });
+}
+
+/** Of equal signatures the newest record (the first, within an epoch), in the pool's order. */
+export function distinctNewest<R extends EnvironmentRecord>(pool: readonly R[]): R[] {
   const newest = new Map<string, R>();
-  for (const [i, record] of pool.entries()) {
-    requireInteger(`pool[${i}].epoch`, record.epoch, 0, epoch);
-    counts.set(record.signature, (counts.get(record.signature) ?? 0) + 1);
+  for (const record of pool) {
     const known = newest.get(record.signature);
     if (known === undefined || record.epoch > known.epoch) newest.set(record.signature, record);
   }
-  return pool
-    .filter((record) => window === null || epoch - record.epoch < window)
-    .filter((record) => !deduplicate || newest.get(record.signature) === record)
-    .map((record) => {
-      const repeats = (counts.get(record.signature) ?? 1) - 1;
-      return { record, age: epoch - record.epoch, repeats, discount: deduplicate ? 1 / (1 + repeats) : 1 };
-    });
+  return pool.filter((record) => newest.get(record.signature) === record);
+}
+
+/** How often the signature of a record of this pool occurs in it beside the record itself. */
+export function repeatsIn<R extends EnvironmentRecord>(pool: readonly R[]): (record: R) => number {
+  const counts = new Map<string, number>();
+  for (const { signature } of pool) counts.set(signature, (counts.get(signature) ?? 0) + 1);
+  return ({ signature }) => counts.get(signature)! - 1;
 }

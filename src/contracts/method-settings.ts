@@ -51,6 +51,7 @@ export const poolsSchema = z
             minReward: unit.describe('R_env that a record needs to be remembered.'),
             perTenth: z.int().positive().describe('Records remembered for each tenth of recent success that the simulator was told of, newest first.'),
             recordsPerStep: z.int().positive().describe('Remembered records in an optimizer step, spread evenly over the tenths.'),
+            deduplicate: z.boolean().optional().describe('Remember of equal tasks the newest alone, and divide its weight by how often it occurs in D_env. Left out = false.'),
           })
           .nullable()
           .describe('Older records kept so that the simulator learns what each history asks for; null = none (paper).'),

@@ -41,6 +41,27 @@ describe('copies', () => {
   it('share one weight where they are counted', async () => {
     expect((await copying({ 'pools.environment': { memory: null } })).shares.get('copy')).toBeLessThan(0.25);
   });
+
+  it('are held less where the memory does not count its own, and as well where it does', async () => {
+    const remembered = (await copying({})).shares.get('copy');
+    expect(remembered).toBeGreaterThan(0.3);
+    expect(remembered).toBeLessThan(0.45);
+    expect((await copying({ 'pools.environment': { memory: { deduplicate: true } } })).shares.get('copy')).toBeLessThan(0.25);
+  });
+
+  it.each([
+    ['in full', false, 10, 20],
+    ['as one with those of the epoch', true, 0.5, 1],
+  ])('of the memory count %s (deduplicate %s)', async (_, deduplicate, least, most) => {
+    const fields = { 'pools.environment.memory': { deduplicate }, 'guards.familyCap': null, 'guards.frozenSamples': 0, 'environment.training.stepsPerEpoch': 1 };
+    const run = await someRun(fields, { success: () => 0.5, task: () => 'T:aaaa' });
+    await run.epochs(3);
+    const remembered = lastUpdate(run).filter(({ group_id }) => group_id.startsWith('epoch-0002/'));
+    expect(remembered).toHaveLength(16);
+    const weight = remembered.reduce((sum, one) => sum + one.weight, 0);
+    expect(weight).toBeGreaterThan(least);
+    expect(weight).toBeLessThan(most);
+  });
 });
 
 describe('near copies', () => {
