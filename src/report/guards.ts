@@ -57,6 +57,7 @@ function taskRules(rows: readonly EpochRow[], experiment: Experiment | null): Ru
     { label: 'Distance to the archive', history: of('env/archive_distance'), threshold: '> 0', ok: (value) => value > 0, meaning: 'How new tasks are against those of earlier epochs. 0: copies.' },
     { label: 'Simulator starved', history: of('env/starved_epochs'), threshold: `< ${experiment?.guards.starvedAfter ?? 5} in a row`, ok: (value) => value < (experiment?.guards.starvedAfter ?? 5), over: (history) => history.at(-1) ?? null, format: number, meaning: 'Epochs in a row in which nothing it wrote could teach it. At the threshold it is helped, until something can.' },
     { label: 'Largest kind', history: largestKind(rows), threshold: `≤ ${rate(cap)}`, ok: (value) => value <= cap + 0.02, meaning: 'Share of the most frequent kind of task. A simulator that found one exploitable kind moves everything onto it.' },
+    recordsAge(of('pool/env_mean_age'), experiment?.pools.environment),
     { label: 'Slowest kind’s progress', history: slowestKind(rows), threshold: 'read with difficulty', ok: null, format: number, meaning: 'Learning progress (fast minus slow average of success) of the kind that progresses least. Near 0 is fine while difficulty rises; near 0 at constant difficulty, nothing is learned there.' },
   ];
 }
@@ -86,6 +87,15 @@ function updateRules(rows: readonly EpochRow[], experiment: Experiment | null): 
     { label: 'Sampler against trainer', history: of('sampling/sampling_logp_difference/mean'), threshold: `≤ ${number(tolerance)}`, ok: (value) => value <= tolerance, format: number, meaning: 'Mean difference of log-probabilities as sampled and as recomputed. Large: the two do not run the same model.' },
     { label: 'Rollouts lost', history: of('rollouts/errored'), threshold: '= 0 in all', ok: (value) => value === 0, over: (history) => history.reduce((sum, value) => sum + value, 0), format: number, meaning: 'Rollouts that could not be run. They are never counted as failures of the agent.' },
   ];
+}
+
+/** Without settings, nothing is said of what is too old. */
+function recordsAge(history: (number | null)[], pool: Experiment['pools']['environment'] | undefined): Rule {
+  const rule = { label: 'Age of the simulator’s records', history, format: number };
+  if (pool === undefined) return { ...rule, threshold: 'read with the window', ok: null, meaning: 'Epochs since a record of D_env was written, in the mean.' };
+  if (pool.memory !== null) return { ...rule, threshold: 'with a memory: read', ok: null, meaning: 'Epochs since a record of D_env was written, in the mean. It grows with the memory, as it should: a remembered record answers the success that its context told of, so its reward holds however old it is.' };
+  const most = pool.window ?? 1;
+  return { ...rule, threshold: `≤ ${most}`, ok: (value) => value <= most, meaning: 'Epochs since a record of D_env was written, in the mean. Old records carry success rates of an agent that is gone, and pull the simulator back to what was hard then.' };
 }
 
 function largestKind(rows: readonly EpochRow[]): (number | null)[] {

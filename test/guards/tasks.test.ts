@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { mean } from '../../src/coevolution/domain.ts';
+import type { BatchRecord } from '../support/fake-trainer.ts';
 import type { EnvironmentPoolRecord, FilterRecord, ScoreRecord } from '../../src/contracts/records.ts';
 import { someRun } from '../activities/some-run.ts';
 import { lastUpdate, LearningSimulator, learnFor, linesOf, tasksOf, textOf } from './learners.ts';
@@ -97,11 +98,13 @@ describe('stale records', () => {
   /** Four symbols are half solved in the first epochs, and always from the third on. */
   const success = (difficulty: number, model: string): number => (Number(/@(\d+)/.exec(model)?.[1]) >= 2 ? (difficulty <= 4 ? 1 : 0.5) : difficulty <= 4 ? 0.5 : 0.1);
 
-  async function trainedOn(environment: Record<string, unknown>): Promise<{ lengths: number[]; age: number | null }> {
+  async function trainedOn(environment: Record<string, unknown>): Promise<{ lengths: number[]; stale: number; age: number | null }> {
     const run = await someRun({ 'pools.environment': environment, 'guards.frozenSamples': 0, 'environment.training': { recordsPerStep: 200, stepsPerEpoch: 1 } }, { success, task: (_, random) => `T:${word(random, random.int(2) === 0 ? 4 : 6)}` });
     const { metrics } = await run.epochs(4);
-    const weights = (length: number) => lastUpdate(run).filter((record) => textOf(record).length === length + 2).reduce((sum, { weight }) => sum + weight, 0);
-    return { lengths: [weights(4), weights(6)], age: metrics['pool/env_mean_age'] ?? null };
+    const weightOf = (counts: (record: BatchRecord) => boolean) => lastUpdate(run).filter(counts).reduce((sum, { weight }) => sum + weight, 0);
+    const weights = (length: number) => weightOf((record) => textOf(record).length === length + 2);
+    const stale = weightOf(({ group_id }) => !group_id.startsWith('epoch-0004/')) / weightOf(() => true);
+    return { lengths: [weights(4), weights(6)], stale, age: metrics['pool/env_mean_age'] ?? null };
   }
 
   it('pull the simulator back to what was hard once, where D_env never forgets', async () => {
@@ -111,9 +114,17 @@ describe('stale records', () => {
   });
 
   it('are gone after the window', async () => {
-    const { lengths: [easy = 0, hard = 0], age } = await trainedOn({ window: 1, memory: null });
-    expect(age).toBe(0);
+    const { lengths: [easy = 0, hard = 0], stale, age } = await trainedOn({ window: 1, memory: null });
+    expect([age, stale]).toEqual([0, 0]);
     expect(easy).toBeLessThan(hard * 0.3);
+  });
+
+  it('keep more than half of the weight where there is a memory, and pull less all the same', async () => {
+    const { lengths: [easy = 0, hard = 0], stale, age } = await trainedOn({});
+    expect(age).toBeGreaterThan(0);
+    expect(stale).toBeGreaterThan(0.5);
+    expect(stale).toBeLessThan(0.7);
+    expect(easy).toBeLessThan(hard * 0.5);
   });
 });
 

@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import type { Experiment } from '../../src/contracts/experiment.ts';
 import { randomStream } from '../../src/coevolution/seeds.ts';
 import { chartsOf } from '../../src/report/charts.ts';
 import type { Charts } from '../../src/report/charts.ts';
@@ -107,6 +108,16 @@ describe('guards', () => {
   it('judges a verdict that once disagreed, however long ago', () => {
     const history = rows.map((row, index) => (index === 0 ? { ...row, metrics: { ...row.metrics, 'env/verdict_agreement': 0.9 } } : row));
     expect(guards(history, experiment).find(({ label }) => label === 'Verdict agreement')?.state).toBe('warn');
+  });
+
+  it('judges the age of records by the window, and only reads it where there is a memory', () => {
+    const age = (over: Partial<Experiment['pools']['environment']>, mean: number) =>
+      one('Age of the simulator’s records', { 'pool/env_mean_age': mean }, { ...experiment, pools: { ...experiment.pools, environment: { ...experiment.pools.environment, ...over } } });
+    expect(age({}, 13)).toMatchObject({ state: 'info', value: '13' });
+    expect(age({ memory: null }, 0)).toMatchObject({ state: 'ok', threshold: '≤ 1' });
+    expect(age({ memory: null, window: 2 }, 2.5)).toMatchObject({ state: 'warn', threshold: '≤ 2' });
+    expect([age({ memory: null, window: null }, 1).state, age({ memory: null, window: null }, 1.5).state]).toEqual(['ok', 'warn']);
+    expect(one('Age of the simulator’s records', {}, null).state).toBe('info');
   });
 
   it('does not blame a frozen policy, nor judge what was not measured', () => {
