@@ -32,7 +32,7 @@ interface Rule {
  * judged by the mean of its last five values, unless its threshold says otherwise.
  */
 export function guards(rows: readonly EpochRow[], experiment: Experiment | null): Guard[] {
-  return [...taskRules(rows, experiment), ...updateRules(rows, experiment)].map(({ label, history, threshold, ok, meaning, format = rate, over }) => {
+  return [...taskRules(rows, experiment), ...worldRules(rows, experiment), ...updateRules(rows, experiment)].map(({ label, history, threshold, ok, meaning, format = rate, over }) => {
     const now = over && measured(history).length > 0 ? over(measured(history)) : lastMean(history);
     const state = now === null ? 'missing' : ok === null ? 'info' : ok(now) ? 'ok' : 'warn';
     return { label, value: now === null ? 'not measured' : format(now), threshold, state, meaning, history };
@@ -59,6 +59,19 @@ function taskRules(rows: readonly EpochRow[], experiment: Experiment | null): Ru
     { label: 'Largest kind', history: largestKind(rows), threshold: `≤ ${rate(cap)}`, ok: (value) => value <= cap + 0.02, meaning: 'Share of the most frequent kind of task. A simulator that found one exploitable kind moves everything onto it.' },
     recordsAge(of('pool/env_mean_age'), experiment?.pools.environment),
     { label: 'Slowest kind’s progress', history: slowestKind(rows), threshold: 'read with difficulty', ok: null, format: number, meaning: 'Learning progress (fast minus slow average of success) of the kind that progresses least. Near 0 is fine while difficulty rises; near 0 at constant difficulty, nothing is learned there.' },
+  ];
+}
+
+/** Of worlds where the simulator writes labels itself: a run of another world has no such line. */
+function worldRules(rows: readonly EpochRow[], experiment: Experiment | null): Rule[] {
+  const votes = series(rows, 'env/label_votes');
+  const each = experiment !== null && 'vote' in experiment.world ? (experiment.world.vote?.votes ?? null) : null;
+  if (each === null || measured(votes).length === 0) return [];
+  const labelled = votes.map((cast) => (cast ? cast / each : null));
+  const ofLabels = (name: string) => between(series(rows, name), labelled, (tasks, labels) => tasks / labels);
+  return [
+    { label: 'Disputed labels', history: ofLabels('env/labels_disputed'), threshold: '≤ 2 %', ok: (value) => value <= 0.02, format: percent, meaning: 'Share of the simulator’s own labels against which most votes of the initial agent agree on another answer. High: it writes wrong labels, of which some pass the vote.' },
+    { label: 'Unconfirmed labels', history: ofLabels('env/labels_unconfirmed'), threshold: 'read with disputed labels', ok: null, format: percent, meaning: 'Share of the simulator’s own labels that too few votes confirmed, which makes the task invalid. High with few disputes: the questions are too hard for the agent that votes.' },
   ];
 }
 

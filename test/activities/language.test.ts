@@ -236,7 +236,7 @@ describe('a text that is no task', () => {
   });
 
   it('is not written by a simulator that the server holds to the schema, which alone is held', async () => {
-    const run = await languageRun({ 'serving.structuredOutput': 'json_schema' }, { ...often, questions: 0.5 });
+    const run = await languageRun({ 'world.vote': null, 'serving.structuredOutput': 'json_schema' }, { ...often, questions: 0.5 });
     const { metrics } = await run.epochs(1);
     expect(metrics).toMatchObject({ 'env/repairs': 0, 'env/valid_fraction': 1 });
     expect(run.asked('environment')[0]!.response_format).toMatchObject({ type: 'json_schema', json_schema: { name: 'task', schema: { required: ['prompt', 'tools', 'evaluation'] } } });

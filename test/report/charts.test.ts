@@ -7,6 +7,7 @@ import type { Chart } from '../../src/report/charts/parts.ts';
 import { guards } from '../../src/report/guards.ts';
 import type { EpochRow } from '../../src/report/run-data.ts';
 import { thinned, trailingMean } from '../../src/report/statistics.ts';
+import { worldSettings } from '../../src/worlds/settings.ts';
 import { createWorld } from '../../src/worlds/registry.ts';
 import { makeEpoch } from './make-epoch.ts';
 import { metricsOf } from './make-metrics.ts';
@@ -118,6 +119,18 @@ describe('guards', () => {
     expect(age({ memory: null, window: 2 }, 2.5)).toMatchObject({ state: 'warn', threshold: '≤ 2' });
     expect([age({ memory: null, window: null }, 1).state, age({ memory: null, window: null }, 1.5).state]).toEqual(['ok', 'warn']);
     expect(one('Age of the simulator’s records', {}, null).state).toBe('info');
+  });
+
+  it('judges labels that the simulator wrote by the share of them that votes dispute', () => {
+    const language = { ...experiment, world: worldSettings.parse({ type: 'language' }) };
+    const labels = (disputed: number, unconfirmed: number, votes = 200) => {
+      const over = { 'env/label_votes': votes, 'env/labels_disputed': disputed, 'env/labels_unconfirmed': unconfirmed };
+      return ['Disputed labels', 'Unconfirmed labels'].map((label) => one(label, over, language));
+    };
+    expect(labels(0, 8)).toMatchObject([{ state: 'ok', history: rows.map(() => 0) }, { state: 'info', history: rows.map(() => 0.2) }]);
+    expect(labels(1, 1)[0]).toMatchObject({ state: 'warn', history: rows.map(() => 0.025) });
+    expect(labels(0, 0, 0)[0]!.state).toBe('missing');
+    expect(guards(rows, language).some(({ label }) => label.endsWith('labels'))).toBe(false);
   });
 
   it('does not blame a frozen policy, nor judge what was not measured', () => {

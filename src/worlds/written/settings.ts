@@ -11,7 +11,7 @@ export const repairsField = z.int().min(0).max(4).default(1).describe('Times tha
 export const voteField = z
   .strictObject({
     votes: z.int().min(1).max(32).default(5).describe('Answers of the frozen initial agent to a task whose label the simulator wrote, outside the rollout budget.'),
-    agreement: z.number().gt(0).max(1).default(0.6).describe('Share of them that must agree with the label; otherwise the task is invalid.'),
+    agreement: z.number().gt(0).max(1).default(0.8).describe('Share of them that must agree with the label; otherwise the task is invalid.'),
   })
   .nullable()
   .prefault({})
