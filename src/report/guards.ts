@@ -62,8 +62,17 @@ function taskRules(rows: readonly EpochRow[], experiment: Experiment | null): Ru
   ];
 }
 
-/** Of worlds where the simulator writes labels itself: a run of another world has no such line. */
+/** Of worlds where the simulator writes more than tasks: a run of another world has no such line. */
 function worldRules(rows: readonly EpochRow[], experiment: Experiment | null): Rule[] {
+  return [...wordingRules(series(rows, 'env/inconsistent')), ...labelRules(rows, experiment)];
+}
+
+function wordingRules(history: (number | null)[]): Rule[] {
+  if (measured(history).length === 0) return [];
+  return [{ label: 'Untrue wordings', history, threshold: '≤ 5 %', ok: (value) => value <= 0.05, format: percent, meaning: 'Share of the simulator’s wordings that contradicted what happened. The agent never reads them: the world’s own words stand in, and the task earns that much less.' }];
+}
+
+function labelRules(rows: readonly EpochRow[], experiment: Experiment | null): Rule[] {
   const votes = series(rows, 'env/label_votes');
   const each = experiment !== null && 'vote' in experiment.world ? (experiment.world.vote?.votes ?? null) : null;
   if (each === null || measured(votes).length === 0) return [];

@@ -121,6 +121,12 @@ describe('guards', () => {
     expect(one('Age of the simulator’s records', {}, null).state).toBe('info');
   });
 
+  it('judges wordings where the simulator writes some', () => {
+    expect(one('Untrue wordings', { 'env/inconsistent': 0.05 }).state).toBe('ok');
+    expect(one('Untrue wordings', { 'env/inconsistent': 0.06 }).state).toBe('warn');
+    expect(guards(rows, experiment).some(({ label }) => label === 'Untrue wordings')).toBe(false);
+  });
+
   it('judges labels that the simulator wrote by the share of them that votes dispute', () => {
     const language = { ...experiment, world: worldSettings.parse({ type: 'language' }) };
     const labels = (disputed: number, unconfirmed: number, votes = 200) => {
