@@ -1,3 +1,5 @@
+import { mean } from '../coevolution/domain.ts';
+import { passAtK } from '../coevolution/pass-at-k.ts';
 import { wilsonInterval } from '../coevolution/wilson-interval.ts';
 import type { Experiment } from '../contracts/experiment.ts';
 import { InvalidConfig } from '../contracts/invalid-config.ts';
@@ -18,9 +20,10 @@ export function createCommitEpoch(ports: Ports) {
     const folder = ports.runFolder(run.id);
     const opened = await folder.open<LedgerEntry>();
     if (opened === undefined) throw new InvalidConfig(`run: ${folder.experimentFile} is missing; restore it, or start the experiment again`);
-    const settings = settingsInEffect(await ports.store.json<Experiment>(run.experiment));
+    const experiment = await ports.store.json<Experiment>(run.experiment);
+    const settings = settingsInEffect(experiment);
     // The trainer counts the tokens of its job under the same name.
-    const all: Metrics = [...metrics, await heldOut(ports, outputs.verdicts), { num_tokens: next.tokens }].reduce((together, some) => ({ ...together, ...some }), {});
+    const all: Metrics = [...metrics, await heldOut(ports, outputs.verdicts, experiment.evaluation.passAtK), { num_tokens: next.tokens }].reduce((together, some) => ({ ...together, ...some }), {});
     const written = await opened.ledger.append({ epoch, inputs: { experiment: run.experiment, settings }, outputs: { ...outputs, state: next }, metrics: all, notes });
     const line = hashOf(written);
     await folder.appendMetrics({ epoch, at: new Date().toISOString(), metrics: { ...all, 'rollouts/retried': retried }, time: seconds });
@@ -29,21 +32,31 @@ export function createCommitEpoch(ports: Ports) {
   };
 }
 
-async function heldOut(ports: Ports, files: readonly FileRef[]): Promise<Metrics> {
-  const counts = new Map<string, { successes: number; attempts: number }>();
-  const count = (name: string, solved: boolean): void => {
-    const { successes, attempts } = counts.get(name) ?? { successes: 0, attempts: 0 };
-    counts.set(name, { successes: successes + Number(solved), attempts: attempts + 1 });
-  };
+async function heldOut(ports: Ports, files: readonly FileRef[], k: number | undefined): Promise<Metrics> {
+  const counts: Counts = new Map();
+  const tasks: Counts = new Map();
   for (const file of files) {
-    for await (const { kind, difficulty, reward, solved = reward === 1 } of ports.store.records<VerdictRecord>(file)) {
-      count('eval/heldout', solved);
-      count(`eval/heldout/${kind}`, solved);
-      count(`eval/heldout_difficulty/${difficulty}`, solved);
+    for await (const { task_id, kind, difficulty, reward, solved = reward === 1 } of ports.store.records<VerdictRecord>(file)) {
+      for (const name of ['eval/heldout', `eval/heldout/${kind}`, `eval/heldout_difficulty/${difficulty}`]) count(counts, name, solved);
+      count(tasks, task_id, solved);
     }
   }
   const overall = counts.get('eval/heldout');
   if (overall === undefined) return {};
   const { low, high } = wilsonInterval(overall);
-  return { 'eval/heldout_low': low, 'eval/heldout_high': high, ...Object.fromEntries([...counts].map(([name, { successes, attempts }]) => [name, successes / attempts])) };
+  return {
+    'eval/heldout_low': low,
+    'eval/heldout_high': high,
+    ...Object.fromEntries([...counts].map(([name, { successes, attempts }]) => [name, successes / attempts])),
+    ...(k !== undefined && { 'eval/pass_at_1': meanPass(tasks, 1), 'eval/pass_at_k': meanPass(tasks, k) }),
+  };
 }
+
+type Counts = Map<string, { successes: number; attempts: number }>;
+
+function count(counts: Counts, name: string, solved: boolean): void {
+  const { successes, attempts } = counts.get(name) ?? { successes: 0, attempts: 0 };
+  counts.set(name, { successes: successes + Number(solved), attempts: attempts + 1 });
+}
+
+const meanPass = (tasks: Counts, k: number): number | null => mean([...tasks.values()].map((task) => passAtK(task, k)));

@@ -4,7 +4,7 @@ import type { Experiment } from './experiment.ts';
 
 /** Combinations of fields, each right by itself, that no run could honour: `<field>: got <value>; <what is allowed>`. */
 export function impossibleCombinations(experiment: Experiment): string[] {
-  return [...methodProblems(experiment), ...servingProblems(experiment), ...modelProblems(experiment), ...worldProblems(experiment.world), ...textProblems(experiment), ...benchmarkProblems(experiment), ...durabilityProblems(experiment)];
+  return [...methodProblems(experiment), ...servingProblems(experiment), ...modelProblems(experiment), ...worldProblems(experiment.world), ...textProblems(experiment), ...evaluationProblems(experiment), ...durabilityProblems(experiment)];
 }
 
 const rolesOf = ({ agent, environment }: Experiment) => [{ role: 'agent', policy: agent }, { role: 'environment', policy: environment }] as const;
@@ -62,7 +62,10 @@ function* textProblems({ world, agent, environment }: Experiment): Generator<str
   }
 }
 
-function* benchmarkProblems({ evaluation, agent }: Experiment): Generator<string> {
+function* evaluationProblems({ evaluation, agent }: Experiment): Generator<string> {
+  const { passAtK, samples, temperature } = evaluation;
+  if (passAtK !== undefined && samples < passAtK) yield `evaluation.samples: got ${samples}; pass@${passAtK} (evaluation.passAtK) takes at least ${passAtK} attempts at each held-out task`;
+  if (passAtK !== undefined && temperature === 0) yield 'evaluation.temperature: got 0; greedy attempts are all alike, so pass@k (evaluation.passAtK) needs a temperature above 0';
   if (evaluation.benchmarks !== undefined && agent.model.type === 'scratch') yield 'evaluation.benchmarks: got suites to evaluate on; an agent made from scratch knows the characters of its world alone: expected none, or agent.model.type "pretrained"';
 }
 

@@ -94,6 +94,7 @@ export const evaluationSchema = z
     every: z.int().positive().default(5).describe('Evaluate after every so many epochs, and after the last.'),
     samples: z.int().positive().default(1).describe('Attempts at each held-out task.'),
     temperature: z.number().min(0).default(1).describe('Sampling temperature of the evaluation; 0 = greedy.'),
+    passAtK: z.int().min(2).optional().describe('Report success in one attempt and in at least one of so many (pass@1, pass@k), estimated from `samples` attempts at each held-out task. Left out = not reported.'),
     benchmarks: benchmarksSchema.optional(),
   })
   .describe('Held-out evaluation, outside the rollout budget.');

@@ -62,6 +62,13 @@ it('stacks what was dropped by reason', () => {
   expect(seriesOf('filtered').map(({ type, stack }) => [type, stack])).toContainEqual(['bar', 'reasons']);
 });
 
+it('draws pass@k beside held-out success where it was measured', () => {
+  const evaluated = (over: Record<string, number>) => rows.map((row) => ({ ...row, metrics: { ...row.metrics, 'eval/heldout': 0.5, 'eval/heldout_low': 0.4, 'eval/heldout_high': 0.6, ...over } }));
+  const drawn = (over: Record<string, number>) => (Object.values(chartsOf(evaluated(over), [], experiment)).flat() as Chart[]).find(({ id }) => id === 'held-out')!.option.series as { name: string; data: (number | null)[] }[];
+  expect(drawn({ 'eval/pass_at_k': 0.8 }).find(({ name }) => name === 'pass@k')?.data.at(-1)).toBe(0.8);
+  expect(drawn({}).map(({ name }) => name)).not.toContain('pass@k');
+});
+
 it('leaves out figures of what was never measured', () => {
   const bare = rows.map((row) => ({ ...row, time: {}, metrics: { 'env/success_rate': 0.5 } }));
   expect(Object.values(chartsOf(bare, [], null)).flat().map(({ id }: Chart) => id)).toEqual(['success-rate', 'baselines']);

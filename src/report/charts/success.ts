@@ -1,7 +1,7 @@
 import { TARGET_BAND } from '../../coevolution/in-band.ts';
 import { benchmarkPrefix } from '../benchmark-scores.ts';
 import { evaluationsOf } from '../verdict.ts';
-import { namesUnder, series, trained } from '../run-data.ts';
+import { measured, namesUnder, series, trained } from '../run-data.ts';
 import type { EpochRow } from '../run-data.ts';
 import { trailingMean } from '../statistics.ts';
 import type { HeldOutGrid } from '../held-out.ts';
@@ -49,13 +49,14 @@ export function heldOutCharts(rows: readonly EpochRow[], grids: readonly HeldOut
   const evaluations = evaluationsOf(rows);
   const evaluated = rows.filter(({ epoch }) => evaluations.some((one) => one.epoch === epoch));
   const kinds = namesUnder(rows, 'eval/heldout/');
+  const passes = series(evaluated, 'eval/pass_at_k');
   const suites = namesUnder(rows, benchmarkPrefix);
   const benchmarked = rows.filter(({ metrics }) => suites.some((suite) => typeof metrics[`${benchmarkPrefix}${suite}`] === 'number'));
   return [
     {
       id: 'held-out', title: 'Held-out success', ...(grids.length === 0 && kinds.length === 0 ? { size: 'wide' as const } : {}),
-      caption: 'Tasks that the simulator never sees, with 95 % Wilson intervals.',
-      option: overEpochs(evaluated, [...ribbon('interval', evaluations.map(({ low }) => low), evaluations.map(({ high }) => high), '$green'), { ...line('held-out', evaluations.map(({ value }) => value), { color: '$green', width: 3 }), showSymbol: true }], { min: 0, max: 1 }),
+      caption: `Tasks that the simulator never sees, with 95 % Wilson intervals.${measured(passes).length === 0 ? '' : ' pass@k: solved in at least one of k attempts. Level or falling while success rises, training only sharpened what the agent could do.'}`,
+      option: overEpochs(evaluated, [...ribbon('interval', evaluations.map(({ low }) => low), evaluations.map(({ high }) => high), '$green'), { ...line('held-out', evaluations.map(({ value }) => value), { color: '$green', width: 3 }), showSymbol: true }, ...(measured(passes).length === 0 ? [] : [line('pass@k', passes, { color: '$purple' })])], { min: 0, max: 1 }),
     },
     {
       id: 'held-out-kinds', title: 'Held-out success by kind', caption: 'A kind that stays behind was not practised, or is harder.',
