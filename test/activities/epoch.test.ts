@@ -77,7 +77,7 @@ describe('an epoch in a plain loop', () => {
     const named = [...doc.slice(doc.indexOf('## Metrics')).matchAll(/^\| (.*?) \|/gm)].flatMap(([, cell = '']) => [...cell.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name));
     const patterns = named.map((name) => new RegExp(`^${name.replaceAll(/[.+?^${}()|[\]\\/]/g, '\\$&').replaceAll(/<\w+>|\*/g, '[^/]+')}$`));
     expect(Object.keys(metrics).filter((name) => !patterns.some((pattern) => pattern.test(name)))).toEqual([]);
-    const always = named.filter((name) => !/^(env\/((invalid|filtered)\/|(inconsistent|repairs|label_votes|labels_unconfirmed|labels_disputed)$)|eval\/anchor|pool\/(written|size|dropped))/.test(name));
+    const always = named.filter((name) => !/^(env\/((invalid|filtered)\/|(inconsistent|repairs|label_votes|labels_unconfirmed|labels_disputed)$)|eval\/(anchor|pass_at)|pool\/(written|size|dropped))/.test(name));
     expect(always.filter((name) => !Object.keys(metrics).some((key) => patterns[named.indexOf(name)]?.test(key)))).toEqual([]);
   });
 
