@@ -7,6 +7,7 @@ import { wordingFidelity } from '../coevolution/wording-fidelity.ts';
 import type { Experiment } from '../contracts/experiment.ts';
 import type { ComputeRewardsInput, Rewards } from '../contracts/phases.ts';
 import type { RewardRecord, ScoreRecord, SeedTaskRecord, TaskRecord, TraceRecord } from '../contracts/records.ts';
+import { isSolved } from '../worlds/is-solved.ts';
 import type { World } from '../worlds/world.ts';
 import { EpochSummary } from './epoch-summary.ts';
 import { Outcomes } from './outcomes.ts';
@@ -88,6 +89,7 @@ function scoreGroup({ seed, agent }: Experiment, epoch: number, world: World, sp
     well_formed: verdicts[index]!.first.wellFormed,
     advantage: role === 'agent' ? advantages[index]! : 0,
     answer: sampled.text,
+    ...(world.failure && role === 'agent' && !isSolved(world, verdicts[index]!.first.reward) && { failure: sampled.finish_reason === 'length' ? 'cut off' : world.failure(spec, sampled.text) }),
   }));
 }
 
@@ -109,6 +111,7 @@ function scoreTask({ seed, difficulty, guards }: Experiment, epoch: number, worl
     random_rate: random,
     informative: successes > 0 && successes < attempts,
     ...(outcomes.verdictsDiffer(index) ? { verdicts_differ: true as const } : {}),
+    ...outcomes.failure(index),
     env_reward: task.valid && target !== null ? difficultyReward(target, difficulty) * wordingFidelity(outcomes.wordings(index)) : null,
     guard: luckGuard(guards, rate, random) * near[index]!,
   };

@@ -9,6 +9,8 @@ type Role = RewardRecord['role'];
 export class Outcomes {
   /** Of the tasks whose observations the simulator worded. */
   readonly #wordings = new Map<number, Wordings>();
+  /** Of tasks whose attempts fail for reasons that the world names: how often each. */
+  readonly #failures = new Map<number, Map<string, number>>();
   readonly #differ: Uint8Array;
   readonly #solvedFrom: number;
   readonly #counts: Record<Role, { successes: Uint32Array; attempts: Uint32Array }>;
@@ -25,6 +27,8 @@ export class Outcomes {
     const { successes, attempts } = successRate(scored.map(({ reward }) => reward), this.#solvedFrom);
     this.#counts[role].successes[task]! += successes;
     this.#counts[role].attempts[task]! += attempts;
+    const failures = this.#failures.get(task) ?? new Map<string, number>();
+    for (const { failure } of scored) if (failure !== undefined) this.#failures.set(task, failures.set(failure, (failures.get(failure) ?? 0) + 1));
     if (scored.some(({ reward, second_reward }) => reward !== second_reward)) this.#differ[task] = 1;
   }
 
@@ -48,6 +52,12 @@ export class Outcomes {
 
   of(task: number, role: Role): SuccessRate {
     return rateOf(this.#counts[role].successes[task]!, this.#counts[role].attempts[task]!);
+  }
+
+  /** Why the attempts at a task fail most often, where none was solved and the world says why. */
+  failure(task: number): { failure?: string } {
+    const [most] = [...(this.#failures.get(task) ?? [])].sort(([left, one], [right, other]) => other - one || (left < right ? -1 : 1));
+    return most === undefined || this.#counts.agent.successes[task]! > 0 ? {} : { failure: most[0] };
   }
 
   /** Whether two verdicts on one answer differed. */

@@ -32,9 +32,9 @@ export function createUpdatePools(ports: Ports) {
       const outcomes: (TaskOutcome & Pick<ScoreRecord, 'success_rate'>)[] = [];
       const written: Entry[] = [];
       let at = 0;
-      for await (const [{ id, spec, source, repeats }, { kind, difficulty, attempts, successes, success_rate, valid: isValid }, record] of judged(ports, input)) {
+      for await (const [{ id, spec, source, repeats }, { kind, difficulty, attempts, successes, success_rate, valid: isValid, failure }, record] of judged(ports, input)) {
         if (source === 'new' && spec !== null && repeats === 0 && !known.has(spec)) valid.push({ id, spec });
-        if (source === 'new' && isValid) outcomes.push({ kind, difficulty, attempts, successes, success_rate, ...(world.signature && spec !== null && { signature: world.signature(spec) }) });
+        if (source === 'new' && isValid) outcomes.push({ kind, difficulty, attempts, successes, success_rate, ...(world.signature && spec !== null && { signature: world.signature(spec) }), ...(failure !== undefined && { failure }) });
         if (record !== undefined) written.push(entry(record, at));
         at += 1;
       }

@@ -9,9 +9,11 @@ export type TaskOutcome = SuccessCount & {
   difficulty: number;
   /** What near copies have in common, in worlds that tell the simulator of them. */
   signature?: string;
+  /** Why its attempts failed, in worlds that tell the simulator. */
+  failure?: string;
 };
 
-export type Failure = { kind: string; difficulty: number };
+export type Failure = { kind: string; difficulty: number; failure?: string };
 
 /** Counts of one epoch: enough to fold, small enough to keep. Unmeasured tasks are not in it. */
 export type EpochCounts = {
@@ -104,7 +106,7 @@ function countEpoch(outcomes: readonly TaskOutcome[], failures: number, band: Ba
     failures: measured
       .filter(({ successes }) => successes === 0)
       .slice(0, failures)
-      .map(({ kind, difficulty }) => ({ kind, difficulty })),
+      .map(({ kind, difficulty, failure }) => ({ kind, difficulty, ...(failure !== undefined && { failure }) })),
     ...(signed.length > 0 && { signatures: Object.fromEntries(mostFrequent(addCounts(signed.map((signature) => [signature, 1])), KEPT_SIGNATURES)) }),
   };
 }

@@ -116,6 +116,8 @@ export interface RewardRecord {
   /** Of the reward, and of the format reward where there is one. */
   advantage: number;
   answer: string;
+  /** Why it is not solved, in worlds that tell their simulator. */
+  failure?: string;
 }
 
 export interface ScoreRecord {
@@ -135,6 +137,8 @@ export interface ScoreRecord {
   informative: boolean;
   /** Two verdicts on one of its answers differed; absent where they never did. */
   verdicts_differ?: true;
+  /** Why its attempts fail, most often; absent where one was solved, and in worlds that do not say. */
+  failure?: string;
   env_reward: number | null;
   /** Factor of the guards on the regression weight, in [0, 1]. */
   guard: number;

@@ -107,6 +107,8 @@ export interface World {
   readonly solvedFrom?: number;
   /** The checker's verdict on an answer. `chance` is the rollout's own; only a world whose verdicts are left to chance draws from it. */
   score(spec: TaskSpec, answer: string, chance?: RandomStream): Verdict;
+  /** Class of an answer that is not right, in a few words; absent where the simulator is told of none. */
+  failure?(spec: TaskSpec, answer: string): string;
   referenceAnswer(spec: TaskSpec): string;
   /** An answer of the right shape drawn blindly. */
   randomAnswer(spec: TaskSpec, random: RandomStream): string;

@@ -119,6 +119,14 @@ describe('a run of the language world', () => {
   });
 });
 
+it('tells the simulator why tasks were never solved, by what most of their answers lack', async () => {
+  const run = await languageRun({}, { questions: 0, success: () => 0 });
+  await run.epochs(2);
+  const scores = await run.records<ScoreRecord>([(await run.lines())[1]!.outputs.scores!]);
+  expect(new Set(scores.filter(({ attempts }) => attempts > 0).map(({ failure }) => failure))).toEqual(new Set(['wrong answer']));
+  expect(run.asked('environment').at(-1)!.prompt[0]).toMatch(/- never solved: execution_\w+ of difficulty \d+ \(wrong answer\), /);
+});
+
 /** The base model of another run: its path is part of the experiment. */
 const samePath = ({ trainer }: Run): Record<string, unknown> => {
   const { model } = trainer.jobs[0]!.job as { model: { path?: string } };

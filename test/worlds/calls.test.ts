@@ -24,6 +24,16 @@ const withCall = (changes: object, rest: Partial<CallsTask> = {}): CallsTask => 
 const given = (changes: CallsTask['calls'][number]['arguments'], rest?: Partial<CallsTask>): CallsTask => withCall({ arguments: { ...task.calls[0]!.arguments, ...changes } }, rest);
 const bfclReward = (answer: string, of: CallsTask = task): number => bfcl.score(specOf(bfcl, of), answer).reward;
 
+it.each([
+  ['Two cups, coming.', 'no parse'],
+  ["[warm_cup(cups=2)]", 'wrong tool'],
+  ["[tea.brew(leaf='Earl Grey', cups=2, milk=True), warm_cup(cups=2)]", 'wrong tool'],
+  ["[tea.brew(leaf='Earl Grey', cups=3, milk=True)]", 'wrong argument'],
+])('the class of %s: %s', (answer, said) => {
+  expect(bfclReward(answer)).toBe(0);
+  expect(bfcl.failure!(specOf(bfcl, task), answer)).toBe(said);
+});
+
 describe('the style `bfcl`', () => {
   it.each([
     ['the reference', "[tea.brew(leaf='Earl Grey', cups=2, milk=True, minutes=4.5)]"],

@@ -312,14 +312,29 @@ describe('the vote', () => {
   });
 });
 
+describe('the class of a failure', () => {
+  const lampSays = (name: string, given: object) => `<tool_call>${JSON.stringify({ name, arguments: given })}</tool_call>`;
+
+  it.each([
+    [exact('Capital of France?', 'Paris'), 'I do not know.', 'no parse'],
+    [exact('Capital of France?', 'Paris'), 'Answer: Rome', 'wrong answer'],
+    [lampCall, 'set the lamp', 'no parse'],
+    [lampCall, lampSays('unset_lamp', { room: 'kitchen', on: true, level: 3 }), 'wrong tool'],
+    [lampCall, lampSays('set_lamp', { room: 'kitchen', on: true }), 'wrong argument'],
+  ])('of %j answered by %s: %s', (task, answer, said) => {
+    expect(rewardOf(task, answer)).toBe(0);
+    expect(world.failure!(specOf(task), answer)).toBe(said);
+  });
+});
+
 describe('the simulator’s prompt', () => {
   const outcome = (kind: string, successes: number, signature: string) => ({ kind, difficulty: 3, attempts: 4, successes, signature });
-  const history = updateHistory(emptyHistory(), [outcome('execution_text', 4, 'reverse'), outcome('execution_text', 0, 'reverse'), outcome('exact', 1, 'exact: which')], { window: 2 });
+  const history = updateHistory(emptyHistory(), [outcome('execution_text', 4, 'reverse'), { ...outcome('execution_text', 0, 'reverse'), failure: 'wrong argument' }, outcome('exact', 1, 'exact: which')], { window: 2 });
   const seedTask = specOf(exact('Capital of France?', 'Paris'));
 
   it('has its parts in one order', () => {
     const text = world.exemplarPrompt!(history, seedTask, [{ spec: specOf(exact('Capital of Italy?', 'Rome')), reward: 0.875 }]);
-    const parts = ['You write training tasks', 'Mercury', '- weekday(date: date)', 'The agent so far:', '- success: 42 % at difficulty 3.0', 'exact 25 %, execution_text 50 %', 'never solved: execution_text of difficulty 3', 'Aim at 40 % to 60 % success.', 'Task to vary: {"evaluation"', '- reverse (2 times)', '- reward 0.88: {"evaluation"', 'JSON alone.'];
+    const parts = ['You write training tasks', 'Mercury', '- weekday(date: date)', 'The agent so far:', '- success: 42 % at difficulty 3.0', 'exact 25 %, execution_text 50 %', 'never solved: execution_text of difficulty 3 (wrong argument)', 'Aim at 40 % to 60 % success.', 'Task to vary: {"evaluation"', '- reverse (2 times)', '- reward 0.88: {"evaluation"', 'JSON alone.'];
     const places = parts.map((part) => text.indexOf(part));
     expect(places).not.toContain(-1);
     expect(places).toEqual(places.toSorted((a, b) => a - b));

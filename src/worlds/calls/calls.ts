@@ -1,4 +1,5 @@
 import { canonicalJson } from '../../store/canonical-json.ts';
+import { callsFailure } from '../written/failure.ts';
 import type { OwnTasks } from '../written/tasks-file.ts';
 import { writtenWorld } from '../written/written-world.ts';
 import type { TaskForm } from '../written/written-world.ts';
@@ -39,6 +40,7 @@ export function callsForm({ style: name, categories }: CallsSettings): TaskForm<
       const made = style.read(answer);
       return { reward: made !== undefined && callsMatch(calls, tools, made, style.same) ? 1 : 0, wellFormed: made !== undefined };
     },
+    failure: ({ calls }, answer) => callsFailure(calls, style.read(answer)),
     right: (task) => style.write(referenceCalls(task)),
     guess: (task, random) => style.write(guessCalls(task, random)),
     renderAnswer: (answer) => ({ calls: style.read(answer) ?? null, response: answer }),

@@ -4,6 +4,8 @@ import { softSimilarity } from '../../coevolution/soft-similarity.ts';
 import type { Verdict } from '../world.ts';
 import { execute } from './execute.ts';
 import type { ProgramLimits } from './execute.ts';
+import { callsFailure } from '../written/failure.ts';
+import type { FailureClass } from '../written/failure.ts';
 import { soundJson } from '../written/sound-json.ts';
 import type { LanguageTask } from './task-schema.ts';
 
@@ -59,6 +61,13 @@ export function scoreResponse(task: LanguageTask, response: string, limits: Prog
     case 'reference':
       return { reward: softSimilarity(answer, evaluation.answer), wellFormed: true };
   }
+}
+
+/** Class of a response that is not right. */
+export function failureOf({ evaluation, target_action }: LanguageTask, response: string): FailureClass {
+  if (evaluation.kind !== 'call') return finalAnswer(response) === undefined ? 'no parse' : 'wrong answer';
+  const call = toolCall(response);
+  return callsFailure([target_action!], call === undefined ? undefined : [call as { name: string }]);
 }
 
 /** A response that is right. */

@@ -3,7 +3,7 @@ import { InvalidConfig } from '../../contracts/invalid-config.ts';
 import { repairPrompt } from '../written/prompts.ts';
 import type { OwnTasks } from '../written/tasks-file.ts';
 import type { TaskSpec, World } from '../world.ts';
-import { rightResponse, scoreResponse, finalAnswer, toolCall } from './answers.ts';
+import { failureOf, rightResponse, scoreResponse, finalAnswer, toolCall } from './answers.ts';
 import { drawTask } from './draw.ts';
 import { callsOf } from './execute.ts';
 import { agentPrompt, environmentPrompt } from './prompts.ts';
@@ -44,6 +44,7 @@ export function createLanguage(settings: LanguageSettings, own?: OwnTasks): Worl
     difficulty: (spec) => difficultyOf(taskOf(spec)),
     latents: (spec) => latentsOf(taskOf(spec)),
     score: (spec, answer) => scoreResponse(taskOf(spec), answer, settings),
+    failure: (spec, answer) => failureOf(taskOf(spec), answer),
     referenceAnswer: (spec) => rightResponse(taskOf(spec), settings),
     randomAnswer: (spec, random) => randomResponse(taskOf(spec), random),
     renderTask: (spec) => taskOf(spec),

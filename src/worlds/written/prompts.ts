@@ -19,7 +19,7 @@ function historyText({ success, byKind, inBandShare, difficulty, trend, recentFa
     `- success by family: ${kinds.length === 0 ? 'not measured' : kinds.join(', ')}`,
     `- tasks within the target: ${percent(inBandShare)}`,
     `- change of success an epoch: ${trend === null ? 'not measured' : `${trend >= 0 ? '+' : ''}${(100 * trend).toFixed(1)} points`}`,
-    `- never solved: ${recentFailures.length === 0 ? 'none' : recentFailures.map(({ kind, difficulty: at }) => `${kind} of difficulty ${at}`).join(', ')}`,
+    `- never solved: ${recentFailures.length === 0 ? 'none' : recentFailures.map(({ kind, difficulty: at, failure }) => `${kind} of difficulty ${at}${failure === undefined ? '' : ` (${failure})`}`).join(', ')}`,
   ].join('\n');
 }
 

@@ -3,6 +3,7 @@ import type { RandomStream } from '../../coevolution/seeds.ts';
 import { InvalidConfig } from '../../contracts/invalid-config.ts';
 import { canonicalJson } from '../../store/canonical-json.ts';
 import type { LabelVote, Latents, ParsedTask, TaskSpec, Verdict, World } from '../world.ts';
+import type { FailureClass } from './failure.ts';
 import { formSchema } from './json-schema.ts';
 import { framed, repairPrompt, variationPrompt } from './prompts.ts';
 import type { TasksFile, WrittenSettings } from './settings.ts';
@@ -27,6 +28,8 @@ export interface TaskForm<Task> {
   difficulty(task: Task): number;
   latents(task: Task): Latents;
   score(task: Task, answer: string): Verdict;
+  /** Class of an answer that is not right, where more is known than whether it could be read. */
+  failure?(task: Task, answer: string): FailureClass;
   right(task: Task): string;
   /** Drawn blindly. */
   guess(task: Task, random: RandomStream): string;
@@ -94,6 +97,10 @@ export function writtenWorld<Task>(form: TaskForm<Task>, settings: WrittenWorldS
     difficulty: (spec) => form.difficulty(taskOf(spec)),
     latents: (spec) => form.latents(taskOf(spec)),
     score: (spec, answer) => form.score(taskOf(spec), answer),
+    failure: (spec, answer) => {
+      const task = taskOf(spec);
+      return form.failure?.(task, answer) ?? (form.score(task, answer).wellFormed ? 'wrong answer' : 'no parse');
+    },
     referenceAnswer: (spec) => form.right(taskOf(spec)),
     randomAnswer: (spec, random) => form.guess(taskOf(spec), random),
     renderTask: (spec) => taskOf(spec) as object,
