@@ -119,12 +119,15 @@ describe('a run of the language world', () => {
   });
 });
 
-it('tells the simulator why tasks were never solved, by what most of their answers lack', async () => {
-  const run = await languageRun({}, { questions: 0, success: () => 0 });
+it.each([
+  ['wrong answer', 400],
+  ['cut off', 4],
+])('tells the simulator why tasks were never solved, by what most of their answers lack: %s', async (why, maxTokens) => {
+  const run = await languageRun({ 'agent.sampling.maxTokens': maxTokens }, { questions: 0, success: () => 0 });
   await run.epochs(2);
   const scores = await run.records<ScoreRecord>([(await run.lines())[1]!.outputs.scores!]);
-  expect(new Set(scores.filter(({ attempts }) => attempts > 0).map(({ failure }) => failure))).toEqual(new Set(['wrong answer']));
-  expect(run.asked('environment').at(-1)!.prompt[0]).toMatch(/- never solved: execution_\w+ of difficulty \d+ \(wrong answer\), /);
+  expect(new Set(scores.filter(({ attempts }) => attempts > 0).map(({ failure }) => failure))).toEqual(new Set([why]));
+  expect(run.asked('environment').at(-1)!.prompt[0]).toMatch(new RegExp(`- never solved: execution_\\w+ of difficulty \\d+ \\(${why}\\), `));
 });
 
 /** The base model of another run: its path is part of the experiment. */
