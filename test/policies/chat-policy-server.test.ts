@@ -19,7 +19,7 @@ let server: PolicyServer;
 
 beforeEach(async () => {
   fake = await FakeModelServer.start({ model: () => 'completion', chat: ([message], random) => `${message!.content}${'x'.repeat(random.int(12))}` });
-  server = policyServerFor(serving, { baseUrl: fake.url, apiKey: undefined, timeoutMs: 300 });
+  server = policyServerFor(serving, { baseUrl: fake.url, apiKey: undefined, timeoutMs: 20_000 });
   return () => fake[Symbol.asyncDispose]();
 });
 
@@ -49,7 +49,7 @@ describe('a policy behind chat completions', () => {
   });
 
   it('fails as a whole: away, or stopped for the caller’s own reason', async () => {
-    const gone = policyServerFor(serving, { baseUrl: 'http://127.0.0.1:1/v1', apiKey: undefined, timeoutMs: 300 });
+    const gone = policyServerFor(serving, { baseUrl: 'http://127.0.0.1:1/v1', apiKey: undefined, timeoutMs: 20_000 });
     await expect(gone.complete(request, never)).rejects.toThrow(ModelUnavailable);
     const reason = new Error('the worker stops');
     await expect(server.complete(request, AbortSignal.abort(reason))).rejects.toBe(reason);
@@ -59,7 +59,7 @@ describe('a policy behind chat completions', () => {
 
 describe('completions', () => {
   it('are held to a schema where the request says so', async () => {
-    const plain = openAIPolicyServer({ baseUrl: fake.url, apiKey: undefined, timeoutMs: 300 });
+    const plain = openAIPolicyServer({ baseUrl: fake.url, apiKey: undefined, timeoutMs: 20_000 });
     await plain.complete({ ...request, maxTokens: 20, schema }, never);
     await plain.complete({ ...request, maxTokens: 20 }, never);
     expect(fake.requests.map(({ response_format }) => response_format)).toEqual([{ type: 'json_schema', json_schema: { name: 'task', schema } }, undefined]);

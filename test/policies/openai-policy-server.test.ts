@@ -16,14 +16,15 @@ let server: PolicyServer;
 
 beforeEach(async () => {
   fake = await FakeModelServer.start({ model: (prompt, random) => `${prompt.slice(0, 1)}${'x'.repeat(random.int(12))}` });
-  server = openAIPolicyServer({ baseUrl: fake.url, apiKey: undefined, timeoutMs: 150 });
+  server = openAIPolicyServer({ baseUrl: fake.url, apiKey: undefined, timeoutMs: 20_000 });
   return () => fake[Symbol.asyncDispose]();
 });
 
 const failureOf = async (asked: Promise<unknown>): Promise<unknown> => asked.then(() => 'answered', (error: unknown) => error);
 async function failureUnder(fault: Fault): Promise<unknown> {
   fake.nextFaults.push(fault);
-  return failureOf(server.complete(request, never));
+  const asked = fault.startsWith('stall') ? openAIPolicyServer({ baseUrl: fake.url, apiKey: undefined, timeoutMs: 150 }) : server;
+  return failureOf(asked.complete(request, never));
 }
 
 describe('openAIPolicyServer', () => {
@@ -51,7 +52,7 @@ describe('openAIPolicyServer', () => {
   });
 
   it('asks a server without token ids for text alone, and takes no less', async () => {
-    const plain = openAIPolicyServer({ baseUrl: fake.url, apiKey: undefined, timeoutMs: 150, returnsTokenIds: false });
+    const plain = openAIPolicyServer({ baseUrl: fake.url, apiKey: undefined, timeoutMs: 20_000, returnsTokenIds: false });
     const sampled = await server.complete(request, never);
     const texts = await plain.complete(request, never);
     expect(fake.requests[1]).toEqual({ model: request.model, prompt: request.prompts, n: 2, seed: 7, temperature: 0.8, max_tokens: 6 });
@@ -118,7 +119,7 @@ describe('openAIPolicyServer', () => {
   });
 
   it('nobody there: unavailable', async () => {
-    const gone = openAIPolicyServer({ baseUrl: 'http://127.0.0.1:1/v1', apiKey: undefined, timeoutMs: 150 });
+    const gone = openAIPolicyServer({ baseUrl: 'http://127.0.0.1:1/v1', apiKey: undefined, timeoutMs: 20_000 });
     expect(await failureOf(gone.complete(request, never))).toBeInstanceOf(ModelUnavailable);
   });
 
