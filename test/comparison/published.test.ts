@@ -1,0 +1,32 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { repository } from '../../infra/setup/locations.mjs';
+import { resultsIn, summaryBeside } from '../../src/cli/compare/results-document.ts';
+import { resultsMarkdown } from '../../src/comparison/results-markdown.ts';
+import type { Summary } from '../../src/comparison/summary.ts';
+import { parseComparison } from '../../src/contracts/comparison.ts';
+import { experimentFile } from '../support/experiments.ts';
+
+/** What docs/ publishes is what the command made of its file: no figure was written by hand, and no file was changed since. */
+
+const documents = readdirSync(join(repository, 'docs')).filter((name) => /^results.*\.md$/.test(name)).map((name) => `docs/${name}`);
+const summaryOf = (document: string): Summary => JSON.parse(readFileSync(join(repository, summaryBeside(document)), 'utf8')) as Summary;
+
+test('there are some', () => {
+  expect(documents.map((file) => summaryOf(file).name)).toEqual(expect.arrayContaining(['compare-laptop', 'compare-placed']));
+});
+
+describe.each(documents)('%s', (document) => {
+  const summary = summaryOf(document);
+
+  test('has the text that its summary gives', () => {
+    expect(resultsIn(readFileSync(join(repository, document), 'utf8'))).toBe(resultsMarkdown(summary));
+  });
+
+  test('is of the comparison file as it is', () => {
+    const { arms, seeds, baseline, threshold } = parseComparison(experimentFile(summary.name));
+    expect(summary).toMatchObject({ baseline, seeds, threshold, epochs: arms[baseline]!.epochs });
+    expect(summary.arms.map(({ arm, runs }) => [arm, runs.length])).toEqual(Object.keys(arms).map((arm) => [arm, seeds.length]));
+  });
+});
