@@ -40,7 +40,10 @@ test('genenv compare runs every arm under every seed, sums them up, and does not
   const [tuned, random] = summary.arms.map(({ runs }) => runs);
   for (const [index, run] of tuned!.entries()) {
     // The same warm agent under a seed, and another one after training on other tasks.
-    expect(run.curve.map(({ rollouts }) => rollouts)).toEqual([0, 384, 768]);
+    const [start, middle, end] = run.curve.map(({ rollouts }) => rollouts);
+    // At most 128 an epoch: what is no task is not attempted.
+    expect([start, middle! > 0 && middle! <= 384, end! > middle! && end! <= 768]).toEqual([0, true, true]);
+    expect(summary.rollouts).toBeLessThanOrEqual(end!);
     expect(run.curve[0]).toEqual(random![index]!.curve[0]);
     expect(run.ledger).not.toBe(random![index]!.ledger);
   }
@@ -55,10 +58,12 @@ test('genenv compare runs every arm under every seed, sums them up, and does not
   // Some tasks are solved sometimes, and those have a gradient that a real backward pass gave.
   expect(probed!.signal!.slope).toBeGreaterThan(0);
   expect(probed!.signal!.bins.reduce((sum, { tasks }) => sum + tasks, 0)).toBe(12);
-  expect(summary.claims).toMatchObject({ arm: 'tuned' });
+  expect(summary.claims.map(({ arm }) => arm)).toEqual(['tuned']);
+  expect(summary.against.map(({ reference }) => reference)).toEqual(['random', 'tuned']);
 
   const results = readFileSync(at('comparisons/compare-tiny/results.md'), 'utf8');
   expect(readFileSync(at('docs-results.md'), 'utf8').startsWith(results)).toBe(true);
+  expect(JSON.parse(readFileSync(at('docs-results.json'), 'utf8'))).toEqual(summary);
   for (const heading of ['## Claims', '## Retention', '## Gradient signal', '## Ranking']) expect(results).toContain(heading);
   const report = readFileSync(at('comparisons/compare-tiny/report.html'), 'utf8');
   for (const id of ['learning', 'success', 'difficulty', 'length', 'informative', 'cross-play-tuned', 'signal-tuned', 'ranking-tuned']) expect(report).toContain(`id="chart-${id}"`);
