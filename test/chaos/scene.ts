@@ -97,6 +97,12 @@ export class Scene {
     return line!;
   }
 
+  /** Until another worker than this process works on the run, or the run is over: what struck after its last activity leaves nothing to do. */
+  async workedOnWithout(pid: number | undefined): Promise<void> {
+    const others = ({ what, pid: of }: TrailLine) => what === 'begin' && of !== pid;
+    await until(async () => this.trail.some(others) || (await this.handle.describe()).status.name !== 'RUNNING', patience, `the work of another worker of ${this.id}`);
+  }
+
   /** Until an activity of the epoch has begun. */
   begun(activity: string, epoch = this.epoch): Promise<TrailLine> {
     return this.seen(`${activity} of epoch ${epoch}`, (line) => line.what === 'begin' && line.activity === activity && line.epoch === epoch);

@@ -89,7 +89,7 @@ export const workerClasses: FaultClass[] = [
       const zombie = scene.worker;
       scene.afterwards(() => zombie.stop('SIGKILL'));
       const back = await scene.newWorker();
-      await scene.seen('the work of another worker', ({ what, pid }) => what === 'begin' && pid !== zombie.child.pid);
+      await scene.workedOnWithout(zombie.child.pid);
       await sleep(scene.random.int(500));
       zombie.signal('SIGCONT');
       return { back, allowed: { requests: 4, activities: 2 } };
