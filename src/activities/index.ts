@@ -43,6 +43,7 @@ export const createLlmActivities = (ports: Ports) => ({
   writePool: createWritePool(ports),
   generateTasks: createGenerateTasks(ports),
   rollOut: createRollOut(ports),
+  publishPolicy: createPublishPolicy(ports),
   gateAgent: createGateAgent(ports),
   evaluatePolicy: createEvaluatePolicy(ports),
   crossTasks: createCrossTasks(ports),
@@ -68,7 +69,6 @@ export const createGpuActivities = (ports: Ports) => ({
   warmUp: createWarmUp(ports),
   trainAgent: createTrainAgent(ports),
   trainEnvironment: createTrainEnvironment(ports),
-  publishPolicy: createPublishPolicy(ports),
   measureGradients: createMeasureGradients(ports),
 });
 

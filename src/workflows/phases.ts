@@ -49,7 +49,7 @@ export function phases({ heartbeatSeconds, maxPhaseAttempts }: Pick<WorkflowSett
     warmUp: gpu.warmUp,
     trainAgent: gpu.trainAgent,
     trainEnvironment: gpu.trainEnvironment,
-    publishPolicy: gpu.publishPolicy,
+    publishPolicy: llm.publishPolicy,
     measureGradients: gpu.measureGradients,
   });
 }

@@ -58,7 +58,8 @@ export class TemporalServer implements Service {
     };
     // WAL and NORMAL: a killed server loses nothing; a power cut may cost the last moments, which the ledger makes good.
     const pragmas = ['journal_mode=wal', 'synchronous=normal'].flatMap((pragma) => ['--sqlite-pragma', pragma]);
-    return { command: this.#executable, args: ['server', 'start-dev', ...Object.entries(flags).flat(), ...pragmas], env: this.#env };
+    const partitions = ['Read', 'Write'].flatMap((of) => ['--dynamic-config-value', `matching.numTaskqueue${of}Partitions=1`]);
+    return { command: this.#executable, args: ['server', 'start-dev', ...Object.entries(flags).flat(), ...pragmas, ...partitions], env: this.#env };
   }
 
   async answers(): Promise<boolean> {
