@@ -36,7 +36,7 @@ export async function policyJob(ports: Ports, { experiment, inputHash, work }: P
     threads: trainer.threads,
     precision: trainer.precision,
     gradient_checkpointing: trainer.gradientCheckpointing,
-    device_lock: join(ports.devices, 'device-0.lock'),
+    device_lock: trainer.device === 'cpu' ? null : join(ports.devices, 'device-0.lock'),
     model: request.start,
     adapter: adapter && { r: adapter.r, alpha: adapter.alpha, dropout: adapter.dropout, target_modules: adapter.targetModules },
     reference: request.reference?.checkpoint && adapter === null ? { path: ports.store.path(request.reference.checkpoint) } : null,

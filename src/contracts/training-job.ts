@@ -42,7 +42,8 @@ export interface TrainingJob {
   threads: number;
   precision: 'float32' | 'bfloat16';
   gradient_checkpointing: boolean;
-  device_lock: string;
+  /** Null where jobs may share the device, as they do a processor. */
+  device_lock: string | null;
   model: JobModel;
   adapter: { r: number; alpha: number; dropout: number; target_modules: string[] } | null;
   reference: { path: string } | null;

@@ -8,7 +8,7 @@ import type { QueueName, WorkerSettings } from './settings.ts';
 
 /** How a worker of each queue is made, as often as need be. */
 export async function workerFactory(settings: WorkerSettings, ports: Ports, common: Pick<WorkerOptions, 'connection' | 'namespace' | 'interceptors'>): Promise<(queue: QueueName) => Promise<Worker>> {
-  const { version, maxCachedWorkflows } = settings;
+  const { version, maxCachedWorkflows, trainingJobs } = settings;
   const shared = {
     // Activities hear of a stop at once (run-worker.ts); what has not let go by then is left to its timeout.
     shutdownForceTime: '50 seconds',
@@ -29,8 +29,7 @@ export async function workerFactory(settings: WorkerSettings, ports: Ports, comm
     workflows,
     llm: { activities: { ...createLlmActivities(ports), ...createEvaluationLlmActivities(ports) }, maxConcurrentActivityTaskExecutions: 16 },
     cpu: { activities: { ...createCpuActivities(ports), ...createNightlyActivities(ports), ...createComparisonActivities(ports), ...createEvaluationCpuActivities(ports) }, maxConcurrentActivityTaskExecutions: 4 },
-    // One slot: one training job at a time on this machine's device.
-    gpu: { activities: createGpuActivities(ports), maxConcurrentActivityTaskExecutions: 1 },
+    gpu: { activities: createGpuActivities(ports), maxConcurrentActivityTaskExecutions: trainingJobs },
   };
   return (queue) => Worker.create({ ...shared, ...own[queue], taskQueue: queues[queue] });
 }

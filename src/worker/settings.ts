@@ -23,6 +23,8 @@ export interface WorkerSettings {
   healthPort: number | undefined;
   /** Workflows kept in memory; one that is not is replayed from its history. */
   maxCachedWorkflows: number;
+  /** Training jobs under way at a time; on a GPU a lock lets one work. */
+  trainingJobs: number;
   /** Deployment version of this worker; a run stays with the version it began on. */
   version: { deploymentName: string; buildId: string } | undefined;
 }
@@ -51,12 +53,13 @@ export function workerSettings(environment: NodeJS.ProcessEnv, queues: string | 
     onShutdown,
     healthPort: wholeNumber('GENENV_HEALTH_PORT', environment.GENENV_HEALTH_PORT, 65_535),
     maxCachedWorkflows: wholeNumber('GENENV_MAX_CACHED_WORKFLOWS', environment.GENENV_MAX_CACHED_WORKFLOWS, 100_000) ?? 50,
+    trainingJobs: wholeNumber('GENENV_TRAINING_JOBS', environment.GENENV_TRAINING_JOBS, 64, 1) ?? 1,
     version: deploymentName === undefined || buildId === undefined ? undefined : { deploymentName, buildId },
   };
 }
 
-function wholeNumber(name: string, value: string | undefined, most: number): number | undefined {
+function wholeNumber(name: string, value: string | undefined, most: number, least = 0): number | undefined {
   if (value === undefined) return undefined;
-  if (!/^\d{1,6}$/.test(value) || Number(value) > most) throw new Error(`${name}: got ${JSON.stringify(value)}; expected a whole number from 0 to ${most}`);
+  if (!/^\d{1,6}$/.test(value) || Number(value) < least || Number(value) > most) throw new Error(`${name}: got ${JSON.stringify(value)}; expected a whole number from ${least} to ${most}`);
   return Number(value);
 }

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
 import { repository, temporalPath } from '../../infra/setup/locations.mjs';
 import type { WorldSettings } from '../../src/contracts/experiment.ts';
+import { oneWritePartition } from '../../src/stack/services/temporal-server.ts';
 import { FakeModelServer } from './fake-model-server.ts';
 import type { FakeChat } from './fake-model-server.ts';
 import { fakeToolboxModel } from './fake-toolbox-model.ts';
@@ -48,7 +49,7 @@ export class InstantStack implements AsyncDisposable {
   static async start(world: WorldSettings, { chat, home = newHome() }: { chat?: FakeChat; home?: string } = {}): Promise<InstantStack> {
     const port = await freePort();
     const address = `127.0.0.1:${port}`;
-    const temporal = new TestProcess(temporalPath(), ['server', 'start-dev', '--headless', '--port', String(port), '--log-level', 'error'], { env: process.env, cwd: repository, log: join(home, 'temporal.log') });
+    const temporal = new TestProcess(temporalPath(), ['server', 'start-dev', '--headless', '--port', String(port), '--log-level', 'error', '--dynamic-config-value', oneWritePartition], { env: process.env, cwd: repository, log: join(home, 'temporal.log') });
     const models = await FakeModelServer.start({ model: fakeToolboxModel(world), keepRequests: false, ...(chat && { chat }) });
     const socket = join(home, 'trainer.sock');
     const trainer = await serveTrainer(socket);

@@ -5,6 +5,7 @@ import { Client, Connection } from '@temporalio/client';
 import type { WorkflowHandle } from '@temporalio/client';
 import { pythonPath, repository, temporalPath } from '../../infra/setup/locations.mjs';
 import type { LedgerEntry } from '../../src/activities/ledger-entry.ts';
+import { oneWritePartition } from '../../src/stack/services/temporal-server.ts';
 import { RunFolder } from '../../src/store/run-folder.ts';
 import type { experiment } from '../../src/workflows/experiment.ts';
 import { queues } from '../../src/workflows/queues.ts';
@@ -102,7 +103,7 @@ export class LiveStack implements AsyncDisposable {
 
   /** `settings`: dynamic configuration, `name=value`. */
   startTemporal(...settings: string[]): void {
-    const flags = settings.flatMap((setting) => ['--dynamic-config-value', setting]);
+    const flags = [oneWritePartition, ...settings].flatMap((setting) => ['--dynamic-config-value', setting]);
     const args = ['server', 'start-dev', '--headless', '--port', String(this.#temporalPort), '--db-filename', join(this.home, 'temporal.db'), '--log-level', 'error', ...flags];
     this.temporal = this.#process('temporal', temporalPath(), args);
   }

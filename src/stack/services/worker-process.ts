@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { fingerprint } from '../fingerprint.ts';
 import { choosePort } from '../ports.ts';
@@ -15,6 +16,9 @@ export interface WorkerSettings {
   /** Known when the servers are up. */
   addresses: () => StackAddresses;
 }
+
+/** Each takes some hundred megabytes. */
+const mostTrainingJobs = 4;
 
 /** The worker of all queues. It is the last to start and the first to end. */
 export class WorkerProcess implements Service {
@@ -44,7 +48,7 @@ export class WorkerProcess implements Service {
     const { node, repository, env } = this.#settings;
     this.#healthPort = await choosePort([this.#healthPort]);
     const own = { ...this.#contract(), GENENV_HEALTH_PORT: String(this.#healthPort) };
-    return { command: node, args: [join(repository, 'src/worker.ts')], env: { ...env, ...own } };
+    return { command: node, args: [join(repository, 'src/worker.ts')], env: { GENENV_TRAINING_JOBS: String(Math.min(availableParallelism(), mostTrainingJobs)), ...env, ...own } };
   }
 
   async answers(): Promise<boolean> {
