@@ -135,7 +135,7 @@ describe('the files of the repository', () => {
     ['batch-rate', 'difficulty.per: was "task", is "batch"'],
   ])('compare-ablations: %s', (arm, changes) => {
     const { arms, seeds, baseline } = parseComparison(experimentFile('compare-ablations'));
-    expect([seeds, baseline, Object.keys(arms).length]).toEqual([[1, 2, 3], 'tuned', 13]);
+    expect([seeds, baseline, Object.keys(arms).length]).toEqual([[1, 2, 3, 4, 5], 'tuned', 13]);
     expect(changedFields({ ...arms.tuned, name: '' }, { ...arms[arm], name: '' }, 9)).toBe(changes);
   });
 
