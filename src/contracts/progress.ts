@@ -9,8 +9,6 @@ export interface Progress {
   epoch: number;
   epochs: number;
   phase: string;
-  /** More about the phase, such as the shard or the optimizer step. */
-  phaseDetail?: string;
   rolloutsDone: number;
   rolloutsPlanned: number;
   /** p̂ of the last committed epoch. */

@@ -1,5 +1,5 @@
-import { ApplicationFailure, CancellationScope, isCancellation, setCurrentDetails, setHandler, workflowInfo } from '@temporalio/workflow';
-import type { ArmRun, ComparisonPlan, ComparisonProgress, CrossPlayRecord, ProbeRecord, Summarized } from '../contracts/comparisons.ts';
+import { ApplicationFailure, CancellationScope, isCancellation, patched, setCurrentDetails, setHandler, workflowInfo } from '@temporalio/workflow';
+import type { ArmRun, ComparisonPlan, ComparisonProgress, CrossPlayRecord, Summarized } from '../contracts/comparisons.ts';
 import { comparisonDetails } from './comparison-details.ts';
 import { crossPlay } from './cross-play.ts';
 import { comparisonActivities } from './file-activities.ts';
@@ -31,8 +31,9 @@ export async function comparison(file: unknown): Promise<ComparisonResult> {
     const met: CrossPlayRecord[] = [];
     for (const run of plan.crossPlay) met.push(await crossPlay(plan, run));
     tell({ status: 'probes' });
-    const probes: ProbeRecord[] = [];
-    for (const run of plan.probes) probes.push(...(await probe(plan, run)));
+    // In turn where the comparison began before probes ran at once.
+    const atOnce = patched('probes-at-once') ? plan.concurrency : 1;
+    const probes = (await inParallel(plan.probes, atOnce, (run) => probe(plan, run))).flat();
     tell({ status: 'summary' });
     const summarized = await summarizeComparison({ id, crossPlay: met, probes });
     tell({ status: 'finished' });

@@ -1,4 +1,4 @@
-import { allHandlersFinished, CancellationScope, condition, ContinueAsNew, isCancellation, makeContinueAsNewFunc, setCurrentDetails, setHandler, sleep, upsertSearchAttributes, workflowInfo } from '@temporalio/workflow';
+import { allHandlersFinished, CancellationScope, condition, ContinueAsNew, isCancellation, makeContinueAsNewFunc, patched, setCurrentDetails, setHandler, sleep, upsertSearchAttributes, workflowInfo } from '@temporalio/workflow';
 import type { Committed, FieldValues, Opened, Outcome, Plan, Retuned } from '../contracts/phases.ts';
 import { evaluateOnBenchmarks } from './benchmarks.ts';
 import { Controls } from './controls.ts';
@@ -73,7 +73,7 @@ export async function experiment(file: unknown, carried?: Carried): Promise<Expe
       thorough = false;
       track.begin(opened.settings);
       try {
-        const last = opened.last ?? (await preparePhases(phases(opened.settings), opened, watch.runner()));
+        const last = opened.last ?? (await preparePhases(phases(opened.settings), opened, watch.runner(), patched('warm-up-together')));
         known = last.epoch;
         track.committed(last);
         if (last.epoch !== evaluated) {

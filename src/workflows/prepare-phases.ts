@@ -1,11 +1,16 @@
-import type { Committed, Opened } from '../contracts/phases.ts';
+import type { Committed, Opened, PolicyRole } from '../contracts/phases.ts';
 import { files, inShards, sum } from './epoch-phases.ts';
 import type { PhaseRunner, Phases } from './epoch-phases.ts';
 
-/** Epoch 0: warm policies, base and held-out tasks, and the agent's score before any training; with or without Temporal around it. */
-export async function preparePhases(does: Phases, { run, settings }: Pick<Opened, 'run' | 'settings'>, { inPhase, seconds }: PhaseRunner): Promise<Committed> {
-  const agent = await inPhase('warm up agent', () => does.warmUp({ run, role: 'agent' }));
-  const environment = await inPhase('warm up environment', () => does.warmUp({ run, role: 'environment' }));
+/**
+ * Epoch 0: warm policies, base and held-out tasks, and the agent's score before any training; with or without Temporal around it.
+ * `together`: both policies warm up at once; runs that began before it was so have them in turn.
+ */
+export async function preparePhases(does: Phases, { run, settings }: Pick<Opened, 'run' | 'settings'>, { inPhase, seconds }: PhaseRunner, together = true): Promise<Committed> {
+  const warmUp = (role: PolicyRole) => does.warmUp({ run, role });
+  const [agent, environment] = together
+    ? await inPhase('warm up', () => Promise.all([warmUp('agent'), warmUp('environment')]))
+    : [await inPhase('warm up agent', () => warmUp('agent')), await inPhase('warm up environment', () => warmUp('environment'))];
   const prepared = await inPhase('prepare', () => does.prepareRun({ run, agent, environment }));
   await inPhase('publish', () => Promise.all([agent, environment].map((policy) => does.publishPolicy({ run, policy }))));
   const written = settings.writesPool ? await inPhase('write pool', () => does.writePool({ run, epoch: 0, state: prepared })) : undefined;

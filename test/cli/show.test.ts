@@ -23,11 +23,11 @@ describe('plain lines', () => {
   };
 
   test('each phase of the preparation once, then one line for each epoch', () => {
-    const preparing = some({ status: 'preparing', epoch: 0, phase: 'warm up agent', successRate: null, recentSuccessRates: [] });
+    const preparing = some({ status: 'preparing', epoch: 0, phase: 'warm up', successRate: null, recentSuccessRates: [] });
     const first = some({ epoch: 1, successRate: null, recentSuccessRates: [] });
     const printed = lines(preparing, preparing, { ...preparing, phase: 'evaluate' }, first, first, some({ epoch: 2, recentSuccessRates: [0.52] }), some({ epoch: 2, recentSuccessRates: [0.52] }));
     expect(printed).toEqual([
-      'preparing: warm up agent',
+      'preparing: warm up',
       'preparing: evaluate',
       'epoch  1/90  success 0.52 (band 0.4 to 0.6)  difficulty 5.2  R_env 0.90  held-out 0.31  2.0 s an epoch  about 2 min 58 s to go',
     ]);
@@ -65,7 +65,7 @@ test('the picture for a terminal', () => {
     'last 5       0.35    ▁▄▅',
     'held-out     0.31    difficulty 5.2    R_env 0.90',
   ]);
-  expect(screen(some({ status: 'preparing', phase: 'warm up agent', phaseDetail: 'step 12 of 250' }))).toContain('warm up agent step 12 of 250');
+  expect(screen(some({ status: 'preparing', phase: 'warm up' })).split('\n')).toEqual(['', 'laptop (genenv-tuned): preparing', 'warm up']);
   expect(screen(some({ successRate: null, recentSuccessRates: [] }))).toContain('success rate –');
 });
 

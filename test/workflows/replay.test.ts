@@ -23,6 +23,9 @@ test.each([
   ['experiment', 'recorded'],
   ['epoch', 'recorded/epoch-0001'],
   ['comparison', 'recorded-comparison'],
+  // Of runs that began before changes behind patched().
+  ['experiment-warm-up-in-turn', 'recorded'],
+  ['comparison-probes-in-turn', 'recorded-comparison'],
 ])('the stored history of the workflow %s replays', async (name, workflowId) => {
   await expect(replay(stored(name), workflowId)).resolves.toBeUndefined();
 });

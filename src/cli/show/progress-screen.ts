@@ -28,17 +28,16 @@ export class ProgressScreen {
 
 /** The picture, line by line. */
 export function screen(progress: Progress): string {
-  const { experiment, arm, status, epoch, epochs, phase, phaseDetail, notes } = progress;
+  const { experiment, arm, status, epoch, epochs, phase, notes } = progress;
   const title = `${experiment}${arm === '' ? '' : ` (${arm})`}: ${status}`;
-  const detail = phaseDetail === undefined ? '' : ` ${phaseDetail}`;
-  if (status === 'preparing') return ['', title, `${phase === '' ? 'reading the experiment file' : phase}${detail}`].join('\n');
+  if (status === 'preparing') return ['', title, phase === '' ? 'reading the experiment file' : phase].join('\n');
   const committed = lastCommitted(progress);
   const left = secondsLeft(progress);
   const lines = [
     '',
     title,
     `epoch        ${epoch}/${epochs}  ${bar(committed / epochs)}${left === null ? '' : `  about ${duration(left)} to go`}`,
-    `phase        ${phase}${detail}${rollouts(progress)}`,
+    `phase        ${phase}${rollouts(progress)}`,
     ...successLines(progress),
     `held-out     ${rate(progress.heldOut)}    difficulty ${rate(progress.difficulty, 1)}    R_env ${rate(progress.environmentReward)}`,
     ...notes.slice(-2).map((note) => `note         ${note}`),
