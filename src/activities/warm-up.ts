@@ -1,6 +1,7 @@
 import { deriveSeed, randomStream } from '../coevolution/seeds.ts';
 import type { Experiment } from '../contracts/experiment.ts';
-import type { PolicyVersion, WarmUpInput } from '../contracts/phases.ts';
+import type { PolicyRole, PolicyVersion, WarmUpInput } from '../contracts/phases.ts';
+import type { FileRef } from '../contracts/refs.ts';
 import { positionsFromScratch } from '../contracts/policy-settings.ts';
 import type { ModelSettings } from '../contracts/policy-settings.ts';
 import type { JobModel, JobSettings } from '../contracts/training-job.ts';
@@ -10,40 +11,47 @@ import { idleSettings } from './job-settings.ts';
 import { phase } from './phase.ts';
 import type { Ports } from './ports.ts';
 import { trainPolicy } from './train-policy.ts';
+import { Turns } from './turns.ts';
 
 /** What warm-ups are kept under, shared by all experiments of a store; no experiment may have an id like it. */
 const sharedId = '_warm-up';
 
 /**
  * A policy's first weights: a from-scratch model is trained on the world's corpus, a pretrained one is taken as it is, with a
- * fresh adapter if one is asked for. The result is kept under what it depends on (model, corpus, seed, trainer), so it is made once.
+ * fresh adapter if one is asked for. The result is kept under what it depends on (model, corpus, seed, trainer), so it is made once:
+ * runs of one worker that need the same one at once wait for the first.
  */
 export function createWarmUp(ports: Ports) {
+  const turns = new Turns();
   return async ({ run, role }: WarmUpInput): Promise<PolicyVersion> => {
     const { seed, world, trainer, durability, serving, ...rest } = await ports.store.json<Experiment>(run.experiment);
     // A server that nothing is published to has its own weights, under its own names.
     if (serving.type === 'openai' && serving.publish === 'none' && serving.models !== null) return { name: serving.models[role], checkpoint: null, trainer_state: null };
     const recipe = await ports.store.putJson({ seed, world, trainer, durability: { heartbeatSeconds: durability.heartbeatSeconds }, [role]: { model: rest[role].model } });
-    return phase(ports, `warm-up-${role}`, { run: { id: sharedId, experiment: recipe }, epoch: 0 }, async (context) => {
-      const { model } = context.experiment[role];
-      const corpus = model.type === 'scratch' ? context.world.warmUpCorpus(role, model.warmUp.rows, randomStream(deriveSeed(seed, 'warm-up', role))) : [];
-      const batch = await ports.store.putRecords(steps(corpus, model, context.world.vocabulary, ports.attempt().heartbeat));
-      const { policy } = await trainPolicy(ports, context, {
-        kind: 'supervised',
-        role,
-        epoch: 0,
-        model,
-        start: startOf(model, context.world),
-        reference: null,
-        trainerState: null,
-        batch,
-        settings: warmUpSettings(model),
-      });
-      // Moments of another loss would only mislead the first updates.
-      return { ...policy, trainer_state: null };
-    });
+    return turns.take(`${role} ${recipe.sha256}`, ports.attempt(), durability.heartbeatSeconds * 1000, (attempt) => firstPolicy({ ...ports, attempt: () => attempt }, role, recipe));
   };
 }
+
+const firstPolicy = (ports: Ports, role: PolicyRole, recipe: FileRef): Promise<PolicyVersion> =>
+  phase(ports, `warm-up-${role}`, { run: { id: sharedId, experiment: recipe }, epoch: 0 }, async (context) => {
+    const { seed } = context.experiment;
+    const { model } = context.experiment[role];
+    const corpus = model.type === 'scratch' ? context.world.warmUpCorpus(role, model.warmUp.rows, randomStream(deriveSeed(seed, 'warm-up', role))) : [];
+    const batch = await ports.store.putRecords(steps(corpus, model, context.world.vocabulary, ports.attempt().heartbeat));
+    const { policy } = await trainPolicy(ports, context, {
+      kind: 'supervised',
+      role,
+      epoch: 0,
+      model,
+      start: startOf(model, context.world),
+      reference: null,
+      trainerState: null,
+      batch,
+      settings: warmUpSettings(model),
+    });
+    // Moments of another loss would only mislead the first updates.
+    return { ...policy, trainer_state: null };
+  });
 
 function startOf(model: ModelSettings, world: World): JobModel {
   if (model.type === 'pretrained') return { path: model.path };

@@ -11,7 +11,7 @@ import type { Damage } from '../../src/store/errors.ts';
 import type { Fault } from '../support/model-server-faults.ts';
 import { temporaryFolder } from '../store/temporary-folder.ts';
 import { FakeTrainer } from '../support/fake-trainer.ts';
-import { createActivities, plainEpoch, plainPorts } from '../support/plain-epochs.ts';
+import { begin, createActivities, plainEpoch, plainPorts } from '../support/plain-epochs.ts';
 import { smallFile, someRun } from './some-run.ts';
 import type { SomeRun } from './some-run.ts';
 
@@ -291,6 +291,18 @@ describe('a training job', () => {
     const jobs = run.trainer.jobs.length;
     await run.epochs(1);
     expect(run.trainer.jobs.slice(jobs).map(({ job }) => job.kind)).toEqual(['rwr']);
+  });
+});
+
+describe('a warm-up', () => {
+  it('that two runs of a worker need at once is done once, and neither stops the other', async () => {
+    const run = await someRun();
+    const before = run.trainer.jobs.length;
+    const file = (epochs: number) => ({ ...smallFile, seed: 8, epochs });
+    const [one, two] = await Promise.all([begin(run.does, 'one', file(1)), begin(run.does, 'two', file(2))]);
+    expect(one.prepared.state.agent).toEqual(two.prepared.state.agent);
+    expect(one.prepared.state.environment).toEqual(two.prepared.state.environment);
+    expect(run.trainer.jobs.slice(before).map(({ job }) => `${job.kind}, claim ${job.fence}`)).toEqual(['supervised, claim 1', 'supervised, claim 1']);
   });
 });
 

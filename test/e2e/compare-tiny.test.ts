@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { repository } from '../../infra/setup/locations.mjs';
 import type { Summary } from '../../src/comparison/summary.ts';
+import { RunFolder } from '../../src/store/run-folder.ts';
 import { genenv } from '../cli/genenv-process.ts';
 import { LiveStack } from '../support/live-stack.ts';
 
@@ -14,7 +15,7 @@ const compare = (...options: string[]) => genenv(['compare', join(repository, 'e
 
 beforeAll(async () => {
   stack = await LiveStack.start();
-  await stack.startWorker();
+  await stack.startWorker({ environment: { GENENV_TRAINING_JOBS: '2' } });
 }, 300_000);
 afterAll(async () => stack[Symbol.asyncDispose](), 60_000);
 
@@ -67,6 +68,9 @@ test('genenv compare runs every arm under every seed, sums them up, and does not
   for (const heading of ['## Claims', '## Retention', '## Gradient signal', '## Ranking']) expect(results).toContain(heading);
   const report = readFileSync(at('comparisons/compare-tiny/report.html'), 'utf8');
   for (const id of ['learning', 'success', 'difficulty', 'length', 'informative', 'cross-play-tuned', 'signal-tuned', 'ranking-tuned']) expect(report).toContain(`id="chart-${id}"`);
+
+  // Both arms of a seed begin at once, and neither takes the other's warm-up away.
+  for (const seed of [1, 2]) for (const arm of ['tuned', 'random']) expect((await new RunFolder(at('runs'), `compare-tiny.${arm}.${seed}`).events()).filter(({ type }) => type === 'attempt')).toEqual([]);
 
   const ledgers = ['tuned', 'random'].map((arm) => readFileSync(at('runs', `compare-tiny.${arm}.1`, 'ledger.jsonl'), 'utf8'));
   const again = await compare();

@@ -1,0 +1,94 @@
+import { expect, test } from 'vitest';
+import type { Attempt } from '../../src/activities/ports.ts';
+import { Turns } from '../../src/activities/turns.ts';
+
+/** Work that several runs of a worker ask for at once. */
+
+function attempt(): Attempt & { beats: unknown[]; abort: (reason: Error) => void } {
+  const controller = new AbortController();
+  const beats: unknown[] = [];
+  return { beats, abort: (reason) => controller.abort(reason), signal: controller.signal, heartbeat: (details) => beats.push(details), workerStops: () => false };
+}
+
+/** Work that is under way until it is told to end; `done` says in which order. */
+function work(name: string, done: string[]) {
+  const { promise, resolve, reject } = Promise.withResolvers<undefined>();
+  let given: Attempt | undefined;
+  return {
+    run: async (own: Attempt) => {
+      given = own;
+      done.push(`${name} begins`);
+      await promise;
+      done.push(`${name} ends`);
+      return name;
+    },
+    beat: () => given!.heartbeat({ step: 1 }),
+    end: () => resolve(undefined),
+    fail: reject,
+  };
+}
+
+/** Until all that could go on has. */
+const settled = () => new Promise((resolve) => setImmediate(resolve));
+
+test('the same work is done in turn, other work is not kept waiting', async () => {
+  const turns = new Turns();
+  const done: string[] = [];
+  const [first, second, third, other] = ['first', 'second', 'third', 'other'].map((name) => work(name, done)) as [ReturnType<typeof work>, ...ReturnType<typeof work>[]];
+  const results = [first, second!, third!].map(({ run }) => turns.take('agent', attempt(), 60_000, run));
+  const beside = turns.take('environment', attempt(), 60_000, other!.run);
+  await settled();
+  expect(done).toEqual(['first begins', 'other begins']);
+  for (const one of [first, second!, third!, other!]) one.end();
+  expect(await Promise.all([...results, beside])).toEqual(['first', 'second', 'third', 'other']);
+  expect(done).toEqual(['first begins', 'other begins', 'first ends', 'other ends', 'second begins', 'second ends', 'third begins', 'third ends']);
+});
+
+test('one that waits beats when work is done, and goes on when that work fails', async () => {
+  const turns = new Turns();
+  const done: string[] = [];
+  const [first, second] = [work('first', done), work('second', done)];
+  const [one, two] = [attempt(), attempt()];
+  const failed = expect(turns.take('agent', one, 60_000, first.run)).rejects.toThrow('the trainer died');
+  const result = turns.take('agent', two, 60_000, second.run);
+  await settled();
+  expect(two.beats).toEqual([]);
+  first.beat();
+  expect(one.beats).toEqual([{ step: 1 }]);
+  expect(two.beats).toHaveLength(1);
+  first.fail(new Error('the trainer died'));
+  second.end();
+  await failed;
+  expect(await result).toBe('second');
+  expect(done).toEqual(['first begins', 'second begins', 'second ends']);
+});
+
+test('one that is told to stop waits no longer, and leaves the others their turn', async () => {
+  const turns = new Turns();
+  const done: string[] = [];
+  const [first, third] = [work('first', done), work('third', done)];
+  const [stopped, late] = [attempt(), attempt()];
+  const result = turns.take('agent', attempt(), 60_000, first.run);
+  const refused = expect(turns.take('agent', stopped, 60_000, work('second', done).run)).rejects.toThrow('the worker stops');
+  const last = turns.take('agent', attempt(), 60_000, third.run);
+  stopped.abort(new Error('the worker stops'));
+  late.abort(new Error('before it began'));
+  await refused;
+  await expect(turns.take('agent', late, 60_000, work('late', done).run)).rejects.toThrow('before it began');
+  first.end();
+  third.end();
+  expect(await Promise.all([result, last])).toEqual(['first', 'third']);
+  expect(done).toEqual(['first begins', 'first ends', 'third begins', 'third ends']);
+});
+
+test('one that makes no progress any more is not waited for', async () => {
+  const turns = new Turns();
+  const done: string[] = [];
+  const [stuck, second] = [work('stuck', done), work('second', done)];
+  void turns.take('agent', attempt(), 200, stuck.run);
+  await settled();
+  stuck.beat();
+  second.end();
+  expect(await turns.take('agent', attempt(), 200, second.run)).toBe('second');
+  expect(done).toEqual(['stuck begins', 'second begins', 'second ends']);
+});
