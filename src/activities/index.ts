@@ -70,6 +70,8 @@ export const createGpuActivities = (ports: Ports) => ({
   trainAgent: createTrainAgent(ports),
   trainEnvironment: createTrainEnvironment(ports),
   measureGradients: createMeasureGradients(ports),
+  // Scheduled here by runs of a version that published on this queue; they go on.
+  publishPolicy: createPublishPolicy(ports),
 });
 
 /** Those of a nightly curriculum, on the queue of what computes. */
@@ -96,6 +98,13 @@ export const createEvaluationCpuActivities = (ports: Ports) => ({
   planRescoring: createPlanRescoring(ports),
   judgeCases: createJudgeCases(ports),
   scoreEvaluation: createScoreEvaluation(ports),
+});
+
+/** What a worker of each queue serves. An activity that moves to another queue stays on its old one too, for what is scheduled there. */
+export const activitiesByQueue = (ports: Ports) => ({
+  llm: { ...createLlmActivities(ports), ...createEvaluationLlmActivities(ports) },
+  cpu: { ...createCpuActivities(ports), ...createNightlyActivities(ports), ...createComparisonActivities(ports), ...createEvaluationCpuActivities(ports) },
+  gpu: createGpuActivities(ports),
 });
 
 export type EvaluationLlmActivities = ReturnType<typeof createEvaluationLlmActivities>;

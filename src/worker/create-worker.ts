@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { bundleWorkflowCode, DefaultLogger, Worker } from '@temporalio/worker';
 import type { WorkerOptions } from '@temporalio/worker';
-import { createComparisonActivities, createCpuActivities, createEvaluationCpuActivities, createEvaluationLlmActivities, createGpuActivities, createLlmActivities, createNightlyActivities } from '../activities/index.ts';
+import { activitiesByQueue } from '../activities/index.ts';
 import type { Ports } from '../activities/ports.ts';
 import { queues } from '../workflows/queues.ts';
 import type { QueueName, WorkerSettings } from './settings.ts';
@@ -25,11 +25,12 @@ export async function workerFactory(settings: WorkerSettings, ports: Ports, comm
         stickyQueueScheduleToStartTimeout: '3 seconds',
       }
     : {};
+  const { llm, cpu, gpu } = activitiesByQueue(ports);
   const own: Record<QueueName, Partial<WorkerOptions>> = {
     workflows,
-    llm: { activities: { ...createLlmActivities(ports), ...createEvaluationLlmActivities(ports) }, maxConcurrentActivityTaskExecutions: 16 },
-    cpu: { activities: { ...createCpuActivities(ports), ...createNightlyActivities(ports), ...createComparisonActivities(ports), ...createEvaluationCpuActivities(ports) }, maxConcurrentActivityTaskExecutions: 4 },
-    gpu: { activities: createGpuActivities(ports), maxConcurrentActivityTaskExecutions: trainingJobs },
+    llm: { activities: llm, maxConcurrentActivityTaskExecutions: 16 },
+    cpu: { activities: cpu, maxConcurrentActivityTaskExecutions: 4 },
+    gpu: { activities: gpu, maxConcurrentActivityTaskExecutions: trainingJobs },
   };
   return (queue) => Worker.create({ ...shared, ...own[queue], taskQueue: queues[queue] });
 }

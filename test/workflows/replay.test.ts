@@ -4,10 +4,13 @@ import { bundleWorkflowCode, Worker } from '@temporalio/worker';
 import type { WorkflowBundle } from '@temporalio/worker';
 import { DeterminismViolationError } from '@temporalio/workflow';
 import { beforeAll, expect, test } from 'vitest';
+import { activitiesByQueue } from '../../src/activities/index.ts';
+import type { Ports } from '../../src/activities/ports.ts';
+import { queues } from '../../src/workflows/queues.ts';
 
 /** Histories of real runs (test/support/record-histories.ts makes them anew): code that no longer replays them would break runs under way. */
 
-type History = { events: { eventType: string; activityTaskScheduledEventAttributes?: { activityType: { name: string } } }[] };
+type History = { events: { eventType: string; activityTaskScheduledEventAttributes?: { activityType: { name: string }; taskQueue: { name: string } } }[] };
 
 const workflowsPath = fileURLToPath(new URL('../../src/workflows/index.ts', import.meta.url));
 const stored = (name: string): History => JSON.parse(readFileSync(new URL(`histories/${name}.json`, import.meta.url), 'utf8')) as History;
@@ -19,15 +22,24 @@ beforeAll(async () => {
 
 const replay = (history: History, workflowId: string): Promise<void> => Worker.runReplayHistory({ workflowBundle }, history, workflowId);
 
-test.each([
+const histories = [
   ['experiment', 'recorded'],
   ['epoch', 'recorded/epoch-0001'],
   ['comparison', 'recorded-comparison'],
   // Of runs that began before changes behind patched().
   ['experiment-warm-up-in-turn', 'recorded'],
   ['comparison-probes-in-turn', 'recorded-comparison'],
-])('the stored history of the workflow %s replays', async (name, workflowId) => {
+] as const;
+
+test.each(histories)('the stored history of the workflow %s replays', async (name, workflowId) => {
   await expect(replay(stored(name), workflowId)).resolves.toBeUndefined();
+});
+
+test.each(histories)('what the stored history of the workflow %s scheduled is served by the queue that it is on', (name) => {
+  const served = Object.entries(activitiesByQueue({} as Ports)).flatMap(([queue, activities]) => Object.keys(activities).map((activity) => `${queues[queue as keyof typeof queues]} ${activity}`));
+  const scheduled = stored(name).events.flatMap(({ activityTaskScheduledEventAttributes: event }) => (event ? [`${event.taskQueue.name} ${event.activityType.name}`] : []));
+  expect(scheduled.length).toBeGreaterThan(5);
+  expect(served).toEqual(expect.arrayContaining(scheduled));
 });
 
 test('a doctored history, in which the filter ran before the rewards, does not replay', async () => {
