@@ -11,11 +11,14 @@ export function firstOfEachPreset(experiments: Experiments): string[] {
   return [...presets.values()];
 }
 
+/** Whether the agents of two arms are trained in the same way. */
+export const trainAlike = (one: Experiment, other: Experiment): boolean => changedFields(one.agent, other.agent) === '';
+
 /** The arm whose simulator is frozen, and whose agent is trained as this one's: the same way where there is such an arm, else that of `random`. */
 export function controlOf(experiments: Experiments, of: string): string | null {
   if (experiments[of]!.agent.training === null) return null;
   const frozen = Object.entries(experiments).filter(([name, { arm, agent, environment }]) => name !== of && ['genenv', 'random'].includes(arm.type) && agent.training !== null && environment.training === null);
-  const equal = frozen.find(([, experiment]) => changedFields(experiment.agent, experiments[of]!.agent) === '');
+  const equal = frozen.find(([, experiment]) => trainAlike(experiment, experiments[of]!));
   return (equal ?? frozen.find(([, { arm }]) => arm.type === 'random'))?.[0] ?? null;
 }
 

@@ -1,6 +1,7 @@
 import { RESIDENCE } from '../report/verdict.ts';
 import { difference } from './arm-summary.ts';
 import type { ArmSummary } from './arm-summary.ts';
+import { trainAlike } from './arms.ts';
 import { above, atLeast, figureText, verdictOf } from './claim.ts';
 import type { Claim, Facts, Finding } from './claim.ts';
 import { differenceText, estimateText } from './estimate-text.ts';
@@ -12,12 +13,13 @@ export function learningClaims({ arms, experiments }: Facts, main: ArmSummary): 
   const random = arms.find(({ arm }) => arm === main.control);
   const fixed = arms.find(({ type }) => type === 'static');
   const frozenAgent = arms.find(({ arm }) => experiments[arm]!.arm.type === 'genenv' && experiments[arm]!.agent.training === null);
+  const alike = (other: ArmSummary | undefined): boolean => other !== undefined && trainAlike(experiments[other.arm]!, experiments[main.arm]!);
   const stays = atLeast(main.figures.residence?.mean, RESIDENCE);
   return [
     {
       claim: 'success settles in [0.4, 0.6]: at least 60 % of the second half, and more than with a frozen simulator',
       paper: '0.138 to 0.524, in the band from epoch 2 of 6 on; no control',
-      ours: [...figureText('in the band', main, 'residence'), ...figureText('frozen simulator', random, 'residence'), ...figureText('frozen agent, which learns nothing,', frozenAgent, 'residence')].join('; '),
+      ours: [...figureText('in the band', main, 'residence'), ...figureText(`frozen simulator (${random?.arm})`, random, 'residence'), ...figureText(`frozen agent (${frozenAgent?.arm}), which learns nothing,`, frozenAgent, 'residence')].join('; '),
       verdict: verdictOf([stays, random === undefined ? null : above(difference(main, random, 'residence'))]),
     },
     {
@@ -26,8 +28,8 @@ export function learningClaims({ arms, experiments }: Facts, main: ArmSummary): 
       ours: `since entering the band: difficulty ${estimateText(main.figures.difficultyRise, 'change')}, tokens of correct answers ${estimateText(main.figures.lengthRise, 'change')}`,
       verdict: verdictOf([above(main.figures.difficultyRise), above(main.figures.lengthRise), stays]),
     },
-    beats('Random', 'final score +12.3 % relative', main, random),
-    beats('Static', 'final score +6.0 % relative', main, fixed),
+    beats('Random', 'final score +12.3 % relative', main, random, alike(random)),
+    beats('Static', 'final score +6.0 % relative', main, fixed, alike(fixed)),
     {
       claim: 'fewer tasks that always fail and more that always succeed than with Random, in the last third',
       paper: 'never solved −20.3 %, always solved +3.5 %',
@@ -37,9 +39,13 @@ export function learningClaims({ arms, experiments }: Facts, main: ArmSummary): 
   ];
 }
 
-function beats(name: string, paper: string, main: ArmSummary, other: ArmSummary | undefined): Claim {
-  const ours = other === undefined ? `no arm ${name.toLowerCase()}` : `area ${plainDifference(main, other, 'area')}; rollouts to the threshold ${plainDifference(main, other, 'rolloutsToThreshold')}; at the end ${plainDifference(main, other, 'finalHeldOut')}`;
-  return { claim: `learns faster than ${name} at equal rollouts (area under the held-out curve)`, paper, ours: other === undefined || other.arm === name.toLowerCase() ? ours : `${other.arm}: ${ours}`, verdict: verdictOf([other === undefined ? null : above(difference(main, other, 'area'))]) };
+/** @param alike whether the agents of both are trained in the same way: else what differs is not the curriculum's alone */
+function beats(name: string, paper: string, main: ArmSummary, other: ArmSummary | undefined, alike: boolean): Claim {
+  const claim = `learns faster than ${name} at equal rollouts (area under the held-out curve)`;
+  if (other === undefined) return { claim, paper, ours: `no arm ${name.toLowerCase()}`, verdict: 'not measured' };
+  const found = `area ${plainDifference(main, other, 'area')}; rollouts to the threshold ${plainDifference(main, other, 'rolloutsToThreshold')}; at the end ${plainDifference(main, other, 'finalHeldOut')}`;
+  const against = [...(other.arm === name.toLowerCase() && alike ? [] : [other.arm]), ...(alike ? [] : ['whose agent is trained in another way'])].join(', ');
+  return { claim, paper, ours: against === '' ? found : `${against}: ${found}`, verdict: verdictOf([alike ? above(difference(main, other, 'area')) : null]) };
 }
 
 const plainDifference = (arm: ArmSummary, other: ArmSummary, figure: FigureName): string => differenceText(difference(arm, other, figure), figures[figure].unit).replaceAll('**', '');

@@ -5,6 +5,7 @@ import { table } from './markdown-table.ts';
 import { paperRows } from './paper.ts';
 import { measuresParts } from './results-measures.ts';
 import type { ArmSummary } from './arm-summary.ts';
+import type { OverSeeds } from './over-seeds.ts';
 import type { Against, Summary } from './summary.ts';
 
 const made = ['rollouts', 'agentSteps', 'environmentSteps'] as const satisfies FigureName[];
@@ -24,12 +25,15 @@ export function resultsMarkdown(summary: Summary): string {
     'What they made of what they were given, fewest to most over the seeds:',
     table(['arm', ...made.map((figure) => figures[figure].title)], arms.map(({ arm, runs }) => [arm, ...made.map((figure) => rangeText(runs.map((run) => run.figures[figure]), figures[figure].unit))])),
     ...against.flatMap((one) => againstParts(one, summary)),
+    ...controlParts(summary),
     '## Learning curves',
     'Held-out success after so many rollouts, linear between evaluations; brackets here are Student’s 95 % intervals.',
     curves(arms),
     '## Curriculum',
     'Of the tasks as the simulator wrote them: first to last five epochs, and first to last third of the run.',
     table(['arm', 'difficulty', 'tokens of correct answers', 'never solved (k = 0)', 'always solved (k = n)'], arms.map((arm) => [arm.arm, course(arm, 'difficultyStart', 'difficultyEnd'), course(arm, 'lengthStart', 'lengthEnd'), course(arm, 'unsolvedStart', 'unsolvedEnd'), course(arm, 'solvedStart', 'solvedEnd')])),
+    'Shares of never and of always solved tasks by epoch, mean over the seeds:',
+    shares(arms),
     '## Guards',
     'What a band of success can hide: guards that warn at the end of a run, and under how many seeds.',
     ...arms.map(({ arm, warnings, runs }) => `- **${arm}**: ${warnings.length === 0 ? 'none' : warnings.map(({ guard, threshold, seeds: warned }) => `${guard} (wanted ${threshold}) under ${warned} of ${runs.length}`).join('; ')}`),
@@ -48,7 +52,7 @@ function againstParts({ reference, rows }: Against, summary: Summary): string[] 
   return [
     `## Against ${reference}`,
     `Differences under the same seed, arm minus ${reference}. Bold where both intervals leave 0 out. Of rollouts to the threshold fewer are better; only seeds under which both arms reached it count.`,
-    table(['arm', ...main.map((figure) => titleOf(figure, summary))], rows.map(({ arm, differences }) => [arm, ...main.map((figure) => `${differenceText(differences[figure], figures[figure].unit)}${pairsText(differences[figure]?.seeds, summary.seeds.length)}`)])),
+    table(['arm', ...main.map((figure) => titleOf(figure, summary))], rows.map(({ arm, differences }) => [arm, ...main.map((figure) => differenceCell(differences[figure], figure, summary.seeds.length))])),
   ];
 }
 
@@ -60,15 +64,34 @@ function cell({ figures: of }: ArmSummary, figure: FigureName, seeds: number): s
   return `${estimateText(estimate, figures[figure].unit)}${pairsText(estimate?.seeds, seeds)}`;
 }
 
+const differenceCell = (difference: OverSeeds | null, figure: FigureName, seeds: number): string => `${differenceText(difference, figures[figure].unit)}${pairsText(difference?.seeds, seeds)}`;
 const pairsText = (counted: number | undefined, seeds: number): string => (counted === undefined || counted === seeds ? '' : ` (${counted} of ${seeds} seeds)`);
 const course = ({ figures: of }: ArmSummary, from: FigureName, to: FigureName): string => `${valueText(of[from]?.mean, figures[from].unit)} to ${valueText(of[to]?.mean, figures[to].unit)}`;
 
-/** At most nine points, the first and the last among them. */
+function controlParts(summary: Summary): string[] {
+  const { againstControls, seeds } = summary;
+  if (againstControls.length === 0) return [];
+  return [
+    '## Against a frozen simulator with the same agent',
+    'What training the simulator is worth where the agent has the same settings: arm minus control, under the same seed.',
+    table(['arm', 'control', ...main.map((figure) => titleOf(figure, summary))], againstControls.map(({ arm, control, differences }) => [arm, control, ...main.map((figure) => differenceCell(differences[figure], figure, seeds.length))])),
+  ];
+}
+
 function curves(arms: readonly ArmSummary[]): string {
-  const all = (arms[0]?.curve ?? []).map(({ rollouts }) => rollouts);
-  const step = Math.max(1, Math.ceil((all.length - 1) / 8));
-  const shown = all.filter((_, index) => index % step === 0 || index === all.length - 1);
+  const shown = atMostNine((arms[0]?.curve ?? []).map(({ rollouts }) => rollouts));
   return table(['rollouts', ...arms.map(({ arm }) => arm)], shown.map((rollouts) => [String(rollouts), ...arms.map(({ curve }) => estimateText(curve.find((point) => point.rollouts === rollouts) ?? null))]));
+}
+
+function shares(arms: readonly ArmSummary[]): string {
+  const shown = atMostNine(Object.keys(arms[0]?.courses.unsolved ?? []).map(Number));
+  return table(['epoch', ...arms.map(({ arm }) => arm)], shown.map((row) => [String(row + 1), ...arms.map(({ courses: { unsolved, solved } }) => `${valueText(unsolved[row])}, ${valueText(solved[row])}`)]));
+}
+
+/** The first and the last of them, and some between, evenly spaced. */
+function atMostNine<T>(all: readonly T[]): T[] {
+  const step = Math.max(1, Math.ceil((all.length - 1) / 8));
+  return all.filter((_, index) => index % step === 0 || index === all.length - 1);
 }
 
 function paperTable(summary: Summary): string {

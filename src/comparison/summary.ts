@@ -1,9 +1,11 @@
 import { agentRollouts } from '../contracts/arm-differences.ts';
 import type { Comparison, CrossPlayRecord } from '../contracts/comparisons.ts';
 import { InvalidConfig } from '../contracts/invalid-config.ts';
+import { hashOf } from '../store/canonical-json.ts';
 import { armSummary, difference, eachFigure } from './arm-summary.ts';
 import type { ArmSummary } from './arm-summary.ts';
-import { controlOf, firstOfEachPreset, otherTerms } from './arms.ts';
+import { controlOf, firstOfEachPreset, otherTerms, trainAlike } from './arms.ts';
+import { isMethod } from './claim.ts';
 import { claimsOf } from './claims.ts';
 import type { Claims } from './claims.ts';
 import { crossPlaySummary } from './cross-play-summary.ts';
@@ -18,6 +20,8 @@ import type { RunRecord } from './run-record.ts';
 /** What a comparison came to: a function of its file, its runs' ledgers, its cross-play and its probes, of nothing else. */
 export interface Summary {
   name: string;
+  /** Hash of the comparison as it was read from its file, but for how many runs are under way at a time. */
+  comparison: string;
   baseline: string;
   seeds: number[];
   threshold: number;
@@ -28,6 +32,8 @@ export interface Summary {
   arms: ArmSummary[];
   /** Every other arm against the baseline, then against the first arm of each preset in which both policies learn. */
   against: Against[];
+  /** Arms in which both policies learn against a frozen simulator whose agent is trained in the same way. */
+  againstControls: { arm: string; control: string; differences: Differences }[];
   crossPlay: CrossPlaySummary[];
   probes: ProbeSummary[];
   /** What the method claims, and whether it held here, for each preset. */
@@ -39,8 +45,13 @@ export interface Summary {
 /** Arms minus one of them under the same seeds; null where no seed has both. */
 export interface Against {
   reference: string;
-  rows: { arm: string; differences: Record<FigureName, OverSeeds | null> }[];
+  rows: { arm: string; differences: Differences }[];
 }
+
+type Differences = Record<FigureName, OverSeeds | null>;
+
+/** @see Summary.comparison */
+export const comparisonHash = (comparison: Comparison): string => hashOf({ ...comparison, concurrency: null });
 
 /** @throws InvalidConfig where the runs under a seed did not start from the same policies */
 export function summarize(comparison: Comparison, runs: readonly RunRecord[], crossPlay: readonly CrossPlayRecord[], probed: readonly ProbedAgent[] = []): Summary {
@@ -52,6 +63,7 @@ export function summarize(comparison: Comparison, runs: readonly RunRecord[], cr
   const measures = { crossPlay: crossPlaySummary(crossPlay), probes: probeSummary(probed, (arm) => experiments[arm]!.difficulty.alpha) };
   return {
     name,
+    comparison: comparisonHash(comparison),
     baseline,
     seeds,
     threshold,
@@ -60,6 +72,10 @@ export function summarize(comparison: Comparison, runs: readonly RunRecord[], cr
     rollouts,
     arms,
     against: [...new Set([baseline, ...firstOfEachPreset(experiments)])].map((reference) => against(arms, reference)),
+    againstControls: arms.flatMap((arm) => {
+      const control = arms.find((one) => one.arm === arm.control);
+      return control === undefined || !isMethod(experiments[arm.arm]!) || !trainAlike(experiments[arm.arm]!, experiments[control.arm]!) ? [] : [{ arm: arm.arm, control: control.arm, differences: eachFigure((figure) => difference(arm, control, figure)) }];
+    }),
     ...measures,
     claims: claimsOf({ arms, experiments, ...measures }),
     notes: [...notesOf(runs, seeds), ...otherTerms(experiments, baseline)],

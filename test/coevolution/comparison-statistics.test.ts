@@ -20,6 +20,14 @@ describe('the bootstrap interval', () => {
     expect(high - mean).toBeCloseTo(0.0283, 2);
   });
 
+  it.each([[3, 0.74], [5, 0.85], [10, 0.9]])('of %i normal values holds the true mean less often than it says', (size, share) => {
+    const random = randomStream(size);
+    const normal = (): number => Math.sqrt(-2 * Math.log(1 - random.next())) * Math.cos(2 * Math.PI * random.next());
+    const held = Array.from({ length: 1500 }, (_, seed) => bootstrapInterval(Array.from({ length: size }, normal), { seed, resamples: 400 })!).filter(({ low, high }) => low <= 0 && high >= 0);
+    // Three standard errors of a share of 1,500.
+    expect(Math.abs(held.length / 1500 - share)).toBeLessThan(3 * Math.sqrt((share * (1 - share)) / 1500));
+  });
+
   it('is the same for the same seed, holds the mean, and moves with the values', () => {
     fc.assert(
       fc.property(fc.array(fc.double({ min: -10, max: 10, noNaN: true }), { minLength: 1, maxLength: 8 }), fc.integer({ min: 0, max: 1000 }), (values, seed) => {

@@ -42,7 +42,7 @@ describe('what the runs show', () => {
 
   test('is judged by the first arm in which both policies learn, and says the figures', () => {
     expect(held.claims.map(({ arm }) => arm)).toEqual(['tuned']);
-    expect(judged(held, 'success settles').ours).toBe('in the band 1.000 [1.000, 1.000]; frozen simulator 0.500 [0.500, 0.500]');
+    expect(judged(held, 'success settles').ours).toBe('in the band 1.000 [1.000, 1.000]; frozen simulator (random) 0.500 [0.500, 0.500]');
     expect(judged(held, 'a curriculum emerges').ours).toContain('difficulty +7 [+7, +7], tokens of correct answers +14 [+14, +14]');
     expect(judged(held, 'fewer tasks').ours).toContain('never solved −0.455 [−0.455, −0.455], always solved +0.223 [0.223, 0.223]');
   });
@@ -58,6 +58,12 @@ describe('what the runs show', () => {
     ['fewer tasks that always fail', { metrics: () => histogram(1, 0) }],
   ])('%s: not held where it is not', (words, change) => {
     expect(judged(summary(all({ ...learns, ...change })), words).verdict).toBe('not held');
+  });
+
+  test('beside the band stands the frozen agent, whose simulator may be calibrated and teach nothing', () => {
+    const of = compared({ tuned: {}, random, 'frozen-agent': { agent: { training: null } } });
+    const summed = summarize(of, runs(of, { tuned: learns, random: lags, 'frozen-agent': { ...lags, success: () => 0.5 } }), []);
+    expect(judged(summed, 'success settles').ours).toMatch(/; frozen agent \(frozen-agent\), which learns nothing, 1\.000 \[1\.000, 1\.000\]$/);
   });
 
   test('an interval that one seed cannot have, and an arm that is not there, are not measured', () => {
@@ -80,6 +86,14 @@ describe('presets', () => {
     expect(summed.arms.map(({ arm, control }) => [arm, control])).toEqual([['tuned', 'random'], ['again', 'random'], ['paper', 'frozen'], ['frozen', 'random'], ['random', null]]);
     expect(judged(summed, 'learns faster than Random')).toMatchObject({ verdict: 'held', ours: expect.stringMatching(/^area \+/) as string });
     expect(judged(summed, 'learns faster than Random', 'paper')).toMatchObject({ verdict: 'not held', ours: expect.stringMatching(/^frozen: area 0\.000 /) as string });
+  });
+
+  test('are measured against controls alone whose agent has the same settings', () => {
+    expect(summed.againstControls.map(({ arm, control, differences }) => [arm, control, differences.area!.mean > 0])).toEqual([['tuned', 'random', true], ['again', 'random', true], ['paper', 'frozen', false]]);
+    expect(resultsMarkdown(summed)).toMatch(/^\| paper \| frozen \| 0\.000 \[/m);
+    const fixed = compared({ paper, static: { ...random, arm: { type: 'static' } } });
+    const other = judged(summarize(fixed, runs(fixed, { paper: learns, static: lags }), []), 'learns faster than Static', 'paper');
+    expect(other).toMatchObject({ verdict: 'not measured', ours: expect.stringMatching(/^static, whose agent is trained in another way: area \*?\*?\+0\./) as string });
   });
 
   test('that train the agent in another way are named', () => {
@@ -111,6 +125,9 @@ describe('what policies of finished runs show', () => {
     expect(tuned!.retention.epochs.map(({ epoch, then, best, end }) => [epoch, ...[then, best, end].map((one) => Number(one!.toFixed(3)))])).toEqual([[0, 0.402, 0.802, 0.602], [6, 0.502, 0.502, 0.552]]);
     expect(judged(summed(keeps), 'with replay')).toMatchObject({ verdict: 'held', ours: expect.stringMatching(/^forgetting with replay: replay −0\.200 .*; without: tuned 0\.075 /) as string });
     expect(judged(summed(forgets), 'with replay').verdict).toBe('not held');
+    // Where nothing is lost without replay, it has nothing to keep.
+    const kept = summarize(of, runs(of, { tuned: learns, replay: learns }), [...played(keeps), ...played(keeps, 'replay')]);
+    expect(judged(kept, 'with replay')).toMatchObject({ verdict: 'not measured', ours: expect.stringContaining('nothing puts replay to the test') as string });
     expect(judged(summary(all(learns), { crossPlay: played(forgets) }), 'with replay').verdict).toBe('not measured');
   });
 

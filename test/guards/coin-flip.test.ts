@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { mean } from '../../src/coevolution/domain.ts';
 import type { TrainedJob } from '../support/fake-trainer.ts';
 import { someRun } from '../activities/some-run.ts';
-import { LearningSimulator, learnFor, promptOf } from './learners.ts';
+import { LearningSimulator, learnFor, linesOf, promptOf } from './learners.ts';
 
 /**
  * One of four tools has a verdict that is the toss of a coin, so it is always "half solved". The agent solves a sixth of the honest
@@ -12,7 +12,7 @@ import { LearningSimulator, learnFor, promptOf } from './learners.ts';
 const epochs = 10;
 const off = { discrimination: false, familyCap: null, randomSuccess: null, verdictAgreement: false, clusterDistance: null, flatRewards: null, starvedAfter: null, gateAgent: null, frozenSamples: 0 };
 
-async function trapped(fields: Record<string, unknown>): Promise<{ coins: number; honest: number; metrics: Record<string, number | null> }> {
+async function trapped(fields: Record<string, unknown>): Promise<{ coins: number; most: number; honest: number; metrics: Record<string, number | null> }> {
   const practice = new Map<string, number>();
   const skill = (tool: string): number => 1 - 0.85 * Math.exp(-0.01 * (practice.get(tool) ?? 0));
   const simulator = new LearningSimulator({ T: 0.25, U: 0.25, V: 0.25, W: 0.25 }, (task) => task.slice(0, 1), (tool, random) => `${tool}:${Array.from({ length: 6 }, () => random.pick([...'abcdefghi'])).join('')}`);
@@ -27,28 +27,31 @@ async function trapped(fields: Record<string, unknown>): Promise<{ coins: number
     }
   };
   const { metrics } = await learnFor(run, epochs, { simulator, agent });
-  return { coins: simulator.shares.get('W')!, honest: mean(['T', 'U', 'V'].map(skill))!, metrics };
+  const most = Math.max(...(await linesOf(run)).map((line) => line.metrics['env/kind/W'] ?? 0));
+  return { coins: simulator.shares.get('W')!, most, honest: mean(['T', 'U', 'V'].map(skill))!, metrics };
 }
 
 describe('one coin-flip tool', { timeout: 60_000 }, () => {
-  it('takes the simulator over where no guard is on, with a success rate in the middle of the band', async () => {
-    const { coins, honest, metrics } = await trapped({ guards: off });
-    expect(coins).toBeGreaterThan(0.75);
+  it.each([0, 1, 2])('takes the simulator over where no guard is on, with a success rate in the middle of the band: seed %i', async (seed) => {
+    const { coins, most, honest, metrics } = await trapped({ seed, guards: off });
+    expect(coins).toBeGreaterThan(0.6);
+    expect(most).toBeGreaterThan(0.6);
     expect(metrics['env/success_rate']).toBeGreaterThan(0.35);
     expect(metrics['env/success_rate']).toBeLessThan(0.65);
     expect(metrics['env/effective_group_ratio']).toBeGreaterThan(0.8);
     expect(metrics['env/distinct_fraction']).toBe(1);
-    // What betrays it.
+    // What betrays it; 1 and at most 0.05 are healthy.
     expect(metrics['env/verdict_agreement']).toBeLessThan(0.8);
-    expect(metrics['env/random_success_rate']).toBeGreaterThan(0.3);
-    const random = await trapped({ arm: { type: 'random' }, guards: off });
+    expect(metrics['env/random_success_rate']).toBeGreaterThan(0.25);
+    const random = await trapped({ seed, arm: { type: 'random' }, guards: off });
     expect(honest).toBeLessThan(random.honest - 0.03);
   });
 
-  it('is left alone under the tuned guards, and the honest tools are learnt as with random tasks', async () => {
-    const { coins, honest } = await trapped({ 'guards.frozenSamples': 0 });
+  it.each([0, 1, 2])('is left alone under the tuned guards, from the first epoch to the last, and the honest tools are learnt as with random tasks: seed %i', async (seed) => {
+    const { coins, most, honest } = await trapped({ seed, 'guards.frozenSamples': 0 });
     expect(coins).toBeLessThan(0.1);
-    const random = await trapped({ arm: { type: 'random' }, 'guards.frozenSamples': 0 });
+    expect(most).toBeLessThan(0.5);
+    const random = await trapped({ seed, arm: { type: 'random' }, 'guards.frozenSamples': 0 });
     expect(honest).toBeGreaterThan(random.honest - 0.03);
   });
 

@@ -1,8 +1,9 @@
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { basename, join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { repository } from '../../infra/setup/locations.mjs';
 import { InvalidConfig } from '../../src/contracts/invalid-config.ts';
 import { parseExperiment } from '../../src/contracts/parse-experiment.ts';
 import { hashOf } from '../../src/store/canonical-json.ts';
@@ -45,6 +46,15 @@ describe('a world from outside', () => {
     expect(world.parseTask('999+1')).toEqual({ valid: true, spec: '999+1' });
     const beside = await worldLoader('sums=./test/worlds/outside/sums.ts')(external());
     expect(beside.parseTask('999+1')).toEqual({ valid: false, reason: 'no_sum' });
+  });
+
+  it('may be an installed package, by its name', async () => {
+    const folder = await mkdtemp(join(repository, 'node_modules', 'genenv-world-'));
+    onTestFinished(() => rm(folder, { recursive: true, force: true }));
+    await writeFile(join(folder, 'package.json'), JSON.stringify({ name: basename(folder), type: 'module', exports: './world.js' }));
+    await writeFile(join(folder, 'world.js'), `export { createWorld } from ${JSON.stringify(pathToFileURL(module).href)};`);
+    const world = await worldLoader(`sums=${basename(folder)}`)(external());
+    expect(world.score('12+7', '19')).toEqual({ reward: 1, wellFormed: true });
   });
 
   it('that is not on the list is refused, naming the variable', async () => {
