@@ -3,8 +3,9 @@ import { meanCurve } from '../coevolution/learning-curve.ts';
 import type { CurveMean, CurvePoint } from '../coevolution/learning-curve.ts';
 import { deriveSeed } from '../coevolution/seeds.ts';
 import { guards } from '../report/guards.ts';
-import { measured, trained } from '../report/run-data.ts';
+import { measured, namesUnder, trained } from '../report/run-data.ts';
 import type { EpochRow } from '../report/run-data.ts';
+import { trailingMean, WINDOW } from '../report/statistics.ts';
 import { figureNames, figuresOf, shareSolved } from './figures.ts';
 import type { EqualTerms, FigureName, Figures } from './figures.ts';
 import { overSeeds, pairedOverSeeds } from './over-seeds.ts';
@@ -25,6 +26,8 @@ export interface ArmSummary {
   curve: CurveMean[];
   courses: Courses;
   figures: Record<FigureName, OverSeeds | null>;
+  /** Share of each kind of task in what was written: in the last five epochs, mean over the seeds, and the most of five epochs on end under any seed. */
+  kinds: { kind: string; end: number; most: number }[];
   /** Guards that warn at the end of a run, and under how many seeds. */
   warnings: { guard: string; threshold: string; seeds: number }[];
 }
@@ -40,6 +43,7 @@ export function armSummary(arm: string, runs: readonly RunRecord[], terms: Equal
     curve: meanCurve(curves, places),
     courses: coursesOf(runs),
     figures: eachFigure((figure) => overSeeds(figured.map((one) => one[figure]), deriveSeed(0, 'bootstrap', arm, figure))),
+    kinds: kindsOf(runs),
     warnings: warningsOf(runs),
   };
 }
@@ -63,6 +67,16 @@ function coursesOf(runs: readonly RunRecord[]): Courses {
     unsolved: course((row, n) => shareSolved([row], 0, n)),
     solved: course((row, n) => shareSolved([row], n, n)),
   };
+}
+
+function kindsOf(runs: readonly RunRecord[]): ArmSummary['kinds'] {
+  const prefix = 'env/kind/';
+  // An epoch in which no task was written has no shares; in others a kind that is not named has none.
+  const written = runs.map(({ rows }) => rows.filter(({ metrics }) => Object.keys(metrics).some((name) => name.startsWith(prefix))));
+  return namesUnder(written.flat(), prefix).map((kind) => {
+    const shares = written.filter(({ length }) => length > 0).map((rows) => measured(trailingMean(rows.map(({ metrics }) => metrics[`${prefix}${kind}`] ?? 0))).slice(Math.min(WINDOW, rows.length) - 1));
+    return { kind, end: mean(shares.map((of) => of.at(-1)!))!, most: Math.max(...shares.flat()) };
+  });
 }
 
 function warningsOf(runs: readonly RunRecord[]): ArmSummary['warnings'] {

@@ -34,6 +34,7 @@ export function resultsMarkdown(summary: Summary): string {
     table(['arm', 'difficulty', 'tokens of correct answers', 'never solved (k = 0)', 'always solved (k = n)'], arms.map((arm) => [arm.arm, course(arm, 'difficultyStart', 'difficultyEnd'), course(arm, 'lengthStart', 'lengthEnd'), course(arm, 'unsolvedStart', 'unsolvedEnd'), course(arm, 'solvedStart', 'solvedEnd')])),
     'Shares of never and of always solved tasks by epoch, mean over the seeds:',
     shares(arms),
+    ...kindParts(arms),
     '## Guards',
     'What a band of success can hide: guards that warn at the end of a run, and under how many seeds.',
     ...arms.map(({ arm, warnings, runs }) => `- **${arm}**: ${warnings.length === 0 ? 'none' : warnings.map(({ guard, threshold, seeds: warned }) => `${guard} (wanted ${threshold}) under ${warned} of ${runs.length}`).join('; ')}`),
@@ -86,6 +87,13 @@ function curves(arms: readonly ArmSummary[]): string {
 function shares(arms: readonly ArmSummary[]): string {
   const shown = atMostNine(Object.keys(arms[0]?.courses.unsolved ?? []).map(Number));
   return table(['epoch', ...arms.map(({ arm }) => arm)], shown.map((row) => [String(row + 1), ...arms.map(({ courses: { unsolved, solved } }) => `${valueText(unsolved[row])}, ${valueText(solved[row])}`)]));
+}
+
+function kindParts(arms: readonly ArmSummary[]): string[] {
+  const kinds = [...new Set(arms.flatMap((arm) => arm.kinds.map(({ kind }) => kind)))].sort();
+  if (kinds.length === 0) return [];
+  const cell = (found: ArmSummary['kinds'][number] | undefined): string => (found === undefined ? '–' : `${valueText(found.end)} (${valueText(found.most)})`);
+  return ['Kinds of tasks: their shares in the last five epochs, mean over the seeds, and the most of five epochs on end under any seed:', table(['arm', ...kinds], arms.map((arm) => [arm.arm, ...kinds.map((kind) => cell(arm.kinds.find((one) => one.kind === kind)))]))];
 }
 
 /** The first and the last of them, and some between, evenly spaced. */

@@ -15,7 +15,7 @@ const documents = readdirSync(join(repository, 'docs')).filter((name) => /^resul
 const summaryOf = (document: string): Summary => JSON.parse(readFileSync(join(repository, summaryBeside(document)), 'utf8')) as Summary;
 
 test('there are some', () => {
-  expect(documents.map((file) => summaryOf(file).name)).toEqual(expect.arrayContaining(['compare-laptop', 'compare-placed']));
+  expect(documents.map((file) => summaryOf(file).name)).toEqual(expect.arrayContaining(['compare-laptop', 'compare-placed', 'compare-ablations', 'compare-coin']));
 });
 
 describe.each(documents)('%s', (document) => {

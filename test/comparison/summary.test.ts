@@ -49,6 +49,22 @@ describe('figures of an arm', () => {
   });
 });
 
+describe('what was written', () => {
+  test('shares of tasks never and always solved stand by epoch', () => {
+    const text = resultsMarkdown(summary());
+    expect(text).toMatch(/^\| 1 \| 0\.500, 0\.000 \| 0\.750, 0\.000 \|$/m);
+    expect(text).toMatch(/^\| 12 \| 0\.125, 0\.250 \| 0\.750, 0\.000 \|$/m);
+  });
+
+  test('shares of the kinds: the last five epochs, and the most of five on end', () => {
+    const kinds = (epoch: number) => (epoch <= 6 ? { 'env/kind/T': 1 } : { 'env/kind/T': 0.25, 'env/kind/W': 0.75 });
+    const of = summarize(comparison(), runs(comparison(), { tuned: { ...tuned, metrics: (epoch) => ({ ...tuned.metrics!(epoch), ...kinds(epoch) }) }, random }), []);
+    expect(armOf(of, 'tuned').kinds).toEqual([{ kind: 'T', end: 0.25, most: 1 }, { kind: 'W', end: 0.75, most: 0.75 }]);
+    expect(resultsMarkdown(of)).toMatch(/^\| tuned \| 0\.250 \(1\.000\) \| 0\.750 \(0\.750\) \|\n\| random \| – \| – \|$/m);
+    expect(resultsMarkdown(summary())).not.toContain('Kinds of tasks');
+  });
+});
+
 describe('equal rollouts', () => {
   // Half of what the second arm was given was no task: it made 32 rollouts an epoch.
   const of = summarize(comparison(), runs(comparison(), { tuned, random: { ...random, heldOut: () => [0.1, 0.3, 0.5, 0.7], rollouts: 32 } }), []);

@@ -111,6 +111,13 @@ describe('the files of the repository', () => {
     expect(seeds.length).toBeGreaterThanOrEqual(5);
   });
 
+  test('compare-coin differs from compare-laptop in the coin-flip tool, and takes the guards against it from one arm', () => {
+    const [coin, laptop] = [parseComparison(experimentFile('compare-coin')), parseComparison(experimentFile('compare-laptop'))];
+    expect(Object.keys(coin.arms)).toEqual(['tuned', 'no-guards', 'random']);
+    expect(changedFields({ ...laptop.arms.tuned, name: '' }, { ...coin.arms.tuned, name: '' }, 9)).toBe('epochs: was 80, is 40; world.coinFlipTools: was nothing, is 1');
+    expect(changedFields({ ...coin.arms.tuned, name: '' }, { ...coin.arms['no-guards'], name: '' }, 9)).toBe('guards.discrimination: was true, is false; guards.familyCap: was 0.5, is null; guards.randomSuccess: was 0.125, is null; guards.verdictAgreement: was true, is false');
+  });
+
   test('the paper’s arm has controls whose agents are trained as its own: one with a frozen simulator, one with that of tuned', () => {
     const { arms } = parseComparison(experimentFile('compare-laptop'));
     for (const arm of ['paper-frozen', 'paper-agent']) expect(changedFields([arms.paper!.agent, arms.paper!.pools.train], [arms[arm]!.agent, arms[arm]!.pools.train])).toBe('');
