@@ -28,7 +28,10 @@ export function createWarmUp(ports: Ports) {
     // A server that nothing is published to has its own weights, under its own names.
     if (serving.type === 'openai' && serving.publish === 'none' && serving.models !== null) return { name: serving.models[role], checkpoint: null, trainer_state: null };
     const recipe = await ports.store.putJson({ seed, world, trainer, durability: { heartbeatSeconds: durability.heartbeatSeconds }, [role]: { model: rest[role].model } });
-    return turns.take(`${role} ${recipe.sha256}`, ports.attempt(), durability.heartbeatSeconds * 1000, (attempt) => firstPolicy({ ...ports, attempt: () => attempt }, role, recipe));
+    return turns.take(`${role} ${recipe.sha256}`, ports.attempt(), durability.heartbeatSeconds * 1000, (attempt) => {
+      const store = ports.store.telling((progress) => attempt.heartbeat({ hashing: progress }));
+      return firstPolicy({ ...ports, store, attempt: () => attempt }, role, recipe);
+    });
   };
 }
 

@@ -11,23 +11,24 @@ export function firstOfEachPreset(experiments: Experiments): string[] {
   return [...presets.values()];
 }
 
-/** Whether the agents of two arms are trained in the same way. */
-export const trainAlike = (one: Experiment, other: Experiment): boolean => changedFields(one.agent, other.agent) === '';
+/** What an agent's training is: its settings, and the mix of tasks that it attempts. */
+const training = ({ agent, pools }: Experiment) => ({ agent, pools: { train: pools.train } });
 
-/** The arm whose simulator is frozen, and whose agent is trained as this one's: the same way where there is such an arm, else that of `random`. */
+/** Whether the agents of two arms are trained in the same way. */
+export const trainAlike = (one: Experiment, other: Experiment): boolean => changedFields(training(one), training(other)) === '';
+
+/** The arm whose simulator is frozen, and whose agent is trained as this one's; null where there is none, and for an agent that does not learn. */
 export function controlOf(experiments: Experiments, of: string): string | null {
   if (experiments[of]!.agent.training === null) return null;
-  const frozen = Object.entries(experiments).filter(([name, { arm, agent, environment }]) => name !== of && ['genenv', 'random'].includes(arm.type) && agent.training !== null && environment.training === null);
-  const equal = frozen.find(([, experiment]) => trainAlike(experiment, experiments[of]!));
-  return (equal ?? frozen.find(([, { arm }]) => arm.type === 'random'))?.[0] ?? null;
+  const found = Object.entries(experiments).find(([name, experiment]) => name !== of && ['genenv', 'random'].includes(experiment.arm.type) && experiment.environment.training === null && trainAlike(experiment, experiments[of]!));
+  return found?.[0] ?? null;
 }
 
 /** Arms whose agent is trained in another way than the baseline's, as a note for the reader. */
 export function* otherTerms(experiments: Experiments, baseline: string): Generator<string> {
-  const terms = ({ agent, pools }: Experiment) => ({ agent, pools: { train: pools.train } });
   for (const [name, experiment] of Object.entries(experiments)) {
     if (experiment.agent.training === null || experiments[baseline]!.agent.training === null) continue;
-    const changed = changedFields(terms(experiments[baseline]!), terms(experiment), 20);
+    const changed = changedFields(training(experiments[baseline]!), training(experiment), 20);
     if (changed !== '') yield `${name} trains its agent otherwise than ${baseline} (${changed}): what differs between them is not the curriculum’s alone.`;
   }
 }

@@ -18,7 +18,7 @@ export function resultsMarkdown(summary: Summary): string {
     `# Results: ${name}`,
     `Made by \`genenv compare\`, from the runs' ledgers and what was measured on their policies. ${arms.length} arms, ${seeds.length === 1 ? `seed ${seeds[0]}` : `seeds ${seeds.join(', ')}`}, ${epochs} epochs of ${rolloutsPerEpoch} rollouts of the agent each. Every arm is given the same rollouts, updates of the agent, warm policies (by seed) and held-out tasks. What is no task is not attempted, and an epoch without signal updates nothing, so arms make different use of that: curves go by the rollouts that were made, and are compared up to ${rollouts}, which every run made. Brackets are 95 % intervals of the mean over seeds, by bootstrap; over few seeds those are too narrow, so bold and verdicts ask Student’s interval too.`,
     ...notes.map((note) => `> ${note}`),
-    ...(claims.length === 0 ? [] : ['## Claims', 'Of the method. A claim is held or not held by a rule that was written down before (docs/comparison.md); not measured is what this comparison has no arm, no probe or not enough seeds for.']),
+    ...(claims.length === 0 ? [] : ['## Claims', 'Of the method. A claim is held or not held by its rule (docs/comparison.md); not measured is what this comparison cannot tell: it lacks an arm, a probe, seeds, or what would put it to the test.']),
     ...claims.flatMap(({ arm, rows }) => [`### Judged by the arm ${arm}`, table(['claim', 'the paper', 'here', 'verdict'], rows.map(({ claim, paper, ours, verdict }) => [claim, paper, ours, `**${verdict}**`]))]),
     '## Arms',
     table(['arm', ...main.map((figure) => titleOf(figure, summary))], arms.map((arm) => [arm.arm, ...main.map((figure) => cell(arm, figure, seeds.length))])),
@@ -74,7 +74,7 @@ function controlParts(summary: Summary): string[] {
   if (againstControls.length === 0) return [];
   return [
     '## Against a frozen simulator with the same agent',
-    'What training the simulator is worth where the agent has the same settings: arm minus control, under the same seed.',
+    'What training the simulator is worth where the agent is trained in the same way: arm minus control, under the same seed.',
     table(['arm', 'control', ...main.map((figure) => titleOf(figure, summary))], againstControls.map(({ arm, control, differences }) => [arm, control, ...main.map((figure) => differenceCell(differences[figure], figure, seeds.length))])),
   ];
 }

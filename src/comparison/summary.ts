@@ -4,7 +4,7 @@ import { InvalidConfig } from '../contracts/invalid-config.ts';
 import { hashOf } from '../store/canonical-json.ts';
 import { armSummary, difference, eachFigure } from './arm-summary.ts';
 import type { ArmSummary } from './arm-summary.ts';
-import { controlOf, firstOfEachPreset, otherTerms, trainAlike } from './arms.ts';
+import { controlOf, firstOfEachPreset, otherTerms } from './arms.ts';
 import { isMethod } from './claim.ts';
 import { claimsOf } from './claims.ts';
 import type { Claims } from './claims.ts';
@@ -20,7 +20,7 @@ import type { RunRecord } from './run-record.ts';
 /** What a comparison came to: a function of its file, its runs' ledgers, its cross-play and its probes, of nothing else. */
 export interface Summary {
   name: string;
-  /** Hash of the comparison as it was read from its file, but for how many runs are under way at a time. */
+  /** Hash of the comparison as it was read from its file, the order of its arms included, but for how many runs are under way at a time. */
   comparison: string;
   baseline: string;
   seeds: number[];
@@ -51,7 +51,7 @@ export interface Against {
 type Differences = Record<FigureName, OverSeeds | null>;
 
 /** @see Summary.comparison */
-export const comparisonHash = (comparison: Comparison): string => hashOf({ ...comparison, concurrency: null });
+export const comparisonHash = (comparison: Comparison): string => hashOf({ ...comparison, concurrency: null, order: Object.keys(comparison.arms) });
 
 /** @throws InvalidConfig where the runs under a seed did not start from the same policies */
 export function summarize(comparison: Comparison, runs: readonly RunRecord[], crossPlay: readonly CrossPlayRecord[], probed: readonly ProbedAgent[] = []): Summary {
@@ -74,7 +74,7 @@ export function summarize(comparison: Comparison, runs: readonly RunRecord[], cr
     against: [...new Set([baseline, ...firstOfEachPreset(experiments)])].map((reference) => against(arms, reference)),
     againstControls: arms.flatMap((arm) => {
       const control = arms.find((one) => one.arm === arm.control);
-      return control === undefined || !isMethod(experiments[arm.arm]!) || !trainAlike(experiments[arm.arm]!, experiments[control.arm]!) ? [] : [{ arm: arm.arm, control: control.arm, differences: eachFigure((figure) => difference(arm, control, figure)) }];
+      return control === undefined || !isMethod(experiments[arm.arm]!) ? [] : [{ arm: arm.arm, control: control.arm, differences: eachFigure((figure) => difference(arm, control, figure)) }];
     }),
     ...measures,
     claims: claimsOf({ arms, experiments, ...measures }),

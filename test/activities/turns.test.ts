@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import type { Attempt } from '../../src/activities/ports.ts';
 import { Turns } from '../../src/activities/turns.ts';
@@ -85,10 +86,16 @@ test('one that makes no progress any more is not waited for', async () => {
   const turns = new Turns();
   const done: string[] = [];
   const [stuck, second] = [work('stuck', done), work('second', done)];
-  void turns.take('agent', attempt(), 200, stuck.run);
+  void turns.take('agent', attempt(), 500, stuck.run);
   await settled();
-  stuck.beat();
+  const result = turns.take('agent', attempt(), 500, second.run);
+  // Three times as long as one may be silent.
+  for (let beat = 0; beat < 15; beat++) {
+    await sleep(100);
+    stuck.beat();
+  }
+  expect(done).toEqual(['stuck begins']);
   second.end();
-  expect(await turns.take('agent', attempt(), 200, second.run)).toBe('second');
+  expect(await result).toBe('second');
   expect(done).toEqual(['stuck begins', 'second begins', 'second ends']);
 });

@@ -70,7 +70,7 @@ describe('what the runs show', () => {
     const one = summary(all(learns), { seeds: [1] });
     for (const words of ['success settles', 'a curriculum emerges', 'learns faster than Random']) expect(judged(one, words).verdict).toBe('not measured');
     const alone = compared({ tuned: {} });
-    expect(judged(summarize(alone, runs(alone, { tuned: learns }), []), 'learns faster than Random')).toMatchObject({ ours: 'no arm random', verdict: 'not measured' });
+    expect(judged(summarize(alone, runs(alone, { tuned: learns }), []), 'learns faster than Random')).toMatchObject({ ours: 'no arm random with the same agent', verdict: 'not measured' });
     const frozen = compared({ random });
     expect(summarize(frozen, runs(frozen, { random: lags }), []).claims).toEqual([]);
   });
@@ -83,7 +83,7 @@ describe('presets', () => {
 
   test('are judged each by its first arm, against the frozen simulator whose agent is trained in the same way', () => {
     expect(summed.claims.map(({ arm }) => arm)).toEqual(['tuned', 'paper']);
-    expect(summed.arms.map(({ arm, control }) => [arm, control])).toEqual([['tuned', 'random'], ['again', 'random'], ['paper', 'frozen'], ['frozen', 'random'], ['random', null]]);
+    expect(summed.arms.map(({ arm, control }) => [arm, control])).toEqual([['tuned', 'random'], ['again', 'random'], ['paper', 'frozen'], ['frozen', null], ['random', null]]);
     expect(judged(summed, 'learns faster than Random')).toMatchObject({ verdict: 'held', ours: expect.stringMatching(/^area \+/) as string });
     expect(judged(summed, 'learns faster than Random', 'paper')).toMatchObject({ verdict: 'not held', ours: expect.stringMatching(/^frozen: area 0\.000 /) as string });
   });
