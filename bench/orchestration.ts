@@ -27,7 +27,7 @@ export async function orchestration(): Promise<Record<string, unknown>> {
 
   const settings = workerSettings(stack.environment, undefined);
   const ports = createPorts(settings, stack.environment, {
-    attempt: () => ({ signal: new AbortController().signal, heartbeat: () => undefined, workerStops: () => false }),
+    attempt: () => ({ signal: new AbortController().signal, heartbeat: () => undefined, onBeat: () => undefined, workerStops: () => false }),
     searchAttributes: false,
     onDamage: () => undefined,
   });

@@ -18,6 +18,8 @@ export interface Attempt {
   signal: AbortSignal;
   /** Real progress only: a beat says that work was done since the last one. */
   heartbeat: (details: unknown) => void;
+  /** Calls back at each beat of this attempt from now on, whoever gives it. */
+  onBeat: (listener: () => void) => void;
   /** True where the signal means that the worker stops, not that a user cancels. */
   workerStops: () => boolean;
 }

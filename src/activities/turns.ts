@@ -15,10 +15,10 @@ export class Turns {
 
   /**
    * Waits until nobody else is at the work of that key, then does it. The progress of the one that is at it is the progress of those that wait,
-   * and one that has made none for `silenceMs` is waited for no longer. `work` has to use the attempt that it is given.
+   * and one that has made none for `silenceMs` is waited for no longer.
    * @throws the signal's reason when it aborts while waiting
    */
-  async take<Result>(key: string, attempt: Attempt, silenceMs: number, work: (attempt: Attempt) => Promise<Result>): Promise<Result> {
+  async take<Result>(key: string, attempt: Attempt, silenceMs: number, work: () => Promise<Result>): Promise<Result> {
     for (let turn; (turn = this.#turns.get(key)) !== undefined; ) await waitFor(turn, attempt);
     const { promise: over, resolve } = Promise.withResolvers<undefined>();
     const turn: Turn = { over, waiting: new Set() };
@@ -29,13 +29,12 @@ export class Turns {
     };
     const silence = setTimeout(end, silenceMs);
     this.#turns.set(key, turn);
-    const heartbeat = (details: unknown): void => {
-      attempt.heartbeat(details);
+    attempt.onBeat(() => {
       silence.refresh();
       for (const beat of turn.waiting) beat();
-    };
+    });
     try {
-      return await work({ ...attempt, heartbeat });
+      return await work();
     } finally {
       end();
     }

@@ -1,7 +1,6 @@
 import { deriveSeed, randomStream } from '../coevolution/seeds.ts';
 import type { Experiment } from '../contracts/experiment.ts';
-import type { PolicyRole, PolicyVersion, WarmUpInput } from '../contracts/phases.ts';
-import type { FileRef } from '../contracts/refs.ts';
+import type { PolicyVersion, WarmUpInput } from '../contracts/phases.ts';
 import { positionsFromScratch } from '../contracts/policy-settings.ts';
 import type { ModelSettings } from '../contracts/policy-settings.ts';
 import type { JobModel, JobSettings } from '../contracts/training-job.ts';
@@ -28,33 +27,27 @@ export function createWarmUp(ports: Ports) {
     // A server that nothing is published to has its own weights, under its own names.
     if (serving.type === 'openai' && serving.publish === 'none' && serving.models !== null) return { name: serving.models[role], checkpoint: null, trainer_state: null };
     const recipe = await ports.store.putJson({ seed, world, trainer, durability: { heartbeatSeconds: durability.heartbeatSeconds }, [role]: { model: rest[role].model } });
-    return turns.take(`${role} ${recipe.sha256}`, ports.attempt(), durability.heartbeatSeconds * 1000, (attempt) => {
-      const store = ports.store.telling((progress) => attempt.heartbeat({ hashing: progress }));
-      return firstPolicy({ ...ports, store, attempt: () => attempt }, role, recipe);
+    const make = (): Promise<PolicyVersion> => phase(ports, `warm-up-${role}`, { run: { id: sharedId, experiment: recipe }, epoch: 0 }, async (context) => {
+      const { model } = context.experiment[role];
+      const corpus = model.type === 'scratch' ? context.world.warmUpCorpus(role, model.warmUp.rows, randomStream(deriveSeed(seed, 'warm-up', role))) : [];
+      const batch = await ports.store.putRecords(steps(corpus, model, context.world.vocabulary, ports.attempt().heartbeat));
+      const { policy } = await trainPolicy(ports, context, {
+        kind: 'supervised',
+        role,
+        epoch: 0,
+        model,
+        start: startOf(model, context.world),
+        reference: null,
+        trainerState: null,
+        batch,
+        settings: warmUpSettings(model),
+      });
+      // Moments of another loss would only mislead the first updates.
+      return { ...policy, trainer_state: null };
     });
+    return turns.take(recipe.sha256, ports.attempt(), durability.heartbeatSeconds * 1000, make);
   };
 }
-
-const firstPolicy = (ports: Ports, role: PolicyRole, recipe: FileRef): Promise<PolicyVersion> =>
-  phase(ports, `warm-up-${role}`, { run: { id: sharedId, experiment: recipe }, epoch: 0 }, async (context) => {
-    const { seed } = context.experiment;
-    const { model } = context.experiment[role];
-    const corpus = model.type === 'scratch' ? context.world.warmUpCorpus(role, model.warmUp.rows, randomStream(deriveSeed(seed, 'warm-up', role))) : [];
-    const batch = await ports.store.putRecords(steps(corpus, model, context.world.vocabulary, ports.attempt().heartbeat));
-    const { policy } = await trainPolicy(ports, context, {
-      kind: 'supervised',
-      role,
-      epoch: 0,
-      model,
-      start: startOf(model, context.world),
-      reference: null,
-      trainerState: null,
-      batch,
-      settings: warmUpSettings(model),
-    });
-    // Moments of another loss would only mislead the first updates.
-    return { ...policy, trainer_state: null };
-  });
 
 function startOf(model: ModelSettings, world: World): JobModel {
   if (model.type === 'pretrained') return { path: model.path };

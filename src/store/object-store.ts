@@ -32,11 +32,6 @@ export class ObjectStore {
     this.#onHashed = onHashed;
   }
 
-  /** The same store, which tells another of its progress. */
-  telling(onHashed: OnHashed): ObjectStore {
-    return new ObjectStore(this.root, { onDamage: this.#onDamage, onHashed });
-  }
-
   /** Stores records as JSON Lines, in the order they come, in flat memory. @throws NotSerializable */
   async putRecords(records: Iterable<object> | AsyncIterable<object>): Promise<FileRef> {
     const staged = await StagedFile.open(join(this.root, 'objects'));

@@ -1,6 +1,6 @@
 import { Context } from '@temporalio/activity';
 import type { Attempt } from '../activities/ports.ts';
-import { beaten } from './stuck-attempts.ts';
+import { beaten, listen } from './stuck-attempts.ts';
 
 /** The attempt that Temporal's activity context describes. `stopping` is aborted at once when the worker is told to stop. */
 export function temporalAttempt(stopping: AbortSignal): Attempt {
@@ -11,6 +11,7 @@ export function temporalAttempt(stopping: AbortSignal): Attempt {
       beaten(context);
       context.heartbeat(details);
     },
+    onBeat: (listener) => listen(context, listener),
     workerStops: () => workerStops(context, stopping),
   };
 }

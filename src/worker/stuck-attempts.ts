@@ -7,8 +7,16 @@ export class AttemptStuck extends Error {
 
 const lastBeats = new WeakMap<Context, number>();
 
+const listeners = new WeakMap<Context, (() => void)[]>();
+
 /** Notes progress of an attempt. */
-export const beaten = (context: Context): void => void lastBeats.set(context, Date.now());
+export function beaten(context: Context): void {
+  lastBeats.set(context, Date.now());
+  for (const listener of listeners.get(context) ?? []) listener();
+}
+
+/** Calls back at each progress of an attempt. */
+export const listen = (context: Context, listener: () => void): void => void listeners.set(context, [...(listeners.get(context) ?? []), listener]);
 
 /**
  * Runs an attempt, but lets go of it once it has beaten nothing for twice its heartbeat timeout and 10 s: the server gave it up long ago, and a

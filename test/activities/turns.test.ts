@@ -8,22 +8,24 @@ import { Turns } from '../../src/activities/turns.ts';
 function attempt(): Attempt & { beats: unknown[]; abort: (reason: Error) => void } {
   const controller = new AbortController();
   const beats: unknown[] = [];
-  return { beats, abort: (reason) => controller.abort(reason), signal: controller.signal, heartbeat: (details) => beats.push(details), workerStops: () => false };
+  const listeners: (() => void)[] = [];
+  const heartbeat = (details: unknown): void => {
+    beats.push(details);
+    for (const listener of listeners) listener();
+  };
+  return { beats, abort: (reason) => controller.abort(reason), signal: controller.signal, heartbeat, onBeat: (listener) => listeners.push(listener), workerStops: () => false };
 }
 
 /** Work that is under way until it is told to end; `done` says in which order. */
 function work(name: string, done: string[]) {
   const { promise, resolve, reject } = Promise.withResolvers<undefined>();
-  let given: Attempt | undefined;
   return {
-    run: async (own: Attempt) => {
-      given = own;
+    run: async () => {
       done.push(`${name} begins`);
       await promise;
       done.push(`${name} ends`);
       return name;
     },
-    beat: () => given!.heartbeat({ step: 1 }),
     end: () => resolve(undefined),
     fail: reject,
   };
@@ -54,7 +56,7 @@ test('one that waits beats when work is done, and goes on when that work fails',
   const result = turns.take('agent', two, 60_000, second.run);
   await settled();
   expect(two.beats).toEqual([]);
-  first.beat();
+  one.heartbeat({ step: 1 });
   expect(one.beats).toEqual([{ step: 1 }]);
   expect(two.beats).toHaveLength(1);
   first.fail(new Error('the trainer died'));
@@ -86,13 +88,14 @@ test('one that makes no progress any more is not waited for', async () => {
   const turns = new Turns();
   const done: string[] = [];
   const [stuck, second] = [work('stuck', done), work('second', done)];
-  void turns.take('agent', attempt(), 500, stuck.run);
+  const silent = attempt();
+  void turns.take('agent', silent, 500, stuck.run);
   await settled();
   const result = turns.take('agent', attempt(), 500, second.run);
   // Three times as long as one may be silent.
   for (let beat = 0; beat < 15; beat++) {
     await sleep(100);
-    stuck.beat();
+    silent.heartbeat({ step: 1 });
   }
   expect(done).toEqual(['stuck begins']);
   second.end();

@@ -40,7 +40,7 @@ export function plainPorts(home: string, modelServer: string, launcher: Launcher
     onShutdown: 'checkpoint',
     searchAttributes: false,
     onDamage: () => undefined,
-    attempt: () => ({ signal: new AbortController().signal, heartbeat: () => undefined, workerStops: () => false, ...attempt }),
+    attempt: () => ({ signal: new AbortController().signal, heartbeat: () => undefined, onBeat: () => undefined, workerStops: () => false, ...attempt }),
   };
 }
 
