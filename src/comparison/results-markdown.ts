@@ -85,7 +85,7 @@ function curves(arms: readonly ArmSummary[]): string {
 }
 
 function shares(arms: readonly ArmSummary[]): string {
-  const shown = atMostNine(Object.keys(arms[0]?.courses.unsolved ?? []).map(Number));
+  const shown = atMostNine([...(arms[0]?.courses.unsolved ?? []).keys()]);
   return table(['epoch', ...arms.map(({ arm }) => arm)], shown.map((row) => [String(row + 1), ...arms.map(({ courses: { unsolved, solved } }) => `${valueText(unsolved[row])}, ${valueText(solved[row])}`)]));
 }
 

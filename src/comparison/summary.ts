@@ -74,7 +74,7 @@ export function summarize(comparison: Comparison, runs: readonly RunRecord[], cr
     against: [...new Set([baseline, ...firstOfEachPreset(experiments)])].map((reference) => against(arms, reference)),
     againstControls: arms.flatMap((arm) => {
       const control = arms.find((one) => one.arm === arm.control);
-      return control === undefined || !isMethod(experiments[arm.arm]!) ? [] : [{ arm: arm.arm, control: control.arm, differences: eachFigure((figure) => difference(arm, control, figure)) }];
+      return control === undefined || !isMethod(experiments[arm.arm]!) ? [] : [{ arm: arm.arm, control: control.arm, differences: differences(arm, control) }];
     }),
     ...measures,
     claims: claimsOf({ arms, experiments, ...measures }),
@@ -87,8 +87,10 @@ const evenly = (count: number, rollouts: number): number[] => [...new Set(Array.
 
 function against(arms: readonly ArmSummary[], reference: string): Against {
   const base = arms.find(({ arm }) => arm === reference)!;
-  return { reference, rows: arms.filter((arm) => arm !== base).map((arm) => ({ arm: arm.arm, differences: eachFigure((figure) => difference(arm, base, figure)) })) };
+  return { reference, rows: arms.filter((arm) => arm !== base).map((arm) => ({ arm: arm.arm, differences: differences(arm, base) })) };
 }
+
+const differences = (arm: ArmSummary, other: ArmSummary): Differences => eachFigure((figure) => difference(arm, other, figure));
 
 function requireSameStart(runs: readonly RunRecord[]): void {
   for (const run of runs) {
