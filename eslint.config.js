@@ -18,7 +18,10 @@ export default tseslint.config(
       '@typescript-eslint/consistent-type-imports': ['error', { fixStyle: 'separate-type-imports' }],
       '@typescript-eslint/no-floating-promises': 'error',
       '@typescript-eslint/no-misused-promises': ['error', { checksVoidReturn: false }],
-      '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true, allowBoolean: true }],
+      '@typescript-eslint/restrict-template-expressions': [
+        'error',
+        { allowNumber: true, allowBoolean: true },
+      ],
       // An index that the code itself has made is known to be there: `!` says so; a check that cannot fail would say less.
       '@typescript-eslint/no-non-null-assertion': 'off',
       // Texts of worlds are ASCII by their own parsers.
@@ -35,12 +38,30 @@ export default tseslint.config(
       'no-restricted-imports': [
         'error',
         {
-          paths: [...builtinModules, 'zod', 'openai'].map((name) => ({ name, message: 'Not in workflow code: it is replayed, and bundled into every cached workflow.' })),
-          patterns: [{ group: ['node:*'], message: 'No Node built-ins in workflow code.' }, { group: ['**/activities/*', '**/contracts/*'], allowTypeImports: true, message: 'Types only.' }],
+          paths: [...builtinModules, 'zod', 'openai'].map((name) => ({
+            name,
+            message: 'Not in workflow code: it is replayed, and bundled into every cached workflow.',
+          })),
+          patterns: [
+            { group: ['node:*'], message: 'No Node built-ins in workflow code.' },
+            { group: ['**/activities/*', '**/contracts/*'], allowTypeImports: true, message: 'Types only.' },
+          ],
         },
       ],
       'no-restricted-globals': ['error', 'process', 'fetch', 'setInterval'],
     },
   },
-  { files: ['**/*.mjs', '**/*.js'], languageOptions: { globals: { process: 'readonly', console: 'readonly', URL: 'readonly', setTimeout: 'readonly', fetch: 'readonly', Buffer: 'readonly' } } },
+  {
+    files: ['**/*.mjs', '**/*.js'],
+    languageOptions: {
+      globals: {
+        process: 'readonly',
+        console: 'readonly',
+        URL: 'readonly',
+        setTimeout: 'readonly',
+        fetch: 'readonly',
+        Buffer: 'readonly',
+      },
+    },
+  },
 );

@@ -12,9 +12,17 @@ const rounds = 8;
 const [url = '', api = 'completions'] = process.argv.slice(2);
 const home = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'genenv-bench-'));
 const ports = plainPorts(home, url, new FakeTrainer());
-const { planEvaluation, answerCases, judgeCases, scoreEvaluation } = { ...createEvaluationLlmActivities(ports), ...createEvaluationCpuActivities(ports) };
+const { planEvaluation, answerCases, judgeCases, scoreEvaluation } = {
+  ...createEvaluationLlmActivities(ports),
+  ...createEvaluationCpuActivities(ports),
+};
 // As many answers to a request as half a request of rollouts has.
-const file = { name: 'bench', policy: { type: 'served', baseUrl: url, model: 'any', api }, suites: ['api_bank_*', 'bamboogle_closedbook'], questionsPerRequest: 128 };
+const file = {
+  name: 'bench',
+  policy: { type: 'served', baseUrl: url, model: 'any', api },
+  suites: ['api_bank_*', 'bamboogle_closedbook'],
+  questionsPerRequest: 128,
+};
 try {
   let [cases, seconds] = [0, 0];
   for (let round = 0; round < rounds; round++) {
@@ -23,13 +31,26 @@ try {
     // The suites are open: what is measured is each case.
     const begun = performance.now();
     const records: ShardRecord[] = [];
-    await Promise.all([0, 1, 2, 3].map(async (lane) => {
-      for (const { suite: name, ...range } of shards.filter((_, index) => index % 4 === lane)) {
-        const input = { id, evaluation, identity, suite: suites.find((one): one is ReadySuite => one.name === name)!, ...range };
-        const answered = await answerCases(input);
-        records.push({ suite: name, ...range, answered, verdicts: await judgeCases({ ...input, answers: answered.answers, judged: 1 }) });
-      }
-    }));
+    await Promise.all(
+      [0, 1, 2, 3].map(async (lane) => {
+        for (const { suite: name, ...range } of shards.filter((_, index) => index % 4 === lane)) {
+          const input = {
+            id,
+            evaluation,
+            identity,
+            suite: suites.find((one): one is ReadySuite => one.name === name)!,
+            ...range,
+          };
+          const answered = await answerCases(input);
+          records.push({
+            suite: name,
+            ...range,
+            answered,
+            verdicts: await judgeCases({ ...input, answers: answered.answers, judged: 1 }),
+          });
+        }
+      }),
+    );
     await scoreEvaluation({ id, evaluation, identity, suites, shards: records, judged: 1 });
     seconds += (performance.now() - begun) / 1000;
     cases += suites.reduce((sum, suite) => sum + (suite.skipped === null ? suite.cases : 0), 0);

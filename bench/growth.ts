@@ -18,12 +18,25 @@ interface Measured {
 
 /** One epoch of a size on a stack of its own: both updates run, with a trainer and a model server in another process that cost nothing. */
 async function measure(rollouts: number): Promise<Measured> {
-  const fields = { epochs: 1, 'environment.promptsPerEpoch': rollouts / perTask / variations, 'environment.variationsPerPrompt': variations, 'agent.rolloutsPerTask': perTask, 'durability.shards': 8, 'durability.heartbeatSeconds': 120 };
+  const fields = {
+    epochs: 1,
+    'environment.promptsPerEpoch': rollouts / perTask / variations,
+    'environment.variationsPerPrompt': variations,
+    'agent.rolloutsPerTask': perTask,
+    'durability.shards': 8,
+    'durability.heartbeatSeconds': 120,
+  };
   await using stack = await InstantStack.start(exampleExperiment().world);
   const { workflow } = stack.client;
-  await workflow.execute('experiment', { args: [withFields(exampleFile, fields)], workflowId: 'growth', taskQueue: queues.workflows });
+  await workflow.execute('experiment', {
+    args: [withFields(exampleFile, fields)],
+    workflowId: 'growth',
+    taskQueue: queues.workflows,
+  });
   const peak = /VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${stack.worker.child.pid!}/status`, 'utf8'))![1];
-  const histories = await Promise.all(['growth', 'growth/epoch-0001'].map((id) => workflow.getHandle(id).fetchHistory()));
+  const histories = await Promise.all(
+    ['growth', 'growth/epoch-0001'].map((id) => workflow.getHandle(id).fetchHistory()),
+  );
   const handle = workflow.getHandle('growth/epoch-0001');
   const { startTime, closeTime } = await handle.describe();
   return {
@@ -48,9 +61,13 @@ export async function growth(): Promise<Record<string, unknown>> {
   for (const size of sizes) runs.push(await measure(size));
   const [small, large] = [runs[0]!, runs.at(-1)!];
   const worst = (of: (run: Measured) => number): number => Math.max(...runs.map(of));
-  const found = { payloadBytes: worst((run) => run.largest_payload_bytes), historyEvents: worst((run) => run.history_events) };
+  const found = {
+    payloadBytes: worst((run) => run.largest_payload_bytes),
+    historyEvents: worst((run) => run.history_events),
+  };
   for (const name of ['payloadBytes', 'historyEvents'] as const) {
-    if (found[name] > limits[name]) throw new Error(`growth: ${name} is ${found[name]}; at most ${limits[name]}`);
+    if (found[name] > limits[name])
+      throw new Error(`growth: ${name} is ${found[name]}; at most ${limits[name]}`);
   }
   return {
     runs,

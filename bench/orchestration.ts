@@ -11,23 +11,43 @@ const median = (values: number[]): number => values.toSorted((a, b) => a - b)[Ma
 
 /** Seconds of an epoch of experiments/laptop.json by phase, under Temporal and in a plain loop over the same functions, same seed. */
 export async function orchestration(): Promise<Record<string, unknown>> {
-  const laptop = JSON.parse(readFileSync(new URL('../experiments/laptop.json', import.meta.url), 'utf8')) as Record<string, unknown>;
+  const laptop = JSON.parse(
+    readFileSync(new URL('../experiments/laptop.json', import.meta.url), 'utf8'),
+  ) as Record<string, unknown>;
   const file = { ...laptop, epochs, evaluation: { every: epochs } };
   await using stack = await LiveStack.start();
   const worker = await stack.startWorker();
-  const execute = (id: string): Promise<unknown> => stack.client.workflow.execute('experiment', { args: [file], workflowId: id, taskQueue: queues.workflows });
+  const execute = (id: string): Promise<unknown> =>
+    stack.client.workflow.execute('experiment', {
+      args: [file],
+      workflowId: id,
+      taskQueue: queues.workflows,
+    });
   await execute('first');
   await execute('measured');
   await worker.stop();
   type Line = { epoch: number; time: Record<string, number> };
-  const lines = readFileSync(join(stack.home, 'runs', 'measured', 'metrics.jsonl'), 'utf8').trim().split('\n').map((line) => JSON.parse(line) as Line);
+  const lines = readFileSync(join(stack.home, 'runs', 'measured', 'metrics.jsonl'), 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Line);
   // The last epoch evaluates, which the plain loop does not.
   const measured = lines.filter(({ epoch }) => epoch >= 1 && epoch < epochs);
-  const phases = Object.fromEntries(Object.keys(measured[0]!.time).map((phase) => [phase, median(measured.map(({ time }) => time[phase] ?? 0))]));
+  const phases = Object.fromEntries(
+    Object.keys(measured[0]!.time).map((phase) => [
+      phase,
+      median(measured.map(({ time }) => time[phase] ?? 0)),
+    ]),
+  );
 
   const settings = workerSettings(stack.environment, undefined);
   const ports = createPorts(settings, stack.environment, {
-    attempt: () => ({ signal: new AbortController().signal, heartbeat: () => undefined, onBeat: () => undefined, workerStops: () => false }),
+    attempt: () => ({
+      signal: new AbortController().signal,
+      heartbeat: () => undefined,
+      onBeat: () => undefined,
+      workerStops: () => false,
+    }),
     searchAttributes: false,
     onDamage: () => undefined,
   });
@@ -41,5 +61,13 @@ export async function orchestration(): Promise<Record<string, unknown>> {
     plainSeconds.push((performance.now() - begun) / 1000);
   }
   const fixed = phases.epoch! - median(plainSeconds);
-  return { phases_seconds: phases, temporal_epoch_seconds: phases.epoch, plain_epoch_seconds: median(plainSeconds), fixed_cost_seconds: fixed, target_fixed_cost_seconds: 0.6, ratio_for_30_s_epochs: (30 + fixed) / 30, target_ratio_for_30_s_epochs: 1.05 };
+  return {
+    phases_seconds: phases,
+    temporal_epoch_seconds: phases.epoch,
+    plain_epoch_seconds: median(plainSeconds),
+    fixed_cost_seconds: fixed,
+    target_fixed_cost_seconds: 0.6,
+    ratio_for_30_s_epochs: (30 + fixed) / 30,
+    target_ratio_for_30_s_epochs: 1.05,
+  };
 }

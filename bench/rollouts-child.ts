@@ -13,14 +13,30 @@ const [rollouts, url] = process.argv.slice(2) as [string, string];
 const home = mkdtempSync(join(tmpdir(), 'genenv-bench-'));
 const perTask = 8;
 const variations = 4;
-const file = withFields(exampleFile, { 'environment.promptsPerEpoch': Number(rollouts) / perTask / variations, 'environment.variationsPerPrompt': variations, 'guards.frozenSamples': 0, 'agent.rolloutsPerTask': perTask, arm: { type: 'random' }, 'agent.training': null, 'environment.training': undefined, 'durability.shards': 8 });
+const file = withFields(exampleFile, {
+  'environment.promptsPerEpoch': Number(rollouts) / perTask / variations,
+  'environment.variationsPerPrompt': variations,
+  'guards.frozenSamples': 0,
+  'agent.rolloutsPerTask': perTask,
+  arm: { type: 'random' },
+  'agent.training': null,
+  'environment.training': undefined,
+  'durability.shards': 8,
+});
 try {
   const { does, seconds } = timed(createActivities(plainPorts(home, url, new FakeTrainer())));
   const { plan, prepared } = await begin(does, 'bench', file);
   const { metrics } = await plainEpoch(does, plan, prepared);
   const made = metrics['rollouts/count']!;
   const used = seconds.rollOut! + seconds.computeRewards!;
-  console.log(JSON.stringify({ rollouts: made, seconds, rollouts_per_second: made / used, peak_megabytes: process.resourceUsage().maxRSS / 1024 }));
+  console.log(
+    JSON.stringify({
+      rollouts: made,
+      seconds,
+      rollouts_per_second: made / used,
+      peak_megabytes: process.resourceUsage().maxRSS / 1024,
+    }),
+  );
 } finally {
   rmSync(home, { recursive: true, force: true });
 }

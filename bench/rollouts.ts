@@ -14,8 +14,15 @@ export async function rollouts(): Promise<Record<string, unknown>> {
   const sizes = [1_024, 10_240, 102_400];
   const runs: { rollouts: number; rollouts_per_second: number; peak_megabytes: number }[] = [];
   for (const size of sizes) {
-    const { stdout } = await promisify(execFile)(process.execPath, [child, String(size), server.url], { maxBuffer: 1 << 24 });
+    const { stdout } = await promisify(execFile)(process.execPath, [child, String(size), server.url], {
+      maxBuffer: 1 << 24,
+    });
     runs.push(JSON.parse(stdout.trim().split('\n').at(-1)!) as (typeof runs)[number]);
   }
-  return { runs, target_rollouts_per_second: 1_000, memory_ratio_100k_to_1k: runs.at(-1)!.peak_megabytes / runs[0]!.peak_megabytes, target_memory_ratio: 1.3 };
+  return {
+    runs,
+    target_rollouts_per_second: 1_000,
+    memory_ratio_100k_to_1k: runs.at(-1)!.peak_megabytes / runs[0]!.peak_megabytes,
+    target_memory_ratio: 1.3,
+  };
 }

@@ -17,8 +17,15 @@ function python(script: string): () => Record<string, unknown> {
     const folder = mkdtempSync(join(tmpdir(), 'genenv-bench-'));
     const out = join(folder, 'out.json');
     try {
-      const env = { ...process.env, PYTHONPATH: join(repository, 'trainer'), PATH: `${join(pythonEnvironment(), 'bin')}:${process.env.PATH ?? ''}` };
-      execFileSync(pythonPath(), [join(repository, 'bench', script), '--out', out], { env, stdio: ['ignore', 'inherit', 'inherit'] });
+      const env = {
+        ...process.env,
+        PYTHONPATH: join(repository, 'trainer'),
+        PATH: `${join(pythonEnvironment(), 'bin')}:${process.env.PATH ?? ''}`,
+      };
+      execFileSync(pythonPath(), [join(repository, 'bench', script), '--out', out], {
+        env,
+        stdio: ['ignore', 'inherit', 'inherit'],
+      });
       return JSON.parse(readFileSync(out, 'utf8')) as Record<string, unknown>;
     } finally {
       rmSync(folder, { recursive: true, force: true });

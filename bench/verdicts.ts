@@ -9,13 +9,19 @@ const rounds = 10;
 
 async function open(name: string): Promise<OpenSuite> {
   const suite = bfcl.suites.find((candidate) => candidate.name === `bfcl_v4_${name}`)!;
-  const opened = await suite.open({ shipped: '', downloads: '', enginePython, secret: () => undefined }, { toolFormat: 'prompt', search: null });
+  const opened = await suite.open(
+    { shipped: '', downloads: '', enginePython, secret: () => undefined },
+    { toolFormat: 'prompt', search: null },
+  );
   if ('missing' in opened) throw new Error(opened.missing);
   return opened;
 }
 
 /** Judges the gold answers of every case so many times; cases judged, seconds of the judging, and seconds with the start of the sidecar. */
-async function judge(name: string, times: number): Promise<{ cases: number; judging: number; whole: number }> {
+async function judge(
+  name: string,
+  times: number,
+): Promise<{ cases: number; judging: number; whole: number }> {
   const begun = performance.now();
   const suite = await open(name);
   const answered = suite.cases.map((item) => ({ item, response: suite.gold(item) }));
@@ -23,7 +29,11 @@ async function judge(name: string, times: number): Promise<{ cases: number; judg
   for (let round = 0; round < times; round++) await suite.judge(answered, new AbortController().signal);
   const ended = performance.now();
   await suite.close();
-  return { cases: answered.length * times, judging: (ended - started) / 1000, whole: (performance.now() - begun) / 1000 };
+  return {
+    cases: answered.length * times,
+    judging: (ended - started) / 1000,
+    whole: (performance.now() - begun) / 1000,
+  };
 }
 
 /** BFCL's verdicts on gold answers, through the sidecar and its throw-away processes. */

@@ -27,10 +27,21 @@ const suites = {
   types: { command: process.execPath, args: [tool('typescript/bin/tsc'), '--noEmit'] },
   vitest: {
     command: process.execPath,
-    args: [tool('vitest/vitest.mjs'), 'run', '--reporter=default', '--reporter=json', `--outputFile.json=${join(reports, 'vitest')}`],
+    args: [
+      tool('vitest/vitest.mjs'),
+      'run',
+      '--reporter=default',
+      '--reporter=json',
+      `--outputFile.json=${join(reports, 'vitest')}`,
+    ],
     count: countVitest,
   },
-  pytest: { command: pythonPath(), args: ['-m', 'pytest', `--junitxml=${join(reports, 'pytest')}`, '--durations=5'], cwd: join(repository, 'trainer'), count: countJunit },
+  pytest: {
+    command: pythonPath(),
+    args: ['-m', 'pytest', `--junitxml=${join(reports, 'pytest')}`, '--durations=5'],
+    cwd: join(repository, 'trainer'),
+    count: countJunit,
+  },
 };
 
 const names = process.argv.slice(2);
@@ -50,7 +61,9 @@ for (const [name, suite] of Object.entries(suites)) {
   const { passed, failed } = counts(name, suite, succeeded);
   total.passed += passed;
   total.failed += failed;
-  summary.push(`${name.padEnd(8)}${((performance.now() - begun) / 1000).toFixed(1).padStart(7)} s  ${passed} passed, ${failed} failed`);
+  summary.push(
+    `${name.padEnd(8)}${((performance.now() - begun) / 1000).toFixed(1).padStart(7)} s  ${passed} passed, ${failed} failed`,
+  );
   console.log(`=== ${summary.at(-1)}`);
 }
 rmSync(reports, { recursive: true, force: true });
@@ -80,6 +93,9 @@ function run({ command, args, cwd = repository }) {
  */
 function counts(name, { count }, succeeded) {
   const report = join(reports, name);
-  const told = count && existsSync(report) ? count(readFileSync(report, 'utf8')) : { passed: succeeded ? 1 : 0, failed: 0 };
+  const told =
+    count && existsSync(report)
+      ? count(readFileSync(report, 'utf8'))
+      : { passed: succeeded ? 1 : 0, failed: 0 };
   return !succeeded && told.failed === 0 ? { ...told, failed: 1 } : told;
 }

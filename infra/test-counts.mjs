@@ -8,8 +8,14 @@
  * @returns {Counts}
  */
 export function countVitest(report) {
-  const { numPassedTests, numFailedTests, testResults } = /** @type {{ numPassedTests: number, numFailedTests: number, testResults: { status: string, assertionResults: { status: string }[] }[] }} */ (JSON.parse(report));
-  const broken = testResults.filter(({ status, assertionResults }) => status === 'failed' && !assertionResults.some((test) => test.status === 'failed'));
+  const { numPassedTests, numFailedTests, testResults } =
+    /** @type {{ numPassedTests: number, numFailedTests: number, testResults: { status: string, assertionResults: { status: string }[] }[] }} */ (
+      JSON.parse(report)
+    );
+  const broken = testResults.filter(
+    ({ status, assertionResults }) =>
+      status === 'failed' && !assertionResults.some((test) => test.status === 'failed'),
+  );
   return { passed: numPassedTests, failed: numFailedTests + broken.length };
 }
 
@@ -20,7 +26,8 @@ export function countVitest(report) {
  */
 export function countJunit(report) {
   const suite = /<testsuite\b[^>]*>/.exec(report)?.[0] ?? '';
-  const number = (/** @type {string} */ name) => Number(new RegExp(`\\b${name}="(\\d+)"`).exec(suite)?.[1] ?? 0);
+  const number = (/** @type {string} */ name) =>
+    Number(new RegExp(`\\b${name}="(\\d+)"`).exec(suite)?.[1] ?? 0);
   const failed = number('failures') + number('errors');
   return { passed: number('tests') - failed - number('skipped'), failed };
 }

@@ -28,7 +28,10 @@ export function pythonEnvironment() {
 }
 
 /** Locked requirements of the Python packages that judge benchmarks, each engine in an environment of its own. */
-export const engines = { alfworld: 'src/benchmarks/alfworld/requirements.txt', bfcl: 'src/benchmarks/bfcl/requirements.txt' };
+export const engines = {
+  alfworld: 'src/benchmarks/alfworld/requirements.txt',
+  bfcl: 'src/benchmarks/bfcl/requirements.txt',
+};
 
 /** @typedef {keyof typeof engines} Engine */
 
@@ -46,7 +49,13 @@ export function engineEnvironment(engine) {
  * @param {string} lock Path in the repository.
  */
 function environmentFor(name, lock) {
-  return join(cacheRoot(), `${name}-${createHash('sha256').update(readFileSync(join(repository, lock))).digest('hex').slice(0, 12)}`);
+  return join(
+    cacheRoot(),
+    `${name}-${createHash('sha256')
+      .update(readFileSync(join(repository, lock)))
+      .digest('hex')
+      .slice(0, 12)}`,
+  );
 }
 
 /**

@@ -41,7 +41,11 @@ export const nodePackages = {
     // Under `npm start`, the npm that runs us; else the one on the PATH.
     if (npm && /\.c?js$/.test(npm)) await run(process.execPath, [npm, ...args], { cwd: repository });
     else await run('npm', args, { cwd: repository });
-    if (!nodePackagesReady(repository)) throw new Error('npm ci ended well, but node_modules does not hold what package-lock.json names (is npm told to skip scripts or development packages?)');
+    if (!nodePackagesReady(repository))
+      throw new Error(
+        'npm ci ended well, but node_modules does not hold what package-lock.json names (is npm told to skip scripts or development packages?)',
+      );
   },
-  remedy: 'check that the npm registry can be reached (`npm ping`), and that neither NODE_ENV=production nor ignore-scripts is set; then run the command again',
+  remedy:
+    'check that the npm registry can be reached (`npm ping`), and that neither NODE_ENV=production nor ignore-scripts is set; then run the command again',
 };

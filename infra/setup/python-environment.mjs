@@ -13,7 +13,10 @@ const requirements = join(repository, 'trainer/requirements.txt');
  * @param {string} lock
  */
 export function withoutTorch(lock) {
-  return lock.split(/\n(?=\S)/).filter((entry) => !/^(torch|triton|nvidia-[\w-]+|cuda-[\w-]+)(\[.*?\])?==/.test(entry)).join('\n');
+  return lock
+    .split(/\n(?=\S)/)
+    .filter((entry) => !/^(torch|triton|nvidia-[\w-]+|cuda-[\w-]+)(\[.*?\])?==/.test(entry))
+    .join('\n');
 }
 
 /**
@@ -43,14 +46,18 @@ export const pythonPackages = {
   async ready() {
     const own = process.env.GENENV_PYTHON;
     if (own) {
-      const probe = 'import importlib.util as u, sys; sys.exit(", ".join(n for n in ("torch", "transformers", "accelerate", "peft", "fastapi", "uvicorn") if u.find_spec(n) is None) or 0)';
+      const probe =
+        'import importlib.util as u, sys; sys.exit(", ".join(n for n in ("torch", "transformers", "accelerate", "peft", "fastapi", "uvicorn") if u.find_spec(n) is None) or 0)';
       await run(own, ['-c', probe]).catch((error) => {
-        throw new Error(`GENENV_PYTHON=${own} lacks what trainer/requirements.txt names; unset it, or install the packages there\n${error.message}`);
+        throw new Error(
+          `GENENV_PYTHON=${own} lacks what trainer/requirements.txt names; unset it, or install the packages there\n${error.message}`,
+        );
       });
       return true;
     }
     return environmentReady(pythonEnvironment());
   },
   run: (say) => makeEnvironment(pythonEnvironment(), (pip, environment) => install(pip, environment, say)),
-  remedy: 'install Python 3.11 or newer with its venv module (Debian, Ubuntu: `apt install python3-venv`), check that the package index can be reached (PIP_INDEX_URL names another), or set GENENV_PYTHON to a Python that has these packages; then run the command again',
+  remedy:
+    'install Python 3.11 or newer with its venv module (Debian, Ubuntu: `apt install python3-venv`), check that the package index can be reached (PIP_INDEX_URL names another), or set GENENV_PYTHON to a Python that has these packages; then run the command again',
 };

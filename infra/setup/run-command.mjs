@@ -33,10 +33,19 @@ export function run(command, args, { env, cwd, timeoutSeconds } = {}) {
     child.stdout.on('data', keep);
     child.stderr.on('data', keep);
     const shown = [command, ...args].join(' ');
-    child.on('error', (error) => reject(new CommandFailed(shown, `could not be started (${error.message})`, '')));
+    child.on('error', (error) =>
+      reject(new CommandFailed(shown, `could not be started (${error.message})`, '')),
+    );
     child.on('close', (code, signal) => {
       if (code === 0) resolve(output);
-      else reject(new CommandFailed(shown, signal ? `was ended by ${signal}` : `ended with exit code ${code}`, telling(output, 12)));
+      else
+        reject(
+          new CommandFailed(
+            shown,
+            signal ? `was ended by ${signal}` : `ended with exit code ${code}`,
+            telling(output, 12),
+          ),
+        );
     });
   });
 }

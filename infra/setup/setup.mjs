@@ -12,9 +12,13 @@ const quiet = args.includes('--quiet');
 const steps = [nodePackages, pythonPackages, temporalExecutable];
 for (let index = 0; index < args.length; index++) {
   if (args[index] === '--quiet') continue;
-  if (args[index] !== '--engines') refuse(`unknown argument ${JSON.stringify(args[index])}; allowed: --quiet (print only what is not ready yet), --engines ${Object.keys(engines).join(',')} (what judges these benchmarks)`);
+  if (args[index] !== '--engines')
+    refuse(
+      `unknown argument ${JSON.stringify(args[index])}; allowed: --quiet (print only what is not ready yet), --engines ${Object.keys(engines).join(',')} (what judges these benchmarks)`,
+    );
   for (const name of args[++index]?.split(',') ?? ['']) {
-    if (!isEngine(name)) refuse(`unknown engine ${JSON.stringify(name)}; allowed: ${Object.keys(engines).join(', ')}`);
+    if (!isEngine(name))
+      refuse(`unknown engine ${JSON.stringify(name)}; allowed: ${Object.keys(engines).join(', ')}`);
     else steps.push(engineStep(name));
   }
 }

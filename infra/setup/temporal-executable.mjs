@@ -9,7 +9,11 @@ const CONNECT_SECONDS = 5;
 const DOWNLOAD_SECONDS = 300;
 
 /** @param {string} path */
-const works = (path) => run(path, ['--version'], { timeoutSeconds: 30 }).then(() => true, () => false);
+const works = (path) =>
+  run(path, ['--version'], { timeoutSeconds: 30 }).then(
+    () => true,
+    () => false,
+  );
 
 /**
  * The official build for this machine.
@@ -37,7 +41,9 @@ async function download(folder) {
  * @param {string} go
  */
 async function build(folder, go) {
-  await run(go, ['install', `github.com/temporalio/cli/cmd/temporal@v${TEMPORAL_VERSION}`], { env: { GOBIN: folder } });
+  await run(go, ['install', `github.com/temporalio/cli/cmd/temporal@v${TEMPORAL_VERSION}`], {
+    env: { GOBIN: folder },
+  });
 }
 
 /** @type {import('./steps.mjs').Step} */
@@ -46,7 +52,10 @@ export const temporalExecutable = {
   doing: `fetching Temporal ${TEMPORAL_VERSION}`,
   async ready() {
     const path = temporalPath();
-    if (process.env.GENENV_TEMPORAL && !(await works(path))) throw new Error(`GENENV_TEMPORAL=${path} is no Temporal executable that runs here; unset it, or correct it`);
+    if (process.env.GENENV_TEMPORAL && !(await works(path)))
+      throw new Error(
+        `GENENV_TEMPORAL=${path} is no Temporal executable that runs here; unset it, or correct it`,
+      );
     return existsSync(path) && (await works(path));
   },
   async run(say) {
@@ -58,7 +67,9 @@ export const temporalExecutable = {
       } catch (error) {
         const go = onPath('go');
         if (go === null) throw error;
-        say(`temporal.download cannot be reached (${causeOf(error)}); building it from source with Go, 2 to 5 minutes ...`);
+        say(
+          `temporal.download cannot be reached (${causeOf(error)}); building it from source with Go, 2 to 5 minutes ...`,
+        );
         await build(folder, go);
       }
       chmodSync(join(folder, 'temporal'), 0o755);
@@ -69,7 +80,8 @@ export const temporalExecutable = {
       rmSync(folder, { recursive: true, force: true });
     }
   },
-  remedy: 'install the Temporal CLI (https://docs.temporal.io/cli) so that `temporal` is on the PATH, or set GENENV_TEMPORAL to it, or install Go 1.24 or newer to have it built; then run the command again',
+  remedy:
+    'install the Temporal CLI (https://docs.temporal.io/cli) so that `temporal` is on the PATH, or set GENENV_TEMPORAL to it, or install Go 1.24 or newer to have it built; then run the command again',
 };
 
 /** @param {unknown} error */

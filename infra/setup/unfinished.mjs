@@ -13,7 +13,8 @@ export function buildingFolder(target) {
   mkdirSync(parent, { recursive: true });
   const prefix = `${basename(target)}${MARK}`;
   for (const name of readdirSync(parent)) {
-    if (name.startsWith(prefix) && !alive(Number(name.slice(prefix.length)))) rmSync(join(parent, name), { recursive: true, force: true });
+    if (name.startsWith(prefix) && !alive(Number(name.slice(prefix.length))))
+      rmSync(join(parent, name), { recursive: true, force: true });
   }
   const folder = join(parent, `${prefix}${process.pid}`);
   mkdirSync(folder);

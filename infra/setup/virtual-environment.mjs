@@ -17,7 +17,10 @@ const stamp = (/** @type {string} */ environment) => join(environment, 'genenv-r
  */
 export async function environmentReady(environment) {
   if (!existsSync(stamp(environment))) return false;
-  return run(join(environment, 'bin', 'python'), ['-c', 'pass']).then(() => true, () => false);
+  return run(join(environment, 'bin', 'python'), ['-c', 'pass']).then(
+    () => true,
+    () => false,
+  );
 }
 
 /**
@@ -47,7 +50,10 @@ async function basePython() {
     const path = onPath(name);
     if (path === null) continue;
     try {
-      await run(path, ['-c', 'import sys, venv, ensurepip; sys.exit(0 if (3, 11) <= sys.version_info < (3, 14) else 1)']);
+      await run(path, [
+        '-c',
+        'import sys, venv, ensurepip; sys.exit(0 if (3, 11) <= sys.version_info < (3, 14) else 1)',
+      ]);
       return path;
     } catch (error) {
       if (!(error instanceof CommandFailed)) throw error;
@@ -58,7 +64,16 @@ async function basePython() {
 
 /** pip's settings under the names that uv reads, and like pip the machine's own certificates: a proxy may have its own. */
 function uvSettings() {
-  const { PIP_INDEX_URL, PIP_EXTRA_INDEX_URL, PIP_CERT, UV_DEFAULT_INDEX, UV_INDEX, UV_SYSTEM_CERTS = 'true', UV_NATIVE_TLS = UV_SYSTEM_CERTS, SSL_CERT_FILE } = process.env;
+  const {
+    PIP_INDEX_URL,
+    PIP_EXTRA_INDEX_URL,
+    PIP_CERT,
+    UV_DEFAULT_INDEX,
+    UV_INDEX,
+    UV_SYSTEM_CERTS = 'true',
+    UV_NATIVE_TLS = UV_SYSTEM_CERTS,
+    SSL_CERT_FILE,
+  } = process.env;
   return {
     UV_DEFAULT_INDEX: UV_DEFAULT_INDEX ?? PIP_INDEX_URL,
     UV_INDEX: UV_INDEX ?? PIP_EXTRA_INDEX_URL,

@@ -5,11 +5,19 @@ import type { Phase } from './phase.ts';
 import type { Ports } from './ports.ts';
 
 /** Answers to questions, in their order. As with requests to policies, each is on disk before the next is asked. */
-export async function* chatAnswers<Item>(ports: Ports, { work }: Phase, server: ChatServer, asked: readonly (Item & { request: ChatRequest })[]): AsyncGenerator<{ item: Item; answer: ChatAnswer }> {
+export async function* chatAnswers<Item>(
+  ports: Ports,
+  { work }: Phase,
+  server: ChatServer,
+  asked: readonly (Item & { request: ChatRequest })[],
+): AsyncGenerator<{ item: Item; answer: ChatAnswer }> {
   const { signal, heartbeat } = ports.attempt();
   const folder = await work();
   const claim = await folder.claim();
-  const journal = await Journal.open<ChatAnswer>(join(folder.path, 'questions.jsonl'), { onDamage: ports.onDamage, assertCurrent: () => claim.assertCurrent() });
+  const journal = await Journal.open<ChatAnswer>(join(folder.path, 'questions.jsonl'), {
+    onDamage: ports.onDamage,
+    assertCurrent: () => claim.assertCurrent(),
+  });
   try {
     for (const [index, item] of asked.entries()) {
       let answer = journal.entries.shift();

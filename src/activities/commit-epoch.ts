@@ -16,17 +16,44 @@ import type { Ports } from './ports.ts';
  * beside it, into metrics.jsonl, so that the ledger stays a function of experiment file and seed.
  */
 export function createCommitEpoch(ports: Ports) {
-  return async ({ run, epoch, outputs, next, metrics, notes, retried, seconds }: CommitInput): Promise<Committed> => {
+  return async ({
+    run,
+    epoch,
+    outputs,
+    next,
+    metrics,
+    notes,
+    retried,
+    seconds,
+  }: CommitInput): Promise<Committed> => {
     const folder = ports.runFolder(run.id);
     const opened = await folder.open<LedgerEntry>();
-    if (opened === undefined) throw new InvalidConfig(`run: ${folder.experimentFile} is missing; restore it, or start the experiment again`);
+    if (opened === undefined)
+      throw new InvalidConfig(
+        `run: ${folder.experimentFile} is missing; restore it, or start the experiment again`,
+      );
     const experiment = await ports.store.json<Experiment>(run.experiment);
     const settings = settingsInEffect(experiment);
     // The trainer counts the tokens of its job under the same name.
-    const all: Metrics = [...metrics, await heldOut(ports, outputs.verdicts, experiment.evaluation.passAtK), { num_tokens: next.tokens }].reduce((together, some) => ({ ...together, ...some }), {});
-    const written = await opened.ledger.append({ epoch, inputs: { experiment: run.experiment, settings }, outputs: { ...outputs, state: next }, metrics: all, notes });
+    const all: Metrics = [
+      ...metrics,
+      await heldOut(ports, outputs.verdicts, experiment.evaluation.passAtK),
+      { num_tokens: next.tokens },
+    ].reduce((together, some) => ({ ...together, ...some }), {});
+    const written = await opened.ledger.append({
+      epoch,
+      inputs: { experiment: run.experiment, settings },
+      outputs: { ...outputs, state: next },
+      metrics: all,
+      notes,
+    });
     const line = hashOf(written);
-    await folder.appendMetrics({ epoch, at: new Date().toISOString(), metrics: { ...all, 'rollouts/retried': retried }, time: seconds });
+    await folder.appendMetrics({
+      epoch,
+      at: new Date().toISOString(),
+      metrics: { ...all, 'rollouts/retried': retried },
+      time: seconds,
+    });
     for (const note of notes) await folder.appendEvent({ type: 'note', epoch, note });
     return { epoch, line, state: next, metrics: all, notes };
   };
@@ -36,8 +63,15 @@ async function heldOut(ports: Ports, files: readonly FileRef[], k: number | unde
   const counts: Counts = new Map();
   const tasks: Counts = new Map();
   for (const file of files) {
-    for await (const { task_id, kind, difficulty, reward, solved = reward === 1 } of ports.store.records<VerdictRecord>(file)) {
-      for (const name of ['eval/heldout', `eval/heldout/${kind}`, `eval/heldout_difficulty/${difficulty}`]) count(counts, name, solved);
+    for await (const {
+      task_id,
+      kind,
+      difficulty,
+      reward,
+      solved = reward === 1,
+    } of ports.store.records<VerdictRecord>(file)) {
+      for (const name of ['eval/heldout', `eval/heldout/${kind}`, `eval/heldout_difficulty/${difficulty}`])
+        count(counts, name, solved);
       count(tasks, task_id, solved);
     }
   }
@@ -59,4 +93,5 @@ function count(counts: Counts, name: string, solved: boolean): void {
   counts.set(name, { successes: successes + Number(solved), attempts: attempts + 1 });
 }
 
-const meanPass = (tasks: Counts, k: number): number | null => mean([...tasks.values()].map((task) => passAtK(task, k)));
+const meanPass = (tasks: Counts, k: number): number | null =>
+  mean([...tasks.values()].map((task) => passAtK(task, k)));

@@ -15,9 +15,23 @@ export function createCompareAgents({ runFolder, store, world }: Ports) {
     const run = await runFolder(id).open<LedgerEntry>();
     const lines = (await run?.ledger.read()) ?? [];
     const [first, made] = [run?.fork?.line ?? lines[0], lines.find((line) => line.epoch === epoch)];
-    if (first === undefined || made === undefined) throw new InvalidConfig(`night: ${id} has no epoch ${epoch}; its ledger ends with ${lines.at(-1)?.epoch ?? 'none'}`);
-    const evaluated = { ...experiment, seed: deriveSeed(experiment.seed, 'compare'), evaluation: { ...experiment.evaluation, ...nightly.evaluation } };
+    if (first === undefined || made === undefined)
+      throw new InvalidConfig(
+        `night: ${id} has no epoch ${epoch}; its ledger ends with ${lines.at(-1)?.epoch ?? 'none'}`,
+      );
+    const evaluated = {
+      ...experiment,
+      seed: deriveSeed(experiment.seed, 'compare'),
+      evaluation: { ...experiment.evaluation, ...nightly.evaluation },
+    };
     const { state } = made.outputs;
-    return { run: { id, experiment: await store.putJson(evaluated) }, epoch, state, shards: workflowSettings(evaluated, await world(evaluated.world)).shards.evaluate, before: first.outputs.state.agent, after: state.agent };
+    return {
+      run: { id, experiment: await store.putJson(evaluated) },
+      epoch,
+      state,
+      shards: workflowSettings(evaluated, await world(evaluated.world)).shards.evaluate,
+      before: first.outputs.state.agent,
+      after: state.agent,
+    };
   };
 }

@@ -6,7 +6,13 @@ import type { SuccessRate } from '../coevolution/success-rate.ts';
 import { wordingFidelity } from '../coevolution/wording-fidelity.ts';
 import type { Experiment } from '../contracts/experiment.ts';
 import type { ComputeRewardsInput, Rewards } from '../contracts/phases.ts';
-import type { RewardRecord, ScoreRecord, SeedTaskRecord, TaskRecord, TraceRecord } from '../contracts/records.ts';
+import type {
+  RewardRecord,
+  ScoreRecord,
+  SeedTaskRecord,
+  TaskRecord,
+  TraceRecord,
+} from '../contracts/records.ts';
 import { isSolved } from '../worlds/is-solved.ts';
 import type { World } from '../worlds/world.ts';
 import { EpochSummary } from './epoch-summary.ts';
@@ -33,7 +39,10 @@ export function createComputeRewards(ports: Ports) {
       const rewards = await store.putRecords(
         (async function* () {
           // A group is always whole: it is one prompt of one request.
-          for await (const group of neighbours(traces(ports, input), (one, next) => one.task_id === next.task_id && one.role === next.role)) {
+          for await (const group of neighbours(
+            traces(ports, input),
+            (one, next) => one.task_id === next.task_id && one.role === next.role,
+          )) {
             const { task_id, role } = group[0]!;
             const task = taskIndex(task_id);
             const scored = scoreGroup(experiment, input.epoch, world, specs[task]!, group);
@@ -49,11 +58,16 @@ export function createComputeRewards(ports: Ports) {
         (async function* (): AsyncGenerator<ScoreRecord> {
           const perBatch = experiment.difficulty.per === 'batch';
           // The variations of one seed prompt lie side by side.
-          const batches = neighbours(store.records<TaskRecord>(input.tasks), (one, next) => perBatch && one.source === 'new' && next.source === 'new' && one.batch_id === next.batch_id);
+          const batches = neighbours(
+            store.records<TaskRecord>(input.tasks),
+            (one, next) =>
+              perBatch && one.source === 'new' && next.source === 'new' && one.batch_id === next.batch_id,
+          );
           const near = clusterGuards(experiment.guards, specs);
           let index = 0;
           for await (const batch of batches) {
-            const rate = perBatch && batch[0]!.source === 'new' ? outcomes.together(index, batch.length) : undefined;
+            const rate =
+              perBatch && batch[0]!.source === 'new' ? outcomes.together(index, batch.length) : undefined;
             for (const task of batch) {
               const score = scoreTask(experiment, input.epoch, world, task, outcomes, index, rate, near);
               summary.addTask(index, task, score);
@@ -66,7 +80,14 @@ export function createComputeRewards(ports: Ports) {
       const archive: string[] = [];
       for await (const { spec } of store.records<SeedTaskRecord>(input.state.train_pool)) archive.push(spec);
       const inconsistent = outcomes.inconsistentShare();
-      return { rewards, scores, metrics: { ...summary.metrics(archive), ...(inconsistent !== undefined && { 'env/inconsistent': inconsistent }) } };
+      return {
+        rewards,
+        scores,
+        metrics: {
+          ...summary.metrics(archive),
+          ...(inconsistent !== undefined && { 'env/inconsistent': inconsistent }),
+        },
+      };
     });
 }
 
@@ -74,12 +95,25 @@ async function* traces(ports: Ports, input: ComputeRewardsInput): AsyncGenerator
   for (const file of input.traces) yield* ports.store.records<TraceRecord>(file);
 }
 
-function scoreGroup({ seed, agent }: Experiment, epoch: number, world: World, spec: string, group: readonly TraceRecord[]): RewardRecord[] {
-  const verdict = ({ id, sampled }: TraceRecord, which: 'first' | 'second') => world.score(spec, sampled.text, randomStream(deriveSeed(seed, epoch, 'verdict', id, which)));
-  const verdicts = group.map((trace) => ({ first: verdict(trace, 'first'), second: verdict(trace, 'second') }));
+function scoreGroup(
+  { seed, agent }: Experiment,
+  epoch: number,
+  world: World,
+  spec: string,
+  group: readonly TraceRecord[],
+): RewardRecord[] {
+  const verdict = ({ id, sampled }: TraceRecord, which: 'first' | 'second') =>
+    world.score(spec, sampled.text, randomStream(deriveSeed(seed, epoch, 'verdict', id, which)));
+  const verdicts = group.map((trace) => ({
+    first: verdict(trace, 'first'),
+    second: verdict(trace, 'second'),
+  }));
   // Form is paid for here alone: whatever is counted as success reads the verdict.
   const formatReward = agent.training?.formatReward ?? 0;
-  const { advantages } = groupAdvantages(verdicts.map(({ first }) => first.reward + (first.wellFormed ? formatReward : 0)), { scaleByStd: agent.training?.scaleByStd ?? false });
+  const { advantages } = groupAdvantages(
+    verdicts.map(({ first }) => first.reward + (first.wellFormed ? formatReward : 0)),
+    { scaleByStd: agent.training?.scaleByStd ?? false },
+  );
   return group.map(({ id, task_id, role, sampled }, index) => ({
     id,
     task_id,
@@ -89,14 +123,35 @@ function scoreGroup({ seed, agent }: Experiment, epoch: number, world: World, sp
     well_formed: verdicts[index]!.first.wellFormed,
     advantage: role === 'agent' ? advantages[index]! : 0,
     answer: sampled.text,
-    ...(world.failure && role === 'agent' && !isSolved(world, verdicts[index]!.first.reward) && { failure: sampled.finish_reason === 'length' ? 'cut off' : world.failure(spec, sampled.text) }),
+    ...(world.failure &&
+      role === 'agent' &&
+      !isSolved(world, verdicts[index]!.first.reward) && {
+        failure: sampled.finish_reason === 'length' ? 'cut off' : world.failure(spec, sampled.text),
+      }),
   }));
 }
 
-function scoreTask({ seed, difficulty, guards }: Experiment, epoch: number, world: World, task: TaskRecord, outcomes: Outcomes, index: number, batch: SuccessRate | undefined, near: readonly number[]): ScoreRecord {
+function scoreTask(
+  { seed, difficulty, guards }: Experiment,
+  epoch: number,
+  world: World,
+  task: TaskRecord,
+  outcomes: Outcomes,
+  index: number,
+  batch: SuccessRate | undefined,
+  near: readonly number[],
+): ScoreRecord {
   const { successes, attempts, rate } = outcomes.of(index, 'agent');
   const target = batch === undefined ? rate : batch.rate;
-  const random = task.spec === null ? null : randomRate(world, task.spec, guards.randomAttempts, deriveSeed(seed, epoch, 'random-policy', task.id));
+  const random =
+    task.spec === null
+      ? null
+      : randomRate(
+          world,
+          task.spec,
+          guards.randomAttempts,
+          deriveSeed(seed, epoch, 'random-policy', task.id),
+        );
   return {
     task_id: task.id,
     source: task.source,
@@ -112,7 +167,10 @@ function scoreTask({ seed, difficulty, guards }: Experiment, epoch: number, worl
     informative: successes > 0 && successes < attempts,
     ...(outcomes.verdictsDiffer(index) ? { verdicts_differ: true as const } : {}),
     ...outcomes.failure(index),
-    env_reward: task.valid && target !== null ? difficultyReward(target, difficulty) * wordingFidelity(outcomes.wordings(index)) : null,
+    env_reward:
+      task.valid && target !== null
+        ? difficultyReward(target, difficulty) * wordingFidelity(outcomes.wordings(index))
+        : null,
     guard: luckGuard(guards, rate, random) * near[index]!,
   };
 }
@@ -120,5 +178,11 @@ function scoreTask({ seed, difficulty, guards }: Experiment, epoch: number, worl
 function randomRate(world: World, spec: string, attempts: number, seed: number): number {
   const random = randomStream(seed);
   const chance = randomStream(deriveSeed(seed, 'verdict'));
-  return successRate(Array.from({ length: attempts }, () => world.score(spec, world.randomAnswer(spec, random), chance).reward), world.solvedFrom).rate!;
+  return successRate(
+    Array.from(
+      { length: attempts },
+      () => world.score(spec, world.randomAnswer(spec, random), chance).reward,
+    ),
+    world.solvedFrom,
+  ).rate!;
 }

@@ -19,7 +19,16 @@ export function createCrossPlay(ports: Ports) {
       const { experiment, world } = context;
       const { seed, agent, durability } = experiment;
       const { state, samples, epoch } = input;
-      const met = (await Promise.all(input.tasks.map(async ({ epoch: simulator, file }) => (await collect(ports.store.records<SeedTaskRecord>(file))).map((task): Met => ({ ...task, simulator }))))).flat();
+      const met = (
+        await Promise.all(
+          input.tasks.map(async ({ epoch: simulator, file }) =>
+            (await collect(ports.store.records<SeedTaskRecord>(file))).map((task): Met => ({
+              ...task,
+              simulator,
+            })),
+          ),
+        )
+      ).flat();
       const planned = planRequests(met, durability.promptsPerRequest, (chunk, index) => ({
         model: state.agent.name,
         prompts: chunk.map(({ spec }) => world.agentPrompt(spec)),
@@ -34,8 +43,16 @@ export function createCrossPlay(ports: Ports) {
         (async function* (): AsyncGenerator<Attempt> {
           // In the world's own words: what differs along the simulators is their tasks alone.
           const options = { requests: planned.length, policies: [state.agent], count, wordedBy: null };
-          for await (const { item: { id, spec, simulator }, sample, sampled: { text, seed: drawn } } of attempts(ports, context, planned, (task) => task.spec, options)) {
-            const { reward } = world.score(spec, text, randomStream(deriveSeed(drawn, 'verdict', simulator, id, sample)));
+          for await (const {
+            item: { id, spec, simulator },
+            sample,
+            sampled: { text, seed: drawn },
+          } of attempts(ports, context, planned, (task) => task.spec, options)) {
+            const { reward } = world.score(
+              spec,
+              text,
+              randomStream(deriveSeed(drawn, 'verdict', simulator, id, sample)),
+            );
             rewards.get(simulator)!.push(reward);
             yield { simulator, task_id: id, sample, reward, answer: text };
           }

@@ -23,7 +23,9 @@ export function createCrossTasks(ports: Ports) {
       const { agent: history } = await ports.store.json<HistoryRecord>(state.history);
       const base = await collect(ports.store.records<SeedTaskRecord>(state.base_tasks));
       const random = randomStream(deriveSeed(seed, 'cross-tasks', 'contexts'));
-      const prompts = Array.from({ length: tasks }, () => world.environmentPrompt(history, random.pick(base).spec));
+      const prompts = Array.from({ length: tasks }, () =>
+        world.environmentPrompt(history, random.pick(base).spec),
+      );
       const planned = planRequests(prompts, durability.promptsPerRequest, (chunk, index) => ({
         model: state.environment.name,
         prompts: chunk,
@@ -37,12 +39,17 @@ export function createCrossTasks(ports: Ports) {
       let written = 0;
       return ports.store.putRecords(
         (async function* (): AsyncGenerator<SeedTaskRecord> {
-          for await (const { completions } of answers(ports, context, planned, { requests: planned.length, policies: [state.environment], count })) {
+          for await (const { completions } of answers(ports, context, planned, {
+            requests: planned.length,
+            policies: [state.environment],
+            count,
+          })) {
             for (const { text, finish_reason } of completions) {
               const id = `task-${String(written++).padStart(3, '0')}`;
               const parsed = finish_reason === 'length' ? undefined : readTask(world, text);
               // A label that nobody has confirmed decides nothing between simulators.
-              if (parsed?.valid === true && world.vote?.needed(parsed.spec) !== true) yield { id, spec: parsed.spec };
+              if (parsed?.valid === true && world.vote?.needed(parsed.spec) !== true)
+                yield { id, spec: parsed.spec };
             }
           }
         })(),

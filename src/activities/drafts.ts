@@ -25,19 +25,43 @@ export interface Draft<Item> {
 
 /** What the server is told of the form of a task, where it can use it. */
 export const heldTo = ({ serving }: Experiment, { taskSchema }: World): Pick<CompletionRequest, 'schema'> =>
-  taskSchema !== undefined && serving.type === 'openai' && serving.structuredOutput === 'json_schema' ? { schema: taskSchema } : {};
+  taskSchema !== undefined && serving.type === 'openai' && serving.structuredOutput === 'json_schema'
+    ? { schema: taskSchema }
+    : {};
 
 /** Asks for tasks, and again for each text that is none, as often as the world allows. */
-export async function writeDrafts<Item extends { text: string }>(ask: Ask, context: Phase, { request, items }: Planned<Item>): Promise<Draft<Item>[]> {
-  const { experiment: { durability }, world } = context;
+export async function writeDrafts<Item extends { text: string }>(
+  ask: Ask,
+  context: Phase,
+  { request, items }: Planned<Item>,
+): Promise<Draft<Item>[]> {
+  const {
+    experiment: { durability },
+    world,
+  } = context;
   const { repairs } = world;
   const drafts = (await ask(request)).map((completion): Draft<Item> => {
     const item = items[completion.prompt]!;
-    return { item, sample: completion.sample, prompt: item.text, ...read(world, request, completion), ...(repairs && { repairs: 0 }) };
+    return {
+      item,
+      sample: completion.sample,
+      prompt: item.text,
+      ...read(world, request, completion),
+      ...(repairs && { repairs: 0 }),
+    };
   });
   for (let round = 1; round <= (repairs?.limit ?? 0); round++) {
-    const again = drafts.flatMap((draft) => (draft.parsed.valid ? [] : [{ draft, prompt: repairs!.prompt(draft.item.text, draft.sampled.text, draft.parsed.reason) }]));
-    const planned = planRequests(again, durability.promptsPerRequest, (chunk, index): CompletionRequest => ({ ...request, prompts: chunk.map(({ prompt }) => prompt), n: 1, seed: deriveSeed(request.seed, 'repair', round, index) }));
+    const again = drafts.flatMap((draft) =>
+      draft.parsed.valid
+        ? []
+        : [{ draft, prompt: repairs!.prompt(draft.item.text, draft.sampled.text, draft.parsed.reason) }],
+    );
+    const planned = planRequests(again, durability.promptsPerRequest, (chunk, index): CompletionRequest => ({
+      ...request,
+      prompts: chunk.map(({ prompt }) => prompt),
+      n: 1,
+      seed: deriveSeed(request.seed, 'repair', round, index),
+    }));
     for (const one of planned) {
       for (const completion of await ask(one.request)) {
         const { draft, prompt } = one.items[completion.prompt]!;
@@ -48,7 +72,14 @@ export async function writeDrafts<Item extends { text: string }>(ask: Ask, conte
   return drafts;
 }
 
-const read = (world: World, request: CompletionRequest, completion: Completion): Pick<Draft<never>, 'sampled' | 'parsed'> => ({
+const read = (
+  world: World,
+  request: CompletionRequest,
+  completion: Completion,
+): Pick<Draft<never>, 'sampled' | 'parsed'> => ({
   sampled: sampled(request, completion),
-  parsed: completion.finish_reason === 'length' ? { valid: false, reason: 'cut_off' } : readTask(world, completion.text),
+  parsed:
+    completion.finish_reason === 'length'
+      ? { valid: false, reason: 'cut_off' }
+      : readTask(world, completion.text),
 });

@@ -30,18 +30,34 @@ export function createDrawTasks(ports: Ports) {
             yield task;
           }
           for (const { source, item } of replayed) {
-            yield givenTask(context, taskId(epoch, index++), { source: source === 'base' ? 'base' : 'history', batch: item.id, spec: item.spec });
+            yield givenTask(context, taskId(epoch, index++), {
+              source: source === 'base' ? 'base' : 'history',
+              batch: item.id,
+              spec: item.spec,
+            });
           }
         })(),
       );
     });
 }
 
-async function replay({ store }: Ports, experiment: Experiment, { epoch, state }: DrawTasksInput): Promise<Drawn<SeedTaskRecord>[]> {
+async function replay(
+  { store }: Ports,
+  experiment: Experiment,
+  { epoch, state }: DrawTasksInput,
+): Promise<Drawn<SeedTaskRecord>[]> {
   const count = replayCount(experiment);
   if (count === 0) return [];
-  const pools = { base: await collect(store.records<SeedTaskRecord>(state.base_tasks)), history: await collect(store.records<SeedTaskRecord>(state.train_pool)) };
-  return drawMix({ ...pools, fresh: [] }, { ...experiment.pools.train.mix, fresh: 0 }, count, randomStream(deriveSeed(experiment.seed, epoch, 'mix')));
+  const pools = {
+    base: await collect(store.records<SeedTaskRecord>(state.base_tasks)),
+    history: await collect(store.records<SeedTaskRecord>(state.train_pool)),
+  };
+  return drawMix(
+    { ...pools, fresh: [] },
+    { ...experiment.pools.train.mix, fresh: 0 },
+    count,
+    randomStream(deriveSeed(experiment.seed, epoch, 'mix')),
+  );
 }
 
 async function* countRepeats(tasks: AsyncIterable<TaskRecord>): AsyncGenerator<TaskRecord> {

@@ -10,12 +10,28 @@ import { splitHalfReliability } from '../coevolution/split-half-reliability.ts';
 import { verdictAgreement } from '../coevolution/verdict-agreement.ts';
 import type { Experiment } from '../contracts/experiment.ts';
 import type { Metrics } from '../contracts/phases.ts';
-import type { LabelRecord, RewardRecord, ScoreRecord, TaskRecord, TraceRecord } from '../contracts/records.ts';
+import type {
+  LabelRecord,
+  RewardRecord,
+  ScoreRecord,
+  TaskRecord,
+  TraceRecord,
+} from '../contracts/records.ts';
 import { isSolved } from '../worlds/is-solved.ts';
 import type { World } from '../worlds/world.ts';
 
 /** What the metrics need of a valid task that was written this epoch. */
-type Fresh = Pick<ScoreRecord, 'kind' | 'difficulty' | 'attempts' | 'successes' | 'success_rate' | 'env_reward' | 'frozen_rate' | 'random_rate'>;
+type Fresh = Pick<
+  ScoreRecord,
+  | 'kind'
+  | 'difficulty'
+  | 'attempts'
+  | 'successes'
+  | 'success_rate'
+  | 'env_reward'
+  | 'frozen_rate'
+  | 'random_rate'
+>;
 
 /**
  * Metrics of an epoch's tasks and rollouts (docs/artifacts.md), gathered while they stream by: sums over rollouts, and a few numbers of
@@ -53,7 +69,8 @@ export class EpochSummary {
 
   /** One group: the traces of a task and role, with their rewards. */
   addGroup(task: number, traces: readonly TraceRecord[], scored: readonly RewardRecord[]): void {
-    for (const { reward, second_reward } of scored) this.#agreements.add(verdictAgreement([reward], [second_reward])!);
+    for (const { reward, second_reward } of scored)
+      this.#agreements.add(verdictAgreement([reward], [second_reward])!);
     if (traces[0]?.role !== 'agent') return;
     const rewards = scored.map(({ reward }) => reward);
     this.#deviations.add(deviation(rewards) ?? 0);
@@ -74,7 +91,11 @@ export class EpochSummary {
   }
 
   /** A task with its score, in the order of the tasks, after all groups. */
-  addTask(index: number, { source, valid, invalid_reason, spec, repeats, repairs, label }: TaskRecord, score: ScoreRecord): void {
+  addTask(
+    index: number,
+    { source, valid, invalid_reason, spec, repeats, repairs, label }: TaskRecord,
+    score: ScoreRecord,
+  ): void {
     if (valid) this.#valid += 1;
     if (source !== 'new') return;
     this.#written += 1;
@@ -87,8 +108,18 @@ export class EpochSummary {
       return;
     }
     this.#validWritten += 1;
-    const { kind, difficulty, attempts, successes, success_rate, env_reward, frozen_rate, random_rate } = score;
-    this.#fresh.push({ kind, difficulty, attempts, successes, success_rate, env_reward, frozen_rate, random_rate });
+    const { kind, difficulty, attempts, successes, success_rate, env_reward, frozen_rate, random_rate } =
+      score;
+    this.#fresh.push({
+      kind,
+      difficulty,
+      attempts,
+      successes,
+      success_rate,
+      env_reward,
+      frozen_rate,
+      random_rate,
+    });
     this.#freshTasks.add(index);
   }
 
@@ -105,7 +136,9 @@ export class EpochSummary {
       'env/signal': signalScore(fresh),
       'env/frozen_success_rate': average(fresh.map(({ frozen_rate }) => frozen_rate)),
       'env/random_success_rate': average(fresh.map(({ random_rate }) => random_rate)),
-      'env/discrimination': average(fresh.map(({ success_rate, random_rate }) => discrimination(success_rate, random_rate))),
+      'env/discrimination': average(
+        fresh.map(({ success_rate, random_rate }) => discrimination(success_rate, random_rate)),
+      ),
       'env/verdict_agreement': this.#agreements.value,
       'env/split_half_reliability': this.#reliability(),
       'env/valid_fraction': this.#written === 0 ? null : this.#validWritten / this.#written,
@@ -114,11 +147,18 @@ export class EpochSummary {
       'env/archive_distance': archiveDistance(this.#specs, archive),
       ...counts('env/invalid', this.#invalid),
       ...(this.#repairs !== undefined && { 'env/repairs': this.#repairs }),
-      ...(this.#labels && { 'env/label_votes': this.#labels.votes, 'env/labels_unconfirmed': this.#labels.unconfirmed, 'env/labels_disputed': this.#labels.disputed }),
+      ...(this.#labels && {
+        'env/label_votes': this.#labels.votes,
+        'env/labels_unconfirmed': this.#labels.unconfirmed,
+        'env/labels_disputed': this.#labels.disputed,
+      }),
       'env/difficulty': mean(fresh.map(({ difficulty }) => difficulty)),
       'env/difficulty_sd': deviation(fresh.map(({ difficulty }) => difficulty)),
       'env/difficulty_solved': difficultySolved(fresh),
-      ...shares('env/kind', fresh.map(({ kind }) => kind)),
+      ...shares(
+        'env/kind',
+        fresh.map(({ kind }) => kind),
+      ),
       reward: this.#rewards.value,
       reward_std: this.#deviations.value,
       frac_reward_zero_std: this.#flat.value,
@@ -146,7 +186,9 @@ export class EpochSummary {
 
   /** From the halves alone: attempts with an even and with an odd index, as one attempt each. */
   #reliability(): number | null {
-    return splitHalfReliability(this.#halves.filter(({ task }) => this.#freshTasks.has(task)).map(({ even, odd }) => [even, odd]));
+    return splitHalfReliability(
+      this.#halves.filter(({ task }) => this.#freshTasks.has(task)).map(({ even, odd }) => [even, odd]),
+    );
   }
 }
 
@@ -168,11 +210,13 @@ class RunningMean {
 /** Mean difficulty of the solved attempts. */
 function difficultySolved(fresh: readonly Fresh[]): number | null {
   const solved = new RunningMean();
-  for (const { difficulty, successes } of fresh) for (let success = 0; success < successes; success++) solved.add(difficulty);
+  for (const { difficulty, successes } of fresh)
+    for (let success = 0; success < successes; success++) solved.add(difficulty);
   return solved.value;
 }
 
-const average = (values: readonly (number | null)[]): number | null => mean(values.filter((value) => value !== null));
+const average = (values: readonly (number | null)[]): number | null =>
+  mean(values.filter((value) => value !== null));
 
 /** Standard deviation over the values themselves (not an estimate of a wider one). */
 function deviation(values: readonly number[]): number | null {
@@ -186,4 +230,7 @@ function counts(name: string, values: readonly string[]): Metrics {
   return metrics;
 }
 
-const shares = (name: string, values: readonly string[]): Metrics => Object.fromEntries(Object.entries(counts(name, values)).map(([key, count]) => [key, count! / values.length]));
+const shares = (name: string, values: readonly string[]): Metrics =>
+  Object.fromEntries(
+    Object.entries(counts(name, values)).map(([key, count]) => [key, count! / values.length]),
+  );

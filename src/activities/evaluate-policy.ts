@@ -16,15 +16,33 @@ export function createEvaluatePolicy(ports: Ports) {
     phase(ports, 'evaluate', input, async (context) => {
       const { experiment, world } = context;
       const tasks = await collect(ports.store.records<SeedTaskRecord>(input.state.held_out));
-      const planned = ofShard(plan(experiment, input.agent.name, tasks, world.agentPrompt), input.shard, input.shards);
+      const planned = ofShard(
+        plan(experiment, input.agent.name, tasks, world.agentPrompt),
+        input.shard,
+        input.shards,
+      );
       const count: SampleCount = { tokens: 0, retried: 0 };
       const file = await ports.store.putRecords(
         (async function* (): AsyncGenerator<VerdictRecord> {
           // In the world's own words, so that agents of different simulators are compared on the same tasks.
           const options = { requests: planned.length, policies: [input.agent], count, wordedBy: null };
-          for await (const { item: { id, spec }, sample, sampled: { text, policy_version, seed } } of attempts(ports, context, planned, (task) => task.spec, options)) {
+          for await (const {
+            item: { id, spec },
+            sample,
+            sampled: { text, policy_version, seed },
+          } of attempts(ports, context, planned, (task) => task.spec, options)) {
             const { reward } = world.score(spec, text, randomStream(deriveSeed(seed, 'verdict', id, sample)));
-            yield { task_id: id, kind: world.kind(spec), difficulty: world.difficulty(spec), sample, reward, ...(world.solvedFrom !== undefined && { solved: isSolved(world, reward) }), answer: text, policy_version, seed };
+            yield {
+              task_id: id,
+              kind: world.kind(spec),
+              difficulty: world.difficulty(spec),
+              sample,
+              reward,
+              ...(world.solvedFrom !== undefined && { solved: isSolved(world, reward) }),
+              answer: text,
+              policy_version,
+              seed,
+            };
           }
         })(),
       );
@@ -32,7 +50,12 @@ export function createEvaluatePolicy(ports: Ports) {
     });
 }
 
-function plan({ seed, agent, evaluation, durability }: Experiment, model: string, tasks: readonly SeedTaskRecord[], prompt: (spec: string) => string): Planned<SeedTaskRecord>[] {
+function plan(
+  { seed, agent, evaluation, durability }: Experiment,
+  model: string,
+  tasks: readonly SeedTaskRecord[],
+  prompt: (spec: string) => string,
+): Planned<SeedTaskRecord>[] {
   return planRequests(tasks, durability.promptsPerRequest, (chunk, index) => ({
     model,
     prompts: chunk.map(({ spec }) => prompt(spec)),
@@ -43,4 +66,5 @@ function plan({ seed, agent, evaluation, durability }: Experiment, model: string
   }));
 }
 
-export const evaluationRequests = (heldOut: number, { durability }: Experiment): number => requestCount(heldOut, durability.promptsPerRequest);
+export const evaluationRequests = (heldOut: number, { durability }: Experiment): number =>
+  requestCount(heldOut, durability.promptsPerRequest);

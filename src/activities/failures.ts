@@ -5,17 +5,32 @@ import { ModelUnavailable } from '../policies/policy-server.ts';
 const workerStopped: WorkerStopped = 'WorkerStopped';
 
 /** Errors that the same call would meet again: they fail the epoch at once. All others are tried again. */
-const final = new Set(['InvalidConfig', 'InvalidArtifact', 'RequestRefused', 'LedgerConflict', 'NotSerializable']);
+const final = new Set([
+  'InvalidConfig',
+  'InvalidArtifact',
+  'RequestRefused',
+  'LedgerConflict',
+  'NotSerializable',
+]);
 
 /** What an activity reports to Temporal: the error's name as type, and whether to try again, and when. */
 export function toFailure(error: unknown): unknown {
-  if (!(error instanceof Error) || error instanceof ApplicationFailure || error instanceof CancelledFailure || error.name === 'AbortError' || error.name === 'CancelledFailure') return error;
+  if (
+    !(error instanceof Error) ||
+    error instanceof ApplicationFailure ||
+    error instanceof CancelledFailure ||
+    error.name === 'AbortError' ||
+    error.name === 'CancelledFailure'
+  )
+    return error;
   return ApplicationFailure.create({
     message: error.message,
     type: error.name,
     nonRetryable: final.has(error.name),
     cause: error,
-    ...(error instanceof ModelUnavailable && error.retryAfterMs !== undefined ? { nextRetryDelay: error.retryAfterMs } : {}),
+    ...(error instanceof ModelUnavailable && error.retryAfterMs !== undefined
+      ? { nextRetryDelay: error.retryAfterMs }
+      : {}),
   });
 }
 
@@ -24,4 +39,9 @@ export function toFailure(error: unknown): unknown {
  * the phase's attempts, so the workflow schedules the activity again (src/workflows/outlast-workers.ts).
  */
 export const toWorkerStopped = (activity: string): ApplicationFailure =>
-  ApplicationFailure.create({ message: `the worker of ${activity} was told to stop; another goes on with it`, type: workerStopped, nonRetryable: true, category: ApplicationFailureCategory.BENIGN });
+  ApplicationFailure.create({
+    message: `the worker of ${activity} was told to stop; another goes on with it`,
+    type: workerStopped,
+    nonRetryable: true,
+    category: ApplicationFailureCategory.BENIGN,
+  });

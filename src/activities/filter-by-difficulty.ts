@@ -19,13 +19,21 @@ export function createFilterByDifficulty(ports: Ports) {
       for await (const { target_rate } of store.records<ScoreRecord>(input.scores)) targets.push(target_rate);
       const { filter, guards } = experiment;
       const starved = filter.type !== 'off' && (await isStarved(ports, experiment, input.state));
-      const verdicts = difficultyFilter(targets, starved ? { type: 'quantile', alpha: experiment.difficulty.alpha, keep: STARVED_KEEP } : ruleOf(experiment));
-      const filters = (role: 'agent' | 'environment'): boolean => filter.type !== 'off' && filter.appliesTo.includes(role);
+      const verdicts = difficultyFilter(
+        targets,
+        starved
+          ? { type: 'quantile', alpha: experiment.difficulty.alpha, keep: STARVED_KEEP }
+          : ruleOf(experiment),
+      );
+      const filters = (role: 'agent' | 'environment'): boolean =>
+        filter.type !== 'off' && filter.appliesTo.includes(role);
       const metrics: Metrics = {};
       const decisions = await store.putRecords(
         (async function* (): AsyncGenerator<FilterRecord> {
           let index = 0;
-          for await (const { task_id, valid, source, verdicts_differ } of store.records<ScoreRecord>(input.scores)) {
+          for await (const { task_id, valid, source, verdicts_differ } of store.records<ScoreRecord>(
+            input.scores,
+          )) {
             const verdict = verdicts[index++]!;
             const doubted = guards.verdictAgreement === true && verdicts_differ === true;
             const measured = valid && !doubted && verdict.reason !== 'not measured';

@@ -18,7 +18,11 @@ import { generationCounts } from './sample.ts';
 import { merged, only } from './streams.ts';
 
 /** The epoch's own tasks: what the simulator wrote, or what the arm puts in its place. */
-export async function* freshTasks({ store }: Ports, context: Phase, input: DrawTasksInput): AsyncGenerator<TaskRecord> {
+export async function* freshTasks(
+  { store }: Ports,
+  context: Phase,
+  input: DrawTasksInput,
+): AsyncGenerator<TaskRecord> {
   const { arm, environment, seed } = context.experiment;
   const { epoch, state } = input;
   const count = environment.promptsPerEpoch * environment.variationsPerPrompt;
@@ -33,35 +37,74 @@ export async function* freshTasks({ store }: Ports, context: Phase, input: DrawT
     case 'offline': {
       const pool = await collect(store.records<SeedTaskRecord>(state.task_pool!));
       const drawn = poolDraw(pool.length, { count, epoch, seed: deriveSeed(seed, 'pool') });
-      yield* drawn.map((at, index) => givenTask(context, taskId(epoch, index), { source: 'new', batch: pool[at]!.id, spec: pool[at]!.spec }));
+      yield* drawn.map((at, index) =>
+        givenTask(context, taskId(epoch, index), {
+          source: 'new',
+          batch: pool[at]!.id,
+          spec: pool[at]!.spec,
+        }),
+      );
       return;
     }
     case 'selection':
     case 'best-of-n': {
-      const candidates = judged(arm, await collect(writtenTasks(store, context, input)), (await history()).outcomes ?? [], epoch);
-      const chosen = arm.type === 'selection' ? selectCandidates(candidates, count, random) : bestOfEach(candidates, arm.candidates, context.experiment, random);
+      const candidates = judged(
+        arm,
+        await collect(writtenTasks(store, context, input)),
+        (await history()).outcomes ?? [],
+        epoch,
+      );
+      const chosen =
+        arm.type === 'selection'
+          ? selectCandidates(candidates, count, random)
+          : bestOfEach(candidates, arm.candidates, context.experiment, random);
       yield* chosen.map((at, index) => ({ ...candidates[at]!.task, id: taskId(epoch, index) }));
       return;
     }
     case 'window': {
       const levels = windowLevels((await history()).window ?? openWindow(arm), arm);
-      yield* drawLevels(levels, count, random).map((level, index) => givenTask(context, taskId(epoch, index), { source: 'new', batch: `${epochId(epoch)}/level-${level}`, spec: context.world.taskAt!(level, random) }));
+      yield* drawLevels(levels, count, random).map((level, index) =>
+        givenTask(context, taskId(epoch, index), {
+          source: 'new',
+          batch: `${epochId(epoch)}/level-${level}`,
+          spec: context.world.taskAt!(level, random),
+        }),
+      );
     }
   }
 }
 
-function writtenTasks(store: Ports['store'], { experiment }: Phase, { generated }: DrawTasksInput): AsyncGenerator<TaskRecord> {
+function writtenTasks(
+  store: Ports['store'],
+  { experiment }: Phase,
+  { generated }: DrawTasksInput,
+): AsyncGenerator<TaskRecord> {
   // A starved simulator may share its prompts in an experiment where it otherwise does not.
-  const simulators = generationCounts(experiment, typeof experiment.guards.starvedAfter === 'number').initial > 0 ? (['current', 'initial'] as const) : (['current'] as const);
+  const simulators =
+    generationCounts(experiment, typeof experiment.guards.starvedAfter === 'number').initial > 0
+      ? (['current', 'initial'] as const)
+      : (['current'] as const);
   // Each simulator's tasks are in order in each shard.
-  return merged(generated.flatMap((file) => simulators.map((simulator) => only(store.records<TaskRecord>(file), (task) => task.simulator === simulator))), isBefore);
+  return merged(
+    generated.flatMap((file) =>
+      simulators.map((simulator) =>
+        only(store.records<TaskRecord>(file), (task) => task.simulator === simulator),
+      ),
+    ),
+    isBefore,
+  );
 }
 
 /** Ids grow by a digit where the index does. */
-const isBefore = (a: TaskRecord, b: TaskRecord): boolean => a.id.length < b.id.length || (a.id.length === b.id.length && a.id < b.id);
+const isBefore = (a: TaskRecord, b: TaskRecord): boolean =>
+  a.id.length < b.id.length || (a.id.length === b.id.length && a.id < b.id);
 
 /** A task that no simulator wrote for this epoch. */
-export function givenTask({ world }: Phase, id: string, { source, batch, spec }: { source: TaskRecord['source']; batch: string; spec: string }): TaskRecord {
+export function givenTask(
+  { world }: Phase,
+  id: string,
+  { source, batch, spec }: { source: TaskRecord['source']; batch: string; spec: string },
+): TaskRecord {
   return {
     id,
     source,
@@ -80,17 +123,36 @@ export function givenTask({ world }: Phase, id: string, { source, batch, spec }:
 type Candidate = { task: TaskRecord; usable: boolean; predicted: number | null };
 
 /** What is known of each candidate beforehand. Invalid ones, and repeats of one that is there, come only where there are too few others. */
-function judged({ bandwidth }: Extract<Arm, { type: 'selection' | 'best-of-n' }>, tasks: readonly TaskRecord[], outcomes: NonNullable<HistoryRecord['outcomes']>, epoch: number): Candidate[] {
+function judged(
+  { bandwidth }: Extract<Arm, { type: 'selection' | 'best-of-n' }>,
+  tasks: readonly TaskRecord[],
+  outcomes: NonNullable<HistoryRecord['outcomes']>,
+  epoch: number,
+): Candidate[] {
   const seen = new Set<string>();
   return tasks.map((task) => {
     const usable = task.spec !== null && !seen.has(task.spec);
     if (task.spec !== null) seen.add(task.spec);
-    return { task, usable, predicted: task.valid ? predictedSuccess(task, outcomes, { epoch, bandwidth }) : 0 };
+    return {
+      task,
+      usable,
+      predicted: task.valid ? predictedSuccess(task, outcomes, { epoch, bandwidth }) : 0,
+    };
   });
 }
 
 /** Of every n candidates the one with the largest predicted R_env. */
-function bestOfEach(candidates: readonly Candidate[], n: number, { difficulty }: Experiment, random: RandomStream): number[] {
-  const worth = (predicted: number | null): number => difficultyReward(predicted ?? difficulty.alpha, difficulty);
-  return Array.from({ length: candidates.length / n }, (_, slot) => slot * n + selectCandidates(candidates.slice(slot * n, (slot + 1) * n), 1, random, worth)[0]!);
+function bestOfEach(
+  candidates: readonly Candidate[],
+  n: number,
+  { difficulty }: Experiment,
+  random: RandomStream,
+): number[] {
+  const worth = (predicted: number | null): number =>
+    difficultyReward(predicted ?? difficulty.alpha, difficulty);
+  return Array.from(
+    { length: candidates.length / n },
+    (_, slot) =>
+      slot * n + selectCandidates(candidates.slice(slot * n, (slot + 1) * n), 1, random, worth)[0]!,
+  );
 }

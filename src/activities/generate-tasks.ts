@@ -36,15 +36,26 @@ export function createGenerateTasks(ports: Ports) {
       const { epoch, state, shard, shards } = input;
       const starved = await isStarved(ports, experiment, state);
       const { agent: history } = await ports.store.json<HistoryRecord>(state.history);
-      const planned = ofShard(plan(context, epoch, state, await contexts(ports, context, input, history, starved)), shard, shards);
+      const planned = ofShard(
+        plan(context, epoch, state, await contexts(ports, context, input, history, starved)),
+        shard,
+        shards,
+      );
       const count: SampleCount = { tokens: 0, retried: 0 };
-      const asked = requestsInTurn(ports, context, { requests: planned.length, policies: policiesOf(state), count });
+      const asked = requestsInTurn(ports, context, {
+        requests: planned.length,
+        policies: policiesOf(state),
+        count,
+      });
       const file = await ports.store.putRecords(
         (async function* () {
           try {
             for (const one of planned) {
               const drafts = await writeDrafts(asked.ask, context, one);
-              await confirmLabels(asked.ask, context, drafts, { model: state.initial_agent.name, seed: one.request.seed });
+              await confirmLabels(asked.ask, context, drafts, {
+                model: state.initial_agent.name,
+                seed: one.request.seed,
+              });
               for (const draft of drafts) yield taskRecord(context, epoch, history, draft);
             }
           } finally {
@@ -57,22 +68,44 @@ export function createGenerateTasks(ports: Ports) {
 }
 
 /** One context for each seed prompt of the epoch: which task to vary, and which simulator is asked. */
-async function contexts(ports: Ports, { experiment, world }: Phase, { epoch, state }: ShardInput, history: AgentHistory, starved: boolean): Promise<Context[]> {
+async function contexts(
+  ports: Ports,
+  { experiment, world }: Phase,
+  { epoch, state }: ShardInput,
+  history: AgentHistory,
+  starved: boolean,
+): Promise<Context[]> {
   const base = await collect(ports.store.records<SeedTaskRecord>(state.base_tasks));
   const random = randomStream(deriveSeed(experiment.seed, epoch, 'contexts'));
   const { initial } = generationCounts(experiment, starved);
-  const asksInitial = new Set(random.shuffle(Array.from({ length: experiment.environment.promptsPerEpoch }, (_, index) => index)).slice(0, initial));
+  const asksInitial = new Set(
+    random
+      .shuffle(Array.from({ length: experiment.environment.promptsPerEpoch }, (_, index) => index))
+      .slice(0, initial),
+  );
   const exemplars = await exemplarsOf(ports, experiment, epoch, state);
   return Array.from({ length: experiment.environment.promptsPerEpoch }, (_, prompt) => {
     const simulator = asksInitial.has(prompt) ? 'initial' : 'current';
     const { spec } = random.pick(base);
     // The initial simulator stays what it was: it is shown nothing of what was learnt.
     const shown = simulator === 'current' ? exemplars(prompt) : [];
-    return { prompt, simulator, text: shown.length === 0 ? world.environmentPrompt(history, spec) : world.exemplarPrompt!(history, spec, shown) };
+    return {
+      prompt,
+      simulator,
+      text:
+        shown.length === 0
+          ? world.environmentPrompt(history, spec)
+          : world.exemplarPrompt!(history, spec, shown),
+    };
   });
 }
 
-function plan({ experiment, world }: Phase, epoch: number, state: RunState, all: readonly Context[]): Planned<Context>[] {
+function plan(
+  { experiment, world }: Phase,
+  epoch: number,
+  state: RunState,
+  all: readonly Context[],
+): Planned<Context>[] {
   const { seed, durability } = experiment;
   const { sampling } = experiment.environment;
   const requests = (simulator: 'current' | 'initial', model: string): Planned<Context>[] =>
@@ -89,10 +122,18 @@ function plan({ experiment, world }: Phase, epoch: number, state: RunState, all:
         ...heldTo(experiment, world),
       }),
     );
-  return [...requests('current', state.environment.name), ...requests('initial', state.initial_environment.name)];
+  return [
+    ...requests('current', state.environment.name),
+    ...requests('initial', state.initial_environment.name),
+  ];
 }
 
-function taskRecord({ experiment, world }: Phase, epoch: number, history: AgentHistory, { item, sample, prompt, sampled, parsed, repairs, label }: Draft<Context>): TaskRecord {
+function taskRecord(
+  { experiment, world }: Phase,
+  epoch: number,
+  history: AgentHistory,
+  { item, sample, prompt, sampled, parsed, repairs, label }: Draft<Context>,
+): TaskRecord {
   return {
     id: taskId(epoch, item.prompt * variationsWritten(experiment) + sample),
     source: 'new',
@@ -111,7 +152,16 @@ function taskRecord({ experiment, world }: Phase, epoch: number, history: AgentH
 }
 
 /** What code says about a task. */
-export function described(world: World, spec: string | null): Pick<TaskRecord, 'spec' | 'prompt' | 'kind' | 'difficulty' | 'latents'> {
+export function described(
+  world: World,
+  spec: string | null,
+): Pick<TaskRecord, 'spec' | 'prompt' | 'kind' | 'difficulty' | 'latents'> {
   if (spec === null) return { spec, prompt: '', kind: '', difficulty: 0, latents: {} };
-  return { spec, prompt: world.agentPrompt(spec), kind: world.kind(spec), difficulty: world.difficulty(spec), latents: world.latents(spec) };
+  return {
+    spec,
+    prompt: world.agentPrompt(spec),
+    kind: world.kind(spec),
+    difficulty: world.difficulty(spec),
+    latents: world.latents(spec),
+  };
 }

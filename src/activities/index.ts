@@ -103,7 +103,12 @@ export const createEvaluationCpuActivities = (ports: Ports) => ({
 /** What a worker of each queue serves. An activity that moves to another queue stays on its old one too, for what is scheduled there. */
 export const activitiesByQueue = (ports: Ports) => ({
   llm: { ...createLlmActivities(ports), ...createEvaluationLlmActivities(ports) },
-  cpu: { ...createCpuActivities(ports), ...createNightlyActivities(ports), ...createComparisonActivities(ports), ...createEvaluationCpuActivities(ports) },
+  cpu: {
+    ...createCpuActivities(ports),
+    ...createNightlyActivities(ports),
+    ...createComparisonActivities(ports),
+    ...createEvaluationCpuActivities(ports),
+  },
   gpu: createGpuActivities(ports),
 });
 

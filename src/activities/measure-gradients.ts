@@ -24,7 +24,9 @@ export function createMeasureGradients(ports: Ports) {
       const { agent } = context.experiment;
       const { state, epoch } = input;
       const outcomes = await collect(ports.store.records<ProbeOutcomeRecord>(input.outcomes));
-      const rates = new Map(outcomes.map(({ task_id, solved }) => [task_id, successRate(inHalves(solved).first).rate!]));
+      const rates = new Map(
+        outcomes.map(({ task_id, solved }) => [task_id, successRate(inHalves(solved).first).rate!]),
+      );
       const { result } = await policyJob(ports, context, {
         kind: 'gradient_norms',
         role: 'agent',
@@ -34,18 +36,44 @@ export function createMeasureGradients(ports: Ports) {
         reference: null,
         trainerState: null,
         batch: await ports.store.putRecords(batchRecords(ports, input, outcomes, rates)),
-        settings: { ...idleSettings, tokens_per_micro_batch: agent.training?.tokensPerMicroBatch ?? idleSettings.tokens_per_micro_batch, policy_version: state.agent.name },
+        settings: {
+          ...idleSettings,
+          tokens_per_micro_batch: agent.training?.tokensPerMicroBatch ?? idleSettings.tokens_per_micro_batch,
+          policy_version: state.agent.name,
+        },
       });
-      return ports.store.putRecords(result.groups.map(({ group_id, ...means }): GradientRecord => ({ task_id: group_id, success_rate: rates.get(group_id)!, ...means })));
+      return ports.store.putRecords(
+        result.groups.map(({ group_id, ...means }): GradientRecord => ({
+          task_id: group_id,
+          success_rate: rates.get(group_id)!,
+          ...means,
+        })),
+      );
     });
 }
 
 /** A task is a step, since between steps the job may be stopped and go on. */
-async function* batchRecords({ store }: Ports, { traces }: MeasureGradientsInput, outcomes: readonly ProbeOutcomeRecord[], rates: ReadonlyMap<string, number>) {
-  const steps = new Map(outcomes.map(({ task_id, solved }, step) => [task_id, { step, solved, first: inHalves(solved).first.length }]));
+async function* batchRecords(
+  { store }: Ports,
+  { traces }: MeasureGradientsInput,
+  outcomes: readonly ProbeOutcomeRecord[],
+  rates: ReadonlyMap<string, number>,
+) {
+  const steps = new Map(
+    outcomes.map(({ task_id, solved }, step) => [
+      task_id,
+      { step, solved, first: inHalves(solved).first.length },
+    ]),
+  );
   for await (const { task_id, attempt, sampled } of store.records<ProbeTraceRecord>(traces)) {
     const { step, solved, first } = steps.get(task_id)!;
     if (attempt < first || attempt >= first + rollouts) continue;
-    yield batchRecord(sampled, { step, group_id: task_id, env_name: 'probe', advantage: solved[attempt]! - rates.get(task_id)!, weight: 1 });
+    yield batchRecord(sampled, {
+      step,
+      group_id: task_id,
+      env_name: 'probe',
+      advantage: solved[attempt]! - rates.get(task_id)!,
+      weight: 1,
+    });
   }
 }

@@ -23,13 +23,22 @@ export function createOpenEpoch(ports: Ports) {
   return async ({ id, known, thorough }: OpenInput): Promise<Opened> => {
     const folder = ports.runFolder(id);
     const run = await folder.open<LedgerEntry>();
-    if (run === undefined) throw new InvalidConfig(`run: ${folder.experimentFile} is missing; restore it, or start the experiment again`);
+    if (run === undefined)
+      throw new InvalidConfig(
+        `run: ${folder.experimentFile} is missing; restore it, or start the experiment again`,
+      );
     const lines = await soundLines(folder, run);
     const last = thorough ? await lastWhole(ports, folder, run, lines) : newest(run, lines);
-    if (thorough && lines.length > 0) await folder.appendEvent({ type: 'resumed', epoch: last?.epoch ?? null });
-    else if (known !== null && last !== null && last.epoch !== known) await folder.appendEvent({ type: 'moved', from: known, epoch: last.epoch });
+    if (thorough && lines.length > 0)
+      await folder.appendEvent({ type: 'resumed', epoch: last?.epoch ?? null });
+    else if (known !== null && last !== null && last.epoch !== known)
+      await folder.appendEvent({ type: 'moved', from: known, epoch: last.epoch });
     const experiment = await experimentAt(folder, parseExperiment(run.experiment), (last?.epoch ?? -1) + 1);
-    return { run: { id, experiment: await ports.store.putJson(experiment) }, settings: workflowSettings(experiment, await ports.world(experiment.world)), last };
+    return {
+      run: { id, experiment: await ports.store.putJson(experiment) },
+      settings: workflowSettings(experiment, await ports.world(experiment.world)),
+      last,
+    };
   };
 }
 
@@ -40,17 +49,35 @@ async function soundLines(folder: RunFolder, run: Run): Promise<LedgerLine<Ledge
   // An altered line holds by itself where only the note of the ledger's head betrays it.
   const keep = problem.line === undefined ? chain.lines.length : Math.min(problem.line, chain.lines.length);
   const branch = await cutLedger(folder, run.ledger, keep, { reason: 'damage', problem: problem.problem });
-  await folder.appendEvent({ type: 'damaged', file: folder.ledgerFile, problem: problem.problem, kept: branch.folder });
+  await folder.appendEvent({
+    type: 'damaged',
+    file: folder.ledgerFile,
+    problem: problem.problem,
+    kept: branch.folder,
+  });
   return chain.lines.slice(0, keep);
 }
 
 function newest({ fork }: Run, lines: readonly LedgerLine<LedgerEntry>[]): Committed | null {
   const line = lines.at(-1) ?? fork?.line;
-  return line === undefined ? null : { epoch: line.epoch, line: hashOf(line), state: line.outputs.state, metrics: line.metrics, notes: line.notes };
+  return line === undefined
+    ? null
+    : {
+        epoch: line.epoch,
+        line: hashOf(line),
+        state: line.outputs.state,
+        metrics: line.metrics,
+        notes: line.notes,
+      };
 }
 
 /** The last epoch whose policies and pools are whole; null where not even the first are, so that the run is prepared again. */
-async function lastWhole({ store, attempt }: Ports, folder: RunFolder, run: Run, lines: readonly LedgerLine<LedgerEntry>[]): Promise<Committed | null> {
+async function lastWhole(
+  { store, attempt }: Ports,
+  folder: RunFolder,
+  run: Run,
+  lines: readonly LedgerLine<LedgerEntry>[],
+): Promise<Committed | null> {
   const { heartbeat } = attempt();
   for (let count = lines.length; ; count--) {
     const last = newest(run, lines.slice(0, count));
@@ -62,7 +89,12 @@ async function lastWhole({ store, attempt }: Ports, folder: RunFolder, run: Run,
     } catch (error) {
       // A fork's first state was made by another run: nothing here could make it again.
       if (!(error instanceof InvalidArtifact) || count === 0) throw error;
-      await folder.appendEvent({ type: 'damaged', file: error.file, problem: error.problem, epoch: last.epoch });
+      await folder.appendEvent({
+        type: 'damaged',
+        file: error.file,
+        problem: error.problem,
+        epoch: last.epoch,
+      });
     }
   }
 }

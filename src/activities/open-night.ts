@@ -24,16 +24,36 @@ export function createOpenNight(ports: Ports) {
       if (begun === undefined || begun.sha256 === hashOf(experiment)) {
         const { heartbeatSeconds, maxPhaseAttempts } = experiment.durability;
         const { name, significance, evaluation, deadlineMinutes } = nightly;
-        return { nightly: { name, significance, evaluation }, night, id, experiment, from, deadlineMs: deadlineMinutes === null ? null : 60_000 * deadlineMinutes, settings: { heartbeatSeconds, maxPhaseAttempts } };
+        return {
+          nightly: { name, significance, evaluation },
+          night,
+          id,
+          experiment,
+          from,
+          deadlineMs: deadlineMinutes === null ? null : 60_000 * deadlineMinutes,
+          settings: { heartbeatSeconds, maxPhaseAttempts },
+        };
       }
       const reason = `the nightly file was changed before the night was closed (${changedFields(begun.experiment, experiment)}); ${id} is left as it is`;
-      await folder.close({ night, outcome: 'abandoned', reason, standing, candidate: null, test: null, time: new Date().toISOString() });
+      await folder.close({
+        night,
+        outcome: 'abandoned',
+        reason,
+        standing,
+        candidate: null,
+        test: null,
+        time: new Date().toISOString(),
+      });
     }
   };
 }
 
 /** A seed of its own for each night: one that was not promoted is not done again exactly as it was. */
-function experimentOf({ experiment, epochsPerNight }: Nightly, night: number, from: RunEpoch | null): Experiment {
+function experimentOf(
+  { experiment, epochsPerNight }: Nightly,
+  night: number,
+  from: RunEpoch | null,
+): Experiment {
   const seed = night === 1 ? experiment.seed : deriveSeed(experiment.seed, 'night', night);
   return { ...experiment, seed, epochs: (from?.epoch ?? 0) + epochsPerNight, startFrom: from };
 }

@@ -24,11 +24,16 @@ export class Outcomes {
   }
 
   add(task: number, role: Role, scored: readonly RewardRecord[]): void {
-    const { successes, attempts } = successRate(scored.map(({ reward }) => reward), this.#solvedFrom);
+    const { successes, attempts } = successRate(
+      scored.map(({ reward }) => reward),
+      this.#solvedFrom,
+    );
     this.#counts[role].successes[task]! += successes;
     this.#counts[role].attempts[task]! += attempts;
     const failures = this.#failures.get(task) ?? new Map<string, number>();
-    for (const { failure } of scored) if (failure !== undefined) this.#failures.set(task, failures.set(failure, (failures.get(failure) ?? 0) + 1));
+    for (const { failure } of scored)
+      if (failure !== undefined)
+        this.#failures.set(task, failures.set(failure, (failures.get(failure) ?? 0) + 1));
     if (scored.some(({ reward, second_reward }) => reward !== second_reward)) this.#differ[task] = 1;
   }
 
@@ -37,7 +42,10 @@ export class Outcomes {
     const turns = traces.flatMap(({ turns: of }) => of ?? []).filter(({ wording }) => wording !== null);
     if (turns.length === 0) return;
     const { worded, inconsistent } = this.wordings(task);
-    this.#wordings.set(task, { worded: worded + turns.length, inconsistent: inconsistent + turns.filter(({ consistent }) => !consistent).length });
+    this.#wordings.set(task, {
+      worded: worded + turns.length,
+      inconsistent: inconsistent + turns.filter(({ consistent }) => !consistent).length,
+    });
   }
 
   wordings(task: number): Wordings {
@@ -46,7 +54,13 @@ export class Outcomes {
 
   /** Share of all wordings that were not true; undefined where there were none. */
   inconsistentShare(): number | undefined {
-    const all = [...this.#wordings.values()].reduce((sum, { worded, inconsistent }) => ({ worded: sum.worded + worded, inconsistent: sum.inconsistent + inconsistent }), { worded: 0, inconsistent: 0 });
+    const all = [...this.#wordings.values()].reduce(
+      (sum, { worded, inconsistent }) => ({
+        worded: sum.worded + worded,
+        inconsistent: sum.inconsistent + inconsistent,
+      }),
+      { worded: 0, inconsistent: 0 },
+    );
     return all.worded === 0 ? undefined : all.inconsistent / all.worded;
   }
 
@@ -56,7 +70,9 @@ export class Outcomes {
 
   /** Why the attempts at a task fail most often, where none was solved and the world says why. */
   failure(task: number): { failure?: string } {
-    const [most] = [...(this.#failures.get(task) ?? [])].sort(([left, one], [right, other]) => other - one || (left < right ? -1 : 1));
+    const [most] = [...(this.#failures.get(task) ?? [])].sort(
+      ([left, one], [right, other]) => other - one || (left < right ? -1 : 1),
+    );
     return most === undefined || this.#counts.agent.successes[task]! > 0 ? {} : { failure: most[0] };
   }
 
@@ -67,9 +83,14 @@ export class Outcomes {
 
   /** The agent on `count` tasks from `first` on, taken as one. */
   together(first: number, count: number): SuccessRate {
-    const sum = (counts: Uint32Array): number => counts.subarray(first, first + count).reduce((total, value) => total + value, 0);
+    const sum = (counts: Uint32Array): number =>
+      counts.subarray(first, first + count).reduce((total, value) => total + value, 0);
     return rateOf(sum(this.#counts.agent.successes), sum(this.#counts.agent.attempts));
   }
 }
 
-const rateOf = (successes: number, attempts: number): SuccessRate => ({ successes, attempts, rate: attempts === 0 ? null : successes / attempts });
+const rateOf = (successes: number, attempts: number): SuccessRate => ({
+  successes,
+  attempts,
+  rate: attempts === 0 ? null : successes / attempts,
+});

@@ -16,17 +16,36 @@ import { workflowSettings } from './workflow-settings.ts';
  */
 export function createParseComparison(ports: Ports) {
   return async ({ id, file }: ParseInput): Promise<ComparisonPlan> => {
-    if (!comparisonIdPattern.test(id)) throw new InvalidConfig(`workflow id: got ${JSON.stringify(id)}; it is the comparison's id: ${comparisonIdRule}`);
+    if (!comparisonIdPattern.test(id))
+      throw new InvalidConfig(
+        `workflow id: got ${JSON.stringify(id)}; it is the comparison's id: ${comparisonIdRule}`,
+      );
     const comparison = parseComparison(file);
     for (const [arm, experiment] of Object.entries(comparison.arms)) await checkWorld(ports, arm, experiment);
     const folder = ports.comparisonFolder(id);
     const existing = await folder.read();
-    const changes = existing === undefined ? '' : changedFields(decisive(existing.comparison), decisive(comparison, existing.comparison));
-    if (changes !== '') throw new InvalidConfig(`comparison: the id ${JSON.stringify(id)} belongs to another comparison file (${changes}); start this one under another id`);
-    if (existing === undefined || hashOf(existing.comparison) !== hashOf(comparison)) await folder.write(comparison);
+    const changes =
+      existing === undefined
+        ? ''
+        : changedFields(decisive(existing.comparison), decisive(comparison, existing.comparison));
+    if (changes !== '')
+      throw new InvalidConfig(
+        `comparison: the id ${JSON.stringify(id)} belongs to another comparison file (${changes}); start this one under another id`,
+      );
+    if (existing === undefined || hashOf(existing.comparison) !== hashOf(comparison))
+      await folder.write(comparison);
     const runs = armRuns(id, comparison);
-    const of = (measure: { arms: string[]; seeds: number[] } | null): ArmRun[] => runs.filter(({ arm, seed }) => measure !== null && measure.arms.includes(arm) && measure.seeds.includes(seed));
-    return { id, runs, concurrency: comparison.concurrency, crossPlay: of(comparison.crossPlay), probes: of(comparison.probes) };
+    const of = (measure: { arms: string[]; seeds: number[] } | null): ArmRun[] =>
+      runs.filter(
+        ({ arm, seed }) => measure !== null && measure.arms.includes(arm) && measure.seeds.includes(seed),
+      );
+    return {
+      id,
+      runs,
+      concurrency: comparison.concurrency,
+      crossPlay: of(comparison.crossPlay),
+      probes: of(comparison.probes),
+    };
   };
 }
 
@@ -35,7 +54,9 @@ async function checkWorld({ world }: Ports, arm: string, experiment: Experiment)
   try {
     workflowSettings(experiment, await world(experiment.world));
   } catch (error) {
-    throw error instanceof InvalidConfig ? new InvalidConfig(`comparison: arms.${arm}: ${error.message.replace(/^experiment: /, '')}`) : error;
+    throw error instanceof InvalidConfig
+      ? new InvalidConfig(`comparison: arms.${arm}: ${error.message.replace(/^experiment: /, '')}`)
+      : error;
   }
 }
 
@@ -43,8 +64,12 @@ async function checkWorld({ world }: Ports, arm: string, experiment: Experiment)
 const decisive = ({ name, seeds, arms }: Comparison, before?: Comparison): object => ({
   name,
   seeds: before === undefined ? seeds : before.seeds.filter((seed) => seeds.includes(seed)),
-  arms: before === undefined ? arms : Object.fromEntries(Object.entries(arms).filter(([arm]) => arm in before.arms)),
+  arms:
+    before === undefined
+      ? arms
+      : Object.fromEntries(Object.entries(arms).filter(([arm]) => arm in before.arms)),
 });
 
 /** Seed by seed, so that what is compared under a seed is complete early. */
-export const armRuns = (id: string, { seeds, arms }: Pick<Comparison, 'seeds' | 'arms'>): ArmRun[] => seeds.flatMap((seed) => Object.keys(arms).map((arm) => ({ arm, seed, id: `${id}.${arm}.${seed}` })));
+export const armRuns = (id: string, { seeds, arms }: Pick<Comparison, 'seeds' | 'arms'>): ArmRun[] =>
+  seeds.flatMap((seed) => Object.keys(arms).map((arm) => ({ arm, seed, id: `${id}.${arm}.${seed}` })));

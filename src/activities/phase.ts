@@ -20,13 +20,22 @@ export interface Phase {
 /**
  * Runs a phase of an epoch once. The key holds every input but the experiment's id, so equal experiments give equal results.
  */
-export async function phase<Output>(ports: Ports, name: string, input: { run: Run; epoch: number; shard?: number }, run: (phase: Phase) => Promise<Output>): Promise<Output> {
+export async function phase<Output>(
+  ports: Ports,
+  name: string,
+  input: { run: Run; epoch: number; shard?: number },
+  run: (phase: Phase) => Promise<Output>,
+): Promise<Output> {
   const { run: of, epoch, shard } = input;
   const inputHash = hashOf({ ...input, run: of.experiment });
-  return once(ports, { experiment: of.id, epoch, phase: name, inputHash, ...(shard === undefined ? {} : { shard }) }, async (work) => {
-    const experiment = await ports.store.json<Experiment>(of.experiment);
-    return run({ experiment, world: await ports.world(experiment.world), inputHash, work });
-  });
+  return once(
+    ports,
+    { experiment: of.id, epoch, phase: name, inputHash, ...(shard === undefined ? {} : { shard }) },
+    async (work) => {
+      const experiment = await ports.store.json<Experiment>(of.experiment);
+      return run({ experiment, world: await ports.world(experiment.world), inputHash, work });
+    },
+  );
 }
 
 /**
@@ -34,15 +43,21 @@ export async function phase<Output>(ports: Ports, name: string, input: { run: Ru
  * Temporal server finds what exists (checked by hash, made again if damaged), and records the result under that key.
  * An attempt that a newer one has superseded takes the newer one's result, if it is there.
  */
-export async function once<Output>({ store, keys }: Ports, key: PhaseKey, run: (work: Phase['work']) => Promise<Output>): Promise<Output> {
-  const lookup = (): Promise<Output | undefined> => keys.lookup<Output>(key, (value) => store.checkAll(value));
+export async function once<Output>(
+  { store, keys }: Ports,
+  key: PhaseKey,
+  run: (work: Phase['work']) => Promise<Output>,
+): Promise<Output> {
+  const lookup = (): Promise<Output | undefined> =>
+    keys.lookup<Output>(key, (value) => store.checkAll(value));
   const known = await lookup();
   if (known !== undefined) return known;
   let work: WorkFolder | undefined;
   const open = async (): Promise<WorkFolder> => {
     work ??= await openWork(store.root, key);
     // An attempt that slept until here must not begin again what another one has finished.
-    if ((await keys.lookup(key)) !== undefined) throw new Superseded(`${work.path}: another attempt has recorded its result.`);
+    if ((await keys.lookup(key)) !== undefined)
+      throw new Superseded(`${work.path}: another attempt has recorded its result.`);
     return work;
   };
   let output: Output;
@@ -61,6 +76,7 @@ export async function once<Output>({ store, keys }: Ports, key: PhaseKey, run: (
 
 /** Ids inside records: `epoch-0007/task-05`. */
 export const epochId = (epoch: number): string => `epoch-${String(epoch).padStart(4, '0')}`;
-export const taskId = (epoch: number, index: number): string => `${epochId(epoch)}/task-${String(index).padStart(2, '0')}`;
+export const taskId = (epoch: number, index: number): string =>
+  `${epochId(epoch)}/task-${String(index).padStart(2, '0')}`;
 /** Where a task stands in its epoch's file, from its id. */
 export const taskIndex = (id: string): number => Number(id.slice(id.lastIndexOf('-') + 1));

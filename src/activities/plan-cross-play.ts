@@ -12,6 +12,10 @@ export function createPlanCrossPlay(ports: Ports) {
   return async ({ id, run }: ArmRunInput): Promise<CrossPlayPlan> => {
     const comparison = await readComparison(ports, id);
     const { checkpoints, tasks, samples } = comparison.crossPlay!;
-    return { ...(await checkpointsOf(ports, comparison, run, (last) => evenlySpaced(last, checkpoints))), tasks, samples };
+    return {
+      ...(await checkpointsOf(ports, comparison, run, (last) => evenlySpaced(last, checkpoints))),
+      tasks,
+      samples,
+    };
   };
 }

@@ -12,6 +12,10 @@ export function createPlanProbes(ports: Ports) {
   return async ({ id, run }: ArmRunInput): Promise<ProbePlan> => {
     const comparison = await readComparison(ports, id);
     const { checkpoints, tasks, attempts } = comparison.probes!;
-    return { ...(await checkpointsOf(ports, comparison, run, (last) => evenlyWithin(last, checkpoints))), tasks, attempts };
+    return {
+      ...(await checkpointsOf(ports, comparison, run, (last) => evenlyWithin(last, checkpoints))),
+      tasks,
+      attempts,
+    };
   };
 }

@@ -23,7 +23,11 @@ export interface JobRequest {
 }
 
 /** Runs a job of the trainer on a policy, on the device that the experiment names. */
-export async function policyJob(ports: Ports, { experiment, inputHash, work }: Phase, request: JobRequest): Promise<FinishedJob> {
+export async function policyJob(
+  ports: Ports,
+  { experiment, inputHash, work }: Phase,
+  request: JobRequest,
+): Promise<FinishedJob> {
   const { trainer, durability, seed } = experiment;
   const { signal, heartbeat, workerStops } = ports.attempt();
   const adapter = request.model.type === 'pretrained' ? request.model.adapter : null;
@@ -38,8 +42,16 @@ export async function policyJob(ports: Ports, { experiment, inputHash, work }: P
     gradient_checkpointing: trainer.gradientCheckpointing,
     device_lock: trainer.device === 'cpu' ? null : join(ports.devices, 'device-0.lock'),
     model: request.start,
-    adapter: adapter && { r: adapter.r, alpha: adapter.alpha, dropout: adapter.dropout, target_modules: adapter.targetModules },
-    reference: request.reference?.checkpoint && adapter === null ? { path: ports.store.path(request.reference.checkpoint) } : null,
+    adapter: adapter && {
+      r: adapter.r,
+      alpha: adapter.alpha,
+      dropout: adapter.dropout,
+      target_modules: adapter.targetModules,
+    },
+    reference:
+      request.reference?.checkpoint && adapter === null
+        ? { path: ports.store.path(request.reference.checkpoint) }
+        : null,
     trainer_state: request.trainerState && ports.store.path(request.trainerState),
     batch: ports.store.path(request.batch),
     settings: request.settings,

@@ -23,14 +23,27 @@ export interface Written {
 }
 
 /** The texts of an arm's data set, from its simulator, another model or a file. */
-export function poolTexts(ports: Ports, context: Phase, simulator: PolicyVersion, base: readonly string[]): Promise<Written> {
+export function poolTexts(
+  ports: Ports,
+  context: Phase,
+  simulator: PolicyVersion,
+  base: readonly string[],
+): Promise<Written> {
   const { arm } = context.experiment;
   if (arm.type === 'static') return bySimulator(ports, context, simulator, arm.variations, base);
   if (arm.type !== 'offline') throw new Error(`the arm ${arm.type} has no data set`);
-  return arm.source.type === 'file' ? fromFile(context.world, arm.source, Math.ceil(arm.multiple * base.length)) : byModel(ports, context, arm.source, arm.multiple, base);
+  return arm.source.type === 'file'
+    ? fromFile(context.world, arm.source, Math.ceil(arm.multiple * base.length))
+    : byModel(ports, context, arm.source, arm.multiple, base);
 }
 
-async function bySimulator(ports: Ports, context: Phase, simulator: PolicyVersion, variations: number, base: readonly string[]): Promise<Written> {
+async function bySimulator(
+  ports: Ports,
+  context: Phase,
+  simulator: PolicyVersion,
+  variations: number,
+  base: readonly string[],
+): Promise<Written> {
   const { seed, environment, durability } = context.experiment;
   const planned = planRequests(base, durability.promptsPerRequest, (chunk, index) => ({
     model: simulator.name,
@@ -43,13 +56,23 @@ async function bySimulator(ports: Ports, context: Phase, simulator: PolicyVersio
   }));
   const texts: string[] = [];
   const count: SampleCount = { tokens: 0, retried: 0 };
-  for await (const { completions } of answers(ports, context, planned, { requests: planned.length, policies: [simulator], count })) {
+  for await (const { completions } of answers(ports, context, planned, {
+    requests: planned.length,
+    policies: [simulator],
+    count,
+  })) {
     for (const { text, finish_reason } of completions) texts.push(finish_reason === 'length' ? '' : text);
   }
   return { texts, tokens: count.tokens };
 }
 
-async function byModel(ports: Ports, context: Phase, source: Extract<PoolSource, { type: 'model' }>, multiple: number, base: readonly string[]): Promise<Written> {
+async function byModel(
+  ports: Ports,
+  context: Phase,
+  source: Extract<PoolSource, { type: 'model' }>,
+  multiple: number,
+  base: readonly string[],
+): Promise<Written> {
   const { seed, durability } = context.experiment;
   const server = ports.chatServer(source, durability.requestTimeoutSeconds * 1000);
   const asked = base.flatMap((spec, index) => {
@@ -57,7 +80,20 @@ async function byModel(ports: Ports, context: Phase, source: Extract<PoolSource,
     const count = Math.ceil((index + 1) * multiple) - Math.ceil(index * multiple);
     const at = deriveSeed(seed, 'offline', index);
     const { model, temperature, maxTokens } = source;
-    return count === 0 ? [] : [{ count, request: { model, messages: offlinePrompt(base, spec, count, randomStream(at)), seed: at % 2 ** 31, temperature, maxTokens } }];
+    return count === 0
+      ? []
+      : [
+          {
+            count,
+            request: {
+              model,
+              messages: offlinePrompt(base, spec, count, randomStream(at)),
+              seed: at % 2 ** 31,
+              temperature,
+              maxTokens,
+            },
+          },
+        ];
   });
   const all: Written = { texts: [], tokens: 0 };
   for await (const { item, answer } of chatAnswers(ports, context, server, asked)) {
@@ -69,23 +105,39 @@ async function byModel(ports: Ports, context: Phase, source: Extract<PoolSource,
 
 const rowSchema = z.object({ spec: z.string() });
 
-async function fromFile(world: World, { path, sha256 }: Extract<PoolSource, { type: 'file' }>, most: number): Promise<Written> {
+async function fromFile(
+  world: World,
+  { path, sha256 }: Extract<PoolSource, { type: 'file' }>,
+  most: number,
+): Promise<Written> {
   const bytes = await readFile(path).catch((error: unknown) => {
-    throw new InvalidConfig(`experiment: arm.source.path: got ${JSON.stringify(path)}; ${error instanceof Error ? error.message : String(error)}`);
+    throw new InvalidConfig(
+      `experiment: arm.source.path: got ${JSON.stringify(path)}; ${error instanceof Error ? error.message : String(error)}`,
+    );
   });
   const hash = createHash('sha256').update(bytes).digest('hex');
-  if (sha256 !== null && hash !== sha256) throw new InvalidConfig(`experiment: arm.source.sha256: got ${sha256}; ${path} has ${hash}`);
-  const texts = linesOf(bytes.toString('utf8')).slice(0, most).map((line, index) => {
-    const row = rowSchema.safeParse(parsedJson(line));
-    if (!row.success) throw new InvalidConfig(`experiment: arm.source.path: ${path} line ${index + 1}: got ${line.slice(0, 80)}; expected {"spec": "…"}`);
-    const parsed = world.parseTask(row.data.spec);
-    if (parsed.valid) refuseContaminated(world, parsed.spec, `arm.source.path: ${path} line ${index + 1}`);
-    return row.data.spec;
-  });
+  if (sha256 !== null && hash !== sha256)
+    throw new InvalidConfig(`experiment: arm.source.sha256: got ${sha256}; ${path} has ${hash}`);
+  const texts = linesOf(bytes.toString('utf8'))
+    .slice(0, most)
+    .map((line, index) => {
+      const row = rowSchema.safeParse(parsedJson(line));
+      if (!row.success)
+        throw new InvalidConfig(
+          `experiment: arm.source.path: ${path} line ${index + 1}: got ${line.slice(0, 80)}; expected {"spec": "…"}`,
+        );
+      const parsed = world.parseTask(row.data.spec);
+      if (parsed.valid) refuseContaminated(world, parsed.spec, `arm.source.path: ${path} line ${index + 1}`);
+      return row.data.spec;
+    });
   return { texts, tokens: 0 };
 }
 
-const linesOf = (text: string): string[] => text.split('\n').map((line) => line.trim()).filter((line) => line !== '');
+const linesOf = (text: string): string[] =>
+  text
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '');
 
 function parsedJson(line: string): unknown {
   try {

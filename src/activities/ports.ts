@@ -38,7 +38,11 @@ export interface Ports {
   /** A model by chat completions: any OpenAI-compatible server, or the embedded one (null). */
   chatServer: (server: { baseUrl: string; apiKeyEnv: string | null } | null, timeoutMs: number) => ChatServer;
   /** Tells a server behind the OpenAI API to load new weights under a name; loading a name twice changes nothing. */
-  loadOnServer: (serving: Extract<ServingSettings, { type: 'openai' }>, name: string, folder: string) => Promise<void>;
+  loadOnServer: (
+    serving: Extract<ServingSettings, { type: 'openai' }>,
+    name: string,
+    folder: string,
+  ) => Promise<void>;
   launcher: (trainer: TrainerSettings) => Launcher;
   python: string;
   /** Folder for locks on this machine's devices. */

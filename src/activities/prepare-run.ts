@@ -13,12 +13,17 @@ import type { Ports } from './ports.ts';
 export function createPrepareRun(ports: Ports) {
   return (input: PrepareInput): Promise<RunState> =>
     phase(ports, 'prepare', { ...input, epoch: 0 }, async ({ experiment: { seed }, world }) => {
-      const records = (name: string, specs: readonly string[]): SeedTaskRecord[] => specs.map((spec, index) => ({ id: `${name}-${String(index).padStart(3, '0')}`, spec }));
+      const records = (name: string, specs: readonly string[]): SeedTaskRecord[] =>
+        specs.map((spec, index) => ({ id: `${name}-${String(index).padStart(3, '0')}`, spec }));
       const base = records('base', world.baseTasks(randomStream(deriveSeed(seed, 'base-tasks'))));
-      for (const [index, { spec }] of base.entries()) refuseContaminated(world, spec, `world: base task ${index + 1} of ${world.name}`);
+      for (const [index, { spec }] of base.entries())
+        refuseContaminated(world, spec, `world: base task ${index + 1} of ${world.name}`);
       // The same held-out tasks for every seed, so that seeds can be compared; those that are base tasks too are left out.
       const seen = new Set(base.map(({ spec }) => spec));
-      const heldOut = records('held-out', world.heldOutTasks(randomStream(deriveSeed(0, 'held-out-tasks'))).filter((spec) => !seen.has(spec)));
+      const heldOut = records(
+        'held-out',
+        world.heldOutTasks(randomStream(deriveSeed(0, 'held-out-tasks'))).filter((spec) => !seen.has(spec)),
+      );
       const history: HistoryRecord = { agent: emptyHistory(), progress: {} };
       const nothing = await ports.store.putRecords([]);
       return {

@@ -6,6 +6,9 @@ import type { Ports } from './ports.ts';
 export async function readComparison({ comparisonFolder }: Ports, id: string): Promise<Comparison> {
   const folder = comparisonFolder(id);
   const found = await folder.read();
-  if (found === undefined) throw new InvalidConfig(`comparison: ${folder.comparisonFile} is missing; start the comparison again with its file`);
+  if (found === undefined)
+    throw new InvalidConfig(
+      `comparison: ${folder.comparisonFile} is missing; start the comparison again with its file`,
+    );
   return found.comparison;
 }

@@ -11,8 +11,19 @@ export async function readProbes({ store }: Ports, probes: readonly ProbeRecord[
       arm,
       seed,
       epoch,
-      attempts: (await collect(store.records<ProbeOutcomeRecord>(outcomes))).map(({ solved }) => solved.map((one) => one === 1)),
-      signal: gradients && (await collect(store.records<GradientRecord>(gradients))).map(({ success_rate, squared_norm, squared_score, tokens }) => ({ p: success_rate, norm: squared_norm, score: squared_score, tokens })),
+      attempts: (await collect(store.records<ProbeOutcomeRecord>(outcomes))).map(({ solved }) =>
+        solved.map((one) => one === 1),
+      ),
+      signal:
+        gradients &&
+        (await collect(store.records<GradientRecord>(gradients))).map(
+          ({ success_rate, squared_norm, squared_score, tokens }) => ({
+            p: success_rate,
+            norm: squared_norm,
+            score: squared_score,
+            tokens,
+          }),
+        ),
     })),
   );
 }

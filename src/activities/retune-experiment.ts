@@ -24,25 +24,38 @@ export function createRetuneExperiment(ports: Pick<Ports, 'runFolder'>) {
     const before = await folder.readRetunes();
     const same = before.find((retune) => retune.fromEpoch === fromEpoch);
     const retune = { fromEpoch, set: { ...same?.set, ...set }, time: new Date().toISOString() };
-    await folder.writeRetunes([...before.filter((one) => one !== same), retune].sort((a, b) => a.fromEpoch - b.fromEpoch));
+    await folder.writeRetunes(
+      [...before.filter((one) => one !== same), retune].sort((a, b) => a.fromEpoch - b.fromEpoch),
+    );
     await folder.appendEvent({ type: 'retuned', fromEpoch, set });
     return { fromEpoch, settings: settingsInEffect(after) };
   };
 }
 
 /** The settings with some set otherwise from an epoch on. @throws InvalidConfig naming the field */
-export async function retuned(folder: RunFolder, experiment: Experiment, set: FieldValues, fromEpoch: number): Promise<Experiment> {
+export async function retuned(
+  folder: RunFolder,
+  experiment: Experiment,
+  set: FieldValues,
+  fromEpoch: number,
+): Promise<Experiment> {
   checkFields(set);
   const after = parseExperiment(setFields(await experimentAt(folder, experiment, fromEpoch), set));
-  if (after.epochs < fromEpoch - 1) throw new InvalidConfig(`epochs: got ${after.epochs}; expected at least ${fromEpoch - 1}, the epoch under way`);
+  if (after.epochs < fromEpoch - 1)
+    throw new InvalidConfig(
+      `epochs: got ${after.epochs}; expected at least ${fromEpoch - 1}, the epoch under way`,
+    );
   return after;
 }
 
 function checkFields(set: FieldValues): void {
   const paths = Object.keys(set);
-  if (paths.length === 0) throw new InvalidConfig(`retune: got no field; allowed: ${retunableFields.join(', ')}`);
+  if (paths.length === 0)
+    throw new InvalidConfig(`retune: got no field; allowed: ${retunableFields.join(', ')}`);
   const wrong = paths.find((path) => !(retunableFields as readonly string[]).includes(path));
   if (wrong === undefined) return;
   const near = nearestName(wrong, retunableFields);
-  throw new InvalidConfig(`${wrong}: cannot be retuned; ${near === undefined ? `allowed: ${retunableFields.join(', ')}. For other fields fork the run` : `did you mean ${near}?`}`);
+  throw new InvalidConfig(
+    `${wrong}: cannot be retuned; ${near === undefined ? `allowed: ${retunableFields.join(', ')}. For other fields fork the run` : `did you mean ${near}?`}`,
+  );
 }

@@ -24,8 +24,17 @@ export function createRollOut(ports: Ports) {
       const count: SampleCount = { tokens: 0, retried: 0 };
       const file = await ports.store.putRecords(
         (async function* (): AsyncGenerator<TraceRecord> {
-          const options = { requests, policies: policiesOf(input.state), count, wordedBy: input.state.environment };
-          for await (const { item: { task, role }, sample, ...rest } of attempts(ports, context, planned, ({ task: { spec } }) => spec, options)) {
+          const options = {
+            requests,
+            policies: policiesOf(input.state),
+            count,
+            wordedBy: input.state.environment,
+          };
+          for await (const {
+            item: { task, role },
+            sample,
+            ...rest
+          } of attempts(ports, context, planned, ({ task: { spec } }) => spec, options)) {
             const attempt = `${role === 'agent' ? 'rollout' : 'frozen'}-${String(sample).padStart(2, '0')}`;
             yield { id: `${task.id}/${attempt}`, task_id: task.id, role, ...rest };
           }
@@ -39,14 +48,19 @@ export function createRollOut(ports: Ports) {
 type Attempted = Pick<TaskRecord, 'id' | 'source' | 'prompt'> & { spec: string };
 
 async function* attempted({ store }: Ports, tasks: FileRef): AsyncGenerator<Attempted> {
-  for await (const { id, source, prompt, spec } of store.records<TaskRecord>(tasks)) if (spec !== null) yield { id, source, prompt, spec };
+  for await (const { id, source, prompt, spec } of store.records<TaskRecord>(tasks))
+    if (spec !== null) yield { id, source, prompt, spec };
 }
 
 /**
  * The requests of one shard, every `shards`-th of the epoch's, and how many they are. The tasks are counted first and then read again
  * as requests are made, since all of an epoch in each shard would be most of a worker's memory.
  */
-async function plan(ports: Ports, { seed, agent, guards, durability }: Experiment, { epoch, state, tasks, shard, shards }: RollOutInput) {
+async function plan(
+  ports: Ports,
+  { seed, agent, guards, durability }: Experiment,
+  { epoch, state, tasks, shard, shards }: RollOutInput,
+) {
   const size = durability.promptsPerRequest;
   const isNew = ({ source }: Attempted): boolean => source === 'new';
   let [all, fresh] = [0, 0];
@@ -57,7 +71,13 @@ async function plan(ports: Ports, { seed, agent, guards, durability }: Experimen
   const agentRequests = requestCount(all, size);
   const whole = agentRequests + (guards.frozenSamples === 0 ? 0 : requestCount(fresh, size));
 
-  async function* requests(role: Role, model: string, n: number, of: AsyncIterable<Attempted>, first: number): AsyncGenerator<Planned<{ task: Attempted; role: Role }>> {
+  async function* requests(
+    role: Role,
+    model: string,
+    n: number,
+    of: AsyncIterable<Attempted>,
+    first: number,
+  ): AsyncGenerator<Planned<{ task: Attempted; role: Role }>> {
     let index = 0;
     for await (const chunk of chunks(of, size)) {
       if ((first + index) % shards === shard) {
@@ -76,7 +96,14 @@ async function plan(ports: Ports, { seed, agent, guards, durability }: Experimen
   }
   async function* planned(): AsyncGenerator<Planned<{ task: Attempted; role: Role }>> {
     yield* requests('agent', state.agent.name, agent.rolloutsPerTask, attempted(ports, tasks), 0);
-    if (guards.frozenSamples > 0) yield* requests('frozen', state.initial_agent.name, guards.frozenSamples, only(attempted(ports, tasks), isNew), agentRequests);
+    if (guards.frozenSamples > 0)
+      yield* requests(
+        'frozen',
+        state.initial_agent.name,
+        guards.frozenSamples,
+        only(attempted(ports, tasks), isNew),
+        agentRequests,
+      );
   }
   return { requests: Math.max(0, Math.ceil((whole - shard) / shards)), planned: planned() };
 }
@@ -85,5 +112,8 @@ async function plan(ports: Ports, { seed, agent, guards, durability }: Experimen
 export function rolloutRequests(experiment: Experiment): number {
   const { environment, durability, guards } = experiment;
   const fresh = environment.promptsPerEpoch * environment.variationsPerPrompt;
-  return requestCount(fresh + replayCount(experiment), durability.promptsPerRequest) + (guards.frozenSamples === 0 ? 0 : requestCount(fresh, durability.promptsPerRequest));
+  return (
+    requestCount(fresh + replayCount(experiment), durability.promptsPerRequest) +
+    (guards.frozenSamples === 0 ? 0 : requestCount(fresh, durability.promptsPerRequest))
+  );
 }

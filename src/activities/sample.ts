@@ -17,13 +17,20 @@ export interface Planned<Item> {
 }
 
 /** Cuts prompts into requests: the unit of batching, storage and retry. */
-export function planRequests<Item>(items: readonly Item[], size: number, request: (chunk: Item[], index: number) => CompletionRequest): Planned<Item>[] {
-  const chunks = Array.from({ length: Math.ceil(items.length / size) }, (_, index) => items.slice(index * size, (index + 1) * size));
+export function planRequests<Item>(
+  items: readonly Item[],
+  size: number,
+  request: (chunk: Item[], index: number) => CompletionRequest,
+): Planned<Item>[] {
+  const chunks = Array.from({ length: Math.ceil(items.length / size) }, (_, index) =>
+    items.slice(index * size, (index + 1) * size),
+  );
   return chunks.map((chunk, index) => ({ request: request(chunk, index), items: chunk }));
 }
 
 /** The requests of one shard: every `shards`-th. */
-export const ofShard = <T>(planned: readonly T[], shard: number, shards: number): T[] => planned.filter((_, index) => index % shards === shard);
+export const ofShard = <T>(planned: readonly T[], shard: number, shards: number): T[] =>
+  planned.filter((_, index) => index % shards === shard);
 
 export const requestCount = (prompts: number, size: number): number => Math.ceil(prompts / size);
 
@@ -63,7 +70,12 @@ export async function* answers<Item>(
       return await ask(request, index);
     } catch (error) {
       const policy = policies.find(({ name }) => name === request.model);
-      if (!(error instanceof ModelNotServed) || policy === undefined || !(await servePolicy(ports, serving, policy))) throw error;
+      if (
+        !(error instanceof ModelNotServed) ||
+        policy === undefined ||
+        !(await servePolicy(ports, serving, policy))
+      )
+        throw error;
       return ask(request, index);
     }
   };
@@ -90,8 +102,20 @@ export async function* answers<Item>(
 }
 
 /** What a record keeps of a completion. */
-export function sampled(request: CompletionRequest, { text, prompt_token_ids, token_ids, logprobs, finish_reason }: Completion): Sampled {
-  return { policy_version: request.model, seed: request.seed, temperature: request.temperature, prompt_token_ids, token_ids, logprobs, text, finish_reason };
+export function sampled(
+  request: CompletionRequest,
+  { text, prompt_token_ids, token_ids, logprobs, finish_reason }: Completion,
+): Sampled {
+  return {
+    policy_version: request.model,
+    seed: request.seed,
+    temperature: request.temperature,
+    prompt_token_ids,
+    token_ids,
+    logprobs,
+    text,
+    finish_reason,
+  };
 }
 
 /** A request that failed and was asked again, or will be. */
@@ -101,17 +125,31 @@ type FailedRequest = { request: number; error: string };
 export type SampleCount = { tokens: number; retried: number };
 
 /** The policies that an epoch may ask. */
-export const policiesOf = ({ agent, environment, initial_agent, initial_environment }: RunState): PolicyVersion[] => [agent, environment, initial_agent, initial_environment];
+export const policiesOf = ({
+  agent,
+  environment,
+  initial_agent,
+  initial_environment,
+}: RunState): PolicyVersion[] => [agent, environment, initial_agent, initial_environment];
 
 /** Share of the prompts that go to the initial simulator while the current one is starved. */
 const STARVED_SHARE = 0.5;
 
 /** Number of generation requests an epoch has: those to the current simulator and those to the initial one. */
-export function generationCounts(experiment: Experiment, starved = false): { initial: number; current: number; requests: number } {
+export function generationCounts(
+  experiment: Experiment,
+  starved = false,
+): { initial: number; current: number; requests: number } {
   const { environment, durability } = experiment;
   if (variationsWritten(experiment) === 0) return { initial: 0, current: 0, requests: 0 };
   const share = starved ? Math.max(STARVED_SHARE, environment.initialShare) : environment.initialShare;
   const initial = Math.round(share * environment.promptsPerEpoch);
   const current = environment.promptsPerEpoch - initial;
-  return { initial, current, requests: requestCount(initial, durability.promptsPerRequest) + requestCount(current, durability.promptsPerRequest) };
+  return {
+    initial,
+    current,
+    requests:
+      requestCount(initial, durability.promptsPerRequest) +
+      requestCount(current, durability.promptsPerRequest),
+  };
 }

@@ -1,5 +1,8 @@
 /** Neighbouring items that belong together, as lists: only one list is in memory at a time. */
-export async function* neighbours<T>(items: AsyncIterable<T>, together: (one: T, next: T) => boolean): AsyncGenerator<T[]> {
+export async function* neighbours<T>(
+  items: AsyncIterable<T>,
+  together: (one: T, next: T) => boolean,
+): AsyncGenerator<T[]> {
   let list: T[] = [];
   for await (const item of items) {
     if (list.length > 0 && !together(list[0]!, item)) {
@@ -15,7 +18,10 @@ export async function* neighbours<T>(items: AsyncIterable<T>, together: (one: T,
  * Streams that are each in order as one that is, with one item of each in memory.
  * @param before whether one item comes before another
  */
-export async function* merged<T>(streams: readonly AsyncIterable<T>[], before: (one: T, other: T) => boolean): AsyncGenerator<T> {
+export async function* merged<T>(
+  streams: readonly AsyncIterable<T>[],
+  before: (one: T, other: T) => boolean,
+): AsyncGenerator<T> {
   const open: { rest: AsyncIterator<T>; item: T }[] = [];
   try {
     for (const stream of streams) {

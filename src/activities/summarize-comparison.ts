@@ -26,7 +26,10 @@ export function createSummarizeComparison(ports: Ports) {
     for (const run of armRuns(id, comparison)) {
       const lines = (await (await ports.runFolder(run.id).open<LedgerEntry>())?.ledger.read()) ?? [];
       const experiment = experimentOf(comparison, run);
-      if (lines.at(-1)?.epoch !== experiment.epochs) throw new InvalidConfig(`comparison: ${run.id} ends with epoch ${lines.at(-1)?.epoch ?? 'none'} of ${experiment.epochs}`);
+      if (lines.at(-1)?.epoch !== experiment.epochs)
+        throw new InvalidConfig(
+          `comparison: ${run.id} ends with epoch ${lines.at(-1)?.epoch ?? 'none'} of ${experiment.epochs}`,
+        );
       runs.push(runRecord(run, experiment, lines));
       heartbeat({ runs: runs.length });
     }
@@ -37,6 +40,10 @@ export function createSummarizeComparison(ports: Ports) {
     await atomicWrite(folder.resultsFile, resultsMarkdown(summary));
     await writeComparisonReport(summary, folder.reportFile);
     const inHome = (file: string): string => relative(`${folder.path}/../..`, file);
-    return { summary: inHome(folder.summaryFile), results: inHome(folder.resultsFile), report: inHome(folder.reportFile) };
+    return {
+      summary: inHome(folder.summaryFile),
+      results: inHome(folder.resultsFile),
+      report: inHome(folder.reportFile),
+    };
   };
 }

@@ -12,6 +12,9 @@ export function luckGuard(guards: Guards, rate: number | null, random: number | 
 /** Factor on the weight of each of an epoch's tasks: a cluster of near copies weighs as one. */
 export function clusterGuards({ clusterDistance }: Guards, specs: readonly (string | null)[]): number[] {
   if (clusterDistance === undefined || clusterDistance === null) return specs.map(() => 1);
-  const sizes = clusterSizes(specs.flatMap((spec) => (spec === null ? [] : [spec])), clusterDistance).values();
+  const sizes = clusterSizes(
+    specs.flatMap((spec) => (spec === null ? [] : [spec])),
+    clusterDistance,
+  ).values();
   return specs.map((spec) => (spec === null ? 1 : 1 / sizes.next().value!));
 }

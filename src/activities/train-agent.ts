@@ -44,24 +44,44 @@ export function createTrainAgent(ports: Ports) {
 }
 
 /** The kept groups, each whole in one optimizer step; groups without signal may drop, after they counted for p̂. */
-async function* batchRecords({ store }: Ports, { experiment }: Phase, { epoch, traces, rewards, scores, decisions }: TrainAgentInput) {
+async function* batchRecords(
+  { store }: Ports,
+  { experiment }: Phase,
+  { epoch, traces, rewards, scores, decisions }: TrainAgentInput,
+) {
   const { seed, agent, world } = experiment;
   const { stepsPerEpoch, dropZeroVariance, formatReward = 0 } = agent.training!;
   const groups: string[] = [];
-  const advantaged = formatReward > 0 ? await groupsWithAdvantages(store.records<RewardRecord>(rewards)) : new Set<string>();
-  for await (const [{ task_id, informative }, { kept_for_agent }] of beside(store.records<ScoreRecord>(scores), store.records<FilterRecord>(decisions))) {
+  const advantaged =
+    formatReward > 0 ? await groupsWithAdvantages(store.records<RewardRecord>(rewards)) : new Set<string>();
+  for await (const [{ task_id, informative }, { kept_for_agent }] of beside(
+    store.records<ScoreRecord>(scores),
+    store.records<FilterRecord>(decisions),
+  )) {
     if (kept_for_agent && (informative || advantaged.has(task_id) || !dropZeroVariance)) groups.push(task_id);
   }
   const order = randomStream(deriveSeed(seed, epoch, 'agent-steps')).shuffle(groups);
-  const steps = new Map(order.map((task, index) => [task, Math.floor((index * stepsPerEpoch) / order.length)]));
+  const steps = new Map(
+    order.map((task, index) => [task, Math.floor((index * stepsPerEpoch) / order.length)]),
+  );
   const scored = store.records<RewardRecord>(rewards);
   for (const file of traces) {
     for await (const { id, task_id, role, sampled } of store.records<TraceRecord>(file)) {
       // Rewards were written in the order of the traces.
       const { value: reward } = (await scored.next()) as IteratorYieldResult<RewardRecord>;
-      if (reward.id !== id) throw new Error(`reward ${reward.id} beside trace ${id}: rewards and traces are not of the same epoch`);
+      if (reward.id !== id)
+        throw new Error(
+          `reward ${reward.id} beside trace ${id}: rewards and traces are not of the same epoch`,
+        );
       const step = steps.get(task_id);
-      if (role === 'agent' && step !== undefined) yield batchRecord(sampled, { step, group_id: task_id, env_name: world.type, advantage: reward.advantage, weight: 1 });
+      if (role === 'agent' && step !== undefined)
+        yield batchRecord(sampled, {
+          step,
+          group_id: task_id,
+          env_name: world.type,
+          advantage: reward.advantage,
+          weight: 1,
+        });
     }
   }
 }
@@ -69,6 +89,7 @@ async function* batchRecords({ store }: Ports, { experiment }: Phase, { epoch, t
 /** Groups with a signal: where form earns something, also those whose answers are all wrong, or all right. */
 async function groupsWithAdvantages(rewards: AsyncIterable<RewardRecord>): Promise<Set<string>> {
   const groups = new Set<string>();
-  for await (const { task_id, role, advantage } of rewards) if (role === 'agent' && advantage !== 0) groups.add(task_id);
+  for await (const { task_id, role, advantage } of rewards)
+    if (role === 'agent' && advantage !== 0) groups.add(task_id);
   return groups;
 }

@@ -28,14 +28,25 @@ export function createTrainEnvironment(ports: Ports) {
       const { epoch, state } = input;
       const training = environment.training!;
       const pool: Entry[] = [];
-      for await (const { epoch: written, signature, kind, history_success, env_reward, guard } of ports.store.records<EnvironmentPoolRecord>(input.environmentPool)) {
+      for await (const {
+        epoch: written,
+        signature,
+        kind,
+        history_success,
+        env_reward,
+        guard,
+      } of ports.store.records<EnvironmentPoolRecord>(input.environmentPool)) {
         pool.push({ epoch: written, signature, kind, history_success, env_reward, guard, at: pool.length });
       }
       const minSpread = experiment.guards.flatRewards ?? null;
       const rewards = usable(experiment, epoch, pool);
       // Where there is nothing at all, the job says so itself.
       if (minSpread !== null && rewards.length > 0 && flatRewards(rewards, minSpread)) {
-        return { policy: state.environment, metrics: { 'env/steps': 0, 'env/rwr_records': 0 }, note: `environment: no update (the rewards of its records span less than guards.flatRewards, ${minSpread})` };
+        return {
+          policy: state.environment,
+          metrics: { 'env/steps': 0, 'env/rwr_records': 0 },
+          note: `environment: no update (the rewards of its records span less than guards.flatRewards, ${minSpread})`,
+        };
       }
       const batches = stepBatches(experiment, epoch, pool);
       const trained = await trainPolicy(ports, context, {
@@ -49,7 +60,11 @@ export function createTrainEnvironment(ports: Ports) {
         batch: await ports.store.putRecords(batchRecords(ports, experiment, input.environmentPool, batches)),
         settings: jobSettings(training),
       });
-      return { policy: trained.policy, metrics: environmentMetrics(trained, batches.flat()), note: trained.note };
+      return {
+        policy: trained.policy,
+        metrics: environmentMetrics(trained, batches.flat()),
+        note: trained.note,
+      };
     });
 }
 
@@ -68,22 +83,50 @@ function stepBatches(experiment: Experiment, epoch: number, pool: readonly Entry
   const repeatsOf = repeatsIn(pool);
   return Array.from({ length: stepsPerEpoch }, (_, step) => {
     const random = randomStream(deriveSeed(experiment.seed, epoch, 'environment-steps', step));
-    const remembered = memory === null ? [] : recall(older, memory.recordsPerStep, random).map((record) => ({ record, discount: memory.deduplicate ? 1 / (1 + repeatsOf(record)) : 1 }));
+    const remembered =
+      memory === null
+        ? []
+        : recall(older, memory.recordsPerStep, random).map((record) => ({
+            record,
+            discount: memory.deduplicate ? 1 / (1 + repeatsOf(record)) : 1,
+          }));
     return weigh(experiment, [...random.shuffle(fresh).slice(0, recordsPerStep), ...remembered]);
   });
 }
 
 /** Regression weight of each record: exp(λ R_env), less for repeats, nothing where a guard says so, no family above its cap. */
-function weigh({ environment, guards }: Experiment, records: readonly { record: Entry; discount: number }[]): Weighted[] {
+function weigh(
+  { environment, guards }: Experiment,
+  records: readonly { record: Entry; discount: number }[],
+): Weighted[] {
   const { lambda, weightClip } = environment.training!;
-  const weights = regressionWeights(records.map(({ record }) => record.env_reward), { lambda, clip: weightClip });
-  const guarded = weights.map((weight, index) => weight * records[index]!.discount * records[index]!.record.guard);
-  const capped = guards.familyCap === null ? guarded : capFamilies(guarded, records.map(({ record }) => record.kind), guards.familyCap);
-  return records.flatMap(({ record }, index) => (capped[index]! > 0 ? [{ record, weight: capped[index]! }] : []));
+  const weights = regressionWeights(
+    records.map(({ record }) => record.env_reward),
+    { lambda, clip: weightClip },
+  );
+  const guarded = weights.map(
+    (weight, index) => weight * records[index]!.discount * records[index]!.record.guard,
+  );
+  const capped =
+    guards.familyCap === null
+      ? guarded
+      : capFamilies(
+          guarded,
+          records.map(({ record }) => record.kind),
+          guards.familyCap,
+        );
+  return records.flatMap(({ record }, index) =>
+    capped[index]! > 0 ? [{ record, weight: capped[index]! }] : [],
+  );
 }
 
 /** Of the pool's texts only those that were drawn are in memory. */
-async function* batchRecords({ store }: Ports, { world }: Experiment, pool: FileRef, batches: readonly Weighted[][]): AsyncGenerator<object> {
+async function* batchRecords(
+  { store }: Ports,
+  { world }: Experiment,
+  pool: FileRef,
+  batches: readonly Weighted[][],
+): AsyncGenerator<object> {
   const drawn = new Set(batches.flatMap((batch) => batch.map(({ record }) => record.at)));
   const texts = new Map<number, EnvironmentPoolRecord>();
   let at = 0;
@@ -99,7 +142,10 @@ async function* batchRecords({ store }: Ports, { world }: Experiment, pool: File
   }
 }
 
-function environmentMetrics({ metrics, result }: Awaited<ReturnType<typeof trainPolicy>>, weighted: readonly Weighted[]): Metrics {
+function environmentMetrics(
+  { metrics, result }: Awaited<ReturnType<typeof trainPolicy>>,
+  weighted: readonly Weighted[],
+): Metrics {
   const weights = weighted.map(({ weight }) => weight);
   return {
     'env/loss': metrics.loss ?? null,

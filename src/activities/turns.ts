@@ -18,8 +18,13 @@ export class Turns {
    * and one that has made none for `silenceMs` is waited for no longer.
    * @throws the signal's reason when it aborts while waiting
    */
-  async take<Result>(key: string, attempt: Attempt, silenceMs: number, work: () => Promise<Result>): Promise<Result> {
-    for (let turn; (turn = this.#turns.get(key)) !== undefined; ) await waitFor(turn, attempt);
+  async take<Result>(
+    key: string,
+    attempt: Attempt,
+    silenceMs: number,
+    work: () => Promise<Result>,
+  ): Promise<Result> {
+    for (let turn; (turn = this.#turns.get(key)) !== undefined;) await waitFor(turn, attempt);
     const { promise: over, resolve } = Promise.withResolvers<undefined>();
     const turn: Turn = { over, waiting: new Set() };
     const end = (): void => {

@@ -23,28 +23,52 @@ const sharedId = '_warm-up';
 export function createWarmUp(ports: Ports) {
   const turns = new Turns();
   return async ({ run, role }: WarmUpInput): Promise<PolicyVersion> => {
-    const { seed, world, trainer, durability, serving, ...rest } = await ports.store.json<Experiment>(run.experiment);
+    const { seed, world, trainer, durability, serving, ...rest } = await ports.store.json<Experiment>(
+      run.experiment,
+    );
     // A server that nothing is published to has its own weights, under its own names.
-    if (serving.type === 'openai' && serving.publish === 'none' && serving.models !== null) return { name: serving.models[role], checkpoint: null, trainer_state: null };
-    const recipe = await ports.store.putJson({ seed, world, trainer, durability: { heartbeatSeconds: durability.heartbeatSeconds }, [role]: { model: rest[role].model } });
-    const make = (): Promise<PolicyVersion> => phase(ports, `warm-up-${role}`, { run: { id: sharedId, experiment: recipe }, epoch: 0 }, async (context) => {
-      const { model } = context.experiment[role];
-      const corpus = model.type === 'scratch' ? context.world.warmUpCorpus(role, model.warmUp.rows, randomStream(deriveSeed(seed, 'warm-up', role))) : [];
-      const batch = await ports.store.putRecords(steps(corpus, model, context.world.vocabulary, ports.attempt().heartbeat));
-      const { policy } = await trainPolicy(ports, context, {
-        kind: 'supervised',
-        role,
-        epoch: 0,
-        model,
-        start: startOf(model, context.world),
-        reference: null,
-        trainerState: null,
-        batch,
-        settings: warmUpSettings(model),
-      });
-      // Moments of another loss would only mislead the first updates.
-      return { ...policy, trainer_state: null };
+    if (serving.type === 'openai' && serving.publish === 'none' && serving.models !== null)
+      return { name: serving.models[role], checkpoint: null, trainer_state: null };
+    const recipe = await ports.store.putJson({
+      seed,
+      world,
+      trainer,
+      durability: { heartbeatSeconds: durability.heartbeatSeconds },
+      [role]: { model: rest[role].model },
     });
+    const make = (): Promise<PolicyVersion> =>
+      phase(
+        ports,
+        `warm-up-${role}`,
+        { run: { id: sharedId, experiment: recipe }, epoch: 0 },
+        async (context) => {
+          const { model } = context.experiment[role];
+          const corpus =
+            model.type === 'scratch'
+              ? context.world.warmUpCorpus(
+                  role,
+                  model.warmUp.rows,
+                  randomStream(deriveSeed(seed, 'warm-up', role)),
+                )
+              : [];
+          const batch = await ports.store.putRecords(
+            steps(corpus, model, context.world.vocabulary, ports.attempt().heartbeat),
+          );
+          const { policy } = await trainPolicy(ports, context, {
+            kind: 'supervised',
+            role,
+            epoch: 0,
+            model,
+            start: startOf(model, context.world),
+            reference: null,
+            trainerState: null,
+            batch,
+            settings: warmUpSettings(model),
+          });
+          // Moments of another loss would only mislead the first updates.
+          return { ...policy, trainer_state: null };
+        },
+      );
     return turns.take(recipe.sha256, ports.attempt(), durability.heartbeatSeconds * 1000, make);
   };
 }
@@ -70,18 +94,35 @@ function startOf(model: ModelSettings, world: World): JobModel {
   };
 }
 
-function* steps(corpus: Iterable<CorpusRow>, model: ModelSettings, vocabulary: readonly string[], heartbeat: (details: unknown) => void): Generator<object> {
+function* steps(
+  corpus: Iterable<CorpusRow>,
+  model: ModelSettings,
+  vocabulary: readonly string[],
+  heartbeat: (details: unknown) => void,
+): Generator<object> {
   const size = model.type === 'scratch' ? model.warmUp.batch : 1;
   let row = 0;
   for (const { prompt, completion, more } of corpus) {
     if (row % 1000 === 999) heartbeat({ phase: 'corpus', rows: row + 1 });
     const step = Math.floor(row++ / size);
-    yield more === undefined ? { step, prompt, completion, weight: 1 } : { step, ...dialogueTokens([prompt, completion, ...more.flatMap(({ read, write }) => [read, write])], vocabulary), weight: 1 };
+    yield more === undefined
+      ? { step, prompt, completion, weight: 1 }
+      : {
+          step,
+          ...dialogueTokens(
+            [prompt, completion, ...more.flatMap(({ read, write }) => [read, write])],
+            vocabulary,
+          ),
+          weight: 1,
+        };
   }
 }
 
 function warmUpSettings(model: ModelSettings): JobSettings {
-  const { learningRate, warmupSteps, schedule, rows, batch } = model.type === 'scratch' ? model.warmUp : { learningRate: 1e-5, warmupSteps: 0, schedule: 'constant' as const, rows: 0, batch: 1 };
+  const { learningRate, warmupSteps, schedule, rows, batch } =
+    model.type === 'scratch'
+      ? model.warmUp
+      : { learningRate: 1e-5, warmupSteps: 0, schedule: 'constant' as const, rows: 0, batch: 1 };
   return {
     ...idleSettings,
     learning_rate: learningRate,

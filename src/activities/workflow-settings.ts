@@ -14,8 +14,14 @@ import { generationCounts } from './sample.ts';
  */
 export function workflowSettings(experiment: Experiment, world: World): WorkflowSettings {
   const { name, arm, epochs, evaluation, durability, agent, environment, guards, maxTokens } = experiment;
-  if (arm.type === 'window' && world.taskAt === undefined) throw new InvalidConfig(`experiment: arm.type: got "window"; the world "${world.name}" cannot make a task of a given difficulty`);
-  if (arm.type === 'best-of-n' && world.exemplarPrompt === undefined) throw new InvalidConfig(`experiment: arm.type: got "best-of-n"; the world "${world.name}" cannot show its simulator exemplars`);
+  if (arm.type === 'window' && world.taskAt === undefined)
+    throw new InvalidConfig(
+      `experiment: arm.type: got "window"; the world "${world.name}" cannot make a task of a given difficulty`,
+    );
+  if (arm.type === 'best-of-n' && world.exemplarPrompt === undefined)
+    throw new InvalidConfig(
+      `experiment: arm.type: got "best-of-n"; the world "${world.name}" cannot show its simulator exemplars`,
+    );
   const heldOut = world.heldOutTasks(randomStream(0)).length;
   const shards = (requests: number): number => Math.max(1, Math.min(durability.shards, requests));
   const generating = generationCounts(experiment).requests;
@@ -26,7 +32,11 @@ export function workflowSettings(experiment: Experiment, world: World): Workflow
     epochs,
     evaluateEvery: evaluation.every,
     epochsPerRun: durability.epochsPerRun,
-    shards: { generate: generating === 0 ? 0 : shards(generating), rollOut: shards(rolloutRequests(experiment)), evaluate: shards(evaluationRequests(heldOut, experiment)) },
+    shards: {
+      generate: generating === 0 ? 0 : shards(generating),
+      rollOut: shards(rolloutRequests(experiment)),
+      evaluate: shards(evaluationRequests(heldOut, experiment)),
+    },
     trains: { agent: agent.training !== null, environment: environment.training !== null },
     ...(drawsFromPool(arm) ? { writesPool: true as const } : {}),
     ...(guards.gateAgent && agent.training !== null ? { gateEvery: guards.gateAgent.every } : {}),

@@ -20,8 +20,12 @@ export function createWritePool(ports: Ports) {
   return (input: WritePoolInput): Promise<WrittenPool> =>
     phase(ports, 'write-pool', input, async (context) => {
       const { experiment, world } = context;
-      const base = (await collect(ports.store.records<SeedTaskRecord>(input.state.base_tasks))).map(({ spec }) => spec);
-      const heldOut = new Set((await collect(ports.store.records<SeedTaskRecord>(input.state.held_out))).map(({ spec }) => spec));
+      const base = (await collect(ports.store.records<SeedTaskRecord>(input.state.base_tasks))).map(
+        ({ spec }) => spec,
+      );
+      const heldOut = new Set(
+        (await collect(ports.store.records<SeedTaskRecord>(input.state.held_out))).map(({ spec }) => spec),
+      );
       const { arm, seed } = experiment;
       const chance = randomStream(deriveSeed(seed, 'write-pool', 'verdict'));
       const { texts, tokens } = await poolTexts(ports, context, input.state.environment, base);
@@ -29,22 +33,51 @@ export function createWritePool(ports: Ports) {
       // A simulator writes held-out tasks in the other arms too; a data set from elsewhere may hold them all.
       const parse = (text: string): ParsedTask => {
         const parsed = readTask(world, text);
-        return parsed.valid && !given && world.vote?.needed(parsed.spec) === true ? { valid: false, reason: 'label_unconfirmed' } : parsed;
+        return parsed.valid && !given && world.vote?.needed(parsed.spec) === true
+          ? { valid: false, reason: 'label_unconfirmed' }
+          : parsed;
       };
-      const checked = keepTasks(texts, parse, (spec) => isSolved(world, world.score(spec, world.referenceAnswer(spec), chance).reward), arm.type === 'offline' ? heldOut : new Set());
+      const checked = keepTasks(
+        texts,
+        parse,
+        (spec) => isSolved(world, world.score(spec, world.referenceAnswer(spec), chance).reward),
+        arm.type === 'offline' ? heldOut : new Set(),
+      );
       const specs = arm.type === 'static' ? [...base, ...checked.specs] : checked.specs;
-      if (specs.length === 0) throw new InvalidConfig(`experiment: arm: the data set has no valid task; of ${texts.length} texts ${JSON.stringify(checked.dropped)} were dropped`);
-      const pool = await ports.store.putRecords(specs.map((spec, index): SeedTaskRecord => ({ id: `pool-${String(index).padStart(4, '0')}`, spec })));
-      return { pool, tokens, metrics: { 'pool/written': texts.length, 'pool/size': specs.length, ...checked.dropped } };
+      if (specs.length === 0)
+        throw new InvalidConfig(
+          `experiment: arm: the data set has no valid task; of ${texts.length} texts ${JSON.stringify(checked.dropped)} were dropped`,
+        );
+      const pool = await ports.store.putRecords(
+        specs.map((spec, index): SeedTaskRecord => ({ id: `pool-${String(index).padStart(4, '0')}`, spec })),
+      );
+      return {
+        pool,
+        tokens,
+        metrics: { 'pool/written': texts.length, 'pool/size': specs.length, ...checked.dropped },
+      };
     });
 }
 
-function keepTasks(texts: readonly string[], parse: (text: string) => ParsedTask, solvable: (spec: string) => boolean, heldOut: ReadonlySet<string>): { specs: string[]; dropped: Metrics } {
+function keepTasks(
+  texts: readonly string[],
+  parse: (text: string) => ParsedTask,
+  solvable: (spec: string) => boolean,
+  heldOut: ReadonlySet<string>,
+): { specs: string[]; dropped: Metrics } {
   const specs = new Set<string>();
   const dropped: Metrics = {};
   for (const text of texts) {
     const parsed = parse(text);
-    const reason = !parsed.valid ? parsed.reason : specs.has(parsed.spec) ? 'repeat' : heldOut.has(parsed.spec) ? 'held_out' : solvable(parsed.spec) ? undefined : 'unsolvable';
+    const reason = !parsed.valid
+      ? parsed.reason
+      : specs.has(parsed.spec)
+        ? 'repeat'
+        : heldOut.has(parsed.spec)
+          ? 'held_out'
+          : solvable(parsed.spec)
+            ? undefined
+            : 'unsolvable';
     if (parsed.valid && reason === undefined) specs.add(parsed.spec);
     else dropped[`pool/dropped/${reason}`] = (dropped[`pool/dropped/${reason}`] ?? 0) + 1;
   }

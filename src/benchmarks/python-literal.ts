@@ -1,5 +1,6 @@
 /** What a literal of Python, or a value of JSON, stands for: tuples are lists, None is null. */
-export type Literal = string | number | boolean | null | readonly Literal[] | { readonly [key: string]: Literal };
+export type Literal =
+  string | number | boolean | null | readonly Literal[] | { readonly [key: string]: Literal };
 
 export interface ReadLiteral {
   value: Literal;
@@ -11,7 +12,18 @@ const deepest = 50;
 const spaces = /\s*/y;
 const numeral = /[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?(?![\w.])/y;
 const word = /(?:True|true|False|false|None|null)(?!\w)/y;
-const escapes: Readonly<Record<string, string>> = { n: '\n', t: '\t', r: '\r', b: '\b', f: '\f', '\n': '', '\\': '\\', "'": "'", '"': '"', '/': '/' };
+const escapes: Readonly<Record<string, string>> = {
+  n: '\n',
+  t: '\t',
+  r: '\r',
+  b: '\b',
+  f: '\f',
+  '\n': '',
+  '\\': '\\',
+  "'": "'",
+  '"': '"',
+  '/': '/',
+};
 const codeUnit = /u[\da-fA-F]{4}|x[\da-fA-F]{2}/y;
 
 /**
@@ -26,7 +38,8 @@ export function readLiteral(text: string, at = 0, depth = 0): ReadLiteral | unde
   if (first === '[' || first === '(') return readList(text, start, first === '[' ? ']' : ')', depth);
   if (first === '{') return readDict(text, start, depth);
   const named = skip(word, text, start);
-  if (named > start) return { value: { t: true, f: false, n: null }[first.toLowerCase() as 't' | 'f' | 'n'], end: named };
+  if (named > start)
+    return { value: { t: true, f: false, n: null }[first.toLowerCase() as 't' | 'f' | 'n'], end: named };
   const end = skip(numeral, text, start);
   return end > start ? { value: Number(text.slice(start, end)), end } : undefined;
 }
@@ -57,7 +70,10 @@ function readString(text: string, start: number): ReadLiteral | undefined {
     const end = skip(codeUnit, text, at);
     const escaped = text[at] ?? '';
     // As in Python, an escape that is none keeps its backslash.
-    value += end > at ? String.fromCharCode(Number.parseInt(text.slice(at + 1, end), 16)) : (escapes[escaped] ?? `\\${escaped}`);
+    value +=
+      end > at
+        ? String.fromCharCode(Number.parseInt(text.slice(at + 1, end), 16))
+        : (escapes[escaped] ?? `\\${escaped}`);
     if (end > at) at = end - 1;
   }
   return undefined;

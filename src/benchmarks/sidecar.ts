@@ -33,7 +33,11 @@ export class Sidecar implements AsyncDisposable {
 
   constructor({ name, command, arguments: args, environment, folder }: SidecarOptions) {
     this.#name = name;
-    this.#process = spawn(command, [...args], { cwd: folder, env: environment, stdio: ['pipe', 'pipe', 'pipe'] });
+    this.#process = spawn(command, [...args], {
+      cwd: folder,
+      env: environment,
+      stdio: ['pipe', 'pipe', 'pipe'],
+    });
     this.#process.stderr.setEncoding('utf8').on('data', (text: string) => {
       this.#lastWords = (this.#lastWords + text).slice(-4000);
     });
@@ -97,7 +101,9 @@ export class Sidecar implements AsyncDisposable {
   }
 
   #fail(what: string): void {
-    this.#failure ??= new SidecarFailed(`the sidecar ${this.#name} ${what}${this.#lastWords === '' ? '' : `; it last said: ${this.#lastWords.trim()}`}`);
+    this.#failure ??= new SidecarFailed(
+      `the sidecar ${this.#name} ${what}${this.#lastWords === '' ? '' : `; it last said: ${this.#lastWords.trim()}`}`,
+    );
     for (const { reject } of this.#waiting.values()) reject(this.#failure);
     this.#waiting.clear();
   }

@@ -20,12 +20,21 @@ export class SuiteLoader {
    */
   named(names: readonly string[]): Suite[] {
     const all = this.benchmarks.flatMap(({ suites }) => suites);
-    const wanted = new Set(names.flatMap((name) => {
-      const found = name.endsWith('*') ? all.filter((suite) => suite.name.startsWith(name.slice(0, -1))) : all.filter((suite) => suite.name === name);
-      if (found.length > 0) return found;
-      const nearest = nearestName(name, all.map((suite) => suite.name));
-      throw new InvalidConfig(`evaluation: suites: got ${JSON.stringify(name)}; ${nearest === undefined ? 'expected names of suites, which `genenv suites` lists' : `did you mean "${nearest}"?`}`);
-    }));
+    const wanted = new Set(
+      names.flatMap((name) => {
+        const found = name.endsWith('*')
+          ? all.filter((suite) => suite.name.startsWith(name.slice(0, -1)))
+          : all.filter((suite) => suite.name === name);
+        if (found.length > 0) return found;
+        const nearest = nearestName(
+          name,
+          all.map((suite) => suite.name),
+        );
+        throw new InvalidConfig(
+          `evaluation: suites: got ${JSON.stringify(name)}; ${nearest === undefined ? 'expected names of suites, which `genenv suites` lists' : `did you mean "${nearest}"?`}`,
+        );
+      }),
+    );
     return all.filter((suite) => wanted.has(suite));
   }
 
@@ -46,13 +55,15 @@ export class SuiteLoader {
 
   /** Lets go of a suite whose engine has failed, so that the next attempt opens it anew; others may have done so already. */
   async discard(failed: OpenSuite): Promise<void> {
-    for (const [key, opening] of this.#open) if ((await opening.catch(() => undefined)) === failed) this.#open.delete(key);
+    for (const [key, opening] of this.#open)
+      if ((await opening.catch(() => undefined)) === failed) this.#open.delete(key);
     await failed.close();
   }
 
   async close(): Promise<void> {
     const all = await Promise.allSettled(this.#open.values());
     this.#open.clear();
-    for (const opened of all) if (opened.status === 'fulfilled' && 'cases' in opened.value) await opened.value.close();
+    for (const opened of all)
+      if (opened.status === 'fulfilled' && 'cases' in opened.value) await opened.value.close();
   }
 }

@@ -12,7 +12,8 @@ export interface CliContext {
 }
 
 export function processContext(): CliContext {
-  const live = process.stdout.isTTY && process.stdout.columns > 0 && process.env.TERM !== 'dumb' && !process.env.CI;
+  const live =
+    process.stdout.isTTY && process.stdout.columns > 0 && process.env.TERM !== 'dumb' && !process.env.CI;
   return {
     env: process.env,
     print: (line) => void process.stdout.write(`${line}\n`),

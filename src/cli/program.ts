@@ -18,13 +18,36 @@ import type { ExitCode } from './exit-codes.ts';
 
 export function createProgram(context: CliContext, exit: (code: ExitCode) => void): Command {
   const program = new Command('genenv')
-    .description('Trains an agent and the simulator of its environment against each other, as a durable workflow (GenEnv, arXiv 2512.19682).')
+    .description(
+      'Trains an agent and the simulator of its environment against each other, as a durable workflow (GenEnv, arXiv 2512.19682).',
+    )
     .addHelpText('after', help)
     .exitOverride()
-    .configureOutput({ writeOut: (text) => context.print(text.trimEnd()), writeErr: (text) => context.warn(text.trimEnd()) })
+    .configureOutput({
+      writeOut: (text) => context.print(text.trimEnd()),
+      writeErr: (text) => context.warn(text.trimEnd()),
+    })
     .showSuggestionAfterError();
   const parts = { program, context, exit };
-  for (const add of [addRun, addCompare, addEvaluate, addRescore, addPaired, addSuites, addControl, addSchedule, addStatus, addReport, addVerify, addUp, addDown, addGc, addSchema, addDoctor]) add(parts);
+  for (const add of [
+    addRun,
+    addCompare,
+    addEvaluate,
+    addRescore,
+    addPaired,
+    addSuites,
+    addControl,
+    addSchedule,
+    addStatus,
+    addReport,
+    addVerify,
+    addUp,
+    addDown,
+    addGc,
+    addSchema,
+    addDoctor,
+  ])
+    add(parts);
   return program;
 }
 
@@ -45,7 +68,9 @@ Examples:
   genenv report laptop                          write the report of a run again
 
 Exit codes:
-${Object.entries(exitCodeMeanings).map(([code, meaning]) => `  ${code.padEnd(5)}${meaning}`).join('\n')}
+${Object.entries(exitCodeMeanings)
+  .map(([code, meaning]) => `  ${code.padEnd(5)}${meaning}`)
+  .join('\n')}
 
 Environment:
   GENENV_HOME      folder of stack, store and runs (default: .genenv in the current folder)

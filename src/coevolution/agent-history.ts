@@ -57,7 +57,15 @@ export type HistorySettings = {
 
 /** The history of an agent that has not been seen yet. */
 export function emptyHistory(): AgentHistory {
-  return { success: null, byKind: {}, recentFailures: [], inBandShare: null, difficulty: null, trend: null, epochs: [] };
+  return {
+    success: null,
+    byKind: {},
+    recentFailures: [],
+    inBandShare: null,
+    difficulty: null,
+    trend: null,
+    epochs: [],
+  };
 }
 
 /**
@@ -78,11 +86,20 @@ export function updateHistory(
   return {
     success: rateOf(byKind),
     byKind,
-    recentFailures: epochs.toReversed().flatMap((epoch) => epoch.failures).slice(0, failures),
+    recentFailures: epochs
+      .toReversed()
+      .flatMap((epoch) => epoch.failures)
+      .slice(0, failures),
     inBandShare: ratio(sum(epochs.map((epoch) => epoch.inBand)), sum(epochs.map((epoch) => epoch.tasks))),
     difficulty: ratio(sum(epochs.map((epoch) => epoch.difficulty)), sum(epochs.map((epoch) => epoch.tasks))),
     trend: slope(epochs.map((epoch) => rateOf(epoch.byKind))),
-    ...(signatures.length > 0 && { repeated: mostFrequent(addCounts(signatures.flatMap((counts) => Object.entries(counts))), LISTED_SIGNATURES, 2).map(([signature, count]) => ({ signature, count })) }),
+    ...(signatures.length > 0 && {
+      repeated: mostFrequent(
+        addCounts(signatures.flatMap((counts) => Object.entries(counts))),
+        LISTED_SIGNATURES,
+        2,
+      ).map(([signature, count]) => ({ signature, count })),
+    }),
     epochs,
   };
 }
@@ -106,8 +123,16 @@ function countEpoch(outcomes: readonly TaskOutcome[], failures: number, band: Ba
     failures: measured
       .filter(({ successes }) => successes === 0)
       .slice(0, failures)
-      .map(({ kind, difficulty, failure }) => ({ kind, difficulty, ...(failure !== undefined && { failure }) })),
-    ...(signed.length > 0 && { signatures: Object.fromEntries(mostFrequent(addCounts(signed.map((signature) => [signature, 1])), KEPT_SIGNATURES)) }),
+      .map(({ kind, difficulty, failure }) => ({
+        kind,
+        difficulty,
+        ...(failure !== undefined && { failure }),
+      })),
+    ...(signed.length > 0 && {
+      signatures: Object.fromEntries(
+        mostFrequent(addCounts(signed.map((signature) => [signature, 1])), KEPT_SIGNATURES),
+      ),
+    }),
   };
 }
 

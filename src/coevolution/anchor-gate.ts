@@ -16,4 +16,5 @@ export function hasForgotten(now: SuccessCount, best: SuccessCount, drop: number
 }
 
 /** The better of two counts. */
-export const better = (left: SuccessCount, right: SuccessCount): SuccessCount => (left.successes * right.attempts >= right.successes * left.attempts ? left : right);
+export const better = (left: SuccessCount, right: SuccessCount): SuccessCount =>
+  left.successes * right.attempts >= right.successes * left.attempts ? left : right;

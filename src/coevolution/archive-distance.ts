@@ -19,7 +19,11 @@ export function archiveDistance(
   const newest = [...new Set(archive.toReversed())].slice(0, capacity);
   if (newest.length === 0) return null;
   const known = new Set(newest);
-  return mean(batch.map((task) => (known.has(task) ? 0 : Math.min(...newest.map((entry) => normalisedEditDistance(task, entry))))));
+  return mean(
+    batch.map((task) =>
+      known.has(task) ? 0 : Math.min(...newest.map((entry) => normalisedEditDistance(task, entry))),
+    ),
+  );
 }
 
 /** Levenshtein distance over the longer length, in UTF-16 code units: 0 for equal texts, at most 1. */

@@ -16,7 +16,10 @@ export type Estimate = { mean: number; low: number; high: number };
  * means (linear between order statistics). Efron 1979. Null without values. With few values it is too narrow: of normal
  * samples of 3, 5 and 10 the 95 % interval held the true mean in 74, 85 and 90 % (1,500 samples each). Say how many there were.
  */
-export function bootstrapInterval(values: readonly number[], { seed, resamples = 10_000, level = 0.95 }: BootstrapSettings): Estimate | null {
+export function bootstrapInterval(
+  values: readonly number[],
+  { seed, resamples = 10_000, level = 0.95 }: BootstrapSettings,
+): Estimate | null {
   for (const [i, value] of values.entries()) requireFinite(`values[${i}]`, value);
   requireInteger('resamples', resamples, 1);
   requireInRange('level', level, 0, 1);
@@ -32,9 +35,16 @@ export function bootstrapInterval(values: readonly number[], { seed, resamples =
 }
 
 /** The same for left minus right, pair by pair: two arms under the same seeds, whose common luck cancels. */
-export function pairedBootstrapInterval(left: readonly number[], right: readonly number[], settings: BootstrapSettings): Estimate | null {
+export function pairedBootstrapInterval(
+  left: readonly number[],
+  right: readonly number[],
+  settings: BootstrapSettings,
+): Estimate | null {
   requireSameLength('left', left.length, 'right', right.length);
-  return bootstrapInterval(left.map((value, i) => value - right[i]!), settings);
+  return bootstrapInterval(
+    left.map((value, i) => value - right[i]!),
+    settings,
+  );
 }
 
 function quantile(sorted: Float64Array, share: number): number {

@@ -7,7 +7,12 @@ import type { RandomStream } from './seeds.ts';
  * candidate nothing is known of (null) is worth the most there is (1/4 here): it is worth a look. `worth` is in [0, 1]. Ties are drawn, so that the order in which the simulator
  * wrote decides nothing; `usable` false comes last of all, and only where there are too few others.
  */
-export function selectCandidates(candidates: readonly { predicted: number | null; usable: boolean }[], count: number, random: RandomStream, worth: (predicted: number | null) => number = signalOf): number[] {
+export function selectCandidates(
+  candidates: readonly { predicted: number | null; usable: boolean }[],
+  count: number,
+  random: RandomStream,
+  worth: (predicted: number | null) => number = signalOf,
+): number[] {
   requireInteger('count', count, 0);
   const scored = candidates.map(({ predicted, usable }, index) => {
     if (predicted !== null) requireInRange(`candidates[${index}].predicted`, predicted, 0, 1);

@@ -24,7 +24,10 @@ export type FilterDecision = { kept: boolean; reason: FilterReason };
  * records that it did. (The reference release keeps nothing by accident below ten prompts; relaxing the bound in
  * silence would hide that the simulator is starved. `quantile` and `topK` are the rules that do not starve.)
  */
-export function difficultyFilter(successRates: readonly (number | null)[], rule: DifficultyRule): FilterDecision[] {
+export function difficultyFilter(
+  successRates: readonly (number | null)[],
+  rule: DifficultyRule,
+): FilterDecision[] {
   for (const [i, rate] of successRates.entries()) {
     if (rate !== null) requireInRange(`successRates[${i}]`, rate, 0, 1);
   }
@@ -50,8 +53,11 @@ function keptIndices(successRates: readonly (number | null)[], rule: DifficultyR
       return new Set(nearest.filter(({ distance }) => distance <= limit).map(({ index }) => index));
     }
     case 'quantile': {
-      if (!(rule.keep > 0 && rule.keep <= 1)) throw new RangeError(`keep must be in (0, 1], got ${rule.keep}`);
-      return new Set(nearest.slice(0, Math.ceil(rule.keep * nearest.length - ROUNDING)).map(({ index }) => index));
+      if (!(rule.keep > 0 && rule.keep <= 1))
+        throw new RangeError(`keep must be in (0, 1], got ${rule.keep}`);
+      return new Set(
+        nearest.slice(0, Math.ceil(rule.keep * nearest.length - ROUNDING)).map(({ index }) => index),
+      );
     }
     case 'topK': {
       requireInteger('k', rule.k, 1);

@@ -14,13 +14,19 @@ export type WindowSettings = {
 /** The hardest level that is open, and what was counted there since it opened or was last judged. */
 export type WindowState = SuccessCount & { hardest: number };
 
-export const openWindow = ({ start }: WindowSettings): WindowState => ({ hardest: start, successes: 0, attempts: 0 });
+export const openWindow = ({ start }: WindowSettings): WindowState => ({
+  hardest: start,
+  successes: 0,
+  attempts: 0,
+});
 
 /** The levels that are open, easiest first: `levels` of them up to the hardest, none below the start. */
 export function windowLevels({ hardest }: WindowState, { start, step, levels }: WindowSettings): number[] {
   requirePositive('step', step);
   requireInteger('levels', levels, 1);
-  const open = Array.from({ length: levels }, (_, index) => hardest - index * step).filter((level) => level > start - step / 2);
+  const open = Array.from({ length: levels }, (_, index) => hardest - index * step).filter(
+    (level) => level > start - step / 2,
+  );
   return open.toReversed();
 }
 
@@ -34,7 +40,11 @@ export function drawLevels(levels: readonly number[], count: number, random: Ran
  * at least `raiseAt`; it never falls back. RLVE (2511.07317): raise at 0.9 over 8 groups, keep four levels. A curriculum that is
  * set by hand: whoever sets it must know what makes a task hard, which the simulator has to find out.
  */
-export function updateWindow(state: WindowState, outcomes: readonly (SuccessCount & { difficulty: number })[], { raiseAt, step, minAttempts }: WindowSettings): WindowState {
+export function updateWindow(
+  state: WindowState,
+  outcomes: readonly (SuccessCount & { difficulty: number })[],
+  { raiseAt, step, minAttempts }: WindowSettings,
+): WindowState {
   requireInRange('raiseAt', raiseAt, 0, 1);
   let { successes, attempts } = state;
   for (const [i, outcome] of outcomes.entries()) {

@@ -11,14 +11,21 @@ export function requireFinite(name: string, value: number): void {
 }
 
 export function requireInRange(name: string, value: number, low: number, high: number): void {
-  if (!(value >= low && value <= high)) throw new RangeError(`${name} must be in [${low}, ${high}], got ${value}`);
+  if (!(value >= low && value <= high))
+    throw new RangeError(`${name} must be in [${low}, ${high}], got ${value}`);
 }
 
 export function requirePositive(name: string, value: number): void {
-  if (!(value > 0 && Number.isFinite(value))) throw new RangeError(`${name} must be a finite number above 0, got ${value}`);
+  if (!(value > 0 && Number.isFinite(value)))
+    throw new RangeError(`${name} must be a finite number above 0, got ${value}`);
 }
 
-export function requireInteger(name: string, value: number, low: number, high = Number.MAX_SAFE_INTEGER): void {
+export function requireInteger(
+  name: string,
+  value: number,
+  low: number,
+  high = Number.MAX_SAFE_INTEGER,
+): void {
   if (!Number.isSafeInteger(value) || value < low || value > high) {
     const allowed = high === Number.MAX_SAFE_INTEGER ? `of at least ${low}` : `in [${low}, ${high}]`;
     throw new RangeError(`${name} must be an integer ${allowed}, got ${value}`);
@@ -26,12 +33,20 @@ export function requireInteger(name: string, value: number, low: number, high = 
 }
 
 /** k successes of n attempts, 0 <= k <= n. */
-export function requireCount(name: string, { successes, attempts }: { successes: number; attempts: number }): void {
+export function requireCount(
+  name: string,
+  { successes, attempts }: { successes: number; attempts: number },
+): void {
   requireInteger(`${name}.attempts`, attempts, 0);
   requireInteger(`${name}.successes`, successes, 0, attempts);
 }
 
-export function requireSameLength(left: string, leftLength: number, right: string, rightLength: number): void {
+export function requireSameLength(
+  left: string,
+  leftLength: number,
+  right: string,
+  rightLength: number,
+): void {
   if (leftLength !== rightLength) {
     throw new RangeError(`${left} and ${right} must be equally long, got ${leftLength} and ${rightLength}`);
   }

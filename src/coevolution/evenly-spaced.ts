@@ -11,5 +11,7 @@ export function evenlySpaced(last: number, count: number): number[] {
 export function evenlyWithin(last: number, count: number): number[] {
   requireInteger('last', last, 1);
   requireInteger('count', count, 1);
-  return [...new Set(Array.from({ length: count }, (_, index) => Math.round(((index + 1) * last) / (count + 1))))];
+  return [
+    ...new Set(Array.from({ length: count }, (_, index) => Math.round(((index + 1) * last) / (count + 1)))),
+  ];
 }

@@ -1,5 +1,6 @@
 /** A structured action, as JSON has it: a tool call, say. */
-export type Action = string | number | boolean | null | readonly Action[] | { readonly [name: string]: Action };
+export type Action =
+  string | number | boolean | null | readonly Action[] | { readonly [name: string]: Action };
 
 /**
  * Exact match of an action and its ground truth: 1 or 0. GenEnv eq. (1), I(a' = a). Objects match by their keys and
@@ -18,12 +19,21 @@ export function exactTextMatch(answer: string, target: string): 0 | 1 {
 }
 
 function equal(left: Action, right: Action): boolean {
-  if (typeof left !== 'object' || typeof right !== 'object' || left === null || right === null) return left === right;
+  if (typeof left !== 'object' || typeof right !== 'object' || left === null || right === null)
+    return left === right;
   if (isList(left) || isList(right)) {
-    return isList(left) && isList(right) && left.length === right.length && left.every((item, i) => equal(item, right[i] ?? null));
+    return (
+      isList(left) &&
+      isList(right) &&
+      left.length === right.length &&
+      left.every((item, i) => equal(item, right[i] ?? null))
+    );
   }
   const entries = Object.entries(left);
-  return entries.length === Object.keys(right).length && entries.every(([name, value]) => Object.hasOwn(right, name) && equal(value, right[name] ?? null));
+  return (
+    entries.length === Object.keys(right).length &&
+    entries.every(([name, value]) => Object.hasOwn(right, name) && equal(value, right[name] ?? null))
+  );
 }
 
 function isList(action: Action): action is readonly Action[] {

@@ -8,7 +8,11 @@ import { ROUNDING, requireInRange, requireSameLength } from './domain.ts';
  * Of F families with weight none can be held below 1/F, so a cap below that makes them equal, and a lone family stays
  * as it is: regression divides by the sum of the weights, so there is nothing to balance it against.
  */
-export function capFamilies(weights: readonly number[], families: readonly string[], maxShare = 0.5): number[] {
+export function capFamilies(
+  weights: readonly number[],
+  families: readonly string[],
+  maxShare = 0.5,
+): number[] {
   requireSameLength('weights', weights.length, 'families', families.length);
   requireInRange('maxShare', maxShare, 0, 1);
   const totals = new Map<string, number>();

@@ -20,7 +20,10 @@ const EPSILON = 1e-4;
  * the weight that scaling gives to groups near p = 0 and 1. In units of reward, or of standard deviations.
  * Rollouts without a reward (infrastructure failures) are left out by the caller, also from the mean.
  */
-export function groupAdvantages(rewards: readonly number[], { scaleByStd }: { scaleByStd: boolean }): GroupAdvantages {
+export function groupAdvantages(
+  rewards: readonly number[],
+  { scaleByStd }: { scaleByStd: boolean },
+): GroupAdvantages {
   for (const [i, reward] of rewards.entries()) requireFinite(`rewards[${i}]`, reward);
   const groupMean = mean(rewards);
   if (groupMean === null) return { advantages: [], mean: null, std: 0, informative: false };
@@ -32,5 +35,10 @@ export function groupAdvantages(rewards: readonly number[], { scaleByStd }: { sc
   const squares = rewards.reduce((sum, reward) => sum + (reward - groupMean) ** 2, 0);
   const std = Math.sqrt(squares / (rewards.length - 1));
   const scale = scaleByStd ? std + EPSILON : 1;
-  return { advantages: rewards.map((reward) => (reward - groupMean) / scale), mean: groupMean, std, informative };
+  return {
+    advantages: rewards.map((reward) => (reward - groupMean) / scale),
+    mean: groupMean,
+    std,
+    informative,
+  };
 }

@@ -25,7 +25,10 @@ export function updateLearningProgress(
     if (rate === null) continue;
     requireInRange(`rates.${family}`, rate, 0, 1);
     const before = next.get(family) ?? { fast: rate, slow: rate };
-    next.set(family, { fast: before.fast + fast * (rate - before.fast), slow: before.slow + slow * (rate - before.slow) });
+    next.set(family, {
+      fast: before.fast + fast * (rate - before.fast),
+      slow: before.slow + slow * (rate - before.slow),
+    });
   }
   return sorted(next);
 }

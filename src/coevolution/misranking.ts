@@ -44,7 +44,10 @@ const Z_99 = 2.5758293035489004;
  * p drawn from Beta(k + 1, m - k + 1), what k of m successes leave open where every p is as likely before, then binomials. Sizes for
  * which there are too few attempts are left out, and all of them where no pair is far enough apart.
  */
-export function misranking(groups: readonly (readonly Attempts[])[], { alpha, minGap, sizes, seed, resamples = 100 }: MisrankSettings): Misranking[] {
+export function misranking(
+  groups: readonly (readonly Attempts[])[],
+  { alpha, minGap, sizes, seed, resamples = 100 }: MisrankSettings,
+): Misranking[] {
   requirePositive('minGap', minGap);
   for (const n of sizes) requireInteger('sizes', n, 1);
   const judged = groups.map((tasks) => judge(tasks, alpha, minGap)).filter(({ pairs }) => pairs.length > 0);
@@ -52,7 +55,10 @@ export function misranking(groups: readonly (readonly Attempts[])[], { alpha, mi
   const usable = judged.length === 0 ? [] : sizes.filter((n) => n <= longest);
   const random = randomStream(seed);
   const simulated = Array.from({ length: resamples }, () => {
-    const drawn = judged.map((group) => ({ pairs: group.pairs, second: group.estimates.map((estimate, task) => simulate(estimate, group.second[task]!.length, random)) }));
+    const drawn = judged.map((group) => ({
+      pairs: group.pairs,
+      second: group.estimates.map((estimate, task) => simulate(estimate, group.second[task]!.length, random)),
+    }));
     return usable.map((n) => wrongShare(drawn, n, alpha).share);
   });
   const pairs = judged.flatMap((group) => group.pairs);
@@ -60,12 +66,19 @@ export function misranking(groups: readonly (readonly Attempts[])[], { alpha, mi
     const { share, rankings } = wrongShare(judged, n, alpha);
     const shares = simulated.map((one) => one[index]!);
     const centre = mean(shares)!;
-    const margin = Z_99 * Math.sqrt(shares.reduce((sum, one) => sum + (one - centre) ** 2, 0) / Math.max(1, shares.length - 1));
+    const margin =
+      Z_99 *
+      Math.sqrt(shares.reduce((sum, one) => sum + (one - centre) ** 2, 0) / Math.max(1, shares.length - 1));
     const of = (value: (pair: Pair) => number): number => mean(pairs.map(value))!;
     return {
-      n, pairs: pairs.length, rankings, measured: share,
+      n,
+      pairs: pairs.length,
+      rankings,
+      measured: share,
       exact: of(remembered(({ p1, p2 }) => misrankProbability(p1, p2, n, alpha))),
-      expected: centre, low: Math.max(0, centre - margin), high: Math.min(1, centre + margin),
+      expected: centre,
+      low: Math.max(0, centre - margin),
+      high: Math.min(1, centre + margin),
       bound: of(({ p1, p2 }) => Math.min(1, misrankBound(Math.abs(p1 - alpha), Math.abs(p2 - alpha), n))),
     };
   });
@@ -81,17 +94,30 @@ interface Pair {
 type Estimate = { successes: number; attempts: number };
 type Halves = { pairs: Pair[]; second: Attempts[] };
 
-function judge(tasks: readonly Attempts[], alpha: number, minGap: number): Halves & { estimates: Estimate[] } {
+function judge(
+  tasks: readonly Attempts[],
+  alpha: number,
+  minGap: number,
+): Halves & { estimates: Estimate[] } {
   const halves = tasks.map(inHalves);
-  const estimates = halves.map(({ first }) => ({ successes: first.filter(Boolean).length, attempts: first.length }));
+  const estimates = halves.map(({ first }) => ({
+    successes: first.filter(Boolean).length,
+    attempts: first.length,
+  }));
   const rates = estimates.map(({ successes, attempts }) => successes / attempts);
   const pairs = rates.flatMap((p1, near) =>
-    rates.flatMap((p2, far): Pair[] => (Math.abs(p2 - alpha) - Math.abs(p1 - alpha) >= minGap - ROUNDING ? [{ near, far, p1, p2 }] : [])),
+    rates.flatMap((p2, far): Pair[] =>
+      Math.abs(p2 - alpha) - Math.abs(p1 - alpha) >= minGap - ROUNDING ? [{ near, far, p1, p2 }] : [],
+    ),
   );
   return { pairs, estimates, second: halves.map(({ second }) => second) };
 }
 
-function wrongShare(groups: readonly Halves[], n: number, alpha: number): { share: number; rankings: number } {
+function wrongShare(
+  groups: readonly Halves[],
+  n: number,
+  alpha: number,
+): { share: number; rankings: number } {
   let [wrong, rankings] = [0, 0];
   for (const { pairs, second } of groups) {
     const distances = second.map((attempts) => distancesOfSamples(attempts, n, alpha));

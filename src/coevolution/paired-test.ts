@@ -20,6 +20,8 @@ export function pairedTest(before: readonly number[], after: readonly number[]):
     if (difference > ROUNDING) better++;
     if (difference < -ROUNDING) worse++;
   }
-  const tail = binomialDistribution(better + worse, 0.5).slice(worse).reduce((sum, share) => sum + share, 0);
+  const tail = binomialDistribution(better + worse, 0.5)
+    .slice(worse)
+    .reduce((sum, share) => sum + share, 0);
   return { better, worse, tied: before.length - better - worse, p: worse === 0 ? 1 : Math.min(1, tail) };
 }

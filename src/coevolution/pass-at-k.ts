@@ -9,6 +9,7 @@ export function passAtK(count: { successes: number; attempts: number }, k: numbe
   const { successes, attempts } = count;
   requireInteger('k', k, 1, attempts);
   let allFail = 1;
-  for (let drawn = 0; drawn < k; drawn++) allFail *= Math.max(0, attempts - successes - drawn) / (attempts - drawn);
+  for (let drawn = 0; drawn < k; drawn++)
+    allFail *= Math.max(0, attempts - successes - drawn) / (attempts - drawn);
   return 1 - allFail;
 }

@@ -7,7 +7,10 @@ import { deriveSeed, randomStream } from './seeds.ts';
  * begins with tasks that this epoch has not drawn yet. Epochs are counted from 1. A function of its arguments alone: nothing is
  * carried from epoch to epoch. Nothing to draw from: nothing drawn.
  */
-export function poolDraw(size: number, { count, epoch, seed }: { count: number; epoch: number; seed: number }): number[] {
+export function poolDraw(
+  size: number,
+  { count, epoch, seed }: { count: number; epoch: number; seed: number },
+): number[] {
   requireInteger('size', size, 0);
   requireInteger('count', count, 0);
   requireInteger('epoch', epoch, 1);

@@ -24,7 +24,11 @@ const PRIOR = 1;
  * a = 1 attempt (Nadaraya 1964, Watson 1964). It costs no rollout, unlike probing the candidates; the idea of a cheap predictor
  * in front of the rollouts is PCL's (2510.01135). In [0, 1]; null while nothing was observed.
  */
-export function predictedSuccess(task: { kind: string; difficulty: number }, outcomes: readonly ObservedOutcome[], { epoch, bandwidth }: PredictorSettings): number | null {
+export function predictedSuccess(
+  task: { kind: string; difficulty: number },
+  outcomes: readonly ObservedOutcome[],
+  { epoch, bandwidth }: PredictorSettings,
+): number | null {
   requireFinite('task.difficulty', task.difficulty);
   requirePositive('bandwidth', bandwidth);
   let successes = 0;
@@ -35,7 +39,10 @@ export function predictedSuccess(task: { kind: string; difficulty: number }, out
     requireCount(`outcomes[${i}]`, outcome);
     requireInteger(`outcomes[${i}].epoch`, outcome.epoch, 0, epoch);
     const distance = (outcome.difficulty - task.difficulty) / bandwidth;
-    const weight = Math.exp(-(distance ** 2) / 2) * (outcome.kind === task.kind ? 1 : OTHER_KIND) * AGEING ** (epoch - outcome.epoch);
+    const weight =
+      Math.exp(-(distance ** 2) / 2) *
+      (outcome.kind === task.kind ? 1 : OTHER_KIND) *
+      AGEING ** (epoch - outcome.epoch);
     successes += outcome.successes;
     attempts += outcome.attempts;
     near += weight * outcome.successes;

@@ -9,12 +9,17 @@ export function rankCorrelation(left: readonly number[], right: readonly number[
   const [a, b] = [ranks('left', left), ranks('right', right)];
   const middle = mean(a);
   if (middle === null) return null;
-  const product = (x: readonly number[], y: readonly number[]): number => x.reduce((sum, value, i) => sum + (value - middle) * (y[i]! - middle), 0);
+  const product = (x: readonly number[], y: readonly number[]): number =>
+    x.reduce((sum, value, i) => sum + (value - middle) * (y[i]! - middle), 0);
   const spread = Math.sqrt(product(a, a) * product(b, b));
   return spread === 0 ? null : product(a, b) / spread;
 }
 
 function ranks(name: string, values: readonly number[]): number[] {
   for (const [i, value] of values.entries()) requireFinite(`${name}[${i}]`, value);
-  return values.map((value) => values.filter((other) => other < value).length + (values.filter((other) => other === value).length + 1) / 2);
+  return values.map(
+    (value) =>
+      values.filter((other) => other < value).length +
+      (values.filter((other) => other === value).length + 1) / 2,
+  );
 }

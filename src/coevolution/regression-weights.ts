@@ -11,7 +11,10 @@ export type RegressionSettings = { lambda: number; clip?: number };
  * With the paper's β = 2 and λ = 1 the weights are almost flat: w(p̂ = 0.5) / w(p̂ = 0) is 1.48; β = 8 and λ = 5 give 75.
  * A reward of 0 is not a weight of 0: invalid tasks are left out by the caller.
  */
-export function regressionWeights(rewards: readonly number[], { lambda, clip = 20 }: RegressionSettings): number[] {
+export function regressionWeights(
+  rewards: readonly number[],
+  { lambda, clip = 20 }: RegressionSettings,
+): number[] {
   for (const [i, reward] of rewards.entries()) requireFinite(`rewards[${i}]`, reward);
   requireInRange('lambda', lambda, 0, Number.MAX_VALUE);
   requirePositive('clip', clip);

@@ -11,7 +11,8 @@ import { requireInteger } from './domain.ts';
 export function deriveSeed(root: number | string, ...path: (string | number)[]): number {
   const parts = [root, ...path];
   for (const [i, part] of parts.entries()) {
-    if (typeof part === 'number') requireInteger(i === 0 ? 'root' : `path[${i - 1}]`, part, Number.MIN_SAFE_INTEGER);
+    if (typeof part === 'number')
+      requireInteger(i === 0 ? 'root' : `path[${i - 1}]`, part, Number.MIN_SAFE_INTEGER);
   }
   // -0 is written "0" by JSON, as it should be: it equals 0.
   return createHash('sha256').update(JSON.stringify(parts), 'utf8').digest().readUIntBE(0, 6);

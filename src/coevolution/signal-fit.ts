@@ -43,9 +43,20 @@ export function signalFit(tasks: readonly SignalTask[]): SignalFit | null {
   const bins = Array.from({ length: tenths }, (_, index): SignalBin => {
     const own = tasks.filter(({ p }) => binOf(p) === index);
     const of = (value: (task: SignalTask) => number): number | null => mean(own.map(value));
-    return { low: index / tenths, high: (index + 1) / tenths, tasks: own.length, p: of(({ p }) => p), variance: of(({ p }) => p * (1 - p)), norm: of(({ norm }) => norm), score: of(({ score }) => score), tokens: of(({ tokens }) => tokens) };
+    return {
+      low: index / tenths,
+      high: (index + 1) / tenths,
+      tasks: own.length,
+      p: of(({ p }) => p),
+      variance: of(({ p }) => p * (1 - p)),
+      norm: of(({ norm }) => norm),
+      score: of(({ score }) => score),
+      tokens: of(({ tokens }) => tokens),
+    };
   });
-  const points = bins.flatMap(({ low, high, variance, norm }) => (variance === null || norm === null ? [] : [{ low, high, variance, norm }]));
+  const points = bins.flatMap(({ low, high, variance, norm }) =>
+    variance === null || norm === null ? [] : [{ low, high, variance, norm }],
+  );
   const squares = points.reduce((sum, { variance }) => sum + variance ** 2, 0);
   if (points.length < 2 || squares === 0) return null;
   const slope = points.reduce((sum, { variance, norm }) => sum + variance * norm, 0) / squares;
@@ -62,5 +73,7 @@ const binOf = (p: number): number => Math.min(tenths - 1, Math.floor(p * tenths 
 /** Tasks of one agent in units of its own mean ‖∇ log π‖², so that agents of several runs can be laid over each other; with them all norms follow p(1-p) where c is constant. */
 export function inOwnUnits(tasks: readonly SignalTask[]): SignalTask[] {
   const unit = mean(tasks.map(({ score }) => score));
-  return unit === null || unit === 0 ? [] : tasks.map((task) => ({ ...task, norm: task.norm / unit, score: task.score / unit }));
+  return unit === null || unit === 0
+    ? []
+    : tasks.map((task) => ({ ...task, norm: task.norm / unit, score: task.score / unit }));
 }

@@ -12,6 +12,8 @@ export function signalScore(groups: readonly SuccessCount[]): number | null {
   return mean(
     groups
       .filter(({ attempts }) => attempts >= 2)
-      .map(({ successes, attempts }) => (4 * successes * (attempts - successes)) / (attempts * (attempts - 1))),
+      .map(
+        ({ successes, attempts }) => (4 * successes * (attempts - successes)) / (attempts * (attempts - 1)),
+      ),
   );
 }

@@ -16,7 +16,10 @@ export function splitHalfReliability(rewards: readonly (readonly number[])[]): n
   const halves = rewards
     .filter((attempts) => attempts.length >= 2)
     .map((attempts) => ({ even: halfMean(attempts, 0), odd: halfMean(attempts, 1) }));
-  const r = correlation(halves.map(({ even }) => even), halves.map(({ odd }) => odd));
+  const r = correlation(
+    halves.map(({ even }) => even),
+    halves.map(({ odd }) => odd),
+  );
   return r === null || 1 + r < ROUNDING ? null : (2 * r) / (1 + r);
 }
 
@@ -27,7 +30,8 @@ function halfMean(attempts: readonly number[], parity: 0 | 1): number {
 function correlation(left: readonly number[], right: readonly number[]): number | null {
   const leftMean = mean(left) ?? 0;
   const rightMean = mean(right) ?? 0;
-  const sumOver = (term: (x: number, y: number) => number) => left.reduce((sum, x, i) => sum + term(x - leftMean, (right[i] ?? 0) - rightMean), 0);
+  const sumOver = (term: (x: number, y: number) => number) =>
+    left.reduce((sum, x, i) => sum + term(x - leftMean, (right[i] ?? 0) - rightMean), 0);
   const leftSpread = sumOver((x) => x * x);
   const rightSpread = sumOver((_, y) => y * y);
   // Equal values leave rounding errors, not zeros, behind.

@@ -8,7 +8,10 @@ import { requireFinite, requireInRange, requireInteger } from './domain.ts';
 export function flatRewards(rewards: readonly number[], minSpread: number): boolean {
   requireInRange('minSpread', minSpread, 0, 1);
   for (const [i, reward] of rewards.entries()) requireFinite(`rewards[${i}]`, reward);
-  return rewards.length === 0 || rewards.reduce((a, b) => Math.max(a, b)) - rewards.reduce((a, b) => Math.min(a, b)) < minSpread;
+  return (
+    rewards.length === 0 ||
+    rewards.reduce((a, b) => Math.max(a, b)) - rewards.reduce((a, b) => Math.min(a, b)) < minSpread
+  );
 }
 
 /**

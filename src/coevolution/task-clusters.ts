@@ -11,22 +11,28 @@ export function clusterSizes(texts: readonly string[], maxDistance: number): num
   requireInRange('maxDistance', maxDistance, 0, 1);
   let clusters = [...new Set(texts)].map((text) => [text]);
   const apart = new Map<string, Map<string, number>>(clusters.map(([text]) => [text!, new Map()]));
-  for (const [i, [left]] of clusters.entries()) for (const [right] of clusters.slice(i + 1)) {
-    const distance = normalisedEditDistance(left!, right!);
-    apart.get(left!)!.set(right!, distance);
-    apart.get(right!)!.set(left!, distance);
-  }
-  const between = (left: readonly string[], right: readonly string[]): number => left.reduce((sum, one) => sum + right.reduce((of, other) => of + apart.get(one)!.get(other)!, 0), 0) / (left.length * right.length);
+  for (const [i, [left]] of clusters.entries())
+    for (const [right] of clusters.slice(i + 1)) {
+      const distance = normalisedEditDistance(left!, right!);
+      apart.get(left!)!.set(right!, distance);
+      apart.get(right!)!.set(left!, distance);
+    }
+  const between = (left: readonly string[], right: readonly string[]): number =>
+    left.reduce((sum, one) => sum + right.reduce((of, other) => of + apart.get(one)!.get(other)!, 0), 0) /
+    (left.length * right.length);
   for (;;) {
     let nearest = { distance: Infinity, left: 0, right: 0 };
-    for (let left = 0; left < clusters.length; left++) for (let right = left + 1; right < clusters.length; right++) {
-      const distance = between(clusters[left]!, clusters[right]!);
-      if (distance < nearest.distance) nearest = { distance, left, right };
-    }
+    for (let left = 0; left < clusters.length; left++)
+      for (let right = left + 1; right < clusters.length; right++) {
+        const distance = between(clusters[left]!, clusters[right]!);
+        if (distance < nearest.distance) nearest = { distance, left, right };
+      }
     if (!(nearest.distance <= maxDistance)) break;
     const merged = [...clusters[nearest.left]!, ...clusters[nearest.right]!];
     clusters = [...clusters.filter((_, index) => index !== nearest.left && index !== nearest.right), merged];
   }
-  const sizes = new Map(clusters.flatMap((cluster) => cluster.map((text) => [text, cluster.length] as const)));
+  const sizes = new Map(
+    clusters.flatMap((cluster) => cluster.map((text) => [text, cluster.length] as const)),
+  );
   return texts.map((text) => sizes.get(text)!);
 }

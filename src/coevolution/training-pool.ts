@@ -20,10 +20,16 @@ const SOURCES: readonly Source[] = ['base', 'history', 'fresh'];
  * the others, by their parts; a source whose part is 0 is never drawn from. Only when all that may be drawn has been
  * does a task come a second time, so that arms keep equal budgets. Nothing to draw from: nothing drawn.
  */
-export function drawMix<T>(pool: TrainingPool<T>, mix: TrainingMix, count: number, random: RandomStream): Drawn<T>[] {
+export function drawMix<T>(
+  pool: TrainingPool<T>,
+  mix: TrainingMix,
+  count: number,
+  random: RandomStream,
+): Drawn<T>[] {
   requireInteger('count', count, 0);
   for (const source of SOURCES) requireInRange(`mix.${source}`, mix[source], 0, Number.MAX_VALUE);
-  if (SOURCES.every((source) => mix[source] === 0)) throw new RangeError('mix must have a part above 0, got 0 : 0 : 0');
+  if (SOURCES.every((source) => mix[source] === 0))
+    throw new RangeError('mix must have a part above 0, got 0 : 0 : 0');
 
   const usable = SOURCES.filter((source) => mix[source] > 0 && pool[source].length > 0);
   if (usable.length === 0) return [];
@@ -39,7 +45,12 @@ export function drawMix<T>(pool: TrainingPool<T>, mix: TrainingMix, count: numbe
 }
 
 /** Quotas that add up to `count`, or to all there is when that is less. */
-function apportion(usable: readonly Source[], mix: TrainingMix, pool: TrainingPool<unknown>, count: number): Record<Source, number> {
+function apportion(
+  usable: readonly Source[],
+  mix: TrainingMix,
+  pool: TrainingPool<unknown>,
+  count: number,
+): Record<Source, number> {
   const quotas: Record<Source, number> = { base: 0, history: 0, fresh: 0 };
   let open = usable;
   let left = count;
@@ -49,7 +60,11 @@ function apportion(usable: readonly Source[], mix: TrainingMix, pool: TrainingPo
     const shares = open.map((source, i) => ({ source, exact: (left * (parts[i] ?? 0)) / whole }));
     const short = shares.filter(({ source, exact }) => exact > pool[source].length);
     if (short.length === 0) {
-      const floors = shares.map(({ source, exact }) => ({ source, floor: Math.floor(exact), rest: exact - Math.floor(exact) }));
+      const floors = shares.map(({ source, exact }) => ({
+        source,
+        floor: Math.floor(exact),
+        rest: exact - Math.floor(exact),
+      }));
       let spare = left - floors.reduce((sum, { floor }) => sum + floor, 0);
       for (const { source, floor } of floors.toSorted((one, other) => other.rest - one.rest)) {
         // A share at or below a source's size rounds up to at most that size.

@@ -14,7 +14,10 @@ import { heldOutCurve } from './run-record.ts';
 import type { RunRecord } from './run-record.ts';
 
 /** A value an epoch, from epoch 1 on, each the mean over the seeds. */
-export type Courses = Record<'success' | 'difficulty' | 'correctLength' | 'informative' | 'unsolved' | 'solved', (number | null)[]>;
+export type Courses = Record<
+  'success' | 'difficulty' | 'correctLength' | 'informative' | 'unsolved' | 'solved',
+  (number | null)[]
+>;
 
 export interface ArmSummary {
   arm: string;
@@ -33,16 +36,32 @@ export interface ArmSummary {
 }
 
 /** An arm's runs summed up, by seed in the order of the seeds. @param places rollouts at which its curve is shown */
-export function armSummary(arm: string, runs: readonly RunRecord[], terms: EqualTerms, places: readonly number[]): Omit<ArmSummary, 'control'> {
+export function armSummary(
+  arm: string,
+  runs: readonly RunRecord[],
+  terms: EqualTerms,
+  places: readonly number[],
+): Omit<ArmSummary, 'control'> {
   const curves = runs.map(heldOutCurve);
   const figured = runs.map((run) => figuresOf(run, terms));
   return {
     arm,
     type: runs[0]!.experiment.arm.type,
-    runs: runs.map(({ id, seed, ledger }, index) => ({ id, seed, ledger, figures: figured[index]!, curve: curves[index]! })),
+    runs: runs.map(({ id, seed, ledger }, index) => ({
+      id,
+      seed,
+      ledger,
+      figures: figured[index]!,
+      curve: curves[index]!,
+    })),
     curve: meanCurve(curves, places),
     courses: coursesOf(runs),
-    figures: eachFigure((figure) => overSeeds(figured.map((one) => one[figure]), deriveSeed(0, 'bootstrap', arm, figure))),
+    figures: eachFigure((figure) =>
+      overSeeds(
+        figured.map((one) => one[figure]),
+        deriveSeed(0, 'bootstrap', arm, figure),
+      ),
+    ),
     kinds: kindsOf(runs),
     warnings: warningsOf(runs),
   };
@@ -50,14 +69,24 @@ export function armSummary(arm: string, runs: readonly RunRecord[], terms: Equal
 
 /** One arm minus another in a figure, under the same seeds. */
 export const difference = (arm: ArmSummary, other: ArmSummary, figure: FigureName): OverSeeds | null =>
-  pairedOverSeeds(arm.runs.map(({ figures }) => figures[figure]), other.runs.map(({ figures }) => figures[figure]), deriveSeed(0, 'bootstrap', arm.arm, other.arm, figure));
+  pairedOverSeeds(
+    arm.runs.map(({ figures }) => figures[figure]),
+    other.runs.map(({ figures }) => figures[figure]),
+    deriveSeed(0, 'bootstrap', arm.arm, other.arm, figure),
+  );
 
-export const eachFigure = <T>(value: (figure: FigureName) => T): Record<FigureName, T> => Object.fromEntries(figureNames.map((figure) => [figure, value(figure)])) as Record<FigureName, T>;
+export const eachFigure = <T>(value: (figure: FigureName) => T): Record<FigureName, T> =>
+  Object.fromEntries(figureNames.map((figure) => [figure, value(figure)])) as Record<FigureName, T>;
 
 function coursesOf(runs: readonly RunRecord[]): Courses {
-  const epochs = runs.map(({ rows, experiment }) => ({ rows: trained(rows), n: experiment.agent.rolloutsPerTask }));
+  const epochs = runs.map(({ rows, experiment }) => ({
+    rows: trained(rows),
+    n: experiment.agent.rolloutsPerTask,
+  }));
   const course = (value: (row: EpochRow, n: number) => number | null): (number | null)[] =>
-    Array.from({ length: epochs[0]?.rows.length ?? 0 }, (_, index) => mean(measured(epochs.map(({ rows, n }) => (rows[index] === undefined ? null : value(rows[index], n))))));
+    Array.from({ length: epochs[0]?.rows.length ?? 0 }, (_, index) =>
+      mean(measured(epochs.map(({ rows, n }) => (rows[index] === undefined ? null : value(rows[index], n))))),
+    );
   const metric = (name: string) => course(({ metrics }) => metrics[name] ?? null);
   return {
     success: metric('env/success_rate'),
@@ -72,15 +101,25 @@ function coursesOf(runs: readonly RunRecord[]): Courses {
 function kindsOf(runs: readonly RunRecord[]): ArmSummary['kinds'] {
   const prefix = 'env/kind/';
   // An epoch in which no task was written has no shares; in others a kind that is not named has none.
-  const written = runs.map(({ rows }) => rows.filter(({ metrics }) => Object.keys(metrics).some((name) => name.startsWith(prefix))));
+  const written = runs.map(({ rows }) =>
+    rows.filter(({ metrics }) => Object.keys(metrics).some((name) => name.startsWith(prefix))),
+  );
   return namesUnder(written.flat(), prefix).map((kind) => {
-    const shares = written.filter(({ length }) => length > 0).map((rows) => measured(trailingMean(rows.map(({ metrics }) => metrics[`${prefix}${kind}`] ?? 0))).slice(Math.min(WINDOW, rows.length) - 1));
+    const shares = written
+      .filter(({ length }) => length > 0)
+      .map((rows) =>
+        measured(trailingMean(rows.map(({ metrics }) => metrics[`${prefix}${kind}`] ?? 0))).slice(
+          Math.min(WINDOW, rows.length) - 1,
+        ),
+      );
     return { kind, end: mean(shares.map((of) => of.at(-1)!))!, most: Math.max(...shares.flat()) };
   });
 }
 
 function warningsOf(runs: readonly RunRecord[]): ArmSummary['warnings'] {
-  const warned = runs.flatMap(({ rows, experiment }) => guards(trained(rows), experiment).filter(({ state }) => state === 'warn'));
+  const warned = runs.flatMap(({ rows, experiment }) =>
+    guards(trained(rows), experiment).filter(({ state }) => state === 'warn'),
+  );
   const labels = [...new Set(warned.map(({ label }) => label))];
   return labels.map((guard) => {
     const of = warned.filter(({ label }) => label === guard);

@@ -30,19 +30,30 @@ export interface Facts {
 export type Finding = boolean | null;
 
 /** A claim holds where all of its findings are true; one that is false settles it. */
-export const verdictOf = (findings: readonly Finding[]): Verdict => (findings.includes(false) ? 'not held' : findings.includes(null) ? 'not measured' : 'held');
+export const verdictOf = (findings: readonly Finding[]): Verdict =>
+  findings.includes(false) ? 'not held' : findings.includes(null) ? 'not measured' : 'held';
 
 /** Whether the whole of both 95 % intervals is above, or below, a level. */
-export const above = (estimate: OverSeeds | null, level = 0): Finding => compared(estimate && sideOf(estimate, level), (side) => side === 1);
-export const below = (estimate: OverSeeds | null, level = 0): Finding => compared(estimate && sideOf(estimate, level), (side) => side === -1);
-export const atLeast = (value: number | null | undefined, level: number): Finding => compared(value, (one) => one >= level);
+export const above = (estimate: OverSeeds | null, level = 0): Finding =>
+  compared(estimate && sideOf(estimate, level), (side) => side === 1);
+export const below = (estimate: OverSeeds | null, level = 0): Finding =>
+  compared(estimate && sideOf(estimate, level), (side) => side === -1);
+export const atLeast = (value: number | null | undefined, level: number): Finding =>
+  compared(value, (one) => one >= level);
 
-const compared = (value: number | null | undefined, holds: (value: number) => boolean): Finding => (value === null || value === undefined ? null : holds(value));
+const compared = (value: number | null | undefined, holds: (value: number) => boolean): Finding =>
+  value === null || value === undefined ? null : holds(value);
 
 /** The method itself: both policies learn. */
-export const isMethod = ({ arm, agent, environment }: Experiment): boolean => arm.type === 'genenv' && agent.training !== null && environment.training !== null;
+export const isMethod = ({ arm, agent, environment }: Experiment): boolean =>
+  arm.type === 'genenv' && agent.training !== null && environment.training !== null;
 /** Shares of base and earlier tasks in what the agent attempts. */
-export const replays = ({ pools: { train: { mix } } }: Experiment): boolean => mix.base + mix.history > 0;
+export const replays = ({
+  pools: {
+    train: { mix },
+  },
+}: Experiment): boolean => mix.base + mix.history > 0;
 
 /** `name 0.412 [0.380, 0.447]`, of a figure of an arm. */
-export const figureText = (name: string, arm: ArmSummary | undefined, figure: FigureName): string[] => (arm === undefined ? [] : [`${name} ${estimateText(arm.figures[figure], figures[figure].unit)}`]);
+export const figureText = (name: string, arm: ArmSummary | undefined, figure: FigureName): string[] =>
+  arm === undefined ? [] : [`${name} ${estimateText(arm.figures[figure], figures[figure].unit)}`];

@@ -9,10 +9,23 @@ import { estimateText } from './estimate-text.ts';
 /** Claims about single settings of the method: arms that differ from the main one in nothing else. */
 export function ablationClaims({ arms, experiments }: Facts, main: ArmSummary): Claim[] {
   const base = experiments[main.arm]!;
-  const variants = (fields: (of: Experiment) => Experiment) => arms.filter(({ arm }) => changedFields(withoutName(fields(experiments[arm]!)), withoutName(fields(base))) === '');
+  const variants = (fields: (of: Experiment) => Experiment) =>
+    arms.filter(
+      ({ arm }) => changedFields(withoutName(fields(experiments[arm]!)), withoutName(fields(base))) === '',
+    );
   const targets = variants((of) => ({ ...of, difficulty: { ...of.difficulty, alpha: 0 } }));
-  const updates = variants((of) => ({ ...of, filter: { type: 'off' }, environment: { ...of.environment, training: of.environment.training && { ...of.environment.training, lambda: 0 } } }));
-  return [...targetClaim(targets, ({ arm }) => experiments[arm]!.difficulty.alpha), ...weightsClaim(updates, ({ arm }) => experiments[arm]!)];
+  const updates = variants((of) => ({
+    ...of,
+    filter: { type: 'off' },
+    environment: {
+      ...of.environment,
+      training: of.environment.training && { ...of.environment.training, lambda: 0 },
+    },
+  }));
+  return [
+    ...targetClaim(targets, ({ arm }) => experiments[arm]!.difficulty.alpha),
+    ...weightsClaim(updates, ({ arm }) => experiments[arm]!),
+  ];
 }
 
 const withoutName = (of: Experiment): object => ({ ...of, name: '' });
@@ -28,18 +41,33 @@ function* targetClaim(arms: readonly ArmSummary[], alphaOf: (arm: ArmSummary) =>
     claim: 'α = 0.5 is right: the largest area under the held-out curve, and more than at both ends',
     paper: 'argued from p(1-p), not measured',
     ours: sorted.map((arm) => text(`α ${alphaOf(arm)}:`, arm)).join('; '),
-    verdict: verdictOf([sorted.every((arm) => areaOf(arm) <= areaOf(half)), ...ends.map((end) => above(difference(half, end, 'area')))]),
+    verdict: verdictOf([
+      sorted.every((arm) => areaOf(arm) <= areaOf(half)),
+      ...ends.map((end) => above(difference(half, end, 'area'))),
+    ]),
   };
 }
 
-function* weightsClaim(arms: readonly ArmSummary[], experimentOf: (arm: ArmSummary) => Experiment): Generator<Claim> {
-  const find = (filters: boolean, weighs: boolean) => arms.find((arm) => (experimentOf(arm).filter.type !== 'off') === filters && (experimentOf(arm).environment.training!.lambda > 0) === weighs);
+function* weightsClaim(
+  arms: readonly ArmSummary[],
+  experimentOf: (arm: ArmSummary) => Experiment,
+): Generator<Claim> {
+  const find = (filters: boolean, weighs: boolean) =>
+    arms.find(
+      (arm) =>
+        (experimentOf(arm).filter.type !== 'off') === filters &&
+        experimentOf(arm).environment.training!.lambda > 0 === weighs,
+    );
   const [filter, weights, both] = [find(true, false), find(false, true), find(true, true)];
   if (filter === undefined || weights === undefined || both === undefined) return;
   yield {
     claim: 'the filter and the weights are both needed: neither alone has more area under the held-out curve',
     paper: 'both are used, not measured',
     ours: [text('filter alone', filter), text('weights alone', weights), text('both', both)].join('; '),
-    verdict: verdictOf([filter, weights].map((alone) => (areaOf(alone) > areaOf(both) ? false : below(difference(alone, both, 'area'))))),
+    verdict: verdictOf(
+      [filter, weights].map((alone) =>
+        areaOf(alone) > areaOf(both) ? false : below(difference(alone, both, 'area')),
+      ),
+    ),
   };
 }

@@ -14,5 +14,8 @@ export interface Claims {
 export const claimsOf = (facts: Facts): Claims[] =>
   firstOfEachPreset(facts.experiments).map((arm) => {
     const main = facts.arms.find((one) => one.arm === arm)!;
-    return { arm, rows: [...learningClaims(facts, main), ...measureClaims(facts, main), ...ablationClaims(facts, main)] };
+    return {
+      arm,
+      rows: [...learningClaims(facts, main), ...measureClaims(facts, main), ...ablationClaims(facts, main)],
+    };
   });

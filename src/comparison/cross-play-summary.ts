@@ -29,12 +29,18 @@ export function crossPlaySummary(records: readonly CrossPlayRecord[]): CrossPlay
     const epochs = [...new Set(of[0]!.cells.map(({ agent }) => agent))].sort((a, b) => a - b);
     const seeds = of.map(({ cells }) => matrix(cells, epochs));
     const columns = (rates: Rates) => epochs.map((_, simulator) => rates.map((row) => row[simulator]!));
-    const along = (side: string, lines: (rates: Rates) => Rates) => overSeeds(seeds.map((rates) => mean(measured(lines(rates).map((line) => trend(epochs, line))))), deriveSeed(0, 'bootstrap', arm, 'trend', side));
+    const along = (side: string, lines: (rates: Rates) => Rates) =>
+      overSeeds(
+        seeds.map((rates) => mean(measured(lines(rates).map((line) => trend(epochs, line))))),
+        deriveSeed(0, 'bootstrap', arm, 'trend', side),
+      );
     return {
       arm,
       seeds: of.map(({ seed }) => seed),
       epochs,
-      rates: epochs.map((_, agent) => epochs.map((_, simulator) => mean(measured(seeds.map((rates) => rates[agent]![simulator]!))))),
+      rates: epochs.map((_, agent) =>
+        epochs.map((_, simulator) => mean(measured(seeds.map((rates) => rates[agent]![simulator]!)))),
+      ),
       trends: { simulator: along('simulator', (rates) => rates), agent: along('agent', columns) },
       retention: retention(arm, epochs, seeds),
     };
@@ -51,5 +57,8 @@ const matrix = (cells: readonly CrossPlayCell[], epochs: readonly number[]): (nu
 
 function trend(epochs: readonly number[], rates: readonly (number | null)[]): number | null {
   const points = rates.flatMap((rate, index) => (rate === null ? [] : [{ epoch: epochs[index]!, rate }]));
-  return rankCorrelation(points.map(({ epoch }) => epoch), points.map(({ rate }) => rate));
+  return rankCorrelation(
+    points.map(({ epoch }) => epoch),
+    points.map(({ rate }) => rate),
+  );
 }

@@ -10,7 +10,11 @@ import type { RunRecord } from './run-record.ts';
 
 /** What each run is summed up by. `better` says which way an arm wants it; null where it wants neither. */
 export const figures = {
-  area: { title: 'held-out success, mean over the run (area under the curve)', better: 'higher', unit: 'share' },
+  area: {
+    title: 'held-out success, mean over the run (area under the curve)',
+    better: 'higher',
+    unit: 'share',
+  },
   rolloutsToThreshold: { title: 'rollouts to the threshold', better: 'lower', unit: 'count' },
   finalHeldOut: { title: 'held-out success at the end, at equal rollouts', better: 'higher', unit: 'share' },
   residence: { title: 'in the band, second half (5-epoch means)', better: 'higher', unit: 'share' },
@@ -19,8 +23,16 @@ export const figures = {
   difficultyEnd: { title: 'difficulty, last 5 epochs', better: null, unit: 'number' },
   lengthStart: { title: 'tokens of correct answers, first 5 epochs', better: null, unit: 'number' },
   lengthEnd: { title: 'tokens of correct answers, last 5 epochs', better: null, unit: 'number' },
-  difficultyRise: { title: 'difficulty, from entering the band to the last 5 epochs', better: null, unit: 'change' },
-  lengthRise: { title: 'tokens of correct answers, from entering the band to the last 5 epochs', better: null, unit: 'change' },
+  difficultyRise: {
+    title: 'difficulty, from entering the band to the last 5 epochs',
+    better: null,
+    unit: 'change',
+  },
+  lengthRise: {
+    title: 'tokens of correct answers, from entering the band to the last 5 epochs',
+    better: null,
+    unit: 'change',
+  },
   unsolvedStart: { title: 'tasks never solved (k = 0), first third', better: null, unit: 'share' },
   unsolvedEnd: { title: 'tasks never solved (k = 0), last third', better: null, unit: 'share' },
   solvedStart: { title: 'tasks always solved (k = n), first third', better: null, unit: 'share' },
@@ -28,7 +40,10 @@ export const figures = {
   rollouts: { title: 'rollouts of the agent', better: null, unit: 'count' },
   agentSteps: { title: 'updates of the agent', better: null, unit: 'count' },
   environmentSteps: { title: 'updates of the simulator', better: null, unit: 'count' },
-} as const satisfies Record<string, { title: string; better: 'higher' | 'lower' | null; unit: 'share' | 'count' | 'number' | 'change' }>;
+} as const satisfies Record<
+  string,
+  { title: string; better: 'higher' | 'lower' | null; unit: 'share' | 'count' | 'number' | 'change' }
+>;
 
 export type FigureName = keyof typeof figures;
 export const figureNames = Object.keys(figures) as FigureName[];
@@ -48,7 +63,10 @@ export function figuresOf(run: RunRecord, { threshold, rollouts }: EqualTerms): 
   const rows = trained(run.rows);
   const of = (name: string): number[] => measured(series(rows, name));
   const total = (name: string): number => of(name).reduce((sum, value) => sum + value, 0);
-  const thirds = [rows.slice(0, Math.ceil(rows.length / 3)), rows.slice(-Math.ceil(rows.length / 3))] as const;
+  const thirds = [
+    rows.slice(0, Math.ceil(rows.length / 3)),
+    rows.slice(-Math.ceil(rows.length / 3)),
+  ] as const;
   const n = run.experiment.agent.rolloutsPerTask;
   return {
     area: areaUnderCurve(curve, rollouts),
@@ -76,13 +94,16 @@ export function figuresOf(run: RunRecord, { threshold, rollouts }: EqualTerms): 
 function riseInBand(rows: readonly EpochRow[], name: string): number | null {
   const { entry } = bandResidence(series(rows, 'env/success_rate'), { window: WINDOW });
   if (entry === null || entry + WINDOW >= rows.length) return null;
-  const [start, end] = [rows.slice(entry - WINDOW + 1, entry + 1), rows.slice(-WINDOW)].map((of) => mean(measured(series(of, name))));
+  const [start, end] = [rows.slice(entry - WINDOW + 1, entry + 1), rows.slice(-WINDOW)].map((of) =>
+    mean(measured(series(of, name))),
+  );
   return start === null || start === undefined || end === null || end === undefined ? null : end - start;
 }
 
 /** Share of the tasks, each attempted `n` times, of which `k` attempts succeeded. */
 export function shareSolved(rows: readonly EpochRow[], k: number, n: number): number | null {
-  const tasks = (at: number): number => rows.reduce((sum, { metrics }) => sum + (metrics[`env/success_rate_hist/${at}`] ?? 0), 0);
+  const tasks = (at: number): number =>
+    rows.reduce((sum, { metrics }) => sum + (metrics[`env/success_rate_hist/${at}`] ?? 0), 0);
   const all = Array.from({ length: n + 1 }, (_, at) => tasks(at)).reduce((sum, count) => sum + count, 0);
   return all === 0 ? null : tasks(k) / all;
 }

@@ -39,7 +39,10 @@ export function probeSummary(agents: readonly ProbedAgent[], alpha: (arm: string
       }),
       alpha: alpha(arm),
       minGap: MIN_GAP,
-      ranking: misranking(of.map(({ attempts }) => attempts), { alpha: alpha(arm), minGap: MIN_GAP, sizes: SIZES, seed: deriveSeed(0, 'misranking', arm) }),
+      ranking: misranking(
+        of.map(({ attempts }) => attempts),
+        { alpha: alpha(arm), minGap: MIN_GAP, sizes: SIZES, seed: deriveSeed(0, 'misranking', arm) },
+      ),
       signal: signalFit(of.flatMap(({ signal }) => inOwnUnits(signal ?? []))),
     };
   });

@@ -23,13 +23,27 @@ export function retention(arm: string, epochs: readonly number[], runs: readonly
   const columns = runs.map((rates) =>
     epochs.slice(0, last).map((_, simulator) => {
       const earlier = measured(rates.slice(0, last).map((row) => row[simulator] ?? null));
-      return { then: rates[simulator]![simulator] ?? null, best: earlier.length === 0 ? null : Math.max(...earlier), end: rates[last]![simulator] ?? null };
+      return {
+        then: rates[simulator]![simulator] ?? null,
+        best: earlier.length === 0 ? null : Math.max(...earlier),
+        end: rates[last]![simulator] ?? null,
+      };
     }),
   );
-  const over = (simulator: number, of: 'then' | 'best' | 'end') => mean(measured(columns.map((column) => column[simulator]![of])));
-  const lost = columns.map((column) => mean(column.flatMap(({ best, end }) => (best === null || end === null ? [] : [best - end]))));
+  const over = (simulator: number, of: 'then' | 'best' | 'end') =>
+    mean(measured(columns.map((column) => column[simulator]![of])));
+  const lost = columns.map((column) =>
+    mean(column.flatMap(({ best, end }) => (best === null || end === null ? [] : [best - end]))),
+  );
   return {
-    epochs: epochs.slice(0, last).map((epoch, simulator) => ({ epoch, then: over(simulator, 'then'), best: over(simulator, 'best'), end: over(simulator, 'end') })),
+    epochs: epochs
+      .slice(0, last)
+      .map((epoch, simulator) => ({
+        epoch,
+        then: over(simulator, 'then'),
+        best: over(simulator, 'best'),
+        end: over(simulator, 'end'),
+      })),
     forgetting: overSeeds(lost, deriveSeed(0, 'bootstrap', arm, 'forgetting')),
   };
 }

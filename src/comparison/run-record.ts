@@ -19,16 +19,30 @@ export interface RunRecord extends ArmRun {
 }
 
 /** @param lines at least one: the first is the preparation */
-export function runRecord(run: ArmRun, experiment: Experiment, lines: readonly LedgerLine<LedgerEntry>[]): RunRecord {
+export function runRecord(
+  run: ArmRun,
+  experiment: Experiment,
+  lines: readonly LedgerLine<LedgerEntry>[],
+): RunRecord {
   const [first, last] = [lines[0]!, lines.at(-1)!];
   const { agent, environment } = first.outputs.state;
   const wanted = hashOf(experiment);
   return {
     ...run,
     experiment,
-    rows: lines.map(({ epoch, metrics, notes }) => ({ epoch, metrics, notes, time: {}, at: null, outputs: {} })),
+    rows: lines.map(({ epoch, metrics, notes }) => ({
+      epoch,
+      metrics,
+      notes,
+      time: {},
+      at: null,
+      outputs: {},
+    })),
     ledger: hashOf(last),
-    warm: { agent: agent.checkpoint?.sha256 ?? agent.name, environment: environment.checkpoint?.sha256 ?? environment.name },
+    warm: {
+      agent: agent.checkpoint?.sha256 ?? agent.name,
+      environment: environment.checkpoint?.sha256 ?? environment.name,
+    },
     changed: lines.filter(({ inputs }) => inputs.experiment.sha256 !== wanted).map(({ epoch }) => epoch),
   };
 }

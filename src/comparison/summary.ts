@@ -51,16 +51,33 @@ export interface Against {
 type Differences = Record<FigureName, OverSeeds | null>;
 
 /** @see Summary.comparison */
-export const comparisonHash = (comparison: Comparison): string => hashOf({ ...comparison, concurrency: null, order: Object.keys(comparison.arms) });
+export const comparisonHash = (comparison: Comparison): string =>
+  hashOf({ ...comparison, concurrency: null, order: Object.keys(comparison.arms) });
 
 /** @throws InvalidConfig where the runs under a seed did not start from the same policies */
-export function summarize(comparison: Comparison, runs: readonly RunRecord[], crossPlay: readonly CrossPlayRecord[], probed: readonly ProbedAgent[] = []): Summary {
+export function summarize(
+  comparison: Comparison,
+  runs: readonly RunRecord[],
+  crossPlay: readonly CrossPlayRecord[],
+  probed: readonly ProbedAgent[] = [],
+): Summary {
   requireSameStart(runs);
   const { name, baseline, seeds, threshold, arms: experiments } = comparison;
   const rollouts = Math.min(...runs.map((run) => heldOutCurve(run).at(-1)?.rollouts ?? 0));
   const places = evenly(heldOutCurve(runs[0]!).length, rollouts);
-  const arms = Object.keys(experiments).map((arm): ArmSummary => ({ ...armSummary(arm, runs.filter((run) => run.arm === arm), { threshold, rollouts }, places), control: controlOf(experiments, arm) }));
-  const measures = { crossPlay: crossPlaySummary(crossPlay), probes: probeSummary(probed, (arm) => experiments[arm]!.difficulty.alpha) };
+  const arms = Object.keys(experiments).map((arm): ArmSummary => ({
+    ...armSummary(
+      arm,
+      runs.filter((run) => run.arm === arm),
+      { threshold, rollouts },
+      places,
+    ),
+    control: controlOf(experiments, arm),
+  }));
+  const measures = {
+    crossPlay: crossPlaySummary(crossPlay),
+    probes: probeSummary(probed, (arm) => experiments[arm]!.difficulty.alpha),
+  };
   return {
     name,
     comparison: comparisonHash(comparison),
@@ -71,10 +88,14 @@ export function summarize(comparison: Comparison, runs: readonly RunRecord[], cr
     rolloutsPerEpoch: agentRollouts(experiments[baseline]!),
     rollouts,
     arms,
-    against: [...new Set([baseline, ...firstOfEachPreset(experiments)])].map((reference) => against(arms, reference)),
+    against: [...new Set([baseline, ...firstOfEachPreset(experiments)])].map((reference) =>
+      against(arms, reference),
+    ),
     againstControls: arms.flatMap((arm) => {
       const control = arms.find((one) => one.arm === arm.control);
-      return control === undefined || !isMethod(experiments[arm.arm]!) ? [] : [{ arm: arm.arm, control: control.arm, differences: differences(arm, control) }];
+      return control === undefined || !isMethod(experiments[arm.arm]!)
+        ? []
+        : [{ arm: arm.arm, control: control.arm, differences: differences(arm, control) }];
     }),
     ...measures,
     claims: claimsOf({ arms, experiments, ...measures }),
@@ -83,25 +104,41 @@ export function summarize(comparison: Comparison, runs: readonly RunRecord[], cr
 }
 
 /** So many numbers of rollouts from none to all, evenly spaced. */
-const evenly = (count: number, rollouts: number): number[] => [...new Set(Array.from({ length: count }, (_, index) => Math.round((index * rollouts) / Math.max(1, count - 1))))];
+const evenly = (count: number, rollouts: number): number[] => [
+  ...new Set(
+    Array.from({ length: count }, (_, index) => Math.round((index * rollouts) / Math.max(1, count - 1))),
+  ),
+];
 
 function against(arms: readonly ArmSummary[], reference: string): Against {
   const base = arms.find(({ arm }) => arm === reference)!;
-  return { reference, rows: arms.filter((arm) => arm !== base).map((arm) => ({ arm: arm.arm, differences: differences(arm, base) })) };
+  return {
+    reference,
+    rows: arms
+      .filter((arm) => arm !== base)
+      .map((arm) => ({ arm: arm.arm, differences: differences(arm, base) })),
+  };
 }
 
-const differences = (arm: ArmSummary, other: ArmSummary): Differences => eachFigure((figure) => difference(arm, other, figure));
+const differences = (arm: ArmSummary, other: ArmSummary): Differences =>
+  eachFigure((figure) => difference(arm, other, figure));
 
 function requireSameStart(runs: readonly RunRecord[]): void {
   for (const run of runs) {
     const first = runs.find(({ seed }) => seed === run.seed)!;
     for (const role of ['agent', 'environment'] as const) {
-      if (run.warm[role] !== first.warm[role]) throw new InvalidConfig(`comparison: ${run.id} and ${first.id} did not start from the same ${role} (${run.warm[role].slice(0, 12)}, ${first.warm[role].slice(0, 12)}), so they cannot be compared`);
+      if (run.warm[role] !== first.warm[role])
+        throw new InvalidConfig(
+          `comparison: ${run.id} and ${first.id} did not start from the same ${role} (${run.warm[role].slice(0, 12)}, ${first.warm[role].slice(0, 12)}), so they cannot be compared`,
+        );
     }
   }
 }
 
 function* notesOf(runs: readonly RunRecord[], seeds: readonly number[]): Generator<string> {
-  if (seeds.length < 5) yield `There are ${seeds.length} seeds: intervals over so few are too narrow, and say little.`;
-  for (const { id, changed } of runs) if (changed.length > 0) yield `${id} ran under changed settings in epochs ${changed[0]} to ${changed.at(-1)}: it is not on equal terms with the others.`;
+  if (seeds.length < 5)
+    yield `There are ${seeds.length} seeds: intervals over so few are too narrow, and say little.`;
+  for (const { id, changed } of runs)
+    if (changed.length > 0)
+      yield `${id} ran under changed settings in epochs ${changed[0]} to ${changed.at(-1)}: it is not on equal terms with the others.`;
 }

@@ -10,8 +10,15 @@ const poolSourceSchema = z
     z
       .strictObject({
         type: z.literal('model'),
-        baseUrl: z.url({ protocol: /^https?$/ }).describe('OpenAI-compatible server that is asked for chat completions.'),
-        apiKeyEnv: z.string().min(1).nullable().default(null).describe('Name of the environment variable with the key; never the key.'),
+        baseUrl: z
+          .url({ protocol: /^https?$/ })
+          .describe('OpenAI-compatible server that is asked for chat completions.'),
+        apiKeyEnv: z
+          .string()
+          .min(1)
+          .nullable()
+          .default(null)
+          .describe('Name of the environment variable with the key; never the key.'),
         model: z.string().min(1).describe('Name of the model there.'),
         temperature: z.number().min(0).default(1).describe('Sampling temperature.'),
         maxTokens: z.int().positive().default(1024).describe('Most new tokens in an answer.'),
@@ -21,7 +28,12 @@ const poolSourceSchema = z
       .strictObject({
         type: z.literal('file'),
         path: z.string().min(1).describe('JSON Lines on the worker’s machine, a task a line: {"spec": "…"}.'),
-        sha256: z.string().regex(/^[0-9a-f]{64}$/, 'expected 64 lowercase hexadecimal digits').nullable().default(null).describe('Hash that the file must have; null = not checked.'),
+        sha256: z
+          .string()
+          .regex(/^[0-9a-f]{64}$/, 'expected 64 lowercase hexadecimal digits')
+          .nullable()
+          .default(null)
+          .describe('Hash that the file must have; null = not checked.'),
       })
       .describe('Given as a file.'),
   ])
@@ -29,47 +41,112 @@ const poolSourceSchema = z
 
 export const armSchema = z
   .discriminatedUnion('type', [
-    z.strictObject({ type: z.literal('genenv'), preset: z.enum(['paper', 'tuned']).describe('`paper` = the constants as printed; `tuned` = those that work at this scale.') }).describe('The method: both policies adapt to each other.'),
-    z.strictObject({ type: z.literal('random') }).describe('The simulator stays frozen: random variations of the seeds.'),
+    z
+      .strictObject({
+        type: z.literal('genenv'),
+        preset: z
+          .enum(['paper', 'tuned'])
+          .describe('`paper` = the constants as printed; `tuned` = those that work at this scale.'),
+      })
+      .describe('The method: both policies adapt to each other.'),
+    z
+      .strictObject({ type: z.literal('random') })
+      .describe('The simulator stays frozen: random variations of the seeds.'),
     z
       .strictObject({
         type: z.literal('static'),
-        variations: z.int().positive().default(5).describe('Variations of each base task that the frozen simulator writes, once. Paper: 5.'),
+        variations: z
+          .int()
+          .positive()
+          .default(5)
+          .describe('Variations of each base task that the frozen simulator writes, once. Paper: 5.'),
       })
       .describe('A data set written once: the base tasks and their variations.'),
     z
       .strictObject({
         type: z.literal('offline'),
-        multiple: z.number().positive().default(2).describe('Size of the data set before it is filtered, in multiples of the base tasks. Paper: 2 and 4.'),
+        multiple: z
+          .number()
+          .positive()
+          .default(2)
+          .describe(
+            'Size of the data set before it is filtered, in multiples of the base tasks. Paper: 2 and 4.',
+          ),
         source: poolSourceSchema,
       })
       .describe('A data set written once by another model, or given, filtered for validity.'),
     z
       .strictObject({
         type: z.literal('selection'),
-        candidates: z.int().min(2).default(4).describe('Tasks that the frozen simulator writes for each that is rolled out.'),
-        bandwidth: z.number().positive().default(1).describe('Difficulty over which the predictor of success smooths, in the world’s own unit.'),
-        memory: z.int().positive().default(4).describe('Epochs of outcomes that the predictor looks back on.'),
+        candidates: z
+          .int()
+          .min(2)
+          .default(4)
+          .describe('Tasks that the frozen simulator writes for each that is rolled out.'),
+        bandwidth: z
+          .number()
+          .positive()
+          .default(1)
+          .describe('Difficulty over which the predictor of success smooths, in the world’s own unit.'),
+        memory: z
+          .int()
+          .positive()
+          .default(4)
+          .describe('Epochs of outcomes that the predictor looks back on.'),
       })
-      .describe('Selection only: of the frozen simulator’s candidates those with the largest predicted p(1-p).'),
+      .describe(
+        'Selection only: of the frozen simulator’s candidates those with the largest predicted p(1-p).',
+      ),
     z
       .strictObject({
         type: z.literal('best-of-n'),
-        candidates: z.int().min(2).default(4).describe('n: tasks that the frozen simulator writes for each that is rolled out.'),
-        exemplars: z.int().min(0).max(16).default(3).describe('Tasks of D_env in each of its prompts, drawn by exp(λ R_env).'),
+        candidates: z
+          .int()
+          .min(2)
+          .default(4)
+          .describe('n: tasks that the frozen simulator writes for each that is rolled out.'),
+        exemplars: z
+          .int()
+          .min(0)
+          .max(16)
+          .default(3)
+          .describe('Tasks of D_env in each of its prompts, drawn by exp(λ R_env).'),
         lambda: z.number().min(0).default(5).describe('Temperature λ of that draw.'),
-        bandwidth: z.number().positive().default(1).describe('Difficulty over which the predictor of success smooths, in the world’s own unit.'),
-        memory: z.int().positive().default(4).describe('Epochs of outcomes that the predictor looks back on.'),
+        bandwidth: z
+          .number()
+          .positive()
+          .default(1)
+          .describe('Difficulty over which the predictor of success smooths, in the world’s own unit.'),
+        memory: z
+          .int()
+          .positive()
+          .default(4)
+          .describe('Epochs of outcomes that the predictor looks back on.'),
       })
-      .describe('For a simulator that cannot be trained: of its candidates the one with the largest predicted R_env, and exemplars in its prompt.'),
+      .describe(
+        'For a simulator that cannot be trained: of its candidates the one with the largest predicted R_env, and exemplars in its prompt.',
+      ),
     z
       .strictObject({
         type: z.literal('window'),
-        start: z.number().positive().default(1).describe('Hardest level at the start, in the world’s own unit of difficulty.'),
-        raiseAt: z.number().gt(0).max(1).default(0.9).describe('Success at the hardest level at which the next one opens.'),
+        start: z
+          .number()
+          .positive()
+          .default(1)
+          .describe('Hardest level at the start, in the world’s own unit of difficulty.'),
+        raiseAt: z
+          .number()
+          .gt(0)
+          .max(1)
+          .default(0.9)
+          .describe('Success at the hardest level at which the next one opens.'),
         step: z.number().positive().default(1).describe('Distance of two levels.'),
         levels: z.int().positive().default(4).describe('Levels that stay open, the hardest included.'),
-        minAttempts: z.int().positive().default(64).describe('Attempts at the hardest level before it is judged, over as many epochs as that takes.'),
+        minAttempts: z
+          .int()
+          .positive()
+          .default(64)
+          .describe('Attempts at the hardest level before it is judged, over as many epochs as that takes.'),
       })
       .describe('A difficulty set by hand: no simulator writes; the hardest level rises with success.'),
   ])
@@ -86,10 +163,13 @@ export function armName(arm: Arm): string {
 }
 
 /** Whether its tasks are drawn from a data set that is written once, before the first epoch. */
-export const drawsFromPool = (arm: Arm): arm is Extract<Arm, { type: 'static' | 'offline' }> => arm.type === 'static' || arm.type === 'offline';
+export const drawsFromPool = (arm: Arm): arm is Extract<Arm, { type: 'static' | 'offline' }> =>
+  arm.type === 'static' || arm.type === 'offline';
 
 /** Tasks that the simulator writes for each of an epoch's seed prompts: none where they come from elsewhere. */
 export function variationsWritten({ arm, environment }: Written): number {
   if (drawsFromPool(arm) || arm.type === 'window') return 0;
-  return arm.type === 'selection' || arm.type === 'best-of-n' ? arm.candidates * environment.variationsPerPrompt : environment.variationsPerPrompt;
+  return arm.type === 'selection' || arm.type === 'best-of-n'
+    ? arm.candidates * environment.variationsPerPrompt
+    : environment.variationsPerPrompt;
 }

@@ -9,7 +9,8 @@ export function changedFields(before: unknown, after: unknown, most = 3): string
 
 function* differences(before: unknown, after: unknown, path: string): Generator<string> {
   if (!isObject(before) || !isObject(after)) {
-    if (show(before) !== show(after)) yield `${path === '' ? 'the file' : path}: was ${show(before)}, is ${show(after)}`;
+    if (show(before) !== show(after))
+      yield `${path === '' ? 'the file' : path}: was ${show(before)}, is ${show(after)}`;
     return;
   }
   const keys = [...new Set([...Object.keys(before), ...Object.keys(after)])].sort();

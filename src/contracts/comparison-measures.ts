@@ -10,7 +10,12 @@ export const crossPlaySchema = z
   .strictObject({
     arms: z.array(z.string()).min(1).describe('Arms whose checkpoints meet each other.'),
     seeds: seedsSchema.describe('Seeds of which.'),
-    checkpoints: z.int().min(2).max(10).default(5).describe('Epochs whose policies meet, evenly spaced, the first and the last among them.'),
+    checkpoints: z
+      .int()
+      .min(2)
+      .max(10)
+      .default(5)
+      .describe('Epochs whose policies meet, evenly spaced, the first and the last among them.'),
     tasks: z.int().min(1).max(1024).default(64).describe('Tasks that each simulator writes for it.'),
     samples: z.int().min(1).max(64).default(4).describe('Attempts of each agent at each task.'),
   })
@@ -22,25 +27,45 @@ export const probesSchema = z
   .strictObject({
     arms: z.array(z.string()).min(1).describe('Arms whose agents are probed.'),
     seeds: seedsSchema.describe('Seeds of which.'),
-    checkpoints: z.int().min(1).max(10).default(1).describe('Epochs whose agents are probed, evenly spaced between the start and the end; 1 = the middle one.'),
+    checkpoints: z
+      .int()
+      .min(1)
+      .max(10)
+      .default(1)
+      .describe(
+        'Epochs whose agents are probed, evenly spaced between the start and the end; 1 = the middle one.',
+      ),
     tasks: z.int().min(2).max(1024).default(96).describe('Tasks, chosen to span success rates from 0 to 1.'),
-    attempts: z.int().min(8).max(4096).default(128).describe('Attempts at each task: the first half says what p is, the second is judged by it.'),
+    attempts: z
+      .int()
+      .min(8)
+      .max(4096)
+      .default(128)
+      .describe('Attempts at each task: the first half says what p is, the second is judged by it.'),
   })
   .nullable()
   .default(null)
-  .describe('Theory of the method, measured on agents of the runs: gradient signal and ranking; null = not measured.');
+  .describe(
+    'Theory of the method, measured on agents of the runs: gradient signal and ranking; null = not measured.',
+  );
 
 const measures = ['crossPlay', 'probes'] as const;
 
 /** Arms and seeds that are not there, or named twice: `<field>: got <value>; allowed: <those that are>`. */
-export function* measureProblems({ seeds, arms, ...of }: Pick<Comparison, 'seeds' | (typeof measures)[number]> & { arms: string[] }): Generator<string> {
+export function* measureProblems({
+  seeds,
+  arms,
+  ...of
+}: Pick<Comparison, 'seeds' | (typeof measures)[number]> & { arms: string[] }): Generator<string> {
   for (const name of measures) {
     const measure = of[name];
     if (measure === null) continue;
     yield* repeated(`${name}.seeds`, measure.seeds);
     yield* repeated(`${name}.arms`, measure.arms);
-    for (const arm of measure.arms) if (!arms.includes(arm)) yield `${name}.arms: got ${show(arm)}; allowed: ${arms.join(', ')}`;
-    for (const seed of measure.seeds) if (!seeds.includes(seed)) yield `${name}.seeds: got ${seed}; allowed: ${seeds.join(', ')}`;
+    for (const arm of measure.arms)
+      if (!arms.includes(arm)) yield `${name}.arms: got ${show(arm)}; allowed: ${arms.join(', ')}`;
+    for (const seed of measure.seeds)
+      if (!seeds.includes(seed)) yield `${name}.seeds: got ${seed}; allowed: ${seeds.join(', ')}`;
   }
 }
 

@@ -59,7 +59,13 @@ export type CrossPlayPlan = RunCheckpoints & { tasks: number; samples: number };
 export type ProbePlan = RunCheckpoints & { tasks: number; attempts: number };
 
 export type CrossTasksInput = { run: Run; epoch: number; state: RunState; tasks: number };
-export type CrossPlayInput = { run: Run; epoch: number; state: RunState; samples: number; tasks: { epoch: number; file: FileRef }[] };
+export type CrossPlayInput = {
+  run: Run;
+  epoch: number;
+  state: RunState;
+  samples: number;
+  tasks: { epoch: number; file: FileRef }[];
+};
 
 /** Simulator of one epoch against agent of another. */
 export interface CrossPlayCell {
@@ -76,7 +82,13 @@ export interface CrossPlayRecord {
 }
 
 export type ProbeTasksInput = { run: Run; epoch: number; state: RunState; tasks: number };
-export type ProbeAttemptsInput = { run: Run; epoch: number; state: RunState; tasks: FileRef; attempts: number };
+export type ProbeAttemptsInput = {
+  run: Run;
+  epoch: number;
+  state: RunState;
+  tasks: FileRef;
+  attempts: number;
+};
 /** `traces` has each attempt with its token ids, `outcomes` what became of each task. */
 export type ProbeAttempted = { traces: FileRef; outcomes: FileRef };
 export type MeasureGradientsInput = { run: Run; epoch: number; state: RunState } & ProbeAttempted;
@@ -96,7 +108,13 @@ export type Summarized = { summary: string; results: string; report: string };
 
 export interface ComparisonProgress {
   comparison: string;
-  status: 'preparing' | 'running' | 'cross-play' | 'probes' | 'summary' | Extract<Outcome, 'finished' | 'cancelled' | 'failed'>;
+  status:
+    | 'preparing'
+    | 'running'
+    | 'cross-play'
+    | 'probes'
+    | 'summary'
+    | Extract<Outcome, 'finished' | 'cancelled' | 'failed'>;
   runs: number;
   done: number;
   running: string[];

@@ -10,7 +10,12 @@ export function show(value: unknown): string {
 }
 
 /** A path as people write it: `world.baseLengths[1]`. */
-const dotted = (path: readonly PropertyKey[]): string => path.map((key, index) => (typeof key === 'number' ? `[${key}]` : index === 0 ? String(key) : `.${String(key)}`)).join('');
+const dotted = (path: readonly PropertyKey[]): string =>
+  path
+    .map((key, index) =>
+      typeof key === 'number' ? `[${key}]` : index === 0 ? String(key) : `.${String(key)}`,
+    )
+    .join('');
 
 /** What is wrong with an experiment file, one line a field: `<field>: got <value>; <what is allowed>`. */
 export function describeIssue(issue: z.core.$ZodIssue, root: unknown, schema: JsonSchema): string[] {
@@ -19,7 +24,9 @@ export function describeIssue(issue: z.core.$ZodIssue, root: unknown, schema: Js
     return issue.keys.map((key) => `${dotted([...issue.path, key])}: unknown field; ${instead(key, known)}`);
   }
   const value = valueAt(root, issue.path);
-  return [`${dotted(issue.path)}: ${value === undefined ? 'missing' : `got ${show(value)}`}; ${allowed(issue, root, schema)}`];
+  return [
+    `${dotted(issue.path)}: ${value === undefined ? 'missing' : `got ${show(value)}`}; ${allowed(issue, root, schema)}`,
+  ];
 }
 
 function instead(key: string, known: readonly string[]): string {
@@ -29,8 +36,10 @@ function instead(key: string, known: readonly string[]): string {
 
 function allowed(issue: z.core.$ZodIssue, root: unknown, schema: JsonSchema): string {
   // The choice of a variant, whose own schema is not chosen yet.
-  if (issue.code === 'invalid_union' && 'options' in issue && Array.isArray(issue.options)) return `allowed: ${issue.options.map(show).join(', ')}`;
-  if (issue.code === 'too_big' && issue.maximum === Number.MAX_SAFE_INTEGER) return `expected a whole number of at most ${Number.MAX_SAFE_INTEGER}`;
+  if (issue.code === 'invalid_union' && 'options' in issue && Array.isArray(issue.options))
+    return `allowed: ${issue.options.map(show).join(', ')}`;
+  if (issue.code === 'too_big' && issue.maximum === Number.MAX_SAFE_INTEGER)
+    return `expected a whole number of at most ${Number.MAX_SAFE_INTEGER}`;
   // Patterns say in words what they want.
   if (issue.code === 'invalid_format' && issue.format === 'regex') return issue.message;
   return expectation(schemaAt(schema, root, issue.path) ?? {});

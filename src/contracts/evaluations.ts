@@ -10,10 +10,26 @@ import type { FileRef } from './refs.ts';
 export type EvaluatedPolicy =
   | { type: 'gold' }
   | { type: 'served'; baseUrl: string; model: string; apiKeyEnv: string | null; api: 'chat' | 'completions' }
-  | { type: 'run'; run: string; epoch: number; version: PolicyVersion; serving: ServingSettings; api: 'chat' | 'completions' };
+  | {
+      type: 'run';
+      run: string;
+      epoch: number;
+      version: PolicyVersion;
+      serving: ServingSettings;
+      api: 'chat' | 'completions';
+    };
 
 /** A suite of an evaluation: how many cases, by which data, questions (`asking`) and rules (`versions`); or why it is skipped. */
-export type PlannedSuite = { name: string; skipped: string } | { name: string; skipped: null; cases: number; dataHash: string; asking: string; versions: Readonly<Record<string, string>> };
+export type PlannedSuite =
+  | { name: string; skipped: string }
+  | {
+      name: string;
+      skipped: null;
+      cases: number;
+      dataHash: string;
+      asking: string;
+      versions: Readonly<Record<string, string>>;
+    };
 export type ReadySuite = Extract<PlannedSuite, { skipped: null }>;
 
 export interface EvaluationPlan {
@@ -39,14 +55,26 @@ export interface CaseShard {
   to: number;
 }
 
-export type AnswerInput = { id: string; evaluation: FileRef; identity: string; suite: ReadySuite } & CaseRange;
+export type AnswerInput = {
+  id: string;
+  evaluation: FileRef;
+  identity: string;
+  suite: ReadySuite;
+} & CaseRange;
 type CaseRange = Omit<CaseShard, 'suite'>;
 export type JudgeInput = AnswerInput & { answers: FileRef; judged: number };
 /**
  * `tokens` sampled, `questions` asked; counts of answers that were cut off, and of questions that the policy could not read. `prompts` is the
  * sha256 of everything that was asked, null where nobody was.
  */
-export type Answered = { answers: FileRef; prompts: string | null; questions: number; tokens: number; cutOff: number; tooLong: number };
+export type Answered = {
+  answers: FileRef;
+  prompts: string | null;
+  questions: number;
+  tokens: number;
+  cutOff: number;
+  tooLong: number;
+};
 
 export interface AnswerRecord {
   id: string;
@@ -56,7 +84,14 @@ export interface AnswerRecord {
 }
 
 export type ShardRecord = CaseShard & { answered: Answered; verdicts: FileRef };
-export type ScoreInput = { id: string; evaluation: FileRef; identity: string; suites: PlannedSuite[]; shards: ShardRecord[]; judged: number };
+export type ScoreInput = {
+  id: string;
+  evaluation: FileRef;
+  identity: string;
+  suites: PlannedSuite[];
+  shards: ShardRecord[];
+  judged: number;
+};
 
 /** `evaluations/<id>/results.json`. No times and no places are in it: equal answers give equal bytes. */
 export interface EvaluationResults {
@@ -77,7 +112,16 @@ export interface EvaluationResults {
 export type SuiteResults =
   | { name: string; skipped: string }
   // `whole`: all cases of the suite were evaluated.
-  | (ReadySuite & { whole: boolean; scores: Score[]; prompts: string | null; correct: number; questions: number; tokens: number; cutOff: number; tooLong: number });
+  | (ReadySuite & {
+      whole: boolean;
+      scores: Score[];
+      prompts: string | null;
+      correct: number;
+      questions: number;
+      tokens: number;
+      cutOff: number;
+      tooLong: number;
+    });
 
 /** A line of `cases.jsonl`. */
 export interface CaseLine {
@@ -89,7 +133,12 @@ export interface CaseLine {
 }
 
 /** Where the evaluation's files are, relative to the home folder. */
-export type Scored = { results: string; cases: string; scores: Score[]; skipped: { name: string; reason: string }[] };
+export type Scored = {
+  results: string;
+  cases: string;
+  scores: Score[];
+  skipped: { name: string; reason: string }[];
+};
 
 export interface EvaluationProgress {
   evaluation: string;

@@ -13,16 +13,25 @@ export function experimentJsonSchema(): object {
 function supplied(schema: JsonSchema, paper: unknown, tuned: unknown): JsonSchema {
   if (paper === undefined && tuned === undefined) return schema;
   if (schema.anyOf) return { ...schema, anyOf: schema.anyOf.map((one) => supplied(one, paper, tuned)) };
-  if (schema.properties === undefined || !isObject(paper) || !isObject(tuned)) return described(schema, paper, tuned);
-  const properties = Object.fromEntries(Object.entries(schema.properties).map(([key, property]) => [key, supplied(property, paper[key], tuned[key])]));
+  if (schema.properties === undefined || !isObject(paper) || !isObject(tuned))
+    return described(schema, paper, tuned);
+  const properties = Object.fromEntries(
+    Object.entries(schema.properties).map(([key, property]) => [
+      key,
+      supplied(property, paper[key], tuned[key]),
+    ]),
+  );
   // A field that a preset supplies in part is required for the rest of it.
-  const wanted = (key: string): boolean => paper[key] === undefined || tuned[key] === undefined || (properties[key]?.required ?? []).length > 0;
+  const wanted = (key: string): boolean =>
+    paper[key] === undefined || tuned[key] === undefined || (properties[key]?.required ?? []).length > 0;
   return { ...schema, ...(schema.required && { required: schema.required.filter(wanted) }), properties };
 }
 
 function described(schema: JsonSchema, paper: unknown, tuned: unknown): JsonSchema {
   if (schema.type === 'null') return schema;
-  const values = Object.entries({ paper, tuned }).flatMap(([name, value]) => (value === undefined ? [] : [`${name} ${JSON.stringify(value)}`]));
+  const values = Object.entries({ paper, tuned }).flatMap(([name, value]) =>
+    value === undefined ? [] : [`${name} ${JSON.stringify(value)}`],
+  );
   return { ...schema, description: `${schema.description ?? ''} Presets: ${values.join(', ')}.`.trim() };
 }
 
@@ -30,6 +39,12 @@ function described(schema: JsonSchema, paper: unknown, tuned: unknown): JsonSche
 export function withoutLimitsOfIntegers<T>(schema: T): T {
   if (Array.isArray(schema)) return schema.map((item: unknown) => withoutLimitsOfIntegers(item)) as T;
   if (!isObject(schema)) return schema;
-  const kept = Object.entries(schema).filter(([key, value]) => !((key === 'maximum' && value === Number.MAX_SAFE_INTEGER) || (key === 'minimum' && value === Number.MIN_SAFE_INTEGER)));
+  const kept = Object.entries(schema).filter(
+    ([key, value]) =>
+      !(
+        (key === 'maximum' && value === Number.MAX_SAFE_INTEGER) ||
+        (key === 'minimum' && value === Number.MIN_SAFE_INTEGER)
+      ),
+  );
   return Object.fromEntries(kept.map(([key, value]) => [key, withoutLimitsOfIntegers(value)])) as T;
 }

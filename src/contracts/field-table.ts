@@ -3,8 +3,13 @@ import type { JsonSchema } from './json-schema.ts';
 
 /** The fields of a schema as a Markdown table, for docs/experiment-files.md. */
 export function fieldTable(schema: JsonSchema): string {
-  const rows = [...fields(schema, '')].map(({ path, allowed, fallback, description }) => `| \`${path}\` | ${allowed} | ${fallback} | ${description} |`);
-  return ['| field | allowed | default | meaning |', '| --- | --- | --- | --- |', ...rows, ''].join('\n').replaceAll('\u00a0', ' ');
+  const rows = [...fields(schema, '')].map(
+    ({ path, allowed, fallback, description }) =>
+      `| \`${path}\` | ${allowed} | ${fallback} | ${description} |`,
+  );
+  return ['| field | allowed | default | meaning |', '| --- | --- | --- | --- |', ...rows, '']
+    .join('\n')
+    .replaceAll('\u00a0', ' ');
 }
 
 interface Row {
@@ -21,8 +26,18 @@ function* fields(node: JsonSchema, path: string): Generator<Row> {
   for (const [key, property] of Object.entries(node.properties ?? {})) {
     if (key === '$schema' || property.const !== undefined) continue;
     const at = `${path}${key}`;
-    const fallback = property.default === undefined ? (required.has(key) ? 'required' : '') : `\`${JSON.stringify(property.default)}\``;
-    yield { path: at, allowed: cell(expectation(property).replace(/^(allowed: |expected )/, '')), fallback, description: cell(property.description ?? '') };
+    const fallback =
+      property.default === undefined
+        ? required.has(key)
+          ? 'required'
+          : ''
+        : `\`${JSON.stringify(property.default)}\``;
+    yield {
+      path: at,
+      allowed: cell(expectation(property).replace(/^(allowed: |expected )/, '')),
+      fallback,
+      description: cell(property.description ?? ''),
+    };
     yield* below(property, at);
   }
 }

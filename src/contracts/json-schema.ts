@@ -20,18 +20,31 @@ export interface JsonSchema {
 }
 
 type Json = Record<string, unknown>;
-export const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value);
+export const isObject = (value: unknown): value is Json =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** What is there under a path; undefined where the path leaves the value. */
 export const valueAt = (root: unknown, path: readonly PropertyKey[]): unknown =>
-  path.reduce<unknown>((value, key) => (value === null || value === undefined ? undefined : (value as Json)[key as string]), root);
+  path.reduce<unknown>(
+    (value, key) => (value === null || value === undefined ? undefined : (value as Json)[key as string]),
+    root,
+  );
 
 /** The schema of the field under a path, given the value itself: its `type` fields choose the variants. */
-export function schemaAt(schema: JsonSchema, value: unknown, path: readonly PropertyKey[]): JsonSchema | undefined {
+export function schemaAt(
+  schema: JsonSchema,
+  value: unknown,
+  path: readonly PropertyKey[],
+): JsonSchema | undefined {
   const here = variant(schema, value);
   const [key, ...rest] = path;
   if (key === undefined) return here;
-  const next = typeof key === 'number' ? (Array.isArray(here.items) ? here.items[key] : here.items) : here.properties?.[key as string];
+  const next =
+    typeof key === 'number'
+      ? Array.isArray(here.items)
+        ? here.items[key]
+        : here.items
+      : here.properties?.[key as string];
   return next && schemaAt(next, valueAt(value, [key]), rest);
 }
 
@@ -39,7 +52,9 @@ export function schemaAt(schema: JsonSchema, value: unknown, path: readonly Prop
 function variant(schema: JsonSchema, value: unknown): JsonSchema {
   const unlessNull = schema.anyOf?.find(({ type }) => type !== 'null');
   if (unlessNull && isObject(value)) return variant(unlessNull, value);
-  const chosen = isObject(value) ? schema.oneOf?.find(({ properties }) => properties?.type?.const === value.type) : undefined;
+  const chosen = isObject(value)
+    ? schema.oneOf?.find(({ properties }) => properties?.type?.const === value.type)
+    : undefined;
   return chosen ?? schema;
 }
 
@@ -55,11 +70,17 @@ export function expectation(schema: JsonSchema): string {
 function alternatives(schema: JsonSchema): { choices: readonly unknown[]; nullable: boolean } {
   const nullable = schema.anyOf?.some(({ type }) => type === 'null') ?? false;
   const inner = schema.anyOf?.find(({ type }) => type !== 'null') ?? schema;
-  return { choices: inner.enum ?? (inner.const !== undefined ? [inner.const] : inner.type === 'boolean' ? [true, false] : []), nullable };
+  return {
+    choices:
+      inner.enum ??
+      (inner.const !== undefined ? [inner.const] : inner.type === 'boolean' ? [true, false] : []),
+    nullable,
+  };
 }
 
 function noun(schema: JsonSchema): string {
-  if (schema.oneOf) return `an object whose "type" is ${schema.oneOf.map(({ properties }) => JSON.stringify(properties?.type?.const)).join(' or ')}`;
+  if (schema.oneOf)
+    return `an object whose "type" is ${schema.oneOf.map(({ properties }) => JSON.stringify(properties?.type?.const)).join(' or ')}`;
   if (schema.anyOf) return schema.anyOf.map((one) => (one.type === 'null' ? 'null' : noun(one))).join(' or ');
   const [type = 'object', ...others] = [schema.type ?? 'object'].flat();
   return others.includes('null') ? `${nounOfType(type, schema)} or null` : nounOfType(type, schema);

@@ -15,14 +15,47 @@ const nameRule = 'expected 1 to 64 letters, digits, dots, dashes or underscores,
 export const nightlySchema = z
   .strictObject({
     $schema: z.string().optional().describe('For editors.'),
-    name: z.string().regex(namePattern, nameRule).optional().describe('Identity of the curriculum: its record, and its runs `<name>-night-0001` and so on. By default the name of the experiment.'),
-    experiment: z.record(z.string(), z.unknown()).describe('The content of an experiment file. Its seed is that of the first night; later ones derive theirs from it.'),
-    epochsPerNight: z.int().min(1).max(10_000).optional().describe('Epochs of one night; by default the epochs of the experiment.'),
-    deadlineMinutes: z.number().positive().max(100_000).nullable().default(null).describe('Minutes after which no further epoch of the night begins; null = none.'),
-    significance: z.number().gt(0).max(0.5).default(0.05).describe('Level of the paired test: the new agent is not promoted if it is worse with a p at or below this.'),
+    name: z
+      .string()
+      .regex(namePattern, nameRule)
+      .optional()
+      .describe(
+        'Identity of the curriculum: its record, and its runs `<name>-night-0001` and so on. By default the name of the experiment.',
+      ),
+    experiment: z
+      .record(z.string(), z.unknown())
+      .describe(
+        'The content of an experiment file. Its seed is that of the first night; later ones derive theirs from it.',
+      ),
+    epochsPerNight: z
+      .int()
+      .min(1)
+      .max(10_000)
+      .optional()
+      .describe('Epochs of one night; by default the epochs of the experiment.'),
+    deadlineMinutes: z
+      .number()
+      .positive()
+      .max(100_000)
+      .nullable()
+      .default(null)
+      .describe('Minutes after which no further epoch of the night begins; null = none.'),
+    significance: z
+      .number()
+      .gt(0)
+      .max(0.5)
+      .default(0.05)
+      .describe(
+        'Level of the paired test: the new agent is not promoted if it is worse with a p at or below this.',
+      ),
     evaluation: z
       .strictObject({
-        samples: z.int().positive().max(1024).default(8).describe('Attempts of each agent at each held-out task.'),
+        samples: z
+          .int()
+          .positive()
+          .max(1024)
+          .default(8)
+          .describe('Attempts of each agent at each held-out task.'),
         temperature: z.number().min(0).default(1).describe('Sampling temperature; 0 = greedy.'),
       })
       .prefault({})
@@ -38,11 +71,31 @@ export const nightlyJsonSchema = (): JsonSchema => fileJsonSchema(nightlySchema)
  * @throws InvalidConfig naming every wrong field, what it holds and what is allowed
  */
 export function parseNightly(raw: unknown): Nightly {
-  const { name, experiment: file, epochsPerNight, deadlineMinutes, significance, evaluation } = parseFile('nightly', nightlySchema, raw, 'experiments/nightly.json');
-  const experiment = parseExperiment(epochsPerNight === undefined ? file : { ...file, epochs: (startOf(file) ?? 0) + epochsPerNight });
+  const {
+    name,
+    experiment: file,
+    epochsPerNight,
+    deadlineMinutes,
+    significance,
+    evaluation,
+  } = parseFile('nightly', nightlySchema, raw, 'experiments/nightly.json');
+  const experiment = parseExperiment(
+    epochsPerNight === undefined ? file : { ...file, epochs: (startOf(file) ?? 0) + epochsPerNight },
+  );
   const epochs = epochsPerNight ?? experiment.epochs - (experiment.startFrom?.epoch ?? 0);
-  if (name === undefined && !namePattern.test(experiment.name)) throw new InvalidConfig(`nightly: name: missing, and the experiment's cannot stand in: got ${show(experiment.name)}; ${nameRule}`);
-  return { name: name ?? experiment.name, experiment, epochsPerNight: epochs, deadlineMinutes, significance, evaluation };
+  if (name === undefined && !namePattern.test(experiment.name))
+    throw new InvalidConfig(
+      `nightly: name: missing, and the experiment's cannot stand in: got ${show(experiment.name)}; ${nameRule}`,
+    );
+  return {
+    name: name ?? experiment.name,
+    experiment,
+    epochsPerNight: epochs,
+    deadlineMinutes,
+    significance,
+    evaluation,
+  };
 }
 
-const startOf = ({ startFrom }: Record<string, unknown>): number | undefined => (isObject(startFrom) && typeof startFrom.epoch === 'number' ? startFrom.epoch : undefined);
+const startOf = ({ startFrom }: Record<string, unknown>): number | undefined =>
+  isObject(startFrom) && typeof startFrom.epoch === 'number' ? startFrom.epoch : undefined;

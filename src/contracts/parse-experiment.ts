@@ -24,7 +24,8 @@ function presetOf({ arm, environment }: Record<string, unknown>): unknown {
   if (!isObject(arm)) return presets.tuned;
   // An update that the file asks for nevertheless is completed, so that it is refused for what it is.
   const asksForUpdate = isObject(environment) && isObject(environment.training);
-  if (arm.type !== 'genenv' && !asksForUpdate) return merge(presets.tuned, { environment: { training: null } });
+  if (arm.type !== 'genenv' && !asksForUpdate)
+    return merge(presets.tuned, { environment: { training: null } });
   return arm.preset === 'paper' ? presets.paper : presets.tuned;
 }
 
@@ -33,8 +34,14 @@ function presetOf({ arm, environment }: Record<string, unknown>): unknown {
  * @throws InvalidConfig naming every wrong field, what it holds and what is allowed.
  */
 export function parseExperiment(raw: unknown): Experiment {
-  if (raw === undefined || raw === null) throw new InvalidConfig('experiment: no input was given; expected the content of an experiment file (`--input-file experiments/laptop.json`)');
-  if (!isObject(raw)) throw new InvalidConfig(`experiment: got ${show(raw)}; expected an object, the content of an experiment file`);
+  if (raw === undefined || raw === null)
+    throw new InvalidConfig(
+      'experiment: no input was given; expected the content of an experiment file (`--input-file experiments/laptop.json`)',
+    );
+  if (!isObject(raw))
+    throw new InvalidConfig(
+      `experiment: got ${show(raw)}; expected an object, the content of an experiment file`,
+    );
   const merged = merge(presetOf(raw), raw);
   const parsed = experimentSchema.safeParse(merged);
   if (!parsed.success) throw invalid(issuesOf(parsed.error, merged));
@@ -45,7 +52,8 @@ export function parseExperiment(raw: unknown): Experiment {
   return experiment;
 }
 
-const invalid = (problems: readonly string[]): InvalidConfig => new InvalidConfig(problems.map((problem) => `experiment: ${problem}`).join('\n'));
+const invalid = (problems: readonly string[]): InvalidConfig =>
+  new InvalidConfig(problems.map((problem) => `experiment: ${problem}`).join('\n'));
 
 function issuesOf({ issues }: z.ZodError, merged: unknown): string[] {
   const schema = z.toJSONSchema(experimentSchema, { io: 'input', target: 'draft-7' }) as JsonSchema;

@@ -138,7 +138,12 @@ export type RollOutInput = ShardInput & { tasks: FileRef };
 export type ComputeRewardsInput = PhaseInput & { tasks: FileRef; traces: FileRef[] };
 export type FilterInput = PhaseInput & { scores: FileRef };
 export type UpdatePoolsInput = PhaseInput & { tasks: FileRef; scores: FileRef; decisions: FileRef };
-export type TrainAgentInput = PhaseInput & { traces: FileRef[]; rewards: FileRef; scores: FileRef; decisions: FileRef };
+export type TrainAgentInput = PhaseInput & {
+  traces: FileRef[];
+  rewards: FileRef;
+  scores: FileRef;
+  decisions: FileRef;
+};
 export type TrainEnvironmentInput = PhaseInput & { environmentPool: FileRef; decisions: FileRef };
 export type PublishInput = { run: Run; policy: PolicyVersion };
 export type GateInput = PhaseInput & { agent: PolicyVersion };
@@ -148,7 +153,12 @@ export type Rewards = { rewards: FileRef; scores: FileRef; metrics: Metrics };
 /** A data set written once, and what was dropped on the way. */
 export type WrittenPool = { pool: FileRef; tokens: number; metrics: Metrics };
 export type Filtered = { decisions: FileRef; metrics: Metrics };
-export type UpdatedPools = { history: FileRef; trainPool: FileRef; environmentPool: FileRef; metrics: Metrics };
+export type UpdatedPools = {
+  history: FileRef;
+  trainPool: FileRef;
+  environmentPool: FileRef;
+  metrics: Metrics;
+};
 /** `note` says why an update was skipped, pulled back or stopped; null where nothing is to be said. */
 export type Trained = { policy: PolicyVersion; metrics: Metrics; note: string | null };
 

@@ -7,11 +7,20 @@ export const positionsFromScratch = 256;
 
 export const architectureSchema = z
   .strictObject({
-    hiddenSize: z.int().positive().describe('Width of the residual stream; heads must divide it into parts of an even size.'),
+    hiddenSize: z
+      .int()
+      .positive()
+      .describe('Width of the residual stream; heads must divide it into parts of an even size.'),
     layers: z.int().positive().describe('Transformer blocks.'),
     heads: z.int().positive().describe('Attention heads.'),
     intermediateSize: z.int().positive().describe('Width of the feed-forward layers.'),
-    initializerRange: z.number().positive().default(0.1).describe('Standard deviation of the initial weights. At the usual 0.02 a model this small does not start to learn.'),
+    initializerRange: z
+      .number()
+      .positive()
+      .default(0.1)
+      .describe(
+        'Standard deviation of the initial weights. At the usual 0.02 a model this small does not start to learn.',
+      ),
     tieEmbeddings: z.boolean().default(false).describe('Use the input embeddings as output weights too.'),
   })
   .describe('A Llama-style model, made from scratch.');
@@ -21,7 +30,10 @@ export const warmUpSchema = z
     rows: z.int().positive().describe('Records of the corpus that the world writes.'),
     batch: z.int().positive().describe('Records a step.'),
     learningRate: z.number().positive().describe('Peak learning rate.'),
-    schedule: z.enum(['constant', 'linear', 'cosine']).default('cosine').describe('Course of the learning rate after its warm-up.'),
+    schedule: z
+      .enum(['constant', 'linear', 'cosine'])
+      .default('cosine')
+      .describe('Course of the learning rate after its warm-up.'),
     warmupSteps: z.int().min(0).default(20).describe('Steps over which the learning rate rises from 0.'),
   })
   .describe('One-time supervised training; its result is cached by content.');
@@ -30,7 +42,14 @@ export const adapterSchema = z
   .strictObject({
     r: z.int().positive().default(32).describe('Rank of the update.'),
     alpha: z.number().positive().default(64).describe('Scale of the update; it is multiplied by alpha / r.'),
-    dropout: z.number().min(0).max(1).default(0).describe('Share of the adapter’s inputs dropped in training; above 0, sampler and trainer no longer agree.'),
+    dropout: z
+      .number()
+      .min(0)
+      .max(1)
+      .default(0)
+      .describe(
+        'Share of the adapter’s inputs dropped in training; above 0, sampler and trainer no longer agree.',
+      ),
     targetModules: z
       .array(z.string())
       .min(1)
@@ -41,18 +60,29 @@ export const adapterSchema = z
 
 export const modelSchema = z
   .discriminatedUnion('type', [
-    z.strictObject({ type: z.literal('scratch'), architecture: architectureSchema, warmUp: warmUpSchema }).describe('A small model made here and warmed up on the world’s corpus.'),
-    z.strictObject({
-      type: z.literal('pretrained'),
-      path: z.string().min(1).describe('Hugging Face folder on the machines that train and serve.'),
-      adapter: adapterSchema.nullable().default(null).describe('LoRA adapter to train instead of the full weights; null = full weights.'),
-    }).describe('A Hugging Face model.'),
+    z
+      .strictObject({ type: z.literal('scratch'), architecture: architectureSchema, warmUp: warmUpSchema })
+      .describe('A small model made here and warmed up on the world’s corpus.'),
+    z
+      .strictObject({
+        type: z.literal('pretrained'),
+        path: z.string().min(1).describe('Hugging Face folder on the machines that train and serve.'),
+        adapter: adapterSchema
+          .nullable()
+          .default(null)
+          .describe('LoRA adapter to train instead of the full weights; null = full weights.'),
+      })
+      .describe('A Hugging Face model.'),
   ])
   .describe('Where the weights come from.');
 
 export const samplingSchema = z
   .strictObject({
-    temperature: z.number().positive().default(1).describe('Sampling temperature; the trainer divides logits by it too.'),
+    temperature: z
+      .number()
+      .positive()
+      .default(1)
+      .describe('Sampling temperature; the trainer divides logits by it too.'),
     maxTokens: z.int().positive().describe('Most new tokens in an answer.'),
   })
   .describe('How the policy is sampled in training.');
@@ -61,31 +91,68 @@ const beta = z.number().min(0).lt(1);
 
 const optimizer = {
   learningRate: z.number().positive().describe('Peak learning rate of AdamW.'),
-  warmupSteps: z.int().min(0).default(0).describe('Optimizer steps over which the learning rate rises from 0, over all epochs.'),
-  schedule: z.enum(['constant', 'linear', 'cosine']).default('constant').describe('Course of the learning rate after its warm-up.'),
-  scheduleSteps: z.int().positive().nullable().default(null).describe('Optimizer steps that the schedule spans, over all epochs; null only with a constant one.'),
+  warmupSteps: z
+    .int()
+    .min(0)
+    .default(0)
+    .describe('Optimizer steps over which the learning rate rises from 0, over all epochs.'),
+  schedule: z
+    .enum(['constant', 'linear', 'cosine'])
+    .default('constant')
+    .describe('Course of the learning rate after its warm-up.'),
+  scheduleSteps: z
+    .int()
+    .positive()
+    .nullable()
+    .default(null)
+    .describe('Optimizer steps that the schedule spans, over all epochs; null only with a constant one.'),
   betas: z.tuple([beta, beta]).default([0.9, 0.999]).describe('Decay of AdamW’s two moments.'),
   weightDecay: z.number().min(0).default(0).describe('Decoupled weight decay.'),
   maxGradNorm: z.number().positive().default(1).describe('Gradients above this norm are scaled down to it.'),
   klCoefficient: z.number().min(0).describe('Weight of the KL divergence to the initial policy.'),
-  klEstimator: z.enum(['k3', 'exact']).describe('k3 estimate on the sampled tokens, or exact over the vocabulary.'),
-  maxKl: z.number().positive().nullable().describe('KL cap, nats a token: above it only the KL term acts, above twice it the last step below is published; null = none.'),
+  klEstimator: z
+    .enum(['k3', 'exact'])
+    .describe('k3 estimate on the sampled tokens, or exact over the vocabulary.'),
+  maxKl: z
+    .number()
+    .positive()
+    .nullable()
+    .describe(
+      'KL cap, nats a token: above it only the KL term acts, above twice it the last step below is published; null = none.',
+    ),
   klPullBack: z.number().min(0).default(0.5).describe('Coefficient of the KL term above the cap.'),
-  tokensPerMicroBatch: z.int().positive().default(16384).describe('Padded tokens in a forward pass; gradients accumulate over a step.'),
+  tokensPerMicroBatch: z
+    .int()
+    .positive()
+    .default(16384)
+    .describe('Padded tokens in a forward pass; gradients accumulate over a step.'),
 };
 
 export const agentTrainingSchema = z
   .strictObject({
     ...optimizer,
-    stepsPerEpoch: z.int().positive().describe('Optimizer steps over an epoch’s rollouts; groups stay whole.'),
+    stepsPerEpoch: z
+      .int()
+      .positive()
+      .describe('Optimizer steps over an epoch’s rollouts; groups stay whole.'),
     scaleByStd: z.boolean().describe('Divide advantages by the standard deviation of their group.'),
     lossType: z.enum(['grpo', 'dr_grpo', 'dapo']).describe('How the loss is normalised.'),
     clipLow: z.number().gt(0).lt(1).describe('The importance ratio is clipped below at 1 - clipLow.'),
     clipHigh: z.number().positive().describe('The importance ratio is clipped above at 1 + clipHigh.'),
-    klBiasCorrection: z.boolean().default(false).describe('Weight the KL term by the importance ratio, as TRL can.'),
+    klBiasCorrection: z
+      .boolean()
+      .default(false)
+      .describe('Weight the KL term by the importance ratio, as TRL can.'),
     entropyCoefficient: z.number().min(0).default(0).describe('Weight of the entropy bonus.'),
     dropZeroVariance: z.boolean().describe('Drop groups without signal after they were counted for p̂.'),
-    formatReward: z.number().min(0).max(0.2).optional().describe('Added, in advantages alone, to the reward of an answer of the right form; p̂, R_env, filters and metrics of success never see it. Left out = 0.'),
+    formatReward: z
+      .number()
+      .min(0)
+      .max(0.2)
+      .optional()
+      .describe(
+        'Added, in advantages alone, to the reward of an answer of the right form; p̂, R_env, filters and metrics of success never see it. Left out = 0.',
+      ),
     minInformativeGroups: z.int().min(0).default(2).describe('Fewer groups with signal than this: no step.'),
   })
   .describe('GRPO.');
@@ -114,8 +181,16 @@ export const environmentSchema = z
     model: modelSchema,
     sampling: samplingSchema,
     promptsPerEpoch: z.int().positive().describe('Seed prompts an epoch.'),
-    variationsPerPrompt: z.int().positive().default(4).describe('Tasks written for each seed prompt: one batch.'),
-    initialShare: z.number().min(0).max(1).describe('Share of the seed prompts answered by the frozen initial simulator.'),
+    variationsPerPrompt: z
+      .int()
+      .positive()
+      .default(4)
+      .describe('Tasks written for each seed prompt: one batch.'),
+    initialShare: z
+      .number()
+      .min(0)
+      .max(1)
+      .describe('Share of the seed prompts answered by the frozen initial simulator.'),
     training: environmentTrainingSchema.nullable().describe('null = frozen.'),
   })
   .describe('The environment simulator: writes tasks.');
@@ -124,35 +199,87 @@ export const trainerSchema = z
   .strictObject({
     launcher: z
       .discriminatedUnion('type', [
-        z.strictObject({ type: z.literal('resident') }).describe('Forked from a parent that has imported torch already: milliseconds a job.'),
+        z
+          .strictObject({ type: z.literal('resident') })
+          .describe('Forked from a parent that has imported torch already: milliseconds a job.'),
         z.strictObject({ type: z.literal('process') }).describe('A cold process a job, for GPU machines.'),
       ])
       .default({ type: 'resident' })
       .describe('How the process of a job is started.'),
     device: z.enum(['auto', 'cpu', 'cuda']).default('auto').describe('`auto` = a GPU where there is one.'),
-    threads: z.int().positive().default(1).describe('CPU threads of a job; part of what makes reruns bit-identical. For tiny models one is fastest.'),
-    precision: z.enum(['float32', 'bfloat16']).default('float32').describe('Of weights and activations in training.'),
-    gradientCheckpointing: z.boolean().default(false).describe('Recompute activations in the backward pass: less memory, more time.'),
-    checkpointEvery: z.int().positive().default(1).describe('Optimizer steps between step checkpoints inside a job.'),
-    maxPolicyLag: z.int().min(0).default(0).describe('Oldest policy version, in epochs, whose rollouts the agent may train on.'),
-    orphanGraceSeconds: z.number().positive().default(600).describe('How long a job goes on without a worker.'),
+    threads: z
+      .int()
+      .positive()
+      .default(1)
+      .describe(
+        'CPU threads of a job; part of what makes reruns bit-identical. For tiny models one is fastest.',
+      ),
+    precision: z
+      .enum(['float32', 'bfloat16'])
+      .default('float32')
+      .describe('Of weights and activations in training.'),
+    gradientCheckpointing: z
+      .boolean()
+      .default(false)
+      .describe('Recompute activations in the backward pass: less memory, more time.'),
+    checkpointEvery: z
+      .int()
+      .positive()
+      .default(1)
+      .describe('Optimizer steps between step checkpoints inside a job.'),
+    maxPolicyLag: z
+      .int()
+      .min(0)
+      .default(0)
+      .describe('Oldest policy version, in epochs, whose rollouts the agent may train on.'),
+    orphanGraceSeconds: z
+      .number()
+      .positive()
+      .default(600)
+      .describe('How long a job goes on without a worker.'),
   })
   .describe('How training jobs run.');
 
 export const servingSchema = z
   .discriminatedUnion('type', [
-    z.strictObject({ type: z.literal('embedded') }).describe('The policy server of this project, which the worker is told of.'),
+    z
+      .strictObject({ type: z.literal('embedded') })
+      .describe('The policy server of this project, which the worker is told of.'),
     z.strictObject({
       type: z.literal('openai'),
       baseUrl: z.url({ protocol: /^https?$/ }).describe('OpenAI-compatible server, such as vLLM.'),
-      apiKeyEnv: z.string().min(1).nullable().default(null).describe('Name of the environment variable with the key; never the key.'),
-      publish: z.enum(['vllm-lora', 'vllm-reload', 'none']).describe('How new weights reach the server; none = its models are frozen.'),
-      returnsTokenIds: z.boolean().describe('Whether the server answers `return_token_ids`; a policy can be trained only if it does.'),
+      apiKeyEnv: z
+        .string()
+        .min(1)
+        .nullable()
+        .default(null)
+        .describe('Name of the environment variable with the key; never the key.'),
+      publish: z
+        .enum(['vllm-lora', 'vllm-reload', 'none'])
+        .describe('How new weights reach the server; none = its models are frozen.'),
+      returnsTokenIds: z
+        .boolean()
+        .describe('Whether the server answers `return_token_ids`; a policy can be trained only if it does.'),
       models: z
-        .strictObject({ agent: z.string().min(1).describe('Served name of the agent.'), environment: z.string().min(1).describe('Served name of the simulator.') })
-        .nullable().default(null).describe('Names of the served models where publish is none.'),
-      api: z.enum(['completions', 'chat']).optional().describe('Endpoint that is asked: `chat` for servers that have chat completions only, whose models are frozen and give no token ids. Left out = completions.'),
-      structuredOutput: z.enum(['none', 'json_schema']).optional().describe('Whether the simulator is held to the world’s JSON Schema by the server (`response_format`), in worlds that have one. Left out = none.'),
+        .strictObject({
+          agent: z.string().min(1).describe('Served name of the agent.'),
+          environment: z.string().min(1).describe('Served name of the simulator.'),
+        })
+        .nullable()
+        .default(null)
+        .describe('Names of the served models where publish is none.'),
+      api: z
+        .enum(['completions', 'chat'])
+        .optional()
+        .describe(
+          'Endpoint that is asked: `chat` for servers that have chat completions only, whose models are frozen and give no token ids. Left out = completions.',
+        ),
+      structuredOutput: z
+        .enum(['none', 'json_schema'])
+        .optional()
+        .describe(
+          'Whether the simulator is held to the world’s JSON Schema by the server (`response_format`), in worlds that have one. Left out = none.',
+        ),
     }),
   ])
   .describe('Where the policies are reached.');

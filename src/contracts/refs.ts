@@ -16,13 +16,19 @@ const uriAgrees = (suffix: string) => (ref: { uri: string; sha256: string }) =>
 /** Names a file in the store: `objects/<aa>/<sha256>.jsonl`, `.json` or `.txt`. */
 export const FileRef = z
   .strictObject(shape)
-  .refine(uriAgrees('\\.(jsonl|json|txt)'), { path: ['uri'], error: 'expected objects/<aa>/<sha256>.jsonl, .json or .txt, with the sha256 of this reference' });
+  .refine(uriAgrees('\\.(jsonl|json|txt)'), {
+    path: ['uri'],
+    error: 'expected objects/<aa>/<sha256>.jsonl, .json or .txt, with the sha256 of this reference',
+  });
 export type FileRef = z.infer<typeof FileRef>;
 
 /** Names a folder in the store, a Hugging Face folder as it is: `objects/<aa>/<sha256>/`. */
 export const FolderRef = z
   .strictObject(shape)
-  .refine(uriAgrees('/'), { path: ['uri'], error: 'expected objects/<aa>/<sha256>/, with the sha256 of this reference' });
+  .refine(uriAgrees('/'), {
+    path: ['uri'],
+    error: 'expected objects/<aa>/<sha256>/, with the sha256 of this reference',
+  });
 export type FolderRef = z.infer<typeof FolderRef>;
 
 /** Either of the two: they have one shape, and `isFolderRef` tells them apart. */

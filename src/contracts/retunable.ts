@@ -17,7 +17,9 @@ export const retunableFields = [
 export function settingsInEffect(experiment: Experiment): Record<string, number> {
   const values: Record<string, number> = {};
   for (const path of retunableFields) {
-    const value = path.split('.').reduce<unknown>((at, name) => (at as Record<string, unknown> | null | undefined)?.[name], experiment);
+    const value = path
+      .split('.')
+      .reduce<unknown>((at, name) => (at as Record<string, unknown> | null | undefined)?.[name], experiment);
     if (typeof value === 'number') values[path] = value;
   }
   return values;

@@ -14,14 +14,20 @@ export function setFields(settings: object, values: FieldValues): Record<string,
     const names = path.split('.');
     const last = names.pop() ?? '';
     let at: Record<string, unknown> = copy;
-    for (const [depth, name] of names.entries()) at = below(at, name, path, names.slice(0, depth + 1).join('.'));
+    for (const [depth, name] of names.entries())
+      at = below(at, name, path, names.slice(0, depth + 1).join('.'));
     if (!(last in at)) throw unknown(path, last, at);
     at[last] = value;
   }
   return copy;
 }
 
-function below(at: Record<string, unknown>, name: string, path: string, soFar: string): Record<string, unknown> {
+function below(
+  at: Record<string, unknown>,
+  name: string,
+  path: string,
+  soFar: string,
+): Record<string, unknown> {
   if (!(name in at)) throw unknown(path, name, at);
   const next = at[name];
   if (isObject(next)) return next;
@@ -31,5 +37,7 @@ function below(at: Record<string, unknown>, name: string, path: string, soFar: s
 function unknown(path: string, name: string, at: object): InvalidConfig {
   const names = Object.keys(at);
   const near = nearestName(name, names);
-  return new InvalidConfig(`${path}: there is no field ${JSON.stringify(name)}; ${near === undefined ? `allowed: ${names.join(', ')}` : `did you mean ${JSON.stringify(near)}?`}`);
+  return new InvalidConfig(
+    `${path}: there is no field ${JSON.stringify(name)}; ${near === undefined ? `allowed: ${names.join(', ')}` : `did you mean ${JSON.stringify(near)}?`}`,
+  );
 }

@@ -30,7 +30,8 @@ export interface JobSettings {
   max_policy_lag: number;
 }
 
-export type JobModel = { path: string } | { scratch: { architecture: Record<string, unknown>; vocabulary: readonly string[] } };
+export type JobModel =
+  { path: string } | { scratch: { architecture: Record<string, unknown>; vocabulary: readonly string[] } };
 
 export interface TrainingJob {
   format: 1;
@@ -54,11 +55,23 @@ export interface TrainingJob {
   orphan_grace_seconds: number;
 }
 
-export const progressSchema = z.object({ phase: z.enum(['loading', 'waiting', 'step', 'saving']), step: z.int(), steps: z.int(), pid: z.int(), loss: z.number().nullish() });
+export const progressSchema = z.object({
+  phase: z.enum(['loading', 'waiting', 'step', 'saving']),
+  step: z.int(),
+  steps: z.int(),
+  pid: z.int(),
+  loss: z.number().nullish(),
+});
 export type JobProgress = z.infer<typeof progressSchema>;
 
 /** Means over the records of a group: ‖A ∇ log π‖², ‖∇ log π‖² and tokens, A the record's advantage. */
-const groupSchema = z.object({ group_id: z.string(), rollouts: z.int(), squared_norm: z.number(), squared_score: z.number(), tokens: z.number() });
+const groupSchema = z.object({
+  group_id: z.string(),
+  rollouts: z.int(),
+  squared_norm: z.number(),
+  squared_score: z.number(),
+  tokens: z.number(),
+});
 
 export const resultSchema = z.object({
   format: z.literal(1),
@@ -69,7 +82,11 @@ export const resultSchema = z.object({
   skipped: z.string().nullable(),
   /** Steps that changed nothing, by reason. */
   skipped_steps: z.record(z.string(), z.int()),
-  kl: z.object({ before: z.number().nullable(), after: z.number().nullable(), rule: z.enum(['none', 'pull_back', 'restored']) }),
+  kl: z.object({
+    before: z.number().nullable(),
+    after: z.number().nullable(),
+    rule: z.enum(['none', 'pull_back', 'restored']),
+  }),
   metrics: z.record(z.string(), z.number().nullable()),
   /** Hashes that the two folders of `output/` have in a store: what is there now must still have them. Null where no weights are written. */
   output: z.object({ checkpoint: z.string(), trainer_state: z.string() }).nullable(),
@@ -78,5 +95,9 @@ export const resultSchema = z.object({
 });
 export type JobResult = z.infer<typeof resultSchema>;
 
-export const exitSchema = z.object({ reason: z.string(), message: z.string().nullish(), file: z.string().nullish() });
+export const exitSchema = z.object({
+  reason: z.string(),
+  message: z.string().nullish(),
+  file: z.string().nullish(),
+});
 export type JobExit = z.infer<typeof exitSchema>;

@@ -21,7 +21,11 @@ export interface InStepOptions {
  * @returns what each attempt came to, in the order of the cases
  * @throws what the first failing attempt or request threw
  */
-export async function inStep<Item extends Case, Response>(items: readonly Item[], attempt: (item: Item, tools: AttemptTools) => Promise<Response>, { answer, judge, once, signal }: InStepOptions): Promise<Response[]> {
+export async function inStep<Item extends Case, Response>(
+  items: readonly Item[],
+  attempt: (item: Item, tools: AttemptTools) => Promise<Response>,
+  { answer, judge, once, signal }: InStepOptions,
+): Promise<Response[]> {
   const stopped = new AbortController();
   const stop = AbortSignal.any([signal, stopped.signal]);
   const waiting: (Asked & { index: number; resolve: (answer: Answer) => void })[] = [];
@@ -36,7 +40,12 @@ export async function inStep<Item extends Case, Response>(items: readonly Item[]
         wake();
       });
     try {
-      return await attempt(item, { ask, judge: judge && ((question) => judge(id, steps.judge++, question)), once: (run) => once(id, steps.once++, () => run(stop)), signal: stop });
+      return await attempt(item, {
+        ask,
+        judge: judge && ((question) => judge(id, steps.judge++, question)),
+        once: (run) => once(id, steps.once++, () => run(stop)),
+        signal: stop,
+      });
     } finally {
       live -= 1;
       wake();

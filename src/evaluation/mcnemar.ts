@@ -8,8 +8,18 @@ export type McNemar = { both: number; onlyFirst: number; onlySecond: number; nei
  * Binomial(n, 1/2) if neither is better, so p = min(1, 2 P(X <= min)). McNemar 1947.
  */
 export function mcNemar(pairs: readonly { first: boolean; second: boolean }[]): McNemar {
-  const count = (first: boolean, second: boolean): number => pairs.filter((pair) => pair.first === first && pair.second === second).length;
+  const count = (first: boolean, second: boolean): number =>
+    pairs.filter((pair) => pair.first === first && pair.second === second).length;
   const [onlyFirst, onlySecond] = [count(true, false), count(false, true)];
-  const tail = binomialDistribution(onlyFirst + onlySecond, 0.5).slice(0, Math.min(onlyFirst, onlySecond) + 1);
-  return { both: count(true, true), onlyFirst, onlySecond, neither: count(false, false), p: Math.min(1, 2 * tail.reduce((sum, share) => sum + share, 0)) };
+  const tail = binomialDistribution(onlyFirst + onlySecond, 0.5).slice(
+    0,
+    Math.min(onlyFirst, onlySecond) + 1,
+  );
+  return {
+    both: count(true, true),
+    onlyFirst,
+    onlySecond,
+    neither: count(false, false),
+    p: Math.min(1, 2 * tail.reduce((sum, share) => sum + share, 0)),
+  };
 }

@@ -22,30 +22,76 @@ export interface ChatServer {
   answer(request: ChatRequest, signal: AbortSignal): Promise<ChatAnswer>;
 }
 
-const toolCallSchema = z.object({ id: z.string(), function: z.object({ name: z.string(), arguments: z.string() }) }).transform(({ id, function: { name, arguments: given } }) => ({ id, name, arguments: given }));
+const toolCallSchema = z
+  .object({ id: z.string(), function: z.object({ name: z.string(), arguments: z.string() }) })
+  .transform(({ id, function: { name, arguments: given } }) => ({ id, name, arguments: given }));
 // A model that only calls tools has no content.
-const messageSchema = z.object({ content: z.string().nullish(), tool_calls: z.array(toolCallSchema).nullish() }).refine(({ content, tool_calls: calls }) => typeof content === 'string' || calls, 'expected content or tool calls');
-const answerSchema = z.object({ choices: z.tuple([z.object({ message: messageSchema, finish_reason: z.string().nullish() })]), usage: z.object({ completion_tokens: z.int().min(0) }).nullish() });
+const messageSchema = z
+  .object({ content: z.string().nullish(), tool_calls: z.array(toolCallSchema).nullish() })
+  .refine(
+    ({ content, tool_calls: calls }) => typeof content === 'string' || calls,
+    'expected content or tool calls',
+  );
+const answerSchema = z.object({
+  choices: z.tuple([z.object({ message: messageSchema, finish_reason: z.string().nullish() })]),
+  usage: z.object({ completion_tokens: z.int().min(0) }).nullish(),
+});
 
 /** Any server that speaks OpenAI's chat completions. It never retries by itself: the activity does. */
-export function openAIChatServer({ baseUrl, apiKey, timeoutMs }: { baseUrl: string; apiKey: string | undefined; timeoutMs: number }): ChatServer {
-  const client = new OpenAI({ baseURL: baseUrl, apiKey: apiKey ?? 'none', maxRetries: 0, timeout: timeoutMs });
+export function openAIChatServer({
+  baseUrl,
+  apiKey,
+  timeoutMs,
+}: {
+  baseUrl: string;
+  apiKey: string | undefined;
+  timeoutMs: number;
+}): ChatServer {
+  const client = new OpenAI({
+    baseURL: baseUrl,
+    apiKey: apiKey ?? 'none',
+    maxRetries: 0,
+    timeout: timeoutMs,
+  });
   return {
     async answer({ model, messages, tools, stop, seed, temperature, maxTokens, schema }, signal) {
       // The client's own timeout ends with the head of the answer; this one covers its body too.
       const limit = AbortSignal.timeout(timeoutMs);
       try {
         // The names that every compatible server knows, though OpenAI's own has newer ones.
-        const body = { model, messages: messages.map(wireMessage), seed, temperature, max_tokens: maxTokens, ...(tools && { tools: tools.map(wireTool) }), ...(stop && { stop: [...stop] }), ...responseFormat(schema) };
-        const received = await client.chat.completions.create(body, { signal: AbortSignal.any([signal, limit]) });
+        const body = {
+          model,
+          messages: messages.map(wireMessage),
+          seed,
+          temperature,
+          max_tokens: maxTokens,
+          ...(tools && { tools: tools.map(wireTool) }),
+          ...(stop && { stop: [...stop] }),
+          ...responseFormat(schema),
+        };
+        const received = await client.chat.completions.create(body, {
+          signal: AbortSignal.any([signal, limit]),
+        });
         const parsed = answerSchema.safeParse(received);
         if (!parsed.success) throw new InvalidAnswer(`answer of ${model}: ${z.prettifyError(parsed.error)}`);
         const { choices, usage } = parsed.data;
         const { content, tool_calls: calls } = choices[0].message;
-        return { text: storable(content ?? ''), toolCalls: (calls ?? []).map((call) => ({ id: storable(call.id), name: storable(call.name), arguments: storable(call.arguments) })), tokens: usage?.completion_tokens ?? 0, finish_reason: choices[0].finish_reason ?? 'stop' };
+        return {
+          text: storable(content ?? ''),
+          toolCalls: (calls ?? []).map((call) => ({
+            id: storable(call.id),
+            name: storable(call.name),
+            arguments: storable(call.arguments),
+          })),
+          tokens: usage?.completion_tokens ?? 0,
+          finish_reason: choices[0].finish_reason ?? 'stop',
+        };
       } catch (error) {
         if (signal.aborted) throw signal.reason;
-        if (limit.aborted) throw new ModelUnavailable(`${baseUrl} did not answer for ${model} in ${timeoutMs} ms`, { cause: error });
+        if (limit.aborted)
+          throw new ModelUnavailable(`${baseUrl} did not answer for ${model} in ${timeoutMs} ms`, {
+            cause: error,
+          });
         throw classify(error, baseUrl, model);
       }
     },
@@ -55,13 +101,26 @@ export function openAIChatServer({ baseUrl, apiKey, timeoutMs }: { baseUrl: stri
 /** Half of a surrogate pair, which JSON lets through, cannot be stored as UTF-8. */
 const storable = (text: string): string => text.toWellFormed();
 
-const wireTool = ({ name, description, parameters }: ToolSpec) => ({ type: 'function' as const, function: { name, description, parameters: { ...parameters } } });
+const wireTool = ({ name, description, parameters }: ToolSpec) => ({
+  type: 'function' as const,
+  function: { name, description, parameters: { ...parameters } },
+});
 
 /** A message as servers take it. They refuse a conversation with arguments that are no JSON object: what a model wrote instead stands there as `{}`. */
 export function wireMessage(message: Message): ChatCompletionMessageParam {
-  if (message.role === 'tool') return { role: 'tool', content: message.content, tool_call_id: message.toolCallId };
-  if (message.role !== 'assistant' || message.toolCalls === undefined || message.toolCalls.length === 0) return { role: message.role, content: message.content };
-  return { role: 'assistant', content: message.content, tool_calls: message.toolCalls.map(({ id, name, arguments: given }) => ({ id, type: 'function', function: { name, arguments: isJsonObject(given) ? given : '{}' } })) };
+  if (message.role === 'tool')
+    return { role: 'tool', content: message.content, tool_call_id: message.toolCallId };
+  if (message.role !== 'assistant' || message.toolCalls === undefined || message.toolCalls.length === 0)
+    return { role: message.role, content: message.content };
+  return {
+    role: 'assistant',
+    content: message.content,
+    tool_calls: message.toolCalls.map(({ id, name, arguments: given }) => ({
+      id,
+      type: 'function',
+      function: { name, arguments: isJsonObject(given) ? given : '{}' },
+    })),
+  };
 }
 
 function isJsonObject(text: string): boolean {

@@ -39,7 +39,11 @@ async function unlessTooLong<Answered>(answer: Promise<Answered>): Promise<Answe
  * By chat completions, a request for each question: the model's own chat template, and tools where the server takes them.
  * @param onAnswered told of each answer, since those of many questions take their time
  */
-export function chatQuestions(server: ChatServer, policy: AskedPolicy, onAnswered: () => void = () => undefined): QuestionServer {
+export function chatQuestions(
+  server: ChatServer,
+  policy: AskedPolicy,
+  onAnswered: () => void = () => undefined,
+): QuestionServer {
   return {
     answer: (questions, signal) =>
       sideBySide(questions, concurrency, signal, async ({ question, seed }, stop) => {
@@ -53,12 +57,28 @@ export function chatQuestions(server: ChatServer, policy: AskedPolicy, onAnswere
 
 /** By completions, many questions a request, in ChatML. The batch is drawn by the seed of its first question. */
 export function completionQuestions(server: PolicyServer, policy: AskedPolicy): QuestionServer {
-  const complete = async (questions: readonly { question: Question; seed: number }[], signal: AbortSignal): Promise<Answer[]> => {
+  const complete = async (
+    questions: readonly { question: Question; seed: number }[],
+    signal: AbortSignal,
+  ): Promise<Answer[]> => {
     const [first] = questions;
     const { model, temperature, maxTokens } = policy;
-    const request = { model, temperature, maxTokens, prompts: questions.map(({ question }) => chatML(question)), n: 1, seed: first!.seed % seeds, stop: ['<|im_end|>', ...(first!.question.stop ?? [])] };
+    const request = {
+      model,
+      temperature,
+      maxTokens,
+      prompts: questions.map(({ question }) => chatML(question)),
+      n: 1,
+      seed: first!.seed % seeds,
+      stop: ['<|im_end|>', ...(first!.question.stop ?? [])],
+    };
     const completions = await server.complete(request, signal);
-    return completions.map(({ text, token_ids, finish_reason }) => ({ text, toolCalls: [], finish_reason, tokens: token_ids.length }));
+    return completions.map(({ text, token_ids, finish_reason }) => ({
+      text,
+      toolCalls: [],
+      finish_reason,
+      tokens: token_ids.length,
+    }));
   };
   return {
     async answer(questions, signal) {
@@ -67,7 +87,8 @@ export function completionQuestions(server: PolicyServer, policy: AskedPolicy): 
       if (together !== undefined) return together;
       // One of them is too long for the policy; the others are not.
       const answers: Answer[] = [];
-      for (const question of questions) answers.push(...((await unlessTooLong(complete([question], signal))) ?? [unreadable]));
+      for (const question of questions)
+        answers.push(...((await unlessTooLong(complete([question], signal))) ?? [unreadable]));
       return answers;
     },
   };
@@ -75,6 +96,9 @@ export function completionQuestions(server: PolicyServer, policy: AskedPolicy): 
 
 /** @throws RequestRefused for tools, which completions cannot be given */
 function chatML({ messages, tools }: Question): string {
-  if (tools !== undefined) throw new RequestRefused('toolFormat: got "native"; completions take no tools: expected "prompt", or a policy with `api: chat`');
+  if (tools !== undefined)
+    throw new RequestRefused(
+      'toolFormat: got "native"; completions take no tools: expected "prompt", or a policy with `api: chat`',
+    );
   return `${messages.map(({ role, content }: Message) => `<|im_start|>${role}\n${content}<|im_end|>\n`).join('')}<|im_start|>assistant\n`;
 }

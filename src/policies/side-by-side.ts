@@ -2,7 +2,12 @@
  * Works through items, at most `limit` at a time; all of them or none. The first failure, or the caller's signal, stops the others.
  * @returns results in the order of the items
  */
-export async function sideBySide<Item, Result>(items: readonly Item[], limit: number, signal: AbortSignal, work: (item: Item, signal: AbortSignal) => Promise<Result>): Promise<Result[]> {
+export async function sideBySide<Item, Result>(
+  items: readonly Item[],
+  limit: number,
+  signal: AbortSignal,
+  work: (item: Item, signal: AbortSignal) => Promise<Result>,
+): Promise<Result[]> {
   const failed = new AbortController();
   const stop = AbortSignal.any([signal, failed.signal]);
   const results = new Array<Result>(items.length);

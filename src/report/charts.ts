@@ -19,7 +19,12 @@ export interface Charts {
   costs: Chart[];
 }
 
-export function chartsOf(rows: readonly EpochRow[], grids: readonly HeldOutGrid[], experiment: Experiment | null, retunes: readonly Retune[] = []): Charts {
+export function chartsOf(
+  rows: readonly EpochRow[],
+  grids: readonly HeldOutGrid[],
+  experiment: Experiment | null,
+  retunes: readonly Retune[] = [],
+): Charts {
   return {
     frontier: frontierCharts(rows).map((chart) => withRetunes(chart, rows, retunes)),
     heldOut: heldOutCharts(rows, grids).map((chart) => withRetunes(chart, rows, retunes)),

@@ -4,7 +4,9 @@ import type { ScoreRecord, TaskRecord } from '../contracts/records.ts';
 export function spread<T>(items: readonly T[], most: number): T[] {
   if (items.length <= most) return [...items];
   if (most <= 1) return items.slice(-most);
-  const places = new Set(Array.from({ length: most }, (_, index) => Math.round((index * (items.length - 1)) / (most - 1))));
+  const places = new Set(
+    Array.from({ length: most }, (_, index) => Math.round((index * (items.length - 1)) / (most - 1))),
+  );
   return items.filter((_, index) => places.has(index));
 }
 
@@ -12,7 +14,11 @@ export function spread<T>(items: readonly T[], most: number): T[] {
  * Tasks that show an epoch's range: valid ones from never to always solved, and up to a quarter invalid ones, in the
  * epoch's own order. No chance is involved, so a report written again shows the same.
  */
-export function choose(tasks: readonly TaskRecord[], scores: ReadonlyMap<string, ScoreRecord>, most: number): TaskRecord[] {
+export function choose(
+  tasks: readonly TaskRecord[],
+  scores: ReadonlyMap<string, ScoreRecord>,
+  most: number,
+): TaskRecord[] {
   const invalid = tasks.filter(({ valid }) => !valid);
   const bySuccess = tasks
     .map((task, index) => ({ task, index, rate: scores.get(task.id)?.success_rate ?? -1 }))

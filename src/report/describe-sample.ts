@@ -1,4 +1,10 @@
-import type { FilterRecord, RewardRecord, ScoreRecord, TaskRecord, TraceRecord } from '../contracts/records.ts';
+import type {
+  FilterRecord,
+  RewardRecord,
+  ScoreRecord,
+  TaskRecord,
+  TraceRecord,
+} from '../contracts/records.ts';
 import type { World } from '../worlds/world.ts';
 
 /** One attempt at a task. */
@@ -58,34 +64,67 @@ interface Outcome {
   world: World | null;
 }
 
-export function describeSample(epoch: number, task: TaskRecord, { score, decision, rewards, traces, world }: Outcome): Sample {
+export function describeSample(
+  epoch: number,
+  task: TaskRecord,
+  { score, decision, rewards, traces, world }: Outcome,
+): Sample {
   const { spec } = task;
   const known = world !== null && spec !== null;
   return {
-    id: task.id, epoch, source: task.source, simulator: task.simulator, kind: task.kind, difficulty: task.difficulty,
-    valid: task.valid, invalidReason: task.invalid_reason, repeats: task.repeats,
-    context: task.context, historySuccess: task.history_success, raw: task.sampled?.text ?? spec ?? '', prompt: task.prompt,
+    id: task.id,
+    epoch,
+    source: task.source,
+    simulator: task.simulator,
+    kind: task.kind,
+    difficulty: task.difficulty,
+    valid: task.valid,
+    invalidReason: task.invalid_reason,
+    repeats: task.repeats,
+    context: task.context,
+    historySuccess: task.history_success,
+    raw: task.sampled?.text ?? spec ?? '',
+    prompt: task.prompt,
     task: known ? attempt(() => JSON.stringify(world.renderTask(spec), null, 2)) || spec : (spec ?? ''),
     reference: known ? attempt(() => world.referenceAnswer(spec)) : '',
-    successes: score?.successes ?? null, attempts: score?.attempts ?? null, rate: score?.success_rate ?? null, targetRate: score?.target_rate ?? null,
-    frozenRate: score?.frozen_rate ?? null, randomRate: score?.random_rate ?? null, envReward: score?.env_reward ?? null, guard: score?.guard ?? null,
-    keptForAgent: decision?.kept_for_agent ?? null, keptForSimulator: decision?.kept_for_environment ?? null, reason: decision?.reason ?? '',
-    policy: task.sampled?.policy_version ?? '', seed: task.sampled?.seed ?? null,
+    successes: score?.successes ?? null,
+    attempts: score?.attempts ?? null,
+    rate: score?.success_rate ?? null,
+    targetRate: score?.target_rate ?? null,
+    frozenRate: score?.frozen_rate ?? null,
+    randomRate: score?.random_rate ?? null,
+    envReward: score?.env_reward ?? null,
+    guard: score?.guard ?? null,
+    keptForAgent: decision?.kept_for_agent ?? null,
+    keptForSimulator: decision?.kept_for_environment ?? null,
+    reason: decision?.reason ?? '',
+    policy: task.sampled?.policy_version ?? '',
+    seed: task.sampled?.seed ?? null,
     answers: answersOf(rewards, traces, world),
   };
 }
 
 /** One answer for each reward, with its trace; a trace without a reward (or the other way round) is shown as it is. */
-function answersOf(rewards: readonly RewardRecord[], traces: readonly TraceRecord[], world: World | null): Answer[] {
+function answersOf(
+  rewards: readonly RewardRecord[],
+  traces: readonly TraceRecord[],
+  world: World | null,
+): Answer[] {
   const rewardOf = new Map(rewards.map((reward) => [reward.id, reward]));
   const traceOf = new Map(traces.map((trace) => [trace.id, trace]));
   return [...new Set([...rewardOf.keys(), ...traceOf.keys()])].map((id) => {
     const [reward, trace] = [rewardOf.get(id), traceOf.get(id)];
     const text = trace?.sampled.text ?? reward?.answer ?? '';
     return {
-      role: reward?.role ?? trace?.role ?? 'agent', text, reading: world === null ? '' : attempt(() => JSON.stringify(world.renderAnswer(text))),
-      reward: reward?.reward ?? null, disputed: reward !== undefined && reward.reward !== reward.second_reward, wellFormed: reward?.well_formed ?? true,
-      advantage: reward?.advantage ?? null, tokens: trace?.sampled.token_ids.length ?? null, finish: trace?.sampled.finish_reason ?? '',
+      role: reward?.role ?? trace?.role ?? 'agent',
+      text,
+      reading: world === null ? '' : attempt(() => JSON.stringify(world.renderAnswer(text))),
+      reward: reward?.reward ?? null,
+      disputed: reward !== undefined && reward.reward !== reward.second_reward,
+      wellFormed: reward?.well_formed ?? true,
+      advantage: reward?.advantage ?? null,
+      tokens: trace?.sampled.token_ids.length ?? null,
+      finish: trace?.sampled.finish_reason ?? '',
     };
   });
 }

@@ -14,7 +14,11 @@ export interface Assets {
 export async function assets(...scripts: string[]): Promise<Assets> {
   const own = (name: string) => readFile(new URL(name, import.meta.url), 'utf8');
   const echarts = createRequire(import.meta.url).resolve('echarts/dist/echarts.min.js');
-  return { echarts: await readFile(echarts, 'utf8'), style: await own('style.css'), scripts: await Promise.all(scripts.map((name) => own(`client/${name}`))) };
+  return {
+    echarts: await readFile(echarts, 'utf8'),
+    style: await own('style.css'),
+    scripts: await Promise.all(scripts.map((name) => own(`client/${name}`))),
+  };
 }
 
 export interface Section {
@@ -39,7 +43,17 @@ interface Content {
 }
 
 /** A whole page: nothing in it is loaded from elsewhere. */
-export function document({ title, header, cards = '', lead = '', sections, footer, withoutScripts, data, assets: { echarts, style, scripts } }: Content): string {
+export function document({
+  title,
+  header,
+  cards = '',
+  lead = '',
+  sections,
+  footer,
+  withoutScripts,
+  data,
+  assets: { echarts, style, scripts },
+}: Content): string {
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -63,7 +77,9 @@ ${sections.map(({ id, title: heading, body }) => `<section id="${id}"><h2>${html
 </main>
 <footer class="quiet">${footer}</footer>
 <noscript><p class="gaps">${withoutScripts}</p></noscript>
-${Object.entries(data).map(([name, value]) => `<script type="application/json" id="${name}-data">${inlineJson(value)}</script>`).join('\n')}
+${Object.entries(data)
+  .map(([name, value]) => `<script type="application/json" id="${name}-data">${inlineJson(value)}</script>`)
+  .join('\n')}
 <script>${inlineScript(echarts)}</script>
 ${scripts.map((script) => `<script>${inlineScript(script)}</script>`).join('\n')}
 </body>
@@ -72,4 +88,6 @@ ${scripts.map((script) => `<script>${inlineScript(script)}</script>`).join('\n')
 }
 
 export const figures = (charts: readonly Chart[]): string =>
-  charts.length === 0 ? '' : `<div class="figures">${charts.map(({ id, title, caption, size = '' }) => `<figure class="panel ${size}"><h3>${html(title)}</h3><div class="chart" id="chart-${id}" role="img" aria-label="${html(title)}"></div><figcaption>${html(caption)}</figcaption></figure>`).join('')}</div>`;
+  charts.length === 0
+    ? ''
+    : `<div class="figures">${charts.map(({ id, title, caption, size = '' }) => `<figure class="panel ${size}"><h3>${html(title)}</h3><div class="chart" id="chart-${id}" role="img" aria-label="${html(title)}"></div><figcaption>${html(caption)}</figcaption></figure>`).join('')}</div>`;

@@ -12,13 +12,22 @@ export interface HeldOutGrid {
 }
 
 /** The first and the last evaluation whose verdicts are still stored. */
-export async function heldOutGrids(rows: readonly EpochRow[], store: ObjectStore, gaps: string[]): Promise<HeldOutGrid[]> {
+export async function heldOutGrids(
+  rows: readonly EpochRow[],
+  store: ObjectStore,
+  gaps: string[],
+): Promise<HeldOutGrid[]> {
   const evaluated = rows.filter(({ outputs }) => (outputs.verdicts ?? []).length > 0);
   const ends = new Set([evaluated[0], evaluated.at(-1)]);
   const grids: HeldOutGrid[] = [];
   for (const row of ends) {
     if (row === undefined) continue;
-    const verdicts = await readRecords<VerdictRecord>(store, row.outputs.verdicts ?? [], `epoch ${row.epoch}: held-out verdicts`, gaps);
+    const verdicts = await readRecords<VerdictRecord>(
+      store,
+      row.outputs.verdicts ?? [],
+      `epoch ${row.epoch}: held-out verdicts`,
+      gaps,
+    );
     if (verdicts !== null && verdicts.length > 0) grids.push(gridOf(row.epoch, verdicts));
   }
   return grids;
@@ -29,8 +38,18 @@ function gridOf(epoch: number, verdicts: readonly VerdictRecord[]): HeldOutGrid 
   const difficulties = [...new Set(verdicts.map(({ difficulty }) => difficulty))].sort((a, b) => a - b);
   const cells = difficulties.flatMap((difficulty, column) =>
     kinds.flatMap((kind, row): HeldOutGrid['cells'] => {
-      const rewards = verdicts.filter((one) => one.kind === kind && one.difficulty === difficulty).map(({ reward }) => reward);
-      return rewards.length === 0 ? [] : [[column, row, Number((rewards.reduce((sum, reward) => sum + reward, 0) / rewards.length).toFixed(3))]];
+      const rewards = verdicts
+        .filter((one) => one.kind === kind && one.difficulty === difficulty)
+        .map(({ reward }) => reward);
+      return rewards.length === 0
+        ? []
+        : [
+            [
+              column,
+              row,
+              Number((rewards.reduce((sum, reward) => sum + reward, 0) / rewards.length).toFixed(3)),
+            ],
+          ];
     }),
   );
   return { epoch, kinds, difficulties: difficulties.map(String), cells };

@@ -11,7 +11,7 @@ export interface Ancestor {
 export async function lineage(folder: RunFolder): Promise<Ancestor[]> {
   const ancestors: Ancestor[] = [];
   const seen = new Set<string>();
-  for (let at = folder; !seen.has(at.id); ) {
+  for (let at = folder; !seen.has(at.id);) {
     seen.add(at.id);
     const fork = await at.readFork();
     if (fork === undefined) break;
@@ -21,7 +21,11 @@ export async function lineage(folder: RunFolder): Promise<Ancestor[]> {
   return ancestors;
 }
 
-export const lineageText = (ancestors: readonly Ancestor[]): string => ancestors.map(({ run, epoch }) => `forked from ${run} at epoch ${epoch}`).join(', which was ');
+export const lineageText = (ancestors: readonly Ancestor[]): string =>
+  ancestors.map(({ run, epoch }) => `forked from ${run} at epoch ${epoch}`).join(', which was ');
 
 /** `difficulty.alpha = 0.4, epochs = 120` */
-export const settingsText = (set: Record<string, unknown>): string => Object.entries(set).map(([field, value]) => `${field} = ${JSON.stringify(value)}`).join(', ');
+export const settingsText = (set: Record<string, unknown>): string =>
+  Object.entries(set)
+    .map(([field, value]) => `${field} = ${JSON.stringify(value)}`)
+    .join(', ');

@@ -32,7 +32,10 @@ interface MetricsLine {
  */
 export async function loadRun({ home, runId }: { home: string; runId: string }): Promise<RunData> {
   const run = new RunFolder(join(home, 'runs'), runId);
-  if ((await ifExists(stat(run.path))) === undefined) throw new Error(`No run ${JSON.stringify(runId)}: ${run.path} does not exist. \`genenv status\` lists the runs.`);
+  if ((await ifExists(stat(run.path))) === undefined)
+    throw new Error(
+      `No run ${JSON.stringify(runId)}: ${run.path} does not exist. \`genenv status\` lists the runs.`,
+    );
   const gaps: string[] = [];
   const [experiment, ledger, timed, events] = await Promise.all([
     readExperiment(run, gaps),
@@ -42,18 +45,44 @@ export async function loadRun({ home, runId }: { home: string; runId: string }):
   ]);
   if (experiment !== null) {
     const problem = (await (await unlessDamaged(run.open(), undefined, gaps))?.ledger.inspect())?.problem;
-    if (problem) gaps.push(`ledger.jsonl does not verify: ${problem.problem}. What follows from there is shown, but not vouched for.`);
+    if (problem)
+      gaps.push(
+        `ledger.jsonl does not verify: ${problem.problem}. What follows from there is shown, but not vouched for.`,
+      );
   }
-  const [retunes, forkedFrom] = await Promise.all([unlessDamaged(run.readRetunes(), [], gaps), unlessDamaged(lineage(run), [], [])]);
-  const rows = mergeRows(ledger.map(({ value }) => value as LedgerLine), timed.map(({ value }) => value as MetricsLine));
+  const [retunes, forkedFrom] = await Promise.all([
+    unlessDamaged(run.readRetunes(), [], gaps),
+    unlessDamaged(lineage(run), [], []),
+  ]);
+  const rows = mergeRows(
+    ledger.map(({ value }) => value as LedgerLine),
+    timed.map(({ value }) => value as MetricsLine),
+  );
   const lines = new Map(ledger.map(({ value, line }) => [(value as LedgerLine).epoch, sha256(line)]));
   if ((experiment?.experiment as Partial<Experiment> | undefined)?.evaluation?.benchmarks !== undefined) {
-    for (const row of rows) Object.assign(row.metrics, await benchmarkScores(home, runId, row.epoch, lines.get(row.epoch) ?? '', gaps));
+    for (const row of rows)
+      Object.assign(
+        row.metrics,
+        await benchmarkScores(home, runId, row.epoch, lines.get(row.epoch) ?? '', gaps),
+      );
   }
   const last = ledger.at(-1);
   const file = understood(experiment?.experiment, gaps);
-  const inEffect = file === null ? null : await unlessDamaged(experimentAt(run, file, (rows.at(-1)?.epoch ?? -1) + 1), file, []);
-  return { runId, experiment: inEffect, experimentFile: experiment, retunes, forkedFrom, rows, events: events.map(({ value }) => eventOf(value)), head: last === undefined ? null : sha256(last.line), gaps };
+  const inEffect =
+    file === null
+      ? null
+      : await unlessDamaged(experimentAt(run, file, (rows.at(-1)?.epoch ?? -1) + 1), file, []);
+  return {
+    runId,
+    experiment: inEffect,
+    experimentFile: experiment,
+    retunes,
+    forkedFrom,
+    rows,
+    events: events.map(({ value }) => eventOf(value)),
+    head: last === undefined ? null : sha256(last.line),
+    gaps,
+  };
 }
 
 async function unlessDamaged<T>(read: Promise<T>, otherwise: T, gaps: string[]): Promise<T> {
@@ -78,19 +107,33 @@ function mergeRows(ledger: LedgerLine[], timed: MetricsLine[]): EpochRow[] {
   return committed
     .map(({ epoch, metrics, outputs, notes }) => {
       const line = times.get(epoch);
-      return { epoch, metrics: { ...line?.metrics, ...metrics }, time: line?.time ?? {}, at: line?.at ?? null, notes: notes ?? [], outputs: outputs ?? {} };
+      return {
+        epoch,
+        metrics: { ...line?.metrics, ...metrics },
+        time: line?.time ?? {},
+        at: line?.at ?? null,
+        notes: notes ?? [],
+        outputs: outputs ?? {},
+      };
     })
     .sort((a, b) => a.epoch - b.epoch);
 }
 
-async function readExperiment(run: RunFolder, gaps: string[]): Promise<{ experiment: unknown; sha256: string } | null> {
+async function readExperiment(
+  run: RunFolder,
+  gaps: string[],
+): Promise<{ experiment: unknown; sha256: string } | null> {
   try {
     const read = await run.readExperiment();
     if (read !== undefined) return read;
-    gaps.push('experiment.json is missing: settings are not shown, and tasks are shown as the simulator wrote them.');
+    gaps.push(
+      'experiment.json is missing: settings are not shown, and tasks are shown as the simulator wrote them.',
+    );
   } catch (error) {
     if (!(error instanceof InvalidArtifact)) throw error;
-    gaps.push('experiment.json is not valid JSON: settings are not shown, and tasks are shown as the simulator wrote them.');
+    gaps.push(
+      'experiment.json is not valid JSON: settings are not shown, and tasks are shown as the simulator wrote them.',
+    );
   }
   return null;
 }
@@ -101,7 +144,9 @@ function understood(experiment: unknown, gaps: string[]): Experiment | null {
   const { success, error } = experimentSchema.safeParse(experiment);
   if (success) return experiment as Experiment;
   const field = error.issues[0]?.path.map(String).join('.') ?? '';
-  gaps.push(`experiment.json was written by another version (it differs in ${field === '' ? 'its fields' : field}): tasks are shown as the simulator wrote them, and guards by general thresholds.`);
+  gaps.push(
+    `experiment.json was written by another version (it differs in ${field === '' ? 'its fields' : field}): tasks are shown as the simulator wrote them, and guards by general thresholds.`,
+  );
   return null;
 }
 
@@ -118,7 +163,9 @@ async function readLines(file: string, gaps: string[]): Promise<{ value: unknown
     try {
       return [{ value: JSON.parse(line) as unknown, line }];
     } catch {
-      gaps.push(`${name}: line ${index + 1} is ${index === lines.length - 1 ? 'torn (the process that wrote it was killed)' : 'not valid JSON'}, and left out.`);
+      gaps.push(
+        `${name}: line ${index + 1} is ${index === lines.length - 1 ? 'torn (the process that wrote it was killed)' : 'not valid JSON'}, and left out.`,
+      );
       return [];
     }
   });

@@ -3,8 +3,11 @@ import type { SampledEpoch } from './samples.ts';
 
 /** The frame of the task browser; client/browser.js fills it. */
 export function browser(epochs: readonly SampledEpoch[]): string {
-  if (epochs.every(({ samples }) => samples.length === 0)) return '<p class="quiet">No stored tasks to show: no epoch is committed yet, or their files are pruned or missing.</p>';
-  const kinds = [...new Set(epochs.flatMap(({ samples }) => samples.map(({ kind }) => kind)))].filter((kind) => kind !== '').sort();
+  if (epochs.every(({ samples }) => samples.length === 0))
+    return '<p class="quiet">No stored tasks to show: no epoch is committed yet, or their files are pruned or missing.</p>';
+  const kinds = [...new Set(epochs.flatMap(({ samples }) => samples.map(({ kind }) => kind)))]
+    .filter((kind) => kind !== '')
+    .sort();
   const option = (value: string, label: string) => `<option value="${html(value)}">${html(label)}</option>`;
   const last = epochs.at(-1)?.epoch;
   return `<p class="lead">Some tasks of some epochs, chosen evenly from never to always solved: what the simulator was told and wrote, what the agent answered, and what came of it.</p>

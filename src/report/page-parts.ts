@@ -7,8 +7,10 @@ import type { EpochRow, RunData, RunEvent } from './run-data.ts';
 const states = { ok: 'ok', warn: 'warn', info: 'read', missing: '–' };
 
 export function guardTable(guards: readonly Guard[]): string {
-  const rows = guards.map(({ label, value, threshold, state, meaning, history: values }) =>
-    `<tr><th scope="row">${html(label)}</th><td class="figure">${html(value)}</td><td>${sparkline(values)}</td><td class="figure">${html(threshold)}</td><td><span class="state ${state}">${states[state]}</span></td><td class="meaning">${html(meaning)}</td></tr>`);
+  const rows = guards.map(
+    ({ label, value, threshold, state, meaning, history: values }) =>
+      `<tr><th scope="row">${html(label)}</th><td class="figure">${html(value)}</td><td>${sparkline(values)}</td><td class="figure">${html(threshold)}</td><td><span class="state ${state}">${states[state]}</span></td><td class="meaning">${html(meaning)}</td></tr>`,
+  );
   return `<p class="lead">A success rate in the band proves little by itself: a simulator that found one coin-flip task would show a perfect curve. These say whether the tasks are worth learning from.</p>
 <div class="panel scroll"><table class="guards"><thead><tr><th>Guard</th><th>Now</th><th>Course</th><th>Wanted</th><th></th><th>What it means</th></tr></thead><tbody>${rows.join('')}</tbody></table></div>`;
 }
@@ -19,7 +21,8 @@ function sparkline(values: readonly (number | null)[]): string {
   if (present.length < 2) return '';
   const [low, high] = [Math.min(...present), Math.max(...present)];
   const [width, height] = [96, 22];
-  const place = (value: number, index: number) => `${((index / (values.length - 1)) * width).toFixed(1)},${(height - 2 - (high === low ? 0.5 : (value - low) / (high - low)) * (height - 4)).toFixed(1)}`;
+  const place = (value: number, index: number) =>
+    `${((index / (values.length - 1)) * width).toFixed(1)},${(height - 2 - (high === low ? 0.5 : (value - low) / (high - low)) * (height - 4)).toFixed(1)}`;
   const path = values.flatMap((value, index) => (value === null ? [] : [place(value, index)])).join(' ');
   return `<svg class="spark" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" aria-hidden="true"><polyline points="${path}"/></svg>`;
 }
@@ -40,15 +43,27 @@ export function history({ events, rows, retunes }: RunData): string {
 
 function retuneTable(retunes: RunData['retunes']): string {
   if (retunes.length === 0) return '';
-  const rows = retunes.map(({ fromEpoch, set, time }) => `<tr><td class="figure">from epoch ${fromEpoch}</td><td>${html(settingsText(set))}</td><td class="figure">${moment(time)}</td></tr>`);
+  const rows = retunes.map(
+    ({ fromEpoch, set, time }) =>
+      `<tr><td class="figure">from epoch ${fromEpoch}</td><td>${html(settingsText(set))}</td><td class="figure">${moment(time)}</td></tr>`,
+  );
   return `<div class="panel scroll"><h3>Retuned</h3><table><tbody>${rows.join('')}</tbody></table></div>`;
 }
 
 const moment = (at: string): string => html(at.replace('T', ' ').replace(/(\.\d+)?Z$/, ' UTC'));
 const details = ({ epoch, phase, attempt, reason, text, ...rest }: RunEvent): string => {
   const others = Object.entries(rest).filter(([key]) => key !== 'type' && key !== 'at');
-  const extra = others.map(([key, value]) => `${key} ${typeof value === 'string' ? value : JSON.stringify(value)}`);
-  const where = [epoch === undefined ? '' : `epoch ${epoch}`, phase ?? '', attempt === undefined ? '' : `attempt ${attempt}`, ...extra].filter((part) => part !== '').join(', ');
+  const extra = others.map(
+    ([key, value]) => `${key} ${typeof value === 'string' ? value : JSON.stringify(value)}`,
+  );
+  const where = [
+    epoch === undefined ? '' : `epoch ${epoch}`,
+    phase ?? '',
+    attempt === undefined ? '' : `attempt ${attempt}`,
+    ...extra,
+  ]
+    .filter((part) => part !== '')
+    .join(', ');
   return html([where, reason ?? text ?? ''].filter((part) => part !== '').join(': '));
 };
 
@@ -57,7 +72,12 @@ function timeline(events: readonly RunEvent[]): string {
   return `<table><tbody>${events.map((event) => `<tr><td class="figure">${moment(event.at)}</td><td><span class="state ${eventTone(event)}">${html(event.type)}</span></td><td>${details(event)}</td></tr>`).join('')}</tbody></table>`;
 }
 
-const eventTone = ({ type, outcome }: RunEvent): string => (type === 'started' || outcome === 'finished' ? 'ok' : type === 'damaged' || outcome === 'failed' ? 'warn' : 'info');
+const eventTone = ({ type, outcome }: RunEvent): string =>
+  type === 'started' || outcome === 'finished'
+    ? 'ok'
+    : type === 'damaged' || outcome === 'failed'
+      ? 'warn'
+      : 'info';
 
 /** Each attempt where there are few; their number by phase and reason where there are many. */
 function attemptTable(attempts: readonly RunEvent[]): string {
@@ -67,14 +87,24 @@ function attemptTable(attempts: readonly RunEvent[]): string {
     const what = `${event.phase ?? '?'}: ${event.reason ?? 'no reason given'}`;
     groups.set(what, [...(groups.get(what) ?? []), event]);
   }
-  const rows = [...groups].sort(([, a], [, b]) => b.length - a.length).map(([what, of]) => `<tr><td class="figure">${of.length}×</td><td>${html(what)}</td><td class="figure">${moment(of[0]?.at ?? '')} to ${moment(of.at(-1)?.at ?? '')}</td></tr>`);
+  const rows = [...groups]
+    .sort(([, a], [, b]) => b.length - a.length)
+    .map(
+      ([what, of]) =>
+        `<tr><td class="figure">${of.length}×</td><td>${html(what)}</td><td class="figure">${moment(of[0]?.at ?? '')} to ${moment(of.at(-1)?.at ?? '')}</td></tr>`,
+    );
   return `<table><tbody>${rows.join('')}</tbody></table>`;
 }
 
-function notesOf(rows: readonly EpochRow[], events: readonly RunEvent[]): { epoch: number | string; text: string }[] {
+function notesOf(
+  rows: readonly EpochRow[],
+  events: readonly RunEvent[],
+): { epoch: number | string; text: string }[] {
   const ledger = rows.flatMap(({ epoch, notes }) => notes.map((text) => ({ epoch, text })));
   const known = new Set(ledger.map(({ epoch, text }) => `${epoch} ${text}`));
-  const more = events.filter(({ type }) => type === 'note').map(({ epoch, text, reason }) => ({ epoch: epoch ?? '–', text: text ?? reason ?? '' }));
+  const more = events
+    .filter(({ type }) => type === 'note')
+    .map(({ epoch, text, reason }) => ({ epoch: epoch ?? '–', text: text ?? reason ?? '' }));
   return [...ledger, ...more.filter(({ epoch, text }) => !known.has(`${epoch} ${text}`))];
 }
 
@@ -82,9 +112,14 @@ export function record({ runId, experimentFile, head, rows, forkedFrom }: RunDat
   const facts: [string, string][] = [
     ['Run', runId],
     ['Experiment file, sha256', experimentFile?.sha256 ?? 'unreadable'],
-    ...forkedFrom.slice(0, 1).map(({ run, epoch }): [string, string] => ['Forked from', `${run}, epoch ${epoch}`]),
+    ...forkedFrom
+      .slice(0, 1)
+      .map(({ run, epoch }): [string, string] => ['Forked from', `${run}, epoch ${epoch}`]),
     ['Ledger, last line', head ?? 'empty'],
-    ['Committed', rows.length === 0 ? 'nothing yet' : `epochs ${rows[0]?.epoch ?? 0} to ${rows.at(-1)?.epoch ?? 0}`],
+    [
+      'Committed',
+      rows.length === 0 ? 'nothing yet' : `epochs ${rows[0]?.epoch ?? 0} to ${rows.at(-1)?.epoch ?? 0}`,
+    ],
   ];
   return `<div class="panel scroll"><table><tbody>${facts.map(([name, value]) => `<tr><th scope="row">${html(name)}</th><td><code>${html(value)}</code></td></tr>`).join('')}</tbody></table>
 <p class="quiet">The ledger is a chain of hashes, a pure function of experiment file and seed: two runs of them end with the same last line. <code>genenv verify ${html(runId)}</code> recomputes the chain and checks every stored file.</p></div>

@@ -30,11 +30,29 @@ export function page(content: PageContent): string {
   const { run, state, charts, samples, assets } = content;
   const begun = trained(run.rows).length > 0;
   const sections = [
-    { id: 'frontier', short: 'Frontier', title: 'At the edge of its ability?', body: figures(charts.frontier) },
+    {
+      id: 'frontier',
+      short: 'Frontier',
+      title: 'At the edge of its ability?',
+      body: figures(charts.frontier),
+    },
     { id: 'held-out', short: 'Learning', title: 'Did the agent learn?', body: figures(charts.heldOut) },
-    { id: 'guards', short: 'Guards', title: 'Can the band be trusted?', body: begun ? `${guardTable(content.guards)}${figures(charts.guards)}` : '' },
+    {
+      id: 'guards',
+      short: 'Guards',
+      title: 'Can the band be trusted?',
+      body: begun ? `${guardTable(content.guards)}${figures(charts.guards)}` : '',
+    },
     { id: 'updates', short: 'Updates', title: 'Rewards and updates', body: figures(charts.updates) },
-    { id: 'dropped', short: 'Dropped', title: 'What was dropped', body: begun && charts.dropped.length === 0 ? '<p class="quiet">Nothing was invalid or filtered.</p>' : figures(charts.dropped) },
+    {
+      id: 'dropped',
+      short: 'Dropped',
+      title: 'What was dropped',
+      body:
+        begun && charts.dropped.length === 0
+          ? '<p class="quiet">Nothing was invalid or filtered.</p>'
+          : figures(charts.dropped),
+    },
     { id: 'samples', short: 'Tasks', title: 'Tasks and answers', body: browser(samples) },
     { id: 'costs', short: 'Costs', title: 'Time and pools', body: figures(charts.costs) },
     { id: 'history', short: 'History', title: 'What happened', body: history(run) },
@@ -48,11 +66,19 @@ export function page(content: PageContent): string {
 ${origin(run)}<p class="verdict">${content.verdict.map(html).join(' ')}</p>
 ${warning(content.guards)}${gaps(run)}`,
     cards: `<div class="cards">${content.cards.map(card).join('')}</div>`,
-    lead: content.epochsPerPoint > 1 ? `<p class="quiet">Each point of the figures is the mean of ${content.epochsPerPoint} epochs.</p>` : '',
+    lead:
+      content.epochsPerPoint > 1
+        ? `<p class="quiet">Each point of the figures is the mean of ${content.epochsPerPoint} epochs.</p>`
+        : '',
     sections,
     footer: `Written ${html(content.writtenAt)} by genenv, from the ledger and the store alone. ${count(samples.reduce((sum, one) => sum + one.samples.length, 0))} sampled tasks. Figures: Apache ECharts.`,
     withoutScripts: 'The figures and the task browser need JavaScript; the tables do not.',
-    data: { charts: Object.fromEntries((Object.values(charts).flat() as Chart[]).map(({ id, option }) => [id, option])), samples },
+    data: {
+      charts: Object.fromEntries(
+        (Object.values(charts).flat() as Chart[]).map(({ id, option }) => [id, option]),
+      ),
+      samples,
+    },
     assets,
   });
 }
@@ -61,15 +87,25 @@ function setting({ experiment }: RunData): string {
   if (experiment === null) return 'The settings could not be read.';
   const { arm, world, seed, agent, environment, name } = experiment;
   const shape = `${environment.promptsPerEpoch * environment.variationsPerPrompt} tasks × ${agent.rolloutsPerTask} attempts an epoch`;
-  return [name, arm.type === 'genenv' ? `arm genenv, preset ${arm.preset}` : `arm ${arm.type}`, `world ${world.type}`, shape, `seed ${seed}`].join(' · ');
+  return [
+    name,
+    arm.type === 'genenv' ? `arm genenv, preset ${arm.preset}` : `arm ${arm.type}`,
+    `world ${world.type}`,
+    shape,
+    `seed ${seed}`,
+  ].join(' · ');
 }
 
 /** Which runs it goes back to, and how it ended if badly. */
 function origin({ forkedFrom, events }: RunData): string {
   const end = events.findLast(({ type }) => ['started', 'resumed', 'rewound', 'ended'].includes(type));
   return [
-    forkedFrom.length === 0 ? '' : `<p class="quiet">This run was ${html(lineageText(forkedFrom))}; epochs are counted from the start of ${html(forkedFrom.at(-1)?.run ?? '')}.</p>\n`,
-    end?.outcome === 'failed' ? `<p class="note warn">It failed: ${html(end.reason ?? 'no reason is recorded')}</p>\n` : '',
+    forkedFrom.length === 0
+      ? ''
+      : `<p class="quiet">This run was ${html(lineageText(forkedFrom))}; epochs are counted from the start of ${html(forkedFrom.at(-1)?.run ?? '')}.</p>\n`,
+    end?.outcome === 'failed'
+      ? `<p class="note warn">It failed: ${html(end.reason ?? 'no reason is recorded')}</p>\n`
+      : '',
   ].join('');
 }
 
@@ -77,11 +113,15 @@ function warning(guards: readonly Guard[]): string {
   const warned = guards.filter(({ state }) => state === 'warn');
   const judged = guards.filter(({ state }) => state === 'ok' || state === 'warn').length;
   if (judged === 0) return '';
-  if (warned.length === 0) return `<p class="note good">All ${judged} guards are quiet: nothing measured here says that the curve is an artefact.</p>`;
+  if (warned.length === 0)
+    return `<p class="note good">All ${judged} guards are quiet: nothing measured here says that the curve is an artefact.</p>`;
   return `<p class="note warn"><b>${warned.length} of ${judged} guards warn</b>: ${html(warned.map(({ label }) => label).join(', '))}. Read <a href="#guards">what they mean</a> before trusting the curve.</p>`;
 }
 
 const gaps = ({ gaps: missing }: RunData): string =>
-  missing.length === 0 ? '' : `<details class="gaps"><summary>${missing.length === 1 ? 'One thing' : `${missing.length} things`} could not be shown</summary><ul>${missing.map((gap) => `<li>${html(gap)}</li>`).join('')}</ul></details>`;
+  missing.length === 0
+    ? ''
+    : `<details class="gaps"><summary>${missing.length === 1 ? 'One thing' : `${missing.length} things`} could not be shown</summary><ul>${missing.map((gap) => `<li>${html(gap)}</li>`).join('')}</ul></details>`;
 
-const card = ({ label, value, detail, tone }: Card): string => `<div class="card ${tone}"><span class="label">${html(label)}</span><span class="value">${html(value)}</span><span class="detail">${html(detail)}</span></div>`;
+const card = ({ label, value, detail, tone }: Card): string =>
+  `<div class="card ${tone}"><span class="label">${html(label)}</span><span class="value">${html(value)}</span><span class="detail">${html(detail)}</span></div>`;

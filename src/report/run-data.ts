@@ -59,13 +59,17 @@ export interface RunData {
 export const trained = (rows: readonly EpochRow[]): EpochRow[] => rows.filter(({ epoch }) => epoch > 0);
 
 /** One value an epoch; null where it was not measured. */
-export const series = (rows: readonly EpochRow[], name: string): (number | null)[] => rows.map(({ metrics }) => metrics[name] ?? null);
+export const series = (rows: readonly EpochRow[], name: string): (number | null)[] =>
+  rows.map(({ metrics }) => metrics[name] ?? null);
 
-export const measured = (values: readonly (number | null)[]): number[] => values.filter((value) => value !== null);
+export const measured = (values: readonly (number | null)[]): number[] =>
+  values.filter((value) => value !== null);
 
 /** Names below a prefix in any epoch (`env/kind/` -> `T`, `U`), in natural order. */
 export function namesUnder(rows: readonly EpochRow[], prefix: string): string[] {
   const names = new Set<string>();
-  for (const { metrics } of rows) for (const name of Object.keys(metrics)) if (name.startsWith(prefix) && metrics[name] !== null) names.add(name.slice(prefix.length));
+  for (const { metrics } of rows)
+    for (const name of Object.keys(metrics))
+      if (name.startsWith(prefix) && metrics[name] !== null) names.add(name.slice(prefix.length));
   return [...names].sort((a, b) => a.localeCompare(b, 'en', { numeric: true }));
 }

@@ -12,18 +12,31 @@ export function trailingMean(values: readonly (number | null)[], window = WINDOW
 }
 
 /** Mean of the last `count` measured values. */
-export const lastMean = (values: readonly (number | null)[], count = WINDOW): number | null => mean(measured(values).slice(-count));
+export const lastMean = (values: readonly (number | null)[], count = WINDOW): number | null =>
+  mean(measured(values).slice(-count));
 
 /** At most `most` rows, each the mean of equally many epochs, for charts of long runs. Named by the last of its epochs. */
 export function thinned(rows: readonly EpochRow[], most = 500): { rows: EpochRow[]; epochsPerPoint: number } {
   const size = Math.max(1, Math.ceil(rows.length / most));
   if (size === 1) return { rows: [...rows], epochsPerPoint: 1 };
-  const bins = Array.from({ length: Math.ceil(rows.length / size) }, (_, bin) => rows.slice(bin * size, (bin + 1) * size));
-  const joined = bins.flatMap((bin) => bin.slice(-1).map((last) => ({ ...last, metrics: meanOf(bin.map(({ metrics }) => metrics)), time: meanOf(bin.map(({ time }) => time)) as Record<string, number> })));
+  const bins = Array.from({ length: Math.ceil(rows.length / size) }, (_, bin) =>
+    rows.slice(bin * size, (bin + 1) * size),
+  );
+  const joined = bins.flatMap((bin) =>
+    bin
+      .slice(-1)
+      .map((last) => ({
+        ...last,
+        metrics: meanOf(bin.map(({ metrics }) => metrics)),
+        time: meanOf(bin.map(({ time }) => time)) as Record<string, number>,
+      })),
+  );
   return { rows: joined, epochsPerPoint: size };
 }
 
 function meanOf(records: readonly Metrics[]): Metrics {
   const names = new Set(records.flatMap((record) => Object.keys(record)));
-  return Object.fromEntries([...names].map((name) => [name, mean(measured(records.map((record) => record[name] ?? null)))]));
+  return Object.fromEntries(
+    [...names].map((name) => [name, mean(measured(records.map((record) => record[name] ?? null)))]),
+  );
 }

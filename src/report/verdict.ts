@@ -39,14 +39,24 @@ export function findings(rows: readonly EpochRow[]): Findings {
     success: successOf(epochs),
     heldOut: first === undefined ? null : { first, last: later.at(-1) ?? first },
     difficulty: courseOf(epochs, 'env/difficulty'),
-    length: courseOf(epochs, 'completions/correct_mean_length') ?? courseOf(epochs, 'completions/mean_length'),
+    length:
+      courseOf(epochs, 'completions/correct_mean_length') ?? courseOf(epochs, 'completions/mean_length'),
   };
 }
 
 export function evaluationsOf(rows: readonly EpochRow[]): Evaluation[] {
   return rows.flatMap(({ epoch, metrics }) => {
     const value = metrics['eval/heldout'];
-    return value === null || value === undefined ? [] : [{ epoch, value, low: metrics['eval/heldout_low'] ?? null, high: metrics['eval/heldout_high'] ?? null }];
+    return value === null || value === undefined
+      ? []
+      : [
+          {
+            epoch,
+            value,
+            low: metrics['eval/heldout_low'] ?? null,
+            high: metrics['eval/heldout_high'] ?? null,
+          },
+        ];
   });
 }
 
@@ -57,7 +67,8 @@ function successOf(epochs: EpochRow[]): Findings['success'] {
   const entry = bandResidence(rates, { window: WINDOW }).entry;
   // The windows that end in the second half, so the first of them reaches back into the first half.
   const secondHalf = rates.slice(Math.max(0, Math.ceil(rates.length / 2) - WINDOW + 1));
-  const residence = rates.length < 2 * WINDOW ? null : bandResidence(secondHalf, { window: WINDOW }).residence;
+  const residence =
+    rates.length < 2 * WINDOW ? null : bandResidence(secondHalf, { window: WINDOW }).residence;
   return { start, end, entry: entry === null ? null : (epochs[entry]?.epoch ?? null), residence };
 }
 
@@ -80,27 +91,39 @@ function courseOf(epochs: EpochRow[], name: string): Course | null {
 /** The findings in sentences, each only as strong as the numbers are. */
 export function verdict(found: Findings): string[] {
   if (found.success === null) return ['No epoch has been committed yet: there is nothing to judge.'];
-  return [bandSentence(found.success, found.epochs), heldOutSentence(found.heldOut), found.epochs < 2 * WINDOW ? null : courseSentence('Mean task difficulty', found.difficulty)].filter((sentence) => sentence !== null);
+  return [
+    bandSentence(found.success, found.epochs),
+    heldOutSentence(found.heldOut),
+    found.epochs < 2 * WINDOW ? null : courseSentence('Mean task difficulty', found.difficulty),
+  ].filter((sentence) => sentence !== null);
 }
 
-function bandSentence({ start, end, entry, residence }: NonNullable<Findings['success']>, epochs: number): string {
-  if (epochs < 2 * WINDOW) return `Too early to judge: ${epochs} epoch${epochs === 1 ? '' : 's'} committed, success rate ${rate(end)} on the simulator’s tasks.`;
+function bandSentence(
+  { start, end, entry, residence }: NonNullable<Findings['success']>,
+  epochs: number,
+): string {
+  if (epochs < 2 * WINDOW)
+    return `Too early to judge: ${epochs} epoch${epochs === 1 ? '' : 's'} committed, success rate ${rate(end)} on the simulator’s tasks.`;
   const where = inBand(start) ? `started in ${bandText} (${rate(start)})` : `started at ${rate(start)}`;
-  if (entry === null) return `Success on the simulator’s tasks ${where}, never entered ${bandText} (5-epoch mean), and ended at ${rate(end)}.`;
+  if (entry === null)
+    return `Success on the simulator’s tasks ${where}, never entered ${bandText} (5-epoch mean), and ended at ${rate(end)}.`;
   const entered = inBand(start) ? '' : `, entered ${bandText} in epoch ${entry}`;
   const enough = (residence ?? 0) >= RESIDENCE;
   const stay = `was there in ${percent(residence)} of the second half’s epochs (5-epoch mean${enough ? '' : `; ${percent(RESIDENCE)} would count as staying`})`;
   return `Success on the simulator’s tasks ${where}${entered} and ${stay}${inBand(end) ? '' : `, ending outside at ${rate(end)}`}.`;
 }
 
-const withInterval = ({ value, low, high }: Evaluation): string => (low === null || high === null ? rate(value) : `${rate(value)} [${rate(low)}, ${rate(high)}]`);
+const withInterval = ({ value, low, high }: Evaluation): string =>
+  low === null || high === null ? rate(value) : `${rate(value)} [${rate(low)}, ${rate(high)}]`;
 
 function heldOutSentence(heldOut: Findings['heldOut']): string {
   if (heldOut === null) return 'Held-out success has not been evaluated.';
   const { first, last } = heldOut;
-  if (first.epoch === last.epoch) return `Held-out success was ${withInterval(first)} after epoch ${first.epoch}; there is no later evaluation to compare with.`;
+  if (first.epoch === last.epoch)
+    return `Held-out success was ${withInterval(first)} after epoch ${first.epoch}; there is no later evaluation to compare with.`;
   const values = `from ${withInterval(first)} to ${withInterval(last)} (epochs ${first.epoch} to ${last.epoch})`;
-  if (first.low === null || first.high === null || last.low === null || last.high === null) return `Held-out success went ${values}; no interval is recorded, so this may be noise.`;
+  if (first.low === null || first.high === null || last.low === null || last.high === null)
+    return `Held-out success went ${values}; no interval is recorded, so this may be noise.`;
   if (last.low > first.high) return `Held-out success rose ${values}.`;
   if (last.high < first.low) return `Held-out success fell ${values}.`;
   return `Held-out success did not clearly change: ${values}, and the intervals overlap.`;
@@ -109,7 +132,9 @@ function heldOutSentence(heldOut: Findings['heldOut']): string {
 function courseSentence(what: string, course: Course | null): string | null {
   if (course === null) return null;
   const { start, end, turn } = course;
-  if (turn !== null) return `${what} went from ${number(start)} ${turn.value < start ? 'down' : 'up'} to ${number(turn.value)} (epoch ${turn.epoch}) and ${turn.value < start ? 'up' : 'down'} to ${number(end)}.`;
-  if (Math.abs(end - start) < 0.1 * Math.max(Math.abs(start), Math.abs(end))) return `${what} stayed near ${number(end)}.`;
+  if (turn !== null)
+    return `${what} went from ${number(start)} ${turn.value < start ? 'down' : 'up'} to ${number(turn.value)} (epoch ${turn.epoch}) and ${turn.value < start ? 'up' : 'down'} to ${number(end)}.`;
+  if (Math.abs(end - start) < 0.1 * Math.max(Math.abs(start), Math.abs(end)))
+    return `${what} stayed near ${number(end)}.`;
   return `${what} ${end > start ? 'rose' : 'fell'} from ${number(start)} to ${number(end)}.`;
 }

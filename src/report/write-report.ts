@@ -23,7 +23,15 @@ import { findings, verdict } from './verdict.ts';
  * @param worlds the list of worlds from outside that may be loaded, as in GENENV_WORLDS
  * @throws Error if there is no such run, StoreUnavailable if the folder cannot be written
  */
-export async function writeReport({ home, runId, worlds }: { home: string; runId: string; worlds?: string | undefined }): Promise<string> {
+export async function writeReport({
+  home,
+  runId,
+  worlds,
+}: {
+  home: string;
+  runId: string;
+  worlds?: string | undefined;
+}): Promise<string> {
   const run = await loadRun({ home, runId });
   const store = new ObjectStore(join(home, 'store'));
   const world = await worldOf(run, worlds);
@@ -32,14 +40,21 @@ export async function writeReport({ home, runId, worlds }: { home: string; runId
   const { rows, epochsPerPoint } = thinned(run.rows);
   const found = findings(run.rows);
   const file = join(home, 'runs', runId, 'report.html');
-  await atomicWrite(file, page({
-    run, samples, epochsPerPoint,
-    state: stateOf(run), verdict: verdict(found), cards: cards(run, found),
-    guards: guards(trained(run.rows), run.experiment),
-    charts: chartsOf(rows, grids, run.experiment, run.retunes),
-    writtenAt: new Date().toISOString().slice(0, 16).replace('T', ' ') + ' UTC',
-    assets: await assets('charts.js', 'browser.js'),
-  }));
+  await atomicWrite(
+    file,
+    page({
+      run,
+      samples,
+      epochsPerPoint,
+      state: stateOf(run),
+      verdict: verdict(found),
+      cards: cards(run, found),
+      guards: guards(trained(run.rows), run.experiment),
+      charts: chartsOf(rows, grids, run.experiment, run.retunes),
+      writtenAt: new Date().toISOString().slice(0, 16).replace('T', ' ') + ' UTC',
+      assets: await assets('charts.js', 'browser.js'),
+    }),
+  );
   return file;
 }
 
@@ -56,7 +71,15 @@ async function worldOf({ experiment, gaps }: RunData, worlds: string | undefined
 function stateOf({ events, rows, experiment }: RunData): PageContent['state'] {
   const last = rows.at(-1)?.epoch ?? 0;
   const turn = events.findLast(({ type }) => ['started', 'resumed', 'rewound', 'ended'].includes(type));
-  if (turn?.outcome === 'finished' || (experiment !== null && last >= experiment.epochs)) return { text: 'finished', tone: 'good' };
-  if (turn?.outcome !== undefined) return { text: `${turn.outcome} after epoch ${turn.epoch ?? last}`, tone: turn.outcome === 'failed' ? 'warn' : 'plain' };
-  return { text: experiment === null ? `${last} epochs` : `in progress: ${last} of ${experiment.epochs} epochs`, tone: 'plain' };
+  if (turn?.outcome === 'finished' || (experiment !== null && last >= experiment.epochs))
+    return { text: 'finished', tone: 'good' };
+  if (turn?.outcome !== undefined)
+    return {
+      text: `${turn.outcome} after epoch ${turn.epoch ?? last}`,
+      tone: turn.outcome === 'failed' ? 'warn' : 'plain',
+    };
+  return {
+    text: experiment === null ? `${last} epochs` : `in progress: ${last} of ${experiment.epochs} epochs`,
+    tone: 'plain',
+  };
 }

@@ -25,9 +25,16 @@ export interface StackServices {
 }
 
 /** Temporal's dev server, policy server and trainer, then the worker. */
-export function embeddedServices({ node, python, temporal, repository, env }: Programs, paths: StackPaths, ports: Record<string, number>): StackServices {
+export function embeddedServices(
+  { node, python, temporal, repository, env }: Programs,
+  paths: StackPaths,
+  ports: Record<string, number>,
+): StackServices {
   // The stack's own profile takes the place of the user's: their addresses, keys and certificates are for other servers.
-  const own = { ...Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('TEMPORAL_'))), [STACK_MARK]: paths.home };
+  const own = {
+    ...Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('TEMPORAL_'))),
+    [STACK_MARK]: paths.home,
+  };
   const trainerPackage = new TrainerPackage(python, join(repository, 'trainer'), own);
   const server = new TemporalServer(temporal, paths, own, ports);
   const policyServer = new PolicyServer(trainerPackage, paths, ports);
@@ -39,6 +46,9 @@ export function embeddedServices({ node, python, temporal, repository, env }: Pr
     policyServer: policyServer.url,
     trainerSocket: paths.trainerSocket,
   });
-  const worker = new WorkerProcess({ node, repository, home: paths.home, python, profile: paths.profile, env: own, addresses }, ports);
+  const worker = new WorkerProcess(
+    { node, repository, home: paths.home, python, profile: paths.profile, env: own, addresses },
+    ports,
+  );
   return { stages: [[server, policyServer, trainer], [worker]], addresses };
 }

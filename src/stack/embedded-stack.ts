@@ -43,8 +43,17 @@ export class EmbeddedStack {
     let onGivenUp: (error: Error) => void = () => undefined;
     this.givenUp = new Promise((resolve) => (onGivenUp = resolve));
     const supervise = (service: Service): SupervisedService =>
-      new SupervisedService(service, { cwd, logs: paths.logs, recorded: this.#record.processes[service.name], record: (recorded) => this.#recordProcess(service.name, recorded), say, onGivenUp });
-    this.#supervised = this.#services.stages.map((stage) => stage.map((service) => ({ service, supervised: supervise(service) })));
+      new SupervisedService(service, {
+        cwd,
+        logs: paths.logs,
+        recorded: this.#record.processes[service.name],
+        record: (recorded) => this.#recordProcess(service.name, recorded),
+        say,
+        onGivenUp,
+      });
+    this.#supervised = this.#services.stages.map((stage) =>
+      stage.map((service) => ({ service, supervised: supervise(service) })),
+    );
   }
 
   /** Brings all services up; on a failure the caller stops the stack. */
@@ -55,7 +64,9 @@ export class EmbeddedStack {
       const starting = stage.map(async ({ service, supervised }) => {
         const begun = performance.now();
         const how = await supervised.start();
-        say(`${service.title}: ${how === 'adopted' ? 'still running, taken over' : `ready in ${((performance.now() - begun) / 1000).toFixed(1)} s`}`);
+        say(
+          `${service.title}: ${how === 'adopted' ? 'still running, taken over' : `ready in ${((performance.now() - begun) / 1000).toFixed(1)} s`}`,
+        );
         this.#update({ ports: { ...this.#record.ports, ...service.ports?.() } });
       });
       const failed = (await Promise.allSettled(starting)).find((result) => result.status === 'rejected');
@@ -74,7 +85,8 @@ export class EmbeddedStack {
 
   async #stop(hurry?: AbortSignal): Promise<void> {
     const { paths } = this.#options;
-    for (const stage of [...this.#supervised].reverse()) for (const { supervised } of [...stage].reverse()) await supervised.stop(hurry);
+    for (const stage of [...this.#supervised].reverse())
+      for (const { supervised } of [...stage].reverse()) await supervised.stop(hurry);
     // What an interrupted start never came to, and training jobs, which have sessions of their own.
     await endLeftovers(paths.home, this.#record, hurry);
     this.#update({ owner: null, state: 'stopped', addresses: null, processes: {} });
@@ -82,7 +94,9 @@ export class EmbeddedStack {
   }
 
   #recordProcess(name: ServiceName, recorded: RecordedProcess | null): void {
-    const others = Object.fromEntries(Object.entries(this.#record.processes).filter(([other]) => other !== name));
+    const others = Object.fromEntries(
+      Object.entries(this.#record.processes).filter(([other]) => other !== name),
+    );
     this.#update({ processes: recorded === null ? others : { ...others, [name]: recorded } });
   }
 

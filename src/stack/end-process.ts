@@ -27,7 +27,10 @@ export async function ended(target: ProcessIdentity, seconds: number): Promise<b
  * Ends a process: SIGTERM to it alone, which it may answer in its own time, then SIGKILL to its group.
  * `hurry` cuts the time short.
  */
-export async function endProcess(target: ProcessIdentity, { graceSeconds, hurry }: { graceSeconds: number; hurry?: AbortSignal }): Promise<'ended' | 'killed'> {
+export async function endProcess(
+  target: ProcessIdentity,
+  { graceSeconds, hurry }: { graceSeconds: number; hurry?: AbortSignal },
+): Promise<'ended' | 'killed'> {
   if (!isAlive(target)) return 'ended';
   process.kill(target.pid, 'SIGTERM');
   const until = performance.now() + graceSeconds * 1000;

@@ -6,7 +6,9 @@ import { join } from 'node:path';
 export function fingerprint(settings: unknown, sources: readonly string[]): string {
   const hash = createHash('sha256').update(JSON.stringify(settings));
   for (const folder of sources) {
-    const names = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => /\.(ts|py|json)$/.test(name));
+    const names = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) =>
+      /\.(ts|py|json)$/.test(name),
+    );
     for (const name of names.sort()) {
       const { size, mtimeMs } = statSync(join(folder, name));
       hash.update(`${name} ${size} ${mtimeMs}\n`);

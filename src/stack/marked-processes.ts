@@ -23,7 +23,9 @@ export function markedProcesses(home: string): ProcessIdentity[] {
 
 function carriesMark(pid: number, home: string): boolean {
   try {
-    return `\0${readFileSync(`/proc/${pid}/environ`, 'latin1')}\0`.includes(`\0${Buffer.from(`${STACK_MARK}=${home}`).toString('latin1')}\0`);
+    return `\0${readFileSync(`/proc/${pid}/environ`, 'latin1')}\0`.includes(
+      `\0${Buffer.from(`${STACK_MARK}=${home}`).toString('latin1')}\0`,
+    );
   } catch {
     return false;
   }

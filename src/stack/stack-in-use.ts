@@ -7,7 +7,10 @@ export class StackInUse extends Error {
   readonly record: StackRecord;
 
   constructor({ home }: StackPaths, record: StackRecord) {
-    const who = record.owner === null ? 'another process' : `\`genenv ${record.owner.command}\` (process ${record.owner.pid})`;
+    const who =
+      record.owner === null
+        ? 'another process'
+        : `\`genenv ${record.owner.command}\` (process ${record.owner.pid})`;
     super(`${who} runs the stack of ${home}; wait until it has ended, or set GENENV_HOME to another folder`);
     this.record = record;
   }

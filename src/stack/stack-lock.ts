@@ -18,7 +18,10 @@ export function takeStackLock(path: string): StackLock | null {
   } catch (error) {
     database.close();
     if (error instanceof Error && error.message.includes('database is locked')) return null;
-    throw new Error(`stack lock ${path}: ${error instanceof Error ? error.message : String(error)}; remove the file when no stack runs`, { cause: error });
+    throw new Error(
+      `stack lock ${path}: ${error instanceof Error ? error.message : String(error)}; remove the file when no stack runs`,
+      { cause: error },
+    );
   }
   return { release: () => database.close() };
 }

@@ -31,7 +31,14 @@ export interface StackRecord {
   processes: Partial<Record<ServiceName, RecordedProcess>>;
 }
 
-export const emptyRecord = (): StackRecord => ({ version: 1, owner: null, state: 'stopped', addresses: null, ports: {}, processes: {} });
+export const emptyRecord = (): StackRecord => ({
+  version: 1,
+  owner: null,
+  state: 'stopped',
+  addresses: null,
+  ports: {},
+  processes: {},
+});
 
 /** The record of a home; an empty one where there is none, or one that nobody can read. */
 export function readStackRecord(path: string): StackRecord {

@@ -58,7 +58,10 @@ export class SupervisedService {
     const { recorded, say } = this.#supervision;
     if (recorded !== undefined && isAlive(recorded)) {
       this.#process = recorded;
-      if (recorded.fingerprint === this.#service.fingerprint() && (await this.#answers(recorded, ADOPT_SECONDS))) {
+      if (
+        recorded.fingerprint === this.#service.fingerprint() &&
+        (await this.#answers(recorded, ADOPT_SECONDS))
+      ) {
         await this.#service.prepare?.();
         return 'adopted';
       }
@@ -80,10 +83,14 @@ export class SupervisedService {
         await this.#service.prepare?.();
         return;
       }
-      reason = isAlive(process) ? `gave no answer within ${readySeconds} s` : (this.#launched?.ending() ?? 'ended');
+      reason = isAlive(process)
+        ? `gave no answer within ${readySeconds} s`
+        : (this.#launched?.ending() ?? 'ended');
       await this.#end();
     }
-    throw new Error(`${title}: started ${ATTEMPTS} times, and each time it ${reason}. The end of ${this.#log}:\n${lastLogLines(this.#log)}`);
+    throw new Error(
+      `${title}: started ${ATTEMPTS} times, and each time it ${reason}. The end of ${this.#log}:\n${lastLogLines(this.#log)}`,
+    );
   }
 
   async #launch(): Promise<RecordedProcess> {
@@ -113,9 +120,14 @@ export class SupervisedService {
       while (!this.#stopping && isAlive(process)) await sleep(POLL_MS);
       if (this.#isStopping()) return;
       failures = performance.now() - since < STEADY_SECONDS * 1000 ? failures + 1 : 1;
-      say(`${this.#service.title} ${this.#launched?.ending() ?? 'ended'}; starting it again (log: ${this.#log})`);
+      say(
+        `${this.#service.title} ${this.#launched?.ending() ?? 'ended'}; starting it again (log: ${this.#log})`,
+      );
       try {
-        if (failures > ATTEMPTS) throw new Error(`${this.#service.title}: it ended ${failures} times within ${STEADY_SECONDS} s of its start. The end of ${this.#log}:\n${lastLogLines(this.#log)}`);
+        if (failures > ATTEMPTS)
+          throw new Error(
+            `${this.#service.title}: it ended ${failures} times within ${STEADY_SECONDS} s of its start. The end of ${this.#log}:\n${lastLogLines(this.#log)}`,
+          );
         if (failures > 1) await sleep(BACKOFF_MS * 2 ** failures);
         const restart = this.#bringUp();
         this.#work = restart.catch(() => undefined);
@@ -136,8 +148,14 @@ export class SupervisedService {
   async #end(hurry?: AbortSignal): Promise<void> {
     const process = this.#process;
     if (process === null) return;
-    const how = await endProcess(process, { graceSeconds: this.#service.graceSeconds, ...(hurry ? { hurry } : {}) });
-    if (how === 'killed' && hurry?.aborted !== true) this.#supervision.say(`${this.#service.title} did not end within ${this.#service.graceSeconds} s and was killed`);
+    const how = await endProcess(process, {
+      graceSeconds: this.#service.graceSeconds,
+      ...(hurry ? { hurry } : {}),
+    });
+    if (how === 'killed' && hurry?.aborted !== true)
+      this.#supervision.say(
+        `${this.#service.title} did not end within ${this.#service.graceSeconds} s and was killed`,
+      );
     this.#process = null;
     this.#supervision.record(null);
   }

@@ -24,7 +24,11 @@ export async function atomicCreate(path: string, data: string | Uint8Array): Pro
   return stageAll(path, data, (staged) => staged.create(path));
 }
 
-async function stageAll<T>(path: string, data: string | Uint8Array, finish: (staged: StagedFile) => Promise<T>): Promise<T> {
+async function stageAll<T>(
+  path: string,
+  data: string | Uint8Array,
+  finish: (staged: StagedFile) => Promise<T>,
+): Promise<T> {
   const staged = await StagedFile.open(dirname(path));
   try {
     await staged.write(data);

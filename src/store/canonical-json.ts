@@ -30,12 +30,15 @@ function write(value: unknown, trail: Trail): string {
     case 'string':
       return text(value, trail);
     case 'number':
-      return Number.isFinite(value) ? JSON.stringify(value) : refuse(value, trail, 'use null, or leave the field out');
+      return Number.isFinite(value)
+        ? JSON.stringify(value)
+        : refuse(value, trail, 'use null, or leave the field out');
     case 'boolean':
       return value ? 'true' : 'false';
     case 'object':
       if (value === null) return 'null';
-      if (trail.length > deepest) return refuse('a deeper value', trail.slice(0, 8), 'it refers to itself, or is nested too deeply');
+      if (trail.length > deepest)
+        return refuse('a deeper value', trail.slice(0, 8), 'it refers to itself, or is nested too deeply');
       return Array.isArray(value) ? list(value, trail) : record(value, trail);
     default:
       return refuse(value, trail, 'use null, or leave the field out');
@@ -43,7 +46,13 @@ function write(value: unknown, trail: Trail): string {
 }
 
 function text(value: string, trail: Trail): string {
-  return value.isWellFormed() ? JSON.stringify(value) : refuse(JSON.stringify(value.slice(0, 40)), trail, 'it has half a surrogate pair: apply toWellFormed() to the text');
+  return value.isWellFormed()
+    ? JSON.stringify(value)
+    : refuse(
+        JSON.stringify(value.slice(0, 40)),
+        trail,
+        'it has half a surrogate pair: apply toWellFormed() to the text',
+      );
 }
 
 function list(values: unknown[], trail: Trail): string {

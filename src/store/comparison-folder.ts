@@ -24,7 +24,10 @@ export class ComparisonFolder {
 
   /** The comparison as it was begun, and its hash; undefined if there is none. @throws InvalidArtifact if it is no JSON */
   async read(): Promise<{ comparison: Comparison; sha256: string } | undefined> {
-    const comparison = await readJsonFile<Comparison>(this.comparisonFile, 'Remove it and start the comparison again with its file: the runs go on where they are.');
+    const comparison = await readJsonFile<Comparison>(
+      this.comparisonFile,
+      'Remove it and start the comparison again with its file: the runs go on where they are.',
+    );
     return comparison === undefined ? undefined : { comparison, sha256: hashOf(comparison) };
   }
 

@@ -15,9 +15,18 @@ export type Branch = { name: string; folder: string };
  * between has lost nothing: the copies come first, and a head behind its ledger is a state that every reader knows.
  * @throws StoreUnavailable, InvalidArtifact if fewer lines hold
  */
-export async function cutLedger(folder: RunFolder, ledger: Ledger<{ epoch: number }>, keep: number, why: Record<string, unknown>): Promise<Branch> {
+export async function cutLedger(
+  folder: RunFolder,
+  ledger: Ledger<{ epoch: number }>,
+  keep: number,
+  why: Record<string, unknown>,
+): Promise<Branch> {
   const { chain } = await ledger.inspect();
-  if (chain.lines.length < keep) throw new InvalidArtifact(folder.ledgerFile, `only ${chain.lines.length} lines hold, ${keep} were to be kept`);
+  if (chain.lines.length < keep)
+    throw new InvalidArtifact(
+      folder.ledgerFile,
+      `only ${chain.lines.length} lines hold, ${keep} were to be kept`,
+    );
   const branch = await archive(folder, why);
   const lines: LedgerLine<{ epoch: number }>[] = chain.lines.slice(0, keep);
   const head = new LedgerHead(folder.ledgerFile);
@@ -34,8 +43,17 @@ async function archive(folder: RunFolder, why: Record<string, unknown>): Promise
     await makeFolder(folder.branchesFolder);
     const staged = temporaryName(folder.branchesFolder);
     await makeFolder(staged);
-    for (const file of [folder.ledgerFile, new LedgerHead(folder.ledgerFile).file, folder.metricsFile, folder.retunesFile]) await ifExists(copyFile(file, join(staged, basename(file))));
-    await atomicWrite(join(staged, 'why.json'), `${JSON.stringify({ time: new Date().toISOString(), ...why }, null, 2)}\n`);
+    for (const file of [
+      folder.ledgerFile,
+      new LedgerHead(folder.ledgerFile).file,
+      folder.metricsFile,
+      folder.retunesFile,
+    ])
+      await ifExists(copyFile(file, join(staged, basename(file))));
+    await atomicWrite(
+      join(staged, 'why.json'),
+      `${JSON.stringify({ time: new Date().toISOString(), ...why }, null, 2)}\n`,
+    );
     await syncFolder(staged);
     return place(folder.branchesFolder, staged);
   });
@@ -55,4 +73,5 @@ async function place(branches: string, staged: string): Promise<Branch> {
 }
 
 /** Names of the branches that a run has left, oldest first. */
-export const branchNames = async (branchesFolder: string): Promise<string[]> => ((await ifExists(readdir(branchesFolder))) ?? []).filter((name) => /^\d{4,}$/.test(name)).sort();
+export const branchNames = async (branchesFolder: string): Promise<string[]> =>
+  ((await ifExists(readdir(branchesFolder))) ?? []).filter((name) => /^\d{4,}$/.test(name)).sort();

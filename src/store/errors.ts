@@ -34,8 +34,16 @@ export class InvalidArtifact extends StoreError {
   /** Of a ledger: lines before the one that is damaged. */
   readonly line: number | undefined;
 
-  constructor(file: string, problem: string, hashes: { expected?: string; found?: string; line?: number } = {}, remedy = 'Run `genenv verify` to see all that is damaged; what a phase made is made again when its key is looked up.') {
-    const detail = hashes.expected === undefined ? '' : ` (expected ${hashes.expected}, found ${hashes.found ?? 'nothing'})`;
+  constructor(
+    file: string,
+    problem: string,
+    hashes: { expected?: string; found?: string; line?: number } = {},
+    remedy = 'Run `genenv verify` to see all that is damaged; what a phase made is made again when its key is looked up.',
+  ) {
+    const detail =
+      hashes.expected === undefined
+        ? ''
+        : ` (expected ${hashes.expected}, found ${hashes.found ?? 'nothing'})`;
     super(`Invalid artifact ${file}: ${problem}${detail}. ${remedy}`);
     this.file = file;
     this.problem = `${problem}${detail}`;
@@ -64,8 +72,10 @@ export class NotSerializable extends StoreError {
 }
 
 const remedies: Record<string, string> = {
-  ENOSPC: 'The disk is full: free space there (`genenv gc` prunes old checkpoints); the run goes on by itself.',
-  EDQUOT: 'The disk quota is used up: free space there (`genenv gc` prunes old checkpoints); the run goes on by itself.',
+  ENOSPC:
+    'The disk is full: free space there (`genenv gc` prunes old checkpoints); the run goes on by itself.',
+  EDQUOT:
+    'The disk quota is used up: free space there (`genenv gc` prunes old checkpoints); the run goes on by itself.',
   EROFS: 'The file system is mounted read-only: remount it writable, or set another store folder.',
   EACCES: 'Permission denied: give this user write access to it, or set another store folder.',
   EPERM: 'Operation not permitted: give this user write access to it, or set another store folder.',

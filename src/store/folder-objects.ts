@@ -17,7 +17,13 @@ export async function listFiles(folder: string, under = ''): Promise<string[]> {
     const path = under === '' ? entry.name : `${under}/${entry.name}`;
     if (entry.isDirectory()) files.push(...(await listFiles(folder, path)));
     else if ((await stat(join(folder, path))).isFile()) files.push(path);
-    else throw new InvalidArtifact(join(folder, path), 'neither a file nor a folder', {}, 'Remove it, or leave it out of the folder.');
+    else
+      throw new InvalidArtifact(
+        join(folder, path),
+        'neither a file nor a folder',
+        {},
+        'Remove it, or leave it out of the folder.',
+      );
   }
   return files.sort();
 }
@@ -26,7 +32,12 @@ export async function listFiles(folder: string, under = ''): Promise<string[]> {
  * Fills `to` with the files of `from`, durably, and says what is there now. With `linked`, files are hard links where
  * the file system allows: no time, no space.
  */
-export async function takeFolder(from: string, to: string, linked: boolean, onHashed?: OnHashed): Promise<Manifest> {
+export async function takeFolder(
+  from: string,
+  to: string,
+  linked: boolean,
+  onHashed?: OnHashed,
+): Promise<Manifest> {
   const manifest: Manifest = [];
   const folders = new Set([to]);
   for (const path of await listFiles(from)) {
@@ -34,7 +45,8 @@ export async function takeFolder(from: string, to: string, linked: boolean, onHa
     const target = join(to, path);
     for (let folder = dirname(target); !folders.has(folder); folder = dirname(folder)) folders.add(folder);
     await mkdir(dirname(target), { recursive: true });
-    if (!linked || !(await linkFile(source, target))) await copyFile(source, target, constants.COPYFILE_FICLONE);
+    if (!linked || !(await linkFile(source, target)))
+      await copyFile(source, target, constants.COPYFILE_FICLONE);
     await syncFile(target);
     const { sha256, bytes } = await fileFacts(target, onHashed);
     manifest.push({ path, sha256, bytes });
@@ -47,7 +59,8 @@ export async function takeFolder(from: string, to: string, linked: boolean, onHa
 export async function readManifest(file: string, expected: string): Promise<Manifest> {
   const data = await ifExists(readFile(file, 'utf8'));
   if (data === undefined) throw new InvalidArtifact(file, 'the manifest is missing', { expected });
-  if (sha256(data) !== expected) throw new InvalidArtifact(file, 'the manifest was altered', { expected, found: sha256(data) });
+  if (sha256(data) !== expected)
+    throw new InvalidArtifact(file, 'the manifest was altered', { expected, found: sha256(data) });
   return JSON.parse(data) as Manifest;
 }
 
@@ -57,11 +70,18 @@ export async function checkFolder(folder: string, manifest: Manifest, onHashed?:
     const file = join(folder, path);
     const found = await ifExists(fileFacts(file, onHashed));
     if (found === undefined) throw new InvalidArtifact(file, 'missing', { expected: sha256 });
-    if (found.bytes !== bytes || found.sha256 !== sha256) throw new InvalidArtifact(file, 'altered or torn', { expected: sha256, found: found.sha256 });
+    if (found.bytes !== bytes || found.sha256 !== sha256)
+      throw new InvalidArtifact(file, 'altered or torn', { expected: sha256, found: found.sha256 });
   }
   const known = new Set(manifest.map(({ path }) => path));
   const extra = (await listFiles(folder)).find((path) => !known.has(path));
-  if (extra !== undefined) throw new InvalidArtifact(join(folder, extra), 'a file that is not in the manifest', {}, 'Remove it: stored folders never change.');
+  if (extra !== undefined)
+    throw new InvalidArtifact(
+      join(folder, extra),
+      'a file that is not in the manifest',
+      {},
+      'Remove it: stored folders never change.',
+    );
 }
 
 async function linkFile(source: string, target: string): Promise<boolean> {
@@ -70,7 +90,8 @@ async function linkFile(source: string, target: string): Promise<boolean> {
     return true;
   } catch (error) {
     // Another device, too many links, or not this user's file: a copy does as well.
-    if (['EXDEV', 'EMLINK', 'EPERM', 'EACCES', 'ENOTSUP', 'ENOSYS'].includes(errorCode(error) ?? '')) return false;
+    if (['EXDEV', 'EMLINK', 'EPERM', 'EACCES', 'ENOTSUP', 'ENOSYS'].includes(errorCode(error) ?? ''))
+      return false;
     throw error;
   }
 }

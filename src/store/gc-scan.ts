@@ -7,7 +7,8 @@ import { ifExists } from './errors.ts';
 export type Found = { path: string; bytes: number; mtimeMs: number };
 
 /** Names in a folder, sorted; none where it is not there. */
-export const namesIn = async (folder: string): Promise<string[]> => ((await ifExists(readdir(folder))) ?? []).sort();
+export const namesIn = async (folder: string): Promise<string[]> =>
+  ((await ifExists(readdir(folder))) ?? []).sort();
 
 /** Size and age of a file or folder; undefined where it has gone in the meantime. */
 export async function measure(path: string): Promise<Found | undefined> {
@@ -61,7 +62,8 @@ export async function scanWork(root: string): Promise<{ path: string; experiment
   for (const experiment of await namesIn(join(root, 'work'))) {
     for (const name of await namesIn(join(root, 'work', experiment))) {
       const epoch = /^(\d{4,})-.+-[0-9a-f]{12}$/.exec(name)?.[1];
-      if (epoch !== undefined) found.push({ path: join(root, 'work', experiment, name), experiment, epoch: Number(epoch) });
+      if (epoch !== undefined)
+        found.push({ path: join(root, 'work', experiment, name), experiment, epoch: Number(epoch) });
     }
   }
   return found;
@@ -72,7 +74,8 @@ export async function urisInWork(path: string): Promise<string[]> {
   const found: string[] = [];
   for (const name of (await namesIn(path)).filter((name) => name.endsWith('.json'))) {
     const text = (await ifExists(readFile(join(path, name), 'utf8'))) ?? '';
-    for (const [uri] of text.matchAll(/objects\/[0-9a-f]{2}\/[0-9a-f]{64}(\.jsonl|\.json|\.txt|)/g)) found.push(/\.\w+$/.test(uri) ? uri : `${uri}/`);
+    for (const [uri] of text.matchAll(/objects\/[0-9a-f]{2}\/[0-9a-f]{64}(\.jsonl|\.json|\.txt|)/g))
+      found.push(/\.\w+$/.test(uri) ? uri : `${uri}/`);
   }
   return found;
 }

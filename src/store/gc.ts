@@ -30,28 +30,49 @@ export type GarbageOptions = {
  * @param runs all run folders that use the store
  * @throws InvalidArtifact for a ledger that does not verify, StoreUnavailable
  */
-export async function planGarbage(store: ObjectStore, runs: RunFolder[], { keep, graceSeconds = 86_400 }: GarbageOptions): Promise<GarbageItem[]> {
+export async function planGarbage(
+  store: ObjectStore,
+  runs: RunFolder[],
+  { keep, graceSeconds = 86_400 }: GarbageOptions,
+): Promise<GarbageItem[]> {
   const found = await references(store, runs, keep);
   const oldest = Date.now() - graceSeconds * 1000;
   const items: GarbageItem[] = [];
-  const add = async (kind: GarbageKind, path: string, { ref, before = Infinity }: { ref?: Ref; before?: number } = {}) => {
+  const add = async (
+    kind: GarbageKind,
+    path: string,
+    { ref, before = Infinity }: { ref?: Ref; before?: number } = {},
+  ) => {
     const size = await measure(path);
     if (size !== undefined && size.mtimeMs <= before) items.push({ kind, ...size, ...(ref && { ref }) });
   };
   await addWork(store, found, oldest, add);
-  for (const { file, refs } of found.keys) if (refs.some(({ uri }) => found.prunable.has(uri))) await add('key', file);
+  for (const { file, refs } of found.keys)
+    if (refs.some(({ uri }) => found.prunable.has(uri))) await add('key', file);
   for (const { ref, kind } of found.prunable.values()) await add(kind, objectPath(store.root, ref), { ref });
   for (const { uri, path } of await scanObjects(store.root)) {
     if (!found.live.has(uri) && !found.prunable.has(uri)) await add('unreferenced', path, { before: oldest });
   }
-  for (const path of await scanTemporaries(store.root, runs.map((run) => run.path))) await add('temporary', path, { before: oldest });
+  for (const path of await scanTemporaries(
+    store.root,
+    runs.map((run) => run.path),
+  ))
+    await add('temporary', path, { before: oldest });
   return items;
 }
 
 /** Removes what `planGarbage` finds, leaving a tombstone for each checkpoint and trainer state; a dry run removes nothing. */
-export async function collectGarbage(store: ObjectStore, runs: RunFolder[], options: GarbageOptions): Promise<GarbageReport> {
+export async function collectGarbage(
+  store: ObjectStore,
+  runs: RunFolder[],
+  options: GarbageOptions,
+): Promise<GarbageReport> {
   const { dryRun = false } = options;
-  const report: GarbageReport = { dryRun, items: [], bytes: { checkpoint: 0, trainer_state: 0, key: 0, work: 0, temporary: 0, unreferenced: 0 } };
+  const report: GarbageReport = {
+    dryRun,
+    items: [],
+    bytes: { checkpoint: 0, trainer_state: 0, key: 0, work: 0, temporary: 0, unreferenced: 0 },
+  };
   for (const item of await planGarbage(store, runs, options)) {
     if (!dryRun && !(await remove(store, item))) continue;
     report.items.push(item);
@@ -63,7 +84,12 @@ export async function collectGarbage(store: ObjectStore, runs: RunFolder[], opti
 type Add = (kind: GarbageKind, path: string, limits?: { before?: number }) => Promise<void>;
 
 /** Work whose key is recorded is finished; so is what has lain untouched since its epoch was committed. */
-async function addWork({ root }: ObjectStore, { keys, committed, live, prunable }: References, oldest: number, add: Add): Promise<void> {
+async function addWork(
+  { root }: ObjectStore,
+  { keys, committed, live, prunable }: References,
+  oldest: number,
+  add: Add,
+): Promise<void> {
   const recorded = new Set(keys.map(({ key }) => workPath(root, key)));
   for (const { path, experiment, epoch } of await scanWork(root)) {
     if (recorded.has(path)) await add('work', path);

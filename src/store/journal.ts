@@ -34,7 +34,10 @@ export class Journal<T> {
   }
 
   /** @throws StoreUnavailable */
-  static async open<T>(path: string, { onDamage = () => undefined, assertCurrent = () => Promise.resolve() }: JournalOptions = {}): Promise<Journal<T>> {
+  static async open<T>(
+    path: string,
+    { onDamage = () => undefined, assertCurrent = () => Promise.resolve() }: JournalOptions = {},
+  ): Promise<Journal<T>> {
     const absolute = resolve(path);
     await makeFolder(dirname(absolute));
     return onDisk(absolute, async () => {
@@ -90,7 +93,11 @@ function parseJournal(data: Buffer): { entries: unknown[]; length: number; probl
     const line = data.subarray(length, end);
     const entry = line.subarray(65);
     if (line.toString('latin1', 0, 65) !== `${sha256(entry)} `) {
-      return { entries, length, problem: `line ${entries.length + 1} is damaged; it and what follows (${data.length - length} bytes) is cut and done again` };
+      return {
+        entries,
+        length,
+        problem: `line ${entries.length + 1} is damaged; it and what follows (${data.length - length} bytes) is cut and done again`,
+      };
     }
     entries.push(JSON.parse(entry.toString('utf8')));
     length = end + 1;

@@ -29,18 +29,37 @@ export class LedgerHead {
   }
 
   /** What the note, read before it, says against a chain read from a ledger of `size` bytes; undefined where they agree. */
-  objection(head: Head | undefined, { file, first }: { file: string; first: number }, size: number, { lines, hashes, length }: Chain<{ epoch: number }>): InvalidArtifact | undefined {
+  objection(
+    head: Head | undefined,
+    { file, first }: { file: string; first: number },
+    size: number,
+    { lines, hashes, length }: Chain<{ epoch: number }>,
+  ): InvalidArtifact | undefined {
     if (head === undefined) return undefined;
     const remedy = `Restore it from a copy. To accept it as it is, remove ${this.file}.`;
     const at = lines.findIndex((line) => line.epoch === head.epoch);
     const found = hashes[at];
     if (found !== undefined) {
-      return found === head.sha256 ? undefined : new InvalidArtifact(file, `line ${at + 1} was altered`, { expected: head.sha256, found, line: at }, remedy);
+      return found === head.sha256
+        ? undefined
+        : new InvalidArtifact(
+            file,
+            `line ${at + 1} was altered`,
+            { expected: head.sha256, found, line: at },
+            remedy,
+          );
     }
     // A torn line that the note has seen whole is committed again, with that hash. Any other line is lost.
     const next = (lines.at(-1)?.epoch ?? first - 1) + 1;
     const torn = length < size && head.epoch === next;
-    return torn ? undefined : new InvalidArtifact(file, `the line of epoch ${head.epoch} is gone`, { expected: head.sha256 }, remedy);
+    return torn
+      ? undefined
+      : new InvalidArtifact(
+          file,
+          `the line of epoch ${head.epoch} is gone`,
+          { expected: head.sha256 },
+          remedy,
+        );
   }
 
   /** @throws InvalidArtifact if it is no JSON, StoreUnavailable */

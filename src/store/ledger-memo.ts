@@ -21,10 +21,15 @@ type Memo = LedgerEnd & { anchor: string; lastLine: number; stamp: string };
 const memos = new Map<string, Memo>();
 const most = 64;
 
-const stampOf = ({ size, mtimeNs, ctimeNs, ino }: BigIntStats): string => [size, mtimeNs, ctimeNs, ino].join(' ');
+const stampOf = ({ size, mtimeNs, ctimeNs, ino }: BigIntStats): string =>
+  [size, mtimeNs, ctimeNs, ino].join(' ');
 
 /** Notes how a ledger ends that this process has verified and then written a line of `lastLine` bytes to. */
-export function rememberEnd(file: string, memo: LedgerEnd & { anchor: string; lastLine: number }, written: BigIntStats): void {
+export function rememberEnd(
+  file: string,
+  memo: LedgerEnd & { anchor: string; lastLine: number },
+  written: BigIntStats,
+): void {
   memos.delete(file);
   if (memos.size >= most) memos.delete(memos.keys().next().value!);
   memos.set(file, { ...memo, stamp: stampOf(written) });

@@ -62,7 +62,15 @@ export class Ledger<Body extends { epoch: number } = LedgerBody> {
     const data = (await onDisk(this.file, () => ifExists(readFile(this.file)))) ?? Buffer.alloc(0);
     const chain = readChain<LedgerLine<Body>>(data, this, this.file);
     // Without the note nothing vouches for the last line.
-    const objection = head instanceof InvalidArtifact ? new InvalidArtifact(head.file, head.problem, { line: Math.max(0, chain.lines.length - 1) }, 'Start the run again: it goes on from the line before.') : this.#head.objection(head, this, data.length, chain);
+    const objection =
+      head instanceof InvalidArtifact
+        ? new InvalidArtifact(
+            head.file,
+            head.problem,
+            { line: Math.max(0, chain.lines.length - 1) },
+            'Start the run again: it goes on from the line before.',
+          )
+        : this.#head.objection(head, this, data.length, chain);
     const problem = chain.problem ?? objection;
     if (problem !== undefined) forgetEnd(this.file);
     return { chain, problem, size: data.length };
@@ -75,7 +83,10 @@ export class Ledger<Body extends { epoch: number } = LedgerBody> {
    * @throws LedgerConflict for an epoch that is there with other content, InvalidArtifact where lines before it are gone, InvalidConfig for one
    * that no line could be before, NotSerializable, StoreUnavailable, and what `assertCurrent` throws
    */
-  append(body: Body, assertCurrent: () => Promise<void> = () => Promise.resolve()): Promise<LedgerLine<Body>> {
+  append(
+    body: Body,
+    assertCurrent: () => Promise<void> = () => Promise.resolve(),
+  ): Promise<LedgerLine<Body>> {
     return this.#serial.run(async () => {
       for (;;) {
         const end = (await this.#knownEnd(body.epoch)) ?? (await this.#verifiedEnd(body));
@@ -97,7 +108,9 @@ export class Ledger<Body extends { epoch: number } = LedgerBody> {
   /** The end that this process has verified, where line and note still agree and the epoch is a new one: a repeated one needs the lines. */
   async #knownEnd(epoch: number): Promise<LedgerEnd | undefined> {
     const end = await knownEnd(this.file, this.anchor);
-    return end?.epoch !== undefined && epoch > end.epoch && (await this.#head.read())?.sha256 === end.head ? end : undefined;
+    return end?.epoch !== undefined && epoch > end.epoch && (await this.#head.read())?.sha256 === end.head
+      ? end
+      : undefined;
   }
 
   /** Verifies the whole chain: its end, or the epoch's line if it is there. */
@@ -108,7 +121,9 @@ export class Ledger<Body extends { epoch: number } = LedgerBody> {
     const text = canonicalJson({ ...body, previous: chain.lines[at]?.previous ?? chain.head });
     const known = chain.hashes[at] ?? (await this.#head.hashOfEpoch(body.epoch));
     if (known !== undefined && known !== sha256(text)) {
-      throw new LedgerConflict(`Epoch ${body.epoch} is in ${this.file} already, with other content (its line is ${known}, not ${sha256(text)}). A committed epoch never changes: fork the experiment to go on otherwise.`);
+      throw new LedgerConflict(
+        `Epoch ${body.epoch} is in ${this.file} already, with other content (its line is ${known}, not ${sha256(text)}). A committed epoch never changes: fork the experiment to go on otherwise.`,
+      );
     }
     if (at === -1) return { epoch: chain.lines.at(-1)?.epoch, head: chain.head, length: chain.length, size };
     if (at === chain.lines.length - 1) await this.#head.write(body.epoch, sha256(text));
@@ -118,8 +133,11 @@ export class Ledger<Body extends { epoch: number } = LedgerBody> {
   #follow(epoch: number, last: number | undefined): void {
     const next = last === undefined ? this.first : last + 1;
     if (epoch === next) return;
-    if (Number.isSafeInteger(epoch) && epoch > next) throw new InvalidArtifact(this.file, `the lines of epochs ${next} to ${epoch - 1} are gone`);
-    throw new InvalidConfig(`Epoch ${epoch} cannot follow ${last === undefined ? 'the start' : `epoch ${last}`} in ${this.file}: commit the epochs in order.`);
+    if (Number.isSafeInteger(epoch) && epoch > next)
+      throw new InvalidArtifact(this.file, `the lines of epochs ${next} to ${epoch - 1} are gone`);
+    throw new InvalidConfig(
+      `Epoch ${epoch} cannot follow ${last === undefined ? 'the start' : `epoch ${last}`} in ${this.file}: commit the epochs in order.`,
+    );
   }
 
   async #verified(): Promise<Chain<LedgerLine<Body>>> {
@@ -132,7 +150,10 @@ export class Ledger<Body extends { epoch: number } = LedgerBody> {
    * At a position, not at the end: two attempts that write the same line leave one. What lies after it is a torn line.
    * @returns undefined, with nothing written, where the file is no longer of the size that was verified
    */
-  async #write({ length, size }: LedgerEnd, line: Buffer): Promise<{ length: number; size: number; lastLine: number; stats: BigIntStats } | undefined> {
+  async #write(
+    { length, size }: LedgerEnd,
+    line: Buffer,
+  ): Promise<{ length: number; size: number; lastLine: number; stats: BigIntStats } | undefined> {
     await makeFolder(dirname(this.file));
     return onDisk(this.file, async () => {
       const handle = await open(this.file, constants.O_RDWR | constants.O_CREAT);
@@ -142,7 +163,12 @@ export class Ledger<Body extends { epoch: number } = LedgerBody> {
         await writeAt(handle, line, length);
         await syncFolder(dirname(this.file));
         const whole = length + line.length;
-        return { length: whole, size: whole, lastLine: line.length, stats: await handle.stat({ bigint: true }) };
+        return {
+          length: whole,
+          size: whole,
+          lastLine: line.length,
+          stats: await handle.stat({ bigint: true }),
+        };
       } finally {
         await handle.close();
       }
@@ -153,7 +179,7 @@ export class Ledger<Body extends { epoch: number } = LedgerBody> {
 /** A line whole and on disk, or none of it: a full disk would take half a line. */
 async function writeAt(handle: FileHandle, line: Buffer, position: number): Promise<void> {
   try {
-    for (let done = 0; done < line.length; ) {
+    for (let done = 0; done < line.length;) {
       done += (await handle.write(line, done, line.length - done, position + done)).bytesWritten;
     }
     await handle.sync();

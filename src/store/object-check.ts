@@ -39,7 +39,10 @@ async function checkStoredFolder(root: string, ref: Ref, onHashed?: OnHashed): P
   await checkFolder(path, manifest, onHashed);
   const bytes = manifest.reduce((sum, file) => sum + file.bytes, 0);
   if (bytes === ref.bytes && manifest.length === ref.count) return;
-  throw new InvalidArtifact(path, `the reference says ${ref.count} files of ${ref.bytes} bytes, the manifest ${manifest.length} of ${bytes}`);
+  throw new InvalidArtifact(
+    path,
+    `the reference says ${ref.count} files of ${ref.bytes} bytes, the manifest ${manifest.length} of ${bytes}`,
+  );
 }
 
 function agree(path: string, ref: FileRef, found: FileFacts): void {
@@ -47,9 +50,14 @@ function agree(path: string, ref: FileRef, found: FileFacts): void {
     throw new InvalidArtifact(path, 'altered or torn', { expected: ref.sha256, found: found.sha256 });
   }
   const count = ref.uri.endsWith('.jsonl') ? found.lines : 1;
-  if (count !== ref.count) throw new InvalidArtifact(path, `the reference says ${ref.count} records, the file has ${count}`);
+  if (count !== ref.count)
+    throw new InvalidArtifact(path, `the reference says ${ref.count} records, the file has ${count}`);
 }
 
 async function absent(root: string, ref: Ref): Promise<InvalidArtifact> {
-  return new InvalidArtifact(objectPath(root, ref), (await isPruned(root, ref)) ? 'pruned by `genenv gc`' : 'missing', { expected: ref.sha256 });
+  return new InvalidArtifact(
+    objectPath(root, ref),
+    (await isPruned(root, ref)) ? 'pruned by `genenv gc`' : 'missing',
+    { expected: ref.sha256 },
+  );
 }

@@ -2,7 +2,14 @@ import { rename, rm, stat, utimes } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { isFolderRef } from '../contracts/refs.ts';
 import type { FileRef, FolderRef, Ref } from '../contracts/refs.ts';
-import { atomicRemove, atomicWrite, makeFolder, StagedFile, syncFolder, temporaryName } from './atomic-write.ts';
+import {
+  atomicRemove,
+  atomicWrite,
+  makeFolder,
+  StagedFile,
+  syncFolder,
+  temporaryName,
+} from './atomic-write.ts';
 import { canonicalJson, sha256 } from './canonical-json.ts';
 import { errorCode, ifExists, InvalidArtifact, onDisk } from './errors.ts';
 import type { OnDamage } from './errors.ts';
@@ -26,7 +33,13 @@ export class ObjectStore {
   readonly #onDamage: OnDamage;
   readonly #onHashed: OnHashed;
 
-  constructor(root: string, { onDamage = () => undefined, onHashed = () => undefined }: { onDamage?: OnDamage; onHashed?: OnHashed } = {}) {
+  constructor(
+    root: string,
+    {
+      onDamage = () => undefined,
+      onHashed = () => undefined,
+    }: { onDamage?: OnDamage; onHashed?: OnHashed } = {},
+  ) {
     this.root = resolve(root);
     this.#onDamage = onDamage;
     this.#onHashed = onHashed;
@@ -59,14 +72,24 @@ export class ObjectStore {
    * until then, so that a process killed in between has lost nothing.
    * @throws InvalidArtifact if the folder is empty, or is not the one with the `expected` hash; then nothing is stored
    */
-  async putFolder(folder: string, { move = false, expected }: { move?: boolean; expected?: string } = {}): Promise<FolderRef> {
+  async putFolder(
+    folder: string,
+    { move = false, expected }: { move?: boolean; expected?: string } = {},
+  ): Promise<FolderRef> {
     const staged = temporaryName(join(this.root, 'objects'));
     try {
       await makeFolder(staged);
       const manifest = await onDisk(staged, () => takeFolder(folder, staged, move, this.#onHashed));
-      if (manifest.length === 0) throw new InvalidArtifact(folder, 'the folder is empty', {}, 'Look into the log of the job that should have filled it.');
+      if (manifest.length === 0)
+        throw new InvalidArtifact(
+          folder,
+          'the folder is empty',
+          {},
+          'Look into the log of the job that should have filled it.',
+        );
       const text = canonicalJson(manifest);
-      if (expected !== undefined && sha256(text) !== expected) throw new InvalidArtifact(folder, 'altered or torn', { expected, found: sha256(text) });
+      if (expected !== undefined && sha256(text) !== expected)
+        throw new InvalidArtifact(folder, 'altered or torn', { expected, found: sha256(text) });
       const bytes = manifest.reduce((sum, file) => sum + file.bytes, 0);
       const ref = folderRef(sha256(text), bytes, manifest.length);
       await this.#keep(ref, async () => {

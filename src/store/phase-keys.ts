@@ -8,7 +8,13 @@ import type { OnDamage } from './errors.ts';
 import { checkRunId } from './run-id.ts';
 
 /** Names one piece of an experiment's work: the phase of an epoch, or a shard of it, on exactly these inputs. */
-export type PhaseKey = { experiment: string; epoch: number; phase: string; shard?: number; inputHash: string };
+export type PhaseKey = {
+  experiment: string;
+  epoch: number;
+  phase: string;
+  shard?: number;
+  inputHash: string;
+};
 
 /** What finished work gave. Every activity looks its key up first, so nothing is done twice. */
 export class PhaseKeys {
@@ -25,7 +31,10 @@ export class PhaseKeys {
    * `check` (give `(value) => store.checkAll(value)` to have the objects behind it checked): the work is done again.
    * @throws StoreUnavailable, and what `check` throws other than InvalidArtifact
    */
-  async lookup<T>(key: PhaseKey, check: (value: T) => Promise<void> = () => Promise.resolve()): Promise<T | undefined> {
+  async lookup<T>(
+    key: PhaseKey,
+    check: (value: T) => Promise<void> = () => Promise.resolve(),
+  ): Promise<T | undefined> {
     const file = this.path(key);
     const text = await read(file);
     if (text === undefined) return undefined;
@@ -70,7 +79,8 @@ export class PhaseKeys {
     }
     const text = (await read(aside)) ?? '';
     // Another process may have replaced the damaged record by a good one just before the rename.
-    if (readRecord(key, text) === undefined) this.#onDamage({ file, problem: 'the record is torn or altered; its work is done again' });
+    if (readRecord(key, text) === undefined)
+      this.#onDamage({ file, problem: 'the record is torn or altered; its work is done again' });
     else await atomicCreate(file, text);
     await rm(aside, { force: true });
     return undefined;
@@ -94,13 +104,30 @@ export const digits = (value: number, width: number): string => String(value).pa
 /** @throws InvalidConfig naming the part that makes no path */
 export function checkKey(key: PhaseKey): PhaseKey {
   const natural = (value: number) => Number.isSafeInteger(value) && value >= 0;
-  const wrong = !natural(key.epoch) ? 'epoch' : !natural(key.shard ?? 0) ? 'shard' : !/^[a-z]\w*(-[a-z]\w*)*$/i.test(key.phase) ? 'phase' : !/^[0-9a-f]{64}$/.test(key.inputHash) ? 'inputHash' : undefined;
-  if (wrong !== undefined) throw new InvalidConfig(`Key of a phase has ${wrong} ${JSON.stringify(key[wrong])}: expected epoch and shard from 0, a phase such as train-agent, and a sha256 as inputHash.`);
+  const wrong = !natural(key.epoch)
+    ? 'epoch'
+    : !natural(key.shard ?? 0)
+      ? 'shard'
+      : !/^[a-z]\w*(-[a-z]\w*)*$/i.test(key.phase)
+        ? 'phase'
+        : !/^[0-9a-f]{64}$/.test(key.inputHash)
+          ? 'inputHash'
+          : undefined;
+  if (wrong !== undefined)
+    throw new InvalidConfig(
+      `Key of a phase has ${wrong} ${JSON.stringify(key[wrong])}: expected epoch and shard from 0, a phase such as train-agent, and a sha256 as inputHash.`,
+    );
   checkRunId(key.experiment);
   return key;
 }
 
-const plain = ({ experiment, epoch, phase, shard, inputHash }: PhaseKey): PhaseKey => ({ experiment, epoch, phase, ...(shard !== undefined && { shard }), inputHash });
+const plain = ({ experiment, epoch, phase, shard, inputHash }: PhaseKey): PhaseKey => ({
+  experiment,
+  epoch,
+  phase,
+  ...(shard !== undefined && { shard }),
+  inputHash,
+});
 
 function read(file: string): Promise<string | undefined> {
   return onDisk(file, () => ifExists(readFile(file, 'utf8')));

@@ -18,7 +18,8 @@ export async function fileFacts(path: string, onHashed: OnHashed = () => undefin
   let lines = 0;
   for await (const chunk of createReadStream(path, options) as AsyncIterable<Buffer>) {
     digest.update(chunk);
-    if (Math.floor((bytes + chunk.length) / beatBytes) > Math.floor(bytes / beatBytes)) onHashed({ file: path, bytes: bytes + chunk.length });
+    if (Math.floor((bytes + chunk.length) / beatBytes) > Math.floor(bytes / beatBytes))
+      onHashed({ file: path, bytes: bytes + chunk.length });
     bytes += chunk.length;
     lines += countLines(chunk);
   }

@@ -15,13 +15,22 @@ export type RunEvent = { type: string; time?: string } & Record<string, unknown>
 export type MetricsLine = { epoch: number } & Record<string, unknown>;
 
 /** What a fork starts from: an epoch of another run, with that run's ledger line, whose hash the fork's ledger starts from. */
-export type Fork<Body extends { epoch: number } = LedgerBody> = { run: string; epoch: number; line: LedgerLine<Body> };
+export type Fork<Body extends { epoch: number } = LedgerBody> = {
+  run: string;
+  epoch: number;
+  line: LedgerLine<Body>;
+};
 
 /** Settings that were changed under a run, from an epoch on. */
 export type Retune = { fromEpoch: number; set: Record<string, unknown>; time: string };
 
 /** A run as it can be gone on with: its file, and its ledger from the right anchor. */
-export type OpenedRun<Body extends { epoch: number }> = { experiment: unknown; sha256: string; fork: Fork<Body> | undefined; ledger: Ledger<Body> };
+export type OpenedRun<Body extends { epoch: number }> = {
+  experiment: unknown;
+  sha256: string;
+  fork: Fork<Body> | undefined;
+  ledger: Ledger<Body>;
+};
 
 /** What a person opens of a run: `runs/<id>/`. Nothing in it but the ledger and the experiment is needed to go on. */
 export class RunFolder {
@@ -56,8 +65,12 @@ export class RunFolder {
   /** All run folders with an experiment file, by id. */
   static async list(runsRoot: string): Promise<RunFolder[]> {
     const entries = (await ifExists(readdir(resolve(runsRoot), { withFileTypes: true }))) ?? [];
-    const runs = entries.filter((entry) => entry.isDirectory() && isRunId(entry.name)).map(({ name }) => new RunFolder(runsRoot, name));
-    const found = await Promise.all(runs.map(async (run) => (await ifExists(readFile(run.experimentFile))) !== undefined));
+    const runs = entries
+      .filter((entry) => entry.isDirectory() && isRunId(entry.name))
+      .map(({ name }) => new RunFolder(runsRoot, name));
+    const found = await Promise.all(
+      runs.map(async (run) => (await ifExists(readFile(run.experimentFile))) !== undefined),
+    );
     return runs.filter((_, index) => found[index]).sort((a, b) => (a.id < b.id ? -1 : 1));
   }
 
@@ -70,13 +83,19 @@ export class RunFolder {
 
   /** The experiment and its hash, whatever its white space; undefined if there is none. @throws InvalidArtifact if it is no JSON */
   async readExperiment(): Promise<{ experiment: unknown; sha256: string } | undefined> {
-    const experiment = await readJsonFile<unknown>(this.experimentFile, 'Restore it from the file the experiment was started with.');
+    const experiment = await readJsonFile<unknown>(
+      this.experimentFile,
+      'Restore it from the file the experiment was started with.',
+    );
     return experiment === undefined ? undefined : { experiment, sha256: hashOf(experiment) };
   }
 
   /** What this run was forked from; undefined for one that starts fresh. @throws InvalidArtifact */
   async readFork<Body extends { epoch: number } = LedgerBody>(): Promise<Fork<Body> | undefined> {
-    return readJsonFile<Fork<Body>>(this.forkFile, 'Remove the file and start the same id again: it is made from the run that `startFrom` names.');
+    return readJsonFile<Fork<Body>>(
+      this.forkFile,
+      'Remove the file and start the same id again: it is made from the run that `startFrom` names.',
+    );
   }
 
   /** @throws StoreUnavailable */
@@ -86,7 +105,12 @@ export class RunFolder {
 
   /** What was retuned, in order of the epochs. @throws InvalidArtifact */
   async readRetunes(): Promise<Retune[]> {
-    return (await readJsonFile<Retune[]>(this.retunesFile, 'Restore it, or remove it to go on with the settings of experiment.json.')) ?? [];
+    return (
+      (await readJsonFile<Retune[]>(
+        this.retunesFile,
+        'Restore it, or remove it to go on with the settings of experiment.json.',
+      )) ?? []
+    );
   }
 
   /** @throws StoreUnavailable */
@@ -99,7 +123,14 @@ export class RunFolder {
     const found = await this.readExperiment();
     if (found === undefined) return undefined;
     const fork = await this.readFork<Body>();
-    return { ...found, fork, ledger: fork === undefined ? this.ledger<Body>(found.sha256) : this.ledger<Body>(hashOf(fork.line), fork.epoch + 1) };
+    return {
+      ...found,
+      fork,
+      ledger:
+        fork === undefined
+          ? this.ledger<Body>(found.sha256)
+          : this.ledger<Body>(hashOf(fork.line), fork.epoch + 1),
+    };
   }
 
   /** The ledger that starts from this anchor, with this epoch. */
@@ -114,7 +145,11 @@ export class RunFolder {
 
   /** Adds an epoch's metrics, unless that epoch has some. @throws StoreUnavailable */
   async appendMetrics(line: MetricsLine): Promise<void> {
-    await this.#append(this.metricsFile, line, async (handle) => (await newestUpTo(handle, line.epoch))?.epoch !== line.epoch);
+    await this.#append(
+      this.metricsFile,
+      line,
+      async (handle) => (await newestUpTo(handle, line.epoch))?.epoch !== line.epoch,
+    );
   }
 
   /** What can be read of the events; torn lines are passed over. */
@@ -131,7 +166,11 @@ export class RunFolder {
     return readJsonLines<T>(file);
   }
 
-  async #append(file: string, line: object, wanted: (handle: FileHandle) => Promise<boolean> = () => Promise.resolve(true)): Promise<void> {
+  async #append(
+    file: string,
+    line: object,
+    wanted: (handle: FileHandle) => Promise<boolean> = () => Promise.resolve(true),
+  ): Promise<void> {
     await this.#serial.run(async () => {
       await makeFolder(this.path);
       await onDisk(file, async () => {

@@ -38,7 +38,10 @@ export async function verifyRun(store: ObjectStore, run: RunFolder): Promise<Ver
       }
     } catch (error) {
       if (!(error instanceof InvalidArtifact)) throw error;
-      report.problems.push({ file: run.ledgerFile, problem: `epoch ${line.epoch}: ${error.file} is ${error.problem}` });
+      report.problems.push({
+        file: run.ledgerFile,
+        problem: `epoch ${line.epoch}: ${error.file} is ${error.problem}`,
+      });
     }
   }
   return report;
@@ -46,14 +49,19 @@ export async function verifyRun(store: ObjectStore, run: RunFolder): Promise<Ver
 
 /** Verifies experiment file and ledger; where the first line does not fit, finds out which of the two was altered. */
 async function verifyLedger(run: RunFolder, report: VerifyReport): Promise<Chain<LedgerLine>> {
-  const note = ({ file, problem }: { file: string; problem: string }) => report.problems.push({ file, problem });
+  const note = ({ file, problem }: { file: string; problem: string }) =>
+    report.problems.push({ file, problem });
   const ledger = await ledgerOf(run, note);
   const { chain, problem } = await (ledger ?? run.ledger('')).inspect();
   if (chain.lines.length === 0 && problem?.found !== undefined) {
     const own = await run.ledger(problem.found, ledger?.first).inspect();
     const holds = own.problem === undefined || own.chain.lines.length > 1;
     if (holds) {
-      if (ledger !== undefined) note({ file: run.experimentFile, problem: `altered: the ledger starts from another experiment (expected ${problem.found}, found ${ledger.anchor})` });
+      if (ledger !== undefined)
+        note({
+          file: run.experimentFile,
+          problem: `altered: the ledger starts from another experiment (expected ${problem.found}, found ${ledger.anchor})`,
+        });
       if (own.problem !== undefined) note(own.problem);
       return own.chain;
     }
@@ -62,7 +70,10 @@ async function verifyLedger(run: RunFolder, report: VerifyReport): Promise<Chain
   return chain;
 }
 
-async function ledgerOf(run: RunFolder, note: (problem: { file: string; problem: string }) => void): Promise<Ledger | undefined> {
+async function ledgerOf(
+  run: RunFolder,
+  note: (problem: { file: string; problem: string }) => void,
+): Promise<Ledger | undefined> {
   try {
     const found = await run.open();
     if (found === undefined) note({ file: run.experimentFile, problem: 'missing' });

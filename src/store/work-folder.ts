@@ -36,7 +36,12 @@ export async function openWork(root: string, key: PhaseKey): Promise<WorkFolder>
 /** `work/<experiment>/<epoch>-<phase>[-<shard>]-<first 12 digits of the input hash>`, absolute. @throws InvalidConfig */
 export function workPath(root: string, key: PhaseKey): string {
   const { experiment, epoch, phase, shard, inputHash } = checkKey(key);
-  const parts = [digits(epoch, 4), phase, ...(shard === undefined ? [] : [digits(shard, 2)]), inputHash.slice(0, 12)];
+  const parts = [
+    digits(epoch, 4),
+    phase,
+    ...(shard === undefined ? [] : [digits(shard, 2)]),
+    inputHash.slice(0, 12),
+  ];
   return join(resolve(root), 'work', experiment, parts.join('-'));
 }
 
@@ -50,11 +55,19 @@ async function claim(path: string): Promise<Claim> {
     }
   });
   const isCurrent = () =>
-    onDisk(fence, async () => (await highest(fence)) === number && (await ifExists(readFile(join(fence, String(number)), 'utf8'))) === token);
+    onDisk(
+      fence,
+      async () =>
+        (await highest(fence)) === number &&
+        (await ifExists(readFile(join(fence, String(number)), 'utf8'))) === token,
+    );
   const assertCurrent = async () => {
     if (await isCurrent()) return;
     const newest = await highest(fence);
-    const why = newest > number ? `attempt ${newest} has claimed it since, and goes on` : 'it was removed since, because its work is finished';
+    const why =
+      newest > number
+        ? `attempt ${newest} has claimed it since, and goes on`
+        : 'it was removed since, because its work is finished';
     throw new Superseded(`Attempt ${number} on ${path} may write no more: ${why}. Nothing to do.`);
   };
   return { number, isCurrent, assertCurrent };
@@ -70,7 +83,8 @@ async function createExclusively(fence: string, number: number, token: string): 
     await writeFile(join(fence, String(number)), token, { flag: 'wx', flush: true });
   } catch (error) {
     if (errorCode(error) === 'EEXIST') return false;
-    if (errorCode(error) === 'ENOENT') throw new Superseded(`${fence} was removed, because its work is finished. Nothing to do.`);
+    if (errorCode(error) === 'ENOENT')
+      throw new Superseded(`${fence} was removed, because its work is finished. Nothing to do.`);
     throw error;
   }
   await syncFolder(fence);

@@ -7,7 +7,10 @@ import { fileRef } from './object-paths.ts';
 const chunkChars = 1 << 16;
 
 /** Writes records as canonical JSON Lines, in the order they come, in flat memory. @throws NotSerializable, StoreUnavailable */
-export async function writeRecords(file: StagedFile, records: Iterable<object> | AsyncIterable<object>): Promise<FileRef> {
+export async function writeRecords(
+  file: StagedFile,
+  records: Iterable<object> | AsyncIterable<object>,
+): Promise<FileRef> {
   const digest = createHash('sha256');
   let [bytes, count, pending] = [0, 0, ''];
   const flush = async () => {

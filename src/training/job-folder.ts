@@ -68,7 +68,9 @@ export class JobFolder {
   async alive(): Promise<boolean> {
     const lock = join(this.path, 'lock');
     if ((await ifExists(readFile(lock))) === undefined) return false;
-    return new Promise((resolve) => execFile(this.#python, ['-c', tryLock, lock], (error) => resolve(error !== null)));
+    return new Promise((resolve) =>
+      execFile(this.#python, ['-c', tryLock, lock], (error) => resolve(error !== null)),
+    );
   }
 
   /** Tells the job that somebody still waits for it. */
@@ -87,7 +89,8 @@ export class JobFolder {
   async #sealed(name: string): Promise<unknown> {
     const text = await ifExists(readFile(join(this.path, name), 'utf8'));
     const value = text === undefined ? undefined : unseal(text);
-    if (text !== undefined && value === undefined) this.#say(name, 'it is torn or altered, and taken for none');
+    if (text !== undefined && value === undefined)
+      this.#say(name, 'it is torn or altered, and taken for none');
     return value;
   }
 

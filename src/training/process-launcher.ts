@@ -9,10 +9,21 @@ export function processLauncher(python: string, environment: NodeJS.ProcessEnv):
   return {
     async launch(folder) {
       await using log = await open(join(folder, 'log.txt'), 'a');
-      const child = spawn(python, ['-m', 'genenv_trainer', 'job', folder], { detached: true, stdio: ['ignore', log.fd, log.fd], env: environment });
+      const child = spawn(python, ['-m', 'genenv_trainer', 'job', folder], {
+        detached: true,
+        stdio: ['ignore', log.fd, log.fd],
+        env: environment,
+      });
       await new Promise<void>((resolve, reject) => {
         child.once('spawn', resolve);
-        child.once('error', (cause) => reject(new TrainerUnavailable(`cannot start the trainer with ${python}: ${cause.message}; run the set-up (npm start) or set GENENV_PYTHON`, { cause })));
+        child.once('error', (cause) =>
+          reject(
+            new TrainerUnavailable(
+              `cannot start the trainer with ${python}: ${cause.message}; run the set-up (npm start) or set GENENV_PYTHON`,
+              { cause },
+            ),
+          ),
+        );
       });
       child.unref();
     },

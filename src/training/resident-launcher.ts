@@ -10,7 +10,8 @@ export function residentLauncher(socket: string, timeoutMs = 60_000): Launcher {
   return {
     async launch(folder) {
       const answer = answerSchema.parse(JSON.parse(await ask(socket, JSON.stringify({ folder }), timeoutMs)));
-      if ('error' in answer) throw new TrainerUnavailable(`the resident trainer at ${socket} refused ${folder}: ${answer.error}`);
+      if ('error' in answer)
+        throw new TrainerUnavailable(`the resident trainer at ${socket} refused ${folder}: ${answer.error}`);
     },
   };
 }
@@ -19,11 +20,18 @@ function ask(socket: string, line: string, timeoutMs: number): Promise<string> {
   return new Promise((resolve, reject) => {
     const unavailable = (problem: string, cause?: unknown): void => {
       connection.destroy();
-      reject(new TrainerUnavailable(`the resident trainer at ${socket} ${problem}; start it with \`genenv up\`, or choose trainer.launcher "process"`, { cause }));
+      reject(
+        new TrainerUnavailable(
+          `the resident trainer at ${socket} ${problem}; start it with \`genenv up\`, or choose trainer.launcher "process"`,
+          { cause },
+        ),
+      );
     };
     let answer = '';
     const connection = createConnection(socket, () => connection.write(`${line}\n`));
-    connection.setEncoding('utf8').setTimeout(timeoutMs, () => unavailable(`did not answer in ${timeoutMs} ms`));
+    connection
+      .setEncoding('utf8')
+      .setTimeout(timeoutMs, () => unavailable(`did not answer in ${timeoutMs} ms`));
     connection.on('data', (part: string) => {
       answer += part;
       if (!answer.includes('\n')) return;

@@ -54,7 +54,8 @@ export async function runJob(options: RunJobOptions): Promise<FinishedJob> {
   for (;;) {
     const finished = await folder.result();
     const before = await folder.job();
-    if (finished?.input_hash === options.job.input_hash) return { result: finished, tokensPerMicroBatch: before?.settings.tokens_per_micro_batch ?? budget };
+    if (finished?.input_hash === options.job.input_hash)
+      return { result: finished, tokensPerMicroBatch: before?.settings.tokens_per_micro_batch ?? budget };
     const last = await folder.exit();
     // A job that has written its end still holds its lock, and its memory, until its process is gone.
     if (last) await gone(folder);
@@ -64,21 +65,32 @@ export async function runJob(options: RunJobOptions): Promise<FinishedJob> {
     const lines = attached ? 0 : await folder.progressLines();
     if (!attached) {
       const { number: fence } = await options.work.claim();
-      await folder.writeJob({ ...options.job, fence, settings: { ...options.job.settings, tokens_per_micro_batch: budget } });
+      await folder.writeJob({
+        ...options.job,
+        fence,
+        settings: { ...options.job.settings, tokens_per_micro_batch: budget },
+      });
       await folder.touchLease();
       await options.launcher.launch(options.work.path);
     }
     await watch(folder, lines, options);
     const exit = await folder.exit();
-    if (exit === undefined) throw new TrainerFailed(`the trainer of ${options.work.path} died without a word; it goes on from its last step`);
+    if (exit === undefined)
+      throw new TrainerFailed(
+        `the trainer of ${options.work.path} died without a word; it goes on from its last step`,
+      );
     if (exit.reason === 'out_of_memory') continue;
-    if (exit.reason === 'finished' && (await folder.result())?.input_hash === options.job.input_hash) continue;
+    if (exit.reason === 'finished' && (await folder.result())?.input_hash === options.job.input_hash)
+      continue;
     throw failure(exit, options.work.path);
   }
 }
 
 function halved(budget: number): number {
-  if (budget <= smallestBudget) throw new TrainerFailed(`out of memory even with ${budget} tokens a micro-batch; use a smaller model or more memory`);
+  if (budget <= smallestBudget)
+    throw new TrainerFailed(
+      `out of memory even with ${budget} tokens a micro-batch; use a smaller model or more memory`,
+    );
   return Math.floor(budget / 2);
 }
 
@@ -130,7 +142,9 @@ async function watch(folder: JobFolder, lines: number, options: RunJobOptions): 
       lived ||= alive;
       if (now - lastProgress > stallMs) {
         kill(pid, 'SIGKILL');
-        throw new TrainerFailed(`the trainer of ${folder.path} made no progress for ${stallMs} ms and was killed; it goes on from its last step`);
+        throw new TrainerFailed(
+          `the trainer of ${folder.path} made no progress for ${stallMs} ms and was killed; it goes on from its last step`,
+        );
       }
     }
     await sleep(pollMs);

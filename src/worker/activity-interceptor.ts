@@ -14,7 +14,10 @@ export const activityInterceptor =
         const { activityType: phase, attempt, workflowExecution } = context.info;
         const id = (input.args[0] as { run?: { id?: string } } | undefined)?.run?.id;
         const note = async (type: string): Promise<void> => {
-          if (id !== undefined) await ports.runFolder(id).appendEvent({ type, phase, attempt, workflow: workflowExecution?.workflowId ?? '' });
+          if (id !== undefined)
+            await ports
+              .runFolder(id)
+              .appendEvent({ type, phase, attempt, workflow: workflowExecution?.workflowId ?? '' });
         };
         try {
           // What the queue gave out as the worker stopped is for another to begin.

@@ -18,6 +18,7 @@ export function temporalAttempt(stopping: AbortSignal): Attempt {
 
 /** Whether the worker stops, and nobody wants the activity itself to end. */
 export function workerStops({ cancellationDetails }: Context, stopping: AbortSignal): boolean {
-  if (cancellationDetails?.cancelRequested || cancellationDetails?.paused || cancellationDetails?.reset) return false;
+  if (cancellationDetails?.cancelRequested || cancellationDetails?.paused || cancellationDetails?.reset)
+    return false;
   return stopping.aborted || (cancellationDetails?.workerShutdown ?? false);
 }

@@ -20,12 +20,19 @@ import { worldLoader } from '../worlds/load-world.ts';
 import type { WorkerSettings } from './settings.ts';
 
 /** The concrete parts behind the ports. Trainer processes are given the environment here, and nowhere else. */
-export function createPorts(settings: WorkerSettings, environment: NodeJS.ProcessEnv, options: { attempt: () => Attempt; searchAttributes: boolean; onDamage: (damage: Damage) => void }): Ports {
+export function createPorts(
+  settings: WorkerSettings,
+  environment: NodeJS.ProcessEnv,
+  options: { attempt: () => Attempt; searchAttributes: boolean; onDamage: (damage: Damage) => void },
+): Ports {
   const { store, runs, devices, python, onShutdown } = settings;
   mkdirSync(devices, { recursive: true });
   return {
     // Hashing a checkpoint of many gigabytes takes longer than a heartbeat's timeout, and is progress.
-    store: new ObjectStore(store, { onDamage: options.onDamage, onHashed: (progress) => options.attempt().heartbeat({ hashing: progress }) }),
+    store: new ObjectStore(store, {
+      onDamage: options.onDamage,
+      onHashed: (progress) => options.attempt().heartbeat({ hashing: progress }),
+    }),
     keys: new PhaseKeys(store, { onDamage: options.onDamage }),
     world: worldLoader(settings.worlds),
     runFolder: (id) => new RunFolder(runs, id),
@@ -33,18 +40,33 @@ export function createPorts(settings: WorkerSettings, environment: NodeJS.Proces
     nightlyFolder: (name) => new NightlyFolder(join(runs, '..', 'nightly'), name),
     comparisonFolder: (id) => new ComparisonFolder(join(runs, '..', 'comparisons'), id),
     evaluationFolder: (id) => new EvaluationFolder(join(runs, '..', 'evaluations'), id),
-    suites: new SuiteLoader(benchmarks, suiteHost(settings.benchmarks, (name) => environment[name])),
+    suites: new SuiteLoader(
+      benchmarks,
+      suiteHost(settings.benchmarks, (name) => environment[name]),
+    ),
     policyServer: (serving, timeoutMs) =>
       serving.type === 'embedded'
         ? policyServerFor(serving, { baseUrl: settings.policyServer, apiKey: undefined, timeoutMs })
-        : policyServerFor(serving, { baseUrl: serving.baseUrl, apiKey: secret(environment, serving.apiKeyEnv), timeoutMs }),
+        : policyServerFor(serving, {
+            baseUrl: serving.baseUrl,
+            apiKey: secret(environment, serving.apiKeyEnv),
+            timeoutMs,
+          }),
     chatServer: (server, timeoutMs) =>
-      openAIChatServer(server === null ? { baseUrl: settings.policyServer, apiKey: undefined, timeoutMs } : { baseUrl: server.baseUrl, apiKey: secret(environment, server.apiKeyEnv), timeoutMs }),
-    loadOnServer: (serving, name, folder) => loadOnVllm(serving, secret(environment, serving.apiKeyEnv), name, folder),
+      openAIChatServer(
+        server === null
+          ? { baseUrl: settings.policyServer, apiKey: undefined, timeoutMs }
+          : { baseUrl: server.baseUrl, apiKey: secret(environment, server.apiKeyEnv), timeoutMs },
+      ),
+    loadOnServer: (serving, name, folder) =>
+      loadOnVllm(serving, secret(environment, serving.apiKeyEnv), name, folder),
     launcher: ({ launcher }) =>
       launcher.type === 'resident'
         ? residentLauncher(settings.trainerSocket)
-        : processLauncher(python, { ...environment, PYTHONPATH: join(import.meta.dirname, '..', '..', 'trainer') }),
+        : processLauncher(python, {
+            ...environment,
+            PYTHONPATH: join(import.meta.dirname, '..', '..', 'trainer'),
+          }),
     python,
     devices,
     onShutdown,
@@ -57,6 +79,7 @@ export function createPorts(settings: WorkerSettings, environment: NodeJS.Proces
 function secret(environment: NodeJS.ProcessEnv, name: string | null): string | undefined {
   if (name === null) return undefined;
   const value = environment[name];
-  if (value === undefined) throw new Error(`apiKeyEnv: the environment variable ${name} is not set on this worker`);
+  if (value === undefined)
+    throw new Error(`apiKeyEnv: the environment variable ${name} is not set on this worker`);
   return value;
 }

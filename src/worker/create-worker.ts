@@ -7,19 +7,34 @@ import { queues } from '../workflows/queues.ts';
 import type { QueueName, WorkerSettings } from './settings.ts';
 
 /** How a worker of each queue is made, as often as need be. */
-export async function workerFactory(settings: WorkerSettings, ports: Ports, common: Pick<WorkerOptions, 'connection' | 'namespace' | 'interceptors'>): Promise<(queue: QueueName) => Promise<Worker>> {
+export async function workerFactory(
+  settings: WorkerSettings,
+  ports: Ports,
+  common: Pick<WorkerOptions, 'connection' | 'namespace' | 'interceptors'>,
+): Promise<(queue: QueueName) => Promise<Worker>> {
   const { version, maxCachedWorkflows, trainingJobs } = settings;
   const shared = {
     // Activities hear of a stop at once (run-worker.ts); what has not let go by then is left to its timeout.
     shutdownForceTime: '50 seconds',
     // Cancellation reaches an activity with a heartbeat: this bounds how long that takes.
     maxHeartbeatThrottleInterval: '2 seconds',
-    ...(version ? { workerDeploymentOptions: { version, useWorkerVersioning: true, defaultVersioningBehavior: 'PINNED' } } : {}),
+    ...(version
+      ? {
+          workerDeploymentOptions: {
+            version,
+            useWorkerVersioning: true,
+            defaultVersioningBehavior: 'PINNED',
+          },
+        }
+      : {}),
     ...common,
   } satisfies Partial<WorkerOptions>;
   const workflows = settings.queues.includes('workflows')
     ? {
-        workflowBundle: await bundleWorkflowCode({ workflowsPath: fileURLToPath(new URL('../workflows/index.ts', import.meta.url)), logger: new DefaultLogger('WARN') }),
+        workflowBundle: await bundleWorkflowCode({
+          workflowsPath: fileURLToPath(new URL('../workflows/index.ts', import.meta.url)),
+          logger: new DefaultLogger('WARN'),
+        }),
         maxCachedWorkflows,
         // A task for a worker that is gone, or was made anew, goes to another after this.
         stickyQueueScheduleToStartTimeout: '3 seconds',

@@ -5,8 +5,11 @@ import type { Server } from 'node:http';
 export function serveHealth(port: number, queues: () => Promise<Record<string, string>>): Promise<Server> {
   const server = createServer((request, response) => {
     void queues().then((workers) => {
-      const healthy = Object.keys(workers).length > 0 && Object.values(workers).every((state) => state === 'polling');
-      response.writeHead(request.url === '/health' ? (healthy ? 200 : 503) : 404, { 'content-type': 'application/json' });
+      const healthy =
+        Object.keys(workers).length > 0 && Object.values(workers).every((state) => state === 'polling');
+      response.writeHead(request.url === '/health' ? (healthy ? 200 : 503) : 404, {
+        'content-type': 'application/json',
+      });
       response.end(JSON.stringify({ healthy, workers }));
     });
   });

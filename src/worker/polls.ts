@@ -10,12 +10,18 @@ const queueTypes = { workflows: 1, activities: 2 } as const;
  * Whether a worker polls, by the server's own word: `polling`, or why it does not. Its state says nothing, since a worker whose server is away
  * keeps running. While it is busy it need not poll.
  */
-export async function polls(connection: NativeConnection, worker: Worker, kind: keyof typeof queueTypes): Promise<string> {
+export async function polls(
+  connection: NativeConnection,
+  worker: Worker,
+  kind: keyof typeof queueTypes,
+): Promise<string> {
   const { namespace, taskQueue, identity } = worker.options;
   if (worker.getState() !== 'RUNNING') return worker.getState();
   try {
     const asked: object = { namespace, taskQueue: { name: taskQueue }, taskQueueType: queueTypes[kind] };
-    const { pollers } = await connection.withDeadline(Date.now() + answerMs, () => connection.workflowService.describeTaskQueue(asked));
+    const { pollers } = await connection.withDeadline(Date.now() + answerMs, () =>
+      connection.workflowService.describeTaskQueue(asked),
+    );
     if (worker.getStatus().numInFlightActivities > 0) return 'polling';
     const own = pollers.find((poller) => poller.identity === identity);
     const seen = Number(own?.lastAccessTime?.seconds ?? 0) * 1000;

@@ -22,7 +22,11 @@ export interface WorkerAdditions {
 }
 
 /** Connects to the Temporal that the environment names and serves the queues until it is told to stop. */
-export async function runWorker(settings: WorkerSettings, environment: NodeJS.ProcessEnv, { activityInterceptors = [] }: WorkerAdditions = {}): Promise<void> {
+export async function runWorker(
+  settings: WorkerSettings,
+  environment: NodeJS.ProcessEnv,
+  { activityInterceptors = [] }: WorkerAdditions = {},
+): Promise<void> {
   const stopping = new AbortController();
   const { signal } = stopping;
   const workers: Partial<Record<QueueName, Worker>> = {};
@@ -32,27 +36,55 @@ export async function runWorker(settings: WorkerSettings, environment: NodeJS.Pr
     stopping.abort();
   };
   for (const name of stopSignals) process.on(name, stop);
-  const logger = new DefaultLogger('WARN', ({ level, message, meta }) => console.error(level, message, meta?.error ?? ''));
+  const logger = new DefaultLogger('WARN', ({ level, message, meta }) =>
+    console.error(level, message, meta?.error ?? ''),
+  );
   Runtime.install({ logger, shutdownSignals: [] });
   let connection: NativeConnection | undefined;
   let ports: Ports | undefined;
   const states = async (): Promise<Record<string, string>> =>
-    Object.fromEntries(await Promise.all(settings.queues.map(async (queue) => [queue, connection && workers[queue] ? await polls(connection, workers[queue], queue === 'workflows' ? 'workflows' : 'activities') : 'waiting for Temporal'] as const)));
-  const health = settings.healthPort === undefined ? undefined : await serveHealth(settings.healthPort, states);
+    Object.fromEntries(
+      await Promise.all(
+        settings.queues.map(
+          async (queue) =>
+            [
+              queue,
+              connection && workers[queue]
+                ? await polls(connection, workers[queue], queue === 'workflows' ? 'workflows' : 'activities')
+                : 'waiting for Temporal',
+            ] as const,
+        ),
+      ),
+    );
+  const health =
+    settings.healthPort === undefined ? undefined : await serveHealth(settings.healthPort, states);
   const { connectionOptions, namespace = 'default' } = loadClientConnectConfig();
   const watch = new ServerWatch(connectionOptions);
   try {
-    connection = await untilPossible(`Temporal at ${connectionOptions.address ?? 'localhost:7233'}`, () => NativeConnection.connect(connectionOptions), { signal, say });
+    connection = await untilPossible(
+      `Temporal at ${connectionOptions.address ?? 'localhost:7233'}`,
+      () => NativeConnection.connect(connectionOptions),
+      { signal, say },
+    );
     const register = registerSearchAttributes.bind(null, connection, namespace, say);
     ports = createPorts(settings, environment, {
       attempt: () => temporalAttempt(signal),
       searchAttributes: await register(),
       onDamage: ({ file, problem }) => say(`${file}: ${problem}`),
     });
-    const create = await workerFactory(settings, ports, { connection, namespace, interceptors: { activity: [activityInterceptor(ports, signal), ...activityInterceptors] } });
-    const createSoon = async (queue: QueueName): Promise<Worker> => (workers[queue] = await untilPossible(`a worker of ${queue}`, () => create(queue), { signal, say }));
+    const create = await workerFactory(settings, ports, {
+      connection,
+      namespace,
+      interceptors: { activity: [activityInterceptor(ports, signal), ...activityInterceptors] },
+    });
+    const createSoon = async (queue: QueueName): Promise<Worker> =>
+      (workers[queue] = await untilPossible(`a worker of ${queue}`, () => create(queue), { signal, say }));
     for (const queue of settings.queues) await createSoon(queue);
-    const running = settings.queues.map((queue) => (queue === 'workflows' ? serveWorkflows(workers[queue]!, () => register().then(() => createSoon(queue)), watch, signal) : workers[queue]!.run()));
+    const running = settings.queues.map((queue) =>
+      queue === 'workflows'
+        ? serveWorkflows(workers[queue]!, () => register().then(() => createSoon(queue)), watch, signal)
+        : workers[queue]!.run(),
+    );
     say('worker ready');
     const ended = await Promise.allSettled(running.map((run) => run.finally(stop)));
     for (const end of ended) if (end.status === 'rejected') throw end.reason;
@@ -72,7 +104,12 @@ export async function runWorker(settings: WorkerSettings, environment: NodeJS.Pr
  * had last said (an older copy of its database): a cached workflow that is ahead of it would wait for ever, one that is read anew does not. Nor
  * need it know the search attributes any more, without which every workflow task would fail.
  */
-async function serveWorkflows(first: Worker, create: () => Promise<Worker>, watch: ServerWatch, signal: AbortSignal): Promise<void> {
+async function serveWorkflows(
+  first: Worker,
+  create: () => Promise<Worker>,
+  watch: ServerWatch,
+  signal: AbortSignal,
+): Promise<void> {
   for (let worker = first; ; worker = await create()) {
     const run = worker.run();
     await Promise.race([run, watch.until(true).then(() => watch.until(false))]);
@@ -84,4 +121,7 @@ async function serveWorkflows(first: Worker, create: () => Promise<Worker>, watc
   }
 }
 
-const aborted = (signal: AbortSignal): Promise<void> => new Promise((resolve) => (signal.aborted ? resolve() : signal.addEventListener('abort', () => resolve(), { once: true })));
+const aborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) =>
+    signal.aborted ? resolve() : signal.addEventListener('abort', () => resolve(), { once: true }),
+  );

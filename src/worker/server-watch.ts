@@ -15,8 +15,15 @@ export class ServerWatch {
 
   constructor(options: ConnectionOptions) {
     // Idle would be taken for lost, and a server that comes back is to be found soon.
-    const channelArgs = { 'grpc.client_idle_timeout_ms': 2 ** 31 - 1, 'grpc.initial_reconnect_backoff_ms': 200, 'grpc.max_reconnect_backoff_ms': 2_000 };
-    this.#connection = Connection.lazy({ ...options, channelArgs: { ...channelArgs, ...options.channelArgs } });
+    const channelArgs = {
+      'grpc.client_idle_timeout_ms': 2 ** 31 - 1,
+      'grpc.initial_reconnect_backoff_ms': 200,
+      'grpc.max_reconnect_backoff_ms': 2_000,
+    };
+    this.#connection = Connection.lazy({
+      ...options,
+      channelArgs: { ...channelArgs, ...options.channelArgs },
+    });
     this.#follow();
   }
 

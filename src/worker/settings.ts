@@ -34,11 +34,18 @@ export function workerSettings(environment: NodeJS.ProcessEnv, queues: string | 
   const home = resolve(environment.GENENV_HOME ?? '.genenv');
   const chosen = (queues ?? queueNames.join(',')).split(',').map((name) => name.trim());
   const wrong = chosen.find((name) => !queueNames.includes(name as QueueName));
-  if (wrong !== undefined) throw new Error(`--queues: got ${JSON.stringify(wrong)}; allowed: ${queueNames.join(', ')}, separated by commas`);
+  if (wrong !== undefined)
+    throw new Error(
+      `--queues: got ${JSON.stringify(wrong)}; allowed: ${queueNames.join(', ')}, separated by commas`,
+    );
   const onShutdown = environment.GENENV_ON_SHUTDOWN ?? 'checkpoint';
-  if (onShutdown !== 'checkpoint' && onShutdown !== 'detach') throw new Error(`GENENV_ON_SHUTDOWN: got ${JSON.stringify(onShutdown)}; allowed: checkpoint, detach`);
+  if (onShutdown !== 'checkpoint' && onShutdown !== 'detach')
+    throw new Error(`GENENV_ON_SHUTDOWN: got ${JSON.stringify(onShutdown)}; allowed: checkpoint, detach`);
   const { TEMPORAL_DEPLOYMENT_NAME: deploymentName, TEMPORAL_WORKER_BUILD_ID: buildId } = environment;
-  if ((deploymentName === undefined) !== (buildId === undefined)) throw new Error('TEMPORAL_DEPLOYMENT_NAME and TEMPORAL_WORKER_BUILD_ID: got one of them; set both, or none');
+  if ((deploymentName === undefined) !== (buildId === undefined))
+    throw new Error(
+      'TEMPORAL_DEPLOYMENT_NAME and TEMPORAL_WORKER_BUILD_ID: got one of them; set both, or none',
+    );
   return {
     home,
     store: resolve(environment.GENENV_STORE ?? `${home}/store`),
@@ -52,7 +59,8 @@ export function workerSettings(environment: NodeJS.ProcessEnv, queues: string | 
     worlds: environment.GENENV_WORLDS,
     onShutdown,
     healthPort: wholeNumber('GENENV_HEALTH_PORT', environment.GENENV_HEALTH_PORT, 65_535),
-    maxCachedWorkflows: wholeNumber('GENENV_MAX_CACHED_WORKFLOWS', environment.GENENV_MAX_CACHED_WORKFLOWS, 100_000) ?? 50,
+    maxCachedWorkflows:
+      wholeNumber('GENENV_MAX_CACHED_WORKFLOWS', environment.GENENV_MAX_CACHED_WORKFLOWS, 100_000) ?? 50,
     trainingJobs: wholeNumber('GENENV_TRAINING_JOBS', environment.GENENV_TRAINING_JOBS, 64, 1) ?? 1,
     version: deploymentName === undefined || buildId === undefined ? undefined : { deploymentName, buildId },
   };
@@ -60,6 +68,9 @@ export function workerSettings(environment: NodeJS.ProcessEnv, queues: string | 
 
 function wholeNumber(name: string, value: string | undefined, most: number, least = 0): number | undefined {
   if (value === undefined) return undefined;
-  if (!/^\d{1,6}$/.test(value) || Number(value) < least || Number(value) > most) throw new Error(`${name}: got ${JSON.stringify(value)}; expected a whole number from ${least} to ${most}`);
+  if (!/^\d{1,6}$/.test(value) || Number(value) < least || Number(value) > most)
+    throw new Error(
+      `${name}: got ${JSON.stringify(value)}; expected a whole number from ${least} to ${most}`,
+    );
   return Number(value);
 }

@@ -16,7 +16,8 @@ export function beaten(context: Context): void {
 }
 
 /** Calls back at each progress of an attempt. */
-export const listen = (context: Context, listener: () => void): void => void listeners.set(context, [...(listeners.get(context) ?? []), listener]);
+export const listen = (context: Context, listener: () => void): void =>
+  void listeners.set(context, [...(listeners.get(context) ?? []), listener]);
 
 /**
  * Runs an attempt, but lets go of it once it has beaten nothing for twice its heartbeat timeout and 10 s: the server gave it up long ago, and a
@@ -31,7 +32,10 @@ export async function unlessStuck<Result>(context: Context, work: () => Promise<
   const { promise: stuck, reject } = Promise.withResolvers<never>();
   beaten(context);
   const look = setInterval(() => {
-    if (Date.now() - lastBeats.get(context)! > limit) reject(new AttemptStuck(`${activityType} made no progress for ${limit / 1000} s; its attempt is let go of`));
+    if (Date.now() - lastBeats.get(context)! > limit)
+      reject(
+        new AttemptStuck(`${activityType} made no progress for ${limit / 1000} s; its attempt is let go of`),
+      );
   }, heartbeatTimeoutMs / 2);
   try {
     return await Promise.race([work(), stuck]);

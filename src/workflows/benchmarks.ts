@@ -9,7 +9,10 @@ import { rootMessage } from './run-epoch.ts';
  * whatever comes of it.
  * @returns why it could not be done; undefined where it was done, or is not asked for
  */
-export async function evaluateOnBenchmarks({ benchmarks, epochs }: WorkflowSettings, { epoch, line }: Committed): Promise<string | undefined> {
+export async function evaluateOnBenchmarks(
+  { benchmarks, epochs }: WorkflowSettings,
+  { epoch, line }: Committed,
+): Promise<string | undefined> {
   if (benchmarks === undefined || !isEvaluated(epoch, benchmarks, epochs)) return undefined;
   const run = workflowInfo().workflowId;
   const id = evaluationOfEpoch(run, epoch, line);

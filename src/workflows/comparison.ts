@@ -1,5 +1,19 @@
-import { ApplicationFailure, CancellationScope, isCancellation, patched, setCurrentDetails, setHandler, workflowInfo } from '@temporalio/workflow';
-import type { ArmRun, ComparisonPlan, ComparisonProgress, CrossPlayRecord, Summarized } from '../contracts/comparisons.ts';
+import {
+  ApplicationFailure,
+  CancellationScope,
+  isCancellation,
+  patched,
+  setCurrentDetails,
+  setHandler,
+  workflowInfo,
+} from '@temporalio/workflow';
+import type {
+  ArmRun,
+  ComparisonPlan,
+  ComparisonProgress,
+  CrossPlayRecord,
+  Summarized,
+} from '../contracts/comparisons.ts';
 import { comparisonDetails } from './comparison-details.ts';
 import { crossPlay } from './cross-play.ts';
 import { comparisonActivities } from './file-activities.ts';
@@ -20,9 +34,17 @@ const { parseComparison, armExperiment, summarizeComparison } = comparisonActivi
  */
 export async function comparison(file: unknown): Promise<ComparisonResult> {
   const id = workflowInfo().workflowId;
-  const progress: ComparisonProgress = { comparison: id, status: 'preparing', runs: 0, done: 0, running: [], failed: [] };
+  const progress: ComparisonProgress = {
+    comparison: id,
+    status: 'preparing',
+    runs: 0,
+    done: 0,
+    running: [],
+    failed: [],
+  };
   setHandler(comparisonProgressQuery, () => progress);
-  const tell = (changes: Partial<ComparisonProgress>): void => setCurrentDetails(comparisonDetails(Object.assign(progress, changes)));
+  const tell = (changes: Partial<ComparisonProgress>): void =>
+    setCurrentDetails(comparisonDetails(Object.assign(progress, changes)));
   try {
     const plan = await parseComparison({ id, file: file ?? null });
     tell({ status: 'running', runs: plan.runs.length });
@@ -45,7 +67,11 @@ export async function comparison(file: unknown): Promise<ComparisonResult> {
 }
 
 /** All runs, so many at a time. @throws ComparisonFailed at the end, naming those that did not finish */
-async function runAll({ id, runs, concurrency }: ComparisonPlan, progress: ComparisonProgress, tell: (changes: Partial<ComparisonProgress>) => void): Promise<void> {
+async function runAll(
+  { id, runs, concurrency }: ComparisonPlan,
+  progress: ComparisonProgress,
+  tell: (changes: Partial<ComparisonProgress>) => void,
+): Promise<void> {
   await inParallel(runs, concurrency, async (run) => {
     tell({ running: [...progress.running, run.id] });
     try {
@@ -60,7 +86,10 @@ async function runAll({ id, runs, concurrency }: ComparisonPlan, progress: Compa
   });
   if (progress.failed.length === 0) return;
   const reasons = progress.failed.map((one) => `${one.id}: ${one.reason}`);
-  throw ApplicationFailure.nonRetryable(`${progress.failed.length} of ${runs.length} runs did not finish; once the cause is gone, start the comparison again, and only these are done: ${reasons.join('; ')}`, 'ComparisonFailed');
+  throw ApplicationFailure.nonRetryable(
+    `${progress.failed.length} of ${runs.length} runs did not finish; once the cause is gone, start the comparison again, and only these are done: ${reasons.join('; ')}`,
+    'ComparisonFailed',
+  );
 }
 
 async function finish(id: string, run: ArmRun): Promise<void> {
@@ -68,5 +97,9 @@ async function finish(id: string, run: ArmRun): Promise<void> {
   const file = await armExperiment({ id, run });
   const child = await startExperiment(run.id, file, `${run.arm}, seed ${run.seed}, of ${id}`, 'RunUnderWay');
   const { outcome, epochs } = await child.result();
-  if (outcome !== 'finished') throw ApplicationFailure.nonRetryable(`ended as "${outcome}" after epoch ${epochs} of ${file.epochs}`, 'RunEnded');
+  if (outcome !== 'finished')
+    throw ApplicationFailure.nonRetryable(
+      `ended as "${outcome}" after epoch ${epochs} of ${file.epochs}`,
+      'RunEnded',
+    );
 }

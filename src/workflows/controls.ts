@@ -2,7 +2,14 @@ import { ApplicationFailure, condition, setHandler } from '@temporalio/workflow'
 import type { ChildWorkflowHandle } from '@temporalio/workflow';
 import type { Committed, FieldValues, Retuned } from '../contracts/phases.ts';
 import type { epoch } from './epoch.ts';
-import { pausedSignal, pauseUpdate, resumeUpdate, retuneUpdate, stopAfterEpochSignal, stopAfterEpochUpdate } from './messages.ts';
+import {
+  pausedSignal,
+  pauseUpdate,
+  resumeUpdate,
+  retuneUpdate,
+  stopAfterEpochSignal,
+  stopAfterEpochUpdate,
+} from './messages.ts';
 import type { Asked } from './messages.ts';
 
 /** Pause, resume, stop and retune of an experiment. Validators look at the state only; values are judged where files are parsed. */
@@ -19,7 +26,10 @@ export class Controls {
    * @param retune writes the change, from the epoch on that it is given back for
    * @param tellPeople called when what was asked has changed
    */
-  constructor(asked: Asked, { retune, tellPeople }: { retune: (set: FieldValues) => Promise<Retuned>; tellPeople: () => void }) {
+  constructor(
+    asked: Asked,
+    { retune, tellPeople }: { retune: (set: FieldValues) => Promise<Retuned>; tellPeople: () => void },
+  ) {
     this.asked = asked;
     this.#tellPeople = tellPeople;
     const validator = (): void => this.#mustRun();
@@ -27,7 +37,8 @@ export class Controls {
     setHandler(resumeUpdate, () => this.#pause(false), {
       validator: () => {
         this.#mustRun();
-        if (!this.asked.paused) throw ApplicationFailure.nonRetryable('resume: the experiment is not paused', 'NotPaused');
+        if (!this.asked.paused)
+          throw ApplicationFailure.nonRetryable('resume: the experiment is not paused', 'NotPaused');
       },
     });
     setHandler(stopAfterEpochUpdate, () => this.#stop(), { validator });
@@ -35,7 +46,11 @@ export class Controls {
     setHandler(retuneUpdate, (set) => this.#retune(retune, set), {
       validator: (set: unknown) => {
         this.#mustRun();
-        if (typeof set !== 'object' || set === null || Array.isArray(set)) throw ApplicationFailure.nonRetryable(`retune: got ${set === undefined ? 'nothing' : JSON.stringify(set)}; expected an object of settings by dotted path, such as {"difficulty.alpha": 0.4}`, 'InvalidConfig');
+        if (typeof set !== 'object' || set === null || Array.isArray(set))
+          throw ApplicationFailure.nonRetryable(
+            `retune: got ${set === undefined ? 'nothing' : JSON.stringify(set)}; expected an object of settings by dotted path, such as {"difficulty.alpha": 0.4}`,
+            'InvalidConfig',
+          );
       },
     });
   }
@@ -92,6 +107,10 @@ export class Controls {
   }
 
   #mustRun(): void {
-    if (this.#ended) throw ApplicationFailure.nonRetryable('the experiment has ended; start the same id again to go on', 'Ended');
+    if (this.#ended)
+      throw ApplicationFailure.nonRetryable(
+        'the experiment has ended; start the same id again to go on',
+        'Ended',
+      );
   }
 }

@@ -4,8 +4,17 @@ import { inParallel } from './in-parallel.ts';
 import { phases } from './phases.ts';
 
 /** The simulators of one run's epochs against its agents of the same epochs. */
-export async function crossPlay({ id, concurrency }: ComparisonPlan, armRun: ArmRun): Promise<CrossPlayRecord> {
-  const { run, settings, checkpoints, tasks: wanted, samples } = await comparisonActivities.planCrossPlay({ id, run: armRun });
+export async function crossPlay(
+  { id, concurrency }: ComparisonPlan,
+  armRun: ArmRun,
+): Promise<CrossPlayRecord> {
+  const {
+    run,
+    settings,
+    checkpoints,
+    tasks: wanted,
+    samples,
+  } = await comparisonActivities.planCrossPlay({ id, run: armRun });
   const does = phases(settings);
   const tasks = await inParallel(checkpoints, concurrency, async ({ epoch, state }) => {
     await does.publishPolicy({ run, policy: state.environment });

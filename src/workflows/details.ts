@@ -3,7 +3,20 @@ import type { Progress } from '../contracts/progress.ts';
 const percent = (value: number | null): string => (value === null ? '–' : `${(100 * value).toFixed(1)} %`);
 
 /** The experiment at a glance, in Markdown, for Temporal's UI and `temporal workflow describe`. */
-export function details({ experiment, arm, epoch, epochs, successRate, band, recentSuccessRates, heldOut, difficulty, epochSeconds, status, notes }: Progress): string {
+export function details({
+  experiment,
+  arm,
+  epoch,
+  epochs,
+  successRate,
+  band,
+  recentSuccessRates,
+  heldOut,
+  difficulty,
+  epochSeconds,
+  status,
+  notes,
+}: Progress): string {
   const five = recentSuccessRates.slice(-5);
   const mean = five.length === 0 ? null : five.reduce((a, b) => a + b) / five.length;
   const eta = epochSeconds === null ? '–' : `${Math.ceil(((epochs - epoch) * epochSeconds) / 60)} min`;

@@ -1,5 +1,13 @@
 import type { CpuActivities, GpuActivities, LlmActivities } from '../activities/index.ts';
-import type { Committed, PolicyVersion, Run, RunState, Sampling, Trained, WorkflowSettings } from '../contracts/phases.ts';
+import type {
+  Committed,
+  PolicyVersion,
+  Run,
+  RunState,
+  Sampling,
+  Trained,
+  WorkflowSettings,
+} from '../contracts/phases.ts';
 
 export type Phases = CpuActivities & LlmActivities & GpuActivities;
 
@@ -20,11 +28,17 @@ export interface PhaseRunner {
 }
 
 /** The phases of one epoch, in their order (GenEnv, algorithm 1); with or without Temporal around it. */
-export async function epochPhases(does: Phases, { run, settings, epoch: number, state }: EpochStart, { inPhase, seconds, rolledOut }: PhaseRunner): Promise<Committed> {
+export async function epochPhases(
+  does: Phases,
+  { run, settings, epoch: number, state }: EpochStart,
+  { inPhase, seconds, rolledOut }: PhaseRunner,
+): Promise<Committed> {
   const { trains, shards } = settings;
   const here = { run, epoch: number, state };
 
-  const generated = await inPhase('generate', () => inShards(shards.generate, (shard) => does.generateTasks({ ...here, ...shard })));
+  const generated = await inPhase('generate', () =>
+    inShards(shards.generate, (shard) => does.generateTasks({ ...here, ...shard })),
+  );
   const tasks = await inPhase('draw', () => does.drawTasks({ ...here, generated: files(generated) }));
   const sampled = await inPhase('roll out', () =>
     inShards(shards.rollOut, async (shard) => {
@@ -34,17 +48,38 @@ export async function epochPhases(does: Phases, { run, settings, epoch: number, 
     }),
   );
   const traces = files(sampled);
-  const { rewards, scores, metrics: outcome } = await inPhase('reward', () => does.computeRewards({ ...here, tasks, traces }));
-  const { decisions, metrics: filtered } = await inPhase('filter', () => does.filterByDifficulty({ ...here, scores }));
+  const {
+    rewards,
+    scores,
+    metrics: outcome,
+  } = await inPhase('reward', () => does.computeRewards({ ...here, tasks, traces }));
+  const { decisions, metrics: filtered } = await inPhase('filter', () =>
+    does.filterByDifficulty({ ...here, scores }),
+  );
   const pools = await inPhase('pools', () => does.updatePools({ ...here, tasks, scores, decisions }));
-  const agent = trains.agent ? await inPhase('train agent', () => does.trainAgent({ ...here, traces, rewards, scores, decisions })) : unchanged(state.agent);
-  const environment = trains.environment ? await inPhase('train environment', () => does.trainEnvironment({ ...here, environmentPool: pools.environmentPool, decisions })) : unchanged(state.environment);
-  await inPhase('publish', () => Promise.all([agent, environment].map(({ policy }) => does.publishPolicy({ run, policy }))));
-  const gates = settings.gateEvery !== undefined && (number % settings.gateEvery === 0 || number === settings.epochs);
-  const gated = gates ? await inPhase('gate', () => does.gateAgent({ ...here, agent: agent.policy })) : undefined;
+  const agent = trains.agent
+    ? await inPhase('train agent', () => does.trainAgent({ ...here, traces, rewards, scores, decisions }))
+    : unchanged(state.agent);
+  const environment = trains.environment
+    ? await inPhase('train environment', () =>
+        does.trainEnvironment({ ...here, environmentPool: pools.environmentPool, decisions }),
+      )
+    : unchanged(state.environment);
+  await inPhase('publish', () =>
+    Promise.all([agent, environment].map(({ policy }) => does.publishPolicy({ run, policy }))),
+  );
+  const gates =
+    settings.gateEvery !== undefined && (number % settings.gateEvery === 0 || number === settings.epochs);
+  const gated = gates
+    ? await inPhase('gate', () => does.gateAgent({ ...here, agent: agent.policy }))
+    : undefined;
   const accepted = gated?.agent ?? agent.policy;
   const evaluates = number % settings.evaluateEvery === 0 || number === settings.epochs;
-  const verdicts = evaluates ? await inPhase('evaluate', () => inShards(shards.evaluate, (shard) => does.evaluatePolicy({ ...here, ...shard, agent: accepted }))) : [];
+  const verdicts = evaluates
+    ? await inPhase('evaluate', () =>
+        inShards(shards.evaluate, (shard) => does.evaluatePolicy({ ...here, ...shard, agent: accepted })),
+      )
+    : [];
 
   return inPhase('commit', () =>
     does.commitEpoch({
@@ -61,7 +96,14 @@ export async function epochPhases(does: Phases, { run, settings, epoch: number, 
         environment_pool: pools.environmentPool,
         tokens: state.tokens + sum([...generated, ...sampled], 'tokens'),
       },
-      metrics: [outcome, filtered, pools.metrics, agent.metrics, environment.metrics, ...(gated ? [gated.metrics] : [])],
+      metrics: [
+        outcome,
+        filtered,
+        pools.metrics,
+        agent.metrics,
+        environment.metrics,
+        ...(gated ? [gated.metrics] : []),
+      ],
       notes: [agent.note, environment.note, gated?.note ?? null].filter((note) => note !== null),
       retried: sum([...generated, ...sampled, ...verdicts], 'retried'),
       seconds: seconds(),
@@ -69,7 +111,11 @@ export async function epochPhases(does: Phases, { run, settings, epoch: number, 
   );
 }
 
-export const inShards = <T>(shards: number, run: (shard: { shard: number; shards: number }) => Promise<T>): Promise<T[]> => Promise.all(Array.from({ length: shards }, (_, shard) => run({ shard, shards })));
+export const inShards = <T>(
+  shards: number,
+  run: (shard: { shard: number; shards: number }) => Promise<T>,
+): Promise<T[]> => Promise.all(Array.from({ length: shards }, (_, shard) => run({ shard, shards })));
 export const files = (sampled: readonly Sampling[]): Sampling['file'][] => sampled.map(({ file }) => file);
-export const sum = (sampled: readonly Sampling[], what: 'tokens' | 'retried'): number => sampled.reduce((total, sampling) => total + sampling[what], 0);
+export const sum = (sampled: readonly Sampling[], what: 'tokens' | 'retried'): number =>
+  sampled.reduce((total, sampling) => total + sampling[what], 0);
 const unchanged = (policy: PolicyVersion): Trained => ({ policy, metrics: {}, note: null });

@@ -18,5 +18,8 @@ export async function epoch({ paused: pausedAtStart, ...start }: EpochInput): Pr
   let paused = pausedAtStart;
   setHandler(pausedSignal, (asked) => void (paused = asked));
   setHandler(epochProgressQuery, () => ({ phase: watch.phase, paused, rolloutsDone }));
-  return epochPhases(phases(start.settings), start, { ...watch.runner(() => condition(() => !paused)), rolledOut: (traces) => void (rolloutsDone += traces) });
+  return epochPhases(phases(start.settings), start, {
+    ...watch.runner(() => condition(() => !paused)),
+    rolledOut: (traces) => void (rolloutsDone += traces),
+  });
 }

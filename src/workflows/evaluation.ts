@@ -1,6 +1,21 @@
-import { ActivityCancellationType, CancellationScope, proxyActivities, setCurrentDetails, setHandler, workflowInfo } from '@temporalio/workflow';
+import {
+  ActivityCancellationType,
+  CancellationScope,
+  proxyActivities,
+  setCurrentDetails,
+  setHandler,
+  workflowInfo,
+} from '@temporalio/workflow';
 import type { EvaluationCpuActivities, EvaluationLlmActivities } from '../activities/index.ts';
-import type { AnswerInput, CaseShard, EvaluationPlan, EvaluationProgress, ReadySuite, Scored, ShardRecord } from '../contracts/evaluations.ts';
+import type {
+  AnswerInput,
+  CaseShard,
+  EvaluationPlan,
+  EvaluationProgress,
+  ReadySuite,
+  Scored,
+  ShardRecord,
+} from '../contracts/evaluations.ts';
 import { evaluationDetails } from './evaluation-details.ts';
 import { evaluationActivities } from './file-activities.ts';
 import { inParallel } from './in-parallel.ts';
@@ -39,22 +54,42 @@ export async function rescoring({ evaluation: id }: { evaluation: string }): Pro
     const plan = await planRescoring({ id });
     const judged = plan.judged + 1;
     tell({ ...begun(plan), status: 'judging', answered: plan.shards.length });
-    const shards = await inParallel(plan.shards, plan.concurrency, async ({ answered, ...shard }): Promise<ShardRecord> => {
-      const verdicts = await does(plan).judgeCases({ ...inputOf(plan, shard), answers: answered.answers, judged });
-      tell((before) => ({ judged: before.judged + 1 }));
-      return { suite: shard.suite, ...rangeOf(shard), answered, verdicts };
-    });
+    const shards = await inParallel(
+      plan.shards,
+      plan.concurrency,
+      async ({ answered, ...shard }): Promise<ShardRecord> => {
+        const verdicts = await does(plan).judgeCases({
+          ...inputOf(plan, shard),
+          answers: answered.answers,
+          judged,
+        });
+        tell((before) => ({ judged: before.judged + 1 }));
+        return { suite: shard.suite, ...rangeOf(shard), answered, verdicts };
+      },
+    );
     tell({ status: 'scoring' });
     return scoreEvaluation({ ...recordOf(plan), suites: plan.suites, shards, judged });
   });
 }
 
-type Tell = (changes: Partial<EvaluationProgress> | ((before: EvaluationProgress) => Partial<EvaluationProgress>)) => void;
+type Tell = (
+  changes: Partial<EvaluationProgress> | ((before: EvaluationProgress) => Partial<EvaluationProgress>),
+) => void;
 
 async function followed(id: string, work: (tell: Tell) => Promise<Scored>): Promise<Scored> {
-  const progress: EvaluationProgress = { evaluation: id, status: 'preparing', shards: 0, answered: 0, judged: 0, skipped: [] };
+  const progress: EvaluationProgress = {
+    evaluation: id,
+    status: 'preparing',
+    shards: 0,
+    answered: 0,
+    judged: 0,
+    skipped: [],
+  };
   setHandler(evaluationProgressQuery, () => progress);
-  const tell: Tell = (changes) => setCurrentDetails(evaluationDetails(Object.assign(progress, typeof changes === 'function' ? changes(progress) : changes)));
+  const tell: Tell = (changes) =>
+    setCurrentDetails(
+      evaluationDetails(Object.assign(progress, typeof changes === 'function' ? changes(progress) : changes)),
+    );
   try {
     const scored = await work(tell);
     tell({ status: 'finished' });
@@ -65,24 +100,51 @@ async function followed(id: string, work: (tell: Tell) => Promise<Scored>): Prom
   }
 }
 
-const begun = ({ suites, shards }: { suites: EvaluationPlan['suites']; shards: readonly CaseShard[] }): Partial<EvaluationProgress> => ({
+const begun = ({
+  suites,
+  shards,
+}: {
+  suites: EvaluationPlan['suites'];
+  shards: readonly CaseShard[];
+}): Partial<EvaluationProgress> => ({
   status: 'asking',
   shards: shards.length,
   skipped: suites.filter(({ skipped }) => skipped !== null).map(({ name }) => name),
 });
 
 type Planned = Pick<EvaluationPlan, 'id' | 'evaluation' | 'identity' | 'suites'>;
-const recordOf = ({ id, evaluation: record, identity }: Planned): Pick<Planned, 'id' | 'evaluation' | 'identity'> => ({ id, evaluation: record, identity });
+const recordOf = ({
+  id,
+  evaluation: record,
+  identity,
+}: Planned): Pick<Planned, 'id' | 'evaluation' | 'identity'> => ({ id, evaluation: record, identity });
 const rangeOf = ({ shard, from, to }: CaseShard): Omit<CaseShard, 'suite'> => ({ shard, from, to });
-const inputOf = (plan: Planned, shard: CaseShard): AnswerInput => ({ ...recordOf(plan), suite: plan.suites.find((one): one is ReadySuite => one.name === shard.suite && one.skipped === null)!, ...rangeOf(shard) });
+const inputOf = (plan: Planned, shard: CaseShard): AnswerInput => ({
+  ...recordOf(plan),
+  suite: plan.suites.find((one): one is ReadySuite => one.name === shard.suite && one.skipped === null)!,
+  ...rangeOf(shard),
+});
 
 /** Evaluations and experiments that wait for one queue take turns, where the server knows fairness. */
-function does({ id, heartbeatSeconds, maxAttempts }: Pick<EvaluationPlan, 'id' | 'heartbeatSeconds' | 'maxAttempts'>): Pick<EvaluationLlmActivities, 'answerCases'> & Pick<EvaluationCpuActivities, 'judgeCases'> {
+function does({
+  id,
+  heartbeatSeconds,
+  maxAttempts,
+}: Pick<EvaluationPlan, 'id' | 'heartbeatSeconds' | 'maxAttempts'>): Pick<
+  EvaluationLlmActivities,
+  'answerCases'
+> &
+  Pick<EvaluationCpuActivities, 'judgeCases'> {
   const beating = {
     startToCloseTimeout: '1 day',
     heartbeatTimeout: heartbeatSeconds * 1000,
     cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
-    retry: { initialInterval: '200ms', backoffCoefficient: 2, maximumInterval: '30s', maximumAttempts: maxAttempts },
+    retry: {
+      initialInterval: '200ms',
+      backoffCoefficient: 2,
+      maximumInterval: '30s',
+      maximumAttempts: maxAttempts,
+    },
     priority: { fairnessKey: id.slice(0, 64) },
   } as const;
   const { answerCases } = proxyActivities<EvaluationLlmActivities>({ taskQueue: queues.llm, ...beating });

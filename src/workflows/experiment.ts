@@ -1,4 +1,17 @@
-import { allHandlersFinished, CancellationScope, condition, ContinueAsNew, isCancellation, makeContinueAsNewFunc, patched, setCurrentDetails, setHandler, sleep, upsertSearchAttributes, workflowInfo } from '@temporalio/workflow';
+import {
+  allHandlersFinished,
+  CancellationScope,
+  condition,
+  ContinueAsNew,
+  isCancellation,
+  makeContinueAsNewFunc,
+  patched,
+  setCurrentDetails,
+  setHandler,
+  sleep,
+  upsertSearchAttributes,
+  workflowInfo,
+} from '@temporalio/workflow';
 import type { Committed, FieldValues, Opened, Outcome, Plan, Retuned } from '../contracts/phases.ts';
 import { evaluateOnBenchmarks } from './benchmarks.ts';
 import { Controls } from './controls.ts';
@@ -48,7 +61,11 @@ export async function experiment(file: unknown, carried?: Carried): Promise<Expe
   let evaluated = carried?.evaluated;
   const retune = async (set: FieldValues): Promise<Retuned> => {
     await condition(() => plan !== undefined);
-    return phases(plan!.settings).retuneExperiment({ id: plan!.run.id, set, fromEpoch: (known ?? -1) + (open ? 1 : 2) });
+    return phases(plan!.settings).retuneExperiment({
+      id: plan!.run.id,
+      set,
+      fromEpoch: (known ?? -1) + (open ? 1 : 2),
+    });
   };
   const asked = carried?.asked ?? { paused: false, stopAfterEpoch: false };
   const track = new Track(watch, asked, carried?.recent);
@@ -65,7 +82,7 @@ export async function experiment(file: unknown, carried?: Carried): Promise<Expe
     track.begin(plan.settings);
     const { openEpoch } = phases(plan.settings);
     let thorough = carried === undefined;
-    for (let done = 0, failures = 0; ; ) {
+    for (let done = 0, failures = 0; ;) {
       open = true;
       await controls.boundary();
       open = false;
@@ -73,7 +90,9 @@ export async function experiment(file: unknown, carried?: Carried): Promise<Expe
       thorough = false;
       track.begin(opened.settings);
       try {
-        const last = opened.last ?? (await preparePhases(phases(opened.settings), opened, watch.runner(), patched('warm-up-together')));
+        const last =
+          opened.last ??
+          (await preparePhases(phases(opened.settings), opened, watch.runner(), patched('warm-up-together')));
         known = last.epoch;
         track.committed(last);
         if (last.epoch !== evaluated) {
@@ -88,11 +107,28 @@ export async function experiment(file: unknown, carried?: Carried): Promise<Expe
         const outdated = targetWorkerDeploymentVersionChanged && done > 0;
         if (done >= opened.settings.epochsPerRun || continueAsNewSuggested || outdated) {
           await condition(allHandlersFinished);
-          const continueAsNew = makeContinueAsNewFunc<typeof experiment>(outdated ? { initialVersioningBehavior: 'AUTO_UPGRADE' } : {});
-          await continueAsNew(null, { plan, known, recent: track.recent, asked, ...(opened.settings.benchmarks && { evaluated }) });
+          const continueAsNew = makeContinueAsNewFunc<typeof experiment>(
+            outdated ? { initialVersioningBehavior: 'AUTO_UPGRADE' } : {},
+          );
+          await continueAsNew(null, {
+            plan,
+            known,
+            recent: track.recent,
+            asked,
+            ...(opened.settings.benchmarks && { evaluated }),
+          });
         }
         track.epochBegins(last.epoch + 1);
-        const committed = await runEpoch({ run: opened.run, settings: opened.settings, epoch: last.epoch + 1, state: last.state, paused: asked.paused }, controls);
+        const committed = await runEpoch(
+          {
+            run: opened.run,
+            settings: opened.settings,
+            epoch: last.epoch + 1,
+            state: last.state,
+            paused: asked.paused,
+          },
+          controls,
+        );
         known = committed.epoch;
         track.committed(committed);
         tell();
@@ -100,7 +136,9 @@ export async function experiment(file: unknown, carried?: Carried): Promise<Expe
         failures = 0;
       } catch (error) {
         if (!mayRunAgain(error) || ++failures === maxFailures) throw error;
-        track.note(`epoch ${(known ?? -1) + 1}: ${failureType(error) ?? 'ended from outside'}; looked at anew and run again`);
+        track.note(
+          `epoch ${(known ?? -1) + 1}: ${failureType(error) ?? 'ended from outside'}; looked at anew and run again`,
+        );
         thorough = true;
         await sleep('1s');
       }
@@ -112,21 +150,39 @@ export async function experiment(file: unknown, carried?: Carried): Promise<Expe
     throw error;
   }
 
-  async function ended(outcome: ExperimentResult['outcome'], { epoch, line, metrics }: Committed): Promise<ExperimentResult> {
+  async function ended(
+    outcome: ExperimentResult['outcome'],
+    { epoch, line, metrics }: Committed,
+  ): Promise<ExperimentResult> {
     await atEnd(outcome);
-    return { outcome, epochs: epoch, ledger: line, successRate: metrics['env/success_rate'] ?? null, heldOut: track.progress().heldOut };
+    return {
+      outcome,
+      epochs: epoch,
+      ledger: line,
+      successRate: metrics['env/success_rate'] ?? null,
+      heldOut: track.progress().heldOut,
+    };
   }
 
   async function atEnd(outcome: Outcome, reason?: string): Promise<void> {
     controls.end();
     track.ended(outcome);
     tell();
-    await phases(plan!.settings).recordEnd({ id: plan!.run.id, outcome, epoch: known ?? 0, ...(reason === undefined ? {} : { reason }) });
+    await phases(plan!.settings).recordEnd({
+      id: plan!.run.id,
+      outcome,
+      epoch: known ?? 0,
+      ...(reason === undefined ? {} : { reason }),
+    });
     await condition(allHandlersFinished);
   }
 }
 
-function endOf({ settings }: Opened, { epoch, state }: Committed, { asked }: Controls): ExperimentResult['outcome'] | undefined {
+function endOf(
+  { settings }: Opened,
+  { epoch, state }: Committed,
+  { asked }: Controls,
+): ExperimentResult['outcome'] | undefined {
   if (epoch >= settings.epochs) return 'finished';
   if (settings.maxTokens !== null && state.tokens >= settings.maxTokens) return 'token cap reached';
   return asked.stopAfterEpoch ? 'stopped' : undefined;

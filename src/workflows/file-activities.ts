@@ -1,5 +1,9 @@
 import { proxyActivities } from '@temporalio/workflow';
-import type { ComparisonActivities, EvaluationCpuActivities, NightlyActivities } from '../activities/index.ts';
+import type {
+  ComparisonActivities,
+  EvaluationCpuActivities,
+  NightlyActivities,
+} from '../activities/index.ts';
 import { outlastWorkers } from './outlast-workers.ts';
 import { queues } from './queues.ts';
 
@@ -13,7 +17,12 @@ const onFiles = {
 
 const night = proxyActivities<NightlyActivities>(onFiles);
 /** What a night does beside its experiment. */
-export const nightActivities = outlastWorkers({ openNight: night.openNight, compareAgents: night.compareAgents, closeNight: night.closeNight, failNight: night.failNight });
+export const nightActivities = outlastWorkers({
+  openNight: night.openNight,
+  compareAgents: night.compareAgents,
+  closeNight: night.closeNight,
+  failNight: night.failNight,
+});
 
 const comparison = proxyActivities<ComparisonActivities>(onFiles);
 // Rankings are simulated in one go, seconds for each probed agent on a busy machine.
@@ -30,4 +39,8 @@ export const comparisonActivities = outlastWorkers({
 // Engines of suites start in here, in seconds each.
 const evaluating = proxyActivities<EvaluationCpuActivities>({ ...onFiles, heartbeatTimeout: '5 minutes' });
 /** What an evaluation does beside asking and judging. */
-export const evaluationActivities = outlastWorkers({ planEvaluation: evaluating.planEvaluation, planRescoring: evaluating.planRescoring, scoreEvaluation: evaluating.scoreEvaluation });
+export const evaluationActivities = outlastWorkers({
+  planEvaluation: evaluating.planEvaluation,
+  planRescoring: evaluating.planRescoring,
+  scoreEvaluation: evaluating.scoreEvaluation,
+});

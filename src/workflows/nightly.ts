@@ -1,4 +1,10 @@
-import { ApplicationFailure, CancellationScope, isCancellation, setCurrentDetails, sleep } from '@temporalio/workflow';
+import {
+  ApplicationFailure,
+  CancellationScope,
+  isCancellation,
+  setCurrentDetails,
+  sleep,
+} from '@temporalio/workflow';
 import type { ChildWorkflowHandle } from '@temporalio/workflow';
 import type { NightRecord, OpenNight, Verdicts } from '../contracts/nights.ts';
 import type { PolicyVersion } from '../contracts/phases.ts';
@@ -34,7 +40,11 @@ export async function nightly(file: unknown): Promise<NightResult> {
     const reason = rootMessage(error);
     setCurrentDetails(nightDetails(night, 'failed', reason));
     await failNight({ night, reason });
-    throw ApplicationFailure.create({ message: `night ${night.night} of ${night.nightly.name}: ${reason}`, type: 'NightFailed', nonRetryable: true });
+    throw ApplicationFailure.create({
+      message: `night ${night.night} of ${night.nightly.name}: ${reason}`,
+      type: 'NightFailed',
+      nonRetryable: true,
+    });
   }
 }
 
@@ -56,15 +66,28 @@ async function train(night: OpenNight): Promise<ExperimentResult> {
   }
 }
 
-const begin = ({ id, night, nightly: { name }, experiment: file, from }: OpenNight): Promise<ChildWorkflowHandle<typeof experiment>> =>
-  startExperiment(id, file, `Night ${night} of ${name}: epochs ${(from?.epoch ?? 0) + 1} to ${file.epochs}`, 'NightUnderWay');
+const begin = ({
+  id,
+  night,
+  nightly: { name },
+  experiment: file,
+  from,
+}: OpenNight): Promise<ChildWorkflowHandle<typeof experiment>> =>
+  startExperiment(
+    id,
+    file,
+    `Night ${night} of ${name}: epochs ${(from?.epoch ?? 0) + 1} to ${file.epochs}`,
+    'NightUnderWay',
+  );
 
 async function compare(night: OpenNight, epoch: number): Promise<Verdicts> {
   const { before, after, shards, ...here } = await compareAgents({ night, epoch });
   const does = phases(night.settings);
   const evaluate = async (agent: PolicyVersion): Promise<Verdicts['before']> => {
     await does.publishPolicy({ run: here.run, policy: agent });
-    const verdicts = await Promise.all(Array.from({ length: shards }, (_, shard) => does.evaluatePolicy({ ...here, shard, shards, agent })));
+    const verdicts = await Promise.all(
+      Array.from({ length: shards }, (_, shard) => does.evaluatePolicy({ ...here, shard, shards, agent })),
+    );
     return verdicts.map(({ file }) => file);
   };
   return { before: await evaluate(before), after: await evaluate(after) };

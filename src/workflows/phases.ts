@@ -7,7 +7,12 @@ import { queues } from './queues.ts';
 const retry = { initialInterval: '200ms', backoffCoefficient: 2, maximumInterval: '30s' } as const;
 const day = '1 day';
 
-const reading = proxyActivities<CpuActivities>({ taskQueue: queues.cpu, startToCloseTimeout: '1 minute', heartbeatTimeout: '10s', retry });
+const reading = proxyActivities<CpuActivities>({
+  taskQueue: queues.cpu,
+  startToCloseTimeout: '1 minute',
+  heartbeatTimeout: '10s',
+  retry,
+});
 /** Reading the experiment file: wrong input fails at once and for good. */
 export const { parseExperiment } = outlastWorkers({ parseExperiment: reading.parseExperiment });
 
@@ -15,7 +20,12 @@ export const { parseExperiment } = outlastWorkers({ parseExperiment: reading.par
  * The phases of an epoch. All beat as they make progress, so a worker that died is noticed within a heartbeat timeout; none loses an attempt
  * to a worker that is told to stop. Experiments that wait for one queue take turns, where the server knows fairness.
  */
-export function phases({ heartbeatSeconds, maxPhaseAttempts }: Pick<WorkflowSettings, 'heartbeatSeconds' | 'maxPhaseAttempts'>): CpuActivities & LlmActivities & GpuActivities {
+export function phases({
+  heartbeatSeconds,
+  maxPhaseAttempts,
+}: Pick<WorkflowSettings, 'heartbeatSeconds' | 'maxPhaseAttempts'>): CpuActivities &
+  LlmActivities &
+  GpuActivities {
   const beating = {
     startToCloseTimeout: day,
     heartbeatTimeout: heartbeatSeconds * 1000,

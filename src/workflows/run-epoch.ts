@@ -1,11 +1,20 @@
-import { ApplicationFailure, ChildWorkflowFailure, startChild, TerminatedFailure, TimeoutFailure, workflowInfo, WorkflowIdReusePolicy } from '@temporalio/workflow';
+import {
+  ApplicationFailure,
+  ChildWorkflowFailure,
+  startChild,
+  TerminatedFailure,
+  TimeoutFailure,
+  workflowInfo,
+  WorkflowIdReusePolicy,
+} from '@temporalio/workflow';
 import { CancelledFailure } from '@temporalio/common';
 import type { Committed } from '../contracts/phases.ts';
 import type { Controls } from './controls.ts';
 import { epoch } from './epoch.ts';
 import type { EpochInput } from './epoch.ts';
 
-export const epochWorkflowId = (experiment: string, number: number): string => `${experiment}/epoch-${String(number).padStart(4, '0')}`;
+export const epochWorkflowId = (experiment: string, number: number): string =>
+  `${experiment}/epoch-${String(number).padStart(4, '0')}`;
 
 /** Runs an epoch as a child workflow. One that an earlier run of this experiment left, or that was reset, ends with that: what it has made is found. */
 export async function runEpoch(input: EpochInput, controls: Controls): Promise<Committed> {
@@ -26,13 +35,19 @@ export async function runEpoch(input: EpochInput, controls: Controls): Promise<C
  */
 export function mayRunAgain(error: unknown): boolean {
   const cause = error instanceof ChildWorkflowFailure ? error.cause : undefined;
-  return cause instanceof TerminatedFailure || cause instanceof TimeoutFailure || cause instanceof CancelledFailure || failureType(error) === 'InvalidArtifact';
+  return (
+    cause instanceof TerminatedFailure ||
+    cause instanceof TimeoutFailure ||
+    cause instanceof CancelledFailure ||
+    failureType(error) === 'InvalidArtifact'
+  );
 }
 
 /** Type of the innermost application failure. */
 export function failureType(error: unknown): string | undefined {
   let type: string | undefined;
-  for (let at: unknown = error; at instanceof Error; at = at.cause) if (at instanceof ApplicationFailure) type = at.type ?? undefined;
+  for (let at: unknown = error; at instanceof Error; at = at.cause)
+    if (at instanceof ApplicationFailure) type = at.type ?? undefined;
   return type;
 }
 

@@ -12,7 +12,13 @@ export const searchAttributeKeys = {
   successRate: defineSearchAttributeKey('GenEnvSuccessRate', 'DOUBLE'),
 };
 
-export function searchAttributes({ experiment, arm, status, epoch, successRate }: Progress): SearchAttributeUpdatePair[] {
+export function searchAttributes({
+  experiment,
+  arm,
+  status,
+  epoch,
+  successRate,
+}: Progress): SearchAttributeUpdatePair[] {
   return [
     { key: searchAttributeKeys.experiment, value: experiment },
     { key: searchAttributeKeys.arm, value: arm },

@@ -26,7 +26,11 @@ export class Track {
   #underWay: number | undefined;
   #begun = 0;
 
-  constructor(watch: Stopwatch, asked: Asked, recent: Recent = { successRates: [], epochSeconds: [], heldOut: null, notes: [] }) {
+  constructor(
+    watch: Stopwatch,
+    asked: Asked,
+    recent: Recent = { successRates: [], epochSeconds: [], heldOut: null, notes: [] },
+  ) {
     this.#watch = watch;
     this.#asked = asked;
     this.recent = recent;
@@ -44,8 +48,11 @@ export class Track {
   committed(committed: Committed): void {
     const { 'env/success_rate': rate, 'eval/heldout': heldOut } = committed.metrics;
     if (committed.epoch === this.#underWay) {
-      if (typeof rate === 'number') this.recent.successRates = [...this.recent.successRates, rate].slice(-remembered);
-      this.recent.epochSeconds = [...this.recent.epochSeconds, (Date.now() - this.#begun) / 1000].slice(-remembered);
+      if (typeof rate === 'number')
+        this.recent.successRates = [...this.recent.successRates, rate].slice(-remembered);
+      this.recent.epochSeconds = [...this.recent.epochSeconds, (Date.now() - this.#begun) / 1000].slice(
+        -remembered,
+      );
       for (const note of committed.notes) this.note(`epoch ${committed.epoch}: ${note}`);
     }
     if (typeof heldOut === 'number') this.recent.heldOut = heldOut;
@@ -81,7 +88,8 @@ export class Track {
       heldOut,
       environmentReward: metrics['env/reward'] ?? null,
       difficulty: metrics['env/difficulty'] ?? null,
-      epochSeconds: epochSeconds.length === 0 ? null : epochSeconds.reduce((a, b) => a + b) / epochSeconds.length,
+      epochSeconds:
+        epochSeconds.length === 0 ? null : epochSeconds.reduce((a, b) => a + b) / epochSeconds.length,
       notes,
     };
   }

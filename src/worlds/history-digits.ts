@@ -15,7 +15,8 @@ export interface HistoryDigits {
 }
 
 const listedFailures = 2;
-const tenths = (rate: number | null): number | null => (rate === null ? null : Math.min(9, Math.floor(10 * rate)));
+const tenths = (rate: number | null): number | null =>
+  rate === null ? null : Math.min(9, Math.floor(10 * rate));
 const digit = (value: number | null): string => (value === null ? '_' : Math.min(35, value).toString(36));
 
 /** Characters of the prompts below, besides kinds and tasks. */
@@ -29,12 +30,18 @@ export function historyDigits(history: AgentHistory, kinds: readonly string[]): 
       const { successes, attempts } = history.byKind[kind] ?? { successes: 0, attempts: 0 };
       return tenths(attempts === 0 ? null : successes / attempts);
     }),
-    failures: history.recentFailures.slice(0, listedFailures).map(({ kind, difficulty }) => ({ kind, difficulty })),
+    failures: history.recentFailures
+      .slice(0, listedFailures)
+      .map(({ kind, difficulty }) => ({ kind, difficulty })),
   };
 }
 
 /** The simulator's prompt: the history, then the task to vary: `H4LcT7U3V0W5FTcFV9|T:cafe=` (numbers are one base-36 digit, 35 or more is z, `_` = not measured). */
-export function historyPrompt({ overall, difficulty, byKind, failures }: HistoryDigits, seedTask: TaskSpec, kinds: readonly string[]): string {
+export function historyPrompt(
+  { overall, difficulty, byKind, failures }: HistoryDigits,
+  seedTask: TaskSpec,
+  kinds: readonly string[],
+): string {
   const success = kinds.map((kind, index) => kind + digit(byKind[index] ?? null)).join('');
   const failed = Array.from({ length: listedFailures }, (_, index) => {
     const failure = failures[index];
@@ -47,13 +54,21 @@ export function historyPrompt({ overall, difficulty, byKind, failures }: History
 export const historyLength = (kinds: number): number => 2 * kinds + 12;
 
 /** A history as one could come up, for a corpus in which it means nothing: what it means is to be learnt from rewards. */
-export function randomHistory(kinds: readonly string[], hardest: number, random: RandomStream): HistoryDigits {
+export function randomHistory(
+  kinds: readonly string[],
+  hardest: number,
+  random: RandomStream,
+): HistoryDigits {
   // Sometimes nothing is known yet, as in the first epoch.
-  if (random.int(8) === 0) return { overall: null, difficulty: null, byKind: kinds.map(() => null), failures: [] };
+  if (random.int(8) === 0)
+    return { overall: null, difficulty: null, byKind: kinds.map(() => null), failures: [] };
   return {
     overall: random.int(10),
     difficulty: 1 + random.int(hardest),
     byKind: kinds.map(() => (random.int(8) === 0 ? null : random.int(10))),
-    failures: Array.from({ length: random.int(8) === 0 ? random.int(2) : 2 }, () => ({ kind: random.pick(kinds), difficulty: 1 + random.int(hardest) })),
+    failures: Array.from({ length: random.int(8) === 0 ? random.int(2) : 2 }, () => ({
+      kind: random.pick(kinds),
+      difficulty: 1 + random.int(hardest),
+    })),
   };
 }

@@ -20,7 +20,8 @@ export function worldLoader(list: string | undefined): LoadWorld {
   return async (settings) => {
     if (settings.type === 'external') return loadExternal(settings, allowed);
     if (settings.type === 'language') return createLanguage(settings, await readOwnTasks(settings));
-    if (settings.type === 'calls') return createCalls(settings, await readWritten(callsForm(settings), settings));
+    if (settings.type === 'calls')
+      return createCalls(settings, await readWritten(callsForm(settings), settings));
     if (settings.type === 'travel') return createTravel(settings, await readWritten(travelForm(), settings));
     return createWorld(settings);
   };

@@ -27,6 +27,8 @@ export function createWorld(settings: WorldSettings): World {
     case 'travel':
       return createTravel(settings);
     case 'external':
-      throw new InvalidConfig(`experiment: world.type: got "external"; the world ${settings.name} is loaded by a worker that allows it, not here`);
+      throw new InvalidConfig(
+        `experiment: world.type: got "external"; the world ${settings.name} is loaded by a worker that allows it, not here`,
+      );
   }
 }

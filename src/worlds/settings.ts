@@ -9,7 +9,17 @@ import { toolboxProblems, toolboxSettings, toolboxTexts } from './toolbox/settin
 import { travelProblems, travelSettings } from './travel/settings.ts';
 
 /** The worlds that an experiment file can name, from the settings in their folders. */
-export const worldSettings = z.discriminatedUnion('type', [toolboxSettings, chainOpsSettings, miniDeskSettings, languageSettings, callsSettings, travelSettings, externalSettings]).describe('The family of tasks.');
+export const worldSettings = z
+  .discriminatedUnion('type', [
+    toolboxSettings,
+    chainOpsSettings,
+    miniDeskSettings,
+    languageSettings,
+    callsSettings,
+    travelSettings,
+    externalSettings,
+  ])
+  .describe('The family of tasks.');
 
 export type WorldSettings = z.infer<typeof worldSettings>;
 
@@ -48,4 +58,5 @@ export function textLimits(settings: WorldSettings): TextLimits | undefined {
 }
 
 /** Whether a model from scratch can learn a world's texts from its corpus: natural language takes a model that knows it. */
-export const fitsModelsFromScratch = ({ type }: WorldSettings): boolean => !['language', 'calls', 'travel'].includes(type);
+export const fitsModelsFromScratch = ({ type }: WorldSettings): boolean =>
+  !['language', 'calls', 'travel'].includes(type);

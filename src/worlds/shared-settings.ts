@@ -21,24 +21,37 @@ export interface PolicyTexts {
 
 export const seedField = (what: string) => z.int().min(0).default(0).describe(what);
 
-export const share = (fallback: number, what: string) => z.number().min(0).max(1).default(fallback).describe(what);
+export const share = (fallback: number, what: string) =>
+  z.number().min(0).max(1).default(fallback).describe(what);
 
 /** Two numbers, the smaller first (`rangeProblems`). */
-export const range = (fallback: [number, number], what: string) => z.tuple([z.int().positive(), z.int().positive()]).default(fallback).describe(what);
+export const range = (fallback: [number, number], what: string) =>
+  z.tuple([z.int().positive(), z.int().positive()]).default(fallback).describe(what);
 
-export const baseTasksField = (fallback: number) => z.int().positive().default(fallback).describe('Base tasks, which the simulator varies.');
+export const baseTasksField = (fallback: number) =>
+  z.int().positive().default(fallback).describe('Base tasks, which the simulator varies.');
 
-export const heldOutPerCellField = (fallback: number, cells: string) => z.int().positive().default(fallback).describe(`Held-out tasks for each ${cells}.`);
+export const heldOutPerCellField = (fallback: number, cells: string) =>
+  z.int().positive().default(fallback).describe(`Held-out tasks for each ${cells}.`);
 
-export const easyTailField = (fallback: number, what = 'any length up to the seed’s') => share(fallback, `Share of the simulator’s corpus with ${what}.`);
+export const easyTailField = (fallback: number, what = 'any length up to the seed’s') =>
+  share(fallback, `Share of the simulator’s corpus with ${what}.`);
 
 export const warmUpField = <Shape extends z.ZodRawShape>(shape: Shape) =>
-  z.strictObject(shape).prefault({} as never).describe('The corpora that from-scratch models are warmed up with.');
+  z
+    .strictObject(shape)
+    .prefault({} as never)
+    .describe('The corpora that from-scratch models are warmed up with.');
 
 /** Ranges in the wrong order, or beyond what the world has. */
-export function* rangeProblems(ranges: Record<string, readonly [number, number]>, most: { field: string; value: number }, order = 'the shorter length first'): Generator<string> {
+export function* rangeProblems(
+  ranges: Record<string, readonly [number, number]>,
+  most: { field: string; value: number },
+  order = 'the shorter length first',
+): Generator<string> {
   for (const [field, [from, to]] of Object.entries(ranges)) {
     if (from > to) yield `world.${field}: got [${from}, ${to}]; expected ${order}`;
-    if (Math.max(from, to) > most.value) yield `world.${field}: got [${from}, ${to}]; expected at most ${most.field} (${most.value})`;
+    if (Math.max(from, to) > most.value)
+      yield `world.${field}: got [${from}, ${to}]; expected at most ${most.field} (${most.value})`;
   }
 }

@@ -37,7 +37,11 @@ export interface TurnRules {
    * What the agent reads next: the simulator's wording, or the world's own where that is not true of what happened (`consistent`
    * false), or where none was asked (null, as in evaluations).
    */
-  observe(spec: TaskSpec, actions: readonly string[], wording: string | null): { text: string; consistent: boolean };
+  observe(
+    spec: TaskSpec,
+    actions: readonly string[],
+    wording: string | null,
+  ): { text: string; consistent: boolean };
 }
 
 /** A task that the simulator is shown, and the R_env that it earned. */

@@ -25,9 +25,12 @@ async function tasksOf(run: SomeRun, epoch: number): Promise<TaskRecord[]> {
   return run.records<TaskRecord>((await lines(run)).find((line) => line.epoch === epoch)!.outputs.tasks);
 }
 
-const specsOf = async (run: SomeRun, epoch: number): Promise<(string | null)[]> => (await tasksOf(run, epoch)).map(({ spec }) => spec);
-const poolOf = (run: SomeRun, { state }: Committed): Promise<SeedTaskRecord[]> => run.records<SeedTaskRecord>(state.task_pool ?? null);
-const askedOf = ({ server }: SomeRun, role: string) => server.requests.filter(({ model }) => model.startsWith(role));
+const specsOf = async (run: SomeRun, epoch: number): Promise<(string | null)[]> =>
+  (await tasksOf(run, epoch)).map(({ spec }) => spec);
+const poolOf = (run: SomeRun, { state }: Committed): Promise<SeedTaskRecord[]> =>
+  run.records<SeedTaskRecord>(state.task_pool ?? null);
+const askedOf = ({ server }: SomeRun, role: string) =>
+  server.requests.filter(({ model }) => model.startsWith(role));
 
 describe('the arm `static`', () => {
   it('writes the base tasks and five variations of each, once, and draws each before any again', async () => {
@@ -38,7 +41,9 @@ describe('the arm `static`', () => {
     expect(pool.slice(0, 12)).toEqual(base);
     expect(pool.length).toBeGreaterThan(12 + 40);
     expect(run.prepared.metrics['pool/written']).toBe(60);
-    const dropped = Object.entries(run.prepared.metrics).filter(([name]) => name.startsWith('pool/dropped/')).reduce((sum, [, count]) => sum + count!, 0);
+    const dropped = Object.entries(run.prepared.metrics)
+      .filter(([name]) => name.startsWith('pool/dropped/'))
+      .reduce((sum, [, count]) => sum + count!, 0);
     expect(pool.length - 12).toBe(60 - dropped);
     const asked = askedOf(run, 'environment');
     expect(asked.map(({ n }) => n)).toEqual(asked.map(() => 5));
@@ -49,11 +54,17 @@ describe('the arm `static`', () => {
     expect(drawn).toHaveLength(48);
     expect(new Set(drawn.map((spec) => pool.indexOf(spec!))).size).toBe(new Set(drawn).size);
     expect(new Set(drawn).size).toBe(48);
-    expect(run.trainer.jobs.map(({ job: { kind } }) => kind).filter((kind) => kind !== 'supervised')).toEqual(['grpo', 'grpo', 'grpo']);
+    expect(run.trainer.jobs.map(({ job: { kind } }) => kind).filter((kind) => kind !== 'supervised')).toEqual(
+      ['grpo', 'grpo', 'grpo'],
+    );
   });
 
   it('gives the agent as many attempts as the other arms', async () => {
-    const counts = await Promise.all(['static', 'window', 'random'].map(async (type) => (await (await someRun(arm(type))).epochs(1)).metrics['rollouts/count']));
+    const counts = await Promise.all(
+      ['static', 'window', 'random'].map(
+        async (type) => (await (await someRun(arm(type))).epochs(1)).metrics['rollouts/count'],
+      ),
+    );
     expect(counts).toEqual([64, 64, 64]);
   });
 
@@ -71,42 +82,71 @@ describe('the arm `static`', () => {
 
 describe('the arm `offline`', () => {
   const source = { type: 'model', baseUrl: 'http://127.0.0.1:1/v1', model: 'any-model' };
-  const lengthOf = (messages: { content: string }[]): number => Number(/Write (\d+) new/.exec(messages[1]!.content)![1]);
+  const lengthOf = (messages: { content: string }[]): number =>
+    Number(/Write (\d+) new/.exec(messages[1]!.content)![1]);
 
-  it.each([2, 4])('asks any model for %i times the base tasks, and keeps the valid ones', async (multiple) => {
-    const run = await someRun(arm('offline', { multiple, source }), {}, 'some-run', (messages, random) =>
-      Array.from({ length: lengthOf(messages) }, (_, index) => (index === 0 && random.int(3) === 0 ? '1. a task' : `T:${Array.from({ length: 6 }, () => random.pick([...'abcdefghi'])).join('')}`)).join('\n'),
-    );
-    expect(run.server.chats).toHaveLength(12);
-    expect(run.server.chats[0]).toMatchObject({ model: 'any-model' });
-    const base = await run.records<SeedTaskRecord>(run.prepared.state.base_tasks);
-    for (const [index, { messages }] of run.server.chats.entries()) expect(messages[1]!.content.endsWith(`as variations of:\n${base[index]!.spec}`)).toBe(true);
-    const { metrics } = run.prepared;
-    expect(metrics['pool/written']).toBe(12 * multiple);
-    expect(metrics['pool/dropped/unparsable']).toBeGreaterThan(0);
-    expect((await poolOf(run, run.prepared)).length).toBe(12 * multiple - (metrics['pool/dropped/unparsable'] ?? 0) - (metrics['pool/dropped/repeat'] ?? 0));
-    await run.epochs(2);
-    expect(askedOf(run, 'environment')).toEqual([]);
-    const pool = new Set((await poolOf(run, run.prepared)).map(({ spec }) => spec));
-    expect([...(await specsOf(run, 1)), ...(await specsOf(run, 2))].every((spec) => pool.has(spec!))).toBe(true);
-  });
+  it.each([2, 4])(
+    'asks any model for %i times the base tasks, and keeps the valid ones',
+    async (multiple) => {
+      const run = await someRun(arm('offline', { multiple, source }), {}, 'some-run', (messages, random) =>
+        Array.from({ length: lengthOf(messages) }, (_, index) =>
+          index === 0 && random.int(3) === 0
+            ? '1. a task'
+            : `T:${Array.from({ length: 6 }, () => random.pick([...'abcdefghi'])).join('')}`,
+        ).join('\n'),
+      );
+      expect(run.server.chats).toHaveLength(12);
+      expect(run.server.chats[0]).toMatchObject({ model: 'any-model' });
+      const base = await run.records<SeedTaskRecord>(run.prepared.state.base_tasks);
+      for (const [index, { messages }] of run.server.chats.entries())
+        expect(messages[1]!.content.endsWith(`as variations of:\n${base[index]!.spec}`)).toBe(true);
+      const { metrics } = run.prepared;
+      expect(metrics['pool/written']).toBe(12 * multiple);
+      expect(metrics['pool/dropped/unparsable']).toBeGreaterThan(0);
+      expect((await poolOf(run, run.prepared)).length).toBe(
+        12 * multiple - (metrics['pool/dropped/unparsable'] ?? 0) - (metrics['pool/dropped/repeat'] ?? 0),
+      );
+      await run.epochs(2);
+      expect(askedOf(run, 'environment')).toEqual([]);
+      const pool = new Set((await poolOf(run, run.prepared)).map(({ spec }) => spec));
+      expect([...(await specsOf(run, 1)), ...(await specsOf(run, 2))].every((spec) => pool.has(spec!))).toBe(
+        true,
+      );
+    },
+  );
 
   it('takes a file, without repeats, held-out tasks and what is no task', async () => {
     const path = join(await temporaryFolder(), 'tasks.jsonl');
-    const heldOut = await (await someRun()).records<SeedTaskRecord>((await someRun()).prepared.state.held_out);
+    const heldOut = await (
+      await someRun()
+    ).records<SeedTaskRecord>((await someRun()).prepared.state.held_out);
     const specs = ['T:abcab', 'U:abc', 'T:abcab', 'Z:abc', heldOut[0]!.spec, 'U:hhhh'];
     await writeFile(path, specs.map((spec) => `${JSON.stringify({ spec })}\n`).join(''));
-    const sha256 = createHash('sha256').update(await readFile(path)).digest('hex');
+    const sha256 = createHash('sha256')
+      .update(await readFile(path))
+      .digest('hex');
     const run = await someRun(arm('offline', { source: { type: 'file', path, sha256 } }));
     expect((await poolOf(run, run.prepared)).map(({ spec }) => spec)).toEqual(['T:abcab', 'U:abc', 'U:hhhh']);
-    expect(run.prepared.metrics).toMatchObject({ 'pool/written': 6, 'pool/size': 3, 'pool/dropped/repeat': 1, 'pool/dropped/unknown_tool': 1, 'pool/dropped/held_out': 1 });
+    expect(run.prepared.metrics).toMatchObject({
+      'pool/written': 6,
+      'pool/size': 3,
+      'pool/dropped/repeat': 1,
+      'pool/dropped/unknown_tool': 1,
+      'pool/dropped/held_out': 1,
+    });
     // A set smaller than an epoch is gone through again and again.
     await run.epochs(1);
     expect((await specsOf(run, 1)).slice(0, 3).toSorted()).toEqual(['T:abcab', 'U:abc', 'U:hhhh']);
-    await expect(someRun(arm('offline', { source: { type: 'file', path, sha256: 'a'.repeat(64) } }))).rejects.toThrow(/^experiment: arm\.source\.sha256: got a{64}; .*tasks\.jsonl has [0-9a-f]{64}$/);
-    await expect(someRun(arm('offline', { source: { type: 'file', path: `${path}x` } }))).rejects.toThrow(/^experiment: arm\.source\.path: got ".*tasks\.jsonlx"; ENOENT/);
+    await expect(
+      someRun(arm('offline', { source: { type: 'file', path, sha256: 'a'.repeat(64) } })),
+    ).rejects.toThrow(/^experiment: arm\.source\.sha256: got a{64}; .*tasks\.jsonl has [0-9a-f]{64}$/);
+    await expect(someRun(arm('offline', { source: { type: 'file', path: `${path}x` } }))).rejects.toThrow(
+      /^experiment: arm\.source\.path: got ".*tasks\.jsonlx"; ENOENT/,
+    );
     await writeFile(path, '{"spec":"T:abc"}\n{"task":"T:abc"}\n');
-    await expect(someRun(arm('offline', { source: { type: 'file', path } }))).rejects.toThrow(/line 2: got \{"task":"T:abc"\}; expected \{"spec": "…"\}/);
+    await expect(someRun(arm('offline', { source: { type: 'file', path } }))).rejects.toThrow(
+      /line 2: got \{"task":"T:abc"\}; expected \{"spec": "…"\}/,
+    );
   });
 });
 
@@ -144,11 +184,20 @@ describe('the arm `selection`', () => {
 
 describe('the arm `window`', () => {
   it('opens the next level where nine in ten attempts at the hardest succeed, and keeps four', async () => {
-    const run = await someRun({ ...arm('window', { minAttempts: 16 }), epochs: 12 }, { success: (difficulty) => (difficulty <= 5 ? 1 : 0) });
+    const run = await someRun(
+      { ...arm('window', { minAttempts: 16 }), epochs: 12 },
+      { success: (difficulty) => (difficulty <= 5 ? 1 : 0) },
+    );
     const last = await run.epochs(10);
-    const hardest = await Promise.all(Array.from({ length: 10 }, async (_, index) => Math.max(...(await tasksOf(run, index + 1)).map(({ difficulty }) => difficulty))));
+    const hardest = await Promise.all(
+      Array.from({ length: 10 }, async (_, index) =>
+        Math.max(...(await tasksOf(run, index + 1)).map(({ difficulty }) => difficulty)),
+      ),
+    );
     expect(hardest).toEqual([1, 2, 3, 4, 5, 6, 6, 6, 6, 6]);
-    expect(new Set((await tasksOf(run, 6)).map(({ difficulty }) => difficulty))).toEqual(new Set([3, 4, 5, 6]));
+    expect(new Set((await tasksOf(run, 6)).map(({ difficulty }) => difficulty))).toEqual(
+      new Set([3, 4, 5, 6]),
+    );
     expect(askedOf(run, 'environment')).toEqual([]);
     expect((await run.ports.store.json<HistoryRecord>(last.state.history)).window?.hardest).toBe(6);
   });
@@ -159,14 +208,21 @@ describe('controls', () => {
     const run = await someRun({ 'agent.training': null });
     const { state } = await run.epochs(2);
     expect(state.agent).toEqual(run.prepared.state.agent);
-    expect(run.trainer.jobs.map(({ job: { kind } }) => kind)).toEqual(['supervised', 'supervised', 'rwr', 'rwr']);
+    expect(run.trainer.jobs.map(({ job: { kind } }) => kind)).toEqual([
+      'supervised',
+      'supervised',
+      'rwr',
+      'rwr',
+    ]);
   });
 
   it('a frozen simulator: as the arm `random`, under either name', async () => {
     const traces = async (fields: Record<string, unknown>) => {
       const run = await someRun(fields);
       await run.epochs(2);
-      return Promise.all((await lines(run)).at(-1)!.outputs.traces.map((file) => run.records<TraceRecord>(file)));
+      return Promise.all(
+        (await lines(run)).at(-1)!.outputs.traces.map((file) => run.records<TraceRecord>(file)),
+      );
     };
     expect(await traces({ 'environment.training': null })).toEqual(await traces(arm('random')));
   });

@@ -15,7 +15,8 @@ async function lastLine({ ports, plan }: SomeRun): Promise<LedgerEntry> {
   return last;
 }
 
-const ledgerOf = ({ ports, plan }: SomeRun): Promise<string> => readFile(ports.runFolder(plan.run.id).ledgerFile, 'utf8');
+const ledgerOf = ({ ports, plan }: SomeRun): Promise<string> =>
+  readFile(ports.runFolder(plan.run.id).ledgerFile, 'utf8');
 
 describe('an epoch in a plain loop', () => {
   it('leaves tasks, traces, rewards and scores that agree with each other', async () => {
@@ -27,17 +28,26 @@ describe('an epoch in a plain loop', () => {
     const traces = (await Promise.all(outputs.traces.map((file) => run.records<TraceRecord>(file)))).flat();
     const rewards = await run.records<RewardRecord>(outputs.rewards);
     const scores = await run.records<ScoreRecord>(outputs.scores);
-    expect(tasks.map(({ id }) => id)).toEqual(Array.from({ length: 16 }, (_, index) => `epoch-0001/task-${String(index).padStart(2, '0')}`));
+    expect(tasks.map(({ id }) => id)).toEqual(
+      Array.from({ length: 16 }, (_, index) => `epoch-0001/task-${String(index).padStart(2, '0')}`),
+    );
     expect(traces.filter(({ role }) => role === 'agent')).toHaveLength(64);
     expect(traces.filter(({ role }) => role === 'frozen')).toHaveLength(16);
     expect(rewards.map(({ id }) => id)).toEqual(traces.map(({ id }) => id));
     for (const { task_id, attempts, successes, success_rate, env_reward } of scores) {
       const of = rewards.filter((reward) => reward.task_id === task_id && reward.role === 'agent');
-      expect([attempts, successes, success_rate]).toEqual([4, of.filter(({ reward }) => reward === 1).length, successes / 4]);
+      expect([attempts, successes, success_rate]).toEqual([
+        4,
+        of.filter(({ reward }) => reward === 1).length,
+        successes / 4,
+      ]);
       expect(env_reward).toBeCloseTo(Math.exp(-8 * (successes / 4 - 0.5) ** 2), 12);
       expect(of.reduce((sum, { advantage }) => sum + advantage, 0)).toBeCloseTo(0, 12);
     }
-    expect(metrics['env/success_rate']).toBeCloseTo(scores.reduce((sum, { success_rate }) => sum + (success_rate ?? 0), 0) / 16, 12);
+    expect(metrics['env/success_rate']).toBeCloseTo(
+      scores.reduce((sum, { success_rate }) => sum + (success_rate ?? 0), 0) / 16,
+      12,
+    );
     expect(metrics['rollouts/count']).toBe(64);
   });
 
@@ -46,7 +56,12 @@ describe('an epoch in a plain loop', () => {
     const one = await run.epochs(1);
     const two = await run.epochs(2, one);
     const { outputs } = await lastLine(run);
-    const sampled = [...(await run.records<TaskRecord>(outputs.tasks)).map((task) => task.sampled), ...(await Promise.all(outputs.traces.map((file) => run.records<TraceRecord>(file)))).flat().map((trace) => trace.sampled)];
+    const sampled = [
+      ...(await run.records<TaskRecord>(outputs.tasks)).map((task) => task.sampled),
+      ...(await Promise.all(outputs.traces.map((file) => run.records<TraceRecord>(file))))
+        .flat()
+        .map((trace) => trace.sampled),
+    ];
     const tokens = sampled.reduce((sum, sample) => sum + (sample?.token_ids.length ?? 0), 0);
     expect(two.state.tokens - one.state.tokens).toBe(tokens);
     expect(two.metrics.num_tokens).toBe(two.state.tokens);
@@ -56,11 +71,22 @@ describe('an epoch in a plain loop', () => {
     const run = await someRun({}, { success: () => 0.5 });
     await run.epochs(1);
     const { outputs } = await lastLine(run);
-    const informative = (await run.records<ScoreRecord>(outputs.scores)).filter((score) => score.informative).map(({ task_id }) => task_id);
-    const traces = (await Promise.all(outputs.traces.map((file) => run.records<TraceRecord>(file)))).flat().filter(({ role, task_id }) => role === 'agent' && informative.includes(task_id));
+    const informative = (await run.records<ScoreRecord>(outputs.scores))
+      .filter((score) => score.informative)
+      .map(({ task_id }) => task_id);
+    const traces = (await Promise.all(outputs.traces.map((file) => run.records<TraceRecord>(file))))
+      .flat()
+      .filter(({ role, task_id }) => role === 'agent' && informative.includes(task_id));
     const job = run.trainer.jobs.find(({ job: { kind } }) => kind === 'grpo');
     expect(informative.length).toBeGreaterThan(4);
-    expect(job?.records.map(({ token_ids, mask, logprobs, group_id }) => ({ token_ids, mask, logprobs, group_id }))).toEqual(
+    expect(
+      job?.records.map(({ token_ids, mask, logprobs, group_id }) => ({
+        token_ids,
+        mask,
+        logprobs,
+        group_id,
+      })),
+    ).toEqual(
       traces.map(({ task_id, sampled: { prompt_token_ids, token_ids, logprobs } }) => ({
         token_ids: [...prompt_token_ids, ...token_ids],
         mask: [...prompt_token_ids.map(() => 0), ...token_ids.map(() => 1)],
@@ -74,11 +100,25 @@ describe('an epoch in a plain loop', () => {
     const run = await someRun({ 'evaluation.every': 1 }, { invalid: { share: 0.2, texts: ['', 'what?'] } });
     const { metrics } = await run.epochs(1);
     const doc = await readFile(new URL('../../docs/artifacts.md', import.meta.url), 'utf8');
-    const named = [...doc.slice(doc.indexOf('## Metrics')).matchAll(/^\| (.*?) \|/gm)].flatMap(([, cell = '']) => [...cell.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name));
-    const patterns = named.map((name) => new RegExp(`^${name.replaceAll(/[.+?^${}()|[\]\\/]/g, '\\$&').replaceAll(/<\w+>|\*/g, '[^/]+')}$`));
-    expect(Object.keys(metrics).filter((name) => !patterns.some((pattern) => pattern.test(name)))).toEqual([]);
-    const always = named.filter((name) => !/^(env\/((invalid|filtered)\/|(inconsistent|repairs|label_votes|labels_unconfirmed|labels_disputed)$)|eval\/(anchor|pass_at)|pool\/(written|size|dropped))/.test(name));
-    expect(always.filter((name) => !Object.keys(metrics).some((key) => patterns[named.indexOf(name)]?.test(key)))).toEqual([]);
+    const named = [...doc.slice(doc.indexOf('## Metrics')).matchAll(/^\| (.*?) \|/gm)].flatMap(
+      ([, cell = '']) => [...cell.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name),
+    );
+    const patterns = named.map(
+      (name) =>
+        new RegExp(`^${name.replaceAll(/[.+?^${}()|[\]\\/]/g, '\\$&').replaceAll(/<\w+>|\*/g, '[^/]+')}$`),
+    );
+    expect(Object.keys(metrics).filter((name) => !patterns.some((pattern) => pattern.test(name)))).toEqual(
+      [],
+    );
+    const always = named.filter(
+      (name) =>
+        !/^(env\/((invalid|filtered)\/|(inconsistent|repairs|label_votes|labels_unconfirmed|labels_disputed)$)|eval\/(anchor|pass_at)|pool\/(written|size|dropped))/.test(
+          name,
+        ),
+    );
+    expect(
+      always.filter((name) => !Object.keys(metrics).some((key) => patterns[named.indexOf(name)]?.test(key))),
+    ).toEqual([]);
   });
 
   it('says that the same phase on the same inputs is done: equal references, and nothing asked or trained again', async () => {
@@ -111,11 +151,19 @@ describe('an epoch in a plain loop', () => {
 
 describe('frozen policies of a server that nothing is published to', () => {
   it('are asked under the names of the file, and stay as they are', async () => {
-    const serving = { type: 'openai', baseUrl: 'http://127.0.0.1:8000/v1', publish: 'none', returnsTokenIds: true, models: { agent: 'agent-7b', environment: 'environment-7b' } };
+    const serving = {
+      type: 'openai',
+      baseUrl: 'http://127.0.0.1:8000/v1',
+      publish: 'none',
+      returnsTokenIds: true,
+      models: { agent: 'agent-7b', environment: 'environment-7b' },
+    };
     const run = await someRun({ arm: { type: 'random' }, 'agent.training': null, serving });
     const { state } = await run.epochs(1);
     expect(state.agent).toEqual({ name: 'agent-7b', checkpoint: null, trainer_state: null });
-    expect(new Set(run.server.requests.map(({ model }) => model))).toEqual(new Set(['agent-7b', 'environment-7b']));
+    expect(new Set(run.server.requests.map(({ model }) => model))).toEqual(
+      new Set(['agent-7b', 'environment-7b']),
+    );
     expect(run.trainer.jobs).toEqual([]);
   });
 });
@@ -131,11 +179,21 @@ describe('the tasks of an epoch', () => {
     const count = (source: string) => tasks.filter((task) => task.source === source).length;
     expect([count('new'), count('base'), count('history')]).toEqual([16, 8, 8]);
     const earlier = new Set(first.filter(({ source }) => source === 'new').map(({ spec }) => spec));
-    expect(tasks.filter(({ source }) => source === 'history').every(({ spec }) => earlier.has(spec))).toBe(true);
+    expect(tasks.filter(({ source }) => source === 'history').every(({ spec }) => earlier.has(spec))).toBe(
+      true,
+    );
     const scores = await run.records<ScoreRecord>(outputs.scores);
     expect(scores.map(({ attempts }) => attempts)).toEqual(tasks.map(() => 4));
     // The simulator learns from its own tasks alone.
-    expect(run.trainer.jobs.findLast(({ job }) => job.kind === 'rwr')?.records.every(({ group_id }) => tasks.some(({ id, source }) => id === group_id && source === 'new') || first.some(({ id }) => id === group_id))).toBe(true);
+    expect(
+      run.trainer.jobs
+        .findLast(({ job }) => job.kind === 'rwr')
+        ?.records.every(
+          ({ group_id }) =>
+            tasks.some(({ id, source }) => id === group_id && source === 'new') ||
+            first.some(({ id }) => id === group_id),
+        ),
+    ).toBe(true);
   });
 
   it('keep the history that the simulator was told, and the history changes what it is told', async () => {
@@ -145,8 +203,12 @@ describe('the tasks of an epoch', () => {
     await run.epochs(2, first);
     const after = await run.records<TaskRecord>((await lastLine(run)).outputs.tasks);
     expect(before.every(({ history_success }) => history_success === null)).toBe(true);
-    expect(after.every(({ history_success, context }) => history_success === 1 && context.startsWith('H9'))).toBe(true);
-    const asked = run.server.requests.filter(({ model }) => model.startsWith('environment')).flatMap(({ prompt }) => prompt as string[]);
+    expect(
+      after.every(({ history_success, context }) => history_success === 1 && context.startsWith('H9')),
+    ).toBe(true);
+    const asked = run.server.requests
+      .filter(({ model }) => model.startsWith('environment'))
+      .flatMap(({ prompt }) => prompt as string[]);
     for (const { context } of [...before, ...after]) expect(asked).toContain(context);
     expect(before.map(({ context }) => context)).not.toContain(after[0]?.context);
   });
@@ -156,13 +218,16 @@ describe('the tasks of an epoch', () => {
     await run.epochs(2);
     const tasks = await run.records<TaskRecord>((await lastLine(run)).outputs.tasks);
     expect(tasks.filter(({ simulator }) => simulator === 'initial')).toHaveLength(4);
-    for (const { simulator, sampled } of tasks) expect(sampled?.policy_version.startsWith('environment@0000')).toBe(simulator === 'initial');
+    for (const { simulator, sampled } of tasks)
+      expect(sampled?.policy_version.startsWith('environment@0000')).toBe(simulator === 'initial');
   });
 
   it('keep the order of their indexes beyond a hundred', async () => {
     const run = await someRun({ 'environment.promptsPerEpoch': 13, 'environment.variationsPerPrompt': 8 });
     await run.epochs(1);
     const tasks = await run.records<TaskRecord>((await lastLine(run)).outputs.tasks);
-    expect(tasks.map(({ id }) => Number(id.split('-').at(-1)))).toEqual(Array.from({ length: 104 }, (_, index) => index));
+    expect(tasks.map(({ id }) => Number(id.split('-').at(-1)))).toEqual(
+      Array.from({ length: 104 }, (_, index) => index),
+    );
   });
 });

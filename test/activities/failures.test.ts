@@ -26,13 +26,20 @@ async function outputsOf({ ports, plan }: SomeRun): Promise<LedgerEntry['outputs
 async function readyToRollOut(run: SomeRun) {
   const here = { run: run.plan.run, epoch: 1, state: run.prepared.state };
   const generated: Sampling[] = [];
-  for (let shard = 0; shard < run.plan.settings.shards.generate; shard++) generated.push(await run.does.generateTasks({ ...here, shard, shards: run.plan.settings.shards.generate }));
+  for (let shard = 0; shard < run.plan.settings.shards.generate; shard++)
+    generated.push(
+      await run.does.generateTasks({ ...here, shard, shards: run.plan.settings.shards.generate }),
+    );
   const tasks = await run.does.drawTasks({ ...here, generated: generated.map(({ file }) => file) });
   run.server.requests.length = 0;
   return { ...here, shard: 0, shards: 1, tasks };
 }
 
-const failureOf = (asked: Promise<unknown>): Promise<unknown> => asked.then(() => 'finished', (error: unknown) => error);
+const failureOf = (asked: Promise<unknown>): Promise<unknown> =>
+  asked.then(
+    () => 'finished',
+    (error: unknown) => error,
+  );
 
 /** The folder of the only work that is not finished. */
 async function unfinished(run: SomeRun): Promise<string> {
@@ -45,26 +52,41 @@ async function unfinished(run: SomeRun): Promise<string> {
 describe('a shard that is interrupted', () => {
   const requests = 8;
 
-  it.each([1, 3, requests])('after %i requests asks only the missing ones, each exactly as it was', async (done) => {
-    const undisturbed = await someRun();
-    const expected = await undisturbed.does.rollOut(await readyToRollOut(undisturbed));
-    const run = await someRun();
-    const input = await readyToRollOut(run);
-    let beats = 0;
-    const stopped = run.again({ heartbeat: () => { if (++beats === done) throw new Error('killed'); } });
-    expect(await failureOf(stopped.rollOut(input))).toMatchObject({ message: 'killed' });
-    const before = run.server.requests.splice(0);
-    expect(before).toHaveLength(done);
-    expect(await run.again().rollOut(input)).toEqual(expected);
-    expect([...before, ...run.server.requests]).toEqual(undisturbed.server.requests);
-    expect(run.server.requests).toHaveLength(requests - done);
-  });
+  it.each([1, 3, requests])(
+    'after %i requests asks only the missing ones, each exactly as it was',
+    async (done) => {
+      const undisturbed = await someRun();
+      const expected = await undisturbed.does.rollOut(await readyToRollOut(undisturbed));
+      const run = await someRun();
+      const input = await readyToRollOut(run);
+      let beats = 0;
+      const stopped = run.again({
+        heartbeat: () => {
+          if (++beats === done) throw new Error('killed');
+        },
+      });
+      expect(await failureOf(stopped.rollOut(input))).toMatchObject({ message: 'killed' });
+      const before = run.server.requests.splice(0);
+      expect(before).toHaveLength(done);
+      expect(await run.again().rollOut(input)).toEqual(expected);
+      expect([...before, ...run.server.requests]).toEqual(undisturbed.server.requests);
+      expect(run.server.requests).toHaveLength(requests - done);
+    },
+  );
 
   it('in the middle of a line asks that request again', async () => {
     const run = await someRun();
     const input = await readyToRollOut(run);
     let beats = 0;
-    await failureOf(run.again({ heartbeat: () => { if (++beats === 2) throw new Error('killed'); } }).rollOut(input));
+    await failureOf(
+      run
+        .again({
+          heartbeat: () => {
+            if (++beats === 2) throw new Error('killed');
+          },
+        })
+        .rollOut(input),
+    );
     await appendFile(join(await unfinished(run), 'requests.jsonl'), '0123456789abcdef [{"prompt":0,"te');
     run.server.requests.length = 0;
     expect((await run.again().rollOut(input)).requests).toBe(requests);
@@ -91,8 +113,19 @@ describe('a shard that is interrupted', () => {
     let told = (): void => undefined;
     const newer = new Promise<void>((resolve) => (told = resolve));
     // The old attempt is asked for an answer, and gets it when the newer one is done.
-    const old = createActivities({ ...run.ports, policyServer: () => ({ complete: async () => { await newer; return []; }, tokenize: () => Promise.resolve([]) }) }).rollOut(input);
-    await expect.poll(() => readdir(join(run.ports.store.root, 'work', run.plan.run.id)).catch(() => [])).toHaveLength(1);
+    const old = createActivities({
+      ...run.ports,
+      policyServer: () => ({
+        complete: async () => {
+          await newer;
+          return [];
+        },
+        tokenize: () => Promise.resolve([]),
+      }),
+    }).rollOut(input);
+    await expect
+      .poll(() => readdir(join(run.ports.store.root, 'work', run.plan.run.id)).catch(() => []))
+      .toHaveLength(1);
     await expect.poll(async () => readdir(join(await unfinished(run), 'fence'))).toEqual(['1']);
     const finished = await run.again().rollOut(input);
     told();
@@ -105,13 +138,22 @@ describe('a shard that is interrupted', () => {
     const input = await readyToRollOut(run);
     const controller = new AbortController();
     const reason = new Error('cancelled');
-    expect(await failureOf(run.again({ signal: controller.signal, heartbeat: () => controller.abort(reason) }).rollOut(input))).toBe(reason);
+    expect(
+      await failureOf(
+        run.again({ signal: controller.signal, heartbeat: () => controller.abort(reason) }).rollOut(input),
+      ),
+    ).toBe(reason);
     run.server.requests.length = 0;
     await run.again().rollOut(input);
     expect(run.server.requests).toHaveLength(requests - 1);
   });
 
-  const failures: [Fault, new (...args: never[]) => Error][] = [['server error', ModelUnavailable], ['wrong model', InvalidAnswer], ['cut stream', ModelUnavailable], ['oversized answer', InvalidAnswer]];
+  const failures: [Fault, new (...args: never[]) => Error][] = [
+    ['server error', ModelUnavailable],
+    ['wrong model', InvalidAnswer],
+    ['cut stream', ModelUnavailable],
+    ['oversized answer', InvalidAnswer],
+  ];
   it.each(failures)('by %j keeps what it has, and no bad answer', async (fault, type) => {
     const run = await someRun();
     const input = await readyToRollOut(run);
@@ -133,7 +175,12 @@ describe('a shard that is interrupted', () => {
     await failureOf(run.does.rollOut(input));
     run.server.nextFaults.push(undefined, 'wrong model');
     await failureOf(run.again().rollOut(input));
-    expect((await readFile(join(await unfinished(run), 'failed-requests.jsonl'), 'utf8')).split('\n').slice(0, -1).map((line) => JSON.parse(line.slice(65)) as unknown)).toEqual([
+    expect(
+      (await readFile(join(await unfinished(run), 'failed-requests.jsonl'), 'utf8'))
+        .split('\n')
+        .slice(0, -1)
+        .map((line) => JSON.parse(line.slice(65)) as unknown),
+    ).toEqual([
       { request: 0, error: 'ModelUnavailable' },
       { request: 1, error: 'InvalidAnswer' },
     ]);
@@ -175,8 +222,26 @@ describe('a shard that is interrupted', () => {
 });
 
 describe('what the simulator writes badly', () => {
-  const texts = ['', 'hello', 'T:', 'Q:abc', 'T:xyz', `T:${'a'.repeat(9)}`, 'T:ab'.repeat(20), '\ud83d', 'T:ａｂ'];
-  const reasons = new Set(['empty', 'unparsable', 'no_argument', 'unknown_tool', 'unknown_symbol', 'too_long', 'cut_off']);
+  const texts = [
+    '',
+    'hello',
+    'T:',
+    'Q:abc',
+    'T:xyz',
+    `T:${'a'.repeat(9)}`,
+    'T:ab'.repeat(20),
+    '\ud83d',
+    'T:ａｂ',
+  ];
+  const reasons = new Set([
+    'empty',
+    'unparsable',
+    'no_argument',
+    'unknown_tool',
+    'unknown_symbol',
+    'too_long',
+    'cut_off',
+  ]);
 
   it('is stored with its reason and counted, and enters neither rollouts nor pools', async () => {
     const run = await someRun({}, { invalid: { share: 0.6, texts } });
@@ -190,22 +255,52 @@ describe('what the simulator writes badly', () => {
       expect(sampled?.text).toBeTypeOf('string');
       expect(reasons).toContain(invalid_reason);
     }
-    for (const reason of new Set(bad.map(({ invalid_reason }) => invalid_reason))) expect(metrics[`env/invalid/${reason}`]).toBe(bad.filter(({ invalid_reason }) => invalid_reason === reason).length);
+    for (const reason of new Set(bad.map(({ invalid_reason }) => invalid_reason)))
+      expect(metrics[`env/invalid/${reason}`]).toBe(
+        bad.filter(({ invalid_reason }) => invalid_reason === reason).length,
+      );
     expect(metrics['env/valid_fraction']).toBeCloseTo(1 - bad.length / 16, 12);
     const ids = new Set(bad.map(({ id }) => id));
-    for (const pool of [state.train_pool, state.environment_pool]) for (const { id } of await run.records<SeedTaskRecord>(pool)) expect(ids).not.toContain(id);
+    for (const pool of [state.train_pool, state.environment_pool])
+      for (const { id } of await run.records<SeedTaskRecord>(pool)) expect(ids).not.toContain(id);
     const scores = await run.records<ScoreRecord>(outputs.scores);
-    expect(scores.filter(({ task_id }) => ids.has(task_id)).every(({ attempts, success_rate, env_reward }) => attempts === 0 && success_rate === null && env_reward === null)).toBe(true);
-    expect((await run.records<FilterRecord>(outputs.decisions)).filter(({ task_id }) => ids.has(task_id)).every(({ kept_for_agent, kept_for_environment, reason }) => !kept_for_agent && !kept_for_environment && reason === 'invalid')).toBe(true);
+    expect(
+      scores
+        .filter(({ task_id }) => ids.has(task_id))
+        .every(
+          ({ attempts, success_rate, env_reward }) =>
+            attempts === 0 && success_rate === null && env_reward === null,
+        ),
+    ).toBe(true);
+    expect(
+      (await run.records<FilterRecord>(outputs.decisions))
+        .filter(({ task_id }) => ids.has(task_id))
+        .every(
+          ({ kept_for_agent, kept_for_environment, reason }) =>
+            !kept_for_agent && !kept_for_environment && reason === 'invalid',
+        ),
+    ).toBe(true);
   });
 
   it('in a whole epoch: nothing is rolled out or learnt, which is noted, and the next epoch goes on', async () => {
     const run = await someRun({}, { invalid: { share: 1, texts } });
     const { agent, environment } = run.prepared.state;
     const first = await run.epochs(1);
-    expect(first.metrics).toMatchObject({ 'env/valid_fraction': 0, 'env/success_rate': null, 'rollouts/count': 0, steps: 0, 'env/steps': 0 });
-    expect(await notesOf(run)).toEqual(['agent: no update (empty_batch)', 'environment: no update (empty_batch)']);
-    expect([first.state.agent.checkpoint, first.state.environment.checkpoint]).toEqual([agent.checkpoint, environment.checkpoint]);
+    expect(first.metrics).toMatchObject({
+      'env/valid_fraction': 0,
+      'env/success_rate': null,
+      'rollouts/count': 0,
+      steps: 0,
+      'env/steps': 0,
+    });
+    expect(await notesOf(run)).toEqual([
+      'agent: no update (empty_batch)',
+      'environment: no update (empty_batch)',
+    ]);
+    expect([first.state.agent.checkpoint, first.state.environment.checkpoint]).toEqual([
+      agent.checkpoint,
+      environment.checkpoint,
+    ]);
     expect((await run.epochs(2, first)).epoch).toBe(2);
   });
 
@@ -216,9 +311,13 @@ describe('what the simulator writes badly', () => {
     expect(tasks.map(({ repeats }) => repeats)).toEqual(Array.from({ length: 16 }, (_, index) => index));
     expect(second.metrics['env/distinct_fraction']).toBeCloseTo(1 / 16, 12);
     expect(second.metrics['env/duplicates']).toBe(15);
-    expect((await run.records<SeedTaskRecord>(second.state.train_pool)).map(({ spec }) => spec)).toEqual(['T:abc']);
+    expect((await run.records<SeedTaskRecord>(second.state.train_pool)).map(({ spec }) => spec)).toEqual([
+      'T:abc',
+    ]);
     // Thirty-two records of one task in two epochs weigh as much as the newest of them.
-    expect(run.trainer.jobs.findLast(({ job }) => job.kind === 'rwr')?.records.filter(({ step }) => step === 0)).toHaveLength(1);
+    expect(
+      run.trainer.jobs.findLast(({ job }) => job.kind === 'rwr')?.records.filter(({ step }) => step === 0),
+    ).toHaveLength(1);
   });
 });
 
@@ -228,17 +327,27 @@ async function notesOf({ ports, plan }: SomeRun): Promise<string[]> {
 }
 
 describe('success that says nothing', () => {
-  it.each([0, 1])('of %i throughout: no signal, no update of either policy, and that is noted', async (rate) => {
-    const run = await someRun({}, { success: () => rate });
-    const { agent } = run.prepared.state;
-    const second: Committed = await run.epochs(2);
-    expect(second.metrics).toMatchObject({ 'env/success_rate': rate, 'env/effective_group_ratio': 0, frac_reward_zero_std: 1, steps: 0 });
-    expect(second.state.agent.checkpoint).toEqual(agent.checkpoint);
-    expect(await notesOf(run)).toContain('agent: no update (empty_batch)');
-    // All of its tasks earned the same: the simulator has nothing to learn either.
-    expect(second.metrics['env/steps']).toBe(0);
-    expect(await notesOf(run)).toContain('environment: no update (the rewards of its records span less than guards.flatRewards, 0.05)');
-  });
+  it.each([0, 1])(
+    'of %i throughout: no signal, no update of either policy, and that is noted',
+    async (rate) => {
+      const run = await someRun({}, { success: () => rate });
+      const { agent } = run.prepared.state;
+      const second: Committed = await run.epochs(2);
+      expect(second.metrics).toMatchObject({
+        'env/success_rate': rate,
+        'env/effective_group_ratio': 0,
+        frac_reward_zero_std: 1,
+        steps: 0,
+      });
+      expect(second.state.agent.checkpoint).toEqual(agent.checkpoint);
+      expect(await notesOf(run)).toContain('agent: no update (empty_batch)');
+      // All of its tasks earned the same: the simulator has nothing to learn either.
+      expect(second.metrics['env/steps']).toBe(0);
+      expect(await notesOf(run)).toContain(
+        'environment: no update (the rewards of its records span less than guards.flatRewards, 0.05)',
+      );
+    },
+  );
 
   it('kept in the batch: the trainer skips it for want of informative groups', async () => {
     const run = await someRun({ 'agent.training.dropZeroVariance': false }, { success: () => 1 });
@@ -247,10 +356,21 @@ describe('success that says nothing', () => {
   });
 
   it('filtered away: both updates are skipped and noted, epoch after epoch', async () => {
-    const run = await someRun({ filter: { type: 'threshold', kMin: 0.1, appliesTo: ['agent', 'environment'] } }, { success: () => 0 });
+    const run = await someRun(
+      { filter: { type: 'threshold', kMin: 0.1, appliesTo: ['agent', 'environment'] } },
+      { success: () => 0 },
+    );
     const third = await run.epochs(3);
-    expect(third.metrics).toMatchObject({ 'env/filtered/too_hard': 16, steps: 0, 'env/steps': 0, 'pool/env_size': 0 });
-    expect(await notesOf(run)).toEqual(['agent: no update (empty_batch)', 'environment: no update (empty_batch)']);
+    expect(third.metrics).toMatchObject({
+      'env/filtered/too_hard': 16,
+      steps: 0,
+      'env/steps': 0,
+      'pool/env_size': 0,
+    });
+    expect(await notesOf(run)).toEqual([
+      'agent: no update (empty_batch)',
+      'environment: no update (empty_batch)',
+    ]);
     expect(third.state.environment.checkpoint).toEqual(run.prepared.state.environment.checkpoint);
   });
 });
@@ -264,28 +384,40 @@ describe('a training job', () => {
     expect((await run.epochs(1)).line).toBe(undisturbed.line);
   });
 
-  it.each(['checkpoint/weights.txt', 'trainer-state/state.txt'])('whose output has a bit flipped (%s) is not taken, and done again', async (file) => {
-    const undisturbed = await (await someRun()).epochs(1);
-    const run = await someRun();
-    const damages: Damage[] = [];
-    const does = createActivities({ ...run.ports, onDamage: (damage) => damages.push(damage) });
-    run.trainer.afterResult = async (folder) => {
-      delete run.trainer.afterResult;
-      const path = join(folder, 'output', file);
-      const data = await readFile(path);
-      data[0]! ^= 1;
-      await writeFile(path, data);
-    };
-    expect(await failureOf(plainEpoch(does, run.plan, run.prepared))).toMatchObject({ name: 'TrainerFailed', message: expect.stringContaining('damaged after the trainer wrote it') as string });
-    expect(damages).toEqual([{ file: expect.stringMatching(/train-agent-[0-9a-f]+\/output$/) as string, problem: expect.stringContaining('altered or torn') as string }]);
-    expect((await run.epochs(1)).line).toBe(undisturbed.line);
-  });
+  it.each(['checkpoint/weights.txt', 'trainer-state/state.txt'])(
+    'whose output has a bit flipped (%s) is not taken, and done again',
+    async (file) => {
+      const undisturbed = await (await someRun()).epochs(1);
+      const run = await someRun();
+      const damages: Damage[] = [];
+      const does = createActivities({ ...run.ports, onDamage: (damage) => damages.push(damage) });
+      run.trainer.afterResult = async (folder) => {
+        delete run.trainer.afterResult;
+        const path = join(folder, 'output', file);
+        const data = await readFile(path);
+        data[0]! ^= 1;
+        await writeFile(path, data);
+      };
+      expect(await failureOf(plainEpoch(does, run.plan, run.prepared))).toMatchObject({
+        name: 'TrainerFailed',
+        message: expect.stringContaining('damaged after the trainer wrote it') as string,
+      });
+      expect(damages).toEqual([
+        {
+          file: expect.stringMatching(/train-agent-[0-9a-f]+\/output$/) as string,
+          problem: expect.stringContaining('altered or torn') as string,
+        },
+      ]);
+      expect((await run.epochs(1)).line).toBe(undisturbed.line);
+    },
+  );
 
   it('is not done again when its worker dies after it', async () => {
     const run = await someRun();
     const keys = run.ports.keys;
     const record = keys.record.bind(keys);
-    keys.record = (key, value) => (key.phase === 'train-agent' ? Promise.reject(new Error('killed')) : record(key, value));
+    keys.record = (key, value) =>
+      key.phase === 'train-agent' ? Promise.reject(new Error('killed')) : record(key, value);
     expect(await failureOf(run.epochs(1))).toMatchObject({ message: 'killed' });
     keys.record = record;
     const jobs = run.trainer.jobs.length;
@@ -302,7 +434,10 @@ describe('a warm-up', () => {
     const [one, two] = await Promise.all([begin(run.does, 'one', file(1)), begin(run.does, 'two', file(2))]);
     expect(one.prepared.state.agent).toEqual(two.prepared.state.agent);
     expect(one.prepared.state.environment).toEqual(two.prepared.state.environment);
-    expect(run.trainer.jobs.slice(before).map(({ job }) => `${job.kind}, claim ${job.fence}`)).toEqual(['supervised, claim 1', 'supervised, claim 1']);
+    expect(run.trainer.jobs.slice(before).map(({ job }) => `${job.kind}, claim ${job.fence}`)).toEqual([
+      'supervised, claim 1',
+      'supervised, claim 1',
+    ]);
   });
 });
 
@@ -313,7 +448,10 @@ describe('parseExperiment', () => {
     expect(await run.does.parseExperiment({ id: 'some-run', file })).toEqual(run.plan);
     const other = { ...(file as object), seed: 99 };
     const events = await run.ports.runFolder('some-run').events();
-    expect(await failureOf(run.does.parseExperiment({ id: 'some-run', file: other }))).toMatchObject({ name: 'InvalidConfig', message: expect.stringContaining('seed: was 0, is 99') as string });
+    expect(await failureOf(run.does.parseExperiment({ id: 'some-run', file: other }))).toMatchObject({
+      name: 'InvalidConfig',
+      message: expect.stringContaining('seed: was 0, is 99') as string,
+    });
     expect(await run.ports.runFolder('some-run').events()).toEqual(events);
   });
 
@@ -321,10 +459,16 @@ describe('parseExperiment', () => {
     const home = await temporaryFolder();
     const does = createActivities(plainPorts(home, 'http://127.0.0.1:1/v1', new FakeTrainer()));
     for (const id of ['', '.hidden', 'a/b', '../up', '_warm-up', 'x'.repeat(81), 'ä']) {
-      expect(await failureOf(does.parseExperiment({ id, file: smallFile }))).toMatchObject({ name: 'InvalidConfig', message: expect.stringContaining(`workflow id: got ${JSON.stringify(id)}`) as string });
+      expect(await failureOf(does.parseExperiment({ id, file: smallFile }))).toMatchObject({
+        name: 'InvalidConfig',
+        message: expect.stringContaining(`workflow id: got ${JSON.stringify(id)}`) as string,
+      });
     }
     for (const file of [null, undefined, 7, { ...smallFile, seed: -1 }]) {
-      expect(await failureOf(does.parseExperiment({ id: 'fine', file }))).toMatchObject({ name: 'InvalidConfig', message: expect.stringMatching(/^experiment: /) as string });
+      expect(await failureOf(does.parseExperiment({ id: 'fine', file }))).toMatchObject({
+        name: 'InvalidConfig',
+        message: expect.stringMatching(/^experiment: /) as string,
+      });
     }
     expect(await readdir(home)).toEqual([]);
   });

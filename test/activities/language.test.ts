@@ -5,7 +5,15 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { estimate } from '../../src/cli/run/estimate.ts';
 import { parseExperiment } from '../../src/contracts/parse-experiment.ts';
 import type { Committed } from '../../src/contracts/phases.ts';
-import type { ProbeOutcomeRecord, EnvironmentPoolRecord, RewardRecord, ScoreRecord, SeedTaskRecord, TaskRecord, TraceRecord } from '../../src/contracts/records.ts';
+import type {
+  ProbeOutcomeRecord,
+  EnvironmentPoolRecord,
+  RewardRecord,
+  ScoreRecord,
+  SeedTaskRecord,
+  TaskRecord,
+  TraceRecord,
+} from '../../src/contracts/records.ts';
 import type { LedgerEntry } from '../../src/activities/ledger-entry.ts';
 import { collect } from '../../src/store/collect.ts';
 import type { FileRef } from '../../src/contracts/refs.ts';
@@ -20,9 +28,22 @@ import { FakeModelServer } from '../support/fake-model-server.ts';
 import { FakeTrainer } from '../support/fake-trainer.ts';
 import { begin, createActivities, plainEpoch, plainPorts } from '../support/plain-epochs.ts';
 
-const lora = { type: 'openai', baseUrl: 'http://127.0.0.1:1/v1', publish: 'vllm-lora', returnsTokenIds: true };
-const api = { ...lora, publish: 'none', returnsTokenIds: false, models: { agent: 'agent', environment: 'environment' } };
-const bestOfN = { arm: { type: 'best-of-n', candidates: 3, exemplars: 2 }, 'environment.training': undefined };
+const lora = {
+  type: 'openai',
+  baseUrl: 'http://127.0.0.1:1/v1',
+  publish: 'vllm-lora',
+  returnsTokenIds: true,
+};
+const api = {
+  ...lora,
+  publish: 'none',
+  returnsTokenIds: false,
+  models: { agent: 'agent', environment: 'environment' },
+};
+const bestOfN = {
+  arm: { type: 'best-of-n', candidates: 3, exemplars: 2 },
+  'environment.training': undefined,
+};
 
 /** A run of two small adapters, with a model server that plays both. */
 async function languageRun(fields: Record<string, unknown> = {}, player: LanguagePlayer = {}, id = 'words') {
@@ -50,14 +71,18 @@ async function languageRun(fields: Record<string, unknown> = {}, player: Languag
   );
   const settings = parseExperiment(file).world as LanguageSettings;
   const plays = fakeLanguageModel(settings, player);
-  const server = await FakeModelServer.start({ model: plays, chat: ([message], random, asked) => plays(message!.content, random, asked.model, asked.response_format) });
+  const server = await FakeModelServer.start({
+    model: plays,
+    chat: ([message], random, asked) => plays(message!.content, random, asked.model, asked.response_format),
+  });
   onTestFinished(() => server[Symbol.asyncDispose]());
   const trainer = new FakeTrainer();
   const ports = plainPorts(home, server.url, trainer);
   const does = createActivities(ports);
   const { plan, prepared } = await begin(does, id, file);
   const folder = ports.runFolder(id);
-  const records = <T>(refs: readonly FileRef[]) => Promise.all(refs.map((ref) => collect(ports.store.records<T>(ref)))).then((all) => all.flat());
+  const records = <T>(refs: readonly FileRef[]) =>
+    Promise.all(refs.map((ref) => collect(ports.store.records<T>(ref)))).then((all) => all.flat());
   const lines = async () => (await folder.open<LedgerEntry>())!.ledger.read();
   return {
     server,
@@ -69,8 +94,10 @@ async function languageRun(fields: Record<string, unknown> = {}, player: Languag
     lines,
     ledger: () => readFile(folder.ledgerFile, 'utf8'),
     asked: (role: string) => server.requests.filter(({ model: name }) => name.startsWith(role)),
-    tasks: async (epoch: number) => records<TaskRecord>([(await lines()).find((line) => line.epoch === epoch)!.outputs.tasks!]),
-    traces: async (epoch: number) => records<TraceRecord>((await lines()).find((line) => line.epoch === epoch)!.outputs.traces),
+    tasks: async (epoch: number) =>
+      records<TaskRecord>([(await lines()).find((line) => line.epoch === epoch)!.outputs.tasks!]),
+    traces: async (epoch: number) =>
+      records<TraceRecord>((await lines()).find((line) => line.epoch === epoch)!.outputs.traces),
     epochs: async (count: number): Promise<Committed> => {
       let committed = prepared;
       while (committed.epoch < count) committed = await plainEpoch(does, plan, committed);
@@ -87,7 +114,8 @@ function isWrong(spec: string): boolean {
   return evaluation.kind === 'exact' && evaluation.answers[0] !== truthOf(prompt);
 }
 
-const wrongIn = async (run: Run, { state }: Committed): Promise<number> => (await run.records<SeedTaskRecord>([state.train_pool])).filter(({ spec }) => isWrong(spec)).length;
+const wrongIn = async (run: Run, { state }: Committed): Promise<number> =>
+  (await run.records<SeedTaskRecord>([state.train_pool])).filter(({ spec }) => isWrong(spec)).length;
 
 describe('a run of the language world', () => {
   it('goes through all phases, and is the same again', async () => {
@@ -99,10 +127,15 @@ describe('a run of the language world', () => {
     expect(metrics['rollouts/count']).toBeGreaterThan(0);
     expect(state.agent.name).not.toBe(run.prepared.state.agent.name);
     expect(state.environment.name).not.toBe(run.prepared.state.environment.name);
-    expect(new Set(run.trainer.jobs.map(({ job: { kind } }) => kind))).toEqual(new Set(['supervised', 'grpo', 'rwr']));
+    expect(new Set(run.trainer.jobs.map(({ job: { kind } }) => kind))).toEqual(
+      new Set(['supervised', 'grpo', 'rwr']),
+    );
     expect(metrics['eval/heldout']).toBeGreaterThan(0.3);
     const named = await readFile(new URL('../../docs/artifacts.md', import.meta.url), 'utf8');
-    for (const name of Object.keys(metrics).filter((one) => /repairs|label/.test(one) && !one.includes('/invalid/'))) expect(named).toContain(`\`${name}\``);
+    for (const name of Object.keys(metrics).filter(
+      (one) => /repairs|label/.test(one) && !one.includes('/invalid/'),
+    ))
+      expect(named).toContain(`\`${name}\``);
     const again = await languageRun(samePath(run), player);
     await again.epochs(2);
     expect(await again.ledger()).toBe(await run.ledger());
@@ -111,10 +144,18 @@ describe('a run of the language world', () => {
   it('tells the simulator what it wrote too often', async () => {
     const run = await languageRun({}, { questions: 1 });
     await run.epochs(1);
-    await run.does.generateTasks({ run: run.plan.run, epoch: 2, state: (await run.lines()).at(-1)!.outputs.state, shard: 0, shards: 1 });
+    await run.does.generateTasks({
+      run: run.plan.run,
+      epoch: 2,
+      state: (await run.lines()).at(-1)!.outputs.state,
+      shard: 0,
+      shards: 1,
+    });
     const [first, last] = [run.asked('environment')[0]!, run.asked('environment').at(-1)!];
     expect(first.prompt[0]).not.toContain('Written too often');
-    expect(last.prompt[0]).toMatch(/Written too often already, do not write these again:\n- exact: which city is the capital of \(1\d times\)\n/);
+    expect(last.prompt[0]).toMatch(
+      /Written too often already, do not write these again:\n- exact: which city is the capital of \(1\d times\)\n/,
+    );
     expect(last.prompt[0]).toMatch(/- success by family: exact \d+ %\n/);
   });
 });
@@ -122,13 +163,23 @@ describe('a run of the language world', () => {
 it.each([
   ['wrong answer', 400],
   ['cut off', 4],
-])('tells the simulator why tasks were never solved, by what most of their answers lack: %s', async (why, maxTokens) => {
-  const run = await languageRun({ 'agent.sampling.maxTokens': maxTokens }, { questions: 0, success: () => 0 });
-  await run.epochs(2);
-  const scores = await run.records<ScoreRecord>([(await run.lines())[1]!.outputs.scores!]);
-  expect(new Set(scores.filter(({ attempts }) => attempts > 0).map(({ failure }) => failure))).toEqual(new Set([why]));
-  expect(run.asked('environment').at(-1)!.prompt[0]).toMatch(new RegExp(`- never solved: execution_\\w+ of difficulty \\d+ \\(${why}\\), `));
-});
+])(
+  'tells the simulator why tasks were never solved, by what most of their answers lack: %s',
+  async (why, maxTokens) => {
+    const run = await languageRun(
+      { 'agent.sampling.maxTokens': maxTokens },
+      { questions: 0, success: () => 0 },
+    );
+    await run.epochs(2);
+    const scores = await run.records<ScoreRecord>([(await run.lines())[1]!.outputs.scores!]);
+    expect(new Set(scores.filter(({ attempts }) => attempts > 0).map(({ failure }) => failure))).toEqual(
+      new Set([why]),
+    );
+    expect(run.asked('environment').at(-1)!.prompt[0]).toMatch(
+      new RegExp(`- never solved: execution_\\w+ of difficulty \\d+ \\(${why}\\), `),
+    );
+  },
+);
 
 /** The base model of another run: its path is part of the experiment. */
 const samePath = ({ trainer }: Run): Record<string, unknown> => {
@@ -145,20 +196,34 @@ describe('labels that the simulator wrote', () => {
     const tasks = await run.tasks(2);
     const unconfirmed = tasks.filter(({ invalid_reason }) => invalid_reason === 'label_unconfirmed');
     expect(unconfirmed.length).toBeGreaterThan(2);
-    expect(unconfirmed.every(({ sampled, valid, spec }) => isWrong(sampled!.text) && !valid && spec === null)).toBe(true);
+    expect(
+      unconfirmed.every(({ sampled, valid, spec }) => isWrong(sampled!.text) && !valid && spec === null),
+    ).toBe(true);
     expect(tasks.some(({ spec }) => spec !== null && isWrong(spec))).toBe(false);
     expect(await wrongIn(run, last)).toBe(0);
     const attempted = new Set((await run.traces(2)).map(({ task_id }) => task_id));
     expect(unconfirmed.some(({ id }) => attempted.has(id))).toBe(false);
-    expect((await run.records<EnvironmentPoolRecord>([last.state.environment_pool])).some(({ signature }) => isWrong(signature))).toBe(false);
+    expect(
+      (await run.records<EnvironmentPoolRecord>([last.state.environment_pool])).some(({ signature }) =>
+        isWrong(signature),
+      ),
+    ).toBe(false);
     const questions = tasks.filter(({ sampled }) => sampled!.text.includes('Quiz'));
-    expect(last.metrics).toMatchObject({ 'env/label_votes': 5 * questions.length, 'env/labels_unconfirmed': unconfirmed.length, 'env/invalid/label_unconfirmed': unconfirmed.length });
-    expect(last.metrics['env/labels_disputed']).toBe(unconfirmed.filter(({ label }) => label!.disputed).length);
+    expect(last.metrics).toMatchObject({
+      'env/label_votes': 5 * questions.length,
+      'env/labels_unconfirmed': unconfirmed.length,
+      'env/invalid/label_unconfirmed': unconfirmed.length,
+    });
+    expect(last.metrics['env/labels_disputed']).toBe(
+      unconfirmed.filter(({ label }) => label!.disputed).length,
+    );
     expect(last.metrics['env/labels_disputed']).toBeGreaterThan(0);
     // Attempts come in fours, or one by one.
     const votes = run.server.requests.filter(({ n }) => n === 5);
     expect(votes.length).toBeGreaterThan(4);
-    expect(new Set(votes.map(({ model }) => model))).toEqual(new Set([run.prepared.state.initial_agent.name]));
+    expect(new Set(votes.map(({ model }) => model))).toEqual(
+      new Set([run.prepared.state.initial_agent.name]),
+    );
     expect(last.state.agent.name).not.toBe(run.prepared.state.initial_agent.name);
     expect(votes.every(({ prompt }) => prompt.length <= 4)).toBe(true);
   });
@@ -180,7 +245,12 @@ describe('labels that the simulator wrote', () => {
 
   it('do not decide between simulators', async () => {
     const run = await languageRun({}, { ...wrong, questions: 0.5 });
-    const file = await run.does.crossTasks({ run: run.plan.run, epoch: 1, state: run.prepared.state, tasks: 24 });
+    const file = await run.does.crossTasks({
+      run: run.plan.run,
+      epoch: 1,
+      state: run.prepared.state,
+      tasks: 24,
+    });
     const kinds = (await run.records<SeedTaskRecord>([file])).map(({ spec }) => taskOf(spec).evaluation.kind);
     expect(kinds.length).toBeGreaterThan(6);
     expect(new Set(kinds)).toEqual(new Set(['execution']));
@@ -214,7 +284,12 @@ describe('a text that is no task', () => {
     for (const { context, sampled } of repaired) {
       expect(context).toMatch(/That is no task: (not json|wrong schema)\. /);
       expect(String.fromCharCode(...sampled!.prompt_token_ids)).toBe(context);
-      expect(run.server.requests.some(({ prompt, n, seed }) => n === 1 && seed === sampled!.seed && (prompt as string[]).includes(context))).toBe(true);
+      expect(
+        run.server.requests.some(
+          ({ prompt, n, seed }) =>
+            n === 1 && seed === sampled!.seed && (prompt as string[]).includes(context),
+        ),
+      ).toBe(true);
     }
     expect(metrics['env/repairs']).toBe(repaired.length);
     expect(metrics['env/valid_fraction']).toBe(1);
@@ -229,7 +304,9 @@ describe('a text that is no task', () => {
 
   it('costs tokens, as votes do: the estimate says how many at most', () => {
     const tokens = (world: object): number => {
-      const experiment = parseExperiment(withFields(experimentFile('best-of-n-api'), { epochs: 1, world: { type: 'language', ...world } }));
+      const experiment = parseExperiment(
+        withFields(experimentFile('best-of-n-api'), { epochs: 1, world: { type: 'language', ...world } }),
+      );
       return estimate(experiment, createLanguage(experiment.world as LanguageSettings)).tokens;
     };
     // 4 prompts x 2 variations x 4 candidates, of 1024 tokens each time.
@@ -247,33 +324,50 @@ describe('a text that is no task', () => {
   });
 
   it('is not written by a simulator that the server holds to the schema, which alone is held', async () => {
-    const run = await languageRun({ 'world.vote': null, 'serving.structuredOutput': 'json_schema' }, { ...often, questions: 0.5 });
+    const run = await languageRun(
+      { 'world.vote': null, 'serving.structuredOutput': 'json_schema' },
+      { ...often, questions: 0.5 },
+    );
     const { metrics } = await run.epochs(1);
     expect(metrics).toMatchObject({ 'env/repairs': 0, 'env/valid_fraction': 1 });
-    expect(run.asked('environment')[0]!.response_format).toMatchObject({ type: 'json_schema', json_schema: { name: 'task', schema: { required: ['prompt', 'tools', 'evaluation'] } } });
+    expect(run.asked('environment')[0]!.response_format).toMatchObject({
+      type: 'json_schema',
+      json_schema: { name: 'task', schema: { required: ['prompt', 'tools', 'evaluation'] } },
+    });
     expect(run.asked('environment').every(({ response_format }) => response_format !== undefined)).toBe(true);
     expect(run.asked('agent').some(({ response_format }) => response_format !== undefined)).toBe(false);
     const plain = await languageRun({}, often);
     await plain.epochs(1);
-    expect(plain.asked('environment').some(({ response_format }) => response_format !== undefined)).toBe(false);
+    expect(plain.asked('environment').some(({ response_format }) => response_format !== undefined)).toBe(
+      false,
+    );
   });
 });
 
 describe('the arm `best-of-n`', () => {
-  const shown = (prompt: string): string[] => [...prompt.matchAll(/^- reward \d\.\d\d: (.+)$/gm)].map(([, spec]) => spec!);
+  const shown = (prompt: string): string[] =>
+    [...prompt.matchAll(/^- reward \d\.\d\d: (.+)$/gm)].map(([, spec]) => spec!);
 
   it('shows the simulator tasks of D_env, and never trains it', async () => {
     const run = await languageRun({ ...bestOfN, 'environment.initialShare': 0.25 }, { questions: 0 });
     const first = await run.epochs(1);
     expect(run.asked('environment').every(({ n }) => n === 12)).toBe(true);
     expect(run.asked('environment').flatMap(({ prompt }) => shown(String(prompt)))).toEqual([]);
-    const pool = new Map((await run.records<EnvironmentPoolRecord>([first.state.environment_pool])).map(({ signature, env_reward }) => [signature, env_reward]));
+    const pool = new Map(
+      (await run.records<EnvironmentPoolRecord>([first.state.environment_pool])).map(
+        ({ signature, env_reward }) => [signature, env_reward],
+      ),
+    );
     const before = run.server.requests.length;
     const last = await plainEpoch(run.does, run.plan, first);
     const tasks = await run.tasks(2);
-    for (const { context, simulator } of tasks) expect(shown(context)).toHaveLength(simulator === 'current' ? 2 : 0);
+    for (const { context, simulator } of tasks)
+      expect(shown(context)).toHaveLength(simulator === 'current' ? 2 : 0);
     expect(new Set(tasks.map(({ simulator }) => simulator))).toEqual(new Set(['current', 'initial']));
-    const prompts = run.server.requests.slice(before).filter(({ model }) => model.startsWith('environment')).flatMap(({ prompt }) => prompt as string[]);
+    const prompts = run.server.requests
+      .slice(before)
+      .filter(({ model }) => model.startsWith('environment'))
+      .flatMap(({ prompt }) => prompt as string[]);
     expect(prompts).toHaveLength(4);
     for (const prompt of prompts) for (const spec of shown(prompt)) expect(pool.has(spec)).toBe(true);
     expect(new Set(prompts.map((prompt) => shown(prompt).join('\n'))).size).toBeGreaterThan(2);
@@ -286,28 +380,50 @@ describe('the arm `best-of-n`', () => {
 
   it('rolls the one of each n out that promises the largest R_env', async () => {
     const far = async (fields: Record<string, unknown>) => {
-      const run = await languageRun({ ...fields, 'environment.variationsPerPrompt': 2, 'guards.frozenSamples': 0 }, { questions: 0, success: (difficulty) => (difficulty < 3 ? 1 : difficulty > 3 ? 0 : 0.5) });
+      const run = await languageRun(
+        { ...fields, 'environment.variationsPerPrompt': 2, 'guards.frozenSamples': 0 },
+        { questions: 0, success: (difficulty) => (difficulty < 3 ? 1 : difficulty > 3 ? 0 : 0.5) },
+      );
       await run.epochs(3);
       // Nothing is known in the first epoch.
-      const distances = [...(await run.tasks(2)), ...(await run.tasks(3))].map(({ difficulty }) => Math.abs(difficulty - 3));
+      const distances = [...(await run.tasks(2)), ...(await run.tasks(3))].map(({ difficulty }) =>
+        Math.abs(difficulty - 3),
+      );
       return distances.reduce((sum, distance) => sum + distance, 0) / distances.length;
     };
-    expect(await far({ ...bestOfN, arm: { type: 'best-of-n', candidates: 6 }, 'agent.training': null })).toBeLessThan(0.75);
-    expect(await far({ arm: { type: 'random' }, 'environment.training': undefined, 'agent.training': null })).toBeGreaterThan(1.1);
+    expect(
+      await far({ ...bestOfN, arm: { type: 'best-of-n', candidates: 6 }, 'agent.training': null }),
+    ).toBeLessThan(0.75);
+    expect(
+      await far({ arm: { type: 'random' }, 'environment.training': undefined, 'agent.training': null }),
+    ).toBeGreaterThan(1.1);
   });
 
   it('is refused in a world that cannot show exemplars', async () => {
     const ports = plainPorts(await temporaryFolder(), 'http://127.0.0.1:1/v1', new FakeTrainer());
     const file = withFields(exampleFile, { arm: { type: 'best-of-n' } });
-    await expect(begin(createActivities(ports), 'x', file)).rejects.toThrow('experiment: arm.type: got "best-of-n"; the world "toolbox" cannot show its simulator exemplars');
+    await expect(begin(createActivities(ports), 'x', file)).rejects.toThrow(
+      'experiment: arm.type: got "best-of-n"; the world "toolbox" cannot show its simulator exemplars',
+    );
   });
 
   it('runs on a server that has chat completions only', async () => {
-    const run = await languageRun({ ...bestOfN, 'agent.training': null, serving: { ...api, api: 'chat', structuredOutput: 'json_schema' } }, { invalid: 0.5 });
+    const run = await languageRun(
+      {
+        ...bestOfN,
+        'agent.training': null,
+        serving: { ...api, api: 'chat', structuredOutput: 'json_schema' },
+      },
+      { invalid: 0.5 },
+    );
     const { metrics, state } = await run.epochs(2);
     expect(run.server.requests).toEqual([]);
     expect(run.server.chats.length).toBeGreaterThan(200);
-    expect(run.server.chats.every(({ model, response_format }) => (model === 'environment') === (response_format !== undefined))).toBe(true);
+    expect(
+      run.server.chats.every(
+        ({ model, response_format }) => (model === 'environment') === (response_format !== undefined),
+      ),
+    ).toBe(true);
     expect(new Set(run.server.chats.map(({ seed }) => seed)).size).toBeGreaterThan(200);
     expect(metrics['env/success_rate']).toBeGreaterThan(0.3);
     expect(run.trainer.jobs).toEqual([]);
@@ -317,50 +433,94 @@ describe('the arm `best-of-n`', () => {
 
 describe('questions of a benchmark', () => {
   it('are no tasks: counted by their reason, and in no pool', async () => {
-    const run = await languageRun({ 'world.repairs': 1 }, { questions: 0.5, preamble: 'In what year was the company that was founded as Sound of Music added to the S&P 500? ' });
+    const run = await languageRun(
+      { 'world.repairs': 1 },
+      {
+        questions: 0.5,
+        preamble: 'In what year was the company that was founded as Sound of Music added to the S&P 500? ',
+      },
+    );
     const { metrics, state } = await run.epochs(2);
-    const contaminated = (await run.tasks(2)).filter(({ invalid_reason }) => invalid_reason === 'contaminated');
+    const contaminated = (await run.tasks(2)).filter(
+      ({ invalid_reason }) => invalid_reason === 'contaminated',
+    );
     expect(contaminated.length).toBeGreaterThan(0);
-    expect(contaminated.every(({ valid, spec, repairs }) => !valid && spec === null && repairs === 1)).toBe(true);
+    expect(contaminated.every(({ valid, spec, repairs }) => !valid && spec === null && repairs === 1)).toBe(
+      true,
+    );
     expect(metrics['env/invalid/contaminated']).toBe(contaminated.length);
     const trained = await run.records<SeedTaskRecord>([state.train_pool]);
     const judged = await run.records<EnvironmentPoolRecord>([state.environment_pool]);
     expect(trained.length).toBeGreaterThan(0);
-    for (const text of [...trained.map(({ spec }) => spec), ...judged.map(({ signature }) => signature)]) expect(text).not.toContain('Sound of Music');
+    for (const text of [...trained.map(({ spec }) => spec), ...judged.map(({ signature }) => signature)])
+      expect(text).not.toContain('Sound of Music');
   });
 });
 
 describe('tasks of one’s own', () => {
-  const question = (index: number, rest: object = {}): string => JSON.stringify({ prompt: `Quiz ${index}: which city is the capital of France?`, tools: [], evaluation: { kind: 'exact', answers: ['Paris'] }, ...rest });
+  const question = (index: number, rest: object = {}): string =>
+    JSON.stringify({
+      prompt: `Quiz ${index}: which city is the capital of France?`,
+      tools: [],
+      evaluation: { kind: 'exact', answers: ['Paris'] },
+      ...rest,
+    });
 
   it('are split by a fixed seed, each once, and their labels believed', async () => {
     const path = join(await temporaryFolder(), 'tasks.jsonl');
     const lines = Array.from({ length: 12 }, (_, index) => question(index));
     await writeFile(path, `${lines.join('\n')}\n\n${lines[0]!}\n`);
-    const sha256 = createHash('sha256').update(await readFile(path)).digest('hex');
+    const sha256 = createHash('sha256')
+      .update(await readFile(path))
+      .digest('hex');
     const run = await languageRun({ 'world.tasksFile': { path, sha256 } });
-    const [base, heldOut] = await Promise.all([run.prepared.state.base_tasks, run.prepared.state.held_out].map((ref) => run.records<SeedTaskRecord>([ref])));
+    const [base, heldOut] = await Promise.all(
+      [run.prepared.state.base_tasks, run.prepared.state.held_out].map((ref) =>
+        run.records<SeedTaskRecord>([ref]),
+      ),
+    );
     expect([base!.length, heldOut!.length]).toEqual([9, 3]);
-    expect(new Set([...base!, ...heldOut!].map(({ spec }) => taskOf(spec).prompt))).toEqual(new Set(lines.map((line) => (JSON.parse(line) as { prompt: string }).prompt)));
+    expect(new Set([...base!, ...heldOut!].map(({ spec }) => taskOf(spec).prompt))).toEqual(
+      new Set(lines.map((line) => (JSON.parse(line) as { prompt: string }).prompt)),
+    );
     const other = await languageRun({ seed: 5, 'world.tasksFile': { path } });
-    expect((await other.records<SeedTaskRecord>([other.prepared.state.held_out])).map(({ spec }) => spec)).toEqual(heldOut!.map(({ spec }) => spec));
+    expect(
+      (await other.records<SeedTaskRecord>([other.prepared.state.held_out])).map(({ spec }) => spec),
+    ).toEqual(heldOut!.map(({ spec }) => spec));
     expect((await run.epochs(2)).metrics['eval/heldout/exact']).toBeGreaterThan(0);
   });
 
   it('whose rewards are graded count as solved from `similarAt` on', async () => {
     const path = join(await temporaryFolder(), 'tasks.jsonl');
-    const task = (index: number): string => JSON.stringify({ prompt: `Name some colours, please (${index}).`, tools: [], evaluation: { kind: 'reference', answer: 'red green blue' } });
+    const task = (index: number): string =>
+      JSON.stringify({
+        prompt: `Name some colours, please (${index}).`,
+        tools: [],
+        evaluation: { kind: 'reference', answer: 'red green blue' },
+      });
     await writeFile(path, Array.from({ length: 8 }, (_, index) => task(index)).join('\n'));
     const solving = async (similarAt: number) => {
-      const run = await languageRun({ 'world.tasksFile': { path }, 'world.similarAt': similarAt, 'pools.train.mix': { base: 1, history: 0, new: 1 }, 'evaluation.every': 1 }, { questions: 0, otherwise: 'Answer: red green' });
+      const run = await languageRun(
+        {
+          'world.tasksFile': { path },
+          'world.similarAt': similarAt,
+          'pools.train.mix': { base: 1, history: 0, new: 1 },
+          'evaluation.every': 1,
+        },
+        { questions: 0, otherwise: 'Answer: red green' },
+      );
       const { metrics, epoch, state } = await run.epochs(1);
       const input = { run: run.plan.run, epoch, state };
       const attempted = await run.does.probeAttempts({ ...input, tasks: state.base_tasks, attempts: 8 });
       const probed = await run.records<ProbeOutcomeRecord>([attempted.outcomes]);
       await run.does.measureGradients({ ...input, ...attempted });
       const advantages = run.trainer.jobs.at(-1)!.records.map(({ advantage }) => advantage);
-      const scores = (await run.records<ScoreRecord>([(await run.lines()).at(-1)!.outputs.scores!])).filter(({ kind }) => kind === 'reference');
-      const rewards = (await run.records<RewardRecord>([(await run.lines()).at(-1)!.outputs.rewards!])).filter(({ answer }) => answer === 'Answer: red green');
+      const scores = (await run.records<ScoreRecord>([(await run.lines()).at(-1)!.outputs.scores!])).filter(
+        ({ kind }) => kind === 'reference',
+      );
+      const rewards = (
+        await run.records<RewardRecord>([(await run.lines()).at(-1)!.outputs.rewards!])
+      ).filter(({ answer }) => answer === 'Answer: red green');
       expect(rewards.length).toBeGreaterThan(8);
       expect(rewards.every(({ reward }) => Math.abs(reward - 0.8) < 1e-9)).toBe(true);
       return {
@@ -373,8 +533,18 @@ describe('tasks of one’s own', () => {
     };
     const { correctLength, ...solved } = await solving(0.8);
     const { correctLength: ofOthers, ...unsolved } = await solving(0.81);
-    expect(solved).toEqual({ heldOut: 1, rates: new Set([1]), probed: new Set([1]), advantages: new Set([0]) });
-    expect(unsolved).toEqual({ heldOut: 0, rates: new Set([0]), probed: new Set([0]), advantages: new Set([0]) });
+    expect(solved).toEqual({
+      heldOut: 1,
+      rates: new Set([1]),
+      probed: new Set([1]),
+      advantages: new Set([0]),
+    });
+    expect(unsolved).toEqual({
+      heldOut: 0,
+      rates: new Set([0]),
+      probed: new Set([0]),
+      advantages: new Set([0]),
+    });
     expect(correctLength).not.toBe(ofOthers);
   });
 
@@ -384,9 +554,19 @@ describe('tasks of one’s own', () => {
       await writeFile(path, text);
       return expect(languageRun({ 'world.tasksFile': { path, ...more } })).rejects;
     };
-    await (await refused(`${question(1)}\n${question(2, { evaluation: { kind: 'exact', answers: [] } })}`)).toThrow(/^experiment: world\.tasksFile\.path: .*tasks\.jsonl line 2: got \{"prompt".*; it is no task \(wrong_schema\)$/);
-    await (await refused(question(1))).toThrow('has 1 distinct tasks; expected at least 2, one to vary and one held out');
-    await (await refused(question(1), { sha256: 'a'.repeat(64) })).toThrow(/world\.tasksFile\.sha256: got a{64}; .*tasks\.jsonl has [0-9a-f]{64}$/);
-    await (await refused('', { path: `${path}x` })).toThrow(/world\.tasksFile\.path: got ".*tasks\.jsonlx"; ENOENT/);
+    await (
+      await refused(`${question(1)}\n${question(2, { evaluation: { kind: 'exact', answers: [] } })}`)
+    ).toThrow(
+      /^experiment: world\.tasksFile\.path: .*tasks\.jsonl line 2: got \{"prompt".*; it is no task \(wrong_schema\)$/,
+    );
+    await (
+      await refused(question(1))
+    ).toThrow('has 1 distinct tasks; expected at least 2, one to vary and one held out');
+    await (
+      await refused(question(1), { sha256: 'a'.repeat(64) })
+    ).toThrow(/world\.tasksFile\.sha256: got a{64}; .*tasks\.jsonl has [0-9a-f]{64}$/);
+    await (
+      await refused('', { path: `${path}x` })
+    ).toThrow(/world\.tasksFile\.path: got ".*tasks\.jsonlx"; ENOENT/);
   });
 });

@@ -13,8 +13,10 @@ import type { SomeRun } from './some-run.ts';
 const id = 'some-run';
 const folderOf = ({ ports }: SomeRun) => ports.runFolder(id);
 const ledgerOf = (run: SomeRun): Promise<string> => readFile(folderOf(run).ledgerFile, 'utf8');
-const open = (run: SomeRun, known: number | null = null, thorough = true): Promise<Opened> => run.does.openEpoch({ id, known, thorough });
-const events = async (run: SomeRun, type: string) => (await folderOf(run).events()).filter((event) => event.type === type);
+const open = (run: SomeRun, known: number | null = null, thorough = true): Promise<Opened> =>
+  run.does.openEpoch({ id, known, thorough });
+const events = async (run: SomeRun, type: string) =>
+  (await folderOf(run).events()).filter((event) => event.type === type);
 const flip = async (path: string, at: number): Promise<void> => {
   const data = await readFile(path);
   data[at] = data[at]! ^ 1;
@@ -23,7 +25,7 @@ const flip = async (path: string, at: number): Promise<void> => {
 
 /** Goes on from where the run stands, by its files, as the workflow does. */
 async function goOn(run: SomeRun, epochs: number): Promise<Committed> {
-  for (let known: number | null = null; ; ) {
+  for (let known: number | null = null; ;) {
     const { last, ...plan } = await open(run, known);
     if (last?.epoch === epochs) return last;
     const from = last ?? (await begin(run.does, id, smallFile)).prepared;
@@ -48,12 +50,43 @@ describe('openEpoch', () => {
 
   it.each<[string, (run: SomeRun, ledger: string) => Promise<void>, kept: number]>([
     ['a torn last line', (run, ledger) => truncate(folderOf(run).ledgerFile, ledger.length - 40), 2],
-    ['a line in the middle that is no JSON', (run, ledger) => flip(folderOf(run).ledgerFile, ledger.indexOf('"epoch":1')), 1],
-    ['a middle line whose value was altered', (run, ledger) => writeFile(folderOf(run).ledgerFile, ledger.replace(/"num_tokens":(\d)/, (_, digit: string) => `"num_tokens":${digit === '1' ? 2 : 1}`)), 0],
-    ['a last line whose value was altered', (run, ledger) => writeFile(folderOf(run).ledgerFile, ledger.replace(/"num_tokens":(\d)(?=[^\n]*\n$)/, (_, digit: string) => `"num_tokens":${digit === '1' ? 2 : 1}`)), 2],
+    [
+      'a line in the middle that is no JSON',
+      (run, ledger) => flip(folderOf(run).ledgerFile, ledger.indexOf('"epoch":1')),
+      1,
+    ],
+    [
+      'a middle line whose value was altered',
+      (run, ledger) =>
+        writeFile(
+          folderOf(run).ledgerFile,
+          ledger.replace(/"num_tokens":(\d)/, (_, digit: string) => `"num_tokens":${digit === '1' ? 2 : 1}`),
+        ),
+      0,
+    ],
+    [
+      'a last line whose value was altered',
+      (run, ledger) =>
+        writeFile(
+          folderOf(run).ledgerFile,
+          ledger.replace(
+            /"num_tokens":(\d)(?=[^\n]*\n$)/,
+            (_, digit: string) => `"num_tokens":${digit === '1' ? 2 : 1}`,
+          ),
+        ),
+      2,
+    ],
     ['text glued to its end', (run) => appendFile(folderOf(run).ledgerFile, '{"epoch":3}\n'), 3],
-    ['a note of the ledger’s head that is torn', (run) => writeFile(`${folderOf(run).path}/ledger.head.json`, '{"epoch":'), 2],
-    ['a ledger that lost its last line', (run, ledger) => writeFile(folderOf(run).ledgerFile, ledger.split('\n').slice(0, 2).join('\n') + '\n'), 2],
+    [
+      'a note of the ledger’s head that is torn',
+      (run) => writeFile(`${folderOf(run).path}/ledger.head.json`, '{"epoch":'),
+      2,
+    ],
+    [
+      'a ledger that lost its last line',
+      (run, ledger) => writeFile(folderOf(run).ledgerFile, ledger.split('\n').slice(0, 2).join('\n') + '\n'),
+      2,
+    ],
   ])('%s is noticed, and the run ends as the undisturbed one', async (_, damage, kept) => {
     const run = await someRun();
     await run.epochs(2);
@@ -61,7 +94,13 @@ describe('openEpoch', () => {
     await damage(run, undisturbed);
     const { last } = await open(run);
     expect(last?.epoch ?? -1).toBe(kept - 1);
-    expect(undisturbed.startsWith(await ledgerOf(run).then((text) => text.slice(0, undisturbed.split('\n').slice(0, kept).join('\n').length)))).toBe(true);
+    expect(
+      undisturbed.startsWith(
+        await ledgerOf(run).then((text) =>
+          text.slice(0, undisturbed.split('\n').slice(0, kept).join('\n').length),
+        ),
+      ),
+    ).toBe(true);
     await goOn(run, 2);
     expect(await ledgerOf(run)).toBe(undisturbed);
     expect((await verifyRun(run.ports.store, folderOf(run))).problems).toEqual([]);
@@ -70,17 +109,23 @@ describe('openEpoch', () => {
   it.each([
     ['all of its lines', () => 30],
     ['its last lines', (ledger: string) => ledger.indexOf('\n') + 30],
-  ])('a ledger that loses %s while an epoch is under way takes no line out of order, and the run ends as the undisturbed one', async (_, left) => {
-    const run = await someRun();
-    const second = await run.epochs(2);
-    await plainEpoch(run.does, run.plan, second);
-    const undisturbed = await ledgerOf(run);
-    await writeFile(folderOf(run).ledgerFile, undisturbed.slice(0, left(undisturbed)));
-    await writeFile(`${folderOf(run).path}/ledger.head.json`, JSON.stringify({ epoch: 2, sha256: second.line }));
-    await expect(plainEpoch(run.does, run.plan, second)).rejects.toMatchObject({ name: 'InvalidArtifact' });
-    await goOn(run, 3);
-    expect(await ledgerOf(run)).toBe(undisturbed);
-  });
+  ])(
+    'a ledger that loses %s while an epoch is under way takes no line out of order, and the run ends as the undisturbed one',
+    async (_, left) => {
+      const run = await someRun();
+      const second = await run.epochs(2);
+      await plainEpoch(run.does, run.plan, second);
+      const undisturbed = await ledgerOf(run);
+      await writeFile(folderOf(run).ledgerFile, undisturbed.slice(0, left(undisturbed)));
+      await writeFile(
+        `${folderOf(run).path}/ledger.head.json`,
+        JSON.stringify({ epoch: 2, sha256: second.line }),
+      );
+      await expect(plainEpoch(run.does, run.plan, second)).rejects.toMatchObject({ name: 'InvalidArtifact' });
+      await goOn(run, 3);
+      expect(await ledgerOf(run)).toBe(undisturbed);
+    },
+  );
 
   it('keeps a whole copy of a ledger that it cuts', async () => {
     const run = await someRun();
@@ -90,7 +135,9 @@ describe('openEpoch', () => {
     await open(run);
     const [name] = await branchNames(folderOf(run).branchesFolder);
     expect(await readFile(join(folderOf(run).branchesFolder, name!, 'ledger.jsonl'), 'utf8')).toBe(damaged);
-    expect(await events(run, 'damaged')).toMatchObject([{ file: folderOf(run).ledgerFile, kept: join(folderOf(run).branchesFolder, name!) }]);
+    expect(await events(run, 'damaged')).toMatchObject([
+      { file: folderOf(run).ledgerFile, kept: join(folderOf(run).branchesFolder, name!) },
+    ]);
   });
 
   it.each<[string, (committed: Committed) => FolderRef]>([
@@ -119,7 +166,11 @@ describe('openEpoch', () => {
     const undisturbed = await ledgerOf(run);
     await rm(join(run.ports.store.root, 'objects'), { recursive: true });
     expect((await open(run)).last).toBeNull();
-    await run.ports.store.putJson(await folderOf(run).readExperiment().then((found) => found?.experiment));
+    await run.ports.store.putJson(
+      await folderOf(run)
+        .readExperiment()
+        .then((found) => found?.experiment),
+    );
     await goOn(run, 1);
     expect(await ledgerOf(run)).toBe(undisturbed);
     expect((await stat(folderOf(run).ledgerFile)).size).toBe(undisturbed.length);
@@ -130,14 +181,18 @@ describe('retuneExperiment', () => {
   it('is in effect from its epoch on, in the ledger, and after the run is taken up anew', async () => {
     const run = await someRun();
     const first = await run.epochs(1);
-    expect(await run.does.retuneExperiment({ id, set: { 'difficulty.alpha': 0.35, epochs: 4 }, fromEpoch: 2 })).toMatchObject({ fromEpoch: 2, settings: { 'difficulty.alpha': 0.35, epochs: 4 } });
+    expect(
+      await run.does.retuneExperiment({ id, set: { 'difficulty.alpha': 0.35, epochs: 4 }, fromEpoch: 2 }),
+    ).toMatchObject({ fromEpoch: 2, settings: { 'difficulty.alpha': 0.35, epochs: 4 } });
     const { last, ...opened } = await open(run);
     expect(last).toEqual(first);
     expect(opened.settings.epochs).toBe(4);
     await plainEpoch(run.does, { ...run.plan, ...opened }, last!);
     const lines = await (await folderOf(run).open<LedgerEntry>())!.ledger.read();
     expect(lines.map(({ inputs }) => inputs.settings['difficulty.alpha'])).toEqual([0.5, 0.5, 0.35]);
-    expect(await run.ports.store.json(lines[2]!.inputs.experiment)).toMatchObject({ difficulty: { alpha: 0.35 } });
+    expect(await run.ports.store.json(lines[2]!.inputs.experiment)).toMatchObject({
+      difficulty: { alpha: 0.35 },
+    });
     expect((await verifyRun(run.ports.store, folderOf(run))).problems).toEqual([]);
   });
 
@@ -150,20 +205,33 @@ describe('retuneExperiment', () => {
     [{ epochs: 0 }, 'epochs: got 0'],
   ])('refuses %j with a reason, and changes nothing', async (set, message) => {
     const run = await someRun();
-    await expect(run.does.retuneExperiment({ id, set, fromEpoch: 1 })).rejects.toMatchObject({ name: 'InvalidConfig', message: expect.stringContaining(message) as string });
+    await expect(run.does.retuneExperiment({ id, set, fromEpoch: 1 })).rejects.toMatchObject({
+      name: 'InvalidConfig',
+      message: expect.stringContaining(message) as string,
+    });
     expect(await folderOf(run).readRetunes()).toEqual([]);
   });
 
   it('merges what is asked for the same epoch, the later winning', async () => {
     const run = await someRun();
-    await run.does.retuneExperiment({ id, set: { 'difficulty.alpha': 0.35, 'difficulty.beta': 4 }, fromEpoch: 1 });
+    await run.does.retuneExperiment({
+      id,
+      set: { 'difficulty.alpha': 0.35, 'difficulty.beta': 4 },
+      fromEpoch: 1,
+    });
     await run.does.retuneExperiment({ id, set: { 'difficulty.alpha': 0.4 }, fromEpoch: 1 });
-    expect(await folderOf(run).readRetunes()).toMatchObject([{ fromEpoch: 1, set: { 'difficulty.alpha': 0.4, 'difficulty.beta': 4 } }]);
+    expect(await folderOf(run).readRetunes()).toMatchObject([
+      { fromEpoch: 1, set: { 'difficulty.alpha': 0.4, 'difficulty.beta': 4 } },
+    ]);
   });
 });
 
 describe('a fork', () => {
-  const forkFile = (changes: Record<string, unknown>, startFrom: object = { run: id, epoch: 1 }) => ({ ...smallFile, ...changes, startFrom });
+  const forkFile = (changes: Record<string, unknown>, startFrom: object = { run: id, epoch: 1 }) => ({
+    ...smallFile,
+    ...changes,
+    startFrom,
+  });
   const asFork = (run: SomeRun, file: object, name = 'fork') => run.does.parseExperiment({ id: name, file });
 
   it('starts from the epoch of its parent, shares its objects, and its first line chains to the parent’s', async () => {
@@ -177,7 +245,11 @@ describe('a fork', () => {
     const fork = run.ports.runFolder('fork');
     const { ledger } = (await fork.open<LedgerEntry>())!;
     const [line] = await ledger.read();
-    expect(line).toMatchObject({ epoch: 2, previous: first.line, inputs: { settings: { 'difficulty.alpha': 0.4 } } });
+    expect(line).toMatchObject({
+      epoch: 2,
+      previous: first.line,
+      inputs: { settings: { 'difficulty.alpha': 0.4 } },
+    });
     expect(line!.outputs.state.initial_agent).toEqual(first.state.initial_agent);
     expect((await verifyRun(run.ports.store, fork)).problems).toEqual([]);
   });
@@ -194,19 +266,40 @@ describe('a fork', () => {
   });
 
   it.each<[string, object, string]>([
-    ['of a run that is not there', forkFile({}, { run: 'nobody', epoch: 1 }), 'startFrom.run: got "nobody"; there is no such run'],
-    ['of an epoch that is not there', forkFile({}, { run: id, epoch: 7 }), 'startFrom.epoch: got 7; some-run has epochs 0 to 1'],
-    ['with another world', forkFile({ world: { ...(smallFile.world as object), tools: 3 } }), 'world.tools: was 2, is 3'],
-    ['that is at its end at once', forkFile({ epochs: 1 }), 'epochs: got 1; expected more than startFrom.epoch (1)'],
+    [
+      'of a run that is not there',
+      forkFile({}, { run: 'nobody', epoch: 1 }),
+      'startFrom.run: got "nobody"; there is no such run',
+    ],
+    [
+      'of an epoch that is not there',
+      forkFile({}, { run: id, epoch: 7 }),
+      'startFrom.epoch: got 7; some-run has epochs 0 to 1',
+    ],
+    [
+      'with another world',
+      forkFile({ world: { ...(smallFile.world as object), tools: 3 } }),
+      'world.tools: was 2, is 3',
+    ],
+    [
+      'that is at its end at once',
+      forkFile({ epochs: 1 }),
+      'epochs: got 1; expected more than startFrom.epoch (1)',
+    ],
   ])('%s is refused, and writes nothing', async (_, file, message) => {
     const run = await someRun();
     await run.epochs(1);
-    await expect(asFork(run, file)).rejects.toMatchObject({ name: 'InvalidConfig', message: expect.stringContaining(message) as string });
+    await expect(asFork(run, file)).rejects.toMatchObject({
+      name: 'InvalidConfig',
+      message: expect.stringContaining(message) as string,
+    });
     expect(await run.ports.runFolder('fork').readExperiment()).toBeUndefined();
   });
 
   it('of itself is refused', async () => {
     const run = await someRun();
-    await expect(asFork(run, forkFile({}, { run: 'fork', epoch: 1 }))).rejects.toMatchObject({ message: expect.stringContaining('genenv rewind') as string });
+    await expect(asFork(run, forkFile({}, { run: 'fork', epoch: 1 }))).rejects.toMatchObject({
+      message: expect.stringContaining('genenv rewind') as string,
+    });
   });
 });

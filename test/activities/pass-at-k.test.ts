@@ -8,16 +8,24 @@ import { someRun } from './some-run.ts';
 
 const sampled = { epochs: 2, 'guards.frozenSamples': 0, 'evaluation.every': 2, 'evaluation.samples': 6 };
 /** Half of the tasks are always solved, and the others once in five: what sharpening an agent comes to. */
-const player = { success: (_: number, model: string, spec: string) => (spec.startsWith('T') ? 1 : model.startsWith('agent@0000') ? 0.5 : 0.2) };
+const player = {
+  success: (_: number, model: string, spec: string) =>
+    spec.startsWith('T') ? 1 : model.startsWith('agent@0000') ? 0.5 : 0.2,
+};
 
 it('pass@1 and pass@k are measured where they are asked for, before the first epoch too', async () => {
   const run = await someRun({ ...sampled, 'evaluation.passAtK': 4 }, player);
   await run.epochs(2);
   const [before, between, after] = await linesOf(run);
   for (const { metrics, outputs } of [before!, after!]) {
-    const verdicts = (await Promise.all(outputs.verdicts.map((file) => run.records<VerdictRecord>(file)))).flat();
+    const verdicts = (
+      await Promise.all(outputs.verdicts.map((file) => run.records<VerdictRecord>(file)))
+    ).flat();
     const tasks = Map.groupBy(verdicts, ({ task_id }) => task_id);
-    const counts = [...tasks.values()].map((attempts) => ({ successes: attempts.filter(({ reward }) => reward === 1).length, attempts: attempts.length }));
+    const counts = [...tasks.values()].map((attempts) => ({
+      successes: attempts.filter(({ reward }) => reward === 1).length,
+      attempts: attempts.length,
+    }));
     expect(new Set(counts.map(({ attempts }) => attempts))).toEqual(new Set([6]));
     expect(metrics['eval/pass_at_1']).toBeCloseTo(metrics['eval/heldout']!, 12);
     expect(metrics['eval/pass_at_k']).toBeCloseTo(mean(counts.map((count) => passAtK(count, 4)))!, 12);
@@ -32,7 +40,11 @@ it('nothing is measured otherwise, and success is what it was', async () => {
     const { metrics } = await (await someRun({ ...sampled, ...fields }, player)).epochs(2);
     return Object.fromEntries(Object.entries(metrics).filter(([name]) => name.startsWith('eval/')));
   };
-  const { 'eval/pass_at_1': one, 'eval/pass_at_k': many, ...others } = await evaluated({ 'evaluation.passAtK': 4 });
+  const {
+    'eval/pass_at_1': one,
+    'eval/pass_at_k': many,
+    ...others
+  } = await evaluated({ 'evaluation.passAtK': 4 });
   expect([typeof one, typeof many]).toEqual(['number', 'number']);
   expect(await evaluated({})).toEqual(others);
 });

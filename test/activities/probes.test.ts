@@ -1,6 +1,11 @@
 import { describe, expect, it } from 'vitest';
 
-import type { GradientRecord, ProbeOutcomeRecord, ProbeTraceRecord, SeedTaskRecord } from '../../src/contracts/records.ts';
+import type {
+  GradientRecord,
+  ProbeOutcomeRecord,
+  ProbeTraceRecord,
+  SeedTaskRecord,
+} from '../../src/contracts/records.ts';
 import { successRate } from '../../src/coevolution/success-rate.ts';
 import { someRun } from './some-run.ts';
 import type { SomeRun } from './some-run.ts';
@@ -25,9 +30,15 @@ describe('probes of an agent', () => {
     const chosen = (await run.records<SeedTaskRecord>(tasks)).map(({ spec }) => spec);
     expect(chosen).toHaveLength(10);
     expect(new Set(chosen).size).toBe(10);
-    const sources = await Promise.all([input.state.held_out, input.state.base_tasks, input.state.train_pool].map(async (file) => new Set((await run.records<SeedTaskRecord>(file)).map(({ spec }) => spec))));
+    const sources = await Promise.all(
+      [input.state.held_out, input.state.base_tasks, input.state.train_pool].map(
+        async (file) => new Set((await run.records<SeedTaskRecord>(file)).map(({ spec }) => spec)),
+      ),
+    );
     for (const spec of chosen) expect(sources.some((source) => source.has(spec))).toBe(true);
-    const rates = (await run.records<ProbeOutcomeRecord>(outcomes)).map(({ solved }) => solved.filter(Boolean).length / solved.length).sort((a, b) => a - b);
+    const rates = (await run.records<ProbeOutcomeRecord>(outcomes))
+      .map(({ solved }) => solved.filter(Boolean).length / solved.length)
+      .sort((a, b) => a - b);
     expect(rates.filter((rate) => rate === 0).length).toBeLessThanOrEqual(3);
     expect(rates.filter((rate) => rate > 0.1 && rate < 0.8).length).toBeGreaterThan(2);
     expect(rates.at(-1)).toBe(1);
@@ -39,12 +50,21 @@ describe('probes of an agent', () => {
     const all = await run.records<ProbeTraceRecord>(traces);
     expect(all).toHaveLength(100);
     for (const { task_id, solved } of await run.records<ProbeOutcomeRecord>(outcomes)) {
-      const own = all.filter((trace) => trace.task_id === task_id).sort((one, other) => one.attempt - other.attempt);
+      const own = all
+        .filter((trace) => trace.task_id === task_id)
+        .sort((one, other) => one.attempt - other.attempt);
       expect(own.map(({ attempt }) => attempt)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
       expect(solved).toEqual(own.map(({ reward }) => (reward === 1 ? 1 : 0)));
     }
-    expect(new Set(all.map(({ sampled: { policy_version } }) => policy_version))).toEqual(new Set([input.state.agent.name]));
-    expect(all.every(({ sampled: { token_ids, prompt_token_ids, logprobs } }) => token_ids.length > 0 && prompt_token_ids.length > 0 && logprobs.length === token_ids.length)).toBe(true);
+    expect(new Set(all.map(({ sampled: { policy_version } }) => policy_version))).toEqual(
+      new Set([input.state.agent.name]),
+    );
+    expect(
+      all.every(
+        ({ sampled: { token_ids, prompt_token_ids, logprobs } }) =>
+          token_ids.length > 0 && prompt_token_ids.length > 0 && logprobs.length === token_ids.length,
+      ),
+    ).toBe(true);
     // 4 prompts of 4 attempts in an epoch; 10 attempts are 4, 4 and 2.
     expect(run.server.requests.slice(-9).map(({ n }) => n)).toEqual([4, 4, 4, 4, 4, 4, 2, 2, 2]);
     expect(run.server.requests.slice(-9).every(({ prompt }) => prompt.length <= 4)).toBe(true);
@@ -54,9 +74,17 @@ describe('probes of an agent', () => {
   it('take gradients of the second half’s rollouts alone, with p̂ of the first as baseline, and train nothing', async () => {
     const run = await someRun(fields, player);
     const { input, traces, outcomes } = await probed(run);
-    const measured = await run.records<GradientRecord>(await run.does.measureGradients({ ...input, traces, outcomes }));
+    const measured = await run.records<GradientRecord>(
+      await run.does.measureGradients({ ...input, traces, outcomes }),
+    );
     const { job, records } = run.trainer.jobs.at(-1)!;
-    expect(job).toMatchObject({ kind: 'gradient_norms', trainer_state: null, reference: null, model: { path: run.ports.store.path(input.state.agent.checkpoint!) }, settings: { learning_rate: 0, policy_version: input.state.agent.name } });
+    expect(job).toMatchObject({
+      kind: 'gradient_norms',
+      trainer_state: null,
+      reference: null,
+      model: { path: run.ports.store.path(input.state.agent.checkpoint!) },
+      settings: { learning_rate: 0, policy_version: input.state.agent.name },
+    });
     expect(records).toHaveLength(10 * 12);
     const all = await run.records<ProbeTraceRecord>(traces);
     for (const [step, { task_id, solved }] of (await run.records<ProbeOutcomeRecord>(outcomes)).entries()) {
@@ -64,11 +92,18 @@ describe('probes of an agent', () => {
       const rate = successRate(solved.slice(0, 12)).rate!;
       expect(new Set(own.map((record) => record.step))).toEqual(new Set([step]));
       expect(own.map(({ advantage }) => advantage)).toEqual(solved.slice(12).map((one) => one - rate));
-      expect(own[0]!.token_ids).toEqual(all.filter((trace) => trace.task_id === task_id && trace.attempt === 12).flatMap(({ sampled }) => [...sampled.prompt_token_ids, ...sampled.token_ids]));
+      expect(own[0]!.token_ids).toEqual(
+        all
+          .filter((trace) => trace.task_id === task_id && trace.attempt === 12)
+          .flatMap(({ sampled }) => [...sampled.prompt_token_ids, ...sampled.token_ids]),
+      );
       // The fake trainer's gradients have length 1.
       const found = measured.find((one) => one.task_id === task_id)!;
       expect(found).toMatchObject({ success_rate: rate, rollouts: 12, squared_score: 1 });
-      expect(found.squared_norm).toBeCloseTo(solved.slice(12).reduce<number>((sum, one) => sum + (one - rate) ** 2, 0) / 12, 12);
+      expect(found.squared_norm).toBeCloseTo(
+        solved.slice(12).reduce<number>((sum, one) => sum + (one - rate) ** 2, 0) / 12,
+        12,
+      );
     }
   });
 

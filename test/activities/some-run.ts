@@ -56,10 +56,18 @@ export interface SomeRun {
 }
 
 /** A run with a real store, prepared up to its first epoch. */
-export async function someRun(fields: Record<string, unknown> = {}, player: ToolboxPlayer = {}, id = 'some-run', chat?: FakeChat): Promise<SomeRun> {
+export async function someRun(
+  fields: Record<string, unknown> = {},
+  player: ToolboxPlayer = {},
+  id = 'some-run',
+  chat?: FakeChat,
+): Promise<SomeRun> {
   const home = await folderInMemory();
   const written = withFields(smallFile, fields);
-  const server = await FakeModelServer.start({ model: fakeToolboxModel(parseExperiment(written).world, player), ...(chat && { chat }) });
+  const server = await FakeModelServer.start({
+    model: fakeToolboxModel(parseExperiment(written).world, player),
+    ...(chat && { chat }),
+  });
   // A data set's model is that server too, whose address is known only now.
   const file = chat ? withFields(written, { 'arm.source.baseUrl': server.url }) : written;
   onTestFinished(() => server[Symbol.asyncDispose]());

@@ -13,7 +13,14 @@ function attempt(): Attempt & { beats: unknown[]; abort: (reason: Error) => void
     beats.push(details);
     for (const listener of listeners) listener();
   };
-  return { beats, abort: (reason) => controller.abort(reason), signal: controller.signal, heartbeat, onBeat: (listener) => listeners.push(listener), workerStops: () => false };
+  return {
+    beats,
+    abort: (reason) => controller.abort(reason),
+    signal: controller.signal,
+    heartbeat,
+    onBeat: (listener) => listeners.push(listener),
+    workerStops: () => false,
+  };
 }
 
 /** Work that is under way until it is told to end; `done` says in which order. */
@@ -37,14 +44,25 @@ const settled = () => new Promise((resolve) => setImmediate(resolve));
 test('the same work is done in turn, other work is not kept waiting', async () => {
   const turns = new Turns();
   const done: string[] = [];
-  const [first, second, third, other] = ['first', 'second', 'third', 'other'].map((name) => work(name, done)) as [ReturnType<typeof work>, ...ReturnType<typeof work>[]];
+  const [first, second, third, other] = ['first', 'second', 'third', 'other'].map((name) =>
+    work(name, done),
+  ) as [ReturnType<typeof work>, ...ReturnType<typeof work>[]];
   const results = [first, second!, third!].map(({ run }) => turns.take('agent', attempt(), 60_000, run));
   const beside = turns.take('environment', attempt(), 60_000, other!.run);
   await settled();
   expect(done).toEqual(['first begins', 'other begins']);
   for (const one of [first, second!, third!, other!]) one.end();
   expect(await Promise.all([...results, beside])).toEqual(['first', 'second', 'third', 'other']);
-  expect(done).toEqual(['first begins', 'other begins', 'first ends', 'other ends', 'second begins', 'second ends', 'third begins', 'third ends']);
+  expect(done).toEqual([
+    'first begins',
+    'other begins',
+    'first ends',
+    'other ends',
+    'second begins',
+    'second ends',
+    'third begins',
+    'third ends',
+  ]);
 });
 
 test('one that waits beats when work is done, and goes on when that work fails', async () => {
@@ -72,7 +90,9 @@ test('one that is told to stop waits no longer, and leaves the others their turn
   const [first, third] = [work('first', done), work('third', done)];
   const [stopped, late] = [attempt(), attempt()];
   const result = turns.take('agent', attempt(), 60_000, first.run);
-  const refused = expect(turns.take('agent', stopped, 60_000, work('second', done).run)).rejects.toThrow('the worker stops');
+  const refused = expect(turns.take('agent', stopped, 60_000, work('second', done).run)).rejects.toThrow(
+    'the worker stops',
+  );
   const last = turns.take('agent', attempt(), 60_000, third.run);
   stopped.abort(new Error('the worker stops'));
   late.abort(new Error('before it began'));

@@ -39,13 +39,20 @@ async function runOf(type: 'calls' | 'travel', vary: Vary, fields: Record<string
     'agent.rolloutsPerTask': 4,
     'evaluation.every': 2,
     'durability.promptsPerRequest': 4,
-    serving: { type: 'openai', baseUrl: 'http://127.0.0.1:1/v1', publish: 'vllm-lora', returnsTokenIds: true },
+    serving: {
+      type: 'openai',
+      baseUrl: 'http://127.0.0.1:1/v1',
+      publish: 'vllm-lora',
+      returnsTokenIds: true,
+    },
     ...fields,
   });
   const world = await worldLoader(undefined)(parseExperiment(file).world);
   const right = new Map<string, string>();
-  const know = (spec: string, truth: string): void => void right.set(world.agentPrompt(spec), world.referenceAnswer(truth));
-  for (const spec of [...world.baseTasks(randomStream(0)), ...world.heldOutTasks(randomStream(0))]) know(spec, spec);
+  const know = (spec: string, truth: string): void =>
+    void right.set(world.agentPrompt(spec), world.referenceAnswer(truth));
+  for (const spec of [...world.baseTasks(randomStream(0)), ...world.heldOutTasks(randomStream(0))])
+    know(spec, spec);
   const write = (prompt: string, random: RandomStream): string => {
     const { written, truth } = vary(/Task to vary: (.+)/.exec(prompt)![1]!, random);
     const text = typeof written === 'string' ? written : JSON.stringify(written);
@@ -53,8 +60,11 @@ async function runOf(type: 'calls' | 'travel', vary: Vary, fields: Record<string
     if (parsed.valid && really.valid) know(parsed.spec, really.spec);
     return text;
   };
-  const answer = (prompt: string, random: RandomStream): string => (random.next() < 0.85 ? right.get(prompt)! : 'I cannot say.');
-  const server = await FakeModelServer.start({ model: (prompt, random, name) => (name.startsWith('environment') ? write : answer)(prompt, random) });
+  const answer = (prompt: string, random: RandomStream): string =>
+    random.next() < 0.85 ? right.get(prompt)! : 'I cannot say.';
+  const server = await FakeModelServer.start({
+    model: (prompt, random, name) => (name.startsWith('environment') ? write : answer)(prompt, random),
+  });
   onTestFinished(() => server[Symbol.asyncDispose]());
   const ports = plainPorts(home, server.url, new FakeTrainer());
   const does = createActivities(ports);
@@ -62,7 +72,11 @@ async function runOf(type: 'calls' | 'travel', vary: Vary, fields: Record<string
   let committed: Committed = prepared;
   for (let epoch = 0; epoch < 2; epoch++) committed = await plainEpoch(does, plan, committed);
   const lines = await (await ports.runFolder(`some-${type}`).open<LedgerEntry>())!.ledger.read();
-  return { committed, prepared, tasks: await collect(ports.store.records<TaskRecord>(lines.at(-1)!.outputs.tasks!)) };
+  return {
+    committed,
+    prepared,
+    tasks: await collect(ports.store.records<TaskRecord>(lines.at(-1)!.outputs.tasks!)),
+  };
 }
 
 /** Another errand in other words; a fifth no JSON, a third with a label that is not so. */
@@ -71,8 +85,12 @@ const varyCalls: Vary = (seed, random) => {
   truth.dialogue.at(-1)!.content += ` Thank you, that is errand ${random.int(10_000)}.`;
   if (random.next() < 0.2) return { written: 'Sure! Here is a task:', truth };
   const written = structuredClone(truth);
-  const [parameter] = Object.entries(written.calls[0]!.arguments).find(([, [value]]) => typeof value === 'string' && value !== '') ?? [];
-  if (parameter !== undefined && random.next() < 0.4) written.calls[0]!.arguments[parameter] = ['somewhere else entirely'];
+  const [parameter] =
+    Object.entries(written.calls[0]!.arguments).find(
+      ([, [value]]) => typeof value === 'string' && value !== '',
+    ) ?? [];
+  if (parameter !== undefined && random.next() < 0.4)
+    written.calls[0]!.arguments[parameter] = ['somewhere else entirely'];
   return { written, truth };
 };
 
@@ -86,29 +104,44 @@ const varyTravel: Vary = (seed, random) => {
 };
 
 describe('a run of the world `calls`', () => {
-  it.each(['bfcl', 'api-bank'])('in the style %s goes through all phases; labels that are not so are voted down', async (style) => {
-    const { committed: { metrics, state }, prepared, tasks } = await runOf('calls', varyCalls, { 'world.style': style, 'agent.training.formatReward': 0.1 });
-    expect(metrics['env/repairs']).toBeGreaterThan(0);
-    expect(metrics['env/success_rate']).toBeGreaterThan(0.4);
-    expect(metrics['env/label_votes']).toBeGreaterThan(20);
-    const unconfirmed = tasks.filter(({ invalid_reason }) => invalid_reason === 'label_unconfirmed');
-    expect(unconfirmed.filter(({ sampled }) => sampled!.text.includes('somewhere else')).length).toBeGreaterThan(0);
-    expect(tasks.filter(({ valid }) => valid).length).toBeGreaterThan(5);
-    expect(tasks.some(({ valid, spec }) => valid && spec!.includes('somewhere else'))).toBe(false);
-    expect(metrics['eval/heldout']).toBeGreaterThan(0.3);
-    expect(state.agent.name).not.toBe(prepared.state.agent.name);
-    expect(state.environment.name).not.toBe(prepared.state.environment.name);
-  });
+  it.each(['bfcl', 'api-bank'])(
+    'in the style %s goes through all phases; labels that are not so are voted down',
+    async (style) => {
+      const {
+        committed: { metrics, state },
+        prepared,
+        tasks,
+      } = await runOf('calls', varyCalls, { 'world.style': style, 'agent.training.formatReward': 0.1 });
+      expect(metrics['env/repairs']).toBeGreaterThan(0);
+      expect(metrics['env/success_rate']).toBeGreaterThan(0.4);
+      expect(metrics['env/label_votes']).toBeGreaterThan(20);
+      const unconfirmed = tasks.filter(({ invalid_reason }) => invalid_reason === 'label_unconfirmed');
+      expect(
+        unconfirmed.filter(({ sampled }) => sampled!.text.includes('somewhere else')).length,
+      ).toBeGreaterThan(0);
+      expect(tasks.filter(({ valid }) => valid).length).toBeGreaterThan(5);
+      expect(tasks.some(({ valid, spec }) => valid && spec!.includes('somewhere else'))).toBe(false);
+      expect(metrics['eval/heldout']).toBeGreaterThan(0.3);
+      expect(state.agent.name).not.toBe(prepared.state.agent.name);
+      expect(state.environment.name).not.toBe(prepared.state.environment.name);
+    },
+  );
 });
 
 describe('a run of the world `travel`', () => {
   it('goes through all phases without a vote; tasks that their own plan does not solve are none', async () => {
-    const { committed: { metrics, state }, prepared, tasks } = await runOf('travel', varyTravel, { 'world.repairs': 0 });
+    const {
+      committed: { metrics, state },
+      prepared,
+      tasks,
+    } = await runOf('travel', varyTravel, { 'world.repairs': 0 });
     expect(metrics['env/label_votes']).toBeUndefined();
     expect(metrics['env/invalid/plan_fails']).toBeGreaterThan(0);
     expect(metrics['env/success_rate']).toBeGreaterThan(0.4);
     expect(metrics['eval/heldout']).toBeGreaterThan(0.3);
-    expect(tasks.some(({ valid, spec }) => valid && (JSON.parse(spec!) as TravelTask).query.budget === 5)).toBe(false);
+    expect(
+      tasks.some(({ valid, spec }) => valid && (JSON.parse(spec!) as TravelTask).query.budget === 5),
+    ).toBe(false);
     expect(state.agent.name).not.toBe(prepared.state.agent.name);
     expect(state.environment.name).not.toBe(prepared.state.environment.name);
   });

@@ -33,8 +33,18 @@ describe('the games of a split', () => {
     trial('a-Mug/trial_4', solvable, 'pick_and_place_with_movable_recep');
     const read = await readGames(folder);
     expect(read?.games).toEqual([
-      { id: 'b-Mug/trial_1', file: join(folder, 'b-Mug/trial_1/game.tw-pddl'), taskType: 'pick_and_place_simple', walkthrough: null },
-      { id: 'b-Mug/trial_2', file: join(folder, 'b-Mug/trial_2/game.tw-pddl'), taskType: 'pick_and_place_simple', walkthrough: ['look'] },
+      {
+        id: 'b-Mug/trial_1',
+        file: join(folder, 'b-Mug/trial_1/game.tw-pddl'),
+        taskType: 'pick_and_place_simple',
+        walkthrough: null,
+      },
+      {
+        id: 'b-Mug/trial_2',
+        file: join(folder, 'b-Mug/trial_2/game.tw-pddl'),
+        taskType: 'pick_and_place_simple',
+        walkthrough: ['look'],
+      },
     ]);
     trial('b-Mug/trial_1', { solvable: true, pddl_problem: 'another' });
     expect((await readGames(folder))?.dataHash).not.toBe(read?.dataHash);
@@ -44,7 +54,9 @@ describe('the games of a split', () => {
     if ('missing' in read) throw new Error(read.missing);
     expect(read.games).toHaveLength(11);
     expect(new Set(read.games.map(({ taskType }) => taskType)).size).toBe(6);
-    expect(read.games.every(({ walkthrough }) => walkthrough !== null && walkthrough.length <= 50)).toBe(true);
+    expect(read.games.every(({ walkthrough }) => walkthrough !== null && walkthrough.length <= 50)).toBe(
+      true,
+    );
   });
 });
 
@@ -52,21 +64,33 @@ describe('a suite that cannot run', () => {
   it('says which archives go where, and how the engine is installed', async () => {
     const suite = alfworld.suites.find(({ name }) => name === 'alfworld_valid_unseen_admissible')!;
     const opened = await suite.open({ ...shippedHost, downloads: folder }, prompted);
-    expect(opened).toEqual({ missing: expect.stringMatching(/json_2\.1\.1\/valid_unseen, which is not there: download json_2\.1\.1_json\.zip \(release 0\.2\.2\) and json_2\.1\.2_tw-pddl\.zip \(release 0\.4\.0\).*--engines alfworld/) as unknown });
+    expect(opened).toEqual({
+      missing: expect.stringMatching(
+        /json_2\.1\.1\/valid_unseen, which is not there: download json_2\.1\.1_json\.zip \(release 0\.2\.2\) and json_2\.1\.2_tw-pddl\.zip \(release 0\.4\.0\).*--engines alfworld/,
+      ) as unknown,
+    });
   });
   it('does not take part of the games for the benchmark', async () => {
     const downloads = folder;
     folder = join(folder, 'alfworld/json_2.1.1/valid_seen');
     trial('a-Mug/trial_1', { solvable: true, walkthrough: ['look'] });
     folder = downloads;
-    expect(await openSplit(splits[1]!, { shipped: '', downloads })).toEqual({ missing: expect.stringContaining('where 1 of 140 games were found') as unknown });
+    expect(await openSplit(splits[1]!, { shipped: '', downloads })).toEqual({
+      missing: expect.stringContaining('where 1 of 140 games were found') as unknown,
+    });
   });
 });
 
 describe('figures', () => {
   it('are success rates, of all games and of each kind', () => {
-    const verdict = (taskType: string, correct: boolean): Parameters<typeof successRates>[2][number] => ({ verdict: { correct, scores: {}, reason: null, detail: { taskType, steps: 1 } } });
-    const scores = successRates(splits[2]!, 'open', [verdict('look_at_obj_in_light', true), verdict('pick_and_place_simple', true), verdict('pick_and_place_simple', false)]);
+    const verdict = (taskType: string, correct: boolean): Parameters<typeof successRates>[2][number] => ({
+      verdict: { correct, scores: {}, reason: null, detail: { taskType, steps: 1 } },
+    });
+    const scores = successRates(splits[2]!, 'open', [
+      verdict('look_at_obj_in_light', true),
+      verdict('pick_and_place_simple', true),
+      verdict('pick_and_place_simple', false),
+    ]);
     expect(scores.map(({ name, successes, of }) => [name, successes, of])).toEqual([
       ['alfworld_valid_unseen_success_open', 2, 3],
       ['alfworld_valid_unseen_success_pick_and_place_simple_open', 1, 2],
@@ -74,16 +98,49 @@ describe('figures', () => {
     ]);
   });
   it('by step count steps, not games', () => {
-    const item: AlfworldCase = { id: 'a', file: '', taskType: 'pick_and_place_simple', walkthrough: ['go to desk 1', 'take mug 1 from desk 1', 'move mug 1 to shelf 1'] };
-    const verdict = stepsVerdict(item, { commands: ['Go to desk 1.', 'look', 'put mug 1 in/on shelf 1'], tooLong: false });
-    expect(verdict).toEqual({ correct: false, scores: { step_match: 2 / 3 }, reason: 'other_command', detail: [true, false, true] });
+    const item: AlfworldCase = {
+      id: 'a',
+      file: '',
+      taskType: 'pick_and_place_simple',
+      walkthrough: ['go to desk 1', 'take mug 1 from desk 1', 'move mug 1 to shelf 1'],
+    };
+    const verdict = stepsVerdict(item, {
+      commands: ['Go to desk 1.', 'look', 'put mug 1 in/on shelf 1'],
+      tooLong: false,
+    });
+    expect(verdict).toEqual({
+      correct: false,
+      scores: { step_match: 2 / 3 },
+      reason: 'other_command',
+      detail: [true, false, true],
+    });
     const right = stepsVerdict(item, { commands: item.walkthrough!, tooLong: false });
     expect(right).toMatchObject({ correct: true, reason: null });
-    expect(stepMatch(splits[0]!, [{ verdict }, { verdict: right }])).toMatchObject([{ name: 'alfworld_own_genenv_by_step', successes: 5, of: 6, note: expect.stringMatching(/smoke test.*our guess/) as unknown }]);
+    expect(stepMatch(splits[0]!, [{ verdict }, { verdict: right }])).toMatchObject([
+      {
+        name: 'alfworld_own_genenv_by_step',
+        successes: 5,
+        of: 6,
+        note: expect.stringMatching(/smoke test.*our guess/) as unknown,
+      },
+    ]);
   });
   it('by step: an answer that never came is a wrong one, and a game without a walkthrough has no steps', () => {
-    const item: AlfworldCase = { id: 'a', file: '', taskType: 'pick_and_place_simple', walkthrough: ['look', 'look'] };
-    expect(stepsVerdict(item, { commands: ['look'], tooLong: true })).toMatchObject({ correct: false, reason: 'prompt_too_long', detail: [true, false] });
-    expect(stepsVerdict({ ...item, walkthrough: null }, { commands: [], tooLong: false })).toMatchObject({ correct: false, scores: { step_match: null }, reason: 'no_walkthrough' });
+    const item: AlfworldCase = {
+      id: 'a',
+      file: '',
+      taskType: 'pick_and_place_simple',
+      walkthrough: ['look', 'look'],
+    };
+    expect(stepsVerdict(item, { commands: ['look'], tooLong: true })).toMatchObject({
+      correct: false,
+      reason: 'prompt_too_long',
+      detail: [true, false],
+    });
+    expect(stepsVerdict({ ...item, walkthrough: null }, { commands: [], tooLong: false })).toMatchObject({
+      correct: false,
+      scores: { step_match: null },
+      reason: 'no_walkthrough',
+    });
   });
 });

@@ -17,13 +17,37 @@ describe('the command in an answer', () => {
   ])('%j', (text, command) => expect(commandIn(text)).toBe(command));
 
   it('is one line, and short, whatever was written', () => {
-    const written = fc.string({ unit: fc.constantFrom('<think>', '</think>', '<action>', '</action>', 'Action:', 'go to desk 1', 'put ', ' in ', '.', '"', '>', '\n', '\r', '\u2028', '\ud800', ' ', 'É'), maxLength: 80 });
-    fc.assert(fc.property(written, (text) => {
-      const command = commandIn(text);
-      expect(command).not.toMatch(/[\n\r\u2028]/);
-      expect(command.length).toBeLessThanOrEqual(200);
-      expect(normalised(command)).not.toMatch(/[\n\r\u2028]/);
-    }), { numRuns: 2000 });
+    const written = fc.string({
+      unit: fc.constantFrom(
+        '<think>',
+        '</think>',
+        '<action>',
+        '</action>',
+        'Action:',
+        'go to desk 1',
+        'put ',
+        ' in ',
+        '.',
+        '"',
+        '>',
+        '\n',
+        '\r',
+        '\u2028',
+        '\ud800',
+        ' ',
+        'É',
+      ),
+      maxLength: 80,
+    });
+    fc.assert(
+      fc.property(written, (text) => {
+        const command = commandIn(text);
+        expect(command).not.toMatch(/[\n\r\u2028]/);
+        expect(command.length).toBeLessThanOrEqual(200);
+        expect(normalised(command)).not.toMatch(/[\n\r\u2028]/);
+      }),
+      { numRuns: 2000 },
+    );
   });
 });
 
@@ -43,7 +67,10 @@ describe('what is played for a command', () => {
 });
 
 describe('the conversation', () => {
-  const seen = (observation: string, admissible: string[]): { observation: string; admissible: string[]; won: boolean } => ({ observation, admissible, won: false });
+  const seen = (
+    observation: string,
+    admissible: string[],
+  ): { observation: string; admissible: string[]; won: boolean } => ({ observation, admissible, won: false });
 
   it('has what was played, and lists the commands of the last state only', () => {
     const conversation = new Conversation('admissible', seen('You are here.', ['look', 'go to desk 1']));

@@ -8,28 +8,51 @@ import type { ToolRlCase } from '../../src/benchmarks/api-bank/toolrl-suite.ts';
 import { answer, figures, native, opened, prompted, scripted, shippedHost } from './attempt.ts';
 
 const levelOf = ({ id }: ToolRlCase): string => id.slice(0, 6);
-const called = (call: unknown): { text: string } => ({ text: `<think> so </think>\n<tool_call>\n${JSON.stringify(call)}\n</tool_call>` });
+const called = (call: unknown): { text: string } => ({
+  text: `<think> so </think>\n<tool_call>\n${JSON.stringify(call)}\n</tool_call>`,
+});
 
 describe('api_bank_toolrl: the golden table', async () => {
   const suite = await opened(apiBankToolRl);
   const { cases } = suite;
-  const ofLevel = (item: ToolRlCase): readonly ToolRlCase[] => cases.filter((one) => levelOf(one) === levelOf(item));
+  const ofLevel = (item: ToolRlCase): readonly ToolRlCase[] =>
+    cases.filter((one) => levelOf(one) === levelOf(item));
   const place = (item: ToolRlCase): number => ofLevel(item).indexOf(item);
   const table = async (respond: (item: ToolRlCase) => { text: string }) => {
-    const { api_bank_toolrl_level1_exact_prompt: one, api_bank_toolrl_level2_exact_prompt: two, api_bank_toolrl_level3_exact_prompt: three, api_bank_toolrl_exact_prompt: all, api_bank_genenv_toolrl_exact_prompt: genenv } = await figures(suite, cases.map(respond));
+    const {
+      api_bank_toolrl_level1_exact_prompt: one,
+      api_bank_toolrl_level2_exact_prompt: two,
+      api_bank_toolrl_level3_exact_prompt: three,
+      api_bank_toolrl_exact_prompt: all,
+      api_bank_genenv_toolrl_exact_prompt: genenv,
+    } = await figures(suite, cases.map(respond));
     expect(genenv).toBe(all);
     return [one, two, three, all];
   };
 
-  it('has 597 cases', () => expect([cases.length, new Set(cases.map(({ id }) => id)).size, cases[0]!.id, cases.at(-1)!.id]).toEqual([597, 597, 'Level1_0', 'Level3_130']));
-  it('gold call in every case', async () => expect(await table(({ gold }) => called(gold))).toEqual([100, 100, 100, 100]));
-  it('what the suite calls gold', async () => expect(await table((item) => suite.gold(item) as { text: string })).toEqual([100, 100, 100, 100]));
-  it('gold in every other case', async () => expect(await table((item) => (place(item) % 2 === 0 ? called(item.gold) : { text: '' }))).toEqual([50.13, 50.75, 50.38, 50.25]));
+  it('has 597 cases', () =>
+    expect([cases.length, new Set(cases.map(({ id }) => id)).size, cases[0]!.id, cases.at(-1)!.id]).toEqual([
+      597,
+      597,
+      'Level1_0',
+      'Level3_130',
+    ]));
+  it('gold call in every case', async () =>
+    expect(await table(({ gold }) => called(gold))).toEqual([100, 100, 100, 100]));
+  it('what the suite calls gold', async () =>
+    expect(await table((item) => suite.gold(item) as { text: string })).toEqual([100, 100, 100, 100]));
+  it('gold in every other case', async () =>
+    expect(await table((item) => (place(item) % 2 === 0 ? called(item.gold) : { text: '' }))).toEqual([
+      50.13, 50.75, 50.38, 50.25,
+    ]));
   it('gold parameters under the name of the next case', async () => {
     const next = (item: ToolRlCase) => ofLevel(item)[(place(item) + 1) % ofLevel(item).length]!;
-    expect(await table((item) => called({ name: next(item).gold.name, parameters: item.gold.parameters }))).toEqual([6.27, 0, 12.98, 7.04]);
+    expect(
+      await table((item) => called({ name: next(item).gold.name, parameters: item.gold.parameters })),
+    ).toEqual([6.27, 0, 12.98, 7.04]);
   });
-  it('bare gold parameters', async () => expect(await table(({ gold }) => called(gold.parameters))).toEqual([100, 100, 100, 100]));
+  it('bare gold parameters', async () =>
+    expect(await table(({ gold }) => called(gold.parameters))).toEqual([100, 100, 100, 100]));
 });
 
 describe("ToolRL's rule", () => {
@@ -37,23 +60,63 @@ describe("ToolRL's rule", () => {
   const line = JSON.stringify(gold);
 
   it.each([
-    ['the right call among others', `<tool_call>\n{"name": "GetUserToken", "parameters": {}}\n${line}\n</tool_call>`, true, 0],
+    [
+      'the right call among others',
+      `<tool_call>\n{"name": "GetUserToken", "parameters": {}}\n${line}\n</tool_call>`,
+      true,
+      0,
+    ],
     ['bare parameters', `<tool_call>\n{"token": "a", "time": "5"}\n</tool_call>`, true, 0],
     ['without a tag', line, true, 0],
     ['after a line that is no JSON', `<tool_call>\nhere it is:\n${line}\n</tool_call>`, true, 0],
-    ['in the last of two blocks', `<tool_call>\n{}\n</tool_call>\n<tool_call>\n${line}\n</tool_call>`, true, 0],
-    ['in the first of two blocks', `<tool_call>\n${line}\n</tool_call>\n<tool_call>\n{}\n</tool_call>`, false, 0],
-    ['a number for a text', '<tool_call>\n{"name": "AddAlarm", "parameters": {"token": "a", "time": 5}}\n</tool_call>', false, 0],
-    ['another case', '<tool_call>\n{"name": "addalarm", "parameters": {"token": "a", "time": "5"}}\n</tool_call>', false, 0],
-    ['one parameter more', '<tool_call>\n{"name": "AddAlarm", "parameters": {"token": "a", "time": "5", "x": "1"}}\n</tool_call>', false, 0],
+    [
+      'in the last of two blocks',
+      `<tool_call>\n{}\n</tool_call>\n<tool_call>\n${line}\n</tool_call>`,
+      true,
+      0,
+    ],
+    [
+      'in the first of two blocks',
+      `<tool_call>\n${line}\n</tool_call>\n<tool_call>\n{}\n</tool_call>`,
+      false,
+      0,
+    ],
+    [
+      'a number for a text',
+      '<tool_call>\n{"name": "AddAlarm", "parameters": {"token": "a", "time": 5}}\n</tool_call>',
+      false,
+      0,
+    ],
+    [
+      'another case',
+      '<tool_call>\n{"name": "addalarm", "parameters": {"token": "a", "time": "5"}}\n</tool_call>',
+      false,
+      0,
+    ],
+    [
+      'one parameter more',
+      '<tool_call>\n{"name": "AddAlarm", "parameters": {"token": "a", "time": "5", "x": "1"}}\n</tool_call>',
+      false,
+      0,
+    ],
     ['after a number', `<tool_call>\n7\n${line}\n</tool_call>`, false, 0],
     ['spread over lines', `<tool_call>\n${JSON.stringify(gold, null, 1)}\n</tool_call>`, false, 0],
     ['in a block that never ends', `<tool_call>\n${line}`, true, 0],
     ['twice', `<tool_call>\n${line}\n</tool_call>\n<tool_call>\n${line}\n</tool_call>`, true, 0],
     ['with something beside it', `<tool_call>\n${JSON.stringify({ ...gold, id: 1 })}\n</tool_call>`, true, 0],
     ['with a closing tag too many', `</tool_call><tool_call>\n${line}\n</tool_call>`, true, 0],
-    ['keys in another order', '<tool_call>{"parameters": {"time": "5", "token": "a"}, "name": "AddAlarm"}</tool_call>', true, 1],
-    ['beside an answer', `<think> x </think>\n<tool_call>\n${line}\n</tool_call>\n<response> done </response>`, true, 1],
+    [
+      'keys in another order',
+      '<tool_call>{"parameters": {"time": "5", "token": "a"}, "name": "AddAlarm"}</tool_call>',
+      true,
+      1,
+    ],
+    [
+      'beside an answer',
+      `<think> x </think>\n<tool_call>\n${line}\n</tool_call>\n<response> done </response>`,
+      true,
+      1,
+    ],
     ['nothing', '', false, 0],
   ])('%s', (_, text, right, strict) => {
     expect(toolRlMatch(callsIn(text), gold)).toBe(right);
@@ -67,13 +130,22 @@ describe('api_bank_toolrl: questions', () => {
     const { tools, asked } = scripted([answer('<tool_call>{"a": 1}</tool_call>')]);
     expect(await suite.attempt(suite.cases[0]!, tools)).toEqual({ text: '<tool_call>{"a": 1}</tool_call>' });
     const { system, user } = suite.cases[0]!;
-    expect(asked).toEqual([{ messages: [{ role: 'system', content: system }, { role: 'user', content: user }] }]);
+    expect(asked).toEqual([
+      {
+        messages: [
+          { role: 'system', content: system },
+          { role: 'user', content: user },
+        ],
+      },
+    ]);
   });
 
   it('gives every tool of every case natively, and judges what the server parsed', async () => {
     const suite = await opened(apiBankToolRl, native);
     for (const item of suite.cases) {
-      const { tools, asked } = scripted([answer('', [{ id: '1', name: item.gold.name, arguments: JSON.stringify(item.gold.parameters) }])]);
+      const { tools, asked } = scripted([
+        answer('', [{ id: '1', name: item.gold.name, arguments: JSON.stringify(item.gold.parameters) }]),
+      ]);
       expect(await suite.attempt(item, tools)).toEqual(suite.gold(item));
       expect(asked[0]!.tools).toHaveLength(item.system.split('\nParameters: {').length - 1);
       expect(asked[0]!.messages[0]!.content).not.toContain('<tool_call>');
@@ -87,17 +159,32 @@ describe('api_bank_toolrl: questions', () => {
         type: 'object',
         properties: {
           appointment_id: { type: 'string', description: '(str) The ID of appointment.' },
-          new_appointment_date: { type: 'string', description: '(str) The new appointment date. Format: %Y-%m-%d.' },
+          new_appointment_date: {
+            type: 'string',
+            description: '(str) The new appointment date. Format: %Y-%m-%d.',
+          },
           new_appointment_doctor: { type: 'string', description: '(str) The new appointment doctor.' },
         },
       },
     });
-    expect(await figures(suite, suite.cases.map((item) => suite.gold(item)!))).toMatchObject({ api_bank_toolrl_exact_native: 100 });
-    expect(await figures(suite, suite.cases.map(({ gold }) => ({ calls: [{ name: gold.name, arguments: '{"broken' }] })))).toMatchObject({ api_bank_toolrl_exact_native: 0 });
+    expect(
+      await figures(
+        suite,
+        suite.cases.map((item) => suite.gold(item)!),
+      ),
+    ).toMatchObject({ api_bank_toolrl_exact_native: 100 });
+    expect(
+      await figures(
+        suite,
+        suite.cases.map(({ gold }) => ({ calls: [{ name: gold.name, arguments: '{"broken' }] })),
+      ),
+    ).toMatchObject({ api_bank_toolrl_exact_native: 0 });
   });
 
   it('says what is missing', async () => {
-    expect(await apiBankToolRl.open({ ...shippedHost, shipped: '/nowhere' }, prompted)).toEqual({ missing: expect.stringContaining('/nowhere/api-bank/level-1-api_processed.json') as string });
+    expect(await apiBankToolRl.open({ ...shippedHost, shipped: '/nowhere' }, prompted)).toEqual({
+      missing: expect.stringContaining('/nowhere/api-bank/level-1-api_processed.json') as string,
+    });
   });
 });
 
@@ -105,20 +192,39 @@ describe('api_bank_damo', () => {
   it.each([
     [apiBankDamoLevel1, 399, 4],
     [apiBankDamoLevel2, 135, 12],
-  ] as const)('$name: all of its gold passes, and little of it under the next case', async (level, count, most) => {
-    const suite = await opened(level);
-    expect([suite.cases.length, new Set(suite.cases.map(({ id }) => id)).size]).toEqual([count, count]);
-    const name = `${level.name}_arguments_prompt`;
-    const gold = suite.cases.map((item) => suite.gold(item)!);
-    expect((await figures(suite, gold))[name]).toBe(100);
-    expect((await figures(suite, gold.map(() => ({ text: '' }))))[name]).toBe(0);
-    const shifted = await figures(suite, suite.cases.map((_, index) => gold[(index + 1) % count]!));
-    expect(shifted[name]).toBeLessThan(most);
-  });
+  ] as const)(
+    '$name: all of its gold passes, and little of it under the next case',
+    async (level, count, most) => {
+      const suite = await opened(level);
+      expect([suite.cases.length, new Set(suite.cases.map(({ id }) => id)).size]).toEqual([count, count]);
+      const name = `${level.name}_arguments_prompt`;
+      const gold = suite.cases.map((item) => suite.gold(item)!);
+      expect((await figures(suite, gold))[name]).toBe(100);
+      expect(
+        (
+          await figures(
+            suite,
+            gold.map(() => ({ text: '' })),
+          )
+        )[name],
+      ).toBe(0);
+      const shifted = await figures(
+        suite,
+        suite.cases.map((_, index) => gold[(index + 1) % count]!),
+      );
+      expect(shifted[name]).toBeLessThan(most);
+    },
+  );
 
   it('counts the calls beyond the search for an API apart', async () => {
     const suite = await opened(apiBankDamoLevel2);
-    const verdicts = await suite.judge(suite.cases.map((item) => ({ item, response: item.expected.includes('ToolSearcher') ? suite.gold(item)! : { text: '[Other()]' } })), new AbortController().signal);
+    const verdicts = await suite.judge(
+      suite.cases.map((item) => ({
+        item,
+        response: item.expected.includes('ToolSearcher') ? suite.gold(item)! : { text: '[Other()]' },
+      })),
+      new AbortController().signal,
+    );
     const scores = suite.scores(verdicts.map((verdict, index) => ({ id: suite.cases[index]!.id, verdict })));
     expect(scores.map(({ name, successes, of }) => [name, successes, of])).toEqual([
       ['api_bank_damo_level2_arguments_prompt', 45, 135],
@@ -150,7 +256,14 @@ describe('api_bank_damo', () => {
       expect(asked[0]!.tools!.map(({ name }) => name)).toContain(call!.name);
       expect(JSON.stringify(asked[0]!.messages)).not.toContain('Generate API Request');
     }
-    expect((await figures(suite, suite.cases.map((item) => suite.gold(item)!))).api_bank_damo_level1_arguments_native).toBe(100);
+    expect(
+      (
+        await figures(
+          suite,
+          suite.cases.map((item) => suite.gold(item)!),
+        )
+      ).api_bank_damo_level1_arguments_native,
+    ).toBe(100);
   });
 
   it.each([
@@ -159,10 +272,18 @@ describe('api_bank_damo', () => {
     ["[Add(a='x')]", "<think>[Other(a='x')]</think>[Add(a='x')]", null],
     ["[Add(a='x')]", '[Add(a=x)]', null],
     ["[Add(a='['John', 'Jane']')]", "[Add(a=['John', 'Jane'])]", null],
-    ["[Add(a='['John', 'Jane']')]", '[Add(a="[\'John\', \'Jane\']")]', null],
+    ["[Add(a='['John', 'Jane']')]", "[Add(a=\"['John', 'Jane']\")]", null],
     ["[Add(a='['John', 'Jane']')]", "[Add(a=['Jane', 'John'])]", 'wrong_value'],
-    ["[Add(a='[{'name': 'p', 'value': '1/2'}]', b='c')]", "[Add(a=[{'value': '1/2', 'name': 'p'}], b='c')]", null],
-    ["[Add(a='[{'name': 'p', 'value': '1/2'}]', b='c')]", "[Add(a=[{'value': '1/3', 'name': 'p'}], b='c')]", 'wrong_value'],
+    [
+      "[Add(a='[{'name': 'p', 'value': '1/2'}]', b='c')]",
+      "[Add(a=[{'value': '1/2', 'name': 'p'}], b='c')]",
+      null,
+    ],
+    [
+      "[Add(a='[{'name': 'p', 'value': '1/2'}]', b='c')]",
+      "[Add(a=[{'value': '1/3', 'name': 'p'}], b='c')]",
+      'wrong_value',
+    ],
     ["[Add(content='Meet John at noon')]", "[Add(content='meet John at 12 noon')]", null],
     ["[Add(content='Meet John at noon')]", "[Add(content='see Jane at noon')]", 'wrong_value'],
     ["[Add(password='Abc')]", "[Add(password='abc')]", 'wrong_value'],
@@ -172,17 +293,26 @@ describe('api_bank_damo', () => {
     ["[Add(a='x', b='y')]", "[Add(a='x')]", 'wrong_parameters'],
     ["[Add(a='x')]", "[Add(a='x', b='y')]", 'wrong_parameters'],
     ["[Add(a='x')]", "[Add(b='x')]", 'wrong_parameters'],
-    ["[Get()]", '[Get()]', null],
+    ['[Get()]', '[Get()]', null],
   ] as const)('%s and %s: %s', (gold, given, fault) => {
     expect(callFault(apiCallIn(given)!, apiCallIn(gold)!)).toBe(fault);
   });
 
-  it.each(['', 'Add', "[Add(a='x'", "[Add('x')]", "[Add(a='x', a='y')]", "[__import__('os').system('x')]", '[Add(a=)]'])('finds no call in %j', (text) => {
+  it.each([
+    '',
+    'Add',
+    "[Add(a='x'",
+    "[Add('x')]",
+    "[Add(a='x', a='y')]",
+    "[__import__('os').system('x')]",
+    '[Add(a=)]',
+  ])('finds no call in %j', (text) => {
     expect(apiCallIn(text)).toBeUndefined();
   });
 
   it('finds no call in what is nested without end', () => {
-    for (const text of ['['.repeat(9000), `[Add(a=${'['.repeat(9000)})`, '[Add(a='.repeat(2000)]) expect(apiCallIn(text)).toBeUndefined();
+    for (const text of ['['.repeat(9000), `[Add(a=${'['.repeat(9000)})`, '[Add(a='.repeat(2000)])
+      expect(apiCallIn(text)).toBeUndefined();
   });
 
   it.each([
@@ -206,9 +336,16 @@ describe('api_bank_damo', () => {
     const item = suite.cases[0]!;
     const reasonOf = async (levels: number) => {
       const args = `{"a": ${'['.repeat(levels)}${']'.repeat(levels)}}`;
-      const [verdict] = await suite.judge([{ item, response: { calls: [{ name: apiCallIn(item.expected)!.name, arguments: args }] } }], new AbortController().signal);
+      const [verdict] = await suite.judge(
+        [{ item, response: { calls: [{ name: apiCallIn(item.expected)!.name, arguments: args }] } }],
+        new AbortController().signal,
+      );
       return verdict!.reason;
     };
-    expect([await reasonOf(49), await reasonOf(50), await reasonOf(20_000)]).toEqual(['wrong_parameters', 'no_call', 'no_call']);
+    expect([await reasonOf(49), await reasonOf(50), await reasonOf(20_000)]).toEqual([
+      'wrong_parameters',
+      'no_call',
+      'no_call',
+    ]);
   });
 });

@@ -1,5 +1,14 @@
 import { fileURLToPath } from 'node:url';
-import type { Answer, AttemptTools, Case, OpenSuite, Question, Suite, SuiteHost, SuiteSettings } from '../../src/benchmarks/suite.ts';
+import type {
+  Answer,
+  AttemptTools,
+  Case,
+  OpenSuite,
+  Question,
+  Suite,
+  SuiteHost,
+  SuiteSettings,
+} from '../../src/benchmarks/suite.ts';
 import { accepted } from '../support/chat-history.ts';
 
 export const prompted: SuiteSettings = { toolFormat: 'prompt', search: null };
@@ -12,17 +21,29 @@ export const shippedHost: SuiteHost = {
   secret: () => undefined,
 };
 
-export const answer = (text: string, toolCalls: Answer['toolCalls'] = []): Answer => ({ text, toolCalls, finish_reason: 'stop', tokens: 0 });
+export const answer = (text: string, toolCalls: Answer['toolCalls'] = []): Answer => ({
+  text,
+  toolCalls,
+  finish_reason: 'stop',
+  tokens: 0,
+});
 
 /** The suite, which must be ready. */
-export async function opened<Item extends Case, Response>(suite: Suite<Item, Response>, settings = prompted, host = shippedHost): Promise<OpenSuite<Item, Response>> {
+export async function opened<Item extends Case, Response>(
+  suite: Suite<Item, Response>,
+  settings = prompted,
+  host = shippedHost,
+): Promise<OpenSuite<Item, Response>> {
   const open = await suite.open(host, settings);
   if ('missing' in open) throw new Error(open.missing);
   return open;
 }
 
 /** Tools of an attempt that answers with given texts in turn, and keeps what it was asked. */
-export function scripted(answers: readonly Answer[], judge: AttemptTools['judge'] = null): { tools: AttemptTools; asked: Question[] } {
+export function scripted(
+  answers: readonly Answer[],
+  judge: AttemptTools['judge'] = null,
+): { tools: AttemptTools; asked: Question[] } {
   const asked: Question[] = [];
   const signal = new AbortController().signal;
   return {
@@ -41,8 +62,14 @@ export function scripted(answers: readonly Answer[], judge: AttemptTools['judge'
 }
 
 /** Figures of a suite by name, in per cent to two decimals. */
-export async function figures<Item extends Case, Response>(suite: OpenSuite<Item, Response>, responses: readonly Response[]): Promise<Record<string, number>> {
-  const verdicts = await suite.judge(suite.cases.map((item, index) => ({ item, response: responses[index]! })), new AbortController().signal);
+export async function figures<Item extends Case, Response>(
+  suite: OpenSuite<Item, Response>,
+  responses: readonly Response[],
+): Promise<Record<string, number>> {
+  const verdicts = await suite.judge(
+    suite.cases.map((item, index) => ({ item, response: responses[index]! })),
+    new AbortController().signal,
+  );
   const scores = suite.scores(verdicts.map((verdict, index) => ({ id: suite.cases[index]!.id, verdict })));
   return Object.fromEntries(scores.map(({ name, value }) => [name, Math.round(value * 1e4) / 100]));
 }

@@ -11,7 +11,12 @@ import type { BamboogleResponse } from '../../src/benchmarks/bamboogle/suites.ts
 import type { Answer, Question } from '../../src/benchmarks/suite.ts';
 import { answer, opened, prompted, scripted, shippedHost } from './attempt.ts';
 
-const said = (text: string, judgment: string | null = null): BamboogleResponse => ({ text, judgment, rounds: 1, queries: [] });
+const said = (text: string, judgment: string | null = null): BamboogleResponse => ({
+  text,
+  judgment,
+  rounds: 1,
+  queries: [],
+});
 const signal = new AbortController().signal;
 
 describe('the golden table', async () => {
@@ -20,23 +25,41 @@ describe('the golden table', async () => {
 
   it.each([
     ['gold', (index: number) => golds[index]!, [100, 100, 100]],
-    ['gold in upper case with a full stop', (index: number) => `${golds[index]!.toUpperCase()}.`, [100, 100, 100]],
+    [
+      'gold in upper case with a full stop',
+      (index: number) => `${golds[index]!.toUpperCase()}.`,
+      [100, 100, 100],
+    ],
     ['"The answer is <gold>."', (index: number) => `The answer is ${golds[index]!}.`, [0, 100, 64.2978]],
     ['first word of gold', (index: number) => golds[index]!.split(/\s+/)[0]!, [30.4, 30.4, 70.4267]],
-    ['gold and "unknown" in turn', (index: number) => (index % 2 === 0 ? golds[index]! : 'unknown'), [50.4, 50.4, 50.4]],
+    [
+      'gold and "unknown" in turn',
+      (index: number) => (index % 2 === 0 ? golds[index]! : 'unknown'),
+      [50.4, 50.4, 50.4],
+    ],
     ["the next question's gold", (index: number) => golds[(index + 1) % golds.length]!, [0.8, 0.8, 2.1867]],
     ['nothing', () => '', [0, 0, 0]],
   ])('%s', async (_, predict, expected) => {
     for (const text of [(index: number) => `<answer>${predict(index)}</answer>`, predict]) {
-      const verdicts = await suite.judge(suite.cases.map((item, index) => ({ item, response: said(text(index)) })), signal);
-      const scores = suite.scores(verdicts.map((verdict, index) => ({ id: suite.cases[index]!.id, verdict })));
-      expect(scores.map(({ name, of }) => [name, of])).toEqual(['em', 'subem', 'f1'].map((rule) => [`bamboogle_${rule}_closedbook`, 125]));
+      const verdicts = await suite.judge(
+        suite.cases.map((item, index) => ({ item, response: said(text(index)) })),
+        signal,
+      );
+      const scores = suite.scores(
+        verdicts.map((verdict, index) => ({ id: suite.cases[index]!.id, verdict })),
+      );
+      expect(scores.map(({ name, of }) => [name, of])).toEqual(
+        ['em', 'subem', 'f1'].map((rule) => [`bamboogle_${rule}_closedbook`, 125]),
+      );
       expect(scores.map(({ value }) => Math.round(value * 1e6) / 1e4)).toEqual(expected);
     }
   });
 
   it('what the suite calls gold is right in all 125', async () => {
-    const verdicts = await suite.judge(suite.cases.map((item) => ({ item, response: suite.gold(item)! })), signal);
+    const verdicts = await suite.judge(
+      suite.cases.map((item) => ({ item, response: suite.gold(item)! })),
+      signal,
+    );
     expect(verdicts.filter(({ correct }) => correct)).toHaveLength(125);
   });
 });
@@ -83,41 +106,82 @@ describe('a judge', () => {
       put.push(question);
       return Promise.resolve(answer('- Thought: same man\n- Judgment: Yes'));
     };
-    const response = await suite.attempt(first!, scripted([answer('<answer>President Madison</answer>')], judge).tools);
-    expect(response).toEqual({ text: '<answer>President Madison</answer>', judgment: '- Thought: same man\n- Judgment: Yes', rounds: 1, queries: [] });
-    expect(put[0]!.messages[1]!.content).toBe(`**Query**\n${first!.question}\n\n**Ground Truth Answer**\njames madison\n\n**Predicted Answer**\nPresident Madison\n\nYour Response:\n`);
+    const response = await suite.attempt(
+      first!,
+      scripted([answer('<answer>President Madison</answer>')], judge).tools,
+    );
+    expect(response).toEqual({
+      text: '<answer>President Madison</answer>',
+      judgment: '- Thought: same man\n- Judgment: Yes',
+      rounds: 1,
+      queries: [],
+    });
+    expect(put[0]!.messages[1]!.content).toBe(
+      `**Query**\n${first!.question}\n\n**Ground Truth Answer**\njames madison\n\n**Predicted Answer**\nPresident Madison\n\nYour Response:\n`,
+    );
     const [verdict] = await suite.judge([{ item: first!, response }], signal);
     expect(verdict).toMatchObject({ correct: false, scores: { em: 0, judge: 1 } });
     const scores = suite.scores([{ id: first!.id, verdict: verdict! }]);
-    expect(scores.at(-1)).toMatchObject({ name: 'bamboogle_judge_closedbook', value: 1, of: 1, note: expect.stringContaining('as named in the evaluation') as string });
+    expect(scores.at(-1)).toMatchObject({
+      name: 'bamboogle_judge_closedbook',
+      value: 1,
+      of: 1,
+      note: expect.stringContaining('as named in the evaluation') as string,
+    });
 
     expect(await suite.attempt(first!, scripted([answer('')], judge).tools)).toMatchObject({ judgment: '' });
     expect(put).toHaveLength(1);
-    expect((await suite.judge([{ item: first!, response: said('', '') }], signal))[0]).toMatchObject({ scores: { judge: 0 }, reason: 'no_answer' });
+    expect((await suite.judge([{ item: first!, response: said('', '') }], signal))[0]).toMatchObject({
+      scores: { judge: 0 },
+      reason: 'no_answer',
+    });
   });
 
   it('names the setting that the paper seems to use only where a judge was asked after searches', async () => {
     const names = async (judgment: string | null) => {
-      const suite = await opened(bamboogleSearch, { ...prompted, search: { url: 'http://127.0.0.1:1', apiKeyEnv: null } });
-      const verdicts = await suite.judge(suite.cases.map((item) => ({ item, response: said('x', judgment) })), signal);
-      return suite.scores(verdicts.map((verdict, index) => ({ id: suite.cases[index]!.id, verdict }))).map(({ name }) => name);
+      const suite = await opened(bamboogleSearch, {
+        ...prompted,
+        search: { url: 'http://127.0.0.1:1', apiKeyEnv: null },
+      });
+      const verdicts = await suite.judge(
+        suite.cases.map((item) => ({ item, response: said('x', judgment) })),
+        signal,
+      );
+      return suite
+        .scores(verdicts.map((verdict, index) => ({ id: suite.cases[index]!.id, verdict })))
+        .map(({ name }) => name);
     };
-    const three = ['bamboogle_em_search_prompt', 'bamboogle_subem_search_prompt', 'bamboogle_f1_search_prompt'];
+    const three = [
+      'bamboogle_em_search_prompt',
+      'bamboogle_subem_search_prompt',
+      'bamboogle_f1_search_prompt',
+    ];
     expect(await names(null)).toEqual(three);
-    expect(await names('Judgment: No')).toEqual([...three, 'bamboogle_judge_search_prompt', 'bamboogle_genenv_judge_search_prompt']);
+    expect(await names('Judgment: No')).toEqual([
+      ...three,
+      'bamboogle_judge_search_prompt',
+      'bamboogle_genenv_judge_search_prompt',
+    ]);
   });
 });
 
 type Asked = { method: string; url: string; key: string | undefined; body: string };
 
 /** A search engine on this machine. */
-async function engine(respond: (asked: Asked) => { status?: number; body: unknown }): Promise<{ url: string; asked: Asked[] }> {
+async function engine(
+  respond: (asked: Asked) => { status?: number; body: unknown },
+): Promise<{ url: string; asked: Asked[] }> {
   const asked: Asked[] = [];
   const server = createServer((request: IncomingMessage, response) => {
     let body = '';
     request.setEncoding('utf8').on('data', (text: string) => (body += text));
     request.on('end', () => {
-      const one = { method: request.method!, url: request.url!, key: request.headers['x-api-key'] as string | undefined, body };
+      const one = {
+        method: request.method!,
+        url: request.url!,
+        key: request.headers['x-api-key'] as string | undefined,
+        body,
+      };
       asked.push(one);
       const { status = 200, body: answered } = respond(one);
       response.writeHead(status).end(typeof answered === 'string' ? answered : JSON.stringify(answered));
@@ -128,20 +192,44 @@ async function engine(respond: (asked: Asked) => { status?: number; body: unknow
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked };
 }
 
-const serper = { organic: [{ title: 'Citibank', snippet: 'Founded in 1812.', link: 'x' }, ...Array.from({ length: 9 }, (_, index) => ({ title: `t${index}`, snippet: 's' }))] };
-const call = (query: string): string => `<think> I search </think>\n<tool_call>\n{"name": "Search", "parameters": {"query": ${JSON.stringify(query)}}}\n</tool_call>`;
+const serper = {
+  organic: [
+    { title: 'Citibank', snippet: 'Founded in 1812.', link: 'x' },
+    ...Array.from({ length: 9 }, (_, index) => ({ title: `t${index}`, snippet: 's' })),
+  ],
+};
+const call = (query: string): string =>
+  `<think> I search </think>\n<tool_call>\n{"name": "Search", "parameters": {"query": ${JSON.stringify(query)}}}\n</tool_call>`;
 
 describe('searching', () => {
   it('shows five results a round, and takes the answer after them', async () => {
     const { url, asked } = await engine(() => ({ body: serper }));
-    const suite = await opened(bamboogleSearch, { ...prompted, search: { url: `${url}/search`, apiKeyEnv: 'KEY' } }, { ...shippedHost, secret: (name) => (name === 'KEY' ? 'secret' : undefined) });
-    const { tools, asked: questions } = scripted([answer(call('When was Citibank founded?')), answer('<think> 1812 </think>\n<response> James Madison </response>')]);
+    const suite = await opened(
+      bamboogleSearch,
+      { ...prompted, search: { url: `${url}/search`, apiKeyEnv: 'KEY' } },
+      { ...shippedHost, secret: (name) => (name === 'KEY' ? 'secret' : undefined) },
+    );
+    const { tools, asked: questions } = scripted([
+      answer(call('When was Citibank founded?')),
+      answer('<think> 1812 </think>\n<response> James Madison </response>'),
+    ]);
     const response = await suite.attempt(suite.cases[0]!, tools);
-    expect(response).toEqual({ text: '<think> 1812 </think>\n<response> James Madison </response>', rounds: 2, queries: ['When was Citibank founded?'], judgment: null });
-    expect(asked).toEqual([{ method: 'POST', url: '/search', key: 'secret', body: '{"q":"When was Citibank founded?"}' }]);
-    expect((await suite.judge([{ item: suite.cases[0]!, response }], signal))[0]).toMatchObject({ correct: true });
+    expect(response).toEqual({
+      text: '<think> 1812 </think>\n<response> James Madison </response>',
+      rounds: 2,
+      queries: ['When was Citibank founded?'],
+      judgment: null,
+    });
+    expect(asked).toEqual([
+      { method: 'POST', url: '/search', key: 'secret', body: '{"q":"When was Citibank founded?"}' },
+    ]);
+    expect((await suite.judge([{ item: suite.cases[0]!, response }], signal))[0]).toMatchObject({
+      correct: true,
+    });
     const dialogue = questions[1]!.messages[1]!.content;
-    expect(dialogue).toContain('<obs> Search results for the first tool call query:\n1. Citibank\n- Snippet: Founded in 1812.\n2. t0');
+    expect(dialogue).toContain(
+      '<obs> Search results for the first tool call query:\n1. Citibank\n- Snippet: Founded in 1812.\n2. t0',
+    );
     expect(dialogue).toContain('5. t3');
     expect(dialogue).not.toContain('6. t4');
     expect(dialogue.startsWith(questions[0]!.messages[1]!.content)).toBe(true);
@@ -150,30 +238,57 @@ describe('searching', () => {
   it('ends after four rounds, of which the last searches no more', async () => {
     const { url, asked } = await engine(() => ({ body: serper }));
     const suite = await opened(bamboogleSearch, { ...prompted, search: { url, apiKeyEnv: null } });
-    const { tools, asked: questions } = scripted(Array.from({ length: 9 }, (_, round) => answer(call(`query ${round}`))));
+    const { tools, asked: questions } = scripted(
+      Array.from({ length: 9 }, (_, round) => answer(call(`query ${round}`))),
+    );
     const response = await suite.attempt(suite.cases[0]!, tools);
     expect([questions.length, asked.length]).toEqual([4, 3]);
-    expect(questions.map(({ messages }) => messages[1]!.content.includes('Do not make tool call any more'))).toEqual([false, false, false, true]);
+    expect(
+      questions.map(({ messages }) => messages[1]!.content.includes('Do not make tool call any more')),
+    ).toEqual([false, false, false, true]);
     expect(response).toMatchObject({ text: '', rounds: 4 });
-    expect((await suite.judge([{ item: suite.cases[0]!, response }], signal))[0]).toMatchObject({ correct: false, reason: 'no_answer' });
+    expect((await suite.judge([{ item: suite.cases[0]!, response }], signal))[0]).toMatchObject({
+      correct: false,
+      reason: 'no_answer',
+    });
   });
 
-  it.each(['<tool_call>', '<tool_call>\nSearch("x")\n</tool_call>', '<tool_call>{"name": "Search", "parameters": null}</tool_call>', call(' '), '<tool_call>7</tool_call>'])('asks again after a call that cannot be read: %j', async (text) => {
-    const suite = await opened(bamboogleSearch, { ...prompted, search: { url: 'http://127.0.0.1:1', apiKeyEnv: null } });
+  it.each([
+    '<tool_call>',
+    '<tool_call>\nSearch("x")\n</tool_call>',
+    '<tool_call>{"name": "Search", "parameters": null}</tool_call>',
+    call(' '),
+    '<tool_call>7</tool_call>',
+  ])('asks again after a call that cannot be read: %j', async (text) => {
+    const suite = await opened(bamboogleSearch, {
+      ...prompted,
+      search: { url: 'http://127.0.0.1:1', apiKeyEnv: null },
+    });
     const { tools, asked } = scripted([answer(text), answer('James Madison')]);
-    expect(await suite.attempt(suite.cases[0]!, tools)).toMatchObject({ text: 'James Madison', rounds: 2, queries: [] });
+    expect(await suite.attempt(suite.cases[0]!, tools)).toMatchObject({
+      text: 'James Madison',
+      rounds: 2,
+      queries: [],
+    });
     expect(asked[1]).toEqual(asked[0]);
   });
 
   it('searches once for a repeated attempt', async () => {
     let served = 0;
     const { url } = await engine(() => ({ body: { results: [`result ${served++}`] } }));
-    const suite = await opened(bamboogleSearch, { ...prompted, search: { url: `${url}/find?q={query}`, apiKeyEnv: null } });
+    const suite = await opened(bamboogleSearch, {
+      ...prompted,
+      search: { url: `${url}/find?q={query}`, apiKeyEnv: null },
+    });
     const kept: unknown[] = [];
     const again = async (): Promise<Question[]> => {
       let at = 0;
       const { tools, asked } = scripted([answer(call('x')), answer(call('y')), answer('done')]);
-      await suite.attempt(suite.cases[0]!, { ...tools, once: async <Result>(run: (signal: AbortSignal) => Promise<Result>) => (kept[at++] ??= await run(signal)) as Result });
+      await suite.attempt(suite.cases[0]!, {
+        ...tools,
+        once: async <Result>(run: (signal: AbortSignal) => Promise<Result>) =>
+          (kept[at++] ??= await run(signal)) as Result,
+      });
       return asked;
     };
     expect(await again()).toEqual(await again());
@@ -183,17 +298,35 @@ describe('searching', () => {
   it('gives the tool natively, and answers every call of a turn', async () => {
     const { url } = await engine(() => ({ body: serper }));
     const suite = await opened(bamboogleSearch, { toolFormat: 'native', search: { url, apiKeyEnv: null } });
-    const calls = [{ id: 'a', name: 'Search', arguments: '{"query": "Citibank"}' }, { id: 'b', name: 'Search', arguments: '{"query": ' }];
+    const calls = [
+      { id: 'a', name: 'Search', arguments: '{"query": "Citibank"}' },
+      { id: 'b', name: 'Search', arguments: '{"query": ' },
+    ];
     const { tools, asked } = scripted([answer('', calls), answer('James Madison')]);
-    expect(await suite.attempt(suite.cases[0]!, tools)).toMatchObject({ text: 'James Madison', rounds: 2, queries: ['Citibank'] });
+    expect(await suite.attempt(suite.cases[0]!, tools)).toMatchObject({
+      text: 'James Madison',
+      rounds: 2,
+      queries: ['Citibank'],
+    });
     expect(asked[0]!.tools!.map(({ name }) => name)).toEqual(['Search']);
-    expect(asked[1]!.messages.map(({ role }) => role)).toEqual(['system', 'user', 'assistant', 'tool', 'tool', 'user']);
+    expect(asked[1]!.messages.map(({ role }) => role)).toEqual([
+      'system',
+      'user',
+      'assistant',
+      'tool',
+      'tool',
+      'user',
+    ]);
   });
 
   it('fetches where the address has a place for the query', async () => {
     const { url, asked } = await engine(() => ({ body: [] }));
-    expect(await search({ url: `${url}/s?q={query}&n=5`, key: undefined }, 'a & b \ud800', signal)).toEqual([]);
-    expect(asked).toEqual([{ method: 'GET', url: '/s?q=a%20%26%20b%20%EF%BF%BD&n=5', key: undefined, body: '' }]);
+    expect(await search({ url: `${url}/s?q={query}&n=5`, key: undefined }, 'a & b \ud800', signal)).toEqual(
+      [],
+    );
+    expect(asked).toEqual([
+      { method: 'GET', url: '/s?q=a%20%26%20b%20%EF%BF%BD&n=5', key: undefined, body: '' },
+    ]);
   });
 
   it.each([
@@ -207,17 +340,28 @@ describe('searching', () => {
     [500, 'Error'],
   ])('throws on %i, and names the endpoint without what may be a key', async (status, name) => {
     const { url } = await engine(() => ({ status, body: 'no' }));
-    const failed = await search({ url: `${url}/s?key=hidden`, key: undefined }, 'x', signal).catch((error: unknown) => error as Error);
+    const failed = await search({ url: `${url}/s?key=hidden`, key: undefined }, 'x', signal).catch(
+      (error: unknown) => error as Error,
+    );
     expect(failed).toMatchObject({ name, message: `search.url: ${url}/s answered ${status}: no` });
   });
 
-  it.each([400, 413, 414, 422])('finds nothing where the query is refused (%i), and goes on', async (status) => {
-    const { url, asked } = await engine(() => ({ status, body: { error: 'query' } }));
-    const suite = await opened(bamboogleSearch, { ...prompted, search: { url, apiKeyEnv: null } });
-    const { tools, asked: questions } = scripted([answer(call('odd')), answer('James Madison')]);
-    expect(await suite.attempt(suite.cases[0]!, tools)).toMatchObject({ text: 'James Madison', queries: ['odd'] });
-    expect([asked.length, questions[1]!.messages[1]!.content]).toEqual([1, expect.stringMatching(/<obs> Search results for the first tool call query:\s*<\/obs>/)]);
-  });
+  it.each([400, 413, 414, 422])(
+    'finds nothing where the query is refused (%i), and goes on',
+    async (status) => {
+      const { url, asked } = await engine(() => ({ status, body: { error: 'query' } }));
+      const suite = await opened(bamboogleSearch, { ...prompted, search: { url, apiKeyEnv: null } });
+      const { tools, asked: questions } = scripted([answer(call('odd')), answer('James Madison')]);
+      expect(await suite.attempt(suite.cases[0]!, tools)).toMatchObject({
+        text: 'James Madison',
+        queries: ['odd'],
+      });
+      expect([asked.length, questions[1]!.messages[1]!.content]).toEqual([
+        1,
+        expect.stringMatching(/<obs> Search results for the first tool call query:\s*<\/obs>/),
+      ]);
+    },
+  );
 
   it('throws where nobody answers, or with what is no JSON', async () => {
     const { url } = await engine(() => ({ body: '<html>' }));
@@ -227,7 +371,10 @@ describe('searching', () => {
 
   it.each([
     [{ organic: [{ title: 'T', snippet: 'S', link: 'L' }] }, '1. T\n- Snippet: S'],
-    [{ answerBox: { title: 'B', answer: '42' }, organic: [{ title: 'T', snippet: 'S' }] }, '1. B\n- Snippet: 42\n2. T\n- Snippet: S'],
+    [
+      { answerBox: { title: 'B', answer: '42' }, organic: [{ title: 'T', snippet: 'S' }] },
+      '1. B\n- Snippet: 42\n2. T\n- Snippet: S',
+    ],
     [{ results: [{ name: 'T', content: 'S' }] }, '1. T\n- Snippet: S'],
     [['S'], '1. \n- Snippet: S'],
     [{ results: [[{ document: { contents: 'S' }, score: 1 }]] }, '1. \n- Snippet: S'],
@@ -239,7 +386,12 @@ describe('searching', () => {
   it('needs an endpoint, and the key that is named', async () => {
     expect(bamboogleSearch.refuses(prompted)).toContain('search: got null');
     const search = { url: 'http://x', apiKeyEnv: 'NO_KEY' };
-    expect(await opened(bamboogleSearch, { ...prompted, search })).toMatchObject({ cases: { length: 125 }, cannotAsk: expect.stringContaining('set NO_KEY') as string });
-    expect(await opened(bamboogleSearch, { ...prompted, search }, { ...shippedHost, secret: () => 'key' })).toMatchObject({ cannotAsk: undefined });
+    expect(await opened(bamboogleSearch, { ...prompted, search })).toMatchObject({
+      cases: { length: 125 },
+      cannotAsk: expect.stringContaining('set NO_KEY') as string,
+    });
+    expect(
+      await opened(bamboogleSearch, { ...prompted, search }, { ...shippedHost, secret: () => 'key' }),
+    ).toMatchObject({ cannotAsk: undefined });
   });
 });

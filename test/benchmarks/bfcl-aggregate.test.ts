@@ -11,7 +11,8 @@ function figures(shareOf: (name: CategoryName) => number | null): Map<string, Sc
   for (const name of Object.keys(categories) as CategoryName[]) {
     const share = shareOf(name);
     const { cases } = categories[name];
-    if (share !== null) bySuite.set(suiteName(name), [rateScore(accuracyName(name, 'prompt'), share * cases, cases)]);
+    if (share !== null)
+      bySuite.set(suiteName(name), [rateScore(accuracyName(name, 'prompt'), share * cases, cases)]);
   }
   return new Map(aggregate(bySuite).map((score) => [score.name, score]));
 }
@@ -19,8 +20,15 @@ function figures(shareOf: (name: CategoryName) => number | null): Map<string, Sc
 const percent = (score: Score | undefined): string => (100 * score!.value).toFixed(2);
 
 test('the golden table of the official aggregator: 94.70', () => {
-  const shares: Partial<Record<CategoryName, number | null>> = { simple_java: null, simple_javascript: null, live_simple: 256 / 258, live_multiple: 1051 / 1053 };
-  const table = figures((name) => shares[name] ?? (name in shares ? null : name.startsWith('multi_turn') ? 0.88 : 1));
+  const shares: Partial<Record<CategoryName, number | null>> = {
+    simple_java: null,
+    simple_javascript: null,
+    live_simple: 256 / 258,
+    live_multiple: 1051 / 1053,
+  };
+  const table = figures(
+    (name) => shares[name] ?? (name in shares ? null : name.startsWith('multi_turn') ? 0.88 : 1),
+  );
   expect([...table].map(([name, score]) => [name, percent(score)])).toEqual([
     ['bfcl_v4_non_live_prompt', '83.33'],
     ['bfcl_v4_live_prompt', '99.70'],
@@ -35,7 +43,14 @@ test('the golden table of the official aggregator: 94.70', () => {
 
 test('what did not run counts as 0 with its official number of cases, and is named', () => {
   const table = figures((name) => (name === 'live_parallel' ? 1 : null));
-  expect(table.get('bfcl_v4_live_prompt')).toMatchObject({ value: 16 / 1351, of: 1351, successes: null, interval: null });
-  expect(table.get('bfcl_v4_live_prompt')!.note).toContain('live_simple, live_multiple, live_parallel_multiple');
+  expect(table.get('bfcl_v4_live_prompt')).toMatchObject({
+    value: 16 / 1351,
+    of: 1351,
+    successes: null,
+    interval: null,
+  });
+  expect(table.get('bfcl_v4_live_prompt')!.note).toContain(
+    'live_simple, live_multiple, live_parallel_multiple',
+  );
   expect(figures(() => null).size).toBe(0);
 });

@@ -13,7 +13,9 @@ beforeAll(async () => void (suite = await open('simple_python')));
 afterAll(() => suite.close());
 
 async function verdictOn(answer: RecordedAnswer): Promise<CaseVerdict> {
-  return (await judged(suite, ({ id }) => (id === 'simple_python_0' ? [[answer]] : undefined))).get('simple_python_0')!;
+  return (await judged(suite, ({ id }) => (id === 'simple_python_0' ? [[answer]] : undefined))).get(
+    'simple_python_0',
+  )!;
 }
 
 describe('answers that hold the right call', () => {
@@ -27,15 +29,34 @@ describe('answers that hold the right call', () => {
     ['as a Hermes tool call', `<tool_call>\n${json}\n</tool_call>`, true],
     ['as a tool call that was cut off after it', `I call it. <tool_call>${json}`, true],
   ])('%s', async (_, answer, converted) => {
-    expect(await verdictOn(text(answer))).toMatchObject({ correct: true, reason: null, scores: { ast: 1 }, detail: { converted } });
+    expect(await verdictOn(text(answer))).toMatchObject({
+      correct: true,
+      reason: null,
+      scores: { ast: 1 },
+      detail: { converted },
+    });
   });
   test('parsed by the server', async () => {
-    expect(await verdictOn({ text: '', toolCalls: [{ name: 'calculate_triangle_area', arguments: '{"base": 10, "height": 5}' }] })).toMatchObject({ correct: true });
+    expect(
+      await verdictOn({
+        text: '',
+        toolCalls: [{ name: 'calculate_triangle_area', arguments: '{"base": 10, "height": 5}' }],
+      }),
+    ).toMatchObject({ correct: true });
   });
   test('a score says how many were converted', async () => {
-    const verdicts = [...(await judged(suite, ({ id }) => (id === 'simple_python_0' ? [[text(`<tool_call>${json}</tool_call>`)]] : [[text('')]])))];
+    const verdicts = [
+      ...(await judged(suite, ({ id }) =>
+        id === 'simple_python_0' ? [[text(`<tool_call>${json}</tool_call>`)]] : [[text('')]],
+      )),
+    ];
     const [score] = suite.scores(verdicts.map(([id, verdict]) => ({ id, verdict })));
-    expect(score).toMatchObject({ name: 'bfcl_v4_simple_python_ast_prompt', successes: 1, of: 400, note: expect.stringContaining('1 answers') as string });
+    expect(score).toMatchObject({
+      name: 'bfcl_v4_simple_python_ast_prompt',
+      successes: 1,
+      of: 400,
+      note: expect.stringContaining('1 answers') as string,
+    });
   });
 });
 
@@ -44,15 +65,35 @@ describe('answers that do not, and how the benchmark calls it', () => {
     ['nothing', '', 'simple_function_checker:wrong_count'],
     ['words', 'The area is 25.', 'ast_decoder:decoder_failed'],
     ['words around fenced code', `So:\n\`\`\`python\n[${right}]\n\`\`\``, 'ast_decoder:decoder_failed'],
-    ['positional arguments, which are dropped', '[calculate_triangle_area(10, 5)]', 'simple_function_checker:missing_required'],
+    [
+      'positional arguments, which are dropped',
+      '[calculate_triangle_area(10, 5)]',
+      'simple_function_checker:missing_required',
+    ],
     ['another function', '[area(base=10, height=5)]', 'simple_function_checker:wrong_func_name'],
-    ['one argument too many', '[calculate_triangle_area(base=10, height=5, colour="red")]', 'simple_function_checker:unexpected_param'],
+    [
+      'one argument too many',
+      '[calculate_triangle_area(base=10, height=5, colour="red")]',
+      'simple_function_checker:unexpected_param',
+    ],
     ['a float for an integer', '[calculate_triangle_area(base=10.0, height=5)]', 'type_error:simple'],
     ['a truth value for an integer', '[calculate_triangle_area(base=True, height=5)]', 'type_error:simple'],
-    ['unpacked arguments', '[calculate_triangle_area(**{"base": 10, "height": 5})]', 'simple_function_checker:missing_required'],
+    [
+      'unpacked arguments',
+      '[calculate_triangle_area(**{"base": 10, "height": 5})]',
+      'simple_function_checker:missing_required',
+    ],
     ['twice', `[${right}, ${right}]`, 'simple_function_checker:wrong_count'],
-    ['a tool call without arguments', '<tool_call>{"name": "calculate_triangle_area"}</tool_call>', 'ast_decoder:decoder_failed'],
-    ['a tool call whose arguments are a list', '<tool_call>{"name": "calculate_triangle_area", "arguments": [10, 5]}</tool_call>', 'ast_decoder:decoder_wrong_output_format'],
+    [
+      'a tool call without arguments',
+      '<tool_call>{"name": "calculate_triangle_area"}</tool_call>',
+      'ast_decoder:decoder_failed',
+    ],
+    [
+      'a tool call whose arguments are a list',
+      '<tool_call>{"name": "calculate_triangle_area", "arguments": [10, 5]}</tool_call>',
+      'ast_decoder:decoder_wrong_output_format',
+    ],
   ])('%s', async (_, answer, reason) => {
     expect(await verdictOn(text(answer))).toMatchObject({ correct: false, reason, scores: { ast: 0 } });
   });
@@ -65,21 +106,40 @@ describe('a question that the policy could not read', () => {
     const irrelevance = await open('irrelevance');
     const item = irrelevance.cases[0]!;
     const { tools } = scripted([]);
-    const responses = [await irrelevance.attempt(item, tools), await irrelevance.attempt(item, { ...tools, ask: () => Promise.resolve(tooLong) })];
-    const verdicts = await irrelevance.judge(responses.map((response) => ({ item, response })), tools.signal);
-    expect(verdicts.map(({ correct, reason }) => [correct, reason])).toEqual([[true, null], [false, 'prompt_too_long']]);
+    const responses = [
+      await irrelevance.attempt(item, tools),
+      await irrelevance.attempt(item, { ...tools, ask: () => Promise.resolve(tooLong) }),
+    ];
+    const verdicts = await irrelevance.judge(
+      responses.map((response) => ({ item, response })),
+      tools.signal,
+    );
+    expect(verdicts.map(({ correct, reason }) => [correct, reason])).toEqual([
+      [true, null],
+      [false, 'prompt_too_long'],
+    ]);
     await irrelevance.close();
   });
   test('ends an episode, and costs a turn on its own only itself', async () => {
-    const [whole, byTurn] = [await open('multi_turn_long_context'), await open('multi_turn_long_context_by_turn')];
+    const [whole, byTurn] = [
+      await open('multi_turn_long_context'),
+      await open('multi_turn_long_context_by_turn'),
+    ];
     const item = whole.cases[0]!;
     const { tools, asked } = scripted(item.gold.flat());
-    const ask = async (question: Question) => ({ ...(await tools.ask(question)), ...(asked.length === 1 && tooLong) });
+    const ask = async (question: Question) => ({
+      ...(await tools.ask(question)),
+      ...(asked.length === 1 && tooLong),
+    });
     const response = await whole.attempt(item, { ...tools, ask });
     expect([asked.length, response]).toEqual([1, { turns: [[{ text: '', toolCalls: [], unread: true }]] }]);
-    expect(await whole.judge([{ item, response }], tools.signal)).toMatchObject([{ correct: false, reason: 'prompt_too_long' }]);
+    expect(await whole.judge([{ item, response }], tools.signal)).toMatchObject([
+      { correct: false, reason: 'prompt_too_long' },
+    ]);
     const turns = item.gold.map((turn, index) => (index === 0 ? response.turns[0]! : turn));
-    expect(await byTurn.judge([{ item, response: { turns } }], tools.signal)).toMatchObject([{ correct: false, reason: 'prompt_too_long', detail: item.gold.map((_, index) => index !== 0) }]);
+    expect(await byTurn.judge([{ item, response: { turns } }], tools.signal)).toMatchObject([
+      { correct: false, reason: 'prompt_too_long', detail: item.gold.map((_, index) => index !== 0) },
+    ]);
     await Promise.all([whole.close(), byTurn.close()]);
   });
 });
@@ -89,7 +149,9 @@ describe('questions', () => {
     const [{ messages, tools }] = suite.cases[0]!.turns as [Open['cases'][number]['turns'][number]];
     expect(tools).toBeNull();
     expect(messages.map(({ role }) => role)).toEqual(['system', 'user']);
-    expect(messages[0]!.content).toMatch(/^You are an expert in composing functions\.You are given a question and a set of possible functions\./);
+    expect(messages[0]!.content).toMatch(
+      /^You are an expert in composing functions\.You are given a question and a set of possible functions\./,
+    );
     expect(messages[0]!.content).toContain('Note that the provided function is in Python 3 syntax.');
   });
   test('native tools are in JSON Schema, without dots in their names', async () => {

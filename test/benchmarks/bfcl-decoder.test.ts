@@ -5,8 +5,14 @@ import { enginePython } from '../../src/stack/engine-python.ts';
 
 test('our decoder reads what the official one reads: all gold texts and benign ones, and refuses what it refuses', async () => {
   const check = fileURLToPath(new URL('bfcl_sidecar_check.py', import.meta.url));
-  const output = execFileSync((await enginePython('bfcl'))!, ['-X', 'utf8', '-s', check, 'decoder'], { encoding: 'utf8' });
-  const { texts, refused, different } = JSON.parse(output) as { texts: number; refused: number; different: [text: string, official: string, ours: string][] };
+  const output = execFileSync((await enginePython('bfcl'))!, ['-X', 'utf8', '-s', check, 'decoder'], {
+    encoding: 'utf8',
+  });
+  const { texts, refused, different } = JSON.parse(output) as {
+    texts: number;
+    refused: number;
+    different: [text: string, official: string, ours: string][];
+  };
   expect(texts).toBeGreaterThan(2000);
   expect(refused).toBeGreaterThan(20);
   expect(different).toEqual([

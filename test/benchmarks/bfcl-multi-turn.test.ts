@@ -21,24 +21,37 @@ describe('an episode in prompting', () => {
     const last = asked.at(-1)!.messages;
     expect(last.filter(({ role }) => role === 'system')).toHaveLength(1);
     expect(last[2]).toEqual({ role: 'assistant', content: "[cd(folder='document')]" });
-    expect(last[3]).toEqual({ role: 'user', content: `[{'role': 'tool', 'name': "cd(folder='document')", 'content': '{"current_working_directory": "document"}'}]` });
-    expect(await suite.judge([{ item, response }], tools.signal)).toMatchObject([{ correct: true, scores: { success: 1 }, reason: null }]);
+    expect(last[3]).toEqual({
+      role: 'user',
+      content: `[{'role': 'tool', 'name': "cd(folder='document')", 'content': '{"current_working_directory": "document"}'}]`,
+    });
+    expect(await suite.judge([{ item, response }], tools.signal)).toMatchObject([
+      { correct: true, scores: { success: 1 }, reason: null },
+    ]);
   });
-  test('is judged few at a time, so that verdicts are kept often', () => expect(suite.judgedTogether).toBe(8));
+  test('is judged few at a time, so that verdicts are kept often', () =>
+    expect(suite.judgedTogether).toBe(8));
   test('is given up after 21 answers with calls in a turn', async () => {
     const item = suite.cases[0]!;
     const { tools, asked } = scripted(Array.from({ length: 100 }, () => text('[ls()]')));
     const response = await suite.attempt(item, tools);
     expect([asked.length, response.turns.length]).toEqual([21, 1]);
-    expect(await suite.judge([{ item, response }], tools.signal)).toMatchObject([{ correct: false, reason: 'multi_turn:force_terminated' }]);
+    expect(await suite.judge([{ item, response }], tools.signal)).toMatchObject([
+      { correct: false, reason: 'multi_turn:force_terminated' },
+    ]);
   });
   test('is wrong for what it leaves undone, and for what it does too much', async () => {
     const [item] = suite.cases as [BfclCase];
     const signal = new AbortController().signal;
     const without = item.gold.map((turn, index) => (index === 0 ? [text('I cannot.')] : turn));
-    const more = item.gold.map((turn, index) => (index === 0 ? [...turn, text("[mkdir(dir_name='more')]")] : turn));
+    const more = item.gold.map((turn, index) =>
+      index === 0 ? [...turn, text("[mkdir(dir_name='more')]")] : turn,
+    );
     const reading = item.gold.map((turn, index) => (index === 0 ? [...turn, text('[ls()]')] : turn));
-    const verdicts = await suite.judge([without, more, reading].map((answers) => ({ item, response: { turns: answers } })), signal);
+    const verdicts = await suite.judge(
+      [without, more, reading].map((answers) => ({ item, response: { turns: answers } })),
+      signal,
+    );
     expect(verdicts.map(({ correct, reason }) => [correct, reason])).toEqual([
       [false, 'multi_turn:empty_turn_model_response'],
       [false, 'multi_turn:instance_state_mismatch'],
@@ -47,13 +60,19 @@ describe('an episode in prompting', () => {
   });
   test('calls in <tool_call> run as well', async () => {
     const item = suite.cases[0]!;
-    const { tools, asked } = scripted([text('<tool_call>{"name": "cd", "arguments": {"folder": "document"}}</tool_call>')]);
+    const { tools, asked } = scripted([
+      text('<tool_call>{"name": "cd", "arguments": {"folder": "document"}}</tool_call>'),
+    ]);
     await suite.attempt(item, tools);
     expect(asked[1]!.messages.at(-1)!.content).toContain('{"current_working_directory": "document"}');
   });
   test('calls within calls and positional arguments are what the official code makes of them', async () => {
     const item = suite.cases[0]!;
-    const { tools, asked } = scripted([text("[echo(content=echo(content='inner'), file_name='x')]"), text("[echo(content=pwd())]"), text("[cd('document')]")]);
+    const { tools, asked } = scripted([
+      text("[echo(content=echo(content='inner'), file_name='x')]"),
+      text('[echo(content=pwd())]'),
+      text("[cd('document')]"),
+    ]);
     await suite.attempt(item, tools);
     const said = asked.map(({ messages }) => messages.at(-1)!.content);
     // The official writer joins the two calls; a call without arguments becomes its text.
@@ -63,7 +82,11 @@ describe('an episode in prompting', () => {
   });
   test('no state outlives an attempt: gold passes after a failed attempt at the same case', async () => {
     const some = new Set(suite.cases.slice(0, 60).map(({ id }) => id));
-    const failed = await judged(suite, ({ id, gold }) => (some.has(id) ? gold.map((turn, index) => (index === gold.length - 1 ? [text('No.')] : turn)) : undefined));
+    const failed = await judged(suite, ({ id, gold }) =>
+      some.has(id)
+        ? gold.map((turn, index) => (index === gold.length - 1 ? [text('No.')] : turn))
+        : undefined,
+    );
     expect([...failed.values()].filter(({ correct }) => correct)).toEqual([]);
     const right = await judged(suite, ({ id, gold }) => (some.has(id) ? gold : undefined));
     expect([right.size, ...[...right].filter(([, { correct }]) => !correct)]).toEqual([60]);
@@ -72,9 +95,19 @@ describe('an episode in prompting', () => {
 
 test('the truth of multi_turn_base as its text stands scores 176 of 200: positional arguments are dropped', async () => {
   const suite = await open('multi_turn_base');
-  const lines = (await readFile(join(await packageData(), 'possible_answer', 'BFCL_v4_multi_turn_base.json'), 'utf8')).trim().split('\n');
-  const truths = new Map(lines.map((line) => JSON.parse(line) as { id: string; ground_truth: string[][] }).map(({ id, ground_truth: truth }) => [id, truth]));
-  const verdicts = await judged(suite, ({ id }) => truths.get(id)!.map((calls) => [...calls.map((one) => text(`[${one}]`)), text('Done.')]));
+  const lines = (
+    await readFile(join(await packageData(), 'possible_answer', 'BFCL_v4_multi_turn_base.json'), 'utf8')
+  )
+    .trim()
+    .split('\n');
+  const truths = new Map(
+    lines
+      .map((line) => JSON.parse(line) as { id: string; ground_truth: string[][] })
+      .map(({ id, ground_truth: truth }) => [id, truth]),
+  );
+  const verdicts = await judged(suite, ({ id }) =>
+    truths.get(id)!.map((calls) => [...calls.map((one) => text(`[${one}]`)), text('Done.')]),
+  );
   expect([[...verdicts.values()].filter(({ correct }) => correct).length, verdicts.size]).toEqual([176, 200]);
   await suite.close();
 }, 60_000);
@@ -89,8 +122,13 @@ describe('an episode with native tools', () => {
     const given = asked.map(({ tools: specs }) => specs!.length);
     expect(new Set(given)).toEqual(new Set([given[0]!, given[0]! + 1]));
     const messages = asked.at(-1)!.messages;
-    expect(messages).toContainEqual({ role: 'user', content: 'I have updated some more functions you can choose from. What about now?' });
-    const calls = messages.flatMap((message) => (message.role === 'assistant' ? (message.toolCalls ?? []) : []));
+    expect(messages).toContainEqual({
+      role: 'user',
+      content: 'I have updated some more functions you can choose from. What about now?',
+    });
+    const calls = messages.flatMap((message) =>
+      message.role === 'assistant' ? (message.toolCalls ?? []) : [],
+    );
     const answers = messages.flatMap((message) => (message.role === 'tool' ? [message.toolCallId] : []));
     expect(answers).toEqual(calls.map(({ id }) => id));
     await suite.close();
@@ -98,10 +136,21 @@ describe('an episode with native tools', () => {
   test('goes on to the next turn after calls that cannot be read, each answered', async () => {
     const suite = await open('multi_turn_base', 'native');
     const item = suite.cases[0]!;
-    const broken: RecordedAnswer = { text: '', toolCalls: [{ name: 'cd', arguments: '{"folder": ' }, { name: 'ls', arguments: '[' }] };
+    const broken: RecordedAnswer = {
+      text: '',
+      toolCalls: [
+        { name: 'cd', arguments: '{"folder": ' },
+        { name: 'ls', arguments: '[' },
+      ],
+    };
     const { tools, asked } = scripted([broken]);
     expect((await suite.attempt(item, tools)).turns).toHaveLength(item.turns.length);
-    expect(asked[1]!.messages.slice(asked[0]!.messages.length)).toMatchObject([{ role: 'assistant' }, { role: 'tool', toolCallId: '1_0', content: 'The call could not be read.' }, { role: 'tool', toolCallId: '1_1' }, { role: 'user' }]);
+    expect(asked[1]!.messages.slice(asked[0]!.messages.length)).toMatchObject([
+      { role: 'assistant' },
+      { role: 'tool', toolCallId: '1_0', content: 'The call could not be read.' },
+      { role: 'tool', toolCallId: '1_1' },
+      { role: 'user' },
+    ]);
     await suite.close();
   });
 });
@@ -123,8 +172,18 @@ describe('turn by turn', () => {
     expect(shown).toEqual(expect.arrayContaining(turns(item)[1]!));
     expect(shown).not.toContain('No.');
     const [verdict] = await suite.judge([{ item, response }], tools.signal);
-    expect(verdict).toMatchObject({ correct: false, detail: item.gold.map((_, index) => index !== 1), scores: { turn_success: 1 - 1 / item.gold.length } });
-    expect(suite.scores([{ id: item.id, verdict: verdict! }])).toMatchObject([{ name: 'bfcl_v4_multi_turn_long_context_turn_success_gold_history_prompt', successes: item.gold.length - 1, of: item.gold.length }]);
+    expect(verdict).toMatchObject({
+      correct: false,
+      detail: item.gold.map((_, index) => index !== 1),
+      scores: { turn_success: 1 - 1 / item.gold.length },
+    });
+    expect(suite.scores([{ id: item.id, verdict: verdict! }])).toMatchObject([
+      {
+        name: 'bfcl_v4_multi_turn_long_context_turn_success_gold_history_prompt',
+        successes: item.gold.length - 1,
+        of: item.gold.length,
+      },
+    ]);
   });
   test('gold is right in every turn of the first 40 cases', async () => {
     const some = new Set(suite.cases.slice(0, 40).map(({ id }) => id));

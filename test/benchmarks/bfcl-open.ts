@@ -4,7 +4,16 @@ import { promisify } from 'node:util';
 import { bfcl } from '../../src/benchmarks/bfcl/bfcl.ts';
 import type { Response } from '../../src/benchmarks/bfcl/conversation.ts';
 import type { BfclCase, RecordedAnswer } from '../../src/benchmarks/bfcl/engine.ts';
-import type { Answer, AttemptTools, CaseVerdict, Missing, OpenSuite, Question, SuiteHost, SuiteSettings } from '../../src/benchmarks/suite.ts';
+import type {
+  Answer,
+  AttemptTools,
+  CaseVerdict,
+  Missing,
+  OpenSuite,
+  Question,
+  SuiteHost,
+  SuiteSettings,
+} from '../../src/benchmarks/suite.ts';
 import { enginePython } from '../../src/stack/engine-python.ts';
 import { accepted } from '../support/chat-history.ts';
 
@@ -13,14 +22,20 @@ export const host: SuiteHost = { shipped: '', downloads: '', enginePython, secre
 /** The data that comes with the package that judges. */
 export async function packageData(): Promise<string> {
   const python = await enginePython('bfcl');
-  const { stdout } = await promisify(execFile)(python!, ['-c', "import importlib.util as util; print(util.find_spec('bfcl_eval').submodule_search_locations[0])"]);
+  const { stdout } = await promisify(execFile)(python!, [
+    '-c',
+    "import importlib.util as util; print(util.find_spec('bfcl_eval').submodule_search_locations[0])",
+  ]);
   return join(stdout.trim(), 'data');
 }
 
 export type Open = OpenSuite<BfclCase, Response>;
 type ToolFormat = SuiteSettings['toolFormat'];
 
-export async function openOrMissing(name: string, toolFormat: ToolFormat = 'prompt'): Promise<Open | Missing> {
+export async function openOrMissing(
+  name: string,
+  toolFormat: ToolFormat = 'prompt',
+): Promise<Open | Missing> {
   const suite = bfcl.suites.find((candidate) => candidate.name === `bfcl_v4_${name}`);
   if (suite === undefined) throw new Error(`no suite bfcl_v4_${name}`);
   return (await suite.open(host, { toolFormat, search: null })) as unknown as Open | Missing;
@@ -33,7 +48,10 @@ export async function open(name: string, toolFormat: ToolFormat = 'prompt'): Pro
 }
 
 /** Verdicts of a suite by case id on the turns that `turnsOf` gives; undefined leaves the case out. */
-export async function judged(suite: Open, turnsOf: (item: BfclCase) => Response['turns'] | undefined): Promise<Map<string, CaseVerdict>> {
+export async function judged(
+  suite: Open,
+  turnsOf: (item: BfclCase) => Response['turns'] | undefined,
+): Promise<Map<string, CaseVerdict>> {
   const answered = suite.cases.flatMap((item) => {
     const turns = turnsOf(item);
     return turns === undefined ? [] : [{ item, response: { turns } }];
@@ -44,16 +62,27 @@ export async function judged(suite: Open, turnsOf: (item: BfclCase) => Response[
 
 export const text = (content: string): RecordedAnswer => ({ text: content, toolCalls: [] });
 
-export const call = (name: string, args: unknown): RecordedAnswer => ({ text: '', toolCalls: [{ name, arguments: JSON.stringify(args) }] });
+export const call = (name: string, args: unknown): RecordedAnswer => ({
+  text: '',
+  toolCalls: [{ name, arguments: JSON.stringify(args) }],
+});
 
 /** What a policy said and was asked: it answers with the given answers one after the other, then with nothing. */
-export function scripted(answers: readonly RecordedAnswer[], onDone?: (result: unknown) => void): { tools: AttemptTools; asked: Question[] } {
+export function scripted(
+  answers: readonly RecordedAnswer[],
+  onDone?: (result: unknown) => void,
+): { tools: AttemptTools; asked: Question[] } {
   const asked: Question[] = [];
   const tools: AttemptTools = {
     ask(question) {
       const { text: content, toolCalls } = answers[asked.length] ?? text('');
       asked.push(accepted(question));
-      const answer: Answer = { text: content, toolCalls: toolCalls.map((made, index) => ({ ...made, id: `${asked.length}_${index}` })), finish_reason: 'stop', tokens: 0 };
+      const answer: Answer = {
+        text: content,
+        toolCalls: toolCalls.map((made, index) => ({ ...made, id: `${asked.length}_${index}` })),
+        finish_reason: 'stop',
+        tokens: 0,
+      };
       return Promise.resolve(answer);
     },
     judge: null,

@@ -33,63 +33,130 @@ const fileOf = async (lines: readonly unknown[]): Promise<string> => {
 
 describe('tasks of one’s own in the language world', () => {
   const asks = (prompt: string) => ({ prompt, tools: [], evaluation: { kind: 'exact', answers: ['zzz'] } });
-  const settings = (path: string) => parseExperiment(withFields(exampleFile, { world: { type: 'language', tasksFile: { path } }, 'agent.model': { type: 'pretrained', path: '/m', adapter: {} }, 'environment.model': { type: 'pretrained', path: '/m', adapter: {} }, serving: { type: 'openai', baseUrl: 'http://127.0.0.1:1/v1', publish: 'vllm-lora', returnsTokenIds: true } })).world as LanguageSettings;
+  const settings = (path: string) =>
+    parseExperiment(
+      withFields(exampleFile, {
+        world: { type: 'language', tasksFile: { path } },
+        'agent.model': { type: 'pretrained', path: '/m', adapter: {} },
+        'environment.model': { type: 'pretrained', path: '/m', adapter: {} },
+        serving: {
+          type: 'openai',
+          baseUrl: 'http://127.0.0.1:1/v1',
+          publish: 'vllm-lora',
+          returnsTokenIds: true,
+        },
+      }),
+    ).world as LanguageSettings;
 
   it('are refused where one holds a question, naming file, line, benchmark and case', async () => {
     const path = await fileOf([asks('What is one?'), asks(`Please say:\n${question.toUpperCase()}`)]);
-    const failure = await readOwnTasks(settings(path)).then(() => new Error('nothing was refused'), (error: unknown) => error as Error);
+    const failure = await readOwnTasks(settings(path)).then(
+      () => new Error('nothing was refused'),
+      (error: unknown) => error as Error,
+    );
     expect(failure).toBeInstanceOf(InvalidConfig);
-    expect(failure).toMatchObject({ message: expect.stringMatching(/^experiment: world\.tasksFile\.path: .*tasks\.jsonl line 2: got \{"prompt":/) as string });
+    expect(failure).toMatchObject({
+      message: expect.stringMatching(
+        /^experiment: world\.tasksFile\.path: .*tasks\.jsonl line 2: got \{"prompt":/,
+      ) as string,
+    });
     expect(failure.message.endsWith(fault)).toBe(true);
-    expect(await readOwnTasks(settings(await fileOf([asks('What is one?'), asks('What is two?')])))).toMatchObject({ base: [expect.any(String)] });
+    expect(
+      await readOwnTasks(settings(await fileOf([asks('What is one?'), asks('What is two?')]))),
+    ).toMatchObject({ base: [expect.any(String)] });
   });
 
   it('are no task where a simulator writes them', () => {
     const world = createLanguage({ ...settings('x'), tasksFile: null });
-    expect(readTask(world, JSON.stringify(asks(`Quiz. ${question}`)))).toEqual({ valid: false, reason: 'contaminated' });
+    expect(readTask(world, JSON.stringify(asks(`Quiz. ${question}`)))).toEqual({
+      valid: false,
+      reason: 'contaminated',
+    });
     expect(readTask(world, JSON.stringify(asks('Quiz. What is one?')))).toMatchObject({ valid: true });
     expect(readTask(world, '{}')).toEqual(world.parseTask('{}'));
   });
 });
 
 describe('tasks in TravelPlanner’s parts', () => {
-  const [row] = read('data/travelplanner/train_queries.jsonl').split('\n').map((line) => JSON.parse(line || 'null') as TravelTask['query'] | null);
+  const [row] = read('data/travelplanner/train_queries.jsonl')
+    .split('\n')
+    .map((line) => JSON.parse(line || 'null') as TravelTask['query'] | null);
   const lines = read('experiments/tasks/travel.jsonl').trim().split('\n');
   /** A task of the world's own whose query has the benchmark's parts. */
   const copied = (): TravelTask => {
     const { org, dest, days, visiting_city_number, date, people_number, local_constraint, budget } = row!;
-    const words: [string, string][] = [['Alderhaven', org], ['Valeridge', dest], ...['2031-06-02', '2031-06-03', '2031-06-04'].map((day, index): [string, string] => [day, date[index]!])];
-    const task = JSON.parse(words.reduce((text, [from, to]) => text.replaceAll(from, to), lines[2]!)) as TravelTask;
-    return { ...task, query: { org, dest, days, visiting_city_number, date, people_number, local_constraint, budget } };
+    const words: [string, string][] = [
+      ['Alderhaven', org],
+      ['Valeridge', dest],
+      ...['2031-06-02', '2031-06-03', '2031-06-04'].map((day, index): [string, string] => [
+        day,
+        date[index]!,
+      ]),
+    ];
+    const task = JSON.parse(
+      words.reduce((text, [from, to]) => text.replaceAll(from, to), lines[2]!),
+    ) as TravelTask;
+    return {
+      ...task,
+      query: { org, dest, days, visiting_city_number, date, people_number, local_constraint, budget },
+    };
   };
 
   it('are refused by name where Travel words them, in a file and from a simulator', async () => {
     const path = await fileOf([JSON.parse(lines[0]!), copied()]);
-    await expect(loaded({ type: 'travel', tasksFile: { path } })).rejects.toThrow(/tasks\.jsonl line 2: got \{.*; it holds the question train_1 of the benchmark travelplanner/);
+    await expect(loaded({ type: 'travel', tasksFile: { path } })).rejects.toThrow(
+      /tasks\.jsonl line 2: got \{.*; it holds the question train_1 of the benchmark travelplanner/,
+    );
     const world = await shippedWorld('travel');
     expect(readTask(world, JSON.stringify(copied()))).toEqual({ valid: false, reason: 'contaminated' });
-    expect(() => refuseContaminated(world, specOf(world, copied()), 'world: base task 1 of travel')).toThrow(/the question train_1 of the benchmark travelplanner/);
-    expect(readTask(world, JSON.stringify({ ...copied(), query: { ...copied().query, budget: 1900 } }))).toMatchObject({ valid: true });
+    expect(() => refuseContaminated(world, specOf(world, copied()), 'world: base task 1 of travel')).toThrow(
+      /the question train_1 of the benchmark travelplanner/,
+    );
+    expect(
+      readTask(world, JSON.stringify({ ...copied(), query: { ...copied().query, budget: 1900 } })),
+    ).toMatchObject({ valid: true });
   });
 });
 
 describe('tasks of any world', () => {
   /** A run up to its first epoch, in a world that shows the agent what is given. */
-  async function prepared(fields: Record<string, unknown>, agentPrompt: (spec: string, own: (spec: string) => string) => string, chat?: () => string) {
+  async function prepared(
+    fields: Record<string, unknown>,
+    agentPrompt: (spec: string, own: (spec: string) => string) => string,
+    chat?: () => string,
+  ) {
     const home = await temporaryFolder();
-    const server = await FakeModelServer.start({ model: fakeToolboxModel(parseExperiment(smallFile).world), ...(chat && { chat }) });
+    const server = await FakeModelServer.start({
+      model: fakeToolboxModel(parseExperiment(smallFile).world),
+      ...(chat && { chat }),
+    });
     onTestFinished(() => server[Symbol.asyncDispose]());
     const ports = plainPorts(home, server.url, new FakeTrainer());
     const world = async (settings: Parameters<typeof ports.world>[0]): Promise<World> => {
       const own = await ports.world(settings);
       return { ...own, agentPrompt: (spec) => agentPrompt(spec, (one) => own.agentPrompt(one)) };
     };
-    const { prepared: run } = await begin(createActivities({ ...ports, world, chatServer: (_, timeoutMs) => ports.chatServer({ baseUrl: server.url, apiKeyEnv: null }, timeoutMs) }), 'guarded', withFields(smallFile, fields));
-    return { metrics: run.metrics, pool: run.state.task_pool ? (await collect(ports.store.records<SeedTaskRecord>(run.state.task_pool))).map(({ spec }) => spec) : null };
+    const { prepared: run } = await begin(
+      createActivities({
+        ...ports,
+        world,
+        chatServer: (_, timeoutMs) => ports.chatServer({ baseUrl: server.url, apiKeyEnv: null }, timeoutMs),
+      }),
+      'guarded',
+      withFields(smallFile, fields),
+    );
+    return {
+      metrics: run.metrics,
+      pool: run.state.task_pool
+        ? (await collect(ports.store.records<SeedTaskRecord>(run.state.task_pool))).map(({ spec }) => spec)
+        : null,
+    };
   }
 
   it('refuse a base task that holds a question, by its number', async () => {
-    await expect(prepared({}, (spec, own) => `${own(spec)} ${question}`)).rejects.toThrow(/^experiment: world: base task 1 of toolbox: got [A-Z]:[a-z]+; it holds the question bamboogle_7 of the benchmark bamboogle/);
+    await expect(prepared({}, (spec, own) => `${own(spec)} ${question}`)).rejects.toThrow(
+      /^experiment: world: base task 1 of toolbox: got [A-Z]:[a-z]+; it holds the question bamboogle_7 of the benchmark bamboogle/,
+    );
     expect((await prepared({}, (spec, own) => own(spec))).pool).toBeNull();
   });
 
@@ -97,13 +164,19 @@ describe('tasks of any world', () => {
     const path = await fileOf([{ spec: 'T:abcab' }, { spec: 'U:hhhh' }]);
     const shows = (spec: string, own: (spec: string) => string) => (spec === 'U:hhhh' ? question : own(spec));
     const arm = { type: 'offline', source: { type: 'file', path } };
-    await expect(prepared({ arm }, shows)).rejects.toThrow(`experiment: arm.source.path: ${path} line 2: got U:hhhh; ${fault}`);
+    await expect(prepared({ arm }, shows)).rejects.toThrow(
+      `experiment: arm.source.path: ${path} line 2: got U:hhhh; ${fault}`,
+    );
     expect((await prepared({ arm }, (spec, own) => own(spec))).pool).toEqual(['T:abcab', 'U:hhhh']);
   });
 
   it('leave out what another model writes, and count it', async () => {
     const shows = (spec: string, own: (spec: string) => string) => (spec === 'U:hhhh' ? question : own(spec));
-    const arm = { type: 'offline', multiple: 2, source: { type: 'model', baseUrl: 'http://127.0.0.1:1/v1', model: 'any' } };
+    const arm = {
+      type: 'offline',
+      multiple: 2,
+      source: { type: 'model', baseUrl: 'http://127.0.0.1:1/v1', model: 'any' },
+    };
     const { metrics, pool } = await prepared({ arm }, shows, () => 'T:abcab\nU:hhhh');
     expect(pool).toEqual(['T:abcab']);
     expect(metrics).toMatchObject({ 'pool/dropped/contaminated': 12, 'pool/dropped/repeat': 11 });

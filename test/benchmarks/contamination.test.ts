@@ -19,20 +19,51 @@ const found = { benchmark: 'bamboogle', id: 'bamboogle_0' };
 describe('the fingerprints that come with the project', () => {
   it.each(Object.keys(shippedQuestions))('of %s are those of its data', (benchmark) => {
     if (benchmark === 'travelplanner' && !existsSync(join(data, benchmark))) return;
-    expect(questionsText(kept.filter((one) => one.benchmark === benchmark))).toBe(questionsText(fingerprints(shippedQuestions[benchmark]!(data))));
+    expect(questionsText(kept.filter((one) => one.benchmark === benchmark))).toBe(
+      questionsText(fingerprints(shippedQuestions[benchmark]!(data))),
+    );
   });
 
   it('of BFCL are those of the package that judges it', async () => {
-    expect(questionsText(kept.filter(({ benchmark }) => benchmark === 'bfcl_v4'))).toBe(questionsText(fingerprints(bfclQuestions(await packageData()))));
+    expect(questionsText(kept.filter(({ benchmark }) => benchmark === 'bfcl_v4'))).toBe(
+      questionsText(fingerprints(bfclQuestions(await packageData()))),
+    );
   });
 
   it('cover every case of Bamboogle, TravelPlanner and API-Bank, and BFCL', () => {
-    const ids = (benchmark: string) => new Set(kept.filter((one) => one.benchmark === benchmark).map(({ id }) => id));
+    const ids = (benchmark: string) =>
+      new Set(kept.filter((one) => one.benchmark === benchmark).map(({ id }) => id));
     expect([ids('bamboogle').size, ids('travelplanner').size]).toEqual([125, 45]);
     expect(new Set([...ids('bfcl_v4')].map((id) => id.replace(/_\d.*$/, '')))).toEqual(
-      new Set([...['irrelevance', 'live_irrelevance', 'live_multiple', 'live_parallel', 'live_parallel_multiple', 'live_relevance', 'live_simple', 'memory'], ...['multi_turn_base', 'multi_turn_long_context', 'multi_turn_miss_func', 'multi_turn_miss_param', 'multiple', 'parallel', 'parallel_multiple', 'simple_java', 'simple_javascript', 'simple_python', 'web_search']]),
+      new Set([
+        ...[
+          'irrelevance',
+          'live_irrelevance',
+          'live_multiple',
+          'live_parallel',
+          'live_parallel_multiple',
+          'live_relevance',
+          'live_simple',
+          'memory',
+        ],
+        ...[
+          'multi_turn_base',
+          'multi_turn_long_context',
+          'multi_turn_miss_func',
+          'multi_turn_miss_param',
+          'multiple',
+          'parallel',
+          'parallel_multiple',
+          'simple_java',
+          'simple_javascript',
+          'simple_python',
+          'web_search',
+        ],
+      ]),
     );
-    for (const { text } of shippedQuestions.api_bank!(data)) if (text.length > 60) expect(contaminated(text), text).toMatchObject({ benchmark: expect.any(String) as string });
+    for (const { text } of shippedQuestions.api_bank!(data))
+      if (text.length > 60)
+        expect(contaminated(text), text).toMatchObject({ benchmark: expect.any(String) as string });
   });
 
   it('hold no question in words', () => {
@@ -43,14 +74,23 @@ describe('the fingerprints that come with the project', () => {
 describe('contaminated', () => {
   it.each([
     ['alone', citibank],
-    ['in another case, with other signs and spaces', `who was PRESIDENT of the united states -- in the year,\n that "Citibank" was founded`],
+    [
+      'in another case, with other signs and spaces',
+      `who was PRESIDENT of the united states -- in the year,\n that "Citibank" was founded`,
+    ],
     ['with text around it', `Here is a task. ${citibank} Answer in one word.`],
     ['in a line of its own', `Question:\n${citibank}\nAnswer:`],
     ['in quotes', `Say it again: "${citibank}"`],
     ['in JSON', JSON.stringify({ prompt: `First line\n${citibank}\nlast`, tools: [] })],
     ['in JSON within JSON', JSON.stringify({ text: JSON.stringify({ prompt: `\n${citibank}` }) })],
-    ['in JSON of escapes alone', `{"prompt":"${[...citibank].map((character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`).join('')}"}`],
-    ['in full-width letters', citibank.replace(/[a-z]/gi, (letter) => String.fromCodePoint(letter.codePointAt(0)! + 0xfee0))],
+    [
+      'in JSON of escapes alone',
+      `{"prompt":"${[...citibank].map((character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`).join('')}"}`,
+    ],
+    [
+      'in full-width letters',
+      citibank.replace(/[a-z]/gi, (letter) => String.fromCodePoint(letter.codePointAt(0)! + 0xfee0)),
+    ],
   ])('finds a question %s', (_, text) => expect(contaminated(text)).toEqual(found));
 
   it.each([
@@ -69,19 +109,37 @@ describe('contaminated', () => {
   });
 
   it('finds a question that begins like a longer one, and one without spaces', () => {
-    const questions = ['which of these five words come first', 'which of these five words come first of all', '请问北京今天的天气怎么样和上海相比如何呢'];
-    const index = indexOf(fingerprints(questions.map((text, at) => ({ benchmark: 'own', id: String(at), text }))));
-    expect(contaminated('so, which of these five words come first of any?', index)).toEqual({ benchmark: 'own', id: '0' });
+    const questions = [
+      'which of these five words come first',
+      'which of these five words come first of all',
+      '请问北京今天的天气怎么样和上海相比如何呢',
+    ];
+    const index = indexOf(
+      fingerprints(questions.map((text, at) => ({ benchmark: 'own', id: String(at), text }))),
+    );
+    expect(contaminated('so, which of these five words come first of any?', index)).toEqual({
+      benchmark: 'own',
+      id: '0',
+    });
     expect(contaminated(`那么${questions[2]!}？`, index)).toEqual({ benchmark: 'own', id: '2' });
   });
 
   it('leaves out what is too short to be told from what anybody writes', () => {
-    expect(['How old am I today', 'extraordinarily incomprehensible questions everywhere', ''].map((text) => fingerprint({ benchmark: 'own', id: '0', text }))).toEqual([null, null, null]);
-    expect(fingerprint({ benchmark: 'own', id: '0', text: 'How old am I going to be?' })).toMatchObject({ words: 7 });
+    expect(
+      ['How old am I today', 'extraordinarily incomprehensible questions everywhere', ''].map((text) =>
+        fingerprint({ benchmark: 'own', id: '0', text }),
+      ),
+    ).toEqual([null, null, null]);
+    expect(fingerprint({ benchmark: 'own', id: '0', text: 'How old am I going to be?' })).toMatchObject({
+      words: 7,
+    });
   });
 
   it('is quick: a thousand prompts in well under a second', () => {
-    const prompt = 'You are given tools and a question about a table of numbers, which you answer with one call. '.repeat(10);
+    const prompt =
+      'You are given tools and a question about a table of numbers, which you answer with one call. '.repeat(
+        10,
+      );
     contaminated(prompt);
     const before = performance.now();
     for (let index = 0; index < 1000; index++) contaminated(`${index} ${prompt}`);
@@ -92,10 +150,22 @@ describe('contaminated', () => {
 describe("BFCL's questions", () => {
   it('are what users say in every turn, of every category', async () => {
     const folder = await temporaryFolder();
-    const entry = { id: 'multi_turn_base_0', question: [[{ role: 'system', content: 'You answer.' }, { role: 'user', content: 'one' }], [{ role: 'user', content: 'two' }]], function: [] };
+    const entry = {
+      id: 'multi_turn_base_0',
+      question: [
+        [
+          { role: 'system', content: 'You answer.' },
+          { role: 'user', content: 'one' },
+        ],
+        [{ role: 'user', content: 'two' }],
+      ],
+      function: [],
+    };
     await writeFile(join(folder, 'BFCL_v4_multi_turn_base.json'), `${JSON.stringify(entry)}\n`);
     await writeFile(join(folder, 'BFCL_v4_format_sensitivity.json'), '{}');
     await mkdir(join(folder, 'possible_answer'));
-    expect(bfclQuestions(folder)).toEqual(['one', 'two'].map((text) => ({ benchmark: 'bfcl_v4', id: 'multi_turn_base_0', text })));
+    expect(bfclQuestions(folder)).toEqual(
+      ['one', 'two'].map((text) => ({ benchmark: 'bfcl_v4', id: 'multi_turn_base_0', text })),
+    );
   });
 });

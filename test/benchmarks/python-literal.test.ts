@@ -8,11 +8,14 @@ describe('literals of Python', () => {
     [String.raw`'it\'s\n\d'`, "it's\n\\d"],
     ['"it\'s"', "it's"],
     ['[1, -2.5, 1e3, .5,]', [1, -2.5, 1000, 0.5]],
-    ["{'a': (True, None), \"b\": {}}", { a: [true, null], b: {} }],
+    ['{\'a\': (True, None), "b": {}}', { a: [true, null], b: {} }],
     [' [ ] ', []],
     ["{'a': 1, 'a': 2}", { a: 2 }],
     [String.raw`'é\x41\b\f\/\u12'`, 'éA\b\f/\\u12'],
-    [String.raw`{'a': None, "b": [True, false,], 'c': 'it\'s é\x41\n'}`, { a: null, b: [true, false], c: "it's éA\n" }],
+    [
+      String.raw`{'a': None, "b": [True, false,], 'c': 'it\'s é\x41\n'}`,
+      { a: null, b: [true, false], c: "it's éA\n" },
+    ],
     ['1.2.3', undefined],
     ['Truely', undefined],
     ['{1: 2}', undefined],
@@ -27,20 +30,28 @@ describe('literals of Python', () => {
 
   it('never make a prototype', () => {
     const value = parseLiteral("{'__proto__': {'x': 1}}") as object;
-    expect([Object.keys(value), (value as { x?: number }).x, Object.getPrototypeOf(value)]).toEqual([['__proto__'], undefined, Object.prototype]);
+    expect([Object.keys(value), (value as { x?: number }).x, Object.getPrototypeOf(value)]).toEqual([
+      ['__proto__'],
+      undefined,
+      Object.prototype,
+    ]);
   });
 
   it('are JSON where JSON is one', () => {
-    fc.assert(fc.property(fc.jsonValue(), (value) => {
-      const text = JSON.stringify(value);
-      expect(parseLiteral(text)).toEqual(JSON.parse(text));
-    }));
+    fc.assert(
+      fc.property(fc.jsonValue(), (value) => {
+        const text = JSON.stringify(value);
+        expect(parseLiteral(text)).toEqual(JSON.parse(text));
+      }),
+    );
   });
 
   it('end within the text, whatever it is', () => {
-    fc.assert(fc.property(fc.string({ unit: fc.constantFrom(...'[]{}()\'",: \\nT1.-e') }), (text) => {
-      const read = readLiteral(text, 0);
-      expect(read === undefined || (read.end > 0 && read.end <= text.length)).toBe(true);
-    }));
+    fc.assert(
+      fc.property(fc.string({ unit: fc.constantFrom(...'[]{}()\'",: \\nT1.-e') }), (text) => {
+        const read = readLiteral(text, 0);
+        expect(read === undefined || (read.end > 0 && read.end <= text.length)).toBe(true);
+      }),
+    );
   });
 });

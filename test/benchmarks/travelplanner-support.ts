@@ -1,7 +1,15 @@
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 
-import type { Answer, AttemptTools, OpenSuite, Question, SuiteHost, SuiteSettings, ToolCall } from '../../src/benchmarks/suite.ts';
+import type {
+  Answer,
+  AttemptTools,
+  OpenSuite,
+  Question,
+  SuiteHost,
+  SuiteSettings,
+  ToolCall,
+} from '../../src/benchmarks/suite.ts';
 import { openTrain } from '../../src/benchmarks/travelplanner/data/train.ts';
 import type { TravelTask } from '../../src/benchmarks/travelplanner/data/task.ts';
 import { travelSuite } from '../../src/benchmarks/travelplanner/suite.ts';
@@ -11,9 +19,17 @@ import { accepted } from '../support/chat-history.ts';
 export type Plan = Record<string, unknown>[];
 
 export const shipped = fileURLToPath(new URL('../../data', import.meta.url));
-export const settings = (toolFormat: SuiteSettings['toolFormat']): SuiteSettings => ({ toolFormat, search: null });
+export const settings = (toolFormat: SuiteSettings['toolFormat']): SuiteSettings => ({
+  toolFormat,
+  search: null,
+});
 
-export const hostWith = (downloads: string): SuiteHost => ({ shipped, downloads, enginePython: () => Promise.resolve(null), secret: () => undefined });
+export const hostWith = (downloads: string): SuiteHost => ({
+  shipped,
+  downloads,
+  enginePython: () => Promise.resolve(null),
+  secret: () => undefined,
+});
 
 export const train = await openTrain(`${shipped}/travelplanner`);
 
@@ -29,7 +45,10 @@ export function changed(idx: number, day: number, fields: Record<string, unknown
   return plan;
 }
 
-export async function openTravel(mode: 'soleplanning' | 'tooluse', toolFormat: SuiteSettings['toolFormat'] = 'prompt'): Promise<OpenSuite<TravelTask, PlanResponse>> {
+export async function openTravel(
+  mode: 'soleplanning' | 'tooluse',
+  toolFormat: SuiteSettings['toolFormat'] = 'prompt',
+): Promise<OpenSuite<TravelTask, PlanResponse>> {
   const opened = await travelSuite('train', mode).open(hostWith('/nowhere'), settings(toolFormat));
   if ('missing' in opened) throw new Error(opened.missing);
   return opened;
@@ -44,15 +63,24 @@ export async function fixtureLines<Line>(name: string): Promise<Line[]> {
 }
 
 /** A policy that says what it is given, in turn, and keeps what it was asked. */
-export function scripted(answers: readonly (string | Partial<Answer>)[]): AttemptTools & { questions: Question[] } {
+export function scripted(
+  answers: readonly (string | Partial<Answer>)[],
+): AttemptTools & { questions: Question[] } {
   const questions: Question[] = [];
   return {
     questions,
     ask(question) {
       const next = answers[questions.length];
       questions.push(structuredClone(accepted(question)));
-      if (next === undefined) throw new Error(`asked ${questions.length} times, and the script has ${answers.length} answers`);
-      return Promise.resolve({ text: '', toolCalls: [], finish_reason: 'stop', tokens: 0, ...(typeof next === 'string' ? { text: next } : next) });
+      if (next === undefined)
+        throw new Error(`asked ${questions.length} times, and the script has ${answers.length} answers`);
+      return Promise.resolve({
+        text: '',
+        toolCalls: [],
+        finish_reason: 'stop',
+        tokens: 0,
+        ...(typeof next === 'string' ? { text: next } : next),
+      });
     },
     judge: null,
     once: (run) => run(new AbortController().signal),
@@ -61,6 +89,11 @@ export function scripted(answers: readonly (string | Partial<Answer>)[]): Attemp
 }
 
 let calls = 0;
-export const toolCall = (name: string, args: object | string): ToolCall => ({ id: `call-${++calls}`, name, arguments: typeof args === 'string' ? args : JSON.stringify(args) });
+export const toolCall = (name: string, args: object | string): ToolCall => ({
+  id: `call-${++calls}`,
+  name,
+  arguments: typeof args === 'string' ? args : JSON.stringify(args),
+});
 
-export const contentOf = (question: Question): string => question.messages.map((message) => message.content).join('\n');
+export const contentOf = (question: Question): string =>
+  question.messages.map((message) => message.content).join('\n');

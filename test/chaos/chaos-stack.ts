@@ -33,7 +33,11 @@ export class ChaosStack implements AsyncDisposable {
 
   static async start(): Promise<ChaosStack> {
     const live = await LiveStack.start();
-    const stack = new ChaosStack(live, await ModelProxy.start(live.policyUrl), await TcpProxy.start(Number(live.address.split(':')[1])));
+    const stack = new ChaosStack(
+      live,
+      await ModelProxy.start(live.policyUrl),
+      await TcpProxy.start(Number(live.address.split(':')[1])),
+    );
     try {
       await stack.ready();
       await (await stack.live.startRun('undisturbed', experimentFile)).result();
@@ -56,7 +60,9 @@ export class ChaosStack implements AsyncDisposable {
   }
 
   async startWorker(environment: NodeJS.ProcessEnv = {}): Promise<TestProcess> {
-    this.worker = await this.live.startWorker({ environment: { GENENV_TEST_FAULTS: this.folder, GENENV_POLICY_SERVER: this.model.url, ...environment } });
+    this.worker = await this.live.startWorker({
+      environment: { GENENV_TEST_FAULTS: this.folder, GENENV_POLICY_SERVER: this.model.url, ...environment },
+    });
     return this.worker;
   }
 

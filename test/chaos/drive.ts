@@ -28,7 +28,10 @@ export function plan(classes: readonly FaultClass[], seed: number, first: number
   return Array.from({ length: count }, (_, offset) => {
     const index = first + offset;
     const round = Math.floor(index / classes.length);
-    return { index, fault: randomStream(deriveSeed(seed, 'round', round)).shuffle(classes)[index % classes.length]! };
+    return {
+      index,
+      fault: randomStream(deriveSeed(seed, 'round', round)).shuffle(classes)[index % classes.length]!,
+    };
   });
 }
 
@@ -40,7 +43,16 @@ export async function disturb(stack: ChaosStack, { index, fault }: Planned, seed
   stack.model.reset();
   stack.disarm();
   const scene = new Scene(stack, `chaos-${seed}-${index}`, randomStream(deriveSeed(seed, 'run', index)));
-  const outcome: Outcome = { index, name: fault.name, row: fault.row, recovered: false, problems: [], seconds: null, redone: nothing, duplicates: 0 };
+  const outcome: Outcome = {
+    index,
+    name: fault.name,
+    row: fault.row,
+    recovered: false,
+    problems: [],
+    seconds: null,
+    redone: nothing,
+    duplicates: 0,
+  };
   try {
     const disturbance = await fault.inject(scene);
     if (disturbance.skipped !== undefined) return { ...outcome, skipped: disturbance.skipped };
@@ -61,10 +73,15 @@ function describe(error: unknown): string {
 }
 
 /** When the signal says that nobody waits for the run any more. */
-const interrupted = (signal: AbortSignal): Promise<'interrupted'> => new Promise((resolve) => signal.addEventListener('abort', () => resolve('interrupted'), { once: true }));
+const interrupted = (signal: AbortSignal): Promise<'interrupted'> =>
+  new Promise((resolve) => signal.addEventListener('abort', () => resolve('interrupted'), { once: true }));
 
 /** All planned runs, on `jobs` stacks at once; none begins after the signal. A stack that a run has broken is replaced. */
-export async function driveAll(planned: readonly Planned[], seed: number, { jobs, signal, tell }: { jobs: number; signal: AbortSignal; tell: (outcome: Outcome) => void }): Promise<Outcome[]> {
+export async function driveAll(
+  planned: readonly Planned[],
+  seed: number,
+  { jobs, signal, tell }: { jobs: number; signal: AbortSignal; tell: (outcome: Outcome) => void },
+): Promise<Outcome[]> {
   const waiting = [...planned];
   const outcomes: Outcome[] = [];
   const interruption = interrupted(signal);

@@ -32,7 +32,9 @@ export class JobWatch {
   /** The process of the job whose folder's name begins so; undefined before it has said so. */
   pid(job: string): number | undefined {
     for (const { job: name, file } of this.#files.values()) {
-      const line = name.startsWith(job) ? readFileSync(file, 'utf8').split('\n').slice(0, -1).at(-1) : undefined;
+      const line = name.startsWith(job)
+        ? readFileSync(file, 'utf8').split('\n').slice(0, -1).at(-1)
+        : undefined;
       const pid = line === undefined ? undefined : parse(line)?.pid;
       if (pid !== undefined) return pid;
     }
@@ -42,21 +44,35 @@ export class JobWatch {
   /** Steps that were made again; they count once, since a job goes on from its last checkpoint. */
   get repeated(): number {
     const jobs = Map.groupBy(this.#steps(), ({ job }) => job);
-    return [...jobs.values()].reduce((sum, steps) => sum + steps.length - new Set(steps.map(({ step }) => step)).size, 0);
+    return [...jobs.values()].reduce(
+      (sum, steps) => sum + steps.length - new Set(steps.map(({ step }) => step)).size,
+      0,
+    );
   }
 
   /** Times that a process wrote a step into a folder which another one had written to since. */
   get twoWriters(): number {
     const files = Map.groupBy(this.#steps(), ({ file }) => file);
-    return [...files.values()].reduce((sum, steps) => sum + steps.filter(({ pid }, at) => at > 0 && steps[at - 1]!.pid !== pid && steps.slice(0, at).some((earlier) => earlier.pid === pid)).length, 0);
+    return [...files.values()].reduce(
+      (sum, steps) =>
+        sum +
+        steps.filter(
+          ({ pid }, at) =>
+            at > 0 && steps[at - 1]!.pid !== pid && steps.slice(0, at).some((earlier) => earlier.pid === pid),
+        ).length,
+      0,
+    );
   }
 
   #steps(): { job: string; file: string; step: number; pid: number }[] {
     return [...this.#files.values()].flatMap(({ job, file }) =>
-      readFileSync(file, 'utf8').split('\n').slice(0, -1).flatMap((line) => {
-        const read = parse(line);
-        return read?.phase === 'step' ? [{ job, file, step: read.step, pid: read.pid }] : [];
-      }),
+      readFileSync(file, 'utf8')
+        .split('\n')
+        .slice(0, -1)
+        .flatMap((line) => {
+          const read = parse(line);
+          return read?.phase === 'step' ? [{ job, file, step: read.step, pid: read.pid }] : [];
+        }),
     );
   }
 

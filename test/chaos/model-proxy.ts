@@ -7,7 +7,12 @@ import { faults } from '../support/model-server-faults.ts';
 import type { Answer, Fault } from '../support/model-server-faults.ts';
 
 /** Faults that are made before the server is asked: they cost it nothing. */
-const unasked: readonly string[] = ['too many requests', 'server error', 'model not loaded', 'stall'] satisfies Fault[];
+const unasked: readonly string[] = [
+  'too many requests',
+  'server error',
+  'model not loaded',
+  'stall',
+] satisfies Fault[];
 export type ProxyFault = Fault | 'answer lost';
 
 /** In front of the real policy server: counts what is asked of it, and spoils some of its answers. */
@@ -93,7 +98,12 @@ export class ModelProxy {
     const text = await answer.text();
     if (fault === 'answer lost') response.destroy();
     else if (fault !== undefined && answer.ok) faults[fault](response, JSON.parse(text) as Answer);
-    else response.writeHead(answer.status, { 'content-type': answer.headers.get('content-type') ?? 'application/json' }).end(text);
+    else
+      response
+        .writeHead(answer.status, {
+          'content-type': answer.headers.get('content-type') ?? 'application/json',
+        })
+        .end(text);
     if (completes && answer.ok && fault === undefined) this.answers.push(Date.now());
   }
 }

@@ -22,7 +22,11 @@ export interface Verdict {
 }
 
 /** Whether the disturbed run ended as the one that nobody disturbed, and what it took. */
-export async function judge(scene: Scene, { back, allowed, epochMayFail, specified }: Disturbance, { heartbeatMs, ofWorker }: { heartbeatMs: number; ofWorker: boolean }): Promise<Verdict> {
+export async function judge(
+  scene: Scene,
+  { back, allowed, epochMayFail, specified }: Disturbance,
+  { heartbeatMs, ofWorker }: { heartbeatMs: number; ofWorker: boolean },
+): Promise<Verdict> {
   scene.jobs.stop();
   const { stack, id } = scene;
   const problems: string[] = [];
@@ -33,32 +37,62 @@ export async function judge(scene: Scene, { back, allowed, epochMayFail, specifi
   problems.push(...compare(ledger, stack.reference, specified));
   const report = await verifyRun(new ObjectStore(stack.path('store')), new RunFolder(stack.path('runs'), id));
   for (const { file, problem } of report.problems) problems.push(`${file}: ${problem}`);
-  problems.push(...scene.unexpected(), ...(await failedWorkflows(scene, epochMayFail ?? false)), ...(await leftovers(scene)));
+  problems.push(
+    ...scene.unexpected(),
+    ...(await failedWorkflows(scene, epochMayFail ?? false)),
+    ...(await leftovers(scene)),
+  );
 
-  const redone: Work = { requests: stack.model.repeated, steps: scene.jobs.repeated, activities: computedAgain(scene) };
+  const redone: Work = {
+    requests: stack.model.repeated,
+    steps: scene.jobs.repeated,
+    activities: computedAgain(scene),
+  };
   const limit = { ...oneFault, ...allowed };
-  for (const kind of ['requests', 'steps', 'activities'] as const) note(redone[kind] <= limit[kind], `${redone[kind]} ${kind} were done again, at most ${limit[kind]} may be`);
+  for (const kind of ['requests', 'steps', 'activities'] as const)
+    note(
+      redone[kind] <= limit[kind],
+      `${redone[kind]} ${kind} were done again, at most ${limit[kind]} may be`,
+    );
   const duplicates = (await repeatedRecords(scene, ledger)) + scene.jobs.twoWriters;
   note(duplicates === 0, `${duplicates} duplicates`);
   if (ofWorker) {
     const begun = scene.trail.find(({ what, at }) => what === 'begin' && at > back)?.at;
-    note(begun === undefined || begun - back <= 2 * heartbeatMs, `work went on ${((begun ?? back) - back) / 1000} s after a worker was back, more than two heartbeat timeouts`);
+    note(
+      begun === undefined || begun - back <= 2 * heartbeatMs,
+      `work went on ${((begun ?? back) - back) / 1000} s after a worker was back, more than two heartbeat timeouts`,
+    );
   }
   return { problems, duplicates, redone, seconds: secondsToResume(scene, back) };
 }
 
 function compare(ledger: string, reference: string, specified: Disturbance['specified']): string[] {
-  if (specified === undefined) return ledger === reference ? [] : [`the ledger differs from that of the undisturbed run: ${firstDifference(ledger, reference)}`];
+  if (specified === undefined)
+    return ledger === reference
+      ? []
+      : [`the ledger differs from that of the undisturbed run: ${firstDifference(ledger, reference)}`];
   const problems: string[] = [];
-  if (!entries(ledger).some(({ notes }) => notes.some((note) => specified.note.test(note)))) problems.push(`no note in the ledger matches ${String(specified.note)}`);
-  if (specified.sameResult && results(ledger) !== results(reference)) problems.push(`more than the notes differs from the undisturbed run: ${firstDifference(results(ledger), results(reference))}`);
-  if (entries(ledger).length !== entries(reference).length) problems.push(`${entries(ledger).length} epochs instead of ${entries(reference).length}`);
+  if (!entries(ledger).some(({ notes }) => notes.some((note) => specified.note.test(note))))
+    problems.push(`no note in the ledger matches ${String(specified.note)}`);
+  if (specified.sameResult && results(ledger) !== results(reference))
+    problems.push(
+      `more than the notes differs from the undisturbed run: ${firstDifference(results(ledger), results(reference))}`,
+    );
+  if (entries(ledger).length !== entries(reference).length)
+    problems.push(`${entries(ledger).length} epochs instead of ${entries(reference).length}`);
   return problems;
 }
 
-const entries = (ledger: string): LedgerEntry[] => ledger.trim().split('\n').map((line) => JSON.parse(line) as LedgerEntry);
+const entries = (ledger: string): LedgerEntry[] =>
+  ledger
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as LedgerEntry);
 /** The ledger without notes, and without the hashes that chain them. */
-const results = (ledger: string): string => entries(ledger).map((entry) => JSON.stringify({ ...entry, notes: [], previous: '' })).join('\n');
+const results = (ledger: string): string =>
+  entries(ledger)
+    .map((entry) => JSON.stringify({ ...entry, notes: [], previous: '' }))
+    .join('\n');
 
 function firstDifference(one: string, other: string): string {
   const [a, b] = [one.split('\n'), other.split('\n')];
@@ -71,9 +105,12 @@ function firstDifference(one: string, other: string): string {
 /** Runs and epochs that Temporal shows as failed or timed out. */
 async function failedWorkflows({ stack, id }: Scene, epochMayFail: boolean): Promise<string[]> {
   const failed: string[] = [];
-  for await (const { workflowId, status } of stack.live.client.workflow.list({ query: `WorkflowId = "${id}" OR WorkflowId STARTS_WITH "${id}/"` })) {
+  for await (const { workflowId, status } of stack.live.client.workflow.list({
+    query: `WorkflowId = "${id}" OR WorkflowId STARTS_WITH "${id}/"`,
+  })) {
     if (epochMayFail && workflowId !== id) continue;
-    if (status.name === 'FAILED' || status.name === 'TIMED_OUT') failed.push(`${workflowId} is shown as ${status.name}`);
+    if (status.name === 'FAILED' || status.name === 'TIMED_OUT')
+      failed.push(`${workflowId} is shown as ${status.name}`);
   }
   return failed;
 }
@@ -84,19 +121,28 @@ async function leftovers({ stack, id }: Scene): Promise<string[]> {
   const folders = existsSync(work) ? readdirSync(work).filter((name) => !name.startsWith('.')) : [];
   // A job that has written its result takes a moment to end.
   await until(() => jobsOf(stack.live.home, work).length === 0, 10_000, 'jobs').catch(() => undefined);
-  return [...folders.map((name) => `unfinished work was left: ${name}`), ...jobsOf(stack.live.home, work).map((pid) => `process ${pid} lives on`)];
+  return [
+    ...folders.map((name) => `unfinished work was left: ${name}`),
+    ...jobsOf(stack.live.home, work).map((pid) => `process ${pid} lives on`),
+  ];
 }
 
 /** Processes that hold a file of the folder open: a job has its log and its lock there. */
 function jobsOf(home: string, work: string): number[] {
-  return readdirSync('/proc').filter((name) => /^\d+$/.test(name)).flatMap((pid) => {
-    try {
-      if (!readFileSync(`/proc/${pid}/environ`, 'utf8').includes(`GENENV_HOME=${home}\0`)) return [];
-      return readdirSync(`/proc/${pid}/fd`).some((fd) => linkOf(`/proc/${pid}/fd/${fd}`).startsWith(`${work}/`)) ? [Number(pid)] : [];
-    } catch {
-      return [];
-    }
-  });
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((pid) => {
+      try {
+        if (!readFileSync(`/proc/${pid}/environ`, 'utf8').includes(`GENENV_HOME=${home}\0`)) return [];
+        return readdirSync(`/proc/${pid}/fd`).some((fd) =>
+          linkOf(`/proc/${pid}/fd/${fd}`).startsWith(`${work}/`),
+        )
+          ? [Number(pid)]
+          : [];
+      } catch {
+        return [];
+      }
+    });
 }
 
 const linkOf = (path: string): string => {
@@ -109,7 +155,9 @@ const linkOf = (path: string): string => {
 
 /** Computing activities that began again although what they give was not there yet. */
 function computedAgain({ trail }: Scene): number {
-  const begun = trail.filter(({ what, activity, known }) => what === 'begin' && computing.includes(activity) && !known);
+  const begun = trail.filter(
+    ({ what, activity, known }) => what === 'begin' && computing.includes(activity) && !known,
+  );
   return begun.length - new Set(begun.map(({ activity, epoch }) => `${activity} ${epoch}`)).size;
 }
 
@@ -119,17 +167,29 @@ async function repeatedRecords({ stack, id }: Scene, ledger: string): Promise<nu
   const metrics = await new RunFolder(stack.path('runs'), id).metrics();
   let repeated = repeats(lines.map(({ epoch }) => epoch)) + repeats(metrics.map(({ epoch }) => epoch));
   for (const { outputs } of lines) {
-    for (const files of [outputs.traces, outputs.tasks === null ? [] : [outputs.tasks], outputs.rewards === null ? [] : [outputs.rewards]]) {
+    for (const files of [
+      outputs.traces,
+      outputs.tasks === null ? [] : [outputs.tasks],
+      outputs.rewards === null ? [] : [outputs.rewards],
+    ]) {
       repeated += repeats(files.flatMap(({ uri }) => idsIn(join(stack.path('store'), uri))));
     }
   }
   return repeated;
 }
 
-const idsIn = (file: string): string[] => readFileSync(file, 'utf8').trim().split('\n').map((line) => (JSON.parse(line) as { id: string }).id);
+const idsIn = (file: string): string[] =>
+  readFileSync(file, 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => (JSON.parse(line) as { id: string }).id);
 const repeats = (values: readonly unknown[]): number => values.length - new Set(values).size;
 
 function secondsToResume({ trail, stack, jobs }: Scene, back: number): number | null {
-  const signs = [...trail.filter(({ what }) => what === 'end').map(({ at }) => at), ...stack.model.answers, ...jobs.signs].filter((at) => at >= back);
+  const signs = [
+    ...trail.filter(({ what }) => what === 'end').map(({ at }) => at),
+    ...stack.model.answers,
+    ...jobs.signs,
+  ].filter((at) => at >= back);
   return signs.length === 0 ? null : (Math.min(...signs) - back) / 1000;
 }

@@ -27,7 +27,8 @@ const { values } = parseArgs({
 function whole(flag: 'runs' | 'seed' | 'first' | 'jobs', least: number): number | undefined {
   const value = values[flag];
   if (value === undefined) return undefined;
-  if (!/^\d{1,9}$/.test(value) || Number(value) < least) fail(`--${flag}: got ${JSON.stringify(value)}; expected a whole number from ${least}`);
+  if (!/^\d{1,9}$/.test(value) || Number(value) < least)
+    fail(`--${flag}: got ${JSON.stringify(value)}; expected a whole number from ${least}`);
   return Number(value);
 }
 function fail(message: string): never {
@@ -36,12 +37,23 @@ function fail(message: string): never {
 }
 
 const [seed, first, jobs] = [whole('seed', 0)!, whole('first', 0)!, whole('jobs', 1)!];
-const chosen = classes.filter(({ name, row, long }) => (values.long || long !== true) && values.class.some((words) => `${name} ${row}`.includes(words)));
-if (chosen.length === 0) fail(`--class: got ${JSON.stringify(values.class)}; allowed: ${classes.map(({ name, long }) => `${name}${long ? ' (with --long)' : ''}`).join(', ')}`);
+const chosen = classes.filter(
+  ({ name, row, long }) =>
+    (values.long || long !== true) && values.class.some((words) => `${name} ${row}`.includes(words)),
+);
+if (chosen.length === 0)
+  fail(
+    `--class: got ${JSON.stringify(values.class)}; allowed: ${classes.map(({ name, long }) => `${name}${long ? ' (with --long)' : ''}`).join(', ')}`,
+  );
 const planned = plan(chosen, seed, first, whole('runs', 1) ?? chosen.length);
 
 const repeat = ({ index }: Outcome): string =>
-  ['npm run test:chaos --', `--seed ${seed} --first ${index} --runs 1`, ...values.class.flatMap((words) => (words === '' ? [] : [`--class ${JSON.stringify(words)}`])), ...(values.long ? ['--long'] : [])].join(' ');
+  [
+    'npm run test:chaos --',
+    `--seed ${seed} --first ${index} --runs 1`,
+    ...values.class.flatMap((words) => (words === '' ? [] : [`--class ${JSON.stringify(words)}`])),
+    ...(values.long ? ['--long'] : []),
+  ].join(' ');
 
 const interrupted = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => interrupted.abort());
@@ -49,9 +61,16 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => 
 let done = 0;
 const tell = (outcome: Outcome): void => {
   done += 1;
-  const state = outcome.skipped === undefined ? (outcome.recovered ? 'recovered' : 'FAILED') : `skipped: ${outcome.skipped}`;
+  const state =
+    outcome.skipped === undefined
+      ? outcome.recovered
+        ? 'recovered'
+        : 'FAILED'
+      : `skipped: ${outcome.skipped}`;
   const { requests, steps, activities } = outcome.redone;
-  console.log(`${String(done).padStart(4)}/${planned.length}  ${outcome.name}: ${state}${outcome.seconds === null ? '' : ` in ${outcome.seconds.toFixed(1)} s`}, redone ${requests}/${steps}/${activities}`);
+  console.log(
+    `${String(done).padStart(4)}/${planned.length}  ${outcome.name}: ${state}${outcome.seconds === null ? '' : ` in ${outcome.seconds.toFixed(1)} s`}, redone ${requests}/${steps}/${activities}`,
+  );
   for (const problem of outcome.problems) console.log(`      ${problem}`);
   if (!outcome.recovered && outcome.skipped === undefined) console.log(`      again: ${repeat(outcome)}`);
 };

@@ -13,7 +13,17 @@ import { JobWatch } from './job-watch.ts';
 export const patience = 240_000;
 
 /** The activities of an epoch, in its order. */
-export const epochActivities = ['generateTasks', 'drawTasks', 'rollOut', 'computeRewards', 'filterByDifficulty', 'updatePools', 'trainAgent', 'trainEnvironment', 'commitEpoch'] as const;
+export const epochActivities = [
+  'generateTasks',
+  'drawTasks',
+  'rollOut',
+  'computeRewards',
+  'filterByDifficulty',
+  'updatePools',
+  'trainAgent',
+  'trainEnvironment',
+  'commitEpoch',
+] as const;
 export type EpochActivity = (typeof epochActivities)[number];
 
 /** One run of the experiment, and what a fault may do to it and to the processes around it. */
@@ -59,7 +69,11 @@ export class Scene {
   async job(activity: 'trainAgent' | 'trainEnvironment', epoch = this.epoch): Promise<number> {
     const folder = `${String(epoch).padStart(4, '0')}-${activity === 'trainAgent' ? 'train-agent' : 'train-environment'}-`;
     let pid: number | undefined;
-    await until(() => (pid = this.jobs.pid(folder)) !== undefined, patience, `the job ${folder} of ${this.id}`);
+    await until(
+      () => (pid = this.jobs.pid(folder)) !== undefined,
+      patience,
+      `the job ${folder} of ${this.id}`,
+    );
     return pid!;
   }
 
@@ -83,7 +97,10 @@ export class Scene {
   }
 
   arm(fault: Omit<ArmedFault, 'run' | 'epoch'> & { epoch?: number }): void {
-    writeFileSync(faultFile(this.stack.folder), JSON.stringify({ run: this.id, epoch: this.epoch, ...fault } satisfies ArmedFault));
+    writeFileSync(
+      faultFile(this.stack.folder),
+      JSON.stringify({ run: this.id, epoch: this.epoch, ...fault } satisfies ArmedFault),
+    );
   }
 
   /** Until the armed fault has struck. */
@@ -100,12 +117,19 @@ export class Scene {
   /** Until another worker than this process works on the run, or the run is over: what struck after its last activity leaves nothing to do. */
   async workedOnWithout(pid: number | undefined): Promise<void> {
     const others = ({ what, pid: of }: TrailLine) => what === 'begin' && of !== pid;
-    await until(async () => this.trail.some(others) || (await this.handle.describe()).status.name !== 'RUNNING', patience, `the work of another worker of ${this.id}`);
+    await until(
+      async () => this.trail.some(others) || (await this.handle.describe()).status.name !== 'RUNNING',
+      patience,
+      `the work of another worker of ${this.id}`,
+    );
   }
 
   /** Until an activity of the epoch has begun. */
   begun(activity: string, epoch = this.epoch): Promise<TrailLine> {
-    return this.seen(`${activity} of epoch ${epoch}`, (line) => line.what === 'begin' && line.activity === activity && line.epoch === epoch);
+    return this.seen(
+      `${activity} of epoch ${epoch}`,
+      (line) => line.what === 'begin' && line.activity === activity && line.epoch === epoch,
+    );
   }
 
   /** A random moment of a random phase of the scene's epoch. */
@@ -126,10 +150,15 @@ export class Scene {
 
   /** Until the run is over. @throws what it ended with, if that is a failure */
   async finish(): Promise<void> {
-    await until(async () => {
-      const { status } = await this.handle.describe();
-      if (['FAILED', 'TIMED_OUT', 'TERMINATED', 'CANCELLED'].includes(status.name)) await this.handle.result();
-      return status.name === 'COMPLETED';
-    }, patience, `the end of ${this.id}`);
+    await until(
+      async () => {
+        const { status } = await this.handle.describe();
+        if (['FAILED', 'TIMED_OUT', 'TERMINATED', 'CANCELLED'].includes(status.name))
+          await this.handle.result();
+        return status.name === 'COMPLETED';
+      },
+      patience,
+      `the end of ${this.id}`,
+    );
   }
 }

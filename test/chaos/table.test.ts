@@ -9,21 +9,53 @@ import { withTable } from './figures.ts';
 import { summarise } from './table.ts';
 import type { Results } from './table.ts';
 
-const outcome = (index: number, name: string, rest: Partial<Outcome> = {}): Outcome => ({ index, name, row: 'a row', recovered: true, problems: [], seconds: index, redone: { requests: 1, steps: 0, activities: 0 }, duplicates: 0, ...rest });
+const outcome = (index: number, name: string, rest: Partial<Outcome> = {}): Outcome => ({
+  index,
+  name,
+  row: 'a row',
+  recovered: true,
+  problems: [],
+  seconds: index,
+  redone: { requests: 1, steps: 0, activities: 0 },
+  duplicates: 0,
+  ...rest,
+});
 
 test('a class has its medians, sums and failures; skipped runs count as neither', () => {
   const outcomes = [1, 2, 3, 10].map((index) => outcome(index, 'a'));
-  outcomes.push(outcome(5, 'a', { recovered: false, seconds: null, duplicates: 2 }), outcome(6, 'b', { recovered: false, seconds: null, skipped: 'no mount' }));
+  outcomes.push(
+    outcome(5, 'a', { recovered: false, seconds: null, duplicates: 2 }),
+    outcome(6, 'b', { recovered: false, seconds: null, skipped: 'no mount' }),
+  );
   const results = summarise(outcomes, 7);
   expect(results).toMatchObject({ seed: 7, runs: 5, recovered: 4, duplicates: 2 });
   expect(results.classes).toEqual([
-    { row: 'a row', class: 'a', injected: 5, recovered: 4, skipped: null, seconds: { median: 2, p95: 10 }, redone: { requests: 5, steps: 0, activities: 0 }, duplicates: 2 },
-    { row: 'a row', class: 'b', injected: 0, recovered: 0, skipped: 'no mount', seconds: null, redone: { requests: 0, steps: 0, activities: 0 }, duplicates: 0 },
+    {
+      row: 'a row',
+      class: 'a',
+      injected: 5,
+      recovered: 4,
+      skipped: null,
+      seconds: { median: 2, p95: 10 },
+      redone: { requests: 5, steps: 0, activities: 0 },
+      duplicates: 2,
+    },
+    {
+      row: 'a row',
+      class: 'b',
+      injected: 0,
+      recovered: 0,
+      skipped: 'no mount',
+      seconds: null,
+      redone: { requests: 0, steps: 0, activities: 0 },
+      duplicates: 0,
+    },
   ]);
 });
 
 test('a run of the plan is the same when it is asked for alone', () => {
-  const names = (first: number, count: number): string[] => plan(classes, 5, first, count).map(({ fault }) => fault.name);
+  const names = (first: number, count: number): string[] =>
+    plan(classes, 5, first, count).map(({ fault }) => fault.name);
   expect(names(classes.length + 3, 1)).toEqual([names(0, 2 * classes.length)[classes.length + 3]]);
   expect(new Set(names(0, classes.length)).size).toBe(classes.length);
   expect(names(0, classes.length)).not.toEqual(names(classes.length, classes.length));

@@ -26,7 +26,9 @@ export interface Results {
 export function summarise(outcomes: readonly Outcome[], seed: number): Results {
   const classes = [...Map.groupBy(outcomes, ({ name }) => name).entries()].map(([name, all]): Row => {
     const run = all.filter(({ skipped }) => skipped === undefined);
-    const seconds = run.flatMap((outcome) => (outcome.seconds === null ? [] : [outcome.seconds])).sort((a, b) => a - b);
+    const seconds = run
+      .flatMap((outcome) => (outcome.seconds === null ? [] : [outcome.seconds]))
+      .sort((a, b) => a - b);
     const total = (kind: keyof Work): number => run.reduce((sum, { redone }) => sum + redone[kind], 0);
     return {
       row: all[0]!.row,
@@ -59,16 +61,30 @@ const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
 /** The table in Markdown, as the docs have it. */
 export function markdown({ seed, runs, recovered, duplicates, classes }: Results): string {
-  const cells = classes.map(({ row, class: name, injected, recovered: back, skipped, seconds, redone, duplicates: twice }) => [
-    row,
-    name,
-    skipped === null ? String(injected) : `${injected} (skipped: ${skipped})`,
-    String(back),
-    seconds === null ? '' : `${seconds.median.toFixed(1)} / ${seconds.p95.toFixed(1)}`,
-    `${redone.requests} / ${redone.steps} / ${redone.activities}`,
-    String(twice),
-  ]);
-  const head = ['fault', 'class', 'injected', 'recovered', 'seconds to resume: median / p95', 'redone: requests / steps / activities', 'duplicates'];
+  const cells = classes.map(
+    ({ row, class: name, injected, recovered: back, skipped, seconds, redone, duplicates: twice }) => [
+      row,
+      name,
+      skipped === null ? String(injected) : `${injected} (skipped: ${skipped})`,
+      String(back),
+      seconds === null ? '' : `${seconds.median.toFixed(1)} / ${seconds.p95.toFixed(1)}`,
+      `${redone.requests} / ${redone.steps} / ${redone.activities}`,
+      String(twice),
+    ],
+  );
+  const head = [
+    'fault',
+    'class',
+    'injected',
+    'recovered',
+    'seconds to resume: median / p95',
+    'redone: requests / steps / activities',
+    'duplicates',
+  ];
   const lines = [head, head.map(() => '---'), ...cells].map((line) => `| ${line.join(' | ')} |`);
-  return [`${recovered} of ${runs} runs recovered with ${duplicates} duplicates (seed ${seed}).`, '', ...lines].join('\n');
+  return [
+    `${recovered} of ${runs} runs recovered with ${duplicates} duplicates (seed ${seed}).`,
+    '',
+    ...lines,
+  ].join('\n');
 }

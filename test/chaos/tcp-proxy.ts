@@ -9,7 +9,10 @@ export class TcpProxy {
   private constructor(port: number) {
     this.#server = createServer((client) => {
       const server = createConnection(port, '127.0.0.1');
-      for (const [one, other] of [[client, server], [server, client]] as const) {
+      for (const [one, other] of [
+        [client, server],
+        [server, client],
+      ] as const) {
         this.#sockets.add(one);
         one.on('error', () => other.destroy());
         one.on('close', () => {

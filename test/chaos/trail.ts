@@ -24,7 +24,8 @@ export class Trail {
     if (!existsSync(this.#file)) return;
     const file = openSync(this.#file, 'r');
     const part = Buffer.alloc(1 << 16);
-    for (let length; (length = readSync(file, part, 0, part.length, this.#read)) > 0; this.#read += length) this.#rest += this.#decoder.write(part.subarray(0, length));
+    for (let length; (length = readSync(file, part, 0, part.length, this.#read)) > 0; this.#read += length)
+      this.#rest += this.#decoder.write(part.subarray(0, length));
     closeSync(file);
     const lines = this.#rest.split('\n');
     this.#rest = lines.pop()!;

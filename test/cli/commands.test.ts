@@ -39,18 +39,51 @@ describe('bad input: one message, exit code 2, nothing started and nothing writt
   const cases: Record<string, { args: () => string[]; message: () => string }> = {
     'a file that is not there': {
       args: () => ['run', 'nowhere.json'],
-      message: () => 'genenv: experiment file: got "nowhere.json", but there is no such file; expected the path of an experiment file, such as experiments/laptop.json',
+      message: () =>
+        'genenv: experiment file: got "nowhere.json", but there is no such file; expected the path of an experiment file, such as experiments/laptop.json',
     },
-    'a folder': { args: () => ['run', folder], message: () => `genenv: experiment file: got ${JSON.stringify(folder)}, but it is a folder; expected the path of an experiment file, such as experiments/laptop.json` },
-    'no JSON': { args: () => ['run', file('torn.json', '{"name": ')], message: () => `genenv: experiment file: ${join(folder, 'torn.json')} is not JSON: Unexpected end of JSON input` },
-    'an unknown field': { args: () => ['run', file('unknown.json', JSON.stringify(unknown))], message: () => refusal(unknown) },
-    'an impossible combination': { args: () => ['run', file('combination.json', JSON.stringify(impossible)), '--dry-run'], message: () => refusal(impossible) },
-    'an id that is no folder name': { args: () => ['run', good(), '--id', '../up'], message: () => 'genenv: Experiment id "../up" cannot be used' },
-    'a namespace without a server': { args: () => ['run', good(), '--namespace', 'x'], message: () => 'genenv: --namespace: got "x" without --address or --profile' },
-    'a profile that is not there': { args: () => ['run', good(), '--profile', 'nope'], message: () => 'genenv: Temporal profile "nope"' },
-    'a run that is not there': { args: () => ['verify', 'nope'], message: () => `genenv: run: got "nope", but ${join(home, 'runs')} has no such run; there are none yet` },
-    'an unknown command': { args: () => ['statsu'], message: () => "error: unknown command 'statsu'\n(Did you mean status?)" },
-    'a number that is none': { args: () => ['gc', '--keep-last', 'two'], message: () => 'genenv: --keep-last: got "two"; expected a whole number of 1 or more' },
+    'a folder': {
+      args: () => ['run', folder],
+      message: () =>
+        `genenv: experiment file: got ${JSON.stringify(folder)}, but it is a folder; expected the path of an experiment file, such as experiments/laptop.json`,
+    },
+    'no JSON': {
+      args: () => ['run', file('torn.json', '{"name": ')],
+      message: () =>
+        `genenv: experiment file: ${join(folder, 'torn.json')} is not JSON: Unexpected end of JSON input`,
+    },
+    'an unknown field': {
+      args: () => ['run', file('unknown.json', JSON.stringify(unknown))],
+      message: () => refusal(unknown),
+    },
+    'an impossible combination': {
+      args: () => ['run', file('combination.json', JSON.stringify(impossible)), '--dry-run'],
+      message: () => refusal(impossible),
+    },
+    'an id that is no folder name': {
+      args: () => ['run', good(), '--id', '../up'],
+      message: () => 'genenv: Experiment id "../up" cannot be used',
+    },
+    'a namespace without a server': {
+      args: () => ['run', good(), '--namespace', 'x'],
+      message: () => 'genenv: --namespace: got "x" without --address or --profile',
+    },
+    'a profile that is not there': {
+      args: () => ['run', good(), '--profile', 'nope'],
+      message: () => 'genenv: Temporal profile "nope"',
+    },
+    'a run that is not there': {
+      args: () => ['verify', 'nope'],
+      message: () => `genenv: run: got "nope", but ${join(home, 'runs')} has no such run; there are none yet`,
+    },
+    'an unknown command': {
+      args: () => ['statsu'],
+      message: () => "error: unknown command 'statsu'\n(Did you mean status?)",
+    },
+    'a number that is none': {
+      args: () => ['gc', '--keep-last', 'two'],
+      message: () => 'genenv: --keep-last: got "two"; expected a whole number of 1 or more',
+    },
   };
   test.each(Object.entries(cases))('%s', async (_, { args, message }) => {
     const { code, out, err } = await genenv(args(), { GENENV_HOME: home });
@@ -76,18 +109,27 @@ test('--help lists the commands, examples and exit codes; each command has examp
 
 test('schema prints the JSON Schema of the experiment file', async () => {
   const schema = JSON.parse((await genenv(['schema'], {})).out) as { properties: object };
-  expect(Object.keys(schema.properties)).toEqual(expect.arrayContaining(['name', 'seed', 'epochs', 'arm', 'world']));
+  expect(Object.keys(schema.properties)).toEqual(
+    expect.arrayContaining(['name', 'seed', 'epochs', 'arm', 'world']),
+  );
 });
 
 test('run --dry-run prints the resolved file and what it would take, and starts nothing', async () => {
   home = join(folder, 'dry');
-  const { code, out } = await genenv(['run', file('dry.json', JSON.stringify(withFields(exampleFile, { epochs: 10 }))), '--dry-run'], { GENENV_HOME: home });
+  const { code, out } = await genenv(
+    ['run', file('dry.json', JSON.stringify(withFields(exampleFile, { epochs: 10 }))), '--dry-run'],
+    { GENENV_HOME: home },
+  );
   expect(code).toBe(0);
-  const resolved = JSON.parse(out.slice(0, out.indexOf('\n}\n') + 2)) as { epochs: number; evaluation: object };
+  const resolved = JSON.parse(out.slice(0, out.indexOf('\n}\n') + 2)) as {
+    epochs: number;
+    evaluation: object;
+  };
   expect(resolved.epochs).toBe(10);
   expect(resolved.evaluation).toHaveProperty('every');
   expect(out).toMatch(/rollouts {4}[\d,]+ \([\d,]+ an epoch\)/);
-  for (const what of ['tasks', 'tokens', 'activities', 'events', 'disk']) expect(out).toMatch(new RegExp(`^${what} `, 'm'));
+  for (const what of ['tasks', 'tokens', 'activities', 'events', 'disk'])
+    expect(out).toMatch(new RegExp(`^${what} `, 'm'));
   expect(out).toContain('Nothing was started or written.');
   expect(existsSync(home)).toBe(false);
 });
@@ -105,7 +147,9 @@ describe('a home with a finished run', () => {
 
   test('run says that it is finished, where the report is, and how to start a fresh one', async () => {
     const { code, out } = await genenv(['run', asStarted, '--id', 'done'], { GENENV_HOME: home });
-    expect(out).toBe(`done is finished: 6 epochs. Report: ${made.run.reportFile}\nTo start a fresh one, give it another id: npx genenv run ${asStarted} --id done-2\n`);
+    expect(out).toBe(
+      `done is finished: 6 epochs. Report: ${made.run.reportFile}\nTo start a fresh one, give it another id: npx genenv run ${asStarted} --id done-2\n`,
+    );
     expect(code).toBe(0);
     expect(existsSync(made.run.reportFile)).toBe(true);
     expect(existsSync(stackPaths(home).folder)).toBe(false);
@@ -114,7 +158,9 @@ describe('a home with a finished run', () => {
   test('run refuses another file under its id, and names what differs', async () => {
     const other = file('other.json', JSON.stringify({ ...made.experiment, seed: 8, epochs: 9 }));
     const { code, err } = await genenv(['run', other, '--id', 'done'], { GENENV_HOME: home });
-    expect(err).toContain('genenv: experiment: the id "done" belongs to another experiment file (epochs: was 6, is 9; seed: was 7, is 8); start this one under another id');
+    expect(err).toContain(
+      'genenv: experiment: the id "done" belongs to another experiment file (epochs: was 6, is 9; seed: was 7, is 8); start this one under another id',
+    );
     expect(code).toBe(2);
   });
 
@@ -124,8 +170,14 @@ describe('a home with a finished run', () => {
     const lock = takeStackLock(paths.lock);
     writeStackRecord(paths.record, { ...emptyRecord(), owner: { ...own, command: 'run' } });
     try {
-      const { code, err } = await genenv(['run', asStarted, '--id', 'half'], { GENENV_HOME: home, GENENV_PYTHON: process.execPath, GENENV_TEMPORAL: process.execPath });
-      expect(err).toBe(`genenv: \`genenv run\` (process ${process.pid}) runs the stack of ${home}; wait until it has ended, or set GENENV_HOME to another folder\n`);
+      const { code, err } = await genenv(['run', asStarted, '--id', 'half'], {
+        GENENV_HOME: home,
+        GENENV_PYTHON: process.execPath,
+        GENENV_TEMPORAL: process.execPath,
+      });
+      expect(err).toBe(
+        `genenv: \`genenv run\` (process ${process.pid}) runs the stack of ${home}; wait until it has ended, or set GENENV_HOME to another folder\n`,
+      );
       expect(code).toBe(4);
     } finally {
       lock?.release();
@@ -137,8 +189,17 @@ describe('a home with a finished run', () => {
     const { out } = await genenv(['status'], { GENENV_HOME: home });
     expect(out).toMatch(/^done +finished +6\/6 /m);
     expect(out).toMatch(/^half +interrupted +3\/6 /m);
-    const found = JSON.parse((await genenv(['status', 'half', '--json'], { GENENV_HOME: home })).out) as object;
-    expect(found).toMatchObject({ id: 'half', state: 'interrupted', epoch: 3, epochs: 6, arm: 'genenv-tuned', progress: null });
+    const found = JSON.parse(
+      (await genenv(['status', 'half', '--json'], { GENENV_HOME: home })).out,
+    ) as object;
+    expect(found).toMatchObject({
+      id: 'half',
+      state: 'interrupted',
+      epoch: 3,
+      epochs: 6,
+      arm: 'genenv-tuned',
+      progress: null,
+    });
     const { code, err } = await genenv(['status', 'nope'], { GENENV_HOME: home });
     expect(err).toContain('has no such run; there are: done, half');
     expect(code).toBe(2);
@@ -170,7 +231,11 @@ describe('a home with a finished run', () => {
 describe('doctor', () => {
   test('says what is there and what to do about what is not', async () => {
     home = join(folder, 'doctor');
-    const { code, out } = await genenv(['doctor'], { GENENV_HOME: home, GENENV_PYTHON: '/nowhere/python', GENENV_TEMPORAL: '/nowhere/temporal' });
+    const { code, out } = await genenv(['doctor'], {
+      GENENV_HOME: home,
+      GENENV_PYTHON: '/nowhere/python',
+      GENENV_TEMPORAL: '/nowhere/temporal',
+    });
     expect(out).toMatch(/^ok +Node +24\./m);
     expect(out).toMatch(/^ok +Home folder /m);
     expect(out).toMatch(/^missing +Python environment +\/nowhere\/python is not there/m);

@@ -11,8 +11,18 @@ describe('the experiment of a fork', () => {
     await run.does.retuneExperiment({ id: parent, set: { 'difficulty.beta': 4 }, fromEpoch: 1 });
     await run.does.retuneExperiment({ id: parent, set: { 'difficulty.beta': 5 }, fromEpoch: 2 });
     await run.epochs(2);
-    const experiment = await forkedExperiment(run.home, { parent, id: 'fork', epoch: 1, set: { 'difficulty.alpha': 0.4, seed: 9 } });
-    expect(experiment).toMatchObject({ name: 'example', difficulty: { alpha: 0.4, beta: 4 }, seed: 9, startFrom: { run: parent, epoch: 1 } });
+    const experiment = await forkedExperiment(run.home, {
+      parent,
+      id: 'fork',
+      epoch: 1,
+      set: { 'difficulty.alpha': 0.4, seed: 9 },
+    });
+    expect(experiment).toMatchObject({
+      name: 'example',
+      difficulty: { alpha: 0.4, beta: 4 },
+      seed: 9,
+      startFrom: { run: parent, epoch: 1 },
+    });
     await run.does.parseExperiment({ id: 'fork', file: experiment });
     expect((await run.does.openEpoch({ id: 'fork', known: null, thorough: true })).last?.epoch).toBe(1);
   });
@@ -25,11 +35,17 @@ describe('the experiment of a fork', () => {
   ])('refuses %j at epoch %i before anything is started', async (set, epoch, message) => {
     const run = await someRun();
     await run.epochs(1);
-    await expect(forkedExperiment(run.home, { parent, id: 'fork', epoch, set: { ...set } })).rejects.toMatchObject({ name: 'InvalidConfig', message: expect.stringContaining(message) as string });
+    await expect(
+      forkedExperiment(run.home, { parent, id: 'fork', epoch, set: { ...set } }),
+    ).rejects.toMatchObject({ name: 'InvalidConfig', message: expect.stringContaining(message) as string });
   });
 });
 
 it('values are JSON where they can be, else text', () => {
-  expect(assignments(['a.b=0.4', 'c=null', 'd=true', 'e=http://x?y=1', 'f={"g":[1]}', 'h=', 'i="1"'])).toEqual({ 'a.b': 0.4, c: null, d: true, e: 'http://x?y=1', f: { g: [1] }, h: '', i: '1' });
-  expect(() => assignments(['alpha'])).toThrow('got "alpha"; expected key=value, such as difficulty.alpha=0.4');
+  expect(
+    assignments(['a.b=0.4', 'c=null', 'd=true', 'e=http://x?y=1', 'f={"g":[1]}', 'h=', 'i="1"']),
+  ).toEqual({ 'a.b': 0.4, c: null, d: true, e: 'http://x?y=1', f: { g: [1] }, h: '', i: '1' });
+  expect(() => assignments(['alpha'])).toThrow(
+    'got "alpha"; expected key=value, such as difficulty.alpha=0.4',
+  );
 });

@@ -20,8 +20,13 @@ export interface GenenvProcess {
 
 /** The genenv command as a person runs it, in a home of its own. */
 export function startGenenv(args: string[], env: Record<string, string>): GenenvProcess {
-  const inherited = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(GENENV_|TEMPORAL_)/.test(name)));
-  const child = spawn(process.execPath, [join(repository, 'src/cli/genenv.ts'), ...args], { env: { ...inherited, ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
+  const inherited = Object.fromEntries(
+    Object.entries(process.env).filter(([name]) => !/^(GENENV_|TEMPORAL_)/.test(name)),
+  );
+  const child = spawn(process.execPath, [join(repository, 'src/cli/genenv.ts'), ...args], {
+    env: { ...inherited, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   let out = '';
   let err = '';
   child.stdout.on('data', (data: Buffer) => (out += data.toString()));
@@ -30,4 +35,5 @@ export function startGenenv(args: string[], env: Record<string, string>): Genenv
   return { child, ended, out: () => out };
 }
 
-export const genenv = (args: string[], env: Record<string, string>): Promise<Ended> => startGenenv(args, env).ended;
+export const genenv = (args: string[], env: Record<string, string>): Promise<Ended> =>
+  startGenenv(args, env).ended;

@@ -13,7 +13,9 @@ test('what people wrote below the line is kept, whatever the results become', as
   const [, line] = readFileSync(file, 'utf8').split('\n\n');
   writeFileSync(file, `${readFileSync(file, 'utf8')}\n## What we make of it\n\nIt holds.\n`);
   await writeResultsDocument(file, '# Second\n', '{"second":2}');
-  expect(readFileSync(file, 'utf8')).toBe(`# Second\n\n${line!.trimEnd()}\n\n## What we make of it\n\nIt holds.\n`);
+  expect(readFileSync(file, 'utf8')).toBe(
+    `# Second\n\n${line!.trimEnd()}\n\n## What we make of it\n\nIt holds.\n`,
+  );
   expect(resultsIn(readFileSync(file, 'utf8'))).toBe('# Second\n');
   expect(readFileSync(join(folder, 'results.json'), 'utf8')).toBe('{"second":2}');
 });

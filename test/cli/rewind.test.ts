@@ -30,14 +30,27 @@ describe('rewind', () => {
     await run.epochs(3);
     const folder = folderOf(run);
     await run.does.retuneExperiment({ id, set: { epochs: 9 }, fromEpoch: 5 });
-    const before = { ledger: await text(folder.ledgerFile), metrics: await text(folder.metricsFile), retunes: await text(folder.retunesFile) };
+    const before = {
+      ledger: await text(folder.ledgerFile),
+      metrics: await text(folder.metricsFile),
+      retunes: await text(folder.retunesFile),
+    };
     const { branch, ...rewound } = await back(run, 1);
     expect(rewound).toEqual({ epoch: 1, dropped: 2 });
-    expect({ ledger: await text(join(branch!, 'ledger.jsonl')), metrics: await text(join(branch!, 'metrics.jsonl')), retunes: await text(join(branch!, 'retunes.json')) }).toEqual(before);
+    expect({
+      ledger: await text(join(branch!, 'ledger.jsonl')),
+      metrics: await text(join(branch!, 'metrics.jsonl')),
+      retunes: await text(join(branch!, 'retunes.json')),
+    }).toEqual(before);
     expect(await text(folder.ledgerFile)).toBe(before.ledger.split('\n').slice(0, 2).join('\n') + '\n');
     expect((await folder.metrics()).map(({ epoch }) => epoch)).toEqual([0, 1]);
     expect(await folder.readRetunes()).toEqual([]);
-    expect((await folder.events()).at(-1)).toMatchObject({ type: 'rewound', epoch: 1, dropped: 2, kept: branch });
+    expect((await folder.events()).at(-1)).toMatchObject({
+      type: 'rewound',
+      epoch: 1,
+      dropped: 2,
+      kept: branch,
+    });
     await goOn(run, 3);
     expect(await text(folder.ledgerFile)).toBe(before.ledger);
     expect((await verifyRun(run.ports.store, folder)).problems).toEqual([]);
@@ -48,7 +61,9 @@ describe('rewind', () => {
     await run.does.retuneExperiment({ id, set: { 'difficulty.beta': 4 }, fromEpoch: 2 });
     await run.epochs(2);
     await back(run, 1, { 'difficulty.alpha': 0.35 });
-    expect(await folderOf(run).readRetunes()).toMatchObject([{ fromEpoch: 2, set: { 'difficulty.alpha': 0.35, 'difficulty.beta': 4 } }]);
+    expect(await folderOf(run).readRetunes()).toMatchObject([
+      { fromEpoch: 2, set: { 'difficulty.alpha': 0.35, 'difficulty.beta': 4 } },
+    ]);
     await goOn(run, 2);
     const lines = await (await folderOf(run).open<LedgerEntry>())!.ledger.read();
     expect(lines.map(({ inputs }) => inputs.settings['difficulty.alpha'])).toEqual([0.5, 0.5, 0.35]);
@@ -58,7 +73,11 @@ describe('rewind', () => {
     const run = await someRun();
     await run.epochs(2);
     await back(run, 1);
-    const files = async () => [await text(folderOf(run).ledgerFile), await text(folderOf(run).metricsFile), (await branchNames(folderOf(run).branchesFolder)).length];
+    const files = async () => [
+      await text(folderOf(run).ledgerFile),
+      await text(folderOf(run).metricsFile),
+      (await branchNames(folderOf(run).branchesFolder)).length,
+    ];
     const once = await files();
     expect(await back(run, 1)).toEqual({ epoch: 1, dropped: 0, branch: null });
     expect(await files()).toEqual(once);
@@ -72,7 +91,10 @@ describe('rewind', () => {
     const run = await someRun();
     await run.epochs(1);
     const before = await text(folderOf(run).ledgerFile);
-    await expect(back(run, epoch, set)).rejects.toMatchObject({ name: 'InvalidConfig', message: expect.stringContaining(message) as string });
+    await expect(back(run, epoch, set)).rejects.toMatchObject({
+      name: 'InvalidConfig',
+      message: expect.stringContaining(message) as string,
+    });
     expect(await text(folderOf(run).ledgerFile)).toBe(before);
     expect(await types(run)).not.toContain('rewinding');
   });
@@ -101,7 +123,9 @@ describe('rewind', () => {
     await goOn(run, 3, 'fork');
     const folder = run.ports.runFolder('fork');
     const before = await text(folder.ledgerFile);
-    await expect(rewindFolder(folder, run.home, { epoch: 0, set: {} })).rejects.toMatchObject({ message: 'epoch: got 0; expected a committed epoch, 1 to 3' });
+    await expect(rewindFolder(folder, run.home, { epoch: 0, set: {} })).rejects.toMatchObject({
+      message: 'epoch: got 0; expected a committed epoch, 1 to 3',
+    });
     expect(await rewindFolder(folder, run.home, { epoch: 1, set: {} })).toMatchObject({ dropped: 2 });
     await goOn(run, 3, 'fork');
     expect(await text(folder.ledgerFile)).toBe(before);

@@ -18,37 +18,44 @@ beforeAll(() => {
   writeFileSync(file, JSON.stringify(tinyExperiment()));
 });
 afterAll(() => {
-  for (const { pid } of leftovers(home, readStackRecord(stackPaths(home).record))) process.kill(pid, 'SIGKILL');
+  for (const { pid } of leftovers(home, readStackRecord(stackPaths(home).record)))
+    process.kill(pid, 'SIGKILL');
   rmSync(home, { recursive: true, force: true });
 });
 const stackOf = () => readStackRecord(stackPaths(home).record);
 
-test('up leaves a stack running; run goes on in it to its end; down ends it', { timeout: 6 * MINUTES }, async () => {
-  const environment = { GENENV_HOME: home };
-  const up = await genenv(['up'], environment);
-  expect(up).toMatchObject({ code: 0, err: '' });
-  expect(up.out).toMatch(/^Temporal {6}127\.0\.0\.1:\d+$/m);
-  const { addresses } = stackOf();
+test(
+  'up leaves a stack running; run goes on in it to its end; down ends it',
+  { timeout: 6 * MINUTES },
+  async () => {
+    const environment = { GENENV_HOME: home };
+    const up = await genenv(['up'], environment);
+    expect(up).toMatchObject({ code: 0, err: '' });
+    expect(up.out).toMatch(/^Temporal {6}127\.0\.0\.1:\d+$/m);
+    const { addresses } = stackOf();
 
-  const run = await genenv(['run', file], environment);
-  expect(run).toMatchObject({ code: 0, err: '' });
-  expect(run.out).toContain('Using the stack of `genenv up`');
-  expect(run.out).toContain('epoch 3/3');
-  expect(run.out).toMatch(/^tiny: finished after 3 epochs; ledger [0-9a-f]{12}$/m);
-  expect(run.out).toMatch(/^epochs +success +in band/m);
-  expect(run.out).toContain(`Report: ${join(home, 'runs/tiny/report.html')}`);
-  expect(existsSync(join(home, 'runs/tiny/report.html'))).toBe(true);
-  expect(readFileSync(join(home, 'runs/tiny/ledger.jsonl'), 'utf8').trim().split('\n')).toHaveLength(4);
-  expect((await genenv(['verify', 'tiny'], environment)).code).toBe(0);
-  expect(stackOf()).toMatchObject({ state: 'ready', addresses });
+    const run = await genenv(['run', file], environment);
+    expect(run).toMatchObject({ code: 0, err: '' });
+    expect(run.out).toContain('Using the stack of `genenv up`');
+    expect(run.out).toContain('epoch 3/3');
+    expect(run.out).toMatch(/^tiny: finished after 3 epochs; ledger [0-9a-f]{12}$/m);
+    expect(run.out).toMatch(/^epochs +success +in band/m);
+    expect(run.out).toContain(`Report: ${join(home, 'runs/tiny/report.html')}`);
+    expect(existsSync(join(home, 'runs/tiny/report.html'))).toBe(true);
+    expect(readFileSync(join(home, 'runs/tiny/ledger.jsonl'), 'utf8').trim().split('\n')).toHaveLength(4);
+    expect((await genenv(['verify', 'tiny'], environment)).code).toBe(0);
+    expect(stackOf()).toMatchObject({ state: 'ready', addresses });
 
-  const doctor = await genenv(['doctor'], environment);
-  expect(doctor.out).toMatch(new RegExp(`^ok +Temporal server +${addresses?.temporal ?? ''}, namespace default`, 'm'));
-  expect(doctor.out).toMatch(/^ok +Policy server /m);
-  expect(doctor.code).toBe(0);
+    const doctor = await genenv(['doctor'], environment);
+    expect(doctor.out).toMatch(
+      new RegExp(`^ok +Temporal server +${addresses?.temporal ?? ''}, namespace default`, 'm'),
+    );
+    expect(doctor.out).toMatch(/^ok +Policy server /m);
+    expect(doctor.code).toBe(0);
 
-  const down = await genenv(['down'], environment);
-  expect(down.out).toMatch(/Stopping `genenv up` \(process \d+\) and its stack \.\.\.\nStopped\.\n/);
-  expect(down.code).toBe(0);
-  expect(leftovers(home, stackOf())).toEqual([]);
-});
+    const down = await genenv(['down'], environment);
+    expect(down.out).toMatch(/Stopping `genenv up` \(process \d+\) and its stack \.\.\.\nStopped\.\n/);
+    expect(down.code).toBe(0);
+    expect(leftovers(home, stackOf())).toEqual([]);
+  },
+);

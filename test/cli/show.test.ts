@@ -9,8 +9,22 @@ import { screen } from '../../src/cli/show/progress-screen.ts';
 import { bytes, duration } from '../../src/cli/show/units.ts';
 
 const some = (changes: Partial<Progress> = {}): Progress => ({
-  experiment: 'laptop', arm: 'genenv-tuned', status: 'running', epoch: 12, epochs: 90, phase: 'roll out', rolloutsDone: 128, rolloutsPlanned: 256,
-  successRate: 0.52, recentSuccessRates: [0.1, 0.44, 0.52], band: [0.4, 0.6], heldOut: 0.31, environmentReward: 0.9, difficulty: 5.24, epochSeconds: 2, notes: [],
+  experiment: 'laptop',
+  arm: 'genenv-tuned',
+  status: 'running',
+  epoch: 12,
+  epochs: 90,
+  phase: 'roll out',
+  rolloutsDone: 128,
+  rolloutsPlanned: 256,
+  successRate: 0.52,
+  recentSuccessRates: [0.1, 0.44, 0.52],
+  band: [0.4, 0.6],
+  heldOut: 0.31,
+  environmentReward: 0.9,
+  difficulty: 5.24,
+  epochSeconds: 2,
+  notes: [],
   ...changes,
 });
 
@@ -23,9 +37,23 @@ describe('plain lines', () => {
   };
 
   test('each phase of the preparation once, then one line for each epoch', () => {
-    const preparing = some({ status: 'preparing', epoch: 0, phase: 'warm up', successRate: null, recentSuccessRates: [] });
+    const preparing = some({
+      status: 'preparing',
+      epoch: 0,
+      phase: 'warm up',
+      successRate: null,
+      recentSuccessRates: [],
+    });
     const first = some({ epoch: 1, successRate: null, recentSuccessRates: [] });
-    const printed = lines(preparing, preparing, { ...preparing, phase: 'evaluate' }, first, first, some({ epoch: 2, recentSuccessRates: [0.52] }), some({ epoch: 2, recentSuccessRates: [0.52] }));
+    const printed = lines(
+      preparing,
+      preparing,
+      { ...preparing, phase: 'evaluate' },
+      first,
+      first,
+      some({ epoch: 2, recentSuccessRates: [0.52] }),
+      some({ epoch: 2, recentSuccessRates: [0.52] }),
+    );
     expect(printed).toEqual([
       'preparing: warm up',
       'preparing: evaluate',
@@ -34,8 +62,16 @@ describe('plain lines', () => {
   });
 
   test('epochs that ended between two looks have their lines too, and the last one', () => {
-    const printed = lines(some({ epoch: 1, recentSuccessRates: [] }), some({ epoch: 4 }), some({ epoch: 90, status: 'finished', recentSuccessRates: Array.from({ length: 50 }, () => 0.5) }));
-    expect(printed.slice(0, 3).map((line) => line.slice(0, 45))).toEqual(['epoch  1/90  success 0.10 (band 0.4 to 0.6)', 'epoch  2/90  success 0.44 (band 0.4 to 0.6)', 'epoch  3/90  success 0.52 (band 0.4 to 0.6)  ']);
+    const printed = lines(
+      some({ epoch: 1, recentSuccessRates: [] }),
+      some({ epoch: 4 }),
+      some({ epoch: 90, status: 'finished', recentSuccessRates: Array.from({ length: 50 }, () => 0.5) }),
+    );
+    expect(printed.slice(0, 3).map((line) => line.slice(0, 45))).toEqual([
+      'epoch  1/90  success 0.10 (band 0.4 to 0.6)',
+      'epoch  2/90  success 0.44 (band 0.4 to 0.6)',
+      'epoch  3/90  success 0.52 (band 0.4 to 0.6)  ',
+    ]);
     expect(printed.at(-1)).toMatch(/^epoch 90\/90 {2}success 0\.50 .*an epoch$/);
     expect(printed).toHaveLength(90);
   });
@@ -46,12 +82,29 @@ describe('plain lines', () => {
   });
 
   test('what others ask of it, once', () => {
-    expect(lines(some(), some({ status: 'paused' }), some({ status: 'paused' }), some(), some({ status: 'stopping' }), some({ epoch: 12, status: 'stopped' })).filter((line) => !line.startsWith('epoch'))).toEqual(['paused; `npx genenv resume` goes on', 'goes on', 'stops after the epoch under way']);
-    expect(lines(some(), some({ epoch: 12, status: 'stopped' })).at(-1)).toMatch(/^epoch 12\/90 .*2\.0 s an epoch$/);
+    expect(
+      lines(
+        some(),
+        some({ status: 'paused' }),
+        some({ status: 'paused' }),
+        some(),
+        some({ status: 'stopping' }),
+        some({ epoch: 12, status: 'stopped' }),
+      ).filter((line) => !line.startsWith('epoch')),
+    ).toEqual(['paused; `npx genenv resume` goes on', 'goes on', 'stops after the epoch under way']);
+    expect(lines(some(), some({ epoch: 12, status: 'stopped' })).at(-1)).toMatch(
+      /^epoch 12\/90 .*2\.0 s an epoch$/,
+    );
   });
 
   test('notes once', () => {
-    expect(lines(some({ notes: ['kl cap'] }), some({ notes: ['kl cap'] }), some({ notes: ['kl cap', 'no step'] })).filter((line) => line.startsWith('note'))).toEqual(['note: kl cap', 'note: no step']);
+    expect(
+      lines(
+        some({ notes: ['kl cap'] }),
+        some({ notes: ['kl cap'] }),
+        some({ notes: ['kl cap', 'no step'] }),
+      ).filter((line) => line.startsWith('note')),
+    ).toEqual(['note: kl cap', 'note: no step']);
   });
 });
 
@@ -65,7 +118,11 @@ test('the picture for a terminal', () => {
     'last 5       0.35    ▁▄▅',
     'held-out     0.31    difficulty 5.2    R_env 0.90',
   ]);
-  expect(screen(some({ status: 'preparing', phase: 'warm up' })).split('\n')).toEqual(['', 'laptop (genenv-tuned): preparing', 'warm up']);
+  expect(screen(some({ status: 'preparing', phase: 'warm up' })).split('\n')).toEqual([
+    '',
+    'laptop (genenv-tuned): preparing',
+    'warm up',
+  ]);
   expect(screen(some({ successRate: null, recentSuccessRates: [] }))).toContain('success rate –');
 });
 
@@ -74,26 +131,50 @@ test('scales and units', () => {
   expect(bandScale(1.5, [0, 1], 5)).toBe('[···●');
   expect(sparkline([0, 0.5, 1])).toBe('▁▅█');
   expect(bar(0.5, 4)).toBe('██░░');
-  expect([bytes(0), bytes(999), bytes(1_500), bytes(2_000_000_000)]).toEqual(['0 B', '999 B', '1.5 kB', '2.0 GB']);
-  expect([duration(1.25), duration(59), duration(61), duration(5_000)]).toEqual(['1.3 s', '59 s', '1 min 01 s', '1 h 23 min']);
+  expect([bytes(0), bytes(999), bytes(1_500), bytes(2_000_000_000)]).toEqual([
+    '0 B',
+    '999 B',
+    '1.5 kB',
+    '2.0 GB',
+  ]);
+  expect([duration(1.25), duration(59), duration(61), duration(5_000)]).toEqual([
+    '1.3 s',
+    '59 s',
+    '1 min 01 s',
+    '1 h 23 min',
+  ]);
 });
 
 describe('the failure of a workflow', () => {
-  const failed = (cause: Error) => explainFailure(new WorkflowFailedError('failed', cause, 'NON_RETRYABLE_FAILURE'), 'laptop');
-  const inActivity = (root: Error): Error => Object.assign(new Error('Activity task failed'), { cause: root });
+  const failed = (cause: Error) =>
+    explainFailure(new WorkflowFailedError('failed', cause, 'NON_RETRYABLE_FAILURE'), 'laptop');
+  const inActivity = (root: Error): Error =>
+    Object.assign(new Error('Activity task failed'), { cause: root });
 
   test('bad input keeps its message and exits 2', () => {
-    const { message, exitCode } = failed(inActivity(ApplicationFailure.nonRetryable('experiment: epochs: got 0; expected 1 or more', 'InvalidConfig')));
-    expect({ message, exitCode }).toEqual({ message: 'experiment: epochs: got 0; expected 1 or more', exitCode: 2 });
+    const { message, exitCode } = failed(
+      inActivity(
+        ApplicationFailure.nonRetryable('experiment: epochs: got 0; expected 1 or more', 'InvalidConfig'),
+      ),
+    );
+    expect({ message, exitCode }).toEqual({
+      message: 'experiment: epochs: got 0; expected 1 or more',
+      exitCode: 2,
+    });
   });
   test('anything else names its root cause and exits 1', () => {
-    const { message, exitCode } = failed(inActivity(ApplicationFailure.nonRetryable('CUDA out of memory at step 3', 'OutOfMemory')));
+    const { message, exitCode } = failed(
+      inActivity(ApplicationFailure.nonRetryable('CUDA out of memory at step 3', 'OutOfMemory')),
+    );
     expect(message).toContain('laptop failed: OutOfMemory: CUDA out of memory at step 3\n');
     expect(exitCode).toBe(1);
   });
-  test.each([new CancelledFailure('cancelled'), new TerminatedFailure('terminated')])('a deliberate end is none: %s', (cause) => {
-    const { message, exitCode } = failed(cause);
-    expect(message).toMatch(/^laptop was (cancelled|terminated); the same command goes on/);
-    expect(exitCode).toBe(3);
-  });
+  test.each([new CancelledFailure('cancelled'), new TerminatedFailure('terminated')])(
+    'a deliberate end is none: %s',
+    (cause) => {
+      const { message, exitCode } = failed(cause);
+      expect(message).toMatch(/^laptop was (cancelled|terminated); the same command goes on/);
+      expect(exitCode).toBe(3);
+    },
+  );
 });

@@ -4,15 +4,27 @@ import { describe, expect, it } from 'vitest';
 import { emptyHistory, updateHistory } from '../../src/coevolution/agent-history.ts';
 import type { AgentHistory, TaskOutcome } from '../../src/coevolution/agent-history.ts';
 
-const task = (kind: string, difficulty: number, successes: number, attempts = 8): TaskOutcome => ({ kind, difficulty, successes, attempts });
+const task = (kind: string, difficulty: number, successes: number, attempts = 8): TaskOutcome => ({
+  kind,
+  difficulty,
+  successes,
+  attempts,
+});
 
 function fold(epochs: readonly (readonly TaskOutcome[])[], window: number): AgentHistory {
   return epochs.reduce((history, outcomes) => updateHistory(history, outcomes, { window }), emptyHistory());
 }
 
 const outcome = fc
-  .record({ kind: fc.constantFrom('T', 'U', '__proto__', 'constructor', '7'), difficulty: fc.integer({ min: 1, max: 16 }), attempts: fc.integer({ min: 0, max: 8 }), share: fc.double({ min: 0, max: 1, noNaN: true }) })
-  .map(({ kind, difficulty, attempts, share }) => task(kind, difficulty, Math.round(share * attempts), attempts));
+  .record({
+    kind: fc.constantFrom('T', 'U', '__proto__', 'constructor', '7'),
+    difficulty: fc.integer({ min: 1, max: 16 }),
+    attempts: fc.integer({ min: 0, max: 8 }),
+    share: fc.double({ min: 0, max: 1, noNaN: true }),
+  })
+  .map(({ kind, difficulty, attempts, share }) =>
+    task(kind, difficulty, Math.round(share * attempts), attempts),
+  );
 const run = fc.array(fc.array(outcome, { maxLength: 12 }), { maxLength: 8 });
 
 describe('updateHistory', () => {
@@ -31,7 +43,13 @@ describe('updateHistory', () => {
 
   it('counts no attempt that was not made', () => {
     const history = fold([[task('T', 9, 0, 0)]], 2);
-    expect(history).toMatchObject({ success: null, byKind: {}, recentFailures: [], inBandShare: null, trend: null });
+    expect(history).toMatchObject({
+      success: null,
+      byKind: {},
+      recentFailures: [],
+      inBandShare: null,
+      trend: null,
+    });
   });
 
   it('forgets what is older than the window', () => {
@@ -51,8 +69,14 @@ describe('updateHistory', () => {
 
   it('lists the newest failures first, and no more than asked', () => {
     const epochs = [[task('T', 1, 0)], [task('T', 2, 0), task('T', 9, 1), task('U', 3, 0)]];
-    expect(fold(epochs, 5).recentFailures).toEqual([{ kind: 'T', difficulty: 2 }, { kind: 'U', difficulty: 3 }, { kind: 'T', difficulty: 1 }]);
-    expect(updateHistory(emptyHistory(), epochs[1] ?? [], { window: 5, failures: 1 }).recentFailures).toEqual([{ kind: 'T', difficulty: 2 }]);
+    expect(fold(epochs, 5).recentFailures).toEqual([
+      { kind: 'T', difficulty: 2 },
+      { kind: 'U', difficulty: 3 },
+      { kind: 'T', difficulty: 1 },
+    ]);
+    expect(updateHistory(emptyHistory(), epochs[1] ?? [], { window: 5, failures: 1 }).recentFailures).toEqual(
+      [{ kind: 'T', difficulty: 2 }],
+    );
   });
 
   it('depends on the last window epochs only', () => {
@@ -66,8 +90,20 @@ describe('updateHistory', () => {
   it('has the same bytes whatever the order of tasks, the failures aside', () => {
     fc.assert(
       fc.property(run, (epochs) => {
-        const bytes = (history: AgentHistory) => JSON.stringify({ ...history, recentFailures: [], epochs: history.epochs.map((epoch) => ({ ...epoch, failures: [] })) });
-        expect(bytes(fold(epochs.map((outcomes) => outcomes.toReversed()), 3))).toBe(bytes(fold(epochs, 3)));
+        const bytes = (history: AgentHistory) =>
+          JSON.stringify({
+            ...history,
+            recentFailures: [],
+            epochs: history.epochs.map((epoch) => ({ ...epoch, failures: [] })),
+          });
+        expect(
+          bytes(
+            fold(
+              epochs.map((outcomes) => outcomes.toReversed()),
+              3,
+            ),
+          ),
+        ).toBe(bytes(fold(epochs, 3)));
       }),
     );
   });
@@ -79,7 +115,11 @@ describe('updateHistory', () => {
         const before = structuredClone(history);
         const direct = updateHistory(history, next, { window: 3 });
         expect(history).toEqual(before);
-        expect(JSON.stringify(updateHistory(JSON.parse(JSON.stringify(history)) as AgentHistory, next, { window: 3 }))).toBe(JSON.stringify(direct));
+        expect(
+          JSON.stringify(
+            updateHistory(JSON.parse(JSON.stringify(history)) as AgentHistory, next, { window: 3 }),
+          ),
+        ).toBe(JSON.stringify(direct));
         for (const share of [direct.success, direct.inBandShare]) {
           if (share !== null) expect(share >= 0 && share <= 1).toBe(true);
         }
@@ -89,8 +129,12 @@ describe('updateHistory', () => {
   });
 
   it('names what is out of its domain', () => {
-    expect(() => updateHistory(emptyHistory(), [], { window: 0 })).toThrow('window must be an integer of at least 1, got 0');
-    expect(() => fold([[task('T', 1, 9, 8)]], 1)).toThrow('outcomes[0].successes must be an integer in [0, 8], got 9');
+    expect(() => updateHistory(emptyHistory(), [], { window: 0 })).toThrow(
+      'window must be an integer of at least 1, got 0',
+    );
+    expect(() => fold([[task('T', 1, 9, 8)]], 1)).toThrow(
+      'outcomes[0].successes must be an integer in [0, 8], got 9',
+    );
     expect(() => fold([[task('T', NaN, 1)]], 1)).toThrow('outcomes[0].difficulty');
   });
 });

@@ -11,7 +11,7 @@ describe('softSimilarity', () => {
     expect(softSimilarity('the cat sat', 'The cat, it ran!')).toBeCloseTo(4 / 7, 12);
     expect(softSimilarity('cat', 'dog')).toBe(0);
     expect(softSimilarity('  Paris. ', 'paris')).toBe(1);
-    expect(softSimilarity('don\'t stop', 'don t stop')).toBe(1);
+    expect(softSimilarity("don't stop", 'don t stop')).toBe(1);
   });
 
   it('counts a token as often as it occurs', () => {
@@ -42,20 +42,25 @@ describe('softSimilarity', () => {
   });
 
   it('is in [0, 1], symmetric, 1 with itself, and blind to the order of words', () => {
-    const phrase = fc.array(fc.constantFrom('red', 'blue', 'a', '7', '2.5', '-1', '!', 'é'), { maxLength: 6 });
+    const phrase = fc.array(fc.constantFrom('red', 'blue', 'a', '7', '2.5', '-1', '!', 'é'), {
+      maxLength: 6,
+    });
     fc.assert(
       fc.property(phrase, phrase, (one, other) => {
         const similarity = softSimilarity(one.join(' '), other.join(' '));
         expect(similarity >= 0 && similarity <= 1).toBe(true);
         expect(softSimilarity(other.join(' '), one.join(' '))).toBe(similarity);
         expect(softSimilarity(one.join(' '), one.join(' '))).toBe(1);
-        if (one.some((word) => word !== '!')) expect(softSimilarity(one.toReversed().join(' '), other.join(' '))).toBe(similarity);
+        if (one.some((word) => word !== '!'))
+          expect(softSimilarity(one.toReversed().join(' '), other.join(' '))).toBe(similarity);
       }),
     );
-    fc.assert(fc.property(fc.string({ unit: 'binary' }), fc.string({ unit: 'binary' }), (one, other) => {
-      expect(softSimilarity(one, other)).toBe(softSimilarity(other, one));
-      expect(softSimilarity(one, one)).toBe(1);
-    }));
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), fc.string({ unit: 'binary' }), (one, other) => {
+        expect(softSimilarity(one, other)).toBe(softSimilarity(other, one));
+        expect(softSimilarity(one, one)).toBe(1);
+      }),
+    );
   });
 });
 
@@ -63,13 +68,18 @@ describe('exactMatch', () => {
   const gold = { name: 'find', arguments: { city: 'Paris', days: [1, 2], strict: true } };
 
   it('matches the same action, whatever the order of keys', () => {
-    expect(exactMatch({ arguments: { strict: true, days: [1, 2], city: 'Paris' }, name: 'find' }, gold)).toBe(1);
+    expect(exactMatch({ arguments: { strict: true, days: [1, 2], city: 'Paris' }, name: 'find' }, gold)).toBe(
+      1,
+    );
     expect(exactMatch('T(dbgf)', 'T(dbgf)')).toBe(1);
   });
 
   it('does not fall for what a scorer can be cheated with', () => {
     const wrong: Action[] = [
-      '', null, [], {},
+      '',
+      null,
+      [],
+      {},
       { arguments: gold.arguments },
       { name: 'find', arguments: { ...gold.arguments, extra: 1 } },
       { name: 'find', arguments: { city: 'Paris', days: [1, 2] } },
@@ -88,7 +98,11 @@ describe('exactMatch', () => {
   it('is 1 exactly for equal JSON', () => {
     const json = fc.jsonValue({ maxDepth: 2 }) as fc.Arbitrary<Action>;
     const canonical = (value: Action): string =>
-      JSON.stringify(value, (_, inner: unknown) => (typeof inner === 'object' && inner !== null && !Array.isArray(inner) ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1))) : inner));
+      JSON.stringify(value, (_, inner: unknown) =>
+        typeof inner === 'object' && inner !== null && !Array.isArray(inner)
+          ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)))
+          : inner,
+      );
     fc.assert(
       fc.property(json, json, (one, other) => {
         expect(exactMatch(one, JSON.parse(JSON.stringify(one)) as Action)).toBe(1);

@@ -2,25 +2,39 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
 import { selectCandidates } from '../../src/coevolution/candidate-selection.ts';
-import { drawLevels, openWindow, updateWindow, windowLevels } from '../../src/coevolution/difficulty-window.ts';
+import {
+  drawLevels,
+  openWindow,
+  updateWindow,
+  windowLevels,
+} from '../../src/coevolution/difficulty-window.ts';
 import { poolDraw } from '../../src/coevolution/pool-draw.ts';
 import { predictedSuccess } from '../../src/coevolution/predicted-success.ts';
 import { randomStream } from '../../src/coevolution/seeds.ts';
 
 describe('drawing from a data set', () => {
-  const epochs = (size: number, count: number, upTo: number) => Array.from({ length: upTo }, (_, index) => poolDraw(size, { count, epoch: index + 1, seed: 3 }));
+  const epochs = (size: number, count: number, upTo: number) =>
+    Array.from({ length: upTo }, (_, index) => poolDraw(size, { count, epoch: index + 1, seed: 3 }));
 
   it('takes every task once before any again, and none twice in an epoch', () => {
     fc.assert(
-      fc.property(fc.integer({ min: 1, max: 40 }), fc.integer({ min: 1, max: 40 }), fc.integer({ min: 1, max: 8 }), (size, count, upTo) => {
-        const drawn = epochs(size, count, upTo);
-        for (const epoch of drawn) {
-          expect(epoch).toHaveLength(count);
-          expect(new Set(epoch).size).toBe(Math.min(size, count));
-        }
-        const times = Array.from({ length: size }, (_, index) => drawn.flat().filter((at) => at === index).length);
-        expect(Math.max(...times) - Math.min(...times)).toBeLessThanOrEqual(1);
-      }),
+      fc.property(
+        fc.integer({ min: 1, max: 40 }),
+        fc.integer({ min: 1, max: 40 }),
+        fc.integer({ min: 1, max: 8 }),
+        (size, count, upTo) => {
+          const drawn = epochs(size, count, upTo);
+          for (const epoch of drawn) {
+            expect(epoch).toHaveLength(count);
+            expect(new Set(epoch).size).toBe(Math.min(size, count));
+          }
+          const times = Array.from(
+            { length: size },
+            (_, index) => drawn.flat().filter((at) => at === index).length,
+          );
+          expect(Math.max(...times) - Math.min(...times)).toBeLessThanOrEqual(1);
+        },
+      ),
       { numRuns: 60 },
     );
   });
@@ -35,7 +49,13 @@ describe('drawing from a data set', () => {
 });
 
 describe('predicted success', () => {
-  const seen = (kind: string, difficulty: number, successes: number, epoch = 1) => ({ kind, difficulty, successes, attempts: 8, epoch });
+  const seen = (kind: string, difficulty: number, successes: number, epoch = 1) => ({
+    kind,
+    difficulty,
+    successes,
+    attempts: 8,
+    epoch,
+  });
   const settings = { epoch: 1, bandwidth: 1 };
 
   it('is null before anything was seen, and the rate of its like afterwards', () => {
@@ -43,14 +63,25 @@ describe('predicted success', () => {
     // (8 + 1) / (8 + 1): all attempts at the same task succeeded.
     expect(predictedSuccess({ kind: 'T', difficulty: 3 }, [seen('T', 3, 8)], settings)).toBe(1);
     // By hand: w = exp(-1/2) at a distance of one bandwidth, p0 = 1/2: (8 + 0 + 1/2) / (8 + 8w + 1).
-    expect(predictedSuccess({ kind: 'T', difficulty: 3 }, [seen('T', 3, 8), seen('T', 4, 0)], settings)).toBeCloseTo(8.5 / (9 + 8 * Math.exp(-0.5)), 12);
+    expect(
+      predictedSuccess({ kind: 'T', difficulty: 3 }, [seen('T', 3, 8), seen('T', 4, 0)], settings),
+    ).toBeCloseTo(8.5 / (9 + 8 * Math.exp(-0.5)), 12);
     // Another kind counts a quarter; an epoch of age 0.7.
-    expect(predictedSuccess({ kind: 'T', difficulty: 3 }, [seen('T', 3, 8), seen('U', 3, 0)], settings)).toBeCloseTo(8.5 / 11, 12);
-    expect(predictedSuccess({ kind: 'T', difficulty: 3 }, [seen('T', 3, 8), seen('T', 3, 0)], { epoch: 2, bandwidth: 1 })).toBeCloseTo((5.6 + 0.5) / 12.2, 12);
+    expect(
+      predictedSuccess({ kind: 'T', difficulty: 3 }, [seen('T', 3, 8), seen('U', 3, 0)], settings),
+    ).toBeCloseTo(8.5 / 11, 12);
+    expect(
+      predictedSuccess({ kind: 'T', difficulty: 3 }, [seen('T', 3, 8), seen('T', 3, 0)], {
+        epoch: 2,
+        bandwidth: 1,
+      }),
+    ).toBeCloseTo((5.6 + 0.5) / 12.2, 12);
   });
 
   it('far from everything is the overall rate', () => {
-    expect(predictedSuccess({ kind: 'T', difficulty: 90 }, [seen('T', 3, 2), seen('U', 4, 4)], settings)).toBeCloseTo(6 / 16, 12);
+    expect(
+      predictedSuccess({ kind: 'T', difficulty: 90 }, [seen('T', 3, 2), seen('U', 4, 4)], settings),
+    ).toBeCloseTo(6 / 16, 12);
   });
 });
 
@@ -63,20 +94,33 @@ describe('selection of candidates', () => {
   });
 
   it('leaves what is not usable for last', () => {
-    const candidates = [{ predicted: 0.5, usable: false }, { predicted: 0.01, usable: true }, { predicted: 0, usable: false }];
+    const candidates = [
+      { predicted: 0.5, usable: false },
+      { predicted: 0.01, usable: true },
+      { predicted: 0, usable: false },
+    ];
     expect(selectCandidates(candidates, 1, randomStream(1))).toEqual([1]);
     expect(selectCandidates(candidates, 2, randomStream(1))).toEqual([0, 1]);
   });
 
   it('draws among ties', () => {
-    const picked = new Set(Array.from({ length: 40 }, (_, seed) => selectCandidates(of(0.5, 0.5, 0.5, 0.5), 1, randomStream(seed))[0]));
+    const picked = new Set(
+      Array.from(
+        { length: 40 },
+        (_, seed) => selectCandidates(of(0.5, 0.5, 0.5, 0.5), 1, randomStream(seed))[0],
+      ),
+    );
     expect(picked).toEqual(new Set([0, 1, 2, 3]));
   });
 });
 
 describe('the hand-set window', () => {
   const settings = { start: 1, raiseAt: 0.9, step: 1, levels: 4, minAttempts: 64 };
-  const at = (difficulty: number, successes: number, attempts: number) => ({ difficulty, successes, attempts });
+  const at = (difficulty: number, successes: number, attempts: number) => ({
+    difficulty,
+    successes,
+    attempts,
+  });
 
   it('starts with one level and keeps four', () => {
     expect(windowLevels(openWindow(settings), settings)).toEqual([1]);
@@ -89,8 +133,17 @@ describe('the hand-set window', () => {
     const open = openWindow(settings);
     expect(updateWindow(open, [at(1, 58, 64)], settings)).toEqual({ hardest: 2, successes: 0, attempts: 0 });
     expect(updateWindow(open, [at(1, 57, 64)], settings)).toEqual({ hardest: 1, successes: 0, attempts: 0 });
-    expect(updateWindow(open, [at(1, 30, 32)], settings)).toEqual({ hardest: 1, successes: 30, attempts: 32 });
-    expect(updateWindow({ hardest: 1, successes: 30, attempts: 32 }, [at(1, 30, 32)], settings).hardest).toBe(2);
-    expect(updateWindow({ hardest: 5, successes: 0, attempts: 0 }, [at(4, 64, 64), at(5, 0, 64)], settings).hardest).toBe(5);
+    expect(updateWindow(open, [at(1, 30, 32)], settings)).toEqual({
+      hardest: 1,
+      successes: 30,
+      attempts: 32,
+    });
+    expect(updateWindow({ hardest: 1, successes: 30, attempts: 32 }, [at(1, 30, 32)], settings).hardest).toBe(
+      2,
+    );
+    expect(
+      updateWindow({ hardest: 5, successes: 0, attempts: 0 }, [at(4, 64, 64), at(5, 0, 64)], settings)
+        .hardest,
+    ).toBe(5);
   });
 });

@@ -51,14 +51,22 @@ describe('difficultyFilter', () => {
     // 0.7 - 0.5 is 0.19999999999999996, 0.5 - 0.3 is 0.2.
     expect(kept([0.3, 0.7], { type: 'topK', alpha: 0.5, k: 1 })).toEqual([0]);
     expect(kept([0.7, 0.3], { type: 'topK', alpha: 0.5, k: 1 })).toEqual([0]);
-    expect(difficultyFilter([0.5, 0.5, 0.75], { type: 'topK', alpha: 0.5, k: 1 }).map(({ reason }) => reason)).toEqual(['kept', 'surplus', 'too easy']);
+    expect(
+      difficultyFilter([0.5, 0.5, 0.75], { type: 'topK', alpha: 0.5, k: 1 }).map(({ reason }) => reason),
+    ).toEqual(['kept', 'surplus', 'too easy']);
     expect(kept([0.1, 0.2], { type: 'topK', alpha: 0.5, k: 9 })).toEqual([0, 1]);
   });
 
   it('starves both ends: the pass probabilities of coevolution.md 1.7, item 4', () => {
     const passes = (p: number, n: number) => {
-      const decisions = difficultyFilter(Array.from({ length: n + 1 }, (_, k) => k / n), paper);
-      return binomialDistribution(n, p).reduce((sum, share, k) => sum + (decisions[k]?.kept === true ? share : 0), 0);
+      const decisions = difficultyFilter(
+        Array.from({ length: n + 1 }, (_, k) => k / n),
+        paper,
+      );
+      return binomialDistribution(n, p).reduce(
+        (sum, share, k) => sum + (decisions[k]?.kept === true ? share : 0),
+        0,
+      );
     };
     expect(passes(0.138, 8)).toBeCloseTo(0.014, 3);
     expect(passes(0.5, 8)).toBeCloseTo(0.273, 3);
@@ -68,16 +76,30 @@ describe('difficultyFilter', () => {
   });
 
   it('keeps the nearest, as many as asked, and no unmeasured one', () => {
-    const rates = fc.array(fc.option(fc.integer({ min: 0, max: 8 }).map((k) => k / 8), { nil: null }));
+    const rates = fc.array(
+      fc.option(
+        fc.integer({ min: 0, max: 8 }).map((k) => k / 8),
+        { nil: null },
+      ),
+    );
     fc.assert(
-      fc.property(rates, fc.integer({ min: 1, max: 10 }), fc.integer({ min: 0, max: 8 }), (values, k, eighths) => {
-        const alpha = eighths / 8;
-        const decisions = difficultyFilter(values, { type: 'topK', alpha, k });
-        const distances = (wanted: boolean) => values.flatMap((rate, i) => (rate !== null && decisions[i]?.kept === wanted ? [Math.abs(rate - alpha)] : []));
-        expect(distances(true)).toHaveLength(Math.min(k, values.filter((rate) => rate !== null).length));
-        expect(Math.max(-1, ...distances(true))).toBeLessThanOrEqual(Math.min(2, ...distances(false)));
-        for (const [i, rate] of values.entries()) expect(decisions[i]?.reason === 'not measured').toBe(rate === null);
-      }),
+      fc.property(
+        rates,
+        fc.integer({ min: 1, max: 10 }),
+        fc.integer({ min: 0, max: 8 }),
+        (values, k, eighths) => {
+          const alpha = eighths / 8;
+          const decisions = difficultyFilter(values, { type: 'topK', alpha, k });
+          const distances = (wanted: boolean) =>
+            values.flatMap((rate, i) =>
+              rate !== null && decisions[i]?.kept === wanted ? [Math.abs(rate - alpha)] : [],
+            );
+          expect(distances(true)).toHaveLength(Math.min(k, values.filter((rate) => rate !== null).length));
+          expect(Math.max(-1, ...distances(true))).toBeLessThanOrEqual(Math.min(2, ...distances(false)));
+          for (const [i, rate] of values.entries())
+            expect(decisions[i]?.reason === 'not measured').toBe(rate === null);
+        },
+      ),
     );
   });
 
@@ -94,9 +116,17 @@ describe('difficultyFilter', () => {
 
   it('names what is out of its domain', () => {
     expect(() => difficultyFilter([0.5, 2], paper)).toThrow('successRates[1] must be in [0, 1], got 2');
-    expect(() => difficultyFilter([0.5], { type: 'threshold', alpha: 0.5, kMin: -1 })).toThrow('kMin must be in [0, 1], got -1');
-    expect(() => difficultyFilter([0.5], { type: 'quantile', alpha: 0.5, keep: 0 })).toThrow('keep must be in (0, 1], got 0');
-    expect(() => difficultyFilter([0.5], { type: 'topK', alpha: 0.5, k: 0.5 })).toThrow('k must be an integer of at least 1, got 0.5');
-    expect(() => difficultyFilter([0.5], { type: 'topK', alpha: 5, k: 1 })).toThrow('alpha must be in [0, 1], got 5');
+    expect(() => difficultyFilter([0.5], { type: 'threshold', alpha: 0.5, kMin: -1 })).toThrow(
+      'kMin must be in [0, 1], got -1',
+    );
+    expect(() => difficultyFilter([0.5], { type: 'quantile', alpha: 0.5, keep: 0 })).toThrow(
+      'keep must be in (0, 1], got 0',
+    );
+    expect(() => difficultyFilter([0.5], { type: 'topK', alpha: 0.5, k: 0.5 })).toThrow(
+      'k must be an integer of at least 1, got 0.5',
+    );
+    expect(() => difficultyFilter([0.5], { type: 'topK', alpha: 5, k: 1 })).toThrow(
+      'alpha must be in [0, 1], got 5',
+    );
   });
 });

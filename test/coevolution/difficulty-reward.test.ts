@@ -18,7 +18,10 @@ describe('difficultyReward', () => {
   });
 
   it('is biased low near α when it is measured: coevolution.md 1.5, E[R_env] at p = 0.5, n = 8', () => {
-    const expected = binomialDistribution(8, 0.5).reduce((sum, share, k) => sum + share * difficultyReward(k / 8, paper), 0);
+    const expected = binomialDistribution(8, 0.5).reduce(
+      (sum, share, k) => sum + share * difficultyReward(k / 8, paper),
+      0,
+    );
     expect(expected).toBeCloseTo(0.942, 3);
   });
 
@@ -30,7 +33,10 @@ describe('difficultyReward', () => {
         expect(reward).toBeGreaterThan(0);
         expect(reward).toBeLessThanOrEqual(1);
         expect(reward).toBeGreaterThanOrEqual(difficultyReward(far, { alpha, beta }));
-        expect(difficultyReward(p, { alpha: 0.5, beta })).toBeCloseTo(difficultyReward(1 - p, { alpha: 0.5, beta }), 9);
+        expect(difficultyReward(p, { alpha: 0.5, beta })).toBeCloseTo(
+          difficultyReward(1 - p, { alpha: 0.5, beta }),
+          9,
+        );
       }),
     );
   });
@@ -39,6 +45,8 @@ describe('difficultyReward', () => {
     expect(() => difficultyReward(1.2, paper)).toThrow('successRate must be in [0, 1], got 1.2');
     expect(() => difficultyReward(NaN, paper)).toThrow('successRate');
     expect(() => difficultyReward(0.5, { alpha: -1, beta: 2 })).toThrow('alpha must be in [0, 1], got -1');
-    expect(() => difficultyReward(0.5, { alpha: 0.5, beta: 0 })).toThrow('beta must be a finite number above 0, got 0');
+    expect(() => difficultyReward(0.5, { alpha: 0.5, beta: 0 })).toThrow(
+      'beta must be a finite number above 0, got 0',
+    );
   });
 });

@@ -4,11 +4,19 @@ import { describe, expect, it } from 'vitest';
 import { extendPool, regressionRecords } from '../../src/coevolution/environment-pool.ts';
 
 const record = (epoch: number, signature: string, id = 0) => ({ epoch, signature, id });
-const pool = [record(0, 'a'), record(1, 'b'), record(1, 'c'), record(2, 'a', 1), record(2, 'a', 2), record(2, 'd')];
+const pool = [
+  record(0, 'a'),
+  record(1, 'b'),
+  record(1, 'c'),
+  record(2, 'a', 1),
+  record(2, 'a', 2),
+  record(2, 'd'),
+];
 
 describe('regressionRecords', () => {
   it('keeps the window, this epoch included', () => {
-    const epochs = (window: number | null) => regressionRecords(pool, { epoch: 2, window, deduplicate: false }).map(({ record }) => record.epoch);
+    const epochs = (window: number | null) =>
+      regressionRecords(pool, { epoch: 2, window, deduplicate: false }).map(({ record }) => record.epoch);
     expect(epochs(1)).toEqual([2, 2, 2]);
     expect(epochs(2)).toEqual([1, 1, 2, 2, 2]);
     expect(epochs(null)).toEqual([0, 1, 1, 2, 2, 2]);
@@ -36,10 +44,14 @@ describe('regressionRecords', () => {
     const epochs = fc.array(fc.array(fc.constantFrom('a', 'b', 'c', '__proto__')), { maxLength: 6 });
     fc.assert(
       fc.property(epochs, fc.integer({ min: 1, max: 4 }), (written, window) => {
-        const all = written.flatMap((signatures, epoch) => signatures.map((signature, id) => record(epoch, signature, id)));
+        const all = written.flatMap((signatures, epoch) =>
+          signatures.map((signature, id) => record(epoch, signature, id)),
+        );
         const epoch = Math.max(0, written.length - 1);
         const kept = regressionRecords(all, { epoch, window, deduplicate: true });
-        const inWindow = new Set(all.filter((one) => epoch - one.epoch < window).map(({ signature }) => signature));
+        const inWindow = new Set(
+          all.filter((one) => epoch - one.epoch < window).map(({ signature }) => signature),
+        );
         expect(kept.map(({ record }) => record.signature).toSorted()).toEqual([...inWindow].toSorted());
         for (const { record: one, repeats, discount } of kept) {
           expect(repeats + 1).toBe(all.filter(({ signature }) => signature === one.signature).length);
@@ -52,8 +64,12 @@ describe('regressionRecords', () => {
   });
 
   it('names what is out of its domain', () => {
-    expect(() => regressionRecords(pool, { epoch: 1, window: 1, deduplicate: true })).toThrow('pool[3].epoch must be an integer in [0, 1], got 2');
-    expect(() => regressionRecords(pool, { epoch: 2, window: 0, deduplicate: true })).toThrow('window must be an integer of at least 1, got 0');
+    expect(() => regressionRecords(pool, { epoch: 1, window: 1, deduplicate: true })).toThrow(
+      'pool[3].epoch must be an integer in [0, 1], got 2',
+    );
+    expect(() => regressionRecords(pool, { epoch: 2, window: 0, deduplicate: true })).toThrow(
+      'window must be an integer of at least 1, got 0',
+    );
   });
 });
 
@@ -63,6 +79,8 @@ describe('extendPool', () => {
     const two = extendPool(one, [record(1, 'c')]);
     expect(two.map(({ signature }) => signature)).toEqual(['a', 'b', 'c']);
     expect(extendPool(two, [])).toEqual(two);
-    expect(() => extendPool(two, [record(1, 'c')])).toThrow('records[0].epoch must be an integer of at least 2, got 1');
+    expect(() => extendPool(two, [record(1, 'c')])).toThrow(
+      'records[0].epoch must be an integer of at least 2, got 1',
+    );
   });
 });

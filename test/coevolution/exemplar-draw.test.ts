@@ -10,21 +10,37 @@ const record = (env_reward: number, weight = 1) => ({ env_reward, weight });
 
 describe('exemplars', () => {
   it('are drawn without replacement, from those with a weight, and follow from the stream', () => {
-    const records = fc.array(fc.record({ env_reward: fc.double({ min: 0, max: 1, noNaN: true }), weight: fc.constantFrom(0, 0.5, 1) }), { maxLength: 20 });
-    fc.assert(
-      fc.property(records, fc.nat(8), fc.double({ min: 0, max: 1e4, noNaN: true }), fc.nat(), (all, count, lambda, seed) => {
-        const drawn = drawExemplars(all, count, { lambda }, randomStream(seed));
-        expect(drawn).toEqual(drawExemplars(all, count, { lambda }, randomStream(seed)));
-        expect(drawn).toHaveLength(Math.min(count, all.filter(({ weight }) => weight > 0).length));
-        expect(new Set(drawn).size).toBe(drawn.length);
-        expect(drawn.every((one) => one.weight > 0 && all.includes(one))).toBe(true);
+    const records = fc.array(
+      fc.record({
+        env_reward: fc.double({ min: 0, max: 1, noNaN: true }),
+        weight: fc.constantFrom(0, 0.5, 1),
       }),
+      { maxLength: 20 },
+    );
+    fc.assert(
+      fc.property(
+        records,
+        fc.nat(8),
+        fc.double({ min: 0, max: 1e4, noNaN: true }),
+        fc.nat(),
+        (all, count, lambda, seed) => {
+          const drawn = drawExemplars(all, count, { lambda }, randomStream(seed));
+          expect(drawn).toEqual(drawExemplars(all, count, { lambda }, randomStream(seed)));
+          expect(drawn).toHaveLength(Math.min(count, all.filter(({ weight }) => weight > 0).length));
+          expect(new Set(drawn).size).toBe(drawn.length);
+          expect(drawn.every((one) => one.weight > 0 && all.includes(one))).toBe(true);
+        },
+      ),
     );
   });
 
   it('come with probability proportional to exp(λ R)', () => {
     const [low, high] = [record(0.2), record(0.7)];
-    const shareOfHigh = (lambda: number): number => Array.from({ length: 4000 }, (_, seed) => drawExemplars([low, high], 1, { lambda }, randomStream(seed))[0] === high).filter(Boolean).length / 4000;
+    const shareOfHigh = (lambda: number): number =>
+      Array.from(
+        { length: 4000 },
+        (_, seed) => drawExemplars([low, high], 1, { lambda }, randomStream(seed))[0] === high,
+      ).filter(Boolean).length / 4000;
     expect(shareOfHigh(0)).toBeCloseTo(0.5, 1);
     // e^(2 · 0.7) / (e^(2 · 0.7) + e^(2 · 0.2)) = 1 / (1 + e^-1)
     expect(Math.abs(shareOfHigh(2) - 0.731)).toBeLessThan(0.03);
@@ -32,8 +48,12 @@ describe('exemplars', () => {
   });
 
   it('refuse what is no number', () => {
-    expect(() => drawExemplars([record(NaN)], 1, { lambda: 1 }, randomStream(1))).toThrow('records[0].env_reward');
-    expect(() => drawExemplars([record(1, 2)], 1, { lambda: 1 }, randomStream(1))).toThrow('records[0].weight');
+    expect(() => drawExemplars([record(NaN)], 1, { lambda: 1 }, randomStream(1))).toThrow(
+      'records[0].env_reward',
+    );
+    expect(() => drawExemplars([record(1, 2)], 1, { lambda: 1 }, randomStream(1))).toThrow(
+      'records[0].weight',
+    );
     expect(() => drawExemplars([record(1)], 1, { lambda: -1 }, randomStream(1))).toThrow('lambda');
   });
 });
@@ -41,33 +61,77 @@ describe('exemplars', () => {
 describe('the choice among candidates', () => {
   it('goes by what they are worth, and takes what is no task last of all', () => {
     const worth = (predicted: number | null): number => 1 - Math.abs((predicted ?? 0.3) - 0.3);
-    const of = (...predicted: (number | null)[]) => predicted.map((one) => ({ predicted: one, usable: true }));
+    const of = (...predicted: (number | null)[]) =>
+      predicted.map((one) => ({ predicted: one, usable: true }));
     expect(selectCandidates(of(0.5, 0.35, 1), 1, randomStream(1), worth)).toEqual([1]);
     expect(selectCandidates(of(0.5, null, 1), 1, randomStream(1), worth)).toEqual([1]);
-    expect(selectCandidates([{ predicted: 0.3, usable: false }, { predicted: 1, usable: true }], 1, randomStream(1), worth)).toEqual([1]);
+    expect(
+      selectCandidates(
+        [
+          { predicted: 0.3, usable: false },
+          { predicted: 1, usable: true },
+        ],
+        1,
+        randomStream(1),
+        worth,
+      ),
+    ).toEqual([1]);
   });
 });
 
 describe('signatures in the agent’s history', () => {
-  const outcome = (signature?: string, attempts = 2): TaskOutcome => ({ kind: 'a', difficulty: 1, successes: 1, attempts, ...(signature !== undefined && { signature }) });
+  const outcome = (signature?: string, attempts = 2): TaskOutcome => ({
+    kind: 'a',
+    difficulty: 1,
+    successes: 1,
+    attempts,
+    ...(signature !== undefined && { signature }),
+  });
 
   it('are counted over the window, most frequent first, from two on', () => {
     let history = emptyHistory();
-    const epochs = [['x', 'x', 'x'], ['y', 'y', 'z'], ['z', 'y']];
-    for (const signatures of epochs) history = updateHistory(history, signatures.map((one) => outcome(one)), { window: 2 });
-    expect(history.repeated).toEqual([{ signature: 'y', count: 3 }, { signature: 'z', count: 2 }]);
-    expect(updateHistory(emptyHistory(), [outcome('b'), outcome('a'), outcome('b'), outcome('a')], { window: 1 }).repeated!.map(({ signature }) => signature)).toEqual(['a', 'b']);
+    const epochs = [
+      ['x', 'x', 'x'],
+      ['y', 'y', 'z'],
+      ['z', 'y'],
+    ];
+    for (const signatures of epochs)
+      history = updateHistory(
+        history,
+        signatures.map((one) => outcome(one)),
+        { window: 2 },
+      );
+    expect(history.repeated).toEqual([
+      { signature: 'y', count: 3 },
+      { signature: 'z', count: 2 },
+    ]);
+    expect(
+      updateHistory(emptyHistory(), [outcome('b'), outcome('a'), outcome('b'), outcome('a')], {
+        window: 1,
+      }).repeated!.map(({ signature }) => signature),
+    ).toEqual(['a', 'b']);
   });
 
   it('are bounded, and not counted where nothing was tried', () => {
-    const many = Array.from({ length: 200 }, (_, index) => [outcome(`s${index}`), outcome(`s${index}`)]).flat();
-    const { repeated, epochs } = updateHistory(emptyHistory(), [...many, outcome('never', 0), outcome('never', 0), outcome('never', 0)].map((one) => (one.attempts === 0 ? { ...one, successes: 0 } : one)), { window: 1 });
+    const many = Array.from({ length: 200 }, (_, index) => [
+      outcome(`s${index}`),
+      outcome(`s${index}`),
+    ]).flat();
+    const { repeated, epochs } = updateHistory(
+      emptyHistory(),
+      [...many, outcome('never', 0), outcome('never', 0), outcome('never', 0)].map((one) =>
+        one.attempts === 0 ? { ...one, successes: 0 } : one,
+      ),
+      { window: 1 },
+    );
     expect(repeated).toHaveLength(4);
     expect(Object.keys(epochs[0]!.signatures!)).toHaveLength(32);
     expect(JSON.stringify(epochs)).not.toContain('never');
   });
 
   it('leave no trace in worlds without them', () => {
-    expect(JSON.stringify(updateHistory(emptyHistory(), [outcome()], { window: 1 }))).not.toMatch(/repeated|signatures/);
+    expect(JSON.stringify(updateHistory(emptyHistory(), [outcome()], { window: 1 }))).not.toMatch(
+      /repeated|signatures/,
+    );
   });
 });

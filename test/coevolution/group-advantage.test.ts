@@ -8,7 +8,12 @@ const rewards = fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { minLength
 describe('groupAdvantages', () => {
   it('is the distance to the mean', () => {
     const group = groupAdvantages([1, 0, 0, 0], { scaleByStd: false });
-    expect(group).toEqual({ advantages: [0.75, -0.25, -0.25, -0.25], mean: 0.25, std: 0.5, informative: true });
+    expect(group).toEqual({
+      advantages: [0.75, -0.25, -0.25, -0.25],
+      mean: 0.25,
+      std: 0.5,
+      informative: true,
+    });
   });
 
   it('is divided by the unbiased standard deviation + 1e-4', () => {
@@ -21,7 +26,10 @@ describe('groupAdvantages', () => {
   it('equals TRL 1.16: (r - mean) / (nanstd + 1e-4), by torch in float64', () => {
     const { advantages, std } = groupAdvantages([1, 0, 0, 0, 0.5, 0.25, 1, 1], { scaleByStd: true });
     expect(std).toBeCloseTo(0.47127297215702313, 14);
-    const torch = [1.1270268585171037, -0.9944354633974445, -0.9944354633974445, -0.9944354633974445, 0.06629569755982964, -0.46406988291880746, 1.1270268585171037, 1.1270268585171037];
+    const torch = [
+      1.1270268585171037, -0.9944354633974445, -0.9944354633974445, -0.9944354633974445, 0.06629569755982964,
+      -0.46406988291880746, 1.1270268585171037, 1.1270268585171037,
+    ];
     for (const [i, expected] of torch.entries()) expect(advantages[i]).toBeCloseTo(expected, 12);
   });
 
@@ -33,7 +41,12 @@ describe('groupAdvantages', () => {
       expect(group.std).toBe(0);
       expect(group.advantages).toEqual(equal.map(() => 0));
     }
-    expect(groupAdvantages([], { scaleByStd: true })).toEqual({ advantages: [], mean: null, std: 0, informative: false });
+    expect(groupAdvantages([], { scaleByStd: true })).toEqual({
+      advantages: [],
+      mean: null,
+      std: 0,
+      informative: false,
+    });
   });
 
   it('sums to 0, keeps the order of the rewards, and ignores a shift', () => {
@@ -46,14 +59,20 @@ describe('groupAdvantages', () => {
             if ((group[i] ?? 0) > (group[j] ?? 0)) expect(advantage).toBeGreaterThanOrEqual(other);
           }
         }
-        const shifted = groupAdvantages(group.map((reward) => reward + shift), { scaleByStd: false });
+        const shifted = groupAdvantages(
+          group.map((reward) => reward + shift),
+          { scaleByStd: false },
+        );
         const plain = groupAdvantages(group, { scaleByStd: false });
-        for (const [i, advantage] of shifted.advantages.entries()) expect(advantage).toBeCloseTo(plain.advantages[i] ?? NaN, 9);
+        for (const [i, advantage] of shifted.advantages.entries())
+          expect(advantage).toBeCloseTo(plain.advantages[i] ?? NaN, 9);
       }),
     );
   });
 
   it('names what is out of its domain', () => {
-    expect(() => groupAdvantages([0, NaN], { scaleByStd: true })).toThrow('rewards[1] must be a finite number, got NaN');
+    expect(() => groupAdvantages([0, NaN], { scaleByStd: true })).toThrow(
+      'rewards[1] must be a finite number, got NaN',
+    );
   });
 });

@@ -3,13 +3,18 @@ import { describe, expect, it } from 'vitest';
 
 import { binomialDistribution } from '../../src/coevolution/binomial.ts';
 import { difficultyReward } from '../../src/coevolution/difficulty-reward.ts';
-import { effectiveGroupRatio, expectedEffectiveGroupRatio } from '../../src/coevolution/effective-group-ratio.ts';
+import {
+  effectiveGroupRatio,
+  expectedEffectiveGroupRatio,
+} from '../../src/coevolution/effective-group-ratio.ts';
 import { successHistogram } from '../../src/coevolution/histogram.ts';
 import { signalScore } from '../../src/coevolution/signal-score.ts';
 
 const groups = (...successes: number[]) => successes.map((k) => ({ successes: k, attempts: 8 }));
 const unmeasured = { successes: 0, attempts: 0 };
-const group = fc.tuple(fc.nat(12), fc.nat(12)).map(([one, other]) => ({ successes: Math.min(one, other), attempts: Math.max(one, other) }));
+const group = fc
+  .tuple(fc.nat(12), fc.nat(12))
+  .map(([one, other]) => ({ successes: Math.min(one, other), attempts: Math.max(one, other) }));
 
 describe('effectiveGroupRatio', () => {
   it('is the share of measured groups that are neither unsolved nor fully solved', () => {
@@ -35,15 +40,23 @@ describe('effectiveGroupRatio', () => {
         expect(expectedEffectiveGroupRatio(1 - p, n)).toBeCloseTo(ratio, 12);
         expect(expectedEffectiveGroupRatio(p, n + 1)).toBeGreaterThanOrEqual(ratio - 1e-12);
         // The sum over the groups that count.
-        expect(binomialDistribution(n, p).slice(1, n).reduce((sum, share) => sum + share, 0)).toBeCloseTo(ratio, 9);
+        expect(
+          binomialDistribution(n, p)
+            .slice(1, n)
+            .reduce((sum, share) => sum + share, 0),
+        ).toBeCloseTo(ratio, 9);
       }),
     );
   });
 
   it('names what is out of its domain', () => {
-    expect(() => effectiveGroupRatio([{ successes: 9, attempts: 8 }])).toThrow('groups[0].successes must be an integer in [0, 8], got 9');
+    expect(() => effectiveGroupRatio([{ successes: 9, attempts: 8 }])).toThrow(
+      'groups[0].successes must be an integer in [0, 8], got 9',
+    );
     expect(() => expectedEffectiveGroupRatio(2, 8)).toThrow('p must be in [0, 1], got 2');
-    expect(() => expectedEffectiveGroupRatio(0.5, 0)).toThrow('groupSize must be an integer of at least 1, got 0');
+    expect(() => expectedEffectiveGroupRatio(0.5, 0)).toThrow(
+      'groupSize must be an integer of at least 1, got 0',
+    );
   });
 });
 
@@ -63,7 +76,10 @@ describe('signalScore', () => {
   it('is unbiased', () => {
     fc.assert(
       fc.property(fc.double({ min: 0, max: 1, noNaN: true }), fc.integer({ min: 2, max: 32 }), (p, n) => {
-        const expected = binomialDistribution(n, p).reduce((sum, share, k) => sum + share * (signalScore([{ successes: k, attempts: n }]) ?? NaN), 0);
+        const expected = binomialDistribution(n, p).reduce(
+          (sum, share, k) => sum + share * (signalScore([{ successes: k, attempts: n }]) ?? NaN),
+          0,
+        );
         expect(expected).toBeCloseTo(4 * p * (1 - p), 9);
       }),
     );
@@ -86,7 +102,10 @@ describe('signalScore', () => {
 
 describe('successHistogram', () => {
   it('counts groups by their successes', () => {
-    expect(successHistogram([...groups(0, 0, 4, 8), unmeasured, { successes: 4, attempts: 7 }], 8)).toEqual({ counts: [2, 0, 0, 0, 1, 0, 0, 0, 1], incomplete: 2 });
+    expect(successHistogram([...groups(0, 0, 4, 8), unmeasured, { successes: 4, attempts: 7 }], 8)).toEqual({
+      counts: [2, 0, 0, 0, 1, 0, 0, 0, 1],
+      incomplete: 2,
+    });
     expect(successHistogram([], 2)).toEqual({ counts: [0, 0, 0], incomplete: 0 });
   });
 

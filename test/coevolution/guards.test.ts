@@ -37,7 +37,10 @@ describe('capFamilies', () => {
   });
 
   it('holds the cap, changes nothing below it, and keeps the proportions within a family', () => {
-    const record = fc.record({ family: fc.constantFrom('T', 'U', 'V', 'W', '__proto__'), weight: fc.double({ min: 0.001, max: 20, noNaN: true }) });
+    const record = fc.record({
+      family: fc.constantFrom('T', 'U', 'V', 'W', '__proto__'),
+      weight: fc.double({ min: 0.001, max: 20, noNaN: true }),
+    });
     fc.assert(
       fc.property(fc.array(record, { minLength: 1, maxLength: 30 }), rate, (records, maxShare) => {
         const families = records.map(({ family }) => family);
@@ -49,19 +52,24 @@ describe('capFamilies', () => {
           const mine = capped.filter((_, i) => families[i] === family);
           const share = mine.reduce((sum, weight) => sum + weight, 0) / total;
           expect(share).toBeLessThanOrEqual(limit + 1e-9);
-          const factors = capped.flatMap((weight, i) => (families[i] === family ? [weight / (weights[i] ?? NaN)] : []));
+          const factors = capped.flatMap((weight, i) =>
+            families[i] === family ? [weight / (weights[i] ?? NaN)] : [],
+          );
           for (const factor of factors) expect(factor).toBeCloseTo(factors[0] ?? NaN, 9);
           expect(Math.max(...factors)).toBeLessThanOrEqual(1);
           // Only a family at the cap was touched.
           if ((factors[0] ?? 1) < 1 - 1e-9) expect(share).toBeCloseTo(limit, 6);
         }
-        for (const [i, weight] of capFamilies(capped, families, maxShare).entries()) expect(weight).toBeCloseTo(capped[i] ?? NaN, 6);
+        for (const [i, weight] of capFamilies(capped, families, maxShare).entries())
+          expect(weight).toBeCloseTo(capped[i] ?? NaN, 6);
       }),
     );
   });
 
   it('names what is out of its domain', () => {
-    expect(() => capFamilies([1], ['T', 'U'])).toThrow('weights and families must be equally long, got 1 and 2');
+    expect(() => capFamilies([1], ['T', 'U'])).toThrow(
+      'weights and families must be equally long, got 1 and 2',
+    );
     expect(() => capFamilies([-1], ['T'])).toThrow('weights[0] must be in [0, ');
     expect(() => capFamilies([1], ['T'], 2)).toThrow('maxShare must be in [0, 1], got 2');
   });
@@ -121,7 +129,8 @@ describe('discrimination', () => {
 });
 
 describe('learningProgress', () => {
-  const fold = (epochs: readonly Record<string, number | null>[]) => epochs.reduce((state: ProgressState, rates) => updateLearningProgress(state, rates), {});
+  const fold = (epochs: readonly Record<string, number | null>[]) =>
+    epochs.reduce((state: ProgressState, rates) => updateLearningProgress(state, rates), {});
 
   it('is the fast average less the slow one', () => {
     const state = fold([{ T: 0 }, { T: 1 }, { T: 1 }]);
@@ -161,6 +170,8 @@ describe('learningProgress', () => {
 
   it('names what is out of its domain', () => {
     expect(() => updateLearningProgress({}, { T: 2 })).toThrow('rates.T must be in [0, 1], got 2');
-    expect(() => updateLearningProgress({}, {}, { fast: 0.1, slow: 0.5 })).toThrow('slow must be in (0, fast = 0.1), got 0.5');
+    expect(() => updateLearningProgress({}, {}, { fast: 0.1, slow: 0.5 })).toThrow(
+      'slow must be in (0, fast = 0.1), got 0.5',
+    );
   });
 });

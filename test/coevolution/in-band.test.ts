@@ -27,18 +27,34 @@ describe('inBandShare', () => {
 describe('bandResidence', () => {
   it('judges each epoch by itself with a window of 1', () => {
     // In band at epochs 1, 2 and 4 of five: 3/5; from entry at 1 on: 3 of 4.
-    expect(bandResidence([0.1, 0.5, 0.4, 0.7, 0.6], { window: 1 })).toEqual({ entry: 1, residence: 0.6, afterEntry: 0.75 });
+    expect(bandResidence([0.1, 0.5, 0.4, 0.7, 0.6], { window: 1 })).toEqual({
+      entry: 1,
+      residence: 0.6,
+      afterEntry: 0.75,
+    });
   });
 
   it('judges trailing means, from the first full window on', () => {
     // Means of two: 0.25, 0.3, 0.45, 0.55, 0.75: the lucky first epoch is no entry; epochs 3 and 4 are in.
-    expect(bandResidence([0.5, 0, 0.6, 0.3, 0.8, 0.7], { window: 2 })).toEqual({ entry: 3, residence: 0.4, afterEntry: 2 / 3 });
+    expect(bandResidence([0.5, 0, 0.6, 0.3, 0.8, 0.7], { window: 2 })).toEqual({
+      entry: 3,
+      residence: 0.4,
+      afterEntry: 2 / 3,
+    });
     // The trace of the paper, epochs 1..6, as it is: 0.425 0.488 0.505 0.517 0.524 in band, entry at the second.
-    expect(bandResidence([0.138, 0.425, 0.488, 0.505, 0.517, 0.524], { window: 1 })).toEqual({ entry: 1, residence: 5 / 6, afterEntry: 1 });
+    expect(bandResidence([0.138, 0.425, 0.488, 0.505, 0.517, 0.524], { window: 1 })).toEqual({
+      entry: 1,
+      residence: 5 / 6,
+      afterEntry: 1,
+    });
   });
 
   it('leaves out what was not measured', () => {
-    expect(bandResidence([null, 0.5, null, 0.9], { window: 1 })).toEqual({ entry: 1, residence: 0.5, afterEntry: 0.5 });
+    expect(bandResidence([null, 0.5, null, 0.9], { window: 1 })).toEqual({
+      entry: 1,
+      residence: 0.5,
+      afterEntry: 0.5,
+    });
     expect(bandResidence([null, 0.5], { window: 2 })).toEqual({ entry: 1, residence: 1, afterEntry: 1 });
     const nothing = { entry: null, residence: null, afterEntry: null };
     expect(bandResidence([], { window: 3 })).toEqual(nothing);
@@ -62,7 +78,9 @@ describe('bandResidence', () => {
   });
 
   it('names what is out of its domain', () => {
-    expect(() => bandResidence([0.5], { window: 0 })).toThrow('window must be an integer of at least 1, got 0');
+    expect(() => bandResidence([0.5], { window: 0 })).toThrow(
+      'window must be an integer of at least 1, got 0',
+    );
     expect(() => bandResidence([-1], { window: 1 })).toThrow('successRates[0] must be in [0, 1], got -1');
   });
 });

@@ -47,7 +47,8 @@ describe('normalisedEditDistance', () => {
   });
 
   it('keeps the triangle before it is divided', () => {
-    const edits = (one: string, other: string) => normalisedEditDistance(one, other) * Math.max(one.length, other.length);
+    const edits = (one: string, other: string) =>
+      normalisedEditDistance(one, other) * Math.max(one.length, other.length);
     fc.assert(
       fc.property(text, text, text, (a, b, c) => {
         expect(edits(a, c)).toBeLessThanOrEqual(edits(a, b) + edits(b, c) + 1e-9);
@@ -71,12 +72,17 @@ describe('archiveDistance', () => {
 
   it('is in [0, 1], and falls as the archive grows', () => {
     fc.assert(
-      fc.property(fc.array(text, { minLength: 1 }), fc.array(text, { minLength: 1 }), text, (batch, archive, more) => {
-        const distance = archiveDistance(batch, archive) ?? NaN;
-        expect(distance >= 0 && distance <= 1).toBe(true);
-        expect(archiveDistance(batch, [...archive, more])).toBeLessThanOrEqual(distance);
-        expect(archiveDistance(batch, [...archive, ...batch])).toBe(0);
-      }),
+      fc.property(
+        fc.array(text, { minLength: 1 }),
+        fc.array(text, { minLength: 1 }),
+        text,
+        (batch, archive, more) => {
+          const distance = archiveDistance(batch, archive) ?? NaN;
+          expect(distance >= 0 && distance <= 1).toBe(true);
+          expect(archiveDistance(batch, [...archive, more])).toBeLessThanOrEqual(distance);
+          expect(archiveDistance(batch, [...archive, ...batch])).toBe(0);
+        },
+      ),
     );
   });
 
@@ -88,6 +94,8 @@ describe('archiveDistance', () => {
   });
 
   it('names what is out of its domain', () => {
-    expect(() => archiveDistance(['a'], ['b'], { capacity: 0 })).toThrow('capacity must be an integer of at least 1, got 0');
+    expect(() => archiveDistance(['a'], ['b'], { capacity: 0 })).toThrow(
+      'capacity must be an integer of at least 1, got 0',
+    );
   });
 });

@@ -35,7 +35,15 @@ describe('pairedTest', () => {
 
   it('under the null falls at or below its level no more often than that', () => {
     // All 2^10 equally likely outcomes of ten tasks that differ.
-    const shown = Array.from({ length: 1024 }, (_, bits) => Array.from({ length: 10 }, (__, task) => (bits >> task) & 1)).filter((after) => pairedTest(after.map((reward) => 1 - reward), after).p <= 0.05);
+    const shown = Array.from({ length: 1024 }, (_, bits) =>
+      Array.from({ length: 10 }, (__, task) => (bits >> task) & 1),
+    ).filter(
+      (after) =>
+        pairedTest(
+          after.map((reward) => 1 - reward),
+          after,
+        ).p <= 0.05,
+    );
     expect(shown.length).toBe(11);
     expect(shown.length / 1024).toBeLessThanOrEqual(0.05);
   });

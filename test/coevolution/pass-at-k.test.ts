@@ -4,7 +4,10 @@ import { describe, expect, it } from 'vitest';
 import { passAtK } from '../../src/coevolution/pass-at-k.ts';
 
 /** All ways to take k of some attempts, those whose bit is set. */
-const subsets = (attempts: number, k: number): number[] => Array.from({ length: 2 ** attempts }, (_, bits) => bits).filter((bits) => [...bits.toString(2)].filter((bit) => bit === '1').length === k);
+const subsets = (attempts: number, k: number): number[] =>
+  Array.from({ length: 2 ** attempts }, (_, bits) => bits).filter(
+    (bits) => [...bits.toString(2)].filter((bit) => bit === '1').length === k,
+  );
 
 describe('passAtK', () => {
   it('is the share of all choices of k attempts that hold a success', () => {
@@ -13,7 +16,10 @@ describe('passAtK', () => {
         const chosen = subsets(attempts, k);
         for (let successes = 0; successes <= attempts; successes++) {
           const solved = 2 ** successes - 1;
-          expect(passAtK({ successes, attempts }, k)).toBeCloseTo(chosen.filter((bits) => (bits & solved) !== 0).length / chosen.length, 12);
+          expect(passAtK({ successes, attempts }, k)).toBeCloseTo(
+            chosen.filter((bits) => (bits & solved) !== 0).length / chosen.length,
+            12,
+          );
         }
       }
     }

@@ -9,20 +9,34 @@ import { spread } from '../../src/coevolution/spread.ts';
 
 const settings = { alpha: 0.5, minGap: 0.1, sizes: [4, 8, 16, 32, 64], seed: 3 };
 /** Attempts of which the first half has the given number of successes. */
-const half = (successes: number, count: number): boolean[] => Array.from({ length: count }, (_, i) => i < successes);
+const half = (successes: number, count: number): boolean[] =>
+  Array.from({ length: count }, (_, i) => i < successes);
 
 /** C(n, k) B(k + a, n - k + b) / B(a, b) for k = 0..n. */
 function betaBinomial(n: number, a: number, b: number): number[] {
   const factorial = (of: number): number => (of < 2 ? 1 : of * factorial(of - 1));
   const beta = (x: number, y: number): number => (factorial(x - 1) * factorial(y - 1)) / factorial(x + y - 1);
-  return Array.from({ length: n + 1 }, (_, k) => (factorial(n) / factorial(k) / factorial(n - k)) * (beta(k + a, n - k + b) / beta(a, b)));
+  return Array.from(
+    { length: n + 1 },
+    (_, k) => (factorial(n) / factorial(k) / factorial(n - k)) * (beta(k + a, n - k + b) / beta(a, b)),
+  );
 }
 
 describe('misranking', () => {
   test('is what brute force over all outcomes says, and the bound is at most 1', () => {
     // Every outcome of 2 attempts at each of two tasks as the second halves of as many groups, weighted by how often it stands there.
-    const outcomes = [[false, false], [false, true], [true, false], [true, true]];
-    const groups = outcomes.flatMap((near) => outcomes.map((far) => [[true, false, ...near], [true, true, ...far]]));
+    const outcomes = [
+      [false, false],
+      [false, true],
+      [true, false],
+      [true, true],
+    ];
+    const groups = outcomes.flatMap((near) =>
+      outcomes.map((far) => [
+        [true, false, ...near],
+        [true, true, ...far],
+      ]),
+    );
     const [row] = misranking(groups, { ...settings, sizes: [2] });
     // Near, p̂ = 0.5, is ranked right where it has 1 of 2 and far, p̂ = 1, has 0 or 2: 2 of 4 times 2 of 4.
     expect(row).toMatchObject({ n: 2, pairs: 16, rankings: 16, measured: 12 / 16, bound: 1 });
@@ -34,17 +48,26 @@ describe('misranking', () => {
     const near = [...half(4, 8), ...half(2, 4), ...half(2, 4)];
     const far = [...half(8, 8), ...half(4, 4), ...half(2, 4)];
     const rows = misranking([[near, far]], settings);
-    expect(rows.map(({ n, rankings, measured }) => [n, rankings, measured])).toEqual([[4, 2, 0.5], [8, 1, 0]]);
+    expect(rows.map(({ n, rankings, measured }) => [n, rankings, measured])).toEqual([
+      [4, 2, 0.5],
+      [8, 1, 0],
+    ]);
   });
 
   test('which is nearer is told by the first half alone, and pairs that are too close are left out', () => {
-    const tasks = [[...half(8, 16), ...half(16, 16)], [...half(9, 16), ...half(16, 16)], [...half(16, 16), ...half(8, 16)]];
+    const tasks = [
+      [...half(8, 16), ...half(16, 16)],
+      [...half(9, 16), ...half(16, 16)],
+      [...half(16, 16), ...half(8, 16)],
+    ];
     const [row] = misranking([tasks], { ...settings, sizes: [16] });
     // 8 and 9 of 16 are 1/16 apart; against both the third looks farther by its first half and is nearer by its second.
     expect(row).toMatchObject({ pairs: 2, measured: 1 });
     expect(misranking([tasks.slice(0, 2)], settings)).toEqual([]);
     expect(misranking([], settings)).toEqual([]);
-    expect(() => misranking([tasks], { ...settings, minGap: 0 })).toThrow('minGap must be a finite number above 0, got 0');
+    expect(() => misranking([tasks], { ...settings, minGap: 0 })).toThrow(
+      'minGap must be a finite number above 0, got 0',
+    );
   });
 
   test('of attempts that are binomial, lies in its range and under the bound; of attempts that hang together, does not', () => {
@@ -61,30 +84,68 @@ describe('misranking', () => {
       expect(high - low).toBeLessThan(0.2);
     }
     // One draw for 16 attempts: 16 of them say no more than one.
-    const bursts = rates.map((p) => Array.from({ length: 8 }, () => random.next() < p).flatMap((solved) => new Array<boolean>(16).fill(solved)));
-    expect(misranking([bursts], settings).filter(({ measured, high }) => measured > high).length).toBeGreaterThan(2);
+    const bursts = rates.map((p) =>
+      Array.from({ length: 8 }, () => random.next() < p).flatMap((solved) =>
+        new Array<boolean>(16).fill(solved),
+      ),
+    );
+    expect(
+      misranking([bursts], settings).filter(({ measured, high }) => measured > high).length,
+    ).toBeGreaterThan(2);
   });
 
   test('what is expected, the centre of the range, is what beta-binomials say: p as uncertain as k of m successes leave it', () => {
     // 4 of 8 against 8 of 8, ranked by 8 more attempts, many times over so that the range is narrow.
-    const [row] = misranking(Array.from({ length: 400 }, () => [[...half(4, 8), ...half(4, 8)], [...half(8, 8), ...half(8, 8)]]), { ...settings, sizes: [8] });
+    const [row] = misranking(
+      Array.from({ length: 400 }, () => [
+        [...half(4, 8), ...half(4, 8)],
+        [...half(8, 8), ...half(8, 8)],
+      ]),
+      { ...settings, sizes: [8] },
+    );
     const [near, far] = [betaBinomial(8, 5, 5), betaBinomial(8, 9, 1)];
-    const expected = near.reduce((sum, share, k1) => sum + far.reduce((inner, other, k2) => inner + (Math.abs(k1 - 4) >= Math.abs(k2 - 4) ? share * other : 0), 0), 0);
+    const expected = near.reduce(
+      (sum, share, k1) =>
+        sum +
+        far.reduce(
+          (inner, other, k2) => inner + (Math.abs(k1 - 4) >= Math.abs(k2 - 4) ? share * other : 0),
+          0,
+        ),
+      0,
+    );
     expect(row!.expected).toBeCloseTo(expected, 2);
     expect((row!.low + row!.high) / 2).toBeCloseTo(row!.expected, 9);
     expect(expected - row!.exact).toBeGreaterThan(0.05);
   });
 
   test('the exact column is the table that ships with the claim', () => {
-    for (const [far, row] of [[144, [0.315, 0.102, 0.013, 0]], [120, [0.544, 0.365, 0.177, 0.047]], [96, [0.677, 0.604, 0.515, 0.401]]] as const) {
-      const rows = misranking([[[...half(80, 160), ...half(0, 160)], [...half(far, 160), ...half(0, 160)]]], { ...settings, sizes: [4, 8, 16, 32] });
+    for (const [far, row] of [
+      [144, [0.315, 0.102, 0.013, 0]],
+      [120, [0.544, 0.365, 0.177, 0.047]],
+      [96, [0.677, 0.604, 0.515, 0.401]],
+    ] as const) {
+      const rows = misranking(
+        [
+          [
+            [...half(80, 160), ...half(0, 160)],
+            [...half(far, 160), ...half(0, 160)],
+          ],
+        ],
+        { ...settings, sizes: [4, 8, 16, 32] },
+      );
       for (const [i, expected] of row.entries()) expect(rows[i]!.exact).toBeCloseTo(expected, 3);
     }
   });
 });
 
 describe('signalFit', () => {
-  const tasks = (norm: (p: number) => number): SignalTask[] => Array.from({ length: 100 }, (_, i) => (i + 0.5) / 100).map((p) => ({ p, norm: norm(p), score: 4, tokens: 10 * p }));
+  const tasks = (norm: (p: number) => number): SignalTask[] =>
+    Array.from({ length: 100 }, (_, i) => (i + 0.5) / 100).map((p) => ({
+      p,
+      norm: norm(p),
+      score: 4,
+      tokens: 10 * p,
+    }));
 
   test('of norms that are c p(1-p): the slope is c, R² is 1 and the largest bin is in the middle', () => {
     const fit = signalFit(tasks((p) => 3 * p * (1 - p)))!;
@@ -98,7 +159,10 @@ describe('signalFit', () => {
   });
 
   test('of other norms: the normal equation by hand, and R² below 0 where a constant fits better', () => {
-    const two = [{ p: 0.5, norm: 1, score: 1, tokens: 1 }, { p: 0.1, norm: 0, score: 1, tokens: 1 }];
+    const two = [
+      { p: 0.5, norm: 1, score: 1, tokens: 1 },
+      { p: 0.1, norm: 0, score: 1, tokens: 1 },
+    ];
     // c = (.25 · 1 + .09 · 0) / (.25² + .09²) = 3.541077; rest (1 - .885269)² + .318697² over .5.
     const fit = signalFit(two)!;
     expect(fit.slope).toBeCloseTo(3.541077, 5);
@@ -108,17 +172,29 @@ describe('signalFit', () => {
   });
 
   test('tasks weigh alike in their bin, bins without tasks count for nothing, and 1 is in the last', () => {
-    const fit = signalFit([{ p: 0.3, norm: 1, score: 1, tokens: 1 }, { p: 0.38, norm: 3, score: 1, tokens: 1 }, { p: 1, norm: 0, score: 1, tokens: 1 }])!;
+    const fit = signalFit([
+      { p: 0.3, norm: 1, score: 1, tokens: 1 },
+      { p: 0.38, norm: 3, score: 1, tokens: 1 },
+      { p: 1, norm: 0, score: 1, tokens: 1 },
+    ])!;
     expect(fit.bins.map(({ tasks: count }) => count)).toEqual([0, 0, 0, 2, 0, 0, 0, 0, 0, 1]);
     expect(fit.bins[3]!.norm).toBe(2);
     expect(signalFit([])).toBeNull();
     expect(signalFit([{ p: 0.5, norm: 1, score: 1, tokens: 1 }])).toBeNull();
-    expect(() => signalFit([{ p: 1.1, norm: 1, score: 1, tokens: 1 }])).toThrow('tasks[0].p must be in [0, 1], got 1.1');
+    expect(() => signalFit([{ p: 1.1, norm: 1, score: 1, tokens: 1 }])).toThrow(
+      'tasks[0].p must be in [0, 1], got 1.1',
+    );
   });
 
   test('agents are laid over each other in units of their own mean norm of ∇ log π', () => {
-    const own = inOwnUnits([{ p: 0.5, norm: 2, score: 4, tokens: 1 }, { p: 0.2, norm: 3, score: 12, tokens: 1 }]);
-    expect(own.map(({ norm, score }) => [norm, score])).toEqual([[0.25, 0.5], [0.375, 1.5]]);
+    const own = inOwnUnits([
+      { p: 0.5, norm: 2, score: 4, tokens: 1 },
+      { p: 0.2, norm: 3, score: 12, tokens: 1 },
+    ]);
+    expect(own.map(({ norm, score }) => [norm, score])).toEqual([
+      [0.25, 0.5],
+      [0.375, 1.5],
+    ]);
     expect(inOwnUnits([])).toEqual([]);
   });
 });

@@ -13,7 +13,11 @@ test('gives ties their mean rank', () => {
 });
 
 test('is null of nothing, of one value, and where one list does not vary', () => {
-  expect([rankCorrelation([], []), rankCorrelation([1], [2]), rankCorrelation([1, 2], [3, 3])]).toEqual([null, null, null]);
+  expect([rankCorrelation([], []), rankCorrelation([1], [2]), rankCorrelation([1, 2], [3, 3])]).toEqual([
+    null,
+    null,
+    null,
+  ]);
   expect(() => rankCorrelation([1], [1, 2])).toThrow(RangeError);
 });
 

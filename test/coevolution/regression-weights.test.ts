@@ -29,7 +29,10 @@ describe('regressionWeights', () => {
 
   it('has the contrasts of coevolution.md 3.1', () => {
     const contrast = (beta: number, scale: number, rate: number) => {
-      const [high = NaN, low = NaN] = regressionWeights([0.5, rate].map((p) => difficultyReward(p, { alpha: 0.5, beta })), { lambda: scale });
+      const [high = NaN, low = NaN] = regressionWeights(
+        [0.5, rate].map((p) => difficultyReward(p, { alpha: 0.5, beta })),
+        { lambda: scale },
+      );
       return high / low;
     };
     const table = [
@@ -61,7 +64,10 @@ describe('regressionWeights', () => {
             if ((values[i] ?? 0) > (values[j] ?? 0)) expect(weight).toBeGreaterThanOrEqual(other);
           }
         }
-        const shifted = regressionWeights(values.map((value) => value + shift), { lambda: scale, clip: 1000 });
+        const shifted = regressionWeights(
+          values.map((value) => value + shift),
+          { lambda: scale, clip: 1000 },
+        );
         for (const [i, weight] of shifted.entries()) expect(weight).toBeCloseTo(weights[i] ?? NaN, 6);
       }),
     );
@@ -73,9 +79,13 @@ describe('regressionWeights', () => {
   });
 
   it('names what is out of its domain', () => {
-    expect(() => regressionWeights([0, Infinity], { lambda: 1 })).toThrow('rewards[1] must be a finite number, got Infinity');
+    expect(() => regressionWeights([0, Infinity], { lambda: 1 })).toThrow(
+      'rewards[1] must be a finite number, got Infinity',
+    );
     expect(() => regressionWeights([0], { lambda: -1 })).toThrow('lambda must be in [0, ');
-    expect(() => regressionWeights([0], { lambda: 1, clip: 0 })).toThrow('clip must be a finite number above 0, got 0');
+    expect(() => regressionWeights([0], { lambda: 1, clip: 0 })).toThrow(
+      'clip must be a finite number above 0, got 0',
+    );
   });
 });
 
@@ -103,7 +113,14 @@ describe('effectiveSampleSize', () => {
 
   it('shows that the constants of the paper weigh almost nothing', () => {
     const share = (beta: number, scale: number) =>
-      effectiveSampleSize(regressionWeights([0, 0.125, 0.25, 0.375, 0.5, 0.625, 0.75, 0.875, 1].map((p) => difficultyReward(p, { alpha: 0.5, beta })), { lambda: scale }));
+      effectiveSampleSize(
+        regressionWeights(
+          [0, 0.125, 0.25, 0.375, 0.5, 0.625, 0.75, 0.875, 1].map((p) =>
+            difficultyReward(p, { alpha: 0.5, beta }),
+          ),
+          { lambda: scale },
+        ),
+      );
     expect(share(2, 1)).toBeGreaterThan(0.98);
     expect(share(8, 5)).toBeLessThan(0.6);
   });

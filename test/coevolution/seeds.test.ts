@@ -15,18 +15,30 @@ describe('deriveSeed', () => {
   });
 
   it('keeps apart what concatenation would confuse', () => {
-    const seeds = [deriveSeed('a', 'b'), deriveSeed('ab'), deriveSeed('a', 'b', ''), deriveSeed('a","b'), deriveSeed(1, 12), deriveSeed(11, 2), deriveSeed(1, '12')];
+    const seeds = [
+      deriveSeed('a', 'b'),
+      deriveSeed('ab'),
+      deriveSeed('a', 'b', ''),
+      deriveSeed('a","b'),
+      deriveSeed(1, 12),
+      deriveSeed(11, 2),
+      deriveSeed(1, '12'),
+    ];
     expect(new Set(seeds).size).toBe(seeds.length);
   });
 
   it('differs wherever the path differs, and fits a double', () => {
     fc.assert(
-      fc.property(fc.array(part, { minLength: 1 }), fc.array(part, { minLength: 1 }), ([root = 0, ...path], [other = 0, ...way]) => {
-        const seed = deriveSeed(root, ...path);
-        expect(Number.isSafeInteger(seed) && seed >= 0 && seed < 2 ** 48).toBe(true);
-        const same = JSON.stringify([root, ...path]) === JSON.stringify([other, ...way]);
-        expect(seed === deriveSeed(other, ...way)).toBe(same);
-      }),
+      fc.property(
+        fc.array(part, { minLength: 1 }),
+        fc.array(part, { minLength: 1 }),
+        ([root = 0, ...path], [other = 0, ...way]) => {
+          const seed = deriveSeed(root, ...path);
+          expect(Number.isSafeInteger(seed) && seed >= 0 && seed < 2 ** 48).toBe(true);
+          const same = JSON.stringify([root, ...path]) === JSON.stringify([other, ...way]);
+          expect(seed === deriveSeed(other, ...way)).toBe(same);
+        },
+      ),
     );
   });
 
@@ -48,7 +60,9 @@ describe('randomStream', () => {
     expect(words(42)).toEqual([1264412219, 1947509147, 3919439299, 1251167922]);
     expect(words(2 ** 48 - 1)).toEqual([4250988056, 3795167717, 3629355664, 802574710]);
     const stream = randomStream(42);
-    expect([stream.next(), stream.next(), stream.next()]).toEqual([0.29439390788555, 0.9125655762203799, 0.15283040785296254]);
+    expect([stream.next(), stream.next(), stream.next()]).toEqual([
+      0.29439390788555, 0.9125655762203799, 0.15283040785296254,
+    ]);
   });
 
   it('repeats with its seed, and has no state outside', () => {
@@ -78,7 +92,9 @@ describe('randomStream', () => {
   it('has no modulo bias', () => {
     // n = 3 * 2^30: a plain remainder would land in the first third of the range in half of the draws.
     const stream = randomStream(2);
-    const third = Array.from({ length: 6000 }, () => stream.int(3 * 2 ** 30)).filter((draw) => draw < 2 ** 30).length;
+    const third = Array.from({ length: 6000 }, () => stream.int(3 * 2 ** 30)).filter(
+      (draw) => draw < 2 ** 30,
+    ).length;
     expect(Math.abs(third - 2000)).toBeLessThan(5 * 37);
   });
 
@@ -96,13 +112,17 @@ describe('randomStream', () => {
 
   it('shuffles a copy, and picks a member', () => {
     fc.assert(
-      fc.property(fc.maxSafeInteger().map(Math.abs), fc.array(fc.integer(), { minLength: 1 }), (seed, items) => {
-        const before = [...items];
-        const stream = randomStream(seed);
-        expect(stream.shuffle(items).toSorted()).toEqual(before.toSorted());
-        expect(items).toEqual(before);
-        expect(items).toContain(stream.pick(items));
-      }),
+      fc.property(
+        fc.maxSafeInteger().map(Math.abs),
+        fc.array(fc.integer(), { minLength: 1 }),
+        (seed, items) => {
+          const before = [...items];
+          const stream = randomStream(seed);
+          expect(stream.shuffle(items).toSorted()).toEqual(before.toSorted());
+          expect(items).toEqual(before);
+          expect(items).toContain(stream.pick(items));
+        },
+      ),
     );
   });
 

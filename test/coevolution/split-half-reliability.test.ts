@@ -8,23 +8,68 @@ describe('splitHalfReliability', () => {
   it('is Spearman-Brown over the halves by parity', () => {
     // Even halves 0, 0.5, 1 and odd halves 0, 1, 0.5; deviations -.5 0 .5 and -.5 .5 0:
     // r = 0.25 / 0.5 = 0.5; 2 * 0.5 / 1.5 = 2/3.
-    expect(splitHalfReliability([[0, 0, 0, 0], [1, 1, 0, 1], [1, 1, 1, 0]])).toBeCloseTo(2 / 3, 12);
-    expect(splitHalfReliability([[0, 0], [1, 1]])).toBeCloseTo(1, 12);
+    expect(
+      splitHalfReliability([
+        [0, 0, 0, 0],
+        [1, 1, 0, 1],
+        [1, 1, 1, 0],
+      ]),
+    ).toBeCloseTo(2 / 3, 12);
+    expect(
+      splitHalfReliability([
+        [0, 0],
+        [1, 1],
+      ]),
+    ).toBeCloseTo(1, 12);
     // Even 0, 0.5, 1 and odd 0.5, 1, 0: deviations -.5 0 .5 and 0 .5 -.5: r = -0.25 / 0.5 = -0.5; -1 / 0.5 = -2.
-    expect(splitHalfReliability([[0, 1, 0, 0], [1, 1, 0, 1], [1, 0, 1, 0]])).toBeCloseTo(-2, 12);
+    expect(
+      splitHalfReliability([
+        [0, 1, 0, 0],
+        [1, 1, 0, 1],
+        [1, 0, 1, 0],
+      ]),
+    ).toBeCloseTo(-2, 12);
   });
 
   it('is null where it is undefined', () => {
     expect(splitHalfReliability([])).toBeNull();
     expect(splitHalfReliability([[1, 0, 1, 0]])).toBeNull();
     expect(splitHalfReliability([[1], [0], []])).toBeNull();
-    expect(splitHalfReliability([[1, 0], [1, 0]])).toBeNull();
+    expect(
+      splitHalfReliability([
+        [1, 0],
+        [1, 0],
+      ]),
+    ).toBeNull();
     // The mean of three tasks at 0.1 is 0.10000000000000002: a spread of rounding errors is none.
-    expect(splitHalfReliability([[0.1, 0], [0.1, 1], [0.1, 1]])).toBeNull();
-    expect(splitHalfReliability([[0, 0.1], [1, 0.1], [1, 0.1]])).toBeNull();
+    expect(
+      splitHalfReliability([
+        [0.1, 0],
+        [0.1, 1],
+        [0.1, 1],
+      ]),
+    ).toBeNull();
+    expect(
+      splitHalfReliability([
+        [0, 0.1],
+        [1, 0.1],
+        [1, 0.1],
+      ]),
+    ).toBeNull();
     // One half alike in all tasks; r = -1.
-    expect(splitHalfReliability([[0, 0, 0, 0], [1, 0, 0, 0], [0, 0, 1, 0]])).toBeNull();
-    expect(splitHalfReliability([[1, 0], [0, 1]])).toBeNull();
+    expect(
+      splitHalfReliability([
+        [0, 0, 0, 0],
+        [1, 0, 0, 0],
+        [0, 0, 1, 0],
+      ]),
+    ).toBeNull();
+    expect(
+      splitHalfReliability([
+        [1, 0],
+        [0, 1],
+      ]),
+    ).toBeNull();
   });
 
   it('tells tasks that differ from coins', () => {
@@ -41,7 +86,9 @@ describe('splitHalfReliability', () => {
     fc.assert(
       fc.property(fc.array(task, { maxLength: 10 }), (tasks) => {
         const reliability = splitHalfReliability(tasks);
-        const turned = splitHalfReliability(tasks.toReversed().map((attempts) => attempts.map((reward) => reward / 4)));
+        const turned = splitHalfReliability(
+          tasks.toReversed().map((attempts) => attempts.map((reward) => reward / 4)),
+        );
         expect(turned === null).toBe(reliability === null);
         if (reliability !== null && turned !== null) {
           expect(reliability).toBeLessThanOrEqual(1);
@@ -52,6 +99,11 @@ describe('splitHalfReliability', () => {
   });
 
   it('names what is out of its domain', () => {
-    expect(() => splitHalfReliability([[0, NaN], [0, 1]])).toThrow('rewards[0][1] must be a finite number, got NaN');
+    expect(() =>
+      splitHalfReliability([
+        [0, NaN],
+        [0, 1],
+      ]),
+    ).toThrow('rewards[0][1] must be a finite number, got NaN');
   });
 });

@@ -10,8 +10,10 @@ const rate = fc.double({ min: 0, max: 1, noNaN: true });
 describe('binomialDistribution', () => {
   it('is C(n, k) p^k (1 - p)^(n - k)', () => {
     // n = 4, p = 0.5: 1 4 6 4 1 of 16. n = 2, p = 0.1: 0.81, 0.18, 0.01.
-    for (const [k, share] of binomialDistribution(4, 0.5).entries()) expect(share).toBeCloseTo(([1, 4, 6, 4, 1][k] ?? NaN) / 16, 12);
-    for (const [k, share] of binomialDistribution(2, 0.1).entries()) expect(share).toBeCloseTo([0.81, 0.18, 0.01][k] ?? NaN, 12);
+    for (const [k, share] of binomialDistribution(4, 0.5).entries())
+      expect(share).toBeCloseTo(([1, 4, 6, 4, 1][k] ?? NaN) / 16, 12);
+    for (const [k, share] of binomialDistribution(2, 0.1).entries())
+      expect(share).toBeCloseTo([0.81, 0.18, 0.01][k] ?? NaN, 12);
     expect(binomialDistribution(3, 0)).toEqual([1, 0, 0, 0]);
     expect(binomialDistribution(3, 1).map((share) => Math.abs(share))).toEqual([0, 0, 0, 1]);
     expect(binomialDistribution(0, 0.3)).toEqual([1]);
@@ -22,7 +24,10 @@ describe('binomialDistribution', () => {
       fc.property(fc.integer({ min: 0, max: 2000 }), rate, (n, p) => {
         const shares = binomialDistribution(n, p);
         expect(shares.reduce((sum, share) => sum + share, 0)).toBeCloseTo(1, 8);
-        expect(shares.reduce((sum, share, k) => sum + share * k, 0) / Math.max(1, n)).toBeCloseTo(n === 0 ? 0 : p, 8);
+        expect(shares.reduce((sum, share, k) => sum + share * k, 0) / Math.max(1, n)).toBeCloseTo(
+          n === 0 ? 0 : p,
+          8,
+        );
       }),
     );
   });
@@ -35,9 +40,14 @@ describe('binomialDistribution', () => {
 
 describe('misrankProbability', () => {
   it('is the table of coevolution.md 3.1', () => {
-    const table: Record<number, number[]> = { 0.9: [0.315, 0.102, 0.013, 0], 0.75: [0.544, 0.365, 0.177, 0.047], 0.6: [0.677, 0.604, 0.515, 0.401] };
+    const table: Record<number, number[]> = {
+      0.9: [0.315, 0.102, 0.013, 0],
+      0.75: [0.544, 0.365, 0.177, 0.047],
+      0.6: [0.677, 0.604, 0.515, 0.401],
+    };
     for (const [p2, row] of Object.entries(table)) {
-      for (const [i, expected] of row.entries()) expect(misrankProbability(0.5, Number(p2), [4, 8, 16, 32][i] ?? NaN)).toBeCloseTo(expected, 3);
+      for (const [i, expected] of row.entries())
+        expect(misrankProbability(0.5, Number(p2), [4, 8, 16, 32][i] ?? NaN)).toBeCloseTo(expected, 3);
     }
   });
 
@@ -123,7 +133,11 @@ describe('wilsonInterval', () => {
   });
 
   it('names what is out of its domain', () => {
-    expect(() => wilsonInterval({ successes: 3, attempts: 2 })).toThrow('count.successes must be an integer in [0, 2], got 3');
-    expect(() => wilsonInterval({ successes: 1, attempts: 2 }, 0)).toThrow('z must be a finite number above 0, got 0');
+    expect(() => wilsonInterval({ successes: 3, attempts: 2 })).toThrow(
+      'count.successes must be an integer in [0, 2], got 3',
+    );
+    expect(() => wilsonInterval({ successes: 1, attempts: 2 }, 0)).toThrow(
+      'z must be a finite number above 0, got 0',
+    );
   });
 });

@@ -6,7 +6,11 @@ import { drawMix } from '../../src/coevolution/training-pool.ts';
 import type { Drawn, TrainingMix, TrainingPool } from '../../src/coevolution/training-pool.ts';
 
 const numbers = (count: number, prefix: string) => Array.from({ length: count }, (_, i) => `${prefix}${i}`);
-const pool = (base: number, history: number, fresh: number): TrainingPool<string> => ({ base: numbers(base, 'b'), history: numbers(history, 'h'), fresh: numbers(fresh, 'f') });
+const pool = (base: number, history: number, fresh: number): TrainingPool<string> => ({
+  base: numbers(base, 'b'),
+  history: numbers(history, 'h'),
+  fresh: numbers(fresh, 'f'),
+});
 const mixed = { base: 1, history: 1, fresh: 2 };
 
 function tally(drawn: readonly Drawn<string>[]): [number, number, number] {
@@ -15,7 +19,8 @@ function tally(drawn: readonly Drawn<string>[]): [number, number, number] {
 }
 
 describe('drawMix', () => {
-  const counts = (sizes: TrainingPool<string>, mix: TrainingMix, count: number) => tally(drawMix(sizes, mix, count, randomStream(1)));
+  const counts = (sizes: TrainingPool<string>, mix: TrainingMix, count: number) =>
+    tally(drawMix(sizes, mix, count, randomStream(1)));
 
   it('draws the stated mix', () => {
     expect(counts(pool(50, 50, 50), mixed, 32)).toEqual([8, 8, 16]);
@@ -38,45 +43,65 @@ describe('drawMix', () => {
 
   it('draws every task once before any task twice', () => {
     fc.assert(
-      fc.property(fc.tuple(fc.nat(9), fc.nat(9), fc.nat(9)), fc.tuple(fc.nat(4), fc.nat(4), fc.nat(4)), fc.nat(40), fc.nat(), ([b, h, f], [mb, mh, mf], count, seed) => {
-        fc.pre(mb + mh + mf > 0);
-        const sizes = pool(b, h, f);
-        const drawn = drawMix(sizes, { base: mb, history: mh, fresh: mf }, count, randomStream(seed));
-        const usable = (mb > 0 ? b : 0) + (mh > 0 ? h : 0) + (mf > 0 ? f : 0);
-        expect(drawn).toHaveLength(usable === 0 ? 0 : count);
-        const times = new Map<string, number>();
-        for (const { source, index, item } of drawn) {
-          expect(sizes[source][index]).toBe(item);
-          times.set(item, (times.get(item) ?? 0) + 1);
-        }
-        if (usable > 0) {
-          const rounds = Math.floor(count / usable);
-          for (const n of times.values()) expect(n === rounds || n === rounds + 1).toBe(true);
-        }
-      }),
+      fc.property(
+        fc.tuple(fc.nat(9), fc.nat(9), fc.nat(9)),
+        fc.tuple(fc.nat(4), fc.nat(4), fc.nat(4)),
+        fc.nat(40),
+        fc.nat(),
+        ([b, h, f], [mb, mh, mf], count, seed) => {
+          fc.pre(mb + mh + mf > 0);
+          const sizes = pool(b, h, f);
+          const drawn = drawMix(sizes, { base: mb, history: mh, fresh: mf }, count, randomStream(seed));
+          const usable = (mb > 0 ? b : 0) + (mh > 0 ? h : 0) + (mf > 0 ? f : 0);
+          expect(drawn).toHaveLength(usable === 0 ? 0 : count);
+          const times = new Map<string, number>();
+          for (const { source, index, item } of drawn) {
+            expect(sizes[source][index]).toBe(item);
+            times.set(item, (times.get(item) ?? 0) + 1);
+          }
+          if (usable > 0) {
+            const rounds = Math.floor(count / usable);
+            for (const n of times.values()) expect(n === rounds || n === rounds + 1).toBe(true);
+          }
+        },
+      ),
     );
   });
 
   it('is within one task of the mix where no source is short', () => {
     fc.assert(
-      fc.property(fc.tuple(fc.integer({ min: 1, max: 20 }), fc.integer({ min: 1, max: 20 }), fc.integer({ min: 1, max: 20 })), fc.nat(40), ([base, history, fresh], count) => {
-        const whole = base + history + fresh;
-        const got = counts(pool(50, 50, 50), { base, history, fresh }, count);
-        for (const [i, part] of [base, history, fresh].entries()) expect(Math.abs((got[i] ?? NaN) - (count * part) / whole)).toBeLessThan(1);
-      }),
+      fc.property(
+        fc.tuple(
+          fc.integer({ min: 1, max: 20 }),
+          fc.integer({ min: 1, max: 20 }),
+          fc.integer({ min: 1, max: 20 }),
+        ),
+        fc.nat(40),
+        ([base, history, fresh], count) => {
+          const whole = base + history + fresh;
+          const got = counts(pool(50, 50, 50), { base, history, fresh }, count);
+          for (const [i, part] of [base, history, fresh].entries())
+            expect(Math.abs((got[i] ?? NaN) - (count * part) / whole)).toBeLessThan(1);
+        },
+      ),
     );
   });
 
   it('repeats with its seed and reaches every task', () => {
-    const draw = (seed: number) => drawMix(pool(9, 9, 9), mixed, 8, randomStream(seed)).map(({ item }) => item);
+    const draw = (seed: number) =>
+      drawMix(pool(9, 9, 9), mixed, 8, randomStream(seed)).map(({ item }) => item);
     expect(draw(5)).toEqual(draw(5));
     expect(draw(5)).not.toEqual(draw(6));
     expect(new Set(Array.from({ length: 60 }, (_, seed) => draw(seed)).flat()).size).toBe(27);
   });
 
   it('names what is out of its domain', () => {
-    expect(() => counts(pool(1, 1, 1), { base: 0, history: 0, fresh: 0 }, 1)).toThrow('mix must have a part above 0');
+    expect(() => counts(pool(1, 1, 1), { base: 0, history: 0, fresh: 0 }, 1)).toThrow(
+      'mix must have a part above 0',
+    );
     expect(() => counts(pool(1, 1, 1), { base: -1, history: 0, fresh: 1 }, 1)).toThrow('mix.base');
-    expect(() => counts(pool(1, 1, 1), mixed, 1.5)).toThrow('count must be an integer of at least 0, got 1.5');
+    expect(() => counts(pool(1, 1, 1), mixed, 1.5)).toThrow(
+      'count must be an integer of at least 0, got 1.5',
+    );
   });
 });

@@ -36,7 +36,12 @@ describe('flat rewards', () => {
   });
 
   it('are counted in a row; a bound of 0 counts epochs without any record alone', () => {
-    expect([starvedEpochs(3, [0.1, 0.1], 0.05), starvedEpochs(3, [0.1, 0.9], 0.05), starvedEpochs(3, [], 0), starvedEpochs(3, [0.1], 0)]).toEqual([4, 0, 4, 0]);
+    expect([
+      starvedEpochs(3, [0.1, 0.1], 0.05),
+      starvedEpochs(3, [0.1, 0.9], 0.05),
+      starvedEpochs(3, [], 0),
+      starvedEpochs(3, [0.1], 0),
+    ]).toEqual([4, 0, 4, 0]);
   });
 });
 
@@ -52,7 +57,13 @@ describe('the anchor gate', () => {
   });
 
   it('keeps the better of two counts', () => {
-    expect(better({ successes: 1, attempts: 2 }, { successes: 3, attempts: 5 })).toEqual({ successes: 3, attempts: 5 });
-    expect(better({ successes: 2, attempts: 2 }, { successes: 3, attempts: 5 })).toEqual({ successes: 2, attempts: 2 });
+    expect(better({ successes: 1, attempts: 2 }, { successes: 3, attempts: 5 })).toEqual({
+      successes: 3,
+      attempts: 5,
+    });
+    expect(better({ successes: 2, attempts: 2 }, { successes: 3, attempts: 5 })).toEqual({
+      successes: 2,
+      attempts: 2,
+    });
   });
 });

@@ -11,11 +11,16 @@ import { experimentFile } from '../support/experiments.ts';
 
 /** What docs/ publishes is what the command made of its file: no figure was written by hand, and no file was changed since. */
 
-const documents = readdirSync(join(repository, 'docs')).filter((name) => /^results.*\.md$/.test(name)).map((name) => `docs/${name}`);
-const summaryOf = (document: string): Summary => JSON.parse(readFileSync(join(repository, summaryBeside(document)), 'utf8')) as Summary;
+const documents = readdirSync(join(repository, 'docs'))
+  .filter((name) => /^results.*\.md$/.test(name))
+  .map((name) => `docs/${name}`);
+const summaryOf = (document: string): Summary =>
+  JSON.parse(readFileSync(join(repository, summaryBeside(document)), 'utf8')) as Summary;
 
 test('there are some', () => {
-  expect(documents.map((file) => summaryOf(file).name)).toEqual(expect.arrayContaining(['compare-laptop', 'compare-placed', 'compare-ablations', 'compare-coin']));
+  expect(documents.map((file) => summaryOf(file).name)).toEqual(
+    expect.arrayContaining(['compare-laptop', 'compare-placed', 'compare-ablations', 'compare-coin']),
+  );
 });
 
 describe.each(documents)('%s', (document) => {

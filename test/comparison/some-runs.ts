@@ -6,7 +6,10 @@ import { tinyExperiment } from '../support/tiny-experiment.ts';
 import { tinyComparison } from '../support/tiny-comparison.ts';
 
 /** Two arms of 12 epochs, evaluated every 4. */
-export const comparison = (seeds: number[] = [1, 2, 3]): Comparison => parseComparison(tinyComparison({ seeds, experiment: tinyExperiment({ epochs: 12, evaluation: { every: 4 } }) }));
+export const comparison = (seeds: number[] = [1, 2, 3]): Comparison =>
+  parseComparison(
+    tinyComparison({ seeds, experiment: tinyExperiment({ epochs: 12, evaluation: { every: 4 } }) }),
+  );
 
 /** What an arm's runs measure: held-out success at the four evaluations, and the tasks' own metrics in each epoch. */
 export interface Course {
@@ -19,11 +22,33 @@ export interface Course {
 
 export const runs = (of: Comparison, courses: Record<string, Course>): RunRecord[] =>
   of.seeds.flatMap((seed) =>
-    Object.entries(courses).map(([arm, { heldOut, success, metrics = () => ({}), rollouts = 64 }]): RunRecord => ({
-      arm, seed, id: `${of.name}.${arm}.${seed}`, experiment: { ...of.arms[arm]!, seed }, ledger: `${arm}${seed}`.padEnd(64, '0'), warm: { agent: `agent-${seed}`, environment: `environment-${seed}` }, changed: [],
-      rows: Array.from({ length: 13 }, (_, epoch) => ({
-        epoch, notes: [], time: {}, at: null, outputs: {},
-        metrics: { ...(epoch % 4 === 0 ? { 'eval/heldout': heldOut(seed)[epoch / 4]! } : {}), ...(epoch === 0 ? {} : { 'env/success_rate': success(epoch), 'rollouts/count': rollouts, steps: 2, ...metrics(epoch) }) },
-      })),
-    })),
+    Object.entries(courses).map(
+      ([arm, { heldOut, success, metrics = () => ({}), rollouts = 64 }]): RunRecord => ({
+        arm,
+        seed,
+        id: `${of.name}.${arm}.${seed}`,
+        experiment: { ...of.arms[arm]!, seed },
+        ledger: `${arm}${seed}`.padEnd(64, '0'),
+        warm: { agent: `agent-${seed}`, environment: `environment-${seed}` },
+        changed: [],
+        rows: Array.from({ length: 13 }, (_, epoch) => ({
+          epoch,
+          notes: [],
+          time: {},
+          at: null,
+          outputs: {},
+          metrics: {
+            ...(epoch % 4 === 0 ? { 'eval/heldout': heldOut(seed)[epoch / 4]! } : {}),
+            ...(epoch === 0
+              ? {}
+              : {
+                  'env/success_rate': success(epoch),
+                  'rollouts/count': rollouts,
+                  steps: 2,
+                  ...metrics(epoch),
+                }),
+          },
+        })),
+      }),
+    ),
   );

@@ -5,22 +5,39 @@ import type { Summary } from '../../src/comparison/summary.ts';
 import { comparison, runs } from './some-runs.ts';
 import type { Course } from './some-runs.ts';
 
-const histogram = (unsolved: number, mixed: number, solved: number) => ({ 'env/success_rate_hist/0': unsolved, 'env/success_rate_hist/1': 0, 'env/success_rate_hist/2': mixed, 'env/success_rate_hist/3': 0, 'env/success_rate_hist/4': solved });
+const histogram = (unsolved: number, mixed: number, solved: number) => ({
+  'env/success_rate_hist/0': unsolved,
+  'env/success_rate_hist/1': 0,
+  'env/success_rate_hist/2': mixed,
+  'env/success_rate_hist/3': 0,
+  'env/success_rate_hist/4': solved,
+});
 /** Learns early, stays in the band, and asks for ever more. */
 const tuned: Course = {
   heldOut: (seed) => [0.1, 0.4 + seed / 100, 0.6, 0.8],
   success: () => 0.5,
-  metrics: (epoch) => ({ 'env/difficulty': epoch, 'completions/correct_mean_length': 2 * epoch, 'env/effective_group_ratio': 0.9, ...(epoch <= 4 ? histogram(8, 8, 0) : histogram(2, 10, 4)) }),
+  metrics: (epoch) => ({
+    'env/difficulty': epoch,
+    'completions/correct_mean_length': 2 * epoch,
+    'env/effective_group_ratio': 0.9,
+    ...(epoch <= 4 ? histogram(8, 8, 0) : histogram(2, 10, 4)),
+  }),
 };
 /** Learns late, and never passes the threshold under seed 3. */
 const random: Course = {
   heldOut: (seed) => [0.1, 0.1, 0.2, seed === 3 ? 0.45 : 0.7],
   success: (epoch) => epoch / 20,
-  metrics: () => ({ 'env/difficulty': 3, 'completions/correct_mean_length': 5, 'env/effective_group_ratio': 0.3, ...histogram(12, 4, 0) }),
+  metrics: () => ({
+    'env/difficulty': 3,
+    'completions/correct_mean_length': 5,
+    'env/effective_group_ratio': 0.3,
+    ...histogram(12, 4, 0),
+  }),
 };
 const summary = (): Summary => summarize(comparison(), runs(comparison(), { tuned, random }), []);
 const armOf = (of: Summary, name: string) => of.arms.find(({ arm }) => arm === name)!;
-const against = (of: Summary, reference: string, name: string) => of.against.find((one) => one.reference === reference)!.rows.find(({ arm }) => arm === name)?.differences;
+const against = (of: Summary, reference: string, name: string) =>
+  of.against.find((one) => one.reference === reference)!.rows.find(({ arm }) => arm === name)?.differences;
 
 describe('figures of an arm', () => {
   const { figures } = armOf(summary(), 'tuned');
@@ -36,15 +53,25 @@ describe('figures of an arm', () => {
   test('rollouts to the threshold, linear between evaluations, over the seeds that reach it', () => {
     // 64 rollouts an epoch; from 0.4 + seed / 100 at epoch 4 to 0.6 at epoch 8.
     const expected = [1, 2, 3].map((seed) => 256 + (256 * (0.1 - seed / 100)) / (0.2 - seed / 100));
-    expect(figures.rolloutsToThreshold?.mean).toBeCloseTo((expected[0]! + expected[1]! + expected[2]!) / 3, 6);
+    expect(figures.rolloutsToThreshold?.mean).toBeCloseTo(
+      (expected[0]! + expected[1]! + expected[2]!) / 3,
+      6,
+    );
     expect(armOf(summary(), 'random').figures.rolloutsToThreshold?.seeds).toBe(2);
   });
 
   test('residence in the band, difficulty, length and shares of tasks never and always solved', () => {
     expect(figures.residence?.mean).toBe(1);
     expect(armOf(summary(), 'random').figures.residence?.mean).toBeLessThan(1);
-    expect([figures.difficultyStart?.mean, figures.difficultyEnd?.mean, figures.lengthEnd?.mean]).toEqual([3, 10, 20]);
-    expect([figures.unsolvedStart?.mean, figures.unsolvedEnd?.mean, figures.solvedStart?.mean, figures.solvedEnd?.mean]).toEqual([0.5, 0.125, 0, 0.25]);
+    expect([figures.difficultyStart?.mean, figures.difficultyEnd?.mean, figures.lengthEnd?.mean]).toEqual([
+      3, 10, 20,
+    ]);
+    expect([
+      figures.unsolvedStart?.mean,
+      figures.unsolvedEnd?.mean,
+      figures.solvedStart?.mean,
+      figures.solvedEnd?.mean,
+    ]).toEqual([0.5, 0.125, 0, 0.25]);
     expect(figures.informative?.mean).toBeCloseTo(0.9, 9);
   });
 });
@@ -57,17 +84,34 @@ describe('what was written', () => {
   });
 
   test('shares of the kinds: the last five epochs, and the most of five on end', () => {
-    const kinds = (epoch: number) => (epoch <= 6 ? { 'env/kind/T': 1 } : { 'env/kind/T': 0.25, 'env/kind/W': 0.75 });
-    const of = summarize(comparison(), runs(comparison(), { tuned: { ...tuned, metrics: (epoch) => ({ ...tuned.metrics!(epoch), ...kinds(epoch) }) }, random }), []);
-    expect(armOf(of, 'tuned').kinds).toEqual([{ kind: 'T', end: 0.25, most: 1 }, { kind: 'W', end: 0.75, most: 0.75 }]);
-    expect(resultsMarkdown(of)).toMatch(/^\| tuned \| 0\.250 \(1\.000\) \| 0\.750 \(0\.750\) \|\n\| random \| – \| – \|$/m);
+    const kinds = (epoch: number) =>
+      epoch <= 6 ? { 'env/kind/T': 1 } : { 'env/kind/T': 0.25, 'env/kind/W': 0.75 };
+    const of = summarize(
+      comparison(),
+      runs(comparison(), {
+        tuned: { ...tuned, metrics: (epoch) => ({ ...tuned.metrics!(epoch), ...kinds(epoch) }) },
+        random,
+      }),
+      [],
+    );
+    expect(armOf(of, 'tuned').kinds).toEqual([
+      { kind: 'T', end: 0.25, most: 1 },
+      { kind: 'W', end: 0.75, most: 0.75 },
+    ]);
+    expect(resultsMarkdown(of)).toMatch(
+      /^\| tuned \| 0\.250 \(1\.000\) \| 0\.750 \(0\.750\) \|\n\| random \| – \| – \|$/m,
+    );
     expect(resultsMarkdown(summary())).not.toContain('Kinds of tasks');
   });
 });
 
 describe('equal rollouts', () => {
   // Half of what the second arm was given was no task: it made 32 rollouts an epoch.
-  const of = summarize(comparison(), runs(comparison(), { tuned, random: { ...random, heldOut: () => [0.1, 0.3, 0.5, 0.7], rollouts: 32 } }), []);
+  const of = summarize(
+    comparison(),
+    runs(comparison(), { tuned, random: { ...random, heldOut: () => [0.1, 0.3, 0.5, 0.7], rollouts: 32 } }),
+    [],
+  );
 
   test('curves go by the rollouts that were made, and end where every run has come to', () => {
     expect(of.rollouts).toBe(384);
@@ -75,11 +119,19 @@ describe('equal rollouts', () => {
     expect(armOf(of, 'tuned').curve.map(({ rollouts }) => rollouts)).toEqual([0, 128, 256, 384]);
     // Half way from its second to its third evaluation.
     expect(armOf(of, 'tuned').figures.finalHeldOut?.mean).toBeCloseTo((0.42 + 0.6) / 2, 9);
-    expect(armOf(of, 'random').figures).toMatchObject({ area: { mean: expect.closeTo((0.1 / 2 + 0.3 + 0.5 + 0.7 / 2) / 3, 9) as number }, rolloutsToThreshold: { mean: 256 } });
+    expect(armOf(of, 'random').figures).toMatchObject({
+      area: { mean: expect.closeTo((0.1 / 2 + 0.3 + 0.5 + 0.7 / 2) / 3, 9) as number },
+      rolloutsToThreshold: { mean: 256 },
+    });
   });
 
   test('what was made of what was given is said', () => {
-    expect(of.arms.map(({ figures: { rollouts, agentSteps } }) => [rollouts?.mean, agentSteps?.mean])).toEqual([[768, 24], [384, 24]]);
+    expect(
+      of.arms.map(({ figures: { rollouts, agentSteps } }) => [rollouts?.mean, agentSteps?.mean]),
+    ).toEqual([
+      [768, 24],
+      [384, 24],
+    ]);
     expect(resultsMarkdown(of)).toContain('| random | 384 | 24 | 0 |');
     expect(resultsMarkdown(of)).toContain('are compared up to 384');
   });
@@ -87,8 +139,19 @@ describe('equal rollouts', () => {
 
 test('a difference is bold where Student’s interval leaves 0 out too', () => {
   const ahead = (by: Record<number, number>): string => {
-    const course = (more: (seed: number) => number): Course => ({ ...tuned, heldOut: (seed) => [0.1, 0.1, 0.1, 0.4 + more(seed)] });
-    return /^\| tuned \|.*$/m.exec((resultsMarkdown(summarize(comparison(), runs(comparison(), { tuned: course((seed) => by[seed]!), random: course(() => 0) }), [])).split('## Against random')[1]!))![0];
+    const course = (more: (seed: number) => number): Course => ({
+      ...tuned,
+      heldOut: (seed) => [0.1, 0.1, 0.1, 0.4 + more(seed)],
+    });
+    return /^\| tuned \|.*$/m.exec(
+      resultsMarkdown(
+        summarize(
+          comparison(),
+          runs(comparison(), { tuned: course((seed) => by[seed]!), random: course(() => 0) }),
+          [],
+        ),
+      ).split('## Against random')[1]!,
+    )![0];
   };
   expect(ahead({ 1: 0.1, 2: 0.11, 3: 0.12 })).toContain('| **+0.110 [0.100, 0.120]** |');
   // Above 0 in every resample, which three seeds do not make sure.
@@ -97,7 +160,10 @@ test('a difference is bold where Student’s interval leaves 0 out too', () => {
 
 test('arms are set against the baseline, and against the method of each preset', () => {
   const { against: all } = summary();
-  expect(all.map(({ reference, rows }) => [reference, rows.map(({ arm }) => arm)])).toEqual([['random', ['tuned']], ['tuned', ['random']]]);
+  expect(all.map(({ reference, rows }) => [reference, rows.map(({ arm }) => arm)])).toEqual([
+    ['random', ['tuned']],
+    ['tuned', ['random']],
+  ]);
   expect(all[1]!.rows[0]!.differences.area!.mean).toBeCloseTo(-all[0]!.rows[0]!.differences.area!.mean, 12);
 });
 
@@ -119,7 +185,13 @@ describe('differences against the baseline', () => {
 
   test('a single seed has no interval', () => {
     const of = summarize(comparison([1]), runs(comparison([1]), { tuned, random }), []);
-    expect(against(of, 'random', 'tuned')!.finalHeldOut).toMatchObject({ low: null, high: null, studentLow: null, studentHigh: null, seeds: 1 });
+    expect(against(of, 'random', 'tuned')!.finalHeldOut).toMatchObject({
+      low: null,
+      high: null,
+      studentLow: null,
+      studentHigh: null,
+      seeds: 1,
+    });
   });
 });
 
@@ -130,33 +202,74 @@ test('courses are means over the seeds, an epoch a value', () => {
 });
 
 test('guards that warn are counted by seed', () => {
-  expect(armOf(summary(), 'random').warnings).toContainEqual({ guard: 'Effective groups', threshold: '≥ 0.5', seeds: 3 });
+  expect(armOf(summary(), 'random').warnings).toContainEqual({
+    guard: 'Effective groups',
+    threshold: '≥ 0.5',
+    seeds: 3,
+  });
   expect(armOf(summary(), 'tuned').warnings.map(({ guard }) => guard)).not.toContain('Effective groups');
 });
 
 test('runs of a seed that did not start from the same policies are not compared', () => {
-  const others = runs(comparison(), { tuned, random }).map((run) => (run.arm === 'random' && run.seed === 2 ? { ...run, warm: { ...run.warm, agent: 'another' } } : run));
-  expect(() => summarize(comparison(), others, [])).toThrow('comparison: tiny-comparison.random.2 and tiny-comparison.tuned.2 did not start from the same agent (another, agent-2)');
+  const others = runs(comparison(), { tuned, random }).map((run) =>
+    run.arm === 'random' && run.seed === 2 ? { ...run, warm: { ...run.warm, agent: 'another' } } : run,
+  );
+  expect(() => summarize(comparison(), others, [])).toThrow(
+    'comparison: tiny-comparison.random.2 and tiny-comparison.tuned.2 did not start from the same agent (another, agent-2)',
+  );
 });
 
 test('a run whose settings were changed is named', () => {
-  const retuned = runs(comparison(), { tuned, random }).map((run) => (run.id === 'tiny-comparison.tuned.1' ? { ...run, changed: [5, 6] } : run));
-  expect(summarize(comparison(), retuned, []).notes).toContain('tiny-comparison.tuned.1 ran under changed settings in epochs 5 to 6: it is not on equal terms with the others.');
+  const retuned = runs(comparison(), { tuned, random }).map((run) =>
+    run.id === 'tiny-comparison.tuned.1' ? { ...run, changed: [5, 6] } : run,
+  );
+  expect(summarize(comparison(), retuned, []).notes).toContain(
+    'tiny-comparison.tuned.1 ran under changed settings in epochs 5 to 6: it is not on equal terms with the others.',
+  );
 });
 
 describe('cross-play', () => {
-  const cells = (rate: (simulator: number, agent: number) => number) => [0, 6, 12].flatMap((agent) => [0, 6, 12].map((simulator) => ({ simulator, agent, successes: Math.round(100 * rate(simulator, agent)), attempts: 100 })));
+  const cells = (rate: (simulator: number, agent: number) => number) =>
+    [0, 6, 12].flatMap((agent) =>
+      [0, 6, 12].map((simulator) => ({
+        simulator,
+        agent,
+        successes: Math.round(100 * rate(simulator, agent)),
+        attempts: 100,
+      })),
+    );
 
   test('falls along simulators and rises along agents where both get better', () => {
-    const of = summarize(comparison(), runs(comparison(), { tuned, random }), [1, 2].map((seed) => ({ arm: 'tuned', seed, cells: cells((simulator, agent) => 0.5 + (agent - simulator) / 30 + seed / 100) })));
+    const of = summarize(
+      comparison(),
+      runs(comparison(), { tuned, random }),
+      [1, 2].map((seed) => ({
+        arm: 'tuned',
+        seed,
+        cells: cells((simulator, agent) => 0.5 + (agent - simulator) / 30 + seed / 100),
+      })),
+    );
     const [played] = of.crossPlay;
-    expect(played).toMatchObject({ arm: 'tuned', seeds: [1, 2], epochs: [0, 6, 12], trends: { simulator: { mean: -1, seeds: 2 }, agent: { mean: 1, seeds: 2 } } });
+    expect(played).toMatchObject({
+      arm: 'tuned',
+      seeds: [1, 2],
+      epochs: [0, 6, 12],
+      trends: { simulator: { mean: -1, seeds: 2 }, agent: { mean: 1, seeds: 2 } },
+    });
     expect(played!.rates[0]![2]).toBeCloseTo(0.115, 9);
     expect(played!.rates[2]![0]).toBeCloseTo(0.915, 9);
   });
 
   test('has no trend where nothing differs, and no rate where a simulator wrote no task', () => {
-    const [played] = summarize(comparison(), runs(comparison(), { tuned, random }), [{ arm: 'tuned', seed: 1, cells: cells(() => 0.5).map((cell) => (cell.simulator === 6 ? { ...cell, successes: 0, attempts: 0 } : cell)) }]).crossPlay;
+    const [played] = summarize(comparison(), runs(comparison(), { tuned, random }), [
+      {
+        arm: 'tuned',
+        seed: 1,
+        cells: cells(() => 0.5).map((cell) =>
+          cell.simulator === 6 ? { ...cell, successes: 0, attempts: 0 } : cell,
+        ),
+      },
+    ]).crossPlay;
     expect(played!.trends).toEqual({ simulator: null, agent: null });
     expect(played!.rates[0]).toEqual([0.5, null, 0.5]);
   });
@@ -173,7 +286,9 @@ describe('results.md', () => {
   });
 
   test('sets the paper’s figures beside ours', () => {
-    expect(text).toContain('| success on simulated tasks, first epoch to the end (figures 4d, 5c, 7) | 0.138 to 0.524 | 0.500 to 0.500 |');
+    expect(text).toContain(
+      '| success on simulated tasks, first epoch to the end (figures 4d, 5c, 7) | 0.138 to 0.524 | 0.500 to 0.500 |',
+    );
     expect(text).toContain('| 137 to 204 (+49 %) | 2 to 20 (+900.0 %) |');
     // 0.8 against a mean of 0.617; 12.5 % of tasks never solved against 75 %.
     expect(text).toContain('| +12.3 % | +29.7 % |');
@@ -182,6 +297,14 @@ describe('results.md', () => {
 
   test('is the same text every time, tables whole', () => {
     expect(resultsMarkdown(summary())).toBe(text);
-    for (const block of text.split('\n\n').filter((part) => part.startsWith('|'))) expect(new Set(block.trim().split('\n').map((row) => row.split(' | ').length)).size).toBe(1);
+    for (const block of text.split('\n\n').filter((part) => part.startsWith('|')))
+      expect(
+        new Set(
+          block
+            .trim()
+            .split('\n')
+            .map((row) => row.split(' | ').length),
+        ).size,
+      ).toBe(1);
   });
 });

@@ -23,8 +23,16 @@ const changed = (fields: Record<string, unknown>): string => problemOf(withField
 
 test('every arm is the shared experiment with its changes, presets written out', () => {
   const { arms, concurrency, threshold } = parseComparison(tinyComparison());
-  expect(arms.tuned).toMatchObject({ name: 'tiny-comparison.tuned', arm: { type: 'genenv', preset: 'tuned' }, environment: { training: { lambda: 5, recordsPerStep: 8 } } });
-  expect(arms.random).toMatchObject({ arm: { type: 'random' }, environment: { training: null }, agent: arms.tuned!.agent });
+  expect(arms.tuned).toMatchObject({
+    name: 'tiny-comparison.tuned',
+    arm: { type: 'genenv', preset: 'tuned' },
+    environment: { training: { lambda: 5, recordsPerStep: 8 } },
+  });
+  expect(arms.random).toMatchObject({
+    arm: { type: 'random' },
+    environment: { training: null },
+    agent: arms.tuned!.agent,
+  });
   expect({ concurrency, threshold }).toEqual({ concurrency: 2, threshold: 0.5 });
 });
 
@@ -32,43 +40,113 @@ test('the paper’s arm attempts as many tasks as it replays: with half the prom
   const paper = { arm: { type: 'genenv', preset: 'paper' }, environment: { promptsPerEpoch: 2 } };
   const { arms } = parseComparison(tinyComparison({ arms: { ...(tinyComparison().arms as object), paper } }));
   expect(agentRollouts(arms.paper!)).toBe(agentRollouts(arms.tuned!));
-  expect(changed({ 'arms.paper': { ...paper, environment: {} } })).toBe('comparison: arms.paper: the agent makes 128 rollouts an epoch; expected 64, as in random: set environment.promptsPerEpoch, environment.variationsPerPrompt, pools.train.mix or agent.rolloutsPerTask');
+  expect(changed({ 'arms.paper': { ...paper, environment: {} } })).toBe(
+    'comparison: arms.paper: the agent makes 128 rollouts an epoch; expected 64, as in random: set environment.promptsPerEpoch, environment.variationsPerPrompt, pools.train.mix or agent.rolloutsPerTask',
+  );
 });
 
 test('best-of-n is compared on equal terms: what its candidates cost is no rollout', () => {
-  const arms = { ...(tinyComparison().arms as object), best: { arm: { type: 'best-of-n' }, environment: { training: null } } };
+  const arms = {
+    ...(tinyComparison().arms as object),
+    best: { arm: { type: 'best-of-n' }, environment: { training: null } },
+  };
   const parsed = parseComparison(tinyComparison({ arms }));
   expect(agentRollouts(parsed.arms.best!)).toBe(agentRollouts(parsed.arms.random!));
-  expect(parsed.arms.best).toMatchObject({ arm: { type: 'best-of-n', candidates: 4, exemplars: 3 }, agent: parsed.arms.random!.agent });
+  expect(parsed.arms.best).toMatchObject({
+    arm: { type: 'best-of-n', candidates: 4, exemplars: 3 },
+    agent: parsed.arms.random!.agent,
+  });
 });
 
 describe('what is wrong is named', () => {
   test.each([
     ['an unknown field', { seed: 3 }, 'comparison: seed: unknown field; did you mean "seeds"?'],
-    ['no seed', { seeds: [] }, 'comparison: seeds: got []; expected a list with at least 1 entry, each a whole number from 0 to 999999999'],
+    [
+      'no seed',
+      { seeds: [] },
+      'comparison: seeds: got []; expected a list with at least 1 entry, each a whole number from 0 to 999999999',
+    ],
     ['a seed twice', { seeds: [1, 1] }, 'comparison: seeds: got 1 twice; expected each once'],
-    ['a baseline that is no arm', { baseline: 'static' }, 'comparison: baseline: got "static"; allowed: tuned, random'],
-    ['cross-play of an unknown arm', { 'crossPlay.arms': ['paper'] }, 'comparison: crossPlay.arms: got "paper"; allowed: tuned, random'],
-    ['cross-play of an unknown seed', { 'crossPlay.seeds': [3] }, 'comparison: crossPlay.seeds: got 3; allowed: 1, 2'],
-    ['probes of an unknown arm', { probes: { arms: ['paper'], seeds: [1] } }, 'comparison: probes.arms: got "paper"; allowed: tuned, random'],
-    ['probes of a seed twice', { probes: { arms: ['tuned'], seeds: [1, 1] } }, 'comparison: probes.seeds: got 1 twice; expected each once'],
-    ['too few attempts to cut in two', { probes: { arms: ['tuned'], seeds: [1], attempts: 4 } }, 'comparison: probes.attempts: got 4; expected a whole number from 8 to 4096'],
+    [
+      'a baseline that is no arm',
+      { baseline: 'static' },
+      'comparison: baseline: got "static"; allowed: tuned, random',
+    ],
+    [
+      'cross-play of an unknown arm',
+      { 'crossPlay.arms': ['paper'] },
+      'comparison: crossPlay.arms: got "paper"; allowed: tuned, random',
+    ],
+    [
+      'cross-play of an unknown seed',
+      { 'crossPlay.seeds': [3] },
+      'comparison: crossPlay.seeds: got 3; allowed: 1, 2',
+    ],
+    [
+      'probes of an unknown arm',
+      { probes: { arms: ['paper'], seeds: [1] } },
+      'comparison: probes.arms: got "paper"; allowed: tuned, random',
+    ],
+    [
+      'probes of a seed twice',
+      { probes: { arms: ['tuned'], seeds: [1, 1] } },
+      'comparison: probes.seeds: got 1 twice; expected each once',
+    ],
+    [
+      'too few attempts to cut in two',
+      { probes: { arms: ['tuned'], seeds: [1], attempts: 4 } },
+      'comparison: probes.attempts: got 4; expected a whole number from 8 to 4096',
+    ],
     ['a name too long for its runs', { name: 'n'.repeat(41) }, 'expected 1 to 40 letters'],
-    ['a wrong field of an arm', { 'arms.tuned': { agent: { rolloutsPerTask: 0 } } }, 'comparison: arms.tuned: agent.rolloutsPerTask: got 0; expected a whole number'],
-    ['an arm that trains a frozen simulator', { 'arms.random': { arm: { type: 'random' } } }, 'comparison: arms.random: environment.training: got settings; the arm "random" keeps the simulator frozen'],
-    ['another world', { 'arms.tuned': { world: { symbols: 5 } } }, 'comparison: arms.tuned: world, models, trainer, serving and evaluation must be those of random, and these differ (world.symbols: was 4, is 5)'],
-    ['another warm start', { 'arms.tuned': { agent: { model: { warmUp: { rows: 640 } } } } }, 'agent.model.warmUp.rows: was 1920, is 640'],
+    [
+      'a wrong field of an arm',
+      { 'arms.tuned': { agent: { rolloutsPerTask: 0 } } },
+      'comparison: arms.tuned: agent.rolloutsPerTask: got 0; expected a whole number',
+    ],
+    [
+      'an arm that trains a frozen simulator',
+      { 'arms.random': { arm: { type: 'random' } } },
+      'comparison: arms.random: environment.training: got settings; the arm "random" keeps the simulator frozen',
+    ],
+    [
+      'another world',
+      { 'arms.tuned': { world: { symbols: 5 } } },
+      'comparison: arms.tuned: world, models, trainer, serving and evaluation must be those of random, and these differ (world.symbols: was 4, is 5)',
+    ],
+    [
+      'another warm start',
+      { 'arms.tuned': { agent: { model: { warmUp: { rows: 640 } } } } },
+      'agent.model.warmUp.rows: was 1920, is 640',
+    ],
     ['another evaluation', { 'arms.tuned': { evaluation: { every: 2 } } }, 'evaluation.every: was 1, is 2'],
-    ['fewer epochs', { 'arms.tuned': { epochs: 1 } }, 'comparison: arms.tuned: epochs: got 1; expected 2, as random has'],
-    ['more updates of the agent', { 'arms.tuned': { agent: { training: { stepsPerEpoch: 3 } } } }, 'comparison: arms.tuned: agent.training.stepsPerEpoch: got 3; expected 2, as random has'],
-    ['a start from another run', { 'arms.tuned': { startFrom: { run: 'other', epoch: 1 } } }, 'comparison: arms.tuned: startFrom: got {"run":"other","epoch":1}; expected null'],
-    ['a cap on tokens', { 'arms.tuned': { maxTokens: 5 } }, 'comparison: arms.tuned: maxTokens: got 5; expected null'],
+    [
+      'fewer epochs',
+      { 'arms.tuned': { epochs: 1 } },
+      'comparison: arms.tuned: epochs: got 1; expected 2, as random has',
+    ],
+    [
+      'more updates of the agent',
+      { 'arms.tuned': { agent: { training: { stepsPerEpoch: 3 } } } },
+      'comparison: arms.tuned: agent.training.stepsPerEpoch: got 3; expected 2, as random has',
+    ],
+    [
+      'a start from another run',
+      { 'arms.tuned': { startFrom: { run: 'other', epoch: 1 } } },
+      'comparison: arms.tuned: startFrom: got {"run":"other","epoch":1}; expected null',
+    ],
+    [
+      'a cap on tokens',
+      { 'arms.tuned': { maxTokens: 5 } },
+      'comparison: arms.tuned: maxTokens: got 5; expected null',
+    ],
   ])('%s', (_, fields, message) => {
     expect(changed(fields)).toContain(message);
   });
 
   test('an arm whose name no run could have', () => {
-    expect(problemOf(tinyComparison({ arms: { 'a b': {} }, baseline: 'a b', crossPlay: null }))).toContain('arms.a b: ');
+    expect(problemOf(tinyComparison({ arms: { 'a b': {} }, baseline: 'a b', crossPlay: null }))).toContain(
+      'arms.a b: ',
+    );
   });
 
   test('no input, and input that is no file', () => {
@@ -79,20 +157,40 @@ describe('what is wrong is named', () => {
 
 test('a frozen agent is a control, which needs no equal updates', () => {
   const frozen = { agent: { training: null } };
-  expect(parseComparison(tinyComparison({ arms: { ...(tinyComparison().arms as object), frozen } })).arms.frozen!.agent.training).toBeNull();
+  expect(
+    parseComparison(tinyComparison({ arms: { ...(tinyComparison().arms as object), frozen } })).arms.frozen!
+      .agent.training,
+  ).toBeNull();
 });
 
 describe('the files of the repository', () => {
   // `npx vitest run test/contracts/comparison.test.ts -u` writes both anew.
   test('the schema for editors, and the table of fields in docs/comparison.md', async () => {
-    await expect(`${JSON.stringify(comparisonJsonSchema(), null, 2)}\n`).toMatchFileSnapshot('../../experiments/comparison.schema.json');
-    const [before = ''] = (await readFile(new URL('../../docs/comparison.md', import.meta.url), 'utf8')).split('<!-- fields -->');
-    await expect(`${before}<!-- fields -->\n\n${fieldTable(comparisonJsonSchema())}`).toMatchFileSnapshot('../../docs/comparison.md');
+    await expect(`${JSON.stringify(comparisonJsonSchema(), null, 2)}\n`).toMatchFileSnapshot(
+      '../../experiments/comparison.schema.json',
+    );
+    const [before = ''] = (
+      await readFile(new URL('../../docs/comparison.md', import.meta.url), 'utf8')
+    ).split('<!-- fields -->');
+    await expect(`${before}<!-- fields -->\n\n${fieldTable(comparisonJsonSchema())}`).toMatchFileSnapshot(
+      '../../docs/comparison.md',
+    );
   });
 
   test('compare-laptop has every arm that needs no other model, on equal terms', () => {
     const { arms, seeds } = parseComparison(experimentFile('compare-laptop'));
-    expect(Object.keys(arms)).toEqual(['tuned', 'paper', 'paper-frozen', 'paper-agent', 'replay', 'random', 'static', 'selection', 'window', 'frozen-agent']);
+    expect(Object.keys(arms)).toEqual([
+      'tuned',
+      'paper',
+      'paper-frozen',
+      'paper-agent',
+      'replay',
+      'random',
+      'static',
+      'selection',
+      'window',
+      'frozen-agent',
+    ]);
     expect(new Set(Object.values(arms).map(agentRollouts))).toEqual(new Set([256]));
     expect(seeds.length).toBeGreaterThanOrEqual(5);
   });
@@ -100,30 +198,57 @@ describe('the files of the repository', () => {
   test('compare-laptop has an arm that replays beside the one that does not, in cross-play too', () => {
     const { arms, crossPlay } = parseComparison(experimentFile('compare-laptop'));
     expect([replayCount(arms.tuned!), replayCount(arms.replay!)]).toEqual([0, 8]);
-    expect(changedFields(arms.tuned, arms.replay, 9)).toBe('environment.promptsPerEpoch: was 8, is 6; name: was "compare-laptop.tuned", is "compare-laptop.replay"; pools.train.mix.history: was 0, is 1; pools.train.mix.new: was 1, is 3');
+    expect(changedFields(arms.tuned, arms.replay, 9)).toBe(
+      'environment.promptsPerEpoch: was 8, is 6; name: was "compare-laptop.tuned", is "compare-laptop.replay"; pools.train.mix.history: was 0, is 1; pools.train.mix.new: was 1, is 3',
+    );
     expect(crossPlay!.arms).toEqual(expect.arrayContaining(['tuned', 'replay']));
   });
 
   test('compare-placed has both frozen controls, over as many seeds, and says what the memory of the simulator does', () => {
     const { arms, seeds } = parseComparison(experimentFile('compare-placed'));
     expect(Object.keys(arms)).toEqual(['tuned', 'random', 'static', 'no-memory', 'frozen-agent']);
-    expect([arms.random!.environment.training, arms['frozen-agent']!.agent.training, arms['no-memory']!.pools.environment.memory]).toEqual([null, null, null]);
+    expect([
+      arms.random!.environment.training,
+      arms['frozen-agent']!.agent.training,
+      arms['no-memory']!.pools.environment.memory,
+    ]).toEqual([null, null, null]);
     expect(seeds.length).toBeGreaterThanOrEqual(5);
   });
 
   test('compare-coin differs from compare-laptop in the coin-flip tool, and takes the guards against it from one arm', () => {
-    const [coin, laptop] = [parseComparison(experimentFile('compare-coin')), parseComparison(experimentFile('compare-laptop'))];
+    const [coin, laptop] = [
+      parseComparison(experimentFile('compare-coin')),
+      parseComparison(experimentFile('compare-laptop')),
+    ];
     expect(Object.keys(coin.arms)).toEqual(['tuned', 'no-guards', 'random']);
-    expect(changedFields({ ...laptop.arms.tuned, name: '' }, { ...coin.arms.tuned, name: '' }, 9)).toBe('epochs: was 80, is 40; world.coinFlipTools: was nothing, is 1');
-    expect(changedFields({ ...coin.arms.tuned, name: '' }, { ...coin.arms['no-guards'], name: '' }, 9)).toBe('guards.discrimination: was true, is false; guards.familyCap: was 0.5, is null; guards.randomSuccess: was 0.125, is null; guards.verdictAgreement: was true, is false');
+    expect(changedFields({ ...laptop.arms.tuned, name: '' }, { ...coin.arms.tuned, name: '' }, 9)).toBe(
+      'epochs: was 80, is 40; world.coinFlipTools: was nothing, is 1',
+    );
+    expect(changedFields({ ...coin.arms.tuned, name: '' }, { ...coin.arms['no-guards'], name: '' }, 9)).toBe(
+      'guards.discrimination: was true, is false; guards.familyCap: was 0.5, is null; guards.randomSuccess: was 0.125, is null; guards.verdictAgreement: was true, is false',
+    );
   });
 
   test('the paper’s arm has controls whose agents are trained as its own: one with a frozen simulator, one with that of tuned', () => {
     const { arms } = parseComparison(experimentFile('compare-laptop'));
-    for (const arm of ['paper-frozen', 'paper-agent']) expect(changedFields([arms.paper!.agent, arms.paper!.pools.train], [arms[arm]!.agent, arms[arm]!.pools.train])).toBe('');
-    const simulator = ({ difficulty, filter, environment, pools, guards }: Experiment) => ({ difficulty, filter, training: environment.training, pool: pools.environment, guards });
+    for (const arm of ['paper-frozen', 'paper-agent'])
+      expect(
+        changedFields(
+          [arms.paper!.agent, arms.paper!.pools.train],
+          [arms[arm]!.agent, arms[arm]!.pools.train],
+        ),
+      ).toBe('');
+    const simulator = ({ difficulty, filter, environment, pools, guards }: Experiment) => ({
+      difficulty,
+      filter,
+      training: environment.training,
+      pool: pools.environment,
+      guards,
+    });
     expect(changedFields(simulator(arms.tuned!), simulator(arms['paper-agent']!))).toBe('');
-    expect(changedFields(arms.paper, arms['paper-frozen'], 9)).toMatch(/^environment\.training: was \{.*\}, is null; name: was "compare-laptop\.paper", is "compare-laptop\.paper-frozen"$/);
+    expect(changedFields(arms.paper, arms['paper-frozen'], 9)).toMatch(
+      /^environment\.training: was \{.*\}, is null; name: was "compare-laptop\.paper", is "compare-laptop\.paper-frozen"$/,
+    );
   });
 
   // What each changes in the tuned method; a group of another size comes with as many rollouts.
@@ -132,9 +257,18 @@ describe('the files of the repository', () => {
     ['alpha-35', 'difficulty.alpha: was 0.5, is 0.35'],
     ['alpha-65', 'difficulty.alpha: was 0.5, is 0.65'],
     ['alpha-80', 'difficulty.alpha: was 0.5, is 0.8'],
-    ['filter-alone', 'environment.training.lambda: was 5, is 0; filter.appliesTo: was nothing, is ["environment"]; filter.kMin: was nothing, is 0.1; filter.type: was "off", is "threshold"'],
-    ['filter-and-weights', 'filter.appliesTo: was nothing, is ["environment"]; filter.kMin: was nothing, is 0.1; filter.type: was "off", is "threshold"'],
-    ['no-kl', 'environment.training.klCoefficient: was 0.02, is 0; environment.training.maxKl: was 1, is null'],
+    [
+      'filter-alone',
+      'environment.training.lambda: was 5, is 0; filter.appliesTo: was nothing, is ["environment"]; filter.kMin: was nothing, is 0.1; filter.type: was "off", is "threshold"',
+    ],
+    [
+      'filter-and-weights',
+      'filter.appliesTo: was nothing, is ["environment"]; filter.kMin: was nothing, is 0.1; filter.type: was "off", is "threshold"',
+    ],
+    [
+      'no-kl',
+      'environment.training.klCoefficient: was 0.02, is 0; environment.training.maxKl: was 1, is null',
+    ],
     ['beta-2', 'difficulty.beta: was 8, is 2'],
     ['lambda-1', 'environment.training.lambda: was 5, is 1'],
     ['group-of-4', 'agent.rolloutsPerTask: was 8, is 4; environment.promptsPerEpoch: was 8, is 16'],
@@ -147,6 +281,10 @@ describe('the files of the repository', () => {
   });
 
   test('compare-tiny has two arms and two seeds', () => {
-    expect(parseComparison(experimentFile('compare-tiny'))).toMatchObject({ seeds: [1, 2], baseline: 'random', arms: { tuned: { epochs: 6 }, random: { environment: { training: null } } } });
+    expect(parseComparison(experimentFile('compare-tiny'))).toMatchObject({
+      seeds: [1, 2],
+      baseline: 'random',
+      arms: { tuned: { epochs: 6 }, random: { environment: { training: null } } },
+    });
   });
 });

@@ -23,23 +23,45 @@ function* fields(node: JsonSchema, path: string): Generator<[string, JsonSchema]
 describe('the schema for editors', () => {
   // `npx vitest run test/contracts/experiment-schema.test.ts -u` writes both files anew.
   it('is the one in experiments/', async () => {
-    await expect(`${JSON.stringify(schema, null, 2)}\n`).toMatchFileSnapshot('../../experiments/experiment.schema.json');
+    await expect(`${JSON.stringify(schema, null, 2)}\n`).toMatchFileSnapshot(
+      '../../experiments/experiment.schema.json',
+    );
   });
 
   it('is what docs/experiment-files.md lists', async () => {
     const doc = await readFile(new URL('../../docs/experiment-files.md', import.meta.url), 'utf8');
     const [before = ''] = doc.split('<!-- fields -->');
-    await expect(`${before}<!-- fields -->\n\n${fieldTable(schema)}`).toMatchFileSnapshot('../../docs/experiment-files.md');
+    await expect(`${before}<!-- fields -->\n\n${fieldTable(schema)}`).toMatchFileSnapshot(
+      '../../docs/experiment-files.md',
+    );
   });
 
-  it.each(['laptop', 'paper-laptop', 'random-laptop', 'chainops-nightly', 'minidesk', 'qwen2.5-7b', 'best-of-n-api', 'calls', 'travel'])('accepts experiments/%s.json', (name) => {
+  it.each([
+    'laptop',
+    'paper-laptop',
+    'random-laptop',
+    'chainops-nightly',
+    'minidesk',
+    'qwen2.5-7b',
+    'best-of-n-api',
+    'calls',
+    'travel',
+  ])('accepts experiments/%s.json', (name) => {
     expect(accepts(experimentFile(name))).toBe(true);
     expect(() => parseExperiment(experimentFile(name))).not.toThrow();
   });
 
   it('accepts large models on vLLM, trained, and an API model that is not', () => {
-    expect(parseExperiment(experimentFile('qwen2.5-7b'))).toMatchObject({ world: { type: 'language', format: 'chatml' }, serving: { publish: 'vllm-lora', returnsTokenIds: true }, environment: { training: { lambda: 5 } } });
-    expect(parseExperiment(experimentFile('best-of-n-api'))).toMatchObject({ arm: { type: 'best-of-n', lambda: 5 }, environment: { training: null }, agent: { training: null } });
+    expect(parseExperiment(experimentFile('qwen2.5-7b'))).toMatchObject({
+      world: { type: 'language', format: 'chatml' },
+      serving: { publish: 'vllm-lora', returnsTokenIds: true },
+      environment: { training: { lambda: 5 } },
+    });
+    expect(parseExperiment(experimentFile('best-of-n-api'))).toMatchObject({
+      arm: { type: 'best-of-n', lambda: 5 },
+      environment: { training: null },
+      agent: { training: null },
+    });
   });
 
   it('accepts what a run keeps: the resolved file', () => {
@@ -47,15 +69,37 @@ describe('the schema for editors', () => {
   });
 
   it('refuses unknown fields, wrong types and values out of range', () => {
-    for (const wrong of [{ epohcs: 1 }, { seed: '0' }, { epochs: 0 }, { 'arm.type': 'x' }, { 'agent.training.lossType': 'ppo' }, { 'world.baseLengths': [1] }]) expect(accepts(withFields(exampleFile, wrong))).toBe(false);
+    for (const wrong of [
+      { epohcs: 1 },
+      { seed: '0' },
+      { epochs: 0 },
+      { 'arm.type': 'x' },
+      { 'agent.training.lossType': 'ppo' },
+      { 'world.baseLengths': [1] },
+    ])
+      expect(accepts(withFields(exampleFile, wrong))).toBe(false);
   });
 
   it('requires what no preset supplies, and nothing else', () => {
     expect(schema.required).toEqual(['name', 'seed', 'epochs', 'arm', 'world', 'environment', 'agent']);
     expect(schema.properties?.environment?.required).toEqual(['model', 'sampling', 'promptsPerEpoch']);
     expect(schema.properties?.agent?.required).toEqual(['model', 'sampling']);
-    for (const field of ['difficulty', 'pools', 'guards']) expect(schema.properties?.[field]?.required ?? []).toEqual([]);
-    for (const key of ['name', 'seed', 'epochs', 'arm', 'world', 'environment', 'agent', 'environment.model', 'environment.sampling', 'environment.promptsPerEpoch', 'agent.model', 'agent.sampling']) {
+    for (const field of ['difficulty', 'pools', 'guards'])
+      expect(schema.properties?.[field]?.required ?? []).toEqual([]);
+    for (const key of [
+      'name',
+      'seed',
+      'epochs',
+      'arm',
+      'world',
+      'environment',
+      'agent',
+      'environment.model',
+      'environment.sampling',
+      'environment.promptsPerEpoch',
+      'agent.model',
+      'agent.sampling',
+    ]) {
       const without = withFields(exampleFile, { [key]: undefined });
       expect(accepts(without)).toBe(false);
       expect(() => parseExperiment(without)).toThrow(key);
@@ -63,10 +107,20 @@ describe('the schema for editors', () => {
   });
 
   it('describes every field, and says what the presets supply', () => {
-    const undescribed = [...fields(schema, '')].filter(([path, { description, const: only }]) => description === undefined && only === undefined && !path.endsWith('.type')).map(([path]) => path);
+    const undescribed = [...fields(schema, '')]
+      .filter(
+        ([path, { description, const: only }]) =>
+          description === undefined && only === undefined && !path.endsWith('.type'),
+      )
+      .map(([path]) => path);
     expect(undescribed).toEqual([]);
-    expect(schema.properties?.difficulty?.properties?.beta?.description).toMatch(/Presets: paper 2, tuned 8\.$/);
-    expect(schema.properties?.evaluation?.properties?.every).toMatchObject({ default: 5, exclusiveMinimum: 0 });
+    expect(schema.properties?.difficulty?.properties?.beta?.description).toMatch(
+      /Presets: paper 2, tuned 8\.$/,
+    );
+    expect(schema.properties?.evaluation?.properties?.every).toMatchObject({
+      default: 5,
+      exclusiveMinimum: 0,
+    });
     expect(JSON.stringify(schema)).not.toContain(String(Number.MAX_SAFE_INTEGER));
   });
 });

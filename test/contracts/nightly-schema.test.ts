@@ -8,9 +8,13 @@ const text = (path: string): Promise<string> => readFile(new URL(`../../${path}`
 
 // `npx vitest run test/contracts/nightly-schema.test.ts -u` writes both anew.
 test('the schema for editors, and the table of fields in docs/schedules.md', async () => {
-  await expect(`${JSON.stringify(nightlyJsonSchema(), null, 2)}\n`).toMatchFileSnapshot('../../experiments/nightly.schema.json');
+  await expect(`${JSON.stringify(nightlyJsonSchema(), null, 2)}\n`).toMatchFileSnapshot(
+    '../../experiments/nightly.schema.json',
+  );
   const [before = ''] = (await text('docs/schedules.md')).split('<!-- fields -->');
-  await expect(`${before}<!-- fields -->\n\n${fieldTable(nightlyJsonSchema())}`).toMatchFileSnapshot('../../docs/schedules.md');
+  await expect(`${before}<!-- fields -->\n\n${fieldTable(nightlyJsonSchema())}`).toMatchFileSnapshot(
+    '../../docs/schedules.md',
+  );
 });
 
 test('experiments/nightly.json names that schema, which accepts it and refuses an unknown field', async () => {

@@ -8,7 +8,8 @@ import { hashOf } from '../../src/store/canonical-json.ts';
 import { exampleFile, experimentFile, withFields } from '../support/experiments.ts';
 
 const bare = withFields(exampleFile, { 'agent.training': undefined });
-const withArm = (arm: unknown, fields: Record<string, unknown> = {}) => parseExperiment(withFields(bare, { arm, ...fields }));
+const withArm = (arm: unknown, fields: Record<string, unknown> = {}) =>
+  parseExperiment(withFields(bare, { arm, ...fields }));
 const paper = withArm({ type: 'genenv', preset: 'paper' });
 const tuned = withArm({ type: 'genenv', preset: 'tuned' });
 
@@ -16,7 +17,19 @@ describe('the preset `paper`', () => {
   it('is the published method', () => {
     expect(paper.difficulty).toEqual({ alpha: 0.5, beta: 2, per: 'batch' });
     expect(paper.filter).toEqual({ type: 'threshold', kMin: 0.1, appliesTo: ['environment'] });
-    expect(paper.agent).toMatchObject({ rolloutsPerTask: 8, training: { learningRate: 1e-6, klCoefficient: 0.001, entropyCoefficient: 0.001, clipLow: 0.2, clipHigh: 0.2, scaleByStd: true, dropZeroVariance: false, lossType: 'grpo' } });
+    expect(paper.agent).toMatchObject({
+      rolloutsPerTask: 8,
+      training: {
+        learningRate: 1e-6,
+        klCoefficient: 0.001,
+        entropyCoefficient: 0.001,
+        clipLow: 0.2,
+        clipHigh: 0.2,
+        scaleByStd: true,
+        dropZeroVariance: false,
+        lossType: 'grpo',
+      },
+    });
     expect(paper.environment.training).toMatchObject({ lambda: 1, learningRate: 5e-7, weightClip: 20 });
     expect(paper.pools.environment).toMatchObject({ window: null, deduplicate: false });
     expect(paper.guards).toMatchObject({ discrimination: false, familyCap: null });
@@ -28,7 +41,17 @@ describe('the preset `tuned`', () => {
   it('is the method at small scale', () => {
     expect(tuned.difficulty).toEqual({ alpha: 0.5, beta: 8, per: 'task' });
     expect(tuned.filter).toEqual({ type: 'off' });
-    expect(tuned.agent).toMatchObject({ rolloutsPerTask: 8, training: { clipLow: 0.2, clipHigh: 0.28, scaleByStd: false, dropZeroVariance: true, lossType: 'dapo', minInformativeGroups: 2 } });
+    expect(tuned.agent).toMatchObject({
+      rolloutsPerTask: 8,
+      training: {
+        clipLow: 0.2,
+        clipHigh: 0.28,
+        scaleByStd: false,
+        dropZeroVariance: true,
+        lossType: 'dapo',
+        minInformativeGroups: 2,
+      },
+    });
     expect(tuned.environment.training).toMatchObject({ lambda: 5, weightClip: 20, maxKl: 1 });
     expect(tuned.pools.environment.deduplicate).toBe(true);
     expect([1, 2]).toContain(tuned.pools.environment.window);
@@ -48,7 +71,12 @@ describe('the arm `random`', () => {
 });
 
 describe('the arms without a trained simulator', () => {
-  it.each([{ type: 'static' }, { type: 'offline', source: { type: 'file', path: 'tasks.jsonl' } }, { type: 'selection' }, { type: 'window' }])('differ from `random` in where tasks come from alone: $type', (arm) => {
+  it.each([
+    { type: 'static' },
+    { type: 'offline', source: { type: 'file', path: 'tasks.jsonl' } },
+    { type: 'selection' },
+    { type: 'window' },
+  ])('differ from `random` in where tasks come from alone: $type', (arm) => {
     const random = withArm({ type: 'random' });
     const experiment = withArm(arm);
     expect({ ...experiment, arm: random.arm }).toEqual(random);
@@ -57,24 +85,43 @@ describe('the arms without a trained simulator', () => {
 
   it('are named by their size where they have one', () => {
     const source = { type: 'file', path: 'tasks.jsonl' };
-    expect([withArm({ type: 'offline', source }), withArm({ type: 'offline', multiple: 4, source }), withArm({ type: 'static' }), paper].map(({ arm }) => armName(arm))).toEqual(['offline-2x', 'offline-4x', 'static', 'genenv-paper']);
+    expect(
+      [
+        withArm({ type: 'offline', source }),
+        withArm({ type: 'offline', multiple: 4, source }),
+        withArm({ type: 'static' }),
+        paper,
+      ].map(({ arm }) => armName(arm)),
+    ).toEqual(['offline-2x', 'offline-4x', 'static', 'genenv-paper']);
   });
 });
 
 describe('a value of the file', () => {
   it('wins over the preset, and only there', () => {
-    const changed = withArm({ type: 'genenv', preset: 'paper' }, { 'agent.training': { learningRate: 3e-4 }, 'difficulty.alpha': 0.6 });
+    const changed = withArm(
+      { type: 'genenv', preset: 'paper' },
+      { 'agent.training': { learningRate: 3e-4 }, 'difficulty.alpha': 0.6 },
+    );
     expect(changed.agent.training).toEqual({ ...paper.agent.training, learningRate: 3e-4 });
     expect(changed.difficulty).toEqual({ ...paper.difficulty, alpha: 0.6 });
   });
 
   it('chooses another variant whole: nothing of the preset’s is left', () => {
-    expect(withArm({ type: 'genenv', preset: 'paper' }, { filter: { type: 'topK', k: 4 } }).filter).toEqual({ type: 'topK', k: 4, appliesTo: ['environment'] });
-    expect(withArm({ type: 'genenv', preset: 'paper' }, { filter: { type: 'threshold', appliesTo: ['agent'] } }).filter).toEqual({ type: 'threshold', kMin: 0.1, appliesTo: ['agent'] });
+    expect(withArm({ type: 'genenv', preset: 'paper' }, { filter: { type: 'topK', k: 4 } }).filter).toEqual({
+      type: 'topK',
+      k: 4,
+      appliesTo: ['environment'],
+    });
+    expect(
+      withArm({ type: 'genenv', preset: 'paper' }, { filter: { type: 'threshold', appliesTo: ['agent'] } })
+        .filter,
+    ).toEqual({ type: 'threshold', kMin: 0.1, appliesTo: ['agent'] });
   });
 
   it('may be null, which freezes a policy', () => {
-    expect(withArm({ type: 'genenv', preset: 'tuned' }, { 'agent.training': null }).agent.training).toBeNull();
+    expect(
+      withArm({ type: 'genenv', preset: 'tuned' }, { 'agent.training': null }).agent.training,
+    ).toBeNull();
   });
 });
 
@@ -89,7 +136,19 @@ describe('the resolved experiment', () => {
 
   // `npx vitest run test/contracts -u` writes both files anew from laptop.json.
   it.each([
-    ['paper-laptop', { arm: { type: 'genenv', preset: 'paper' }, difficulty: undefined, filter: undefined, pools: undefined, guards: undefined, 'agent.training': undefined, 'environment.training': undefined, 'environment.initialShare': undefined }],
+    [
+      'paper-laptop',
+      {
+        arm: { type: 'genenv', preset: 'paper' },
+        difficulty: undefined,
+        filter: undefined,
+        pools: undefined,
+        guards: undefined,
+        'agent.training': undefined,
+        'environment.training': undefined,
+        'environment.initialShare': undefined,
+      },
+    ],
     ['random-laptop', { arm: { type: 'random' }, 'environment.training': undefined }],
   ])('of %s differs from the laptop’s in the method alone', async (name, fields) => {
     const file = withFields(experimentFile('laptop'), { name, ...fields });
@@ -102,13 +161,23 @@ describe('the resolved experiment', () => {
 
   it('has the same hash whatever the order of its fields', () => {
     const expected = hashOf(parseExperiment(exampleFile));
-    fc.assert(fc.property(fc.infiniteStream(fc.nat()), (numbers) => hashOf(parseExperiment(reordered(exampleFile, numbers))) === expected), { numRuns: 20 });
+    fc.assert(
+      fc.property(
+        fc.infiniteStream(fc.nat()),
+        (numbers) => hashOf(parseExperiment(reordered(exampleFile, numbers))) === expected,
+      ),
+      { numRuns: 20 },
+    );
     expect(hashOf(parseExperiment(withFields(exampleFile, { seed: 1 })))).not.toBe(expected);
   });
 });
 
 function reordered(value: unknown, numbers: Iterator<number>): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
-  const entries = Object.entries(value).map(([key, item]) => ({ key, item: reordered(item, numbers), at: Number(numbers.next().value) }));
+  const entries = Object.entries(value).map(([key, item]) => ({
+    key,
+    item: reordered(item, numbers),
+    at: Number(numbers.next().value),
+  }));
   return Object.fromEntries(entries.sort((a, b) => a.at - b.at).map(({ key, item }) => [key, item]));
 }

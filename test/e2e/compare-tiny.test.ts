@@ -12,7 +12,11 @@ import { LiveStack } from '../support/live-stack.ts';
 
 let stack: LiveStack;
 const at = (...path: string[]): string => join(stack.home, ...path);
-const compare = (...options: string[]) => genenv(['compare', join(repository, 'experiments/compare-tiny.json'), '--address', stack.address, ...options], { GENENV_HOME: stack.home });
+const compare = (...options: string[]) =>
+  genenv(
+    ['compare', join(repository, 'experiments/compare-tiny.json'), '--address', stack.address, ...options],
+    { GENENV_HOME: stack.home },
+  );
 
 beforeAll(async () => {
   stack = await LiveStack.start();
@@ -31,7 +35,10 @@ test('genenv compare --dry-run says what the runs, and what is measured on them,
 
 /** How many rollouts a run had made when it was evaluated, from its ledger: at most 128 an epoch, since what is no task is not attempted. */
 async function rolloutsBy(arm: string, seed: number): Promise<number[]> {
-  const lines = await (await new RunFolder(at('runs'), `compare-tiny.${arm}.${seed}`).open<LedgerEntry>())!.ledger.read();
+  const lines = await (await new RunFolder(
+    at('runs'),
+    `compare-tiny.${arm}.${seed}`,
+  ).open<LedgerEntry>())!.ledger.read();
   const made = lines.map(({ metrics }) => metrics['rollouts/count'] ?? 0);
   return [0, 3, 6].map((epoch) => made.slice(0, epoch + 1).reduce((sum, count) => sum + count, 0));
 }
@@ -45,7 +52,12 @@ test('genenv compare runs every arm under every seed, sums them up, and does not
   expect(first.out).toContain(`Report: ${at('comparisons/compare-tiny/report.html')}`);
 
   const summary = JSON.parse(readFileSync(at('comparisons/compare-tiny/summary.json'), 'utf8')) as Summary;
-  expect(summary).toMatchObject({ seeds: [1, 2], epochs: 6, rolloutsPerEpoch: 128, arms: [{ arm: 'tuned' }, { arm: 'random' }] });
+  expect(summary).toMatchObject({
+    seeds: [1, 2],
+    epochs: 6,
+    rolloutsPerEpoch: 128,
+    arms: [{ arm: 'tuned' }, { arm: 'random' }],
+  });
   const [tuned, random] = summary.arms.map(({ runs }) => runs);
   for (const [index, run] of tuned!.entries()) {
     // The same warm agent under a seed, and another one after training on other tasks.
@@ -73,22 +85,48 @@ test('genenv compare runs every arm under every seed, sums them up, and does not
   const results = readFileSync(at('comparisons/compare-tiny/results.md'), 'utf8');
   expect(readFileSync(at('docs-results.md'), 'utf8').startsWith(results)).toBe(true);
   expect(JSON.parse(readFileSync(at('docs-results.json'), 'utf8'))).toEqual(summary);
-  for (const heading of ['## Claims', '## Retention', '## Gradient signal', '## Ranking']) expect(results).toContain(heading);
+  for (const heading of ['## Claims', '## Retention', '## Gradient signal', '## Ranking'])
+    expect(results).toContain(heading);
   const report = readFileSync(at('comparisons/compare-tiny/report.html'), 'utf8');
-  for (const id of ['learning', 'success', 'difficulty', 'length', 'informative', 'cross-play-tuned', 'signal-tuned', 'ranking-tuned']) expect(report).toContain(`id="chart-${id}"`);
+  for (const id of [
+    'learning',
+    'success',
+    'difficulty',
+    'length',
+    'informative',
+    'cross-play-tuned',
+    'signal-tuned',
+    'ranking-tuned',
+  ])
+    expect(report).toContain(`id="chart-${id}"`);
 
   // Both arms of a seed begin at once, and neither takes the other's warm-up away.
-  for (const seed of [1, 2]) for (const arm of ['tuned', 'random']) expect((await new RunFolder(at('runs'), `compare-tiny.${arm}.${seed}`).events()).filter((event) => event.type === 'attempt' && event.phase === 'warmUp')).toEqual([]);
+  for (const seed of [1, 2])
+    for (const arm of ['tuned', 'random'])
+      expect(
+        (await new RunFolder(at('runs'), `compare-tiny.${arm}.${seed}`).events()).filter(
+          (event) => event.type === 'attempt' && event.phase === 'warmUp',
+        ),
+      ).toEqual([]);
 
-  const ledgers = ['tuned', 'random'].map((arm) => readFileSync(at('runs', `compare-tiny.${arm}.1`, 'ledger.jsonl'), 'utf8'));
+  const ledgers = ['tuned', 'random'].map((arm) =>
+    readFileSync(at('runs', `compare-tiny.${arm}.1`, 'ledger.jsonl'), 'utf8'),
+  );
   const again = await compare();
   expect(again, again.err).toMatchObject({ code: 0 });
   expect(readFileSync(at('comparisons/compare-tiny/results.md'), 'utf8')).toBe(results);
-  expect(['tuned', 'random'].map((arm) => readFileSync(at('runs', `compare-tiny.${arm}.1`, 'ledger.jsonl'), 'utf8'))).toEqual(ledgers);
+  expect(
+    ['tuned', 'random'].map((arm) =>
+      readFileSync(at('runs', `compare-tiny.${arm}.1`, 'ledger.jsonl'), 'utf8'),
+    ),
+  ).toEqual(ledgers);
 }, 600_000);
 
 test('input that is wrong starts nothing', async () => {
-  const { code, err } = await genenv(['compare', join(repository, 'experiments/laptop.json'), '--address', stack.address], { GENENV_HOME: stack.home });
+  const { code, err } = await genenv(
+    ['compare', join(repository, 'experiments/laptop.json'), '--address', stack.address],
+    { GENENV_HOME: stack.home },
+  );
   expect(code).toBe(2);
   expect(err).toContain('comparison: seeds: missing');
   expect(existsSync(at('comparisons/laptop'))).toBe(false);

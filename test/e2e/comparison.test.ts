@@ -22,14 +22,26 @@ let stack: InstantStack;
 const file = tinyComparison();
 const world = parseComparison(file).arms.tuned!.world;
 
-const start = (workflowId: string, content: unknown = file) => stack.client.workflow.start<typeof comparison>('comparison', { args: [content], workflowId, taskQueue: queues.workflows });
-const progress = (id: string): Promise<ComparisonProgress> => stack.client.workflow.getHandle(id).query<ComparisonProgress>('progress');
+const start = (workflowId: string, content: unknown = file) =>
+  stack.client.workflow.start<typeof comparison>('comparison', {
+    args: [content],
+    workflowId,
+    taskQueue: queues.workflows,
+  });
+const progress = (id: string): Promise<ComparisonProgress> =>
+  stack.client.workflow.getHandle(id).query<ComparisonProgress>('progress');
 const folder = (id: string): RunFolder => new RunFolder(join(stack.home, 'runs'), id);
-const ledger = async (id: string): Promise<LedgerLine<LedgerEntry>[]> => (await folder(id).open<LedgerEntry>())!.ledger.read();
-const summaryOf = async (id: string): Promise<Summary> => JSON.parse(await readFile(join(stack.home, 'comparisons', id, 'summary.json'), 'utf8')) as Summary;
-const ids = (id: string): string[] => [1, 2].flatMap((seed) => ['tuned', 'random'].map((arm) => `${id}.${arm}.${seed}`));
+const ledger = async (id: string): Promise<LedgerLine<LedgerEntry>[]> =>
+  (await folder(id).open<LedgerEntry>())!.ledger.read();
+const summaryOf = async (id: string): Promise<Summary> =>
+  JSON.parse(await readFile(join(stack.home, 'comparisons', id, 'summary.json'), 'utf8')) as Summary;
+const ids = (id: string): string[] =>
+  [1, 2].flatMap((seed) => ['tuned', 'random'].map((arm) => `${id}.${arm}.${seed}`));
 const messageOf = async (result: Promise<unknown>): Promise<string> => {
-  const error = await result.then(() => undefined, (reason: unknown) => reason);
+  const error = await result.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
   expect(error).toBeInstanceOf(WorkflowFailedError);
   let root = error as Error;
   while (root.cause instanceof Error) root = root.cause;
@@ -42,19 +54,47 @@ beforeAll(async () => {
 afterAll(async () => stack[Symbol.asyncDispose](), 60_000);
 
 test('every arm runs under every seed, from the same warm policies, and simulators meet agents', async () => {
-  expect(await (await start('whole')).result()).toEqual({ runs: 4, summary: 'comparisons/whole/summary.json', results: 'comparisons/whole/results.md', report: 'comparisons/whole/report.html' });
-  expect(await progress('whole')).toEqual({ comparison: 'whole', status: 'finished', runs: 4, done: 4, running: [], failed: [] });
+  expect(await (await start('whole')).result()).toEqual({
+    runs: 4,
+    summary: 'comparisons/whole/summary.json',
+    results: 'comparisons/whole/results.md',
+    report: 'comparisons/whole/report.html',
+  });
+  expect(await progress('whole')).toEqual({
+    comparison: 'whole',
+    status: 'finished',
+    runs: 4,
+    done: 4,
+    running: [],
+    failed: [],
+  });
   const ledgers = await Promise.all(ids('whole').map(ledger));
   for (const lines of ledgers) expect(lines.map(({ epoch }) => epoch)).toEqual([0, 1, 2]);
-  const warm = ledgers.map(([first]) => [first!.outputs.state.agent.checkpoint!.sha256, first!.outputs.state.environment.checkpoint!.sha256]);
+  const warm = ledgers.map(([first]) => [
+    first!.outputs.state.agent.checkpoint!.sha256,
+    first!.outputs.state.environment.checkpoint!.sha256,
+  ]);
   expect(warm[0]).toEqual(warm[1]);
   expect(warm[2]).toEqual(warm[3]);
   expect(warm[0]![0]).not.toBe(warm[2]![0]);
 
   const summary = await summaryOf('whole');
-  expect(summary).toMatchObject({ baseline: 'random', seeds: [1, 2], epochs: 2, rolloutsPerEpoch: 64, arms: [{ arm: 'tuned', type: 'genenv' }, { arm: 'random', type: 'random' }] });
-  expect(summary.arms.flatMap(({ runs }) => runs.map(({ ledger: head }) => head)).toSorted()).toEqual(ledgers.map((lines) => hashOf(lines.at(-1))).toSorted());
-  expect(summary.arms[0]!.runs[0]!.curve).toEqual(ledgers[0]!.map(({ epoch, metrics }) => ({ rollouts: 64 * epoch, score: metrics['eval/heldout'] })));
+  expect(summary).toMatchObject({
+    baseline: 'random',
+    seeds: [1, 2],
+    epochs: 2,
+    rolloutsPerEpoch: 64,
+    arms: [
+      { arm: 'tuned', type: 'genenv' },
+      { arm: 'random', type: 'random' },
+    ],
+  });
+  expect(summary.arms.flatMap(({ runs }) => runs.map(({ ledger: head }) => head)).toSorted()).toEqual(
+    ledgers.map((lines) => hashOf(lines.at(-1))).toSorted(),
+  );
+  expect(summary.arms[0]!.runs[0]!.curve).toEqual(
+    ledgers[0]!.map(({ epoch, metrics }) => ({ rollouts: 64 * epoch, score: metrics['eval/heldout'] })),
+  );
   expect(summary.crossPlay).toMatchObject([{ arm: 'tuned', seeds: [1], epochs: [0, 2] }]);
   for (const rate of summary.crossPlay[0]!.rates.flat()) expect(rate).toBeGreaterThanOrEqual(0);
   expect(summary.probes).toMatchObject([{ arm: 'tuned', agents: [{ seed: 1, epoch: 1, tasks: 6 }] }]);
@@ -65,14 +105,24 @@ test('a comparison that was terminated goes on, on an empty server, with what is
   const { runId } = await start('lost').then((handle) => handle.describe());
   await until(async () => (await progress('lost')).done >= 1, 120_000, 'the first run');
   await stack.client.workflow.getHandle('lost', runId).terminate();
-  const [done] = await Promise.all(ids('lost').map(async (id) => ((await folder(id).events()).some(({ type }) => type === 'ended') ? id : undefined))).then((found) => found.filter((id) => id !== undefined));
+  const [done] = await Promise.all(
+    ids('lost').map(async (id) =>
+      (await folder(id).events()).some(({ type }) => type === 'ended') ? id : undefined,
+    ),
+  ).then((found) => found.filter((id) => id !== undefined));
   await stack.stop();
   stack = await InstantStack.start(world, { home: stack.home });
 
   await (await start('lost')).result();
-  expect((await folder(done!).events()).filter(({ type }) => type === 'ended')).toMatchObject([{ outcome: 'finished' }, { outcome: 'finished' }]);
-  for (const [index, id] of ids('lost').entries()) expect((await ledger(id)).at(-1)).toEqual((await ledger(ids('whole')[index]!)).at(-1));
-  expect(readFileSync(join(stack.home, 'comparisons/lost/results.md'), 'utf8').replaceAll('lost.', 'whole.')).toBe(readFileSync(join(stack.home, 'comparisons/whole/results.md'), 'utf8'));
+  expect((await folder(done!).events()).filter(({ type }) => type === 'ended')).toMatchObject([
+    { outcome: 'finished' },
+    { outcome: 'finished' },
+  ]);
+  for (const [index, id] of ids('lost').entries())
+    expect((await ledger(id)).at(-1)).toEqual((await ledger(ids('whole')[index]!)).at(-1));
+  expect(
+    readFileSync(join(stack.home, 'comparisons/lost/results.md'), 'utf8').replaceAll('lost.', 'whole.'),
+  ).toBe(readFileSync(join(stack.home, 'comparisons/whole/results.md'), 'utf8'));
 }, 300_000);
 
 test('never more runs under way than the file allows; a run that fails stops no other, and is named', async () => {
@@ -80,19 +130,29 @@ test('never more runs under way than the file allows; a run that fails stops no 
   const handle = await start('partly', { ...file, concurrency: 1, crossPlay: null });
   const result = messageOf(handle.result());
   let most = 0;
-  await until(async () => {
-    const { running, status } = await progress('partly');
-    most = Math.max(most, running.length);
-    return status === 'failed';
-  }, 120_000, 'the end');
+  await until(
+    async () => {
+      const { running, status } = await progress('partly');
+      most = Math.max(most, running.length);
+      return status === 'failed';
+    },
+    120_000,
+    'the end',
+  );
   expect(most).toBe(1);
   expect(await progress('partly')).toMatchObject({ done: 3, failed: [{ id: 'partly.random.1' }] });
-  expect(await result).toMatch(/^1 of 4 runs did not finish; .*: partly\.random\.1: experiment: the id "partly\.random\.1" belongs to another experiment file/);
-  for (const id of ['partly.tuned.1', 'partly.tuned.2', 'partly.random.2']) expect(await ledger(id)).toHaveLength(3);
+  expect(await result).toMatch(
+    /^1 of 4 runs did not finish; .*: partly\.random\.1: experiment: the id "partly\.random\.1" belongs to another experiment file/,
+  );
+  for (const id of ['partly.tuned.1', 'partly.tuned.2', 'partly.random.2'])
+    expect(await ledger(id)).toHaveLength(3);
 }, 240_000);
 
 test('cancelling it cancels its runs', async () => {
-  const handle = await start('cancelled', { ...file, experiment: { ...(file.experiment as object), epochs: 500 } });
+  const handle = await start('cancelled', {
+    ...file,
+    experiment: { ...(file.experiment as object), epochs: 500 },
+  });
   await until(async () => (await progress('cancelled')).running.length === 2, 60_000, 'two runs');
   const [first] = (await progress('cancelled')).running;
   await until(async () => (await folder(first!).events()).length > 0, 60_000, 'the first run');
@@ -104,10 +164,18 @@ test('cancelling it cancels its runs', async () => {
 
 test('the same id with a file that changes a run is refused, and wrong input fails at once', async () => {
   await (await start('whole')).result();
-  const refused = messageOf((await start('whole', { ...file, experiment: { ...(file.experiment as object), epochs: 3 } })).result());
-  expect(await refused).toContain('comparison: the id "whole" belongs to another comparison file (arms.random.epochs: was 2, is 3; arms.tuned.epochs: was 2, is 3); start this one under another id');
-  expect(await messageOf((await start('whole', { ...file, seeds: [1] })).result())).toContain('belongs to another comparison file (seeds.1: was 2, is nothing)');
-  expect(await messageOf((await start('wrong', { ...file, baseline: 'none' })).result())).toContain('comparison: baseline: got "none"');
+  const refused = messageOf(
+    (await start('whole', { ...file, experiment: { ...(file.experiment as object), epochs: 3 } })).result(),
+  );
+  expect(await refused).toContain(
+    'comparison: the id "whole" belongs to another comparison file (arms.random.epochs: was 2, is 3; arms.tuned.epochs: was 2, is 3); start this one under another id',
+  );
+  expect(await messageOf((await start('whole', { ...file, seeds: [1] })).result())).toContain(
+    'belongs to another comparison file (seeds.1: was 2, is nothing)',
+  );
+  expect(await messageOf((await start('wrong', { ...file, baseline: 'none' })).result())).toContain(
+    'comparison: baseline: got "none"',
+  );
   expect(await messageOf((await start('no/folder')).result())).toContain('workflow id: got "no/folder"');
   expect(existsSync(join(stack.home, 'comparisons', 'wrong'))).toBe(false);
 }, 240_000);
@@ -115,15 +183,36 @@ test('the same id with a file that changes a run is refused, and wrong input fai
 test('what is only measured may change: the runs stay as they are, and the new file stands', async () => {
   await (await start('whole')).result();
   const before = await Promise.all(ids('whole').map(ledger));
-  const changed = { ...file, concurrency: 4, threshold: 0.7, baseline: 'tuned', crossPlay: null, probes: { arms: ['random'], seeds: [2], tasks: 4, attempts: 8 } };
+  const changed = {
+    ...file,
+    concurrency: 4,
+    threshold: 0.7,
+    baseline: 'tuned',
+    crossPlay: null,
+    probes: { arms: ['random'], seeds: [2], tasks: 4, attempts: 8 },
+  };
   expect((await (await start('whole', changed)).result()).runs).toBe(4);
-  expect(await summaryOf('whole')).toMatchObject({ threshold: 0.7, baseline: 'tuned', crossPlay: [], probes: [{ arm: 'random', agents: [{ seed: 2, tasks: 4 }] }] });
+  expect(await summaryOf('whole')).toMatchObject({
+    threshold: 0.7,
+    baseline: 'tuned',
+    crossPlay: [],
+    probes: [{ arm: 'random', agents: [{ seed: 2, tasks: 4 }] }],
+  });
   expect(await Promise.all(ids('whole').map(ledger))).toEqual(before);
-  const { threshold, probes } = JSON.parse(readFileSync(join(stack.home, 'comparisons/whole/comparison.json'), 'utf8')) as Comparison;
+  const { threshold, probes } = JSON.parse(
+    readFileSync(join(stack.home, 'comparisons/whole/comparison.json'), 'utf8'),
+  ) as Comparison;
   expect([threshold, probes?.arms]).toEqual([0.7, ['random']]);
   // As may be added an arm: the others' runs go on as they are.
-  const wider = { ...changed, arms: { ...(file.arms as object), fixed: { arm: { type: 'static' }, environment: { training: null } } } };
+  const wider = {
+    ...changed,
+    arms: { ...(file.arms as object), fixed: { arm: { type: 'static' }, environment: { training: null } } },
+  };
   expect((await (await start('whole', wider)).result()).runs).toBe(6);
-  expect((await summaryOf('whole')).arms.map(({ arm, runs }) => [arm, runs.length])).toEqual([['tuned', 2], ['random', 2], ['fixed', 2]]);
+  expect((await summaryOf('whole')).arms.map(({ arm, runs }) => [arm, runs.length])).toEqual([
+    ['tuned', 2],
+    ['random', 2],
+    ['fixed', 2],
+  ]);
   expect(await Promise.all(ids('whole').map(ledger))).toEqual(before);
 }, 240_000);

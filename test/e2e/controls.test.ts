@@ -6,7 +6,13 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { LedgerEntry } from '../../src/activities/ledger-entry.ts';
 import type { RunEvent } from '../../src/store/run-folder.ts';
 import type { experiment } from '../../src/workflows/experiment.ts';
-import { pauseUpdate, progressQuery, resumeUpdate, retuneUpdate, stopAfterEpochUpdate } from '../../src/workflows/messages.ts';
+import {
+  pauseUpdate,
+  progressQuery,
+  resumeUpdate,
+  retuneUpdate,
+  stopAfterEpochUpdate,
+} from '../../src/workflows/messages.ts';
 import type { EpochProgress } from '../../src/workflows/messages.ts';
 import { queues } from '../../src/workflows/queues.ts';
 import { searchAttributeKeys } from '../../src/workflows/search-attributes.ts';
@@ -25,18 +31,27 @@ let undisturbed: string;
 
 const ledger = (id: string): string => stack.ledger(id);
 const entries = (id: string): LedgerEntry[] => stack.entries(id);
-const endings = async (id: string): Promise<RunEvent[]> => (await stack.run(id).events()).filter(({ type }) => type === 'ended');
+const endings = async (id: string): Promise<RunEvent[]> =>
+  (await stack.run(id).events()).filter(({ type }) => type === 'ended');
 const start = (id: string, content: object = file): Promise<Handle> => stack.startRun(id, content);
-const epochHandle = (id: string, epoch: number): WorkflowHandle => stack.client.workflow.getHandle(`${id}/epoch-000${epoch}`);
+const epochHandle = (id: string, epoch: number): WorkflowHandle =>
+  stack.client.workflow.getHandle(`${id}/epoch-000${epoch}`);
 const status = async (handle: WorkflowHandle): Promise<string> => (await handle.describe()).status.name;
-const searchAttribute = async (handle: WorkflowHandle): Promise<unknown> => (await handle.describe()).typedSearchAttributes.get(searchAttributeKeys.status);
+const searchAttribute = async (handle: WorkflowHandle): Promise<unknown> =>
+  (await handle.describe()).typedSearchAttributes.get(searchAttributeKeys.status);
 
 /** Waits until an epoch of the run is in a phase: one that lasts, since a short one may pass between two looks. */
 async function inPhase(id: string, epoch: number, phase: string): Promise<void> {
-  await until(async () => {
-    const there = await epochHandle(id, epoch).query<EpochProgress>('epochProgress').catch(() => undefined);
-    return there?.phase === phase;
-  }, 90_000, `${phase} of epoch ${epoch}`);
+  await until(
+    async () => {
+      const there = await epochHandle(id, epoch)
+        .query<EpochProgress>('epochProgress')
+        .catch(() => undefined);
+      return there?.phase === phase;
+    },
+    90_000,
+    `${phase} of epoch ${epoch}`,
+  );
 }
 
 /** The run's end, and that it is the one of a run that nobody disturbed. */
@@ -58,7 +73,11 @@ describe('pause and resume', () => {
     const run = await start('paused');
     await inPhase('paused', 2, 'roll out');
     expect(await run.executeUpdate(pauseUpdate)).toEqual({ paused: true, stopAfterEpoch: false });
-    await until(async () => (await epochHandle('paused', 2).query<EpochProgress>('epochProgress')).paused, 20_000, 'the epoch to hear of it');
+    await until(
+      async () => (await epochHandle('paused', 2).query<EpochProgress>('epochProgress')).paused,
+      20_000,
+      'the epoch to hear of it',
+    );
     await worker.stop();
     worker = await stack.startWorker();
     expect(await run.query(progressQuery)).toMatchObject({ status: 'paused', epoch: 2 });
@@ -74,18 +93,30 @@ describe('pause and resume', () => {
 
   test('resume is refused where nothing is paused', async () => {
     const run = await start('not-paused');
-    await expect(run.executeUpdate(resumeUpdate)).rejects.toMatchObject({ cause: { message: 'resume: the experiment is not paused' } });
+    await expect(run.executeUpdate(resumeUpdate)).rejects.toMatchObject({
+      cause: { message: 'resume: the experiment is not paused' },
+    });
     // A storm of updates, through continuing as new, is answered whole.
     const answers = [];
-    for (let pair = 0; pair < 12; pair++) answers.push(await run.executeUpdate(pauseUpdate), await run.executeUpdate(resumeUpdate));
-    expect(answers.map(({ paused }) => paused)).toEqual(Array.from({ length: 24 }, (_, index) => index % 2 === 0));
+    for (let pair = 0; pair < 12; pair++)
+      answers.push(await run.executeUpdate(pauseUpdate), await run.executeUpdate(resumeUpdate));
+    expect(answers.map(({ paused }) => paused)).toEqual(
+      Array.from({ length: 24 }, (_, index) => index % 2 === 0),
+    );
     await endsUndisturbed(run);
     await expect(run.executeUpdate(pauseUpdate)).rejects.toThrow();
   }, 240_000);
 
   test('an update that comes with the start is the first thing that is done', async () => {
-    const startWorkflowOperation = new WithStartWorkflowOperation<typeof experiment>('experiment', { args: [file], workflowId: 'with-start', taskQueue: queues.workflows, workflowIdConflictPolicy: 'FAIL' });
-    expect(await stack.client.workflow.executeUpdateWithStart(pauseUpdate, { startWorkflowOperation })).toEqual({ paused: true, stopAfterEpoch: false });
+    const startWorkflowOperation = new WithStartWorkflowOperation<typeof experiment>('experiment', {
+      args: [file],
+      workflowId: 'with-start',
+      taskQueue: queues.workflows,
+      workflowIdConflictPolicy: 'FAIL',
+    });
+    expect(
+      await stack.client.workflow.executeUpdateWithStart(pauseUpdate, { startWorkflowOperation }),
+    ).toEqual({ paused: true, stopAfterEpoch: false });
     const run = stack.client.workflow.getHandle<typeof experiment>('with-start');
     expect(await run.query(progressQuery)).toMatchObject({ status: 'paused' });
     await run.executeUpdate(resumeUpdate);
@@ -93,9 +124,22 @@ describe('pause and resume', () => {
   }, 240_000);
 
   test('what was asked is kept when the workflow continues as new', async () => {
-    const plan = { run: { id: 'undisturbed', experiment: entries('undisturbed')[0]!.inputs.experiment }, settings: { name: 'tiny', heartbeatSeconds: 5, maxPhaseAttempts: 3 }, searchAttributes: true };
-    const carried = { plan, known: 3, recent: { successRates: [0.5], epochSeconds: [1], heldOut: null, notes: [] }, asked: { paused: true, stopAfterEpoch: false } };
-    const run = await stack.client.workflow.start('experiment', { args: [null, carried], workflowId: 'carried', taskQueue: queues.workflows });
+    const plan = {
+      run: { id: 'undisturbed', experiment: entries('undisturbed')[0]!.inputs.experiment },
+      settings: { name: 'tiny', heartbeatSeconds: 5, maxPhaseAttempts: 3 },
+      searchAttributes: true,
+    };
+    const carried = {
+      plan,
+      known: 3,
+      recent: { successRates: [0.5], epochSeconds: [1], heldOut: null, notes: [] },
+      asked: { paused: true, stopAfterEpoch: false },
+    };
+    const run = await stack.client.workflow.start('experiment', {
+      args: [null, carried],
+      workflowId: 'carried',
+      taskQueue: queues.workflows,
+    });
     expect(await run.query(progressQuery)).toMatchObject({ status: 'paused', recentSuccessRates: [0.5] });
     await run.executeUpdate(resumeUpdate);
     expect(await run.result()).toMatchObject({ outcome: 'finished' });
@@ -106,14 +150,30 @@ describe('retune', () => {
   test('holds from the next epoch on, and is among its inputs in the ledger; what is wrong is refused and changes nothing', async () => {
     const run = await start('retuned');
     await inPhase('retuned', 1, 'generate');
-    await expect(run.executeUpdate(retuneUpdate, { args: [{ 'difficulty.alpha': 7 }] })).rejects.toMatchObject({ cause: { cause: { message: expect.stringContaining('difficulty.alpha: got 7; expected a number from 0 to 1') as string } } });
-    await expect(run.executeUpdate(retuneUpdate, { args: [[] as never] })).rejects.toMatchObject({ cause: { message: expect.stringContaining('expected an object of settings') as string } });
+    await expect(
+      run.executeUpdate(retuneUpdate, { args: [{ 'difficulty.alpha': 7 }] }),
+    ).rejects.toMatchObject({
+      cause: {
+        cause: {
+          message: expect.stringContaining(
+            'difficulty.alpha: got 7; expected a number from 0 to 1',
+          ) as string,
+        },
+      },
+    });
+    await expect(run.executeUpdate(retuneUpdate, { args: [[] as never] })).rejects.toMatchObject({
+      cause: { message: expect.stringContaining('expected an object of settings') as string },
+    });
     await run.executeUpdate(pauseUpdate);
-    const { fromEpoch, settings } = await run.executeUpdate(retuneUpdate, { args: [{ 'difficulty.alpha': 0.3, epochs: 4 }] });
+    const { fromEpoch, settings } = await run.executeUpdate(retuneUpdate, {
+      args: [{ 'difficulty.alpha': 0.3, epochs: 4 }],
+    });
     expect(settings).toMatchObject({ 'difficulty.alpha': 0.3, epochs: 4 });
     await run.executeUpdate(resumeUpdate);
     expect(await run.result()).toMatchObject({ outcome: 'finished', epochs: 4 });
-    expect(entries('retuned').map(({ inputs }) => inputs.settings['difficulty.alpha'])).toEqual([0, 1, 2, 3, 4].map((epoch) => (epoch < fromEpoch ? 0.5 : 0.3)));
+    expect(entries('retuned').map(({ inputs }) => inputs.settings['difficulty.alpha'])).toEqual(
+      [0, 1, 2, 3, 4].map((epoch) => (epoch < fromEpoch ? 0.5 : 0.3)),
+    );
     expect(fromEpoch).toBe(2);
   }, 240_000);
 });
@@ -155,7 +215,9 @@ describe('stop, cancel, terminate', () => {
     const run = await start('failed', content);
     await expect(run.result()).rejects.toThrow();
     expect([await status(run), await searchAttribute(run)]).toEqual(['FAILED', 'failed']);
-    expect(await endings('failed')).toMatchObject([{ outcome: 'failed', epoch: 1, reason: 'the answer was lost' }]);
+    expect(await endings('failed')).toMatchObject([
+      { outcome: 'failed', epoch: 1, reason: 'the answer was lost' },
+    ]);
     expect(await (await start('failed', content)).result()).toMatchObject({ outcome: 'finished', epochs: 3 });
     expect(entries('failed').at(-1)!.outputs).toEqual(entries('undisturbed').at(-1)!.outputs);
   }, 240_000);
@@ -165,27 +227,49 @@ describe('an epoch that is ended from outside is run again by its parent', () =>
   test.each<[string, (id: string) => Promise<unknown>, string]>([
     ['terminated', (id) => stack.temporalCli('workflow', 'terminate', '--workflow-id', id), 'roll out'],
     ['cancelled', (id) => stack.temporalCli('workflow', 'cancel', '--workflow-id', id), 'train environment'],
-    ['reset', (id) => stack.temporalCli('workflow', 'reset', '--workflow-id', id, '--type', 'FirstWorkflowTask', '--reason', 'test'), 'train agent'],
-  ])('%s', async (name, verb, phase) => {
-    const id = `epoch-${name}`;
-    const run = await start(id);
-    await inPhase(id, 2, phase);
-    await verb(`${id}/epoch-0002`);
-    await endsUndisturbed(run);
-  }, 240_000);
+    [
+      'reset',
+      (id) =>
+        stack.temporalCli(
+          'workflow',
+          'reset',
+          '--workflow-id',
+          id,
+          '--type',
+          'FirstWorkflowTask',
+          '--reason',
+          'test',
+        ),
+      'train agent',
+    ],
+  ])(
+    '%s',
+    async (name, verb, phase) => {
+      const id = `epoch-${name}`;
+      const run = await start(id);
+      await inPhase(id, 2, phase);
+      await verb(`${id}/epoch-0002`);
+      await endsUndisturbed(run);
+    },
+    240_000,
+  );
 });
 
 describe('a reset of the experiment', () => {
-  test.each(['FirstWorkflowTask', 'LastWorkflowTask'])('to its %s retrains no committed epoch', async (type) => {
-    const id = `reset-${type}`;
-    const run = await start(id);
-    await inPhase(id, 2, 'roll out');
-    const key = join(stack.home, 'store', 'keys', id, '0001', 'train-agent');
-    const made = statSync(key).mtimeMs;
-    await stack.temporalCli('workflow', 'reset', '--workflow-id', id, '--type', type, '--reason', 'test');
-    await endsUndisturbed(run);
-    expect(statSync(key).mtimeMs).toBe(made);
-  }, 240_000);
+  test.each(['FirstWorkflowTask', 'LastWorkflowTask'])(
+    'to its %s retrains no committed epoch',
+    async (type) => {
+      const id = `reset-${type}`;
+      const run = await start(id);
+      await inPhase(id, 2, 'roll out');
+      const key = join(stack.home, 'store', 'keys', id, '0001', 'train-agent');
+      const made = statSync(key).mtimeMs;
+      await stack.temporalCli('workflow', 'reset', '--workflow-id', id, '--type', type, '--reason', 'test');
+      await endsUndisturbed(run);
+      expect(statSync(key).mtimeMs).toBe(made);
+    },
+    240_000,
+  );
 });
 
 describe('an activity', () => {
@@ -196,9 +280,15 @@ describe('an activity', () => {
     const { raw } = await stack.client.workflow.getHandle(id).describe();
     const pending = raw.pendingActivities?.[0]?.activityId;
     if (typeof pending === 'string') {
-      await stack.temporalCli('activity', 'pause', '--workflow-id', id, '--activity-id', pending).catch(() => undefined);
-      await stack.temporalCli('activity', 'unpause', '--workflow-id', id, '--activity-id', pending).catch(() => undefined);
-      await stack.temporalCli('activity', 'reset', '--workflow-id', id, '--activity-id', pending).catch(() => undefined);
+      await stack
+        .temporalCli('activity', 'pause', '--workflow-id', id, '--activity-id', pending)
+        .catch(() => undefined);
+      await stack
+        .temporalCli('activity', 'unpause', '--workflow-id', id, '--activity-id', pending)
+        .catch(() => undefined);
+      await stack
+        .temporalCli('activity', 'reset', '--workflow-id', id, '--activity-id', pending)
+        .catch(() => undefined);
     }
     await endsUndisturbed(run);
   }, 240_000);

@@ -12,8 +12,10 @@ import { tinyExperiment } from '../support/tiny-experiment.ts';
 /** The agents of real runs on benchmarks: real weights behind the real policy server. */
 
 let stack: LiveStack;
-const evaluate = (...args: string[]) => genenv(['evaluate', ...args, '--address', stack.address], { GENENV_HOME: stack.home });
-const results = (id: string) => JSON.parse(readFileSync(join(stack.home, 'evaluations', id, 'results.json'), 'utf8')) as EvaluationResults;
+const evaluate = (...args: string[]) =>
+  genenv(['evaluate', ...args, '--address', stack.address], { GENENV_HOME: stack.home });
+const results = (id: string) =>
+  JSON.parse(readFileSync(join(stack.home, 'evaluations', id, 'results.json'), 'utf8')) as EvaluationResults;
 
 beforeAll(async () => {
   stack = await LiveStack.start();
@@ -30,29 +32,70 @@ test('an agent that reads words is asked on the policy server that has its check
     name: 'words',
     epochs: 1,
     world: { type: 'language', baseTasks: 4, heldOutPerCell: 1 },
-    environment: { model, sampling: { maxTokens: 8 }, promptsPerEpoch: 1, variationsPerPrompt: 2, training: { recordsPerStep: 2 } },
+    environment: {
+      model,
+      sampling: { maxTokens: 8 },
+      promptsPerEpoch: 1,
+      variationsPerPrompt: 2,
+      training: { recordsPerStep: 2 },
+    },
     agent: { model, sampling: { maxTokens: 8 }, rolloutsPerTask: 2, training: { stepsPerEpoch: 1 } },
     durability: { shards: 1, promptsPerRequest: 4, heartbeatSeconds: 60, requestTimeoutSeconds: 50 },
   });
   await (await stack.startRun('words', file)).result();
   const { agent } = stack.entries('words').at(-1)!.outputs.state;
 
-  const chat = await evaluate('--policy', 'words@1', '--suite', 'bamboogle_closedbook,travelplanner_train_soleplanning', '--limit', '3', '--max-tokens', '8', '--id', 'by-chat');
+  const chat = await evaluate(
+    '--policy',
+    'words@1',
+    '--suite',
+    'bamboogle_closedbook,travelplanner_train_soleplanning',
+    '--limit',
+    '3',
+    '--max-tokens',
+    '8',
+    '--id',
+    'by-chat',
+  );
   expect(chat, chat.err).toMatchObject({ code: 0 });
   const { policy, suites } = results('by-chat');
-  expect(policy).toMatchObject({ type: 'run', run: 'words', epoch: 1, version: { name: agent.name, checkpoint: agent.checkpoint, trainer_state: null } });
+  expect(policy).toMatchObject({
+    type: 'run',
+    run: 'words',
+    epoch: 1,
+    version: { name: agent.name, checkpoint: agent.checkpoint, trainer_state: null },
+  });
   // What it says is noise, and is judged; sandboxes of trips are longer than its context.
   expect(suites).toMatchObject([
     { name: 'bamboogle_closedbook', questions: 3, correct: 0, tooLong: 0 },
     { name: 'travelplanner_train_soleplanning', questions: 3, correct: 0, tooLong: 3, tokens: 0 },
   ]);
   expect(chat.out).toMatch(/travelplanner_train_soleplanning: 3 of 3 questions were too long for the policy/);
-  const completions = await evaluate('--policy', 'words', '--suite', 'bamboogle_closedbook', '--limit', '3', '--max-tokens', '8', '--api', 'completions', '--id', 'by-completions');
+  const completions = await evaluate(
+    '--policy',
+    'words',
+    '--suite',
+    'bamboogle_closedbook',
+    '--limit',
+    '3',
+    '--max-tokens',
+    '8',
+    '--api',
+    'completions',
+    '--id',
+    'by-completions',
+  );
   expect(completions, completions.err).toMatchObject({ code: 0 });
-  expect(results('by-completions')).toMatchObject({ policy: { version: { name: agent.name } }, suites: [{ questions: 3, correct: 0, tooLong: 0 }] });
+  expect(results('by-completions')).toMatchObject({
+    policy: { version: { name: agent.name } },
+    suites: [{ questions: 3, correct: 0, tooLong: 0 }],
+  });
 }, 240_000);
 
 test('an agent made from scratch, which knows the characters of its world alone, is refused by name', async () => {
   await (await stack.startRun('scratch', tinyExperiment({ epochs: 1 }))).result();
-  expect(await evaluate('--policy', 'scratch', '--suite', 'bamboogle_closedbook')).toMatchObject({ code: 2, err: expect.stringContaining('policy.run: got "scratch"; its agent was made from scratch') as string });
+  expect(await evaluate('--policy', 'scratch', '--suite', 'bamboogle_closedbook')).toMatchObject({
+    code: 2,
+    err: expect.stringContaining('policy.run: got "scratch"; its agent was made from scratch') as string,
+  });
 }, 120_000);

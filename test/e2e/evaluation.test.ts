@@ -16,7 +16,10 @@ import { tinyExperiment } from '../support/tiny-experiment.ts';
 
 /** Evaluations on a real Temporal server and a real worker, of a model that costs nothing. */
 
-const questions = JSON.parse(readFileSync(join(repository, 'data/bamboogle/bamboogle.json'), 'utf8')) as { Question: string; Answer: string }[];
+const questions = JSON.parse(readFileSync(join(repository, 'data/bamboogle/bamboogle.json'), 'utf8')) as {
+  Question: string;
+  Answer: string;
+}[];
 /** Knows every second answer. */
 const knowing = (messages: readonly { content: string }[]): string => {
   const asked = messages.map(({ content }) => content).join('\n');
@@ -27,23 +30,46 @@ const knowing = (messages: readonly { content: string }[]): string => {
 let stack: InstantStack;
 let down = false;
 beforeAll(async () => {
-  stack = await InstantStack.start(exampleExperiment().world, { chat: (messages) => (down ? 503 : knowing(messages)) });
+  stack = await InstantStack.start(exampleExperiment().world, {
+    chat: (messages) => (down ? 503 : knowing(messages)),
+  });
 }, 120_000);
 afterAll(() => stack[Symbol.asyncDispose](), 60_000);
 
 const at = (...path: string[]): string => join(stack.home, ...path);
-const results = (id: string) => JSON.parse(readFileSync(at('evaluations', id, 'results.json'), 'utf8')) as EvaluationResults;
+const results = (id: string) =>
+  JSON.parse(readFileSync(at('evaluations', id, 'results.json'), 'utf8')) as EvaluationResults;
 const cases = (id: string): string => readFileSync(at('evaluations', id, 'cases.jsonl'), 'utf8');
-const command = (...args: string[]) => genenv([...args, '--address', stack.address], { GENENV_HOME: stack.home });
-const file = () => ({ name: 'any', policy: { type: 'served', baseUrl: stack.models.url, model: 'knowing' }, suites: ['bamboogle_closedbook'], questionsPerRequest: 8, casesPerShard: 40, concurrency: 1, requestTimeoutSeconds: 2, heartbeatSeconds: 3 });
+const command = (...args: string[]) =>
+  genenv([...args, '--address', stack.address], { GENENV_HOME: stack.home });
+const file = () => ({
+  name: 'any',
+  policy: { type: 'served', baseUrl: stack.models.url, model: 'knowing' },
+  suites: ['bamboogle_closedbook'],
+  questionsPerRequest: 8,
+  casesPerShard: 40,
+  concurrency: 1,
+  requestTimeoutSeconds: 2,
+  heartbeatSeconds: 3,
+});
 
 test('an evaluation whose worker is killed in the middle ends with the same verdicts, and asks only what is missing', async () => {
   const { workflow } = stack.client;
-  await workflow.execute<typeof evaluation>('evaluation', { args: [file()], workflowId: 'undisturbed', taskQueue: queues.workflows });
-  expect(results('undisturbed').suites).toMatchObject([{ name: 'bamboogle_closedbook', cases: 125, questions: 125, correct: 63 }]);
+  await workflow.execute<typeof evaluation>('evaluation', {
+    args: [file()],
+    workflowId: 'undisturbed',
+    taskQueue: queues.workflows,
+  });
+  expect(results('undisturbed').suites).toMatchObject([
+    { name: 'bamboogle_closedbook', cases: 125, questions: 125, correct: 63 },
+  ]);
   const before = stack.models.chats.length;
   expect(before).toBe(125);
-  const handle = await workflow.start<typeof evaluation>('evaluation', { args: [file()], workflowId: 'disturbed', taskQueue: queues.workflows });
+  const handle = await workflow.start<typeof evaluation>('evaluation', {
+    args: [file()],
+    workflowId: 'disturbed',
+    taskQueue: queues.workflows,
+  });
   for (const killAfter of [20, 90]) {
     await until(() => stack.models.chats.length >= before + killAfter, 60_000, `${killAfter} questions`);
     await stack.killWorker();
@@ -68,20 +94,52 @@ test('genenv evaluates, scores again without asking, and compares case by case',
   expect(again.out).toMatch(/^bamboogle_em_closedbook +50\.40/m);
   expect(results('mine').judged).toBe(2);
   expect(stack.models.chats.length).toBe(chats);
-  const key = await command('evaluate', '--policy', 'gold', '--suite', 'bamboogle_closedbook', '--id', 'key', '--limit', '10');
+  const key = await command(
+    'evaluate',
+    '--policy',
+    'gold',
+    '--suite',
+    'bamboogle_closedbook',
+    '--id',
+    'key',
+    '--limit',
+    '10',
+  );
   expect(key.out).toMatch(/^bamboogle_em_closedbook_first10 +100\.00/m);
   const better = await genenv(['paired', 'key', 'mine'], { GENENV_HOME: stack.home });
   expect(better.out).toMatch(/^bamboogle_closedbook +10 +5 +5 +0 +0 +50\.00/m);
 }, 180_000);
 
 test('genenv evaluate refuses what it cannot do, and skips what is not here', async () => {
-  expect(await command('evaluate', '--suite', 'bamboogle_closedbook')).toMatchObject({ code: 2, err: expect.stringContaining('--policy: missing') as string });
-  expect(await command('evaluate', '--policy', 'gold')).toMatchObject({ code: 2, err: expect.stringContaining('--suite: missing') as string });
+  expect(await command('evaluate', '--suite', 'bamboogle_closedbook')).toMatchObject({
+    code: 2,
+    err: expect.stringContaining('--policy: missing') as string,
+  });
+  expect(await command('evaluate', '--policy', 'gold')).toMatchObject({
+    code: 2,
+    err: expect.stringContaining('--suite: missing') as string,
+  });
   const unknown = await command('evaluate', '--policy', 'gold', '--suite', 'bamboogle_closed');
-  expect(unknown, unknown.out).toMatchObject({ code: 2, err: expect.stringContaining('did you mean "bamboogle_closedbook"?') as string });
+  expect(unknown, unknown.out).toMatchObject({
+    code: 2,
+    err: expect.stringContaining('did you mean "bamboogle_closedbook"?') as string,
+  });
   const searching = await command('evaluate', '--policy', 'gold', '--suite', 'bamboogle_search');
   expect(searching.err).toContain('search: got null');
-  const missing = await genenv(['evaluate', '--policy', 'gold', '--suite', 'travelplanner_validation_soleplanning,bamboogle_closedbook', '--id', 'partly', '--address', stack.address], { GENENV_HOME: stack.home });
+  const missing = await genenv(
+    [
+      'evaluate',
+      '--policy',
+      'gold',
+      '--suite',
+      'travelplanner_validation_soleplanning,bamboogle_closedbook',
+      '--id',
+      'partly',
+      '--address',
+      stack.address,
+    ],
+    { GENENV_HOME: stack.home },
+  );
   expect(missing, missing.err).toMatchObject({ code: 0 });
   expect(missing.out).toMatch(/skipped travelplanner_validation_soleplanning: .*Download validation\.csv/);
   expect(missing.out).toMatch(/^bamboogle_em_closedbook +100\.00/m);
@@ -92,22 +150,48 @@ test('an experiment evaluates its agent every so many epochs, its report draws i
   const benchmarks = { every: 2, suites: ['bamboogle_closedbook'], limit: 10, maxAttempts: 1 };
   mkdirSync(at('base'));
   writeFileSync(at('base/weights.txt'), 'pretrained');
-  const written = withFields(tinyExperiment(), { 'evaluation.benchmarks': benchmarks, 'agent.model': { type: 'pretrained', path: at('base') }, name: 'evaluated' });
+  const written = withFields(tinyExperiment(), {
+    'evaluation.benchmarks': benchmarks,
+    'agent.model': { type: 'pretrained', path: at('base') },
+    name: 'evaluated',
+  });
   const { workflow } = stack.client;
-  const run = (id: string) => workflow.execute<typeof experiment>('experiment', { args: [written], workflowId: id, taskQueue: queues.workflows });
+  const run = (id: string) =>
+    workflow.execute<typeof experiment>('experiment', {
+      args: [written],
+      workflowId: id,
+      taskQueue: queues.workflows,
+    });
   expect(await run('evaluated')).toMatchObject({ outcome: 'finished', epochs: 3 });
   const lines = readFileSync(at('runs/evaluated/ledger.jsonl'), 'utf8').trim().split('\n');
   const made = results(`evaluated.epoch-0003-${sha256(lines.at(-1)!).slice(0, 8)}`);
-  expect(made).toMatchObject({ policy: { type: 'run', run: 'evaluated', epoch: 3, version: { name: expect.stringContaining('agent') as string } }, suites: [{ correct: 5, whole: false }] });
-  expect(cases(made.id).trim().split('\n').map((line) => (JSON.parse(line) as CaseLine).correct)).toEqual(Array.from({ length: 10 }, (_, index) => index % 2 === 0));
+  expect(made).toMatchObject({
+    policy: {
+      type: 'run',
+      run: 'evaluated',
+      epoch: 3,
+      version: { name: expect.stringContaining('agent') as string },
+    },
+    suites: [{ correct: 5, whole: false }],
+  });
+  expect(
+    cases(made.id)
+      .trim()
+      .split('\n')
+      .map((line) => (JSON.parse(line) as CaseLine).correct),
+  ).toEqual(Array.from({ length: 10 }, (_, index) => index % 2 === 0));
   const report = readFileSync(await writeReport({ home: stack.home, runId: 'evaluated' }), 'utf8');
   expect(report).toContain('id="chart-benchmarks"');
   expect(report).toContain('bamboogle_em_closedbook_first10');
   down = true;
   expect(await run('unevaluated')).toMatchObject({ outcome: 'finished', epochs: 3 });
   const { notes } = await workflow.getHandle('unevaluated').query<{ notes: string[] }>('progress');
-  expect(notes.filter((note) => note.includes('could not be evaluated on benchmarks: ') && note.includes('503'))).toHaveLength(2);
+  expect(
+    notes.filter((note) => note.includes('could not be evaluated on benchmarks: ') && note.includes('503')),
+  ).toHaveLength(2);
   // Evaluations leave no trace in the ledger.
-  expect(readFileSync(at('runs/unevaluated/ledger.jsonl'), 'utf8')).toBe(readFileSync(at('runs/evaluated/ledger.jsonl'), 'utf8'));
+  expect(readFileSync(at('runs/unevaluated/ledger.jsonl'), 'utf8')).toBe(
+    readFileSync(at('runs/evaluated/ledger.jsonl'), 'utf8'),
+  );
   expect(existsSync(at('runs/unevaluated/report.html'))).toBe(false);
 }, 180_000);

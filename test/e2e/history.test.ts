@@ -30,7 +30,17 @@ const base = tinyExperiment();
 const file = {
   ...base,
   name: 'history',
-  world: { type: 'toolbox', tools: 2, symbols: 4, maxLength: 8, baseLengths: [3, 6], heldOutLengths: [1, 2], heldOutPerCell: 1, baseTasks: 16, warmUp: { easyTail: 0.5 } },
+  world: {
+    type: 'toolbox',
+    tools: 2,
+    symbols: 4,
+    maxLength: 8,
+    baseLengths: [3, 6],
+    heldOutLengths: [1, 2],
+    heldOutPerCell: 1,
+    baseTasks: 16,
+    warmUp: { easyTail: 0.5 },
+  },
   environment: {
     ...(base.environment as object),
     model: { type: 'scratch', architecture, warmUp: { rows: 9600, batch: 32, learningRate: 0.01 } },
@@ -50,22 +60,35 @@ const telling = (success: number): AgentHistory => ({
 test('the same seeds under a history of 0.1 and of 0.9 give different difficulty after training, and did not before', async () => {
   const experiment = parseExperiment(file);
   const world = createWorld(experiment.world);
-  const ports = { ...plainPorts(stack.home, stack.policyUrl, residentLauncher(stack.trainerSocket)), python: pythonPath() };
+  const ports = {
+    ...plainPorts(stack.home, stack.policyUrl, residentLauncher(stack.trainerSocket)),
+    python: pythonPath(),
+  };
   const server = openAIPolicyServer({ baseUrl: stack.policyUrl, apiKey: undefined, timeoutMs: 30_000 });
   const does = createActivities(ports);
   const { plan, prepared } = await begin(does, 'history', file);
   const { state } = prepared;
-  const seeds = Array.from({ length: 16 }, (_, index) => `${index % 2 === 0 ? 'T' : 'U'}:${'abcd'.repeat(2).slice(index % 4, (index % 4) + 5)}`);
+  const seeds = Array.from(
+    { length: 16 },
+    (_, index) => `${index % 2 === 0 ? 'T' : 'U'}:${'abcd'.repeat(2).slice(index % 4, (index % 4) + 5)}`,
+  );
 
   const write = async (policy: PolicyVersion, success: number) => {
     const prompts = seeds.map((seed) => world.environmentPrompt(telling(success), seed));
-    const completions = await server.complete({ model: policy.name, prompts, n: 16, seed: 11, temperature: 1, maxTokens: 12 }, new AbortController().signal);
+    const completions = await server.complete(
+      { model: policy.name, prompts, n: 16, seed: 11, temperature: 1, maxTokens: 12 },
+      new AbortController().signal,
+    );
     return completions.flatMap((completion) => {
       const parsed = world.parseTask(completion.text);
-      return parsed.valid ? [{ completion, spec: parsed.spec, difficulty: world.difficulty(parsed.spec) }] : [];
+      return parsed.valid
+        ? [{ completion, spec: parsed.spec, difficulty: world.difficulty(parsed.spec) }]
+        : [];
     });
   };
-  const difference = async (policy: PolicyVersion): Promise<number> => mean((await write(policy, 0.9)).map(({ difficulty }) => difficulty))! - mean((await write(policy, 0.1)).map(({ difficulty }) => difficulty))!;
+  const difference = async (policy: PolicyVersion): Promise<number> =>
+    mean((await write(policy, 0.9)).map(({ difficulty }) => difficulty))! -
+    mean((await write(policy, 0.1)).map(({ difficulty }) => difficulty))!;
 
   const before = await difference(state.environment);
   const records: EnvironmentPoolRecord[] = [];
@@ -74,13 +97,34 @@ test('the same seeds under a history of 0.1 and of 0.9 give different difficulty
       const wanted = success < 0.5 ? difficulty <= 3 : difficulty >= 5;
       const { prompt_token_ids, token_ids, logprobs, text, finish_reason } = completion;
       records.push({
-        id: `epoch-0001/task-${records.length}`, epoch: 1, signature: `${spec}/${records.length}`, kind: world.kind(spec), history_success: success, env_reward: wanted ? 1 : 0, guard: 1,
-        sampled: { policy_version: state.environment.name, seed: 11, temperature: 1, prompt_token_ids, token_ids, logprobs, text, finish_reason },
+        id: `epoch-0001/task-${records.length}`,
+        epoch: 1,
+        signature: `${spec}/${records.length}`,
+        kind: world.kind(spec),
+        history_success: success,
+        env_reward: wanted ? 1 : 0,
+        guard: 1,
+        sampled: {
+          policy_version: state.environment.name,
+          seed: 11,
+          temperature: 1,
+          prompt_token_ids,
+          token_ids,
+          logprobs,
+          text,
+          finish_reason,
+        },
       });
     }
   }
   const environmentPool = await ports.store.putRecords(records);
-  const { policy } = await does.trainEnvironment({ run: plan.run, epoch: 1, state, environmentPool, decisions: environmentPool });
+  const { policy } = await does.trainEnvironment({
+    run: plan.run,
+    epoch: 1,
+    state,
+    environmentPool,
+    decisions: environmentPool,
+  });
   await does.publishPolicy({ run: plan.run, policy });
   const after = await difference(policy);
   expect(Math.abs(before)).toBeLessThan(0.6);

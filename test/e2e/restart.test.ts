@@ -17,7 +17,11 @@ const ledger = (home: string): string => readFileSync(join(home, 'runs', 'tiny',
 let undisturbed: string;
 
 const run = (home: string): TestProcess =>
-  new TestProcess(process.execPath, [join(repository, 'src/cli/genenv.ts'), 'run', file], { env: { ...process.env, GENENV_HOME: home }, cwd: root, log: join(root, 'genenv.log') });
+  new TestProcess(process.execPath, [join(repository, 'src/cli/genenv.ts'), 'run', file], {
+    env: { ...process.env, GENENV_HOME: home },
+    cwd: root,
+    log: join(root, 'genenv.log'),
+  });
 
 async function finish(home: string): Promise<string> {
   const command = run(home);
@@ -27,13 +31,16 @@ async function finish(home: string): Promise<string> {
 }
 
 const stackProcesses = (home: string): number[] => {
-  const { processes } = JSON.parse(readFileSync(join(home, 'stack', 'stack.json'), 'utf8')) as { processes: Record<string, { pid: number }> };
+  const { processes } = JSON.parse(readFileSync(join(home, 'stack', 'stack.json'), 'utf8')) as {
+    processes: Record<string, { pid: number }>;
+  };
   return Object.values(processes).map(({ pid }) => pid);
 };
 
 /** Running, or not yet taken note of by the process that inherits it, which may take a moment. */
 const alive = (pid: number): boolean => existsSync(`/proc/${pid}`);
-const allGone = (pids: readonly number[]): Promise<void> => until(() => !pids.some(alive), 5_000, `the end of ${pids.filter(alive).join(', ')}`);
+const allGone = (pids: readonly number[]): Promise<void> =>
+  until(() => !pids.some(alive), 5_000, `the end of ${pids.filter(alive).join(', ')}`);
 
 beforeAll(async () => {
   writeFileSync(file, JSON.stringify(tinyExperiment()));
@@ -54,22 +61,33 @@ const moments: [phase: string, after: string, what: 'command' | 'everything'][] 
   ['commit', 'train-environment', 'everything'],
 ];
 
-test.each(process.env.GENENV_CHAOS === '1' ? moments : moments.slice(0, 2))('killed in %s (after %s: %s) it goes on and ends byte-identical, and leaves no process', async (phase, after, what) => {
-  const home = join(root, phase.replaceAll(' ', '-'));
-  const doomed = run(home);
-  const key = after === '' ? join(home, 'store', 'keys', 'tiny', '0001', 'train-environment') : join(home, 'store', 'keys', 'tiny', '0002', after);
-  await until(() => {
-    if (!doomed.alive) throw new Error(`it ended before ${phase}:\n${doomed.output}`);
-    return existsSync(key);
-  }, 180_000, key);
-  const processes = stackProcesses(home);
-  doomed.signal('SIGKILL');
-  if (what === 'everything') for (const pid of processes) process.kill(-pid, 'SIGKILL');
-  await doomed.exited;
-  await finish(home);
-  expect(ledger(home)).toBe(undisturbed);
-  await allGone([...processes, ...stackProcesses(home)]);
-}, 240_000);
+test.each(process.env.GENENV_CHAOS === '1' ? moments : moments.slice(0, 2))(
+  'killed in %s (after %s: %s) it goes on and ends byte-identical, and leaves no process',
+  async (phase, after, what) => {
+    const home = join(root, phase.replaceAll(' ', '-'));
+    const doomed = run(home);
+    const key =
+      after === ''
+        ? join(home, 'store', 'keys', 'tiny', '0001', 'train-environment')
+        : join(home, 'store', 'keys', 'tiny', '0002', after);
+    await until(
+      () => {
+        if (!doomed.alive) throw new Error(`it ended before ${phase}:\n${doomed.output}`);
+        return existsSync(key);
+      },
+      180_000,
+      key,
+    );
+    const processes = stackProcesses(home);
+    doomed.signal('SIGKILL');
+    if (what === 'everything') for (const pid of processes) process.kill(-pid, 'SIGKILL');
+    await doomed.exited;
+    await finish(home);
+    expect(ledger(home)).toBe(undisturbed);
+    await allGone([...processes, ...stackProcesses(home)]);
+  },
+  240_000,
+);
 
 test('Ctrl-C stops it cleanly with exit code 130; started again it goes on, and then says that it is finished', async () => {
   const home = join(root, 'interrupted');
@@ -84,6 +102,7 @@ test('Ctrl-C stops it cleanly with exit code 130; started again it goes on, and 
   const again = await finish(home);
   expect(again).toMatch(/finished/);
   expect(again).toContain('--id');
-  for (const name of ['report.html', 'metrics.jsonl']) expect(existsSync(join(home, 'runs', 'tiny', name))).toBe(true);
+  for (const name of ['report.html', 'metrics.jsonl'])
+    expect(existsSync(join(home, 'runs', 'tiny', name))).toBe(true);
   expect(readdirSync(join(home, 'runs', 'tiny', 'tensorboard')).length).toBeGreaterThan(0);
 }, 240_000);

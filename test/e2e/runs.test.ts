@@ -32,7 +32,18 @@ const inputFile = (content: unknown): string => {
 beforeAll(async () => {
   stack = await LiveStack.start();
   await using worker = await stack.startWorker();
-  await stack.temporalCli('workflow', 'execute', '--type', 'experiment', '--task-queue', 'genenv', '--workflow-id', 'undisturbed', '--input-file', inputFile(file));
+  await stack.temporalCli(
+    'workflow',
+    'execute',
+    '--type',
+    'experiment',
+    '--task-queue',
+    'genenv',
+    '--workflow-id',
+    'undisturbed',
+    '--input-file',
+    inputFile(file),
+  );
   undisturbed = ledger('undisturbed');
   await worker.stop();
 }, 240_000);
@@ -48,20 +59,46 @@ describe('a run through the plain Temporal CLI', () => {
 
   test('trains both policies, and sampler and trainer agree', () => {
     const [, first, , last] = entries('undisturbed');
-    expect(last!.outputs.state.agent.checkpoint?.sha256).not.toBe(first!.outputs.state.initial_agent.checkpoint?.sha256);
-    expect(last!.outputs.state.environment.checkpoint?.sha256).not.toBe(first!.outputs.state.initial_environment.checkpoint?.sha256);
+    expect(last!.outputs.state.agent.checkpoint?.sha256).not.toBe(
+      first!.outputs.state.initial_agent.checkpoint?.sha256,
+    );
+    expect(last!.outputs.state.environment.checkpoint?.sha256).not.toBe(
+      first!.outputs.state.initial_environment.checkpoint?.sha256,
+    );
     expect(first!.metrics['sampling/sampling_logp_difference/mean']).toBeLessThan(1e-4);
     expect(last!.metrics['eval/heldout']).toBeTypeOf('number');
   });
 
   test('can be found, described and queried', async () => {
     await using worker = await stack.startWorker();
-    const listed = await stack.temporalCli('workflow', 'list', '--query', "GenEnvExperiment = 'tiny' AND GenEnvArm = 'genenv-tuned' AND GenEnvEpoch = 3 AND GenEnvSuccessRate >= 0");
+    const listed = await stack.temporalCli(
+      'workflow',
+      'list',
+      '--query',
+      "GenEnvExperiment = 'tiny' AND GenEnvArm = 'genenv-tuned' AND GenEnvEpoch = 3 AND GenEnvSuccessRate >= 0",
+    );
     expect(listed).toContain('undisturbed');
-    const queried = await stack.temporalCli('workflow', 'query', '--workflow-id', 'undisturbed', '--type', 'progress', '--output', 'json');
+    const queried = await stack.temporalCli(
+      'workflow',
+      'query',
+      '--workflow-id',
+      'undisturbed',
+      '--type',
+      'progress',
+      '--output',
+      'json',
+    );
     const progress = (json(queried) as { queryResult: Progress[] }).queryResult[0];
-    expect(progress).toMatchObject({ experiment: 'tiny', status: 'finished', epoch: 3, epochs: 3, rolloutsPlanned: 64 });
-    const shown = await stack.temporalCli('workflow', 'metadata', '--workflow-id', 'undisturbed').catch(() => '');
+    expect(progress).toMatchObject({
+      experiment: 'tiny',
+      status: 'finished',
+      epoch: 3,
+      epochs: 3,
+      rolloutsPlanned: 64,
+    });
+    const shown = await stack
+      .temporalCli('workflow', 'metadata', '--workflow-id', 'undisturbed')
+      .catch(() => '');
     if (shown !== '') expect(shown).toContain('held-out success');
     await worker.stop();
   }, 60_000);
@@ -78,9 +115,25 @@ describe('a run through the plain Temporal CLI', () => {
       'print(json.dumps({"counts": counts, "models": models, "text": text}))',
     ].join('\n');
     const { state } = outputs;
-    const args = ['-c', code, ...[outputs.tasks!, outputs.traces[0]!, outputs.rewards!, state.agent.checkpoint!, state.environment.checkpoint!].map(({ uri }) => path(uri))];
-    const { stdout } = await promisify(execFile)(pythonPath(), args, { env: { ...process.env, HF_HUB_OFFLINE: '1', HF_DATASETS_CACHE: join(stack.home, 'datasets') } });
-    const read = json(stdout.trim().split('\n').at(-1)!) as { counts: number[]; models: number[]; text: string };
+    const args = [
+      '-c',
+      code,
+      ...[
+        outputs.tasks!,
+        outputs.traces[0]!,
+        outputs.rewards!,
+        state.agent.checkpoint!,
+        state.environment.checkpoint!,
+      ].map(({ uri }) => path(uri)),
+    ];
+    const { stdout } = await promisify(execFile)(pythonPath(), args, {
+      env: { ...process.env, HF_HUB_OFFLINE: '1', HF_DATASETS_CACHE: join(stack.home, 'datasets') },
+    });
+    const read = json(stdout.trim().split('\n').at(-1)!) as {
+      counts: number[];
+      models: number[];
+      text: string;
+    };
     expect(read.counts).toEqual([outputs.tasks!.count, outputs.traces[0]!.count, outputs.rewards!.count]);
     expect(read.models.every((parameters) => parameters > 1_000)).toBe(true);
     expect(read.text.replaceAll(' ', '')).toBe('T(ab)');
@@ -91,22 +144,45 @@ describe('wrong input through the plain Temporal CLI fails at once and writes no
   test.each([
     ['no input at all', 'nothing', undefined, 'no input was given'],
     ['a number', 'number', 3, 'experiment: got 3; expected an object'],
-    ['an unknown field', 'unknown', { ...file, epoch: 3 }, 'experiment: epoch: unknown field; did you mean "epochs"?'],
+    [
+      'an unknown field',
+      'unknown',
+      { ...file, epoch: 3 },
+      'experiment: epoch: unknown field; did you mean "epochs"?',
+    ],
     ['an id that cannot be one', '.hidden', file, 'workflow id: got ".hidden"'],
     ['another file under an old id', 'undisturbed', { ...file, seed: 8 }, 'seed: was 7, is 8'],
-  ])('%s', async (_, id, content, message) => {
-    await using worker = await stack.startWorker();
-    const input = content === undefined ? [] : ['--input-file', inputFile(content)];
-    const failure = await stack.temporalCli('workflow', 'execute', '--type', 'experiment', '--task-queue', 'genenv', '--workflow-id', id, ...input).then(
-      () => 'it did not fail',
-      (error: unknown) => String(error),
-    );
-    expect(failure).toContain(message);
-    await expect(stack.client.workflow.getHandle(id).result()).rejects.toMatchObject({ cause: { cause: { type: 'InvalidConfig', nonRetryable: true } } });
-    if (id !== 'undisturbed') expect(existsSync(join(stack.home, 'runs', id))).toBe(false);
-    expect(ledger('undisturbed')).toBe(undisturbed);
-    await worker.stop();
-  }, 60_000);
+  ])(
+    '%s',
+    async (_, id, content, message) => {
+      await using worker = await stack.startWorker();
+      const input = content === undefined ? [] : ['--input-file', inputFile(content)];
+      const failure = await stack
+        .temporalCli(
+          'workflow',
+          'execute',
+          '--type',
+          'experiment',
+          '--task-queue',
+          'genenv',
+          '--workflow-id',
+          id,
+          ...input,
+        )
+        .then(
+          () => 'it did not fail',
+          (error: unknown) => String(error),
+        );
+      expect(failure).toContain(message);
+      await expect(stack.client.workflow.getHandle(id).result()).rejects.toMatchObject({
+        cause: { cause: { type: 'InvalidConfig', nonRetryable: true } },
+      });
+      if (id !== 'undisturbed') expect(existsSync(join(stack.home, 'runs', id))).toBe(false);
+      expect(ledger('undisturbed')).toBe(undisturbed);
+      await worker.stop();
+    },
+    60_000,
+  );
 });
 
 describe('the ledger of a disturbed run equals that of the undisturbed one', () => {
@@ -122,16 +198,20 @@ describe('the ledger of a disturbed run equals that of the undisturbed one', () 
     ['rollOut', '30ms'],
     ['trainAgent', '40ms'],
     ['commitEpoch', 'after'],
-  ])('the worker is killed in %s (%s)', async (activity, when) => {
-    const id = `killed-${activity}`;
-    const doomed = await stack.startWorker({ fault: `SIGKILL:${activity}:2:${when}` });
-    const run = await start(id);
-    await doomed.exited;
-    await using worker = await stack.startWorker();
-    await run.result();
-    await worker.stop();
-    expect(ledger(id)).toBe(undisturbed);
-  }, 120_000);
+  ])(
+    'the worker is killed in %s (%s)',
+    async (activity, when) => {
+      const id = `killed-${activity}`;
+      const doomed = await stack.startWorker({ fault: `SIGKILL:${activity}:2:${when}` });
+      const run = await start(id);
+      await doomed.exited;
+      await using worker = await stack.startWorker();
+      await run.result();
+      await worker.stop();
+      expect(ledger(id)).toBe(undisturbed);
+    },
+    120_000,
+  );
 
   test('the answer of a finished training step is lost', async () => {
     await using worker = await stack.startWorker({ fault: ':trainAgent:2:lost' });
@@ -163,7 +243,8 @@ describe('the ledger of a disturbed run equals that of the undisturbed one', () 
     await start('forgotten');
     await doomed.exited;
     await stack.temporal.stop('SIGKILL');
-    for (const suffix of ['', '-shm', '-wal']) rmSync(join(stack.home, `temporal.db${suffix}`), { force: true });
+    for (const suffix of ['', '-shm', '-wal'])
+      rmSync(join(stack.home, `temporal.db${suffix}`), { force: true });
     stack.startTemporal();
     await stack.connect();
     expect(entries('forgotten')).toHaveLength(3);
@@ -173,4 +254,3 @@ describe('the ledger of a disturbed run equals that of the undisturbed one', () 
     expect(ledger('forgotten')).toBe(undisturbed);
   }, 120_000);
 });
-

@@ -12,25 +12,55 @@ describe('an evaluation', () => {
     const { run, results, server, ports } = await someEvaluation();
     const { scores, skipped } = await run();
     // 19 of 23: sums 4, 9, 14 and 19 are wrong.
-    expect(scores.map(({ name, successes, of }) => [name, successes, of])).toEqual([['sums_all', null, 1], ['sums_exact', 19, 23], ['sums_near', null, 23]]);
-    expect(scores[1]).toMatchObject({ value: 19 / 23, interval: { low: expect.closeTo(0.629, 3) as number, high: expect.closeTo(0.9302, 3) as number } });
+    expect(scores.map(({ name, successes, of }) => [name, successes, of])).toEqual([
+      ['sums_all', null, 1],
+      ['sums_exact', 19, 23],
+      ['sums_near', null, 23],
+    ]);
+    expect(scores[1]).toMatchObject({
+      value: 19 / 23,
+      interval: { low: expect.closeTo(0.629, 3) as number, high: expect.closeTo(0.9302, 3) as number },
+    });
     expect(scores[2]!.interval!.low).toBeGreaterThan(0.7);
     expect(skipped).toEqual([]);
     const { suites, policy, judged } = await results();
     expect(policy).toMatchObject({ type: 'served', model: 'any' });
     expect(judged).toBe(1);
-    expect(suites).toMatchObject([{ name: 'sums', whole: true, correct: 19, cases: 23, versions: { rules: '1' }, cutOff: 0, tooLong: 0, questions: server.chats.length }]);
+    expect(suites).toMatchObject([
+      {
+        name: 'sums',
+        whole: true,
+        correct: 19,
+        cases: 23,
+        versions: { rules: '1' },
+        cutOff: 0,
+        tooLong: 0,
+        questions: server.chats.length,
+      },
+    ]);
     // What was asked is kept too: the first question of each case whole, the others by their hash.
-    const records = await collect(ports.store.records<AnswerRecord>((await results()).shards[0]!.answered.answers));
-    expect(records[3]).toMatchObject({ id: 'sum-3', question: { messages: [{ role: 'user', content: '3 + 6?' }] }, response: { answers: ['9', '9'] } });
-    expect((await results()).suites).toMatchObject([{ prompts: expect.stringMatching(/^[0-9a-f]{64}$/) as string }]);
+    const records = await collect(
+      ports.store.records<AnswerRecord>((await results()).shards[0]!.answered.answers),
+    );
+    expect(records[3]).toMatchObject({
+      id: 'sum-3',
+      question: { messages: [{ role: 'user', content: '3 + 6?' }] },
+      response: { answers: ['9', '9'] },
+    });
+    expect((await results()).suites).toMatchObject([
+      { prompts: expect.stringMatching(/^[0-9a-f]{64}$/) as string },
+    ]);
     expect(new Set(server.chats.map(({ seed }) => seed)).size).toBe(server.chats.length);
-    expect(server.chats.every(({ temperature, max_tokens }) => temperature === 0 && max_tokens === 1024)).toBe(true);
+    expect(
+      server.chats.every(({ temperature, max_tokens }) => temperature === 0 && max_tokens === 1024),
+    ).toBe(true);
   });
 
   it('that is killed in the middle asks only what is missing, and ends with the same bytes', async () => {
     const gone = { after: Infinity };
-    const undisturbed = await someEvaluation({ chat: (messages) => (gone.after-- <= 0 ? 503 : summing(messages)) });
+    const undisturbed = await someEvaluation({
+      chat: (messages) => (gone.after-- <= 0 ? 503 : summing(messages)),
+    });
     const { server } = undisturbed;
     await undisturbed.run(judge(server.url));
     const asked = server.chats.length;
@@ -50,13 +80,18 @@ describe('an evaluation', () => {
 
   it('that is killed, and goes on by other rules of judging, asks nothing twice; by other questions it asks all', async () => {
     const gone = { after: 19 };
-    const { run, rules, server, results } = await someEvaluation({ chat: (messages) => (gone.after-- <= 0 ? 503 : summing(messages)) });
+    const { run, rules, server, results } = await someEvaluation({
+      chat: (messages) => (gone.after-- <= 0 ? 503 : summing(messages)),
+    });
     await expect(run()).rejects.toThrow('503');
     gone.after = Infinity;
     const failed = server.chats.length - 19;
     Object.assign(rules, { tolerance: 2, version: '2' });
     expect((await run()).scores[1]).toMatchObject({ name: 'sums_exact', value: 1 });
-    expect([server.chats.length - failed, (await results()).suites]).toMatchObject([23 + 11, [{ asking: '1', versions: { rules: '2' } }]]);
+    expect([server.chats.length - failed, (await results()).suites]).toMatchObject([
+      23 + 11,
+      [{ asking: '1', versions: { rules: '2' } }],
+    ]);
     rules.asking = '2';
     await run();
     expect(server.chats.length - failed).toBe(2 * (23 + 11));
@@ -73,16 +108,25 @@ describe('an evaluation', () => {
 
   it('of completions asks many at a time, in ChatML', async () => {
     const { run, server } = await someEvaluation();
-    const { scores } = await run({ policy: { type: 'served', baseUrl: server.url, model: 'any', api: 'completions' } });
+    const { scores } = await run({
+      policy: { type: 'served', baseUrl: server.url, model: 'any', api: 'completions' },
+    });
     expect(scores[1]).toMatchObject({ name: 'sums_exact', successes: 19, of: 23 });
     expect(server.chats).toEqual([]);
-    expect(server.requests[0]!.prompt.slice(0, 2)).toEqual(['<|im_start|>user\n0 + 0?<|im_end|>\n<|im_start|>assistant\n', '<|im_start|>user\n1 + 2?<|im_end|>\n<|im_start|>assistant\n']);
+    expect(server.requests[0]!.prompt.slice(0, 2)).toEqual([
+      '<|im_start|>user\n0 + 0?<|im_end|>\n<|im_start|>assistant\n',
+      '<|im_start|>user\n1 + 2?<|im_end|>\n<|im_start|>assistant\n',
+    ]);
     // Shards of 10, 10 and 3 cases in batches of 4, 4, 2, each followed by those whose sum was odd.
-    expect(server.requests.map(({ prompt }) => prompt.length)).toEqual([4, 2, 4, 2, 2, 1, 4, 2, 4, 2, 2, 1, 3, 1]);
+    expect(server.requests.map(({ prompt }) => prompt.length)).toEqual([
+      4, 2, 4, 2, 2, 1, 4, 2, 4, 2, 2, 1, 3, 1,
+    ]);
   });
 
   it('counts questions that the policy cannot read as wrong, and says so', async () => {
-    const { run, results } = await someEvaluation({ chat: (messages) => (messages[0]!.content.startsWith('3 +') ? 400 : summing(messages)) });
+    const { run, results } = await someEvaluation({
+      chat: (messages) => (messages[0]!.content.startsWith('3 +') ? 400 : summing(messages)),
+    });
     await run();
     expect((await results()).suites).toMatchObject([{ correct: 19 - 1, tooLong: 1 }]);
   });
@@ -90,20 +134,29 @@ describe('an evaluation', () => {
   it('of the answer key leaves out what has none, and its figures say so', async () => {
     const { run, server, rules } = await someEvaluation();
     const { scores } = await run({ policy: { type: 'gold' } });
-    expect(scores).toMatchObject([{ name: 'sums_exact_keyed', value: 1, of: 22, note: '22 of 23 cases' }, { name: 'sums_near_keyed', value: 1 }]);
+    expect(scores).toMatchObject([
+      { name: 'sums_exact_keyed', value: 1, of: 22, note: '22 of 23 cases' },
+      { name: 'sums_near_keyed', value: 1 },
+    ]);
     expect([server.chats.length, rules.searches]).toEqual([0, 0]);
   });
 
   it('of a part of the cases has no name of the whole', async () => {
     const { run } = await someEvaluation();
     const { scores } = await run({ limit: 6 });
-    expect(scores.map(({ name, of, note }) => [name, of, note])).toEqual([['sums_exact_first6', 6, '6 of 23 cases'], ['sums_near_first6', 6, '6 of 23 cases']]);
+    expect(scores.map(({ name, of, note }) => [name, of, note])).toEqual([
+      ['sums_exact_first6', 6, '6 of 23 cases'],
+      ['sums_near_first6', 6, '6 of 23 cases'],
+    ]);
   });
 
   it('skips a suite that is not here, with the reason, and never as zero', async () => {
     const { run, rules, server, results } = await someEvaluation();
     rules.missing = 'download the sums';
-    expect(await run()).toMatchObject({ scores: [], skipped: [{ name: 'sums', reason: 'download the sums' }] });
+    expect(await run()).toMatchObject({
+      scores: [],
+      skipped: [{ name: 'sums', reason: 'download the sums' }],
+    });
     expect((await results()).suites).toEqual([{ name: 'sums', skipped: 'download the sums' }]);
     expect(server.chats).toEqual([]);
     // Once it is here, the same command goes on with it.
@@ -114,7 +167,9 @@ describe('an evaluation', () => {
   it('skips what a * stands for and the settings do not fit, with the reason', async () => {
     const { run } = await someEvaluation();
     const { scores, skipped } = await run({ suites: ['sums*'] });
-    expect(skipped).toEqual([{ name: 'sums_search', reason: 'search: missing; sums_search needs an endpoint' }]);
+    expect(skipped).toEqual([
+      { name: 'sums_search', reason: 'search: missing; sums_search needs an endpoint' },
+    ]);
     expect(scores[1]).toMatchObject({ name: 'sums_exact', of: 23 });
   });
 
@@ -124,7 +179,13 @@ describe('an evaluation', () => {
     [{ suites: ['sums*', 'sums_search'] }, 'search: missing; sums_search needs an endpoint'],
     [{ temperature: -1 }, 'evaluation: temperature: got -1'],
     [{ policy: { type: 'run', run: 'nobody' } }, 'policy.run: got "nobody"; there is no such run'],
-    [{ policy: { type: 'served', baseUrl: 'http://x/v1', model: 'm', api: 'completions' }, toolFormat: 'native' }, 'toolFormat: got "native"; completions take no tools'],
+    [
+      {
+        policy: { type: 'served', baseUrl: 'http://x/v1', model: 'm', api: 'completions' },
+        toolFormat: 'native',
+      },
+      'toolFormat: got "native"; completions take no tools',
+    ],
   ])('is refused with %j: %s', async (fields, message) => {
     const { run, ports, server } = await someEvaluation();
     const failed = run(fields);
@@ -141,7 +202,13 @@ describe('an evaluation', () => {
     const other = await someEvaluation();
     let beats = 0;
     // The rules change between the plan and the first shard.
-    await expect(other.run({}, 'some', { heartbeat: () => { if (++beats === 1) other.rules.version = '2'; } })).resolves.toBeDefined();
+    await expect(
+      other.run({}, 'some', {
+        heartbeat: () => {
+          if (++beats === 1) other.rules.version = '2';
+        },
+      }),
+    ).resolves.toBeDefined();
     rules.version = '2';
     await expect(run()).resolves.toMatchObject({ skipped: [] });
   });
@@ -150,7 +217,14 @@ describe('an evaluation', () => {
     const { run, server } = await someEvaluation();
     const stopping = new AbortController();
     const reason = new Error('the worker stops');
-    await expect(run({}, 'some', { signal: stopping.signal, heartbeat: (beat) => { if ((beat as { questions?: number }).questions === 10) stopping.abort(reason); } })).rejects.toBe(reason);
+    await expect(
+      run({}, 'some', {
+        signal: stopping.signal,
+        heartbeat: (beat) => {
+          if ((beat as { questions?: number }).questions === 10) stopping.abort(reason);
+        },
+      }),
+    ).rejects.toBe(reason);
     expect(server.chats.length).toBe(10);
     await run();
     expect(server.chats.length).toBe(23 + 11);
@@ -171,7 +245,10 @@ describe('scoring again', () => {
     Object.assign(rules, { tolerance: 2, version: '2' });
     expect((await rescore()).scores[1]).toMatchObject({ name: 'sums_exact', value: 1 });
     expect([server.chats.length, rules.searches]).toEqual([asked, searches]);
-    expect(await results()).toMatchObject({ judged: 2, suites: [{ versions: { rules: '2' }, questions: expect.any(Number) as number }] });
+    expect(await results()).toMatchObject({
+      judged: 2,
+      suites: [{ versions: { rules: '2' }, questions: expect.any(Number) as number }],
+    });
     Object.assign(rules, { tolerance: 0, version: '1' });
     expect((await rescore()).scores[1]).toMatchObject({ successes: 19 });
   });
@@ -182,9 +259,18 @@ describe('scoring again', () => {
     const asked = server.chats.length;
     Object.assign(rules, { cannotAsk: 'set THE_KEY', tolerance: 2, version: '2' });
     expect((await rescore()).scores[1]).toMatchObject({ name: 'sums_exact', value: 1 });
-    expect(await run({}, 'another')).toMatchObject({ scores: [], skipped: [{ name: 'sums', reason: 'set THE_KEY' }] });
+    expect(await run({}, 'another')).toMatchObject({
+      scores: [],
+      skipped: [{ name: 'sums', reason: 'set THE_KEY' }],
+    });
     rules.cannotAsk = undefined;
-    await expect(run({}, 'third', { heartbeat: () => { rules.cannotAsk = 'set THE_KEY'; } })).rejects.toThrow('sums cannot be asked on this worker: set THE_KEY');
+    await expect(
+      run({}, 'third', {
+        heartbeat: () => {
+          rules.cannotAsk = 'set THE_KEY';
+        },
+      }),
+    ).rejects.toThrow('sums cannot be asked on this worker: set THE_KEY');
     expect(server.chats.length).toBe(asked);
   });
 
@@ -198,6 +284,8 @@ describe('scoring again', () => {
 
   it('of an evaluation that is not there is refused', async () => {
     const { rescore } = await someEvaluation();
-    await expect(rescore('nobody')).rejects.toThrow('rescore: got "nobody"; there is no evaluation of that id that has ended');
+    await expect(rescore('nobody')).rejects.toThrow(
+      'rescore: got "nobody"; there is no evaluation of that id that has ended',
+    );
   });
 });

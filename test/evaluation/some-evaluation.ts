@@ -22,7 +22,11 @@ interface Said {
   judged: string | null;
 }
 
-const cases = Array.from({ length: 23 }, (_, index): Sum => ({ id: `sum-${index}`, left: index, right: 2 * index }));
+const cases = Array.from({ length: 23 }, (_, index): Sum => ({
+  id: `sum-${index}`,
+  left: index,
+  right: 2 * index,
+}));
 
 /** What decides the suite below; tests change it. */
 export interface Rules {
@@ -42,7 +46,8 @@ export function sums(rules: Rules): Benchmark {
   const suite = (name: string, searching: boolean): Suite<Sum, Said> => ({
     name,
     about: 'Sums.',
-    refuses: ({ search }) => (searching && search === null ? 'search: missing; sums_search needs an endpoint' : null),
+    refuses: ({ search }) =>
+      searching && search === null ? 'search: missing; sums_search needs an endpoint' : null,
     open: () => Promise.resolve(rules.missing === null ? open() : { missing: rules.missing }),
   });
   const open = (): OpenSuite<Sum, Said> => ({
@@ -58,8 +63,17 @@ export function sums(rules: Rules): Benchmark {
       const first = await ask({ messages });
       if (Number(first.text) % 2 === 0) return { answers: [first.text], looked: null, judged: null };
       const looked = await once(() => Promise.resolve(++rules.searches));
-      const second = await ask({ messages: [...messages, { role: 'assistant', content: first.text }, { role: 'user', content: 'Sure?' }] });
-      const judged = judge === null ? null : (await judge({ messages: [{ role: 'user', content: `Is ${second.text} right?` }] })).text;
+      const second = await ask({
+        messages: [
+          ...messages,
+          { role: 'assistant', content: first.text },
+          { role: 'user', content: 'Sure?' },
+        ],
+      });
+      const judged =
+        judge === null
+          ? null
+          : (await judge({ messages: [{ role: 'user', content: `Is ${second.text} right?` }] })).text;
       return { answers: [first.text, second.text], looked, judged };
     },
     judgedTogether: 4,
@@ -68,18 +82,37 @@ export function sums(rules: Rules): Benchmark {
       return Promise.resolve(
         answered.map(({ item, response }): CaseVerdict => {
           const off = Math.abs(Number(response.answers.at(-1)) - item.left - item.right);
-          return { correct: off <= rules.tolerance, scores: { exact: Number(off <= rules.tolerance), near: 1 / (1 + off) }, reason: off <= rules.tolerance ? null : 'wrong_sum' };
+          return {
+            correct: off <= rules.tolerance,
+            scores: { exact: Number(off <= rules.tolerance), near: 1 / (1 + off) },
+            reason: off <= rules.tolerance ? null : 'wrong_sum',
+          };
         }),
       );
     },
-    scores: (verdicts) => [rateScore('sums_exact', verdicts.filter(({ verdict }) => verdict.correct).length, verdicts.length), meanScore('sums_near', verdicts.map(({ verdict }) => verdict.scores.near!))],
-    gold: ({ id, left, right }) => (id === 'sum-0' ? undefined : { answers: [String(left + right)], looked: null, judged: null }),
+    scores: (verdicts) => [
+      rateScore('sums_exact', verdicts.filter(({ verdict }) => verdict.correct).length, verdicts.length),
+      meanScore(
+        'sums_near',
+        verdicts.map(({ verdict }) => verdict.scores.near!),
+      ),
+    ],
+    gold: ({ id, left, right }) =>
+      id === 'sum-0' ? undefined : { answers: [String(left + right)], looked: null, judged: null },
     close: () => Promise.resolve(),
   });
   return {
     name: 'sums',
     suites: [suite('sums', false), suite('sums_search', true)],
-    aggregate: (bySuite) => [{ name: 'sums_all', value: bySuite.get('sums')?.[0]?.value ?? 0, of: bySuite.size, successes: null, interval: null }],
+    aggregate: (bySuite) => [
+      {
+        name: 'sums_all',
+        value: bySuite.get('sums')?.[0]?.value ?? 0,
+        of: bySuite.size,
+        successes: null,
+        interval: null,
+      },
+    ],
   };
 }
 
@@ -105,16 +138,46 @@ export interface SomeEvaluation {
   bytes: (id?: string) => Promise<string[]>;
 }
 
-export async function someEvaluation({ chat = summing, server: given }: { chat?: FakeChat; server?: FakeModelServer } = {}): Promise<SomeEvaluation> {
+export async function someEvaluation({
+  chat = summing,
+  server: given,
+}: { chat?: FakeChat; server?: FakeModelServer } = {}): Promise<SomeEvaluation> {
   const folder = await memoryFolder();
-  const rules: Rules = { missing: null, cannotAsk: undefined, version: '1', asking: '1', tolerance: 0, searches: 0, judged: [] };
+  const rules: Rules = {
+    missing: null,
+    cannotAsk: undefined,
+    version: '1',
+    asking: '1',
+    tolerance: 0,
+    searches: 0,
+    judged: [],
+  };
   const server = given ?? (await FakeModelServer.start({ model: completing, chat }));
   if (given === undefined) onTestFinished(() => server[Symbol.asyncDispose]());
-  const portsOf = (attempt: Partial<Attempt> = {}): Ports => ({ ...plainPorts(folder, server.url, new FakeTrainer(), attempt), suites: new SuiteLoader([sums(rules)], { shipped: '', downloads: '', enginePython: () => Promise.resolve(null), secret: () => undefined }) });
+  const portsOf = (attempt: Partial<Attempt> = {}): Ports => ({
+    ...plainPorts(folder, server.url, new FakeTrainer(), attempt),
+    suites: new SuiteLoader([sums(rules)], {
+      shipped: '',
+      downloads: '',
+      enginePython: () => Promise.resolve(null),
+      secret: () => undefined,
+    }),
+  });
   const ports = portsOf();
-  const does = (own: Ports) => ({ ...createEvaluationLlmActivities(own), ...createEvaluationCpuActivities(own) });
-  const file = (fields: object = {}): Record<string, unknown> => ({ name: 'some', policy: { type: 'served', baseUrl: server.url, model: 'any' }, suites: ['sums'], questionsPerRequest: 4, casesPerShard: 10, ...fields });
-  const results = async (id = 'some'): Promise<EvaluationResults> => (await ports.evaluationFolder(id).readResults())!;
+  const does = (own: Ports) => ({
+    ...createEvaluationLlmActivities(own),
+    ...createEvaluationCpuActivities(own),
+  });
+  const file = (fields: object = {}): Record<string, unknown> => ({
+    name: 'some',
+    policy: { type: 'served', baseUrl: server.url, model: 'any' },
+    suites: ['sums'],
+    questionsPerRequest: 4,
+    casesPerShard: 10,
+    ...fields,
+  });
+  const results = async (id = 'some'): Promise<EvaluationResults> =>
+    (await ports.evaluationFolder(id).readResults())!;
   return {
     rules,
     server,
@@ -126,9 +189,20 @@ export async function someEvaluation({ chat = summing, server: given }: { chat?:
       const { evaluation, identity, suites, shards } = await planEvaluation({ id, file: file(fields) });
       const records: ShardRecord[] = [];
       for (const { suite: name, ...range } of shards) {
-        const input = { id, evaluation, identity, suite: suites.find((one): one is ReadySuite => one.name === name)!, ...range };
+        const input = {
+          id,
+          evaluation,
+          identity,
+          suite: suites.find((one): one is ReadySuite => one.name === name)!,
+          ...range,
+        };
         const answered = await answerCases(input);
-        records.push({ suite: name, ...range, answered, verdicts: await judgeCases({ ...input, answers: answered.answers, judged: 1 }) });
+        records.push({
+          suite: name,
+          ...range,
+          answered,
+          verdicts: await judgeCases({ ...input, answers: answered.answers, judged: 1 }),
+        });
       }
       return scoreEvaluation({ id, evaluation, identity, suites, shards: records, judged: 1 });
     },
@@ -138,10 +212,32 @@ export async function someEvaluation({ chat = summing, server: given }: { chat?:
       const records: ShardRecord[] = [];
       for (const { suite: name, shard, from, to, answered } of shards) {
         const suite = suites.find((one): one is ReadySuite => one.name === name)!;
-        records.push({ suite: name, shard, from, to, answered, verdicts: await judgeCases({ id, evaluation, identity, suite, shard, from, to, answers: answered.answers, judged: judged + 1 }) });
+        records.push({
+          suite: name,
+          shard,
+          from,
+          to,
+          answered,
+          verdicts: await judgeCases({
+            id,
+            evaluation,
+            identity,
+            suite,
+            shard,
+            from,
+            to,
+            answers: answered.answers,
+            judged: judged + 1,
+          }),
+        });
       }
       return scoreEvaluation({ id, evaluation, identity, suites, shards: records, judged: judged + 1 });
     },
-    bytes: (id = 'some') => Promise.all([ports.evaluationFolder(id).resultsFile, ports.evaluationFolder(id).casesFile].map((path) => readFile(path, 'utf8'))),
+    bytes: (id = 'some') =>
+      Promise.all(
+        [ports.evaluationFolder(id).resultsFile, ports.evaluationFolder(id).casesFile].map((path) =>
+          readFile(path, 'utf8'),
+        ),
+      ),
   };
 }

@@ -26,23 +26,56 @@ describe('McNemar’s exact test', () => {
   });
 });
 
-function evaluated(id: string, right: Record<string, boolean>, dataHash = 'a'.repeat(64), versions: object = { rules: '1', engine: '2' }): Evaluated {
+function evaluated(
+  id: string,
+  right: Record<string, boolean>,
+  dataHash = 'a'.repeat(64),
+  versions: object = { rules: '1', engine: '2' },
+): Evaluated {
   const suite = { name: 'sums', skipped: null, cases: 4, dataHash, versions };
-  return { results: { id, suites: [suite] } as unknown as Evaluated['results'], cases: Object.entries(right).map(([of, correct]) => ({ suite: 'sums', id: of, correct, scores: {}, reason: null })) };
+  return {
+    results: { id, suites: [suite] } as unknown as Evaluated['results'],
+    cases: Object.entries(right).map(([of, correct]) => ({
+      suite: 'sums',
+      id: of,
+      correct,
+      scores: {},
+      reason: null,
+    })),
+  };
 }
 
 describe('two evaluations', () => {
   it('are paired by case, on those that both have', () => {
-    const [paired] = pairedEvaluations(evaluated('one', { a: true, b: true, c: false, d: true }), evaluated('two', { b: false, a: true, c: false, e: true }));
-    expect(paired).toMatchObject({ suite: 'sums', cases: 3, test: { both: 1, onlyFirst: 1, onlySecond: 0, neither: 1, p: 1 }, difference: { mean: 1 / 3 } });
+    const [paired] = pairedEvaluations(
+      evaluated('one', { a: true, b: true, c: false, d: true }),
+      evaluated('two', { b: false, a: true, c: false, e: true }),
+    );
+    expect(paired).toMatchObject({
+      suite: 'sums',
+      cases: 3,
+      test: { both: 1, onlyFirst: 1, onlySecond: 0, neither: 1, p: 1 },
+      difference: { mean: 1 / 3 },
+    });
   });
   it('by other rules are not, until one is scored again', () => {
     const by = (id: string, versions: object) => evaluated(id, { a: true }, undefined, versions);
-    expect(() => pairedEvaluations(by('one', { rules: '1' }), by('two', { rules: '2' }))).toThrow('sums: one was judged by {"rules":"1"}, two by {"rules":"2"}: judge the older one again with `genenv rescore`');
-    expect(pairedEvaluations(evaluated('one', { a: true }), by('two', { engine: '2', rules: '1' }))).toHaveLength(1);
+    expect(() => pairedEvaluations(by('one', { rules: '1' }), by('two', { rules: '2' }))).toThrow(
+      'sums: one was judged by {"rules":"1"}, two by {"rules":"2"}: judge the older one again with `genenv rescore`',
+    );
+    expect(
+      pairedEvaluations(evaluated('one', { a: true }), by('two', { engine: '2', rules: '1' })),
+    ).toHaveLength(1);
   });
   it('of other data, or of other suites, are not', () => {
-    expect(() => pairedEvaluations(evaluated('one', { a: true }), evaluated('two', { a: true }, 'b'.repeat(64)))).toThrow('not the same cases');
-    expect(() => pairedEvaluations(evaluated('one', { a: true }), { results: { id: 'two', suites: [] } as unknown as Evaluated['results'], cases: [] })).toThrow('no suite in common');
+    expect(() =>
+      pairedEvaluations(evaluated('one', { a: true }), evaluated('two', { a: true }, 'b'.repeat(64))),
+    ).toThrow('not the same cases');
+    expect(() =>
+      pairedEvaluations(evaluated('one', { a: true }), {
+        results: { id: 'two', suites: [] } as unknown as Evaluated['results'],
+        cases: [],
+      }),
+    ).toThrow('no suite in common');
   });
 });

@@ -24,14 +24,23 @@ const experiments: Record<string, Record<string, unknown>> = {
   short: { epochs: 10 },
   long: { epochs: longRun },
   few: { ...plain, 'environment.promptsPerEpoch': 32, 'durability.promptsPerRequest': 4 },
-  many: { ...plain, 'environment.promptsPerEpoch': 128, 'agent.rolloutsPerTask': 8, 'durability.promptsPerRequest': 4 },
+  many: {
+    ...plain,
+    'environment.promptsPerEpoch': 128,
+    'agent.rolloutsPerTask': 8,
+    'durability.promptsPerRequest': 4,
+  },
 };
 
 test('the history of an epoch does not grow with its rollouts, nor that of an experiment with its epochs', async () => {
   await using stack = await InstantStack.start(exampleExperiment(tiny).world);
   const { workflow } = stack.client;
   for (const [workflowId, fields] of Object.entries(experiments)) {
-    const result = (await workflow.execute('experiment', { args: [withFields(exampleFile, { ...tiny, ...fields })], workflowId, taskQueue: queues.workflows })) as { epochs: number };
+    const result = (await workflow.execute('experiment', {
+      args: [withFields(exampleFile, { ...tiny, ...fields })],
+      workflowId,
+      taskQueue: queues.workflows,
+    })) as { epochs: number };
     expect(result.epochs).toBe(fields.epochs);
   }
 
@@ -44,14 +53,17 @@ test('the history of an epoch does not grow with its rollouts, nor that of an ex
   const steps = (types: readonly string[]): string[] => types.filter((type) => !taskEvents.has(type));
   const runs = async (workflowId: string): Promise<string[][]> => {
     const found: string[][] = [];
-    for await (const { runId } of workflow.list({ query: `WorkflowId = '${workflowId}'` })) found.push(await events(workflowId, runId));
+    for await (const { runId } of workflow.list({ query: `WorkflowId = '${workflowId}'` }))
+      found.push(await events(workflowId, runId));
     return found;
   };
-  const epoch = (id: string, number: number): Promise<string[]> => events(`${id}/epoch-${String(number).padStart(4, '0')}`);
+  const epoch = (id: string, number: number): Promise<string[]> =>
+    events(`${id}/epoch-${String(number).padStart(4, '0')}`);
 
   const [short, long] = [await runs('short'), await runs('long')];
   expect([short.length, long.length]).toEqual([1, longRun / 10]);
-  const longest = (histories: string[][]): number => Math.max(...histories.map((types) => steps(types).length));
+  const longest = (histories: string[][]): number =>
+    Math.max(...histories.map((types) => steps(types).length));
   // One event more where a run continues as new.
   expect(longest(long)).toBeLessThanOrEqual(longest(short) + 1);
   for (const types of [...short, ...long]) expect(types.length).toBeLessThan(400);

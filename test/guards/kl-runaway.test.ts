@@ -23,23 +23,68 @@ afterAll(async () => stack[Symbol.asyncDispose](), 60_000);
 
 async function drift(name: string, maxKl: number): Promise<number[]> {
   const base = tinyExperiment();
-  const file = { ...base, name, environment: { ...(base.environment as object), training: { learningRate: 0.003, stepsPerEpoch: 6, recordsPerStep: 16, klCoefficient: 0, maxKl } }, guards: { flatRewards: null } };
+  const file = {
+    ...base,
+    name,
+    environment: {
+      ...(base.environment as object),
+      training: { learningRate: 0.003, stepsPerEpoch: 6, recordsPerStep: 16, klCoefficient: 0, maxKl },
+    },
+    guards: { flatRewards: null },
+  };
   const { world: settings } = parseExperiment(file);
   const world = createWorld(settings);
-  const ports = { ...plainPorts(stack.home, stack.policyUrl, residentLauncher(stack.trainerSocket)), python: pythonPath() };
+  const ports = {
+    ...plainPorts(stack.home, stack.policyUrl, residentLauncher(stack.trainerSocket)),
+    python: pythonPath(),
+  };
   const does = createActivities(ports);
   const { plan, prepared } = await begin(does, name, file);
   const server = openAIPolicyServer({ baseUrl: stack.policyUrl, apiKey: undefined, timeoutMs: 60_000 });
   const [seedTask = ''] = world.baseTasks(randomStream(deriveSeed(7, 'base-tasks')));
-  const written = await server.complete({ model: prepared.state.environment.name, prompts: [world.environmentPrompt(emptyHistory(), seedTask)], n: 16, seed: 1, temperature: 1, maxTokens: 10 }, new AbortController().signal);
+  const written = await server.complete(
+    {
+      model: prepared.state.environment.name,
+      prompts: [world.environmentPrompt(emptyHistory(), seedTask)],
+      n: 16,
+      seed: 1,
+      temperature: 1,
+      maxTokens: 10,
+    },
+    new AbortController().signal,
+  );
   const { prompt_token_ids, token_ids, logprobs, text, finish_reason } = written[0]!;
-  const sampled = { policy_version: 'any', seed: 1, temperature: 1, prompt_token_ids, token_ids, logprobs, text, finish_reason };
+  const sampled = {
+    policy_version: 'any',
+    seed: 1,
+    temperature: 1,
+    prompt_token_ids,
+    token_ids,
+    logprobs,
+    text,
+    finish_reason,
+  };
   let { state } = prepared;
   const kls: number[] = [];
   for (let epoch = 1; epoch <= 4; epoch++) {
-    const pool = Array.from({ length: 16 }, (_, index): EnvironmentPoolRecord => ({ id: `epoch-${epoch}/task-${index}`, epoch, signature: `${index}`, kind: 'T', history_success: null, env_reward: 1, guard: 1, sampled }));
+    const pool = Array.from({ length: 16 }, (_, index): EnvironmentPoolRecord => ({
+      id: `epoch-${epoch}/task-${index}`,
+      epoch,
+      signature: `${index}`,
+      kind: 'T',
+      history_success: null,
+      env_reward: 1,
+      guard: 1,
+      sampled,
+    }));
     const environmentPool = await ports.store.putRecords(pool);
-    const { policy, metrics } = await does.trainEnvironment({ run: plan.run, epoch, state, environmentPool, decisions: environmentPool });
+    const { policy, metrics } = await does.trainEnvironment({
+      run: plan.run,
+      epoch,
+      state,
+      environmentPool,
+      decisions: environmentPool,
+    });
     state = { ...state, environment: policy };
     kls.push(metrics['env/kl']!);
   }

@@ -6,8 +6,10 @@ import type { BatchRecord, TrainedJob } from '../support/fake-trainer.ts';
 import type { SomeRun } from '../activities/some-run.ts';
 
 /** What the policy itself wrote in a record of a batch, and what it was asked. */
-export const textOf = ({ token_ids, mask }: BatchRecord): string => String.fromCharCode(...token_ids.filter((id, index) => mask[index] === 1 && id !== 0));
-export const promptOf = ({ token_ids, mask }: BatchRecord): string => String.fromCharCode(...token_ids.filter((_, index) => mask[index] === 0));
+export const textOf = ({ token_ids, mask }: BatchRecord): string =>
+  String.fromCharCode(...token_ids.filter((id, index) => mask[index] === 1 && id !== 0));
+export const promptOf = ({ token_ids, mask }: BatchRecord): string =>
+  String.fromCharCode(...token_ids.filter((_, index) => mask[index] === 0));
 
 /**
  * A simulator that learns as reward-weighted regression does, without a model: it draws the kind of its next task from a table, and each
@@ -19,7 +21,11 @@ export class LearningSimulator {
   readonly #write: (kind: string, random: RandomStream) => string;
   shares: ReadonlyMap<string, number>;
 
-  constructor(shares: Record<string, number>, kindOf: (task: string) => string, write: (kind: string, random: RandomStream) => string) {
+  constructor(
+    shares: Record<string, number>,
+    kindOf: (task: string) => string,
+    write: (kind: string, random: RandomStream) => string,
+  ) {
     this.#initial = new Map(Object.entries(shares));
     this.shares = this.#initial;
     this.#kindOf = kindOf;
@@ -37,13 +43,20 @@ export class LearningSimulator {
   learn({ records }: TrainedJob): void {
     const whole = records.reduce((sum, { weight }) => sum + weight, 0);
     if (whole === 0) return;
-    const of = (kind: string): number => records.filter((record) => this.#kindOf(textOf(record)) === kind).reduce((sum, { weight }) => sum + weight, 0) / whole;
+    const of = (kind: string): number =>
+      records
+        .filter((record) => this.#kindOf(textOf(record)) === kind)
+        .reduce((sum, { weight }) => sum + weight, 0) / whole;
     this.shares = new Map([...this.shares].map(([kind, share]) => [kind, (share + of(kind)) / 2]));
   }
 }
 
 /** Runs epochs one by one, and shows the learners what was trained on in each. */
-export async function learnFor(run: SomeRun, epochs: number, learners: { simulator?: LearningSimulator; agent?: (job: TrainedJob) => void }): Promise<Committed> {
+export async function learnFor(
+  run: SomeRun,
+  epochs: number,
+  learners: { simulator?: LearningSimulator; agent?: (job: TrainedJob) => void },
+): Promise<Committed> {
   let committed = run.prepared;
   for (let epoch = 1; epoch <= epochs; epoch++) {
     const before = run.trainer.jobs.length;
@@ -65,4 +78,5 @@ export async function tasksOf(run: SomeRun, epoch: number): Promise<TaskRecord[]
 }
 
 /** The last update of the simulator. */
-export const lastUpdate = ({ trainer }: SomeRun): BatchRecord[] => trainer.jobs.findLast(({ job: { kind } }) => kind === 'rwr')?.records ?? [];
+export const lastUpdate = ({ trainer }: SomeRun): BatchRecord[] =>
+  trainer.jobs.findLast(({ job: { kind } }) => kind === 'rwr')?.records ?? [];

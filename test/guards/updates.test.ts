@@ -6,13 +6,20 @@ import { linesOf, tasksOf } from './learners.ts';
 
 /** Guards on the updates themselves: starvation, groups and rewards without a signal, forgetting. */
 
-const kinds = (run: Awaited<ReturnType<typeof someRun>>): string[] => run.trainer.jobs.map(({ job: { kind } }) => kind).filter((kind) => kind !== 'supervised');
+const kinds = (run: Awaited<ReturnType<typeof someRun>>): string[] =>
+  run.trainer.jobs.map(({ job: { kind } }) => kind).filter((kind) => kind !== 'supervised');
 const paper = { arm: { type: 'genenv', preset: 'paper' } };
 
 describe('starvation', () => {
   /** At one success in four attempts the paper's filter, 0.1 wide, never keeps anything. */
   const success = (difficulty: number): number => (difficulty <= 3 ? 0.3 : 0.05);
-  const strict = { ...paper, 'difficulty.per': 'task', filter: { type: 'threshold', kMin: 0.1 }, 'agent.rolloutsPerTask': 3, epochs: 8 };
+  const strict = {
+    ...paper,
+    'difficulty.per': 'task',
+    filter: { type: 'threshold', kMin: 0.1 },
+    'agent.rolloutsPerTask': 3,
+    epochs: 8,
+  };
   const lengths = { taskLength: (random: { int: (n: number) => number }) => 2 + random.int(6) };
 
   it('lasts where nothing is done about it', async () => {
@@ -30,9 +37,18 @@ describe('starvation', () => {
     const lines = (await linesOf(run)).slice(1);
     expect(lines.map(({ metrics }) => metrics['env/starved_epochs'])).toEqual([1, 2, 0, 1]);
     expect(lines.map(({ metrics }) => metrics['env/steps']! > 0)).toEqual([false, false, true, true]);
-    const initial = await Promise.all([2, 3, 4].map(async (epoch) => (await tasksOf(run, epoch)).filter(({ simulator }) => simulator === 'initial').length));
+    const initial = await Promise.all(
+      [2, 3, 4].map(
+        async (epoch) =>
+          (await tasksOf(run, epoch)).filter(({ simulator }) => simulator === 'initial').length,
+      ),
+    );
     expect(initial).toEqual([0, 8, 0]);
-    expect((await run.records<{ kept_for_environment: boolean }>(lines[2]!.outputs.decisions)).filter(({ kept_for_environment }) => kept_for_environment)).toHaveLength(4);
+    expect(
+      (await run.records<{ kept_for_environment: boolean }>(lines[2]!.outputs.decisions)).filter(
+        ({ kept_for_environment }) => kept_for_environment,
+      ),
+    ).toHaveLength(4);
   });
 });
 
@@ -43,12 +59,22 @@ describe('groups that all fail', () => {
     expect(state.environment).toEqual(run.prepared.state.environment);
     expect(state.agent.checkpoint).toEqual(run.prepared.state.agent.checkpoint);
     expect(kinds(run)).toEqual(['grpo']);
-    expect([metrics['env/steps'], metrics['env/effective_group_ratio'], metrics['env/starved_epochs']]).toEqual([0, 0, 1]);
-    expect(notes).toEqual(['agent: no update (empty_batch)', 'environment: no update (the rewards of its records span less than guards.flatRewards, 0.05)']);
+    expect([
+      metrics['env/steps'],
+      metrics['env/effective_group_ratio'],
+      metrics['env/starved_epochs'],
+    ]).toEqual([0, 0, 1]);
+    expect(notes).toEqual([
+      'agent: no update (empty_batch)',
+      'environment: no update (the rewards of its records span less than guards.flatRewards, 0.05)',
+    ]);
   });
 
   it('do move the simulator where nobody looks, though its records are all alike', async () => {
-    const run = await someRun({ 'guards.flatRewards': null, 'guards.familyCap': null, 'pools.environment.deduplicate': false }, { success: () => 0 });
+    const run = await someRun(
+      { 'guards.flatRewards': null, 'guards.familyCap': null, 'pools.environment.deduplicate': false },
+      { success: () => 0 },
+    );
     const { state } = await run.epochs(1);
     expect(kinds(run)).toEqual(['grpo', 'rwr']);
     expect(state.environment.checkpoint).not.toEqual(run.prepared.state.environment.checkpoint);
@@ -64,7 +90,11 @@ describe('groups that all fail', () => {
   });
 
   it('train the agent only from `minInformativeGroups` on', async () => {
-    const few = { success: (difficulty: number) => (difficulty === 1 ? 0.5 : 0), task: (_: string, random: { int: (n: number) => number }) => (random.int(4) === 0 ? 'T:a' : 'T:abcdefgh') };
+    const few = {
+      success: (difficulty: number) => (difficulty === 1 ? 0.5 : 0),
+      task: (_: string, random: { int: (n: number) => number }) =>
+        random.int(4) === 0 ? 'T:a' : 'T:abcdefgh',
+    };
     const run = await someRun({ 'agent.training.minInformativeGroups': 12 }, few);
     const { notes, state } = await run.epochs(1);
     expect(notes).toContain('agent: no update (too_few_informative_groups)');
@@ -74,8 +104,14 @@ describe('groups that all fail', () => {
 
 describe('forgetting', () => {
   /** The agent gets better, and loses everything in its third update. */
-  const success = (_: number, model: string): number => [0.5, 0.7, 0.8, 0.05, 0.9, 0.9][Number(/@(\d+)/.exec(model)?.[1])] ?? 0.9;
-  const anchored = (gateAgent: object | null) => ({ 'guards.gateAgent': gateAgent, 'world.heldOutPerCell': 20, 'world.heldOutLengths': [3, 5], epochs: 5 });
+  const success = (_: number, model: string): number =>
+    [0.5, 0.7, 0.8, 0.05, 0.9, 0.9][Number(/@(\d+)/.exec(model)?.[1])] ?? 0.9;
+  const anchored = (gateAgent: object | null) => ({
+    'guards.gateAgent': gateAgent,
+    'world.heldOutPerCell': 20,
+    'world.heldOutLengths': [3, 5],
+    epochs: 5,
+  });
 
   it('is rolled back to the last agent that passed, with its trainer state, and the run goes on from there', async () => {
     const run = await someRun(anchored({ every: 1 }), { success });
@@ -84,12 +120,19 @@ describe('forgetting', () => {
     const [, , two] = await linesOf(run);
     expect(three.state.agent).toEqual(two!.outputs.state.agent);
     expect(three.state.agent.name).toMatch(/^agent@0002-/);
-    expect(three.metrics).toMatchObject({ 'eval/anchor_rolled_back': 1, 'eval/anchor_best': two!.metrics['eval/anchor'] });
-    expect(three.notes.join()).toMatch(/agent: rolled back to agent@0002-\w+, since agent@0003-\w+ solves \d+ of \d+ anchor tasks; the best solved \d+/);
+    expect(three.metrics).toMatchObject({
+      'eval/anchor_rolled_back': 1,
+      'eval/anchor_best': two!.metrics['eval/anchor'],
+    });
+    expect(three.notes.join()).toMatch(
+      /agent: rolled back to agent@0002-\w+, since agent@0003-\w+ solves \d+ of \d+ anchor tasks; the best solved \d+/,
+    );
     const four = await run.epochs(4, three);
     expect(four.state.agent.name).toMatch(/^agent@0004-/);
     expect(four.metrics['eval/anchor_rolled_back']).toBe(0);
-    const grpo = run.trainer.jobs.filter(({ job: { kind } }) => kind === 'grpo').map(({ job: { model } }) => JSON.stringify(model));
+    const grpo = run.trainer.jobs
+      .filter(({ job: { kind } }) => kind === 'grpo')
+      .map(({ job: { model } }) => JSON.stringify(model));
     expect(grpo[3]).toBe(grpo[2]);
   });
 
@@ -109,17 +152,22 @@ describe('forgetting', () => {
   it('is measured on tasks that are neither base nor held out, and never shown to the simulator', async () => {
     const run = await someRun(anchored({ every: 1, tasks: 60 }), { success });
     const { state } = await run.epochs(2);
-    const specs = async (file: typeof state.base_tasks): Promise<string[]> => (await run.records<{ spec: string }>(file)).map(({ spec }) => spec);
+    const specs = async (file: typeof state.base_tasks): Promise<string[]> =>
+      (await run.records<{ spec: string }>(file)).map(({ spec }) => spec);
     const anchor = await specs(state.anchor!.tasks);
     expect(anchor).toHaveLength(60);
     const others = new Set([...(await specs(state.base_tasks)), ...(await specs(state.held_out))]);
     expect(anchor.filter((spec) => others.has(spec))).toEqual([]);
-    const told = run.server.requests.filter(({ model }) => model.startsWith('environment')).flatMap(({ prompt }) => prompt.map(String));
+    const told = run.server.requests
+      .filter(({ model }) => model.startsWith('environment'))
+      .flatMap(({ prompt }) => prompt.map(String));
     expect(anchor.filter((spec) => told.some((prompt) => prompt.includes(`|${spec}=`)))).toEqual([]);
   });
 
   it('is not seen in a few answers more or less', async () => {
-    const run = await someRun(anchored({ every: 1 }), { success: (_, model) => (model.startsWith('agent@0001') ? 0.47 : 0.5) });
+    const run = await someRun(anchored({ every: 1 }), {
+      success: (_, model) => (model.startsWith('agent@0001') ? 0.47 : 0.5),
+    });
     expect((await run.epochs(1)).metrics['eval/anchor_rolled_back']).toBe(0);
   });
 });

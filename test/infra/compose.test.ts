@@ -37,16 +37,37 @@ beforeAll(() => {
   services = Object.entries(compose.services);
 });
 
-const workers = (profile: string): Service[] => services.filter(([, { image, command, profiles }]) => image.startsWith('genenv-') && command?.[0] === '--queues' && (profiles?.includes(profile) ?? true)).map(([, service]) => service);
+const workers = (profile: string): Service[] =>
+  services
+    .filter(
+      ([, { image, command, profiles }]) =>
+        image.startsWith('genenv-') && command?.[0] === '--queues' && (profiles?.includes(profile) ?? true),
+    )
+    .map(([, service]) => service);
 const service = (name: string): Service => given(compose.services[name]);
 const environmentOf = (name: string): Record<string, string> => given(service(name).environment);
 const commandOf = (name: string): string[] => given(service(name).command);
 
 describe('infra/compose.yaml', () => {
   test('is accepted by docker compose, with both profiles', (context) => {
-    if (spawnSync('docker', ['compose', 'version']).status !== 0) context.skip('`docker compose` is not installed here; the structure is checked below');
-    const args = ['compose', '--file', 'infra/compose.yaml', '--profile', 'gpu', '--profile', 'cpu', 'config', '--quiet'];
-    const { status, stderr } = spawnSync('docker', args, { cwd: repository, encoding: 'utf8', env: { ...process.env, POSTGRES_PASSWORD: 'a', VLLM_API_KEY: 'b' } });
+    if (spawnSync('docker', ['compose', 'version']).status !== 0)
+      context.skip('`docker compose` is not installed here; the structure is checked below');
+    const args = [
+      'compose',
+      '--file',
+      'infra/compose.yaml',
+      '--profile',
+      'gpu',
+      '--profile',
+      'cpu',
+      'config',
+      '--quiet',
+    ];
+    const { status, stderr } = spawnSync('docker', args, {
+      cwd: repository,
+      encoding: 'utf8',
+      env: { ...process.env, POSTGRES_PASSWORD: 'a', VLLM_API_KEY: 'b' },
+    });
     expect(status, stderr).toBe(0);
   });
 
@@ -71,7 +92,8 @@ describe('infra/compose.yaml', () => {
     for (const [name, { depends_on = {} }] of services) {
       for (const [other, { condition }] of Object.entries(depends_on)) {
         expect(compose.services, `${name} waits for ${other}`).toHaveProperty(other);
-        if (condition === 'service_healthy') expect(service(other).healthcheck, `${name} waits for the health of ${other}`).toBeDefined();
+        if (condition === 'service_healthy')
+          expect(service(other).healthcheck, `${name} waits for the health of ${other}`).toBeDefined();
       }
     }
   });
@@ -83,31 +105,56 @@ describe('infra/compose.yaml', () => {
 
   test('holds no secret, and refuses to start without one', () => {
     const text = read('infra/compose.yaml');
-    for (const [, name, value] of text.matchAll(/^\s+(\w*(?:PASSWORD|PWD|KEY)\w*): (.+)$/gm)) expect(value, name).toMatch(/^(?:&[\w-]+ )?\$\{\w+:\?.+\}$|^\*[\w-]+$/);
+    for (const [, name, value] of text.matchAll(/^\s+(\w*(?:PASSWORD|PWD|KEY)\w*): (.+)$/gm))
+      expect(value, name).toMatch(/^(?:&[\w-]+ )?\$\{\w+:\?.+\}$|^\*[\w-]+$/);
     const names = [...text.matchAll(/\$\{(\w+)/g)].map(([, name]) => given(name));
-    for (const name of new Set(names)) expect(read('infra/example.env'), name).toMatch(new RegExp(`^#?${name}=`, 'm'));
+    for (const name of new Set(names))
+      expect(read('infra/example.env'), name).toMatch(new RegExp(`^#?${name}=`, 'm'));
   });
 
   test('publishes ports to this machine only', () => {
-    for (const [name, { ports = [] }] of services) for (const port of ports) expect(port, name).toMatch(/^127\.0\.0\.1:/);
+    for (const [name, { ports = [] }] of services)
+      for (const port of ports) expect(port, name).toMatch(/^127\.0\.0\.1:/);
   });
 
-  test.each(['gpu', 'cpu'])('serves each queue once with the profile %s, with settings that a worker takes', (profile) => {
-    const served = workers(profile).flatMap(({ environment, command }) => workerSettings(given(environment), command?.[1]).queues);
-    expect(served.toSorted()).toEqual(['cpu', 'gpu', 'llm', 'workflows']);
-  });
+  test.each(['gpu', 'cpu'])(
+    'serves each queue once with the profile %s, with settings that a worker takes',
+    (profile) => {
+      const served = workers(profile).flatMap(
+        ({ environment, command }) => workerSettings(given(environment), command?.[1]).queues,
+      );
+      expect(served.toSorted()).toEqual(['cpu', 'gpu', 'llm', 'workflows']);
+    },
+  );
 
   test('gives workers nothing that they do not read', () => {
-    const readByWorkers = [...read('src/worker/settings.ts').matchAll(/environment\.(\w+)/g)].map(([, name]) => name);
+    const readByWorkers = [...read('src/worker/settings.ts').matchAll(/environment\.(\w+)/g)].map(
+      ([, name]) => name,
+    );
     const experiment = parseExperiment(JSON.parse(read('infra/vllm.json')));
-    const known = new Set([...readByWorkers, 'TEMPORAL_ADDRESS', 'TEMPORAL_NAMESPACE', ...(experiment.serving.type === 'openai' ? [experiment.serving.apiKeyEnv] : [])]);
-    for (const worker of [...workers('gpu'), ...workers('cpu')]) for (const name of Object.keys(given(worker.environment))) expect(known).toContain(name);
+    const known = new Set([
+      ...readByWorkers,
+      'TEMPORAL_ADDRESS',
+      'TEMPORAL_NAMESPACE',
+      ...(experiment.serving.type === 'openai' ? [experiment.serving.apiKeyEnv] : []),
+    ]);
+    for (const worker of [...workers('gpu'), ...workers('cpu')])
+      for (const name of Object.keys(given(worker.environment))) expect(known).toContain(name);
   });
 
   test('shows the store to workers and model servers under one path, to vLLM for reading only', () => {
-    const mounts = services.flatMap(([name, { volumes = [] }]) => volumes.filter((volume) => volume.startsWith('store:')).map((volume) => [name, volume]));
-    expect(mounts.map(([name]) => name).toSorted()).toEqual(['policy-server', 'vllm', 'worker', 'worker-cpu-trainer', 'worker-gpu']);
-    for (const [name, volume] of mounts) expect(volume).toBe(name === 'vllm' ? 'store:/var/lib/genenv:ro' : 'store:/var/lib/genenv');
+    const mounts = services.flatMap(([name, { volumes = [] }]) =>
+      volumes.filter((volume) => volume.startsWith('store:')).map((volume) => [name, volume]),
+    );
+    expect(mounts.map(([name]) => name).toSorted()).toEqual([
+      'policy-server',
+      'vllm',
+      'worker',
+      'worker-cpu-trainer',
+      'worker-gpu',
+    ]);
+    for (const [name, volume] of mounts)
+      expect(volume).toBe(name === 'vllm' ? 'store:/var/lib/genenv:ro' : 'store:/var/lib/genenv');
     const { store, policyServer } = workerSettings(environmentOf('worker'), undefined);
     const command = commandOf('policy-server');
     expect(command).toContain(store);
@@ -115,7 +162,11 @@ describe('infra/compose.yaml', () => {
   });
 
   test('reserves GPUs for the trainer and for vLLM', () => {
-    for (const name of ['worker-gpu', 'vllm']) expect(given(service(name).deploy).resources.reservations.devices[0]).toMatchObject({ driver: 'nvidia', capabilities: ['gpu'] });
+    for (const name of ['worker-gpu', 'vllm'])
+      expect(given(service(name).deploy).resources.reservations.devices[0]).toMatchObject({
+        driver: 'nvidia',
+        capabilities: ['gpu'],
+      });
   });
 });
 
@@ -123,11 +174,17 @@ describe('infra/vllm.json', () => {
   test('is an experiment file that fits the vLLM service', () => {
     const { serving, agent, environment, trainer } = parseExperiment(JSON.parse(read('infra/vllm.json')));
     if (serving.type !== 'openai') throw new Error(`serving.type is ${serving.type}`);
-    const flags = Object.fromEntries(commandOf('vllm').map((flag) => /^([^=]+)=?(.*)$/.exec(flag)?.slice(1) as [string, string]));
+    const flags = Object.fromEntries(
+      commandOf('vllm').map((flag) => /^([^=]+)=?(.*)$/.exec(flag)?.slice(1) as [string, string]),
+    );
     expect(new URL(serving.baseUrl).host).toBe(`vllm:${given(flags['--port'])}`);
     expect(serving.publish).toBe('vllm-lora');
     expect(service('vllm').environment).toHaveProperty('VLLM_ALLOW_RUNTIME_LORA_UPDATING', 'True');
-    expect(flags).toMatchObject({ '--enable-lora': '', '--logprobs-mode': 'processed_logprobs', '--generation-config': 'vllm' });
+    expect(flags).toMatchObject({
+      '--enable-lora': '',
+      '--logprobs-mode': 'processed_logprobs',
+      '--generation-config': 'vllm',
+    });
     expect(environmentOf('worker-gpu')).toHaveProperty(given(serving.apiKeyEnv));
     const largestRank = Number(/:-(\d+)\}/.exec(given(flags['--max-lora-rank']))?.[1]);
     for (const { model } of [agent, environment]) {
@@ -143,7 +200,9 @@ describe('infra/vllm.json', () => {
 describe('infra/temporal/*.sh', () => {
   test.each(['setup-schema.sh', 'create-namespace.sh'])('%s parses', (script) => {
     const shell = existsSync('/bin/dash') ? '/bin/dash' : '/bin/sh';
-    const { status, stderr } = spawnSync(shell, ['-n', join(repository, 'infra/temporal', script)], { encoding: 'utf8' });
+    const { status, stderr } = spawnSync(shell, ['-n', join(repository, 'infra/temporal', script)], {
+      encoding: 'utf8',
+    });
     expect(status, stderr).toBe(0);
   });
 });

@@ -9,11 +9,21 @@ import { exists, given, read } from './repository.ts';
 const dockerfiles = ['infra/Dockerfile.worker', 'infra/Dockerfile.trainer'];
 
 /** Instructions, comments dropped and continued lines joined. */
-const instructions = (path: string): string[] => read(path).replace(/^\s*#.*\n/gm, '').replace(/\\\n/g, ' ').split('\n').filter((line) => line.trim() !== '');
-const argumentsOf = (path: string, name: string): string[][] => instructions(path).filter((line) => line.startsWith(`${name} `)).map((line) => line.split(/\s+/).slice(1));
+const instructions = (path: string): string[] =>
+  read(path)
+    .replace(/^\s*#.*\n/gm, '')
+    .replace(/\\\n/g, ' ')
+    .split('\n')
+    .filter((line) => line.trim() !== '');
+const argumentsOf = (path: string, name: string): string[][] =>
+  instructions(path)
+    .filter((line) => line.startsWith(`${name} `))
+    .map((line) => line.split(/\s+/).slice(1));
 /** What a Dockerfile takes from the repository: sources of COPY, but for those from another stage. */
 const copies = (path: string): { sources: string[]; target: string }[] =>
-  argumentsOf(path, 'COPY').filter(([first]) => first?.startsWith('--from') === false).map((words) => ({ sources: words.slice(0, -1), target: given(words.at(-1)) }));
+  argumentsOf(path, 'COPY')
+    .filter(([first]) => first?.startsWith('--from') === false)
+    .map((words) => ({ sources: words.slice(0, -1), target: given(words.at(-1)) }));
 
 describe.each(dockerfiles)('%s', (dockerfile) => {
   test('passes its own checker', (context) => {
@@ -22,13 +32,19 @@ describe.each(dockerfiles)('%s', (dockerfile) => {
       expect(status, stdout).toBe(0);
       return;
     }
-    if (spawnSync('docker', ['buildx', 'version']).status !== 0) context.skip('neither hadolint nor `docker buildx` is installed here; the structure is checked below');
-    const { status, stderr } = spawnSync('docker', ['buildx', 'build', '--check', '--file', dockerfile, '.'], { cwd: repository, encoding: 'utf8' });
+    if (spawnSync('docker', ['buildx', 'version']).status !== 0)
+      context.skip('neither hadolint nor `docker buildx` is installed here; the structure is checked below');
+    const { status, stderr } = spawnSync(
+      'docker',
+      ['buildx', 'build', '--check', '--file', dockerfile, '.'],
+      { cwd: repository, encoding: 'utf8' },
+    );
     expect(status, stderr).toBe(0);
   });
 
   test('starts from pinned Debian images', () => {
-    for (const [image] of argumentsOf(dockerfile, 'FROM')) expect(image).toMatch(/^[a-z]+:\d+\.\d+\.\d+-(bookworm-slim|slim-bookworm)$/);
+    for (const [image] of argumentsOf(dockerfile, 'FROM'))
+      expect(image).toMatch(/^[a-z]+:\d+\.\d+\.\d+-(bookworm-slim|slim-bookworm)$/);
   });
 
   test('has the Node that package.json names', () => {
@@ -37,11 +53,17 @@ describe.each(dockerfiles)('%s', (dockerfile) => {
   });
 
   test('copies what is there, and its .dockerignore lets that through', () => {
-    const admitted = read(`${dockerfile}.dockerignore`).split('\n').filter((line) => line.startsWith('!')).map((line) => line.slice(1));
+    const admitted = read(`${dockerfile}.dockerignore`)
+      .split('\n')
+      .filter((line) => line.startsWith('!'))
+      .map((line) => line.slice(1));
     const taken = copies(dockerfile).flatMap(({ sources }) => sources);
     for (const source of taken) {
       expect(exists(source), source).toBe(true);
-      expect(admitted.some((path) => source === path || source.startsWith(`${path}/`)), `${source} in ${dockerfile}.dockerignore`).toBe(true);
+      expect(
+        admitted.some((path) => source === path || source.startsWith(`${path}/`)),
+        `${source} in ${dockerfile}.dockerignore`,
+      ).toBe(true);
     }
     expect(admitted.toSorted()).toEqual([...new Set(taken)].toSorted());
   });
@@ -54,12 +76,33 @@ describe.each(dockerfiles)('%s', (dockerfile) => {
     const app = mkdtempSync(join(tmpdir(), 'genenv-image-'));
     onTestFinished(() => rmSync(app, { recursive: true, force: true }));
     for (const { sources, target } of copies(dockerfile)) {
-      for (const source of sources) cpSync(join(repository, source), target.endsWith('/') ? join(app, target, source) : join(app, target), { recursive: true });
+      for (const source of sources)
+        cpSync(
+          join(repository, source),
+          target.endsWith('/') ? join(app, target, source) : join(app, target),
+          { recursive: true },
+        );
     }
     linkProductionPackages(app);
-    const [interpreter, script] = JSON.parse(given(instructions(dockerfile).find((line) => line.startsWith('ENTRYPOINT '))).slice('ENTRYPOINT '.length)) as [string, string];
+    const [interpreter, script] = JSON.parse(
+      given(instructions(dockerfile).find((line) => line.startsWith('ENTRYPOINT '))).slice(
+        'ENTRYPOINT '.length,
+      ),
+    ) as [string, string];
     expect(interpreter).toBe('node');
-    const worker = spawn(join(repository, 'node_modules/node/bin/node'), [script, '--queues', 'workflows,llm,cpu,gpu'], { cwd: app, env: { ...process.env, GENENV_HOME: join(app, 'home'), TEMPORAL_ADDRESS: '127.0.0.1:1', TEMPORAL_CONFIG_FILE: '' } });
+    const worker = spawn(
+      join(repository, 'node_modules/node/bin/node'),
+      [script, '--queues', 'workflows,llm,cpu,gpu'],
+      {
+        cwd: app,
+        env: {
+          ...process.env,
+          GENENV_HOME: join(app, 'home'),
+          TEMPORAL_ADDRESS: '127.0.0.1:1',
+          TEMPORAL_CONFIG_FILE: '',
+        },
+      },
+    );
     onTestFinished(() => void worker.kill('SIGKILL'));
     const output = await new Promise<string>((resolve) => {
       let text = '';
@@ -77,7 +120,9 @@ describe.each(dockerfiles)('%s', (dockerfile) => {
 
 /** What `npm ci --omit=dev` would install. */
 function linkProductionPackages(app: string): void {
-  const { packages } = JSON.parse(read('package-lock.json')) as { packages: Record<string, { dev?: boolean }> };
+  const { packages } = JSON.parse(read('package-lock.json')) as {
+    packages: Record<string, { dev?: boolean }>;
+  };
   for (const [path, { dev }] of Object.entries(packages)) {
     if (dev === true || path.lastIndexOf('node_modules/') !== 0 || !exists(path)) continue;
     mkdirSync(dirname(join(app, path)), { recursive: true });

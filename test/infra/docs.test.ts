@@ -6,15 +6,25 @@ import { createProgram } from '../../src/cli/program.ts';
 import { searchAttributeKeys } from '../../src/workflows/search-attributes.ts';
 import { exists, filesBelow, given, read } from './repository.ts';
 
-const documents = ['README.md', 'infra/README.md', ...['docs', 'src/worlds'].flatMap(filesBelow).filter((file) => file.endsWith('.md'))];
+const documents = [
+  'README.md',
+  'infra/README.md',
+  ...['docs', 'src/worlds'].flatMap(filesBelow).filter((file) => file.endsWith('.md')),
+];
 /** Made by a run, not kept in the repository. */
 const pictures = new Set(['docs/report.png']);
 
-const matches = (text: string, pattern: RegExp): string[] => [...text.matchAll(pattern)].map(([, found]) => given(found));
+const matches = (text: string, pattern: RegExp): string[] =>
+  [...text.matchAll(pattern)].map(([, found]) => given(found));
 const withoutCode = (text: string): string => text.replace(/```[^]*?```/g, '').replace(/`[^`\n]*`/g, '');
 /** A heading's anchor, as GitHub makes it. */
-const anchor = (heading: string): string => heading.toLowerCase().replace(/[^\p{L}\p{N} _-]/gu, '').replaceAll(' ', '-');
-const anchorsOf = (document: string): string[] => matches(read(document).replace(/```[^]*?```/g, ''), /^#+ (.+)$/gm).map(anchor);
+const anchor = (heading: string): string =>
+  heading
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N} _-]/gu, '')
+    .replaceAll(' ', '-');
+const anchorsOf = (document: string): string[] =>
+  matches(read(document).replace(/```[^]*?```/g, ''), /^#+ (.+)$/gm).map(anchor);
 
 describe.each(documents)('%s', (document) => {
   const text = read(document);
@@ -38,16 +48,29 @@ describe.each(documents)('%s', (document) => {
   });
 
   test('names commands that are there, with options that they have', () => {
-    const program = createProgram({ env: {}, print: () => undefined, warn: () => undefined, terminal: null }, () => undefined);
-    for (const [, name, rest] of text.matchAll(/\bgenenv (run|compare|pause|resume|stop|cancel|retune|fork|rewind|schedule|status|report|verify|up|down|gc|schema|doctor|[a-z]+(?=`))([^`\n#]*)/g)) {
+    const program = createProgram(
+      { env: {}, print: () => undefined, warn: () => undefined, terminal: null },
+      () => undefined,
+    );
+    for (const [, name, rest] of text.matchAll(
+      /\bgenenv (run|compare|pause|resume|stop|cancel|retune|fork|rewind|schedule|status|report|verify|up|down|gc|schema|doctor|[a-z]+(?=`))([^`\n#]*)/g,
+    )) {
       const group = program.commands.find((candidate) => candidate.name() === name);
       const verb = /^ ([a-z]+)/.exec(given(rest))?.[1];
-      const command = name === 'schedule' && verb !== undefined ? group?.commands.find((candidate) => candidate.name() === verb) : group;
+      const command =
+        name === 'schedule' && verb !== undefined
+          ? group?.commands.find((candidate) => candidate.name() === verb)
+          : group;
       expect(command, `genenv ${given(name)} ${verb ?? ''}`).toBeDefined();
-      for (const option of matches(given(rest), /(--[a-z-]+)/g)) expect(command?.options.map(({ long }) => long), `genenv ${given(name)}`).toContain(option);
+      for (const option of matches(given(rest), /(--[a-z-]+)/g))
+        expect(
+          command?.options.map(({ long }) => long),
+          `genenv ${given(name)}`,
+        ).toContain(option);
     }
     const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
-    for (const script of matches(text, /\bnpm (?:run )?((?<=run )[\w:]+|start|test)\b/g)) expect(Object.keys(scripts)).toContain(script);
+    for (const script of matches(text, /\bnpm (?:run )?((?<=run )[\w:]+|start|test)\b/g))
+      expect(Object.keys(scripts)).toContain(script);
   });
 
   test('names search attributes that are there', () => {
@@ -65,11 +88,14 @@ function ignoredByGit(path: string): boolean {
 }
 
 test('every variable that a worker reads is documented', () => {
-  const names = ['src/worker/settings.ts', 'infra/setup/locations.mjs'].flatMap((file) => matches(read(file), /\b(GENENV_\w+)/g));
+  const names = ['src/worker/settings.ts', 'infra/setup/locations.mjs'].flatMap((file) =>
+    matches(read(file), /\b(GENENV_\w+)/g),
+  );
   for (const name of new Set(names)) expect(read('docs/operating.md'), name).toContain(`\`${name}\``);
 });
 
 test('every decision is in the index', () => {
   const index = read('docs/decisions/README.md');
-  for (const file of filesBelow('docs/decisions')) if (!file.endsWith('README.md')) expect(index).toContain(`(${file.replace('docs/decisions/', '')})`);
+  for (const file of filesBelow('docs/decisions'))
+    if (!file.endsWith('README.md')) expect(index).toContain(`(${file.replace('docs/decisions/', '')})`);
 });

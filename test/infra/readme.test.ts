@@ -12,20 +12,30 @@ const readme = read('README.md');
 
 /** The code block below `<!-- <label>: <file> -->`. */
 function block(label: string): { file: string; code: string } {
-  const [, file, code] = given(new RegExp(`<!-- ${label}: (\\S+) -->\\n\`\`\`ts\\n([^]*?)\`\`\``).exec(readme));
+  const [, file, code] = given(
+    new RegExp(`<!-- ${label}: (\\S+) -->\\n\`\`\`ts\\n([^]*?)\`\`\``).exec(readme),
+  );
   return { file: given(file), code: given(code) };
 }
 
 async function createReverse(maxLength: number): Promise<World> {
   // Its imports are of types only: what is left stands alone.
-  const source = ts.transpileModule(block('world').code, { compilerOptions: { module: ts.ModuleKind.ESNext, target: ts.ScriptTarget.ES2023 } }).outputText;
-  const module = (await import(`data:text/javascript,${encodeURIComponent(source)}`)) as { createReverse: (settings: { maxLength: number }) => World };
+  const source = ts.transpileModule(block('world').code, {
+    compilerOptions: { module: ts.ModuleKind.ESNext, target: ts.ScriptTarget.ES2023 },
+  }).outputText;
+  const module = (await import(`data:text/javascript,${encodeURIComponent(source)}`)) as {
+    createReverse: (settings: { maxLength: number }) => World;
+  };
   return module.createReverse({ maxLength });
 }
 
 /** Type errors of some files, and what they import, with these texts. */
 function typeErrors(texts: ReadonlyMap<string, string>): { file: string; message: string }[] {
-  const { options } = ts.parseJsonConfigFileContent(ts.readConfigFile(join(repository, 'tsconfig.json'), (path) => ts.sys.readFile(path)).config, ts.sys, repository);
+  const { options } = ts.parseJsonConfigFileContent(
+    ts.readConfigFile(join(repository, 'tsconfig.json'), (path) => ts.sys.readFile(path)).config,
+    ts.sys,
+    repository,
+  );
   delete options.tsBuildInfoFile;
   options.incremental = false;
   const host = ts.createCompilerHost(options);
@@ -35,7 +45,12 @@ function typeErrors(texts: ReadonlyMap<string, string>): { file: string; message
   host.fileExists = (path) => absolute.has(path) || ts.sys.fileExists(path);
   host.directoryExists = (path) => folders.has(path) || ts.sys.directoryExists(path);
   const program = ts.createProgram([...absolute.keys()], options, host);
-  return ts.getPreEmitDiagnostics(program).map(({ file, messageText }) => ({ file: (file?.fileName ?? '').replace(repository, ''), message: ts.flattenDiagnosticMessageText(messageText, '\n') }));
+  return ts
+    .getPreEmitDiagnostics(program)
+    .map(({ file, messageText }) => ({
+      file: (file?.fileName ?? '').replace(repository, ''),
+      message: ts.flattenDiagnosticMessageText(messageText, '\n'),
+    }));
 }
 
 describe('the world of the README', () => {
@@ -52,8 +67,14 @@ describe('the world of the README', () => {
       new Map([
         [world.file, world.code],
         [settings.file, settings.code],
-        [list.file, `import { reverseSettings } from './reverse/settings.ts';\n${read(list.file).replace(/(discriminatedUnion\('type', \[)/, `$1${list.code}`)}`],
-        [registry.file, `import { createReverse } from './reverse/reverse.ts';\n${read(registry.file).replace(/(switch \(settings\.type\) \{\n)/, `$1${registry.code}`)}`],
+        [
+          list.file,
+          `import { reverseSettings } from './reverse/settings.ts';\n${read(list.file).replace(/(discriminatedUnion\('type', \[)/, `$1${list.code}`)}`,
+        ],
+        [
+          registry.file,
+          `import { createReverse } from './reverse/reverse.ts';\n${read(registry.file).replace(/(switch \(settings\.type\) \{\n)/, `$1${registry.code}`)}`,
+        ],
       ]),
     );
     expect(errors).toEqual([]);
@@ -77,18 +98,29 @@ describe('the world of the README', () => {
     const world = await createReverse(12);
     const random = randomStream(2);
     const [base = ''] = world.baseTasks(random);
-    const texts = [world.environmentPrompt(emptyHistory(), base), world.environmentPrompt({ ...emptyHistory(), success: 1 }, base), world.agentPrompt(base)];
-    for (const policy of ['agent', 'environment'] as const) for (const { prompt, completion } of world.warmUpCorpus(policy, 200, random)) texts.push(prompt, completion);
+    const texts = [
+      world.environmentPrompt(emptyHistory(), base),
+      world.environmentPrompt({ ...emptyHistory(), success: 1 }, base),
+      world.agentPrompt(base),
+    ];
+    for (const policy of ['agent', 'environment'] as const)
+      for (const { prompt, completion } of world.warmUpCorpus(policy, 200, random))
+        texts.push(prompt, completion);
     for (const character of texts.join('')) expect(world.vocabulary).toContain(character);
   });
 });
 
 /** JSON with comments, as the README shows it. */
-const fromJsonc = (text: string): Record<string, unknown> => JSON.parse(text.replace(/\s\/\/.*$/gm, '')) as Record<string, unknown>;
+const fromJsonc = (text: string): Record<string, unknown> =>
+  JSON.parse(text.replace(/\s\/\/.*$/gm, '')) as Record<string, unknown>;
 const jsonc = [...readme.matchAll(/```jsonc\n([^]*?)```/g)].map(([, text]) => given(text));
 
 test('the experiment file of the README is one', () => {
-  expect(parseExperiment(fromJsonc(given(jsonc[0])))).toMatchObject({ name: 'laptop', environment: { variationsPerPrompt: 4 }, agent: { rolloutsPerTask: 8 } });
+  expect(parseExperiment(fromJsonc(given(jsonc[0])))).toMatchObject({
+    name: 'laptop',
+    environment: { variationsPerPrompt: 4 },
+    agent: { rolloutsPerTask: 8 },
+  });
 });
 
 test('the settings for vLLM and a GPU fit infra/vllm.json', () => {

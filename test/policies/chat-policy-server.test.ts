@@ -8,17 +8,38 @@ import { exampleFile, withFields } from '../support/experiments.ts';
 import { FakeModelServer } from '../support/fake-model-server.ts';
 
 const schema = { type: 'object' };
-const request: CompletionRequest = { model: 'any-model', prompts: ['a', 'b'], n: 3, seed: 7, temperature: 0.8, maxTokens: 6 };
+const request: CompletionRequest = {
+  model: 'any-model',
+  prompts: ['a', 'b'],
+  n: 3,
+  seed: 7,
+  temperature: 0.8,
+  maxTokens: 6,
+};
 const never = new AbortController().signal;
 const serving = parseExperiment(
-  withFields(exampleFile, { arm: { type: 'random' }, 'agent.training': null, serving: { type: 'openai', baseUrl: 'http://127.0.0.1:1/v1', publish: 'none', returnsTokenIds: false, models: { agent: 'any-model', environment: 'any-model' }, api: 'chat' } }),
+  withFields(exampleFile, {
+    arm: { type: 'random' },
+    'agent.training': null,
+    serving: {
+      type: 'openai',
+      baseUrl: 'http://127.0.0.1:1/v1',
+      publish: 'none',
+      returnsTokenIds: false,
+      models: { agent: 'any-model', environment: 'any-model' },
+      api: 'chat',
+    },
+  }),
 ).serving;
 
 let fake: FakeModelServer;
 let server: PolicyServer;
 
 beforeEach(async () => {
-  fake = await FakeModelServer.start({ model: () => 'completion', chat: ([message], random) => `${message!.content}${'x'.repeat(random.int(12))}` });
+  fake = await FakeModelServer.start({
+    model: () => 'completion',
+    chat: ([message], random) => `${message!.content}${'x'.repeat(random.int(12))}`,
+  });
   server = policyServerFor(serving, { baseUrl: fake.url, apiKey: undefined, timeoutMs: 20_000 });
   return () => fake[Symbol.asyncDispose]();
 });
@@ -26,13 +47,33 @@ beforeEach(async () => {
 describe('a policy behind chat completions', () => {
   it('is asked once for each sample, each with a seed of its own that every server takes', async () => {
     const completions = await server.complete(request, never);
-    expect(completions.map(({ prompt, sample, text }) => [prompt, sample, text[0]])).toEqual([[0, 0, 'a'], [0, 1, 'a'], [0, 2, 'a'], [1, 0, 'b'], [1, 1, 'b'], [1, 2, 'b']]);
+    expect(completions.map(({ prompt, sample, text }) => [prompt, sample, text[0]])).toEqual([
+      [0, 0, 'a'],
+      [0, 1, 'a'],
+      [0, 2, 'a'],
+      [1, 0, 'b'],
+      [1, 1, 'b'],
+      [1, 2, 'b'],
+    ]);
     expect(fake.requests).toEqual([]);
     expect(new Set(fake.chats.map(({ seed }) => seed)).size).toBe(6);
-    expect(fake.chats.every(({ seed, max_tokens, model }) => seed < 2 ** 31 && max_tokens === 6 && model === 'any-model')).toBe(true);
-    expect(completions.every(({ token_ids, logprobs, prompt_token_ids }) => token_ids.length + logprobs.length + prompt_token_ids.length === 0)).toBe(true);
-    expect(new Set(completions.map(({ finish_reason }) => finish_reason))).toEqual(new Set(['stop', 'length']));
-    expect(completions.every(({ finish_reason, text }) => finish_reason === 'stop' || text.length === 6)).toBe(true);
+    expect(
+      fake.chats.every(
+        ({ seed, max_tokens, model }) => seed < 2 ** 31 && max_tokens === 6 && model === 'any-model',
+      ),
+    ).toBe(true);
+    expect(
+      completions.every(
+        ({ token_ids, logprobs, prompt_token_ids }) =>
+          token_ids.length + logprobs.length + prompt_token_ids.length === 0,
+      ),
+    ).toBe(true);
+    expect(new Set(completions.map(({ finish_reason }) => finish_reason))).toEqual(
+      new Set(['stop', 'length']),
+    );
+    expect(
+      completions.every(({ finish_reason, text }) => finish_reason === 'stop' || text.length === 6),
+    ).toBe(true);
     expect(await server.complete(request, never)).toEqual(completions);
     expect(await server.complete({ ...request, seed: 8 }, never)).not.toEqual(completions);
   });
@@ -40,7 +81,11 @@ describe('a policy behind chat completions', () => {
   it('is held to a schema where the request says so', async () => {
     await server.complete({ ...request, n: 1, schema }, never);
     await server.complete({ ...request, n: 1 }, never);
-    expect(fake.chats.map(({ response_format }) => response_format)).toEqual([...Array.from({ length: 2 }, () => ({ type: 'json_schema', json_schema: { name: 'task', schema } })), undefined, undefined]);
+    expect(fake.chats.map(({ response_format }) => response_format)).toEqual([
+      ...Array.from({ length: 2 }, () => ({ type: 'json_schema', json_schema: { name: 'task', schema } })),
+      undefined,
+      undefined,
+    ]);
   });
 
   it('has no token ids to continue from', async () => {
@@ -49,7 +94,11 @@ describe('a policy behind chat completions', () => {
   });
 
   it('fails as a whole: away, or stopped for the caller’s own reason', async () => {
-    const gone = policyServerFor(serving, { baseUrl: 'http://127.0.0.1:1/v1', apiKey: undefined, timeoutMs: 20_000 });
+    const gone = policyServerFor(serving, {
+      baseUrl: 'http://127.0.0.1:1/v1',
+      apiKey: undefined,
+      timeoutMs: 20_000,
+    });
     await expect(gone.complete(request, never)).rejects.toThrow(ModelUnavailable);
     const reason = new Error('the worker stops');
     await expect(server.complete(request, AbortSignal.abort(reason))).rejects.toBe(reason);
@@ -62,6 +111,9 @@ describe('completions', () => {
     const plain = openAIPolicyServer({ baseUrl: fake.url, apiKey: undefined, timeoutMs: 20_000 });
     await plain.complete({ ...request, maxTokens: 20, schema }, never);
     await plain.complete({ ...request, maxTokens: 20 }, never);
-    expect(fake.requests.map(({ response_format }) => response_format)).toEqual([{ type: 'json_schema', json_schema: { name: 'task', schema } }, undefined]);
+    expect(fake.requests.map(({ response_format }) => response_format)).toEqual([
+      { type: 'json_schema', json_schema: { name: 'task', schema } },
+      undefined,
+    ]);
   });
 });

@@ -1,48 +1,88 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 
 import { openAIPolicyServer } from '../../src/policies/openai-policy-server.ts';
-import { InvalidAnswer, ModelNotServed, ModelUnavailable, RequestRefused } from '../../src/policies/policy-server.ts';
+import {
+  InvalidAnswer,
+  ModelNotServed,
+  ModelUnavailable,
+  RequestRefused,
+} from '../../src/policies/policy-server.ts';
 import type { CompletionRequest, PolicyServer } from '../../src/policies/policy-server.ts';
 import { InvalidArtifact } from '../../src/store/errors.ts';
 import { FakeModelServer } from '../support/fake-model-server.ts';
 import { retryAfterSeconds } from '../support/model-server-faults.ts';
 import type { Fault } from '../support/model-server-faults.ts';
 
-const request: CompletionRequest = { model: 'agent@0001-0123456789ab', prompts: ['a=', 'b=', 'c='], n: 2, seed: 7, temperature: 0.8, maxTokens: 6 };
+const request: CompletionRequest = {
+  model: 'agent@0001-0123456789ab',
+  prompts: ['a=', 'b=', 'c='],
+  n: 2,
+  seed: 7,
+  temperature: 0.8,
+  maxTokens: 6,
+};
 const never = new AbortController().signal;
 
 let fake: FakeModelServer;
 let server: PolicyServer;
 
 beforeEach(async () => {
-  fake = await FakeModelServer.start({ model: (prompt, random) => `${prompt.slice(0, 1)}${'x'.repeat(random.int(12))}` });
+  fake = await FakeModelServer.start({
+    model: (prompt, random) => `${prompt.slice(0, 1)}${'x'.repeat(random.int(12))}`,
+  });
   server = openAIPolicyServer({ baseUrl: fake.url, apiKey: undefined, timeoutMs: 20_000 });
   return () => fake[Symbol.asyncDispose]();
 });
 
-const failureOf = async (asked: Promise<unknown>): Promise<unknown> => asked.then(() => 'answered', (error: unknown) => error);
+const failureOf = async (asked: Promise<unknown>): Promise<unknown> =>
+  asked.then(
+    () => 'answered',
+    (error: unknown) => error,
+  );
 async function failureUnder(fault: Fault): Promise<unknown> {
   fake.nextFaults.push(fault);
-  const asked = fault.startsWith('stall') ? openAIPolicyServer({ baseUrl: fake.url, apiKey: undefined, timeoutMs: 150 }) : server;
+  const asked = fault.startsWith('stall')
+    ? openAIPolicyServer({ baseUrl: fake.url, apiKey: undefined, timeoutMs: 150 })
+    : server;
   return failureOf(asked.complete(request, never));
 }
 
 describe('openAIPolicyServer', () => {
   it('asks for everything that a record keeps', async () => {
     await server.complete(request, never);
-    expect(fake.requests).toEqual([{ model: request.model, prompt: request.prompts, n: 2, seed: 7, temperature: 0.8, max_tokens: 6, logprobs: 0, return_token_ids: true }]);
+    expect(fake.requests).toEqual([
+      {
+        model: request.model,
+        prompt: request.prompts,
+        n: 2,
+        seed: 7,
+        temperature: 0.8,
+        max_tokens: 6,
+        logprobs: 0,
+        return_token_ids: true,
+      },
+    ]);
   });
 
   it('gives what was sampled, by prompt, then sample', async () => {
     const completions = await server.complete(request, never);
-    expect(completions.map(({ prompt, sample }) => [prompt, sample])).toEqual([[0, 0], [0, 1], [1, 0], [1, 1], [2, 0], [2, 1]]);
+    expect(completions.map(({ prompt, sample }) => [prompt, sample])).toEqual([
+      [0, 0],
+      [0, 1],
+      [1, 0],
+      [1, 1],
+      [2, 0],
+      [2, 1],
+    ]);
     for (const { prompt, text, token_ids, logprobs, prompt_token_ids, finish_reason } of completions) {
       expect(text[0]).toBe('abc'[prompt]);
       expect(String.fromCharCode(...prompt_token_ids)).toBe(request.prompts[prompt]);
       expect(logprobs).toHaveLength(token_ids.length);
       expect(finish_reason).toBe(token_ids.at(-1) === 0 ? 'stop' : 'length');
     }
-    expect(new Set(completions.map(({ finish_reason }) => finish_reason))).toEqual(new Set(['stop', 'length']));
+    expect(new Set(completions.map(({ finish_reason }) => finish_reason))).toEqual(
+      new Set(['stop', 'length']),
+    );
   });
 
   it('gives the same again for an equal request, and other samples for another seed', async () => {
@@ -52,11 +92,25 @@ describe('openAIPolicyServer', () => {
   });
 
   it('asks a server without token ids for text alone, and takes no less', async () => {
-    const plain = openAIPolicyServer({ baseUrl: fake.url, apiKey: undefined, timeoutMs: 20_000, returnsTokenIds: false });
+    const plain = openAIPolicyServer({
+      baseUrl: fake.url,
+      apiKey: undefined,
+      timeoutMs: 20_000,
+      returnsTokenIds: false,
+    });
     const sampled = await server.complete(request, never);
     const texts = await plain.complete(request, never);
-    expect(fake.requests[1]).toEqual({ model: request.model, prompt: request.prompts, n: 2, seed: 7, temperature: 0.8, max_tokens: 6 });
-    expect(texts).toEqual(sampled.map((completion) => ({ ...completion, token_ids: [], prompt_token_ids: [], logprobs: [] })));
+    expect(fake.requests[1]).toEqual({
+      model: request.model,
+      prompt: request.prompts,
+      n: 2,
+      seed: 7,
+      temperature: 0.8,
+      max_tokens: 6,
+    });
+    expect(texts).toEqual(
+      sampled.map((completion) => ({ ...completion, token_ids: [], prompt_token_ids: [], logprobs: [] })),
+    );
     fake.nextFaults.push('wrong schema');
     expect(await failureOf(plain.complete(request, never))).toBeInstanceOf(InvalidAnswer);
   });
@@ -119,7 +173,11 @@ describe('openAIPolicyServer', () => {
   });
 
   it('nobody there: unavailable', async () => {
-    const gone = openAIPolicyServer({ baseUrl: 'http://127.0.0.1:1/v1', apiKey: undefined, timeoutMs: 20_000 });
+    const gone = openAIPolicyServer({
+      baseUrl: 'http://127.0.0.1:1/v1',
+      apiKey: undefined,
+      timeoutMs: 20_000,
+    });
     expect(await failureOf(gone.complete(request, never))).toBeInstanceOf(ModelUnavailable);
   });
 
@@ -129,16 +187,19 @@ describe('openAIPolicyServer', () => {
     expect(first?.text).toMatch(/^\ufffda/);
   });
 
-  it.each(['stall', 'stall in the body'] as const)('abort during a %s: the signal’s own reason', async (fault) => {
-    const patient = openAIPolicyServer({ baseUrl: fake.url, apiKey: undefined, timeoutMs: 60_000 });
-    const reason = new Error('the worker stops');
-    const controller = new AbortController();
-    fake.nextFaults.push(fault);
-    const asked = failureOf(patient.complete(request, controller.signal));
-    await expect.poll(() => fake.requests).toHaveLength(1);
-    setTimeout(() => controller.abort(reason), 30);
-    expect(await asked).toBe(reason);
-  });
+  it.each(['stall', 'stall in the body'] as const)(
+    'abort during a %s: the signal’s own reason',
+    async (fault) => {
+      const patient = openAIPolicyServer({ baseUrl: fake.url, apiKey: undefined, timeoutMs: 60_000 });
+      const reason = new Error('the worker stops');
+      const controller = new AbortController();
+      fake.nextFaults.push(fault);
+      const asked = failureOf(patient.complete(request, controller.signal));
+      await expect.poll(() => fake.requests).toHaveLength(1);
+      setTimeout(() => controller.abort(reason), 30);
+      expect(await asked).toBe(reason);
+    },
+  );
 
   it('already aborted: nothing is asked', async () => {
     const reason = new Error('cancelled');
@@ -150,7 +211,11 @@ describe('openAIPolicyServer', () => {
 describe('the fake model server', () => {
   it('meets a request with the same faults at the same attempts, whatever the order', async () => {
     const play = async (seeds: number[]): Promise<Map<number, boolean[]>> => {
-      await using flaky = await FakeModelServer.start({ model: () => 'x', faultRates: { 'server error': 0.5 }, faultSeed: 3 });
+      await using flaky = await FakeModelServer.start({
+        model: () => 'x',
+        faultRates: { 'server error': 0.5 },
+        faultSeed: 3,
+      });
       const client = openAIPolicyServer({ baseUrl: flaky.url, apiKey: undefined, timeoutMs: 1000 });
       const outcomes = new Map<number, boolean[]>();
       for (const seed of seeds) {

@@ -9,48 +9,126 @@ import type { FakeChat, FakeModel } from '../support/fake-model-server.ts';
 
 const never = new AbortController().signal;
 const policy = { model: 'any', temperature: 0, maxTokens: 40 };
-const asked = (content: string, seed = 1) => ({ question: { messages: [{ role: 'user' as const, content }] }, seed });
+const asked = (content: string, seed = 1) => ({
+  question: { messages: [{ role: 'user' as const, content }] },
+  seed,
+});
 
-async function servers(chat: FakeChat, model: FakeModel = () => ''): Promise<{ fake: FakeModelServer; chats: QuestionServer; completions: QuestionServer }> {
+async function servers(
+  chat: FakeChat,
+  model: FakeModel = () => '',
+): Promise<{ fake: FakeModelServer; chats: QuestionServer; completions: QuestionServer }> {
   const fake = await FakeModelServer.start({ model, chat });
   onTestFinished(() => fake[Symbol.asyncDispose]());
   const at = { baseUrl: fake.url, apiKey: undefined, timeoutMs: 2000 };
-  return { fake, chats: chatQuestions(openAIChatServer(at), policy), completions: completionQuestions(openAIPolicyServer({ ...at, returnsTokenIds: false }), policy) };
+  return {
+    fake,
+    chats: chatQuestions(openAIChatServer(at), policy),
+    completions: completionQuestions(openAIPolicyServer({ ...at, returnsTokenIds: false }), policy),
+  };
 }
 
 describe('a policy by chat completions', () => {
   it('is given tools and what came of them, and its calls are read', async () => {
-    const { fake, chats } = await servers((messages) => (messages.at(-1)!.role === 'tool' ? 'done' : { calls: [{ name: 'add', arguments: '{"a":1' }] }));
+    const { fake, chats } = await servers((messages) =>
+      messages.at(-1)!.role === 'tool' ? 'done' : { calls: [{ name: 'add', arguments: '{"a":1' }] },
+    );
     const tools = [{ name: 'add', description: 'Adds.', parameters: { type: 'object' } }];
-    const [called] = await chats.answer([{ question: { messages: [{ role: 'user', content: 'go' }], tools, stop: ['END'] }, seed: 2 ** 40 + 5 }], never);
+    const [called] = await chats.answer(
+      [
+        {
+          question: { messages: [{ role: 'user', content: 'go' }], tools, stop: ['END'] },
+          seed: 2 ** 40 + 5,
+        },
+      ],
+      never,
+    );
     // What the model wrote, though it is no JSON.
-    expect(called).toMatchObject({ text: '', toolCalls: [{ id: 'call_0', name: 'add', arguments: '{"a":1' }] });
-    expect(fake.chats[0]).toMatchObject({ seed: 5, stop: ['END'], tools: [{ type: 'function', function: { name: 'add', description: 'Adds.', parameters: { type: 'object' } } }] });
-    const [after] = await chats.answer([{ question: { messages: [{ role: 'assistant', content: '', toolCalls: called!.toolCalls }, { role: 'tool', content: '3', toolCallId: 'call_0' }], tools }, seed: 1 }], never);
+    expect(called).toMatchObject({
+      text: '',
+      toolCalls: [{ id: 'call_0', name: 'add', arguments: '{"a":1' }],
+    });
+    expect(fake.chats[0]).toMatchObject({
+      seed: 5,
+      stop: ['END'],
+      tools: [
+        { type: 'function', function: { name: 'add', description: 'Adds.', parameters: { type: 'object' } } },
+      ],
+    });
+    const [after] = await chats.answer(
+      [
+        {
+          question: {
+            messages: [
+              { role: 'assistant', content: '', toolCalls: called!.toolCalls },
+              { role: 'tool', content: '3', toolCallId: 'call_0' },
+            ],
+            tools,
+          },
+          seed: 1,
+        },
+      ],
+      never,
+    );
     expect(after!.text).toBe('done');
     // Servers refuse a conversation with arguments that are none.
-    expect(fake.chats[1]!.messages).toEqual([{ role: 'assistant', content: '', tool_calls: [{ id: 'call_0', type: 'function', function: { name: 'add', arguments: '{}' } }] }, { role: 'tool', content: '3', tool_call_id: 'call_0' }]);
+    expect(fake.chats[1]!.messages).toEqual([
+      {
+        role: 'assistant',
+        content: '',
+        tool_calls: [{ id: 'call_0', type: 'function', function: { name: 'add', arguments: '{}' } }],
+      },
+      { role: 'tool', content: '3', tool_call_id: 'call_0' },
+    ]);
   });
 
   it('sends arguments back as they were, where they are a JSON object', async () => {
     const { fake, chats } = await servers(() => 'done');
     const written = ['{"a": 1 }', '{}', '[1]', 'null', '7', '"a"', '', '{"a":'];
-    const question = { messages: written.flatMap((given, index) => [{ role: 'assistant' as const, content: '', toolCalls: [{ id: `${index}`, name: 'add', arguments: given }] }, { role: 'tool' as const, content: '3', toolCallId: `${index}` }]) };
+    const question = {
+      messages: written.flatMap((given, index) => [
+        {
+          role: 'assistant' as const,
+          content: '',
+          toolCalls: [{ id: `${index}`, name: 'add', arguments: given }],
+        },
+        { role: 'tool' as const, content: '3', toolCallId: `${index}` },
+      ]),
+    };
     await chats.answer([{ question, seed: 1 }], never);
-    const sent = fake.chats[0]!.messages.flatMap(({ tool_calls: calls }) => (calls ?? []) as { function: { arguments: string } }[]);
-    expect(sent.map(({ function: { arguments: given } }) => given)).toEqual(['{"a": 1 }', ...Array.from({ length: 7 }, () => '{}')]);
+    const sent = fake.chats[0]!.messages.flatMap(
+      ({ tool_calls: calls }) => (calls ?? []) as { function: { arguments: string } }[],
+    );
+    expect(sent.map(({ function: { arguments: given } }) => given)).toEqual([
+      '{"a": 1 }',
+      ...Array.from({ length: 7 }, () => '{}'),
+    ]);
   });
 
   it('is refused a conversation with calls that nothing answers', async () => {
     const { chats } = await servers(() => 'done');
-    const question = { messages: [{ role: 'assistant' as const, content: '', toolCalls: [{ id: 'a', name: 'add', arguments: '{}' }] }, { role: 'user' as const, content: 'go on' }] };
+    const question = {
+      messages: [
+        { role: 'assistant' as const, content: '', toolCalls: [{ id: 'a', name: 'add', arguments: '{}' }] },
+        { role: 'user' as const, content: 'go on' },
+      ],
+    };
     await expect(chats.answer([{ question, seed: 1 }], never)).rejects.toThrow(RequestRefused);
   });
 
   it('answers in the order of the questions, and says which it could not read', async () => {
-    const { chats } = await servers((messages) => (messages[0]!.content === 'long' ? 400 : messages[0]!.content.toUpperCase()));
-    const answers = await chats.answer(['a', 'long', 'c'].map((content) => asked(content)), never);
-    expect(answers.map(({ text, finish_reason }) => [text, finish_reason])).toEqual([['A', 'stop'], ['', 'prompt_too_long'], ['C', 'stop']]);
+    const { chats } = await servers((messages) =>
+      messages[0]!.content === 'long' ? 400 : messages[0]!.content.toUpperCase(),
+    );
+    const answers = await chats.answer(
+      ['a', 'long', 'c'].map((content) => asked(content)),
+      never,
+    );
+    expect(answers.map(({ text, finish_reason }) => [text, finish_reason])).toEqual([
+      ['A', 'stop'],
+      ['', 'prompt_too_long'],
+      ['C', 'stop'],
+    ]);
   });
 
   it('fails as a whole, and for the server’s reason', async () => {
@@ -61,15 +139,22 @@ describe('a policy by chat completions', () => {
 
 describe('a policy by completions', () => {
   it('is asked in ChatML, all questions in one request', async () => {
-    const { fake, completions } = await servers(() => '', (prompt) => prompt.split('\n')[1]!);
+    const { fake, completions } = await servers(
+      () => '',
+      (prompt) => prompt.split('\n')[1]!,
+    );
     const answers = await completions.answer([asked('a', 2 ** 31 + 3), asked('bb')], never);
     expect(answers.map(({ text }) => text)).toEqual(['a<|im_end|>', 'bb<|im_end|>']);
-    expect(fake.requests).toMatchObject([{ n: 1, seed: 3, temperature: 0, max_tokens: 40, stop: ['<|im_end|>'] }]);
+    expect(fake.requests).toMatchObject([
+      { n: 1, seed: 3, temperature: 0, max_tokens: 40, stop: ['<|im_end|>'] },
+    ]);
     expect(await completions.answer([], never)).toEqual([]);
   });
 
   it('cannot be given tools', async () => {
     const { completions } = await servers(() => '');
-    await expect(completions.answer([{ question: { messages: [], tools: [] }, seed: 0 }], never)).rejects.toThrow('toolFormat: got "native"; completions take no tools');
+    await expect(
+      completions.answer([{ question: { messages: [], tools: [] }, seed: 0 }], never),
+    ).rejects.toThrow('toolFormat: got "native"; completions take no tools');
   });
 });

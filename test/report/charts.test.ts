@@ -21,31 +21,53 @@ beforeAll(() => {
   const world = createWorld(experiment.world);
   const random = randomStream(5);
   rows = [1, 2, 3, 4, 5, 6].map((epoch) => ({
-    epoch, time: { generate: 1, rollOut: 2, epoch: 3.5 }, at: null, notes: [], outputs: {},
-    metrics: metricsOf(makeEpoch(world, experiment, { epoch, agent: 0.85, frozen: 0.7, length: 5 }, random), epoch, 8),
+    epoch,
+    time: { generate: 1, rollOut: 2, epoch: 3.5 },
+    at: null,
+    notes: [],
+    outputs: {},
+    metrics: metricsOf(
+      makeEpoch(world, experiment, { epoch, agent: 0.85, frozen: 0.7, length: 5 }, random),
+      epoch,
+      8,
+    ),
   }));
   charts = chartsOf(rows, [], experiment);
 });
 
-type Drawn = { name: string; type: string; data: (number | null)[]; stack?: string; markArea?: { data: { yAxis: number }[][] } };
+type Drawn = {
+  name: string;
+  type: string;
+  data: (number | null)[];
+  stack?: string;
+  markArea?: { data: { yAxis: number }[][] };
+};
 const all = (): Chart[] => Object.values(charts).flat() as Chart[];
 const chart = (id: string): Chart => all().find((one) => one.id === id) ?? expect.fail(`no chart ${id}`);
 const seriesOf = (id: string): Drawn[] => chart(id).option.series as Drawn[];
-const named = (id: string, name: string): Drawn => seriesOf(id).find((one) => one.name === name) ?? expect.fail(`${id} has no series ${name}`);
+const named = (id: string, name: string): Drawn =>
+  seriesOf(id).find((one) => one.name === name) ?? expect.fail(`${id} has no series ${name}`);
 
 it('shows success with the band shaded, each epoch and the 5-epoch mean', () => {
   const rates = rows.map(({ metrics }) => metrics['env/success_rate'] ?? null);
   expect(named('success-rate', 'epoch').data).toEqual(rates);
   expect(named('success-rate', '5-epoch mean').data).toEqual(trailingMean(rates));
-  expect(named('success-rate', '5-epoch mean').markArea?.data[0]?.map(({ yAxis }) => yAxis)).toEqual([0.4, 0.6]);
+  expect(named('success-rate', '5-epoch mean').markArea?.data[0]?.map(({ yAxis }) => yAxis)).toEqual([
+    0.4, 0.6,
+  ]);
 });
 
 it('shows the histogram as k by epoch, every task once', () => {
   const cells = seriesOf('success-histogram')[0]?.data as unknown as [number, number, number][];
   expect(cells).toHaveLength(6 * 9);
-  const inEpoch = (column: number) => cells.filter(([at]) => at === column).reduce((sum, [, , tasks]) => sum + tasks, 0);
-  expect(rows.map((_, column) => inEpoch(column))).toEqual(rows.map(({ metrics }) => Math.round(32 * (metrics['env/valid_fraction'] ?? 0))));
-  expect(chart('success-histogram').option.yAxis).toMatchObject({ data: ['0/8', '1/8', '2/8', '3/8', '4/8', '5/8', '6/8', '7/8', '8/8'] });
+  const inEpoch = (column: number) =>
+    cells.filter(([at]) => at === column).reduce((sum, [, , tasks]) => sum + tasks, 0);
+  expect(rows.map((_, column) => inEpoch(column))).toEqual(
+    rows.map(({ metrics }) => Math.round(32 * (metrics['env/valid_fraction'] ?? 0))),
+  );
+  expect(chart('success-histogram').option.yAxis).toMatchObject({
+    data: ['0/8', '1/8', '2/8', '3/8', '4/8', '5/8', '6/8', '7/8', '8/8'],
+  });
 });
 
 it('shades one standard deviation of difficulty on either side', () => {
@@ -55,7 +77,11 @@ it('shades one standard deviation of difficulty on either side', () => {
 });
 
 it('stacks times by phase, the longest first, without the sum', () => {
-  expect(seriesOf('time').filter(({ stack }) => stack === 'time').map(({ name }) => name)).toEqual(['roll out', 'generate']);
+  expect(
+    seriesOf('time')
+      .filter(({ stack }) => stack === 'time')
+      .map(({ name }) => name),
+  ).toEqual(['roll out', 'generate']);
 });
 
 it('stacks what was dropped by reason', () => {
@@ -63,15 +89,36 @@ it('stacks what was dropped by reason', () => {
 });
 
 it('draws pass@k beside held-out success where it was measured', () => {
-  const evaluated = (over: Record<string, number>) => rows.map((row) => ({ ...row, metrics: { ...row.metrics, 'eval/heldout': 0.5, 'eval/heldout_low': 0.4, 'eval/heldout_high': 0.6, ...over } }));
-  const drawn = (over: Record<string, number>) => (Object.values(chartsOf(evaluated(over), [], experiment)).flat() as Chart[]).find(({ id }) => id === 'held-out')!.option.series as { name: string; data: (number | null)[] }[];
-  expect(drawn({ 'eval/pass_at_k': 0.8 }).find(({ name }) => name === 'pass@k')?.data.at(-1)).toBe(0.8);
+  const evaluated = (over: Record<string, number>) =>
+    rows.map((row) => ({
+      ...row,
+      metrics: {
+        ...row.metrics,
+        'eval/heldout': 0.5,
+        'eval/heldout_low': 0.4,
+        'eval/heldout_high': 0.6,
+        ...over,
+      },
+    }));
+  const drawn = (over: Record<string, number>) =>
+    (Object.values(chartsOf(evaluated(over), [], experiment)).flat() as Chart[]).find(
+      ({ id }) => id === 'held-out',
+    )!.option.series as { name: string; data: (number | null)[] }[];
+  expect(
+    drawn({ 'eval/pass_at_k': 0.8 })
+      .find(({ name }) => name === 'pass@k')
+      ?.data.at(-1),
+  ).toBe(0.8);
   expect(drawn({}).map(({ name }) => name)).not.toContain('pass@k');
 });
 
 it('leaves out figures of what was never measured', () => {
   const bare = rows.map((row) => ({ ...row, time: {}, metrics: { 'env/success_rate': 0.5 } }));
-  expect(Object.values(chartsOf(bare, [], null)).flat().map(({ id }: Chart) => id)).toEqual(['success-rate', 'baselines']);
+  expect(
+    Object.values(chartsOf(bare, [], null))
+      .flat()
+      .map(({ id }: Chart) => id),
+  ).toEqual(['success-rate', 'baselines']);
   expect(Object.values(chartsOf([], [], null)).flat()).toEqual([]);
 });
 
@@ -83,15 +130,31 @@ it('is plain JSON, with colours of the style sheet by name', () => {
 });
 
 it('thins long runs to means of equally many epochs', () => {
-  const long = Array.from({ length: 1201 }, (_, index): EpochRow => ({ epoch: index + 1, metrics: { reward: index % 3 }, time: {}, at: null, notes: [], outputs: {} }));
+  const long = Array.from({ length: 1201 }, (_, index): EpochRow => ({
+    epoch: index + 1,
+    metrics: { reward: index % 3 },
+    time: {},
+    at: null,
+    notes: [],
+    outputs: {},
+  }));
   const { rows: few, epochsPerPoint } = thinned(long);
-  expect([few.length, epochsPerPoint, few[0]?.metrics.reward, few[0]?.epoch, few.at(-1)?.epoch]).toEqual([401, 3, 1, 3, 1201]);
+  expect([few.length, epochsPerPoint, few[0]?.metrics.reward, few[0]?.epoch, few.at(-1)?.epoch]).toEqual([
+    401, 3, 1, 3, 1201,
+  ]);
   expect(thinned(rows).rows).toEqual(rows);
 });
 
 describe('guards', () => {
-  const one = (label: string, over: Record<string, number | null>, settings: typeof experiment | null = experiment) =>
-    guards(rows.map((row) => ({ ...row, metrics: { ...row.metrics, ...over } })), settings).find((guard) => guard.label === label) ?? expect.fail(`no guard ${label}`);
+  const one = (
+    label: string,
+    over: Record<string, number | null>,
+    settings: typeof experiment | null = experiment,
+  ) =>
+    guards(
+      rows.map((row) => ({ ...row, metrics: { ...row.metrics, ...over } })),
+      settings,
+    ).find((guard) => guard.label === label) ?? expect.fail(`no guard ${label}`);
 
   it.each([
     ['Effective groups', { 'env/effective_group_ratio': 0.49 }],
@@ -114,17 +177,31 @@ describe('guards', () => {
   });
 
   it('judges a verdict that once disagreed, however long ago', () => {
-    const history = rows.map((row, index) => (index === 0 ? { ...row, metrics: { ...row.metrics, 'env/verdict_agreement': 0.9 } } : row));
-    expect(guards(history, experiment).find(({ label }) => label === 'Verdict agreement')?.state).toBe('warn');
+    const history = rows.map((row, index) =>
+      index === 0 ? { ...row, metrics: { ...row.metrics, 'env/verdict_agreement': 0.9 } } : row,
+    );
+    expect(guards(history, experiment).find(({ label }) => label === 'Verdict agreement')?.state).toBe(
+      'warn',
+    );
   });
 
   it('judges the age of records by the window, and only reads it where there is a memory', () => {
     const age = (over: Partial<Experiment['pools']['environment']>, mean: number) =>
-      one('Age of the simulator’s records', { 'pool/env_mean_age': mean }, { ...experiment, pools: { ...experiment.pools, environment: { ...experiment.pools.environment, ...over } } });
+      one(
+        'Age of the simulator’s records',
+        { 'pool/env_mean_age': mean },
+        {
+          ...experiment,
+          pools: { ...experiment.pools, environment: { ...experiment.pools.environment, ...over } },
+        },
+      );
     expect(age({}, 13)).toMatchObject({ state: 'info', value: '13' });
     expect(age({ memory: null }, 0)).toMatchObject({ state: 'ok', threshold: '≤ 1' });
     expect(age({ memory: null, window: 2 }, 2.5)).toMatchObject({ state: 'warn', threshold: '≤ 2' });
-    expect([age({ memory: null, window: null }, 1).state, age({ memory: null, window: null }, 1.5).state]).toEqual(['ok', 'warn']);
+    expect([
+      age({ memory: null, window: null }, 1).state,
+      age({ memory: null, window: null }, 1.5).state,
+    ]).toEqual(['ok', 'warn']);
     expect(one('Age of the simulator’s records', {}, null).state).toBe('info');
   });
 
@@ -137,10 +214,17 @@ describe('guards', () => {
   it('judges labels that the simulator wrote by the share of them that votes dispute', () => {
     const language = { ...experiment, world: worldSettings.parse({ type: 'language' }) };
     const labels = (disputed: number, unconfirmed: number, votes = 200) => {
-      const over = { 'env/label_votes': votes, 'env/labels_disputed': disputed, 'env/labels_unconfirmed': unconfirmed };
+      const over = {
+        'env/label_votes': votes,
+        'env/labels_disputed': disputed,
+        'env/labels_unconfirmed': unconfirmed,
+      };
       return ['Disputed labels', 'Unconfirmed labels'].map((label) => one(label, over, language));
     };
-    expect(labels(0, 8)).toMatchObject([{ state: 'ok', history: rows.map(() => 0) }, { state: 'info', history: rows.map(() => 0.2) }]);
+    expect(labels(0, 8)).toMatchObject([
+      { state: 'ok', history: rows.map(() => 0) },
+      { state: 'info', history: rows.map(() => 0.2) },
+    ]);
     expect(labels(1, 1)[0]).toMatchObject({ state: 'warn', history: rows.map(() => 0.025) });
     expect(labels(0, 0, 0)[0]!.state).toBe('missing');
     expect(guards(rows, language).some(({ label }) => label.endsWith('labels'))).toBe(false);
@@ -148,7 +232,13 @@ describe('guards', () => {
 
   it('does not blame a frozen policy, nor judge what was not measured', () => {
     const frozen = { ...experiment, environment: { ...experiment.environment, training: null } };
-    expect(one('Simulator updated', { 'env/steps': 0 }, frozen)).toMatchObject({ state: 'info', threshold: 'frozen' });
-    expect(one('Discrimination', { 'env/discrimination': null })).toMatchObject({ state: 'missing', value: 'not measured' });
+    expect(one('Simulator updated', { 'env/steps': 0 }, frozen)).toMatchObject({
+      state: 'info',
+      threshold: 'frozen',
+    });
+    expect(one('Discrimination', { 'env/discrimination': null })).toMatchObject({
+      state: 'missing',
+      value: 'not measured',
+    });
   });
 });

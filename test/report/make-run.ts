@@ -10,11 +10,19 @@ import { makeEpoch, makeVerdicts } from './make-epoch.ts';
 import type { Skill } from './make-epoch.ts';
 import { evaluationMetrics, metricsOf } from './make-metrics.ts';
 
-const model = { type: 'scratch', architecture: { hiddenSize: 48, layers: 2, heads: 4, intermediateSize: 144 }, warmUp: { rows: 6400, batch: 64, learningRate: 3e-3 } };
+const model = {
+  type: 'scratch',
+  architecture: { hiddenSize: 48, layers: 2, heads: 4, intermediateSize: 144 },
+  warmUp: { rows: 6400, batch: 64, learningRate: 3e-3 },
+};
 
 export function someExperiment(epochs: number): Experiment {
   return parseExperiment({
-    name: 'barrier', seed: 7, epochs, arm: { type: 'genenv', preset: 'tuned' }, world: { type: 'toolbox' },
+    name: 'barrier',
+    seed: 7,
+    epochs,
+    arm: { type: 'genenv', preset: 'tuned' },
+    world: { type: 'toolbox' },
     environment: { model, sampling: { maxTokens: 30 }, promptsPerEpoch: 8, variationsPerPrompt: 4 },
     agent: { model, sampling: { maxTokens: 30 } },
     evaluation: { every: Math.min(5, epochs) },
@@ -34,7 +42,19 @@ export interface MadeRun {
  * A run folder and its store, written through the real store: a simulator that starts too hard, overshoots to easy tasks,
  * and then follows an agent that learns. The same seed gives the same bytes, times included.
  */
-export async function makeRun({ home, runId = 'barrier-7', epochs = 40, planned = epochs, seed = 1 }: { home: string; runId?: string; epochs?: number; planned?: number; seed?: number }): Promise<MadeRun> {
+export async function makeRun({
+  home,
+  runId = 'barrier-7',
+  epochs = 40,
+  planned = epochs,
+  seed = 1,
+}: {
+  home: string;
+  runId?: string;
+  epochs?: number;
+  planned?: number;
+  seed?: number;
+}): Promise<MadeRun> {
   const run = new RunFolder(join(home, 'runs'), runId);
   const store = new ObjectStore(join(home, 'store'));
   const experiment = someExperiment(planned);
@@ -49,7 +69,12 @@ export async function makeRun({ home, runId = 'barrier-7', epochs = 40, planned 
     const verdicts = makeVerdicts(world, heldOut, right, epoch, random);
     return { verdicts: [await store.putRecords(verdicts)], metrics: evaluationMetrics(verdicts) };
   };
-  const commit = async (epoch: number, outputs: Record<string, unknown>, metrics: Metrics, notes: string[]) => {
+  const commit = async (
+    epoch: number,
+    outputs: Record<string, unknown>,
+    metrics: Metrics,
+    notes: string[],
+  ) => {
     await ledger.append({ epoch, inputs: {}, outputs, metrics, notes });
     await run.appendMetrics({ epoch, metrics, time: timesOf(epoch), at: at(epoch) });
   };
@@ -61,20 +86,51 @@ export async function makeRun({ home, runId = 'barrier-7', epochs = 40, planned 
   for (let epoch = 1; epoch <= epochs; epoch++) {
     const skill: Skill = { epoch, ...skillAt(epoch), length };
     const files = makeEpoch(world, experiment, skill, random);
-    const evaluation = epoch % 5 === 0 || epoch === epochs ? await evaluate(epoch, skill.agent) : { verdicts: [], metrics: {} };
+    const evaluation =
+      epoch % 5 === 0 || epoch === epochs
+        ? await evaluate(epoch, skill.agent)
+        : { verdicts: [], metrics: {} };
     const metrics = { ...metricsOf(files, epoch, experiment.agent.rolloutsPerTask), ...evaluation.metrics };
     const outputs = {
-      tasks: await store.putRecords(files.tasks), traces: [await store.putRecords(files.traces.slice(0, 140)), await store.putRecords(files.traces.slice(140))],
-      rewards: await store.putRecords(files.rewards), scores: await store.putRecords(files.scores), decisions: await store.putRecords(files.decisions), verdicts: evaluation.verdicts,
+      tasks: await store.putRecords(files.tasks),
+      traces: [
+        await store.putRecords(files.traces.slice(0, 140)),
+        await store.putRecords(files.traces.slice(140)),
+      ],
+      rewards: await store.putRecords(files.rewards),
+      scores: await store.putRecords(files.scores),
+      decisions: await store.putRecords(files.decisions),
+      verdicts: evaluation.verdicts,
     };
-    await commit(epoch, outputs, metrics, epoch === 3 ? ['agent: no update, 1 informative group (2 needed)'] : []);
+    await commit(
+      epoch,
+      outputs,
+      metrics,
+      epoch === 3 ? ['agent: no update, 1 informative group (2 needed)'] : [],
+    );
     // Where half of the tasks are solved now; the simulator moves part of the way, too far at first.
     const wanted = Math.log(0.5) / Math.log(skill.agent);
     length = Math.max(1.2, length + (epoch < 7 ? 0.5 : 0.35) * ((epoch < 7 ? 0.35 : 1) * wanted - length));
-    if (epoch === 12) await run.appendEvent({ time: at(epoch), at: at(epoch), type: 'attempt', epoch, phase: 'trainAgent', attempt: 2, reason: 'heartbeat timeout' });
+    if (epoch === 12)
+      await run.appendEvent({
+        time: at(epoch),
+        at: at(epoch),
+        type: 'attempt',
+        epoch,
+        phase: 'trainAgent',
+        attempt: 2,
+        reason: 'heartbeat timeout',
+      });
     if (epoch === 23) await run.appendEvent({ time: at(epoch), at: at(epoch), type: 'resumed', epoch });
   }
-  if (epochs === planned) await run.appendEvent({ time: at(epochs), at: at(epochs), type: 'ended', outcome: 'finished', epoch: epochs });
+  if (epochs === planned)
+    await run.appendEvent({
+      time: at(epochs),
+      at: at(epochs),
+      type: 'ended',
+      outcome: 'finished',
+      epoch: epochs,
+    });
   return { home, runId, run, store, experiment };
 }
 
@@ -82,6 +138,17 @@ const skillAt = (epoch: number) => ({ agent: 0.955 - 0.275 * Math.exp(-epoch / 1
 
 function timesOf(epoch: number): Record<string, number> {
   const wave = 1 + 0.12 * Math.sin(epoch * 1.7);
-  const time = { generate: 0.42 * wave, rollOut: 1.1 * wave, computeRewards: 0.08, filter: 0.03, updatePools: 0.05, trainAgent: 0.9 * wave, trainEnvironment: 0.7, publish: 0.06, evaluate: epoch % 5 === 0 ? 0.5 : 0, commit: 0.04 };
+  const time = {
+    generate: 0.42 * wave,
+    rollOut: 1.1 * wave,
+    computeRewards: 0.08,
+    filter: 0.03,
+    updatePools: 0.05,
+    trainAgent: 0.9 * wave,
+    trainEnvironment: 0.7,
+    publish: 0.06,
+    evaluate: epoch % 5 === 0 ? 0.5 : 0,
+    commit: 0.04,
+  };
   return { ...time, epoch: Object.values(time).reduce((sum, seconds) => sum + seconds, 0.45) };
 }

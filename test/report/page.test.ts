@@ -10,8 +10,19 @@ import { writeReport } from '../../src/report/write-report.ts';
 import { makeRun } from './make-run.ts';
 
 const executablePath = '/usr/bin/chromium';
-const args = ['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'];
-const missing = existsSync(executablePath) ? '' : ` (skipped: ${executablePath} is missing; apt-get install -y chromium)`;
+const args = [
+  '--headless',
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+];
+const missing = existsSync(executablePath)
+  ? ''
+  : ` (skipped: ${executablePath} is missing; apt-get install -y chromium)`;
 
 describe.skipIf(missing !== '')(`the report in Chromium${missing}`, () => {
   let root = '';
@@ -33,7 +44,10 @@ describe.skipIf(missing !== '')(`the report in Chromium${missing}`, () => {
   beforeEach(async () => {
     [complaints, requests] = [[], []];
     page = await browser.newPage({ viewport: { width: 1300, height: 900 } });
-    page.on('console', (message) => ['error', 'warning'].includes(message.type()) && complaints.push(message.text()));
+    page.on(
+      'console',
+      (message) => ['error', 'warning'].includes(message.type()) && complaints.push(message.text()),
+    );
     page.on('pageerror', (error) => complaints.push(error.message));
     page.on('request', (request) => requests.push(request.url()));
   });
@@ -45,19 +59,38 @@ describe.skipIf(missing !== '')(`the report in Chromium${missing}`, () => {
 
   const open = (file: string) => page.goto(pathToFileURL(file).href);
   /** For each figure: shapes with an outline of their own, inside the visible area. */
-  const shapes = () => page.evaluate<[string, number][]>(`[...document.querySelectorAll('.chart')].map((figure) =>
+  const shapes = () =>
+    page.evaluate<[string, number][]>(`[...document.querySelectorAll('.chart')].map((figure) =>
     [figure.id, [...figure.querySelectorAll('svg path')].filter((path) => path.getAttribute('d').length > 8 && path.getBoundingClientRect().width > 2).length])`);
   /** Paths of the success curve: many points, not axes or markers. */
-  const curve = (get: string) => page.evaluate<(string | number)[]>(`[...document.querySelectorAll('#chart-success-rate svg path')].filter((path) => path.getAttribute('d').length > 300).map((path) => path.${get})`);
-  const shown = async () => ({ ids: await page.locator('.sample .id').allTextContents(), said: await page.locator('#sample-count').textContent() });
+  const curve = (get: string) =>
+    page.evaluate<(string | number)[]>(
+      `[...document.querySelectorAll('#chart-success-rate svg path')].filter((path) => path.getAttribute('d').length > 300).map((path) => path.${get})`,
+    );
+  const shown = async () => ({
+    ids: await page.locator('.sample .id').allTextContents(),
+    said: await page.locator('#sample-count').textContent(),
+  });
 
   it('draws every figure', async () => {
     await open(full);
     const drawn = await shapes();
-    expect(drawn.map(([id]) => id)).toEqual(expect.arrayContaining(['chart-success-rate', 'chart-success-histogram', 'chart-held-out', 'chart-held-out-grid-start', 'chart-time', 'chart-filtered', 'chart-kl']));
+    expect(drawn.map(([id]) => id)).toEqual(
+      expect.arrayContaining([
+        'chart-success-rate',
+        'chart-success-histogram',
+        'chart-held-out',
+        'chart-held-out-grid-start',
+        'chart-time',
+        'chart-filtered',
+        'chart-kl',
+      ]),
+    );
     expect(drawn.length).toBeGreaterThan(24);
     for (const [id, count] of drawn) expect(count, id).toBeGreaterThan(2);
-    expect(await curve('getBoundingClientRect().width')).toEqual([expect.toSatisfy((width: number) => width > 900)]);
+    expect(await curve('getBoundingClientRect().width')).toEqual([
+      expect.toSatisfy((width: number) => width > 900),
+    ]);
   });
 
   it('follows the reader’s colour scheme', async () => {
@@ -91,7 +124,9 @@ describe.skipIf(missing !== '')(`the report in Chromium${missing}`, () => {
     expect(filtered).toBeLessThan(360);
     await page.selectOption('[name=kept]', '');
     await page.selectOption('[name=kind]', 'T');
-    expect(new Set(await page.locator('.sample summary .chip:nth-of-type(2)').allTextContents())).toEqual(new Set(['kind T']));
+    expect(new Set(await page.locator('.sample summary .chip:nth-of-type(2)').allTextContents())).toEqual(
+      new Set(['kind T']),
+    );
     await page.fill('[name=low]', '1');
     expect(new Set(await page.locator('.sample .rate').allTextContents())).toEqual(new Set(['8/8']));
     await page.click('button[type=reset]');
@@ -106,13 +141,17 @@ describe.skipIf(missing !== '')(`the report in Chromium${missing}`, () => {
     await page.fill('[name=text]', '<b>&</script>');
     const first = page.locator('.sample').first();
     if ((await first.getAttribute('open')) === null) await first.locator('summary').click();
-    expect(await first.locator('pre').allTextContents()).toContainEqual(expect.stringContaining('<b>&</script>'));
+    expect(await first.locator('pre').allTextContents()).toContainEqual(
+      expect.stringContaining('<b>&</script>'),
+    );
     await page.fill('[name=text]', '');
     await page.selectOption('[name=valid]', 'valid');
     await page.locator('.sample summary').nth(5).click();
     const opened = page.locator('.sample').nth(5);
     expect(await opened.locator('.answers').first().locator('tbody tr').count()).toBe(8);
-    expect(await opened.locator('pre').allTextContents()).toContainEqual(expect.stringContaining('"evaluation"'));
+    expect(await opened.locator('pre').allTextContents()).toContainEqual(
+      expect.stringContaining('"evaluation"'),
+    );
   });
 
   it('goes from a point of a figure to the tasks of that epoch', async () => {

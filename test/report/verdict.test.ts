@@ -3,9 +3,22 @@ import type { Metrics } from '../../src/contracts/phases.ts';
 import type { EpochRow } from '../../src/report/run-data.ts';
 import { findings, verdict } from '../../src/report/verdict.ts';
 
-const rowsOf = (metrics: Metrics[], first = 1): EpochRow[] => metrics.map((one, index) => ({ epoch: first + index, metrics: one, time: {}, at: null, notes: [], outputs: {} }));
+const rowsOf = (metrics: Metrics[], first = 1): EpochRow[] =>
+  metrics.map((one, index) => ({
+    epoch: first + index,
+    metrics: one,
+    time: {},
+    at: null,
+    notes: [],
+    outputs: {},
+  }));
 const rates = (values: (number | null)[]) => rowsOf(values.map((value) => ({ 'env/success_rate': value })));
-const evaluated = (value: number, low: number | null, high: number | null): Metrics => ({ 'env/success_rate': 0.5, 'eval/heldout': value, 'eval/heldout_low': low, 'eval/heldout_high': high });
+const evaluated = (value: number, low: number | null, high: number | null): Metrics => ({
+  'env/success_rate': 0.5,
+  'eval/heldout': value,
+  'eval/heldout_low': low,
+  'eval/heldout_high': high,
+});
 const say = (rows: EpochRow[]) => verdict(findings(rows)).join(' ').replaceAll('\u202f', ' ');
 
 describe('the band', () => {
@@ -13,7 +26,9 @@ describe('the band', () => {
     const rows = rates([0, 0, 0, 0, 0, ...Array<number>(15).fill(0.5)]);
     // Means of epochs 6 to 9 are 0.1, 0.2, 0.3, 0.4; the second half starts with epoch 11.
     expect(findings(rows).success).toEqual({ start: 0, end: 0.5, entry: 9, residence: 1 });
-    expect(say(rows)).toContain('started at 0.00, entered [0.4, 0.6] in epoch 9 and was there in 100 % of the second half’s epochs (5-epoch mean).');
+    expect(say(rows)).toContain(
+      'started at 0.00, entered [0.4, 0.6] in epoch 9 and was there in 100 % of the second half’s epochs (5-epoch mean).',
+    );
   });
 
   it('counts each epoch of the second half, by the mean that ends there', () => {
@@ -30,7 +45,9 @@ describe('the band', () => {
   });
 
   it('says never where it never was', () => {
-    expect(say(rates(Array<number>(20).fill(0.9)))).toContain('started at 0.90, never entered [0.4, 0.6] (5-epoch mean), and ended at 0.90.');
+    expect(say(rates(Array<number>(20).fill(0.9)))).toContain(
+      'started at 0.90, never entered [0.4, 0.6] (5-epoch mean), and ended at 0.90.',
+    );
   });
 
   it('does not judge a run of a few epochs, nor one of none', () => {
@@ -45,20 +62,31 @@ describe('held-out success', () => {
   it.each([
     ['rose', evaluated(0.7, 0.65, 0.75), 'rose from 0.10 [0.07, 0.14] to 0.70 [0.65, 0.75] (epochs 1 to 2)'],
     ['fell', evaluated(0.03, 0.01, 0.06), 'fell from 0.10 [0.07, 0.14] to 0.03 [0.01, 0.06]'],
-    ['did not clearly change', evaluated(0.13, 0.1, 0.17), 'did not clearly change: from 0.10 [0.07, 0.14] to 0.13 [0.10, 0.17] (epochs 1 to 2), and the intervals overlap'],
-    ['has no interval', evaluated(0.7, null, null), 'went from 0.10 [0.07, 0.14] to 0.70 (epochs 1 to 2); no interval is recorded'],
+    [
+      'did not clearly change',
+      evaluated(0.13, 0.1, 0.17),
+      'did not clearly change: from 0.10 [0.07, 0.14] to 0.13 [0.10, 0.17] (epochs 1 to 2), and the intervals overlap',
+    ],
+    [
+      'has no interval',
+      evaluated(0.7, null, null),
+      'went from 0.10 [0.07, 0.14] to 0.70 (epochs 1 to 2); no interval is recorded',
+    ],
   ])('%s', (_, last, expected) => {
     expect(say(rowsOf([evaluated(0.1, 0.07, 0.14), last]))).toContain(`Held-out success ${expected}`);
   });
 
   it('is not compared with itself', () => {
-    expect(say(rowsOf([evaluated(0.1, 0.07, 0.14)]))).toContain('was 0.10 [0.07, 0.14] after epoch 1; there is no later evaluation');
+    expect(say(rowsOf([evaluated(0.1, 0.07, 0.14)]))).toContain(
+      'was 0.10 [0.07, 0.14] after epoch 1; there is no later evaluation',
+    );
     expect(say(rates([0.5]))).toContain('Held-out success has not been evaluated.');
   });
 });
 
 describe('task difficulty', () => {
-  const difficulty = (values: number[]) => say(rowsOf(values.map((value) => ({ 'env/success_rate': 0.5, 'env/difficulty': value }))));
+  const difficulty = (values: number[]) =>
+    say(rowsOf(values.map((value) => ({ 'env/success_rate': 0.5, 'env/difficulty': value }))));
   const many = (value: number) => Array<number>(8).fill(value);
 
   it.each([

@@ -15,10 +15,21 @@ beforeAll(async () => {
 });
 afterAll(() => rm(root, { recursive: true, force: true }));
 
-const textOf = (page: string) => page.replace(/<script[\s\S]*?<\/script>|<style>[\s\S]*?<\/style>/g, '').replace(/<[^>]+>/g, ' ').replace(/\u202f/g, ' ').replace(/\s+/g, ' ');
-const samplesOf = (page: string) => JSON.parse(/id="samples-data">(.*?)<\/script>/s.exec(page)?.[1] ?? 'null') as SampledEpoch[];
+const textOf = (page: string) =>
+  page
+    .replace(/<script[\s\S]*?<\/script>|<style>[\s\S]*?<\/style>/g, '')
+    .replace(/<[^>]+>/g, ' ')
+    .replace(/\u202f/g, ' ')
+    .replace(/\s+/g, ' ');
+const samplesOf = (page: string) =>
+  JSON.parse(/id="samples-data">(.*?)<\/script>/s.exec(page)?.[1] ?? 'null') as SampledEpoch[];
 const report = async (run: MadeRun) => readFile(await writeReport(run), 'utf8');
-const outputsOf = async (run: MadeRun, epoch: number) => (JSON.parse((await readFile(run.run.ledgerFile, 'utf8')).split('\n')[epoch] ?? '') as { outputs: EpochOutputs }).outputs;
+const outputsOf = async (run: MadeRun, epoch: number) =>
+  (
+    JSON.parse((await readFile(run.run.ledgerFile, 'utf8')).split('\n')[epoch] ?? '') as {
+      outputs: EpochOutputs;
+    }
+  ).outputs;
 
 describe('a finished run', () => {
   let run: MadeRun;
@@ -37,7 +48,9 @@ describe('a finished run', () => {
 
   it('says what the data says', () => {
     const text = textOf(page);
-    expect(text).toMatch(/started at 0\.0\d, entered \[0\.4, 0\.6\] in epoch \d+ and was there in \d+ % of the second half/);
+    expect(text).toMatch(
+      /started at 0\.0\d, entered \[0\.4, 0\.6\] in epoch \d+ and was there in \d+ % of the second half/,
+    );
     expect(text).toMatch(/Held-out success rose from 0\.\d\d \[/);
     expect(text).toContain('Resumed once; one further attempt at a phase.');
     expect(text).toContain('agent: no update, 1 informative group (2 needed)');
@@ -61,8 +74,16 @@ describe('a finished run', () => {
     expect(all.some(({ valid }) => !valid)).toBe(true);
     const solved = all.find(({ rate }) => rate === 1) ?? expect.fail('no task was always solved');
     expect(JSON.parse(solved.task)).toMatchObject({ evaluation: { kind: 'exact_call' } });
-    expect(solved.answers.filter(({ role }) => role === 'agent').map(({ text }) => text)).toEqual(Array(8).fill(solved.reference));
-    expect(solved).toMatchObject({ successes: 8, attempts: 8, keptForAgent: true, keptForSimulator: false, reason: 'too easy' });
+    expect(solved.answers.filter(({ role }) => role === 'agent').map(({ text }) => text)).toEqual(
+      Array(8).fill(solved.reference),
+    );
+    expect(solved).toMatchObject({
+      successes: 8,
+      attempts: 8,
+      keptForAgent: true,
+      keptForSimulator: false,
+      reason: 'too easy',
+    });
   });
 
   it('is the same when written again, but for the moment', async () => {
@@ -106,22 +127,36 @@ describe('a run that was steered', () => {
   it('says where it was forked from, what was retuned, and that it was stopped', async () => {
     const home = join(root, 'steered');
     const grandparent = await makeRun({ home, runId: 'first', epochs: 2, planned: 9 });
-    const lineOf = async ({ run }: MadeRun, epoch: number) => (await (await run.open())!.ledger.read())[epoch]!;
+    const lineOf = async ({ run }: MadeRun, epoch: number) =>
+      (await (await run.open())!.ledger.read())[epoch]!;
     const parent = await makeRun({ home, runId: 'second', epochs: 2, planned: 9 });
     const line = await lineOf(parent, 2);
     await parent.run.writeFork({ run: 'first', epoch: 1, line: await lineOf(grandparent, 1) });
     const { run, ...child } = await makeRun({ home, runId: 'third', epochs: 6, planned: 9 });
     await run.writeFork({ run: 'second', epoch: 2, line });
-    await run.writeRetunes([{ fromEpoch: 4, set: { 'difficulty.alpha': 0.4 }, time: '2026-11-21T09:30:00Z' }, { fromEpoch: 5, set: { epochs: 12 }, time: '2026-11-21T09:40:00Z' }]);
+    await run.writeRetunes([
+      { fromEpoch: 4, set: { 'difficulty.alpha': 0.4 }, time: '2026-11-21T09:30:00Z' },
+      { fromEpoch: 5, set: { epochs: 12 }, time: '2026-11-21T09:40:00Z' },
+    ]);
     await run.appendEvent({ type: 'ended', outcome: 'stopped', epoch: 6 });
     const page = await report({ run, ...child });
     const text = textOf(page);
     expect(text).toContain('third stopped after epoch 6');
-    expect(text).toContain('This run was forked from second at epoch 2, which was forked from first at epoch 1; epochs are counted from the start of first.');
+    expect(text).toContain(
+      'This run was forked from second at epoch 2, which was forked from first at epoch 1; epochs are counted from the start of first.',
+    );
     expect(text).toContain('to epoch 6 of 12');
-    expect(text).toMatch(/Retuned from epoch 4 difficulty\.alpha = 0\.4 2026-11-21 09:30:00 UTC from epoch 5 epochs = 12/);
-    const charts = JSON.parse(/id="charts-data">(.*?)<\/script>/s.exec(page)?.[1] ?? 'null') as Record<string, { series: { markLine?: { data: object[] } }[] }>;
-    expect(charts['success-rate']?.series[0]?.markLine?.data).toEqual([{ xAxis: '4', label: { formatter: 'difficulty.alpha = 0.4' } }, { xAxis: '5', label: { formatter: 'epochs = 12' } }]);
+    expect(text).toMatch(
+      /Retuned from epoch 4 difficulty\.alpha = 0\.4 2026-11-21 09:30:00 UTC from epoch 5 epochs = 12/,
+    );
+    const charts = JSON.parse(/id="charts-data">(.*?)<\/script>/s.exec(page)?.[1] ?? 'null') as Record<
+      string,
+      { series: { markLine?: { data: object[] } }[] }
+    >;
+    expect(charts['success-rate']?.series[0]?.markLine?.data).toEqual([
+      { xAxis: '4', label: { formatter: 'difficulty.alpha = 0.4' } },
+      { xAxis: '5', label: { formatter: 'epochs = 12' } },
+    ]);
     await run.appendEvent({ type: 'resumed', epoch: 6 });
     expect(textOf(await report({ run, ...child }))).toContain('in progress: 6 of 12 epochs');
     await run.appendEvent({ type: 'ended', outcome: 'failed', epoch: 6, reason: 'loss is <NaN>' });
@@ -132,7 +167,11 @@ describe('a run that was steered', () => {
 describe('a run with damage', () => {
   it('says what is pruned, missing, altered and torn, and shows the rest', async () => {
     const run = await makeRun({ home: join(root, 'damaged'), epochs: 4 });
-    const [tasks, traces, rewards] = [(await outputsOf(run, 1)).tasks, (await outputsOf(run, 2)).traces?.[0], (await outputsOf(run, 3)).rewards];
+    const [tasks, traces, rewards] = [
+      (await outputsOf(run, 1)).tasks,
+      (await outputsOf(run, 2)).traces?.[0],
+      (await outputsOf(run, 3)).rewards,
+    ];
     if (!tasks || !traces || !rewards) return expect.fail('no outputs');
     await rm(run.store.path(tasks));
     await writeFile(tombstonePath(run.store.root, tasks), '{}');
@@ -150,7 +189,10 @@ describe('a run with damage', () => {
 
   it('says that an altered ledger does not verify', async () => {
     const run = await makeRun({ home: join(root, 'altered'), epochs: 2 });
-    await writeFile(run.run.ledgerFile, (await readFile(run.run.ledgerFile, 'utf8')).replace('"env/steps":2', '"env/steps":3'));
+    await writeFile(
+      run.run.ledgerFile,
+      (await readFile(run.run.ledgerFile, 'utf8')).replace('"env/steps":2', '"env/steps":3'),
+    );
     expect(textOf(await report(run))).toContain('ledger.jsonl does not verify');
   });
 
@@ -164,7 +206,10 @@ describe('a run with damage', () => {
 
   it('does with the experiment file of another version', async () => {
     const run = await makeRun({ home: join(root, 'older'), epochs: 2 });
-    await writeFile(run.run.experimentFile, JSON.stringify({ ...run.experiment, epochs: 'two', world: { type: 'mars' } }));
+    await writeFile(
+      run.run.experimentFile,
+      JSON.stringify({ ...run.experiment, epochs: 'two', world: { type: 'mars' } }),
+    );
     const text = textOf(await report(run));
     expect(text).toContain('experiment.json was written by another version (it differs in epochs)');
     expect(text).toContain('"type": "mars"'.replaceAll('"', '&quot;'));

@@ -30,10 +30,14 @@ describe.skipIf(missing !== '')(`TensorBoard files${missing}`, () => {
 
   it('say what Python said where there are no metrics', async () => {
     await rm(run.run.metricsFile);
-    await expect(writeTensorboard({ home: run.home, runId: run.runId, python })).rejects.toThrow(/Cannot write TensorBoard files of .*: .*no metrics\.jsonl there.* The run and its report are not affected\./);
+    await expect(writeTensorboard({ home: run.home, runId: run.runId, python })).rejects.toThrow(
+      /Cannot write TensorBoard files of .*: .*no metrics\.jsonl there.* The run and its report are not affected\./,
+    );
   });
 });
 
 it('need a Python that is there', async () => {
-  await expect(writeTensorboard({ home: run.home, runId: run.runId, python: join(root, 'no-python') })).rejects.toThrow('ENOENT');
+  await expect(
+    writeTensorboard({ home: run.home, runId: run.runId, python: join(root, 'no-python') }),
+  ).rejects.toThrow('ENOENT');
 });

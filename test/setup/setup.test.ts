@@ -3,7 +3,13 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { cachedTemporal, engineEnvironment, pythonPath, repository, temporalPath } from '../../infra/setup/locations.mjs';
+import {
+  cachedTemporal,
+  engineEnvironment,
+  pythonPath,
+  repository,
+  temporalPath,
+} from '../../infra/setup/locations.mjs';
 import { nodePackagesReady } from '../../infra/setup/node-packages.mjs';
 import { withoutTorch } from '../../infra/setup/python-environment.mjs';
 import { runSteps } from '../../infra/setup/steps.mjs';
@@ -25,32 +31,56 @@ const executable = (name: string, script: string): string => {
 };
 
 describe('steps', () => {
-  const step = (changes: Partial<Step> = {}): Step => ({ name: 'Thing', doing: 'making it', ready: () => Promise.resolve(false), run: () => Promise.resolve(), remedy: 'do this', ...changes });
+  const step = (changes: Partial<Step> = {}): Step => ({
+    name: 'Thing',
+    doing: 'making it',
+    ready: () => Promise.resolve(false),
+    run: () => Promise.resolve(),
+    remedy: 'do this',
+    ...changes,
+  });
   const printed = async (steps: Step[], quiet = false): Promise<{ ready: boolean; lines: string[] }> => {
     const lines: string[] = [];
-    const ready = await runSteps(steps, { quiet, print: (line) => lines.push(line.replace(/[\d.]+ s/, 'N s')) });
+    const ready = await runSteps(steps, {
+      quiet,
+      print: (line) => lines.push(line.replace(/[\d.]+ s/, 'N s')),
+    });
     return { ready, lines };
   };
   const done = step({ name: 'Done', ready: () => Promise.resolve(true) });
 
   test('say what they do, how long it took, and that there is nothing to do', async () => {
-    expect(await printed([done, step()])).toEqual({ ready: true, lines: ['Done   skipped (ready)', 'Thing  making it ...', 'Thing  ready in N s'] });
-    expect((await printed([done, step()], true)).lines).toEqual(['Thing  making it ...', 'Thing  ready in N s']);
+    expect(await printed([done, step()])).toEqual({
+      ready: true,
+      lines: ['Done   skipped (ready)', 'Thing  making it ...', 'Thing  ready in N s'],
+    });
+    expect((await printed([done, step()], true)).lines).toEqual([
+      'Thing  making it ...',
+      'Thing  ready in N s',
+    ]);
   });
   test('a failure has its remedy, and nothing comes after it', async () => {
     const broken = step({ run: () => Promise.reject(new Error('no network')) });
-    expect(await printed([broken, done])).toEqual({ ready: false, lines: ['Thing  making it ...', 'Thing  failed after N s: no network', 'What to do: do this.'] });
+    expect(await printed([broken, done])).toEqual({
+      ready: false,
+      lines: ['Thing  making it ...', 'Thing  failed after N s: no network', 'What to do: do this.'],
+    });
   });
 });
 
 test('Node packages are ready only when what is installed is what the lock names', () => {
   const lock = (packages: object) => JSON.stringify({ packages });
-  const wanted = { '': {}, 'node_modules/a': { version: '1.0.0', integrity: 'x' }, 'node_modules/b': { version: '2.0.0', integrity: 'y', optional: true } };
+  const wanted = {
+    '': {},
+    'node_modules/a': { version: '1.0.0', integrity: 'x' },
+    'node_modules/b': { version: '2.0.0', integrity: 'y', optional: true },
+  };
   writeFileSync(join(folder, 'package-lock.json'), lock(wanted));
   expect(nodePackagesReady(folder)).toBe(false);
   mkdirSync(join(folder, 'node_modules/node/bin'), { recursive: true });
   writeFileSync(join(folder, 'node_modules/node/bin/node'), '');
-  const installed = (packages: object) => writeFileSync(join(folder, 'node_modules/.package-lock.json'), lock(packages));
+  const installed = (packages: object) =>
+    writeFileSync(join(folder, 'node_modules/.package-lock.json'), lock(packages));
   installed({ 'node_modules/a': { version: '1.0.0', integrity: 'x' } });
   expect(nodePackagesReady(folder)).toBe(true);
   installed({ 'node_modules/a': { version: '0.9.0', integrity: 'w' } });
@@ -80,40 +110,76 @@ test('what killed set-ups left is removed, what a living one builds is not', () 
 });
 
 test('a lock without torch has none of its packages, and keeps the hashes of the others', () => {
-  const lock = 'numpy==2.4.6 \\\n    --hash=sha256:aa\ntorch==2.15.0 \\\n    --hash=sha256:bb\nnvidia-cublas==13 ; sys_platform == "linux" \\\n    --hash=sha256:cc\ntorchmetrics==1 \\\n    --hash=sha256:dd\n';
-  expect(withoutTorch(lock)).toBe('numpy==2.4.6 \\\n    --hash=sha256:aa\ntorchmetrics==1 \\\n    --hash=sha256:dd\n');
+  const lock =
+    'numpy==2.4.6 \\\n    --hash=sha256:aa\ntorch==2.15.0 \\\n    --hash=sha256:bb\nnvidia-cublas==13 ; sys_platform == "linux" \\\n    --hash=sha256:cc\ntorchmetrics==1 \\\n    --hash=sha256:dd\n';
+  expect(withoutTorch(lock)).toBe(
+    'numpy==2.4.6 \\\n    --hash=sha256:aa\ntorchmetrics==1 \\\n    --hash=sha256:dd\n',
+  );
 });
 
 describe('the command', () => {
   const setUp = (args: string[], env: Record<string, string>) => {
-    const { status, stderr } = spawnSync(process.execPath, [join(repository, 'infra/setup/setup.mjs'), ...args], { env: { HOME: folder, XDG_CACHE_HOME: folder, PATH: dirname(process.execPath), ...env }, encoding: 'utf8' });
+    const { status, stderr } = spawnSync(
+      process.execPath,
+      [join(repository, 'infra/setup/setup.mjs'), ...args],
+      {
+        env: { HOME: folder, XDG_CACHE_HOME: folder, PATH: dirname(process.execPath), ...env },
+        encoding: 'utf8',
+      },
+    );
     return { status, stderr };
   };
 
   test('skips everything that is ready, and --quiet says nothing then', () => {
-    const ready = { GENENV_PYTHON: executable('python', 'exit 0'), GENENV_TEMPORAL: executable('temporal', 'exit 0') };
-    expect(setUp([], ready)).toEqual({ status: 0, stderr: 'Node packages        skipped (ready)\nPython environment   skipped (ready)\nTemporal executable  skipped (ready)\n' });
+    const ready = {
+      GENENV_PYTHON: executable('python', 'exit 0'),
+      GENENV_TEMPORAL: executable('temporal', 'exit 0'),
+    };
+    expect(setUp([], ready)).toEqual({
+      status: 0,
+      stderr:
+        'Node packages        skipped (ready)\nPython environment   skipped (ready)\nTemporal executable  skipped (ready)\n',
+    });
     expect(setUp(['--quiet'], ready)).toEqual({ status: 0, stderr: '' });
   });
   test('without Python: what failed, what to do, exit code 1, nothing half-built', () => {
     const { status, stderr } = setUp([], {});
-    expect(stderr).toMatch(/Python environment {3}failed after [\d.]+ s: no Python from 3\.11 to 3\.13 with its venv module was found on the PATH\nWhat to do: install Python 3\.11 or newer/);
+    expect(stderr).toMatch(
+      /Python environment {3}failed after [\d.]+ s: no Python from 3\.11 to 3\.13 with its venv module was found on the PATH\nWhat to do: install Python 3\.11 or newer/,
+    );
     expect(status).toBe(1);
     expect(existsSync(join(folder, 'genenv'))).toBe(true);
     expect(spawnSync('ls', [join(folder, 'genenv')], { encoding: 'utf8' }).stdout).toBe('');
   });
   test('a Python of the user that lacks the packages is named', () => {
-    const { status, stderr } = setUp([], { GENENV_PYTHON: executable('python', 'echo "torch, peft" >&2; exit 1') });
-    expect(stderr).toContain(`GENENV_PYTHON=${join(folder, 'python')} lacks what trainer/requirements.txt names`);
+    const { status, stderr } = setUp([], {
+      GENENV_PYTHON: executable('python', 'echo "torch, peft" >&2; exit 1'),
+    });
+    expect(stderr).toContain(
+      `GENENV_PYTHON=${join(folder, 'python')} lacks what trainer/requirements.txt names`,
+    );
     expect(status).toBe(1);
   });
   test('an unknown argument is bad input', () => {
-    expect(setUp(['--fast'], {})).toEqual({ status: 2, stderr: 'setup: unknown argument "--fast"; allowed: --quiet (print only what is not ready yet), --engines alfworld,bfcl (what judges these benchmarks)\n' });
-    expect(setUp(['--engines', 'bfcl,doom'], {})).toEqual({ status: 2, stderr: 'setup: unknown engine "doom"; allowed: alfworld, bfcl\n' });
-    expect(setUp(['--engines'], {})).toEqual({ status: 2, stderr: 'setup: unknown engine ""; allowed: alfworld, bfcl\n' });
+    expect(setUp(['--fast'], {})).toEqual({
+      status: 2,
+      stderr:
+        'setup: unknown argument "--fast"; allowed: --quiet (print only what is not ready yet), --engines alfworld,bfcl (what judges these benchmarks)\n',
+    });
+    expect(setUp(['--engines', 'bfcl,doom'], {})).toEqual({
+      status: 2,
+      stderr: 'setup: unknown engine "doom"; allowed: alfworld, bfcl\n',
+    });
+    expect(setUp(['--engines'], {})).toEqual({
+      status: 2,
+      stderr: 'setup: unknown engine ""; allowed: alfworld, bfcl\n',
+    });
   });
   test('engines come only where they are asked for, each after its own lock', () => {
-    const ready = { GENENV_PYTHON: executable('python', 'exit 0'), GENENV_TEMPORAL: executable('temporal', 'exit 0') };
+    const ready = {
+      GENENV_PYTHON: executable('python', 'exit 0'),
+      GENENV_TEMPORAL: executable('temporal', 'exit 0'),
+    };
     vi.stubEnv('XDG_CACHE_HOME', folder);
     const environment = engineEnvironment('bfcl');
     expect(environment).toMatch(new RegExp(`^${folder}/genenv/bfcl-[0-9a-f]{12}$`));
@@ -122,12 +188,30 @@ describe('the command', () => {
     expect(setUp(['--engines', 'bfcl'], ready).stderr).toContain('Engine bfcl          failed');
     mkdirSync(join(environment, 'bin'), { recursive: true });
     writeFileSync(join(environment, 'genenv-ready.json'), '{}');
-    expect(setUp(['--engines', 'bfcl'], ready)).toMatchObject({ status: 0, stderr: expect.stringContaining('Engine bfcl          skipped (ready)') as string });
+    expect(setUp(['--engines', 'bfcl'], ready)).toMatchObject({
+      status: 0,
+      stderr: expect.stringContaining('Engine bfcl          skipped (ready)') as string,
+    });
   });
 });
 
 test('the counts of all suites come from their own reports', () => {
-  const file = (status: string, ...tests: string[]) => ({ status, assertionResults: tests.map((result) => ({ status: result })) });
-  expect(countVitest(JSON.stringify({ numPassedTests: 3, numFailedTests: 1, testResults: [file('passed', 'passed', 'passed'), file('failed', 'passed', 'failed'), file('failed')] }))).toEqual({ passed: 3, failed: 2 });
-  expect(countJunit('<?xml?><testsuites><testsuite name="pytest" errors="1" failures="2" skipped="3" tests="10" time="1.5">')).toEqual({ passed: 4, failed: 3 });
+  const file = (status: string, ...tests: string[]) => ({
+    status,
+    assertionResults: tests.map((result) => ({ status: result })),
+  });
+  expect(
+    countVitest(
+      JSON.stringify({
+        numPassedTests: 3,
+        numFailedTests: 1,
+        testResults: [file('passed', 'passed', 'passed'), file('failed', 'passed', 'failed'), file('failed')],
+      }),
+    ),
+  ).toEqual({ passed: 3, failed: 2 });
+  expect(
+    countJunit(
+      '<?xml?><testsuites><testsuite name="pytest" errors="1" failures="2" skipped="3" tests="10" time="1.5">',
+    ),
+  ).toEqual({ passed: 4, failed: 3 });
 });

@@ -30,7 +30,8 @@ function supervisor(worker = ''): Supervisor {
   let output = '';
   child.stdout.on('data', (data: Buffer) => (output += data.toString()));
   const ended = new Promise<number | null>((resolve) => child.on('close', resolve));
-  const says = (text: string) => vi.waitFor(() => expect(output).toContain(text), { timeout: 20_000, interval: 20 });
+  const says = (text: string) =>
+    vi.waitFor(() => expect(output).toContain(text), { timeout: 20_000, interval: 20 });
   const stack = { child, says, ended, output: () => output };
   supervisors.push(stack);
   return stack;
@@ -58,7 +59,9 @@ afterEach(async () => {
 
 describe('the embedded stack', () => {
   test('comes up on free ports, keeps closed workflows for 30 days and more, and leaves no process behind', async () => {
-    const taken = createServer().listen(7233, '127.0.0.1').on('error', () => undefined);
+    const taken = createServer()
+      .listen(7233, '127.0.0.1')
+      .on('error', () => undefined);
     const stack = supervisor();
     await stack.says('up');
     const { addresses, state } = record();
@@ -86,7 +89,9 @@ describe('the embedded stack', () => {
     let errors = '';
     second.stderr.on('data', (data: Buffer) => (errors += data.toString()));
     await new Promise((resolve) => second.on('close', resolve));
-    expect(errors).toContain(`StackInUse: \`genenv run\` (process ${first.child.pid}) runs the stack of ${home}`);
+    expect(errors).toContain(
+      `StackInUse: \`genenv run\` (process ${first.child.pid}) runs the stack of ${home}`,
+    );
     expect(processes()).toEqual(before);
     expect(before.every(isAlive)).toBe(true);
   });
@@ -117,7 +122,10 @@ describe('the embedded stack', () => {
 
   test('never touches a process that only has the number of a recorded one', async () => {
     const foreign = spawn('sleep', ['60']);
-    writeStackRecord(stackPaths(home).record, { ...record(), processes: { worker: { pid: foreign.pid ?? 0, started: 'long ago', fingerprint: '' } } });
+    writeStackRecord(stackPaths(home).record, {
+      ...record(),
+      processes: { worker: { pid: foreign.pid ?? 0, started: 'long ago', fingerprint: '' } },
+    });
     const stack = supervisor();
     await stack.says('up');
     stack.child.kill('SIGTERM');
@@ -149,7 +157,9 @@ describe('the embedded stack', () => {
   });
 
   test('one that ignores SIGTERM is killed after its grace time, with what it started', async () => {
-    const stack = supervisor('process.on("SIGTERM", () => undefined); require("node:child_process").spawn("sleep", ["100"])');
+    const stack = supervisor(
+      'process.on("SIGTERM", () => undefined); require("node:child_process").spawn("sleep", ["100"])',
+    );
     await stack.says('up');
     expect(markedProcesses(home)).toHaveLength(4);
     stack.child.kill('SIGTERM');

@@ -6,7 +6,11 @@ import type { ProcessIdentity } from '../../src/stack/process-identity.ts';
 
 /** A process in a group of its own, once it runs. */
 async function started(script: string): Promise<ProcessIdentity> {
-  const child = spawn(process.execPath, ['-e', `${script};setInterval(() => undefined, 1000);console.log('up')`], { detached: true, stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn(
+    process.execPath,
+    ['-e', `${script};setInterval(() => undefined, 1000);console.log('up')`],
+    { detached: true, stdio: ['ignore', 'pipe', 'inherit'] },
+  );
   await new Promise((resolve) => child.stdout.once('data', resolve));
   return identify(child.pid ?? 0) ?? { pid: 0, started: 'ended' };
 }
@@ -29,7 +33,9 @@ test('a second Ctrl-C cuts the grace time short', async () => {
 
 test('an unreaped rest of a process is not alive', async () => {
   // The parent never waits for its child.
-  const parent = spawn('sh', ['-c', 'sleep 0.2 & echo $!; exec sleep 20'], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const parent = spawn('sh', ['-c', 'sleep 0.2 & echo $!; exec sleep 20'], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   const pid = Number(await new Promise<Buffer>((resolve) => parent.stdout.once('data', resolve)));
   expect(identify(pid)).not.toBeNull();
   await new Promise((resolve) => setTimeout(resolve, 600));
@@ -37,12 +43,22 @@ test('an unreaped rest of a process is not alive', async () => {
   parent.kill();
 });
 
-test.each(['process.exit()', 'undefined'])('what it started in its group ends with it (SIGTERM does: %s)', async (answer) => {
-  const child = 'const child = require("node:child_process").spawn("sleep", ["60"]); console.log(child.pid)';
-  const parent = spawn(process.execPath, ['-e', `${child};process.on("SIGTERM", () => ${answer});setInterval(() => undefined, 1000)`], { detached: true, stdio: ['ignore', 'pipe', 'inherit'] });
-  const grandchild = identify(Number(await new Promise<Buffer>((resolve) => parent.stdout.once('data', resolve))));
-  const target = identify(parent.pid ?? 0);
-  if (grandchild === null || target === null) throw new Error('it has not started');
-  await endProcess(target, { graceSeconds: 1 });
-  expect(await ended(grandchild, 2)).toBe(true);
-});
+test.each(['process.exit()', 'undefined'])(
+  'what it started in its group ends with it (SIGTERM does: %s)',
+  async (answer) => {
+    const child =
+      'const child = require("node:child_process").spawn("sleep", ["60"]); console.log(child.pid)';
+    const parent = spawn(
+      process.execPath,
+      ['-e', `${child};process.on("SIGTERM", () => ${answer});setInterval(() => undefined, 1000)`],
+      { detached: true, stdio: ['ignore', 'pipe', 'inherit'] },
+    );
+    const grandchild = identify(
+      Number(await new Promise<Buffer>((resolve) => parent.stdout.once('data', resolve))),
+    );
+    const target = identify(parent.pid ?? 0);
+    if (grandchild === null || target === null) throw new Error('it has not started');
+    await endProcess(target, { graceSeconds: 1 });
+    expect(await ended(grandchild, 2)).toBe(true);
+  },
+);

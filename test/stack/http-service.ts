@@ -12,7 +12,12 @@ export class HttpService implements Service {
   readonly #env: Record<string, string | undefined>;
   #port: number;
 
-  constructor(name: ServiceName, ports: Record<string, number>, env: Record<string, string | undefined>, script = '') {
+  constructor(
+    name: ServiceName,
+    ports: Record<string, number>,
+    env: Record<string, string | undefined>,
+    script = '',
+  ) {
     this.name = name;
     this.title = name;
     this.#port = ports[name] ?? 0;

@@ -16,8 +16,20 @@ const stack = new EmbeddedStack({
   say: (line) => console.log(line),
   services: (ports) => {
     const server = new TemporalServer(temporalPath(), paths, env, ports);
-    const addresses = () => ({ temporal: server.address, namespace: server.namespace, ui: server.ui, policyServer: '', trainerSocket: '' });
-    return { stages: [[server, new HttpService('trainer', ports, env)], [new HttpService('worker', ports, env, workerScript)]], addresses };
+    const addresses = () => ({
+      temporal: server.address,
+      namespace: server.namespace,
+      ui: server.ui,
+      policyServer: '',
+      trainerSocket: '',
+    });
+    return {
+      stages: [
+        [server, new HttpService('trainer', ports, env)],
+        [new HttpService('worker', ports, env, workerScript)],
+      ],
+      addresses,
+    };
   },
 });
 process.on('SIGTERM', () => void stack.stop().then(() => process.exit(0)));

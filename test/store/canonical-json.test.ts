@@ -8,32 +8,46 @@ const json = fc.jsonValue({ stringUnit: 'binary', maxDepth: 4 });
 function reversed(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(reversed);
   if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).reverse().map(([key, field]) => [key, reversed(field)]));
+  return Object.fromEntries(
+    Object.entries(value)
+      .reverse()
+      .map(([key, field]) => [key, reversed(field)]),
+  );
 }
 
 describe('canonical JSON', () => {
   test('carries every JSON value unchanged', () => {
-    fc.assert(fc.property(json, (value) => {
-      expect(JSON.parse(canonicalJson(value))).toEqual(JSON.parse(JSON.stringify(value)));
-    }));
+    fc.assert(
+      fc.property(json, (value) => {
+        expect(JSON.parse(canonicalJson(value))).toEqual(JSON.parse(JSON.stringify(value)));
+      }),
+    );
   });
 
   test('does not depend on the order of keys', () => {
-    fc.assert(fc.property(json, (value) => {
-      expect(canonicalJson(reversed(value))).toBe(canonicalJson(value));
-    }));
+    fc.assert(
+      fc.property(json, (value) => {
+        expect(canonicalJson(reversed(value))).toBe(canonicalJson(value));
+      }),
+    );
   });
 
   test('is its own canonical form', () => {
-    fc.assert(fc.property(json, (value) => {
-      const text = canonicalJson(value);
-      expect(canonicalJson(JSON.parse(text))).toBe(text);
-    }));
+    fc.assert(
+      fc.property(json, (value) => {
+        const text = canonicalJson(value);
+        expect(canonicalJson(JSON.parse(text))).toBe(text);
+      }),
+    );
   });
 
   test('writes the example of RFC 8785', () => {
-    const value = JSON.parse('{"numbers":[333333333.33333329,1E30,4.50,2e-3,0.000000000000000000000000001],"string":"\\u20ac$\\u000F\\u000aA\'\\u0042\\u0022\\u005c\\\\\\"\\/","literals":[null,true,false]}') as unknown;
-    expect(canonicalJson(value)).toBe('{"literals":[null,true,false],"numbers":[333333333.3333333,1e+30,4.5,0.002,1e-27],"string":"€$\\u000f\\nA\'B\\"\\\\\\\\\\"/"}');
+    const value = JSON.parse(
+      '{"numbers":[333333333.33333329,1E30,4.50,2e-3,0.000000000000000000000000001],"string":"\\u20ac$\\u000F\\u000aA\'\\u0042\\u0022\\u005c\\\\\\"\\/","literals":[null,true,false]}',
+    ) as unknown;
+    expect(canonicalJson(value)).toBe(
+      '{"literals":[null,true,false],"numbers":[333333333.3333333,1e+30,4.5,0.002,1e-27],"string":"€$\\u000f\\nA\'B\\"\\\\\\\\\\"/"}',
+    );
   });
 
   test('sorts keys by UTF-16 code unit, as RFC 8785 does', () => {

@@ -20,7 +20,10 @@ async function someFiles() {
   await mkdir(output);
   await writeFile(join(output, 'model.safetensors'), 'weights of a model');
   const store = new ObjectStore(home);
-  const records = await store.putRecords([{ a: 1, text: 'é' }, { a: 2, text: '' }]);
+  const records = await store.putRecords([
+    { a: 1, text: 'é' },
+    { a: 2, text: '' },
+  ]);
   const folder = await store.putFolder(output);
   await new PhaseKeys(home).record(someKey(), { records, rate: 0.5 });
   const journal = await Journal.open<unknown>(join(home, 'requests.jsonl'));
@@ -28,12 +31,18 @@ async function someFiles() {
   await journal.close();
   const run = new RunFolder(home, 'run');
   const anchor = await run.writeExperiment({ seed: 1, name: 'some' });
-  for (const epoch of [0, 1, 2]) await run.ledger(anchor).append({ epoch, inputs: {}, outputs: { records }, metrics: { rate: 0.5 } } satisfies LedgerBody);
+  for (const epoch of [0, 1, 2])
+    await run
+      .ledger(anchor)
+      .append({ epoch, inputs: {}, outputs: { records }, metrics: { rate: 0.5 } } satisfies LedgerBody);
 
   /** By file: reads it in a copy of all, as a phase or a resumed run would. */
   const kinds: Record<string, { file: string; read: (home: string) => Promise<unknown> }> = {
     records: { file: store.path(records), read: (at) => collect(new ObjectStore(at).records(records)) },
-    'file of a folder': { file: join(store.path(folder), 'model.safetensors'), read: async (at) => new ObjectStore(at).check(folder) },
+    'file of a folder': {
+      file: join(store.path(folder), 'model.safetensors'),
+      read: async (at) => new ObjectStore(at).check(folder),
+    },
     manifest: { file: manifestPath(home, folder), read: async (at) => new ObjectStore(at).check(folder) },
     key: { file: new PhaseKeys(home).path(someKey()), read: (at) => new PhaseKeys(at).lookup(someKey()) },
     journal: {
@@ -45,7 +54,10 @@ async function someFiles() {
       },
     },
     ledger: { file: run.ledgerFile, read: async (at) => (await openRun(at)).read() },
-    head: { file: run.ledgerFile.replace('.jsonl', '.head.json'), read: async (at) => (await openRun(at)).read() },
+    head: {
+      file: run.ledgerFile.replace('.jsonl', '.head.json'),
+      read: async (at) => (await openRun(at)).read(),
+    },
     experiment: { file: run.experimentFile, read: async (at) => (await openRun(at)).read() },
   };
   return { root, home, kinds };
@@ -60,35 +72,51 @@ async function openRun(home: string) {
 /** A damaged file gives what the whole one gives; a key may be gone, and a journal or a torn ledger end early: that is done again. */
 function isHarmless(kind: string, found: unknown, whole: unknown): boolean {
   if (kind === 'key' && found === undefined) return true;
-  const expected = ['journal', 'ledger'].includes(kind) ? (whole as unknown[]).slice(0, (found as unknown[]).length) : whole;
+  const expected = ['journal', 'ledger'].includes(kind)
+    ? (whole as unknown[]).slice(0, (found as unknown[]).length)
+    : whole;
   return JSON.stringify(found) === JSON.stringify(expected);
 }
 
 const damages = fc.oneof(
-  fc.record({ type: fc.constant('flip' as const), at: fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }), bit: fc.nat(7) }),
-  fc.record({ type: fc.constant('cut' as const), at: fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }) }),
+  fc.record({
+    type: fc.constant('flip' as const),
+    at: fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
+    bit: fc.nat(7),
+  }),
+  fc.record({
+    type: fc.constant('cut' as const),
+    at: fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
+  }),
 );
 
-test.each(['records', 'file of a folder', 'manifest', 'key', 'journal', 'ledger', 'head', 'experiment'])('a flipped bit or a cut in the file (%s) is noticed, or changes nothing that is read', async (kind) => {
-  const { root, home, kinds } = await someFiles();
-  const { file, read } = kinds[kind]!;
-  const whole = await read(home);
-  const copy = join(root, 'copy');
-  const damaged = join(copy, file.slice(home.length + 1));
-  await fc.assert(fc.asyncProperty(damages, async (damage) => {
-    await rm(copy, { recursive: true, force: true });
-    await cp(home, copy, { recursive: true });
-    const data = await readFile(damaged);
-    const at = Math.floor(damage.at * data.length);
-    if (damage.type === 'cut') await truncate(damaged, at);
-    else {
-      data[at] = data[at]! ^ (1 << damage.bit);
-      await writeFile(damaged, data);
-    }
-    try {
-      expect(isHarmless(kind, await read(copy), whole)).toBe(true);
-    } catch (error) {
-      expect(error).toBeInstanceOf(InvalidArtifact);
-    }
-  }), { numRuns: 150 });
-}, 60_000);
+test.each(['records', 'file of a folder', 'manifest', 'key', 'journal', 'ledger', 'head', 'experiment'])(
+  'a flipped bit or a cut in the file (%s) is noticed, or changes nothing that is read',
+  async (kind) => {
+    const { root, home, kinds } = await someFiles();
+    const { file, read } = kinds[kind]!;
+    const whole = await read(home);
+    const copy = join(root, 'copy');
+    const damaged = join(copy, file.slice(home.length + 1));
+    await fc.assert(
+      fc.asyncProperty(damages, async (damage) => {
+        await rm(copy, { recursive: true, force: true });
+        await cp(home, copy, { recursive: true });
+        const data = await readFile(damaged);
+        const at = Math.floor(damage.at * data.length);
+        if (damage.type === 'cut') await truncate(damaged, at);
+        else {
+          data[at] = data[at]! ^ (1 << damage.bit);
+          await writeFile(damaged, data);
+        }
+        try {
+          expect(isHarmless(kind, await read(copy), whole)).toBe(true);
+        } catch (error) {
+          expect(error).toBeInstanceOf(InvalidArtifact);
+        }
+      }),
+      { numRuns: 150 },
+    );
+  },
+  60_000,
+);

@@ -25,7 +25,8 @@ async function smallDisk({ skip }: TestContext): Promise<string> {
   return folder;
 }
 
-const remount = (folder: string, how: string) => execFileSync('mount', ['-o', `remount,${how}`, folder], { stdio: 'pipe' });
+const remount = (folder: string, how: string) =>
+  execFileSync('mount', ['-o', `remount,${how}`, folder], { stdio: 'pipe' });
 
 async function fill(folder: string): Promise<() => Promise<void>> {
   const file = join(folder, 'filler');
@@ -84,7 +85,7 @@ test('a read-only disk can be read, and says what to do about writing', async (c
   const ref = await store.putText('x');
   await keys.record(someKey(), ref);
   remount(root, 'ro');
-  expect(await store.text(await keys.lookup(someKey()) ?? ref)).toBe('x');
+  expect(await store.text((await keys.lookup(someKey())) ?? ref)).toBe('x');
   await refused(store.putText('y'), 'EROFS', 'remount it writable');
   await refused(keys.record(someKey({ epoch: 8 }), ref), 'EROFS');
   remount(root, 'rw');

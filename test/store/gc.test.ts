@@ -12,15 +12,29 @@ import type { Epoch } from './some-run.ts';
 import { filesIn } from './temporary-folder.ts';
 
 const newest = { last: 1, every: 0, best: false };
-const key = (epoch: number, experiment = 'a', input = 'input') => ({ experiment, epoch, phase: 'train-agent', inputHash: hashOf(input) });
+const key = (epoch: number, experiment = 'a', input = 'input') => ({
+  experiment,
+  epoch,
+  phase: 'train-agent',
+  inputHash: hashOf(input),
+});
 const old = (path: string) => utimes(path, new Date('2020-01-01'), new Date('2020-01-01'));
 
 type Made = Awaited<ReturnType<typeof someStore>>;
 
 /** The epochs whose checkpoint, and whose trainer state, is still there. */
-async function remaining({ store }: Made, epochs: Epoch[]): Promise<{ checkpoints: number[]; states: number[] }> {
-  const which = async (pick: (epoch: Epoch) => Epoch['checkpoint']) => (await Promise.all(epochs.map((epoch) => store.has(pick(epoch))))).flatMap((there, index) => (there ? [index] : []));
-  return { checkpoints: await which(({ checkpoint }) => checkpoint), states: await which(({ trainerState }) => trainerState) };
+async function remaining(
+  { store }: Made,
+  epochs: Epoch[],
+): Promise<{ checkpoints: number[]; states: number[] }> {
+  const which = async (pick: (epoch: Epoch) => Epoch['checkpoint']) =>
+    (await Promise.all(epochs.map((epoch) => store.has(pick(epoch))))).flatMap((there, index) =>
+      there ? [index] : [],
+    );
+  return {
+    checkpoints: await which(({ checkpoint }) => checkpoint),
+    states: await which(({ trainerState }) => trainerState),
+  };
 }
 
 describe('retention', () => {
@@ -29,7 +43,10 @@ describe('retention', () => {
     const { run, epochs } = await made.someRun('a', 9, (epoch) => (epoch === 5 ? 0.9 : 0.1));
     const report = await collectGarbage(made.store, [run], { keep: { last: 1, every: 3, best: true } });
     // Kept are 0, 3, 5, 6 and 8; the checkpoints they start from are 2, 4, 5 and 7.
-    expect(await remaining(made, epochs)).toEqual({ checkpoints: [0, 2, 3, 4, 5, 6, 7, 8], states: [0, 3, 5, 6, 8] });
+    expect(await remaining(made, epochs)).toEqual({
+      checkpoints: [0, 2, 3, 4, 5, 6, 7, 8],
+      states: [0, 3, 5, 6, 8],
+    });
     expect(report.bytes).toMatchObject({ checkpoint: 1000, trainer_state: 4000, unreferenced: 0 });
     expect(await verifyRun(made.store, run)).toMatchObject({ lines: 9, pruned: 5, problems: [] });
   });
@@ -53,7 +70,11 @@ describe('retention', () => {
     await collectGarbage(made.store, [run], { keep: newest });
     await made.epochObjects('a 1');
     await made.store.checkAll(epochs[1]);
-    expect((await filesIn(made.store.root)).some((name) => name.includes(`${epochs[1]?.checkpoint.sha256 ?? ''}.pruned`))).toBe(false);
+    expect(
+      (await filesIn(made.store.root)).some((name) =>
+        name.includes(`${epochs[1]?.checkpoint.sha256 ?? ''}.pruned`),
+      ),
+    ).toBe(false);
   });
 
   test('a dry run says the same and removes nothing', async () => {
@@ -70,7 +91,12 @@ describe('retention', () => {
   test('what another run keeps stays', async () => {
     const made = await someStore();
     const a = await made.someRun('a', 5);
-    const fork = await made.someRun('fork', 3, () => 0, async (epoch) => a.epochs[epoch] ?? made.epochObjects(`fork ${epoch}`));
+    const fork = await made.someRun(
+      'fork',
+      3,
+      () => 0,
+      async (epoch) => a.epochs[epoch] ?? made.epochObjects(`fork ${epoch}`),
+    );
     await collectGarbage(made.store, [a.run, fork.run], { keep: newest });
     // The fork's newest line, 2, keeps its own outputs and the checkpoint of 1 that it starts from.
     expect(await remaining(made, a.epochs)).toEqual({ checkpoints: [0, 1, 2, 3, 4], states: [0, 2, 4] });
@@ -82,9 +108,13 @@ describe('retention', () => {
     const { run } = await made.someRun('a', 4);
     const before = await filesIn(made.root);
     await writeFile(run.experimentFile, '{}');
-    await expect(collectGarbage(made.store, [run], { keep: newest, graceSeconds: 0 })).rejects.toThrow(InvalidArtifact);
+    await expect(collectGarbage(made.store, [run], { keep: newest, graceSeconds: 0 })).rejects.toThrow(
+      InvalidArtifact,
+    );
     await rm(run.experimentFile);
-    await expect(collectGarbage(made.store, [run], { keep: newest, graceSeconds: 0 })).rejects.toThrow(InvalidArtifact);
+    await expect(collectGarbage(made.store, [run], { keep: newest, graceSeconds: 0 })).rejects.toThrow(
+      InvalidArtifact,
+    );
     expect(await filesIn(made.root)).toEqual(before.filter((name) => !name.endsWith('experiment.json')));
   });
 });
@@ -112,7 +142,10 @@ describe('what nobody needs', () => {
     const made = await someStore();
     const { run, epochs } = await made.someRun('a', 4);
     const keys = new PhaseKeys(made.store.root);
-    const [inFlight, elsewhere] = [await made.epochObjects('in flight'), await made.epochObjects('elsewhere')];
+    const [inFlight, elsewhere] = [
+      await made.epochObjects('in flight'),
+      await made.epochObjects('elsewhere'),
+    ];
     await keys.record(key(4), inFlight);
     await keys.record(key(1, 'elsewhere'), { ...elsewhere, base: epochs[1]?.trainerState });
     await collectGarbage(made.store, [run], { keep: newest, graceSeconds: 0 });
@@ -128,9 +161,13 @@ describe('what nobody needs', () => {
     await keys.record(key(1), epochs[1]);
     await keys.record({ ...key(1), phase: 'roll-out', shard: 2 }, { shard });
     const report = await collectGarbage(made.store, [run], { keep: newest, graceSeconds: 0 });
-    expect(report.items.filter(({ kind }) => kind === 'key').map(({ path }) => path)).toEqual([keys.path(key(1))]);
+    expect(report.items.filter(({ kind }) => kind === 'key').map(({ path }) => path)).toEqual([
+      keys.path(key(1)),
+    ]);
     expect(await keys.lookup(key(1))).toBeUndefined();
-    expect(await keys.lookup({ ...key(1), phase: 'roll-out', shard: 2 }, (value) => made.store.checkAll(value))).toEqual({ shard });
+    expect(
+      await keys.lookup({ ...key(1), phase: 'roll-out', shard: 2 }, (value) => made.store.checkAll(value)),
+    ).toEqual({ shard });
   });
 
   test('finished work folders go; unfinished ones stay, with what their jobs read', async () => {
@@ -144,7 +181,10 @@ describe('what nobody needs', () => {
     const old1 = epochs[1]?.trainerState;
     if (old1 === undefined) throw new Error('the run has four epochs');
     await writeFile(join(finished.path, 'log.txt'), 'x'.repeat(100));
-    await writeFile(join(unfinished.path, 'job.json'), JSON.stringify({ batch: made.store.path(batch), trainer_state: made.store.path(old1) }));
+    await writeFile(
+      join(unfinished.path, 'job.json'),
+      JSON.stringify({ batch: made.store.path(batch), trainer_state: made.store.path(old1) }),
+    );
     await Promise.all([made.store.path(batch), unfinished.path].map(old));
     const report = await collectGarbage(made.store, [run], { keep: newest });
     expect(report.bytes.work).toBe(100);
@@ -162,7 +202,11 @@ describe('what nobody needs', () => {
     const made = await someStore();
     const { run } = await made.someRun('a', 1);
     const name = (digit: number) => `.${String(digit).repeat(8)}-0000-4000-8000-000000000000.tmp`;
-    const files = [join(made.store.root, 'objects', name(1)), join(run.path, name(2)), join(made.store.root, 'keys', 'a', '0001', 'train-agent', '02', name(3))];
+    const files = [
+      join(made.store.root, 'objects', name(1)),
+      join(run.path, name(2)),
+      join(made.store.root, 'keys', 'a', '0001', 'train-agent', '02', name(3)),
+    ];
     for (const file of files) {
       await mkdir(join(file, '..'), { recursive: true });
       await writeFile(file, 'torn');

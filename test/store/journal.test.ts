@@ -7,7 +7,12 @@ import type { Damage } from '../../src/store/errors.ts';
 import { Journal } from '../../src/store/journal.ts';
 import { entriesOf, memoryFolder } from './temporary-folder.ts';
 
-const entries = [{ request: 0, text: 'première' }, { request: 1, token_ids: [1, 2] }, { request: 2, text: '' }, { request: 3 }];
+const entries = [
+  { request: 0, text: 'première' },
+  { request: 1, token_ids: [1, 2] },
+  { request: 2, text: '' },
+  { request: 3 },
+];
 
 async function written(path: string, values: unknown[]): Promise<Buffer> {
   const journal = await Journal.open<unknown>(path);
@@ -28,7 +33,8 @@ async function reopened(path: string): Promise<{ found: unknown[]; after: unknow
   return { found, after: again.entries, said };
 }
 
-const completeLines = (data: Buffer, length: number) => data.subarray(0, length).toString('latin1').split('\n').length - 1;
+const completeLines = (data: Buffer, length: number) =>
+  data.subarray(0, length).toString('latin1').split('\n').length - 1;
 
 test('cut at any byte, it holds the entries that were whole, and goes on after them', async () => {
   const path = join(await memoryFolder(), 'requests.jsonl');
@@ -46,16 +52,24 @@ test('cut at any byte, it holds the entries that were whole, and goes on after t
 test('the same for any entries and any tail that a power cut may leave', async () => {
   const path = join(await memoryFolder(), 'requests.jsonl');
   const tails = fc.constantFrom(Buffer.alloc(0), Buffer.alloc(40), Buffer.from('3f'), Buffer.from('{"a":'));
-  await fc.assert(fc.asyncProperty(fc.array(fc.jsonValue({ stringUnit: 'binary' }), { maxLength: 5 }), fc.double({ min: 0, max: 1, noNaN: true }), tails, async (values, share, tail) => {
-    await writeFile(path, '');
-    const data = await written(path, values);
-    const length = Math.floor(share * data.length);
-    await writeFile(path, Buffer.concat([data.subarray(0, length), tail]));
-    const { found, after } = await reopened(path);
-    const whole = JSON.parse(JSON.stringify(values.slice(0, completeLines(data, length)))) as unknown[];
-    expect(found).toEqual(whole);
-    expect(after).toEqual([...whole, 'more']);
-  }), { numRuns: 60 });
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.jsonValue({ stringUnit: 'binary' }), { maxLength: 5 }),
+      fc.double({ min: 0, max: 1, noNaN: true }),
+      tails,
+      async (values, share, tail) => {
+        await writeFile(path, '');
+        const data = await written(path, values);
+        const length = Math.floor(share * data.length);
+        await writeFile(path, Buffer.concat([data.subarray(0, length), tail]));
+        const { found, after } = await reopened(path);
+        const whole = JSON.parse(JSON.stringify(values.slice(0, completeLines(data, length)))) as unknown[];
+        expect(found).toEqual(whole);
+        expect(after).toEqual([...whole, 'more']);
+      },
+    ),
+    { numRuns: 60 },
+  );
 });
 
 test('a flipped bit anywhere cuts from its line on, and is said', async () => {
@@ -85,7 +99,9 @@ test('concurrent entries are all there, in the order they were given', async () 
 
 test('an attempt that was superseded adds nothing', async () => {
   const path = join(await memoryFolder(), 'requests.jsonl');
-  const journal = await Journal.open<number>(path, { assertCurrent: () => Promise.reject(new Superseded('attempt 2')) });
+  const journal = await Journal.open<number>(path, {
+    assertCurrent: () => Promise.reject(new Superseded('attempt 2')),
+  });
   await expect(journal.append(1)).rejects.toThrow(Superseded);
   await journal.close();
   expect(await readFile(path, 'utf8')).toBe('');

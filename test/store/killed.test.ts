@@ -10,7 +10,11 @@ import { collect, filesIn, leftovers, temporaryFolder } from './temporary-folder
 
 /** Runs a process that is killed right before the n-th of its file system calls of this name. */
 function killedBefore(call: string, times: number, what: string, root: string): void {
-  const { signal, stdout, stderr } = spawnSync(process.execPath, [join(import.meta.dirname, 'processes', 'killed.ts'), what, call, String(times), root], { encoding: 'utf8' });
+  const { signal, stdout, stderr } = spawnSync(
+    process.execPath,
+    [join(import.meta.dirname, 'processes', 'killed.ts'), what, call, String(times), root],
+    { encoding: 'utf8' },
+  );
   expect({ signal, stdout, stderr }).toMatchObject({ signal: 'SIGKILL', stdout: '' });
 }
 
@@ -42,7 +46,10 @@ describe('a process that is killed', () => {
   });
 
   // Naming: the experiment file, then the head after each line.
-  test.each([[2, 1], [3, 2]])('before naming file %i of a run leaves a ledger of %i lines that goes on', async (times, lines) => {
+  test.each([
+    [2, 1],
+    [3, 2],
+  ])('before naming file %i of a run leaves a ledger of %i lines that goes on', async (times, lines) => {
     const run = new RunFolder(await temporaryFolder(), 'run');
     killedBefore('rename', times, 'ledger', join(run.path, '..'));
     const ledger = run.ledger((await run.readExperiment())?.sha256 ?? '');

@@ -11,7 +11,12 @@ import { memoryFolder } from './temporary-folder.ts';
 
 const { appendFile, copyFile, readFile, stat, utimes, writeFile } = fs.promises;
 const anchor = hashOf({ seed: 1 });
-const body = (epoch: number, rate = 0.5): LedgerBody => ({ epoch, inputs: {}, outputs: {}, metrics: { 'env/success_rate': rate } });
+const body = (epoch: number, rate = 0.5): LedgerBody => ({
+  epoch,
+  inputs: {},
+  outputs: {},
+  metrics: { 'env/success_rate': rate },
+});
 const again = (ledger: Ledger): Ledger => new Ledger(ledger.file, ledger.anchor);
 const headOf = (ledger: Ledger): string => ledger.file.replace('.jsonl', '.head.json');
 
@@ -59,17 +64,20 @@ test('what another process added is seen: the same line is found, another is a c
   expect(await again(ledger).read()).toHaveLength(5);
 });
 
-test.each([0, 1, 2])('line %i altered under the run is noticed, though it is canonical JSON of the same size and time', async (index) => {
-  const ledger = await ledgerOf(3);
-  const { atime, mtime } = await stat(ledger.file);
-  const lines = (await readFile(ledger.file, 'utf8')).split('\n');
-  lines[index] = lines[index]!.replace('0.5', '0.9');
-  // Beyond the grain of a file system's clock.
-  await new Promise((resolve) => setTimeout(resolve, 30));
-  await writeFile(ledger.file, lines.join('\n'));
-  await utimes(ledger.file, atime, mtime);
-  await expect(again(ledger).append(body(3))).rejects.toThrow(`line ${index + 1}`);
-});
+test.each([0, 1, 2])(
+  'line %i altered under the run is noticed, though it is canonical JSON of the same size and time',
+  async (index) => {
+    const ledger = await ledgerOf(3);
+    const { atime, mtime } = await stat(ledger.file);
+    const lines = (await readFile(ledger.file, 'utf8')).split('\n');
+    lines[index] = lines[index]!.replace('0.5', '0.9');
+    // Beyond the grain of a file system's clock.
+    await new Promise((resolve) => setTimeout(resolve, 30));
+    await writeFile(ledger.file, lines.join('\n'));
+    await utimes(ledger.file, atime, mtime);
+    await expect(again(ledger).append(body(3))).rejects.toThrow(`line ${index + 1}`);
+  },
+);
 
 test('a last line altered right after it was written is noticed', async () => {
   for (let round = 0; round < 20; round += 1) {
@@ -109,6 +117,8 @@ test('an epoch far back or far on in a long file of metrics still has one line',
   const read = readings(run.metricsFile);
   for (const epoch of [59, 30, 0, 60]) await run.appendMetrics({ epoch, again: true });
   expect(read()).toBe(0);
-  expect((await run.metrics()).map(({ epoch }) => epoch)).toEqual(Array.from({ length: 61 }, (_, epoch) => epoch));
+  expect((await run.metrics()).map(({ epoch }) => epoch)).toEqual(
+    Array.from({ length: 61 }, (_, epoch) => epoch),
+  );
   expect((await run.metrics()).filter((line) => 'again' in line).map(({ epoch }) => epoch)).toEqual([60]);
 });

@@ -9,7 +9,13 @@ import type { LedgerBody } from '../../src/store/ledger.ts';
 import { memoryFolder } from './temporary-folder.ts';
 
 const anchor = hashOf({ seed: 1 });
-const body = (epoch: number, over: Partial<LedgerBody> = {}): LedgerBody => ({ epoch, inputs: { seed: 1 }, outputs: { names: [`agent@${epoch}`] }, metrics: { 'env/success_rate': 0.5 }, ...over });
+const body = (epoch: number, over: Partial<LedgerBody> = {}): LedgerBody => ({
+  epoch,
+  inputs: { seed: 1 },
+  outputs: { names: [`agent@${epoch}`] },
+  metrics: { 'env/success_rate': 0.5 },
+  ...over,
+});
 
 async function ledgerOf(epochs: number): Promise<Ledger> {
   const ledger = new Ledger(join(await memoryFolder(), 'ledger.jsonl'), anchor);
@@ -24,7 +30,11 @@ describe('the chain', () => {
   test('each line has the hash of the bytes of the one before, the first that of the experiment', async () => {
     const ledger = await ledgerOf(3);
     const lines = (await readFile(ledger.file, 'utf8')).trimEnd().split('\n');
-    expect(lines.map((line) => (JSON.parse(line) as { previous: string }).previous)).toEqual([anchor, sha256(lines[0] ?? ''), sha256(lines[1] ?? '')]);
+    expect(lines.map((line) => (JSON.parse(line) as { previous: string }).previous)).toEqual([
+      anchor,
+      sha256(lines[0] ?? ''),
+      sha256(lines[1] ?? ''),
+    ]);
     expect((await again(ledger).read()).map(({ epoch }) => epoch)).toEqual([0, 1, 2]);
     expect(await again(ledger).head()).toMatchObject({ line: { epoch: 2 }, sha256: sha256(lines[2] ?? '') });
   });
@@ -50,19 +60,30 @@ describe('appending', () => {
 
   test('the same epoch with other content is a conflict', async () => {
     const ledger = await ledgerOf(3);
-    for (const epoch of [0, 2]) await expect(again(ledger).append(body(epoch, { metrics: { 'env/success_rate': 0.6 } }))).rejects.toThrow(LedgerConflict);
+    for (const epoch of [0, 2])
+      await expect(
+        again(ledger).append(body(epoch, { metrics: { 'env/success_rate': 0.6 } })),
+      ).rejects.toThrow(LedgerConflict);
     expect(await ledger.read()).toHaveLength(3);
   });
 
   test.each([4, 7, -1, 2.5, NaN])('epoch %s after epoch 2 is refused', async (epoch) => {
     const ledger = await ledgerOf(3);
-    await expect(ledger.append(body(epoch))).rejects.toThrow(Number.isNaN(epoch) ? 'found NaN' : epoch > 2.5 ? `the lines of epochs 3 to ${epoch - 1} are gone` : InvalidConfig);
+    await expect(ledger.append(body(epoch))).rejects.toThrow(
+      Number.isNaN(epoch)
+        ? 'found NaN'
+        : epoch > 2.5
+          ? `the lines of epochs 3 to ${epoch - 1} are gone`
+          : InvalidConfig,
+    );
     expect(await ledger.read()).toHaveLength(3);
   });
 
   test('an attempt that was superseded writes nothing', async () => {
     const ledger = await ledgerOf(1);
-    await expect(ledger.append(body(1), () => Promise.reject(new Superseded('attempt 2')))).rejects.toThrow(Superseded);
+    await expect(ledger.append(body(1), () => Promise.reject(new Superseded('attempt 2')))).rejects.toThrow(
+      Superseded,
+    );
     expect(await ledger.read()).toHaveLength(1);
     expect(await ledger.append(body(1), () => Promise.resolve())).toMatchObject({ epoch: 1 });
   });
@@ -79,22 +100,25 @@ describe('appending', () => {
     expect(await again(ledger).read()).toHaveLength(2);
   });
 
-  test.each([true, false])('a line torn at any byte is passed over, and written again with the same bytes (its hash noted: %s)', async (noted) => {
-    const ledger = await ledgerOf(3);
-    const whole = await readFile(ledger.file);
-    const start = whole.lastIndexOf('\n', whole.length - 2) + 1;
-    const head = await readFile(headOf(ledger));
-    for (let length = start + 1; length < whole.length; length += 1) {
-      await writeFile(ledger.file, whole.subarray(0, length));
-      await (noted ? writeFile(headOf(ledger), head) : rm(headOf(ledger), { force: true }));
-      expect(await again(ledger).read()).toHaveLength(2);
-      expect((await readFile(ledger.file)).length).toBe(length);
-      if (length % 16 === 0) {
-        await again(ledger).append(body(2));
-        expect(await readFile(ledger.file)).toEqual(whole);
+  test.each([true, false])(
+    'a line torn at any byte is passed over, and written again with the same bytes (its hash noted: %s)',
+    async (noted) => {
+      const ledger = await ledgerOf(3);
+      const whole = await readFile(ledger.file);
+      const start = whole.lastIndexOf('\n', whole.length - 2) + 1;
+      const head = await readFile(headOf(ledger));
+      for (let length = start + 1; length < whole.length; length += 1) {
+        await writeFile(ledger.file, whole.subarray(0, length));
+        await (noted ? writeFile(headOf(ledger), head) : rm(headOf(ledger), { force: true }));
+        expect(await again(ledger).read()).toHaveLength(2);
+        expect((await readFile(ledger.file)).length).toBe(length);
+        if (length % 16 === 0) {
+          await again(ledger).append(body(2));
+          expect(await readFile(ledger.file)).toEqual(whole);
+        }
       }
-    }
-  });
+    },
+  );
 
   test('a torn line whose hash was noted cannot be replaced by another', async () => {
     const ledger = await ledgerOf(2);
@@ -122,9 +146,11 @@ describe('a doctored ledger', () => {
     const whole = await readFile(ledger.file);
     for (let at = 0; at < whole.length - 1; at += 1) {
       const doctored = Buffer.from(whole);
-      doctored[at] = (doctored[at] ?? 0) ^ (1 << at % 8);
+      doctored[at] = (doctored[at] ?? 0) ^ (1 << (at % 8));
       await writeFile(ledger.file, doctored);
-      const problem = await again(ledger).read().catch((error: unknown) => error);
+      const problem = await again(ledger)
+        .read()
+        .catch((error: unknown) => error);
       expect(problem).toBeInstanceOf(InvalidArtifact);
       expect(problem).toMatchObject({ file: ledger.file });
       await expect(again(ledger).append(body(3))).rejects.toThrow(InvalidArtifact);
@@ -156,7 +182,9 @@ describe('a doctored ledger', () => {
 
   test('another experiment cannot take it for its own', async () => {
     const ledger = await ledgerOf(2);
-    await expect(new Ledger(ledger.file, hashOf({ seed: 2 })).read()).rejects.toThrow('does not start from this experiment file');
+    await expect(new Ledger(ledger.file, hashOf({ seed: 2 })).read()).rejects.toThrow(
+      'does not start from this experiment file',
+    );
   });
 
   test('garbage after the last line is no line, and goes with the next append', async () => {

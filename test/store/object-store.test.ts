@@ -1,4 +1,14 @@
-import { appendFile, mkdir, readdir, readFile, rm, stat, symlink, truncate, writeFile } from 'node:fs/promises';
+import {
+  appendFile,
+  mkdir,
+  readdir,
+  readFile,
+  rm,
+  stat,
+  symlink,
+  truncate,
+  writeFile,
+} from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { FileRef, FolderRef } from '../../src/contracts/refs.ts';
@@ -8,7 +18,11 @@ import type { Damage } from '../../src/store/errors.ts';
 import { ObjectStore } from '../../src/store/object-store.ts';
 import { collect, eventually, filesIn, leftovers, temporaryFolder } from './temporary-folder.ts';
 
-const records = [{ text: 'line\u2028separator\nand\r\n"quotes" €', token_ids: [1, 2] }, { b: 1, a: null }, {}];
+const records = [
+  { text: 'line\u2028separator\nand\r\n"quotes" €', token_ids: [1, 2] },
+  { b: 1, a: null },
+  {},
+];
 
 async function flipBit(file: string, at = 3): Promise<void> {
   const data = await readFile(file);
@@ -28,7 +42,10 @@ describe('files', () => {
   test('records come back as they were, from lists and from async generators', async () => {
     const store = new ObjectStore(await temporaryFolder());
     const ref = await store.putRecords(eventually(records));
-    expect(FileRef.parse(ref)).toMatchObject({ uri: `objects/${ref.sha256.slice(0, 2)}/${ref.sha256}.jsonl`, count: 3 });
+    expect(FileRef.parse(ref)).toMatchObject({
+      uri: `objects/${ref.sha256.slice(0, 2)}/${ref.sha256}.jsonl`,
+      count: 3,
+    });
     expect(await collect(store.records(ref))).toEqual(records);
     expect(await store.putRecords(records)).toEqual(ref);
     expect((await stat(store.path(ref))).size).toBe(ref.bytes);
@@ -73,7 +90,10 @@ describe('files', () => {
     const store = new ObjectStore(await temporaryFolder(), { onDamage: (found) => said.push(found) });
     const ref = await store.putRecords(records);
     await damage(store.path(ref));
-    const problem = await store.records(ref).next().catch((error: unknown) => error);
+    const problem = await store
+      .records(ref)
+      .next()
+      .catch((error: unknown) => error);
     expect(problem).toBeInstanceOf(InvalidArtifact);
     expect(problem).toMatchObject({ file: store.path(ref), expected: ref.sha256 });
     expect(String(problem)).toContain(store.path(ref));
@@ -94,16 +114,22 @@ describe('files', () => {
   test('no reference leads out of the store', async () => {
     const store = new ObjectStore(await temporaryFolder());
     const ref = await store.putText('x');
-    expect(() => store.path({ ...ref, uri: '../../etc/passwd' })).toThrow('uri: expected objects/<aa>/<sha256>');
-    expect(() => store.path({ ...ref, uri: ref.uri.replace(/\/[0-9a-f]{64}/, `/${'0'.repeat(64)}`) })).toThrow();
+    expect(() => store.path({ ...ref, uri: '../../etc/passwd' })).toThrow(
+      'uri: expected objects/<aa>/<sha256>',
+    );
+    expect(() =>
+      store.path({ ...ref, uri: ref.uri.replace(/\/[0-9a-f]{64}/, `/${'0'.repeat(64)}`) }),
+    ).toThrow();
   });
 
   test('files above 64 MB are checked first, then streamed', async () => {
     const store = new ObjectStore(await temporaryFolder());
     const text = '€'.repeat(50_000);
-    const ref = await store.putRecords((function* () {
-      for (let index = 0; index < 480; index += 1) yield { index, text };
-    })());
+    const ref = await store.putRecords(
+      (function* () {
+        for (let index = 0; index < 480; index += 1) yield { index, text };
+      })(),
+    );
     expect(ref.bytes).toBeGreaterThan(64 << 20);
     let next = 0;
     for await (const record of store.records<{ index: number; text: string }>(ref)) {
@@ -118,21 +144,34 @@ describe('files', () => {
 });
 
 describe('folders', () => {
-  test.each([false, true])('a folder is stored as it is (move: %s), and its source left until the caller removes it', async (move) => {
-    const root = await temporaryFolder();
-    const store = new ObjectStore(join(root, 'store'));
-    const source = await checkpoint(join(root, 'output'));
-    const ref = await store.putFolder(source, { move });
-    expect(FolderRef.parse(ref)).toMatchObject({ uri: `objects/${ref.sha256.slice(0, 2)}/${ref.sha256}/`, bytes: 5026, count: 3 });
-    expect(await filesIn(store.path(ref))).toEqual(['config.json', 'model.safetensors', 'tokenizer/vocab.txt']);
-    await expect(store.putFolder(source, { move })).resolves.toEqual(ref);
-    await rm(source, { recursive: true });
-    await store.check(ref);
-    const manifest = await readFile(`${store.path(ref)}.manifest.json`, 'utf8');
-    expect(sha256(manifest)).toBe(ref.sha256);
-    expect(canonicalJson(JSON.parse(manifest))).toBe(manifest);
-    expect((await readdir(join(store.root, 'objects'))).filter((name) => name.endsWith('.tmp'))).toEqual([]);
-  });
+  test.each([false, true])(
+    'a folder is stored as it is (move: %s), and its source left until the caller removes it',
+    async (move) => {
+      const root = await temporaryFolder();
+      const store = new ObjectStore(join(root, 'store'));
+      const source = await checkpoint(join(root, 'output'));
+      const ref = await store.putFolder(source, { move });
+      expect(FolderRef.parse(ref)).toMatchObject({
+        uri: `objects/${ref.sha256.slice(0, 2)}/${ref.sha256}/`,
+        bytes: 5026,
+        count: 3,
+      });
+      expect(await filesIn(store.path(ref))).toEqual([
+        'config.json',
+        'model.safetensors',
+        'tokenizer/vocab.txt',
+      ]);
+      await expect(store.putFolder(source, { move })).resolves.toEqual(ref);
+      await rm(source, { recursive: true });
+      await store.check(ref);
+      const manifest = await readFile(`${store.path(ref)}.manifest.json`, 'utf8');
+      expect(sha256(manifest)).toBe(ref.sha256);
+      expect(canonicalJson(JSON.parse(manifest))).toBe(manifest);
+      expect((await readdir(join(store.root, 'objects'))).filter((name) => name.endsWith('.tmp'))).toEqual(
+        [],
+      );
+    },
+  );
 
   test('moving copies no bytes on the same file system', async () => {
     const root = await temporaryFolder();
@@ -156,7 +195,11 @@ describe('folders', () => {
   test.each([
     ['an altered file', (folder: string) => flipBit(join(folder, 'model.safetensors')), 'model.safetensors'],
     ['a missing file', (folder: string) => rm(join(folder, 'config.json')), 'config.json'],
-    ['an added file', (folder: string) => writeFile(join(folder, 'pytorch_model.bin'), ''), 'pytorch_model.bin'],
+    [
+      'an added file',
+      (folder: string) => writeFile(join(folder, 'pytorch_model.bin'), ''),
+      'pytorch_model.bin',
+    ],
     ['an altered manifest', (folder: string) => flipBit(`${folder}.manifest.json`), 'manifest.json'],
     ['a missing manifest', (folder: string) => rm(`${folder}.manifest.json`), 'manifest.json'],
     ['a missing folder', (folder: string) => rm(folder, { recursive: true }), ''],
@@ -177,6 +220,8 @@ describe('folders', () => {
   test('an empty folder is no checkpoint', async () => {
     const root = await temporaryFolder();
     await mkdir(join(root, 'output'));
-    await expect(new ObjectStore(join(root, 'store')).putFolder(join(root, 'output'))).rejects.toThrow('the folder is empty');
+    await expect(new ObjectStore(join(root, 'store')).putFolder(join(root, 'output'))).rejects.toThrow(
+      'the folder is empty',
+    );
   });
 });

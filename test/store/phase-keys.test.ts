@@ -20,7 +20,14 @@ test('what is recorded is found, under that key alone', async () => {
   expect(await keys.lookup(someKey({ shard: 3 }))).toBeUndefined();
   await keys.record(someKey({ shard: 3 }), { done: 1 });
   expect(await keys.lookup(someKey({ shard: 3 }))).toEqual({ done: 1 });
-  for (const other of [{}, { shard: 4 }, { shard: 3, epoch: 8 }, { shard: 3, experiment: 'b' }, { shard: 3, inputHash: hashOf('other') }]) expect(await keys.lookup(someKey(other))).toBeUndefined();
+  for (const other of [
+    {},
+    { shard: 4 },
+    { shard: 3, epoch: 8 },
+    { shard: 3, experiment: 'b' },
+    { shard: 3, inputHash: hashOf('other') },
+  ])
+    expect(await keys.lookup(someKey(other))).toBeUndefined();
   expect(await filesIn(root)).toEqual([`keys/night-1/0007/train-agent/03/${hashOf('input')}.json`]);
 });
 
@@ -72,7 +79,16 @@ test('a record whose objects are not whole is dropped, so that another result ca
   expect(await keys.record(someKey(), { files: [] })).toEqual({ files: [] });
 });
 
-test.each([{ experiment: '../x' }, { experiment: '.x' }, { epoch: -1 }, { epoch: 1.5 }, { phase: 'a/b' }, { phase: 'train-2' }, { shard: -1 }, { inputHash: 'abc' }])('a key that is no path is refused: %o', async (part) => {
+test.each([
+  { experiment: '../x' },
+  { experiment: '.x' },
+  { epoch: -1 },
+  { epoch: 1.5 },
+  { phase: 'a/b' },
+  { phase: 'train-2' },
+  { shard: -1 },
+  { inputHash: 'abc' },
+])('a key that is no path is refused: %o', async (part) => {
   const { keys } = await keysWithDamage();
   await expect(keys.lookup(someKey(part))).rejects.toThrow(InvalidConfig);
 });

@@ -30,7 +30,8 @@ test('two processes that put the same folder, over a damaged one, store it once'
   const root = await temporaryFolder();
   const source = join(root, 'source');
   await mkdir(source);
-  for (let file = 0; file < 20; file += 1) await writeFile(join(source, `${file}.bin`), Buffer.alloc(1000, file));
+  for (let file = 0; file < 20; file += 1)
+    await writeFile(join(source, `${file}.bin`), Buffer.alloc(1000, file));
   const store = new ObjectStore(join(root, 'store'));
   const ref = await store.putFolder(source);
   await writeFile(join(store.path(ref), '7.bin'), 'damaged');

@@ -23,11 +23,20 @@ export async function someStore() {
   }
 
   async function epochObjects(name: string): Promise<Epoch> {
-    return { checkpoint: await folder(`weights ${name}`), trainerState: await folder(`moments ${name}`), traces: await store.putRecords([{ trace: name }]) };
+    return {
+      checkpoint: await folder(`weights ${name}`),
+      trainerState: await folder(`moments ${name}`),
+      traces: await store.putRecords([{ trace: name }]),
+    };
   }
 
   /** Commits epochs 0 to `epochs` - 1 with these scores; each line has the checkpoint before as its input. */
-  async function someRun(id: string, epochs: number, score: (epoch: number) => number = () => 0, objects: (epoch: number) => Promise<Epoch> = (epoch) => epochObjects(`${id} ${epoch}`)) {
+  async function someRun(
+    id: string,
+    epochs: number,
+    score: (epoch: number) => number = () => 0,
+    objects: (epoch: number) => Promise<Epoch> = (epoch) => epochObjects(`${id} ${epoch}`),
+  ) {
     const run = new RunFolder(join(root, 'runs'), id);
     const ledger = run.ledger(await run.writeExperiment({ id_is_not_here: id }));
     const made: Epoch[] = [];

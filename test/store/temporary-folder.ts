@@ -13,15 +13,20 @@ export async function temporaryFolder(parent = tmpdir()): Promise<string> {
 }
 
 /** The same in memory where the system has it: for tests that write hundreds of small files, each synchronised to disk. */
-export const memoryFolder = (): Promise<string> => temporaryFolder(existsSync('/dev/shm') ? '/dev/shm' : tmpdir());
+export const memoryFolder = (): Promise<string> =>
+  temporaryFolder(existsSync('/dev/shm') ? '/dev/shm' : tmpdir());
 
 /** Relative paths of all files below a folder, sorted. */
 export async function filesIn(folder: string): Promise<string[]> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
-  return entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name).slice(folder.length + 1)).sort();
+  return entries
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name).slice(folder.length + 1))
+    .sort();
 }
 
-export const leftovers = async (folder: string): Promise<string[]> => (await filesIn(folder)).filter((name) => name.includes('.tmp'));
+export const leftovers = async (folder: string): Promise<string[]> =>
+  (await filesIn(folder)).filter((name) => name.includes('.tmp'));
 
 /** A generator over a list, for what takes async iterables. */
 export async function* eventually<T>(values: Iterable<T>): AsyncGenerator<T> {

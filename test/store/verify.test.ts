@@ -21,24 +21,39 @@ describe('verify', () => {
   test('finds a whole run whole, counting each object once, and changes nothing', async () => {
     const { root, store, run, epochs } = await wholeRun();
     const before = await filesIn(root);
-    const bytes = epochs.reduce((sum, { checkpoint, trainerState, traces }) => sum + checkpoint.bytes + trainerState.bytes + traces.bytes, 0);
+    const bytes = epochs.reduce(
+      (sum, { checkpoint, trainerState, traces }) =>
+        sum + checkpoint.bytes + trainerState.bytes + traces.bytes,
+      0,
+    );
     expect(await verifyRun(store, run)).toEqual({ lines: 3, objects: 9, bytes, pruned: 0, problems: [] });
     expect(await filesIn(root)).toEqual(before);
   });
 
   test('names every damaged object, the earliest epoch first', async () => {
     const { store, run, epochs } = await wholeRun();
-    const [first, second, third] = epochs.map(({ checkpoint, traces }) => ({ weights: join(store.path(checkpoint), 'model.safetensors'), traces: store.path(traces) }));
+    const [first, second, third] = epochs.map(({ checkpoint, traces }) => ({
+      weights: join(store.path(checkpoint), 'model.safetensors'),
+      traces: store.path(traces),
+    }));
     await truncate(third?.traces ?? '', 3);
     await rm(first?.traces ?? '');
     await writeFile(second?.weights ?? '', 'other'.padEnd(1000));
     const { problems, objects } = await verifyRun(store, run);
     expect(problems.map(({ file }) => file)).toEqual([first?.traces, second?.weights, third?.traces]);
-    expect(problems.map(({ problem }) => problem)).toEqual([expect.stringContaining('missing'), expect.stringContaining('altered'), expect.stringContaining('altered')]);
+    expect(problems.map(({ problem }) => problem)).toEqual([
+      expect.stringContaining('missing'),
+      expect.stringContaining('altered'),
+      expect.stringContaining('altered'),
+    ]);
     expect(objects).toBe(6);
   });
 
-  test.each([[1, '"epoch":1', '"epoch":9'], [2, '"epoch":1,"inputs"', '"epoch":1,"extra":0,"inputs"'], [3, '"epoch":2,"inputs"', '"epoch":2,"extra":0,"inputs"']])('a doctored line is named, and the %i lines up to it are still verified', async (lines, from, to) => {
+  test.each([
+    [1, '"epoch":1', '"epoch":9'],
+    [2, '"epoch":1,"inputs"', '"epoch":1,"extra":0,"inputs"'],
+    [3, '"epoch":2,"inputs"', '"epoch":2,"extra":0,"inputs"'],
+  ])('a doctored line is named, and the %i lines up to it are still verified', async (lines, from, to) => {
     const { store, run } = await wholeRun();
     await replace(run.ledgerFile, from, to);
     const report = await verifyRun(store, run);
@@ -50,12 +65,25 @@ describe('verify', () => {
     const { store, run } = await wholeRun();
     const [experiment, ledger] = [await readFile(run.experimentFile), await readFile(run.ledgerFile)];
     await replace(run.experimentFile, '"a"', '"b"');
-    expect(await verifyRun(store, run)).toMatchObject({ lines: 3, objects: 9, problems: [{ file: run.experimentFile }] });
+    expect(await verifyRun(store, run)).toMatchObject({
+      lines: 3,
+      objects: 9,
+      problems: [{ file: run.experimentFile }],
+    });
     await rm(run.experimentFile);
-    expect(await verifyRun(store, run)).toMatchObject({ lines: 3, objects: 9, problems: [{ file: run.experimentFile, problem: 'missing' }] });
+    expect(await verifyRun(store, run)).toMatchObject({
+      lines: 3,
+      objects: 9,
+      problems: [{ file: run.experimentFile, problem: 'missing' }],
+    });
     await writeFile(run.experimentFile, experiment);
-    const previous = (JSON.parse(ledger.toString('utf8').split('\n')[0] ?? '') as { previous: string }).previous;
-    await replace(run.ledgerFile, previous, previous.replace(/^./, (digit) => (digit === '0' ? '1' : '0')));
+    const previous = (JSON.parse(ledger.toString('utf8').split('\n')[0] ?? '') as { previous: string })
+      .previous;
+    await replace(
+      run.ledgerFile,
+      previous,
+      previous.replace(/^./, (digit) => (digit === '0' ? '1' : '0')),
+    );
     expect(await verifyRun(store, run)).toMatchObject({ lines: 0, problems: [{ file: run.ledgerFile }] });
     await writeFile(run.ledgerFile, ledger);
     expect((await verifyRun(store, run)).problems).toEqual([]);
@@ -63,7 +91,12 @@ describe('verify', () => {
 
   test('a line with a reference that is none is named by its epoch', async () => {
     const { store, run, ledger, epochs } = await wholeRun();
-    await ledger.append({ epoch: 3, inputs: {}, outputs: { agent: { ...epochs[0]?.checkpoint, uri: '../../outside/' } }, metrics: {} });
+    await ledger.append({
+      epoch: 3,
+      inputs: {},
+      outputs: { agent: { ...epochs[0]?.checkpoint, uri: '../../outside/' } },
+      metrics: {},
+    });
     const report = await verifyRun(store, run);
     expect(report).toMatchObject({ lines: 4, objects: 9, problems: [{ file: run.ledgerFile }] });
     expect(report.problems[0]?.problem).toContain('epoch 3: ../../outside/ is not a reference');
@@ -82,6 +115,10 @@ describe('verify', () => {
     const kept = epochs[2]?.checkpoint;
     if (kept === undefined) throw new Error('the run has three epochs');
     await rm(store.path(kept), { recursive: true });
-    expect(await verifyRun(store, run)).toMatchObject({ objects: 7, pruned: 1, problems: [{ file: store.path(kept) }] });
+    expect(await verifyRun(store, run)).toMatchObject({
+      objects: 7,
+      pruned: 1,
+      problems: [{ file: store.path(kept) }],
+    });
   });
 });

@@ -9,7 +9,9 @@ import { filesIn, temporaryFolder } from './temporary-folder.ts';
 
 test('the folder is named by its key, with room for a shard', async () => {
   const root = await temporaryFolder();
-  expect((await openWork(root, someKey())).path).toBe(join(root, 'work', 'night-1', `0007-train-agent-${hashOf('input').slice(0, 12)}`));
+  expect((await openWork(root, someKey())).path).toBe(
+    join(root, 'work', 'night-1', `0007-train-agent-${hashOf('input').slice(0, 12)}`),
+  );
   expect((await openWork(root, someKey({ shard: 2 }))).path).toMatch(/0007-train-agent-02-[0-9a-f]{12}$/);
 });
 

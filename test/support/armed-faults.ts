@@ -34,8 +34,15 @@ export const trailFile = (folder: string): string => join(folder, 'trail.jsonl')
 export const faultFile = (folder: string): string => join(folder, 'fault.json');
 
 const phaseOf: Record<string, string> = {
-  generateTasks: 'generate', drawTasks: 'draw', rollOut: 'roll-out', computeRewards: 'reward', filterByDifficulty: 'filter', updatePools: 'pools',
-  trainAgent: 'train-agent', trainEnvironment: 'train-environment', evaluatePolicy: 'evaluate',
+  generateTasks: 'generate',
+  drawTasks: 'draw',
+  rollOut: 'roll-out',
+  computeRewards: 'reward',
+  filterByDifficulty: 'filter',
+  updatePools: 'pools',
+  trainAgent: 'train-agent',
+  trainEnvironment: 'train-environment',
+  evaluatePolicy: 'evaluate',
 };
 
 type Input = { run?: { id?: string }; id?: string; epoch?: number; shard?: number };
@@ -48,9 +55,33 @@ export function armedFaults(folder: string, home: string): ActivityInterceptorsF
         const { run, id, epoch, shard } = (input.args[0] ?? {}) as Input;
         const of = run?.id ?? id ?? '';
         const phase = phaseOf[info.activityType];
-        const known = phase !== undefined && epoch !== undefined && existsSync(join(home, 'store', 'keys', of, String(epoch).padStart(4, '0'), phase, ...(shard === undefined ? [] : [String(shard).padStart(2, '0')])));
+        const known =
+          phase !== undefined &&
+          epoch !== undefined &&
+          existsSync(
+            join(
+              home,
+              'store',
+              'keys',
+              of,
+              String(epoch).padStart(4, '0'),
+              phase,
+              ...(shard === undefined ? [] : [String(shard).padStart(2, '0')]),
+            ),
+          );
         const note = (what: TrailLine['what'], message?: string): void => {
-          const line: TrailLine = { at: Date.now(), pid: process.pid, what, run: of, activity: info.activityType, epoch: epoch ?? null, shard: shard ?? null, attempt: info.attempt, known, ...(message === undefined ? {} : { message }) };
+          const line: TrailLine = {
+            at: Date.now(),
+            pid: process.pid,
+            what,
+            run: of,
+            activity: info.activityType,
+            epoch: epoch ?? null,
+            shard: shard ?? null,
+            attempt: info.attempt,
+            known,
+            ...(message === undefined ? {} : { message }),
+          };
           appendFileSync(trailFile(folder), `${JSON.stringify(line)}\n`);
         };
         const fault = claim(folder, of, info.activityType, epoch);
@@ -80,10 +111,16 @@ export function armedFaults(folder: string, home: string): ActivityInterceptorsF
   });
 }
 
-function claim(folder: string, run: string, activity: string, epoch: number | undefined): ArmedFault | undefined {
+function claim(
+  folder: string,
+  run: string,
+  activity: string,
+  epoch: number | undefined,
+): ArmedFault | undefined {
   try {
     const fault = JSON.parse(readFileSync(faultFile(folder), 'utf8')) as ArmedFault;
-    if (fault.run !== run || fault.activity !== activity || (epoch !== undefined && fault.epoch !== epoch)) return undefined;
+    if (fault.run !== run || fault.activity !== activity || (epoch !== undefined && fault.epoch !== epoch))
+      return undefined;
     renameSync(faultFile(folder), `${faultFile(folder)}.struck`);
     return fault;
   } catch {

@@ -11,7 +11,10 @@ export function historyFault(messages: readonly WireMessage[]): string | null {
     const rest = messages.slice(index + 1);
     const next = rest.findIndex(({ role }) => role !== 'tool');
     const answered = rest.slice(0, next === -1 ? rest.length : next).map(({ tool_call_id: id }) => id);
-    for (const { id, function: { name, arguments: given } } of calls as WireCall[]) {
+    for (const {
+      id,
+      function: { name, arguments: given },
+    } of calls as WireCall[]) {
       if (!isObject(given)) return `the arguments of ${name} are no JSON object: ${given}`;
       if (!answered.includes(id)) return `the call ${id} of ${name} has no answer`;
     }

@@ -23,13 +23,32 @@ export interface LanguagePlayer {
   otherwise?: string;
 }
 
-const capitals = [['France', 'Paris'], ['Italy', 'Rome'], ['Norway', 'Oslo'], ['Japan', 'Tokyo'], ['Peru', 'Lima'], ['Egypt', 'Cairo']] as const;
+const capitals = [
+  ['France', 'Paris'],
+  ['Italy', 'Rome'],
+  ['Norway', 'Oslo'],
+  ['Japan', 'Tokyo'],
+  ['Peru', 'Lima'],
+  ['Egypt', 'Cairo'],
+] as const;
 
 /** What is true of a question that the simulator below writes, whatever it says; undefined for anything else. */
-export const truthOf = (text: string): string | undefined => capitals.find(([country]) => text.includes(`capital of ${country}?`))?.[1];
+export const truthOf = (text: string): string | undefined =>
+  capitals.find(([country]) => text.includes(`capital of ${country}?`))?.[1];
 
 /** Plays both policies of the language world, told apart by the served name: `environment…` writes tasks, any other answers them. */
-export function fakeLanguageModel(settings: LanguageSettings, { invalid = 0, mends = true, wrongLabels = 0, questions = 0.5, preamble = '', success = (difficulty) => 0.9 ** difficulty, otherwise = 'I do not know.' }: LanguagePlayer = {}): FakeModel {
+export function fakeLanguageModel(
+  settings: LanguageSettings,
+  {
+    invalid = 0,
+    mends = true,
+    wrongLabels = 0,
+    questions = 0.5,
+    preamble = '',
+    success = (difficulty) => 0.9 ** difficulty,
+    otherwise = 'I do not know.',
+  }: LanguagePlayer = {},
+): FakeModel {
   const world = createLanguage({ ...settings, tasksFile: null });
   const known = new Map<string, string>();
   const remember = (spec: string): string => {
@@ -40,19 +59,27 @@ export function fakeLanguageModel(settings: LanguageSettings, { invalid = 0, men
 
   const write = (prompt: string, random: RandomStream, schema: object | undefined): string => {
     const again = prompt.includes('That is no task');
-    if (schema === undefined && random.next() < invalid && !(again && mends)) return random.pick(['Sure! Here is a task:', '{"prompt": "half', '{}']);
+    if (schema === undefined && random.next() < invalid && !(again && mends))
+      return random.pick(['Sure! Here is a task:', '{"prompt": "half', '{}']);
     if (random.next() >= questions) return remember(specOf(drawTask(1 + random.int(6), random, settings)));
     const [country, capital] = random.pick(capitals);
     const others = capitals.map(([, city]) => city).filter((city) => city !== capital);
     const answer = random.next() < wrongLabels ? random.pick(others) : capital;
-    return JSON.stringify({ prompt: `${preamble}Which city is the capital of ${country}? Quiz ${random.int(10_000)}.`, tools: [], evaluation: { kind: 'exact', answers: [answer] }, latents: { topic: 'cities' } });
+    return JSON.stringify({
+      prompt: `${preamble}Which city is the capital of ${country}? Quiz ${random.int(10_000)}.`,
+      tools: [],
+      evaluation: { kind: 'exact', answers: [answer] },
+      latents: { topic: 'cities' },
+    });
   };
   const answer = (prompt: string, random: RandomStream): string => {
     const capital = truthOf(prompt);
-    if (capital !== undefined) return `It is well known.\nAnswer: ${random.next() < 0.9 ? capital : 'Atlantis'}`;
+    if (capital !== undefined)
+      return `It is well known.\nAnswer: ${random.next() < 0.9 ? capital : 'Atlantis'}`;
     const spec = known.get(prompt);
     if (spec === undefined) return otherwise;
     return random.next() < success(world.difficulty(spec)) ? world.referenceAnswer(spec) : 'Answer: -1';
   };
-  return (prompt, random, model, schema) => (model.startsWith('environment') ? write(prompt, random, schema) : answer(prompt, random));
+  return (prompt, random, model, schema) =>
+    model.startsWith('environment') ? write(prompt, random, schema) : answer(prompt, random);
 }

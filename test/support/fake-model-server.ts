@@ -39,7 +39,11 @@ export interface ReceivedChat {
 /** Calls of tools, by a server that parses them itself. */
 export type FakeCalls = { calls: { name: string; arguments: string }[] };
 /** What a chat answers; a number is the status of an error. */
-export type FakeChat = (messages: ReceivedChat['messages'], random: RandomStream, asked: ReceivedChat) => string | FakeCalls | number;
+export type FakeChat = (
+  messages: ReceivedChat['messages'],
+  random: RandomStream,
+  asked: ReceivedChat,
+) => string | FakeCalls | number;
 
 export interface FakeModelServerOptions {
   model: FakeModel;
@@ -70,13 +74,17 @@ export class FakeModelServer implements AsyncDisposable {
   private constructor(options: FakeModelServerOptions) {
     this.#options = options;
     this.#server = createServer((request, response) => {
-      this.#handle(request, response).catch((error: unknown) => response.destroy(error instanceof Error ? error : undefined));
+      this.#handle(request, response).catch((error: unknown) =>
+        response.destroy(error instanceof Error ? error : undefined),
+      );
     });
   }
 
   static async start(options: FakeModelServerOptions, port = 0): Promise<FakeModelServer> {
     const fake = new FakeModelServer(options);
-    await new Promise<void>((resolve, reject) => fake.#server.once('error', reject).listen(port, '127.0.0.1', resolve));
+    await new Promise<void>((resolve, reject) =>
+      fake.#server.once('error', reject).listen(port, '127.0.0.1', resolve),
+    );
     return fake;
   }
 
@@ -99,19 +107,57 @@ export class FakeModelServer implements AsyncDisposable {
     const body = Buffer.concat(parts);
     if (request.url === '/tokenize') {
       const { prompt } = JSON.parse(body.toString('utf8')) as { prompt: string };
-      return void response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ tokens: tokensOf(prompt), count: prompt.length, max_model_len: null }));
+      return void response
+        .writeHead(200, { 'content-type': 'application/json' })
+        .end(JSON.stringify({ tokens: tokensOf(prompt), count: prompt.length, max_model_len: null }));
     }
     if (isChat) {
       const question = JSON.parse(body.toString('utf8')) as ReceivedChat;
       this.chats.push(question);
       const refused = historyFault(question.messages);
-      if (refused !== null) return void response.writeHead(400, { 'content-type': 'application/json' }).end(JSON.stringify({ error: { message: refused } }));
+      if (refused !== null)
+        return void response
+          .writeHead(400, { 'content-type': 'application/json' })
+          .end(JSON.stringify({ error: { message: refused } }));
       const said = chat(question.messages, randomStream(question.seed), question);
-      if (typeof said === 'number') return void response.writeHead(said, { 'content-type': 'application/json' }).end(JSON.stringify({ error: { message: 'as the test wants it', ...(said === 400 && { code: 'context_length_exceeded' }) } }));
+      if (typeof said === 'number')
+        return void response
+          .writeHead(said, { 'content-type': 'application/json' })
+          .end(
+            JSON.stringify({
+              error: {
+                message: 'as the test wants it',
+                ...(said === 400 && { code: 'context_length_exceeded' }),
+              },
+            }),
+          );
       const whole = typeof said === 'string' ? said : '';
       const content = whole.slice(0, question.max_tokens);
-      const calls = typeof said === 'string' ? {} : { tool_calls: said.calls.map((call, index) => ({ id: `call_${index}`, type: 'function', function: call })), content: null };
-      const answer = { id: 'chat-fake', object: 'chat.completion', created: 0, model: question.model, choices: [{ index: 0, message: { role: 'assistant', content, ...calls }, finish_reason: content.length < whole.length ? 'length' : 'stop' }], usage: { prompt_tokens: 0, completion_tokens: content.length, total_tokens: content.length } };
+      const calls =
+        typeof said === 'string'
+          ? {}
+          : {
+              tool_calls: said.calls.map((call, index) => ({
+                id: `call_${index}`,
+                type: 'function',
+                function: call,
+              })),
+              content: null,
+            };
+      const answer = {
+        id: 'chat-fake',
+        object: 'chat.completion',
+        created: 0,
+        model: question.model,
+        choices: [
+          {
+            index: 0,
+            message: { role: 'assistant', content, ...calls },
+            finish_reason: content.length < whole.length ? 'length' : 'stop',
+          },
+        ],
+        usage: { prompt_tokens: 0, completion_tokens: content.length, total_tokens: content.length },
+      };
       response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(answer));
       return;
     }
@@ -146,7 +192,9 @@ function answerTo(asked: ReceivedRequest, model: FakeModel): Answer {
         index: row * asked.n + sample,
         text: text.slice(0, asked.max_tokens),
         finish_reason: token_ids.length < whole.length ? 'length' : 'stop',
-        ...(asked.logprobs === undefined ? {} : { logprobs: { token_logprobs: token_ids.map(() => -Math.round(random.next() * 1e4) / 1e4) } }),
+        ...(asked.logprobs === undefined
+          ? {}
+          : { logprobs: { token_logprobs: token_ids.map(() => -Math.round(random.next() * 1e4) / 1e4) } }),
         ...(asked.return_token_ids === true ? { token_ids, prompt_token_ids } : {}),
       };
     });

@@ -18,7 +18,16 @@ export interface ToolboxPlayer {
 }
 
 /** Plays both policies of the toolbox world, told apart by the served name: `agent@…` answers tasks, `environment@…` writes them. */
-export function fakeToolboxModel(settings: WorldSettings, { success = (difficulty) => 0.85 ** difficulty, taskLength, invalid, task, answer: answersWith }: ToolboxPlayer = {}): FakeModel {
+export function fakeToolboxModel(
+  settings: WorldSettings,
+  {
+    success = (difficulty) => 0.85 ** difficulty,
+    taskLength,
+    invalid,
+    task,
+    answer: answersWith,
+  }: ToolboxPlayer = {},
+): FakeModel {
   if (settings.type !== 'toolbox') throw new Error(`a model of the toolbox, not of ${settings.type}`);
   const world = createWorld(settings);
   const { tools, symbols, maxLength } = alphabet(settings);

@@ -50,27 +50,53 @@ export class FakeTrainer implements Launcher {
     const ending = this.nextEndings.shift();
     if (ending !== undefined) return writeJson(join(folder, 'exit.json'), ending);
     const batch = await readFile(job.batch, 'utf8');
-    const records = batch.split('\n').slice(0, -1).map((line) => JSON.parse(line) as BatchRecord);
+    const records = batch
+      .split('\n')
+      .slice(0, -1)
+      .map((line) => JSON.parse(line) as BatchRecord);
     if (this.#keepJobs) this.jobs.push({ job, records });
     const result = resultOf(job, records);
-    for (let step = 1; step <= result.steps_done; step++) await appendProgress(folder, 'step', step, result.steps);
+    for (let step = 1; step <= result.steps_done; step++)
+      await appendProgress(folder, 'step', step, result.steps);
     const measures = job.kind === 'gradient_norms';
     if (!measures) await writeOutput(folder, job, result.steps_done === 0 ? '' : batch);
     await appendProgress(folder, 'saving', result.steps, result.steps);
-    const output = measures ? null : { checkpoint: await hashOfFolder(join(folder, 'output', 'checkpoint')), trainer_state: await hashOfFolder(join(folder, 'output', 'trainer-state')) };
+    const output = measures
+      ? null
+      : {
+          checkpoint: await hashOfFolder(join(folder, 'output', 'checkpoint')),
+          trainer_state: await hashOfFolder(join(folder, 'output', 'trainer-state')),
+        };
     await writeJson(join(folder, 'result.json'), { ...result, output });
     await this.afterResult?.(folder);
     await writeJson(join(folder, 'exit.json'), { reason: 'finished', message: '' });
   }
 }
 
-function resultOf(job: TrainingJob, records: readonly BatchRecord[]): Omit<JobResult, 'output'> & { kind: string } {
+function resultOf(
+  job: TrainingJob,
+  records: readonly BatchRecord[],
+): Omit<JobResult, 'output'> & { kind: string } {
   const steps = new Set(records.map(({ step }) => step)).size;
-  const informative = new Set(records.filter(({ advantage }) => advantage !== 0).map(({ group_id }) => group_id)).size;
+  const informative = new Set(
+    records.filter(({ advantage }) => advantage !== 0).map(({ group_id }) => group_id),
+  ).size;
   const tooFew = job.kind === 'grpo' && informative < job.settings.min_informative_groups;
   const skipped = steps === 0 ? 'empty_batch' : tooFew ? 'too_few_informative_groups' : null;
   const number = createHash('sha256').update(job.input_hash).digest().readUInt16BE(0) / 65_536;
-  const metrics = { loss: number, grad_norm: number, kl: 0.01, entropy: 1, num_tokens: records.length, learning_rate: job.settings.learning_rate, 'sampling/sampling_logp_difference/mean': 0, 'sampling/sampling_logp_difference/max': 0, 'clip_ratio/low_mean': 0, 'clip_ratio/high_mean': 0, 'clip_ratio/region_mean': 0 };
+  const metrics = {
+    loss: number,
+    grad_norm: number,
+    kl: 0.01,
+    entropy: 1,
+    num_tokens: records.length,
+    learning_rate: job.settings.learning_rate,
+    'sampling/sampling_logp_difference/mean': 0,
+    'sampling/sampling_logp_difference/max': 0,
+    'clip_ratio/low_mean': 0,
+    'clip_ratio/high_mean': 0,
+    'clip_ratio/region_mean': 0,
+  };
   return {
     format: 1,
     input_hash: job.input_hash,
@@ -88,7 +114,9 @@ function resultOf(job: TrainingJob, records: readonly BatchRecord[]): Omit<JobRe
 /** Every rollout has a gradient of length 1, so the signal of a group is the variance of its rewards. */
 function groupsOf(records: readonly BatchRecord[]): JobResult['groups'] {
   return [...Map.groupBy(records, ({ group_id }) => group_id)].map(([group_id, of]) => ({
-    group_id, rollouts: of.length, squared_score: 1,
+    group_id,
+    rollouts: of.length,
+    squared_score: 1,
     squared_norm: of.reduce((sum, { advantage }) => sum + advantage ** 2, 0) / of.length,
     tokens: of.reduce((sum, { mask }) => sum + mask.filter(Boolean).length, 0) / of.length,
   }));
@@ -96,10 +124,16 @@ function groupsOf(records: readonly BatchRecord[]): JobResult['groups'] {
 
 /** The checkpoint and trainer state: new ones where there was something to learn from, else those that were given. */
 async function writeOutput(folder: string, job: TrainingJob, learnt: string): Promise<void> {
-  const before = 'path' in job.model ? await textOf(job.model.path) : `${job.seed} ${JSON.stringify(job.model)}`;
-  const weights = learnt === '' && 'path' in job.model ? before : createHash('sha256').update(before).update(learnt).digest('hex');
+  const before =
+    'path' in job.model ? await textOf(job.model.path) : `${job.seed} ${JSON.stringify(job.model)}`;
+  const weights =
+    learnt === '' && 'path' in job.model
+      ? before
+      : createHash('sha256').update(before).update(learnt).digest('hex');
   await writeFolder(join(folder, 'output', 'checkpoint'), { 'weights.txt': weights });
-  await writeFolder(join(folder, 'output', 'trainer-state'), { 'state.txt': `${job.trainer_state === null ? '' : await textOf(job.trainer_state)}${learnt === '' ? '-' : '+'}` });
+  await writeFolder(join(folder, 'output', 'trainer-state'), {
+    'state.txt': `${job.trainer_state === null ? '' : await textOf(job.trainer_state)}${learnt === '' ? '-' : '+'}`,
+  });
 }
 
 async function writeFolder(folder: string, files: Record<string, string>): Promise<void> {
@@ -109,10 +143,15 @@ async function writeFolder(folder: string, files: Record<string, string>): Promi
 
 async function hashOfFolder(folder: string): Promise<string> {
   const names = (await readdir(folder)).sort();
-  return hashOf(await Promise.all(names.map(async (path) => ({ path, ...facts(await readFile(join(folder, path))) }))));
+  return hashOf(
+    await Promise.all(names.map(async (path) => ({ path, ...facts(await readFile(join(folder, path))) }))),
+  );
 }
 
-const facts = (data: Buffer): { sha256: string; bytes: number } => ({ sha256: sha256(data), bytes: data.length });
+const facts = (data: Buffer): { sha256: string; bytes: number } => ({
+  sha256: sha256(data),
+  bytes: data.length,
+});
 
 async function textOf(folder: string): Promise<string> {
   const names = (await readdir(folder)).sort();
@@ -122,4 +161,6 @@ async function textOf(folder: string): Promise<string> {
 const writeJson = (path: string, value: object): Promise<void> => writeFile(path, seal(value));
 
 const appendProgress = (folder: string, phase: string, step: number, steps: number): Promise<void> =>
-  writeFile(join(folder, 'progress.jsonl'), `${JSON.stringify({ phase, step, steps, pid: process.pid })}\n`, { flag: 'a' });
+  writeFile(join(folder, 'progress.jsonl'), `${JSON.stringify({ phase, step, steps, pid: process.pid })}\n`, {
+    flag: 'a',
+  });

@@ -22,7 +22,10 @@ const strike = (): void => {
 const faults = ({ info }: Context): { inbound: ActivityInboundCallsInterceptor } => ({
   inbound: {
     async execute(input, next) {
-      const meant = armed && info.activityType === activity && (input.args[0] as { epoch?: number }).epoch === Number(epoch);
+      const meant =
+        armed &&
+        info.activityType === activity &&
+        (input.args[0] as { epoch?: number }).epoch === Number(epoch);
       if (!meant) return next(input);
       if (when === 'before') strike();
       if (when === 'stuck') {
@@ -44,4 +47,9 @@ const faults = ({ info }: Context): { inbound: ActivityInboundCallsInterceptor }
 const { values } = parseArgs({ options: { queues: { type: 'string' } } });
 const folder = process.env.GENENV_TEST_FAULTS;
 const settings = workerSettings(process.env, values.queues);
-await runWorker(settings, process.env, { activityInterceptors: [...(activity ? [faults] : []), ...(folder === undefined ? [] : [armedFaults(folder, settings.home)])] });
+await runWorker(settings, process.env, {
+  activityInterceptors: [
+    ...(activity ? [faults] : []),
+    ...(folder === undefined ? [] : [armedFaults(folder, settings.home)]),
+  ],
+});

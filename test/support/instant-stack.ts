@@ -46,16 +46,48 @@ export class InstantStack implements AsyncDisposable {
    * @param chat what answers chat completions
    * @param home an earlier stack’s, whose server is lost: this one is empty
    */
-  static async start(world: WorldSettings, { chat, home = newHome() }: { chat?: FakeChat; home?: string } = {}): Promise<InstantStack> {
+  static async start(
+    world: WorldSettings,
+    { chat, home = newHome() }: { chat?: FakeChat; home?: string } = {},
+  ): Promise<InstantStack> {
     const port = await freePort();
     const address = `127.0.0.1:${port}`;
-    const temporal = new TestProcess(temporalPath(), ['server', 'start-dev', '--headless', '--port', String(port), '--log-level', 'error', '--dynamic-config-value', oneWritePartition], { env: process.env, cwd: repository, log: join(home, 'temporal.log') });
-    const models = await FakeModelServer.start({ model: fakeToolboxModel(world), keepRequests: false, ...(chat && { chat }) });
+    const temporal = new TestProcess(
+      temporalPath(),
+      [
+        'server',
+        'start-dev',
+        '--headless',
+        '--port',
+        String(port),
+        '--log-level',
+        'error',
+        '--dynamic-config-value',
+        oneWritePartition,
+      ],
+      { env: process.env, cwd: repository, log: join(home, 'temporal.log') },
+    );
+    const models = await FakeModelServer.start({
+      model: fakeToolboxModel(world),
+      keepRequests: false,
+      ...(chat && { chat }),
+    });
     const socket = join(home, 'trainer.sock');
     const trainer = await serveTrainer(socket);
     const connection = await connect(address);
-    const env = { ...process.env, GENENV_HOME: home, TEMPORAL_ADDRESS: address, GENENV_POLICY_SERVER: models.url, GENENV_TRAINER_SOCKET: socket };
-    const startWorker = (): TestProcess => new TestProcess(process.execPath, [join(repository, 'src/worker.ts')], { env, cwd: repository, log: join(home, 'worker.log') });
+    const env = {
+      ...process.env,
+      GENENV_HOME: home,
+      TEMPORAL_ADDRESS: address,
+      GENENV_POLICY_SERVER: models.url,
+      GENENV_TRAINER_SOCKET: socket,
+    };
+    const startWorker = (): TestProcess =>
+      new TestProcess(process.execPath, [join(repository, 'src/worker.ts')], {
+        env,
+        cwd: repository,
+        log: join(home, 'worker.log'),
+      });
     const stack = new InstantStack(home, { address, connection, temporal, models, trainer, startWorker });
     await stack.worker.says('worker ready');
     return stack;
@@ -87,7 +119,8 @@ export class InstantStack implements AsyncDisposable {
   }
 }
 
-const newHome = (): string => mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'genenv-instant-'));
+const newHome = (): string =>
+  mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'genenv-instant-'));
 
 /** The fake trainer behind the socket of the resident one. */
 function serveTrainer(socket: string): Promise<Server> {
@@ -106,14 +139,18 @@ function serveTrainer(socket: string): Promise<Server> {
 
 async function connect(address: string): Promise<Connection> {
   let connection: Connection | undefined;
-  await until(async () => {
-    try {
-      connection ??= await Connection.connect({ address });
-      await connection.workflowService.describeNamespace({ namespace: 'default' });
-      return true;
-    } catch {
-      return false;
-    }
-  }, 60_000, 'Temporal');
+  await until(
+    async () => {
+      try {
+        connection ??= await Connection.connect({ address });
+        await connection.workflowService.describeNamespace({ namespace: 'default' });
+        return true;
+      } catch {
+        return false;
+      }
+    },
+    60_000,
+    'Temporal',
+  );
   return connection!;
 }

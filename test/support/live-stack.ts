@@ -77,7 +77,11 @@ export class LiveStack implements AsyncDisposable {
 
   /** Starts an experiment, from what its file says. @returns a handle by its id alone, which holds after a reset too */
   async startRun(id: string, file: unknown): Promise<WorkflowHandle<typeof experiment>> {
-    await this.client.workflow.start<typeof experiment>('experiment', { args: [file], workflowId: id, taskQueue: queues.workflows });
+    await this.client.workflow.start<typeof experiment>('experiment', {
+      args: [file],
+      workflowId: id,
+      taskQueue: queues.workflows,
+    });
     return this.client.workflow.getHandle<typeof experiment>(id);
   }
 
@@ -91,29 +95,66 @@ export class LiveStack implements AsyncDisposable {
   }
 
   entries(id: string): LedgerEntry[] {
-    return this.ledger(id).trim().split('\n').map((line) => JSON.parse(line) as LedgerEntry);
+    return this.ledger(id)
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as LedgerEntry);
   }
 
   /** Waits until the policy server and the trainer answer; a worker waits by itself. */
   async policyReady(): Promise<void> {
     const health = this.policyUrl.replace('/v1', '/health');
-    await until(() => fetch(health).then((response) => response.ok, () => false), startMs, 'the policy server');
+    await until(
+      () =>
+        fetch(health).then(
+          (response) => response.ok,
+          () => false,
+        ),
+      startMs,
+      'the policy server',
+    );
     await until(() => existsSync(this.trainerSocket), startMs, 'the trainer');
   }
 
   /** `settings`: dynamic configuration, `name=value`. */
   startTemporal(...settings: string[]): void {
     const flags = [oneWritePartition, ...settings].flatMap((setting) => ['--dynamic-config-value', setting]);
-    const args = ['server', 'start-dev', '--headless', '--port', String(this.#temporalPort), '--db-filename', join(this.home, 'temporal.db'), '--log-level', 'error', ...flags];
+    const args = [
+      'server',
+      'start-dev',
+      '--headless',
+      '--port',
+      String(this.#temporalPort),
+      '--db-filename',
+      join(this.home, 'temporal.db'),
+      '--log-level',
+      'error',
+      ...flags,
+    ];
     this.temporal = this.#process('temporal', temporalPath(), args);
   }
 
   startPolicyServer(): void {
-    this.policy = this.#process('policy', pythonPath(), ['-m', 'genenv_trainer', 'serve', '--store', join(this.home, 'store'), '--port', String(this.#policyPort), '--threads', '1']);
+    this.policy = this.#process('policy', pythonPath(), [
+      '-m',
+      'genenv_trainer',
+      'serve',
+      '--store',
+      join(this.home, 'store'),
+      '--port',
+      String(this.#policyPort),
+      '--threads',
+      '1',
+    ]);
   }
 
   startTrainer(environment: NodeJS.ProcessEnv = {}): void {
-    this.trainer = this.#process('trainer', pythonPath(), ['-m', 'genenv_trainer', 'resident', '--socket', this.trainerSocket], environment);
+    this.trainer = this.#process(
+      'trainer',
+      pythonPath(),
+      ['-m', 'genenv_trainer', 'resident', '--socket', this.trainerSocket],
+      environment,
+    );
   }
 
   /** Starts a worker and waits until it polls. */
@@ -125,22 +166,32 @@ export class LiveStack implements AsyncDisposable {
 
   /** Starts a worker, whether or not there is a server for it. */
   launchWorker({ fault, queues, environment = {} }: WorkerOptions = {}): TestProcess {
-    const args = [join(repository, 'test/support/faulty-worker.ts'), ...(queues === undefined ? [] : ['--queues', queues])];
-    const worker = this.#process('worker', process.execPath, args, { ...(fault === undefined ? {} : { GENENV_TEST_FAULT: fault }), ...environment });
+    const args = [
+      join(repository, 'test/support/faulty-worker.ts'),
+      ...(queues === undefined ? [] : ['--queues', queues]),
+    ];
+    const worker = this.#process('worker', process.execPath, args, {
+      ...(fault === undefined ? {} : { GENENV_TEST_FAULT: fault }),
+      ...environment,
+    });
     this.workers.push(worker);
     return worker;
   }
 
   async connect(): Promise<void> {
-    await until(async () => {
-      try {
-        this.#connection = await Connection.connect({ address: this.address });
-        await this.#connection.workflowService.describeNamespace({ namespace: 'default' });
-        return true;
-      } catch {
-        return false;
-      }
-    }, startMs, 'Temporal');
+    await until(
+      async () => {
+        try {
+          this.#connection = await Connection.connect({ address: this.address });
+          await this.#connection.workflowService.describeNamespace({ namespace: 'default' });
+          return true;
+        } catch {
+          return false;
+        }
+      },
+      startMs,
+      'Temporal',
+    );
     this.client = new Client({ connection: this.#connection! });
   }
 
@@ -162,6 +213,10 @@ export class LiveStack implements AsyncDisposable {
   }
 
   #process(name: string, command: string, args: string[], environment: NodeJS.ProcessEnv = {}): TestProcess {
-    return new TestProcess(command, args, { env: { ...this.environment, ...environment }, cwd: repository, log: join(this.home, `${name}.log`) });
+    return new TestProcess(command, args, {
+      env: { ...this.environment, ...environment },
+      cwd: repository,
+      log: join(this.home, `${name}.log`),
+    });
   }
 }

@@ -20,7 +20,12 @@ import type { Launcher } from '../../src/training/launcher.ts';
 import { worldLoader } from '../../src/worlds/load-world.ts';
 
 /** Ports with a real store in a folder, a model server and a launcher. */
-export function plainPorts(home: string, modelServer: string, launcher: Launcher, attempt: Partial<Attempt> = {}): Ports {
+export function plainPorts(
+  home: string,
+  modelServer: string,
+  launcher: Launcher,
+  attempt: Partial<Attempt> = {},
+): Ports {
   const store = join(home, 'store');
   return {
     store: new ObjectStore(store),
@@ -30,9 +35,14 @@ export function plainPorts(home: string, modelServer: string, launcher: Launcher
     nightlyFolder: (name) => new NightlyFolder(join(home, 'nightly'), name),
     comparisonFolder: (id) => new ComparisonFolder(join(home, 'comparisons'), id),
     evaluationFolder: (id) => new EvaluationFolder(join(home, 'evaluations'), id),
-    suites: new SuiteLoader(benchmarks, suiteHost(join(home, 'benchmarks'), () => undefined)),
-    policyServer: (serving, timeoutMs) => policyServerFor(serving, { baseUrl: modelServer, apiKey: undefined, timeoutMs }),
-    chatServer: (server, timeoutMs) => openAIChatServer({ baseUrl: server?.baseUrl ?? modelServer, apiKey: undefined, timeoutMs }),
+    suites: new SuiteLoader(
+      benchmarks,
+      suiteHost(join(home, 'benchmarks'), () => undefined),
+    ),
+    policyServer: (serving, timeoutMs) =>
+      policyServerFor(serving, { baseUrl: modelServer, apiKey: undefined, timeoutMs }),
+    chatServer: (server, timeoutMs) =>
+      openAIChatServer({ baseUrl: server?.baseUrl ?? modelServer, apiKey: undefined, timeoutMs }),
     loadOnServer: () => Promise.resolve(),
     launcher: () => launcher,
     python: 'python3',
@@ -40,20 +50,38 @@ export function plainPorts(home: string, modelServer: string, launcher: Launcher
     onShutdown: 'checkpoint',
     searchAttributes: false,
     onDamage: () => undefined,
-    attempt: () => ({ signal: new AbortController().signal, heartbeat: () => undefined, onBeat: () => undefined, workerStops: () => false, ...attempt }),
+    attempt: () => ({
+      signal: new AbortController().signal,
+      heartbeat: () => undefined,
+      onBeat: () => undefined,
+      workerStops: () => false,
+      ...attempt,
+    }),
   };
 }
 
-export const createActivities = (ports: Ports) => ({ ...createLlmActivities(ports), ...createCpuActivities(ports), ...createGpuActivities(ports) });
+export const createActivities = (ports: Ports) => ({
+  ...createLlmActivities(ports),
+  ...createCpuActivities(ports),
+  ...createGpuActivities(ports),
+});
 export type Activities = ReturnType<typeof createActivities>;
 
 /** A run up to its first epoch: what the workflow `experiment` does before its loop. */
-export async function begin(does: Activities, id: string, file: unknown): Promise<{ plan: Plan; prepared: Committed }> {
+export async function begin(
+  does: Activities,
+  id: string,
+  file: unknown,
+): Promise<{ plan: Plan; prepared: Committed }> {
   const plan = await does.parseExperiment({ id, file });
   return { plan, prepared: await preparePhases(does, plan, plainly) };
 }
 
 /** One epoch in a plain loop: the phases of the workflow `epoch`, without Temporal. */
-export const plainEpoch = (does: Activities, plan: Plan, { epoch: last, state }: Committed): Promise<Committed> => epochPhases(does, { ...plan, epoch: last + 1, state }, plainly);
+export const plainEpoch = (
+  does: Activities,
+  plan: Plan,
+  { epoch: last, state }: Committed,
+): Promise<Committed> => epochPhases(does, { ...plan, epoch: last + 1, state }, plainly);
 
 const plainly: PhaseRunner = { inPhase: (_, work) => work(), seconds: () => ({}) };

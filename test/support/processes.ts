@@ -10,8 +10,17 @@ export class TestProcess implements AsyncDisposable {
   output = '';
   readonly exited: Promise<number | null>;
 
-  constructor(command: string, args: readonly string[], options: { env: NodeJS.ProcessEnv; cwd: string; log: string }) {
-    this.child = spawn(command, args, { env: options.env, cwd: options.cwd, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
+  constructor(
+    command: string,
+    args: readonly string[],
+    options: { env: NodeJS.ProcessEnv; cwd: string; log: string },
+  ) {
+    this.child = spawn(command, args, {
+      env: options.env,
+      cwd: options.cwd,
+      detached: true,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
     const log = createWriteStream(options.log, { flags: 'a' });
     for (const stream of [this.child.stdout!, this.child.stderr!]) {
       stream.on('data', (part: Buffer) => {
@@ -27,10 +36,17 @@ export class TestProcess implements AsyncDisposable {
   }
 
   async says(text: string, timeoutMs = 90_000): Promise<void> {
-    await until(() => {
-      if (!this.alive) throw new Error(`process ended before it said ${JSON.stringify(text)}:\n${this.output.slice(-3000)}`);
-      return this.output.includes(text);
-    }, timeoutMs, `output ${JSON.stringify(text)}`);
+    await until(
+      () => {
+        if (!this.alive)
+          throw new Error(
+            `process ended before it said ${JSON.stringify(text)}:\n${this.output.slice(-3000)}`,
+          );
+        return this.output.includes(text);
+      },
+      timeoutMs,
+      `output ${JSON.stringify(text)}`,
+    );
   }
 
   /** Signals this process alone: what it started lives on, as after a crash. */
@@ -50,7 +66,11 @@ export class TestProcess implements AsyncDisposable {
   }
 }
 
-export async function until(condition: () => boolean | Promise<boolean>, timeoutMs: number, what: string): Promise<void> {
+export async function until(
+  condition: () => boolean | Promise<boolean>,
+  timeoutMs: number,
+  what: string,
+): Promise<void> {
   const deadline = Date.now() + timeoutMs;
   while (!(await condition())) {
     if (Date.now() > deadline) throw new Error(`timed out after ${timeoutMs} ms waiting for ${what}`);

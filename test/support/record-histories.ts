@@ -11,13 +11,27 @@ await stack.policyReady();
 await stack.startWorker();
 const started = {
   // One run of the workflow, so that its whole history is one file.
-  experiment: { id: 'recorded', file: { ...tinyExperiment(), epochs: 1 }, histories: [['experiment', 'recorded'], ['epoch', 'recorded/epoch-0001']] },
-  comparison: { id: 'recorded-comparison', file: tinyComparison({ seeds: [1], arms: { tuned: {} }, baseline: 'tuned' }), histories: [['comparison', 'recorded-comparison']] },
+  experiment: {
+    id: 'recorded',
+    file: { ...tinyExperiment(), epochs: 1 },
+    histories: [
+      ['experiment', 'recorded'],
+      ['epoch', 'recorded/epoch-0001'],
+    ],
+  },
+  comparison: {
+    id: 'recorded-comparison',
+    file: tinyComparison({ seeds: [1], arms: { tuned: {} }, baseline: 'tuned' }),
+    histories: [['comparison', 'recorded-comparison']],
+  },
 } as const;
 for (const [type, { id, file, histories }] of Object.entries(started)) {
   if (wanted.length > 0 && !wanted.includes(type)) continue;
   await stack.client.workflow.execute(type, { args: [file], workflowId: id, taskQueue: queues.workflows });
   for (const [name, workflowId] of histories) {
-    writeFileSync(new URL(`../workflows/histories/${name}.json`, import.meta.url), await stack.temporalCli('workflow', 'show', '--workflow-id', workflowId, '--output', 'json'));
+    writeFileSync(
+      new URL(`../workflows/histories/${name}.json`, import.meta.url),
+      await stack.temporalCli('workflow', 'show', '--workflow-id', workflowId, '--output', 'json'),
+    );
   }
 }

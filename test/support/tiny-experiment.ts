@@ -6,7 +6,16 @@ export function tinyExperiment(changes: Record<string, unknown> = {}): Record<st
     seed: 7,
     epochs: 3,
     arm: { type: 'genenv', preset: 'tuned' },
-    world: { type: 'toolbox', tools: 2, symbols: 4, maxLength: 6, baseLengths: [3, 4], heldOutLengths: [1, 3], heldOutPerCell: 2, baseTasks: 8 },
+    world: {
+      type: 'toolbox',
+      tools: 2,
+      symbols: 4,
+      maxLength: 6,
+      baseLengths: [3, 4],
+      heldOutLengths: [1, 3],
+      heldOutPerCell: 2,
+      baseTasks: 8,
+    },
     environment: {
       model: { type: 'scratch', architecture, warmUp: { rows: 1920, batch: 32, learningRate: 0.01 } },
       sampling: { maxTokens: 10 },
@@ -24,7 +33,13 @@ export function tinyExperiment(changes: Record<string, unknown> = {}): Record<st
     // So that both policies are trained in every epoch.
     guards: { flatRewards: null },
     trainer: { device: 'cpu', threads: 1 },
-    durability: { shards: 2, promptsPerRequest: 4, heartbeatSeconds: 5, requestTimeoutSeconds: 4, epochsPerRun: 2 },
+    durability: {
+      shards: 2,
+      promptsPerRequest: 4,
+      heartbeatSeconds: 5,
+      requestTimeoutSeconds: 4,
+      epochsPerRun: 2,
+    },
     ...changes,
   };
 }

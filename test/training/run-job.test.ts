@@ -31,7 +31,17 @@ interface Trial {
 }
 
 /** A work folder whose job does what the script says. */
-async function trial(does: { fits?: number; dies?: boolean; ends?: string; message?: string; linger?: number; waits_for?: string; says_waiting?: boolean } = {}): Promise<Trial> {
+async function trial(
+  does: {
+    fits?: number;
+    dies?: boolean;
+    ends?: string;
+    message?: string;
+    linger?: number;
+    waits_for?: string;
+    says_waiting?: boolean;
+  } = {},
+): Promise<Trial> {
   const work = await openWork(await temporaryFolder(), someKey());
   const progress: JobProgress[] = [];
   const damages: Damage[] = [];
@@ -45,7 +55,12 @@ async function trial(does: { fits?: number; dies?: boolean; ends?: string; messa
       return Promise.resolve();
     },
   };
-  const job = { format: 1, kind: 'grpo', input_hash: 'a'.repeat(64), settings: { tokens_per_micro_batch: 4096 } } as Omit<TrainingJob, 'fence'>;
+  const job = {
+    format: 1,
+    kind: 'grpo',
+    input_hash: 'a'.repeat(64),
+    settings: { tokens_per_micro_batch: 4096 },
+  } as Omit<TrainingJob, 'fence'>;
   const file = (name: string) => readFile(join(work.path, name), 'utf8').catch(() => undefined);
   const write = (name: string, text: string) => writeFile(join(work.path, name), text);
   await write('script.json', JSON.stringify(does));
@@ -53,10 +68,26 @@ async function trial(does: { fits?: number; dies?: boolean; ends?: string; messa
     work,
     progress,
     damages,
-    starts: async () => ((await file('starts.jsonl')) ?? '').split('\n').slice(0, -1).map((line) => JSON.parse(line) as { fence: number; budget: number }),
+    starts: async () =>
+      ((await file('starts.jsonl')) ?? '')
+        .split('\n')
+        .slice(0, -1)
+        .map((line) => JSON.parse(line) as { fence: number; budget: number }),
     file,
     write,
-    run: (options = {}) => runJob({ work, job, launcher, python, onProgress: (line) => progress.push(line), signal: new AbortController().signal, detach: () => false, stallMs: 30_000, onDamage: (damage) => damages.push(damage), ...options }),
+    run: (options = {}) =>
+      runJob({
+        work,
+        job,
+        launcher,
+        python,
+        onProgress: (line) => progress.push(line),
+        signal: new AbortController().signal,
+        detach: () => false,
+        stallMs: 30_000,
+        onDamage: (damage) => damages.push(damage),
+        ...options,
+      }),
   };
 }
 
@@ -68,16 +99,26 @@ function isThere(pid: number): boolean {
   }
 }
 
-const failureOf = (running: Promise<unknown>): Promise<unknown> => running.then(() => 'finished', (error: unknown) => error);
-const started = (job: Trial, times = 1) => expect.poll(() => job.starts(), { timeout: 10_000 }).toHaveLength(times);
+const failureOf = (running: Promise<unknown>): Promise<unknown> =>
+  running.then(
+    () => 'finished',
+    (error: unknown) => error,
+  );
+const started = (job: Trial, times = 1) =>
+  expect.poll(() => job.starts(), { timeout: 10_000 }).toHaveLength(times);
 
 describe('a training job', { timeout: 30_000 }, () => {
   it('runs to its result, and reports its progress', async () => {
     const job = await trial({ waits_for: 'go' });
     const running = job.run();
-    await expect.poll(() => job.progress.at(-1), { timeout: 10_000 }).toMatchObject({ phase: 'step', step: 1 });
+    await expect
+      .poll(() => job.progress.at(-1), { timeout: 10_000 })
+      .toMatchObject({ phase: 'step', step: 1 });
     await job.write('go', '');
-    expect(await running).toMatchObject({ result: { steps_done: 3, metrics: { loss: 0.5 } }, tokensPerMicroBatch: 4096 });
+    expect(await running).toMatchObject({
+      result: { steps_done: 3, metrics: { loss: 0.5 } },
+      tokensPerMicroBatch: 4096,
+    });
     expect(await job.starts()).toEqual([{ fence: 1, budget: 4096 }]);
     expect(await job.file('lease')).toBe('');
   });
@@ -91,7 +132,20 @@ describe('a training job', { timeout: 30_000 }, () => {
 
   it('of other inputs in the same folder is no result of this one', async () => {
     const job = await trial({ ends: 'invalid_config', message: 'result.json: another input_hash' });
-    await job.write('result.json', seal({ format: 1, input_hash: 'b'.repeat(64), steps: 0, steps_done: 0, skipped: null, skipped_steps: {}, kl: { before: null, after: null, rule: 'none' }, metrics: {}, output: { checkpoint: 'b', trainer_state: 'c' } }));
+    await job.write(
+      'result.json',
+      seal({
+        format: 1,
+        input_hash: 'b'.repeat(64),
+        steps: 0,
+        steps_done: 0,
+        skipped: null,
+        skipped_steps: {},
+        kl: { before: null, after: null, rule: 'none' },
+        metrics: {},
+        output: { checkpoint: 'b', trainer_state: 'c' },
+      }),
+    );
     expect(await failureOf(job.run())).toBeInstanceOf(InvalidConfig);
   });
 
@@ -104,7 +158,9 @@ describe('a training job', { timeout: 30_000 }, () => {
     expect(await first).toMatchObject({ message: 'the worker stops' });
     job.progress.length = 0;
     const second = job.run();
-    await expect.poll(() => job.progress.at(-1), { timeout: 10_000 }).toMatchObject({ phase: 'step', step: 1 });
+    await expect
+      .poll(() => job.progress.at(-1), { timeout: 10_000 })
+      .toMatchObject({ phase: 'step', step: 1 });
     await job.write('go', '');
     expect(await second).toMatchObject({ result: { steps_done: 3 } });
     expect(await job.starts()).toHaveLength(1);
@@ -135,7 +191,9 @@ describe('a training job', { timeout: 30_000 }, () => {
     const job = await trial({ fits: 10 });
     const failure = await failureOf(job.run());
     expect(failure).toBeInstanceOf(TrainerFailed);
-    expect((failure as Error).message).toMatch(/out of memory even with 256 tokens a micro-batch; use a smaller model/);
+    expect((failure as Error).message).toMatch(
+      /out of memory even with 256 tokens a micro-batch; use a smaller model/,
+    );
     expect((await job.starts()).map(({ budget }) => budget)).toEqual([4096, 2048, 1024, 512, 256]);
   });
 
@@ -164,7 +222,10 @@ describe('a training job', { timeout: 30_000 }, () => {
     await expect.poll(() => job.progress.at(-1), { timeout: 10_000 }).toMatchObject({ step: 1 });
     const pid = job.progress.at(-1)?.pid ?? 0;
     process.kill(-pid, 'SIGSTOP');
-    expect(await running).toMatchObject({ name: 'TrainerFailed', message: expect.stringMatching(/made no progress for 3000 ms/) as string });
+    expect(await running).toMatchObject({
+      name: 'TrainerFailed',
+      message: expect.stringMatching(/made no progress for 3000 ms/) as string,
+    });
     await expect.poll(() => isThere(pid)).toBe(false);
     await job.write('go', '');
     expect(await job.run()).toMatchObject({ result: { steps_done: 3 } });
@@ -174,30 +235,44 @@ describe('a training job', { timeout: 30_000 }, () => {
   it('that waits for its device longer than a stall is not killed', async () => {
     const job = await trial({ waits_for: 'go', says_waiting: true });
     const running = job.run({ stallMs: 1_500 });
-    await expect.poll(() => job.progress.filter(({ phase }) => phase === 'waiting').length, { timeout: 20_000 }).toBeGreaterThan(12);
+    await expect
+      .poll(() => job.progress.filter(({ phase }) => phase === 'waiting').length, { timeout: 20_000 })
+      .toBeGreaterThan(12);
     await job.write('go', '');
     expect(await running).toMatchObject({ result: { steps_done: 3 } });
     expect(await job.starts()).toHaveLength(1);
   });
 
-  it.each(['result.json', 'exit.json', 'job.json'])('whose %s is torn, or has a bit flipped, is done again, and that is said', async (name) => {
-    for (const spoil of [(text: string) => text.slice(0, -30), (text: string) => text.replace(/[1-9]/, '0')]) {
-      const job = await trial();
-      const expected = await job.run();
-      if (name !== 'result.json') await rm(join(job.work.path, 'result.json'));
-      await job.write(name, spoil((await job.file(name))!));
-      expect(await job.run()).toEqual(expected);
-      expect(await job.starts()).toHaveLength(2);
-      expect(job.damages).toEqual([{ file: join(job.work.path, name), problem: 'it is torn or altered, and taken for none' }]);
-    }
-  });
+  it.each(['result.json', 'exit.json', 'job.json'])(
+    'whose %s is torn, or has a bit flipped, is done again, and that is said',
+    async (name) => {
+      for (const spoil of [
+        (text: string) => text.slice(0, -30),
+        (text: string) => text.replace(/[1-9]/, '0'),
+      ]) {
+        const job = await trial();
+        const expected = await job.run();
+        if (name !== 'result.json') await rm(join(job.work.path, 'result.json'));
+        await job.write(name, spoil((await job.file(name))!));
+        expect(await job.run()).toEqual(expected);
+        expect(await job.starts()).toHaveLength(2);
+        expect(job.damages).toEqual([
+          { file: join(job.work.path, name), problem: 'it is torn or altered, and taken for none' },
+        ]);
+      }
+    },
+  );
 
   it('passes over damaged lines of progress', async () => {
     const job = await trial({ waits_for: 'go' });
     const running = job.run();
     await expect.poll(() => job.progress.at(-1), { timeout: 10_000 }).toMatchObject({ step: 1 });
     await appendFile(join(job.work.path, 'progress.jsonl'), '{"phase":"st{"phase":\n');
-    await expect.poll(() => job.damages, { timeout: 10_000 }).toEqual([{ file: join(job.work.path, 'progress.jsonl'), problem: 'line 3 is damaged; it is passed over' }]);
+    await expect
+      .poll(() => job.damages, { timeout: 10_000 })
+      .toEqual([
+        { file: join(job.work.path, 'progress.jsonl'), problem: 'line 3 is damaged; it is passed over' },
+      ]);
     await job.write('go', '');
     expect(await running).toMatchObject({ result: { steps_done: 3 } });
   });

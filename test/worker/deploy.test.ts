@@ -9,7 +9,14 @@ import { tinyExperiment } from '../support/tiny-experiment.ts';
 
 /** Workers that are stopped, restarted and replaced under a real run: it ends with the ledger of the run nobody disturbed. */
 
-const durability = { shards: 2, promptsPerRequest: 4, heartbeatSeconds: 5, requestTimeoutSeconds: 4, epochsPerRun: 1, maxPhaseAttempts: 1 };
+const durability = {
+  shards: 2,
+  promptsPerRequest: 4,
+  heartbeatSeconds: 5,
+  requestTimeoutSeconds: 4,
+  epochsPerRun: 1,
+  maxPhaseAttempts: 1,
+};
 const file = tinyExperiment({ epochs: 2, durability });
 let stack: LiveStack;
 let undisturbed: string;
@@ -19,7 +26,9 @@ const start = (id: string, input: unknown = file) => stack.startRun(id, input);
 /** Phases, and shards of them, that a run has done. */
 function done(id: string): number {
   const keys = join(stack.home, 'store', 'keys', id);
-  return existsSync(keys) ? readdirSync(keys, { recursive: true }).filter((name) => String(name).endsWith('.json')).length : 0;
+  return existsSync(keys)
+    ? readdirSync(keys, { recursive: true }).filter((name) => String(name).endsWith('.json')).length
+    : 0;
 }
 
 beforeAll(async () => {
@@ -36,22 +45,28 @@ describe('a worker that is told to stop lets go at once, and no attempt is used 
   test.each([
     ['rollOut', '20ms'],
     ['trainAgent', '40ms'],
-  ])('in %s (%s)', async (activity, when) => {
-    const id = `stopped-${activity}`;
-    const told = await stack.startWorker({ fault: `SIGTERM:${activity}:2:${when}` });
-    const run = await start(id);
-    expect(await told.exited, told.output).toBe(0);
-    await using worker = await stack.startWorker();
-    await run.result();
-    await worker.stop();
-    expect(ledger(id)).toBe(undisturbed);
-    expect(events(id)).toContain('"worker-stopped"');
-    expect(events(id)).not.toContain('"attempt":2');
-  }, 120_000);
+  ])(
+    'in %s (%s)',
+    async (activity, when) => {
+      const id = `stopped-${activity}`;
+      const told = await stack.startWorker({ fault: `SIGTERM:${activity}:2:${when}` });
+      const run = await start(id);
+      expect(await told.exited, told.output).toBe(0);
+      await using worker = await stack.startWorker();
+      await run.result();
+      await worker.stop();
+      expect(ledger(id)).toBe(undisturbed);
+      expect(events(id)).toContain('"worker-stopped"');
+      expect(events(id)).not.toContain('"attempt":2');
+    },
+    120_000,
+  );
 });
 
 describe('workflows are replayed anywhere', () => {
-  const caching = (workflows: number) => ({ environment: { GENENV_MAX_CACHED_WORKFLOWS: String(workflows) } });
+  const caching = (workflows: number) => ({
+    environment: { GENENV_MAX_CACHED_WORKFLOWS: String(workflows) },
+  });
 
   test('with none in memory', async () => {
     await using worker = await stack.startWorker(caching(0));
@@ -81,19 +96,46 @@ describe('workflows are replayed anywhere', () => {
 
 // Last: once a version is the current one, workers without a version get no new runs.
 describe('deployment versions', () => {
-  const deployed = (buildId: string): Promise<TestProcess> => stack.startWorker({ environment: { TEMPORAL_DEPLOYMENT_NAME: 'genenv', TEMPORAL_WORKER_BUILD_ID: buildId } });
+  const deployed = (buildId: string): Promise<TestProcess> =>
+    stack.startWorker({
+      environment: { TEMPORAL_DEPLOYMENT_NAME: 'genenv', TEMPORAL_WORKER_BUILD_ID: buildId },
+    });
   const makeCurrent = (buildId: string): Promise<void> =>
-    until(() => stack.temporalCli('worker', 'deployment', 'set-current-version', '--deployment-name', 'genenv', '--build-id', buildId, '--yes').then(() => true, () => false), 60_000, `${buildId} to be current`);
+    until(
+      () =>
+        stack
+          .temporalCli(
+            'worker',
+            'deployment',
+            'set-current-version',
+            '--deployment-name',
+            'genenv',
+            '--build-id',
+            buildId,
+            '--yes',
+          )
+          .then(
+            () => true,
+            () => false,
+          ),
+      60_000,
+      `${buildId} to be current`,
+    );
   const versionOf = async (workflowId: string): Promise<string | null | undefined> =>
-    (await stack.client.workflow.getHandle(workflowId).describe()).raw.workflowExecutionInfo?.versioningInfo?.deploymentVersion?.buildId;
+    (await stack.client.workflow.getHandle(workflowId).describe()).raw.workflowExecutionInfo?.versioningInfo
+      ?.deploymentVersion?.buildId;
 
   /** Whether the server tells a pinned run that another version is current. */
   const upgrades = async (): Promise<boolean> => {
-    const [major, minor] = (await stack.client.workflowService.getSystemInfo({})).serverVersion.split('.').map(Number) as [number, number];
+    const [major, minor] = (await stack.client.workflowService.getSystemInfo({})).serverVersion
+      .split('.')
+      .map(Number) as [number, number];
     return major > 1 || minor >= 31;
   };
 
-  test('a run stays on the version it began on, new ones take the current one, and one is moved between epochs', async ({ skip }) => {
+  test('a run stays on the version it began on, new ones take the current one, and one is moved between epochs', async ({
+    skip,
+  }) => {
     skip(await upgrades(), 'this server lets runs move by themselves: the next test');
     await using old = await deployed('v1');
     await makeCurrent('v1');
@@ -102,14 +144,25 @@ describe('deployment versions', () => {
     // Held in what comes before epoch 2, however slow the commands below are.
     await Promise.all(runs.map((run) => run.executeUpdate(pauseUpdate)));
     await makeCurrent('v2');
-    const version = ['--versioning-override-behavior', 'pinned', '--versioning-override-deployment-name', 'genenv', '--versioning-override-build-id', 'v2'];
+    const version = [
+      '--versioning-override-behavior',
+      'pinned',
+      '--versioning-override-deployment-name',
+      'genenv',
+      '--versioning-override-build-id',
+      'v2',
+    ];
     await stack.temporalCli('workflow', 'update-options', '--workflow-id', 'moves', ...version);
     await Promise.all(runs.map((run) => run.executeUpdate(resumeUpdate)));
     runs.push(await start('begins'));
     await Promise.all(runs.map((run) => run.result()));
     await Promise.all([old.stop(), current.stop()]);
     for (const id of ['stays', 'moves', 'begins']) expect(ledger(id)).toBe(undisturbed);
-    const versions = await Promise.all(['stays', 'stays/epoch-0002', 'moves', 'moves/epoch-0002', 'begins', 'begins/epoch-0001'].map(versionOf));
+    const versions = await Promise.all(
+      ['stays', 'stays/epoch-0002', 'moves', 'moves/epoch-0002', 'begins', 'begins/epoch-0001'].map(
+        versionOf,
+      ),
+    );
     expect(versions).toEqual(['v1', 'v1', 'v2', 'v2', 'v2', 'v2']);
   }, 180_000);
 

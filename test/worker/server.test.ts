@@ -9,7 +9,13 @@ import { tinyExperiment } from '../support/tiny-experiment.ts';
 
 /** A Temporal server that comes late, goes, forgets, or is strict; queues that experiments and hosts share. Each run ends with the ledger of the undisturbed one. */
 
-const durability = { shards: 4, promptsPerRequest: 4, heartbeatSeconds: 5, requestTimeoutSeconds: 4, epochsPerRun: 1 };
+const durability = {
+  shards: 4,
+  promptsPerRequest: 4,
+  heartbeatSeconds: 5,
+  requestTimeoutSeconds: 4,
+  epochsPerRun: 1,
+};
 const file = tinyExperiment({ epochs: 2, durability });
 let stack: LiveStack;
 let undisturbed: string;
@@ -22,16 +28,29 @@ const phaseDone = (id: string, epoch: number, phase: string): Promise<void> => {
 
 const epochsOf = (id: string): string[] => ['0001', '0002'].map((epoch) => `${id}/epoch-${epoch}`);
 /** Who ran each activity of a queue in these workflows, and when. */
-async function activitiesOf(workflows: readonly string[], queue: string): Promise<{ identity: string; from: number; to: number }[]> {
-  const ms = (time: temporal.api.history.v1.IHistoryEvent['eventTime']): number => Number(time?.seconds ?? 0) * 1000 + (time?.nanos ?? 0) / 1e6;
+async function activitiesOf(
+  workflows: readonly string[],
+  queue: string,
+): Promise<{ identity: string; from: number; to: number }[]> {
+  const ms = (time: temporal.api.history.v1.IHistoryEvent['eventTime']): number =>
+    Number(time?.seconds ?? 0) * 1000 + (time?.nanos ?? 0) / 1e6;
   const found = [];
   for (const id of workflows) {
     const events = (await stack.client.workflow.getHandle(id).fetchHistory()).events ?? [];
     const byId = new Map(events.map((event) => [Number(event.eventId), event]));
     for (const { activityTaskCompletedEventAttributes: completed, eventTime } of events) {
-      if (!completed || byId.get(Number(completed.scheduledEventId))?.activityTaskScheduledEventAttributes?.taskQueue?.name !== queue) continue;
+      if (
+        !completed ||
+        byId.get(Number(completed.scheduledEventId))?.activityTaskScheduledEventAttributes?.taskQueue
+          ?.name !== queue
+      )
+        continue;
       const began = byId.get(Number(completed.startedEventId));
-      found.push({ identity: began?.activityTaskStartedEventAttributes?.identity ?? '', from: ms(began?.eventTime), to: ms(eventTime) });
+      found.push({
+        identity: began?.activityTaskStartedEventAttributes?.identity ?? '',
+        from: ms(began?.eventTime),
+        to: ms(eventTime),
+      });
     }
   }
   return found;
@@ -53,9 +72,12 @@ test('two experiments share one slot for training: never two jobs at once, and b
   await Promise.all(runs.map((run) => run.result()));
   await worker.stop();
   for (const id of ['left', 'right']) expect(ledger(id)).toBe(undisturbed);
-  const jobs = (await Promise.all(['left', 'right'].map((id) => activitiesOf(epochsOf(id), queues.gpu)))).flat().sort((a, b) => a.from - b.from);
+  const jobs = (await Promise.all(['left', 'right'].map((id) => activitiesOf(epochsOf(id), queues.gpu))))
+    .flat()
+    .sort((a, b) => a.from - b.from);
   expect(jobs).toHaveLength(8);
-  for (const [index, job] of jobs.entries()) expect(job.from).toBeGreaterThanOrEqual(jobs[index - 1]?.to ?? 0);
+  for (const [index, job] of jobs.entries())
+    expect(job.from).toBeGreaterThanOrEqual(jobs[index - 1]?.to ?? 0);
 }, 120_000);
 
 test('a worker that is allowed two training jobs warms up both policies at once, where the device is a processor', async () => {
@@ -76,7 +98,8 @@ test('two hosts, with the store and the runs folder in common, share one experim
   await (await start('two-hosts')).result();
   await Promise.all([trains.stop(), samples.stop()]);
   expect(ledger('two-hosts')).toBe(undisturbed);
-  const identities = async (queue: string): Promise<Set<string>> => new Set((await activitiesOf(epochsOf('two-hosts'), queue)).map(({ identity }) => identity));
+  const identities = async (queue: string): Promise<Set<string>> =>
+    new Set((await activitiesOf(epochsOf('two-hosts'), queue)).map(({ identity }) => identity));
   expect((await identities(queues.llm)).size).toBe(2);
   expect(await identities(queues.gpu)).toEqual(new Set([[...(await identities(queues.cpu))][0]]));
 }, 120_000);
@@ -96,8 +119,14 @@ test('the server comes late, goes, and comes back with an older copy of its data
   waits.signal('SIGTERM');
   expect(await waits.exited, waits.output).toBe(0);
   const port = await freePort();
-  const health = async (): Promise<number> => (await fetch(`http://127.0.0.1:${port}/health`).catch(() => ({ status: 0 }))).status;
-  const healthy = (ok: boolean): Promise<void> => until(async () => (await health()) === (ok ? 200 : 503), 60_000, `a worker that is ${ok ? '' : 'not '}healthy`);
+  const health = async (): Promise<number> =>
+    (await fetch(`http://127.0.0.1:${port}/health`).catch(() => ({ status: 0 }))).status;
+  const healthy = (ok: boolean): Promise<void> =>
+    until(
+      async () => (await health()) === (ok ? 200 : 503),
+      60_000,
+      `a worker that is ${ok ? '' : 'not '}healthy`,
+    );
   await using worker = stack.launchWorker({ environment: { GENENV_HEALTH_PORT: String(port) } });
   await healthy(false);
   stack.startTemporal();
@@ -125,11 +154,18 @@ test('the server comes late, goes, and comes back with an older copy of its data
 
 test('low limits of history and payload are met: references only, and continue-as-new', async () => {
   await stack.temporal.stop('SIGTERM');
-  stack.startTemporal('matching.enableFairness=true', 'limit.historyCount.suggestContinueAsNew=10', 'limit.blobSize.warn=4096', 'limit.blobSize.error=8192');
+  stack.startTemporal(
+    'matching.enableFairness=true',
+    'limit.historyCount.suggestContinueAsNew=10',
+    'limit.blobSize.warn=4096',
+    'limit.blobSize.error=8192',
+  );
   await stack.connect();
   await using worker = await stack.startWorker();
   await (await start('low-limits')).result();
   await worker.stop();
   expect(ledger('low-limits')).toBe(undisturbed);
-  await expect(start('too-large', { ...file, description: 'x'.repeat(9000) })).rejects.toMatchObject({ cause: { message: expect.stringMatching(/size exceeds/) as string } });
+  await expect(start('too-large', { ...file, description: 'x'.repeat(9000) })).rejects.toMatchObject({
+    cause: { message: expect.stringMatching(/size exceeds/) as string },
+  });
 }, 120_000);

@@ -12,7 +12,17 @@ test('what a worker is not told has a default', () => {
     healthPort: undefined,
     version: undefined,
   });
-  expect(workerSettings({ GENENV_MAX_CACHED_WORKFLOWS: '0', GENENV_RUNS: '/shared/runs', TEMPORAL_DEPLOYMENT_NAME: 'genenv', TEMPORAL_WORKER_BUILD_ID: 'v1' }, 'gpu')).toMatchObject({
+  expect(
+    workerSettings(
+      {
+        GENENV_MAX_CACHED_WORKFLOWS: '0',
+        GENENV_RUNS: '/shared/runs',
+        TEMPORAL_DEPLOYMENT_NAME: 'genenv',
+        TEMPORAL_WORKER_BUILD_ID: 'v1',
+      },
+      'gpu',
+    ),
+  ).toMatchObject({
     runs: '/shared/runs',
     queues: ['gpu'],
     maxCachedWorkflows: 0,
@@ -21,11 +31,20 @@ test('what a worker is not told has a default', () => {
 });
 
 test.each([
-  [{ GENENV_MAX_CACHED_WORKFLOWS: '-1' }, 'GENENV_MAX_CACHED_WORKFLOWS: got "-1"; expected a whole number from 0 to 100000'],
+  [
+    { GENENV_MAX_CACHED_WORKFLOWS: '-1' },
+    'GENENV_MAX_CACHED_WORKFLOWS: got "-1"; expected a whole number from 0 to 100000',
+  ],
   [{ GENENV_TRAINING_JOBS: '0' }, 'GENENV_TRAINING_JOBS: got "0"; expected a whole number from 1 to 64'],
-  [{ GENENV_HEALTH_PORT: '70000' }, 'GENENV_HEALTH_PORT: got "70000"; expected a whole number from 0 to 65535'],
+  [
+    { GENENV_HEALTH_PORT: '70000' },
+    'GENENV_HEALTH_PORT: got "70000"; expected a whole number from 0 to 65535',
+  ],
   [{ GENENV_ON_SHUTDOWN: 'sleep' }, 'GENENV_ON_SHUTDOWN: got "sleep"; allowed: checkpoint, detach'],
-  [{ TEMPORAL_DEPLOYMENT_NAME: 'genenv' }, 'TEMPORAL_DEPLOYMENT_NAME and TEMPORAL_WORKER_BUILD_ID: got one of them'],
+  [
+    { TEMPORAL_DEPLOYMENT_NAME: 'genenv' },
+    'TEMPORAL_DEPLOYMENT_NAME and TEMPORAL_WORKER_BUILD_ID: got one of them',
+  ],
 ])('%o is refused', (environment, message) => {
   expect(() => workerSettings(environment, undefined)).toThrow(message);
 });

@@ -26,12 +26,29 @@ describe('the bundle of the workflows', () => {
     expect(modules.some((module) => module.includes('@temporalio/workflow'))).toBe(true);
   });
 
-  it.each(['zod', 'openai', 'src/activities', 'src/store', 'src/contracts', 'src/policies', 'src/training', 'src/worlds'])('has nothing of %s', (name) => {
-    expect(modules.filter((module) => module.includes(name.startsWith('src/') ? `${name}/` : `node_modules/${name}/`))).toEqual([]);
+  it.each([
+    'zod',
+    'openai',
+    'src/activities',
+    'src/store',
+    'src/contracts',
+    'src/policies',
+    'src/training',
+    'src/worlds',
+  ])('has nothing of %s', (name) => {
+    expect(
+      modules.filter((module) =>
+        module.includes(name.startsWith('src/') ? `${name}/` : `node_modules/${name}/`),
+      ),
+    ).toEqual([]);
   });
 
   it('has no module of Node’s but those that Temporal replaces', () => {
-    const builtin = modules.filter((module) => builtinModules.some((name) => new RegExp(`external (commonjs |module )?"?(node:)?${name}"?`).test(module)));
+    const builtin = modules.filter((module) =>
+      builtinModules.some((name) =>
+        new RegExp(`external (commonjs |module )?"?(node:)?${name}"?`).test(module),
+      ),
+    );
     expect(builtin).toEqual([]);
   });
 

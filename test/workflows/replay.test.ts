@@ -10,17 +10,24 @@ import { queues } from '../../src/workflows/queues.ts';
 
 /** Histories of real runs (test/support/record-histories.ts makes them anew): code that no longer replays them would break runs under way. */
 
-type History = { events: { eventType: string; activityTaskScheduledEventAttributes?: { activityType: { name: string }; taskQueue: { name: string } } }[] };
+type History = {
+  events: {
+    eventType: string;
+    activityTaskScheduledEventAttributes?: { activityType: { name: string }; taskQueue: { name: string } };
+  }[];
+};
 
 const workflowsPath = fileURLToPath(new URL('../../src/workflows/index.ts', import.meta.url));
-const stored = (name: string): History => JSON.parse(readFileSync(new URL(`histories/${name}.json`, import.meta.url), 'utf8')) as History;
+const stored = (name: string): History =>
+  JSON.parse(readFileSync(new URL(`histories/${name}.json`, import.meta.url), 'utf8')) as History;
 let workflowBundle: WorkflowBundle;
 
 beforeAll(async () => {
   workflowBundle = await bundleWorkflowCode({ workflowsPath });
 });
 
-const replay = (history: History, workflowId: string): Promise<void> => Worker.runReplayHistory({ workflowBundle }, history, workflowId);
+const replay = (history: History, workflowId: string): Promise<void> =>
+  Worker.runReplayHistory({ workflowBundle }, history, workflowId);
 
 const histories = [
   ['experiment', 'recorded'],
@@ -35,16 +42,25 @@ test.each(histories)('the stored history of the workflow %s replays', async (nam
   await expect(replay(stored(name), workflowId)).resolves.toBeUndefined();
 });
 
-test.each(histories)('what the stored history of the workflow %s scheduled is served by the queue that it is on', (name) => {
-  const served = Object.entries(activitiesByQueue({} as Ports)).flatMap(([queue, activities]) => Object.keys(activities).map((activity) => `${queues[queue as keyof typeof queues]} ${activity}`));
-  const scheduled = stored(name).events.flatMap(({ activityTaskScheduledEventAttributes: event }) => (event ? [`${event.taskQueue.name} ${event.activityType.name}`] : []));
-  expect(scheduled.length).toBeGreaterThan(5);
-  expect(served).toEqual(expect.arrayContaining(scheduled));
-});
+test.each(histories)(
+  'what the stored history of the workflow %s scheduled is served by the queue that it is on',
+  (name) => {
+    const served = Object.entries(activitiesByQueue({} as Ports)).flatMap(([queue, activities]) =>
+      Object.keys(activities).map((activity) => `${queues[queue as keyof typeof queues]} ${activity}`),
+    );
+    const scheduled = stored(name).events.flatMap(({ activityTaskScheduledEventAttributes: event }) =>
+      event ? [`${event.taskQueue.name} ${event.activityType.name}`] : [],
+    );
+    expect(scheduled.length).toBeGreaterThan(5);
+    expect(served).toEqual(expect.arrayContaining(scheduled));
+  },
+);
 
 test('a doctored history, in which the filter ran before the rewards, does not replay', async () => {
   const history = stored('epoch');
-  const scheduled = history.events.filter(({ activityTaskScheduledEventAttributes: event }) => event?.activityType.name === 'computeRewards');
+  const scheduled = history.events.filter(
+    ({ activityTaskScheduledEventAttributes: event }) => event?.activityType.name === 'computeRewards',
+  );
   expect(scheduled).toHaveLength(1);
   scheduled[0]!.activityTaskScheduledEventAttributes!.activityType.name = 'filterByDifficulty';
   await expect(replay(history, 'recorded/epoch-0001')).rejects.toThrow(DeterminismViolationError);

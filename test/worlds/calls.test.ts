@@ -11,22 +11,48 @@ const apiBank = await shippedWorld('calls', { style: 'api-bank' });
 const brew: Tool = {
   name: 'tea.brew',
   description: 'Brews tea.',
-  parameters: { leaf: { type: 'string' }, cups: { type: 'integer' }, minutes: { type: 'number' }, milk: { type: 'boolean' }, sugar: { type: 'string', enum: ['none', 'one', 'two'] }, extras: { type: 'array', items: { type: 'object', properties: { name: { type: 'string' } }, required: ['name'] } } },
+  parameters: {
+    leaf: { type: 'string' },
+    cups: { type: 'integer' },
+    minutes: { type: 'number' },
+    milk: { type: 'boolean' },
+    sugar: { type: 'string', enum: ['none', 'one', 'two'] },
+    extras: {
+      type: 'array',
+      items: { type: 'object', properties: { name: { type: 'string' } }, required: ['name'] },
+    },
+  },
   required: ['leaf', 'cups'],
 };
-const warm: Tool = { name: 'warm_cup', description: 'Warms cups.', parameters: { cups: { type: 'integer' } }, required: ['cups'] };
+const warm: Tool = {
+  name: 'warm_cup',
+  description: 'Warms cups.',
+  parameters: { cups: { type: 'integer' } },
+  required: ['cups'],
+};
 const task: CallsTask = {
   dialogue: [{ role: 'user', content: 'Two cups of strong Earl Grey please, milk in.' }],
   tools: [brew, warm],
-  calls: [{ name: 'tea.brew', arguments: { leaf: ['Earl Grey', 'earl grey tea'], cups: [2], milk: [true], minutes: [4.5, ''] } }],
+  calls: [
+    {
+      name: 'tea.brew',
+      arguments: { leaf: ['Earl Grey', 'earl grey tea'], cups: [2], milk: [true], minutes: [4.5, ''] },
+    },
+  ],
 };
-const withCall = (changes: object, rest: Partial<CallsTask> = {}): CallsTask => ({ ...task, ...rest, calls: [{ ...task.calls[0]!, ...changes }] });
-const given = (changes: CallsTask['calls'][number]['arguments'], rest?: Partial<CallsTask>): CallsTask => withCall({ arguments: { ...task.calls[0]!.arguments, ...changes } }, rest);
-const bfclReward = (answer: string, of: CallsTask = task): number => bfcl.score(specOf(bfcl, of), answer).reward;
+const withCall = (changes: object, rest: Partial<CallsTask> = {}): CallsTask => ({
+  ...task,
+  ...rest,
+  calls: [{ ...task.calls[0]!, ...changes }],
+});
+const given = (changes: CallsTask['calls'][number]['arguments'], rest?: Partial<CallsTask>): CallsTask =>
+  withCall({ arguments: { ...task.calls[0]!.arguments, ...changes } }, rest);
+const bfclReward = (answer: string, of: CallsTask = task): number =>
+  bfcl.score(specOf(bfcl, of), answer).reward;
 
 it.each([
   ['Two cups, coming.', 'no parse'],
-  ["[warm_cup(cups=2)]", 'wrong tool'],
+  ['[warm_cup(cups=2)]', 'wrong tool'],
   ["[tea.brew(leaf='Earl Grey', cups=2, milk=True), warm_cup(cups=2)]", 'wrong tool'],
   ["[tea.brew(leaf='Earl Grey', cups=3, milk=True)]", 'wrong argument'],
 ])('the class of %s: %s', (answer, said) => {
@@ -37,9 +63,15 @@ it.each([
 describe('the style `bfcl`', () => {
   it.each([
     ['the reference', "[tea.brew(leaf='Earl Grey', cups=2, milk=True, minutes=4.5)]"],
-    ['another order, other quotes, a dash, case, and no minutes', '[tea.brew(cups=2, milk=true, leaf="earl-grey")]'],
+    [
+      'another order, other quotes, a dash, case, and no minutes',
+      '[tea.brew(cups=2, milk=true, leaf="earl-grey")]',
+    ],
     ['another accepted value', "[tea.brew(leaf='Earl Grey tea', cups=2, milk=True)]"],
-    ['reasoning before it', "<think>Milk, [so] true.</think>\n[tea.brew(leaf='Earl Grey', cups=2, milk=True)]"],
+    [
+      'reasoning before it',
+      "<think>Milk, [so] true.</think>\n[tea.brew(leaf='Earl Grey', cups=2, milk=True)]",
+    ],
   ])('takes %s', (_, answer) => {
     expect(bfcl.score(specOf(bfcl, task), answer)).toEqual({ reward: 1, wellFormed: true });
   });
@@ -47,12 +79,24 @@ describe('the style `bfcl`', () => {
   it.each([
     ['another name', "[tea_brew(leaf='Earl Grey', cups=2, milk=True)]", true],
     ['a missing argument', "[tea.brew(leaf='Earl Grey', cups=2)]", true],
-    ['an argument of the tool that was not asked for', "[tea.brew(leaf='Earl Grey', cups=2, milk=True, sugar='none')]", true],
+    [
+      'an argument of the tool that was not asked for',
+      "[tea.brew(leaf='Earl Grey', cups=2, milk=True, sugar='none')]",
+      true,
+    ],
     ['an argument that the tool has not', "[tea.brew(leaf='Earl Grey', cups=2, milk=True, pot=1)]", true],
     ['a text for a number', "[tea.brew(leaf='Earl Grey', cups='2', milk=True)]", true],
     ['a number for a truth value', "[tea.brew(leaf='Earl Grey', cups=2, milk=1)]", true],
-    ['the empty text for what may be left out', "[tea.brew(leaf='Earl Grey', cups=2, milk=True, minutes='')]", true],
-    ['a call twice', "[tea.brew(leaf='Earl Grey', cups=2, milk=True), tea.brew(leaf='Earl Grey', cups=2, milk=True)]", true],
+    [
+      'the empty text for what may be left out',
+      "[tea.brew(leaf='Earl Grey', cups=2, milk=True, minutes='')]",
+      true,
+    ],
+    [
+      'a call twice',
+      "[tea.brew(leaf='Earl Grey', cups=2, milk=True), tea.brew(leaf='Earl Grey', cups=2, milk=True)]",
+      true,
+    ],
     ['a call beside it', "[tea.brew(leaf='Earl Grey', cups=2, milk=True), warm_cup(cups=2)]", true],
     ['no call', '[]', false],
     ['words after it', "[tea.brew(leaf='Earl Grey', cups=2, milk=True)] Enjoy!", false],
@@ -67,8 +111,15 @@ describe('the style `bfcl`', () => {
 
   it('reads and writes any value, and soon', () => {
     const value = { "it's": ['a\n"b"\\', -1.5, true, false, { x: [] }], ü: 'ß' };
-    expect(readPythonCalls(`[f(x=${pythonLiteral(value)})]`)).toEqual([{ name: 'f', arguments: { x: value } }]);
-    for (const hostile of [`[${'f('.repeat(9000)}`, `[f(x=${'['.repeat(9000)}`, '[f('.repeat(5000), `[f(x='${'\\'.repeat(9000)}`]) {
+    expect(readPythonCalls(`[f(x=${pythonLiteral(value)})]`)).toEqual([
+      { name: 'f', arguments: { x: value } },
+    ]);
+    for (const hostile of [
+      `[${'f('.repeat(9000)}`,
+      `[f(x=${'['.repeat(9000)}`,
+      '[f('.repeat(5000),
+      `[f(x='${'\\'.repeat(9000)}`,
+    ]) {
       const before = performance.now();
       expect(readPythonCalls(hostile)).toBeUndefined();
       expect(performance.now() - before).toBeLessThan(500);
@@ -77,7 +128,8 @@ describe('the style `bfcl`', () => {
 
   it('has lists in their order, and objects by their keys', () => {
     const nested = given({ extras: [[{ name: 'Lemon' }, { name: 'Ice' }]] });
-    const answer = (extras: string): string => `[tea.brew(leaf='Earl Grey', cups=2, milk=True, extras=${extras})]`;
+    const answer = (extras: string): string =>
+      `[tea.brew(leaf='Earl Grey', cups=2, milk=True, extras=${extras})]`;
     expect(bfclReward(answer("[{'name': 'lemon'}, {'name': 'ice'}]"), nested)).toBe(1);
     expect(bfclReward(answer("[{'name': 'ice'}, {'name': 'lemon'}]"), nested)).toBe(0);
     expect(bfclReward(answer("[{'name': 'lemon'}, {'name': 'ice', 'n': 1}]"), nested)).toBe(0);
@@ -86,28 +138,59 @@ describe('the style `bfcl`', () => {
   it('shows tools as BFCL does', () => {
     const prompt = bfcl.agentPrompt(specOf(bfcl, task));
     expect(prompt).toContain('"minutes":{"type":"float"}');
-    expect(prompt).toContain('[func_name1(params_name1=params_value1, params_name2=params_value2...), func_name2(params)]');
+    expect(prompt).toContain(
+      '[func_name1(params_name1=params_value1, params_name2=params_value2...), func_name2(params)]',
+    );
     expect(prompt).toContain(task.dialogue[0]!.content);
   });
 });
 
 describe('calls at once', () => {
-  const both: CallsTask = { ...task, calls: [{ name: 'warm_cup', arguments: { cups: [1, 2] } }, { name: 'warm_cup', arguments: { cups: [1] } }], tools: [warm] };
+  const both: CallsTask = {
+    ...task,
+    calls: [
+      { name: 'warm_cup', arguments: { cups: [1, 2] } },
+      { name: 'warm_cup', arguments: { cups: [1] } },
+    ],
+    tools: [warm],
+  };
 
   it('are right in any order, each once', () => {
-    for (const answer of ['[warm_cup(cups=1), warm_cup(cups=2)]', '[warm_cup(cups=2), warm_cup(cups=1)]', '[warm_cup(cups=1), warm_cup(cups=1)]']) expect(bfclReward(answer, both), answer).toBe(1);
-    for (const answer of ['[warm_cup(cups=2), warm_cup(cups=2)]', '[warm_cup(cups=1)]', '[warm_cup(cups=1), warm_cup(cups=2), warm_cup(cups=1)]']) expect(bfclReward(answer, both), answer).toBe(0);
+    for (const answer of [
+      '[warm_cup(cups=1), warm_cup(cups=2)]',
+      '[warm_cup(cups=2), warm_cup(cups=1)]',
+      '[warm_cup(cups=1), warm_cup(cups=1)]',
+    ])
+      expect(bfclReward(answer, both), answer).toBe(1);
+    for (const answer of [
+      '[warm_cup(cups=2), warm_cup(cups=2)]',
+      '[warm_cup(cups=1)]',
+      '[warm_cup(cups=1), warm_cup(cups=2), warm_cup(cups=1)]',
+    ])
+      expect(bfclReward(answer, both), answer).toBe(0);
   });
 
   it('are matched soon, whatever is accepted', () => {
-    const gold = Array.from({ length: 8 }, (_, at) => ({ name: 'warm_cup', arguments: { cups: at < 7 ? [1, 2, 3] : [9] } }));
+    const gold = Array.from({ length: 8 }, (_, at) => ({
+      name: 'warm_cup',
+      arguments: { cups: at < 7 ? [1, 2, 3] : [9] },
+    }));
     const before = performance.now();
-    expect(callsMatch(gold, [warm], Array.from({ length: 8 }, () => ({ name: 'warm_cup', arguments: { cups: 1 } })), looseText)).toBe(false);
+    expect(
+      callsMatch(
+        gold,
+        [warm],
+        Array.from({ length: 8 }, () => ({ name: 'warm_cup', arguments: { cups: 1 } })),
+        looseText,
+      ),
+    ).toBe(false);
     expect(performance.now() - before).toBeLessThan(100);
   });
 
   it('are families: one tool or several, one call or several', () => {
-    const kinds = [withCall({}, { tools: [brew] }), task, both, { ...both, tools: [brew, warm] }].map((one) => bfcl.kind(specOf(bfcl, one)));
+    const kinds = [withCall({}, { tools: [brew] }), task, both, { ...both, tools: [brew, warm] }].map((one) =>
+      bfcl.kind(specOf(bfcl, one)),
+    );
     expect(kinds).toEqual(['simple', 'multiple', 'parallel', 'parallel_multiple']);
     const swapped = { ...both, calls: both.calls.toReversed() };
     expect(specOf(bfcl, swapped)).toBe(specOf(bfcl, both));
@@ -116,12 +199,28 @@ describe('calls at once', () => {
 
 describe('the style `api-bank`', () => {
   const parameters = { leaf: 'Earl Grey', cups: 2, milk: true, minutes: 4.5 };
-  const answer = (call: object, before = ''): string => `${before}<tool_call>\n${JSON.stringify(call)}\n</tool_call>`;
+  const answer = (call: object, before = ''): string =>
+    `${before}<tool_call>\n${JSON.stringify(call)}\n</tool_call>`;
   const right = answer({ name: 'tea.brew', parameters }, '<think> Milk. </think>\n');
 
   it('takes what is equal as JSON, and agrees with the strict rule of the benchmark', () => {
-    const spec = specOf(apiBank, withCall({ arguments: { leaf: ['Earl Grey'], cups: [2], milk: [true], minutes: [4.5] } }));
-    const answers = [right, answer({ parameters, name: 'tea.brew' }), answer({ name: 'tea.brew', parameters: { ...parameters, leaf: 'earl grey' } }), answer({ name: 'tea.brew', parameters: { ...parameters, cups: '2' } }), answer(parameters), answer({ name: 'tea.brew', arguments: parameters }), `${right}${right}`, JSON.stringify({ name: 'tea.brew', parameters }), '<tool_call></tool_call>', right.replace('</tool_call>', ''), '</tool_call>{}<tool_call>'];
+    const spec = specOf(
+      apiBank,
+      withCall({ arguments: { leaf: ['Earl Grey'], cups: [2], milk: [true], minutes: [4.5] } }),
+    );
+    const answers = [
+      right,
+      answer({ parameters, name: 'tea.brew' }),
+      answer({ name: 'tea.brew', parameters: { ...parameters, leaf: 'earl grey' } }),
+      answer({ name: 'tea.brew', parameters: { ...parameters, cups: '2' } }),
+      answer(parameters),
+      answer({ name: 'tea.brew', arguments: parameters }),
+      `${right}${right}`,
+      JSON.stringify({ name: 'tea.brew', parameters }),
+      '<tool_call></tool_call>',
+      right.replace('</tool_call>', ''),
+      '</tool_call>{}<tool_call>',
+    ];
     const rewards = answers.map((text) => apiBank.score(spec, text).reward);
     expect(rewards).toEqual([1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
     expect(rewards).toEqual(answers.map((text) => strictCallMatch(text, { name: 'tea.brew', parameters })));
@@ -130,7 +229,9 @@ describe('the style `api-bank`', () => {
   it('wants the block at the end, and a call a line', () => {
     const spec = specOf(apiBank, task);
     expect(apiBank.score(spec, `${right}\nDone.`)).toEqual({ reward: 0, wellFormed: false });
-    expect(apiBank.score(spec, answer({ name: 'tea.brew', parameters }).replace('}\n', '}\nwell\n'))).toEqual({ reward: 0, wellFormed: false });
+    expect(apiBank.score(spec, answer({ name: 'tea.brew', parameters }).replace('}\n', '}\nwell\n'))).toEqual(
+      { reward: 0, wellFormed: false },
+    );
     expect(apiBank.agentPrompt(spec)).toContain("Parameters: {'cups': {'type': 'int'}");
     expect(apiBank.agentPrompt(spec)).toContain('<user>Two cups of strong Earl Grey please, milk in.</user>');
   });
@@ -155,12 +256,47 @@ describe('a text of the simulator', () => {
     ['either truth value accepted', given({ milk: [true, false] }), 'anything_accepted'],
     ['every choice accepted', given({ sugar: ['none', 'one', 'two'] }), 'anything_accepted'],
     ['the same call twice', { ...task, calls: [task.calls[0]!, task.calls[0]!] }, 'repeated_call'],
-    ['a required parameter that is none', { ...task, tools: [{ ...brew, required: ['leaf', 'cups', 'pot'] }] }, 'wrong_tools'],
-    ['choices of another type', { ...task, tools: [brew, { ...warm, parameters: { cups: { type: 'integer', enum: ['one'] } } }] }, 'wrong_tools'],
-    ['a dialogue that ends with the assistant', { ...task, dialogue: [...task.dialogue, { role: 'assistant', content: 'Sure.' }] }, 'no_request'],
-    ['the call in Python in the dialogue', { ...task, dialogue: [{ role: 'user', content: "Run tea.brew(leaf='earl grey', cups=2, milk=True) please." }] }, 'answer_in_prompt'],
-    ['the call in JSON in the dialogue', { ...task, dialogue: [{ role: 'user', content: `Run ${JSON.stringify({ name: 'tea.brew', arguments: { leaf: 'Earl Grey', cups: 2, milk: true } })}.` }] }, 'answer_in_prompt'],
-    ['a turn of its own', { ...task, dialogue: [{ role: 'user', content: 'Tea.<|im_end|>' }] }, 'control_token'],
+    [
+      'a required parameter that is none',
+      { ...task, tools: [{ ...brew, required: ['leaf', 'cups', 'pot'] }] },
+      'wrong_tools',
+    ],
+    [
+      'choices of another type',
+      { ...task, tools: [brew, { ...warm, parameters: { cups: { type: 'integer', enum: ['one'] } } }] },
+      'wrong_tools',
+    ],
+    [
+      'a dialogue that ends with the assistant',
+      { ...task, dialogue: [...task.dialogue, { role: 'assistant', content: 'Sure.' }] },
+      'no_request',
+    ],
+    [
+      'the call in Python in the dialogue',
+      {
+        ...task,
+        dialogue: [{ role: 'user', content: "Run tea.brew(leaf='earl grey', cups=2, milk=True) please." }],
+      },
+      'answer_in_prompt',
+    ],
+    [
+      'the call in JSON in the dialogue',
+      {
+        ...task,
+        dialogue: [
+          {
+            role: 'user',
+            content: `Run ${JSON.stringify({ name: 'tea.brew', arguments: { leaf: 'Earl Grey', cups: 2, milk: true } })}.`,
+          },
+        ],
+      },
+      'answer_in_prompt',
+    ],
+    [
+      'a turn of its own',
+      { ...task, dialogue: [{ role: 'user', content: 'Tea.<|im_end|>' }] },
+      'control_token',
+    ],
     ['other fields', { ...task, difficulty: 9 }, 'wrong_schema'],
     ['no calls', { ...task, calls: [] }, 'wrong_schema'],
     ['no JSON', 'Sure!', 'not_json'],
@@ -170,17 +306,30 @@ describe('a text of the simulator', () => {
   });
 
   it('is of a category that the settings allow', async () => {
-    const single = await shippedWorld('calls', { categories: ['simple', 'multiple', 'parallel', 'parallel_multiple'] });
+    const single = await shippedWorld('calls', {
+      categories: ['simple', 'multiple', 'parallel', 'parallel_multiple'],
+    });
     expect(reasonOf(single, task)).toBe('valid');
-    await expect(shippedWorld('calls', { categories: ['simple'] })).rejects.toThrow('it is no task (kind_not_allowed)');
+    await expect(shippedWorld('calls', { categories: ['simple'] })).rejects.toThrow(
+      'it is no task (kind_not_allowed)',
+    );
   });
 
   it('is put to the vote: answers agree as calls, not as texts', () => {
     const spec = specOf(bfcl, task);
     const vote = bfcl.vote!;
     expect(vote.needed(spec)).toBe(true);
-    const wrong = ["[tea.brew(leaf='Green', cups=1)]", "[tea.brew(cups=1, leaf='green')]", '[ tea.brew(leaf="GREEN", cups=1) ]'];
-    expect(vote.tally(spec, [bfcl.referenceAnswer(spec), ...wrong, '?'])).toEqual({ agreeing: 1, disputed: true });
-    expect(vote.tally(spec, [bfcl.referenceAnswer(spec), bfcl.referenceAnswer(spec), '?', '?', '?'])).toEqual({ agreeing: 2, disputed: false });
+    const wrong = [
+      "[tea.brew(leaf='Green', cups=1)]",
+      "[tea.brew(cups=1, leaf='green')]",
+      '[ tea.brew(leaf="GREEN", cups=1) ]',
+    ];
+    expect(vote.tally(spec, [bfcl.referenceAnswer(spec), ...wrong, '?'])).toEqual({
+      agreeing: 1,
+      disputed: true,
+    });
+    expect(vote.tally(spec, [bfcl.referenceAnswer(spec), bfcl.referenceAnswer(spec), '?', '?', '?'])).toEqual(
+      { agreeing: 2, disputed: false },
+    );
   });
 });

@@ -7,7 +7,14 @@ import { chainOpsSettings } from '../../src/worlds/chainops/settings.ts';
 import type { ChainOpsSettings } from '../../src/worlds/chainops/settings.ts';
 import { experimentFile, withFields } from '../support/experiments.ts';
 
-const settings: ChainOpsSettings = { ...chainOpsSettings.parse({ type: 'chainops' }), operations: 4, symbols: 5, maxDepth: 3, maxLength: 5, baseLengths: [3, 5] };
+const settings: ChainOpsSettings = {
+  ...chainOpsSettings.parse({ type: 'chainops' }),
+  operations: 4,
+  symbols: 5,
+  maxDepth: 3,
+  maxLength: 5,
+  baseLengths: [3, 5],
+};
 const world = createWorld(settings);
 
 describe('the steps of a chain', () => {
@@ -46,11 +53,18 @@ describe('an answer to TU:abc, bca>cdb,', () => {
 
   it('drawn blindly is well formed and seldom right', () => {
     const random = randomStream(1);
-    for (const [spec, chance] of [['RT:abcd', 1 / 24], ['TU:abcd', 1 / 625]] as const) {
-      const verdicts = Array.from({ length: 6_000 }, () => world.score(spec, world.randomAnswer(spec, random)));
+    for (const [spec, chance] of [
+      ['RT:abcd', 1 / 24],
+      ['TU:abcd', 1 / 625],
+    ] as const) {
+      const verdicts = Array.from({ length: 6_000 }, () =>
+        world.score(spec, world.randomAnswer(spec, random)),
+      );
       expect(verdicts.every(({ wellFormed }) => wellFormed)).toBe(true);
       // Standard deviation at most 0.0026.
-      expect(Math.abs(verdicts.filter(({ reward }) => reward === 1).length / 6_000 - chance)).toBeLessThan(0.012);
+      expect(Math.abs(verdicts.filter(({ reward }) => reward === 1).length / 6_000 - chance)).toBeLessThan(
+        0.012,
+      );
     }
   });
 });
@@ -71,11 +85,18 @@ it.each([
 });
 
 it('knows only the operations that it is set to', () => {
-  expect(createWorld({ ...settings, operations: 2 }).parseTask('U:abc')).toEqual({ valid: false, reason: 'unknown_operation' });
+  expect(createWorld({ ...settings, operations: 2 }).parseTask('U:abc')).toEqual({
+    valid: false,
+    reason: 'unknown_operation',
+  });
 });
 
 it('has difficulty and response length that grow with depth and length alone', () => {
-  expect([world.kind('TU:abc'), world.difficulty('TU:abc'), world.latents('TU:abc')]).toEqual(['T', 6, { depth: 2, length: 3, operations: 'TU' }]);
+  expect([world.kind('TU:abc'), world.difficulty('TU:abc'), world.latents('TU:abc')]).toEqual([
+    'T',
+    6,
+    { depth: 2, length: 3, operations: 'TU' },
+  ]);
   const lengths = [1, 2, 3].map((depth) => world.referenceAnswer(`${'R'.repeat(depth)}:abcd`).length);
   expect(lengths).toEqual([4, 9, 14]);
 });
@@ -92,7 +113,8 @@ it('holds out a grid of every depth and length', () => {
 
 it('warms the agent up with slips of the stated chance, carried on', () => {
   const exact = createWorld({ ...settings, warmUp: { ...settings.warmUp, symbolAccuracy: 1 } });
-  for (const { prompt, completion } of exact.warmUpCorpus('agent', 200, randomStream(1))) expect(completion).toBe(exact.referenceAnswer(prompt.replaceAll('_', '').slice(0, -1)));
+  for (const { prompt, completion } of exact.warmUpCorpus('agent', 200, randomStream(1)))
+    expect(completion).toBe(exact.referenceAnswer(prompt.replaceAll('_', '').slice(0, -1)));
   let [right, all] = [0, 0];
   for (const { prompt, completion } of world.warmUpCorpus('agent', 3_000, randomStream(1))) {
     const spec = prompt.replaceAll('_', '').slice(0, -1);
@@ -107,7 +129,12 @@ it('warms the agent up with slips of the stated chance, carried on', () => {
 });
 
 it('tells the simulator what the agent did', () => {
-  expect(world.environmentPrompt({ ...emptyHistory(), success: 0.5, difficulty: 6.4, byKind: { R: { successes: 1, attempts: 4 } } }, 'RT:abc')).toBe('H5L6R2T_U_X_F__F__|RT:abc=');
+  expect(
+    world.environmentPrompt(
+      { ...emptyHistory(), success: 0.5, difficulty: 6.4, byKind: { R: { successes: 1, attempts: 4 } } },
+      'RT:abc',
+    ),
+  ).toBe('H5L6R2T_U_X_F__F__|RT:abc=');
 });
 
 describe('the experiment file', () => {
@@ -116,7 +143,14 @@ describe('the experiment file', () => {
   });
 
   it('is refused where its fields cannot go together', () => {
-    const wrong = withFields(experimentFile('chainops-nightly'), { 'world.baseDepths': [2, 5], 'world.maxDepth': 3, 'world.baseLengths': [4, 3], 'agent.sampling.maxTokens': 5 });
-    expect(() => parseExperiment(wrong)).toThrow(/world\.baseDepths: got \[2, 5\]; expected at most maxDepth \(3\)\n.*world\.baseLengths: got \[4, 3\]; expected the shorter length first\n.*agent\.sampling\.maxTokens: got 5; the longest chain needs 21/);
+    const wrong = withFields(experimentFile('chainops-nightly'), {
+      'world.baseDepths': [2, 5],
+      'world.maxDepth': 3,
+      'world.baseLengths': [4, 3],
+      'agent.sampling.maxTokens': 5,
+    });
+    expect(() => parseExperiment(wrong)).toThrow(
+      /world\.baseDepths: got \[2, 5\]; expected at most maxDepth \(3\)\n.*world\.baseLengths: got \[4, 3\]; expected the shorter length first\n.*agent\.sampling\.maxTokens: got 5; the longest chain needs 21/,
+    );
   });
 });

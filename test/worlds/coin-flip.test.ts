@@ -6,13 +6,32 @@ import { someRun } from '../activities/some-run.ts';
 import type { SomeRun } from '../activities/some-run.ts';
 
 const trapped = (id: string) =>
-  someRun({ 'world.coinFlipTools': 1, 'environment.promptsPerEpoch': 16 }, { success: () => 1, task: (_, random) => (random.int(2) === 0 ? 'T:abcde' : 'U:abcde') }, id);
+  someRun(
+    { 'world.coinFlipTools': 1, 'environment.promptsPerEpoch': 16 },
+    { success: () => 1, task: (_, random) => (random.int(2) === 0 ? 'T:abcde' : 'U:abcde') },
+    id,
+  );
 
-async function firstEpoch(run: SomeRun): Promise<{ rewards: RewardRecord[]; scores: ScoreRecord[]; line: string; metrics: Record<string, number | null> }> {
+async function firstEpoch(
+  run: SomeRun,
+): Promise<{
+  rewards: RewardRecord[];
+  scores: ScoreRecord[];
+  line: string;
+  metrics: Record<string, number | null>;
+}> {
   const { line, metrics } = await run.epochs(1);
-  const lines = await run.ports.runFolder(run.plan.run.id).ledger<LedgerEntry>(run.plan.run.experiment.sha256).read();
+  const lines = await run.ports
+    .runFolder(run.plan.run.id)
+    .ledger<LedgerEntry>(run.plan.run.experiment.sha256)
+    .read();
   const { outputs } = lines.at(-1)!;
-  return { rewards: await run.records(outputs.rewards), scores: await run.records(outputs.scores), line, metrics };
+  return {
+    rewards: await run.records(outputs.rewards),
+    scores: await run.records(outputs.scores),
+    line,
+    metrics,
+  };
 }
 
 const average = (values: readonly (number | null)[]) => mean(values.filter((value) => value !== null))!;
@@ -25,7 +44,8 @@ it('a coin-flip tool looks half solved by anybody, and two verdicts on it differ
   expect(Math.abs(average(coin!.map(({ success_rate }) => success_rate)) - 0.5)).toBeLessThan(0.2);
   expect(Math.abs(average(coin!.map(({ random_rate }) => random_rate)) - 0.5)).toBeLessThan(0.2);
   const asked = new Set(coin!.map(({ task_id }) => task_id));
-  const agreed = (of: readonly RewardRecord[]) => average(of.map(({ reward, second_reward }) => Number(reward === second_reward)));
+  const agreed = (of: readonly RewardRecord[]) =>
+    average(of.map(({ reward, second_reward }) => Number(reward === second_reward)));
   expect(agreed(rewards.filter(({ task_id }) => !asked.has(task_id)))).toBe(1);
   expect(Math.abs(agreed(rewards.filter(({ task_id }) => asked.has(task_id))) - 0.5)).toBeLessThan(0.2);
   expect(metrics['env/verdict_agreement']).toBeLessThan(0.9);

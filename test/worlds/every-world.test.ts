@@ -13,12 +13,30 @@ const worlds = [
   ['toolbox', { tools: 12, maxDepth: 3, maxArguments: 4, heldOutPerCell: 1 }],
   ['chainops', {}],
   ['minidesk', {}],
-  ['minidesk', { records: 6, colours: 4, places: 4, conjuncts: 3, maxErrors: 2, turns: 8, baseTasks: 16, heldOutPerCell: 4 }],
+  [
+    'minidesk',
+    {
+      records: 6,
+      colours: 4,
+      places: 4,
+      conjuncts: 3,
+      maxErrors: 2,
+      turns: 8,
+      baseTasks: 16,
+      heldOutPerCell: 4,
+    },
+  ],
   ['chainops', { operations: 4, symbols: 9, maxDepth: 5, maxLength: 12 }],
 ].map(([type, changes]) => worldSettings.parse({ type, ...(changes as object) }));
 
 /** What every world promises (docs/worlds.md), whatever it is about. */
-describe.each(worlds.map((settings): [string, WorldSettings, World] => [JSON.stringify(settings).slice(0, 60), settings, createWorld(settings)]))('%s', (_, settings, world) => {
+describe.each(
+  worlds.map((settings): [string, WorldSettings, World] => [
+    JSON.stringify(settings).slice(0, 60),
+    settings,
+    createWorld(settings),
+  ]),
+)('%s', (_, settings, world) => {
   const limits = textLimits(settings);
   const specs = [...world.baseTasks(randomStream(1)), ...world.heldOutTasks(randomStream(1))];
   const aSpec = fc.constantFrom(...specs);
@@ -44,30 +62,40 @@ describe.each(worlds.map((settings): [string, WorldSettings, World] => [JSON.str
         expect(world.score(spec, reference)).toEqual(world.score(spec, reference));
         expect(world.score(spec, world.randomAnswer(spec, randomStream(seed))).wellFormed).toBe(true);
         expect(world.difficulty(spec)).toBeGreaterThan(0);
-        for (const text of [spec, world.agentPrompt(spec), world.environmentPrompt(emptyHistory(), spec)]) expect(known(text), text).toBe(true);
-        expect(() => JSON.stringify([world.renderTask(spec), world.renderAnswer(reference), world.latents(spec)])).not.toThrow();
+        for (const text of [spec, world.agentPrompt(spec), world.environmentPrompt(emptyHistory(), spec)])
+          expect(known(text), text).toBe(true);
+        expect(() =>
+          JSON.stringify([world.renderTask(spec), world.renderAnswer(reference), world.latents(spec)]),
+        ).not.toThrow();
       }),
     );
   });
 
   it('gives any text a verdict and no text that is no task a way in', () => {
     fc.assert(
-      fc.property(aSpec, fc.oneof(fc.string(), fc.string({ unit: fc.constantFrom(...world.vocabulary) })), (spec, text) => {
-        expect([0, 1]).toContain(world.score(spec, text).reward);
-        expect(() => world.renderAnswer(text)).not.toThrow();
-        const parsed = world.parseTask(text);
-        if (parsed.valid) expect(world.parseTask(parsed.spec)).toEqual(parsed);
-        else expect(parsed.reason).toMatch(/^[a-z_]+$/);
-      }),
+      fc.property(
+        aSpec,
+        fc.oneof(fc.string(), fc.string({ unit: fc.constantFrom(...world.vocabulary) })),
+        (spec, text) => {
+          expect([0, 1]).toContain(world.score(spec, text).reward);
+          expect(() => world.renderAnswer(text)).not.toThrow();
+          const parsed = world.parseTask(text);
+          if (parsed.valid) expect(world.parseTask(parsed.spec)).toEqual(parsed);
+          else expect(parsed.reason).toMatch(/^[a-z_]+$/);
+        },
+      ),
     );
   });
 
   it('stays within the lengths that an experiment file is checked with', () => {
     for (const spec of specs) {
       expect(world.agentPrompt(spec).length).toBeLessThanOrEqual(limits!.agent.prompt);
-      expect(world.environmentPrompt(emptyHistory(), spec).length).toBeLessThanOrEqual(limits!.environment.prompt);
+      expect(world.environmentPrompt(emptyHistory(), spec).length).toBeLessThanOrEqual(
+        limits!.environment.prompt,
+      );
       expect(spec.length + 1).toBeLessThanOrEqual(limits!.environment.answer);
-      for (const action of world.referenceAnswer(spec).split('\n')) expect(action.length + 1).toBeLessThanOrEqual(limits!.agent.answer);
+      for (const action of world.referenceAnswer(spec).split('\n'))
+        expect(action.length + 1).toBeLessThanOrEqual(limits!.agent.answer);
     }
   });
 
@@ -89,7 +117,13 @@ describe.each(worlds.map((settings): [string, WorldSettings, World] => [JSON.str
 
   it('has a README that says what is asked of one', () => {
     const text = read(`src/worlds/${world.name}/README.md`);
-    for (const wanted of ['**What it teaches**', '**How difficulty arises**', '**Ground truth**', '| shortcut | why not |']) expect(text).toContain(wanted);
+    for (const wanted of [
+      '**What it teaches**',
+      '**How difficulty arises**',
+      '**Ground truth**',
+      '| shortcut | why not |',
+    ])
+      expect(text).toContain(wanted);
     expect(filesBelow(`src/worlds/${world.name}`)).toContain(`src/worlds/${world.name}/settings.ts`);
   });
 });

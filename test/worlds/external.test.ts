@@ -16,9 +16,18 @@ import { FakeTrainer } from '../support/fake-trainer.ts';
 import { begin, createActivities, plainEpoch, plainPorts } from '../support/plain-epochs.ts';
 
 const module = fileURLToPath(new URL('outside/sums.ts', import.meta.url));
-const external = (name = 'sums', settings: Record<string, string | number> = {}) => ({ type: 'external' as const, name, settings });
+const external = (name = 'sums', settings: Record<string, string | number> = {}) => ({
+  type: 'external' as const,
+  name,
+  settings,
+});
 const file = (name?: string, settings?: Record<string, string | number>) =>
-  withFields(exampleFile, { world: external(name, settings), epochs: 2, 'environment.promptsPerEpoch': 4, 'agent.rolloutsPerTask': 4 });
+  withFields(exampleFile, {
+    world: external(name, settings),
+    epochs: 2,
+    'environment.promptsPerEpoch': 4,
+    'agent.rolloutsPerTask': 4,
+  });
 
 async function temporaryFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'genenv-external-'));
@@ -34,7 +43,10 @@ async function listOf(text: string): Promise<string> {
 }
 
 const refusal = async (list: string | undefined, settings = external()): Promise<string> => {
-  const error: unknown = await worldLoader(list)(settings).then(() => undefined, (reason: unknown) => reason);
+  const error: unknown = await worldLoader(list)(settings).then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
   expect(error).toBeInstanceOf(InvalidConfig);
   return (error as Error).message;
 };
@@ -51,31 +63,56 @@ describe('a world from outside', () => {
   it('may be an installed package, by its name', async () => {
     const folder = await mkdtemp(join(repository, 'node_modules', 'genenv-world-'));
     onTestFinished(() => rm(folder, { recursive: true, force: true }));
-    await writeFile(join(folder, 'package.json'), JSON.stringify({ name: basename(folder), type: 'module', exports: './world.js' }));
-    await writeFile(join(folder, 'world.js'), `export { createWorld } from ${JSON.stringify(pathToFileURL(module).href)};`);
+    await writeFile(
+      join(folder, 'package.json'),
+      JSON.stringify({ name: basename(folder), type: 'module', exports: './world.js' }),
+    );
+    await writeFile(
+      join(folder, 'world.js'),
+      `export { createWorld } from ${JSON.stringify(pathToFileURL(module).href)};`,
+    );
     const world = await worldLoader(`sums=${basename(folder)}`)(external());
     expect(world.score('12+7', '19')).toEqual({ reward: 1, wellFormed: true });
   });
 
   it('that is not on the list is refused, naming the variable', async () => {
-    expect(await refusal(undefined)).toBe('experiment: world.name: got "sums"; this process allows none (its environment variable GENENV_WORLDS, name=package or name=path, separated by commas)');
-    expect(await refusal(`a=${module},b=${module}`)).toContain('got "sums"; this process allows a, b (its environment variable GENENV_WORLDS');
+    expect(await refusal(undefined)).toBe(
+      'experiment: world.name: got "sums"; this process allows none (its environment variable GENENV_WORLDS, name=package or name=path, separated by commas)',
+    );
+    expect(await refusal(`a=${module},b=${module}`)).toContain(
+      'got "sums"; this process allows a, b (its environment variable GENENV_WORLDS',
+    );
   });
 
-  it.each(['sums=../outside.ts', './outside/sums.ts', '/tmp/sums.ts', 'sums/..', ''])('%j is no name: a file never says where code is', (name) => {
-    expect(() => parseExperiment(file(name))).toThrow('world.name: got');
-  });
+  it.each(['sums=../outside.ts', './outside/sums.ts', '/tmp/sums.ts', 'sums/..', ''])(
+    '%j is no name: a file never says where code is',
+    (name) => {
+      expect(() => parseExperiment(file(name))).toThrow('world.name: got');
+    },
+  );
 
   it('is refused where its module does not load, or is no world', async () => {
-    expect(await refusal('sums=./test/nowhere.ts')).toMatch(/^GENENV_WORLDS: sums=\.\/test\/nowhere\.ts does not load: /);
-    expect(await refusal('sums=no-such-package-here')).toMatch(/^GENENV_WORLDS: sums=no-such-package-here does not load: /);
-    expect(await refusal(await listOf('export const world = {};'))).toContain('exports no function createWorld(settings)');
-    expect(await refusal(await listOf('export const createWorld = () => ({ name: "x", vocabulary: "abc" });'))).toMatch(/its world lacks vocabulary \(array\), baseTasks \(function\), .*src\/worlds\/world\.ts/);
-    expect(await refusal(await listOf('export const createWorld = () => null;'))).toContain('its world lacks name (string)');
+    expect(await refusal('sums=./test/nowhere.ts')).toMatch(
+      /^GENENV_WORLDS: sums=\.\/test\/nowhere\.ts does not load: /,
+    );
+    expect(await refusal('sums=no-such-package-here')).toMatch(
+      /^GENENV_WORLDS: sums=no-such-package-here does not load: /,
+    );
+    expect(await refusal(await listOf('export const world = {};'))).toContain(
+      'exports no function createWorld(settings)',
+    );
+    expect(
+      await refusal(await listOf('export const createWorld = () => ({ name: "x", vocabulary: "abc" });')),
+    ).toMatch(/its world lacks vocabulary \(array\), baseTasks \(function\), .*src\/worlds\/world\.ts/);
+    expect(await refusal(await listOf('export const createWorld = () => null;'))).toContain(
+      'its world lacks name (string)',
+    );
   });
 
   it('may refuse its settings', async () => {
-    expect(await refusal(`sums=${module}`, external('sums', { digits: 9 }))).toBe('experiment: world.settings: the world "sums" refuses them: digits: got 9; expected a whole number from 1 to 6');
+    expect(await refusal(`sums=${module}`, external('sums', { digits: 9 }))).toBe(
+      'experiment: world.settings: the world "sums" refuses them: digits: got 9; expected a whole number from 1 to 6',
+    );
     expect(await refusal(`sums=${module}`, external('sums', { digit: 2 }))).toContain('digit: unknown');
   });
 
@@ -99,10 +136,21 @@ describe('an experiment with a world from outside', () => {
   const start = async (list: string | undefined, input: unknown) => {
     const home = await temporaryFolder();
     const server = await FakeModelServer.start({
-      model: (prompt, random, model) => (model.startsWith('environment') ? `${random.int(50)}+${random.int(50)}` : String(prompt.split('=')[0]!.split('+').reduce((sum, term) => sum + Number(term), random.int(2)))),
+      model: (prompt, random, model) =>
+        model.startsWith('environment')
+          ? `${random.int(50)}+${random.int(50)}`
+          : String(
+              prompt
+                .split('=')[0]!
+                .split('+')
+                .reduce((sum, term) => sum + Number(term), random.int(2)),
+            ),
     });
     onTestFinished(() => server[Symbol.asyncDispose]());
-    const does = createActivities({ ...plainPorts(home, server.url, new FakeTrainer()), world: worldLoader(list) });
+    const does = createActivities({
+      ...plainPorts(home, server.url, new FakeTrainer()),
+      world: worldLoader(list),
+    });
     return { home, does, begun: begin(does, 'outside', input) };
   };
 
@@ -123,6 +171,8 @@ describe('an experiment with a world from outside', () => {
   });
 
   it('has a file of its own hash for other settings', () => {
-    expect(hashOf(parseExperiment(file('sums', { digits: 2 })))).not.toBe(hashOf(parseExperiment(file('sums', { digits: 3 }))));
+    expect(hashOf(parseExperiment(file('sums', { digits: 2 })))).not.toBe(
+      hashOf(parseExperiment(file('sums', { digits: 3 }))),
+    );
   });
 });

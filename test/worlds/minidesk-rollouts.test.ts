@@ -3,7 +3,13 @@ import { readFile, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { LedgerEntry } from '../../src/activities/ledger-entry.ts';
-import type { RewardRecord, ScoreRecord, TaskRecord, TraceRecord, VerdictRecord } from '../../src/contracts/records.ts';
+import type {
+  RewardRecord,
+  ScoreRecord,
+  TaskRecord,
+  TraceRecord,
+  VerdictRecord,
+} from '../../src/contracts/records.ts';
 import { collect } from '../../src/store/collect.ts';
 import type { FileRef } from '../../src/contracts/refs.ts';
 import { parseExperiment } from '../../src/contracts/parse-experiment.ts';
@@ -30,19 +36,25 @@ const spec = 'ar1,bg3|g>2|b@2|t0';
 const world = createWorld(parseExperiment(file).world);
 
 /** An agent that looks first and reads where the green one is, errs now and then; a simulator that lies with a given chance. */
-const player = (lies: number): FakeModel => (prompt, random, model) => {
-  if (model.startsWith('environment')) {
-    if (prompt.startsWith('H')) return spec;
-    const [, action = '', facts = ''] = /^[tv]\|(.+)\|(.+)=$/.exec(prompt) ?? [];
-    if (random.next() < lies) return 'you have won';
-    if (facts === 'ok' || facts === '?') return facts;
-    return facts === 'no' ? `no ${action.charAt(1)}` : facts === '-' ? 'none' : facts.replace(/(?<=\d)(?=[a-f])/g, ' ');
-  }
-  // Character 0 ends an action.
-  const turns = prompt.split('\0');
-  if (turns.length === 1) return random.next() < 0.8 ? 'fg' : 'd';
-  return turns.length === 2 ? `m${/([a-f])\d=$/.exec(turns[1]!)?.[1] ?? 'a'}2` : 'd';
-};
+const player =
+  (lies: number): FakeModel =>
+  (prompt, random, model) => {
+    if (model.startsWith('environment')) {
+      if (prompt.startsWith('H')) return spec;
+      const [, action = '', facts = ''] = /^[tv]\|(.+)\|(.+)=$/.exec(prompt) ?? [];
+      if (random.next() < lies) return 'you have won';
+      if (facts === 'ok' || facts === '?') return facts;
+      return facts === 'no'
+        ? `no ${action.charAt(1)}`
+        : facts === '-'
+          ? 'none'
+          : facts.replace(/(?<=\d)(?=[a-f])/g, ' ');
+    }
+    // Character 0 ends an action.
+    const turns = prompt.split('\0');
+    if (turns.length === 1) return random.next() < 0.8 ? 'fg' : 'd';
+    return turns.length === 2 ? `m${/([a-f])\d=$/.exec(turns[1]!)?.[1] ?? 'a'}2` : 'd';
+  };
 
 async function someRun(lies = 0, id = 'desk', fields: Record<string, unknown> = {}) {
   const home = await mkdtemp(join(tmpdir(), 'genenv-desk-'));
@@ -53,10 +65,21 @@ async function someRun(lies = 0, id = 'desk', fields: Record<string, unknown> = 
   const ports = plainPorts(home, server.url, trainer);
   const does = createActivities(ports);
   const { plan, prepared } = await begin(does, id, withFields(file, fields));
-  const records = <T>(refs: readonly FileRef[]) => Promise.all(refs.map((ref) => collect(ports.store.records<T>(ref)))).then((all) => all.flat());
+  const records = <T>(refs: readonly FileRef[]) =>
+    Promise.all(refs.map((ref) => collect(ports.store.records<T>(ref)))).then((all) => all.flat());
   const folder = ports.runFolder(id);
-  const outputs = async () => (await folder.ledger<LedgerEntry>(plan.run.experiment.sha256).read()).at(-1)!.outputs;
-  return { server, trainer, does, plan, prepared, records, outputs, ledger: () => readFile(folder.ledgerFile, 'utf8') };
+  const outputs = async () =>
+    (await folder.ledger<LedgerEntry>(plan.run.experiment.sha256).read()).at(-1)!.outputs;
+  return {
+    server,
+    trainer,
+    does,
+    plan,
+    prepared,
+    records,
+    outputs,
+    ledger: () => readFile(folder.ledgerFile, 'utf8'),
+  };
 }
 
 describe('a rollout of several turns', () => {
@@ -70,8 +93,13 @@ describe('a rollout of several turns', () => {
       const { prompt_token_ids, token_ids, mask = [], logprobs, text } = sampled;
       expect([mask.length, logprobs.length]).toEqual([token_ids.length, token_ids.length]);
       const whole = String.fromCharCode(...prompt_token_ids, ...token_ids);
-      expect(whole).toBe(world.agentPrompt(spec) + turns.map(({ action, observation }) => `${action}\0${observation ?? ''}`).join(''));
-      expect(String.fromCharCode(...token_ids.filter((_, index) => mask[index] === 1))).toBe(turns.map(({ action }) => `${action}\0`).join(''));
+      expect(whole).toBe(
+        world.agentPrompt(spec) +
+          turns.map(({ action, observation }) => `${action}\0${observation ?? ''}`).join(''),
+      );
+      expect(String.fromCharCode(...token_ids.filter((_, index) => mask[index] === 1))).toBe(
+        turns.map(({ action }) => `${action}\0`).join(''),
+      );
       for (const [index, bit] of mask.entries()) if (bit === 0) expect(logprobs[index]).toBe(0);
       expect(text).toBe(turns.map(({ action }) => action).join('\n'));
       expect(turns.at(-1)).toMatchObject({ wording: null, observation: null });
@@ -87,13 +115,23 @@ describe('a rollout of several turns', () => {
     const run = await someRun();
     await plainEpoch(run.does, run.plan, run.prepared);
     const rollouts = await run.records<TraceRecord>((await run.outputs()).traces);
-    const sent = new Set(run.server.requests.flatMap(({ prompt }) => prompt.flatMap((one) => (typeof one === 'string' ? [] : [JSON.stringify(one)]))));
-    for (const { sampled: { prompt_token_ids, token_ids, mask = [] }, turns = [] } of rollouts) {
+    const sent = new Set(
+      run.server.requests.flatMap(({ prompt }) =>
+        prompt.flatMap((one) => (typeof one === 'string' ? [] : [JSON.stringify(one)])),
+      ),
+    );
+    for (const {
+      sampled: { prompt_token_ids, token_ids, mask = [] },
+      turns = [],
+    } of rollouts) {
       const starts = mask.flatMap((bit, index) => (bit === 1 && mask[index - 1] === 0 ? [index] : []));
       expect(starts).toHaveLength(turns.length - 1);
-      for (const start of starts) expect(sent).toContain(JSON.stringify([...prompt_token_ids, ...token_ids.slice(0, start)]));
+      for (const start of starts)
+        expect(sent).toContain(JSON.stringify([...prompt_token_ids, ...token_ids.slice(0, start)]));
     }
-    const seeds = run.server.requests.map(({ seed, model, prompt }) => JSON.stringify([seed, model, prompt.length]));
+    const seeds = run.server.requests.map(({ seed, model, prompt }) =>
+      JSON.stringify([seed, model, prompt.length]),
+    );
     expect(new Set(seeds).size).toBe(seeds.length);
   });
 
@@ -129,16 +167,23 @@ describe('wordings that are not true', () => {
     expect(lied.metrics['env/inconsistent']).toBeLessThan(0.65);
     const outputs = await liar.outputs();
     const rollouts = await liar.records<TraceRecord>(outputs.traces);
-    for (const { turns = [] } of rollouts) for (const { wording, observation, consistent } of turns) {
-      if (observation !== null) expect(observation).toMatch(/^(ok|b3|none)=$/);
-      if (observation !== null) expect(consistent).toBe(wording !== 'you have won');
-    }
+    for (const { turns = [] } of rollouts)
+      for (const { wording, observation, consistent } of turns) {
+        if (observation !== null) expect(observation).toMatch(/^(ok|b3|none)=$/);
+        if (observation !== null) expect(consistent).toBe(wording !== 'you have won');
+      }
     // The agent never read a lie, so it succeeds as it did.
-    expect(Math.abs(lied.metrics['env/success_rate']! - told.metrics['env/success_rate']!)).toBeLessThan(0.25);
+    expect(Math.abs(lied.metrics['env/success_rate']! - told.metrics['env/success_rate']!)).toBeLessThan(
+      0.25,
+    );
     const scores = await liar.records<ScoreRecord>([outputs.scores!]);
     for (const { task_id, env_reward, success_rate } of scores) {
-      const turns = rollouts.filter((trace) => trace.task_id === task_id).flatMap((trace) => trace.turns ?? []).filter(({ wording }) => wording !== null);
-      const fidelity = turns.length === 0 ? 1 : turns.filter(({ consistent }) => consistent).length / turns.length;
+      const turns = rollouts
+        .filter((trace) => trace.task_id === task_id)
+        .flatMap((trace) => trace.turns ?? [])
+        .filter(({ wording }) => wording !== null);
+      const fidelity =
+        turns.length === 0 ? 1 : turns.filter(({ consistent }) => consistent).length / turns.length;
       expect(env_reward).toBeCloseTo(Math.exp(-8 * (success_rate! - 0.5) ** 2) * fidelity, 12);
     }
   });
@@ -151,8 +196,17 @@ describe('a rollout that was interrupted', () => {
     const broken = await someRun(0.3, 'two');
     const { run, settings } = broken.plan;
     const state = broken.prepared.state;
-    const generated = await Promise.all([0, 1].map((shard) => broken.does.generateTasks({ run, epoch: 1, state, shard, shards: settings.shards.generate })));
-    const tasks = await broken.does.drawTasks({ run, epoch: 1, state, generated: generated.slice(0, settings.shards.generate).map((one) => one.file) });
+    const generated = await Promise.all(
+      [0, 1].map((shard) =>
+        broken.does.generateTasks({ run, epoch: 1, state, shard, shards: settings.shards.generate }),
+      ),
+    );
+    const tasks = await broken.does.drawTasks({
+      run,
+      epoch: 1,
+      state,
+      generated: generated.slice(0, settings.shards.generate).map((one) => one.file),
+    });
     const input = { run, epoch: 1, state, tasks, shard: 0, shards: settings.shards.rollOut };
     const before = broken.server.requests.length;
     // The fourth request meets a dead server: three turns are on disk.
@@ -174,5 +228,6 @@ it('scores by replaying the actions, twice the same', async () => {
   const run = await someRun();
   await plainEpoch(run.does, run.plan, run.prepared);
   const rewards = await run.records<RewardRecord>([(await run.outputs()).rewards!]);
-  for (const { answer, reward, second_reward } of rewards) expect([reward, second_reward]).toEqual([world.score(spec, answer).reward, reward]);
+  for (const { answer, reward, second_reward } of rewards)
+    expect([reward, second_reward]).toEqual([world.score(spec, answer).reward, reward]);
 });

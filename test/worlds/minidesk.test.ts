@@ -68,19 +68,32 @@ describe('a task', () => {
     expect(short.parseTask('ar1,bg3|g>2,r=y|b@2,a=y|v0')).toEqual({ valid: false, reason: 'unsolvable' });
     const few = createWorld({ ...settings, records: 2, colours: 2, places: 2, turns: 8 });
     expect(few.parseTask('ar1|a>2|a@2|t0')).toEqual({ valid: false, reason: 'solved_by_chance' });
-    for (const spec of world.heldOutTasks(randomStream(3))) expect(successByChance(taskOf(spec), size)).toBeLessThanOrEqual(mostByChance);
+    for (const spec of world.heldOutTasks(randomStream(3)))
+      expect(successByChance(taskOf(spec), size)).toBeLessThanOrEqual(mostByChance);
   });
 
   it('has a chance of random success that a random policy has', () => {
     const random = randomStream(1);
     const few = { ...settings, records: 2, colours: 2, places: 2, turns: 8 };
-    for (const [spec, of] of [['ar1|a>2|a@2|t0', few], ['ar1|a>2|a@2|t1', few], ['ar1,bg1|a>2,b=r|a@2,b=r|t0', few]] as const) {
+    for (const [spec, of] of [
+      ['ar1|a>2|a@2|t0', few],
+      ['ar1|a>2|a@2|t1', few],
+      ['ar1,bg1|a>2,b=r|a@2,b=r|t0', few],
+    ] as const) {
       const one = createWorld(of);
       const parsed = parseTask(spec, alphabet(of));
       if ('reason' in parsed) throw new Error(parsed.reason);
-      const rewards = Array.from({ length: 20_000 }, (): number => one.score(spec, one.randomAnswer(spec, random)).reward);
+      const rewards = Array.from(
+        { length: 20_000 },
+        (): number => one.score(spec, one.randomAnswer(spec, random)).reward,
+      );
       // Standard deviation at most 0.0028.
-      expect(Math.abs(rewards.reduce((sum, reward) => sum + reward, 0) / 20_000 - successByChance(parsed.task, alphabet(of)))).toBeLessThan(0.01);
+      expect(
+        Math.abs(
+          rewards.reduce((sum, reward) => sum + reward, 0) / 20_000 -
+            successByChance(parsed.task, alphabet(of)),
+        ),
+      ).toBeLessThan(0.01);
     }
   });
 
@@ -88,9 +101,18 @@ describe('a task', () => {
     const spec = 'ar1,bg3|g>2|b@2|t0';
     expect(world.score(spec, 'd')).toEqual({ reward: 0, wellFormed: true });
     expect(world.score(spec, '')).toEqual({ reward: 0, wellFormed: false });
-    expect(world.score(spec, answer('mb2', 'fr', 'fr', 'fr', 'fr', 'fr'))).toEqual({ reward: 0, wellFormed: true });
-    expect(world.score(spec, answer('mb2', 'fr', 'fr', 'fr', 'fr', 'd'))).toEqual({ reward: 1, wellFormed: true });
-    expect(world.score(spec, answer('mb2', 'fr', 'fr', 'fr', 'fr', 'fr', 'd'))).toEqual({ reward: 0, wellFormed: false });
+    expect(world.score(spec, answer('mb2', 'fr', 'fr', 'fr', 'fr', 'fr'))).toEqual({
+      reward: 0,
+      wellFormed: true,
+    });
+    expect(world.score(spec, answer('mb2', 'fr', 'fr', 'fr', 'fr', 'd'))).toEqual({
+      reward: 1,
+      wellFormed: true,
+    });
+    expect(world.score(spec, answer('mb2', 'fr', 'fr', 'fr', 'fr', 'fr', 'd'))).toEqual({
+      reward: 0,
+      wellFormed: false,
+    });
     expect(world.score(spec, answer('mb2', 'mb1', 'd')).reward).toBe(0);
     expect(world.score(spec, answer('done please', 'mb2', 'd'))).toEqual({ reward: 1, wellFormed: false });
   });
@@ -101,10 +123,16 @@ describe('a task', () => {
     expect(turns.size).toBe(1);
     expect(errorTurns(taskOf(spec), size)).toEqual(turns);
     const seen = new Set<number>();
-    for (const place of '123') for (const colour of 'gy') for (const key of 'ar') for (const turn of errorTurns(taskOf(`ar${place},b${colour}3|${key}=g|a=g|t1`), size)) seen.add(turn);
+    for (const place of '123')
+      for (const colour of 'gy')
+        for (const key of 'ar')
+          for (const turn of errorTurns(taskOf(`ar${place},b${colour}3|${key}=g|a=g|t1`), size))
+            seen.add(turn);
     expect(seen.size).toBeGreaterThan(2);
     const actions = Array.from({ length: 6 }, () => 'fg');
-    expect(play(taskOf(spec), actions, size).outcomes.map(({ kind }) => kind)).toEqual(actions.map((_, turn) => (turns.has(turn) ? 'error' : 'found')));
+    expect(play(taskOf(spec), actions, size).outcomes.map(({ kind }) => kind)).toEqual(
+      actions.map((_, turn) => (turns.has(turn) ? 'error' : 'found')),
+    );
   });
 });
 
@@ -125,22 +153,50 @@ describe('what the agent reads', () => {
 
   it('is nothing once the rollout is over', () => {
     expect(rules.wordingPrompt(spec, ['ma2', 'd'])).toBeUndefined();
-    expect(rules.wordingPrompt(spec, Array.from({ length: 6 }, () => 'fg'))).toBeUndefined();
+    expect(
+      rules.wordingPrompt(
+        spec,
+        Array.from({ length: 6 }, () => 'fg'),
+      ),
+    ).toBeUndefined();
     expect(rules.limit).toBe(6);
   });
 
   it('is the simulator’s wording where that is true', () => {
-    for (const wording of ['ok', 'moved a', 'moved a 2']) expect(rules.observe(spec, ['ma2'], wording)).toEqual({ text: `${wording}=`, consistent: true });
-    for (const wording of ['b3 c2', 'found c2 b3']) expect(rules.observe(spec, ['fg'], wording)).toEqual({ text: `${wording}=`, consistent: true });
+    for (const wording of ['ok', 'moved a', 'moved a 2'])
+      expect(rules.observe(spec, ['ma2'], wording)).toEqual({ text: `${wording}=`, consistent: true });
+    for (const wording of ['b3 c2', 'found c2 b3'])
+      expect(rules.observe(spec, ['fg'], wording)).toEqual({ text: `${wording}=`, consistent: true });
   });
 
   const lies: [string, string][] = [
-    ['ma2', 'moved a 3'], ['ma2', 'moved b 2'], ['ma2', 'painted a r'], ['ma2', 'err'], ['ma2', 'no a'], ['ma2', ''], ['ma2', 'ok '], ['ma2', 'ok ok'], ['ma2', 'found a2'], ['ma2', 'you have won'],
-    ['fg', 'b3'], ['fg', 'b3 c2 a1'], ['fg', 'b2 c2'], ['fg', 'none'], ['fg', 'ok'], ['fg', 'b3 b3'], ['fg', 'b3,c2'],
-    ['fy', 'a1'], ['md2', 'ok'], ['md2', 'no a'], ['md2', 'moved d 2'],
+    ['ma2', 'moved a 3'],
+    ['ma2', 'moved b 2'],
+    ['ma2', 'painted a r'],
+    ['ma2', 'err'],
+    ['ma2', 'no a'],
+    ['ma2', ''],
+    ['ma2', 'ok '],
+    ['ma2', 'ok ok'],
+    ['ma2', 'found a2'],
+    ['ma2', 'you have won'],
+    ['fg', 'b3'],
+    ['fg', 'b3 c2 a1'],
+    ['fg', 'b2 c2'],
+    ['fg', 'none'],
+    ['fg', 'ok'],
+    ['fg', 'b3 b3'],
+    ['fg', 'b3,c2'],
+    ['fy', 'a1'],
+    ['md2', 'ok'],
+    ['md2', 'no a'],
+    ['md2', 'moved d 2'],
   ];
   it.each(lies)('after %s is not %j, which is replaced', (action, wording) => {
-    expect(rules.observe(spec, [action], wording)).toEqual({ text: rules.observe(spec, [action], null).text, consistent: false });
+    expect(rules.observe(spec, [action], wording)).toEqual({
+      text: rules.observe(spec, [action], null).text,
+      consistent: false,
+    });
   });
 
   it('is told apart from every other outcome, in both styles', () => {
@@ -154,7 +210,11 @@ describe('what the agent reads', () => {
       { kind: 'malformed' },
     ];
     for (const one of outcomes) {
-      for (const other of outcomes) expect(saysWhatHappened(ownWording(one, 'v'), other), `${ownWording(one, 'v')} of ${JSON.stringify(other)}`).toBe(one === other);
+      for (const other of outcomes)
+        expect(
+          saysWhatHappened(ownWording(one, 'v'), other),
+          `${ownWording(one, 'v')} of ${JSON.stringify(other)}`,
+        ).toBe(one === other);
       expect(saysWhatHappened(ownWording(one, 't'), one)).toBe(true);
     }
   });
@@ -172,11 +232,15 @@ describe('the agent’s corpus', () => {
     }
     expect([...bySteps.keys()].toSorted()).toEqual([1, 2, 3, 4, 5, 6]);
     const exact = createWorld({ ...settings, warmUp: { ...settings.warmUp, actionAccuracy: 1 } });
-    for (const { completion, more = [] } of exact.warmUpCorpus('agent', 100, randomStream(2))) expect([completion, ...more.map(({ write }) => write)].at(-1)).toBe('d');
+    for (const { completion, more = [] } of exact.warmUpCorpus('agent', 100, randomStream(2)))
+      expect([completion, ...more.map(({ write }) => write)].at(-1)).toBe('d');
   });
 
   it('is trained on what the agent writes, and not on what it reads', () => {
-    expect(dialogueTokens(['ab=', 'c', 'b=', 'd'], [...'=abcd'])).toEqual({ token_ids: [4, 5, 3, 6, 2, 5, 3, 7, 2], mask: [0, 0, 0, 1, 1, 0, 0, 1, 1] });
+    expect(dialogueTokens(['ab=', 'c', 'b=', 'd'], [...'=abcd'])).toEqual({
+      token_ids: [4, 5, 3, 6, 2, 5, 3, 7, 2],
+      mask: [0, 0, 0, 1, 1, 0, 0, 1, 1],
+    });
     expect(() => dialogueTokens(['x'], ['a'])).toThrow('"x" is not in the world');
   });
 });
@@ -187,10 +251,23 @@ describe('the experiment file', () => {
   });
 
   it('is refused where turns do not fit a model from scratch, or the server gives no token ids', () => {
-    const refused = (fields: Record<string, unknown>) => () => parseExperiment(withFields(experimentFile('minidesk'), fields));
-    expect(refused({ 'agent.sampling.maxTokens': 40 })).toThrow(/agent\.sampling\.maxTokens: got 40; expected at most \d+, since .* over 6 turns/);
-    expect(refused({ 'world.baseSteps': [3, 9] })).toThrow('world.baseSteps: got [3, 9]; expected at most turns (6)');
-    const serving = { type: 'openai', baseUrl: 'http://127.0.0.1:8000/v1', publish: 'none', returnsTokenIds: false, models: { agent: 'a', environment: 'b' } };
-    expect(refused({ serving, arm: { type: 'random' }, 'agent.training': null, 'environment.training': null })).toThrow('serving.returnsTokenIds: got false; a rollout of the world "minidesk" takes several turns');
+    const refused = (fields: Record<string, unknown>) => () =>
+      parseExperiment(withFields(experimentFile('minidesk'), fields));
+    expect(refused({ 'agent.sampling.maxTokens': 40 })).toThrow(
+      /agent\.sampling\.maxTokens: got 40; expected at most \d+, since .* over 6 turns/,
+    );
+    expect(refused({ 'world.baseSteps': [3, 9] })).toThrow(
+      'world.baseSteps: got [3, 9]; expected at most turns (6)',
+    );
+    const serving = {
+      type: 'openai',
+      baseUrl: 'http://127.0.0.1:8000/v1',
+      publish: 'none',
+      returnsTokenIds: false,
+      models: { agent: 'a', environment: 'b' },
+    };
+    expect(
+      refused({ serving, arm: { type: 'random' }, 'agent.training': null, 'environment.training': null }),
+    ).toThrow('serving.returnsTokenIds: got false; a rollout of the world "minidesk" takes several turns');
   });
 });

@@ -11,7 +11,11 @@ import { read } from '../infra/repository.ts';
 import { temporaryFolder } from '../store/temporary-folder.ts';
 import { loaded, shippedWorld, tasksOf } from './written-support.ts';
 
-const worlds = [['calls', {}], ['calls', { style: 'api-bank' }], ['travel', { format: 'chatml' }]] as const;
+const worlds = [
+  ['calls', {}],
+  ['calls', { style: 'api-bank' }],
+  ['travel', { format: 'chatml' }],
+] as const;
 
 /** What every world promises (docs/worlds.md), in those whose tasks are read from a file. */
 describe.each(worlds)('%s %j', async (type, rest) => {
@@ -26,20 +30,33 @@ describe.each(worlds)('%s %j', async (type, rest) => {
   });
 
   it('gives the reference answer 1, always, and a blind guess of the right shape hardly ever', () => {
-    for (const spec of specs) expect(world.score(spec, world.referenceAnswer(spec))).toEqual({ reward: 1, wellFormed: true });
-    const guesses = specs.flatMap((spec, at) => Array.from({ length: 30 }, (_, seed) => world.score(spec, world.randomAnswer(spec, randomStream(at * 100 + seed)))));
+    for (const spec of specs)
+      expect(world.score(spec, world.referenceAnswer(spec))).toEqual({ reward: 1, wellFormed: true });
+    const guesses = specs.flatMap((spec, at) =>
+      Array.from({ length: 30 }, (_, seed) =>
+        world.score(spec, world.randomAnswer(spec, randomStream(at * 100 + seed))),
+      ),
+    );
     expect(guesses.every(({ wellFormed }) => wellFormed)).toBe(true);
     expect(guesses.filter(({ reward }) => reward === 1).length / guesses.length).toBeLessThan(0.05);
   });
 
   it('gives any text a verdict, and no text that is no task a way in', () => {
     fc.assert(
-      fc.property(aSpec, fc.oneof(fc.string(), fc.json(), fc.json().map((json) => `[${json}]`)), (spec, text) => {
-        expect(world.score(spec, text)).toMatchObject({ reward: 0 });
-        expect(() => world.renderAnswer(text)).not.toThrow();
-        const parsed = world.parseTask(text);
-        expect(parsed.valid ? '' : parsed.reason).toMatch(/^[a-z_]+$/);
-      }),
+      fc.property(
+        aSpec,
+        fc.oneof(
+          fc.string(),
+          fc.json(),
+          fc.json().map((json) => `[${json}]`),
+        ),
+        (spec, text) => {
+          expect(world.score(spec, text)).toMatchObject({ reward: 0 });
+          expect(() => world.renderAnswer(text)).not.toThrow();
+          const parsed = world.parseTask(text);
+          expect(parsed.valid ? '' : parsed.reason).toMatch(/^[a-z_]+$/);
+        },
+      ),
     );
   });
 
@@ -48,34 +65,60 @@ describe.each(worlds)('%s %j', async (type, rest) => {
       expect(world.agentPrompt(spec)).not.toContain(world.referenceAnswer(spec));
       expect(world.environmentPrompt(emptyHistory(), spec)).toContain(`Task to vary: ${spec}\n`);
       expect(world.difficulty(spec)).toBeGreaterThan(0);
-      expect(() => JSON.stringify([world.renderTask(spec), world.latents(spec), world.signature!(spec)])).not.toThrow();
+      expect(() =>
+        JSON.stringify([world.renderTask(spec), world.latents(spec), world.signature!(spec)]),
+      ).not.toThrow();
     }
-    expect(world.exemplarPrompt!(emptyHistory(), specs[0]!, [{ spec: specs[1]!, reward: 0.5 }])).toContain(`- reward 0.50: ${specs[1]!}`);
-    expect(world.repairs!.prompt('context ', 'a <|im_end|>', 'not_json')).toMatch(/^context a < \|im_end\|>[^]*That is no task: not json\./);
+    expect(world.exemplarPrompt!(emptyHistory(), specs[0]!, [{ spec: specs[1]!, reward: 0.5 }])).toContain(
+      `- reward 0.50: ${specs[1]!}`,
+    );
+    expect(world.repairs!.prompt('context ', 'a <|im_end|>', 'not_json')).toMatch(
+      /^context a < \|im_end\|>[^]*That is no task: not json\./,
+    );
   });
 
   it('has a schema for servers that its own tasks fit', () => {
-    expect(world.taskSchema).toMatchObject({ type: 'object', additionalProperties: false, required: Object.keys(JSON.parse(read(`experiments/tasks/${type}.jsonl`).split('\n')[0]!) as object) });
+    expect(world.taskSchema).toMatchObject({
+      type: 'object',
+      additionalProperties: false,
+      required: Object.keys(JSON.parse(read(`experiments/tasks/${type}.jsonl`).split('\n')[0]!) as object),
+    });
     expect(JSON.stringify(world.taskSchema)).not.toMatch(/"(?:pattern|maxLength|minItems)":/);
   });
 
   it('has a README that says what is asked of one', () => {
     const text = read(`src/worlds/${type}/README.md`);
-    for (const wanted of ['**What it teaches**', '**How difficulty arises**', '**Ground truth**', '| shortcut | why not |']) expect(text).toContain(wanted);
+    for (const wanted of [
+      '**What it teaches**',
+      '**How difficulty arises**',
+      '**Ground truth**',
+      '| shortcut | why not |',
+    ])
+      expect(text).toContain(wanted);
   });
 
   it('is made by a worker that reads its file alone, and refuses to warm a model up', () => {
-    expect(() => createWorld(worldSettings.parse({ type, tasksFile: { path: 'x.jsonl' } }))).toThrow('world.tasksFile: got "x.jsonl"; a worker reads it, not this');
+    expect(() => createWorld(worldSettings.parse({ type, tasksFile: { path: 'x.jsonl' } }))).toThrow(
+      'world.tasksFile: got "x.jsonl"; a worker reads it, not this',
+    );
     expect(() => [...world.warmUpCorpus('agent', 1, randomStream(1))]).toThrow('must be pretrained');
   });
 
   it('refuses a file by its line and the field in it', async () => {
     const path = join(await temporaryFolder(), 'tasks.jsonl');
     const [first, second] = read(tasksOf(type).replace(/^.*(?=experiments\/)/, '')).split('\n');
-    const broken = type === 'calls' ? second!.replace('"type": "string"', '"type": "text"') : second!.replace('"people_number": 2', '"people_number": "two"');
+    const broken =
+      type === 'calls'
+        ? second!.replace('"type": "string"', '"type": "text"')
+        : second!.replace('"people_number": 2', '"people_number": "two"');
     await writeFile(path, `${first!}\n${broken}\n`);
-    const field = type === 'calls' ? /tools\.0\.parameters\.room\.type: Invalid option/ : /query\.people_number: Invalid input/;
-    await expect(loaded({ type, ...rest, tasksFile: { path } })).rejects.toThrow(/^experiment: world\.tasksFile\.path: .*tasks\.jsonl line 2: got \{.*; it is no task \(wrong_schema: /);
+    const field =
+      type === 'calls'
+        ? /tools\.0\.parameters\.room\.type: Invalid option/
+        : /query\.people_number: Invalid input/;
+    await expect(loaded({ type, ...rest, tasksFile: { path } })).rejects.toThrow(
+      /^experiment: world\.tasksFile\.path: .*tasks\.jsonl line 2: got \{.*; it is no task \(wrong_schema: /,
+    );
     await expect(loaded({ type, ...rest, tasksFile: { path } })).rejects.toThrow(field);
   });
 });

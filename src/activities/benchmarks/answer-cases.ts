@@ -28,10 +28,21 @@ export function createAnswerCases(ports: Ports) {
       const { suite, opened } = await plannedSuite(ports, record.evaluation, input.suite);
       const cases = casesOf(opened, record.evaluation).slice(input.from, input.to);
       const count: Counts = { prompts: null, questions: 0, tokens: 0, cutOff: 0, tooLong: 0 };
-      if (record.policy.type === 'gold') return { answers: await ports.store.putRecords(cases.map((item): AnswerRecord => ({ id: item.id, response: opened.gold(item) }))), ...count };
-      if (opened.cannotAsk !== undefined) throw new InvalidConfig(`evaluation: ${suite.name} cannot be asked on this worker: ${opened.cannotAsk}`);
+      if (record.policy.type === 'gold')
+        return {
+          answers: await ports.store.putRecords(
+            cases.map((item): AnswerRecord => ({ id: item.id, response: opened.gold(item) })),
+          ),
+          ...count,
+        };
+      if (opened.cannotAsk !== undefined)
+        throw new InvalidConfig(
+          `evaluation: ${suite.name} cannot be asked on this worker: ${opened.cannotAsk}`,
+        );
       try {
-        const answers = await ports.store.putRecords(answered(ports, { ...record, policy: record.policy }, opened, cases, suite.name, work, count));
+        const answers = await ports.store.putRecords(
+          answered(ports, { ...record, policy: record.policy }, opened, cases, suite.name, work, count),
+        );
         return { answers, ...count };
       } catch (error) {
         if (error instanceof SidecarFailed) await ports.suites.discard(opened);
@@ -61,14 +72,26 @@ async function* answered(
   const batches = await Journal.open<Batch>(join(folder.path, 'answers.jsonl'), options);
   const effects = await Journal.open<Effect>(join(folder.path, 'effects.jsonl'), options);
   const known = new Map(effects.entries.map(({ of, value }) => [of, value]));
-  const seedOf = (kind: string, id: string, step: number): number => deriveSeed(evaluation.seed, name, kind, id, step);
+  const seedOf = (kind: string, id: string, step: number): number =>
+    deriveSeed(evaluation.seed, name, kind, id, step);
 
   const prompts = new Map<string, Question>();
   const answer = async (asked: readonly Asked[]): Promise<Answer[]> => {
     const hash = hashOf(asked);
     const before = batches.entries.shift();
-    if (before !== undefined && before.asked !== hash) throw new InvalidArtifact(batches.path, 'its next batch is of other questions than are asked now', {}, 'The suite has changed under the evaluation: remove the file, or start the evaluation under another id.');
-    const answers = before?.answers ?? (await server.answer(asked.map(({ id, step, question }) => ({ question, seed: seedOf('answer', id, step) })), signal));
+    if (before !== undefined && before.asked !== hash)
+      throw new InvalidArtifact(
+        batches.path,
+        'its next batch is of other questions than are asked now',
+        {},
+        'The suite has changed under the evaluation: remove the file, or start the evaluation under another id.',
+      );
+    const answers =
+      before?.answers ??
+      (await server.answer(
+        asked.map(({ id, step, question }) => ({ question, seed: seedOf('answer', id, step) })),
+        signal,
+      ));
     if (before === undefined) await batches.append({ asked: hash, answers });
     count.prompts = sha256(`${count.prompts ?? ''}${hash}`);
     for (const { id, step, question } of asked) if (step === 0) prompts.set(id, question);
@@ -89,14 +112,26 @@ async function* answered(
     return value;
   };
   const { judge: judgedBy, requestTimeoutSeconds } = evaluation;
-  const judges = judgedBy && chatQuestions(ports.chatServer(judgedBy, requestTimeoutSeconds * 1000), { model: judgedBy.model, temperature: 0, maxTokens: 512 });
+  const judges =
+    judgedBy &&
+    chatQuestions(ports.chatServer(judgedBy, requestTimeoutSeconds * 1000), {
+      model: judgedBy.model,
+      temperature: 0,
+      maxTokens: 512,
+    });
   try {
     const size = evaluation.questionsPerRequest;
     for (let from = 0; from < cases.length; from += size) {
       const side = cases.slice(from, from + size);
       const responses = await inStep(side, (item, tools) => opened.attempt(item, tools), {
         answer,
-        judge: judges && ((id, step, question) => kept(`${id}/judge/${step}`, async () => (await judges.answer([{ question, seed: seedOf('judge', id, step) }], signal))[0]!)),
+        judge:
+          judges &&
+          ((id, step, question) =>
+            kept(
+              `${id}/judge/${step}`,
+              async () => (await judges.answer([{ question, seed: seedOf('judge', id, step) }], signal))[0]!,
+            )),
         once: (id, step, run) => kept(`${id}/once/${step}`, () => run(signal)),
         signal,
       });

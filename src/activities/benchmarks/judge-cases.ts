@@ -30,18 +30,27 @@ export function createJudgeCases(ports: Ports) {
       const answers = await collect(ports.store.records<AnswerRecord>(input.answers));
       const folder = await work();
       const claim = await folder.claim();
-      const journal = await Journal.open<VerdictLine[]>(join(folder.path, 'verdicts.jsonl'), { onDamage: ports.onDamage, assertCurrent: () => claim.assertCurrent() });
+      const journal = await Journal.open<VerdictLine[]>(join(folder.path, 'verdicts.jsonl'), {
+        onDamage: ports.onDamage,
+        assertCurrent: () => claim.assertCurrent(),
+      });
       const lines: VerdictLine[] = journal.entries.flat();
       try {
         while (lines.length < answers.length) {
           signal.throwIfAborted();
-          const batch = answers.slice(lines.length, lines.length + (opened.judgedTogether ?? batchSize)).map(({ id, response }) => {
-            const item = items.get(id);
-            if (item === undefined) throw new InvalidConfig(`evaluation: ${suite.name} has no case ${JSON.stringify(id)}`);
-            return { item, response };
-          });
+          const batch = answers
+            .slice(lines.length, lines.length + (opened.judgedTogether ?? batchSize))
+            .map(({ id, response }) => {
+              const item = items.get(id);
+              if (item === undefined)
+                throw new InvalidConfig(`evaluation: ${suite.name} has no case ${JSON.stringify(id)}`);
+              return { item, response };
+            });
           const verdicts = await opened.judge(batch, signal);
-          const judged = verdicts.map((verdict, index): VerdictLine => ({ id: batch[index]!.item.id, verdict }));
+          const judged = verdicts.map((verdict, index): VerdictLine => ({
+            id: batch[index]!.item.id,
+            verdict,
+          }));
           await journal.append(judged);
           lines.push(...judged);
           heartbeat({ judged: lines.length });

@@ -2,7 +2,12 @@ import type { Suite } from '../../benchmarks/suite.ts';
 import { changedFields } from '../../contracts/changed-fields.ts';
 import { evaluationIdPattern, evaluationIdRule, parseEvaluation } from '../../contracts/evaluation.ts';
 import type { Evaluation } from '../../contracts/evaluation.ts';
-import type { CaseShard, EvaluatedPolicy, EvaluationPlan, PlannedSuite } from '../../contracts/evaluations.ts';
+import type {
+  CaseShard,
+  EvaluatedPolicy,
+  EvaluationPlan,
+  PlannedSuite,
+} from '../../contracts/evaluations.ts';
 import { InvalidConfig } from '../../contracts/invalid-config.ts';
 import { parseExperiment } from '../../contracts/parse-experiment.ts';
 import type { ParseInput } from '../../contracts/phases.ts';
@@ -21,7 +26,10 @@ import type { EvaluationRecord } from './evaluation-record.ts';
  */
 export function createPlanEvaluation(ports: Ports) {
   return async ({ id, file }: ParseInput): Promise<EvaluationPlan> => {
-    if (!evaluationIdPattern.test(id)) throw new InvalidConfig(`workflow id: got ${JSON.stringify(id)}; it is the evaluation's id: ${evaluationIdRule}`);
+    if (!evaluationIdPattern.test(id))
+      throw new InvalidConfig(
+        `workflow id: got ${JSON.stringify(id)}; it is the evaluation's id: ${evaluationIdRule}`,
+      );
     const evaluation = parseEvaluation(file);
     const suites = ports.suites.named(evaluation.suites);
     const refused = refusedByName(suites, evaluation);
@@ -30,22 +38,44 @@ export function createPlanEvaluation(ports: Ports) {
     const existing = await folder.read();
     const identity = hashOf(decisive(evaluation));
     if (existing !== undefined && hashOf(decisive(existing)) !== identity) {
-      throw new InvalidConfig(`evaluation: the id ${JSON.stringify(id)} belongs to another evaluation file (${changedFields(decisive(existing), decisive(evaluation))}); start this one under another id`);
+      throw new InvalidConfig(
+        `evaluation: the id ${JSON.stringify(id)} belongs to another evaluation file (${changedFields(decisive(existing), decisive(evaluation))}); start this one under another id`,
+      );
     }
-    const policy = await once(ports, evaluationKey(id, 'policy', identity), () => findPolicy(ports, evaluation));
+    const policy = await once(ports, evaluationKey(id, 'policy', identity), () =>
+      findPolicy(ports, evaluation),
+    );
     if (existing === undefined) await folder.write(evaluation);
     // Under a key, so that it is kept as long as what was made by it.
     const content: EvaluationRecord = { evaluation, policy };
-    const record = await once(ports, evaluationKey(id, 'record', content), () => ports.store.putJson(content));
+    const record = await once(ports, evaluationKey(id, 'record', content), () =>
+      ports.store.putJson(content),
+    );
     const planned = await planEach(ports, suites, (suite) => planSuite(ports, evaluation, suite));
     const { concurrency, heartbeatSeconds, maxAttempts, casesPerShard } = evaluation;
-    return { id, evaluation: record, identity, suites: planned, shards: planned.flatMap((suite) => shardsOf(suite, casesPerShard)), concurrency, heartbeatSeconds, maxAttempts, judged: 0 };
+    return {
+      id,
+      evaluation: record,
+      identity,
+      suites: planned,
+      shards: planned.flatMap((suite) => shardsOf(suite, casesPerShard)),
+      concurrency,
+      heartbeatSeconds,
+      maxAttempts,
+      judged: 0,
+    };
   };
 }
 
 /** What verdicts follow from: not how fast they are come by. */
-const decisive = (evaluation: Evaluation): object => Object.fromEntries(Object.entries(evaluation).filter(([field]) => !pace.has(field)));
-const pace: ReadonlySet<string> = new Set(['concurrency', 'heartbeatSeconds', 'maxAttempts', 'requestTimeoutSeconds'] satisfies (keyof Evaluation)[]);
+const decisive = (evaluation: Evaluation): object =>
+  Object.fromEntries(Object.entries(evaluation).filter(([field]) => !pace.has(field)));
+const pace: ReadonlySet<string> = new Set([
+  'concurrency',
+  'heartbeatSeconds',
+  'maxAttempts',
+  'requestTimeoutSeconds',
+] satisfies (keyof Evaluation)[]);
 
 async function planSuite(ports: Ports, evaluation: Evaluation, suite: Suite): Promise<PlannedSuite> {
   const { name } = suite;
@@ -61,17 +91,43 @@ async function planSuite(ports: Ports, evaluation: Evaluation, suite: Suite): Pr
 }
 
 export const shardsOf = (suite: PlannedSuite, size: number): CaseShard[] =>
-  suite.skipped !== null ? [] : Array.from({ length: Math.ceil(suite.cases / size) }, (_, shard) => ({ suite: suite.name, shard, from: shard * size, to: Math.min(suite.cases, (shard + 1) * size) }));
+  suite.skipped !== null
+    ? []
+    : Array.from({ length: Math.ceil(suite.cases / size) }, (_, shard) => ({
+        suite: suite.name,
+        shard,
+        from: shard * size,
+        to: Math.min(suite.cases, (shard + 1) * size),
+      }));
 
 async function findPolicy(ports: Ports, { policy }: Evaluation): Promise<EvaluatedPolicy> {
   if (policy.type !== 'run') return policy;
   const folder = ports.runFolder(policy.run);
   const run = await folder.open<LedgerEntry>();
-  if (run === undefined) throw new InvalidConfig(`evaluation: policy.run: got ${JSON.stringify(policy.run)}; there is no such run`);
+  if (run === undefined)
+    throw new InvalidConfig(
+      `evaluation: policy.run: got ${JSON.stringify(policy.run)}; there is no such run`,
+    );
   const lines = await run.ledger.read();
-  const line = policy.epoch === null ? (lines.at(-1) ?? run.fork?.line) : [...(run.fork ? [run.fork.line] : []), ...lines].find(({ epoch }) => epoch === policy.epoch);
-  if (line === undefined) throw new InvalidConfig(`evaluation: policy.epoch: got ${policy.epoch}; ${policy.run} has ${lines.length === 0 ? 'no epoch yet' : `epochs up to ${lines.at(-1)!.epoch}`}`);
+  const line =
+    policy.epoch === null
+      ? (lines.at(-1) ?? run.fork?.line)
+      : [...(run.fork ? [run.fork.line] : []), ...lines].find(({ epoch }) => epoch === policy.epoch);
+  if (line === undefined)
+    throw new InvalidConfig(
+      `evaluation: policy.epoch: got ${policy.epoch}; ${policy.run} has ${lines.length === 0 ? 'no epoch yet' : `epochs up to ${lines.at(-1)!.epoch}`}`,
+    );
   const { serving, agent } = await experimentAt(folder, parseExperiment(run.experiment), line.epoch);
-  if (agent.model.type === 'scratch') throw new InvalidConfig(`evaluation: policy.run: got ${JSON.stringify(policy.run)}; its agent was made from scratch and knows the characters of its world alone, none of a benchmark's words: expected a run of a pretrained model`);
-  return { type: 'run', run: policy.run, epoch: line.epoch, version: { ...line.outputs.state.agent, trainer_state: null }, serving, api: policy.api };
+  if (agent.model.type === 'scratch')
+    throw new InvalidConfig(
+      `evaluation: policy.run: got ${JSON.stringify(policy.run)}; its agent was made from scratch and knows the characters of its world alone, none of a benchmark's words: expected a run of a pretrained model`,
+    );
+  return {
+    type: 'run',
+    run: policy.run,
+    epoch: line.epoch,
+    version: { ...line.outputs.state.agent, trainer_state: null },
+    serving,
+    api: policy.api,
+  };
 }

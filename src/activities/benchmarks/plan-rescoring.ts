@@ -13,16 +13,36 @@ export function createPlanRescoring(ports: Ports) {
   return async ({ id }: { id: string }): Promise<RescoringPlan> => {
     const folder = ports.evaluationFolder(id);
     const results = await folder.readResults();
-    if (results === undefined) throw new InvalidConfig(`rescore: got ${JSON.stringify(id)}; there is no evaluation of that id that has ended (${folder.resultsFile})`);
+    if (results === undefined)
+      throw new InvalidConfig(
+        `rescore: got ${JSON.stringify(id)}; there is no evaluation of that id that has ended (${folder.resultsFile})`,
+      );
     const { evaluation } = await readRecord(ports, results.record);
     const suites = await planEach(ports, results.suites, async (before): Promise<PlannedSuite> => {
       if (before.skipped !== null) return { name: before.name, skipped: before.skipped };
       const [suite] = ports.suites.named([before.name]);
       const opened = await ports.suites.open(suite!, suiteSettings(evaluation));
       if ('missing' in opened) throw new InvalidConfig(`rescore: ${before.name}: ${opened.missing}`);
-      return { name: before.name, skipped: null, cases: before.cases, dataHash: opened.dataHash, asking: opened.asking, versions: opened.versions };
+      return {
+        name: before.name,
+        skipped: null,
+        cases: before.cases,
+        dataHash: opened.dataHash,
+        asking: opened.asking,
+        versions: opened.versions,
+      };
     });
     const { concurrency, heartbeatSeconds, maxAttempts } = evaluation;
-    return { id, evaluation: results.record, identity: results.identity, suites, shards: results.shards, concurrency, heartbeatSeconds, maxAttempts, judged: results.judged };
+    return {
+      id,
+      evaluation: results.record,
+      identity: results.identity,
+      suites,
+      shards: results.shards,
+      concurrency,
+      heartbeatSeconds,
+      maxAttempts,
+      judged: results.judged,
+    };
   };
 }

@@ -5,5 +5,9 @@ import { byStepSuite, episodeSuite } from './suites.ts';
 /** ALFWorld (Shridhar et al., arXiv 2010.03768): household tasks as text games. */
 export const alfworld: Benchmark = {
   name: 'alfworld',
-  suites: splits.flatMap((split) => [episodeSuite(split, 'admissible'), episodeSuite(split, 'open'), byStepSuite(split)]),
+  suites: splits.flatMap((split) => [
+    episodeSuite(split, 'admissible'),
+    episodeSuite(split, 'open'),
+    byStepSuite(split),
+  ]),
 };

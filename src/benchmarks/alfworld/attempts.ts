@@ -16,7 +16,12 @@ export interface Response {
 }
 
 /** Plays until the game is won, or its steps are used up. */
-export async function play(engine: AlfworldEngine, item: AlfworldCase, listing: Listing, tools: AttemptTools): Promise<Response> {
+export async function play(
+  engine: AlfworldEngine,
+  item: AlfworldCase,
+  listing: Listing,
+  tools: AttemptTools,
+): Promise<Response> {
   await using episode = await engine.begin(item.file, tools.signal);
   const conversation = new Conversation(listing, episode.seen);
   const commands: string[] = [];
@@ -30,7 +35,12 @@ export async function play(engine: AlfworldEngine, item: AlfworldCase, listing: 
 }
 
 /** Asks for the next command in every state of the walkthrough, which is played whatever the model chooses. */
-export async function followWalkthrough(engine: AlfworldEngine, item: AlfworldCase, listing: Listing, tools: AttemptTools): Promise<Response> {
+export async function followWalkthrough(
+  engine: AlfworldEngine,
+  item: AlfworldCase,
+  listing: Listing,
+  tools: AttemptTools,
+): Promise<Response> {
   await using episode = await engine.begin(item.file, tools.signal);
   const conversation = new Conversation(listing, episode.seen);
   const commands: string[] = [];

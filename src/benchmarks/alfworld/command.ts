@@ -9,7 +9,11 @@ const longest = 200;
  */
 export function commandIn(text: string): string {
   const said = afterThoughts(text);
-  const command = lastOf(said, /<action>([^]*?)<\/action>/gi) ?? lastOf(said, /^[ \t>*_`-]*action:(.*)$/gim) ?? lastOf(said, /^(.*\S.*)$/gm) ?? '';
+  const command =
+    lastOf(said, /<action>([^]*?)<\/action>/gi) ??
+    lastOf(said, /^[ \t>*_`-]*action:(.*)$/gim) ??
+    lastOf(said, /^(.*\S.*)$/gm) ??
+    '';
   return command.replace(/\s+/g, ' ').trim().slice(0, longest);
 }
 
@@ -18,7 +22,11 @@ export function commandIn(text: string): string {
  * or `in/on Y` of the games before version 0.4, which older prompts teach.
  */
 export function normalised(command: string): string {
-  const bare = command.toLowerCase().replace(/^[\s>*_`'"]+/, '').replace(/[\s*_`'".,;!]+$/, '').replace(/\s+/g, ' ');
+  const bare = command
+    .toLowerCase()
+    .replace(/^[\s>*_`'"]+/, '')
+    .replace(/[\s*_`'".,;!]+$/, '')
+    .replace(/\s+/g, ' ');
   return bare.replace(/^put (.+?) (?:in\/on|into|onto|inside|in|on) (.+)$/, 'move $1 to $2');
 }
 

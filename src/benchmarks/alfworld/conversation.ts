@@ -42,7 +42,10 @@ export class Conversation {
   }
 
   played(command: string, seen: Seen): void {
-    this.#before.push({ role: 'user', content: this.#last.observation }, { role: 'assistant', content: `Action: ${command}` });
+    this.#before.push(
+      { role: 'user', content: this.#last.observation },
+      { role: 'assistant', content: `Action: ${command}` },
+    );
     this.#last = seen;
   }
 

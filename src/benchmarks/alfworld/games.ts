@@ -5,7 +5,14 @@ import { z } from 'zod';
 import type { Case } from '../suite.ts';
 
 /** The kinds of tasks, in the official order. */
-export const taskTypes = ['pick_and_place_simple', 'look_at_obj_in_light', 'pick_clean_then_place_in_recep', 'pick_heat_then_place_in_recep', 'pick_cool_then_place_in_recep', 'pick_two_obj_and_place'] as const;
+export const taskTypes = [
+  'pick_and_place_simple',
+  'look_at_obj_in_light',
+  'pick_clean_then_place_in_recep',
+  'pick_heat_then_place_in_recep',
+  'pick_cool_then_place_in_recep',
+  'pick_two_obj_and_place',
+] as const;
 export type TaskType = (typeof taskTypes)[number];
 
 /** A game. Its id is `<task>/<trial>`, as the official folders have it. */
@@ -34,10 +41,16 @@ export async function readGames(folder: string): Promise<{ games: AlfworldCase[]
   const hash = createHash('sha256');
   const games: AlfworldCase[] = [];
   // By code units: the same on every machine.
-  for (const id of paths.filter((path) => path.endsWith('/traj_data.json')).map(dirname).sort()) {
+  for (const id of paths
+    .filter((path) => path.endsWith('/traj_data.json'))
+    .map(dirname)
+    .sort()) {
     const file = join(id, 'game.tw-pddl');
     if (id.includes('movable') || id.includes('Sliced') || !present.has(file)) continue;
-    const [ofTask, ofGame] = await Promise.all([readFile(join(folder, id, 'traj_data.json')), readFile(join(folder, file))]);
+    const [ofTask, ofGame] = await Promise.all([
+      readFile(join(folder, id, 'traj_data.json')),
+      readFile(join(folder, file)),
+    ]);
     const { task_type: type } = trajectory.parse(JSON.parse(ofTask.toString('utf8')));
     const { solvable, walkthrough } = gameFile.parse(JSON.parse(ofGame.toString('utf8')));
     if (solvable !== true || !isTaskType(type)) continue;

@@ -22,30 +22,47 @@ const judgedTogether = 8;
 
 /** Whole episodes, with or without the admissible commands in sight. */
 export function episodeSuite(split: Split, listing: Listing): AlfworldSuite {
-  return suite(split, listing, `${split.about}; ${listing === 'open' ? 'no list of commands' : 'admissible commands listed'}`, (engine) => ({
-    attempt: (item, tools) => play(engine, item, listing, tools),
-    async judge(answered, signal) {
-      const verdicts = [];
-      // One after the other: what is aborted is not played to its end.
-      for (const { item, response } of answered) verdicts.push(await episodeVerdict(engine, item, response, signal));
-      return verdicts;
-    },
-    scores: (verdicts) => successRates(split, listing, verdicts),
-  }));
+  return suite(
+    split,
+    listing,
+    `${split.about}; ${listing === 'open' ? 'no list of commands' : 'admissible commands listed'}`,
+    (engine) => ({
+      attempt: (item, tools) => play(engine, item, listing, tools),
+      async judge(answered, signal) {
+        const verdicts = [];
+        // One after the other: what is aborted is not played to its end.
+        for (const { item, response } of answered)
+          verdicts.push(await episodeVerdict(engine, item, response, signal));
+        return verdicts;
+      },
+      scores: (verdicts) => successRates(split, listing, verdicts),
+    }),
+  );
 }
 
 /** Single steps along the walkthrough: our guess at the setting that GenEnv's paper seems to use. */
 export function byStepSuite(split: Split): AlfworldSuite {
-  return suite(split, 'by_step', `${split.about}; each step of the walkthrough on its own, admissible commands listed`, (engine) => ({
-    attempt: (item, tools) => followWalkthrough(engine, item, 'admissible', tools),
-    judge: (answered) => Promise.resolve(answered.map(({ item, response }) => stepsVerdict(item, response))),
-    scores: (verdicts) => stepMatch(split, verdicts),
-  }));
+  return suite(
+    split,
+    'by_step',
+    `${split.about}; each step of the walkthrough on its own, admissible commands listed`,
+    (engine) => ({
+      attempt: (item, tools) => followWalkthrough(engine, item, 'admissible', tools),
+      judge: (answered) =>
+        Promise.resolve(answered.map(({ item, response }) => stepsVerdict(item, response))),
+      scores: (verdicts) => stepMatch(split, verdicts),
+    }),
+  );
 }
 
 type Rules = Pick<OpenAlfworld, 'attempt' | 'judge' | 'scores'>;
 
-function suite(split: Split, setting: string, about: string, rulesOf: (engine: AlfworldEngine) => Rules): AlfworldSuite {
+function suite(
+  split: Split,
+  setting: string,
+  about: string,
+  rulesOf: (engine: AlfworldEngine) => Rules,
+): AlfworldSuite {
   return {
     name: `alfworld_${split.name}_${setting}`,
     about,
@@ -53,7 +70,12 @@ function suite(split: Split, setting: string, about: string, rulesOf: (engine: A
     async open(host): Promise<OpenAlfworld | Missing> {
       const data = await openSplit(split, host);
       const python = await host.enginePython('alfworld');
-      const missing = [...('missing' in data ? [data.missing] : []), ...(python === null ? ['the engine of ALFWorld is not installed: run `node infra/setup/setup.mjs --engines alfworld`'] : [])];
+      const missing = [
+        ...('missing' in data ? [data.missing] : []),
+        ...(python === null
+          ? ['the engine of ALFWorld is not installed: run `node infra/setup/setup.mjs --engines alfworld`']
+          : []),
+      ];
       if ('missing' in data || python === null) return { missing: missing.join('; and ') };
       const engine = await AlfworldEngine.open(python);
       return {
@@ -63,7 +85,8 @@ function suite(split: Split, setting: string, about: string, rulesOf: (engine: A
         versions: { ...engine.versions, alfworld_rules: rules },
         judgedTogether,
         ...rulesOf(engine),
-        gold: ({ walkthrough }) => (walkthrough === null ? undefined : { commands: walkthrough, tooLong: false }),
+        gold: ({ walkthrough }) =>
+          walkthrough === null ? undefined : { commands: walkthrough, tooLong: false },
         close: () => engine.close(),
       };
     },

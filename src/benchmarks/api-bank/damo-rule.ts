@@ -18,7 +18,9 @@ export function callFault(call: ApiCall, gold: ApiCall): CallFault | null {
   for (const [name, value] of gold.parameters) {
     const given = call.parameters.get(name);
     if (given === undefined) return 'wrong_parameters';
-    const equal = freeTexts.has(name) ? sharedWords(given, value) > 0.5 : sameValue(plain(given), plain(value));
+    const equal = freeTexts.has(name)
+      ? sharedWords(given, value) > 0.5
+      : sameValue(plain(given), plain(value));
     if (!equal) return 'wrong_value';
   }
   return null;
@@ -34,7 +36,12 @@ function sharedWords(one: Literal, other: Literal): number {
 
 function words(value: Literal): Set<string> {
   const text = typeof value === 'string' ? value : JSON.stringify(value);
-  return new Set(text.toLowerCase().split(/\s+/).filter((word) => word !== ''));
+  return new Set(
+    text
+      .toLowerCase()
+      .split(/\s+/)
+      .filter((word) => word !== ''),
+  );
 }
 
 /** A value with its scalars as texts, and texts that hold lists or dicts as these. */
@@ -58,10 +65,20 @@ function scalar(text: string): string {
 }
 
 function sameValue(one: Literal, other: Literal): boolean {
-  if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null) return one === other;
-  if (isList(one) || isList(other)) return isList(one) && isList(other) && one.length === other.length && one.every((item, index) => sameValue(item, other[index]!));
+  if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null)
+    return one === other;
+  if (isList(one) || isList(other))
+    return (
+      isList(one) &&
+      isList(other) &&
+      one.length === other.length &&
+      one.every((item, index) => sameValue(item, other[index]!))
+    );
   const names = Object.keys(one);
-  return names.length === Object.keys(other).length && names.every((name) => Object.hasOwn(other, name) && sameValue(one[name]!, other[name]!));
+  return (
+    names.length === Object.keys(other).length &&
+    names.every((name) => Object.hasOwn(other, name) && sameValue(one[name]!, other[name]!))
+  );
 }
 
 const isList = (value: Literal): value is readonly Literal[] => Array.isArray(value);

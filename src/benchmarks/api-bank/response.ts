@@ -4,7 +4,9 @@ import type { Answer, SuiteSettings } from '../suite.ts';
 export type CallResponse = { text: string } | { calls: readonly { name: string; arguments: string }[] };
 
 export function responseOf({ text, toolCalls }: Answer, format: SuiteSettings['toolFormat']): CallResponse {
-  return format === 'native' ? { calls: toolCalls.map((call) => ({ name: call.name, arguments: call.arguments })) } : { text };
+  return format === 'native'
+    ? { calls: toolCalls.map((call) => ({ name: call.name, arguments: call.arguments })) }
+    : { text };
 }
 
 /** The value of a text of JSON; undefined where it is none. */
@@ -16,4 +18,5 @@ export function parsedJson(text: string): unknown {
   }
 }
 
-export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> => typeof value === 'object' && value !== null && !Array.isArray(value);
+export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -24,23 +24,56 @@ const described = /^\d+\. (?:Name: (\S+)\nDescription: ([^]*?)|(\S+): ([^]*?))\n
 export function toolsOfSystemPrompt(system: string): ToolSpec[] {
   const section = /you can use the following tools:\n([^]*?)\n\n\*\*Steps/.exec(system)?.[1] ?? '';
   const tools = [...section.matchAll(described)].map(([, name, about, otherName, otherAbout, parameters]) =>
-    toolSpec((name ?? otherName)!, (about ?? otherAbout)!, parseLiteral(parameters!), ({ type, description }) => ({ type: 'string', description: `(${String(type)}) ${String(description)}` })),
+    toolSpec(
+      (name ?? otherName)!,
+      (about ?? otherAbout)!,
+      parseLiteral(parameters!),
+      ({ type, description }) => ({
+        type: 'string',
+        description: `(${String(type)}) ${String(description)}`,
+      }),
+    ),
   );
-  if (tools.length !== (section.match(/^Parameters: /gm) ?? []).length || tools.length === 0) throw new Error(`API-Bank: the tools of a system prompt cannot be read: ${section.slice(0, 200)}`);
+  if (tools.length !== (section.match(/^Parameters: /gm) ?? []).length || tools.length === 0)
+    throw new Error(`API-Bank: the tools of a system prompt cannot be read: ${section.slice(0, 200)}`);
   return tools;
 }
 
 /** The APIs that an instruction of DAMO's describes, one JSON object a line after `API descriptions:`, with the types that it names. */
 export function toolsOfInstruction(instruction: string): ToolSpec[] {
-  const lines = instruction.split('API descriptions:\n')[1]!.split('\n').filter((line) => line !== '');
+  const lines = instruction
+    .split('API descriptions:\n')[1]!
+    .split('\n')
+    .filter((line) => line !== '');
   return lines.map((line) => {
-    const { name, description, input_parameters } = parsedJson(line) as { name: string; description: string; input_parameters: unknown };
-    return toolSpec(name, description, input_parameters, ({ type, description: about }) => ({ ...typeOf[String(type)], description: String(about) }));
+    const { name, description, input_parameters } = parsedJson(line) as {
+      name: string;
+      description: string;
+      input_parameters: unknown;
+    };
+    return toolSpec(name, description, input_parameters, ({ type, description: about }) => ({
+      ...typeOf[String(type)],
+      description: String(about),
+    }));
   });
 }
 
-function toolSpec(name: string, description: string, parameters: unknown, property: (field: Parameters) => Parameters): ToolSpec {
+function toolSpec(
+  name: string,
+  description: string,
+  parameters: unknown,
+  property: (field: Parameters) => Parameters,
+): ToolSpec {
   if (!isObject(parameters)) throw new Error(`API-Bank: the parameters of ${name} cannot be read`);
   // The data does not say which parameters may be left out, and gold calls leave some out.
-  return { name, description, parameters: { type: 'object', properties: Object.fromEntries(Object.entries(parameters).map(([key, field]) => [key, property(field as Parameters)])) } };
+  return {
+    name,
+    description,
+    parameters: {
+      type: 'object',
+      properties: Object.fromEntries(
+        Object.entries(parameters).map(([key, field]) => [key, property(field as Parameters)]),
+      ),
+    },
+  };
 }

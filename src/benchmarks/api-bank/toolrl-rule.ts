@@ -28,7 +28,8 @@ export function callsIn(text: string): unknown[] {
 export function toolRlMatch(calls: readonly unknown[], { name, parameters }: GoldCall): boolean {
   for (const emitted of calls) {
     const call = typeof emitted === 'string' ? parsedJson(emitted) : emitted;
-    if (call === undefined || call === null || typeof call === 'number' || typeof call === 'boolean') return false;
+    if (call === undefined || call === null || typeof call === 'number' || typeof call === 'boolean')
+      return false;
     const whole = isObject(call) && Object.hasOwn(call, 'name') && Object.hasOwn(call, 'parameters');
     const [called, given] = whole ? [call.name, call.parameters] : [name, call];
     if (called === name && exactMatch(given as Action, parameters) === 1) return true;

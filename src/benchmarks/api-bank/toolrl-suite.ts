@@ -18,7 +18,8 @@ export interface ToolRlCase extends Case {
 type Row = { system: string; user: string; answer: GoldCall | [GoldCall] };
 
 const levels = [1, 2, 3] as const;
-const bare = 'You are a helpful multi-turn dialogue assistant capable of leveraging tool calls to solve user tasks.';
+const bare =
+  'You are a helpful multi-turn dialogue assistant capable of leveraging tool calls to solve user tasks.';
 const genEnv = "ToolRL's selection and rule, which GenEnv's paper seems to report; it names no protocol";
 
 /** ToolRL's 597 single calls of levels 1 to 3. */
@@ -27,16 +28,30 @@ export const apiBankToolRl: Suite<ToolRlCase, CallResponse> = {
   about: 'API-Bank, 597 single calls of levels 1 to 3 as ToolRL selects and scores them',
   refuses: () => null,
   async open({ shipped }, { toolFormat }) {
-    const data = await readShipped(join(shipped, 'api-bank'), levels.map((level) => `level-${level}-api_processed.json`));
+    const data = await readShipped(
+      join(shipped, 'api-bank'),
+      levels.map((level) => `level-${level}-api_processed.json`),
+    );
     if ('missing' in data) return data;
-    const cases = data.texts.flatMap((text, level) => (JSON.parse(text) as Row[]).map((row, index) => caseOf(`Level${level + 1}_${index}`, row)));
+    const cases = data.texts.flatMap((text, level) =>
+      (JSON.parse(text) as Row[]).map((row, index) => caseOf(`Level${level + 1}_${index}`, row)),
+    );
     return openToolRl(cases, data.dataHash, toolFormat);
   },
 };
 
-const caseOf = (id: string, { system, user, answer }: Row): ToolRlCase => ({ id, system, user, gold: Array.isArray(answer) ? answer[0] : answer });
+const caseOf = (id: string, { system, user, answer }: Row): ToolRlCase => ({
+  id,
+  system,
+  user,
+  gold: Array.isArray(answer) ? answer[0] : answer,
+});
 
-function openToolRl(cases: readonly ToolRlCase[], dataHash: string, format: SuiteSettings['toolFormat']): OpenSuite<ToolRlCase, CallResponse> {
+function openToolRl(
+  cases: readonly ToolRlCase[],
+  dataHash: string,
+  format: SuiteSettings['toolFormat'],
+): OpenSuite<ToolRlCase, CallResponse> {
   return {
     cases,
     dataHash,
@@ -45,23 +60,42 @@ function openToolRl(cases: readonly ToolRlCase[], dataHash: string, format: Suit
     attempt: async (item, tools) => responseOf(await tools.ask(questionOf(item, format)), format),
     judge: (answered) => Promise.resolve(answered.map(({ item, response }) => judged(item, response))),
     scores: (verdicts) => scoresOf(verdicts, format),
-    gold: ({ gold }) => (format === 'native' ? { calls: [{ name: gold.name, arguments: JSON.stringify(gold.parameters) }] } : { text: `<tool_call>\n${JSON.stringify(gold)}\n</tool_call>` }),
+    gold: ({ gold }) =>
+      format === 'native'
+        ? { calls: [{ name: gold.name, arguments: JSON.stringify(gold.parameters) }] }
+        : { text: `<tool_call>\n${JSON.stringify(gold)}\n</tool_call>` },
     close: () => Promise.resolve(),
   };
 }
 
 function questionOf({ system, user }: ToolRlCase, format: SuiteSettings['toolFormat']): Question {
   const about = format === 'native' ? bare : system;
-  return { messages: [{ role: 'system', content: about }, { role: 'user', content: user }], ...(format === 'native' && { tools: toolsOfSystemPrompt(system) }) };
+  return {
+    messages: [
+      { role: 'system', content: about },
+      { role: 'user', content: user },
+    ],
+    ...(format === 'native' && { tools: toolsOfSystemPrompt(system) }),
+  };
 }
 
 function judged({ gold }: ToolRlCase, response: CallResponse): CaseVerdict {
-  const calls = 'text' in response ? callsIn(response.text) : response.calls.map((call) => ({ name: call.name, parameters: parsedJson(call.arguments) }));
+  const calls =
+    'text' in response
+      ? callsIn(response.text)
+      : response.calls.map((call) => ({ name: call.name, parameters: parsedJson(call.arguments) }));
   const correct = toolRlMatch(calls, gold);
-  return { correct, scores: { exact: Number(correct) }, reason: correct ? null : calls.length === 0 ? 'no_call' : 'wrong_call' };
+  return {
+    correct,
+    scores: { exact: Number(correct) },
+    reason: correct ? null : calls.length === 0 ? 'no_call' : 'wrong_call',
+  };
 }
 
-function scoresOf(verdicts: readonly { id: string; verdict: CaseVerdict }[], format: SuiteSettings['toolFormat']): Score[] {
+function scoresOf(
+  verdicts: readonly { id: string; verdict: CaseVerdict }[],
+  format: SuiteSettings['toolFormat'],
+): Score[] {
   const rate = (name: string, prefix: string, note?: string): Score => {
     const of = verdicts.filter(({ id }) => id.startsWith(prefix));
     return rateScore(name, of.filter(({ verdict }) => verdict.correct).length, of.length, note);

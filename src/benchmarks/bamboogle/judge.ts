@@ -10,11 +10,21 @@ Your Response:
 `;
 
 /** What the judge said of an answer; null where the evaluation names none. An empty answer is not put to it: it said '' of that. */
-export async function askJudge({ judge }: AttemptTools, { question, gold, predicted }: { question: string; gold: string; predicted: string }): Promise<string | null> {
+export async function askJudge(
+  { judge }: AttemptTools,
+  { question, gold, predicted }: { question: string; gold: string; predicted: string },
+): Promise<string | null> {
   if (judge === null) return null;
   if (predicted === '') return '';
   const content = `**Query**\n${question}\n\n**Ground Truth Answer**\n${gold}\n\n**Predicted Answer**\n${predicted}\n\nYour Response:\n`;
-  return (await judge({ messages: [{ role: 'system', content: instruction }, { role: 'user', content }] })).text;
+  return (
+    await judge({
+      messages: [
+        { role: 'system', content: instruction },
+        { role: 'user', content },
+      ],
+    })
+  ).text;
 }
 
 /** Whether a judgment says yes: its last `Judgment:` decides; one that says neither is a no. */

@@ -10,7 +10,12 @@ export function normalised(text: string): string {
 }
 
 const wordsOf = (text: string): string[] =>
-  text.toLowerCase().replace(punctuation, '').replace(articles, ' ').split(/\s+/).filter((word) => word !== '');
+  text
+    .toLowerCase()
+    .replace(punctuation, '')
+    .replace(articles, ' ')
+    .split(/\s+/)
+    .filter((word) => word !== '');
 
 /** Equal once normalised: 1 or 0. */
 export function exactMatch(prediction: string, gold: string): 0 | 1 {

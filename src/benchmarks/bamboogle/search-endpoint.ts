@@ -23,14 +23,23 @@ const queryRefused: ReadonlySet<number> = new Set([400, 413, 414, 422]);
  * What the endpoint finds, in its own order; nothing where it refuses the query (400, 413, 414, 422).
  * @throws InvalidConfig where it refuses us (401, 403, 404, 405), naming it; Error where it may work another time (it cannot be reached, any other status, no JSON)
  */
-export async function search({ url, key }: SearchEndpoint, query: string, signal: AbortSignal): Promise<Found[]> {
+export async function search(
+  { url, key }: SearchEndpoint,
+  query: string,
+  signal: AbortSignal,
+): Promise<Found[]> {
   // Half a surrogate pair, which a model can write, is no URL.
   const asked = query.slice(0, longestQuery).toWellFormed();
   const headers = key === undefined ? {} : { 'X-API-KEY': key };
   const within = AbortSignal.any([signal, AbortSignal.timeout(patienceMs)]);
   const response = url.includes('{query}')
     ? await fetch(url.replaceAll('{query}', encodeURIComponent(asked)), { headers, signal: within })
-    : await fetch(url, { method: 'POST', headers: { ...headers, 'Content-Type': 'application/json' }, body: JSON.stringify({ q: asked }), signal: within });
+    : await fetch(url, {
+        method: 'POST',
+        headers: { ...headers, 'Content-Type': 'application/json' },
+        body: JSON.stringify({ q: asked }),
+        signal: within,
+      });
   const body = await response.text();
   const { status } = response;
   if (queryRefused.has(status)) return [];
@@ -45,13 +54,19 @@ export async function search({ url, key }: SearchEndpoint, query: string, signal
 /** Results in an answer of any usual form: a list, or one under `organic` (serper.dev), `results`, `items`, `data` or `documents`; each a text or an object that holds one. */
 export function foundIn(body: unknown): Found[] {
   const box = fieldsOf(fieldsOf(body).answerBox);
-  const lists = [body, ...['organic', 'results', 'items', 'data', 'documents'].map((name) => fieldsOf(body)[name])];
+  const lists = [
+    body,
+    ...['organic', 'results', 'items', 'data', 'documents'].map((name) => fieldsOf(body)[name]),
+  ];
   // Some answer a batch of one query.
   const results = (lists.find((list) => Array.isArray(list)) ?? []) as unknown[];
   const all = [box, ...results.flat()].map((result): Found => {
     if (typeof result === 'string') return { title: '', text: result.trim() };
     const fields = { ...fieldsOf(fieldsOf(result).document), ...fieldsOf(result) };
-    return { title: textOf(fields, ['title', 'name']), text: textOf(fields, ['answer', 'snippet', 'text', 'content', 'contents', 'description', 'body']) };
+    return {
+      title: textOf(fields, ['title', 'name']),
+      text: textOf(fields, ['answer', 'snippet', 'text', 'content', 'contents', 'description', 'body']),
+    };
   });
   return all.filter(({ title, text }) => title !== '' || text !== '');
 }
@@ -61,7 +76,8 @@ export function shown(found: readonly Found[]): string {
   return found.map(({ title, text }, index) => `${index + 1}. ${title}\n- Snippet: ${text}`).join('\n');
 }
 
-const fieldsOf = (value: unknown): Readonly<Record<string, unknown>> => (typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {});
+const fieldsOf = (value: unknown): Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
 
 function textOf(fields: Readonly<Record<string, unknown>>, names: readonly string[]): string {
   const text = names.map((name) => fields[name]).find((value) => typeof value === 'string');

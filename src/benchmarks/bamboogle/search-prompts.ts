@@ -5,10 +5,15 @@ import { thoughtAndCalls } from '../toolrl-format.ts';
 export const searchTool: ToolSpec = {
   name: 'Search',
   description: 'Search the answer for a specific query leveraging the google search engine',
-  parameters: { type: 'object', properties: { query: { type: 'string', description: 'The query to search for.' } }, required: ['query'] },
+  parameters: {
+    type: 'object',
+    properties: { query: { type: 'string', description: 'The query to search for.' } },
+    required: ['query'],
+  },
 };
 
-const assistant = 'You are a helpful multi-turn dialogue assistant capable of leveraging tool calls to solve user tasks and provide structured chat responses.';
+const assistant =
+  'You are a helpful multi-turn dialogue assistant capable of leveraging tool calls to solve user tasks and provide structured chat responses.';
 
 /** ToolRL's system prompt for Bamboogle, in its words. */
 export const promptSystem = `${assistant}
@@ -38,7 +43,10 @@ ${thoughtAndCalls}
 
 export const nativeSystem = 'You are a helpful assistant that can call a search tool to answer questions.';
 
-export const asking = (question: string): string => `${question}\nPerform tool call if you are not sure about the answer. Make a plan to solve the problem step by step.`;
+export const asking = (question: string): string =>
+  `${question}\nPerform tool call if you are not sure about the answer. Make a plan to solve the problem step by step.`;
 export const results = (found: string): string => `Search results for the first tool call query:\n${found}`;
-export const goOn = 'Please continue to search if needed. If you can obtain the answer, please do not call any tool and directly provide a succinct answer in the response.';
-export const answerNow = 'Do not make tool call any more. Please directly provide a succinct answer in your next response.';
+export const goOn =
+  'Please continue to search if needed. If you can obtain the answer, please do not call any tool and directly provide a succinct answer in the response.';
+export const answerNow =
+  'Do not make tool call any more. Please directly provide a succinct answer in your next response.';

@@ -1,6 +1,14 @@
 import { parseLiteral } from '../python-literal.ts';
 import type { Answer, AttemptTools, Message, SuiteSettings } from '../suite.ts';
-import { answerNow, asking, goOn, nativeSystem, promptSystem, results, searchTool } from './search-prompts.ts';
+import {
+  answerNow,
+  asking,
+  goOn,
+  nativeSystem,
+  promptSystem,
+  results,
+  searchTool,
+} from './search-prompts.ts';
 import { search, shown } from './search-endpoint.ts';
 import type { SearchEndpoint } from './search-endpoint.ts';
 
@@ -16,17 +24,29 @@ export interface Searched {
 }
 
 /** Lets the model search and answer, at most four turns. A turn's first call is run; a call that cannot be read costs its turn, and the same is asked again. */
-export async function searchRounds(question: string, endpoint: SearchEndpoint, format: SuiteSettings['toolFormat'], tools: AttemptTools): Promise<Searched> {
+export async function searchRounds(
+  question: string,
+  endpoint: SearchEndpoint,
+  format: SuiteSettings['toolFormat'],
+  tools: AttemptTools,
+): Promise<Searched> {
   const history = format === 'native' ? new NativeHistory(question) : new PromptHistory(question);
   const queries: string[] = [];
   for (let round = 1; round <= mostRounds; round++) {
-    const answer = await tools.ask({ messages: history.messages(), ...(format === 'native' && { tools: [searchTool] }) });
+    const answer = await tools.ask({
+      messages: history.messages(),
+      ...(format === 'native' && { tools: [searchTool] }),
+    });
     if (!history.calls(answer)) return { text: answer.text, rounds: round, queries };
     const query = history.query(answer);
     if (round === mostRounds || query === undefined) continue;
     queries.push(query);
     const found = await tools.once((signal) => search(endpoint, query, signal));
-    history.add(answer, results(shown(found.slice(0, shownResults))), round < mostRounds - 1 ? goOn : answerNow);
+    history.add(
+      answer,
+      results(shown(found.slice(0, shownResults))),
+      round < mostRounds - 1 ? goOn : answerNow,
+    );
   }
   return { text: '', rounds: mostRounds, queries };
 }
@@ -48,7 +68,10 @@ class PromptHistory implements History {
   }
 
   messages(): Message[] {
-    return [{ role: 'system', content: promptSystem }, { role: 'user', content: this.#dialogue }];
+    return [
+      { role: 'system', content: promptSystem },
+      { role: 'user', content: this.#dialogue },
+    ];
   }
 
   calls({ text }: Answer): boolean {
@@ -70,7 +93,10 @@ class NativeHistory implements History {
   readonly #messages: Message[];
 
   constructor(question: string) {
-    this.#messages = [{ role: 'system', content: nativeSystem }, { role: 'user', content: asking(question) }];
+    this.#messages = [
+      { role: 'system', content: nativeSystem },
+      { role: 'user', content: asking(question) },
+    ];
   }
 
   messages(): Message[] {
@@ -88,12 +114,18 @@ class NativeHistory implements History {
   add({ text, toolCalls }: Answer, found: string, next: string): void {
     this.#messages.push({ role: 'assistant', content: text, toolCalls });
     // Chat completions want an answer to every call.
-    for (const [index, { id }] of toolCalls.entries()) this.#messages.push({ role: 'tool', toolCallId: id, content: index === 0 ? found : 'Not run: only the first call of a turn is.' });
+    for (const [index, { id }] of toolCalls.entries())
+      this.#messages.push({
+        role: 'tool',
+        toolCallId: id,
+        content: index === 0 ? found : 'Not run: only the first call of a turn is.',
+      });
     this.#messages.push({ role: 'user', content: next });
   }
 }
 
-const firstCall = (text: string): string => text.split('<tool_call>')[1]!.split('</tool_call>')[0]!.trim().split('\n')[0]!;
+const firstCall = (text: string): string =>
+  text.split('<tool_call>')[1]!.split('</tool_call>')[0]!.trim().split('\n')[0]!;
 
 function readCall(text: string): unknown {
   try {
@@ -104,6 +136,8 @@ function readCall(text: string): unknown {
 }
 
 function textQuery(call: unknown, field: 'parameters' | 'arguments'): string | undefined {
-  const query = (call as Partial<Record<typeof field, { query?: unknown } | null>> | null | undefined)?.[field]?.query;
+  const query = (call as Partial<Record<typeof field, { query?: unknown } | null>> | null | undefined)?.[
+    field
+  ]?.query;
   return typeof query === 'string' && query.trim() !== '' ? query.trim() : undefined;
 }

@@ -1,7 +1,16 @@
 import { join } from 'node:path';
 import { meanScore, rateScore } from '../score.ts';
 import { readShipped } from '../shipped-data.ts';
-import type { AttemptTools, Case, CaseVerdict, Missing, OpenSuite, Score, Suite, SuiteHost } from '../suite.ts';
+import type {
+  AttemptTools,
+  Case,
+  CaseVerdict,
+  Missing,
+  OpenSuite,
+  Score,
+  Suite,
+  SuiteHost,
+} from '../suite.ts';
 import { extractAnswer } from './extract-answer.ts';
 import { askJudge, saysYes } from './judge.ts';
 import { exactMatch, f1, subExactMatch } from './rules.ts';
@@ -24,7 +33,8 @@ export interface BamboogleResponse {
 type Said = Omit<BamboogleResponse, 'judgment'>;
 type Row = { Question: string; Answer: string };
 
-const closedBookPrompt = (question: string): string => `Answer the question. You may reason step by step first. Then give a short answer, a name, a date or a number alone, as <answer>...</answer>.\n\nQuestion: ${question}`;
+const closedBookPrompt = (question: string): string =>
+  `Answer the question. You may reason step by step first. Then give a short answer, a name, a date or a number alone, as <answer>...</answer>.\n\nQuestion: ${question}`;
 const judged = 'share that a judge model calls right: the judge model as named in the evaluation';
 const genEnv = `search in four rounds and a judge, as in ToolRL's harness (whose judge is gpt-4o), which GenEnv's paper seems to use; it names no protocol; ${judged}`;
 
@@ -43,22 +53,39 @@ export const bamboogleClosedBook: Suite<BamboogleCase, BamboogleResponse> = {
 /** With a search tool, in four turns of the model. */
 export const bamboogleSearch: Suite<BamboogleCase, BamboogleResponse> = {
   name: 'bamboogle_search',
-  about: "Bamboogle with a search tool, at most 4 rounds, as ToolRL's harness asks: EM, sub-EM, F1, a judge where one is named",
-  refuses: ({ search }) => (search === null ? 'search: got null; bamboogle_search needs a search endpoint: {"url": "...", "apiKeyEnv": "..."}' : null),
+  about:
+    "Bamboogle with a search tool, at most 4 rounds, as ToolRL's harness asks: EM, sub-EM, F1, a judge where one is named",
+  refuses: ({ search }) =>
+    search === null
+      ? 'search: got null; bamboogle_search needs a search endpoint: {"url": "...", "apiKeyEnv": "..."}'
+      : null,
   async open(host, { search, toolFormat }) {
     const { url, apiKeyEnv } = search!;
     const key = apiKeyEnv === null ? undefined : host.secret(apiKeyEnv);
-    const opened = await openBamboogle(host, `search_${toolFormat}`, ({ question }, tools) => searchRounds(question, { url, key }, toolFormat, tools));
-    const cannotAsk = apiKeyEnv === null || key !== undefined ? undefined : `the key of the search endpoint: set ${apiKeyEnv} in the worker's environment`;
+    const opened = await openBamboogle(host, `search_${toolFormat}`, ({ question }, tools) =>
+      searchRounds(question, { url, key }, toolFormat, tools),
+    );
+    const cannotAsk =
+      apiKeyEnv === null || key !== undefined
+        ? undefined
+        : `the key of the search endpoint: set ${apiKeyEnv} in the worker's environment`;
     return 'missing' in opened ? opened : { ...opened, cannotAsk };
   },
 };
 
-async function openBamboogle({ shipped }: SuiteHost, setting: string, attempt: (item: BamboogleCase, tools: AttemptTools) => Promise<Said>): Promise<OpenSuite<BamboogleCase, BamboogleResponse> | Missing> {
+async function openBamboogle(
+  { shipped }: SuiteHost,
+  setting: string,
+  attempt: (item: BamboogleCase, tools: AttemptTools) => Promise<Said>,
+): Promise<OpenSuite<BamboogleCase, BamboogleResponse> | Missing> {
   const data = await readShipped(join(shipped, 'bamboogle'), ['bamboogle.json']);
   if ('missing' in data) return data;
   return {
-    cases: (JSON.parse(data.texts[0]!) as Row[]).map(({ Question: question, Answer: gold }, index) => ({ id: `bamboogle_${index}`, question, gold })),
+    cases: (JSON.parse(data.texts[0]!) as Row[]).map(({ Question: question, Answer: gold }, index) => ({
+      id: `bamboogle_${index}`,
+      question,
+      gold,
+    })),
     dataHash: data.dataHash,
     asking: '1',
     versions: { bamboogle: '1' },
@@ -67,7 +94,11 @@ async function openBamboogle({ shipped }: SuiteHost, setting: string, attempt: (
       return { ...said, judgment: await askJudge(tools, { ...item, predicted: extractAnswer(said.text) }) };
     },
     judge: (answered) => Promise.resolve(answered.map(({ item, response }) => verdictOn(item, response))),
-    scores: (verdicts) => scoresOf(verdicts.map(({ verdict }) => verdict), setting),
+    scores: (verdicts) =>
+      scoresOf(
+        verdicts.map(({ verdict }) => verdict),
+        setting,
+      ),
     gold: ({ gold }) => ({ text: `<answer>${gold}</answer>`, judgment: null, rounds: 1, queries: [] }),
     close: () => Promise.resolve(),
   };
@@ -78,15 +109,30 @@ function verdictOn({ gold }: BamboogleCase, { text, judgment }: BamboogleRespons
   const em = exactMatch(predicted, gold);
   return {
     correct: em === 1,
-    scores: { em, subem: subExactMatch(predicted, gold), f1: f1(predicted, gold), judge: judgment === null ? null : Number(saysYes(judgment)) },
+    scores: {
+      em,
+      subem: subExactMatch(predicted, gold),
+      f1: f1(predicted, gold),
+      judge: judgment === null ? null : Number(saysYes(judgment)),
+    },
     reason: em === 1 ? null : predicted === '' ? 'no_answer' : 'wrong_answer',
   };
 }
 
 function scoresOf(verdicts: readonly CaseVerdict[], setting: string): Score[] {
   const values = (rule: string): number[] => verdicts.flatMap(({ scores }) => scores[rule] ?? []);
-  const rate = (rule: string, name = `bamboogle_${rule}_${setting}`, note?: string): Score => rateScore(name, values(rule).reduce((sum, value) => sum + value, 0), values(rule).length, note);
+  const rate = (rule: string, name = `bamboogle_${rule}_${setting}`, note?: string): Score =>
+    rateScore(
+      name,
+      values(rule).reduce((sum, value) => sum + value, 0),
+      values(rule).length,
+      note,
+    );
   const scores = [rate('em'), rate('subem'), meanScore(`bamboogle_f1_${setting}`, values('f1'))];
   if (values('judge').length === 0) return scores;
-  return [...scores, rate('judge', undefined, judged), ...(setting === 'search_prompt' ? [rate('judge', 'bamboogle_genenv_judge_search_prompt', genEnv)] : [])];
+  return [
+    ...scores,
+    rate('judge', undefined, judged),
+    ...(setting === 'search_prompt' ? [rate('judge', 'bamboogle_genenv_judge_search_prompt', genEnv)] : []),
+  ];
 }

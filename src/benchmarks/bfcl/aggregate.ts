@@ -17,7 +17,8 @@ function combined(parts: readonly Part[], value: number): Part {
 
 const mean = (...parts: Part[]): Part => combined(parts, sum(parts.map(({ value }) => value)) / parts.length);
 
-const weightedByCases = (...parts: Part[]): Part => combined(parts, sum(parts.map(({ value, of }) => value * of)) / sum(parts.map(({ of }) => of)));
+const weightedByCases = (...parts: Part[]): Part =>
+  combined(parts, sum(parts.map(({ value, of }) => value * of)) / sum(parts.map(({ of }) => of)));
 
 /**
  * The official v4 table: `generate_leaderboard_csv` in bfcl_eval.eval_checker.eval_runner_helper. Categories that did not run count
@@ -26,14 +27,31 @@ const weightedByCases = (...parts: Part[]): Part => combined(parts, sum(parts.ma
 function table(category: (name: CategoryName) => Part): Record<string, Part> {
   const simple = mean(category('simple_python'), category('simple_java'), category('simple_javascript'));
   const nonLive = mean(simple, category('multiple'), category('parallel'), category('parallel_multiple'));
-  const live = weightedByCases(category('live_simple'), category('live_multiple'), category('live_parallel'), category('live_parallel_multiple'));
+  const live = weightedByCases(
+    category('live_simple'),
+    category('live_multiple'),
+    category('live_parallel'),
+    category('live_parallel_multiple'),
+  );
   const irrelevance = mean(category('irrelevance'), category('live_irrelevance'));
-  const multiTurn = mean(category('multi_turn_base'), category('multi_turn_miss_func'), category('multi_turn_miss_param'), category('multi_turn_long_context'));
+  const multiTurn = mean(
+    category('multi_turn_base'),
+    category('multi_turn_miss_func'),
+    category('multi_turn_miss_param'),
+    category('multi_turn_long_context'),
+  );
   const search = mean(category('web_search_base'), category('web_search_no_snippet'));
   const memory = mean(category('memory_kv'), category('memory_vector'), category('memory_rec_sum'));
   const agentic = mean(search, memory);
   const parts = [nonLive, live, irrelevance, multiTurn, agentic];
-  const overall = combined(parts, 0.1 * nonLive.value + 0.1 * live.value + 0.1 * irrelevance.value + 0.3 * multiTurn.value + 0.4 * agentic.value);
+  const overall = combined(
+    parts,
+    0.1 * nonLive.value +
+      0.1 * live.value +
+      0.1 * irrelevance.value +
+      0.3 * multiTurn.value +
+      0.4 * agentic.value,
+  );
   return { non_live: nonLive, live, irrelevance_mean: irrelevance, multi_turn: multiTurn, agentic, overall };
 }
 
@@ -42,14 +60,19 @@ export function aggregate(bySuite: ReadonlyMap<string, readonly Score[]>): Score
   return ['prompt', 'native'].flatMap((toolFormat) => {
     let ran = 0;
     const figures = table((name) => {
-      const score = bySuite.get(suiteName(name))?.find((candidate) => candidate.name === accuracyName(name, toolFormat));
+      const score = bySuite
+        .get(suiteName(name))
+        ?.find((candidate) => candidate.name === accuracyName(name, toolFormat));
       if (score === undefined) return { value: 0, of: categories[name].cases, notRun: [name] };
       ran += 1;
       return { value: score.value, of: score.of, notRun: [] };
     });
     if (ran === 0) return [];
     return Object.entries(figures).map(([name, { value, of, notRun }]): Score => {
-      const note = notRun.length === 0 ? {} : { note: `not run, counted as 0 as in the official table: ${notRun.join(', ')}` };
+      const note =
+        notRun.length === 0
+          ? {}
+          : { note: `not run, counted as 0 as in the official table: ${notRun.join(', ')}` };
       return { name: `bfcl_v4_${name}_${toolFormat}`, value, of, successes: null, interval: null, ...note };
     });
   });

@@ -21,25 +21,59 @@ export const categories = {
   live_multiple: { kind: 'ast', cases: 1053, about: "users' own: several functions, one call" },
   live_parallel: { kind: 'ast', cases: 16, about: "users' own: one function, several calls" },
   live_parallel_multiple: { kind: 'ast', cases: 24, about: "users' own: several functions, several calls" },
-  live_irrelevance: { kind: 'detection', cases: 884, about: "users' own: no function fits, right without a call" },
+  live_irrelevance: {
+    kind: 'detection',
+    cases: 884,
+    about: "users' own: no function fits, right without a call",
+  },
   live_relevance: { kind: 'detection', cases: 16, about: "users' own: right with any call" },
   multi_turn_base: { kind: 'multi_turn', cases: 200, about: 'several turns over simulated services' },
-  multi_turn_miss_func: { kind: 'multi_turn', cases: 200, about: 'several turns, a function comes only later' },
-  multi_turn_miss_param: { kind: 'multi_turn', cases: 200, about: 'several turns, a parameter comes only later' },
-  multi_turn_long_context: { kind: 'multi_turn', cases: 200, about: 'several turns over services with much in them' },
+  multi_turn_miss_func: {
+    kind: 'multi_turn',
+    cases: 200,
+    about: 'several turns, a function comes only later',
+  },
+  multi_turn_miss_param: {
+    kind: 'multi_turn',
+    cases: 200,
+    about: 'several turns, a parameter comes only later',
+  },
+  multi_turn_long_context: {
+    kind: 'multi_turn',
+    cases: 200,
+    about: 'several turns over services with much in them',
+  },
   web_search_base: { kind: 'agentic', cases: 100, about: 'questions for a search engine' },
-  web_search_no_snippet: { kind: 'agentic', cases: 100, about: 'questions for a search engine that shows no snippets' },
+  web_search_no_snippet: {
+    kind: 'agentic',
+    cases: 100,
+    about: 'questions for a search engine that shows no snippets',
+  },
   memory_kv: { kind: 'agentic', cases: 155, about: 'questions about earlier talks, with a key-value memory' },
-  memory_vector: { kind: 'agentic', cases: 155, about: 'questions about earlier talks, with a vector memory' },
-  memory_rec_sum: { kind: 'agentic', cases: 155, about: 'questions about earlier talks, with a summary as memory' },
+  memory_vector: {
+    kind: 'agentic',
+    cases: 155,
+    about: 'questions about earlier talks, with a vector memory',
+  },
+  memory_rec_sum: {
+    kind: 'agentic',
+    cases: 155,
+    about: 'questions about earlier talks, with a summary as memory',
+  },
 } as const satisfies Record<string, Category>;
 
 export type CategoryName = keyof typeof categories;
 
 /** The rule's part of a score's name. */
-export const ruleOf: Readonly<Record<Kind, string>> = { ast: 'ast', detection: 'detection', multi_turn: 'success', agentic: 'success' };
+export const ruleOf: Readonly<Record<Kind, string>> = {
+  ast: 'ast',
+  detection: 'detection',
+  multi_turn: 'success',
+  agentic: 'success',
+};
 
 export const suiteName = (category: CategoryName): string => `bfcl_v4_${category}`;
 
 /** The name of the figure that the official table calls the category's accuracy. */
-export const accuracyName = (category: CategoryName, toolFormat: string): string => `${suiteName(category)}_${ruleOf[categories[category].kind]}_${toolFormat}`;
+export const accuracyName = (category: CategoryName, toolFormat: string): string =>
+  `${suiteName(category)}_${ruleOf[categories[category].kind]}_${toolFormat}`;

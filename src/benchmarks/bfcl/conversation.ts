@@ -24,7 +24,15 @@ export async function episode(engine: BfclEngine, item: BfclCase, tools: Attempt
     messages.push(...said.messages);
     given = said.tools ?? given;
     turns.push([]);
-    const ended = await turn({ engine, item, tools, messages, given, before: turns.slice(0, -1), answers: turns.at(-1)! });
+    const ended = await turn({
+      engine,
+      item,
+      tools,
+      messages,
+      given,
+      before: turns.slice(0, -1),
+      answers: turns.at(-1)!,
+    });
     // Fewer turns than the truth has: the official judge calls it forced to quit.
     if (!ended) break;
   }
@@ -32,7 +40,11 @@ export async function episode(engine: BfclEngine, item: BfclCase, tools: Attempt
 }
 
 /** Each turn on its own, after the truth's own calls in the turns before it. */
-export async function independentTurns(engine: BfclEngine, item: BfclCase, tools: AttemptTools): Promise<Response> {
+export async function independentTurns(
+  engine: BfclEngine,
+  item: BfclCase,
+  tools: AttemptTools,
+): Promise<Response> {
   const turns: RecordedAnswer[][] = [];
   const history: Message[] = [];
   let given: readonly ToolSpec[] | null = null;
@@ -40,7 +52,15 @@ export async function independentTurns(engine: BfclEngine, item: BfclCase, tools
     history.push(...said.messages);
     given = said.tools ?? given;
     turns.push([]);
-    await turn({ engine, item, tools, messages: [...history], given, before: item.gold.slice(0, index), answers: turns.at(-1)! });
+    await turn({
+      engine,
+      item,
+      tools,
+      messages: [...history],
+      given,
+      before: item.gold.slice(0, index),
+      answers: turns.at(-1)!,
+    });
     history.push(...(await goldMessages(engine, item, index, tools)));
   }
   return { turns };
@@ -67,7 +87,9 @@ async function turn({ engine, item, tools, messages, given, before, answers }: T
     if (answer.finish_reason === 'prompt_too_long') return false;
     messages.push(said(answer.text, answer.toolCalls));
     // Kept, since a limit on time may strike once and not again.
-    const done = await tools.once(async (signal) => lastStep(await engine.lastTurn(item.id, [...before, answers], signal)));
+    const done = await tools.once(async (signal) =>
+      lastStep(await engine.lastTurn(item.id, [...before, answers], signal)),
+    );
     if (done.error !== null) return false;
     if (done.step === null) {
       messages.push(...unread(answer.toolCalls));
@@ -82,19 +104,36 @@ function lastStep(done: LastTurn): { error: string | null; step: Step | null } {
   return { error: done.error, step: done.ran === null || done.ran.ended ? null : done.ran.steps.at(-1)! };
 }
 
-async function goldMessages(engine: BfclEngine, item: BfclCase, index: number, tools: AttemptTools): Promise<Message[]> {
-  const { ran, error } = await tools.once((signal) => engine.lastTurn(item.id, item.gold.slice(0, index + 1), signal));
+async function goldMessages(
+  engine: BfclEngine,
+  item: BfclCase,
+  index: number,
+  tools: AttemptTools,
+): Promise<Message[]> {
+  const { ran, error } = await tools.once((signal) =>
+    engine.lastTurn(item.id, item.gold.slice(0, index + 1), signal),
+  );
   if (ran === null) throw new Error(`bfcl ${item.id}: the truth of turn ${index} did not run: ${error}`);
   return item.gold[index]!.flatMap((answer, step) => {
-    const toolCalls = answer.toolCalls.map((call, position) => ({ ...call, id: `call_${index}_${step}_${position}` }));
+    const toolCalls = answer.toolCalls.map((call, position) => ({
+      ...call,
+      id: `call_${index}_${step}_${position}`,
+    }));
     const done = ran.steps[step];
     return [said(answer.text, toolCalls), ...(done === undefined ? [] : outcome(toolCalls, done))];
   });
 }
 
-const recorded = ({ text, toolCalls, finish_reason: reason }: Answer): RecordedAnswer => ({ text, toolCalls: toolCalls.map(({ name, arguments: args }) => ({ name, arguments: args })), ...(reason === 'prompt_too_long' && { unread: true }) });
+const recorded = ({ text, toolCalls, finish_reason: reason }: Answer): RecordedAnswer => ({
+  text,
+  toolCalls: toolCalls.map(({ name, arguments: args }) => ({ name, arguments: args })),
+  ...(reason === 'prompt_too_long' && { unread: true }),
+});
 
-const question = (messages: readonly Message[], tools: readonly ToolSpec[] | null): Question => ({ messages: [...messages], ...(tools !== null && { tools }) });
+const question = (messages: readonly Message[], tools: readonly ToolSpec[] | null): Question => ({
+  messages: [...messages],
+  ...(tools !== null && { tools }),
+});
 
 /** As the official handlers of reasoning models: what was thought is not said again. */
 function said(text: string, toolCalls: Answer['toolCalls']): Message {
@@ -103,7 +142,8 @@ function said(text: string, toolCalls: Answer['toolCalls']): Message {
 }
 
 /** Servers want an answer to every call in a conversation, to those too that nobody could read. */
-const unread = (toolCalls: Answer['toolCalls']): Message[] => toolCalls.map(({ id }) => ({ role: 'tool', toolCallId: id, content: 'The call could not be read.' }));
+const unread = (toolCalls: Answer['toolCalls']): Message[] =>
+  toolCalls.map(({ id }) => ({ role: 'tool', toolCallId: id, content: 'The call could not be read.' }));
 
 /** To calls that came natively an answer each; to calls in a text one message, as the official handlers have both. */
 function outcome(toolCalls: Answer['toolCalls'], { results, feedback }: Step): Message[] {

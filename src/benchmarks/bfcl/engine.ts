@@ -29,7 +29,8 @@ export interface Step {
 }
 
 /** Error says why the throw-away process did not end well (`more than 10 s of CPU time`); then nothing ran. */
-export type LastTurn = { ran: { steps: readonly Step[]; ended: boolean }; error: null } | { ran: null; error: string };
+export type LastTurn =
+  { ran: { steps: readonly Step[]; ended: boolean }; error: null } | { ran: null; error: string };
 
 export interface RawVerdict {
   valid: boolean;
@@ -56,11 +57,22 @@ export class BfclEngine {
   }
 
   /** @throws SidecarFailed */
-  static async open(python: string, category: CategoryName, toolFormat: 'prompt' | 'native'): Promise<BfclEngine | Missing> {
+  static async open(
+    python: string,
+    category: CategoryName,
+    toolFormat: 'prompt' | 'native',
+  ): Promise<BfclEngine | Missing> {
     const sidecar = new Sidecar({
       name: `bfcl ${category}`,
       command: python,
-      arguments: ['-X', 'utf8', '-s', fileURLToPath(new URL('sidecar', import.meta.url)), category, toolFormat],
+      arguments: [
+        '-X',
+        'utf8',
+        '-s',
+        fileURLToPath(new URL('sidecar', import.meta.url)),
+        category,
+        toolFormat,
+      ],
       // Simulated services print times and sets.
       environment: { TZ: 'UTC0', PYTHONHASHSEED: '0' },
       folder: tmpdir(),

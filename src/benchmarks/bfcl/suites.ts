@@ -24,10 +24,16 @@ export function categorySuite(category: CategoryName): BfclSuite {
   const { kind, about } = categories[category];
   return suite(suiteName(category), about, category, (engine, toolFormat) => ({
     ...(kind === 'multi_turn' && { judgedTogether }),
-    attempt: (item, tools) => (kind === 'multi_turn' ? episode(engine, item, tools) : singleTurn(item, tools)),
+    attempt: (item, tools) =>
+      kind === 'multi_turn' ? episode(engine, item, tools) : singleTurn(item, tools),
     async judge(answered, signal) {
-      const verdicts = await engine.judge(answered.map(({ item, response }) => ({ id: item.id, turns: response.turns })), signal);
-      return verdicts.map((verdict, index) => caseVerdict(ruleOf[kind], ifRead(answered[index]!.response.turns.flat(), verdict)));
+      const verdicts = await engine.judge(
+        answered.map(({ item, response }) => ({ id: item.id, turns: response.turns })),
+        signal,
+      );
+      return verdicts.map((verdict, index) =>
+        caseVerdict(ruleOf[kind], ifRead(answered[index]!.response.turns.flat(), verdict)),
+      );
     },
     scores: (verdicts) => accuracy(category, toolFormat, verdicts),
   }));
@@ -35,33 +41,59 @@ export function categorySuite(category: CategoryName): BfclSuite {
 
 /** A multi-turn category turn by turn: the setting that GenEnv's paper seems to use. */
 export function byTurnSuite(category: CategoryName): BfclSuite {
-  return suite(`${suiteName(category)}_by_turn`, `${categories[category].about}, each turn on its own after the truth of those before it`, category, (engine, toolFormat) => ({
-    judgedTogether,
-    attempt: (item, tools) => independentTurns(engine, item, tools),
-    async judge(answered, signal) {
-      const turns = answered.flatMap(({ item, response }) => item.turns.map((_, index) => ({ id: item.id, turns: [...item.gold.slice(0, index), response.turns[index] ?? []] })));
-      const verdicts = (await engine.judgeTurns(turns, signal)).map((verdict, index) => ifRead(turns[index]!.turns.at(-1)!, verdict));
-      return answered.map(({ item }) => turnsVerdict(verdicts.splice(0, item.turns.length)));
-    },
-    scores: (verdicts) => turnSuccess(category, toolFormat, verdicts),
-  }));
+  return suite(
+    `${suiteName(category)}_by_turn`,
+    `${categories[category].about}, each turn on its own after the truth of those before it`,
+    category,
+    (engine, toolFormat) => ({
+      judgedTogether,
+      attempt: (item, tools) => independentTurns(engine, item, tools),
+      async judge(answered, signal) {
+        const turns = answered.flatMap(({ item, response }) =>
+          item.turns.map((_, index) => ({
+            id: item.id,
+            turns: [...item.gold.slice(0, index), response.turns[index] ?? []],
+          })),
+        );
+        const verdicts = (await engine.judgeTurns(turns, signal)).map((verdict, index) =>
+          ifRead(turns[index]!.turns.at(-1)!, verdict),
+        );
+        return answered.map(({ item }) => turnsVerdict(verdicts.splice(0, item.turns.length)));
+      },
+      scores: (verdicts) => turnSuccess(category, toolFormat, verdicts),
+    }),
+  );
 }
 
 /** A category that is listed and cannot run. */
 export function unavailableSuite(category: CategoryName, missing: string): BfclSuite {
-  return { name: suiteName(category), about: categories[category].about, refuses: () => null, open: () => Promise.resolve({ missing }) };
+  return {
+    name: suiteName(category),
+    about: categories[category].about,
+    refuses: () => null,
+    open: () => Promise.resolve({ missing }),
+  };
 }
 
 type Rules = Pick<OpenSuite<BfclCase, Response>, 'attempt' | 'judgedTogether' | 'judge' | 'scores'>;
 
-function suite(name: string, about: string, category: CategoryName, rulesOf: (engine: BfclEngine, toolFormat: string) => Rules): BfclSuite {
+function suite(
+  name: string,
+  about: string,
+  category: CategoryName,
+  rulesOf: (engine: BfclEngine, toolFormat: string) => Rules,
+): BfclSuite {
   return {
     name,
     about,
     refuses: () => null,
     async open({ enginePython }, { toolFormat }): Promise<OpenSuite<BfclCase, Response> | Missing> {
       const python = await enginePython('bfcl');
-      if (python === null) return { missing: 'the official code of BFCL is not installed: run `node infra/setup/setup.mjs --engines bfcl`' };
+      if (python === null)
+        return {
+          missing:
+            'the official code of BFCL is not installed: run `node infra/setup/setup.mjs --engines bfcl`',
+        };
       const engine = await BfclEngine.open(python, category, toolFormat);
       if ('missing' in engine) return engine;
       const { cases, dataHash, version } = engine.described;
@@ -79,13 +111,24 @@ function suite(name: string, about: string, category: CategoryName, rulesOf: (en
 }
 
 /** A question that the policy could not read is wrong, though no call may be what was wanted. */
-const ifRead = (answers: readonly RecordedAnswer[], verdict: RawVerdict): RawVerdict => (answers.some(({ unread }) => unread) ? { valid: false, reason: 'prompt_too_long', error: null } : verdict);
+const ifRead = (answers: readonly RecordedAnswer[], verdict: RawVerdict): RawVerdict =>
+  answers.some(({ unread }) => unread) ? { valid: false, reason: 'prompt_too_long', error: null } : verdict;
 
 function caseVerdict(rule: string, { valid, reason, error, converted = false }: RawVerdict): CaseVerdict {
-  return { correct: valid, scores: { [rule]: valid ? 1 : 0 }, reason, detail: { error, converted } satisfies Detail };
+  return {
+    correct: valid,
+    scores: { [rule]: valid ? 1 : 0 },
+    reason,
+    detail: { error, converted } satisfies Detail,
+  };
 }
 
 function turnsVerdict(turns: readonly RawVerdict[]): CaseVerdict {
   const right = turns.filter(({ valid }) => valid).length;
-  return { correct: right === turns.length, scores: { turn_success: right / turns.length }, reason: turns.find(({ valid }) => !valid)?.reason ?? null, detail: turns.map(({ valid }) => valid) };
+  return {
+    correct: right === turns.length,
+    scores: { turn_success: right / turns.length },
+    reason: turns.find(({ valid }) => !valid)?.reason ?? null,
+    detail: turns.map(({ valid }) => valid),
+  };
 }

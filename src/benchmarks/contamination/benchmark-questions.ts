@@ -25,40 +25,75 @@ function apiBank(folder: string): BenchmarkQuestion[] {
   const read = <Row>(file: string): Row[] => JSON.parse(readFileSync(join(folder, file), 'utf8')) as Row[];
   const toolRl = [1, 2, 3].flatMap((level) =>
     read<{ user: string }>(`level-${level}-api_processed.json`).map(({ user }, index) => {
-      const dialogue = user.replace(/^\**Dialogue Records History\**\n/, '').replace(`<user> ${harness}</user>`, '');
-      return { id: `Level${level}_${index}`, dialogue, said: [...dialogue.matchAll(/<user>([^]*?)<\/user>/g)].map(([, text]) => text!) };
+      const dialogue = user
+        .replace(/^\**Dialogue Records History\**\n/, '')
+        .replace(`<user> ${harness}</user>`, '');
+      return {
+        id: `Level${level}_${index}`,
+        dialogue,
+        said: [...dialogue.matchAll(/<user>([^]*?)<\/user>/g)].map(([, text]) => text!),
+      };
     }),
   );
   const damo = [1, 2].flatMap((level) =>
-    read<{ file: string; id: number; input: string }>(`damo-level-${level}-api.json`).map(({ file, id, input }) => {
-      const dialogue = input.replace(/Generate API Request:\n$/, '');
-      return { id: `${file}#${id}`, dialogue, said: [...dialogue.matchAll(/^User: (.*)$/gm)].map(([, text]) => text!) };
-    }),
+    read<{ file: string; id: number; input: string }>(`damo-level-${level}-api.json`).map(
+      ({ file, id, input }) => {
+        const dialogue = input.replace(/Generate API Request:\n$/, '');
+        return {
+          id: `${file}#${id}`,
+          dialogue,
+          said: [...dialogue.matchAll(/^User: (.*)$/gm)].map(([, text]) => text!),
+        };
+      },
+    ),
   );
   return [...toolRl, ...damo].flatMap(({ id, dialogue, said }) =>
-    [...said.filter((text) => wordsOf(text).length >= distinctive), dialogue].map((text) => ({ benchmark: 'api_bank', id, text })),
+    [...said.filter((text) => wordsOf(text).length >= distinctive), dialogue].map((text) => ({
+      benchmark: 'api_bank',
+      id,
+      text,
+    })),
   );
 }
 
 const bamboogle = (file: string): BenchmarkQuestion[] =>
-  (JSON.parse(readFileSync(file, 'utf8')) as { Question: string }[]).map(({ Question }, index) => ({ benchmark: 'bamboogle', id: `bamboogle_${index}`, text: Question }));
+  (JSON.parse(readFileSync(file, 'utf8')) as { Question: string }[]).map(({ Question }, index) => ({
+    benchmark: 'bamboogle',
+    id: `bamboogle_${index}`,
+    text: Question,
+  }));
 
 /** In the benchmark's words and in those that the world Travel puts the same parts into. */
 const travelPlanner = (file: string): BenchmarkQuestion[] =>
   linesOf(file).flatMap((line, index) => {
     const row = JSON.parse(line) as TravelTask['query'] & { query: string };
-    return [row.query, queryText(row)].map((text) => ({ benchmark: 'travelplanner', id: `train_${index + 1}`, text }));
+    return [row.query, queryText(row)].map((text) => ({
+      benchmark: 'travelplanner',
+      id: `train_${index + 1}`,
+      text,
+    }));
   });
 
 /** What users say in BFCL's questions, from the data folder of its package. */
 export function bfclQuestions(folder: string): BenchmarkQuestion[] {
-  const files = readdirSync(folder).filter((name) => /^BFCL_v4_.*\.json$/.test(name) && !name.includes('format_sensitivity')).sort();
+  const files = readdirSync(folder)
+    .filter((name) => /^BFCL_v4_.*\.json$/.test(name) && !name.includes('format_sensitivity'))
+    .sort();
   return files.flatMap((name) =>
     linesOf(join(folder, name)).flatMap((line) => {
-      const { id, question } = JSON.parse(line) as { id: string; question: { role: string; content: string }[][] };
-      return question.flat().filter(({ role }) => role === 'user').map(({ content }) => ({ benchmark: 'bfcl_v4', id, text: content }));
+      const { id, question } = JSON.parse(line) as {
+        id: string;
+        question: { role: string; content: string }[][];
+      };
+      return question
+        .flat()
+        .filter(({ role }) => role === 'user')
+        .map(({ content }) => ({ benchmark: 'bfcl_v4', id, text: content }));
     }),
   );
 }
 
-const linesOf = (file: string): string[] => readFileSync(file, 'utf8').split('\n').filter((line) => line.trim() !== '');
+const linesOf = (file: string): string[] =>
+  readFileSync(file, 'utf8')
+    .split('\n')
+    .filter((line) => line.trim() !== '');

@@ -9,7 +9,8 @@ export type Contamination = Pick<Fingerprint, 'benchmark' | 'id'>;
 /** Fingerprints by their openings. */
 export type QuestionIndex = ReadonlyMap<number, readonly Fingerprint[]>;
 
-export const indexOf = (all: readonly Fingerprint[]): QuestionIndex => Map.groupBy(all, ({ opening }) => opening);
+export const indexOf = (all: readonly Fingerprint[]): QuestionIndex =>
+  Map.groupBy(all, ({ opening }) => opening);
 
 let shipped: QuestionIndex | undefined;
 const shippedIndex = (): QuestionIndex => (shipped ??= indexOf(readQuestions()));
@@ -24,7 +25,13 @@ export function contaminated(text: string, index?: QuestionIndex): Contamination
   if (words.length < openingWords || words.join(' ').length < shortest) return null;
   const questions = index ?? shippedIndex();
   for (let at = 0; at + openingWords <= words.length; at++) {
-    const found = questions.get(openingOf(words, at))?.find((question) => at + question.words <= words.length && hashOf(words.slice(at, at + question.words)) === question.hash);
+    const found = questions
+      .get(openingOf(words, at))
+      ?.find(
+        (question) =>
+          at + question.words <= words.length &&
+          hashOf(words.slice(at, at + question.words)) === question.hash,
+      );
     if (found !== undefined) return { benchmark: found.benchmark, id: found.id };
   }
   return null;

@@ -40,14 +40,16 @@ export function fingerprints(questions: readonly BenchmarkQuestion[]): Fingerpri
   return [...all.values()];
 }
 
-export const hashOf = (words: readonly string[]): string => createHash('sha256').update(words.join(' ')).digest('hex').slice(0, 16);
+export const hashOf = (words: readonly string[]): string =>
+  createHash('sha256').update(words.join(' ')).digest('hex').slice(0, 16);
 
 /** Of the words from a place on, as many as an opening has. */
 export function openingOf(words: readonly string[], from: number): number {
   let hash = 0x811c9dc5;
   for (let at = from; at < from + openingWords; at++) {
     const word = words[at]!;
-    for (let index = 0; index < word.length; index++) hash = Math.imul(hash ^ word.charCodeAt(index), 0x01000193);
+    for (let index = 0; index < word.length; index++)
+      hash = Math.imul(hash ^ word.charCodeAt(index), 0x01000193);
     hash = Math.imul(hash ^ 32, 0x01000193);
   }
   return hash >>> 0;

@@ -11,6 +11,9 @@ import { questionsFile, questionsText, readQuestions } from './questions-file.ts
 const [bfclFolder] = process.argv.slice(2);
 const data = fileURLToPath(new URL('../../../data', import.meta.url));
 const shipped = Object.values(shippedQuestions).flatMap((questions) => fingerprints(questions(data)));
-const bfcl = bfclFolder === undefined ? readQuestions().filter(({ benchmark }) => benchmark === 'bfcl_v4') : fingerprints(bfclQuestions(bfclFolder));
+const bfcl =
+  bfclFolder === undefined
+    ? readQuestions().filter(({ benchmark }) => benchmark === 'bfcl_v4')
+    : fingerprints(bfclQuestions(bfclFolder));
 writeFileSync(questionsFile, questionsText([...shipped, ...bfcl]));
 console.log(`${shipped.length + bfcl.length} questions in ${questionsFile}`);

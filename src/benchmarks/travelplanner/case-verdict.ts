@@ -8,7 +8,9 @@ const longestReason = 300;
 
 /** A plan's verdict as a case's. Scores are shares of the plan's own constraints; rates over tasks follow from `detail`. */
 export function verdictOf(plan: PlanVerdict): CaseVerdict {
-  const why = Object.fromEntries(Object.entries(plan.why).map(([name, text]) => [name, text.slice(0, longestReason).toWellFormed()]));
+  const why = Object.fromEntries(
+    Object.entries(plan.why).map(([name, text]) => [name, text.slice(0, longestReason).toWellFormed()]),
+  );
   const asked = Object.values(plan.hard ?? {}).filter((holds) => holds !== null).length;
   return {
     correct: plan.passes,

@@ -8,10 +8,12 @@ import type { PlanVerdict } from './official/verdict.ts';
 type GroupName = 'commonsense' | 'hard';
 
 /** Constraints of a group that a plan keeps. */
-export const kept = (verdict: PlanVerdict, group: GroupName): number => Object.values(verdict[group] ?? {}).filter((holds) => holds === true).length;
+export const kept = (verdict: PlanVerdict, group: GroupName): number =>
+  Object.values(verdict[group] ?? {}).filter((holds) => holds === true).length;
 
 /** Whether a plan keeps all constraints of a group that apply; not where they were not evaluated. */
-export const keepsAll = (verdict: PlanVerdict, group: GroupName): boolean => verdict[group] !== null && Object.values(verdict[group]).every((holds) => holds !== false);
+export const keepsAll = (verdict: PlanVerdict, group: GroupName): boolean =>
+  verdict[group] !== null && Object.values(verdict[group]).every((holds) => holds !== false);
 
 /**
  * The six rates of evaluation/eval.py, and the mean of the four in the middle. Their denominators are the split's own, whatever was
@@ -20,10 +22,24 @@ export const keepsAll = (verdict: PlanVerdict, group: GroupName): boolean => ver
 export function officialRates(verdicts: readonly PlanVerdict[], split: SplitName, setting: string): Score[] {
   const size = splitSizes[split];
   const name = (rate: string): string => `travelplanner_${split}_${rate}_${setting}`;
-  const rate = (rule: string, counts: (verdict: PlanVerdict) => boolean): Score => rateScore(name(rule), verdicts.filter(counts).length, size.tasks);
-  const micro = (group: GroupName): Score => microScore(name(`${group}_micro`), verdicts.map((verdict) => kept(verdict, group)), size[group]);
-  const groups = (['commonsense', 'hard'] as const).flatMap((group) => [micro(group), rate(`${group}_macro`, (verdict) => keepsAll(verdict, group))]);
-  return [rate('delivery', (verdict) => verdict.delivered), ...groups, rate('final', (verdict) => verdict.passes), meanOfFour(name('genenv_mean4'), groups)];
+  const rate = (rule: string, counts: (verdict: PlanVerdict) => boolean): Score =>
+    rateScore(name(rule), verdicts.filter(counts).length, size.tasks);
+  const micro = (group: GroupName): Score =>
+    microScore(
+      name(`${group}_micro`),
+      verdicts.map((verdict) => kept(verdict, group)),
+      size[group],
+    );
+  const groups = (['commonsense', 'hard'] as const).flatMap((group) => [
+    micro(group),
+    rate(`${group}_macro`, (verdict) => keepsAll(verdict, group)),
+  ]);
+  return [
+    rate('delivery', (verdict) => verdict.delivered),
+    ...groups,
+    rate('final', (verdict) => verdict.passes),
+    meanOfFour(name('genenv_mean4'), groups),
+  ];
 }
 
 /** Constraints kept of all there are. A task's constraints stand and fall together, so that the interval is over tasks, not constraints. */
@@ -31,11 +47,19 @@ function microScore(name: string, keptByTask: readonly number[], of: number): Sc
   const shares = keptByTask.map((count) => (count * keptByTask.length) / of);
   const interval = bootstrapInterval(shares, { seed: 0, resamples: 2000 });
   const value = keptByTask.reduce((sum, count) => sum + count, 0) / of;
-  return { name, value, of, successes: null, interval: interval && { low: interval.low, high: Math.min(1, interval.high) }, note: 'constraints kept of all constraints; interval by bootstrap over tasks' };
+  return {
+    name,
+    value,
+    of,
+    successes: null,
+    interval: interval && { low: interval.low, high: Math.min(1, interval.high) },
+    note: 'constraints kept of all constraints; interval by bootstrap over tasks',
+  };
 }
 
 function meanOfFour(name: string, rates: readonly Score[]): Score {
   const value = rates.reduce((sum, rate) => sum + rate.value, 0) / rates.length;
-  const note = 'mean of commonsense and hard, micro and macro: GenEnv\'s paper calls its figure "CS/HD Avg" and does not say of which rates';
+  const note =
+    'mean of commonsense and hard, micro and macro: GenEnv\'s paper calls its figure "CS/HD Avg" and does not say of which rates';
   return { name, value, of: rates.length, successes: null, interval: null, note };
 }

@@ -31,7 +31,10 @@ export function travelSuite(split: SplitName, mode: Mode): Suite<TravelTask, Pla
     about: `TravelPlanner, ${splits[split]}: ${modes[mode]}`,
     refuses: () => null,
     async open({ shipped, downloads }, { toolFormat }) {
-      const opened = split === 'train' ? await openTrain(`${shipped}/travelplanner`) : await openValidation(`${downloads}/travelplanner`);
+      const opened =
+        split === 'train'
+          ? await openTrain(`${shipped}/travelplanner`)
+          : await openValidation(`${downloads}/travelplanner`);
       if ('missing' in opened) return opened;
       return openSuite(split, opened, mode === 'soleplanning' ? mode : `${mode}_${toolFormat}`);
     },
@@ -49,11 +52,23 @@ function openSuite(name: SplitName, split: Split, setting: Setting): OpenSuite<T
     async attempt(task, tools) {
       if (setting === 'tooluse_prompt') return planByReact(task.query.query, split.sandbox, tools);
       if (setting === 'tooluse_native') return planByNativeTools(task.query.query, split.sandbox, tools);
-      const { text, finish_reason } = await tools.ask(plannerQuestion(split.reference(task), task.query.query));
+      const { text, finish_reason } = await tools.ask(
+        plannerQuestion(split.reference(task), task.query.query),
+      );
       return { answer: text.toWellFormed(), steps: 0, end: finish_reason };
     },
-    judge: (answered) => Promise.resolve(answered.map(({ item, response }) => verdictOf(officialVerdict(item.query, planInText(response.answer), split.sandbox)))),
-    scores: (verdicts) => officialRates(verdicts.map(({ verdict }) => planVerdict(verdict)), name, setting),
+    judge: (answered) =>
+      Promise.resolve(
+        answered.map(({ item, response }) =>
+          verdictOf(officialVerdict(item.query, planInText(response.answer), split.sandbox)),
+        ),
+      ),
+    scores: (verdicts) =>
+      officialRates(
+        verdicts.map(({ verdict }) => planVerdict(verdict)),
+        name,
+        setting,
+      ),
     gold(task) {
       const plan = split.goldPlan(task);
       return plan && { answer: JSON.stringify(plan), steps: 0, end: 'stop' };

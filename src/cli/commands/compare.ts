@@ -13,10 +13,16 @@ export function addCompare({ program, context, exit }: CommandParts): void {
     .command('compare')
     .description('run the arms of a comparison under its seeds, or go on with them, and sum them up')
     .argument('<file>', 'comparison file')
-    .option('--id <id>', 'id of the comparison: its folder and its workflow id (default: the name in the file)')
+    .option(
+      '--id <id>',
+      'id of the comparison: its folder and its workflow id (default: the name in the file)',
+    )
     .option('--docs <path>', 'write the results there too, such as docs/results.md')
     .option('--dry-run', 'print the runs and what they would take; start nothing');
-  withTemporal(command, 'an own Temporal server instead of the embedded stack; a worker must serve it (npm run worker)')
+  withTemporal(
+    command,
+    'an own Temporal server instead of the embedded stack; a worker must serve it (npm run worker)',
+  )
     .addHelpText('after', examples)
     .action(async (file: string, options: CompareOptions) => {
       const { compare } = await import('../compare/compare.ts');

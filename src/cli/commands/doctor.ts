@@ -5,7 +5,9 @@ import type { CommandParts } from '../command-parts.ts';
 export function addDoctor({ program, context, exit }: CommandParts): void {
   program
     .command('doctor')
-    .description('what is installed and reachable, and what to do about what is not; exits 1 if something needed is missing')
+    .description(
+      'what is installed and reachable, and what to do about what is not; exits 1 if something needed is missing',
+    )
     .addHelpText('after', '\nExample:\n  genenv doctor')
     .action(async () => {
       const [{ node, python, temporal }, { places }, { servers }, { plainTable }] = await Promise.all([
@@ -14,8 +16,18 @@ export function addDoctor({ program, context, exit }: CommandParts): void {
         import('../doctor/servers.ts'),
         import('../show/table.ts'),
       ]);
-      const [pythonChecks, temporalCheck, serverChecks] = await Promise.all([python(), temporal(), servers(context)]);
-      const checks = [node(), ...pythonChecks, temporalCheck, ...places(homeFolder(context.env)), ...serverChecks];
+      const [pythonChecks, temporalCheck, serverChecks] = await Promise.all([
+        python(),
+        temporal(),
+        servers(context),
+      ]);
+      const checks = [
+        node(),
+        ...pythonChecks,
+        temporalCheck,
+        ...places(homeFolder(context.env)),
+        ...serverChecks,
+      ];
       const table = plainTable(['', 'what', 'found']);
       for (const { what, state, found: text } of checks) table.push([state, what, text]);
       context.print(table.toString());

@@ -28,12 +28,18 @@ export function addEvaluate({ program, context, exit }: CommandParts): void {
     .command('evaluate')
     .description('evaluate a policy on benchmarks, or go on with it')
     .argument('[file]', 'evaluation file; options win over it')
-    .option('--policy <policy>', 'a run, `RUN@EPOCH`, `gold` (the answer key itself), or a model’s name together with --base-url')
+    .option(
+      '--policy <policy>',
+      'a run, `RUN@EPOCH`, `gold` (the answer key itself), or a model’s name together with --base-url',
+    )
     .option('--suite <names>', 'suites, separated by commas; `genenv suites` lists them')
     .option('--base-url <url>', 'OpenAI-compatible server of the model')
     .option('--api-key-env <name>', 'environment variable of the worker that holds its key')
     .option('--api <api>', 'chat (default) or completions')
-    .option('--id <id>', 'id of the evaluation: its folder and its workflow id (default: from the policy and the settings)')
+    .option(
+      '--id <id>',
+      'id of the evaluation: its folder and its workflow id (default: from the policy and the settings)',
+    )
     .option('--limit <cases>', 'only the first cases of each suite', whole('--limit', 1))
     .option('--seed <seed>', 'seed of all sampling', whole('--seed', 0))
     .option('--temperature <t>', 'sampling temperature (default 0)')
@@ -45,7 +51,10 @@ export function addEvaluate({ program, context, exit }: CommandParts): void {
     .option('--judge-url <url>', 'its server')
     .option('--judge-key-env <name>', 'environment variable with its key')
     .option('--against <id>', 'compare with another evaluation afterwards, case by case');
-  withTemporal(command, 'an own Temporal server instead of the embedded stack; a worker must serve it (npm run worker)')
+  withTemporal(
+    command,
+    'an own Temporal server instead of the embedded stack; a worker must serve it (npm run worker)',
+  )
     .addHelpText('after', evaluateExamples)
     .action(async (file: string | undefined, options: EvaluateOptions) => {
       const { evaluate } = await import('../evaluate/evaluate.ts');
@@ -54,7 +63,12 @@ export function addEvaluate({ program, context, exit }: CommandParts): void {
 }
 
 export function addRescore({ program, context, exit }: CommandParts): void {
-  const command = program.command('rescore').description('judge the answers of an evaluation again, by the rules that are here now; no model is asked').argument('<id>', 'id of an evaluation that has ended');
+  const command = program
+    .command('rescore')
+    .description(
+      'judge the answers of an evaluation again, by the rules that are here now; no model is asked',
+    )
+    .argument('<id>', 'id of an evaluation that has ended');
   withTemporal(command, 'an own Temporal server instead of the embedded stack')
     .addHelpText('after', '\nExample:\n  genenv rescore evaluate-gold')
     .action(async (id: string, options: TemporalOptions) => {

@@ -8,7 +8,10 @@ export function addReport({ program, context }: CommandParts): void {
     .argument('<run>', 'id of the run')
     .addHelpText('after', '\nExample:\n  genenv report laptop')
     .action(async (id: string) => {
-      const [{ existingRun }, { writeResults }] = await Promise.all([import('../run/run-folders.ts'), import('../run/write-results.ts')]);
+      const [{ existingRun }, { writeResults }] = await Promise.all([
+        import('../run/run-folders.ts'),
+        import('../run/write-results.ts'),
+      ]);
       const home = homeFolder(context.env);
       await existingRun(home, id);
       context.print(await writeResults(home, id, context));

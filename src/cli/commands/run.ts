@@ -16,7 +16,10 @@ export function addRun({ program, context, exit }: CommandParts): void {
     .argument('<file>', 'experiment file')
     .option('--id <id>', 'id of the run: its folder and its workflow id (default: the name in the file)')
     .option('--dry-run', 'print the resolved file and what the run would take; start nothing');
-  withTemporal(command, 'an own Temporal server instead of the embedded stack; a worker must serve it (npm run worker)')
+  withTemporal(
+    command,
+    'an own Temporal server instead of the embedded stack; a worker must serve it (npm run worker)',
+  )
     .addHelpText('after', examples)
     .action(async (file: string, options: RunOptions) => exit(await run(file, options, context)));
 }

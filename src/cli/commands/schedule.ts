@@ -14,12 +14,17 @@ Examples:
 
 /** `genenv schedule …`: the nightly curriculum as a Temporal Schedule. */
 export function addSchedule(parts: CommandParts): void {
-  const schedule = parts.program.command('schedule').description('a nightly curriculum: train each night, keep the new agent unless it is worse').addHelpText('after', examples);
-  for (const add of [addCreate, addList, addPause, addResume, addTrigger, addBackfill, addDelete]) add(schedule, parts);
+  const schedule = parts.program
+    .command('schedule')
+    .description('a nightly curriculum: train each night, keep the new agent unless it is worse')
+    .addHelpText('after', examples);
+  for (const add of [addCreate, addList, addPause, addResume, addTrigger, addBackfill, addDelete])
+    add(schedule, parts);
 }
 
 type AddTo = (schedule: Command, parts: CommandParts) => void;
-const onSchedule = (schedule: Command, name: string, description: string): Command => withTemporal(schedule.command(name).description(description).argument('<id>', 'id of the schedule'));
+const onSchedule = (schedule: Command, name: string, description: string): Command =>
+  withTemporal(schedule.command(name).description(description).argument('<id>', 'id of the schedule'));
 
 const addCreate: AddTo = (schedule, { context, exit }) => {
   const command = schedule
@@ -37,7 +42,12 @@ const addCreate: AddTo = (schedule, { context, exit }) => {
 };
 
 const addList: AddTo = (schedule, { context, exit }) => {
-  withTemporal(schedule.command('list').description('all schedules of nights: next run, nights that ran, were missed or skipped').option('--json', 'print JSON')).action(async (options: ListOptions) => {
+  withTemporal(
+    schedule
+      .command('list')
+      .description('all schedules of nights: next run, nights that ran, were missed or skipped')
+      .option('--json', 'print JSON'),
+  ).action(async (options: ListOptions) => {
     const { list } = await import('../schedule/verbs.ts');
     exit(await list(options, context));
   });
@@ -53,17 +63,21 @@ const addPause: AddTo = (schedule, { context, exit }) => {
 };
 
 const addResume: AddTo = (schedule, { context, exit }) => {
-  onSchedule(schedule, 'resume', 'start nights again, after a pause or a failed night').action(async (id: string, options: TemporalOptions) => {
-    const { resume } = await import('../schedule/verbs.ts');
-    exit(await resume(id, options, context));
-  });
+  onSchedule(schedule, 'resume', 'start nights again, after a pause or a failed night').action(
+    async (id: string, options: TemporalOptions) => {
+      const { resume } = await import('../schedule/verbs.ts');
+      exit(await resume(id, options, context));
+    },
+  );
 };
 
 const addTrigger: AddTo = (schedule, { context, exit }) => {
-  onSchedule(schedule, 'trigger', 'start a night now, unless one runs').action(async (id: string, options: TemporalOptions) => {
-    const { trigger } = await import('../schedule/verbs.ts');
-    exit(await trigger(id, options, context));
-  });
+  onSchedule(schedule, 'trigger', 'start a night now, unless one runs').action(
+    async (id: string, options: TemporalOptions) => {
+      const { trigger } = await import('../schedule/verbs.ts');
+      exit(await trigger(id, options, context));
+    },
+  );
 };
 
 const addBackfill: AddTo = (schedule, { context, exit }) => {
@@ -77,8 +91,10 @@ const addBackfill: AddTo = (schedule, { context, exit }) => {
 };
 
 const addDelete: AddTo = (schedule, { context, exit }) => {
-  onSchedule(schedule, 'delete', 'remove the schedule; its record and its runs stay').action(async (id: string, options: TemporalOptions) => {
-    const { remove } = await import('../schedule/verbs.ts');
-    exit(await remove(id, options, context));
-  });
+  onSchedule(schedule, 'delete', 'remove the schedule; its record and its runs stay').action(
+    async (id: string, options: TemporalOptions) => {
+      const { remove } = await import('../schedule/verbs.ts');
+      exit(await remove(id, options, context));
+    },
+  );
 };

@@ -15,7 +15,10 @@ export function addStatus({ program, context, exit }: CommandParts): void {
     .option('--json', 'print JSON')
     .option('--watch', 'again and again, until Ctrl-C');
   withTemporal(command)
-    .addHelpText('after', '\nExamples:\n  genenv status\n  genenv status laptop --watch\n  genenv status --json | jq .')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  genenv status\n  genenv status laptop --watch\n  genenv status --json | jq .',
+    )
     .action(async (id: string | undefined, options: StatusOptions) => {
       const { status } = await import('../status/status.ts');
       exit(await status(id, options, context));

@@ -38,7 +38,12 @@ export async function compare(file: string, options: CompareOptions, context: Cl
     context.print(await compareDryRun(id, comparison, context));
     return exitCodes.ok;
   }
-  const again = ['npx genenv compare', file, ...(options.id === undefined ? [] : [`--id ${id}`]), ...(options.docs === undefined ? [] : [`--docs ${options.docs}`])].join(' ');
+  const again = [
+    'npx genenv compare',
+    file,
+    ...(options.id === undefined ? [] : [`--id ${id}`]),
+    ...(options.docs === undefined ? [] : [`--docs ${options.docs}`]),
+  ].join(' ');
   return inSession(externalTemporal(options, context.env), context, {
     again,
     follow: (session, interruption) => followed(session, { id, raw, comparison }, context, interruption),
@@ -46,12 +51,20 @@ export async function compare(file: string, options: CompareOptions, context: Cl
   });
 }
 
-async function followed(session: Session, { id, raw, comparison }: Asked, context: CliContext, interruption: Interruption): Promise<unknown> {
+async function followed(
+  session: Session,
+  { id, raw, comparison }: Asked,
+  context: CliContext,
+  interruption: Interruption,
+): Promise<unknown> {
   const { client } = session;
   const hash = hashOf(comparison);
   const running = await runningWorkflow(client, id);
   const runningHash = running?.memo?.comparisonHash;
-  if (runningHash !== undefined && runningHash !== hash) throw new InvalidConfig(`comparison: the id ${JSON.stringify(id)} is running with another comparison file; wait until it has ended, or give --id another`);
+  if (runningHash !== undefined && runningHash !== hash)
+    throw new InvalidConfig(
+      `comparison: the id ${JSON.stringify(id)} is running with another comparison file; wait until it has ended, or give --id another`,
+    );
   const handle = await client.workflow.start<typeof comparisonWorkflow>('comparison', {
     taskQueue: queues.workflows,
     workflowId: id,
@@ -59,11 +72,22 @@ async function followed(session: Session, { id, raw, comparison }: Asked, contex
     workflowIdConflictPolicy: 'USE_EXISTING',
     workflowIdReusePolicy: 'ALLOW_DUPLICATE',
     memo: { comparisonHash: hash },
-    staticSummary: `${comparison.name}: ${Object.keys(comparison.arms).join(', ')}; ${comparison.seeds.length} seeds`.slice(0, 200),
+    staticSummary:
+      `${comparison.name}: ${Object.keys(comparison.arms).join(', ')}; ${comparison.seeds.length} seeds`.slice(
+        0,
+        200,
+      ),
   });
-  context.print(`${running === null ? 'Started' : 'Following'} ${id}${session.ui === null ? '' : `: ${session.ui}/namespaces/default/workflows/${id}`}`);
+  context.print(
+    `${running === null ? 'Started' : 'Following'} ${id}${session.ui === null ? '' : `: ${session.ui}/namespaces/default/workflows/${id}`}`,
+  );
   const ended = new AbortController();
-  const following = followComparison(client, handle, context, AbortSignal.any([ended.signal, interruption.stop]));
+  const following = followComparison(
+    client,
+    handle,
+    context,
+    AbortSignal.any([ended.signal, interruption.stop]),
+  );
   try {
     return await resultIn(session, id, handle, interruption);
   } finally {
@@ -78,9 +102,13 @@ async function summarize(id: string, { docs }: CompareOptions, context: CliConte
     context.print(`${id}: finished. Its files are with its workers, not in this home folder.`);
     return exitCodes.ok;
   }
-  const [{ finalTable }, results] = await Promise.all([import('./final-table.ts'), readFile(folder.resultsFile, 'utf8')]);
+  const [{ finalTable }, results] = await Promise.all([
+    import('./final-table.ts'),
+    readFile(folder.resultsFile, 'utf8'),
+  ]);
   context.print(await finalTable(folder.summaryFile));
-  if (docs !== undefined) await writeResultsDocument(docs, results, await readFile(folder.summaryFile, 'utf8'));
+  if (docs !== undefined)
+    await writeResultsDocument(docs, results, await readFile(folder.summaryFile, 'utf8'));
   context.print(`Results: ${docs ?? folder.resultsFile}`);
   context.print(`Report: ${folder.reportFile}`);
   return exitCodes.ok;

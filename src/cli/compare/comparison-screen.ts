@@ -24,9 +24,19 @@ export class ComparisonScreen {
 }
 
 /** The picture: all runs together, then a row for each that is under way. */
-export function comparisonScreen({ comparison, status, runs, done, failed }: ComparisonProgress, running: readonly RunProgress[]): string {
+export function comparisonScreen(
+  { comparison, status, runs, done, failed }: ComparisonProgress,
+  running: readonly RunProgress[],
+): string {
   const table = plainTable(['run', 'epoch', 'success', 'held-out', 'phase']);
-  for (const { id, progress } of running) table.push([id, progress === null ? '–' : `${progress.epoch}/${progress.epochs}`, rate(progress?.successRate), rate(progress?.heldOut), progress?.phase ?? '']);
+  for (const { id, progress } of running)
+    table.push([
+      id,
+      progress === null ? '–' : `${progress.epoch}/${progress.epochs}`,
+      rate(progress?.successRate),
+      rate(progress?.heldOut),
+      progress?.phase ?? '',
+    ]);
   return [
     '',
     `${comparison}: ${status}`,

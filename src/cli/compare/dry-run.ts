@@ -8,14 +8,25 @@ import { plainTable } from '../show/table.ts';
 import { bytes, whole } from '../show/units.ts';
 
 /** What `compare --dry-run` prints: the arms, what a run of each would take, and all of them together. */
-export async function compareDryRun(id: string, comparison: Comparison, { env }: CliContext): Promise<string> {
+export async function compareDryRun(
+  id: string,
+  comparison: Comparison,
+  { env }: CliContext,
+): Promise<string> {
   const load = worldLoader(env.GENENV_WORLDS);
   const { arms, seeds, concurrency } = comparison;
   const table = plainTable(['arm', 'epochs', 'rollouts', 'held-out attempts', 'tokens', 'disk']);
   const total = { tokens: 0, disk: 0 };
   for (const [arm, experiment] of Object.entries(arms)) {
     const { rollouts, evaluations, tokens, disk } = estimate(experiment, await load(experiment.world));
-    table.push([arm, whole(experiment.epochs), whole(rollouts), whole(evaluations), whole(tokens), bytes(disk)]);
+    table.push([
+      arm,
+      whole(experiment.epochs),
+      whole(rollouts),
+      whole(evaluations),
+      whole(tokens),
+      bytes(disk),
+    ]);
     total.tokens += tokens * seeds.length;
     total.disk += disk * seeds.length;
   }
@@ -39,5 +50,6 @@ function* measures({ crossPlay, probes }: Comparison): Generator<string> {
     const of = arms.length * seeds.length * checkpoints * tasks;
     yield `cross-play  ${whole(of)} tasks written, ${whole(of * checkpoints * samples)} attempts`;
   }
-  if (probes !== null) yield `probes  ${whole(probes.arms.length * probes.seeds.length * probes.checkpoints * probingAttempts(probes))} attempts`;
+  if (probes !== null)
+    yield `probes  ${whole(probes.arms.length * probes.seeds.length * probes.checkpoints * probingAttempts(probes))} attempts`;
 }

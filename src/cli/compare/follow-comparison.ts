@@ -19,14 +19,25 @@ export interface RunProgress {
 }
 
 /** Shows how a comparison gets on, until `stop`: a table on a terminal, plain lines without one. */
-export async function followComparison(client: Client, handle: { query<Result>(name: string): Promise<Result> }, { terminal, print }: CliContext, stop: AbortSignal): Promise<void> {
+export async function followComparison(
+  client: Client,
+  handle: { query<Result>(name: string): Promise<Result> },
+  { terminal, print }: CliContext,
+  stop: AbortSignal,
+): Promise<void> {
   const display: Display = terminal === null ? new ComparisonLines(print) : new ComparisonScreen(terminal);
   const look = async (): Promise<void> => {
     const progress = await ask(client, () => handle.query<ComparisonProgress>('progress'));
     if (progress === undefined) return;
     // Plain lines have no use for the epochs of each run.
     const looked = terminal === null ? [] : progress.running;
-    const runs = await Promise.all(looked.map(async (id) => ({ id, progress: (await ask(client, () => client.workflow.getHandle(id).query<Progress>('progress'))) ?? null })));
+    const runs = await Promise.all(
+      looked.map(async (id) => ({
+        id,
+        progress:
+          (await ask(client, () => client.workflow.getHandle(id).query<Progress>('progress'))) ?? null,
+      })),
+    );
     display.show(progress, runs);
   };
   while (!stop.aborted) {

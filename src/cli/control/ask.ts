@@ -1,4 +1,10 @@
-import { isGrpcDeadlineError, isGrpcServiceError, WorkflowNotFoundError, WorkflowUpdateFailedError, WorkflowUpdateRPCTimeoutOrCancelledError } from '@temporalio/client';
+import {
+  isGrpcDeadlineError,
+  isGrpcServiceError,
+  WorkflowNotFoundError,
+  WorkflowUpdateFailedError,
+  WorkflowUpdateRPCTimeoutOrCancelledError,
+} from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
 import { CliError, exitCodes } from '../exit-codes.ts';
 import type { FoundWorkflow } from './look-up.ts';
@@ -19,9 +25,15 @@ const ANSWER_SECONDS = 30;
  * Sends an update to a running experiment, and gives its answer.
  * @throws Refused with the reason, CliError that says what to look at where nothing answers
  */
-export async function ask<Answer>({ client, handle }: Pick<FoundWorkflow, 'client' | 'handle'>, update: string, ...args: unknown[]): Promise<Answer> {
+export async function ask<Answer>(
+  { client, handle }: Pick<FoundWorkflow, 'client' | 'handle'>,
+  update: string,
+  ...args: unknown[]
+): Promise<Answer> {
   try {
-    return await client.withDeadline(Date.now() + ANSWER_SECONDS * 1000, () => handle.executeUpdate<Answer, []>(update, { args: args as [] }));
+    return await client.withDeadline(Date.now() + ANSWER_SECONDS * 1000, () =>
+      handle.executeUpdate<Answer, []>(update, { args: args as [] }),
+    );
   } catch (error) {
     throw explained(error, handle.workflowId);
   }
@@ -29,15 +41,26 @@ export async function ask<Answer>({ client, handle }: Pick<FoundWorkflow, 'clien
 
 function explained(error: unknown, id: string): unknown {
   if (error instanceof WorkflowUpdateFailedError) return refusal(error, id);
-  if (error instanceof WorkflowNotFoundError) return new CliError(`${id} has just ended; \`npx genenv status ${id}\` says how`);
-  if (error instanceof WorkflowUpdateRPCTimeoutOrCancelledError || (error instanceof Error && isGrpcDeadlineError(error))) {
-    return new CliError(`${id} has not answered within ${ANSWER_SECONDS} s: no worker serves it, or it is busy; \`npx genenv doctor\` says what runs. Ask again then.`);
+  if (error instanceof WorkflowNotFoundError)
+    return new CliError(`${id} has just ended; \`npx genenv status ${id}\` says how`);
+  if (
+    error instanceof WorkflowUpdateRPCTimeoutOrCancelledError ||
+    (error instanceof Error && isGrpcDeadlineError(error))
+  ) {
+    return new CliError(
+      `${id} has not answered within ${ANSWER_SECONDS} s: no worker serves it, or it is busy; \`npx genenv doctor\` says what runs. Ask again then.`,
+    );
   }
-  return error instanceof Error && isGrpcServiceError(error) ? new CliError(`Temporal has gone away: ${error.message}; once it is back, ask again`) : error;
+  return error instanceof Error && isGrpcServiceError(error)
+    ? new CliError(`Temporal has gone away: ${error.message}; once it is back, ask again`)
+    : error;
 }
 
 function refusal(error: WorkflowUpdateFailedError, id: string): Refused {
-  return new Refused(id, [...causes(error)].findLast((cause) => cause instanceof ApplicationFailure) ?? error);
+  return new Refused(
+    id,
+    [...causes(error)].findLast((cause) => cause instanceof ApplicationFailure) ?? error,
+  );
 }
 
 function* causes(error: Error): Generator<Error> {

@@ -8,7 +8,11 @@ export function assignments(texts: readonly string[]): FieldValues {
 
 function assignment(text: string): [string, unknown] {
   const at = text.indexOf('=');
-  if (at < 1) throw new CliError(`got ${JSON.stringify(text)}; expected key=value, such as difficulty.alpha=0.4`, exitCodes.badInput);
+  if (at < 1)
+    throw new CliError(
+      `got ${JSON.stringify(text)}; expected key=value, such as difficulty.alpha=0.4`,
+      exitCodes.badInput,
+    );
   return [text.slice(0, at).trim(), valueOf(text.slice(at + 1).trim())];
 }
 

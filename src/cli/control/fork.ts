@@ -24,7 +24,12 @@ export interface ForkOptions extends TemporalOptions {
 }
 
 /** `genenv fork`: starts the experiment that the fork is, as `genenv run` would start its file. Writes nothing itself. */
-export async function fork(parent: string, set: FieldValues, options: ForkOptions, context: CliContext): Promise<ExitCode> {
+export async function fork(
+  parent: string,
+  set: FieldValues,
+  options: ForkOptions,
+  context: CliContext,
+): Promise<ExitCode> {
   const home = homeFolder(context.env);
   const { epoch } = options;
   const id = options.id ?? (await freeId(runsFolder(home), `${parent}-fork-${epoch}`));
@@ -37,21 +42,39 @@ export async function fork(parent: string, set: FieldValues, options: ForkOption
   context.print(`${id} starts from epoch ${epoch} of ${parent}. The same with the Temporal CLI:
   ${same} --print > ${id}.json
   temporal workflow start --type experiment --task-queue genenv --workflow-id ${id} --input-file ${id}.json`);
-  return goOn({ raw: experiment, experiment, id, home, again: `npx genenv resume ${id}`, fresh: `${same} --id ${id}-2` }, externalTemporal(options, context.env), context);
+  return goOn(
+    {
+      raw: experiment,
+      experiment,
+      id,
+      home,
+      again: `npx genenv resume ${id}`,
+      fresh: `${same} --id ${id}-2`,
+    },
+    externalTemporal(options, context.env),
+    context,
+  );
 }
 
 /**
  * The experiment of a fork: the parent's settings in effect at that epoch, with some set otherwise.
  * @throws CliError for an unknown run, InvalidConfig naming the field, InvalidArtifact where the epoch's policies are no longer there
  */
-export async function forkedExperiment(home: string, { parent, id, epoch, set }: { parent: string; id: string; epoch: number; set: FieldValues }): Promise<Experiment> {
+export async function forkedExperiment(
+  home: string,
+  { parent, id, epoch, set }: { parent: string; id: string; epoch: number; set: FieldValues },
+): Promise<Experiment> {
   const folder = await existingRun(home, parent);
   const file = (await folder.readExperiment())?.experiment;
   const startFrom = { run: parent, epoch };
-  const experiment = parseExperiment({ ...setFields(await experimentAt(folder, parseExperiment(file), epoch), set), startFrom });
+  const experiment = parseExperiment({
+    ...setFields(await experimentAt(folder, parseExperiment(file), epoch), set),
+    startFrom,
+  });
   const runFolder = (run: string): RunFolder => new RunFolder(runsFolder(home), run);
   // One that is there already has its own copy of what it started from.
-  if ((await runFolder(id).readFork()) === undefined) await forkOf({ runFolder, store: new ObjectStore(join(home, 'store')) }, id, experiment, startFrom);
+  if ((await runFolder(id).readFork()) === undefined)
+    await forkOf({ runFolder, store: new ObjectStore(join(home, 'store')) }, id, experiment, startFrom);
   return experiment;
 }
 

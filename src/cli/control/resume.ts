@@ -22,7 +22,14 @@ export async function resume(id: string, options: TemporalOptions, context: CliC
   const home = homeFolder(context.env);
   const folder = await existingRun(home, id);
   const raw = (await folder.readExperiment())?.experiment;
-  const asked = { raw, experiment: parseExperiment(raw), id, home, again: `npx genenv resume ${id}`, fresh: `npx genenv run ${folder.experimentFile} --id ${id}-2` };
+  const asked = {
+    raw,
+    experiment: parseExperiment(raw),
+    id,
+    home,
+    again: `npx genenv resume ${id}`,
+    fresh: `npx genenv run ${folder.experimentFile} --id ${id}-2`,
+  };
   return goOn({ ...asked, whenRunning }, externalTemporal(options, context.env), context);
 }
 

@@ -16,18 +16,29 @@ export interface RewindOptions extends TemporalOptions {
 }
 
 /** `genenv rewind`. */
-export async function rewind(id: string, set: FieldValues, options: RewindOptions, context: CliContext): Promise<ExitCode> {
+export async function rewind(
+  id: string,
+  set: FieldValues,
+  options: RewindOptions,
+  context: CliContext,
+): Promise<ExitCode> {
   const home = homeFolder(context.env);
   const folder = await existingRun(home, id);
   if ((await lookUp(id, options, context))?.running === true) {
-    throw new CliError(`${id} is running: end it first, with \`npx genenv stop ${id}\` (after its epoch) or \`npx genenv cancel ${id}\` (now)`);
+    throw new CliError(
+      `${id} is running: end it first, with \`npx genenv stop ${id}\` (after its epoch) or \`npx genenv cancel ${id}\` (now)`,
+    );
   }
   const rewound = await rewindFolder(folder, home, { epoch: options.epoch, set });
   context.print(options.json === true ? JSON.stringify(rewound, null, 2) : text(id, rewound, options));
   return exitCodes.ok;
 }
 
-function text(id: string, { epoch, dropped, branch }: Awaited<ReturnType<typeof rewindFolder>>, { set }: RewindOptions): string {
+function text(
+  id: string,
+  { epoch, dropped, branch }: Awaited<ReturnType<typeof rewindFolder>>,
+  { set }: RewindOptions,
+): string {
   return [
     `${id} is at epoch ${epoch}${branch === null ? ', its last one' : `; ${plural(dropped, 'epoch')} after it kept in ${branch}`}.`,
     ...(set.length === 0 ? [] : [`From epoch ${epoch + 1} on: ${set.join(', ')}`]),

@@ -15,7 +15,12 @@ export interface ControlOptions extends TemporalOptions {
 /** `genenv pause`. */
 export async function pause(id: string, options: ControlOptions, context: CliContext): Promise<ExitCode> {
   const asked = await ask<Asked>(await runningWorkflow(id, options, context), 'pause');
-  say(asked, `${stateOf(id, asked)} The phase under way goes on to its end.\nTo go on: npx genenv resume ${id}`, options, context);
+  say(
+    asked,
+    `${stateOf(id, asked)} The phase under way goes on to its end.\nTo go on: npx genenv resume ${id}`,
+    options,
+    context,
+  );
   return exitCodes.ok;
 }
 
@@ -30,22 +35,36 @@ export async function stop(id: string, options: ControlOptions, context: CliCont
 export async function cancel(id: string, options: ControlOptions, context: CliContext): Promise<ExitCode> {
   const { handle } = await runningWorkflow(id, options, context);
   await handle.cancel();
-  say({ cancelRequested: true }, `${id} is being cancelled: what is under way is saved, then it ends.\nTo go on after that: npx genenv resume ${id}`, options, context);
+  say(
+    { cancelRequested: true },
+    `${id} is being cancelled: what is under way is saved, then it ends.\nTo go on after that: npx genenv resume ${id}`,
+    options,
+    context,
+  );
   return exitCodes.ok;
 }
 
 /** `genenv retune`. */
-export async function retune(id: string, set: FieldValues, options: ControlOptions, context: CliContext): Promise<ExitCode> {
+export async function retune(
+  id: string,
+  set: FieldValues,
+  options: ControlOptions,
+  context: CliContext,
+): Promise<ExitCode> {
   const retuned = await ask<Retuned>(await runningWorkflow(id, options, context), 'retune', set);
   const table = plainTable([`from epoch ${retuned.fromEpoch}`, 'value', '']);
-  for (const [field, value] of Object.entries(retuned.settings)) table.push([field, String(value), field in set ? 'retuned' : '']);
+  for (const [field, value] of Object.entries(retuned.settings))
+    table.push([field, String(value), field in set ? 'retuned' : '']);
   say(retuned, table.toString(), options, context);
   return exitCodes.ok;
 }
 
 /** What a run was asked for, and so what happens next. */
 export function stateOf(id: string, { paused, stopAfterEpoch }: Asked): string {
-  if (paused) return stopAfterEpoch ? `${id} is paused; once resumed it stops after the epoch under way.` : `${id} is paused.`;
+  if (paused)
+    return stopAfterEpoch
+      ? `${id} is paused; once resumed it stops after the epoch under way.`
+      : `${id} is paused.`;
   return stopAfterEpoch ? `${id} stops after the epoch under way.` : `${id} goes on.`;
 }
 

@@ -9,5 +9,15 @@ export interface Check {
 }
 
 export const ok = (what: string, found: string): Check => ({ what, state: 'ok', found, remedy: '' });
-export const note = (what: string, found: string, remedy = ''): Check => ({ what, state: 'note', found, remedy });
-export const missing = (what: string, found: string, remedy: string): Check => ({ what, state: 'missing', found, remedy });
+export const note = (what: string, found: string, remedy = ''): Check => ({
+  what,
+  state: 'note',
+  found,
+  remedy,
+});
+export const missing = (what: string, found: string, remedy: string): Check => ({
+  what,
+  state: 'missing',
+  found,
+  remedy,
+});

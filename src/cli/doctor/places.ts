@@ -10,7 +10,13 @@ const LITTLE_SPACE = 2e9;
 /** Whether stack, runs and store can be written, and how much room there is. A home that is not there yet stays so. */
 export function places(home: string): Check[] {
   const store = join(home, 'store');
-  return [writable('Home folder', home), ...(existsSync(store) ? [writable('Store', store)] : [note('Store', `${store} will be made by the first run`)]), space(home)];
+  return [
+    writable('Home folder', home),
+    ...(existsSync(store)
+      ? [writable('Store', store)]
+      : [note('Store', `${store} will be made by the first run`)]),
+    space(home),
+  ];
 }
 
 function writable(what: string, folder: string): Check {
@@ -21,7 +27,11 @@ function writable(what: string, folder: string): Check {
     writeFileSync(join(probe, 'file'), '');
     return ok(what, there === folder ? folder : `${folder} (not there yet)`);
   } catch (error) {
-    return missing(what, `${folder}: ${(error as Error).message}`, 'make it writable, or set GENENV_HOME to another folder');
+    return missing(
+      what,
+      `${folder}: ${(error as Error).message}`,
+      'make it writable, or set GENENV_HOME to another folder',
+    );
   } finally {
     rmSync(probe, { recursive: true, force: true });
   }
@@ -30,7 +40,13 @@ function writable(what: string, folder: string): Check {
 function space(home: string): Check {
   const { bavail, bsize } = statfsSync(nearest(home));
   const free = bavail * bsize;
-  return free < LITTLE_SPACE ? missing('Disk space', `${bytes(free)} free`, `free some: a run of the laptop experiment takes less than ${bytes(LITTLE_SPACE)}; \`genenv gc\` removes old checkpoints`) : ok('Disk space', `${bytes(free)} free`);
+  return free < LITTLE_SPACE
+    ? missing(
+        'Disk space',
+        `${bytes(free)} free`,
+        `free some: a run of the laptop experiment takes less than ${bytes(LITTLE_SPACE)}; \`genenv gc\` removes old checkpoints`,
+      )
+    : ok('Disk space', `${bytes(free)} free`);
 }
 
 function nearest(folder: string): string {

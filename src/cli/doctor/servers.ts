@@ -16,11 +16,21 @@ export async function servers({ env }: CliContext): Promise<Check[]> {
   const stack = runningStack(homeFolder(env));
   if (stack?.addresses) {
     const { temporal, namespace, policyServer } = stack.addresses;
-    return [await reached('Temporal server', { connectionOptions: { address: temporal }, namespace }), await policyServerCheck(policyServer)];
+    return [
+      await reached('Temporal server', { connectionOptions: { address: temporal }, namespace }),
+      await policyServerCheck(policyServer),
+    ];
   }
-  const down = note('Embedded stack', stack === null ? 'not running; `genenv run` and `genenv up` start it' : 'starting');
+  const down = note(
+    'Embedded stack',
+    stack === null ? 'not running; `genenv run` and `genenv up` start it' : 'starting',
+  );
   const ports = await Promise.all(
-    Object.entries(DEFAULT_PORTS).map(async ([what, port]) => ((await tryPort(port)) === null ? note(`Port ${port} (${what})`, 'taken; another one is chosen') : ok(`Port ${port} (${what})`, 'free'))),
+    Object.entries(DEFAULT_PORTS).map(async ([what, port]) =>
+      (await tryPort(port)) === null
+        ? note(`Port ${port} (${what})`, 'taken; another one is chosen')
+        : ok(`Port ${port} (${what})`, 'free'),
+    ),
   );
   return [down, ...ports];
 }
@@ -33,12 +43,22 @@ async function reached(what: string, target: Parameters<typeof connect>[0]): Pro
     await connection.close();
     return ok(what, `${address}, namespace ${target.namespace}`);
   } catch (error) {
-    return missing(what, `${address}, namespace ${target.namespace}: ${(error as Error).message}`, 'check TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE, TLS and API key; `genenv up` starts the embedded one');
+    return missing(
+      what,
+      `${address}, namespace ${target.namespace}: ${(error as Error).message}`,
+      'check TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE, TLS and API key; `genenv up` starts the embedded one',
+    );
   }
 }
 
 async function policyServerCheck(url: string): Promise<Check> {
-  const answer = await fetch(new URL('/health', url), { signal: AbortSignal.timeout(3_000) }).catch((error: unknown) => error as Error);
+  const answer = await fetch(new URL('/health', url), { signal: AbortSignal.timeout(3_000) }).catch(
+    (error: unknown) => error as Error,
+  );
   if (answer instanceof Response && answer.ok) return ok('Policy server', url);
-  return missing('Policy server', `${url}: ${answer instanceof Response ? `status ${answer.status}` : answer.message}`, 'see stack/logs/policy-server.log in the home folder');
+  return missing(
+    'Policy server',
+    `${url}: ${answer instanceof Response ? `status ${answer.status}` : answer.message}`,
+    'see stack/logs/policy-server.log in the home folder',
+  );
 }

@@ -15,8 +15,13 @@ import { paired } from './paired.ts';
 import { showScores } from './show-scores.ts';
 
 /** `genenv evaluate`: everything that can be is checked before anything is started or written. */
-export async function evaluate(file: string | undefined, options: EvaluateOptions, context: CliContext): Promise<ExitCode> {
-  const read = file === undefined ? {} : await readJsonFile('evaluation file', file, 'experiments/evaluate-gold.json');
+export async function evaluate(
+  file: string | undefined,
+  options: EvaluateOptions,
+  context: CliContext,
+): Promise<ExitCode> {
+  const read =
+    file === undefined ? {} : await readJsonFile('evaluation file', file, 'experiments/evaluate-gold.json');
   const raw = isObject(read) ? evaluationOf(read, options) : read;
   const { name, suites } = parseEvaluation(raw);
   const id = options.id ?? name;
@@ -35,7 +40,9 @@ export async function evaluate(file: string | undefined, options: EvaluateOption
       ),
     end: async () => {
       const code = await showScores(id, context);
-      return code === exitCodes.ok && options.against !== undefined ? paired(id, options.against, context) : code;
+      return code === exitCodes.ok && options.against !== undefined
+        ? paired(id, options.against, context)
+        : code;
     },
   });
 }

@@ -6,7 +6,8 @@ import { exitCodes } from '../exit-codes.ts';
 import type { ExitCode } from '../exit-codes.ts';
 import { scoreTable } from './score-table.ts';
 
-export const evaluationFolder = (id: string, { env }: CliContext): EvaluationFolder => new EvaluationFolder(join(homeFolder(env), 'evaluations'), id);
+export const evaluationFolder = (id: string, { env }: CliContext): EvaluationFolder =>
+  new EvaluationFolder(join(homeFolder(env), 'evaluations'), id);
 
 /** Prints the figures; fails where no suite could be evaluated. */
 export async function showScores(id: string, context: CliContext): Promise<ExitCode> {

@@ -11,7 +11,10 @@ import { whole } from '../show/units.ts';
 /** `genenv suites`: what a worker on this machine would find. */
 export async function suites({ env, print }: CliContext): Promise<ExitCode> {
   const settings = { toolFormat: 'prompt', search: null } as const;
-  const loader = new SuiteLoader(benchmarks, suiteHost(workerSettings(env, undefined).benchmarks, (name) => env[name]));
+  const loader = new SuiteLoader(
+    benchmarks,
+    suiteHost(workerSettings(env, undefined).benchmarks, (name) => env[name]),
+  );
   const table = plainTable(['suite', 'cases', 'what it is']);
   const missing: string[] = [];
   try {

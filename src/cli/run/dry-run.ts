@@ -5,7 +5,10 @@ import { bytes, whole } from '../show/units.ts';
 
 /** What `run --dry-run` prints: the resolved file, then what it would take. */
 export function dryRun(experiment: Experiment, world: World): string {
-  const { rollouts, tasks, evaluations, tokens, activities, events, runs, disk } = estimate(experiment, world);
+  const { rollouts, tasks, evaluations, tokens, activities, events, runs, disk } = estimate(
+    experiment,
+    world,
+  );
   const { epochs } = experiment;
   return [
     JSON.stringify(experiment, null, 2),

@@ -41,19 +41,50 @@ export function estimate(experiment: Experiment, world: World): Estimate {
   // After every so many epochs, after the last, and once before the first.
   const evaluated = Math.ceil(epochs / evaluation.every) + 1;
   const evaluations = evaluated * heldOut * evaluation.samples;
-  const gated = guards.gateAgent && agent.training !== null ? { looks: Math.ceil(epochs / guards.gateAgent.every) + 1, tasks: guards.gateAgent.tasks } : { looks: 0, tasks: 0 };
+  const gated =
+    guards.gateAgent && agent.training !== null
+      ? { looks: Math.ceil(epochs / guards.gateAgent.every) + 1, tasks: guards.gateAgent.tasks }
+      : { looks: 0, tasks: 0 };
   const written = environment.promptsPerEpoch * variationsWritten(experiment);
   const repairs = (world.repairs?.limit ?? 0) * environment.sampling.maxTokens;
   const votes = (world.vote?.votes ?? 0) * agent.sampling.maxTokens;
-  const tokens = epochs * (written * (environment.sampling.maxTokens + repairs + votes) + (rolledOut + frozen) * agent.sampling.maxTokens) + evaluations * agent.sampling.maxTokens + gated.looks * gated.tasks * agent.sampling.maxTokens + poolTokens(experiment, world.baseTasks(randomStream(0)).length);
+  const tokens =
+    epochs *
+      (written * (environment.sampling.maxTokens + repairs + votes) +
+        (rolledOut + frozen) * agent.sampling.maxTokens) +
+    evaluations * agent.sampling.maxTokens +
+    gated.looks * gated.tasks * agent.sampling.maxTokens +
+    poolTokens(experiment, world.baseTasks(randomStream(0)).length);
 
   const shards = (requests: number): number => Math.max(1, Math.min(durability.shards, requests));
   const trained = [environment, agent].filter(({ training }) => training !== null);
-  const perEpoch = (variationsWritten(experiment) === 0 ? 0 : shards(generationCounts(experiment).requests)) + shards(rolloutRequests(experiment)) + PLAIN_ACTIVITIES + trained.length + 2;
-  const activities = epochs * perEpoch + evaluated * shards(evaluationRequests(heldOut, experiment)) + 6 + (drawsFromPool(experiment.arm) ? 1 : 0) + gated.looks;
+  const perEpoch =
+    (variationsWritten(experiment) === 0 ? 0 : shards(generationCounts(experiment).requests)) +
+    shards(rolloutRequests(experiment)) +
+    PLAIN_ACTIVITIES +
+    trained.length +
+    2;
+  const activities =
+    epochs * perEpoch +
+    evaluated * shards(evaluationRequests(heldOut, experiment)) +
+    6 +
+    (drawsFromPool(experiment.arm) ? 1 : 0) +
+    gated.looks;
   const vocabulary = world.vocabulary.length;
-  const disk = epochs * trained.reduce((sum, { model }) => sum + parameters(model, vocabulary) * BYTES_PER_PARAMETER, 0) + tokens * BYTES_PER_TOKEN;
-  return { tasks: epochs * fresh, rollouts: epochs * rolledOut, evaluations, tokens, activities, events: activities * EVENTS_PER_ACTIVITY + epochs * EVENTS_PER_CHILD, runs: Math.ceil(epochs / durability.epochsPerRun), disk };
+  const disk =
+    epochs *
+      trained.reduce((sum, { model }) => sum + parameters(model, vocabulary) * BYTES_PER_PARAMETER, 0) +
+    tokens * BYTES_PER_TOKEN;
+  return {
+    tasks: epochs * fresh,
+    rollouts: epochs * rolledOut,
+    evaluations,
+    tokens,
+    activities,
+    events: activities * EVENTS_PER_ACTIVITY + epochs * EVENTS_PER_CHILD,
+    runs: Math.ceil(epochs / durability.epochsPerRun),
+    disk,
+  };
 }
 
 /** Tokens of a data set that is written once. */
@@ -66,5 +97,7 @@ function poolTokens({ arm, environment }: Experiment, base: number): number {
 function parameters(model: ModelSettings, vocabulary: number): number {
   if (model.type !== 'scratch') return 0;
   const { hiddenSize: h, layers, intermediateSize, tieEmbeddings } = model.architecture;
-  return vocabulary * h * (tieEmbeddings ? 1 : 2) + layers * (4 * h * h + 3 * h * intermediateSize + 2 * h) + h;
+  return (
+    vocabulary * h * (tieEmbeddings ? 1 : 2) + layers * (4 * h * h + 3 * h * intermediateSize + 2 * h) + h
+  );
 }

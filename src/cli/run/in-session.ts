@@ -19,8 +19,14 @@ interface Work<Result> {
 }
 
 /** Follows something in a session of its own, until it ends or Ctrl-C stops it. */
-export async function inSession<Result>(external: ExternalTemporal | null, context: CliContext, { again, follow, end }: Work<Result>): Promise<ExitCode> {
-  const interruption = new Interruption((signal) => context.print(`\n${signal}: stopping; what is under way is saved. Once more stops at once.`));
+export async function inSession<Result>(
+  external: ExternalTemporal | null,
+  context: CliContext,
+  { again, follow, end }: Work<Result>,
+): Promise<ExitCode> {
+  const interruption = new Interruption((signal) =>
+    context.print(`\n${signal}: stopping; what is under way is saved. Once more stops at once.`),
+  );
   const session = await openSession(external, context, interruption);
   try {
     const result = session && (await follow(session, interruption));
@@ -37,13 +43,20 @@ export async function inSession<Result>(external: ExternalTemporal | null, conte
 }
 
 /** A workflow's result, or undefined where a stop was asked for. @throws CliError where it failed, or the stack is lost */
-export async function resultIn<Result>({ client, lost }: Session, id: string, handle: { result(): Promise<Result> }, interruption: Interruption): Promise<Result | undefined> {
+export async function resultIn<Result>(
+  { client, lost }: Session,
+  id: string,
+  handle: { result(): Promise<Result> },
+  interruption: Interruption,
+): Promise<Result | undefined> {
   const gone = lost.then((reason): never => {
     throw new CliError(reason.message);
   });
   gone.catch(() => undefined);
   try {
-    return await interruption.unlessStopped(Promise.race([awaitResult(client, handle, interruption.stop), gone]));
+    return await interruption.unlessStopped(
+      Promise.race([awaitResult(client, handle, interruption.stop), gone]),
+    );
   } catch (error) {
     throw error instanceof WorkflowFailedError ? explainFailure(error, id) : error;
   }

@@ -16,11 +16,18 @@ export async function readExperimentFile(file: string): Promise<ExperimentFile> 
 }
 
 /** @throws CliError for a file that is not there or no JSON */
-export async function readJsonFile(kind: 'experiment file' | 'nightly file' | 'comparison file' | 'evaluation file', file: string, example: string): Promise<unknown> {
+export async function readJsonFile(
+  kind: 'experiment file' | 'nightly file' | 'comparison file' | 'evaluation file',
+  file: string,
+  example: string,
+): Promise<unknown> {
   const text = await readFile(file, 'utf8').catch((error: unknown) => {
     const { code, message } = error as NodeJS.ErrnoException;
     const why = code === 'ENOENT' ? 'there is no such file' : code === 'EISDIR' ? 'it is a folder' : message;
-    throw new CliError(`${kind}: got ${JSON.stringify(file)}, but ${why}; expected the path of ${/^[aeiou]/.test(kind) ? 'an' : 'a'} ${kind}, such as ${example}`, exitCodes.badInput);
+    throw new CliError(
+      `${kind}: got ${JSON.stringify(file)}, but ${why}; expected the path of ${/^[aeiou]/.test(kind) ? 'an' : 'a'} ${kind}, such as ${example}`,
+      exitCodes.badInput,
+    );
   });
   try {
     return JSON.parse(text);

@@ -10,7 +10,11 @@ import { readExperimentFile } from './read-experiment-file.ts';
 import { externalTemporal } from './temporal-target.ts';
 
 /** `genenv run`: everything is checked before anything is started or written. */
-export async function runExperiment(file: string, options: RunOptions, context: CliContext): Promise<ExitCode> {
+export async function runExperiment(
+  file: string,
+  options: RunOptions,
+  context: CliContext,
+): Promise<ExitCode> {
   const { raw, experiment } = await readExperimentFile(file);
   const id = options.id ?? experiment.name;
   const external = externalTemporal(options, context.env);
@@ -19,5 +23,16 @@ export async function runExperiment(file: string, options: RunOptions, context: 
     return exitCodes.ok;
   }
   const again = `npx genenv run ${file}${id === experiment.name ? '' : ` --id ${id}`}`;
-  return goOn({ raw, experiment, id, home: homeFolder(context.env), again, fresh: `npx genenv run ${file} --id ${id}-2` }, external, context);
+  return goOn(
+    {
+      raw,
+      experiment,
+      id,
+      home: homeFolder(context.env),
+      again,
+      fresh: `npx genenv run ${file} --id ${id}-2`,
+    },
+    external,
+    context,
+  );
 }

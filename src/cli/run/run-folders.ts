@@ -14,8 +14,12 @@ export async function existingRun(home: string, id: string): Promise<RunFolder> 
   const runs = await RunFolder.list(runsFolder(home));
   const run = runs.find((folder) => folder.id === id);
   if (run !== undefined) return run;
-  const known = runs.length === 0 ? 'there are none yet' : `there are: ${runs.map((folder) => folder.id).join(', ')}`;
-  throw new CliError(`run: got ${JSON.stringify(id)}, but ${runsFolder(home)} has no such run; ${known}`, exitCodes.badInput);
+  const known =
+    runs.length === 0 ? 'there are none yet' : `there are: ${runs.map((folder) => folder.id).join(', ')}`;
+  throw new CliError(
+    `run: got ${JSON.stringify(id)}, but ${runsFolder(home)} has no such run; ${known}`,
+    exitCodes.badInput,
+  );
 }
 
 /** How far a run has come, by its files alone. */
@@ -37,8 +41,15 @@ export async function readRun(folder: RunFolder): Promise<RunOnDisk | null> {
   const last = (await found.ledger.head())?.line ?? found.fork?.line;
   const epoch = last?.epoch ?? null;
   const experiment = await experimentAt(folder, parseExperiment(found.experiment), (epoch ?? -1) + 1);
-  const capped = experiment.maxTokens !== null && last !== undefined && last.outputs.state.tokens >= experiment.maxTokens;
-  return { id: folder.id, experiment, sha256: found.sha256, epoch, finished: epoch !== null && (epoch >= experiment.epochs || capped) };
+  const capped =
+    experiment.maxTokens !== null && last !== undefined && last.outputs.state.tokens >= experiment.maxTokens;
+  return {
+    id: folder.id,
+    experiment,
+    sha256: found.sha256,
+    epoch,
+    finished: epoch !== null && (epoch >= experiment.epochs || capped),
+  };
 }
 
 /** When a run was last rewound; null if never. */

@@ -25,7 +25,11 @@ const never = new Promise<Error>(() => undefined);
  * Connects to the server that was asked for, else to the stack that `genenv up` left running, else brings one up.
  * Undefined where a stop was asked for meanwhile.
  */
-export async function openSession(external: ExternalTemporal | null, context: CliContext, interruption: Interruption): Promise<Session | undefined> {
+export async function openSession(
+  external: ExternalTemporal | null,
+  context: CliContext,
+  interruption: Interruption,
+): Promise<Session | undefined> {
   if (external !== null) {
     context.print(`Connecting to Temporal at ${external.connectionOptions.address ?? 'localhost:7233'} ...`);
     const client = await interruption.unlessStopped(connect(external));
@@ -46,7 +50,10 @@ async function openOwn(stack: EmbeddedStack, interruption: Interruption): Promis
       await stack.stop(interruption.hurry);
       return undefined;
     }
-    const client = await connect({ connectionOptions: { address: addresses.temporal }, namespace: addresses.namespace });
+    const client = await connect({
+      connectionOptions: { address: addresses.temporal },
+      namespace: addresses.namespace,
+    });
     return { client, ui: addresses.ui, lost: stack.givenUp, close: (hurry) => stack.stop(hurry) };
   } catch (error) {
     await stack.stop(interruption.hurry);
@@ -55,22 +62,32 @@ async function openOwn(stack: EmbeddedStack, interruption: Interruption): Promis
 }
 
 /** Another process holds the stack: that of `genenv up` is there to be used, that of a run is the run's. */
-async function joinStack(inUse: StackInUse, context: CliContext, interruption: Interruption): Promise<Session | undefined> {
+async function joinStack(
+  inUse: StackInUse,
+  context: CliContext,
+  interruption: Interruption,
+): Promise<Session | undefined> {
   if (inUse.record.owner?.command !== 'up') throw new CliError(inUse.message, exitCodes.busy);
   context.print(`Using the stack of \`genenv up\` (process ${inUse.record.owner.pid}).`);
   const record = await readyStack(homeFolder(context.env), interruption.stop);
   if (interruption.stop.aborted) return undefined;
-  if (!record?.addresses) throw new CliError('the stack of `genenv up` ended before it was ready; see `genenv doctor`');
+  if (!record?.addresses)
+    throw new CliError('the stack of `genenv up` ended before it was ready; see `genenv doctor`');
   const { temporal, namespace, ui } = record.addresses;
   const client = await connect({ connectionOptions: { address: temporal }, namespace });
   return { client, ui, lost: never, close: () => Promise.resolve() };
 }
 
-export async function connect({ connectionOptions, namespace }: ExternalTemporal): Promise<Client & { connection: Connection }> {
+export async function connect({
+  connectionOptions,
+  namespace,
+}: ExternalTemporal): Promise<Client & { connection: Connection }> {
   try {
     const connection = await Connection.connect({ connectTimeout: '10s', ...connectionOptions });
     return Object.assign(new Client({ connection, namespace }), { connection });
   } catch (error) {
-    throw new CliError(`Temporal at ${connectionOptions.address ?? 'localhost:7233'} does not answer: ${(error as Error).message}; check address, TLS and API key (\`genenv doctor\`)`);
+    throw new CliError(
+      `Temporal at ${connectionOptions.address ?? 'localhost:7233'} does not answer: ${(error as Error).message}; check address, TLS and API key (\`genenv doctor\`)`,
+    );
   }
 }

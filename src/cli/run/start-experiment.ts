@@ -28,14 +28,19 @@ export interface Start {
  * at work on epochs that are no more: it is ended, and the run goes on from its files.
  * @throws InvalidConfig where that one runs another file
  */
-export async function startExperiment(client: Client, { id, raw, experiment, rewoundAt }: Start): Promise<Started> {
+export async function startExperiment(
+  client: Client,
+  { id, raw, experiment, rewoundAt }: Start,
+): Promise<Started> {
   const hash = experimentHash(experiment);
   const found = await runningWorkflow(client, id);
   const outdated = found !== null && rewoundAt !== null && found.startTime < rewoundAt;
   const running = outdated ? null : found;
   const runningHash = running?.memo?.experimentHash;
   if (runningHash !== undefined && runningHash !== hash) {
-    throw new InvalidConfig(`experiment: the id ${JSON.stringify(id)} is running with another experiment file; wait until it has ended, or give --id another`);
+    throw new InvalidConfig(
+      `experiment: the id ${JSON.stringify(id)} is running with another experiment file; wait until it has ended, or give --id another`,
+    );
   }
   const handle = await client.workflow.start<typeof experimentWorkflow>('experiment', {
     taskQueue: queues.workflows,
@@ -44,17 +49,27 @@ export async function startExperiment(client: Client, { id, raw, experiment, rew
     workflowIdConflictPolicy: outdated ? 'TERMINATE_EXISTING' : 'USE_EXISTING',
     workflowIdReusePolicy: 'ALLOW_DUPLICATE',
     memo: { experimentHash: hash },
-    staticSummary: `${experiment.name}: ${experiment.epochs} epochs, ${armName(experiment.arm)}, seed ${experiment.seed}`.slice(0, 200),
+    staticSummary:
+      `${experiment.name}: ${experiment.epochs} epochs, ${armName(experiment.arm)}, seed ${experiment.seed}`.slice(
+        0,
+        200,
+      ),
   });
   // By id alone: it continues as new.
-  return { handle: client.workflow.getHandle<typeof experimentWorkflow>(handle.workflowId), attached: running !== null };
+  return {
+    handle: client.workflow.getHandle<typeof experimentWorkflow>(handle.workflowId),
+    attached: running !== null,
+  };
 }
 
 /** Other experiments that this server's workers go on with; none where the server cannot list. */
 export async function alsoRunning(client: Client, id: string): Promise<string[]> {
   const found: string[] = [];
   try {
-    for await (const { workflowId } of client.workflow.list({ query: 'WorkflowType = "experiment" AND ExecutionStatus = "Running"' })) if (workflowId !== id) found.push(workflowId);
+    for await (const { workflowId } of client.workflow.list({
+      query: 'WorkflowType = "experiment" AND ExecutionStatus = "Running"',
+    }))
+      if (workflowId !== id) found.push(workflowId);
   } catch (error) {
     if (!isGrpcServiceError(error)) throw error;
   }
@@ -62,7 +77,10 @@ export async function alsoRunning(client: Client, id: string): Promise<string[]>
 }
 
 /** The workflow that runs under an id; null where none does. */
-export async function runningWorkflow(client: Client, id: string): Promise<{ memo: Record<string, unknown> | undefined; startTime: Date } | null> {
+export async function runningWorkflow(
+  client: Client,
+  id: string,
+): Promise<{ memo: Record<string, unknown> | undefined; startTime: Date } | null> {
   try {
     const { status, memo, startTime } = await client.workflow.getHandle(id).describe();
     return status.name === 'RUNNING' ? { memo, startTime } : null;

@@ -17,10 +17,16 @@ const asking = ['TEMPORAL_ADDRESS', 'TEMPORAL_PROFILE', 'TEMPORAL_CONFIG_FILE'] 
  * @throws CliError for a profile that is not there
  */
 export function externalTemporal(options: TemporalOptions, env: NodeJS.ProcessEnv): ExternalTemporal | null {
-  const asked = options.address ?? options.profile ?? asking.map((name) => env[name]).find((value) => value !== undefined && value !== '');
+  const asked =
+    options.address ??
+    options.profile ??
+    asking.map((name) => env[name]).find((value) => value !== undefined && value !== '');
   if (asked === undefined) {
     if (options.namespace === undefined) return null;
-    throw new CliError(`--namespace: got ${JSON.stringify(options.namespace)} without --address or --profile; the embedded server has the namespace "default"`, exitCodes.badInput);
+    throw new CliError(
+      `--namespace: got ${JSON.stringify(options.namespace)} without --address or --profile; the embedded server has the namespace "default"`,
+      exitCodes.badInput,
+    );
   }
   const { connectionOptions, namespace } = load(options, env);
   if (options.address !== undefined) connectionOptions.address = options.address;
@@ -28,11 +34,19 @@ export function externalTemporal(options: TemporalOptions, env: NodeJS.ProcessEn
 }
 
 function load({ profile }: TemporalOptions, env: NodeJS.ProcessEnv): ExternalTemporal {
-  const overrideEnvVars = Object.fromEntries(Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined));
+  const overrideEnvVars = Object.fromEntries(
+    Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined),
+  );
   try {
-    const { connectionOptions, namespace } = loadClientConnectConfig({ overrideEnvVars, ...(profile === undefined ? {} : { profile }) });
+    const { connectionOptions, namespace } = loadClientConnectConfig({
+      overrideEnvVars,
+      ...(profile === undefined ? {} : { profile }),
+    });
     return { connectionOptions, namespace: namespace ?? 'default' };
   } catch (error) {
-    throw new CliError(`Temporal profile ${JSON.stringify(profile ?? env.TEMPORAL_PROFILE ?? 'default')}: ${(error as Error).message}; \`temporal config list\` shows the profiles there are`, exitCodes.badInput);
+    throw new CliError(
+      `Temporal profile ${JSON.stringify(profile ?? env.TEMPORAL_PROFILE ?? 'default')}: ${(error as Error).message}; \`temporal config list\` shows the profiles there are`,
+      exitCodes.badInput,
+    );
   }
 }

@@ -21,7 +21,8 @@ export interface NightSchedule {
 /** The schedules that start nights, by id. */
 export async function nightSchedules(client: Client): Promise<NightSchedule[]> {
   const ids: string[] = [];
-  for await (const { scheduleId, action } of client.schedule.list()) if (action?.workflowType === 'nightly') ids.push(scheduleId);
+  for await (const { scheduleId, action } of client.schedule.list())
+    if (action?.workflowType === 'nightly') ids.push(scheduleId);
   return Promise.all(ids.sort().map(async (id) => factsOf(await client.schedule.getHandle(id).describe())));
 }
 

@@ -7,9 +7,16 @@ import type { TemporalOptions } from '../temporal-options.ts';
 import { nightSchedules } from './night-schedules.ts';
 
 /** Does something with the server's schedules, and leaves the connection. @throws CliError where no server can be reached */
-export async function withClient<T>(options: TemporalOptions, context: CliContext, work: (client: Client) => Promise<T>): Promise<T> {
+export async function withClient<T>(
+  options: TemporalOptions,
+  context: CliContext,
+  work: (client: Client) => Promise<T>,
+): Promise<T> {
   const client = await reachableTemporal(options, context);
-  if (client === null) throw new CliError('no Temporal server runs that could keep a schedule: bring the embedded stack up (npx genenv up), or name a server (--address)');
+  if (client === null)
+    throw new CliError(
+      'no Temporal server runs that could keep a schedule: bring the embedded stack up (npx genenv up), or name a server (--address)',
+    );
   try {
     return await work(client);
   } finally {
@@ -18,14 +25,22 @@ export async function withClient<T>(options: TemporalOptions, context: CliContex
 }
 
 /** Does something with one schedule. @throws CliError naming the schedules there are */
-export async function withSchedule<T>(id: string, options: TemporalOptions, context: CliContext, work: (schedule: ScheduleHandle) => Promise<T>): Promise<T> {
+export async function withSchedule<T>(
+  id: string,
+  options: TemporalOptions,
+  context: CliContext,
+  work: (schedule: ScheduleHandle) => Promise<T>,
+): Promise<T> {
   return withClient(options, context, async (client) => {
     try {
       return await work(client.schedule.getHandle(id));
     } catch (error) {
       if (!(error instanceof ScheduleNotFoundError)) throw error;
       const known = (await nightSchedules(client)).map((schedule) => schedule.id);
-      throw new CliError(`schedule: got ${JSON.stringify(id)}, but there is no such schedule; ${known.length === 0 ? 'there are none yet' : `there are: ${known.join(', ')}`}`, exitCodes.badInput);
+      throw new CliError(
+        `schedule: got ${JSON.stringify(id)}, but there is no such schedule; ${known.length === 0 ? 'there are none yet' : `there are: ${known.join(', ')}`}`,
+        exitCodes.badInput,
+      );
     }
   });
 }

@@ -14,12 +14,24 @@ export async function scheduleTable(client: Client, context: CliContext): Promis
   const schedules = await nightSchedules(client);
   if (schedules.length === 0) return '';
   const table = plainTable(['schedule', 'state', 'next (UTC)', 'ran', 'missed', 'skipped', 'last night']);
-  for (const schedule of schedules) table.push([schedule.id, stateOf(schedule), when(schedule.next), schedule.ran, schedule.missed, schedule.skipped, await lastNight(schedule, context)]);
-  const notes = schedules.filter(({ paused, note }) => paused && note !== '').map(({ id, note }) => `${id} is paused: ${note}`);
+  for (const schedule of schedules)
+    table.push([
+      schedule.id,
+      stateOf(schedule),
+      when(schedule.next),
+      schedule.ran,
+      schedule.missed,
+      schedule.skipped,
+      await lastNight(schedule, context),
+    ]);
+  const notes = schedules
+    .filter(({ paused, note }) => paused && note !== '')
+    .map(({ id, note }) => `${id} is paused: ${note}`);
   return [table.toString(), ...notes].join('\n');
 }
 
-const stateOf = ({ paused, running }: NightSchedule): string => (running === null ? (paused ? 'paused' : 'waiting') : paused ? 'running, then paused' : 'running');
+const stateOf = ({ paused, running }: NightSchedule): string =>
+  running === null ? (paused ? 'paused' : 'waiting') : paused ? 'running, then paused' : 'running';
 
 async function lastNight({ name }: NightSchedule, { env }: CliContext): Promise<string> {
   const last = (await new NightlyFolder(join(homeFolder(env), 'nightly'), name).nights()).at(-1);

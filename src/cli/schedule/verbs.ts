@@ -22,7 +22,11 @@ export interface BackfillOptions extends TemporalOptions {
 export async function list(options: ListOptions, context: CliContext): Promise<ExitCode> {
   return withClient(options, context, async (client) => {
     if (options.json === true) context.print(JSON.stringify(await nightSchedules(client), null, 2));
-    else context.print((await scheduleTable(client, context)) || 'No schedules of nights yet. Make one: npx genenv schedule create experiments/nightly.json --cron "0 2 * * *"');
+    else
+      context.print(
+        (await scheduleTable(client, context)) ||
+          'No schedules of nights yet. Make one: npx genenv schedule create experiments/nightly.json --cron "0 2 * * *"',
+      );
     return exitCodes.ok;
   });
 }
@@ -54,9 +58,17 @@ export async function trigger(id: string, options: TemporalOptions, context: Cli
 /** `genenv schedule backfill`: nights go on from one another, so they wait for one another. */
 export async function backfill(id: string, options: BackfillOptions, context: CliContext): Promise<ExitCode> {
   const [start, end] = [time('--from', options.from), time('--to', options.to)];
-  if (end <= start) throw new CliError(`--to: got ${JSON.stringify(options.to)}; expected a time after --from (${options.from})`, exitCodes.badInput);
-  await withSchedule(id, options, context, (schedule) => schedule.backfill({ start, end, overlap: ScheduleOverlapPolicy.BUFFER_ALL }));
-  context.print(`${id} runs the nights from ${start.toISOString()} to ${end.toISOString()}, one after the other.`);
+  if (end <= start)
+    throw new CliError(
+      `--to: got ${JSON.stringify(options.to)}; expected a time after --from (${options.from})`,
+      exitCodes.badInput,
+    );
+  await withSchedule(id, options, context, (schedule) =>
+    schedule.backfill({ start, end, overlap: ScheduleOverlapPolicy.BUFFER_ALL }),
+  );
+  context.print(
+    `${id} runs the nights from ${start.toISOString()} to ${end.toISOString()}, one after the other.`,
+  );
   return exitCodes.ok;
 }
 
@@ -69,6 +81,10 @@ export async function remove(id: string, options: TemporalOptions, context: CliC
 
 function time(flag: string, text: string): Date {
   const date = new Date(text);
-  if (Number.isNaN(date.getTime())) throw new CliError(`${flag}: got ${JSON.stringify(text)}; expected a time such as 2026-11-20T00:00:00Z`, exitCodes.badInput);
+  if (Number.isNaN(date.getTime()))
+    throw new CliError(
+      `${flag}: got ${JSON.stringify(text)}; expected a time such as 2026-11-20T00:00:00Z`,
+      exitCodes.badInput,
+    );
   return date;
 }

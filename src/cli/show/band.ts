@@ -23,4 +23,5 @@ export function bar(share: number, width = 28): string {
   return '█'.repeat(full) + '░'.repeat(width - full);
 }
 
-export const where = (value: number, [low, high]: readonly [number, number]): string => (value < low ? 'below the band' : value > high ? 'above the band' : 'in the band');
+export const where = (value: number, [low, high]: readonly [number, number]): string =>
+  value < low ? 'below the band' : value > high ? 'above the band' : 'in the band';

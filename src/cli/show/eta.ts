@@ -7,4 +7,5 @@ export function secondsLeft({ status, epoch, epochs, epochSeconds }: Progress): 
 }
 
 /** The last committed epoch: the one before that under way, where there is one under way. */
-export const lastCommitted = ({ status, epoch }: Progress): number => (['finished', 'stopped', 'token cap reached'].includes(status) ? epoch : epoch - 1);
+export const lastCommitted = ({ status, epoch }: Progress): number =>
+  ['finished', 'stopped', 'token cap reached'].includes(status) ? epoch : epoch - 1;

@@ -18,14 +18,16 @@ export class ProgressLines {
     this.#newNotes(progress);
     this.#newStatus(progress);
     if (progress.status === 'preparing') {
-      if (progress.phase !== this.#phase && progress.phase !== '') this.#print(`preparing: ${progress.phase}`);
+      if (progress.phase !== this.#phase && progress.phase !== '')
+        this.#print(`preparing: ${progress.phase}`);
       this.#phase = progress.phase;
       return;
     }
     const committed = lastCommitted(progress);
     // What was committed before this command looked is not told again.
     this.#committed ??= committed - (committed > 0 ? 1 : 0);
-    for (let epoch = this.#committed + 1; epoch <= committed; epoch++) this.#print(line(progress, epoch, committed));
+    for (let epoch = this.#committed + 1; epoch <= committed; epoch++)
+      this.#print(line(progress, epoch, committed));
     this.#committed = Math.max(this.#committed, committed);
   }
 
@@ -51,7 +53,12 @@ function line(progress: Progress, epoch: number, last: number): string {
   // Epochs that ended between two looks: only their success rates are known here.
   if (epoch < last) return head;
   const left = secondsLeft(progress);
-  const parts = [head, `difficulty ${rate(difficulty, 1)}`, `R_env ${rate(environmentReward)}`, `held-out ${rate(heldOut)}`];
+  const parts = [
+    head,
+    `difficulty ${rate(difficulty, 1)}`,
+    `R_env ${rate(environmentReward)}`,
+    `held-out ${rate(heldOut)}`,
+  ];
   if (epochSeconds !== null) parts.push(`${duration(epochSeconds)} an epoch`);
   if (left !== null) parts.push(`about ${duration(left)} to go`);
   return parts.join('  ');

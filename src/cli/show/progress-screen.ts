@@ -30,7 +30,8 @@ export class ProgressScreen {
 export function screen(progress: Progress): string {
   const { experiment, arm, status, epoch, epochs, phase, notes } = progress;
   const title = `${experiment}${arm === '' ? '' : ` (${arm})`}: ${status}`;
-  if (status === 'preparing') return ['', title, phase === '' ? 'reading the experiment file' : phase].join('\n');
+  if (status === 'preparing')
+    return ['', title, phase === '' ? 'reading the experiment file' : phase].join('\n');
   const committed = lastCommitted(progress);
   const left = secondsLeft(progress);
   const lines = [
@@ -45,7 +46,8 @@ export function screen(progress: Progress): string {
   return lines.join('\n');
 }
 
-const rollouts = ({ phase, rolloutsDone, rolloutsPlanned }: Progress): string => (phase === 'roll out' ? `, ${rolloutsDone}/${rolloutsPlanned} rollouts` : '');
+const rollouts = ({ phase, rolloutsDone, rolloutsPlanned }: Progress): string =>
+  phase === 'roll out' ? `, ${rolloutsDone}/${rolloutsPlanned} rollouts` : '';
 
 function successLines({ successRate, recentSuccessRates, band }: Progress): string[] {
   if (successRate === null) return ['success rate –'];

@@ -11,13 +11,26 @@ const PARTS = 6;
 export async function summaryTable(home: string, id: string): Promise<string> {
   const { rows } = await loadRun({ home, runId: id });
   const epochs = trained(rows);
-  const course = plainTable(['epochs', 'success', 'in band', 'difficulty', 'answer tokens', 'R_env', 'held-out']);
+  const course = plainTable([
+    'epochs',
+    'success',
+    'in band',
+    'difficulty',
+    'answer tokens',
+    'R_env',
+    'held-out',
+  ]);
   for (const part of parts(epochs)) {
-    const mean = (name: string): number | null => average(measured(part.map(({ metrics }) => metrics[name] ?? null)));
+    const mean = (name: string): number | null =>
+      average(measured(part.map(({ metrics }) => metrics[name] ?? null)));
     course.push([
       `${part[0]?.epoch ?? ''}-${part.at(-1)?.epoch ?? ''}`,
-      rate(mean('env/success_rate')), rate(mean('env/in_band_fraction')), rate(mean('env/difficulty'), 1),
-      rate(mean('completions/mean_length'), 1), rate(mean('env/reward')), rate(mean('eval/heldout')),
+      rate(mean('env/success_rate')),
+      rate(mean('env/in_band_fraction')),
+      rate(mean('env/difficulty'), 1),
+      rate(mean('completions/mean_length'), 1),
+      rate(mean('env/reward')),
+      rate(mean('eval/heldout')),
     ]);
   }
   const { success, heldOut } = findings(rows);
@@ -33,7 +46,13 @@ export async function summaryTable(home: string, id: string): Promise<string> {
 
 function parts(epochs: EpochRow[]): EpochRow[][] {
   const count = Math.min(PARTS, epochs.length);
-  return Array.from({ length: count }, (_, part) => epochs.slice(Math.floor((part * epochs.length) / count), Math.floor(((part + 1) * epochs.length) / count)));
+  return Array.from({ length: count }, (_, part) =>
+    epochs.slice(
+      Math.floor((part * epochs.length) / count),
+      Math.floor(((part + 1) * epochs.length) / count),
+    ),
+  );
 }
 
-const average = (values: readonly number[]): number | null => (values.length === 0 ? null : values.reduce((sum, value) => sum + value, 0) / values.length);
+const average = (values: readonly number[]): number | null =>
+  values.length === 0 ? null : values.reduce((sum, value) => sum + value, 0) / values.length;

@@ -17,7 +17,9 @@ export function duration(seconds: number): string {
 /** 1234567 -> "1,234,567". */
 export const whole = (count: number): string => Math.round(count).toLocaleString('en-US');
 
-export const plural = (count: number, noun: string): string => `${whole(count)} ${noun}${count === 1 ? '' : 's'}`;
+export const plural = (count: number, noun: string): string =>
+  `${whole(count)} ${noun}${count === 1 ? '' : 's'}`;
 
 /** Two decimals, or a dash where nothing was measured. */
-export const rate = (value: number | null | undefined, digits = 2): string => (value === null || value === undefined ? '–' : value.toFixed(digits));
+export const rate = (value: number | null | undefined, digits = 2): string =>
+  value === null || value === undefined ? '–' : value.toFixed(digits);

@@ -17,9 +17,14 @@ export async function down(context: CliContext): Promise<ExitCode> {
   const home = homeFolder(context.env);
   const running = runningStack(home);
   if (running !== null) {
-    context.print(`Stopping \`genenv ${running.owner.command}\` (process ${running.owner.pid}) and its stack ...`);
+    context.print(
+      `Stopping \`genenv ${running.owner.command}\` (process ${running.owner.pid}) and its stack ...`,
+    );
     process.kill(running.owner.pid, 'SIGTERM');
-    if (!(await ended(running.owner, STOP_SECONDS))) throw new CliError(`process ${running.owner.pid} has not ended after ${STOP_SECONDS} s; see ${stackPaths(home).logs}`);
+    if (!(await ended(running.owner, STOP_SECONDS)))
+      throw new CliError(
+        `process ${running.owner.pid} has not ended after ${STOP_SECONDS} s; see ${stackPaths(home).logs}`,
+      );
     context.print('Stopped.');
     return exitCodes.ok;
   }
@@ -30,10 +35,17 @@ export async function down(context: CliContext): Promise<ExitCode> {
     return exitCodes.ok;
   }
   const lock = takeStackLock(paths.lock);
-  if (lock === null) throw new CliError(`a stack of ${home} is just being started; try again`, exitCodes.busy);
+  if (lock === null)
+    throw new CliError(`a stack of ${home} is just being started; try again`, exitCodes.busy);
   context.print('Ending what a killed process left ...');
   await endLeftovers(home, record);
-  writeStackRecord(paths.record, { ...record, owner: null, state: 'stopped', addresses: null, processes: {} });
+  writeStackRecord(paths.record, {
+    ...record,
+    owner: null,
+    state: 'stopped',
+    addresses: null,
+    processes: {},
+  });
   lock.release();
   context.print('Stopped.');
   return exitCodes.ok;

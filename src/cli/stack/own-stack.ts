@@ -14,15 +14,22 @@ import { CliError } from '../exit-codes.ts';
 export function ownStack(context: CliContext, command: 'run' | 'up'): EmbeddedStack {
   const { env } = context;
   const [python, temporal] = [pythonPath(), temporalPath()];
-  for (const [what, path] of Object.entries({ 'Python environment': python, 'Temporal executable': temporal })) {
-    if (!existsSync(path)) throw new CliError(`${what}: ${path} is not there; run \`node infra/setup/setup.mjs\` in ${repository}`);
+  for (const [what, path] of Object.entries({
+    'Python environment': python,
+    'Temporal executable': temporal,
+  })) {
+    if (!existsSync(path))
+      throw new CliError(
+        `${what}: ${path} is not there; run \`node infra/setup/setup.mjs\` in ${repository}`,
+      );
   }
   const paths = stackPaths(homeFolder(env));
   return new EmbeddedStack({
     paths,
     command,
     cwd: repository,
-    services: (ports) => embeddedServices({ node: process.execPath, python, temporal, repository, env }, paths, ports),
+    services: (ports) =>
+      embeddedServices({ node: process.execPath, python, temporal, repository, env }, paths, ports),
     say: context.print,
   });
 }

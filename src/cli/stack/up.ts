@@ -37,7 +37,9 @@ export async function upInBackground(context: CliContext): Promise<ExitCode> {
   const home = homeFolder(context.env);
   const running = runningStack(home);
   if (running !== null) {
-    context.print(`The stack of ${home} runs already (\`genenv ${running.owner.command}\`, process ${running.owner.pid}).`);
+    context.print(
+      `The stack of ${home} runs already (\`genenv ${running.owner.command}\`, process ${running.owner.pid}).`,
+    );
     if (running.addresses !== null) printAddresses(context, running.addresses);
     return exitCodes.ok;
   }
@@ -45,7 +47,11 @@ export async function upInBackground(context: CliContext): Promise<ExitCode> {
   mkdirSync(logs, { recursive: true });
   const log = join(logs, 'supervisor.log');
   const output = openSync(log, 'w');
-  const child = spawn(process.execPath, [fileURLToPath(new URL('../genenv.ts', import.meta.url)), 'up', '--foreground'], { detached: true, stdio: ['ignore', output, output], env: context.env });
+  const child = spawn(
+    process.execPath,
+    [fileURLToPath(new URL('../genenv.ts', import.meta.url)), 'up', '--foreground'],
+    { detached: true, stdio: ['ignore', output, output], env: context.env },
+  );
   closeSync(output);
   child.unref();
   context.print(`Starting the stack of ${home} (log: ${log}) ...`);

@@ -11,7 +11,14 @@ import type { Current, State } from './run-state.ts';
 
 const RECENT = 5;
 
-const goesOn: ReadonlySet<State> = new Set(['paused', 'stopped', 'cancelled', 'terminated', 'failed', 'interrupted']);
+const goesOn: ReadonlySet<State> = new Set([
+  'paused',
+  'stopped',
+  'cancelled',
+  'terminated',
+  'failed',
+  'interrupted',
+]);
 
 /** What `genenv status` knows of a run. */
 export interface RunStatus {
@@ -40,15 +47,35 @@ export interface RunStatus {
 
 /** The status of a run, by its files and by Temporal where that is reached. */
 export async function runStatus(folder: RunFolder, client: Client | null): Promise<RunStatus> {
-  const unreadable: RunStatus = { id: folder.id, state: 'unreadable', arm: '', epoch: 0, epochs: 0, successRate: null, recentSuccessRate: null, heldOut: null, difficulty: null, updated: null, progress: null, problem: null, forkedFrom: [], retunes: [], goOn: null, folder: folder.path };
+  const unreadable: RunStatus = {
+    id: folder.id,
+    state: 'unreadable',
+    arm: '',
+    epoch: 0,
+    epochs: 0,
+    successRate: null,
+    recentSuccessRate: null,
+    heldOut: null,
+    difficulty: null,
+    updated: null,
+    progress: null,
+    problem: null,
+    forkedFrom: [],
+    retunes: [],
+    goOn: null,
+    folder: folder.path,
+  };
   try {
     const run = await readRun(folder);
     if (run === null) return { ...unreadable, problem: 'no experiment.json' };
     const lines = (await folder.metrics()) as { epoch: number; at?: string; metrics?: Metrics }[];
-    const values = (name: string): number[] => lines.map(({ metrics }) => metrics?.[name]).filter((value) => typeof value === 'number');
+    const values = (name: string): number[] =>
+      lines.map(({ metrics }) => metrics?.[name]).filter((value) => typeof value === 'number');
     const rates = values('env/success_rate');
     const last = rates.slice(-RECENT);
-    const current: Current = run.finished ? { state: 'finished', progress: null } : await currentState(folder, client);
+    const current: Current = run.finished
+      ? { state: 'finished', progress: null }
+      : await currentState(folder, client);
     return {
       ...unreadable,
       ...current,

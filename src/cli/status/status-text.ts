@@ -7,9 +7,37 @@ import { rate } from '../show/units.ts';
 const when = (iso: string | null): string => (iso === null ? '–' : iso.slice(0, 16).replace('T', ' '));
 
 export function runTable(runs: readonly RunStatus[]): string {
-  const table = plainTable(['run', 'state', 'epoch', 'success', 'last 5', 'held-out', 'difficulty', 'last epoch (UTC)']);
-  for (const { id, state, epoch, epochs, successRate, recentSuccessRate, heldOut, difficulty, updated } of runs) {
-    table.push([id, state, `${epoch}/${epochs}`, rate(successRate), rate(recentSuccessRate), rate(heldOut), rate(difficulty, 1), when(updated)]);
+  const table = plainTable([
+    'run',
+    'state',
+    'epoch',
+    'success',
+    'last 5',
+    'held-out',
+    'difficulty',
+    'last epoch (UTC)',
+  ]);
+  for (const {
+    id,
+    state,
+    epoch,
+    epochs,
+    successRate,
+    recentSuccessRate,
+    heldOut,
+    difficulty,
+    updated,
+  } of runs) {
+    table.push([
+      id,
+      state,
+      `${epoch}/${epochs}`,
+      rate(successRate),
+      rate(recentSuccessRate),
+      rate(heldOut),
+      rate(difficulty, 1),
+      when(updated),
+    ]);
   }
   return table.toString();
 }
@@ -25,10 +53,18 @@ export function runDetails(run: RunStatus): string {
     difficulty: rate(run.difficulty, 1),
     'last epoch': `${when(run.updated)} UTC`,
     ...(run.forkedFrom.length === 0 ? {} : { lineage: lineageText(run.forkedFrom) }),
-    ...(run.retunes.length === 0 ? {} : { retuned: run.retunes.map(({ fromEpoch, set }) => `from epoch ${fromEpoch} on: ${settingsText(set)}`).join(`\n${' '.repeat(14)}`) }),
+    ...(run.retunes.length === 0
+      ? {}
+      : {
+          retuned: run.retunes
+            .map(({ fromEpoch, set }) => `from epoch ${fromEpoch} on: ${settingsText(set)}`)
+            .join(`\n${' '.repeat(14)}`),
+        }),
     folder: run.folder,
     ...(run.problem === null ? {} : { problem: run.problem }),
   };
-  const text = Object.entries(lines).map(([name, value]) => `${name.padEnd(14)}${value}`).join('\n');
+  const text = Object.entries(lines)
+    .map(([name, value]) => `${name.padEnd(14)}${value}`)
+    .join('\n');
   return run.progress === null ? text : `${text}\n${screen(run.progress)}`;
 }

@@ -17,14 +17,22 @@ import { runDetails, runTable } from './status-text.ts';
 const WATCH_MS = 2_000;
 
 /** `genenv status`. */
-export async function status(id: string | undefined, options: StatusOptions, context: CliContext): Promise<ExitCode> {
+export async function status(
+  id: string | undefined,
+  options: StatusOptions,
+  context: CliContext,
+): Promise<ExitCode> {
   const home = homeFolder(context.env);
   if (id !== undefined) await existingRun(home, id);
   const client = await reachableTemporal(options, context);
   const text = async (): Promise<string> => {
-    const folders = id === undefined ? await RunFolder.list(runsFolder(home)) : [new RunFolder(runsFolder(home), id)];
+    const folders =
+      id === undefined ? await RunFolder.list(runsFolder(home)) : [new RunFolder(runsFolder(home), id)];
     const found = await Promise.all(folders.map((folder) => runStatus(folder, client)));
-    const schedules = id !== undefined || options.json === true || client === null ? '' : await scheduleTable(client, context);
+    const schedules =
+      id !== undefined || options.json === true || client === null
+        ? ''
+        : await scheduleTable(client, context);
     return [show(found, id, options, home), ...(schedules === '' ? [] : ['', schedules])].join('\n');
   };
   try {
@@ -39,7 +47,9 @@ export async function status(id: string | undefined, options: StatusOptions, con
 function show(runs: RunStatus[], id: string | undefined, { json }: StatusOptions, home: string): string {
   if (json === true) return JSON.stringify(id === undefined ? runs : runs[0], null, 2);
   if (id !== undefined) return runs.map(runDetails).join('\n');
-  return runs.length === 0 ? `No runs in ${home} yet. Start one: npx genenv run experiments/laptop.json` : runTable(runs);
+  return runs.length === 0
+    ? `No runs in ${home} yet. Start one: npx genenv run experiments/laptop.json`
+    : runTable(runs);
 }
 
 /** Drawn in place on a terminal; without one, printed when something has changed. */

@@ -10,11 +10,17 @@ import { plainTable } from '../show/table.ts';
 import { bytes, plural } from '../show/units.ts';
 
 /** `genenv gc`. */
-export async function gc({ dryRun = false, keepLast, keepEvery, keepBest }: GcOptions, { env, print }: CliContext): Promise<void> {
+export async function gc(
+  { dryRun = false, keepLast, keepEvery, keepBest }: GcOptions,
+  { env, print }: CliContext,
+): Promise<void> {
   const home = homeFolder(env);
   const runs = await RunFolder.list(runsFolder(home));
   const keep = { last: keepLast, every: keepEvery, best: keepBest };
-  const { items, bytes: freed } = await collectGarbage(new ObjectStore(join(home, 'store')), runs, { keep, dryRun });
+  const { items, bytes: freed } = await collectGarbage(new ObjectStore(join(home, 'store')), runs, {
+    keep,
+    dryRun,
+  });
   const table = plainTable(['what', 'number', 'size']);
   for (const [kind, size] of Object.entries(freed)) {
     const count = items.filter((item) => item.kind === kind).length;
@@ -22,5 +28,7 @@ export async function gc({ dryRun = false, keepLast, keepEvery, keepBest }: GcOp
   }
   if (items.length > 0) print(table.toString());
   const total = Object.values(freed).reduce((sum, size) => sum + size, 0);
-  print(`${dryRun ? 'Would free' : 'Freed'} ${bytes(total)} in ${plural(items.length, 'item')}, of ${plural(runs.length, 'run')} in ${home}.`);
+  print(
+    `${dryRun ? 'Would free' : 'Freed'} ${bytes(total)} in ${plural(items.length, 'item')}, of ${plural(runs.length, 'run')} in ${home}.`,
+  );
 }

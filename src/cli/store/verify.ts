@@ -14,9 +14,17 @@ const SHOWN = 10;
 export async function verify(id: string, { env, print, warn }: CliContext): Promise<ExitCode> {
   const home = homeFolder(env);
   const run = await existingRun(home, id);
-  const { lines, objects, bytes: size, pruned, problems } = await verifyRun(new ObjectStore(join(home, 'store')), run);
+  const {
+    lines,
+    objects,
+    bytes: size,
+    pruned,
+    problems,
+  } = await verifyRun(new ObjectStore(join(home, 'store')), run);
   if (problems.length === 0) {
-    print(`${id}: whole. ${plural(lines, 'ledger line')}, ${plural(objects, 'object')} (${bytes(size)})${pruned === 0 ? '' : `, ${pruned} pruned by retention`}.`);
+    print(
+      `${id}: whole. ${plural(lines, 'ledger line')}, ${plural(objects, 'object')} (${bytes(size)})${pruned === 0 ? '' : `, ${pruned} pruned by retention`}.`,
+    );
     return exitCodes.ok;
   }
   for (const { file, problem } of problems.slice(0, SHOWN)) warn(`${id}: ${file}: ${problem}`);

@@ -16,7 +16,16 @@ export function withRetunes(chart: Chart, rows: readonly EpochRow[], retunes: re
     return at === undefined ? [] : [{ xAxis: String(at.epoch), label: { formatter: settingsText(set) } }];
   });
   if (data.length === 0) return chart;
-  const markLine = { silent: true, symbol: 'none', lineStyle: { color: '$muted', type: 'dotted', width: 1 }, label: { position: 'insideEndTop', color: '$muted', fontSize: 10 }, data };
+  const markLine = {
+    silent: true,
+    symbol: 'none',
+    lineStyle: { color: '$muted', type: 'dotted', width: 1 },
+    label: { position: 'insideEndTop', color: '$muted', fontSize: 10 },
+    data,
+  };
   const [first, ...others] = [chart.option.series ?? []].flat();
-  return { ...chart, option: { ...chart.option, series: [{ ...first, markLine } as SeriesOption, ...others] } };
+  return {
+    ...chart,
+    option: { ...chart.option, series: [{ ...first, markLine } as SeriesOption, ...others] },
+  };
 }

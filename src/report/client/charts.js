@@ -8,13 +8,19 @@
 
   // `$blue` is the style sheet's --blue; nothing but colours is looked up.
   const withColors = (value, key = '') => {
-    if (typeof value === 'string') return /color/i.test(key) && /^\$[a-z0-9-]+$/.test(value) ? color(value.slice(1)) : value;
+    if (typeof value === 'string')
+      return /color/i.test(key) && /^\$[a-z0-9-]+$/.test(value) ? color(value.slice(1)) : value;
     if (Array.isArray(value)) return value.map((item) => withColors(item, key));
     if (typeof value !== 'object' || value === null) return value;
     return Object.fromEntries(Object.entries(value).map(([name, field]) => [name, withColors(field, name)]));
   };
 
-  const short = (value) => (typeof value !== 'number' ? '–' : Math.abs(value) >= 1000 ? String(Math.round(value)) : String(Number(value.toPrecision(4))));
+  const short = (value) =>
+    typeof value !== 'number'
+      ? '–'
+      : Math.abs(value) >= 1000
+        ? String(Math.round(value))
+        : String(Number(value.toPrecision(4)));
 
   const theme = () => {
     const font = { fontFamily: style().getPropertyValue('--sans') };
@@ -27,15 +33,24 @@
     return {
       textStyle: { color: color('text'), ...font },
       legend: { textStyle: { color: color('muted'), fontSize: 12 }, inactiveColor: color('rule') },
-      tooltip: { backgroundColor: color('panel'), borderColor: color('rule'), textStyle: { color: color('text'), fontSize: 12 }, axisPointer: { lineStyle: { color: color('muted') } } },
+      tooltip: {
+        backgroundColor: color('panel'),
+        borderColor: color('rule'),
+        textStyle: { color: color('text'), fontSize: 12 },
+        axisPointer: { lineStyle: { color: color('muted') } },
+      },
       categoryAxis: { ...axis, splitLine: { show: false } },
       valueAxis: { ...axis, axisLine: { show: false } },
       logAxis: { ...axis, axisLine: { show: false } },
     };
   };
 
-  const heatTip = (option) => ({ value, seriesName }) => `${option.xAxis.name ?? 'epoch'} ${option.xAxis.data[value[0]]}, ${option.yAxis.name ?? ''} ${option.yAxis.data[value[1]]}: <b>${short(value[2])}</b> ${seriesName}`;
-  const escape = (text) => text.replace(/[&<>]/g, (character) => ({ '&': '&amp;', '<': '&lt;', '>': '&gt;' })[character]);
+  const heatTip =
+    (option) =>
+    ({ value, seriesName }) =>
+      `${option.xAxis.name ?? 'epoch'} ${option.xAxis.data[value[0]]}, ${option.yAxis.name ?? ''} ${option.yAxis.data[value[1]]}: <b>${short(value[2])}</b> ${seriesName}`;
+  const escape = (text) =>
+    text.replace(/[&<>]/g, (character) => ({ '&': '&amp;', '<': '&lt;', '>': '&gt;' })[character]);
 
   const drawn = [];
   const draw = () => {
@@ -45,16 +60,27 @@
       const element = document.getElementById(`chart-${id}`);
       const option = withColors(plain);
       const heat = option.series[0].type === 'heatmap';
-      Object.assign(option.tooltip, heat ? { formatter: (cell) => escape(heatTip(option)(cell)).replace(/&lt;(\/?b)&gt;/g, '<$1>') } : { valueFormatter: short });
-      if (option.yAxis.type === 'log') option.yAxis.axisLabel = { formatter: (value) => value.toExponential().replace('e+', 'e').replace('e-', 'e−') };
+      Object.assign(
+        option.tooltip,
+        heat
+          ? { formatter: (cell) => escape(heatTip(option)(cell)).replace(/&lt;(\/?b)&gt;/g, '<$1>') }
+          : { valueFormatter: short },
+      );
+      if (option.yAxis.type === 'log')
+        option.yAxis.axisLabel = {
+          formatter: (value) => value.toExponential().replace('e+', 'e').replace('e-', 'e−'),
+        };
       for (const series of option.series) series.emphasis = { disabled: true };
       const chart = echarts.init(element, 'genenv', { renderer: 'svg' });
       chart.setOption(option);
       // A click on an epoch opens it in the browser of tasks.
       chart.getZr().on('click', ({ offsetX, offsetY }) => {
-        if (!chart.containPixel('grid', [offsetX, offsetY]) || (option.xAxis.name ?? 'epoch') !== 'epoch') return;
+        if (!chart.containPixel('grid', [offsetX, offsetY]) || (option.xAxis.name ?? 'epoch') !== 'epoch')
+          return;
         const [column] = chart.convertFromPixel('grid', [offsetX, offsetY]);
-        document.dispatchEvent(new window.CustomEvent('epoch', { detail: Number(option.xAxis.data[Math.round(column)]) }));
+        document.dispatchEvent(
+          new window.CustomEvent('epoch', { detail: Number(option.xAxis.data[Math.round(column)]) }),
+        );
       });
       drawn.push(chart);
     }

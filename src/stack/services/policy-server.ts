@@ -31,7 +31,10 @@ export class PolicyServer implements Service {
     return { policyServer: this.#port };
   }
   fingerprint(): string {
-    return fingerprint([this.#trainer.python, this.#paths.store], [join(this.#trainer.folder, 'genenv_trainer')]);
+    return fingerprint(
+      [this.#trainer.python, this.#paths.store],
+      [join(this.#trainer.folder, 'genenv_trainer')],
+    );
   }
 
   async launch(): Promise<Launch> {
@@ -41,12 +44,23 @@ export class PolicyServer implements Service {
     if (!this.#pinned && (await tryPort(this.#port)) === null) this.#port = 0;
     const port = this.#port;
     if (!this.#pinned) this.#port = 0;
-    return this.#trainer.launch(['serve', '--store', this.#paths.store, '--port', String(port), '--port-file', this.#paths.policyServerPort]);
+    return this.#trainer.launch([
+      'serve',
+      '--store',
+      this.#paths.store,
+      '--port',
+      String(port),
+      '--port-file',
+      this.#paths.policyServerPort,
+    ]);
   }
 
   async answers(): Promise<boolean> {
-    if (this.#port === 0) this.#port = (JSON.parse(readFileSync(this.#paths.policyServerPort, 'utf8')) as { port: number }).port;
-    const response = await fetch(`http://127.0.0.1:${this.#port}/health`, { signal: AbortSignal.timeout(2_000) });
+    if (this.#port === 0)
+      this.#port = (JSON.parse(readFileSync(this.#paths.policyServerPort, 'utf8')) as { port: number }).port;
+    const response = await fetch(`http://127.0.0.1:${this.#port}/health`, {
+      signal: AbortSignal.timeout(2_000),
+    });
     return response.ok;
   }
 

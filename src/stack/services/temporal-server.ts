@@ -27,7 +27,12 @@ export class TemporalServer implements Service {
   #ports: { temporal: number; ui: number };
   #pinned = false;
 
-  constructor(executable: string, paths: StackPaths, env: Record<string, string | undefined>, ports: Record<string, number>) {
+  constructor(
+    executable: string,
+    paths: StackPaths,
+    env: Record<string, string | undefined>,
+    ports: Record<string, number>,
+  ) {
     this.#executable = executable;
     this.#paths = paths;
     this.#env = env;
@@ -53,7 +58,9 @@ export class TemporalServer implements Service {
       this.#ports = { temporal, ui: await choosePort([this.#ports.ui, 8233]) };
     }
     // A server that was killed while it made the schema leaves a file that no server can open.
-    if (!existsSync(this.#paths.databaseReady)) for (const suffix of ['', '-wal', '-shm', '-journal']) rmSync(this.#paths.database + suffix, { force: true });
+    if (!existsSync(this.#paths.databaseReady))
+      for (const suffix of ['', '-wal', '-shm', '-journal'])
+        rmSync(this.#paths.database + suffix, { force: true });
     const flags = {
       '--ip': '127.0.0.1',
       '--port': String(this.#ports.temporal),
@@ -62,8 +69,22 @@ export class TemporalServer implements Service {
       '--log-level': 'warn',
     };
     // WAL and NORMAL: a killed server loses nothing; a power cut may cost the last moments, which the ledger makes good.
-    const pragmas = ['journal_mode=wal', 'synchronous=normal'].flatMap((pragma) => ['--sqlite-pragma', pragma]);
-    return { command: this.#executable, args: ['server', 'start-dev', ...Object.entries(flags).flat(), ...pragmas, '--dynamic-config-value', oneWritePartition], env: this.#env };
+    const pragmas = ['journal_mode=wal', 'synchronous=normal'].flatMap((pragma) => [
+      '--sqlite-pragma',
+      pragma,
+    ]);
+    return {
+      command: this.#executable,
+      args: [
+        'server',
+        'start-dev',
+        ...Object.entries(flags).flat(),
+        ...pragmas,
+        '--dynamic-config-value',
+        oneWritePartition,
+      ],
+      env: this.#env,
+    };
   }
 
   async answers(): Promise<boolean> {
@@ -77,7 +98,10 @@ export class TemporalServer implements Service {
     const config = { workflowExecutionRetentionTtl: { seconds: RETENTION_SECONDS } } as object;
     await this.#call((service) => service.updateNamespace({ namespace: NAMESPACE, config }));
     // For `TEMPORAL_CONFIG_FILE=… temporal workflow list`, and for any client that reads profiles.
-    writeFileSync(this.#paths.profile, `[profile.default]\naddress = "${this.address}"\nnamespace = "${NAMESPACE}"\n`);
+    writeFileSync(
+      this.#paths.profile,
+      `[profile.default]\naddress = "${this.address}"\nnamespace = "${NAMESPACE}"\n`,
+    );
   }
 
   async #call(request: (service: Connection['workflowService']) => Promise<unknown>): Promise<void> {

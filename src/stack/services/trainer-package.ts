@@ -13,7 +13,12 @@ export class TrainerPackage {
   }
 
   launch(args: string[]): Launch {
-    const env = { ...this.#env, PYTHONPATH: this.folder, PYTHONUNBUFFERED: '1', TOKENIZERS_PARALLELISM: 'false' };
+    const env = {
+      ...this.#env,
+      PYTHONPATH: this.folder,
+      PYTHONUNBUFFERED: '1',
+      TOKENIZERS_PARALLELISM: 'false',
+    };
     return { command: this.python, args: ['-m', 'genenv_trainer', ...args], env };
   }
 }

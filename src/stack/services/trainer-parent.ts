@@ -23,7 +23,10 @@ export class TrainerParent implements Service {
   }
 
   fingerprint(): string {
-    return fingerprint([this.#trainer.python, this.#paths.trainerSocket], [join(this.#trainer.folder, 'genenv_trainer')]);
+    return fingerprint(
+      [this.#trainer.python, this.#paths.trainerSocket],
+      [join(this.#trainer.folder, 'genenv_trainer')],
+    );
   }
 
   launch(): Launch {

@@ -48,11 +48,21 @@ export class WorkerProcess implements Service {
     const { node, repository, env } = this.#settings;
     this.#healthPort = await choosePort([this.#healthPort]);
     const own = { ...this.#contract(), GENENV_HEALTH_PORT: String(this.#healthPort) };
-    return { command: node, args: [join(repository, 'src/worker.ts')], env: { GENENV_TRAINING_JOBS: String(Math.min(availableParallelism(), mostTrainingJobs)), ...env, ...own } };
+    return {
+      command: node,
+      args: [join(repository, 'src/worker.ts')],
+      env: {
+        GENENV_TRAINING_JOBS: String(Math.min(availableParallelism(), mostTrainingJobs)),
+        ...env,
+        ...own,
+      },
+    };
   }
 
   async answers(): Promise<boolean> {
-    const response = await fetch(`http://127.0.0.1:${this.#healthPort}/health`, { signal: AbortSignal.timeout(2_000) });
+    const response = await fetch(`http://127.0.0.1:${this.#healthPort}/health`, {
+      signal: AbortSignal.timeout(2_000),
+    });
     return response.ok;
   }
 

@@ -19,26 +19,44 @@ import type { Call, CallsTask } from './task-schema.ts';
  * word; whether the calls are those the dialogue asks for is put to a vote.
  * @param own tasks of `tasksFile`, which `worldLoader` reads
  */
-export const createCalls = (settings: CallsSettings, own?: OwnTasks): World => writtenWorld(callsForm(settings), settings, own);
+export const createCalls = (settings: CallsSettings, own?: OwnTasks): World =>
+  writtenWorld(callsForm(settings), settings, own);
 
 export function callsForm({ style: name, categories }: CallsSettings): TaskForm<CallsTask> {
   const style: Style = styles[name];
-  const arguments_ = ({ calls }: CallsTask): number => calls.reduce((sum, call) => sum + Object.keys(call.arguments).length, 0);
+  const arguments_ = ({ calls }: CallsTask): number =>
+    calls.reduce((sum, call) => sum + Object.keys(call.arguments).length, 0);
   return {
     name: 'calls',
     schema: taskSchema,
     instructions: `${instructions}\n\nCategories: ${categories.join(', ')}.`,
-    fault: (task) => (categories.includes(categoryOf(task)) ? (labelFault(task) ?? (leaksCall(task, style.same) ? 'answer_in_prompt' : undefined)) : 'kind_not_allowed'),
+    fault: (task) =>
+      categories.includes(categoryOf(task))
+        ? (labelFault(task) ?? (leaksCall(task, style.same) ? 'answer_in_prompt' : undefined))
+        : 'kind_not_allowed',
     // Neither the order of tools nor that of calls makes another task.
-    canonical: ({ tools, calls, ...rest }) => ({ ...rest, tools: tools.toSorted((one, other) => (one.name < other.name ? -1 : 1)), calls: calls.toSorted((one, other) => (canonicalJson(one) < canonicalJson(other) ? -1 : 1)) }),
+    canonical: ({ tools, calls, ...rest }) => ({
+      ...rest,
+      tools: tools.toSorted((one, other) => (one.name < other.name ? -1 : 1)),
+      calls: calls.toSorted((one, other) => (canonicalJson(one) < canonicalJson(other) ? -1 : 1)),
+    }),
     question: (task) => style.question(task),
     kind: categoryOf,
     signature: ({ calls }) => `call ${calls.map((call) => call.name).join(' ')}`,
     difficulty: (task) => task.calls.length + arguments_(task) + task.tools.length - 1,
-    latents: (task) => ({ category: categoryOf(task), calls: task.calls.length, arguments: arguments_(task), tools: task.tools.length, messages: task.dialogue.length }),
+    latents: (task) => ({
+      category: categoryOf(task),
+      calls: task.calls.length,
+      arguments: arguments_(task),
+      tools: task.tools.length,
+      messages: task.dialogue.length,
+    }),
     score: ({ calls, tools }, answer) => {
       const made = style.read(answer);
-      return { reward: made !== undefined && callsMatch(calls, tools, made, style.same) ? 1 : 0, wellFormed: made !== undefined };
+      return {
+        reward: made !== undefined && callsMatch(calls, tools, made, style.same) ? 1 : 0,
+        wellFormed: made !== undefined,
+      };
     },
     failure: ({ calls }, answer) => callsFailure(calls, style.read(answer)),
     right: (task) => style.write(referenceCalls(task)),
@@ -56,7 +74,9 @@ export function callsForm({ style: name, categories }: CallsSettings): TaskForm<
 function referenceCalls({ calls, tools }: CallsTask): Call[] {
   return calls.map(({ name, arguments: given }) => {
     const tool = tools.find((one) => one.name === name)!;
-    const first = Object.entries(given).map(([parameter, values]) => [parameter, acceptedValues(tool, parameter, values)[0]] as const);
+    const first = Object.entries(given).map(
+      ([parameter, values]) => [parameter, acceptedValues(tool, parameter, values)[0]] as const,
+    );
     return { name, arguments: Object.fromEntries(first.filter(([, value]) => value !== undefined)) };
   });
 }

@@ -4,10 +4,14 @@ import type { CallsTask, GoldCall, Parameter, Tool, Value } from './task-schema.
 
 /** Why a task has no right answer, or one that says nothing; undefined where it has one. */
 export function labelFault({ dialogue, tools, calls }: CallsTask): string | undefined {
-  if (dialogue.at(-1)!.role !== 'user' || dialogue.some(({ content }) => content.trim() === '')) return 'no_request';
+  if (dialogue.at(-1)!.role !== 'user' || dialogue.some(({ content }) => content.trim() === ''))
+    return 'no_request';
   // A name twice would be two tools for one call.
   if (new Set(tools.map(({ name }) => name)).size !== tools.length) return 'unknown_tool';
-  if (!tools.every((tool) => isSound({ type: 'object', properties: tool.parameters, required: tool.required }))) return 'wrong_tools';
+  if (
+    !tools.every((tool) => isSound({ type: 'object', properties: tool.parameters, required: tool.required }))
+  )
+    return 'wrong_tools';
   if (new Set(calls.map((call) => canonicalJson(call))).size !== calls.length) return 'repeated_call';
   for (const call of calls) {
     const tool = tools.find(({ name }) => name === call.name);
@@ -22,28 +26,49 @@ function callFault({ arguments: given }: GoldCall, tool: Tool): string | undefin
   for (const [name, values] of Object.entries(given)) {
     const parameter = Object.hasOwn(tool.parameters, name) ? tool.parameters[name]! : undefined;
     const accepted = acceptedValues(tool, name, values);
-    if (parameter === undefined || !accepted.every((value) => fits(value, parameter))) return 'wrong_arguments';
-    if (new Set(accepted.map((value) => canonicalJson(value))).size >= choices(parameter)) return 'anything_accepted';
+    if (parameter === undefined || !accepted.every((value) => fits(value, parameter)))
+      return 'wrong_arguments';
+    if (new Set(accepted.map((value) => canonicalJson(value))).size >= choices(parameter))
+      return 'anything_accepted';
   }
   return undefined;
 }
 
 /** Whether a parameter says what it takes. */
 function isSound({ type, enum: allowed, items, properties = {}, required = [] }: Parameter): boolean {
-  if (allowed?.some((value) => (typeof value === 'number') !== (type === 'number' || type === 'integer')) === true || (allowed !== undefined && !['string', 'integer', 'number'].includes(type))) return false;
-  if ((items !== undefined && type !== 'array') || (Object.keys(properties).length > 0 && type !== 'object')) return false;
-  return required.every((name) => Object.hasOwn(properties, name)) && Object.values(properties).every(isSound) && (items === undefined || isSound(items));
+  if (
+    allowed?.some((value) => (typeof value === 'number') !== (type === 'number' || type === 'integer')) ===
+      true ||
+    (allowed !== undefined && !['string', 'integer', 'number'].includes(type))
+  )
+    return false;
+  if ((items !== undefined && type !== 'array') || (Object.keys(properties).length > 0 && type !== 'object'))
+    return false;
+  return (
+    required.every((name) => Object.hasOwn(properties, name)) &&
+    Object.values(properties).every(isSound) &&
+    (items === undefined || isSound(items))
+  );
 }
 
 function fits(value: Value, { type, enum: allowed, items, properties, required = [] }: Parameter): boolean {
   if (allowed !== undefined && !allowed.includes(value as string | number)) return false;
-  if (type === 'array') return Array.isArray(value) && (items === undefined || (value as readonly Value[]).every((item) => fits(item, items)));
+  if (type === 'array')
+    return (
+      Array.isArray(value) &&
+      (items === undefined || (value as readonly Value[]).every((item) => fits(item, items)))
+    );
   if (type === 'integer') return Number.isSafeInteger(value);
   if (type !== 'object') return typeof value === type;
   if (typeof value !== 'object' || Array.isArray(value)) return false;
   const entries = Object.entries(value as Record<string, Value>);
-  return required.every((name) => Object.hasOwn(value, name)) && (properties === undefined || entries.every(([name, item]) => Object.hasOwn(properties, name) && fits(item, properties[name]!)));
+  return (
+    required.every((name) => Object.hasOwn(value, name)) &&
+    (properties === undefined ||
+      entries.every(([name, item]) => Object.hasOwn(properties, name) && fits(item, properties[name]!)))
+  );
 }
 
 /** How many values a parameter has, where they are few. */
-const choices = ({ type, enum: allowed }: Parameter): number => (type === 'boolean' ? 2 : allowed === undefined ? Infinity : Math.max(2, new Set(allowed).size));
+const choices = ({ type, enum: allowed }: Parameter): number =>
+  type === 'boolean' ? 2 : allowed === undefined ? Infinity : Math.max(2, new Set(allowed).size);

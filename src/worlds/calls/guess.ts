@@ -3,7 +3,10 @@ import type { Call, CallsTask, Parameter, Value } from './task-schema.ts';
 
 /** As many calls as are asked for, of tools drawn blindly, their required arguments made of the dialogue's own words and small numbers. */
 export function guessCalls({ dialogue, tools, calls }: CallsTask, random: RandomStream): Call[] {
-  const words = dialogue.flatMap(({ content }) => content.split(/\s+/)).map((word) => word.replace(/^\W+|\W+$/g, '')).filter((word) => word !== '');
+  const words = dialogue
+    .flatMap(({ content }) => content.split(/\s+/))
+    .map((word) => word.replace(/^\W+|\W+$/g, ''))
+    .filter((word) => word !== '');
   const value = ({ type, enum: allowed, items, properties = {}, required = [] }: Parameter): Value => {
     if (allowed !== undefined) return random.pick(allowed);
     switch (type) {
@@ -19,7 +22,10 @@ export function guessCalls({ dialogue, tools, calls }: CallsTask, random: Random
         return random.int(10);
     }
   };
-  const object = (parameters: Record<string, Parameter>, required: readonly string[]): Record<string, Value> => Object.fromEntries(required.map((name) => [name, value(parameters[name]!)]));
+  const object = (
+    parameters: Record<string, Parameter>,
+    required: readonly string[],
+  ): Record<string, Value> => Object.fromEntries(required.map((name) => [name, value(parameters[name]!)]));
   return calls.map(() => {
     const tool = random.pick(tools);
     return { name: tool.name, arguments: object(tool.parameters, tool.required) };

@@ -9,26 +9,52 @@ export const looseText: SameText = (left, right) => standardised(left) === stand
 /** ToolRL's rule for API-Bank: equal as JSON. */
 export const exactText: SameText = (left, right) => left === right;
 
-const standardised = (text: string): string => text.replace(/[ ,./\-_*^]/g, '').toLowerCase().replaceAll("'", '"');
+const standardised = (text: string): string =>
+  text
+    .replace(/[ ,./\-_*^]/g, '')
+    .toLowerCase()
+    .replaceAll("'", '"');
 
 /** Lists match in their order, objects by their keys, numbers and truth values by type and value. */
 export function sameValue(left: unknown, right: unknown, same: SameText): boolean {
   if (typeof left === 'string' && typeof right === 'string') return same(left, right);
-  if (typeof left !== 'object' || typeof right !== 'object' || left === null || right === null) return left === right;
-  if (Array.isArray(left) || Array.isArray(right)) return Array.isArray(left) && Array.isArray(right) && left.length === right.length && left.every((item, index) => sameValue(item, right[index], same));
+  if (typeof left !== 'object' || typeof right !== 'object' || left === null || right === null)
+    return left === right;
+  if (Array.isArray(left) || Array.isArray(right))
+    return (
+      Array.isArray(left) &&
+      Array.isArray(right) &&
+      left.length === right.length &&
+      left.every((item, index) => sameValue(item, right[index], same))
+    );
   const entries = Object.entries(left);
-  return entries.length === Object.keys(right).length && entries.every(([key, value]) => Object.hasOwn(right, key) && sameValue(value, (right as Record<string, unknown>)[key], same));
+  return (
+    entries.length === Object.keys(right).length &&
+    entries.every(
+      ([key, value]) =>
+        Object.hasOwn(right, key) && sameValue(value, (right as Record<string, unknown>)[key], same),
+    )
+  );
 }
 
 /** Values that may be given for a parameter: `""` for an optional one stands for none. */
-export const acceptedValues = (tool: Tool, parameter: string, values: GoldCall['arguments'][string]): GoldCall['arguments'][string] => (tool.required.includes(parameter) ? values : values.filter((value) => value !== ''));
+export const acceptedValues = (
+  tool: Tool,
+  parameter: string,
+  values: GoldCall['arguments'][string],
+): GoldCall['arguments'][string] =>
+  tool.required.includes(parameter) ? values : values.filter((value) => value !== '');
 
 /**
  * Whether a call is the one asked for, by the rules of BFCL's AST checker: the name exactly; each argument one of those accepted; nothing
  * that the answer does not name; nothing left out but what may be.
  */
 export function callMatches(gold: GoldCall, tool: Tool, call: Call, same: SameText): boolean {
-  if (call.name !== gold.name || Object.keys(call.arguments).some((name) => !Object.hasOwn(gold.arguments, name))) return false;
+  if (
+    call.name !== gold.name ||
+    Object.keys(call.arguments).some((name) => !Object.hasOwn(gold.arguments, name))
+  )
+    return false;
   return Object.entries(gold.arguments).every(([name, values]) => {
     const accepted = acceptedValues(tool, name, values);
     if (!Object.hasOwn(call.arguments, name)) return accepted.length < values.length;
@@ -37,9 +63,23 @@ export function callMatches(gold: GoldCall, tool: Tool, call: Call, same: SameTe
 }
 
 /** Whether the calls are those asked for, each once, in any order: a perfect matching (Kuhn), so that no order of accepted values decides. */
-export function callsMatch(gold: readonly GoldCall[], tools: readonly Tool[], calls: readonly Call[], same: SameText): boolean {
+export function callsMatch(
+  gold: readonly GoldCall[],
+  tools: readonly Tool[],
+  calls: readonly Call[],
+  same: SameText,
+): boolean {
   if (calls.length !== gold.length) return false;
-  const fits = gold.map((wanted) => calls.map((call) => callMatches(wanted, tools.find(({ name }) => name === wanted.name)!, call, same)));
+  const fits = gold.map((wanted) =>
+    calls.map((call) =>
+      callMatches(
+        wanted,
+        tools.find(({ name }) => name === wanted.name)!,
+        call,
+        same,
+      ),
+    ),
+  );
   const takenBy = new Map<number, number>();
   const place = (wanted: number, seen: Set<number>): boolean =>
     calls.some((_, at) => {

@@ -6,7 +6,13 @@ type Question = { system: string; user: string };
 
 /** BFCL's system prompt for models that are asked in text (`DEFAULT_SYSTEM_PROMPT` of bfcl-eval), as far as it is about one turn. */
 export function bfclQuestion({ tools, dialogue }: CallsTask): Question {
-  return { system: `${bfclInstruction}\n\nHere is a list of functions in JSON format that you can invoke.\n${JSON.stringify(tools.map(bfclTool))}\n`, user: dialogue.length === 1 ? dialogue[0]!.content : dialogue.map(({ role, content }) => `${role}: ${content}`).join('\n') };
+  return {
+    system: `${bfclInstruction}\n\nHere is a list of functions in JSON format that you can invoke.\n${JSON.stringify(tools.map(bfclTool))}\n`,
+    user:
+      dialogue.length === 1
+        ? dialogue[0]!.content
+        : dialogue.map(({ role, content }) => `${role}: ${content}`).join('\n'),
+  };
 }
 
 const bfclInstruction = `You are an expert in composing functions. You are given a question and a set of possible functions. Based on the question, you will need to make one or more function/tool calls to achieve the purpose.
@@ -17,7 +23,11 @@ You SHOULD NOT include any other text in the response.`;
 
 const bfclTypes: Partial<Record<Type, string>> = { object: 'dict', number: 'float' };
 
-const bfclTool = ({ name, description, parameters, required }: Tool) => ({ name, description, parameters: bfclParameter({ type: 'object', properties: parameters, required }) });
+const bfclTool = ({ name, description, parameters, required }: Tool) => ({
+  name,
+  description,
+  parameters: bfclParameter({ type: 'object', properties: parameters, required }),
+});
 
 const bfclParameter = ({ type, items, properties, ...rest }: Parameter): object => ({
   type: bfclTypes[type] ?? type,
@@ -28,9 +38,18 @@ const bfclParameter = ({ type, items, properties, ...rest }: Parameter): object 
 
 /** ToolRL's prompt for API-Bank, as far as it is about calls. */
 export function apiBankQuestion({ tools, dialogue, calls }: CallsTask): Question {
-  const listed = tools.map(({ name, description, parameters, required }, index) => `${index + 1}. Name: ${name}\nDescription: ${description}\nParameters: ${pythonLiteral(mapped(parameters, apiBankParameter))}${optionalNote(parameters, required)}`);
-  const request = calls.length === 1 ? 'Based on our conversation above, please only make one tool call to solve my need.' : 'Based on our conversation above, please make the tool calls that solve my need.';
-  return { system: apiBankInstruction.replace('{tools}', () => listed.join('\n')), user: `**Dialogue Records History**\n${dialogue.map(record).join('\n')}\n\n<user> ${request}</user>\n` };
+  const listed = tools.map(
+    ({ name, description, parameters, required }, index) =>
+      `${index + 1}. Name: ${name}\nDescription: ${description}\nParameters: ${pythonLiteral(mapped(parameters, apiBankParameter))}${optionalNote(parameters, required)}`,
+  );
+  const request =
+    calls.length === 1
+      ? 'Based on our conversation above, please only make one tool call to solve my need.'
+      : 'Based on our conversation above, please make the tool calls that solve my need.';
+  return {
+    system: apiBankInstruction.replace('{tools}', () => listed.join('\n')),
+    user: `**Dialogue Records History**\n${dialogue.map(record).join('\n')}\n\n<user> ${request}</user>\n`,
+  };
 }
 
 const apiBankInstruction = `You are a helpful multi-turn dialogue assistant capable of leveraging tool calls to solve user tasks.
@@ -49,9 +68,21 @@ ${thoughtAndCalls}
 2. You can invoke multiple tool calls simultaneously in the \`<tool_call>\` field. Each tool call should be a JSON object with a "name" field and a "parameters" field containing a dictionary of parameters. If no parameters are needed, leave the "parameters" field an empty dictionary.
 3. Refer to the previous dialogue records in the history, including the user's queries, previous \`<response>\`, and any tool feedback noted as \`<obs>\` (if exists).`;
 
-const apiBankTypes: Record<Type, string> = { string: 'str', integer: 'int', number: 'float', boolean: 'bool', array: 'list', object: 'dict' };
+const apiBankTypes: Record<Type, string> = {
+  string: 'str',
+  integer: 'int',
+  number: 'float',
+  boolean: 'bool',
+  array: 'list',
+  object: 'dict',
+};
 
-const apiBankParameter = ({ type, items, properties, ...rest }: Parameter): object => ({ type: apiBankTypes[type], ...rest, ...(items && { items: apiBankParameter(items) }), ...(properties && { properties: mapped(properties, apiBankParameter) }) });
+const apiBankParameter = ({ type, items, properties, ...rest }: Parameter): object => ({
+  type: apiBankTypes[type],
+  ...rest,
+  ...(items && { items: apiBankParameter(items) }),
+  ...(properties && { properties: mapped(properties, apiBankParameter) }),
+});
 
 function optionalNote(parameters: Tool['parameters'], required: readonly string[]): string {
   const optional = Object.keys(parameters).filter((name) => !required.includes(name));
@@ -61,4 +92,8 @@ function optionalNote(parameters: Tool['parameters'], required: readonly string[
 const tags = { user: 'user', assistant: 'response', tool: 'obs' } as const;
 const record = ({ role, content }: Message): string => `<${tags[role]}>${content}</${tags[role]}>`;
 
-const mapped = (parameters: Record<string, Parameter>, as: (parameter: Parameter) => object): Record<string, object> => Object.fromEntries(Object.entries(parameters).map(([name, parameter]) => [name, as(parameter)]));
+const mapped = (
+  parameters: Record<string, Parameter>,
+  as: (parameter: Parameter) => object,
+): Record<string, object> =>
+  Object.fromEntries(Object.entries(parameters).map(([name, parameter]) => [name, as(parameter)]));

@@ -53,12 +53,23 @@ function skip(pattern: RegExp, text: string, at: number): number {
   return pattern.test(text) ? pattern.lastIndex : at;
 }
 
-export const pythonCalls = (calls: readonly Call[]): string => `[${calls.map(({ name, arguments: given }) => `${name}(${Object.entries(given).map(([parameter, value]) => `${parameter}=${pythonLiteral(value)}`).join(', ')})`).join(', ')}]`;
+export const pythonCalls = (calls: readonly Call[]): string =>
+  `[${calls
+    .map(
+      ({ name, arguments: given }) =>
+        `${name}(${Object.entries(given)
+          .map(([parameter, value]) => `${parameter}=${pythonLiteral(value)}`)
+          .join(', ')})`,
+    )
+    .join(', ')}]`;
 
 /** A value of JSON as Python writes it. */
 export function pythonLiteral(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(pythonLiteral).join(', ')}]`;
-  if (typeof value === 'object' && value !== null) return `{${Object.entries(value).map(([key, item]) => `${pythonLiteral(key)}: ${pythonLiteral(item)}`).join(', ')}}`;
+  if (typeof value === 'object' && value !== null)
+    return `{${Object.entries(value)
+      .map(([key, item]) => `${pythonLiteral(key)}: ${pythonLiteral(item)}`)
+      .join(', ')}}`;
   if (typeof value === 'boolean') return value ? 'True' : 'False';
   if (value === null) return 'None';
   if (typeof value !== 'string') return JSON.stringify(value);

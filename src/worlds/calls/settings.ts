@@ -1,12 +1,30 @@
 import { z } from 'zod';
-import { bandField, bandProblems, formatField, repairsField, tasksFileField, voteField } from '../written/settings.ts';
+import {
+  bandField,
+  bandProblems,
+  formatField,
+  repairsField,
+  tasksFileField,
+  voteField,
+} from '../written/settings.ts';
 import { categories } from './task-schema.ts';
 
 export const callsSettings = z
   .strictObject({
     type: z.literal('calls'),
-    style: z.enum(['bfcl', 'api-bank']).default('bfcl').describe('How calls are asked for, written and compared: `bfcl` as Python calls by the rules of its AST checker, `api-bank` as lines of JSON that must be equal.'),
-    categories: z.array(z.enum(categories)).min(1).default([...categories]).describe('Tasks that may be written: one tool or several to choose from (`multiple`), one call or several at once (`parallel`).'),
+    style: z
+      .enum(['bfcl', 'api-bank'])
+      .default('bfcl')
+      .describe(
+        'How calls are asked for, written and compared: `bfcl` as Python calls by the rules of its AST checker, `api-bank` as lines of JSON that must be equal.',
+      ),
+    categories: z
+      .array(z.enum(categories))
+      .min(1)
+      .default([...categories])
+      .describe(
+        'Tasks that may be written: one tool or several to choose from (`multiple`), one call or several at once (`parallel`).',
+      ),
     format: formatField,
     band: bandField,
     repairs: repairsField,

@@ -20,16 +20,33 @@ export interface Parameter {
 
 const name = z.string().regex(/^[A-Za-z_]\w{0,63}$/);
 /** Tools may be members: `math.factorial`. */
-const toolName = z.string().regex(/^[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*$/).max(64);
+const toolName = z
+  .string()
+  .regex(/^[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*$/)
+  .max(64);
 
-const valueSchema: z.ZodType<Value> = z.lazy(() => z.union([z.string().max(1000), z.number(), z.boolean(), z.array(valueSchema).max(20), z.record(name, valueSchema)])).meta({ id: 'value' });
+const valueSchema: z.ZodType<Value> = z
+  .lazy(() =>
+    z.union([
+      z.string().max(1000),
+      z.number(),
+      z.boolean(),
+      z.array(valueSchema).max(20),
+      z.record(name, valueSchema),
+    ]),
+  )
+  .meta({ id: 'value' });
 
 const parameterSchema: z.ZodType<Parameter> = z
   .lazy(() =>
     z.strictObject({
       type: z.enum(types),
       description: z.string().min(1).max(400).optional(),
-      enum: z.array(z.union([z.string().min(1).max(100), z.number()])).min(1).max(20).optional(),
+      enum: z
+        .array(z.union([z.string().min(1).max(100), z.number()]))
+        .min(1)
+        .max(20)
+        .optional(),
       items: parameterSchema.optional(),
       properties: z.record(name, parameterSchema).optional(),
       required: z.array(name).optional(),
@@ -44,10 +61,16 @@ const toolSchema = z.strictObject({
   required: z.array(name),
 });
 
-const messageSchema = z.strictObject({ role: z.enum(['user', 'assistant', 'tool']), content: z.string().min(1).max(2000) });
+const messageSchema = z.strictObject({
+  role: z.enum(['user', 'assistant', 'tool']),
+  content: z.string().min(1).max(2000),
+});
 
 /** `arguments`: values that are accepted for each parameter, the first of them the reference; `""` among those of an optional one = it may be left out. */
-const goldSchema = z.strictObject({ name: toolName, arguments: z.record(name, z.array(valueSchema).min(1).max(4)) });
+const goldSchema = z.strictObject({
+  name: toolName,
+  arguments: z.record(name, z.array(valueSchema).min(1).max(4)),
+});
 
 export const taskSchema = z.strictObject({
   dialogue: z.array(messageSchema).min(1).max(20),

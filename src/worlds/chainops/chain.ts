@@ -16,7 +16,12 @@ export interface Alphabet {
 const operationLetters = [...'RTUX'];
 const symbolLetters = [...'abcdefghi'];
 
-export const alphabet = (size: { operations: number; symbols: number; maxDepth: number; maxLength: number }): Alphabet => ({
+export const alphabet = (size: {
+  operations: number;
+  symbols: number;
+  maxDepth: number;
+  maxLength: number;
+}): Alphabet => ({
   operations: operationLetters.slice(0, size.operations),
   symbols: symbolLetters.slice(0, size.symbols),
   maxDepth: size.maxDepth,
@@ -32,14 +37,18 @@ export function chainOf(spec: TaskSpec): Chain {
 }
 
 /** Reads what the simulator wrote: 1 to maxDepth known operations, 2 to maxLength known symbols. */
-export function parseChain(written: string, { operations, symbols, maxDepth, maxLength }: Alphabet): { chain: Chain } | { reason: string } {
+export function parseChain(
+  written: string,
+  { operations, symbols, maxDepth, maxLength }: Alphabet,
+): { chain: Chain } | { reason: string } {
   if (written.length === 0) return { reason: 'empty' };
   const colon = written.indexOf(':');
   if (colon === -1) return { reason: 'unparsable' };
   const chain = { operations: written.slice(0, colon), text: written.slice(colon + 1) };
   if (chain.operations.length === 0) return { reason: 'no_operation' };
   if (chain.operations.length > maxDepth || chain.text.length > maxLength) return { reason: 'too_long' };
-  if ([...chain.operations].some((operation) => !operations.includes(operation))) return { reason: 'unknown_operation' };
+  if ([...chain.operations].some((operation) => !operations.includes(operation)))
+    return { reason: 'unknown_operation' };
   // Reversing or rotating one symbol is no step at all.
   if (chain.text.length < 2) return { reason: 'too_short' };
   if ([...chain.text].some((symbol) => !symbols.includes(symbol))) return { reason: 'unknown_symbol' };
@@ -58,12 +67,18 @@ export function apply(operation: string, text: string, symbols: readonly string[
     case 'X':
       return text.slice(-1) + text.slice(1, -1) + text.slice(0, 1);
     default:
-      throw new RangeError(`operation must be one of ${operationLetters.join(', ')}, got ${JSON.stringify(operation)}`);
+      throw new RangeError(
+        `operation must be one of ${operationLetters.join(', ')}, got ${JSON.stringify(operation)}`,
+      );
   }
 }
 
 /** What each operation of a chain makes, in order; `slip` may spoil a step, and the next goes on from that. */
-export function stepsOf({ operations, text }: Chain, symbols: readonly string[], slip: (step: string) => string = (step) => step): string[] {
+export function stepsOf(
+  { operations, text }: Chain,
+  symbols: readonly string[],
+  slip: (step: string) => string = (step) => step,
+): string[] {
   const steps: string[] = [];
   for (const operation of operations) steps.push(slip(apply(operation, steps.at(-1) ?? text, symbols)));
   return steps;
@@ -73,9 +88,17 @@ export function stepsOf({ operations, text }: Chain, symbols: readonly string[],
 export const answerOf = (steps: readonly string[]): string => steps.join('>');
 
 /** The steps of an answer, where it has one of the right length for each operation. */
-export function parseSteps(answer: string, { operations, text }: Chain, symbols: readonly string[]): string[] | undefined {
+export function parseSteps(
+  answer: string,
+  { operations, text }: Chain,
+  symbols: readonly string[],
+): string[] | undefined {
   const steps = answer.split('>');
-  const whole = steps.length === operations.length && steps.every((step) => step.length === text.length && [...step].every((symbol) => symbols.includes(symbol)));
+  const whole =
+    steps.length === operations.length &&
+    steps.every(
+      (step) => step.length === text.length && [...step].every((symbol) => symbols.includes(symbol)),
+    );
   return whole ? steps : undefined;
 }
 

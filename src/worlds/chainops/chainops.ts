@@ -1,6 +1,15 @@
 import { historyCharacters, historyDigits, historyPrompt } from '../history-digits.ts';
 import type { World } from '../world.ts';
-import { agentPrompt, alphabet as alphabetOf, answerOf, chainOf, parseChain, parseSteps, specOf, stepsOf } from './chain.ts';
+import {
+  agentPrompt,
+  alphabet as alphabetOf,
+  answerOf,
+  chainOf,
+  parseChain,
+  parseSteps,
+  specOf,
+  stepsOf,
+} from './chain.ts';
 import type { ChainOpsSettings } from './settings.ts';
 import { agentCorpus, environmentCorpus, randomChain } from './warm-up.ts';
 
@@ -16,39 +25,69 @@ export function createChainOps(settings: ChainOpsSettings): World {
   return {
     name: 'chainops',
     vocabulary: [...new Set([...historyCharacters, ...operations, ...':>'])].sort(),
-    baseTasks: (random) => Array.from({ length: settings.baseTasks }, () => specOf(randomChain(random, alphabet, settings.baseDepths, settings.baseLengths))),
-    heldOutTasks: (random) =>
-      Array.from({ length: maxDepth * (maxLength - 1) }, (_, cell) => ({ depth: 1 + Math.floor(cell / (maxLength - 1)), length: 2 + (cell % (maxLength - 1)) })).flatMap(({ depth, length }) =>
-        Array.from({ length: settings.heldOutPerCell }, () => specOf(randomChain(random, alphabet, [depth, depth], [length, length]))),
+    baseTasks: (random) =>
+      Array.from({ length: settings.baseTasks }, () =>
+        specOf(randomChain(random, alphabet, settings.baseDepths, settings.baseLengths)),
       ),
-    environmentPrompt: (history, seedTask) => historyPrompt(historyDigits(history, operations), seedTask, operations),
+    heldOutTasks: (random) =>
+      Array.from({ length: maxDepth * (maxLength - 1) }, (_, cell) => ({
+        depth: 1 + Math.floor(cell / (maxLength - 1)),
+        length: 2 + (cell % (maxLength - 1)),
+      })).flatMap(({ depth, length }) =>
+        Array.from({ length: settings.heldOutPerCell }, () =>
+          specOf(randomChain(random, alphabet, [depth, depth], [length, length])),
+        ),
+      ),
+    environmentPrompt: (history, seedTask) =>
+      historyPrompt(historyDigits(history, operations), seedTask, operations),
     parseTask: (text) => {
       const parsed = parseChain(text, alphabet);
-      return 'chain' in parsed ? { valid: true, spec: specOf(parsed.chain) } : { valid: false, reason: parsed.reason };
+      return 'chain' in parsed
+        ? { valid: true, spec: specOf(parsed.chain) }
+        : { valid: false, reason: parsed.reason };
     },
     agentPrompt: (spec) => agentPrompt(spec, alphabet),
     kind: (spec) => spec.slice(0, 1),
     difficulty: (spec) => chainOf(spec).operations.length * chainOf(spec).text.length,
-    latents: (spec) => ({ depth: chainOf(spec).operations.length, length: chainOf(spec).text.length, operations: chainOf(spec).operations }),
+    latents: (spec) => ({
+      depth: chainOf(spec).operations.length,
+      length: chainOf(spec).text.length,
+      operations: chainOf(spec).operations,
+    }),
     score: (spec, answer) => {
       const chain = chainOf(spec);
       const steps = parseSteps(answer, chain, symbols);
-      return { reward: steps?.at(-1) === stepsOf(chain, symbols).at(-1) ? 1 : 0, wellFormed: steps !== undefined };
+      return {
+        reward: steps?.at(-1) === stepsOf(chain, symbols).at(-1) ? 1 : 0,
+        wellFormed: steps !== undefined,
+      };
     },
     referenceAnswer: right,
     randomAnswer: (spec, random) => {
       const { operations: asked, text } = chainOf(spec);
       // No operation but U adds or loses a symbol, so that an order of the text's own is the better guess.
-      const guess = (): string => (asked.includes('U') ? Array.from(text, () => random.pick(symbols)) : random.shuffle([...text])).join('');
+      const guess = (): string =>
+        (asked.includes('U') ? Array.from(text, () => random.pick(symbols)) : random.shuffle([...text])).join(
+          '',
+        );
       return answerOf(Array.from(asked, guess));
     },
     renderTask: (spec) => {
       const { operations: asked, text } = chainOf(spec);
-      return { request: `Apply ${[...asked].map((operation) => names[operation]).join(', then ')} to "${text}", writing every result.`, evaluation: { kind: 'last_step', answer: stepsOf(chainOf(spec), symbols).at(-1) } };
+      return {
+        request: `Apply ${[...asked].map((operation) => names[operation]).join(', then ')} to "${text}", writing every result.`,
+        evaluation: { kind: 'last_step', answer: stepsOf(chainOf(spec), symbols).at(-1) },
+      };
     },
     renderAnswer: (answer) => ({ steps: answer.split('>').slice(0, -1), answer: answer.split('>').at(-1) }),
-    warmUpCorpus: (policy, rows, random) => (policy === 'agent' ? agentCorpus : environmentCorpus)(alphabet, warmUp, rows, random),
+    warmUpCorpus: (policy, rows, random) =>
+      (policy === 'agent' ? agentCorpus : environmentCorpus)(alphabet, warmUp, rows, random),
   };
 }
 
-const names: Record<string, string> = { R: 'reverse', T: 'rotate left', U: 'next symbol', X: 'swap the ends' };
+const names: Record<string, string> = {
+  R: 'reverse',
+  T: 'rotate left',
+  U: 'next symbol',
+  X: 'swap the ends',
+};

@@ -18,37 +18,88 @@ export interface WarmUpSettings {
 
 type Range = readonly [number, number];
 const within = (random: RandomStream, [from, to]: Range): number => from + random.int(to - from + 1);
-const draw = (random: RandomStream, length: number, from: readonly string[]): string => Array.from({ length }, () => random.pick(from)).join('');
+const draw = (random: RandomStream, length: number, from: readonly string[]): string =>
+  Array.from({ length }, () => random.pick(from)).join('');
 
 /** A random chain of `depths` operations on a text of `lengths` symbols. */
-export const randomChain = (random: RandomStream, { operations, symbols }: Alphabet, depths: Range, lengths: Range): Chain => ({
+export const randomChain = (
+  random: RandomStream,
+  { operations, symbols }: Alphabet,
+  depths: Range,
+  lengths: Range,
+): Chain => ({
   operations: draw(random, within(random, depths), operations),
   text: draw(random, within(random, lengths), symbols),
 });
 
-export function* agentCorpus(alphabet: Alphabet, { symbolAccuracy }: WarmUpSettings, rows: number, random: RandomStream): Generator<CorpusRow> {
+export function* agentCorpus(
+  alphabet: Alphabet,
+  { symbolAccuracy }: WarmUpSettings,
+  rows: number,
+  random: RandomStream,
+): Generator<CorpusRow> {
   const { symbols, maxDepth, maxLength } = alphabet;
-  const slip = (step: string): string => [...step].map((symbol) => (random.next() < symbolAccuracy ? symbol : random.pick(symbols.filter((other) => other !== symbol)))).join('');
+  const slip = (step: string): string =>
+    [...step]
+      .map((symbol) =>
+        random.next() < symbolAccuracy ? symbol : random.pick(symbols.filter((other) => other !== symbol)),
+      )
+      .join('');
   for (let row = 0; row < rows; row++) {
     const chain = randomChain(random, alphabet, [1, maxDepth], [2, maxLength]);
-    yield { prompt: agentPrompt(specOf(chain), alphabet), completion: answerOf(stepsOf(chain, symbols, slip)) };
+    yield {
+      prompt: agentPrompt(specOf(chain), alphabet),
+      completion: answerOf(stepsOf(chain, symbols, slip)),
+    };
   }
 }
 
-export function* environmentCorpus(alphabet: Alphabet, settings: WarmUpSettings, rows: number, random: RandomStream): Generator<CorpusRow> {
+export function* environmentCorpus(
+  alphabet: Alphabet,
+  settings: WarmUpSettings,
+  rows: number,
+  random: RandomStream,
+): Generator<CorpusRow> {
   const { operations, maxDepth, maxLength } = alphabet;
   for (let row = 0; row < rows; row++) {
     const anywhere = random.next() < 0.3;
-    const seed = randomChain(random, alphabet, anywhere ? [1, maxDepth] : settings.baseDepths, anywhere ? [2, maxLength] : settings.baseLengths);
-    yield { prompt: historyPrompt(randomHistory(operations, maxDepth * maxLength, random), specOf(seed), operations), completion: specOf(vary(seed, alphabet, settings, random)) };
+    const seed = randomChain(
+      random,
+      alphabet,
+      anywhere ? [1, maxDepth] : settings.baseDepths,
+      anywhere ? [2, maxLength] : settings.baseLengths,
+    );
+    yield {
+      prompt: historyPrompt(
+        randomHistory(operations, maxDepth * maxLength, random),
+        specOf(seed),
+        operations,
+      ),
+      completion: specOf(vary(seed, alphabet, settings, random)),
+    };
   }
 }
 
 /** About the seed's depth and length (or, in the easy tail, any up to them), most of what it is made of. */
-function vary({ operations, text }: Chain, alphabet: Alphabet, { easyTail }: WarmUpSettings, random: RandomStream): Chain {
+function vary(
+  { operations, text }: Chain,
+  alphabet: Alphabet,
+  { easyTail }: WarmUpSettings,
+  random: RandomStream,
+): Chain {
   const easy = random.next() < easyTail;
-  const near = (size: number, least: number, most: number): number => (easy ? within(random, [least, size]) : Math.max(least, Math.min(most, size + random.int(3) - 1)));
-  const like = (size: number, old: string, from: readonly string[]): string => Array.from({ length: size }, (_, index) => (index < old.length && random.next() < 0.7 ? old.charAt(index) : random.pick(from))).join('');
-  const [depth, length] = [near(operations.length, 1, alphabet.maxDepth), near(text.length, 2, alphabet.maxLength)];
-  return { operations: like(depth, operations, alphabet.operations), text: like(length, text, alphabet.symbols) };
+  const near = (size: number, least: number, most: number): number =>
+    easy ? within(random, [least, size]) : Math.max(least, Math.min(most, size + random.int(3) - 1));
+  const like = (size: number, old: string, from: readonly string[]): string =>
+    Array.from({ length: size }, (_, index) =>
+      index < old.length && random.next() < 0.7 ? old.charAt(index) : random.pick(from),
+    ).join('');
+  const [depth, length] = [
+    near(operations.length, 1, alphabet.maxDepth),
+    near(text.length, 2, alphabet.maxLength),
+  ];
+  return {
+    operations: like(depth, operations, alphabet.operations),
+    text: like(length, text, alphabet.symbols),
+  };
 }

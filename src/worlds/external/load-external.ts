@@ -12,11 +12,17 @@ export type AllowedWorlds = ReadonlyMap<string, string>;
  * @throws InvalidConfig naming the variable, the entry and what is allowed
  */
 export function allowedWorlds(list: string | undefined): AllowedWorlds {
-  const entries = (list ?? '').split(',').map((entry) => entry.trim()).filter((entry) => entry !== '');
+  const entries = (list ?? '')
+    .split(',')
+    .map((entry) => entry.trim())
+    .filter((entry) => entry !== '');
   return new Map(
     entries.map((entry) => {
       const [, name, module] = /^([A-Za-z0-9._-]{1,80})=(.+)$/.exec(entry) ?? [];
-      if (name === undefined || module === undefined) throw new InvalidConfig(`GENENV_WORLDS: got ${JSON.stringify(entry)}; expected name=package or name=path, separated by commas`);
+      if (name === undefined || module === undefined)
+        throw new InvalidConfig(
+          `GENENV_WORLDS: got ${JSON.stringify(entry)}; expected name=package or name=path, separated by commas`,
+        );
       return [name, module];
     }),
   );
@@ -26,21 +32,37 @@ export function allowedWorlds(list: string | undefined): AllowedWorlds {
  * Loads a world by its name on the list: the name is all that an experiment file says, so it never chooses code.
  * @throws InvalidConfig for a name that is not on the list, a module that is no world, and settings that the world refuses
  */
-export async function loadExternal({ name, settings }: ExternalSettings, allowed: AllowedWorlds): Promise<World> {
+export async function loadExternal(
+  { name, settings }: ExternalSettings,
+  allowed: AllowedWorlds,
+): Promise<World> {
   const module = allowed.get(name);
   if (module === undefined) {
-    const known = allowed.size === 0 ? 'this process allows none' : `this process allows ${[...allowed.keys()].join(', ')}`;
-    throw new InvalidConfig(`experiment: world.name: got ${JSON.stringify(name)}; ${known} (its environment variable GENENV_WORLDS, name=package or name=path, separated by commas)`);
+    const known =
+      allowed.size === 0
+        ? 'this process allows none'
+        : `this process allows ${[...allowed.keys()].join(', ')}`;
+    throw new InvalidConfig(
+      `experiment: world.name: got ${JSON.stringify(name)}; ${known} (its environment variable GENENV_WORLDS, name=package or name=path, separated by commas)`,
+    );
   }
   const create = await factoryOf(name, module);
   let world: unknown;
   try {
     world = await create(settings);
   } catch (error) {
-    throw new InvalidConfig(`experiment: world.settings: the world ${JSON.stringify(name)} refuses them: ${messageOf(error)}`, { cause: error });
+    throw new InvalidConfig(
+      `experiment: world.settings: the world ${JSON.stringify(name)} refuses them: ${messageOf(error)}`,
+      { cause: error },
+    );
   }
-  const missing = Object.entries(members).filter(([member, type]) => typeOf((world as Record<string, unknown> | null | undefined)?.[member]) !== type);
-  if (missing.length > 0) throw new InvalidConfig(`GENENV_WORLDS: ${name}=${module}: its world lacks ${missing.map(([member, type]) => `${member} (${type})`).join(', ')}; src/worlds/world.ts says what a world has`);
+  const missing = Object.entries(members).filter(
+    ([member, type]) => typeOf((world as Record<string, unknown> | null | undefined)?.[member]) !== type,
+  );
+  if (missing.length > 0)
+    throw new InvalidConfig(
+      `GENENV_WORLDS: ${name}=${module}: its world lacks ${missing.map(([member, type]) => `${member} (${type})`).join(', ')}; src/worlds/world.ts says what a world has`,
+    );
   return world as World;
 }
 
@@ -53,9 +75,12 @@ async function factoryOf(name: string, module: string): Promise<Factory> {
   try {
     exported = (await import(address)) as { createWorld?: unknown };
   } catch (error) {
-    throw new InvalidConfig(`GENENV_WORLDS: ${name}=${module} does not load: ${messageOf(error)}`, { cause: error });
+    throw new InvalidConfig(`GENENV_WORLDS: ${name}=${module} does not load: ${messageOf(error)}`, {
+      cause: error,
+    });
   }
-  if (typeof exported.createWorld !== 'function') throw new InvalidConfig(`GENENV_WORLDS: ${name}=${module} exports no function createWorld(settings)`);
+  if (typeof exported.createWorld !== 'function')
+    throw new InvalidConfig(`GENENV_WORLDS: ${name}=${module} exports no function createWorld(settings)`);
   return exported.createWorld as Factory;
 }
 

@@ -3,8 +3,14 @@ import { z } from 'zod';
 export const externalSettings = z
   .strictObject({
     type: z.literal('external'),
-    name: z.string().regex(/^[A-Za-z0-9._-]{1,80}$/, 'expected 1 to 80 letters, digits, dots, dashes or underscores').describe('Name under which the worker’s own list, GENENV_WORLDS, has it.'),
-    settings: z.record(z.string(), z.json()).default({}).describe('Settings that the world checks by itself.'),
+    name: z
+      .string()
+      .regex(/^[A-Za-z0-9._-]{1,80}$/, 'expected 1 to 80 letters, digits, dots, dashes or underscores')
+      .describe('Name under which the worker’s own list, GENENV_WORLDS, has it.'),
+    settings: z
+      .record(z.string(), z.json())
+      .default({})
+      .describe('Settings that the world checks by itself.'),
   })
   .describe('A world from outside this repository.');
 

@@ -33,7 +33,12 @@ export function toolCall(response: string): Action | undefined {
   const json = soundJson(callText(response) ?? '');
   if ('reason' in json || typeof json.value !== 'object' || json.value === null) return undefined;
   const { name, arguments: given } = json.value as { name?: unknown; arguments?: unknown };
-  const whole = Object.keys(json.value).length === 2 && typeof name === 'string' && typeof given === 'object' && given !== null && !Array.isArray(given);
+  const whole =
+    Object.keys(json.value).length === 2 &&
+    typeof name === 'string' &&
+    typeof given === 'object' &&
+    given !== null &&
+    !Array.isArray(given);
   return whole ? (json.value as Action) : undefined;
 }
 
@@ -41,7 +46,9 @@ function callText(response: string): string | undefined {
   const parts = response.trim().split(open);
   if (parts.length === 1) return parts[0];
   const text = parts[1]!;
-  return parts.length === 2 && text.endsWith(close) && text.indexOf(close) === text.length - close.length ? text.slice(0, -close.length) : undefined;
+  return parts.length === 2 && text.endsWith(close) && text.indexOf(close) === text.length - close.length
+    ? text.slice(0, -close.length)
+    : undefined;
 }
 
 /** The verdict on a response, which alone is looked at: exact for values, calls and short answers, token F1 for free text. */
@@ -49,15 +56,24 @@ export function scoreResponse(task: LanguageTask, response: string, limits: Prog
   const { evaluation, target_action } = task;
   if (evaluation.kind === 'call') {
     const call = toolCall(response);
-    return { reward: call === undefined ? 0 : exactMatch(call, target_action as Action), wellFormed: call !== undefined };
+    return {
+      reward: call === undefined ? 0 : exactMatch(call, target_action as Action),
+      wellFormed: call !== undefined,
+    };
   }
   const answer = finalAnswer(response);
   if (answer === undefined) return { reward: 0, wellFormed: false };
   switch (evaluation.kind) {
     case 'execution':
-      return { reward: answer === String(execute(evaluation.program, evaluation.table, limits)) ? 1 : 0, wellFormed: true };
+      return {
+        reward: answer === String(execute(evaluation.program, evaluation.table, limits)) ? 1 : 0,
+        wellFormed: true,
+      };
     case 'exact':
-      return { reward: evaluation.answers.some((accepted) => exactTextMatch(answer, accepted)) ? 1 : 0, wellFormed: true };
+      return {
+        reward: evaluation.answers.some((accepted) => exactTextMatch(answer, accepted)) ? 1 : 0,
+        wellFormed: true,
+      };
     case 'reference':
       return { reward: softSimilarity(answer, evaluation.answer), wellFormed: true };
   }

@@ -6,7 +6,10 @@ import type { LanguageTask, Program, Table } from './task-schema.ts';
 import { library } from './tools.ts';
 import type { Tool, ValueType } from './tools.ts';
 
-const [names, colours] = [['ann', 'ben', 'cleo', 'dan', 'eva'], ['red', 'green', 'blue', 'white']];
+const [names, colours] = [
+  ['ann', 'ben', 'cleo', 'dan', 'eva'],
+  ['red', 'green', 'blue', 'white'],
+];
 const tries = 50;
 
 /** A task with a program of so many calls, drawn from all tools: what the built-in base and held-out tasks are. */
@@ -29,11 +32,27 @@ const taskFor = (program: Program, table: Table | undefined): LanguageTask => ({
 });
 
 /** undefined where no tool of the wanted type can hold so many calls. */
-function drawProgram(result: ValueType, calls: number, random: RandomStream, table: Table): Program | undefined {
-  const fitting = [...library].filter(([name, tool]) => (tool.result === result || (tool.result === 'cell' && result !== 'date')) && (calls === 1 || (name !== 'lookup' && nestable(tool).length > 0)));
+function drawProgram(
+  result: ValueType,
+  calls: number,
+  random: RandomStream,
+  table: Table,
+): Program | undefined {
+  const fitting = [...library].filter(
+    ([name, tool]) =>
+      (tool.result === result || (tool.result === 'cell' && result !== 'date')) &&
+      (calls === 1 || (name !== 'lookup' && nestable(tool).length > 0)),
+  );
   if (fitting.length === 0) return undefined;
   const [name, tool] = random.pick(fitting);
-  if (name === 'lookup') return { tool: name, arguments: { key: String(random.pick(table.rows)[0]), column: result === 'integer' ? 'amount' : 'colour' } };
+  if (name === 'lookup')
+    return {
+      tool: name,
+      arguments: {
+        key: String(random.pick(table.rows)[0]),
+        column: result === 'integer' ? 'amount' : 'colour',
+      },
+    };
   const inner = new Map<string, number>();
   for (let left = calls - 1; left > 0; left--) {
     const parameter = random.pick(nestable(tool));
@@ -42,7 +61,8 @@ function drawProgram(result: ValueType, calls: number, random: RandomStream, tab
   const given: Program['arguments'] = {};
   for (const [parameter, type] of Object.entries(tool.parameters)) {
     const nested = inner.get(parameter) ?? 0;
-    const argument = nested === 0 ? literal(parameter, type, random) : drawProgram(type, nested, random, table);
+    const argument =
+      nested === 0 ? literal(parameter, type, random) : drawProgram(type, nested, random, table);
     if (argument === undefined) return undefined;
     given[parameter] = argument;
   }
@@ -50,7 +70,10 @@ function drawProgram(result: ValueType, calls: number, random: RandomStream, tab
 }
 
 /** Parameters that a call can stand for: not the pieces of a text, which would hardly ever occur in it. */
-const nestable = ({ parameters }: Tool): string[] => Object.entries(parameters).filter(([name, type]) => type !== 'text' || name === 'text').map(([name]) => name);
+const nestable = ({ parameters }: Tool): string[] =>
+  Object.entries(parameters)
+    .filter(([name, type]) => type !== 'text' || name === 'text')
+    .map(([name]) => name);
 
 function literal(parameter: string, type: ValueType, random: RandomStream): number | string {
   if (type === 'integer') return 2 + random.int(30);
@@ -58,11 +81,15 @@ function literal(parameter: string, type: ValueType, random: RandomStream): numb
   return word(random, parameter === 'text' ? 4 + random.int(4) : 1);
 }
 
-const word = (random: RandomStream, length: number): string => Array.from({ length }, () => random.pick([...'abcde'])).join('');
+const word = (random: RandomStream, length: number): string =>
+  Array.from({ length }, () => random.pick([...'abcde'])).join('');
 
 const drawTable = (random: RandomStream): Table => ({
   columns: ['name', 'colour', 'amount'],
-  rows: random.shuffle(names).slice(0, 4).map((name) => [name, random.pick(colours), 2 + random.int(30)]),
+  rows: random
+    .shuffle(names)
+    .slice(0, 4)
+    .map((name) => [name, random.pick(colours), 2 + random.int(30)]),
 });
 
 function hasValue(program: Program, table: Table, limits: ProgramLimits): boolean {

@@ -12,7 +12,11 @@ export interface ProgramLimits {
  * The value of a program: nested calls of the library's tools, innermost first. Nothing of it is ever evaluated as code.
  * @throws ExecutionFault for what has no value, or takes more than the limits
  */
-export function execute(program: Program, table: Table | undefined, { maxCalls, maxDepth }: ProgramLimits): Value {
+export function execute(
+  program: Program,
+  table: Table | undefined,
+  { maxCalls, maxDepth }: ProgramLimits,
+): Value {
   let calls = 0;
   const valueOf = ({ tool: name, arguments: given }: Program, depth: number): Value => {
     if (depth > maxDepth) throw new ExecutionFault('too_deep');
@@ -39,11 +43,19 @@ export function execute(program: Program, table: Table | undefined, { maxCalls, 
 
 /** All calls of a program, the outermost first. */
 export function callsOf(program: Program): Program[] {
-  return [program, ...Object.values(program.arguments).flatMap((argument) => (typeof argument === 'object' ? callsOf(argument) : []))];
+  return [
+    program,
+    ...Object.values(program.arguments).flatMap((argument) =>
+      typeof argument === 'object' ? callsOf(argument) : [],
+    ),
+  ];
 }
 
 /** A program as people and models read it: `add(a=3, b=count(text="abba", part="b"))`. */
 export function expressionOf({ tool, arguments: given }: Program): string {
-  const parts = Object.entries(given).map(([name, argument]) => `${name}=${typeof argument === 'object' ? expressionOf(argument) : JSON.stringify(argument)}`);
+  const parts = Object.entries(given).map(
+    ([name, argument]) =>
+      `${name}=${typeof argument === 'object' ? expressionOf(argument) : JSON.stringify(argument)}`,
+  );
   return `${tool}(${parts.join(', ')})`;
 }

@@ -22,7 +22,10 @@ import { labelVote } from './votes.ts';
  * @throws InvalidConfig where the settings name such a file, and it was not read
  */
 export function createLanguage(settings: LanguageSettings, own?: OwnTasks): World {
-  if (settings.tasksFile !== null && own === undefined) throw new InvalidConfig(`experiment: world.tasksFile: got ${JSON.stringify(settings.tasksFile.path)}; a worker reads it, not this`);
+  if (settings.tasksFile !== null && own === undefined)
+    throw new InvalidConfig(
+      `experiment: world.tasksFile: got ${JSON.stringify(settings.tasksFile.path)}; a worker reads it, not this`,
+    );
   const drawn = (calls: number, random: RandomStream): TaskSpec => specOf(drawTask(calls, random, settings));
   const vote = labelVote(settings);
   return {
@@ -30,13 +33,31 @@ export function createLanguage(settings: LanguageSettings, own?: OwnTasks): Worl
     vocabulary: [],
     taskSchema: taskJsonSchema(settings.kinds),
     solvedFrom: settings.similarAt,
-    ...(settings.repairs > 0 && { repairs: { limit: settings.repairs, prompt: (context: string, text: string, reason: string) => repairPrompt(settings.format, context, text, reason) } }),
+    ...(settings.repairs > 0 && {
+      repairs: {
+        limit: settings.repairs,
+        prompt: (context: string, text: string, reason: string) =>
+          repairPrompt(settings.format, context, text, reason),
+      },
+    }),
     ...(vote && { vote }),
-    baseTasks: (random) => (own ? [...own.base] : Array.from({ length: settings.baseTasks }, () => drawn(between(settings.baseCalls, random), random))),
-    heldOutTasks: (random) => (own ? [...own.heldOut] : span(settings.heldOutCalls).flatMap((calls) => Array.from({ length: settings.heldOutPerCell }, () => drawn(calls, random)))),
-    taskAt: (difficulty, random) => drawn(Math.max(1, Math.min(settings.maxCalls, Math.round(difficulty))), random),
+    baseTasks: (random) =>
+      own
+        ? [...own.base]
+        : Array.from({ length: settings.baseTasks }, () =>
+            drawn(between(settings.baseCalls, random), random),
+          ),
+    heldOutTasks: (random) =>
+      own
+        ? [...own.heldOut]
+        : span(settings.heldOutCalls).flatMap((calls) =>
+            Array.from({ length: settings.heldOutPerCell }, () => drawn(calls, random)),
+          ),
+    taskAt: (difficulty, random) =>
+      drawn(Math.max(1, Math.min(settings.maxCalls, Math.round(difficulty))), random),
     environmentPrompt: (history, seedTask) => environmentPrompt(settings, history, seedTask),
-    exemplarPrompt: (history, seedTask, exemplars) => environmentPrompt(settings, history, seedTask, exemplars),
+    exemplarPrompt: (history, seedTask, exemplars) =>
+      environmentPrompt(settings, history, seedTask, exemplars),
     parseTask: (text) => parseTask(text, settings),
     agentPrompt: (spec) => agentPrompt(taskOf(spec), settings.format),
     kind: (spec) => kindOf(taskOf(spec)),
@@ -50,20 +71,29 @@ export function createLanguage(settings: LanguageSettings, own?: OwnTasks): Worl
     renderTask: (spec) => taskOf(spec),
     renderAnswer: (answer) => {
       const call = toolCall(answer);
-      return call === undefined ? { answer: finalAnswer(answer) ?? null, response: answer } : (call as object);
+      return call === undefined
+        ? { answer: finalAnswer(answer) ?? null, response: answer }
+        : (call as object);
     },
     // eslint-disable-next-line require-yield -- no corpus makes a model speak: an experiment with one from scratch is refused
     *warmUpCorpus() {
-      throw new InvalidConfig('experiment: the world "language" has no corpus; its models must be pretrained');
+      throw new InvalidConfig(
+        'experiment: the world "language" has no corpus; its models must be pretrained',
+      );
     },
   };
 }
 
-const between = ([from, to]: readonly [number, number], random: RandomStream): number => from + random.int(to - from + 1);
-const span = ([from, to]: readonly [number, number]): number[] => Array.from({ length: to - from + 1 }, (_, index) => from + index);
+const between = ([from, to]: readonly [number, number], random: RandomStream): number =>
+  from + random.int(to - from + 1);
+const span = ([from, to]: readonly [number, number]): number[] =>
+  Array.from({ length: to - from + 1 }, (_, index) => from + index);
 
 /** Executed tasks by the group of their outermost tool, others by their evaluation. */
-const kindOf = ({ evaluation }: LanguageTask): string => (evaluation.kind === 'execution' ? `execution_${library.get(evaluation.program.tool)!.group}` : evaluation.kind);
+const kindOf = ({ evaluation }: LanguageTask): string =>
+  evaluation.kind === 'execution'
+    ? `execution_${library.get(evaluation.program.tool)!.group}`
+    : evaluation.kind;
 
 const wordCount = (text: string): number => text.split(/\s+/).filter((word) => word !== '').length;
 
@@ -91,7 +121,10 @@ const openingWords = 6;
 
 /** What many near copies have in common: the tools of a program, in their order; the call; else the opening words. */
 function signatureOf({ prompt, evaluation, target_action }: LanguageTask): string {
-  if (evaluation.kind === 'execution') return callsOf(evaluation.program).map(({ tool }) => tool).join(' ');
+  if (evaluation.kind === 'execution')
+    return callsOf(evaluation.program)
+      .map(({ tool }) => tool)
+      .join(' ');
   if (evaluation.kind === 'call') return `call ${target_action!.name}`;
   return `${evaluation.kind}: ${prompt.toLowerCase().split(/\s+/).slice(0, openingWords).join(' ').slice(0, 80)}`;
 }

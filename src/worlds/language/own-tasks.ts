@@ -9,5 +9,10 @@ import { parseTask, taskOf } from './task.ts';
  * @throws InvalidConfig as `readTasksFile` does
  */
 export async function readOwnTasks(settings: LanguageSettings): Promise<OwnTasks | undefined> {
-  return settings.tasksFile === null ? undefined : readTasksFile(settings.tasksFile, { parseTask: (text) => parseTask(text, settings), agentPrompt: (spec) => agentPrompt(taskOf(spec), settings.format) });
+  return settings.tasksFile === null
+    ? undefined
+    : readTasksFile(settings.tasksFile, {
+        parseTask: (text) => parseTask(text, settings),
+        agentPrompt: (spec) => agentPrompt(taskOf(spec), settings.format),
+      });
 }

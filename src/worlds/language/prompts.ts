@@ -9,31 +9,62 @@ import { specOf } from './task.ts';
 import type { LanguageTask, Table } from './task-schema.ts';
 import { library } from './tools.ts';
 
-const signature = (name: string, parameters: Record<string, string>): string => `${name}(${Object.entries(parameters).map(([parameter, type]) => `${parameter}: ${type}`).join(', ')})`;
-const libraryLine = (name: string): string => `- ${signature(name, library.get(name)!.parameters)}: ${library.get(name)!.description}`;
-const tableText = ({ columns, rows }: Table): string => [columns, ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
+const signature = (name: string, parameters: Record<string, string>): string =>
+  `${name}(${Object.entries(parameters)
+    .map(([parameter, type]) => `${parameter}: ${type}`)
+    .join(', ')})`;
+const libraryLine = (name: string): string =>
+  `- ${signature(name, library.get(name)!.parameters)}: ${library.get(name)!.description}`;
+const tableText = ({ columns, rows }: Table): string =>
+  [columns, ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
 
 /** What the agent is given: the simulator's wording, and what code adds so that the task has one right answer whatever that says. */
 export function agentPrompt({ prompt, tools, evaluation }: LanguageTask, format: Format): string {
-  const own = tools.filter((tool) => typeof tool !== 'string').map(({ name, parameters, description }) => `- ${signature(name, parameters)}: ${description}`);
+  const own = tools
+    .filter((tool) => typeof tool !== 'string')
+    .map(({ name, parameters, description }) => `- ${signature(name, parameters)}: ${description}`);
   const parts = [prompt.trim()];
   if (evaluation.kind === 'execution') {
-    parts.push(`Expression: ${expressionOf(evaluation.program)}`, `It decides, whatever the text above says. Its tools:\n${tools.filter((tool) => typeof tool === 'string').map(libraryLine).join('\n')}`);
+    parts.push(
+      `Expression: ${expressionOf(evaluation.program)}`,
+      `It decides, whatever the text above says. Its tools:\n${tools
+        .filter((tool) => typeof tool === 'string')
+        .map(libraryLine)
+        .join('\n')}`,
+    );
     if (evaluation.table) parts.push(`Table:\n${tableText(evaluation.table)}`);
   }
-  if (evaluation.kind === 'call') parts.push(`Tools:\n${own.join('\n')}`, 'End with one call, with every argument and no other: <tool_call>{"name": "…", "arguments": {…}}</tool_call>');
-  else parts.push('You may reason first. End with a line that begins with "Answer:" and holds the answer alone.');
+  if (evaluation.kind === 'call')
+    parts.push(
+      `Tools:\n${own.join('\n')}`,
+      'End with one call, with every argument and no other: <tool_call>{"name": "…", "arguments": {…}}</tool_call>',
+    );
+  else
+    parts.push(
+      'You may reason first. End with a line that begins with "Answer:" and holds the answer alone.',
+    );
   return framed(format, 'You solve tasks.', parts.join('\n\n'));
 }
 
 /** What the simulator is given: role, form and tools, and what all simulators of written tasks are given. */
-export function environmentPrompt(settings: LanguageSettings, history: AgentHistory, seedTask: TaskSpec, exemplars: readonly Exemplar[] = []): string {
+export function environmentPrompt(
+  settings: LanguageSettings,
+  history: AgentHistory,
+  seedTask: TaskSpec,
+  exemplars: readonly Exemplar[] = [],
+): string {
   const { kinds, maxCalls, maxDepth } = settings;
-  const examples = exampleTasks.filter(({ evaluation: { kind } }) => kinds.includes(kind)).map((task) => `- ${specOf(task)}`);
+  const examples = exampleTasks
+    .filter(({ evaluation: { kind } }) => kinds.includes(kind))
+    .map((task) => `- ${specOf(task)}`);
   const system = [
     'You write training tasks for an agent. A task is one JSON object, strictly of the form of these examples; "latents" (names with numbers or words that say what makes it hard) may be added. Anything else is worth nothing.',
     examples.join('\n'),
-    ...(kinds.includes('execution') ? [`Tools of programs (at most ${maxCalls} calls, ${maxDepth} deep; whole numbers, short texts, dates such as 2026-02-28):\n${[...library.keys()].map(libraryLine).join('\n')}`] : []),
+    ...(kinds.includes('execution')
+      ? [
+          `Tools of programs (at most ${maxCalls} calls, ${maxDepth} deep; whole numbers, short texts, dates such as 2026-02-28):\n${[...library.keys()].map(libraryLine).join('\n')}`,
+        ]
+      : []),
     'The prompt must not contain the answer.',
   ].join('\n\n');
   return variationPrompt(settings, system, history, seedTask, exemplars);

@@ -1,6 +1,13 @@
 import { z } from 'zod';
 import { baseTasksField, heldOutPerCellField, range, rangeProblems } from '../shared-settings.ts';
-import { bandField, bandProblems, formatField, repairsField, tasksFileField, voteField } from '../written/settings.ts';
+import {
+  bandField,
+  bandProblems,
+  formatField,
+  repairsField,
+  tasksFileField,
+  voteField,
+} from '../written/settings.ts';
 
 /** How a task is judged: by a program that code executes, or against a label that the simulator wrote. */
 export const evaluationKinds = ['execution', 'call', 'exact', 'reference'] as const;
@@ -9,24 +16,50 @@ export const languageSettings = z
   .strictObject({
     type: z.literal('language'),
     format: formatField,
-    kinds: z.array(z.enum(evaluationKinds)).min(1).default([...evaluationKinds]).describe('Evaluations that a task may have. Only `execution` has a label that no model wrote.'),
+    kinds: z
+      .array(z.enum(evaluationKinds))
+      .min(1)
+      .default([...evaluationKinds])
+      .describe('Evaluations that a task may have. Only `execution` has a label that no model wrote.'),
     band: bandField,
-    maxCalls: z.int().min(1).max(64).default(16).describe('Most tool calls in the program of a task: headroom for difficulty.'),
+    maxCalls: z
+      .int()
+      .min(1)
+      .max(64)
+      .default(16)
+      .describe('Most tool calls in the program of a task: headroom for difficulty.'),
     maxDepth: z.int().min(1).max(16).default(8).describe('Most calls inside each other.'),
-    similarAt: z.number().gt(0).max(1).default(0.6).describe('Token F1 from which a free-form answer counts as solved, and a vote as agreeing.'),
+    similarAt: z
+      .number()
+      .gt(0)
+      .max(1)
+      .default(0.6)
+      .describe('Token F1 from which a free-form answer counts as solved, and a vote as agreeing.'),
     repairs: repairsField,
     vote: voteField,
     baseTasks: baseTasksField(48),
     baseCalls: range([2, 5], 'Fewest and most calls in the built-in base tasks.'),
     heldOutCalls: range([1, 6], 'Calls in the built-in held-out tasks.'),
     heldOutPerCell: heldOutPerCellField(8, 'number of calls'),
-    tasksFile: tasksFileField.nullable().default(null).describe('Tasks of your own in place of the built-in ones.'),
+    tasksFile: tasksFileField
+      .nullable()
+      .default(null)
+      .describe('Tasks of your own in place of the built-in ones.'),
   })
   .describe('Tasks in natural language, for any OpenAI-compatible model.');
 
 export type LanguageSettings = z.infer<typeof languageSettings>;
 
-export function* languageProblems({ band, baseCalls, heldOutCalls, maxCalls }: LanguageSettings): Generator<string> {
+export function* languageProblems({
+  band,
+  baseCalls,
+  heldOutCalls,
+  maxCalls,
+}: LanguageSettings): Generator<string> {
   yield* bandProblems({ band });
-  yield* rangeProblems({ baseCalls, heldOutCalls }, { field: 'maxCalls', value: maxCalls }, 'the fewer calls first');
+  yield* rangeProblems(
+    { baseCalls, heldOutCalls },
+    { field: 'maxCalls', value: maxCalls },
+    'the fewer calls first',
+  );
 }

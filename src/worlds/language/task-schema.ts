@@ -13,9 +13,19 @@ export interface Program {
 const name = z.string().regex(/^[a-z][a-z0-9_]{0,39}$/);
 const cell = z.union([z.number(), z.string().max(100)]);
 
-const programSchema: z.ZodType<Program> = z.lazy(() => z.strictObject({ tool: name, arguments: z.record(name, z.union([z.number(), z.string().max(200), programSchema])) })).meta({ id: 'program' });
+const programSchema: z.ZodType<Program> = z
+  .lazy(() =>
+    z.strictObject({
+      tool: name,
+      arguments: z.record(name, z.union([z.number(), z.string().max(200), programSchema])),
+    }),
+  )
+  .meta({ id: 'program' });
 
-const tableSchema = z.strictObject({ columns: z.array(z.string().min(1).max(40)).min(2).max(6), rows: z.array(z.array(cell).min(2).max(6)).min(1).max(20) });
+const tableSchema = z.strictObject({
+  columns: z.array(z.string().min(1).max(40)).min(2).max(6),
+  rows: z.array(z.array(cell).min(2).max(6)).min(1).max(20),
+});
 
 const ownToolSchema = z.strictObject({
   name,
@@ -23,7 +33,10 @@ const ownToolSchema = z.strictObject({
   parameters: z.record(name, z.enum(['string', 'integer', 'number', 'boolean'])),
 });
 
-const actionSchema = z.strictObject({ name, arguments: z.record(name, z.union([z.string().max(400), z.number(), z.boolean()])) });
+const actionSchema = z.strictObject({
+  name,
+  arguments: z.record(name, z.union([z.string().max(400), z.number(), z.boolean()])),
+});
 
 const evaluationSchema = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('execution'), program: programSchema, table: tableSchema.optional() }),
@@ -50,6 +63,8 @@ export type LanguageTask = Omit<z.infer<typeof taskSchema>, 'latents'>;
 export function taskJsonSchema(kinds: readonly string[]): Record<string, unknown> {
   const schema = formSchema(taskSchema) as JsonSchema;
   const { evaluation } = schema.properties!;
-  const allowed = (evaluation!.oneOf ?? []).filter(({ properties }) => kinds.includes(String(properties?.kind?.const)));
+  const allowed = (evaluation!.oneOf ?? []).filter(({ properties }) =>
+    kinds.includes(String(properties?.kind?.const)),
+  );
   return { ...schema, properties: { ...schema.properties, evaluation: { anyOf: allowed } } };
 }

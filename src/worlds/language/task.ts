@@ -25,12 +25,16 @@ export function parseTask(text: string, settings: LanguageSettings): ParsedTask 
   const task: LanguageTask = { ...parsed.data };
   Reflect.deleteProperty(task, 'latents');
   const reason = wrongWith(task, settings);
-  return reason === undefined ? { valid: true, spec: specOf({ ...task, tools: usedTools(task) }) } : { valid: false, reason };
+  return reason === undefined
+    ? { valid: true, spec: specOf({ ...task, tools: usedTools(task) }) }
+    : { valid: false, reason };
 }
 
 /** Those that a program calls, each once: what it names besides makes no other task. */
 function usedTools({ evaluation, tools }: LanguageTask): LanguageTask['tools'] {
-  return evaluation.kind === 'execution' ? [...new Set(callsOf(evaluation.program).map(({ tool }) => tool))].sort() : tools;
+  return evaluation.kind === 'execution'
+    ? [...new Set(callsOf(evaluation.program).map(({ tool }) => tool))].sort()
+    : tools;
 }
 
 function wrongWith(task: LanguageTask, settings: LanguageSettings): string | undefined {
@@ -38,7 +42,8 @@ function wrongWith(task: LanguageTask, settings: LanguageSettings): string | und
   if (!settings.kinds.includes(evaluation.kind)) return 'kind_not_allowed';
   if (prompt.trim() === '') return 'no_prompt';
   if (evaluation.kind !== 'call' && target_action !== undefined) return 'unexpected_action';
-  if ((evaluation.kind === 'exact' || evaluation.kind === 'reference') && tools.length > 0) return 'unexpected_tools';
+  if ((evaluation.kind === 'exact' || evaluation.kind === 'reference') && tools.length > 0)
+    return 'unexpected_tools';
   const reason = labelProblem(task, settings);
   return reason ?? (leaksAnswer(task, settings) ? 'answer_in_prompt' : undefined);
 }
@@ -55,7 +60,11 @@ function labelProblem(task: LanguageTask, settings: LanguageSettings): string | 
     }
     case 'call':
       if (target_action === undefined) return 'no_answer';
-      return actionProblem(target_action, tools.filter((tool) => typeof tool !== 'string'), tools.length);
+      return actionProblem(
+        target_action,
+        tools.filter((tool) => typeof tool !== 'string'),
+        tools.length,
+      );
     case 'exact':
       return evaluation.answers.some((answer) => answer.trim() === '') ? 'no_answer' : undefined;
     case 'reference':
@@ -63,14 +72,22 @@ function labelProblem(task: LanguageTask, settings: LanguageSettings): string | 
   }
 }
 
-function actionProblem({ name, arguments: given }: ToolAction, own: readonly OwnTool[], all: number): string | undefined {
+function actionProblem(
+  { name, arguments: given }: ToolAction,
+  own: readonly OwnTool[],
+  all: number,
+): string | undefined {
   // A name twice would be two tools for one call.
   if (own.length !== all || new Set(own.map((tool) => tool.name)).size !== all) return 'unknown_tool';
   const tool = own.find((one) => one.name === name);
   if (tool === undefined) return 'unknown_tool';
   const parameters = Object.entries(tool.parameters);
   if (parameters.length === 0 || Object.keys(given).length !== parameters.length) return 'wrong_arguments';
-  const typed = parameters.every(([parameter, type]) => Object.hasOwn(given, parameter) && (type === 'integer' ? Number.isSafeInteger(given[parameter]) : typeof given[parameter] === type));
+  const typed = parameters.every(
+    ([parameter, type]) =>
+      Object.hasOwn(given, parameter) &&
+      (type === 'integer' ? Number.isSafeInteger(given[parameter]) : typeof given[parameter] === type),
+  );
   return typed ? undefined : 'wrong_arguments';
 }
 

@@ -25,18 +25,80 @@ const number = (value: Value | undefined): number => value as number;
 const text = (value: Value | undefined): string => value as string;
 
 /** All that a program can call. A map, so that no name is inherited. */
-export const library: ReadonlyMap<string, Tool> = new Map<string, Tool>(Object.entries({
-  add: { group: 'calculator', description: 'a + b', parameters: integers, result: 'integer', run: ({ a, b }) => number(a) + number(b) },
-  subtract: { group: 'calculator', description: 'a - b', parameters: integers, result: 'integer', run: ({ a, b }) => number(a) - number(b) },
-  multiply: { group: 'calculator', description: 'a times b', parameters: integers, result: 'integer', run: ({ a, b }) => number(a) * number(b) },
-  reverse: { group: 'text', description: 'the text backwards', parameters: { text: 'text' }, result: 'text', run: (given) => Array.from(text(given.text)).reverse().join('') },
-  count: { group: 'text', description: 'how often part occurs in the text, without overlaps', parameters: { text: 'text', part: 'text' }, result: 'integer', run: (given) => occurrences(text(given.text), text(given.part)) },
-  replace: { group: 'text', description: 'the text with every occurrence of part replaced', parameters: { text: 'text', part: 'text', by: 'text' }, result: 'text', run: (given) => replaced(text(given.text), text(given.part), text(given.by)) },
-  add_days: { group: 'dates', description: 'the date so many days later', parameters: { date: 'date', days: 'integer' }, result: 'date', run: ({ date, days }) => addDays(text(date), number(days)) },
-  days_between: { group: 'dates', description: 'days from one date to the other', parameters: { from: 'date', to: 'date' }, result: 'integer', run: ({ from, to }) => daysBetween(text(from), text(to)) },
-  weekday: { group: 'dates', description: 'the English name of the day of the week', parameters: { date: 'date' }, result: 'text', run: ({ date }) => weekday(text(date)) },
-  lookup: { group: 'table', description: 'the cell of a column, in the row whose first cell is key', parameters: { key: 'text', column: 'text' }, result: 'cell', run: ({ key, column }, table) => cell(text(key), text(column), table) },
-} satisfies Record<string, Tool>));
+export const library: ReadonlyMap<string, Tool> = new Map<string, Tool>(
+  Object.entries({
+    add: {
+      group: 'calculator',
+      description: 'a + b',
+      parameters: integers,
+      result: 'integer',
+      run: ({ a, b }) => number(a) + number(b),
+    },
+    subtract: {
+      group: 'calculator',
+      description: 'a - b',
+      parameters: integers,
+      result: 'integer',
+      run: ({ a, b }) => number(a) - number(b),
+    },
+    multiply: {
+      group: 'calculator',
+      description: 'a times b',
+      parameters: integers,
+      result: 'integer',
+      run: ({ a, b }) => number(a) * number(b),
+    },
+    reverse: {
+      group: 'text',
+      description: 'the text backwards',
+      parameters: { text: 'text' },
+      result: 'text',
+      run: (given) => Array.from(text(given.text)).reverse().join(''),
+    },
+    count: {
+      group: 'text',
+      description: 'how often part occurs in the text, without overlaps',
+      parameters: { text: 'text', part: 'text' },
+      result: 'integer',
+      run: (given) => occurrences(text(given.text), text(given.part)),
+    },
+    replace: {
+      group: 'text',
+      description: 'the text with every occurrence of part replaced',
+      parameters: { text: 'text', part: 'text', by: 'text' },
+      result: 'text',
+      run: (given) => replaced(text(given.text), text(given.part), text(given.by)),
+    },
+    add_days: {
+      group: 'dates',
+      description: 'the date so many days later',
+      parameters: { date: 'date', days: 'integer' },
+      result: 'date',
+      run: ({ date, days }) => addDays(text(date), number(days)),
+    },
+    days_between: {
+      group: 'dates',
+      description: 'days from one date to the other',
+      parameters: { from: 'date', to: 'date' },
+      result: 'integer',
+      run: ({ from, to }) => daysBetween(text(from), text(to)),
+    },
+    weekday: {
+      group: 'dates',
+      description: 'the English name of the day of the week',
+      parameters: { date: 'date' },
+      result: 'text',
+      run: ({ date }) => weekday(text(date)),
+    },
+    lookup: {
+      group: 'table',
+      description: 'the cell of a column, in the row whose first cell is key',
+      parameters: { key: 'text', column: 'text' },
+      result: 'cell',
+      run: ({ key, column }, table) => cell(text(key), text(column), table),
+    },
+  } satisfies Record<string, Tool>),
+);
 
 /** Whether a value may be given for a parameter: whole numbers up to 10^9, texts up to 200 characters, dates from 1900 to 2100. */
 export function fits(value: Value, type: ValueType): boolean {
@@ -45,7 +107,10 @@ export function fits(value: Value, type: ValueType): boolean {
 }
 
 /** Whether a result may stand: whole numbers up to 10^12, texts up to 200 characters. */
-export const isSmall = (value: Value): boolean => (typeof value === 'number' ? Number.isSafeInteger(value) && Math.abs(value) <= greatestResult : value.length <= longestText);
+export const isSmall = (value: Value): boolean =>
+  typeof value === 'number'
+    ? Number.isSafeInteger(value) && Math.abs(value) <= greatestResult
+    : value.length <= longestText;
 
 function occurrences(whole: string, part: string): number {
   if (part === '') throw new ExecutionFault('wrong_arguments');

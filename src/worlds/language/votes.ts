@@ -14,16 +14,26 @@ export function labelVote(settings: LanguageSettings): LabelVote | undefined {
     needed: (spec) => taskOf(spec).evaluation.kind !== 'execution',
     tally: (spec, responses) => {
       const task = taskOf(spec);
-      const agrees = (response: string): boolean => scoreResponse(task, response, settings).reward >= settings.similarAt;
+      const agrees = (response: string): boolean =>
+        scoreResponse(task, response, settings).reward >= settings.similarAt;
       const others = responses.filter((response) => !agrees(response));
-      const together = (response: string): number => others.filter((other) => sameAnswer(task, response, other, settings.similarAt)).length;
-      return { agreeing: responses.length - others.length, disputed: others.some((response) => together(response) > responses.length / 2) };
+      const together = (response: string): number =>
+        others.filter((other) => sameAnswer(task, response, other, settings.similarAt)).length;
+      return {
+        agreeing: responses.length - others.length,
+        disputed: others.some((response) => together(response) > responses.length / 2),
+      };
     },
   };
 }
 
 /** Whether two responses give the same answer; two without one do not. */
-function sameAnswer({ evaluation: { kind } }: LanguageTask, left: string, right: string, similarAt: number): boolean {
+function sameAnswer(
+  { evaluation: { kind } }: LanguageTask,
+  left: string,
+  right: string,
+  similarAt: number,
+): boolean {
   if (kind === 'call') {
     const [one, other] = [toolCall(left), toolCall(right)];
     return one !== undefined && other !== undefined && exactMatch(one, other) === 1;

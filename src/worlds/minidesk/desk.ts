@@ -2,7 +2,11 @@ import { deriveSeed, randomStream } from '../../coevolution/seeds.ts';
 import { specOf } from './task.ts';
 import type { Alphabet, Condition, DeskRecord, DeskTask } from './task.ts';
 
-export type Action = { tool: 'find'; colour: string } | { tool: 'move'; key: string; place: string } | { tool: 'paint'; key: string; colour: string } | { tool: 'done' };
+export type Action =
+  | { tool: 'find'; colour: string }
+  | { tool: 'move'; key: string; place: string }
+  | { tool: 'paint'; key: string; colour: string }
+  | { tool: 'done' };
 
 /** What an action came to. Only code knows it; wordings are checked against it. */
 export type Outcome =
@@ -43,7 +47,14 @@ export function errorTurns(task: DeskTask, { turns }: Alphabet): ReadonlySet<num
   let failing = drawn.get(task);
   if (failing === undefined) {
     const before = Array.from({ length: turns - 1 }, (_, turn) => turn);
-    drawn.set(task, (failing = new Set(randomStream(deriveSeed(specOf(task), 'tool-errors')).shuffle(before).slice(0, task.errors))));
+    drawn.set(
+      task,
+      (failing = new Set(
+        randomStream(deriveSeed(specOf(task), 'tool-errors'))
+          .shuffle(before)
+          .slice(0, task.errors),
+      )),
+    );
   }
   return failing;
 }
@@ -53,17 +64,31 @@ const none: ReadonlySet<number> = new Set();
 const drawn = new WeakMap<DeskTask, ReadonlySet<number>>();
 
 export const holds = (records: readonly DeskRecord[], conditions: readonly Condition[]): boolean =>
-  conditions.every(({ key, attribute, value }) => records.find((record) => record.key === key)?.[attribute] === value);
+  conditions.every(
+    ({ key, attribute, value }) => records.find((record) => record.key === key)?.[attribute] === value,
+  );
 
 /** The desk after one action, and what the action came to. */
-export function act(records: readonly DeskRecord[], action: Action | undefined, fails: boolean): { records: readonly DeskRecord[]; outcome: Outcome } {
+export function act(
+  records: readonly DeskRecord[],
+  action: Action | undefined,
+  fails: boolean,
+): { records: readonly DeskRecord[]; outcome: Outcome } {
   if (action === undefined) return { records, outcome: { kind: 'malformed' } };
   if (action.tool === 'done') return { records, outcome: { kind: 'done' } };
   if (fails) return { records, outcome: { kind: 'error' } };
-  if (action.tool === 'find') return { records, outcome: { kind: 'found', records: records.filter(({ colour }) => colour === action.colour) } };
-  if (!records.some(({ key }) => key === action.key)) return { records, outcome: { kind: 'missing', key: action.key } };
+  if (action.tool === 'find')
+    return {
+      records,
+      outcome: { kind: 'found', records: records.filter(({ colour }) => colour === action.colour) },
+    };
+  if (!records.some(({ key }) => key === action.key))
+    return { records, outcome: { kind: 'missing', key: action.key } };
   const changed = action.tool === 'move' ? { place: action.place } : { colour: action.colour };
-  return { records: records.map((record) => (record.key === action.key ? { ...record, ...changed } : record)), outcome: { kind: 'ok', action } };
+  return {
+    records: records.map((record) => (record.key === action.key ? { ...record, ...changed } : record)),
+    outcome: { kind: 'ok', action },
+  };
 }
 
 /** A rollout so far, from its actions alone. It is over when the agent says that it is done, or its turns are used up. */

@@ -7,7 +7,11 @@ import type { Alphabet, Condition, DeskRecord, DeskTask } from './task.ts';
 const tries = 2_000;
 
 /** A random sound task that takes `from` to `to` actions; undefined where chance finds none. */
-export function drawTask(random: RandomStream, world: Alphabet, [from, to]: readonly [number, number]): DeskTask | undefined {
+export function drawTask(
+  random: RandomStream,
+  world: Alphabet,
+  [from, to]: readonly [number, number],
+): DeskTask | undefined {
   for (let attempt = 0; attempt < tries; attempt++) {
     const task = anyTask(random, world);
     const least = leastActions(task, world);
@@ -19,15 +23,32 @@ export function drawTask(random: RandomStream, world: Alphabet, [from, to]: read
 }
 
 function anyTask(random: RandomStream, world: Alphabet): DeskTask {
-  const records = world.keys.slice(0, 1 + random.int(world.keys.length)).map((key): DeskRecord => ({ key, colour: random.pick(world.colours), place: random.pick(world.places) }));
-  return { records, ...aims(random, records, world), style: random.pick(['t', 'v']), errors: random.int(world.maxErrors + 1) };
+  const records = world.keys
+    .slice(0, 1 + random.int(world.keys.length))
+    .map((key): DeskRecord => ({
+      key,
+      colour: random.pick(world.colours),
+      place: random.pick(world.places),
+    }));
+  return {
+    records,
+    ...aims(random, records, world),
+    style: random.pick(['t', 'v']),
+    errors: random.int(world.maxErrors + 1),
+  };
 }
 
 /** Conditions on the records, and the goals that tell of them: by key, or by a colour that only this record has. */
-function aims(random: RandomStream, records: readonly DeskRecord[], world: Alphabet): Pick<DeskTask, 'goals' | 'conditions'> {
+function aims(
+  random: RandomStream,
+  records: readonly DeskRecord[],
+  world: Alphabet,
+): Pick<DeskTask, 'goals' | 'conditions'> {
   const conditions = Array.from({ length: 1 + random.int(world.conjuncts) }, (): Condition => {
     const { key } = random.pick(records);
-    return random.int(2) === 0 ? { key, attribute: 'place', value: random.pick(world.places) } : { key, attribute: 'colour', value: random.pick(world.colours) };
+    return random.int(2) === 0
+      ? { key, attribute: 'place', value: random.pick(world.places) }
+      : { key, attribute: 'colour', value: random.pick(world.colours) };
   });
   const goals = conditions.map(({ key, attribute, value }) => {
     const { colour } = records.find((record) => record.key === key)!;
@@ -55,7 +76,11 @@ function changed(random: RandomStream, task: DeskTask, world: Alphabet): DeskTas
     case 1:
       return { ...task, style: random.pick(['t', 'v']), errors: random.int(world.maxErrors + 1) };
     case 2: {
-      const records = task.records.map((record) => (random.int(task.records.length) === 0 ? { ...record, place: random.pick(world.places), colour: random.pick(world.colours) } : record));
+      const records = task.records.map((record) =>
+        random.int(task.records.length) === 0
+          ? { ...record, place: random.pick(world.places), colour: random.pick(world.colours) }
+          : record,
+      );
       return { ...task, records };
     }
     default: {

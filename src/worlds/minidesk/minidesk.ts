@@ -19,17 +19,23 @@ export function createMiniDesk(settings: MiniDeskSettings): World {
   const warmUp = { ...settings.warmUp, baseSteps: settings.baseSteps };
   const taskOf = (spec: TaskSpec): DeskTask => {
     const parsed = parseTask(spec, world);
-    if ('reason' in parsed) throw new RangeError(`${JSON.stringify(spec)} is no task of this world: ${parsed.reason}`);
+    if ('reason' in parsed)
+      throw new RangeError(`${JSON.stringify(spec)} is no task of this world: ${parsed.reason}`);
     return parsed.task;
   };
   const steps = (spec: TaskSpec): number => referenceActions(taskOf(spec), world)!.length;
   const drawn = (random: RandomStream, count: number, range: readonly [number, number]): TaskSpec[] =>
-    Array.from({ length: count }, () => drawTask(random, world, range)).flatMap((task) => (task === undefined ? [] : [specOf(task)]));
+    Array.from({ length: count }, () => drawTask(random, world, range)).flatMap((task) =>
+      task === undefined ? [] : [specOf(task)],
+    );
   return {
     name: 'minidesk',
     vocabulary: [...new Set([...historyCharacters, ...kinds, ...' ,>@?-'])].sort(),
     baseTasks: (random) => drawn(random, settings.baseTasks, settings.baseSteps),
-    heldOutTasks: (random) => Array.from({ length: settings.turns - 1 }, (_, index) => index + 2).flatMap((length) => drawn(random, settings.heldOutPerCell, [length, length])),
+    heldOutTasks: (random) =>
+      Array.from({ length: settings.turns - 1 }, (_, index) => index + 2).flatMap((length) =>
+        drawn(random, settings.heldOutPerCell, [length, length]),
+      ),
     environmentPrompt: (history, seedTask) => historyPrompt(historyDigits(history, kinds), seedTask, kinds),
     parseTask: (text) => {
       const parsed = parseTask(text, world);
@@ -42,27 +48,46 @@ export function createMiniDesk(settings: MiniDeskSettings): World {
     latents: (spec) => {
       const { records, conditions, goals, style, errors } = taskOf(spec);
       const hidden = goals.filter(({ subject }) => world.colours.includes(subject)).length;
-      return { records: records.length, conjuncts: conditions.length, hidden, distractors: records.length - new Set(conditions.map(({ key }) => key)).size, errors, style, plan: steps(spec) };
+      return {
+        records: records.length,
+        conjuncts: conditions.length,
+        hidden,
+        distractors: records.length - new Set(conditions.map(({ key }) => key)).size,
+        errors,
+        style,
+        plan: steps(spec),
+      };
     },
     score: (spec, answer) => {
       const task = taskOf(spec);
       const actions = answer.split('\n');
       const { records, done } = play(task, actions, world);
-      const wellFormed = actions.length <= world.turns && actions.every((action) => parseAction(action, world) !== undefined);
+      const wellFormed =
+        actions.length <= world.turns && actions.every((action) => parseAction(action, world) !== undefined);
       return { reward: done && holds(records, task.conditions) ? 1 : 0, wellFormed };
     },
     referenceAnswer: (spec) => referenceActions(taskOf(spec), world)!.join('\n'),
     randomAnswer: (_, random) => {
       const actions: string[] = [];
-      while (actions.length < world.turns && actions.at(-1) !== 'd') actions.push(randomAction(random, world));
+      while (actions.length < world.turns && actions.at(-1) !== 'd')
+        actions.push(randomAction(random, world));
       return actions.join('\n');
     },
     renderTask: (spec) => {
       const { records, conditions, goals, style, errors } = taskOf(spec);
-      return { desk: records, goal: goals, evaluation: { kind: 'predicate', conditions }, wording: style === 'v' ? 'verbose' : 'terse', toolErrors: errors };
+      return {
+        desk: records,
+        goal: goals,
+        evaluation: { kind: 'predicate', conditions },
+        wording: style === 'v' ? 'verbose' : 'terse',
+        toolErrors: errors,
+      };
     },
-    renderAnswer: (answer) => ({ actions: answer.split('\n').map((action) => parseAction(action, world) ?? { unparsable: action }) }),
-    warmUpCorpus: (policy, rows, random) => (policy === 'agent' ? agentCorpus : environmentCorpus)(world, warmUp, rows, random),
+    renderAnswer: (answer) => ({
+      actions: answer.split('\n').map((action) => parseAction(action, world) ?? { unparsable: action }),
+    }),
+    warmUpCorpus: (policy, rows, random) =>
+      (policy === 'agent' ? agentCorpus : environmentCorpus)(world, warmUp, rows, random),
     turns: {
       limit: world.turns,
       wordingPrompt: (spec, actions) => {
@@ -74,7 +99,10 @@ export function createMiniDesk(settings: MiniDeskSettings): World {
         const task = taskOf(spec);
         const outcome = play(task, actions, world).outcomes.at(-1)!;
         const consistent = wording === null || saysWhatHappened(wording, outcome);
-        return { text: asRead(wording !== null && consistent ? wording : ownWording(outcome, task.style)), consistent };
+        return {
+          text: asRead(wording !== null && consistent ? wording : ownWording(outcome, task.style)),
+          consistent,
+        };
       },
     },
   };

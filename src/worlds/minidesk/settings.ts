@@ -1,6 +1,14 @@
 import { z } from 'zod';
 import { historyLength } from '../history-digits.ts';
-import { baseTasksField, easyTailField, heldOutPerCellField, range, rangeProblems, share, warmUpField } from '../shared-settings.ts';
+import {
+  baseTasksField,
+  easyTailField,
+  heldOutPerCellField,
+  range,
+  rangeProblems,
+  share,
+  warmUpField,
+} from '../shared-settings.ts';
 import type { TextLimits } from '../shared-settings.ts';
 
 export const miniDeskSettings = z
@@ -16,7 +24,10 @@ export const miniDeskSettings = z
     baseSteps: range([4, 6], 'Fewest and most actions that the base tasks take.'),
     heldOutPerCell: heldOutPerCellField(16, 'number of actions'),
     warmUp: warmUpField({
-      actionAccuracy: share(0.85, 'Chance that an action is the right one in the agent’s corpus: success at n actions starts near its n-th power.'),
+      actionAccuracy: share(
+        0.85,
+        'Chance that an action is the right one in the agent’s corpus: success at n actions starts near its n-th power.',
+      ),
       easyTail: easyTailField(0.15, 'any number of actions up to the seed’s'),
       wordings: share(0.3, 'Share of the simulator’s corpus that is about wording an observation.'),
     }),
@@ -27,13 +38,24 @@ export type MiniDeskSettings = z.infer<typeof miniDeskSettings>;
 
 export function* miniDeskProblems({ turns, baseSteps }: MiniDeskSettings): Generator<string> {
   yield* rangeProblems({ baseSteps }, { field: 'turns', value: turns }, 'the smaller number first');
-  if (baseSteps[1] < 2) yield `world.baseSteps: got [${baseSteps.join(', ')}]; expected at least 2, an action and "done"`;
+  if (baseSteps[1] < 2)
+    yield `world.baseSteps: got [${baseSteps.join(', ')}]; expected at least 2, an action and "done"`;
 }
 
 /** Longest task: records and both forms of the conditions, four characters each with what separates them, and the style. */
 const taskLength = ({ records, conjuncts }: MiniDeskSettings): number => 4 * records + 8 * conjuncts + 2;
 
 export const miniDeskTexts = (settings: MiniDeskSettings): TextLimits => ({
-  agent: { what: 'action', answer: 4, prompt: 4 * settings.conjuncts, turns: settings.turns, observation: 3 * settings.records + 6 },
-  environment: { what: 'task', answer: taskLength(settings) + 1, prompt: historyLength(6) + taskLength(settings) + 1 },
+  agent: {
+    what: 'action',
+    answer: 4,
+    prompt: 4 * settings.conjuncts,
+    turns: settings.turns,
+    observation: 3 * settings.records + 6,
+  },
+  environment: {
+    what: 'task',
+    answer: taskLength(settings) + 1,
+    prompt: historyLength(6) + taskLength(settings) + 1,
+  },
 });

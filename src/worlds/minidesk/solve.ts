@@ -10,16 +10,26 @@ export function flawOf(task: DeskTask, world: Alphabet): string | undefined {
   const resolved = task.goals.map((goal) => resolve(goal, task.records, world));
   if (resolved.some((key) => key === undefined)) return 'ambiguous_goal';
   const { conditions, goals } = task;
-  const agree = conditions.length === goals.length && conditions.every(({ key, attribute, value }, index) => key === resolved[index] && attribute === goals[index]!.attribute && value === goals[index]!.value);
+  const agree =
+    conditions.length === goals.length &&
+    conditions.every(
+      ({ key, attribute, value }, index) =>
+        key === resolved[index] && attribute === goals[index]!.attribute && value === goals[index]!.value,
+    );
   if (!agree) return 'goal_contradicts_predicate';
-  if (new Set(conditions.map(({ key, attribute }) => key + attribute)).size < conditions.length) return 'contradictory';
+  if (new Set(conditions.map(({ key, attribute }) => key + attribute)).size < conditions.length)
+    return 'contradictory';
   if (holds(task.records, conditions)) return 'already_true';
   if (referenceActions(task, world) === undefined) return 'unsolvable';
   return successByChance(task, world) > mostByChance ? 'solved_by_chance' : undefined;
 }
 
 /** The record that a goal is about: by its key, or by a colour that it alone has. */
-function resolve({ subject }: Goal, records: readonly DeskRecord[], { colours }: Alphabet): string | undefined {
+function resolve(
+  { subject }: Goal,
+  records: readonly DeskRecord[],
+  { colours }: Alphabet,
+): string | undefined {
   if (!colours.includes(subject)) return records.find(({ key }) => key === subject)?.key;
   const those = records.filter(({ colour }) => colour === subject);
   return those.length === 1 ? those[0]!.key : undefined;
@@ -42,7 +52,11 @@ function plan(task: DeskTask, world: Alphabet): string[] | undefined {
   const colours = hiddenColours(task, world);
   const way = shortestWay(task, world.turns);
   if (way === undefined) return undefined;
-  const wanted = [...colours.map((colour): Action => ({ tool: 'find', colour })), ...way, { tool: 'done' as const }];
+  const wanted = [
+    ...colours.map((colour): Action => ({ tool: 'find', colour })),
+    ...way,
+    { tool: 'done' as const },
+  ];
   const failing = errorTurns(task, world);
   const actions: string[] = [];
   for (const action of wanted) {
@@ -54,24 +68,37 @@ function plan(task: DeskTask, world: Alphabet): string[] | undefined {
 }
 
 /** Colours whose record the agent has to find. */
-const hiddenColours = ({ goals }: DeskTask, { colours }: Alphabet): string[] => [...new Set(goals.flatMap(({ subject }) => (colours.includes(subject) ? [subject] : [])))];
+const hiddenColours = ({ goals }: DeskTask, { colours }: Alphabet): string[] => [
+  ...new Set(goals.flatMap(({ subject }) => (colours.includes(subject) ? [subject] : []))),
+];
 
 /** What a sound task takes if no tool error is in the way: a quick look before the search. */
 export const leastActions = (task: DeskTask, world: Alphabet): number =>
-  hiddenColours(task, world).length + task.conditions.filter((condition) => !holds(task.records, [condition])).length + 1;
+  hiddenColours(task, world).length +
+  task.conditions.filter((condition) => !holds(task.records, [condition])).length +
+  1;
 
 /** Only actions that set what a condition asks for can be part of a shortest way. */
 function shortestWay({ records, conditions }: DeskTask, most: number): Action[] | undefined {
-  const actions = conditions.map(({ key, attribute, value }): Action => (attribute === 'place' ? { tool: 'move', key, place: value } : { tool: 'paint', key, colour: value }));
+  const actions = conditions.map(({ key, attribute, value }): Action =>
+    attribute === 'place' ? { tool: 'move', key, place: value } : { tool: 'paint', key, colour: value },
+  );
   let frontier: { records: readonly DeskRecord[]; way: Action[] }[] = [{ records, way: [] }];
   const seen = new Set<string>();
   for (let length = 0; length <= most; length++) {
     const there = frontier.find((node) => holds(node.records, conditions));
     if (there !== undefined) return there.way;
-    frontier = frontier.flatMap((node) => actions.map((action) => ({ records: act(node.records, action, false).records, way: [...node.way, action] }))).filter((node) => {
-      const state = node.records.map(({ colour, place }) => colour + place).join('');
-      return !seen.has(state) && seen.add(state);
-    });
+    frontier = frontier
+      .flatMap((node) =>
+        actions.map((action) => ({
+          records: act(node.records, action, false).records,
+          way: [...node.way, action],
+        })),
+      )
+      .filter((node) => {
+        const state = node.records.map(({ colour, place }) => colour + place).join('');
+        return !seen.has(state) && seen.add(state);
+      });
   }
   return undefined;
 }
@@ -85,11 +112,14 @@ export function successByChance(task: DeskTask, world: Alphabet): number {
   const failing = errorTurns(task, world);
   const tool = 1 / 4;
   const set = (condition: Condition): number => tool / world.keys.length / valuesOf(condition, world);
-  let alive = new Map<string, number>([[conditions.map((condition) => Number(holds(records, [condition]))).join(''), 1]]);
+  let alive = new Map<string, number>([
+    [conditions.map((condition) => Number(holds(records, [condition]))).join(''), 1],
+  ]);
   let success = 0;
   for (let turn = 0; turn < world.turns; turn++) {
     const next = new Map<string, number>();
-    const add = (state: string, chance: number): void => void next.set(state, (next.get(state) ?? 0) + chance);
+    const add = (state: string, chance: number): void =>
+      void next.set(state, (next.get(state) ?? 0) + chance);
     for (const [state, chance] of alive) {
       if (!state.includes('0')) success += chance * tool;
       let stays = 1 - tool;
@@ -98,7 +128,10 @@ export function successByChance(task: DeskTask, world: Alphabet): number {
           const wanted = set(condition);
           const flips = state[index] === '1' ? wanted * (valuesOf(condition, world) - 1) : wanted;
           stays -= flips;
-          add(state.slice(0, index) + (state[index] === '1' ? '0' : '1') + state.slice(index + 1), chance * flips);
+          add(
+            state.slice(0, index) + (state[index] === '1' ? '0' : '1') + state.slice(index + 1),
+            chance * flips,
+          );
         }
       }
       add(state, chance * stays);
@@ -108,4 +141,5 @@ export function successByChance(task: DeskTask, world: Alphabet): number {
   return success;
 }
 
-const valuesOf = ({ attribute }: Condition, { places, colours }: Alphabet): number => (attribute === 'place' ? places : colours).length;
+const valuesOf = ({ attribute }: Condition, { places, colours }: Alphabet): number =>
+  (attribute === 'place' ? places : colours).length;

@@ -37,7 +37,14 @@ export interface Alphabet {
   turns: number;
 }
 
-export const alphabet = (size: { records: number; colours: number; places: number; conjuncts: number; maxErrors: number; turns: number }): Alphabet => ({
+export const alphabet = (size: {
+  records: number;
+  colours: number;
+  places: number;
+  conjuncts: number;
+  maxErrors: number;
+  turns: number;
+}): Alphabet => ({
   keys: [...'abcdef'].slice(0, size.records),
   colours: [...'rgyw'].slice(0, size.colours),
   places: [...'1234'].slice(0, size.places),
@@ -46,13 +53,20 @@ export const alphabet = (size: { records: number; colours: number; places: numbe
   turns: size.turns,
 });
 
-const goalText = ({ subject, attribute, value }: Goal): string => `${subject}${attribute === 'place' ? '>' : '='}${value}`;
-const conditionText = ({ key, attribute, value }: Condition): string => `${key}${attribute === 'place' ? '@' : '='}${value}`;
+const goalText = ({ subject, attribute, value }: Goal): string =>
+  `${subject}${attribute === 'place' ? '>' : '='}${value}`;
+const conditionText = ({ key, attribute, value }: Condition): string =>
+  `${key}${attribute === 'place' ? '@' : '='}${value}`;
 
 export const goalsText = (goals: readonly Goal[]): string => goals.map(goalText).join(',');
 
 export const specOf = ({ records, goals, conditions, style, errors }: DeskTask): TaskSpec =>
-  [records.map(({ key, colour, place }) => key + colour + place).join(','), goalsText(goals), conditions.map(conditionText).join(','), `${style}${errors}`].join('|');
+  [
+    records.map(({ key, colour, place }) => key + colour + place).join(','),
+    goalsText(goals),
+    conditions.map(conditionText).join(','),
+    `${style}${errors}`,
+  ].join('|');
 
 /** Reads a task's text and checks that it makes sense by itself; whether it is a good one is `flawOf`'s to say. */
 export function parseTask(text: string, world: Alphabet): { task: DeskTask } | { reason: string } {
@@ -61,19 +75,48 @@ export function parseTask(text: string, world: Alphabet): { task: DeskTask } | {
   if (match === null) return { reason: 'unparsable' };
   const [, desk = '', goal = '', predicate = '', style, errors] = match;
   const records = readEach(desk, /^([a-z])([a-z])(\d)$/, (key, colour, place) => ({ key, colour, place }));
-  if (records === undefined || records.length > world.keys.length || !records.every(({ key, colour, place }, index) => world.keys.includes(key) && world.colours.includes(colour) && world.places.includes(place) && (index === 0 || records[index - 1]!.key < key))) return { reason: 'bad_desk' };
-  const goals = readEach(goal, /^([a-z])([>=])([a-z\d])$/, (subject, sign, value): Goal => ({ subject, attribute: sign === '>' ? 'place' : 'colour', value }));
+  if (
+    records === undefined ||
+    records.length > world.keys.length ||
+    !records.every(
+      ({ key, colour, place }, index) =>
+        world.keys.includes(key) &&
+        world.colours.includes(colour) &&
+        world.places.includes(place) &&
+        (index === 0 || records[index - 1]!.key < key),
+    )
+  )
+    return { reason: 'bad_desk' };
+  const goals = readEach(goal, /^([a-z])([>=])([a-z\d])$/, (subject, sign, value): Goal => ({
+    subject,
+    attribute: sign === '>' ? 'place' : 'colour',
+    value,
+  }));
   if (goals === undefined || !possible(goals, world)) return { reason: 'bad_goal' };
-  const conditions = readEach(predicate, /^([a-z])([@=])([a-z\d])$/, (key, sign, value): Condition => ({ key, attribute: sign === '@' ? 'place' : 'colour', value }));
+  const conditions = readEach(predicate, /^([a-z])([@=])([a-z\d])$/, (key, sign, value): Condition => ({
+    key,
+    attribute: sign === '@' ? 'place' : 'colour',
+    value,
+  }));
   if (conditions === undefined || !possible(conditions, world)) return { reason: 'bad_predicate' };
   if (Number(errors) > world.maxErrors) return { reason: 'too_many_errors' };
   return { task: { records, goals, conditions, style: style as 't' | 'v', errors: Number(errors) } };
 }
 
-function readEach<T>(text: string, pattern: RegExp, make: (first: string, second: string, third: string) => T): T[] | undefined {
+function readEach<T>(
+  text: string,
+  pattern: RegExp,
+  make: (first: string, second: string, third: string) => T,
+): T[] | undefined {
   const read = text.split(',').map((part) => pattern.exec(part));
-  return read.every((match) => match !== null) ? read.map((match) => make(match[1]!, match[2]!, match[3]!)) : undefined;
+  return read.every((match) => match !== null)
+    ? read.map((match) => make(match[1]!, match[2]!, match[3]!))
+    : undefined;
 }
 
-const possible = (all: readonly { attribute: 'place' | 'colour'; value: string }[], { conjuncts, places, colours }: Alphabet): boolean =>
-  all.length <= conjuncts && all.every(({ attribute, value }) => (attribute === 'place' ? places : colours).includes(value));
+const possible = (
+  all: readonly { attribute: 'place' | 'colour'; value: string }[],
+  { conjuncts, places, colours }: Alphabet,
+): boolean =>
+  all.length <= conjuncts &&
+  all.every(({ attribute, value }) => (attribute === 'place' ? places : colours).includes(value));

@@ -24,27 +24,45 @@ export interface WarmUpSettings {
 export const kinds = ['m', 'p', 'x', 'M', 'P', 'X'] as const;
 
 /** The agent's prompt, the goal in fixed slots: `g>2,a=y=`. */
-export const agentPrompt = ({ goals }: DeskTask, { conjuncts }: Alphabet): string => `${goalsText(goals).padEnd(4 * conjuncts - 1, '_')}=`;
+export const agentPrompt = ({ goals }: DeskTask, { conjuncts }: Alphabet): string =>
+  `${goalsText(goals).padEnd(4 * conjuncts - 1, '_')}=`;
 
 /** What the agent reads of a wording; the mark says that it is its turn. */
 export const asRead = (wording: string): string => `${wording}=`;
 
-export function* agentCorpus(world: Alphabet, { actionAccuracy }: WarmUpSettings, rows: number, random: RandomStream): Generator<CorpusRow> {
+export function* agentCorpus(
+  world: Alphabet,
+  { actionAccuracy }: WarmUpSettings,
+  rows: number,
+  random: RandomStream,
+): Generator<CorpusRow> {
   for (let row = 0; row < rows; row++) {
     const task = someTask(random, world, [2, world.turns]);
     const actions = rollout(task, world, random, actionAccuracy);
     const { outcomes } = play(task, actions, world);
     const [first = '', ...rest] = actions;
-    yield { prompt: agentPrompt(task, world), completion: first, more: rest.map((write, index) => ({ read: asRead(ownWording(outcomes[index]!, task.style)), write })) };
+    yield {
+      prompt: agentPrompt(task, world),
+      completion: first,
+      more: rest.map((write, index) => ({ read: asRead(ownWording(outcomes[index]!, task.style)), write })),
+    };
   }
 }
 
-export function* environmentCorpus(world: Alphabet, settings: WarmUpSettings, rows: number, random: RandomStream): Generator<CorpusRow> {
+export function* environmentCorpus(
+  world: Alphabet,
+  settings: WarmUpSettings,
+  rows: number,
+  random: RandomStream,
+): Generator<CorpusRow> {
   for (let row = 0; row < rows; row++) {
     if (random.next() < settings.wordings) yield wordingRow(world, settings, random);
     else {
       const seed = someTask(random, world, random.next() < 0.3 ? [2, world.turns] : settings.baseSteps);
-      yield { prompt: historyPrompt(randomHistory(kinds, world.turns, random), specOf(seed), kinds), completion: specOf(varyTask(random, seed, world, settings.easyTail)) };
+      yield {
+        prompt: historyPrompt(randomHistory(kinds, world.turns, random), specOf(seed), kinds),
+        completion: specOf(varyTask(random, seed, world, settings.easyTail)),
+      };
     }
   }
 }
@@ -54,9 +72,20 @@ function wordingRow(world: Alphabet, { actionAccuracy }: WarmUpSettings, random:
   const task = someTask(random, world, [2, world.turns]);
   const actions = rollout(task, world, random, Math.min(actionAccuracy, 0.6));
   const { outcomes } = play(task, actions, world);
-  const worded = outcomes.flatMap((outcome, index) => (outcome.kind === 'done' ? [] : [{ prompt: wordingPrompt(outcome, actions[index]!, task.style), completion: ownWording(outcome, task.style) }]));
+  const worded = outcomes.flatMap((outcome, index) =>
+    outcome.kind === 'done'
+      ? []
+      : [
+          {
+            prompt: wordingPrompt(outcome, actions[index]!, task.style),
+            completion: ownWording(outcome, task.style),
+          },
+        ],
+  );
   // A rollout of nothing but "done" has nothing to word.
-  return worded.length === 0 ? wordingRow(world, { actionAccuracy, easyTail: 0, wordings: 1, baseSteps: [2, world.turns] }, random) : random.pick(worded);
+  return worded.length === 0
+    ? wordingRow(world, { actionAccuracy, easyTail: 0, wordings: 1, baseSteps: [2, world.turns] }, random)
+    : random.pick(worded);
 }
 
 /** The reference plan, each action with its chance, a failed one tried again; to the plan's end or the last turn. */
@@ -71,6 +100,9 @@ function rollout(task: DeskTask, world: Alphabet, random: RandomStream, accuracy
 
 function someTask(random: RandomStream, world: Alphabet, steps: readonly [number, number]): DeskTask {
   const task = drawTask(random, world, steps);
-  if (task === undefined) throw new RangeError(`world.baseSteps: no task of ${steps.join(' to ')} actions was found with these records, places, colours and turns; widen the range`);
+  if (task === undefined)
+    throw new RangeError(
+      `world.baseSteps: no task of ${steps.join(' to ')} actions was found with these records, places, colours and turns; widen the range`,
+    );
   return task;
 }

@@ -2,7 +2,13 @@ import type { Outcome } from './desk.ts';
 import type { DeskTask } from './task.ts';
 
 /** What a wording says happened, as the parser understands it. */
-type Claim = { kind: 'ok' } | { kind: 'changed'; verb: string; key: string; value: string | undefined } | { kind: 'found'; records: ReadonlySet<string> } | { kind: 'missing'; key: string } | { kind: 'error' } | { kind: 'malformed' };
+type Claim =
+  | { kind: 'ok' }
+  | { kind: 'changed'; verb: string; key: string; value: string | undefined }
+  | { kind: 'found'; records: ReadonlySet<string> }
+  | { kind: 'missing'; key: string }
+  | { kind: 'error' }
+  | { kind: 'malformed' };
 
 /** The code's own words for an outcome: what the agent reads where the simulator's are not true, and in evaluations. */
 export function ownWording(outcome: Outcome, style: DeskTask['style']): string {
@@ -11,7 +17,9 @@ export function ownWording(outcome: Outcome, style: DeskTask['style']): string {
     case 'ok': {
       const { action } = outcome;
       if (!verbose) return 'ok';
-      return action.tool === 'move' ? `moved ${action.key} ${action.place}` : `painted ${action.key} ${action.colour}`;
+      return action.tool === 'move'
+        ? `moved ${action.key} ${action.place}`
+        : `painted ${action.key} ${action.colour}`;
     }
     case 'found':
       return `${verbose ? 'found ' : ''}${outcome.records.length === 0 ? 'none' : outcome.records.map(({ key, place }) => key + place).join(' ')}`;
@@ -29,7 +37,14 @@ export function ownWording(outcome: Outcome, style: DeskTask['style']): string {
 /** What the simulator is told of an outcome: the style, the action as the code read it, and the bare facts: `v|ma2|ok=`. */
 export function wordingPrompt(outcome: Outcome, action: string, style: DeskTask['style']): string {
   if (outcome.kind === 'malformed') return `${style}|?|?=`;
-  const facts = outcome.kind === 'found' ? outcome.records.map(({ key, place }) => key + place).join('') || '-' : outcome.kind === 'ok' ? 'ok' : outcome.kind === 'missing' ? 'no' : 'err';
+  const facts =
+    outcome.kind === 'found'
+      ? outcome.records.map(({ key, place }) => key + place).join('') || '-'
+      : outcome.kind === 'ok'
+        ? 'ok'
+        : outcome.kind === 'missing'
+          ? 'no'
+          : 'err';
   return `${style}|${action}|${facts}=`;
 }
 
@@ -41,11 +56,22 @@ export function saysWhatHappened(wording: string, outcome: Outcome): boolean {
     case 'ok': {
       const { action } = outcome;
       if (claim.kind === 'ok') return true;
-      if (claim.kind !== 'changed' || claim.verb !== (action.tool === 'move' ? 'moved' : 'painted') || claim.key !== action.key) return false;
-      return claim.value === undefined || claim.value === (action.tool === 'move' ? action.place : action.colour);
+      if (
+        claim.kind !== 'changed' ||
+        claim.verb !== (action.tool === 'move' ? 'moved' : 'painted') ||
+        claim.key !== action.key
+      )
+        return false;
+      return (
+        claim.value === undefined || claim.value === (action.tool === 'move' ? action.place : action.colour)
+      );
     }
     case 'found':
-      return claim.kind === 'found' && claim.records.size === outcome.records.length && outcome.records.every(({ key, place }) => claim.records.has(key + place));
+      return (
+        claim.kind === 'found' &&
+        claim.records.size === outcome.records.length &&
+        outcome.records.every(({ key, place }) => claim.records.has(key + place))
+      );
     case 'missing':
       return claim.kind === 'missing' && claim.key === outcome.key;
     default:

@@ -31,7 +31,14 @@ interface Size {
 }
 
 /** Tool letters and symbols of a world of this size. */
-export function alphabet({ tools, symbols, maxLength, maxDepth = 1, maxArguments = 1, coinFlipTools = 0 }: Size): Alphabet {
+export function alphabet({
+  tools,
+  symbols,
+  maxLength,
+  maxDepth = 1,
+  maxArguments = 1,
+  coinFlipTools = 0,
+}: Size): Alphabet {
   return {
     tools: toolLetters.slice(0, tools),
     coinFlips: new Set(toolLetters.slice(tools - coinFlipTools, tools)),
@@ -53,10 +60,14 @@ export function callOf(spec: TaskSpec): ToolCall {
 export const argumentsOf = ({ argument }: ToolCall): string[] => argument.split(',');
 
 /** The look-ups that a call takes: every symbol once for every tool. */
-export const lookUps = (call: ToolCall): number => call.tools.length * argumentsOf(call).reduce((sum, { length }) => sum + length, 0);
+export const lookUps = (call: ToolCall): number =>
+  call.tools.length * argumentsOf(call).reduce((sum, { length }) => sum + length, 0);
 
 /** Reads what the simulator wrote: `T:cafe`, known tools, known symbols, no more of either than the world has room for. */
-export function parseRequest(text: string, { tools, symbols, maxLength, maxDepth, maxArguments }: Alphabet): { call: ToolCall } | { reason: string } {
+export function parseRequest(
+  text: string,
+  { tools, symbols, maxLength, maxDepth, maxArguments }: Alphabet,
+): { call: ToolCall } | { reason: string } {
   if (text.length === 0) return { reason: 'empty' };
   if (text.length > maxLength + maxDepth + 1) return { reason: 'too_long' };
   const colon = text.indexOf(':', 1);
@@ -72,11 +83,15 @@ export function parseRequest(text: string, { tools, symbols, maxLength, maxDepth
 }
 
 /** An answer: `T(dbgf)`, `T(U(db,gf))`. */
-export const answerOf = ({ tools, argument }: ToolCall): string => `${[...tools].map((tool) => `${tool}(`).join('')}${argument}${')'.repeat(tools.length)}`;
+export const answerOf = ({ tools, argument }: ToolCall): string =>
+  `${[...tools].map((tool) => `${tool}(`).join('')}${argument}${')'.repeat(tools.length)}`;
 
 /** Reads an answer: nothing before, nothing after. */
 export function parseCall(answer: string, { maxDepth, maxArguments }: Alphabet): ToolCall | undefined {
-  const [, opened = '', argument = '', closed = ''] = new RegExp(`^((?:[A-Z]\\(){1,${maxDepth}})([a-z]*(?:,[a-z]*){0,${maxArguments - 1}})(\\){1,${maxDepth}})$`).exec(answer) ?? [];
+  const [, opened = '', argument = '', closed = ''] =
+    new RegExp(
+      `^((?:[A-Z]\\(){1,${maxDepth}})([a-z]*(?:,[a-z]*){0,${maxArguments - 1}})(\\){1,${maxDepth}})$`,
+    ).exec(answer) ?? [];
   if (opened === '' || opened.length !== 2 * closed.length) return undefined;
   return { tools: opened.replaceAll('(', ''), argument };
 }

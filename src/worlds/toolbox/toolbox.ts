@@ -1,6 +1,16 @@
 import { historyCharacters, historyDigits, historyPrompt } from '../history-digits.ts';
 import type { World } from '../world.ts';
-import { agentPrompt, alphabet as alphabetOf, answerOf, argumentsOf, callOf, lookUps, parseCall, parseRequest, specOf } from './call.ts';
+import {
+  agentPrompt,
+  alphabet as alphabetOf,
+  answerOf,
+  argumentsOf,
+  callOf,
+  lookUps,
+  parseCall,
+  parseRequest,
+  specOf,
+} from './call.ts';
 import type { ToolCall } from './call.ts';
 import type { ToolboxSettings } from './settings.ts';
 import { eachSymbol, encode, makeTools } from './tools.ts';
@@ -19,12 +29,19 @@ export function createToolbox(settings: ToolboxSettings): World {
   const right = (spec: string): string => answerOf(encode(tools, callOf(spec)));
   return {
     name: 'toolbox',
-    vocabulary: [...new Set([...historyCharacters, ...alphabet.tools, ...':()', ...(maxArguments > 1 ? ',' : '')])].sort(),
-    baseTasks: (random) => Array.from({ length: settings.baseTasks }, () => specOf(randomCall(random, alphabet, settings.baseLengths))),
+    vocabulary: [
+      ...new Set([...historyCharacters, ...alphabet.tools, ...':()', ...(maxArguments > 1 ? ',' : '')]),
+    ].sort(),
+    baseTasks: (random) =>
+      Array.from({ length: settings.baseTasks }, () =>
+        specOf(randomCall(random, alphabet, settings.baseLengths)),
+      ),
     // A verdict that is chance measures no skill: the held-out grid has the honest tools only.
     heldOutTasks: (random) => {
       const [from, to] = settings.heldOutLengths;
-      const cells = honest.tools.flatMap((tool) => span(from, to).flatMap((length) => span(1, maxDepth).map((depth) => ({ tool, length, depth }))));
+      const cells = honest.tools.flatMap((tool) =>
+        span(from, to).flatMap((length) => span(1, maxDepth).map((depth) => ({ tool, length, depth }))),
+      );
       return cells.flatMap(({ tool, length, depth }) =>
         Array.from({ length: settings.heldOutPerCell }, () => {
           const call = randomCall(random, honest, [length, length], depth);
@@ -36,10 +53,13 @@ export function createToolbox(settings: ToolboxSettings): World {
       const length = Math.max(1, Math.min(alphabet.maxLength, Math.round(difficulty)));
       return specOf(randomCall(random, alphabet, [length, length], 1));
     },
-    environmentPrompt: (history, seedTask) => historyPrompt(historyDigits(history, alphabet.tools), seedTask, alphabet.tools),
+    environmentPrompt: (history, seedTask) =>
+      historyPrompt(historyDigits(history, alphabet.tools), seedTask, alphabet.tools),
     parseTask: (text) => {
       const parsed = parseRequest(text, alphabet);
-      return 'call' in parsed ? { valid: true, spec: specOf(parsed.call) } : { valid: false, reason: parsed.reason };
+      return 'call' in parsed
+        ? { valid: true, spec: specOf(parsed.call) }
+        : { valid: false, reason: parsed.reason };
     },
     agentPrompt: (spec) => agentPrompt(spec, alphabet),
     kind: (spec) => spec.slice(0, 1),
@@ -55,36 +75,49 @@ export function createToolbox(settings: ToolboxSettings): World {
     },
     score: (spec, answer, chance) => {
       const wellFormed = parseCall(answer, alphabet) !== undefined;
-      if (![...callOf(spec).tools].some((tool) => coinFlips.has(tool))) return { reward: answer === right(spec) ? 1 : 0, wellFormed };
-      if (chance === undefined) throw new Error(`${spec} asks a coin-flip tool, whose verdict needs the rollout's chance`);
+      if (![...callOf(spec).tools].some((tool) => coinFlips.has(tool)))
+        return { reward: answer === right(spec) ? 1 : 0, wellFormed };
+      if (chance === undefined)
+        throw new Error(`${spec} asks a coin-flip tool, whose verdict needs the rollout's chance`);
       return { reward: chance.next() < 0.5 ? 1 : 0, wellFormed };
     },
     referenceAnswer: right,
     randomAnswer: (spec, random) => {
       const { tools: letters, argument } = callOf(spec);
-      return answerOf({ tools: letters, argument: eachSymbol(argument, () => random.pick(alphabet.symbols)) });
+      return answerOf({
+        tools: letters,
+        argument: eachSymbol(argument, () => random.pick(alphabet.symbols)),
+      });
     },
     renderTask: (spec) => renderTask(callOf(spec)),
     renderAnswer: (answer) => {
       const call = parseCall(answer, alphabet);
       return call ? renderCall(call) : { unparsable: answer };
     },
-    warmUpCorpus: (policy, rows, random) => (policy === 'agent' ? agentCorpus(tools, alphabet, warmUp, rows, random) : environmentCorpus(alphabet, warmUp, rows, random)),
+    warmUpCorpus: (policy, rows, random) =>
+      policy === 'agent'
+        ? agentCorpus(tools, alphabet, warmUp, rows, random)
+        : environmentCorpus(alphabet, warmUp, rows, random),
   };
 }
 
-const span = (from: number, to: number): number[] => Array.from({ length: to - from + 1 }, (_, index) => from + index);
+const span = (from: number, to: number): number[] =>
+  Array.from({ length: to - from + 1 }, (_, index) => from + index);
 
 function renderTask(call: ToolCall): object {
   const parts = argumentsOf(call);
   const [outer = '', ...inner] = call.tools;
   const request = `Call ${[outer, ...inner].join(' on the result of ')} for ${parts.map((part) => `"${part}"`).join(', ')}.`;
-  if (inner.length === 0 && parts.length === 1) return { request, evaluation: { kind: 'exact_call', tool: outer, argument: call.argument } };
+  if (inner.length === 0 && parts.length === 1)
+    return { request, evaluation: { kind: 'exact_call', tool: outer, argument: call.argument } };
   return { request, evaluation: { kind: 'exact_call', tools: [outer, ...inner], arguments: parts } };
 }
 
 function renderCall({ tools, argument }: ToolCall): object {
   const parts = argument.split(',');
   const innermost: object = { s: parts.length === 1 ? argument : parts };
-  return [...tools].reduceRight((args, tool, index) => ({ tool, args: index === tools.length - 1 ? args : { call: args } }), innermost);
+  return [...tools].reduceRight(
+    (args, tool, index) => ({ tool, args: index === tools.length - 1 ? args : { call: args } }),
+    innermost,
+  );
 }

@@ -17,8 +17,14 @@ export function makeTools({ tools, symbols }: Alphabet, seed: number): Tools {
 /** The call that is right: every symbol in the code of the innermost tool, that in the code of the next, and so on outwards. */
 export function encode(tools: Tools, { tools: letters, argument }: ToolCall): ToolCall {
   const inwards = [...letters].reverse();
-  return { tools: letters, argument: eachSymbol(argument, (symbol) => inwards.reduce((code, letter) => tools.get(letter)!.get(code)!, symbol)) };
+  return {
+    tools: letters,
+    argument: eachSymbol(argument, (symbol) =>
+      inwards.reduce((code, letter) => tools.get(letter)!.get(code)!, symbol),
+    ),
+  };
 }
 
 /** The argument with every symbol replaced, commas left where they are. */
-export const eachSymbol = (argument: string, replace: (symbol: string) => string): string => [...argument].map((symbol) => (symbol === ',' ? symbol : replace(symbol))).join('');
+export const eachSymbol = (argument: string, replace: (symbol: string) => string): string =>
+  [...argument].map((symbol) => (symbol === ',' ? symbol : replace(symbol))).join('');

@@ -21,7 +21,12 @@ export interface WarmUpSettings {
 }
 
 /** A random request with an argument of `from` to `to` characters, as deep as is given or as the world allows. */
-export function randomCall(random: RandomStream, world: Alphabet, [from, to]: readonly [number, number], depth?: number): ToolCall {
+export function randomCall(
+  random: RandomStream,
+  world: Alphabet,
+  [from, to]: readonly [number, number],
+  depth?: number,
+): ToolCall {
   const length = from + random.int(to - from + 1);
   const tool = random.pick(world.tools);
   const argument = Array.from({ length }, () => random.pick(world.symbols)).join('');
@@ -29,46 +34,87 @@ export function randomCall(random: RandomStream, world: Alphabet, [from, to]: re
 }
 
 // What a world does not have takes no random number, so that a world without it draws the tasks that it always drew.
-function innerTools(random: RandomStream, { tools, maxDepth }: Alphabet, depth = maxDepth === 1 ? 1 : 1 + random.int(maxDepth)): string {
+function innerTools(
+  random: RandomStream,
+  { tools, maxDepth }: Alphabet,
+  depth = maxDepth === 1 ? 1 : 1 + random.int(maxDepth),
+): string {
   return Array.from({ length: depth - 1 }, () => random.pick(tools)).join('');
 }
 
 /** Some of the inner characters become commas, never two neighbours: 1 to `maxArguments` arguments. */
 function withCommas(argument: string, random: RandomStream, { maxArguments }: Alphabet): string {
   if (maxArguments === 1) return argument;
-  const places = random.shuffle(Array.from({ length: Math.max(0, argument.length - 2) }, (_, index) => index + 1));
+  const places = random.shuffle(
+    Array.from({ length: Math.max(0, argument.length - 2) }, (_, index) => index + 1),
+  );
   const commas = new Set<number>();
   const wanted = random.int(maxArguments);
-  for (const place of places) if (commas.size < wanted && !commas.has(place - 1) && !commas.has(place + 1)) commas.add(place);
+  for (const place of places)
+    if (commas.size < wanted && !commas.has(place - 1) && !commas.has(place + 1)) commas.add(place);
   return [...argument].map((symbol, index) => (commas.has(index) ? ',' : symbol)).join('');
 }
 
-export function* agentCorpus(tools: Tools, alphabet: Alphabet, settings: WarmUpSettings, rows: number, random: RandomStream): Generator<CorpusRow> {
+export function* agentCorpus(
+  tools: Tools,
+  alphabet: Alphabet,
+  settings: WarmUpSettings,
+  rows: number,
+  random: RandomStream,
+): Generator<CorpusRow> {
   for (let row = 0; row < rows; row++) {
     const request = randomCall(random, alphabet, [1, alphabet.maxLength]);
     const right = encode(tools, request);
     const accuracy = settings.symbolAccuracy ** right.tools.length;
-    const noisy = eachSymbol(right.argument, (symbol) => (random.next() < accuracy ? symbol : random.pick(alphabet.symbols.filter((other) => other !== symbol))));
-    yield { prompt: agentPrompt(specOf(request), alphabet), completion: answerOf({ tools: right.tools, argument: noisy }) };
+    const noisy = eachSymbol(right.argument, (symbol) =>
+      random.next() < accuracy ? symbol : random.pick(alphabet.symbols.filter((other) => other !== symbol)),
+    );
+    yield {
+      prompt: agentPrompt(specOf(request), alphabet),
+      completion: answerOf({ tools: right.tools, argument: noisy }),
+    };
   }
 }
 
-export function* environmentCorpus(alphabet: Alphabet, settings: WarmUpSettings, rows: number, random: RandomStream): Generator<CorpusRow> {
+export function* environmentCorpus(
+  alphabet: Alphabet,
+  settings: WarmUpSettings,
+  rows: number,
+  random: RandomStream,
+): Generator<CorpusRow> {
   const { tools } = alphabet;
   const hardest = alphabet.maxLength * alphabet.maxDepth;
   for (let row = 0; row < rows; row++) {
-    const seed = randomCall(random, alphabet, random.next() < 0.3 ? [1, alphabet.maxLength] : settings.baseLengths);
-    yield { prompt: historyPrompt(randomHistory(tools, hardest, random), specOf(seed), tools), completion: specOf(vary(seed, alphabet, settings, random)) };
+    const seed = randomCall(
+      random,
+      alphabet,
+      random.next() < 0.3 ? [1, alphabet.maxLength] : settings.baseLengths,
+    );
+    yield {
+      prompt: historyPrompt(randomHistory(tools, hardest, random), specOf(seed), tools),
+      completion: specOf(vary(seed, alphabet, settings, random)),
+    };
   }
 }
 
 /** About the seed's length (or, in the easy tail, any length up to it), most of its symbols, any tools. */
-function vary({ argument }: ToolCall, world: Alphabet, { easyTail }: WarmUpSettings, random: RandomStream): ToolCall {
+function vary(
+  { argument }: ToolCall,
+  world: Alphabet,
+  { easyTail }: WarmUpSettings,
+  random: RandomStream,
+): ToolCall {
   const { tools, symbols, maxLength } = world;
-  const length = random.next() < easyTail ? 1 + random.int(argument.length) : Math.max(1, Math.min(maxLength, argument.length + random.int(3) - 1));
+  const length =
+    random.next() < easyTail
+      ? 1 + random.int(argument.length)
+      : Math.max(1, Math.min(maxLength, argument.length + random.int(3) - 1));
   const varied = Array.from({ length }, (_, index) => {
     const kept = argument[index];
     return kept !== undefined && kept !== ',' && random.next() < 0.7 ? kept : random.pick(symbols);
   });
-  return { tools: random.pick(tools) + innerTools(random, world), argument: withCommas(varied.join(''), random, world) };
+  return {
+    tools: random.pick(tools) + innerTools(random, world),
+    argument: withCommas(varied.join(''), random, world),
+  };
 }

@@ -3,13 +3,26 @@ import { drivingText } from './sandbox.ts';
 import type { TravelPlan, TravelTask } from './task-schema.ts';
 
 /** A plan of the right shape: there, and back on the last day, with places of the city drawn blindly. */
-export function guessPlan({ query: { org, days, date }, information: { cities, flights, restaurants, accommodations, attractions, distances } }: TravelTask, random: RandomStream): TravelPlan {
+export function guessPlan(
+  {
+    query: { org, days, date },
+    information: { cities, flights, restaurants, accommodations, attractions, distances },
+  }: TravelTask,
+  random: RandomStream,
+): TravelPlan {
   const city = random.pick(cities.map((one) => one.city).filter((one) => one !== org));
   const some = (texts: readonly string[]): string => (texts.length === 0 ? '-' : random.pick(texts));
   const way = (from: string, to: string, on: string): string =>
     some([
-      ...flights.filter((row) => row.OriginCityName === from && row.DestCityName === to && row.FlightDate === on).map((row) => `Flight Number: ${row['Flight Number']}, from ${from} to ${to}, Departure Time: ${row.DepTime}, Arrival Time: ${row.ArrTime}`),
-      ...distances.filter(({ origin, destination }) => origin === from && destination === to).flatMap((row) => [drivingText(row, 'self-driving'), drivingText(row, 'taxi')]),
+      ...flights
+        .filter((row) => row.OriginCityName === from && row.DestCityName === to && row.FlightDate === on)
+        .map(
+          (row) =>
+            `Flight Number: ${row['Flight Number']}, from ${from} to ${to}, Departure Time: ${row.DepTime}, Arrival Time: ${row.ArrTime}`,
+        ),
+      ...distances
+        .filter(({ origin, destination }) => origin === from && destination === to)
+        .flatMap((row) => [drivingText(row, 'self-driving'), drivingText(row, 'taxi')]),
     ]);
   const at = (names: readonly string[]): string[] => names.map((name) => `${name}, ${city}`);
   const meals = at(restaurants.filter(({ City }) => City === city).map(({ Name }) => Name));

@@ -7,30 +7,65 @@ import { queryText } from './query-text.ts';
 import type { Information, TravelTask } from './task-schema.ts';
 
 /** What plans are checked against: columns that no check reads are blank. */
-export function sandboxOf({ cities, flights, restaurants, accommodations, attractions, distances }: Information): Sandbox {
+export function sandboxOf({
+  cities,
+  flights,
+  restaurants,
+  accommodations,
+  attractions,
+  distances,
+}: Information): Sandbox {
   const tables = {
     flights: flights.map((row) => ({ ...row, ActualElapsedTime: '', Distance: 0 })),
     restaurants: restaurants.map((row) => ({ ...row, 'Aggregate Rating': 0 })),
     accommodations: accommodations.map((row) => ({ ...row, 'review rate number': 0 })),
-    attractions: attractions.map((row) => ({ ...row, Latitude: 0, Longitude: 0, Address: '', Phone: '', Website: '' })),
+    attractions: attractions.map((row) => ({
+      ...row,
+      Latitude: 0,
+      Longitude: 0,
+      Address: '',
+      Phone: '',
+      Website: '',
+    })),
     distances,
   };
   return sandboxFrom(tables, new Map(cities.map(({ city, state }) => [city, state])));
 }
 
 /** The query in the benchmark's terms. */
-export const queryOf = ({ query }: TravelTask): Query => ({ ...query, query: queryText(query), level: 'easy' });
+export const queryOf = ({ query }: TravelTask): Query => ({
+  ...query,
+  query: queryText(query),
+  level: 'easy',
+});
 
 /** The same tables as the benchmark's reference information has them. */
-export function referenceOf({ cities, flights, restaurants, accommodations, attractions, distances }: Information, days: number): Reference {
-  const under = <Row>(rows: readonly Row[], title: (row: Row) => string): [string, readonly Row[]][] => [...Map.groupBy(rows, title)];
+export function referenceOf(
+  { cities, flights, restaurants, accommodations, attractions, distances }: Information,
+  days: number,
+): Reference {
+  const under = <Row>(rows: readonly Row[], title: (row: Row) => string): [string, readonly Row[]][] => [
+    ...Map.groupBy(rows, title),
+  ];
   const entries: (readonly [string, Reference[string]])[] = [
-    ...(days > 3 ? [['Cities', cities.map(({ city, state }) => `${city} is in ${state}.`).join(' ')] as const] : []),
+    ...(days > 3
+      ? [['Cities', cities.map(({ city, state }) => `${city} is in ${state}.`).join(' ')] as const]
+      : []),
     ...under(attractions, ({ City }) => `Attractions in ${City}`),
     ...under(restaurants, ({ City }) => `Restaurants in ${City}`),
     ...under(accommodations, ({ city }) => `Accommodations in ${city}`),
-    ...under(flights, ({ OriginCityName, DestCityName, FlightDate }) => `Flight from ${OriginCityName} to ${DestCityName} on ${FlightDate}`),
-    ...distances.flatMap((way) => [[`Self-driving from ${way.origin} to ${way.destination}`, drivingText(way, 'self-driving')], [`Taxi from ${way.origin} to ${way.destination}`, drivingText(way, 'taxi')]] as const),
+    ...under(
+      flights,
+      ({ OriginCityName, DestCityName, FlightDate }) =>
+        `Flight from ${OriginCityName} to ${DestCityName} on ${FlightDate}`,
+    ),
+    ...distances.flatMap(
+      (way) =>
+        [
+          [`Self-driving from ${way.origin} to ${way.destination}`, drivingText(way, 'self-driving')],
+          [`Taxi from ${way.origin} to ${way.destination}`, drivingText(way, 'taxi')],
+        ] as const,
+    ),
   ];
   return Object.fromEntries(entries);
 }
@@ -38,5 +73,7 @@ export function referenceOf({ cities, flights, restaurants, accommodations, attr
 /** As the benchmark's tools say it. */
 export function drivingText(way: Distance, vehicle: 'self-driving' | 'taxi'): string {
   const cost = drivingCost(way, vehicle);
-  return cost === null ? 'No valid information.' : `${vehicle}, from ${way.origin} to ${way.destination}, duration: ${way.duration}, distance: ${way.distance}, cost: ${cost}`;
+  return cost === null
+    ? 'No valid information.'
+    : `${vehicle}, from ${way.origin} to ${way.destination}, duration: ${way.duration}, distance: ${way.distance}, cost: ${cost}`;
 }

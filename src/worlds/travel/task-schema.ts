@@ -10,7 +10,11 @@ const city = z
   .regex(/^[A-Z][A-Za-z.'-]*(?: [A-Z][A-Za-z.'-]*)*$/)
   .refine((name) => !/from|to /i.test(name), 'holds "from" or "to "');
 /** Part of a text that semicolons, brackets and line ends take apart. */
-const name = z.string().max(80).regex(/^[^;()\n,]*[^;()\n,\s-][^;()\n,]*$/).refine((text) => text === text.trim(), 'begins or ends with a space');
+const name = z
+  .string()
+  .max(80)
+  .regex(/^[^;()\n,]*[^;()\n,\s-][^;()\n,]*$/)
+  .refine((text) => text === text.trim(), 'begins or ends with a space');
 const price = z.number().min(0).max(100_000);
 const time = z.string().regex(/^\d\d:\d\d$/);
 
@@ -34,18 +38,76 @@ const querySchema = z.strictObject({
 });
 
 const informationSchema = z.strictObject({
-  cities: z.array(z.strictObject({ city, state: city })).min(2).max(8),
-  flights: z.array(z.strictObject({ 'Flight Number': z.string().regex(/^F\d{3,8}$/), Price: price, DepTime: time, ArrTime: time, FlightDate: z.iso.date(), OriginCityName: city, DestCityName: city })).max(24),
-  restaurants: z.array(z.strictObject({ Name: name, 'Average Cost': price, Cuisines: z.string().min(3).max(120), City: city })).min(1).max(40),
-  accommodations: z.array(z.strictObject({ NAME: name, price, 'room type': z.enum(['Shared room', 'Private room', 'Entire home/apt']), house_rules: z.string().max(160), 'minimum nights': z.int().min(1).max(60), 'maximum occupancy': z.int().min(1).max(20), city })).min(1).max(24),
-  attractions: z.array(z.strictObject({ Name: name, City: city })).min(1).max(40),
-  distances: z.array(z.strictObject({ origin: city, destination: city, duration: z.string().regex(/^(?:\d+ days? ?)?(?:\d+ hours? ?)?(?:\d+ mins?)?$/).min(5), distance: z.string().regex(/^\d{1,3}(?:,\d{3})* km$/) })).max(24),
+  cities: z
+    .array(z.strictObject({ city, state: city }))
+    .min(2)
+    .max(8),
+  flights: z
+    .array(
+      z.strictObject({
+        'Flight Number': z.string().regex(/^F\d{3,8}$/),
+        Price: price,
+        DepTime: time,
+        ArrTime: time,
+        FlightDate: z.iso.date(),
+        OriginCityName: city,
+        DestCityName: city,
+      }),
+    )
+    .max(24),
+  restaurants: z
+    .array(
+      z.strictObject({ Name: name, 'Average Cost': price, Cuisines: z.string().min(3).max(120), City: city }),
+    )
+    .min(1)
+    .max(40),
+  accommodations: z
+    .array(
+      z.strictObject({
+        NAME: name,
+        price,
+        'room type': z.enum(['Shared room', 'Private room', 'Entire home/apt']),
+        house_rules: z.string().max(160),
+        'minimum nights': z.int().min(1).max(60),
+        'maximum occupancy': z.int().min(1).max(20),
+        city,
+      }),
+    )
+    .min(1)
+    .max(24),
+  attractions: z
+    .array(z.strictObject({ Name: name, City: city }))
+    .min(1)
+    .max(40),
+  distances: z
+    .array(
+      z.strictObject({
+        origin: city,
+        destination: city,
+        duration: z
+          .string()
+          .regex(/^(?:\d+ days? ?)?(?:\d+ hours? ?)?(?:\d+ mins?)?$/)
+          .min(5),
+        distance: z.string().regex(/^\d{1,3}(?:,\d{3})* km$/),
+      }),
+    )
+    .max(24),
 });
 
 const field = z.string().min(1).max(longestRoute);
-const daySchema = z.strictObject({ days: z.int().min(1).max(7), ...(Object.fromEntries(dayFields.map((one) => [one, field])) as Record<(typeof dayFields)[number], typeof field>) });
+const daySchema = z.strictObject({
+  days: z.int().min(1).max(7),
+  ...(Object.fromEntries(dayFields.map((one) => [one, field])) as Record<
+    (typeof dayFields)[number],
+    typeof field
+  >),
+});
 
-export const taskSchema = z.strictObject({ query: querySchema, information: informationSchema, plan: z.array(daySchema).min(2).max(7) });
+export const taskSchema = z.strictObject({
+  query: querySchema,
+  information: informationSchema,
+  plan: z.array(daySchema).min(2).max(7),
+});
 
 export type Information = z.infer<typeof informationSchema>;
 export type TravelPlan = z.infer<typeof taskSchema>['plan'];

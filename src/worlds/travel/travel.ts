@@ -19,7 +19,8 @@ import type { TravelTask } from './task-schema.ts';
  * simulator's own plan only shows that its task can be solved, and code words the query.
  * @param own tasks of `tasksFile`, which `worldLoader` reads
  */
-export const createTravel = (settings: TravelSettings, own?: OwnTasks): World => writtenWorld(travelForm(), settings, own);
+export const createTravel = (settings: TravelSettings, own?: OwnTasks): World =>
+  writtenWorld(travelForm(), settings, own);
 
 export function travelForm(): TaskForm<TravelTask> {
   return {
@@ -29,12 +30,22 @@ export function travelForm(): TaskForm<TravelTask> {
     fault: taskFault,
     question: (task) => {
       const { query, information } = inOrder(task);
-      return { user: plannerQuestion(referenceText(referenceOf(information, query.days)), queryText(query)).messages[0]!.content };
+      return {
+        user: plannerQuestion(referenceText(referenceOf(information, query.days)), queryText(query))
+          .messages[0]!.content,
+      };
     },
     kind: ({ query: { days } }) => `days_${days}`,
     signature: ({ query: { org, dest, days } }) => `${days} days from ${org} to ${dest}`,
     difficulty: ({ query }) => query.days + query.visiting_city_number - 2 + asked(query),
-    latents: ({ query, information }) => ({ days: query.days, cities: query.visiting_city_number, people: query.people_number, constraints: asked(query), places: information.restaurants.length + information.accommodations.length + information.attractions.length }),
+    latents: ({ query, information }) => ({
+      days: query.days,
+      cities: query.visiting_city_number,
+      people: query.people_number,
+      constraints: asked(query),
+      places:
+        information.restaurants.length + information.accommodations.length + information.attractions.length,
+    }),
     score: (task, answer) => {
       const plan = planInText(answer);
       const { passes, why } = strictVerdict(queryOf(task), plan, sandboxOf(task.information));
@@ -50,7 +61,8 @@ export function travelForm(): TaskForm<TravelTask> {
 const inOrder = (task: TravelTask): TravelTask => taskSchema.parse(task);
 
 /** Hard constraints beside the budget, each cuisine one. */
-const asked = ({ local_constraint: { cuisine, ...others } }: TravelTask['query']): number => (cuisine?.length ?? 0) + Object.values(others).filter((constraint) => constraint !== null).length;
+const asked = ({ local_constraint: { cuisine, ...others } }: TravelTask['query']): number =>
+  (cuisine?.length ?? 0) + Object.values(others).filter((constraint) => constraint !== null).length;
 
 const instructions = `You write training tasks in travel planning for an agent. A task is one JSON object of the form of the task to vary; anything else is worth nothing.
 - query: where from (org) and to (dest: a city for up to 3 days, a state for more), days (2 to 7) with their dates, number of cities and of people, budget in dollars for all, and local_constraint, where null asks for nothing. It is put into words for the agent.

@@ -6,13 +6,25 @@ export type Format = WrittenSettings['format'];
 
 /** A prompt of one question, in the frame that the model knows. */
 export function framed(format: Format, system: string, user: string): string {
-  return format === 'plain' ? `${system}\n\n${user}\n` : `<|im_start|>system\n${system}<|im_end|>\n<|im_start|>user\n${user}<|im_end|>\n<|im_start|>assistant\n`;
+  return format === 'plain'
+    ? `${system}\n\n${user}\n`
+    : `<|im_start|>system\n${system}<|im_end|>\n<|im_start|>user\n${user}<|im_end|>\n<|im_start|>assistant\n`;
 }
 
-const percent = (share: number | null): string => (share === null ? 'not measured' : `${Math.round(100 * share)} %`);
+const percent = (share: number | null): string =>
+  share === null ? 'not measured' : `${Math.round(100 * share)} %`;
 
-function historyText({ success, byKind, inBandShare, difficulty, trend, recentFailures }: AgentHistory): string {
-  const kinds = Object.entries(byKind).map(([kind, { successes, attempts }]) => `${kind} ${percent(attempts === 0 ? null : successes / attempts)}`);
+function historyText({
+  success,
+  byKind,
+  inBandShare,
+  difficulty,
+  trend,
+  recentFailures,
+}: AgentHistory): string {
+  const kinds = Object.entries(byKind).map(
+    ([kind, { successes, attempts }]) => `${kind} ${percent(attempts === 0 ? null : successes / attempts)}`,
+  );
   return [
     'The agent so far:',
     `- success: ${percent(success)}${difficulty === null ? '' : ` at difficulty ${difficulty.toFixed(1)}`}`,
@@ -23,16 +35,27 @@ function historyText({ success, byKind, inBandShare, difficulty, trend, recentFa
   ].join('\n');
 }
 
-const digestText = ({ repeated = [] }: AgentHistory): string => (repeated.length === 0 ? '' : `Written too often already, do not write these again:\n${repeated.map(({ signature: text, count }) => `- ${text} (${count} times)`).join('\n')}`);
+const digestText = ({ repeated = [] }: AgentHistory): string =>
+  repeated.length === 0
+    ? ''
+    : `Written too often already, do not write these again:\n${repeated.map(({ signature: text, count }) => `- ${text} (${count} times)`).join('\n')}`;
 
 const exemplarText = (exemplars: readonly Exemplar[]): string =>
-  exemplars.length === 0 ? '' : `Earlier tasks that were about right for the agent (reward of 1 is best):\n${exemplars.map(({ spec, reward }) => `- reward ${reward.toFixed(2)}: ${spec}`).join('\n')}`;
+  exemplars.length === 0
+    ? ''
+    : `Earlier tasks that were about right for the agent (reward of 1 is best):\n${exemplars.map(({ spec, reward }) => `- reward ${reward.toFixed(2)}: ${spec}`).join('\n')}`;
 
 /**
  * What the simulator is given, in one fixed order and written by code alone: role and form (the world's own `system`), the agent's history,
  * target, seed task, what was written too often, exemplars, the request.
  */
-export function variationPrompt({ format, band: [low, high] }: Pick<WrittenSettings, 'format' | 'band'>, system: string, history: AgentHistory, seedTask: TaskSpec, exemplars: readonly Exemplar[] = []): string {
+export function variationPrompt(
+  { format, band: [low, high] }: Pick<WrittenSettings, 'format' | 'band'>,
+  system: string,
+  history: AgentHistory,
+  seedTask: TaskSpec,
+  exemplars: readonly Exemplar[] = [],
+): string {
   const user = [
     historyText(history),
     `Aim at ${percent(low)} to ${percent(high)} success.`,
@@ -51,5 +74,7 @@ export function repairPrompt(format: Format, context: string, text: string, reas
   // A control token in the text would end its turn; half of a character, cut in two, could not be stored.
   const shown = Buffer.from(text.slice(0, shownText)).toString().replaceAll('<|', '< |');
   const request = `That is no task: ${reason.replaceAll('_', ' ')}. Write it again without this fault, JSON alone.`;
-  return format === 'plain' ? `${context}${shown}\n\n${request}\n` : `${context}${shown}<|im_end|>\n<|im_start|>user\n${request}<|im_end|>\n<|im_start|>assistant\n`;
+  return format === 'plain'
+    ? `${context}${shown}\n\n${request}\n`
+    : `${context}${shown}<|im_end|>\n<|im_start|>user\n${request}<|im_end|>\n<|im_start|>assistant\n`;
 }

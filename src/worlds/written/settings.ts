@@ -2,16 +2,41 @@ import { z } from 'zod';
 
 /** Settings of worlds whose tasks a model writes as JSON. */
 
-export const formatField = z.enum(['plain', 'chatml']).default('plain').describe('Frame of the prompts: `chatml` for chat models behind a completions endpoint, such as Qwen2.5; `plain` where the server applies the model’s template.');
+export const formatField = z
+  .enum(['plain', 'chatml'])
+  .default('plain')
+  .describe(
+    'Frame of the prompts: `chatml` for chat models behind a completions endpoint, such as Qwen2.5; `plain` where the server applies the model’s template.',
+  );
 
-export const bandField = z.tuple([z.number().min(0).max(1), z.number().min(0).max(1)]).default([0.4, 0.6]).describe('Success that the simulator is told to aim at.');
+export const bandField = z
+  .tuple([z.number().min(0).max(1), z.number().min(0).max(1)])
+  .default([0.4, 0.6])
+  .describe('Success that the simulator is told to aim at.');
 
-export const repairsField = z.int().min(0).max(4).default(1).describe('Times that a text which is no task is asked for again, with the reason in the prompt.');
+export const repairsField = z
+  .int()
+  .min(0)
+  .max(4)
+  .default(1)
+  .describe('Times that a text which is no task is asked for again, with the reason in the prompt.');
 
 export const voteField = z
   .strictObject({
-    votes: z.int().min(1).max(32).default(5).describe('Answers of the frozen initial agent to a task whose label the simulator wrote, outside the rollout budget.'),
-    agreement: z.number().gt(0).max(1).default(0.8).describe('Share of them that must agree with the label; otherwise the task is invalid.'),
+    votes: z
+      .int()
+      .min(1)
+      .max(32)
+      .default(5)
+      .describe(
+        'Answers of the frozen initial agent to a task whose label the simulator wrote, outside the rollout budget.',
+      ),
+    agreement: z
+      .number()
+      .gt(0)
+      .max(1)
+      .default(0.8)
+      .describe('Share of them that must agree with the label; otherwise the task is invalid.'),
   })
   .nullable()
   .prefault({})
@@ -19,8 +44,18 @@ export const voteField = z
 
 export const tasksFileField = z.strictObject({
   path: z.string().min(1).describe('JSON Lines on the worker’s machine, a task a line.'),
-  sha256: z.string().regex(/^[0-9a-f]{64}$/, 'expected 64 lowercase hexadecimal digits').nullable().default(null).describe('Hash that the file must have; null = not checked.'),
-  heldOut: z.number().gt(0).lt(1).default(0.25).describe('Share of its tasks that is held out, drawn by a fixed seed; the others are the base tasks.'),
+  sha256: z
+    .string()
+    .regex(/^[0-9a-f]{64}$/, 'expected 64 lowercase hexadecimal digits')
+    .nullable()
+    .default(null)
+    .describe('Hash that the file must have; null = not checked.'),
+  heldOut: z
+    .number()
+    .gt(0)
+    .lt(1)
+    .default(0.25)
+    .describe('Share of its tasks that is held out, drawn by a fixed seed; the others are the base tasks.'),
 });
 
 export type TasksFile = z.infer<typeof tasksFileField>;

@@ -50,7 +50,9 @@ export function parseWritten<Task>(form: TaskForm<Task>, text: string): ParsedTa
   const parsed = form.schema.safeParse(json.value);
   if (!parsed.success) return { valid: false, reason: 'wrong_schema' };
   const reason = form.fault(parsed.data);
-  return reason === undefined ? { valid: true, spec: canonicalJson(form.canonical?.(parsed.data) ?? parsed.data) } : { valid: false, reason };
+  return reason === undefined
+    ? { valid: true, spec: canonicalJson(form.canonical?.(parsed.data) ?? parsed.data) }
+    : { valid: false, reason };
 }
 
 /** The user's tasks of a world. @throws InvalidConfig as `readTasksFile` does, naming the field of a line that has another form */
@@ -61,7 +63,9 @@ export function readWritten<Task>(form: TaskForm<Task>, settings: WrittenWorldSe
     fault: (text) => {
       const json = soundJson(text);
       const [issue] = 'value' in json ? (form.schema.safeParse(json.value).error?.issues ?? []) : [];
-      return issue && `${issue.path.map(String).join('.')}${issue.path.length > 0 ? ': ' : ''}${issue.message}`;
+      return (
+        issue && `${issue.path.map(String).join('.')}${issue.path.length > 0 ? ': ' : ''}${issue.message}`
+      );
     },
   });
 }
@@ -76,20 +80,34 @@ function promptOf<Task>(form: TaskForm<Task>, { format }: WrittenWorldSettings, 
  * @param own tasks of `tasksFile`, which `worldLoader` reads
  * @throws InvalidConfig where it was not read
  */
-export function writtenWorld<Task>(form: TaskForm<Task>, settings: WrittenWorldSettings, own: OwnTasks | undefined): World {
-  if (own === undefined) throw new InvalidConfig(`experiment: world.tasksFile: got ${JSON.stringify(settings.tasksFile.path)}; a worker reads it, not this`);
+export function writtenWorld<Task>(
+  form: TaskForm<Task>,
+  settings: WrittenWorldSettings,
+  own: OwnTasks | undefined,
+): World {
+  if (own === undefined)
+    throw new InvalidConfig(
+      `experiment: world.tasksFile: got ${JSON.stringify(settings.tasksFile.path)}; a worker reads it, not this`,
+    );
   const taskOf = (spec: TaskSpec): Task => JSON.parse(spec) as Task;
   const vote = settings.vote && form.same ? labelVote(form, form.same, settings.vote) : undefined;
   return {
     name: form.name,
     vocabulary: [],
     taskSchema: formSchema(form.schema),
-    ...(settings.repairs > 0 && { repairs: { limit: settings.repairs, prompt: (context: string, text: string, reason: string) => repairPrompt(settings.format, context, text, reason) } }),
+    ...(settings.repairs > 0 && {
+      repairs: {
+        limit: settings.repairs,
+        prompt: (context: string, text: string, reason: string) =>
+          repairPrompt(settings.format, context, text, reason),
+      },
+    }),
     ...(vote && { vote }),
     baseTasks: () => [...own.base],
     heldOutTasks: () => [...own.heldOut],
     environmentPrompt: (history, seedTask) => variationPrompt(settings, form.instructions, history, seedTask),
-    exemplarPrompt: (history, seedTask, exemplars) => variationPrompt(settings, form.instructions, history, seedTask, exemplars),
+    exemplarPrompt: (history, seedTask, exemplars) =>
+      variationPrompt(settings, form.instructions, history, seedTask, exemplars),
     parseTask: (text) => parseWritten(form, text),
     agentPrompt: (spec) => promptOf(form, settings, taskOf(spec)),
     kind: (spec) => form.kind(taskOf(spec)),
@@ -99,7 +117,9 @@ export function writtenWorld<Task>(form: TaskForm<Task>, settings: WrittenWorldS
     score: (spec, answer) => form.score(taskOf(spec), answer),
     failure: (spec, answer) => {
       const task = taskOf(spec);
-      return form.failure?.(task, answer) ?? (form.score(task, answer).wellFormed ? 'wrong answer' : 'no parse');
+      return (
+        form.failure?.(task, answer) ?? (form.score(task, answer).wellFormed ? 'wrong answer' : 'no parse')
+      );
     },
     referenceAnswer: (spec) => form.right(taskOf(spec)),
     randomAnswer: (spec, random) => form.guess(taskOf(spec), random),
@@ -107,12 +127,18 @@ export function writtenWorld<Task>(form: TaskForm<Task>, settings: WrittenWorldS
     renderAnswer: (answer) => form.renderAnswer(answer),
     // eslint-disable-next-line require-yield -- no corpus makes a model speak: an experiment with one from scratch is refused
     *warmUpCorpus() {
-      throw new InvalidConfig(`experiment: the world "${form.name}" has no corpus; its models must be pretrained`);
+      throw new InvalidConfig(
+        `experiment: the world "${form.name}" has no corpus; its models must be pretrained`,
+      );
     },
   };
 }
 
-function labelVote<Task>(form: TaskForm<Task>, same: NonNullable<TaskForm<Task>['same']>, rules: { votes: number; agreement: number }): LabelVote {
+function labelVote<Task>(
+  form: TaskForm<Task>,
+  same: NonNullable<TaskForm<Task>['same']>,
+  rules: { votes: number; agreement: number },
+): LabelVote {
   return {
     ...rules,
     needed: () => true,
@@ -120,7 +146,10 @@ function labelVote<Task>(form: TaskForm<Task>, same: NonNullable<TaskForm<Task>[
       const task = JSON.parse(spec) as Task;
       const others = answers.filter((answer) => form.score(task, answer).reward < 1);
       const together = (answer: string): number => others.filter((other) => same(task, answer, other)).length;
-      return { agreeing: answers.length - others.length, disputed: others.some((answer) => together(answer) > answers.length / 2) };
+      return {
+        agreeing: answers.length - others.length,
+        disputed: others.some((answer) => together(answer) > answers.length / 2),
+      };
     },
   };
 }

@@ -19,7 +19,8 @@ function smallDisk(scene: Scene, folder: string): string | undefined {
   return undefined;
 }
 
-const someFolder = (scene: Scene): string => scene.random.pick([scene.stack.path('runs', scene.id), scene.stack.path('store', 'keys', scene.id)]);
+const someFolder = (scene: Scene): string =>
+  scene.random.pick([scene.stack.path('runs', scene.id), scene.stack.path('store', 'keys', scene.id)]);
 
 /** Until the file system takes it: one that is being written to at this moment refuses. */
 async function remount(scene: Scene, folder: string, how: 'ro' | 'rw'): Promise<void> {
@@ -44,7 +45,10 @@ function fill(file: string): void {
 const allowed = { requests: 8, steps: 2, activities: 20 };
 
 /** A class of faults of a small disk that one of the run's folders lies on. */
-const ofDisk = (name: string, disturb: (scene: Scene, folder: string) => Promise<() => Promise<void>>): FaultClass => ({
+const ofDisk = (
+  name: string,
+  disturb: (scene: Scene, folder: string) => Promise<() => Promise<void>>,
+): FaultClass => ({
   name,
   row,
   async inject(scene) {

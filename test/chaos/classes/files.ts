@@ -25,7 +25,13 @@ function damage({ random }: Scene, file: string): void {
 }
 
 /** Kills the worker, damages what it left, and starts another. */
-const damaged = (name: string, activity: EpochActivity | readonly EpochActivity[], when: 'before' | 'after' | 'late', spoil: (scene: Scene, activity: EpochActivity) => void, rest: Omit<Disturbance, 'back'>): FaultClass => ({
+const damaged = (
+  name: string,
+  activity: EpochActivity | readonly EpochActivity[],
+  when: 'before' | 'after' | 'late',
+  spoil: (scene: Scene, activity: EpochActivity) => void,
+  rest: Omit<Disturbance, 'back'>,
+): FaultClass => ({
   name: `damaged: ${name}`,
   row,
   async inject(scene) {
@@ -36,30 +42,81 @@ const damaged = (name: string, activity: EpochActivity | readonly EpochActivity[
   },
 });
 
-const phaseOf = { generateTasks: 'generate', rollOut: 'roll-out', computeRewards: 'reward', filterByDifficulty: 'filter', updatePools: 'pools' } as const;
-const keysOf = (scene: Scene, phase: string): string[] => globSync(`${scene.stack.path('store', 'keys', scene.id, digits(scene.epoch), phase)}/**/*.json`).sort();
-const workOf = (scene: Scene, pattern: string): string[] => globSync(`${scene.stack.path('store', 'work', scene.id)}/${pattern}`).sort();
+const phaseOf = {
+  generateTasks: 'generate',
+  rollOut: 'roll-out',
+  computeRewards: 'reward',
+  filterByDifficulty: 'filter',
+  updatePools: 'pools',
+} as const;
+const keysOf = (scene: Scene, phase: string): string[] =>
+  globSync(`${scene.stack.path('store', 'keys', scene.id, digits(scene.epoch), phase)}/**/*.json`).sort();
+const workOf = (scene: Scene, pattern: string): string[] =>
+  globSync(`${scene.stack.path('store', 'work', scene.id)}/${pattern}`).sort();
 
 export const fileClasses: FaultClass[] = [
-  { ...damaged('ledger', ['generateTasks', 'rollOut', 'commitEpoch'], 'before', (scene) => damage(scene, scene.stack.path('runs', scene.id, 'ledger.jsonl')), { epochMayFail: true, allowed: { requests: 4 * shard, steps: 4, activities: 12 } }), selected: true },
-  damaged("the note of the ledger's head", ['generateTasks', 'rollOut', 'commitEpoch'], 'before', (scene) => {
-    for (const file of globSync(`${scene.stack.path('runs', scene.id)}/{,.}*head*`)) damage(scene, file);
-  }, { epochMayFail: true, allowed: { requests: 4 * shard, steps: 4, activities: 12 } }),
-  damaged('checkpoint', ['generateTasks', 'rollOut', 'trainAgent'], 'before', (scene) => {
-    const { state } = (JSON.parse(scene.stack.live.ledger(scene.id).trim().split('\n').at(-1)!) as LedgerEntry).outputs;
-    const { uri } = scene.random.pick([state.agent, state.environment]).checkpoint!;
-    damage(scene, join(scene.stack.path('store'), uri, 'model.safetensors'));
-  }, { epochMayFail: true, allowed: { requests: 6 * shard, steps: 12, activities: 12 } }),
-  damaged('traces', ['computeRewards', 'trainAgent'], 'before', (scene) => {
-    const record = JSON.parse(readFileSync(scene.random.pick(keysOf(scene, 'roll-out')), 'utf8')) as { value: { file: FileRef } };
-    damage(scene, join(scene.stack.path('store'), record.value.file.uri));
-  }, { epochMayFail: true, allowed: { requests: shard, activities: 12 } }),
-  damaged('key record', ['generateTasks', 'rollOut', 'computeRewards', 'filterByDifficulty', 'updatePools'], 'after', (scene, activity) => {
-    for (const file of keysOf(scene, phaseOf[activity as keyof typeof phaseOf])) damage(scene, file);
-  }, { allowed: { requests: 2 * shard } }),
-  damaged('request journal', ['generateTasks', 'rollOut'], 'late', (scene) => {
-    for (const file of workOf(scene, '*/requests.jsonl')) damage(scene, file);
-  }, { allowed: { requests: 2 * shard } }),
+  {
+    ...damaged(
+      'ledger',
+      ['generateTasks', 'rollOut', 'commitEpoch'],
+      'before',
+      (scene) => damage(scene, scene.stack.path('runs', scene.id, 'ledger.jsonl')),
+      { epochMayFail: true, allowed: { requests: 4 * shard, steps: 4, activities: 12 } },
+    ),
+    selected: true,
+  },
+  damaged(
+    "the note of the ledger's head",
+    ['generateTasks', 'rollOut', 'commitEpoch'],
+    'before',
+    (scene) => {
+      for (const file of globSync(`${scene.stack.path('runs', scene.id)}/{,.}*head*`)) damage(scene, file);
+    },
+    { epochMayFail: true, allowed: { requests: 4 * shard, steps: 4, activities: 12 } },
+  ),
+  damaged(
+    'checkpoint',
+    ['generateTasks', 'rollOut', 'trainAgent'],
+    'before',
+    (scene) => {
+      const { state } = (
+        JSON.parse(scene.stack.live.ledger(scene.id).trim().split('\n').at(-1)!) as LedgerEntry
+      ).outputs;
+      const { uri } = scene.random.pick([state.agent, state.environment]).checkpoint!;
+      damage(scene, join(scene.stack.path('store'), uri, 'model.safetensors'));
+    },
+    { epochMayFail: true, allowed: { requests: 6 * shard, steps: 12, activities: 12 } },
+  ),
+  damaged(
+    'traces',
+    ['computeRewards', 'trainAgent'],
+    'before',
+    (scene) => {
+      const record = JSON.parse(readFileSync(scene.random.pick(keysOf(scene, 'roll-out')), 'utf8')) as {
+        value: { file: FileRef };
+      };
+      damage(scene, join(scene.stack.path('store'), record.value.file.uri));
+    },
+    { epochMayFail: true, allowed: { requests: shard, activities: 12 } },
+  ),
+  damaged(
+    'key record',
+    ['generateTasks', 'rollOut', 'computeRewards', 'filterByDifficulty', 'updatePools'],
+    'after',
+    (scene, activity) => {
+      for (const file of keysOf(scene, phaseOf[activity as keyof typeof phaseOf])) damage(scene, file);
+    },
+    { allowed: { requests: 2 * shard } },
+  ),
+  damaged(
+    'request journal',
+    ['generateTasks', 'rollOut'],
+    'late',
+    (scene) => {
+      for (const file of workOf(scene, '*/requests.jsonl')) damage(scene, file);
+    },
+    { allowed: { requests: 2 * shard } },
+  ),
   {
     name: 'damaged: state of a training job',
     row,
@@ -71,7 +128,12 @@ export const fileClasses: FaultClass[] = [
       await scene.worker.stop('SIGKILL');
       process.kill(job, 'SIGKILL');
       const folder = workOf(scene, `${digits(scene.epoch)}-train-*`).at(-1)!;
-      const files = [...globSync(`${folder}/checkpoints/*/*`), ...['job.json', 'progress.jsonl', 'result.json', 'exit.json'].map((name) => join(folder, name)).filter((file) => existsSync(file))];
+      const files = [
+        ...globSync(`${folder}/checkpoints/*/*`),
+        ...['job.json', 'progress.jsonl', 'result.json', 'exit.json']
+          .map((name) => join(folder, name))
+          .filter((file) => existsSync(file)),
+      ];
       for (const file of scene.random.shuffle(files).slice(0, 2)) damage(scene, file);
       return { back: await scene.newWorker(), allowed: { steps: 4 } };
     },

@@ -8,4 +8,12 @@ import { trainerClasses } from './trainer.ts';
 import { workerClasses } from './worker.ts';
 
 /** Every class of faults of the suite. */
-export const classes: readonly FaultClass[] = [...workerClasses, ...trainerClasses, ...modelServerClasses, ...temporalClasses, ...fileClasses, ...diskClasses, ...operatorClasses];
+export const classes: readonly FaultClass[] = [
+  ...workerClasses,
+  ...trainerClasses,
+  ...modelServerClasses,
+  ...temporalClasses,
+  ...fileClasses,
+  ...diskClasses,
+  ...operatorClasses,
+];

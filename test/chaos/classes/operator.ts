@@ -22,35 +22,47 @@ const verb = (name: string, act: (scene: Scene) => Promise<void>): FaultClass =>
 });
 
 /** A plain `temporal` command on a workflow. */
-const temporal = (scene: Scene, workflow: string, ...args: string[]): Promise<string> => scene.stack.live.temporalCli(...args, '--workflow-id', workflow);
+const temporal = (scene: Scene, workflow: string, ...args: string[]): Promise<string> =>
+  scene.stack.live.temporalCli(...args, '--workflow-id', workflow);
 
 /** Whether its last epoch is committed: what came in that moment, or after it, had nothing to act on. */
 const finished = (scene: Scene): boolean => scene.stack.live.ledger(scene.id) === scene.stack.reference;
 
 async function closed(scene: Scene, ...states: string[]): Promise<void> {
-  await until(async () => (await scene.handle.describe()).status.name !== 'RUNNING', patience, `the end of ${scene.id}`);
+  await until(
+    async () => (await scene.handle.describe()).status.name !== 'RUNNING',
+    patience,
+    `the end of ${scene.id}`,
+  );
   const { name } = (await scene.handle.describe()).status;
   if (name === 'COMPLETED' && finished(scene)) return;
   if (!states.includes(name)) throw new Error(`${scene.id} is ${name}; expected ${states.join(' or ')}`);
 }
 
 /** Acts on an activity that is under way; false where the run has ended before one was met. */
-async function onActivity(scene: Scene, act: (workflow: string, activity: string) => Promise<void>): Promise<void> {
+async function onActivity(
+  scene: Scene,
+  act: (workflow: string, activity: string) => Promise<void>,
+): Promise<void> {
   const workflow = epochId(scene);
   const handle = scene.stack.live.client.workflow.getHandle(workflow);
-  await until(async () => {
-    const { raw } = await handle.describe().catch(() => ({ raw: { pendingActivities: [] } }));
-    const activity = raw.pendingActivities?.[0]?.activityId;
-    if (!activity) return false;
-    try {
-      await act(workflow, activity);
-      return true;
-    } catch (error) {
-      // It has ended in the meantime: the next one will do.
-      if (/not found|not running|already completed|no pending activity/i.test(String(error))) return false;
-      throw error;
-    }
-  }, patience, `an activity of ${workflow}`);
+  await until(
+    async () => {
+      const { raw } = await handle.describe().catch(() => ({ raw: { pendingActivities: [] } }));
+      const activity = raw.pendingActivities?.[0]?.activityId;
+      if (!activity) return false;
+      try {
+        await act(workflow, activity);
+        return true;
+      } catch (error) {
+        // It has ended in the meantime: the next one will do.
+        if (/not found|not running|already completed|no pending activity/i.test(String(error))) return false;
+        throw error;
+      }
+    },
+    patience,
+    `an activity of ${workflow}`,
+  );
 }
 
 async function ifRunning(act: Promise<unknown>): Promise<void> {
@@ -61,11 +73,23 @@ async function ifRunning(act: Promise<unknown>): Promise<void> {
   }
 }
 
-const onEpoch = (name: string, ...args: string[]): FaultClass => verb(`${name} on an epoch`, (scene) => ifRunning(temporal(scene, epochId(scene), ...args)));
+const onEpoch = (name: string, ...args: string[]): FaultClass =>
+  verb(`${name} on an epoch`, (scene) => ifRunning(temporal(scene, epochId(scene), ...args)));
 
 const reset = (type: string, of: 'run' | 'epoch'): FaultClass =>
   verb(`workflow reset (${type}) on ${of === 'run' ? 'a run' : 'an epoch'}`, async (scene) => {
-    await ifRunning(temporal(scene, of === 'run' ? scene.id : epochId(scene), 'workflow', 'reset', '--type', type, '--reason', 'chaos'));
+    await ifRunning(
+      temporal(
+        scene,
+        of === 'run' ? scene.id : epochId(scene),
+        'workflow',
+        'reset',
+        '--type',
+        type,
+        '--reason',
+        'chaos',
+      ),
+    );
   });
 
 export const operatorClasses: FaultClass[] = [

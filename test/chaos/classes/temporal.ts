@@ -5,7 +5,8 @@ import type { Scene } from '../scene.ts';
 
 const gone = 'Temporal server killed, away, absent';
 const forgets = "Temporal's database lost or rolled back";
-const database = ({ stack }: Scene): string[] => ['', '-shm', '-wal', '-journal'].map((suffix) => stack.path(`temporal.db${suffix}`));
+const database = ({ stack }: Scene): string[] =>
+  ['', '-shm', '-wal', '-journal'].map((suffix) => stack.path(`temporal.db${suffix}`));
 
 async function back({ stack: { live } }: Scene): Promise<number> {
   live.startTemporal();

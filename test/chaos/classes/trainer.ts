@@ -10,7 +10,12 @@ const jobs = 6;
 const training = ['trainAgent', 'trainEnvironment'] as const;
 
 /** Every job meets the fault once, before its first step. */
-const fails = (name: string, fault: string, of: string, specified?: Disturbance['specified']): FaultClass => ({
+const fails = (
+  name: string,
+  fault: string,
+  of: string,
+  specified?: Disturbance['specified'],
+): FaultClass => ({
   name,
   row: of,
   async inject(scene): Promise<Disturbance> {
@@ -18,12 +23,19 @@ const fails = (name: string, fault: string, of: string, specified?: Disturbance[
     scene.afterwards(() => restartTrainer(scene));
     await scene.begin();
     await scene.job('trainAgent', 1);
-    return { back: Date.now(), allowed: { steps: 2 * jobs }, ...(specified === undefined ? {} : { specified }) };
+    return {
+      back: Date.now(),
+      allowed: { steps: 2 * jobs },
+      ...(specified === undefined ? {} : { specified }),
+    };
   },
 });
 
 /** The resident parent alone is replaced: jobs under way live on. */
-async function restartTrainer({ stack: { live } }: Scene, environment: NodeJS.ProcessEnv = {}): Promise<void> {
+async function restartTrainer(
+  { stack: { live } }: Scene,
+  environment: NodeJS.ProcessEnv = {},
+): Promise<void> {
   await live.trainer.stop('SIGKILL');
   rmSync(live.trainerSocket, { force: true });
   live.startTrainer(environment);

@@ -5,15 +5,27 @@ import { epochActivities } from '../scene.ts';
 import type { EpochActivity, Scene } from '../scene.ts';
 
 const phaseNames: Record<EpochActivity, string> = {
-  generateTasks: 'generate', drawTasks: 'draw', rollOut: 'roll out', computeRewards: 'reward', filterByDifficulty: 'filter', updatePools: 'pools',
-  trainAgent: 'train agent', trainEnvironment: 'train environment', commitEpoch: 'commit',
+  generateTasks: 'generate',
+  drawTasks: 'draw',
+  rollOut: 'roll out',
+  computeRewards: 'reward',
+  filterByDifficulty: 'filter',
+  updatePools: 'pools',
+  trainAgent: 'train agent',
+  trainEnvironment: 'train environment',
+  commitEpoch: 'commit',
 };
 
 /** As it begins, a random time into it, or when its work is done and not yet reported. */
-const someMoment = ({ random }: Scene): 'before' | 'after' | { ms: number } => random.pick(['before', 'after', { ms: 5 + random.int(150) }] as const);
+const someMoment = ({ random }: Scene): 'before' | 'after' | { ms: number } =>
+  random.pick(['before', 'after', { ms: 5 + random.int(150) }] as const);
 
 /** Kills the worker at the moment, and waits for its end. */
-export async function killWorker(scene: Scene, activity: EpochActivity, when: 'before' | 'after' | { ms: number }): Promise<void> {
+export async function killWorker(
+  scene: Scene,
+  activity: EpochActivity,
+  when: 'before' | 'after' | { ms: number },
+): Promise<void> {
   scene.arm({ activity, when, signal: 'SIGKILL' });
   await scene.begin();
   await scene.struck();
@@ -37,17 +49,29 @@ const stopped = (activity: EpochActivity): FaultClass => ({
   ofWorker: true,
   selected: activity === 'trainEnvironment',
   async inject(scene) {
-    scene.arm({ activity, when: scene.random.pick(['before', { ms: 5 + scene.random.int(150) }] as const), signal: 'SIGTERM' });
+    scene.arm({
+      activity,
+      when: scene.random.pick(['before', { ms: 5 + scene.random.int(150) }] as const),
+      signal: 'SIGTERM',
+    });
     await scene.begin();
     await scene.struck();
     await endProcess(scene.worker, 60_000, 'the worker that was told to stop');
-    if (scene.worker.child.exitCode !== 0) throw new Error(`the worker that was told to stop ended with ${String(scene.worker.child.exitCode)}`);
+    if (scene.worker.child.exitCode !== 0)
+      throw new Error(`the worker that was told to stop ended with ${String(scene.worker.child.exitCode)}`);
     const back = await scene.newWorker();
     scene.expect(() => {
       const begun = scene.trail.filter(({ what }) => what === 'begin');
       // One that never began was handed to a poll that was just being closed, which servers before 1.30 do not take back.
       const wasTaken = ({ activity, epoch, shard, attempt, at }: (typeof begun)[number]): boolean =>
-        begun.some((earlier) => earlier.activity === activity && earlier.epoch === epoch && earlier.shard === shard && earlier.attempt < attempt && earlier.at < at);
+        begun.some(
+          (earlier) =>
+            earlier.activity === activity &&
+            earlier.epoch === epoch &&
+            earlier.shard === shard &&
+            earlier.attempt < attempt &&
+            earlier.at < at,
+        );
       const again = begun.find((one) => one.at > back && one.attempt > 1 && wasTaken(one));
       return again === undefined ? [] : [`the deploy cost ${again.activity} an attempt`];
     });
@@ -72,7 +96,11 @@ export const workerClasses: FaultClass[] = [
       scene.worker.signal('SIGKILL');
       await scene.worker.exited;
       const back = await scene.newWorker();
-      await scene.seen(`${activity} again`, (line) => line.what === 'begin' && line.activity === activity && line.epoch === scene.epoch && line.at > back);
+      await scene.seen(
+        `${activity} again`,
+        (line) =>
+          line.what === 'begin' && line.activity === activity && line.epoch === scene.epoch && line.at > back,
+      );
       await sleep(300);
       process.kill(job, 'SIGCONT');
       return { back, allowed: { steps: 0 } };
@@ -115,7 +143,10 @@ export const workerClasses: FaultClass[] = [
       await scene.newWorker({ TEMPORAL_ADDRESS: scene.stack.tcp.address });
       scene.afterwards(() => scene.worker.stop());
       await scene.begin();
-      await scene.seen(`the end of ${activity}`, (line) => line.what === 'end' && line.activity === activity && line.epoch === scene.epoch);
+      await scene.seen(
+        `the end of ${activity}`,
+        (line) => line.what === 'end' && line.activity === activity && line.epoch === scene.epoch,
+      );
       for (let times = 1 + scene.random.int(4); times > 0; times--) {
         scene.stack.tcp.cut();
         await sleep(scene.random.int(200));
@@ -129,7 +160,12 @@ export const workerClasses: FaultClass[] = [
     ofWorker: true,
     async inject(scene) {
       const activity = scene.random.pick(epochActivities);
-      const targets = activity === 'commitEpoch' ? ['/runs/'] : activity.startsWith('train') ? ['/objects/', '/keys/', 'job.json'] : ['/objects/', '/keys/'];
+      const targets =
+        activity === 'commitEpoch'
+          ? ['/runs/']
+          : activity.startsWith('train')
+            ? ['/objects/', '/keys/', 'job.json']
+            : ['/objects/', '/keys/'];
       scene.arm({ activity, when: 'rename', target: scene.random.pick(targets), signal: 'SIGKILL' });
       await scene.begin();
       await scene.struck();
@@ -169,7 +205,11 @@ export const workerClasses: FaultClass[] = [
       else scene.afterwards(() => first.stop());
       const back = Date.now();
       await other.finish();
-      scene.expect(() => (scene.stack.live.ledger(other.id) === scene.stack.reference ? [] : ['the ledger of the other experiment differs from that of the undisturbed run']));
+      scene.expect(() =>
+        scene.stack.live.ledger(other.id) === scene.stack.reference
+          ? []
+          : ['the ledger of the other experiment differs from that of the undisturbed run'],
+      );
       return { back, allowed: { requests: Infinity, activities: 2 } };
     },
   },

@@ -18,5 +18,8 @@ export function planInText(answer: string): Record<string, unknown>[] | null {
 }
 
 function isPlan(value: unknown): value is Record<string, unknown>[] {
-  return Array.isArray(value) && value.every((day) => typeof day === 'object' && day !== null && !Array.isArray(day));
+  return (
+    Array.isArray(value) &&
+    value.every((day) => typeof day === 'object' && day !== null && !Array.isArray(day))
+  );
 }

@@ -38,7 +38,7 @@ export const reasonableCityRoute: Constraint = (plan) => {
 function isSequence(cities: readonly string[]): boolean {
   if (cities.length < 3) return false;
   const visited = new Set<string>();
-  for (let at = 0; at < cities.length; ) {
+  for (let at = 0; at < cities.length;) {
     const city = cities[at]!;
     if (visited.has(city) && at !== 0 && at !== cities.length - 1) return false;
     const start = at;

@@ -4,16 +4,21 @@ import { citiesOf, startsElsewhere } from './city-route.ts';
 import { meals } from './constraint.ts';
 import type { Constraint } from './constraint.ts';
 
-const notNeeded = 'You don\'t need to fill in the information for this or later days.';
+const notNeeded = "You don't need to fill in the information for this or later days.";
 
 /** As many days and cities as asked for, every field there, nothing left out that a day needs, and at least half as much said as could be. */
 export const completeInformation: Constraint = (plan) => {
   const { query, days } = plan;
-  if (days.filter((day, index) => !day.isEmpty && required(day, 'current_city', index + 1) !== notNeeded).length !== query.days) return `there are not ${query.days} days`;
+  if (
+    days.filter((day, index) => !day.isEmpty && required(day, 'current_city', index + 1) !== notNeeded)
+      .length !== query.days
+  )
+    return `there are not ${query.days} days`;
   if (startsElsewhere(plan)) return `the first day does not start in ${query.org}`;
   const cities = new Set(days.flatMap((day, index) => citiesOf(day, index + 1)));
   cities.delete(query.org);
-  if (cities.size !== query.visiting_city_number) return `${cities.size} cities are visited, not ${query.visiting_city_number}`;
+  if (cities.size !== query.visiting_city_number)
+    return `${cities.size} cities are visited, not ${query.visiting_city_number}`;
   for (const [index, day] of days.entries()) {
     const lacking = lacks(day, index === query.days - 1);
     if (lacking !== null) return `day ${index + 1} has no ${lacking}`;

@@ -23,8 +23,15 @@ export function attractionsOf(text: string | null | undefined): string[] {
 /** Has transportation on the first day, and never self-driving beside a flight or a taxi. */
 export const nonConflictingTransportation: Constraint = ({ days }) => {
   if (!isFilled(required(days[0]!, 'transportation', 1))) return 'there is no transportation on day 1';
-  const kinds = new Set(days.map((day) => day.transportation).filter(isFilled).map(kindOf));
-  return kinds.has('self-driving') && (kinds.has('flight') || kinds.has('taxi')) ? 'transportation is conflicting' : null;
+  const kinds = new Set(
+    days
+      .map((day) => day.transportation)
+      .filter(isFilled)
+      .map(kindOf),
+  );
+  return kinds.has('self-driving') && (kinds.has('flight') || kinds.has('taxi'))
+    ? 'transportation is conflicting'
+    : null;
 };
 
 function kindOf(text: string): string | undefined {

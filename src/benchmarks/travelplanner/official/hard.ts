@@ -14,7 +14,9 @@ export const budget: Constraint = (plan) => {
 /** No room forbids what must be allowed. */
 export const roomRule: Constraint = (plan) => {
   const rule = plan.query.local_constraint['house rule'];
-  return roomsOf(plan).some((room) => room.house_rules.includes(`No ${rule}`)) ? `a room does not allow ${rule}` : null;
+  return roomsOf(plan).some((room) => room.house_rules.includes(`No ${rule}`))
+    ? `a room does not allow ${rule}`
+    : null;
 };
 
 export const roomType: Constraint = (plan) => {
@@ -29,7 +31,8 @@ export const cuisine: Constraint = ({ query, days, sandbox }) => {
     for (const text of meals.map((meal) => day[meal]).filter(isFilled)) {
       if (nameAndCity(text).city === query.org) break;
       const cuisines = restaurantsNamed(sandbox, text)[0]?.Cuisines ?? '';
-      for (const wanted of query.local_constraint.cuisine ?? []) if (cuisines.includes(wanted)) had.add(wanted);
+      for (const wanted of query.local_constraint.cuisine ?? [])
+        if (cuisines.includes(wanted)) had.add(wanted);
     }
   }
   const lacking = query.local_constraint.cuisine?.find((wanted) => !had.has(wanted));
@@ -37,8 +40,12 @@ export const cuisine: Constraint = ({ query, days, sandbox }) => {
 };
 
 export const transportation: Constraint = ({ query, days }) => {
-  const refused = { 'no flight': 'Flight', 'no self-driving': 'Self-driving' }[query.local_constraint.transportation ?? ''];
-  return refused !== undefined && days.some((day) => day.transportation?.includes(refused)) ? `there is a ${refused.toLowerCase()}` : null;
+  const refused = { 'no flight': 'Flight', 'no self-driving': 'Self-driving' }[
+    query.local_constraint.transportation ?? ''
+  ];
+  return refused !== undefined && days.some((day) => day.transportation?.includes(refused))
+    ? `there is a ${refused.toLowerCase()}`
+    : null;
 };
 
 function roomsOf({ days, sandbox }: Delivered): Accommodation[] {

@@ -36,7 +36,13 @@ const commonsense: Record<CommonsenseName, Constraint> = {
   complete_information: completeInformation,
 };
 
-const hard: Record<HardName, Constraint> = { budget, room_rule: roomRule, cuisine, room_type: roomType, transportation };
+const hard: Record<HardName, Constraint> = {
+  budget,
+  room_rule: roomRule,
+  cuisine,
+  room_type: roomType,
+  transportation,
+};
 
 /** Which hard constraints a query asks for: the budget always. */
 export function asksFor({ local_constraint: asked }: Query): Record<HardName, boolean> {
@@ -56,13 +62,27 @@ export function asksFor({ local_constraint: asked }: Query): Record<HardName, bo
  *
  * @param plan entries of days as the model wrote them; null or empty where it delivered none
  */
-export function officialVerdict(query: Query, plan: readonly unknown[] | null, sandbox: Sandbox): PlanVerdict {
-  if (plan === null || plan.length === 0) return { delivered: false, commonsense: null, hard: null, passes: false, why: { plan: 'no plan was delivered' } };
+export function officialVerdict(
+  query: Query,
+  plan: readonly unknown[] | null,
+  sandbox: Sandbox,
+): PlanVerdict {
+  if (plan === null || plan.length === 0)
+    return {
+      delivered: false,
+      commonsense: null,
+      hard: null,
+      passes: false,
+      why: { plan: 'no plan was delivered' },
+    };
   try {
     return evaluated({ query, days: readDays(plan, query.days), sandbox });
   } catch (error) {
     if (!(error instanceof MalformedPlan)) throw error;
-    const nothing = Object.fromEntries(commonsenseNames.map((name) => [name, false])) as Record<CommonsenseName, boolean>;
+    const nothing = Object.fromEntries(commonsenseNames.map((name) => [name, false])) as Record<
+      CommonsenseName,
+      boolean
+    >;
     return { delivered: true, commonsense: nothing, hard: null, passes: false, why: { plan: error.message } };
   }
 }
@@ -72,12 +92,22 @@ function evaluated(plan: Delivered): PlanVerdict {
   const broken = new Map<string, string | null>(sense);
   const asked = asksFor(plan.query);
   const isEvaluated = broken.get('complete_information') === null && broken.get('within_sandbox') === null;
-  const strict = isEvaluated ? hardNames.filter((name) => asked[name]).map((name) => [name, hard[name](plan)] as const) : [];
+  const strict = isEvaluated
+    ? hardNames.filter((name) => asked[name]).map((name) => [name, hard[name](plan)] as const)
+    : [];
   const all = [...sense, ...strict];
   return {
     delivered: true,
-    commonsense: Object.fromEntries(sense.map(([name, why]) => [name, why === null])) as Record<CommonsenseName, boolean>,
-    hard: isEvaluated ? ({ ...Object.fromEntries(hardNames.map((name) => [name, null])), ...Object.fromEntries(strict.map(([name, why]) => [name, why === null])) } as Record<HardName, boolean | null>) : null,
+    commonsense: Object.fromEntries(sense.map(([name, why]) => [name, why === null])) as Record<
+      CommonsenseName,
+      boolean
+    >,
+    hard: isEvaluated
+      ? ({
+          ...Object.fromEntries(hardNames.map((name) => [name, null])),
+          ...Object.fromEntries(strict.map(([name, why]) => [name, why === null])),
+        } as Record<HardName, boolean | null>)
+      : null,
     passes: isEvaluated && all.every(([, why]) => why === null),
     why: Object.fromEntries(all.filter(([, why]) => why !== null)),
   };

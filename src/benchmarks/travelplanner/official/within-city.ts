@@ -15,12 +15,14 @@ export const withinCurrentCity: Constraint = ({ days }) => {
     const cities = named.length === 2 ? named : [...named[0]];
     const somewhere = (text: string): boolean => cities.some((city) => text.includes(city));
     const { transportation, accommodation } = day;
-    if (isFilled(transportation) && !cities.every((city) => transportation.includes(city))) return `transportation of day ${index + 1} is in another city`;
+    if (isFilled(transportation) && !cities.every((city) => transportation.includes(city)))
+      return `transportation of day ${index + 1} is in another city`;
     for (const meal of meals) {
       const text = day[meal];
       if (isFilled(text) && !somewhere(text)) return `${meal} of day ${index + 1} is in another city`;
     }
-    if (!attractionsOf(day.attraction).every(somewhere)) return `an attraction of day ${index + 1} is in another city`;
+    if (!attractionsOf(day.attraction).every(somewhere))
+      return `an attraction of day ${index + 1} is in another city`;
     if (isFilled(accommodation)) {
       const last = cities.at(-1);
       if (last === undefined) throw new MalformedPlan(`current_city of day ${index + 1} is empty`);

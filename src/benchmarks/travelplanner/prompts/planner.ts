@@ -6,7 +6,14 @@ import type { Question } from '../../suite.ts';
  * (postprocess/openai_request.py). No hint at what the evaluation checks is added: the authors forbid it.
  */
 export function plannerQuestion(information: string, query: string): Question {
-  return { messages: [{ role: 'user', content: `${instruction}\n\nGiven information: ${information}\nQuery: ${query}\nTravel Plan:` }] };
+  return {
+    messages: [
+      {
+        role: 'user',
+        content: `${instruction}\n\nGiven information: ${information}\nQuery: ${query}\nTravel Plan:`,
+      },
+    ],
+  };
 }
 
 const instruction = `You are a proficient planner. Based on the provided information and query, please give me a detailed plan, including specifics such as flight numbers (e.g., F0123456), restaurant names, and accommodation names. Note that all the information in your plan should be derived from the provided data. You must adhere to the format given in the example. Additionally, all details should align with commonsense. The symbol '-' indicates that information is unnecessary. For example, in the provided sample, you do not need to plan after returning to the departure city. When you travel to two cities in one day, you should note it in the 'current_city' section as in the example (i.e., from A to B).

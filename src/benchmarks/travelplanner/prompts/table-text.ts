@@ -1,5 +1,13 @@
 /** Columns of numbers that are fractional in the database, whatever their values: a table shows 1049 there as 1049.0. */
-const fractional = new Set(['price', 'minimum nights', 'review rate number', 'Aggregate Rating', 'Distance', 'Latitude', 'Longitude']);
+const fractional = new Set([
+  'price',
+  'minimum nights',
+  'review rate number',
+  'Aggregate Rating',
+  'Distance',
+  'Latitude',
+  'Longitude',
+]);
 
 /** A table as pandas prints it (`DataFrame.to_string(index=False)`), which is how the official tools and prompts show tables. */
 export function tableText(rows: readonly object[]): string {
@@ -11,12 +19,17 @@ export function tableText(rows: readonly object[]): string {
     const width = Math.max(...cells.map(lengthOf));
     return cells.map((cell) => ' '.repeat(width - lengthOf(cell)) + cell);
   });
-  return Array.from({ length: rows.length + 1 }, (_, line) => columns.map((column) => column[line]!).join(' ')).join('\n');
+  return Array.from({ length: rows.length + 1 }, (_, line) =>
+    columns.map((column) => column[line]!).join(' '),
+  ).join('\n');
 }
 
 /** Up to six decimals, and as few as all numbers of the column allow, but one at least. */
 function cellTexts(name: string, values: readonly unknown[]): string[] {
-  if (!fractional.has(name)) return values.map((value) => String(value).replaceAll('\n', '\\n').replaceAll('\r', '\\r').replaceAll('\t', '\\t'));
+  if (!fractional.has(name))
+    return values.map((value) =>
+      String(value).replaceAll('\n', '\\n').replaceAll('\r', '\\r').replaceAll('\t', '\\t'),
+    );
   const texts = values.map((value) => (value as number).toFixed(6));
   const decimals = Math.max(1, ...texts.map((text) => text.replace(/0+$/u, '').split('.')[1]!.length));
   return texts.map((text) => text.slice(0, text.indexOf('.') + 1 + decimals));

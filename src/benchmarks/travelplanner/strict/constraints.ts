@@ -10,7 +10,8 @@ export const stricter: Partial<Record<CommonsenseName | HardName, Constraint>> =
   within_sandbox: withinSandbox,
   reasonable_city_route: continuousRoute,
   diverse_restaurants: ({ days }) => (isDiverse(days.flatMap(mealsOf)) ? null : 'a restaurant is repeated'),
-  diverse_attractions: ({ days }) => (isDiverse(days.flatMap(attractionTexts)) ? null : 'an attraction is repeated'),
+  diverse_attractions: ({ days }) =>
+    isDiverse(days.flatMap(attractionTexts)) ? null : 'an attraction is repeated',
   minimum_nights_stay: minimumNights,
   budget,
   transportation,
@@ -20,10 +21,14 @@ export const stricter: Partial<Record<CommonsenseName | HardName, Constraint>> =
 function withinCurrentCity({ days }: Delivered): string | null {
   for (const [index, day] of days.entries()) {
     const cities = citiesOf(day, index + 1);
-    const elsewhere = [...mealsOf(day), ...attractionTexts(day)].find((text) => !cities.includes(nameAndCity(text).city));
+    const elsewhere = [...mealsOf(day), ...attractionTexts(day)].find(
+      (text) => !cities.includes(nameAndCity(text).city),
+    );
     if (elsewhere !== undefined) return `${elsewhere} is in another city than day ${index + 1}`;
-    if (isFilled(day.accommodation) && nameAndCity(day.accommodation).city !== cities.at(-1)) return `accommodation of day ${index + 1} is in another city`;
-    if (isFilled(day.transportation) !== (cities.length === 2)) return `transportation of day ${index + 1} does not fit its cities`;
+    if (isFilled(day.accommodation) && nameAndCity(day.accommodation).city !== cities.at(-1))
+      return `accommodation of day ${index + 1} is in another city`;
+    if (isFilled(day.transportation) !== (cities.length === 2))
+      return `transportation of day ${index + 1} does not fit its cities`;
   }
   return null;
 }
@@ -32,10 +37,18 @@ function withinCurrentCity({ days }: Delivered): string | null {
 function withinSandbox({ query, days, sandbox }: Delivered): string | null {
   for (const [index, day] of days.entries()) {
     const cities = citiesOf(day, index + 1);
-    if (cities.length === 2 && isFilled(day.transportation) && wayCost(sandbox, day.transportation, cities, query.date[index] ?? '', query.people_number) === null) return `transportation of day ${index + 1} is not in the sandbox`;
-    const unknown = mealsOf(day).find((text) => restaurantOf(sandbox, text) === undefined) ?? attractionTexts(day).find((text) => attractionOf(sandbox, text) === undefined);
+    if (
+      cities.length === 2 &&
+      isFilled(day.transportation) &&
+      wayCost(sandbox, day.transportation, cities, query.date[index] ?? '', query.people_number) === null
+    )
+      return `transportation of day ${index + 1} is not in the sandbox`;
+    const unknown =
+      mealsOf(day).find((text) => restaurantOf(sandbox, text) === undefined) ??
+      attractionTexts(day).find((text) => attractionOf(sandbox, text) === undefined);
     if (unknown !== undefined) return `${unknown} is not in the sandbox`;
-    if (isFilled(day.accommodation) && accommodationOf(sandbox, day.accommodation) === undefined) return `accommodation of day ${index + 1} is not in the sandbox`;
+    if (isFilled(day.accommodation) && accommodationOf(sandbox, day.accommodation) === undefined)
+      return `accommodation of day ${index + 1} is not in the sandbox`;
   }
   return null;
 }
@@ -49,7 +62,7 @@ function continuousRoute({ query, days }: Delivered): string | null {
 }
 
 function minimumNights({ days, sandbox }: Delivered): string | null {
-  for (let at = 0; at < days.length; ) {
+  for (let at = 0; at < days.length;) {
     const start = at;
     const text = days[start]!.accommodation!;
     while (at < days.length && days[at]!.accommodation === text) at++;
@@ -63,10 +76,17 @@ function budget({ query, days, sandbox }: Delivered): string | null {
   const people = query.people_number;
   const costs = days.flatMap((day, index) => {
     const cities = citiesOf(day, index + 1);
-    const way = cities.length === 2 && isFilled(day.transportation) ? (wayCost(sandbox, day.transportation, cities, query.date[index] ?? '', people) ?? 0) : 0;
+    const way =
+      cities.length === 2 && isFilled(day.transportation)
+        ? (wayCost(sandbox, day.transportation, cities, query.date[index] ?? '', people) ?? 0)
+        : 0;
     const room = isFilled(day.accommodation) ? accommodationOf(sandbox, day.accommodation) : undefined;
     const night = room === undefined ? 0 : room.price * Math.ceil(people / room['maximum occupancy']);
-    return [way, night, ...mealsOf(day).map((text) => (restaurantOf(sandbox, text)?.['Average Cost'] ?? 0) * people)];
+    return [
+      way,
+      night,
+      ...mealsOf(day).map((text) => (restaurantOf(sandbox, text)?.['Average Cost'] ?? 0) * people),
+    ];
   });
   const cost = costs.reduce((sum, part) => sum + part, 0);
   return cost <= query.budget ? null : `it costs ${cost}, more than ${query.budget}`;
@@ -75,7 +95,10 @@ function budget({ query, days, sandbox }: Delivered): string | null {
 /** Whatever the case: the sandbox itself writes `self-driving`, which the official code lets pass where there must be none. */
 function transportation({ query, days }: Delivered): string | null {
   const refused = query.local_constraint.transportation?.replace(/^no /u, '');
-  return refused !== undefined && days.some((day) => day.transportation?.toLowerCase().includes(refused)) ? `there is a ${refused}` : null;
+  return refused !== undefined && days.some((day) => day.transportation?.toLowerCase().includes(refused))
+    ? `there is a ${refused}`
+    : null;
 }
 
-const isDiverse = (texts: readonly string[]): boolean => new Set(texts.map((text) => JSON.stringify(nameAndCity(text)))).size === texts.length;
+const isDiverse = (texts: readonly string[]): boolean =>
+  new Set(texts.map((text) => JSON.stringify(nameAndCity(text)))).size === texts.length;

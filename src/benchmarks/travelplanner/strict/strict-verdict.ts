@@ -16,26 +16,50 @@ export function strictVerdict(query: Query, plan: readonly unknown[] | null, san
   const official = officialVerdict(query, plan, sandbox);
   if (official.commonsense === null || plan === null || official.why.plan !== undefined) return official;
   const malformed = formOf(query, plan);
-  if (malformed !== null) return { ...official, commonsense: none, hard: null, passes: false, why: { plan: malformed } };
+  if (malformed !== null)
+    return { ...official, commonsense: none, hard: null, passes: false, why: { plan: malformed } };
   const delivered: Delivered = { query, days: readDays(plan, query.days), sandbox };
   const broken = (Object.keys(stricter) as (CommonsenseName | HardName)[]).flatMap((name) => {
     const why = official.why[name] ?? stricter[name]!(delivered);
     return why === null ? [] : [[name, why] as const];
   });
   const why = { ...official.why, ...Object.fromEntries(broken) };
-  const commonsense = Object.fromEntries(commonsenseNames.map((name) => [name, why[name] === undefined])) as Record<CommonsenseName, boolean>;
+  const commonsense = Object.fromEntries(
+    commonsenseNames.map((name) => [name, why[name] === undefined]),
+  ) as Record<CommonsenseName, boolean>;
   const isEvaluated = official.hard !== null && commonsense.within_sandbox;
-  const hard = isEvaluated ? (Object.fromEntries(Object.entries(official.hard!).map(([name, holds]) => [name, holds && why[name as HardName] === undefined])) as typeof official.hard) : null;
-  return { delivered: true, commonsense, hard, passes: isEvaluated && official.passes && broken.length === 0, why };
+  const hard = isEvaluated
+    ? (Object.fromEntries(
+        Object.entries(official.hard!).map(([name, holds]) => [
+          name,
+          holds && why[name as HardName] === undefined,
+        ]),
+      ) as typeof official.hard)
+    : null;
+  return {
+    delivered: true,
+    commonsense,
+    hard,
+    passes: isEvaluated && official.passes && broken.length === 0,
+    why,
+  };
 }
 
-const none = Object.fromEntries(commonsenseNames.map((name) => [name, false])) as Record<CommonsenseName, boolean>;
+const none = Object.fromEntries(commonsenseNames.map((name) => [name, false])) as Record<
+  CommonsenseName,
+  boolean
+>;
 const known = new Set<string>(['days', 'day', ...dayFields]);
 
 /** Why a plan has not the form asked for; null where it has. Days after those asked for may be `{}`, as annotated plans have them. */
 function formOf(query: Query, plan: readonly unknown[]): string | null {
   if (plan.length < query.days) return `it has not ${query.days} days`;
-  if (plan.slice(query.days).some((day) => typeof day !== 'object' || day === null || Object.keys(day).length > 0)) return `it has more than ${query.days} days`;
+  if (
+    plan
+      .slice(query.days)
+      .some((day) => typeof day !== 'object' || day === null || Object.keys(day).length > 0)
+  )
+    return `it has more than ${query.days} days`;
   for (const [index, day] of readDays(plan, query.days).entries()) {
     const absent = dayFields.find((field) => typeof day[field] !== 'string');
     if (absent !== undefined) return `day ${index + 1} has no ${absent}`;

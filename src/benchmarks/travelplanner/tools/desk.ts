@@ -3,13 +3,21 @@ import { pythonRecords } from '../prompts/python-text.ts';
 import { searchCity, searchDistance, searchFlights, searchState } from './search.ts';
 import type { Found } from './search.ts';
 
-export const searchTools = ['FlightSearch', 'GoogleDistanceMatrix', 'AccommodationSearch', 'RestaurantSearch', 'AttractionSearch', 'CitySearch'] as const;
+export const searchTools = [
+  'FlightSearch',
+  'GoogleDistanceMatrix',
+  'AccommodationSearch',
+  'RestaurantSearch',
+  'AttractionSearch',
+  'CitySearch',
+] as const;
 
 const otherTools = ['NotebookWrite', 'Planner'] as const;
 
 export type ToolName = (typeof searchTools | typeof otherTools)[number];
 
-export const isTool = (name: string): name is ToolName => isSearch(name) || (otherTools as readonly string[]).includes(name);
+export const isTool = (name: string): name is ToolName =>
+  isSearch(name) || (otherTools as readonly string[]).includes(name);
 
 /** What came of a call. */
 export interface Observation {
@@ -56,9 +64,13 @@ export class Desk {
     const [first = '', second, third] = args;
     switch (tool) {
       case 'FlightSearch':
-        return second === undefined || third === undefined ? illegal('Flight Search') : searchFlights(this.#sandbox, first, second, third);
+        return second === undefined || third === undefined
+          ? illegal('Flight Search')
+          : searchFlights(this.#sandbox, first, second, third);
       case 'GoogleDistanceMatrix':
-        return second === undefined || third === undefined ? illegal('GoogleDistanceMatrix') : searchDistance(this.#sandbox, first, second, third);
+        return second === undefined || third === undefined
+          ? illegal('GoogleDistanceMatrix')
+          : searchDistance(this.#sandbox, first, second, third);
       case 'AccommodationSearch':
         return searchCity(this.#sandbox, 'accommodations', args.join(', '));
       case 'RestaurantSearch':
@@ -71,8 +83,18 @@ export class Desk {
   }
 
   #write(description: string): Observation {
-    const index = this.#notebook.push({ index: this.#notebook.length, 'Short Description': description, Content: this.#data }) - 1;
-    return { text: `The information has been recorded in Notebook, and its index is ${index}.`, isData: false, masksData: true, failed: false };
+    const index =
+      this.#notebook.push({
+        index: this.#notebook.length,
+        'Short Description': description,
+        Content: this.#data,
+      }) - 1;
+    return {
+      text: `The information has been recorded in Notebook, and its index is ${index}.`,
+      isData: false,
+      masksData: true,
+      failed: false,
+    };
   }
 }
 

@@ -10,16 +10,31 @@ import { Patience, limits } from './patience.ts';
 type ToolMessage = Extract<Message, { role: 'tool' }>;
 
 /** The two-stage agent by native tool calls: the same tools, notebook, planner and limits as by ReAct; a call is a step. */
-export async function planByNativeTools(query: string, sandbox: Sandbox, tools: AttemptTools): Promise<PlanResponse> {
+export async function planByNativeTools(
+  query: string,
+  sandbox: Sandbox,
+  tools: AttemptTools,
+): Promise<PlanResponse> {
   const desk = new Desk(sandbox);
   const patience = new Patience();
-  const messages: Message[] = [{ role: 'system', content: nativeInstruction }, { role: 'user', content: `Query: ${query}` }];
+  const messages: Message[] = [
+    { role: 'system', content: nativeInstruction },
+    { role: 'user', content: `Query: ${query}` },
+  ];
   /** Where messages hold data that is not masked yet. */
   let data: number[] = [];
   let steps = 0;
   while (steps < limits.steps) {
     const answer = await tools.ask({ messages: [...messages], tools: toolSpecs });
-    if (answer.toolCalls.length === 0) return { answer: '', steps, end: answer.finish_reason === 'prompt_too_long' ? 'prompt_too_long' : 'it ended without a call of Planner' };
+    if (answer.toolCalls.length === 0)
+      return {
+        answer: '',
+        steps,
+        end:
+          answer.finish_reason === 'prompt_too_long'
+            ? 'prompt_too_long'
+            : 'it ended without a call of Planner',
+      };
     messages.push({ role: 'assistant', content: answer.text, toolCalls: answer.toolCalls });
     for (const call of answer.toolCalls) {
       if (steps === limits.steps) break;
@@ -51,11 +66,20 @@ function readArguments({ name, arguments: text }: ToolCall): string[] | null {
   try {
     const given = JSON.parse(text) as unknown;
     if (typeof given !== 'object' || given === null) return null;
-    const values = wanted.map(([parameter]) => (Object.hasOwn(given, parameter) ? (given as Record<string, unknown>)[parameter] : undefined));
-    return values.every((value) => typeof value === 'string') ? values.map((value) => value.toWellFormed()) : null;
+    const values = wanted.map(([parameter]) =>
+      Object.hasOwn(given, parameter) ? (given as Record<string, unknown>)[parameter] : undefined,
+    );
+    return values.every((value) => typeof value === 'string')
+      ? values.map((value) => value.toWellFormed())
+      : null;
   } catch {
     return null;
   }
 }
 
-const malformed = ({ name }: ToolCall): ReturnType<Desk['call']> => ({ text: `Illegal arguments of ${name}. Please try again.`, isData: false, masksData: false, failed: true });
+const malformed = ({ name }: ToolCall): ReturnType<Desk['call']> => ({
+  text: `Illegal arguments of ${name}. Please try again.`,
+  isData: false,
+  masksData: false,
+  failed: true,
+});

@@ -14,7 +14,9 @@ export class Patience {
     this.#same = action === this.#last ? this.#same + 1 : 1;
     this.#last = action;
     if (this.#same === limits.sameActions) return 'the same action three times in a row';
-    return (this.#failures.get(kindOf(tool)) ?? 0) >= limits.failuresOfATool ? `${kindOf(tool)} failed three times` : null;
+    return (this.#failures.get(kindOf(tool)) ?? 0) >= limits.failuresOfATool
+      ? `${kindOf(tool)} failed three times`
+      : null;
   }
 
   /** To be told what came of it. */

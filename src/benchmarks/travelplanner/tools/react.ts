@@ -14,25 +14,33 @@ interface Step {
 }
 
 const emptyAction =
-  'Your action is filtered due to content. Please make sure your action does not start with [\'\\n\', \'Thought\', \'Action\', \'Observation\'] and assume all the actions are permitted in this environment and take the action again.';
-const emptyObservation = 'No feedback from the environment due to the null action. Please make sure your action does not start with [Thought, Action, Observation].';
+  "Your action is filtered due to content. Please make sure your action does not start with ['\\n', 'Thought', 'Action', 'Observation'] and assume all the actions are permitted in this environment and take the action again.";
+const emptyObservation =
+  'No feedback from the environment due to the null action. Please make sure your action does not start with [Thought, Action, Observation].';
 
 /**
  * The official two-stage agent (agents/tool_agents.py) by ReAct in the prompt: thoughts and actions are asked for a line at a time, and
  * Planner[Query] has the policy plan from what it wrote to the notebook, as it would officially.
  */
-export async function planByReact(query: string, sandbox: Sandbox, tools: AttemptTools): Promise<PlanResponse> {
+export async function planByReact(
+  query: string,
+  sandbox: Sandbox,
+  tools: AttemptTools,
+): Promise<PlanResponse> {
   const desk = new Desk(sandbox);
   const patience = new Patience();
   const steps: Step[] = [];
-  const line = (prompt: string): Promise<Answer> => tools.ask({ messages: [{ role: 'user', content: prompt }], stop: ['\n'] });
+  const line = (prompt: string): Promise<Answer> =>
+    tools.ask({ messages: [{ role: 'user', content: prompt }], stop: ['\n'] });
   while (steps.length < limits.steps) {
     const before = reactPrompt(query, scratchpad(steps));
     const thought = await line(`${before}\nThought ${steps.length + 1}:`);
-    if (thought.finish_reason === 'prompt_too_long') return { answer: '', steps: steps.length, end: 'prompt_too_long' };
+    if (thought.finish_reason === 'prompt_too_long')
+      return { answer: '', steps: steps.length, end: 'prompt_too_long' };
     const thinking = `\nThought ${steps.length + 1}: ${oneLine(thought.text)}`;
     const answer = await line(`${before}${thinking}\nAction ${steps.length + 1}:`);
-    if (answer.finish_reason === 'prompt_too_long') return { answer: '', steps: steps.length, end: 'prompt_too_long' };
+    if (answer.finish_reason === 'prompt_too_long')
+      return { answer: '', steps: steps.length, end: 'prompt_too_long' };
     const action = oneLine(answer.text);
     const { tool, argument } = parseAction(action);
     const end = patience.endsAt(tool, action);
@@ -42,13 +50,23 @@ export async function planByReact(query: string, sandbox: Sandbox, tools: Attemp
       return { answer: plan.text.toWellFormed(), steps: steps.length + 1, end: plan.finish_reason };
     }
     if (action === '') {
-      steps.push({ thought: oneLine(thought.text), action: emptyAction, observation: emptyObservation, isData: false });
+      steps.push({
+        thought: oneLine(thought.text),
+        action: emptyAction,
+        observation: emptyObservation,
+        isData: false,
+      });
       continue;
     }
     const observation = desk.call(tool, argument.split(', '));
     patience.saw(tool, observation.failed);
     if (observation.masksData) for (const step of steps) if (step.isData) step.observation = masked;
-    steps.push({ thought: oneLine(thought.text), action, observation: observation.text, isData: observation.isData });
+    steps.push({
+      thought: oneLine(thought.text),
+      action,
+      observation: observation.text,
+      isData: observation.isData,
+    });
   }
   return { answer: '', steps: steps.length, end: `no plan within ${limits.steps} steps` };
 }
@@ -60,7 +78,12 @@ export function parseAction(action: string): { tool: string; argument: string } 
 }
 
 function scratchpad(steps: readonly Step[]): string {
-  return steps.map(({ thought, action, observation }, index) => `\nThought ${index + 1}: ${thought}\nAction ${index + 1}: ${action}\nObservation ${index + 1}: ${observation}`).join('');
+  return steps
+    .map(
+      ({ thought, action, observation }, index) =>
+        `\nThought ${index + 1}: ${thought}\nAction ${index + 1}: ${action}\nObservation ${index + 1}: ${observation}`,
+    )
+    .join('');
 }
 
 /** The first line that says something: servers that do not know stop texts go on. */

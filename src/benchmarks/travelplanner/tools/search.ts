@@ -15,14 +15,26 @@ export function searchFlights(sandbox: Sandbox, origin: string, destination: str
   const unknown = [origin, destination].find((city) => !sandbox.cities.includes(city));
   if (unknown !== undefined) return invalidCity(sandbox, unknown);
   const flights = sandbox.flights(origin, destination).filter((flight) => flight.FlightDate === date);
-  return found(flights.length === 0 ? `There is no flight from ${origin} to ${destination} on ${date}.` : tableText(flights));
+  return found(
+    flights.length === 0
+      ? `There is no flight from ${origin} to ${destination} on ${date}.`
+      : tableText(flights),
+  );
 }
 
 /** A table of a city. Of an empty one the official tools say "attraction" for accommodations too. */
-export function searchCity(sandbox: Sandbox, table: 'restaurants' | 'accommodations' | 'attractions', city: string): Found {
+export function searchCity(
+  sandbox: Sandbox,
+  table: 'restaurants' | 'accommodations' | 'attractions',
+  city: string,
+): Found {
   if (!sandbox.cities.includes(city)) return invalidCity(sandbox, city);
   const rows = sandbox[table](city);
-  return found(rows.length === 0 ? `There is no ${table === 'restaurants' ? 'restaurant' : 'attraction'} in this city.` : tableText(rows));
+  return found(
+    rows.length === 0
+      ? `There is no ${table === 'restaurants' ? 'restaurant' : 'attraction'} in this city.`
+      : tableText(rows),
+  );
 }
 
 export function searchState(sandbox: Sandbox, state: string): Found {
@@ -38,11 +50,14 @@ export function searchDistance(sandbox: Sandbox, from: string, to: string, mode:
   const vehicle: Vehicle | null = mode.includes('driving') ? 'self-driving' : mode === 'taxi' ? 'taxi' : null;
   if (drivingCost(way, 'taxi') === null) return found('No valid information.');
   const cost = vehicle === null ? 'None' : String(drivingCost(way, vehicle));
-  return found(`${mode}, from ${origin} to ${destination}, duration: ${way.duration}, distance: ${way.distance}, cost: ${cost}`);
+  return found(
+    `${mode}, from ${origin} to ${destination}, duration: ${way.duration}, distance: ${way.distance}, cost: ${cost}`,
+  );
 }
 
 function invalidCity(sandbox: Sandbox, city: string): Found {
   return failed(`${city} is not valid city in ${pythonList(sandbox.cities)}.`);
 }
 
-const pythonList = (texts: readonly string[]): string => `[${texts.map((text) => pythonText(text)).join(', ')}]`;
+const pythonList = (texts: readonly string[]): string =>
+  `[${texts.map((text) => pythonText(text)).join(', ')}]`;
