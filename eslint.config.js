@@ -44,7 +44,7 @@ export default tseslint.config(
           })),
           patterns: [
             { group: ['node:*'], message: 'No Node built-ins in workflow code.' },
-            { group: ['**/activities/*', '**/contracts/*'], allowTypeImports: true, message: 'Types only.' },
+            { group: ['**/activities/**', '**/config/**', '**/types/**', '**/validation/**'], allowTypeImports: true, message: 'Types only.' },
           ],
         },
       ],

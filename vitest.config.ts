@@ -1,5 +1,6 @@
 import { defineConfig } from 'vitest/config';
 
+
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],

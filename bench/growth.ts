@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { queues } from '../src/workflows/queues.ts';
+import { queues } from '../src/workflows/activity-proxies.ts';
 import { exampleExperiment, exampleFile, withFields } from '../test/support/experiments.ts';
 import { InstantStack } from '../test/support/instant-stack.ts';
 

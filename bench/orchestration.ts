@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createPorts } from '../src/worker/create-ports.ts';
+import { createPorts } from '../src/worker/dependencies.ts';
 import { workerSettings } from '../src/worker/settings.ts';
-import { queues } from '../src/workflows/queues.ts';
+import { queues } from '../src/workflows/activity-proxies.ts';
 import { LiveStack } from '../test/support/live-stack.ts';
 import { begin, createActivities, plainEpoch } from '../test/support/plain-epochs.ts';
 

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { keepHeapSmall } from '../src/worker/small-heap.ts';
+import { keepHeapSmall } from '../src/worker/run-worker.ts';
 import { exampleFile, withFields } from '../test/support/experiments.ts';
 import { FakeTrainer } from '../test/support/fake-trainer.ts';
 import { begin, createActivities, plainEpoch, plainPorts } from '../test/support/plain-epochs.ts';

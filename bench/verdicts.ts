@@ -1,6 +1,6 @@
 import { bfcl } from '../src/benchmarks/bfcl/bfcl.ts';
+import { enginePython } from '../src/benchmarks/engine-python.ts';
 import type { OpenSuite } from '../src/benchmarks/suite.ts';
-import { enginePython } from '../src/stack/engine-python.ts';
 
 const single = ['simple_python', 'multiple', 'parallel', 'parallel_multiple', 'live_simple', 'live_multiple'];
 const multiTurn = ['base', 'miss_func', 'miss_param', 'long_context'].map((name) => `multi_turn_${name}`);

@@ -1,7 +1,6 @@
 import { parseArgs } from 'node:util';
-import { runWorker } from './worker/run-worker.ts';
+import { keepHeapSmall, runWorker } from './worker/run-worker.ts';
 import { workerSettings } from './worker/settings.ts';
-import { keepHeapSmall } from './worker/small-heap.ts';
 
 /** `npm run worker [-- --queues workflows,llm,cpu,gpu]`: serves those queues of any Temporal (envconfig: address, namespace, TLS, API key, profiles). */
 keepHeapSmall();

@@ -1,42 +1,42 @@
-import { createArmExperiment } from './arm-experiment.ts';
-import { createAnswerCases } from './benchmarks/answer-cases.ts';
-import { createJudgeCases } from './benchmarks/judge-cases.ts';
-import { createPlanEvaluation } from './benchmarks/plan-evaluation.ts';
-import { createPlanRescoring } from './benchmarks/plan-rescoring.ts';
-import { createScoreEvaluation } from './benchmarks/score-evaluation.ts';
-import { createCloseNight } from './close-night.ts';
-import { createCommitEpoch } from './commit-epoch.ts';
-import { createCompareAgents } from './compare-agents.ts';
-import { createComputeRewards } from './compute-rewards.ts';
-import { createCrossPlay } from './cross-play.ts';
-import { createCrossTasks } from './cross-tasks.ts';
-import { createDrawTasks } from './draw-tasks.ts';
-import { createEvaluatePolicy } from './evaluate-policy.ts';
-import { createFailNight } from './fail-night.ts';
-import { createFilterByDifficulty } from './filter-by-difficulty.ts';
-import { createGateAgent } from './gate-agent.ts';
-import { createGenerateTasks } from './generate-tasks.ts';
-import { createMeasureGradients } from './measure-gradients.ts';
-import { createOpenEpoch } from './open-epoch.ts';
-import { createOpenNight } from './open-night.ts';
-import { createParseComparison } from './parse-comparison.ts';
-import { createParseExperiment } from './parse-experiment.ts';
-import { createPlanCrossPlay } from './plan-cross-play.ts';
-import { createPlanProbes } from './plan-probes.ts';
-import type { Ports } from './ports.ts';
-import { createPrepareRun } from './prepare-run.ts';
-import { createProbeAttempts } from './probe-attempts.ts';
-import { createProbeTasks } from './probe-tasks.ts';
-import { createPublishPolicy } from './publish-policy.ts';
-import { createRecordEnd } from './record-end.ts';
-import { createRetuneExperiment } from './retune-experiment.ts';
-import { createRollOut } from './roll-out.ts';
-import { createSummarizeComparison } from './summarize-comparison.ts';
-import { createTrainAgent } from './train-agent.ts';
-import { createTrainEnvironment } from './train-environment.ts';
-import { createUpdatePools } from './update-pools.ts';
-import { createWarmUp } from './warm-up.ts';
-import { createWritePool } from './write-pool.ts';
+import type { Ports } from '../runtime/dependencies.ts';
+import { createCrossPlay, createCrossTasks } from './comparison/cross-play.ts';
+import {
+  createArmExperiment,
+  createParseComparison,
+  createPlanCrossPlay,
+  createPlanProbes,
+} from './comparison/plan-comparison.ts';
+import { createMeasureGradients, createProbeAttempts, createProbeTasks } from './comparison/probes.ts';
+import { createSummarizeComparison } from './comparison/summarize-comparison.ts';
+import { createAnswerCases } from './evaluation/answer-cases.ts';
+import { createJudgeCases } from './evaluation/judge-cases.ts';
+import { createPlanEvaluation, createPlanRescoring } from './evaluation/plan-evaluation.ts';
+import { createScoreEvaluation } from './evaluation/score-evaluation.ts';
+import { createWritePool } from './experiment/build-task-dataset.ts';
+import { createGateAgent } from './experiment/check-forgetting.ts';
+import { createCommitEpoch } from './experiment/commit-epoch.ts';
+import { createComputeRewards } from './experiment/compute-rewards.ts';
+import { createDrawTasks } from './experiment/draw-tasks.ts';
+import { createEvaluatePolicy } from './experiment/evaluate-policy.ts';
+import { createFilterByDifficulty } from './experiment/filter-by-difficulty.ts';
+import { createGenerateTasks } from './experiment/generate-tasks.ts';
+import { createOpenEpoch } from './experiment/open-epoch.ts';
+import { createParseExperiment } from './experiment/parse-experiment.ts';
+import { createPrepareRun } from './experiment/prepare-run.ts';
+import { createPublishPolicy } from './experiment/publish-policy.ts';
+import { createRecordEnd } from './experiment/record-outcome.ts';
+import { createRetuneExperiment } from './experiment/retune-experiment.ts';
+import { createRollOut } from './experiment/run-rollouts.ts';
+import { createTrainAgent } from './experiment/train-agent.ts';
+import { createTrainEnvironment } from './experiment/train-simulator.ts';
+import { createUpdatePools } from './experiment/update-pools.ts';
+import { createWarmUp } from './experiment/warm-up.ts';
+import {
+  createCloseNight,
+  createCompareAgents,
+  createFailNight,
+  createOpenNight,
+} from './nightly/nightly.ts';
 
 /** Activities by queue: what waits for model servers, what computes, what needs the device. */
 export const createLlmActivities = (ports: Ports) => ({

@@ -1,8 +1,7 @@
+import type { Answer, Question } from '../formats/chat-messages.ts';
+import { bootstrapInterval, wilsonInterval } from '../numerics/intervals.ts';
+
 /** Benchmarks: what a suite of cases is to the workflow that evaluates a policy on it. */
-
-import type { Answer, Question } from '../policies/messages.ts';
-
-export type { Answer, Message, Question, ToolCall, ToolSpec } from '../policies/messages.ts';
 
 /** One question of a suite. Its id is unique in the suite, and stays with every verdict. */
 export interface Case {
@@ -117,4 +116,29 @@ export interface Benchmark {
   readonly suites: readonly Suite[];
   /** Figures over several suites, from those of each by its name; absent where the benchmark has none. */
   aggregate?(bySuite: ReadonlyMap<string, readonly Score[]>): Score[];
+}
+
+/** A rate with its Wilson interval. Without cases it is 0 of 0, known to be anywhere in [0, 1]. */
+export function rateScore(name: string, successes: number, of: number, note?: string): Score {
+  return {
+    name,
+    value: of === 0 ? 0 : successes / of,
+    of,
+    successes,
+    interval: wilsonInterval({ successes, attempts: of }),
+    ...(note !== undefined && { note }),
+  };
+}
+
+/** A mean over cases with its bootstrap interval. */
+export function meanScore(name: string, values: readonly number[], note?: string): Score {
+  const estimate = bootstrapInterval(values, { seed: 0, resamples: 2000 });
+  return {
+    name,
+    value: estimate?.mean ?? 0,
+    of: values.length,
+    successes: null,
+    interval: estimate && { low: estimate.low, high: estimate.high },
+    ...(note !== undefined && { note }),
+  };
 }

@@ -1,7 +1,7 @@
-import { mean, requireCount, requireFinite, requireInteger } from './domain.ts';
-import { TARGET_BAND, inBand } from './in-band.ts';
-import type { Band } from './in-band.ts';
-import type { SuccessCount } from './success-rate.ts';
+import type { SuccessCount } from '../numerics/intervals.ts';
+import { mean, requireCount, requireFinite, requireInteger } from '../numerics/preconditions.ts';
+import { inBand, TARGET_BAND } from './diagnostics.ts';
+import type { Band } from './diagnostics.ts';
 
 /** What became of one task: its family, its latent difficulty in the world's own unit, and the agent's attempts. */
 export type TaskOutcome = SuccessCount & {

@@ -1,4 +1,4 @@
-import { ROUNDING, requireInRange, requireInteger } from './domain.ts';
+import { requireInRange, requireInteger, ROUNDING } from '../numerics/preconditions.ts';
 
 /** Which tasks (or batches) an update learns from. alpha: the wanted success rate, in [0, 1]. */
 export type DifficultyRule =

@@ -1,4 +1,4 @@
-import { requireInRange, requirePositive } from './domain.ts';
+import { requireInRange, requirePositive } from '../numerics/preconditions.ts';
 
 /** alpha: the wanted success rate, in [0, 1]. beta > 0: how fast the reward falls away from it. */
 export type DifficultyTarget = { alpha: number; beta: number };
@@ -14,4 +14,16 @@ export function difficultyReward(successRate: number, { alpha, beta }: Difficult
   requireInRange('alpha', alpha, 0, 1);
   requirePositive('beta', beta);
   return Math.exp(-beta * (successRate - alpha) ** 2);
+}
+/**
+ * Share of the simulator's wordings that were true of what happened, in [0, 1]; 1 where it worded nothing. R_env is multiplied by it, so
+ * that a task whose observations the simulator words falsely earns it less. Ours: GenEnv's simulator words no feedback.
+ */
+export function wordingFidelity({ worded, inconsistent }: Wordings): number {
+  return worded === 0 ? 1 : 1 - inconsistent / worded;
+}
+
+export interface Wordings {
+  worded: number;
+  inconsistent: number;
 }

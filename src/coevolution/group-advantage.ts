@@ -1,4 +1,4 @@
-import { mean, requireFinite } from './domain.ts';
+import { mean, requireFinite } from '../numerics/preconditions.ts';
 
 export type GroupAdvantages = {
   /** In the order of the rewards; all exactly 0 in a group that is not informative. */

@@ -1,4 +1,4 @@
-import { requireFinite, requireInRange, requirePositive } from './domain.ts';
+import { requireFinite, requireInRange, requirePositive } from '../numerics/preconditions.ts';
 
 /** lambda >= 0: inverse temperature (1 in the paper; 0 weighs all alike). clip > 0: largest weight. */
 export type RegressionSettings = { lambda: number; clip?: number };
@@ -22,4 +22,19 @@ export function regressionWeights(
   const unscaled = rewards.map((reward) => Math.exp(lambda * (reward - highest)));
   const sum = unscaled.reduce((total, weight) => total + weight, 0);
   return unscaled.map((weight) => Math.min(clip, (rewards.length * weight) / sum));
+}
+
+/**
+ * Effective sample size of regression weights as a share of the records: (Σ w)² / (N Σ w²), in (0, 1] (Kish).
+ * Below 0.2 the update rests on few records: lower λ, or widen the window. Above 0.98 the weighting does nothing
+ * (the paper's constants). Null without any positive weight.
+ */
+export function effectiveSampleSize(weights: readonly number[]): number | null {
+  for (const [i, weight] of weights.entries()) requireInRange(`weights[${i}]`, weight, 0, Number.MAX_VALUE);
+  const highest = weights.reduce((high, weight) => Math.max(high, weight), 0);
+  if (highest === 0) return null;
+  // In units of the largest weight: squares of very small or large ones would under- or overflow.
+  const sum = weights.reduce((total, weight) => total + weight / highest, 0);
+  const squares = weights.reduce((total, weight) => total + (weight / highest) ** 2, 0);
+  return Math.min(1, sum ** 2 / (weights.length * squares));
 }

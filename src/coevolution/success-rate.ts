@@ -1,7 +1,5 @@
-import { requireInRange } from './domain.ts';
-
-/** k successes of n attempts that were really made. */
-export type SuccessCount = { successes: number; attempts: number };
+import type { SuccessCount } from '../numerics/intervals.ts';
+import { requireInRange } from '../numerics/preconditions.ts';
 
 export type SuccessRate = SuccessCount & { rate: number | null };
 

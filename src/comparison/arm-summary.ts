@@ -1,17 +1,15 @@
-import { mean } from '../coevolution/domain.ts';
-import { meanCurve } from '../coevolution/learning-curve.ts';
-import type { CurveMean, CurvePoint } from '../coevolution/learning-curve.ts';
-import { deriveSeed } from '../coevolution/seeds.ts';
+import { mean } from '../numerics/preconditions.ts';
+import { deriveSeed } from '../numerics/random.ts';
+import { trailingMean, WINDOW } from '../report/findings.ts';
 import { guards } from '../report/guards.ts';
 import { measured, namesUnder, trained } from '../report/run-data.ts';
 import type { EpochRow } from '../report/run-data.ts';
-import { trailingMean, WINDOW } from '../report/statistics.ts';
-import { figureNames, figuresOf, shareSolved } from './figures.ts';
-import type { EqualTerms, FigureName, Figures } from './figures.ts';
+import { meanCurve } from './learning-curve.ts';
+import type { CurveMean, CurvePoint } from './learning-curve.ts';
 import { overSeeds, pairedOverSeeds } from './over-seeds.ts';
 import type { OverSeeds } from './over-seeds.ts';
-import { heldOutCurve } from './run-record.ts';
-import type { RunRecord } from './run-record.ts';
+import { figureNames, figuresOf, heldOutCurve, shareSolved } from './run-metrics.ts';
+import type { EqualTerms, FigureName, Figures, RunRecord } from './run-metrics.ts';
 
 /** A value an epoch, from epoch 1 on, each the mean over the seeds. */
 export type Courses = Record<

@@ -1,21 +1,20 @@
-import { agentRollouts } from '../contracts/arm-differences.ts';
-import type { Comparison, CrossPlayRecord } from '../contracts/comparisons.ts';
-import { InvalidConfig } from '../contracts/invalid-config.ts';
+import { agentRollouts } from '../config/comparison.ts';
+import type { Comparison } from '../config/comparison.ts';
 import { hashOf } from '../store/canonical-json.ts';
+import type { CrossPlayRecord } from '../types/comparison-types.ts';
+import { InvalidConfig } from '../validation/invalid-config.ts';
 import { armSummary, difference, eachFigure } from './arm-summary.ts';
 import type { ArmSummary } from './arm-summary.ts';
-import { controlOf, firstOfEachPreset, otherTerms } from './arms.ts';
-import { isMethod } from './claim.ts';
+import { controlOf, firstOfEachPreset, isMethod, otherTerms } from './claim-rules.ts';
 import { claimsOf } from './claims.ts';
 import type { Claims } from './claims.ts';
-import { crossPlaySummary } from './cross-play-summary.ts';
-import type { CrossPlaySummary } from './cross-play-summary.ts';
-import type { FigureName } from './figures.ts';
+import { crossPlaySummary } from './cross-play.ts';
+import type { CrossPlaySummary } from './cross-play.ts';
 import type { OverSeeds } from './over-seeds.ts';
-import { probeSummary } from './probe-summary.ts';
-import type { ProbedAgent, ProbeSummary } from './probe-summary.ts';
-import { heldOutCurve } from './run-record.ts';
-import type { RunRecord } from './run-record.ts';
+import { probeSummary } from './probes.ts';
+import type { ProbedAgent, ProbeSummary } from './probes.ts';
+import { heldOutCurve } from './run-metrics.ts';
+import type { FigureName, RunRecord } from './run-metrics.ts';
 
 /** What a comparison came to: a function of its file, its runs' ledgers, its cross-play and its probes, of nothing else. */
 export interface Summary {

@@ -1,10 +1,10 @@
-import { mean } from '../coevolution/domain.ts';
-import type { Experiment } from '../contracts/experiment.ts';
-import { between } from './charts/parts.ts';
-import { number, percent, rate } from './format.ts';
+import type { Experiment } from '../config/experiment.ts';
+import { mean } from '../numerics/preconditions.ts';
+import { between } from './charts/options.ts';
+import { number, percent, rate } from './document.ts';
+import { lastMean } from './findings.ts';
 import { measured, namesUnder, series } from './run-data.ts';
 import type { EpochRow } from './run-data.ts';
-import { lastMean } from './statistics.ts';
 
 /** One line of the guards' table. `info` has no threshold: it is read, not judged. */
 export interface Guard {

@@ -1,6 +1,6 @@
-import type { VerdictRecord } from '../contracts/records.ts';
 import type { ObjectStore } from '../store/object-store.ts';
-import { readRecords } from './read-records.ts';
+import type { VerdictRecord } from '../types/records.ts';
+import { readRecords } from './load-run.ts';
 import type { EpochRow } from './run-data.ts';
 
 /** Held-out success by kind and difficulty after one epoch. Cells: [difficulty, kind, success]. */

@@ -1,14 +1,17 @@
 import { readFile, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { experimentAt } from '../activities/experiment-at.ts';
-import { experimentSchema } from '../contracts/experiment.ts';
-import type { Experiment } from '../contracts/experiment.ts';
-import type { Metrics } from '../contracts/phases.ts';
+import { experimentSchema } from '../config/experiment.ts';
+import type { Experiment } from '../config/experiment.ts';
+import { evaluationOfEpoch } from '../evaluation/evaluation-id.ts';
+import { EvaluationFolder } from '../runs/result-folders.ts';
+import { RunFolder } from '../runs/run-folder.ts';
+import { lineage } from '../runs/run-state.ts';
+import { experimentAt } from '../runs/settings-in-effect.ts';
 import { sha256 } from '../store/canonical-json.ts';
-import { ifExists, InvalidArtifact } from '../store/errors.ts';
-import { RunFolder } from '../store/run-folder.ts';
-import { benchmarkScores } from './benchmark-scores.ts';
-import { lineage } from './lineage.ts';
+import { ifExists, InvalidArtifact, StoreUnavailable } from '../store/errors.ts';
+import type { ObjectStore } from '../store/object-store.ts';
+import type { FileRef } from '../store/references.ts';
+import type { Metrics } from '../types/activity-types.ts';
 import type { EpochOutputs, EpochRow, RunData, RunEvent } from './run-data.ts';
 
 interface LedgerLine {
@@ -169,4 +172,52 @@ async function readLines(file: string, gaps: string[]): Promise<{ value: unknown
       return [];
     }
   });
+}
+
+/** Records of some files, those that `keep` says; null where a file is pruned, missing or damaged, which `gaps` then tells. */
+export async function readRecords<T>(
+  store: ObjectStore,
+  refs: readonly FileRef[],
+  what: string,
+  gaps: string[],
+  keep: (record: T) => boolean = () => true,
+): Promise<T[] | null> {
+  const kept: T[] = [];
+  try {
+    for (const ref of refs)
+      for await (const record of store.records<T>(ref)) if (keep(record)) kept.push(record);
+    return kept;
+  } catch (error) {
+    if (!(error instanceof InvalidArtifact || error instanceof StoreUnavailable)) throw error;
+    gaps.push(
+      `${what}: ${error instanceof InvalidArtifact ? error.problem.replace(/ \(expected.*\)$/s, '') : error.message}.`,
+    );
+    return null;
+  }
+}
+
+export const benchmarkPrefix = 'benchmark/';
+
+/** Main score of each suite that the agent was evaluated on after an epoch, as metrics; none where it was not. */
+export async function benchmarkScores(
+  home: string,
+  run: string,
+  epoch: number,
+  line: string,
+  gaps: string[],
+): Promise<Metrics> {
+  try {
+    const results = await new EvaluationFolder(
+      join(home, 'evaluations'),
+      evaluationOfEpoch(run, epoch, line),
+    ).readResults();
+    const main = (results?.suites ?? []).flatMap((suite) =>
+      suite.skipped === null ? suite.scores.slice(0, 1) : [],
+    );
+    return Object.fromEntries(main.map(({ name, value }) => [`${benchmarkPrefix}${name}`, value]));
+  } catch (error) {
+    if (!(error instanceof InvalidArtifact)) throw error;
+    gaps.push(error.message);
+    return {};
+  }
 }

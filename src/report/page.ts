@@ -1,16 +1,15 @@
-import { document, figures } from './document.ts';
+import { inBand } from '../coevolution/diagnostics.ts';
+import { lineageText, settingsText } from '../runs/run-state.ts';
+import type { Charts } from './charts/charts.ts';
+import type { Chart } from './charts/options.ts';
+import { count, document, duration, figures, html, number, percent, rate } from './document.ts';
 import type { Assets } from './document.ts';
-import { count, html } from './format.ts';
-import type { Card } from './cards.ts';
-import type { Charts } from './charts.ts';
-import type { Chart } from './charts/parts.ts';
+import { RESIDENCE } from './findings.ts';
+import type { Course, Evaluation, Findings } from './findings.ts';
 import type { Guard } from './guards.ts';
-import { trained } from './run-data.ts';
-import type { RunData } from './run-data.ts';
+import { measured, trained } from './run-data.ts';
+import type { EpochRow, RunData, RunEvent } from './run-data.ts';
 import type { SampledEpoch } from './samples.ts';
-import { lineageText } from './lineage.ts';
-import { guardTable, history, record } from './page-parts.ts';
-import { browser } from './page-browser.ts';
 
 export interface PageContent {
   run: RunData;
@@ -125,3 +124,273 @@ const gaps = ({ gaps: missing }: RunData): string =>
 
 const card = ({ label, value, detail, tone }: Card): string =>
   `<div class="card ${tone}"><span class="label">${html(label)}</span><span class="value">${html(value)}</span><span class="detail">${html(detail)}</span></div>`;
+
+const states = { ok: 'ok', warn: 'warn', info: 'read', missing: '–' };
+
+export function guardTable(guards: readonly Guard[]): string {
+  const rows = guards.map(
+    ({ label, value, threshold, state, meaning, history: values }) =>
+      `<tr><th scope="row">${html(label)}</th><td class="figure">${html(value)}</td><td>${sparkline(values)}</td><td class="figure">${html(threshold)}</td><td><span class="state ${state}">${states[state]}</span></td><td class="meaning">${html(meaning)}</td></tr>`,
+  );
+  return `<p class="lead">A success rate in the band proves little by itself: a simulator that found one coin-flip task would show a perfect curve. These say whether the tasks are worth learning from.</p>
+<div class="panel scroll"><table class="guards"><thead><tr><th>Guard</th><th>Now</th><th>Course</th><th>Wanted</th><th></th><th>What it means</th></tr></thead><tbody>${rows.join('')}</tbody></table></div>`;
+}
+
+/** A curve the size of a word. */
+function sparkline(values: readonly (number | null)[]): string {
+  const present = measured(values);
+  if (present.length < 2) return '';
+  const [low, high] = [Math.min(...present), Math.max(...present)];
+  const [width, height] = [96, 22];
+  const place = (value: number, index: number) =>
+    `${((index / (values.length - 1)) * width).toFixed(1)},${(height - 2 - (high === low ? 0.5 : (value - low) / (high - low)) * (height - 4)).toFixed(1)}`;
+  const path = values.flatMap((value, index) => (value === null ? [] : [place(value, index)])).join(' ');
+  return `<svg class="spark" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" aria-hidden="true"><polyline points="${path}"/></svg>`;
+}
+
+/** Starts, resumes, attempts and ends, and the ledger's notes. */
+export function history({ events, rows, retunes }: RunData): string {
+  const turns = events.filter(({ type }) => type !== 'attempt' && type !== 'note');
+  const attempts = events.filter(({ type }) => type === 'attempt');
+  const resumes = events.filter(({ type }) => type === 'resumed').length;
+  const summary = `${resumes === 0 ? 'Never resumed' : resumes === 1 ? 'Resumed once' : `Resumed ${resumes} times`}; ${attempts.length === 0 ? 'no phase was tried again' : attempts.length === 1 ? 'one further attempt at a phase' : `${attempts.length} further attempts at phases`}.`;
+  const notes = notesOf(rows, events);
+  return `<p class="lead">${summary}</p>${retuneTable(retunes)}<div class="columns">
+<div class="panel scroll"><h3>Timeline</h3>${timeline(turns)}</div>
+<div class="panel scroll"><h3>Attempts</h3>${attempts.length === 0 ? '<p class="quiet">Every phase succeeded at its first attempt.</p>' : attemptTable(attempts)}</div>
+<div class="panel scroll"><h3>Notes</h3>${notes.length === 0 ? '<p class="quiet">None.</p>' : `<table><tbody>${notes.map(({ epoch, text }) => `<tr><td class="figure">${epoch}</td><td>${html(text)}</td></tr>`).join('')}</tbody></table>`}</div>
+</div>`;
+}
+
+function retuneTable(retunes: RunData['retunes']): string {
+  if (retunes.length === 0) return '';
+  const rows = retunes.map(
+    ({ fromEpoch, set, time }) =>
+      `<tr><td class="figure">from epoch ${fromEpoch}</td><td>${html(settingsText(set))}</td><td class="figure">${moment(time)}</td></tr>`,
+  );
+  return `<div class="panel scroll"><h3>Retuned</h3><table><tbody>${rows.join('')}</tbody></table></div>`;
+}
+
+const moment = (at: string): string => html(at.replace('T', ' ').replace(/(\.\d+)?Z$/, ' UTC'));
+const details = ({ epoch, phase, attempt, reason, text, ...rest }: RunEvent): string => {
+  const others = Object.entries(rest).filter(([key]) => key !== 'type' && key !== 'at');
+  const extra = others.map(
+    ([key, value]) => `${key} ${typeof value === 'string' ? value : JSON.stringify(value)}`,
+  );
+  const where = [
+    epoch === undefined ? '' : `epoch ${epoch}`,
+    phase ?? '',
+    attempt === undefined ? '' : `attempt ${attempt}`,
+    ...extra,
+  ]
+    .filter((part) => part !== '')
+    .join(', ');
+  return html([where, reason ?? text ?? ''].filter((part) => part !== '').join(': '));
+};
+
+function timeline(events: readonly RunEvent[]): string {
+  if (events.length === 0) return '<p class="quiet">No events are recorded.</p>';
+  return `<table><tbody>${events.map((event) => `<tr><td class="figure">${moment(event.at)}</td><td><span class="state ${eventTone(event)}">${html(event.type)}</span></td><td>${details(event)}</td></tr>`).join('')}</tbody></table>`;
+}
+
+const eventTone = ({ type, outcome }: RunEvent): string =>
+  type === 'started' || outcome === 'finished'
+    ? 'ok'
+    : type === 'damaged' || outcome === 'failed'
+      ? 'warn'
+      : 'info';
+
+/** Each attempt where there are few; their number by phase and reason where there are many. */
+function attemptTable(attempts: readonly RunEvent[]): string {
+  if (attempts.length <= 40) return timeline(attempts);
+  const groups = new Map<string, RunEvent[]>();
+  for (const event of attempts) {
+    const what = `${event.phase ?? '?'}: ${event.reason ?? 'no reason given'}`;
+    groups.set(what, [...(groups.get(what) ?? []), event]);
+  }
+  const rows = [...groups]
+    .sort(([, a], [, b]) => b.length - a.length)
+    .map(
+      ([what, of]) =>
+        `<tr><td class="figure">${of.length}×</td><td>${html(what)}</td><td class="figure">${moment(of[0]?.at ?? '')} to ${moment(of.at(-1)?.at ?? '')}</td></tr>`,
+    );
+  return `<table><tbody>${rows.join('')}</tbody></table>`;
+}
+
+function notesOf(
+  rows: readonly EpochRow[],
+  events: readonly RunEvent[],
+): { epoch: number | string; text: string }[] {
+  const ledger = rows.flatMap(({ epoch, notes }) => notes.map((text) => ({ epoch, text })));
+  const known = new Set(ledger.map(({ epoch, text }) => `${epoch} ${text}`));
+  const more = events
+    .filter(({ type }) => type === 'note')
+    .map(({ epoch, text, reason }) => ({ epoch: epoch ?? '–', text: text ?? reason ?? '' }));
+  return [...ledger, ...more.filter(({ epoch, text }) => !known.has(`${epoch} ${text}`))];
+}
+
+export function record({ runId, experimentFile, head, rows, forkedFrom }: RunData): string {
+  const facts: [string, string][] = [
+    ['Run', runId],
+    ['Experiment file, sha256', experimentFile?.sha256 ?? 'unreadable'],
+    ...forkedFrom
+      .slice(0, 1)
+      .map(({ run, epoch }): [string, string] => ['Forked from', `${run}, epoch ${epoch}`]),
+    ['Ledger, last line', head ?? 'empty'],
+    [
+      'Committed',
+      rows.length === 0 ? 'nothing yet' : `epochs ${rows[0]?.epoch ?? 0} to ${rows.at(-1)?.epoch ?? 0}`,
+    ],
+  ];
+  return `<div class="panel scroll"><table><tbody>${facts.map(([name, value]) => `<tr><th scope="row">${html(name)}</th><td><code>${html(value)}</code></td></tr>`).join('')}</tbody></table>
+<p class="quiet">The ledger is a chain of hashes, a pure function of experiment file and seed: two runs of them end with the same last line. <code>genenv verify ${html(runId)}</code> recomputes the chain and checks every stored file.</p></div>
+${experimentFile === null ? '' : `<details class="panel"><summary>Experiment file, presets and defaults written out</summary><pre class="json">${html(JSON.stringify(experimentFile.experiment, null, 2))}</pre></details>`}`;
+}
+
+/** The frame of the task browser; client/browser.js fills it. */
+export function browser(epochs: readonly SampledEpoch[]): string {
+  if (epochs.every(({ samples }) => samples.length === 0))
+    return '<p class="quiet">No stored tasks to show: no epoch is committed yet, or their files are pruned or missing.</p>';
+  const kinds = [...new Set(epochs.flatMap(({ samples }) => samples.map(({ kind }) => kind)))]
+    .filter((kind) => kind !== '')
+    .sort();
+  const option = (value: string, label: string) => `<option value="${html(value)}">${html(label)}</option>`;
+  const last = epochs.at(-1)?.epoch;
+  return `<p class="lead">Some tasks of some epochs, chosen evenly from never to always solved: what the simulator was told and wrote, what the agent answered, and what came of it.</p>
+<form class="panel filters" id="filters" autocomplete="off">
+<label>Epoch <span class="pair"><button type="button" id="previous-epoch" aria-label="previous epoch">‹</button><select name="epoch">${option('all', 'all')}${epochs.map(({ epoch }) => `<option value="${epoch}"${epoch === last ? ' selected' : ''}>${epoch}</option>`).join('')}</select><button type="button" id="next-epoch" aria-label="next epoch">›</button></span></label>
+<label>Kind <select name="kind">${option('', 'all')}${kinds.map((kind) => option(kind, kind)).join('')}</select></label>
+<label>Task <select name="valid">${option('', 'all')}${option('valid', 'valid')}${option('invalid', 'invalid')}</select></label>
+<label>Simulator’s update <select name="kept">${option('', 'all')}${option('kept', 'kept')}${option('filtered', 'filtered')}</select></label>
+<label>Success <span class="pair"><input name="low" type="number" min="0" max="1" step="0.05" value="0" aria-label="lowest success rate"> to <input name="high" type="number" min="0" max="1" step="0.05" value="1" aria-label="highest success rate"></span></label>
+<label class="grow">Text <input name="text" type="search" placeholder="in tasks, contexts and answers"></label>
+<button type="reset">Reset</button>
+</form>
+<p class="quiet" id="sample-count" aria-live="polite"></p>
+<div id="sample-list"></div>
+<button type="button" id="more-samples" hidden>Show more</button>`;
+}
+
+export interface Card {
+  label: string;
+  value: string;
+  detail: string;
+  tone: 'good' | 'warn' | 'plain';
+}
+
+/** The run in eight numbers. */
+export function cards(run: RunData, { epochs, success, heldOut, difficulty, length }: Findings): Card[] {
+  const rows = trained(run.rows);
+  const planned = run.experiment?.epochs;
+  const rollouts = rows.reduce((sum, { metrics }) => sum + (metrics['rollouts/count'] ?? 0), 0);
+  const errored = rows.reduce((sum, { metrics }) => sum + (metrics['rollouts/errored'] ?? 0), 0);
+  const tokens = rows.at(-1)?.metrics.num_tokens ?? null;
+  return [
+    {
+      label: 'Epochs',
+      value: String(epochs),
+      detail:
+        planned === undefined
+          ? 'committed'
+          : (rows.at(-1)?.epoch ?? 0) >= planned
+            ? 'all committed'
+            : run.forkedFrom.length > 0
+              ? `to epoch ${rows.at(-1)?.epoch ?? run.forkedFrom[0]?.epoch ?? 0} of ${planned}`
+              : `of ${planned} committed`,
+      tone: 'plain',
+    },
+    successCard(success),
+    residenceCard(success?.residence ?? null),
+    heldOutCard(heldOut),
+    courseCard('Task difficulty', difficulty),
+    courseCard('Response length', length, ' tokens'),
+    {
+      label: 'Rollouts',
+      value: count(rollouts),
+      detail: [
+        tokens === null ? '' : `${compact(tokens)} tokens`,
+        errored > 0 ? `${errored} lost` : 'none lost',
+      ]
+        .filter((text) => text !== '')
+        .join(', '),
+      tone: errored > 0 ? 'warn' : 'plain',
+    },
+    timeCard(rows, run),
+  ];
+}
+
+function successCard(success: Findings['success']): Card {
+  const label = 'Success rate';
+  if (success === null) return { label, value: '–', detail: 'not measured', tone: 'plain' };
+  const { start, end, residence } = success;
+  return {
+    label,
+    value: arrow(rate(start), rate(end)),
+    detail: 'epoch 1 → mean of the last 5',
+    tone: residence === null ? 'plain' : inBand(end) ? 'good' : 'warn',
+  };
+}
+
+function residenceCard(residence: number | null): Card {
+  const label = 'In the band';
+  if (residence === null)
+    return { label, value: '–', detail: 'of the second half: too early', tone: 'plain' };
+  return {
+    label,
+    value: percent(residence),
+    detail: 'of the second half’s epochs',
+    tone: residence >= RESIDENCE ? 'good' : 'warn',
+  };
+}
+
+const arrow = (start: string, end: string): string => `${start} → ${end}`;
+const compact = (value: number): string => (value < 1e6 ? count(value) : `${number(value / 1e6)} M`);
+
+function heldOutCard(heldOut: Findings['heldOut']): Card {
+  const label = 'Held-out success';
+  if (heldOut === null) return { label, value: '–', detail: 'not evaluated yet', tone: 'plain' };
+  const { first, last } = heldOut;
+  if (first.epoch === last.epoch)
+    return { label, value: rate(last.value), detail: interval(last), tone: 'plain' };
+  const rose = first.high !== null && last.low !== null && last.low > first.high;
+  const fell = first.low !== null && last.high !== null && last.high < first.low;
+  return {
+    label,
+    value: arrow(rate(first.value), rate(last.value)),
+    detail: `${interval(first)} → ${interval(last)}`,
+    tone: rose ? 'good' : fell ? 'warn' : 'plain',
+  };
+}
+
+const interval = ({ low, high }: Evaluation): string =>
+  low === null || high === null ? 'no interval' : `[${rate(low)}, ${rate(high)}]`;
+
+function courseCard(label: string, course: Course | null, unit = ''): Card {
+  if (course === null) return { label, value: '–', detail: 'not measured', tone: 'plain' };
+  return {
+    label,
+    value: arrow(number(course.start), number(course.end)),
+    detail:
+      course.turn === null
+        ? `${unit === '' ? '' : 'tokens, '}epoch 1 → mean of the last 5`
+        : `by way of ${number(course.turn.value)}${unit} in epoch ${course.turn.epoch}`,
+    tone: 'plain',
+  };
+}
+
+function timeCard(rows: EpochRow[], { events, rows: all }: RunData): Card {
+  const seconds = rows.reduce((sum, { time }) => sum + (time.epoch ?? 0), 0);
+  const times = [...events.map(({ at }) => at), ...all.map(({ at }) => at ?? '')]
+    .map((at) => Date.parse(at))
+    .filter(Number.isFinite);
+  const elapsed = times.length < 2 ? null : (Math.max(...times) - Math.min(...times)) / 1000;
+  return {
+    label: 'Wall time',
+    value: elapsed === null || elapsed < 1 ? (seconds > 0 ? duration(seconds) : '–') : duration(elapsed),
+    detail:
+      rows.length > 0 && seconds > 0
+        ? `${duration(seconds / rows.length)} an epoch in the mean`
+        : 'no times recorded',
+    tone: 'plain',
+  };
+}

@@ -1,8 +1,8 @@
-import type { Experiment } from '../contracts/experiment.ts';
-import type { Metrics } from '../contracts/phases.ts';
-import type { FileRef } from '../contracts/refs.ts';
-import type { Retune } from '../store/run-folder.ts';
-import type { Ancestor } from './lineage.ts';
+import type { Experiment } from '../config/experiment.ts';
+import type { Retune } from '../runs/run-folder.ts';
+import type { Ancestor } from '../runs/run-state.ts';
+import type { FileRef } from '../store/references.ts';
+import type { Metrics } from '../types/activity-types.ts';
 
 /** One committed epoch: what the ledger says of it, and how long it took. Epoch 0 is the preparation. */
 export interface EpochRow {

@@ -1,18 +1,9 @@
-import type {
-  FilterRecord,
-  RewardRecord,
-  ScoreRecord,
-  TaskRecord,
-  TraceRecord,
-} from '../contracts/records.ts';
 import type { ObjectStore } from '../store/object-store.ts';
+import type { FilterRecord, RewardRecord, ScoreRecord, TaskRecord, TraceRecord } from '../types/records.ts';
 import type { World } from '../worlds/world.ts';
-import { choose, spread } from './choose-samples.ts';
-import { readRecords } from './read-records.ts';
+import { readRecords } from './load-run.ts';
 import { trained } from './run-data.ts';
 import type { EpochRow } from './run-data.ts';
-import { describeSample } from './describe-sample.ts';
-import type { Sample } from './describe-sample.ts';
 
 /** Some of an epoch's tasks, in their order. */
 export interface SampledEpoch {
@@ -104,4 +95,165 @@ function clip(value: unknown, limit: number): unknown {
   if (Array.isArray(value)) return value.map((item) => clip(item, limit));
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(Object.entries(value).map(([key, field]) => [key, clip(field, limit)]));
+}
+
+/** At most `most` items, evenly spread, with the first and the last. */
+export function spread<T>(items: readonly T[], most: number): T[] {
+  if (items.length <= most) return [...items];
+  if (most <= 1) return items.slice(-most);
+  const places = new Set(
+    Array.from({ length: most }, (_, index) => Math.round((index * (items.length - 1)) / (most - 1))),
+  );
+  return items.filter((_, index) => places.has(index));
+}
+
+/**
+ * Tasks that show an epoch's range: valid ones from never to always solved, and up to a quarter invalid ones, in the
+ * epoch's own order. No chance is involved, so a report written again shows the same.
+ */
+export function choose(
+  tasks: readonly TaskRecord[],
+  scores: ReadonlyMap<string, ScoreRecord>,
+  most: number,
+): TaskRecord[] {
+  const invalid = tasks.filter(({ valid }) => !valid);
+  const bySuccess = tasks
+    .map((task, index) => ({ task, index, rate: scores.get(task.id)?.success_rate ?? -1 }))
+    .filter(({ task }) => task.valid)
+    .sort((a, b) => a.rate - b.rate || a.index - b.index)
+    .map(({ task }) => task);
+  const shownInvalid = spread(invalid, Math.max(Math.floor(most / 4), most - bySuccess.length));
+  const chosen = new Set([...shownInvalid, ...spread(bySuccess, most - shownInvalid.length)]);
+  return tasks.filter((task) => chosen.has(task));
+}
+
+/** One attempt at a task. */
+export interface Answer {
+  role: 'agent' | 'frozen';
+  text: string;
+  /** The world's reading of it, as JSON. */
+  reading: string;
+  reward: number | null;
+  disputed: boolean;
+  wellFormed: boolean;
+  advantage: number | null;
+  tokens: number | null;
+  finish: string;
+}
+
+/** A task with what became of it, as the browser of the page shows it. */
+export interface Sample {
+  id: string;
+  epoch: number;
+  source: string;
+  simulator: string;
+  kind: string;
+  difficulty: number;
+  valid: boolean;
+  invalidReason: string;
+  repeats: number;
+  context: string;
+  /** The agent's recent success that the context tells of. */
+  historySuccess: number | null;
+  raw: string;
+  prompt: string;
+  /** The task for people, as JSON; empty where it is none. */
+  task: string;
+  reference: string;
+  successes: number | null;
+  attempts: number | null;
+  rate: number | null;
+  targetRate: number | null;
+  frozenRate: number | null;
+  randomRate: number | null;
+  envReward: number | null;
+  guard: number | null;
+  keptForAgent: boolean | null;
+  keptForSimulator: boolean | null;
+  reason: string;
+  policy: string;
+  seed: number | null;
+  answers: Answer[];
+}
+
+interface Outcome {
+  score: ScoreRecord | undefined;
+  decision: FilterRecord | undefined;
+  rewards: readonly RewardRecord[];
+  traces: readonly TraceRecord[];
+  world: World | null;
+}
+
+export function describeSample(
+  epoch: number,
+  task: TaskRecord,
+  { score, decision, rewards, traces, world }: Outcome,
+): Sample {
+  const { spec } = task;
+  const known = world !== null && spec !== null;
+  return {
+    id: task.id,
+    epoch,
+    source: task.source,
+    simulator: task.simulator,
+    kind: task.kind,
+    difficulty: task.difficulty,
+    valid: task.valid,
+    invalidReason: task.invalid_reason,
+    repeats: task.repeats,
+    context: task.context,
+    historySuccess: task.history_success,
+    raw: task.sampled?.text ?? spec ?? '',
+    prompt: task.prompt,
+    task: known ? attempt(() => JSON.stringify(world.renderTask(spec), null, 2)) || spec : (spec ?? ''),
+    reference: known ? attempt(() => world.referenceAnswer(spec)) : '',
+    successes: score?.successes ?? null,
+    attempts: score?.attempts ?? null,
+    rate: score?.success_rate ?? null,
+    targetRate: score?.target_rate ?? null,
+    frozenRate: score?.frozen_rate ?? null,
+    randomRate: score?.random_rate ?? null,
+    envReward: score?.env_reward ?? null,
+    guard: score?.guard ?? null,
+    keptForAgent: decision?.kept_for_agent ?? null,
+    keptForSimulator: decision?.kept_for_environment ?? null,
+    reason: decision?.reason ?? '',
+    policy: task.sampled?.policy_version ?? '',
+    seed: task.sampled?.seed ?? null,
+    answers: answersOf(rewards, traces, world),
+  };
+}
+
+/** One answer for each reward, with its trace; a trace without a reward (or the other way round) is shown as it is. */
+function answersOf(
+  rewards: readonly RewardRecord[],
+  traces: readonly TraceRecord[],
+  world: World | null,
+): Answer[] {
+  const rewardOf = new Map(rewards.map((reward) => [reward.id, reward]));
+  const traceOf = new Map(traces.map((trace) => [trace.id, trace]));
+  return [...new Set([...rewardOf.keys(), ...traceOf.keys()])].map((id) => {
+    const [reward, trace] = [rewardOf.get(id), traceOf.get(id)];
+    const text = trace?.sampled.text ?? reward?.answer ?? '';
+    return {
+      role: reward?.role ?? trace?.role ?? 'agent',
+      text,
+      reading: world === null ? '' : attempt(() => JSON.stringify(world.renderAnswer(text))),
+      reward: reward?.reward ?? null,
+      disputed: reward !== undefined && reward.reward !== reward.second_reward,
+      wellFormed: reward?.well_formed ?? true,
+      advantage: reward?.advantage ?? null,
+      tokens: trace?.sampled.token_ids.length ?? null,
+      finish: trace?.sampled.finish_reason ?? '',
+    };
+  });
+}
+
+/** A world that has changed since may not understand an old task: the report shows what it can. */
+function attempt(render: () => string): string {
+  try {
+    return render();
+  } catch {
+    return '';
+  }
 }

@@ -1,21 +1,23 @@
-import { join } from 'node:path';
+import { execFile } from 'node:child_process';
+import { join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { RunFolder } from '../runs/run-folder.ts';
 import { atomicWrite } from '../store/atomic-write.ts';
 import { ObjectStore } from '../store/object-store.ts';
-import { worldLoader } from '../worlds/load-world.ts';
+import { worldLoader } from '../worlds/registry.ts';
 import type { World } from '../worlds/world.ts';
-import { cards } from './cards.ts';
-import { chartsOf } from './charts.ts';
+import { chartsOf } from './charts/charts.ts';
 import { assets } from './document.ts';
+import { findings, thinned, verdict } from './findings.ts';
 import { guards } from './guards.ts';
 import { heldOutGrids } from './held-out.ts';
 import { loadRun } from './load-run.ts';
-import { page } from './page.ts';
+import { cards, page } from './page.ts';
 import type { PageContent } from './page.ts';
 import { trained } from './run-data.ts';
 import type { RunData } from './run-data.ts';
 import { sampleEpochs } from './samples.ts';
-import { thinned } from './statistics.ts';
-import { findings, verdict } from './verdict.ts';
 
 /**
  * Writes the report of a run, finished or not, into its folder, and gives its path. What is missing or pruned is said in
@@ -82,4 +84,37 @@ function stateOf({ events, rows, experiment }: RunData): PageContent['state'] {
     text: experiment === null ? `${last} epochs` : `in progress: ${last} of ${experiment.epochs} epochs`,
     tone: 'plain',
   };
+}
+
+const trainer = fileURLToPath(new URL('../../trainer', import.meta.url));
+const patience = 120_000;
+
+/**
+ * Writes the run's metrics as TensorBoard event files, anew, with the interpreter of the trainer's environment.
+ * @throws Error with what Python said
+ */
+export async function writeTensorboard({
+  home,
+  runId,
+  python,
+}: {
+  home: string;
+  runId: string;
+  python: string;
+}): Promise<void> {
+  const { path } = new RunFolder(join(resolve(home), 'runs'), runId);
+  try {
+    // From the trainer's folder, where the package is found whether it is installed or not.
+    await promisify(execFile)(python, ['-m', 'genenv_trainer.tensorboard_export', path], {
+      cwd: trainer,
+      timeout: patience,
+    });
+  } catch (error) {
+    const { stderr, message } = error as Error & { stderr?: string };
+    const said = stderr?.trim().split('\n').at(-1) ?? '';
+    throw new Error(
+      `Cannot write TensorBoard files of ${path}: ${said === '' ? message : said}. The run and its report are not affected.`,
+      { cause: error },
+    );
+  }
 }

@@ -1,11 +1,11 @@
 import { open } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
+import { Serial } from '../async/map-concurrent.ts';
 import { makeFolder, syncFolder } from './atomic-write.ts';
 import { canonicalJson, sha256 } from './canonical-json.ts';
 import { onDisk } from './errors.ts';
 import type { OnDamage } from './errors.ts';
-import { Serial } from './serial.ts';
 
 export type JournalOptions = {
   onDamage?: OnDamage;

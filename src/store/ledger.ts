@@ -3,18 +3,13 @@ import type { BigIntStats } from 'node:fs';
 import { open, readFile } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
+import { Serial } from '../async/map-concurrent.ts';
+import { InvalidConfig } from '../validation/invalid-config.ts';
 import { makeFolder, syncFolder } from './atomic-write.ts';
 import { canonicalJson, sha256 } from './canonical-json.ts';
-import { InvalidConfig } from '../contracts/invalid-config.ts';
 import { ifExists, InvalidArtifact, LedgerConflict, onDisk } from './errors.ts';
-import { readChain } from './ledger-chain.ts';
-import type { Chain, LedgerBody, LedgerLine } from './ledger-chain.ts';
-import { LedgerHead } from './ledger-head.ts';
-import { forgetEnd, knownEnd, rememberEnd } from './ledger-memo.ts';
-import type { LedgerEnd } from './ledger-memo.ts';
-import { Serial } from './serial.ts';
-
-export type { LedgerBody, LedgerLine } from './ledger-chain.ts';
+import { forgetEnd, knownEnd, LedgerHead, readChain, rememberEnd } from './ledger-chain.ts';
+import type { Chain, LedgerBody, LedgerEnd, LedgerLine } from './ledger-chain.ts';
 
 /**
  * What each epoch of an experiment produced: canonical JSON lines, each with the hash of the one before, the first with

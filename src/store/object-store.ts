@@ -1,7 +1,6 @@
+import { createHash } from 'node:crypto';
 import { rename, rm, stat, utimes } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import { isFolderRef } from '../contracts/refs.ts';
-import type { FileRef, FolderRef, Ref } from '../contracts/refs.ts';
 import {
   atomicRemove,
   atomicWrite,
@@ -13,13 +12,18 @@ import {
 import { canonicalJson, sha256 } from './canonical-json.ts';
 import { errorCode, ifExists, InvalidArtifact, onDisk } from './errors.ts';
 import type { OnDamage } from './errors.ts';
-import { takeFolder } from './folder-objects.ts';
-import { checkObject, readChecked } from './object-check.ts';
-import { fileRef, folderRef, manifestPath, objectPath, tombstonePath } from './object-paths.ts';
-import { linesOf, streamLines } from './read-bytes.ts';
-import type { OnHashed } from './read-bytes.ts';
-import { refsIn } from './refs-in.ts';
-import { writeRecords } from './write-records.ts';
+import { checkObject, linesOf, readChecked, streamLines, takeFolder } from './object-integrity.ts';
+import type { OnHashed } from './object-integrity.ts';
+import {
+  fileRef,
+  folderRef,
+  isFolderRef,
+  manifestPath,
+  objectPath,
+  refsIn,
+  tombstonePath,
+} from './references.ts';
+import type { FileRef, FolderRef, Ref } from './references.ts';
 
 /** Below this a file is read whole, so that what is parsed are the very bytes that were hashed. */
 const wholeFileBytes = 1 << 18;
@@ -176,4 +180,29 @@ async function nameFolder(staged: string, path: string): Promise<void> {
     // Another process has put the same folder in the meantime.
     if (!['ENOTEMPTY', 'EEXIST'].includes(errorCode(error) ?? '')) throw error;
   }
+}
+
+const chunkChars = 1 << 16;
+
+/** Writes records as canonical JSON Lines, in the order they come, in flat memory. @throws NotSerializable, StoreUnavailable */
+export async function writeRecords(
+  file: StagedFile,
+  records: Iterable<object> | AsyncIterable<object>,
+): Promise<FileRef> {
+  const digest = createHash('sha256');
+  let [bytes, count, pending] = [0, 0, ''];
+  const flush = async () => {
+    const chunk = Buffer.from(pending);
+    digest.update(chunk);
+    bytes += chunk.length;
+    pending = '';
+    await file.write(chunk);
+  };
+  for await (const record of records) {
+    pending += `${canonicalJson(record)}\n`;
+    count += 1;
+    if (pending.length > chunkChars) await flush();
+  }
+  await flush();
+  return fileRef(digest.digest('hex'), '.jsonl', bytes, count);
 }

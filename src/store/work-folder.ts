@@ -3,8 +3,8 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { atomicRemove, makeFolder, syncFolder } from './atomic-write.ts';
 import { errorCode, ifExists, onDisk, Superseded } from './errors.ts';
-import { checkKey, digits } from './phase-keys.ts';
-import type { PhaseKey } from './phase-keys.ts';
+import { checkKey, digits } from './phase-cache.ts';
+import type { PhaseKey } from './phase-cache.ts';
 
 /**
  * The right of one attempt to write in a work folder, until another attempt claims the next number. No clocks, no run

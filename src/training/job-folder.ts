@@ -2,11 +2,11 @@ import { execFile } from 'node:child_process';
 import { readFile, rm, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { atomicWrite } from '../store/atomic-write.ts';
+import { sha256 } from '../store/canonical-json.ts';
 import { ifExists } from '../store/errors.ts';
 import type { OnDamage } from '../store/errors.ts';
-import { exitSchema, progressSchema, resultSchema } from '../contracts/training-job.ts';
-import type { JobExit, JobProgress, JobResult, TrainingJob } from '../contracts/training-job.ts';
-import { seal, unseal } from './sealed-json.ts';
+import { exitSchema, progressSchema, resultSchema } from '../types/training-job.ts';
+import type { JobExit, JobProgress, JobResult, TrainingJob } from '../types/training-job.ts';
 
 const tryLock = 'import fcntl, sys; fcntl.flock(open(sys.argv[1]), fcntl.LOCK_EX | fcntl.LOCK_NB)';
 
@@ -107,4 +107,19 @@ function parseProgress(line: string): JobProgress | undefined {
   } catch {
     return undefined;
   }
+}
+
+const mark = ',\n "sha256": "';
+const tailOf = (head: string): string => `${mark}${sha256(head)}"\n}\n`;
+
+/** JSON text of an object that carries its own hash: the last field, `sha256`, is that of all text before it. */
+export function seal(value: object): string {
+  const head = JSON.stringify(value, null, 1).slice(0, -'\n}'.length);
+  return head + tailOf(head);
+}
+
+/** The object without its seal; undefined where the text is torn or altered. */
+export function unseal(text: string): unknown {
+  const head = text.slice(0, Math.max(0, text.lastIndexOf(mark)));
+  return text === head + tailOf(head) ? JSON.parse(`${head}\n}`) : undefined;
 }

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { JobExit, JobProgress, JobResult, TrainingJob } from '../contracts/training-job.ts';
-import { InvalidConfig } from '../contracts/invalid-config.ts';
 import { InvalidArtifact } from '../store/errors.ts';
 import type { OnDamage } from '../store/errors.ts';
 import type { WorkFolder } from '../store/work-folder.ts';
+import type { JobExit, JobProgress, JobResult, TrainingJob } from '../types/training-job.ts';
+import { InvalidConfig } from '../validation/invalid-config.ts';
 import { JobFolder } from './job-folder.ts';
-import type { Launcher } from './launcher.ts';
+import type { Launcher } from './launchers.ts';
 
 /** The job ended without a result; starting it again goes on from its last step checkpoint. */
 export class TrainerFailed extends Error {

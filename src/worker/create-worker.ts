@@ -2,8 +2,8 @@ import { fileURLToPath } from 'node:url';
 import { bundleWorkflowCode, DefaultLogger, Worker } from '@temporalio/worker';
 import type { WorkerOptions } from '@temporalio/worker';
 import { activitiesByQueue } from '../activities/index.ts';
-import type { Ports } from '../activities/ports.ts';
-import { queues } from '../workflows/queues.ts';
+import type { Ports } from '../runtime/dependencies.ts';
+import { queues } from '../workflows/activity-proxies.ts';
 import type { QueueName, WorkerSettings } from './settings.ts';
 
 /** How a worker of each queue is made, as often as need be. */

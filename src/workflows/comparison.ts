@@ -12,16 +12,14 @@ import type {
   ComparisonPlan,
   ComparisonProgress,
   CrossPlayRecord,
+  ProbeRecord,
   Summarized,
-} from '../contracts/comparisons.ts';
-import { comparisonDetails } from './comparison-details.ts';
-import { crossPlay } from './cross-play.ts';
-import { comparisonActivities } from './file-activities.ts';
-import { inParallel } from './in-parallel.ts';
+} from '../types/comparison-types.ts';
+import { comparisonActivities, phases } from './activity-proxies.ts';
+import { rootMessage } from './child-epoch.ts';
+import { startExperiment } from './child-experiment.ts';
+import { inParallel } from './map-concurrent.ts';
 import { comparisonProgressQuery } from './messages.ts';
-import { probe } from './probes.ts';
-import { rootMessage } from './run-epoch.ts';
-import { startExperiment } from './start-experiment.ts';
 
 export type ComparisonResult = Summarized & { runs: number };
 
@@ -102,4 +100,70 @@ async function finish(id: string, run: ArmRun): Promise<void> {
       `ended as "${outcome}" after epoch ${epochs} of ${file.epochs}`,
       'RunEnded',
     );
+}
+
+/** The comparison at a glance, in Markdown, for Temporal's UI and `temporal workflow metadata`. */
+export function comparisonDetails({
+  comparison,
+  status,
+  runs,
+  done,
+  running,
+  failed,
+}: ComparisonProgress): string {
+  return [
+    `**${comparison}**: ${status}, **${done}** of ${runs} runs done`,
+    ...(running.length === 0 ? [] : ['', `Under way: ${running.join(', ')}`]),
+    ...(failed.length === 0
+      ? []
+      : ['', ...failed.map(({ id, reason }) => `- ${id} did not finish: ${reason}`)]),
+  ].join('\n');
+}
+
+/** The simulators of one run's epochs against its agents of the same epochs. */
+export async function crossPlay(
+  { id, concurrency }: ComparisonPlan,
+  armRun: ArmRun,
+): Promise<CrossPlayRecord> {
+  const {
+    run,
+    settings,
+    checkpoints,
+    tasks: wanted,
+    samples,
+  } = await comparisonActivities.planCrossPlay({ id, run: armRun });
+  const does = phases(settings);
+  const tasks = await inParallel(checkpoints, concurrency, async ({ epoch, state }) => {
+    await does.publishPolicy({ run, policy: state.environment });
+    return { epoch, file: await does.crossTasks({ run, epoch, state, tasks: wanted }) };
+  });
+  const played = await inParallel(checkpoints, concurrency, async ({ epoch, state }) => {
+    await does.publishPolicy({ run, policy: state.agent });
+    return does.crossPlay({ run, epoch, state, samples, tasks });
+  });
+  return { arm: armRun.arm, seed: armRun.seed, cells: played.flatMap(({ cells }) => cells) };
+}
+
+/** One run's agents of some epochs on tasks that span p: how they rank, and how large a gradient each gives. */
+export async function probe({ id }: Pick<ComparisonPlan, 'id'>, armRun: ArmRun): Promise<ProbeRecord[]> {
+  const {
+    run,
+    settings,
+    checkpoints,
+    tasks: wanted,
+    attempts,
+  } = await comparisonActivities.planProbes({ id, run: armRun });
+  const does = phases(settings);
+  const probed: ProbeRecord[] = [];
+  for (const { epoch, state } of checkpoints) {
+    await does.publishPolicy({ run, policy: state.agent });
+    const tasks = await does.probeTasks({ run, epoch, state, tasks: wanted });
+    const { traces, outcomes } = await does.probeAttempts({ run, epoch, state, tasks, attempts });
+    const gradients =
+      state.agent.checkpoint === null
+        ? null
+        : await does.measureGradients({ run, epoch, state, traces, outcomes });
+    probed.push({ arm: armRun.arm, seed: armRun.seed, epoch, outcomes, gradients });
+  }
+  return probed;
 }

@@ -1,10 +1,10 @@
 import { condition, setHandler } from '@temporalio/workflow';
-import type { Committed } from '../contracts/phases.ts';
-import { epochPhases } from './epoch-phases.ts';
-import type { EpochStart } from './epoch-phases.ts';
+import type { Committed } from '../types/activity-types.ts';
+import { phases } from './activity-proxies.ts';
+import { epochPhases } from './epoch-pipeline.ts';
+import type { EpochStart } from './epoch-pipeline.ts';
 import { epochProgressQuery, pausedSignal } from './messages.ts';
-import { phases } from './phases.ts';
-import { Stopwatch } from './stopwatch.ts';
+import { Stopwatch } from './progress.ts';
 
 export interface EpochInput extends EpochStart {
   /** Whether to wait before the first phase until told to go on. */

@@ -1,12 +1,17 @@
 import {
   ActivityCancellationType,
   CancellationScope,
+  isCancellation,
   proxyActivities,
   setCurrentDetails,
   setHandler,
+  startChild,
+  WorkflowIdReusePolicy,
   workflowInfo,
 } from '@temporalio/workflow';
 import type { EvaluationCpuActivities, EvaluationLlmActivities } from '../activities/index.ts';
+import { evaluationOfEpoch, isEvaluated } from '../evaluation/evaluation-id.ts';
+import type { Committed, WorkflowSettings } from '../types/activity-types.ts';
 import type {
   AnswerInput,
   CaseShard,
@@ -15,13 +20,11 @@ import type {
   ReadySuite,
   Scored,
   ShardRecord,
-} from '../contracts/evaluations.ts';
-import { evaluationDetails } from './evaluation-details.ts';
-import { evaluationActivities } from './file-activities.ts';
-import { inParallel } from './in-parallel.ts';
+} from '../types/evaluation-types.ts';
+import { evaluationActivities, outlastWorkers, queues } from './activity-proxies.ts';
+import { rootMessage } from './child-epoch.ts';
+import { inParallel } from './map-concurrent.ts';
 import { evaluationProgressQuery } from './messages.ts';
-import { outlastWorkers } from './outlast-workers.ts';
-import { queues } from './queues.ts';
 
 const { planEvaluation, planRescoring, scoreEvaluation } = evaluationActivities;
 
@@ -150,4 +153,48 @@ function does({
   const { answerCases } = proxyActivities<EvaluationLlmActivities>({ taskQueue: queues.llm, ...beating });
   const { judgeCases } = proxyActivities<EvaluationCpuActivities>({ taskQueue: queues.cpu, ...beating });
   return outlastWorkers({ answerCases, judgeCases });
+}
+
+/** The evaluation at a glance, in Markdown, for Temporal's UI and `temporal workflow metadata`. */
+export function evaluationDetails({
+  evaluation,
+  status,
+  shards,
+  answered,
+  judged,
+  skipped,
+}: EvaluationProgress): string {
+  return [
+    `**${evaluation}**: ${status}, **${answered}** of ${shards} shards answered, ${judged} judged`,
+    ...(skipped.length === 0 ? [] : ['', ...skipped.map((name) => `- ${name} is skipped`)]),
+  ].join('\n');
+}
+
+/**
+ * Evaluates the agent on benchmarks where the experiment file asks for it after this epoch; what was evaluated before is found. The run goes on
+ * whatever comes of it.
+ * @returns why it could not be done; undefined where it was done, or is not asked for
+ */
+export async function evaluateOnBenchmarks(
+  { benchmarks, epochs }: WorkflowSettings,
+  { epoch, line }: Committed,
+): Promise<string | undefined> {
+  if (benchmarks === undefined || !isEvaluated(epoch, benchmarks, epochs)) return undefined;
+  const run = workflowInfo().workflowId;
+  const id = evaluationOfEpoch(run, epoch, line);
+  const { every, ...how } = benchmarks;
+  try {
+    const child = await startChild(evaluation, {
+      args: [{ name: id, policy: { type: 'run', run, epoch }, ...how }],
+      workflowId: id,
+      // eslint-disable-next-line @typescript-eslint/no-deprecated -- children have no conflict policy yet
+      workflowIdReusePolicy: WorkflowIdReusePolicy.TERMINATE_IF_RUNNING,
+      staticSummary: `the agent of ${run} after epoch ${epoch}, as after every ${every}`,
+    });
+    await child.result();
+    return undefined;
+  } catch (error) {
+    if (isCancellation(error)) throw error;
+    return `epoch ${epoch}: it could not be evaluated on benchmarks: ${rootMessage(error)}`;
+  }
 }

@@ -12,19 +12,17 @@ import {
   upsertSearchAttributes,
   workflowInfo,
 } from '@temporalio/workflow';
-import type { Committed, FieldValues, Opened, Outcome, Plan, Retuned } from '../contracts/phases.ts';
-import { evaluateOnBenchmarks } from './benchmarks.ts';
-import { Controls } from './controls.ts';
-import { details } from './details.ts';
+import type { FieldValues } from '../config/retune.ts';
+import type { Committed, Opened, Outcome, Plan, Retuned } from '../types/activity-types.ts';
+import { parseExperiment, phases } from './activity-proxies.ts';
+import { failureType, mayRunAgain, rootMessage, runEpoch } from './child-epoch.ts';
+import { preparePhases } from './epoch-pipeline.ts';
+import { evaluateOnBenchmarks } from './evaluation.ts';
 import { progressQuery } from './messages.ts';
 import type { Asked } from './messages.ts';
-import { parseExperiment, phases } from './phases.ts';
-import { preparePhases } from './prepare-phases.ts';
-import { failureType, mayRunAgain, rootMessage, runEpoch } from './run-epoch.ts';
-import { searchAttributes } from './search-attributes.ts';
-import { Stopwatch } from './stopwatch.ts';
-import { Track } from './track.ts';
-import type { Recent } from './track.ts';
+import { details, searchAttributes, Stopwatch, Track } from './progress.ts';
+import type { Recent } from './progress.ts';
+import { Controls } from './run-controls.ts';
 
 /** What one run of the workflow hands to the next when it continues as new. Where the run stands is in its files. */
 export interface Carried {

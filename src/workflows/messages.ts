@@ -1,8 +1,8 @@
 import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
-import type { FieldValues, Retuned } from '../contracts/phases.ts';
-import type { ComparisonProgress } from '../contracts/comparisons.ts';
-import type { EvaluationProgress } from '../contracts/evaluations.ts';
-import type { Progress } from '../contracts/progress.ts';
+import type { FieldValues } from '../config/retune.ts';
+import type { Progress, Retuned } from '../types/activity-types.ts';
+import type { ComparisonProgress } from '../types/comparison-types.ts';
+import type { EvaluationProgress } from '../types/evaluation-types.ts';
 
 /** State of an experiment, for people and programs. */
 export const progressQuery = defineQuery<Progress>('progress');

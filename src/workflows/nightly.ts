@@ -6,15 +6,13 @@ import {
   sleep,
 } from '@temporalio/workflow';
 import type { ChildWorkflowHandle } from '@temporalio/workflow';
-import type { NightRecord, OpenNight, Verdicts } from '../contracts/nights.ts';
-import type { PolicyVersion } from '../contracts/phases.ts';
+import type { PolicyVersion } from '../types/activity-types.ts';
+import type { NightRecord, OpenNight, Verdicts } from '../types/nightly-types.ts';
+import { nightActivities, phases } from './activity-proxies.ts';
+import { rootMessage } from './child-epoch.ts';
+import { startExperiment } from './child-experiment.ts';
 import type { experiment, ExperimentResult } from './experiment.ts';
 import { stopAfterEpochSignal } from './messages.ts';
-import { nightActivities } from './file-activities.ts';
-import { nightDetails } from './night-details.ts';
-import { phases } from './phases.ts';
-import { rootMessage } from './run-epoch.ts';
-import { startExperiment } from './start-experiment.ts';
 
 export type NightResult = NightRecord & { name: string };
 
@@ -91,4 +89,19 @@ async function compare(night: OpenNight, epoch: number): Promise<Verdicts> {
     return verdicts.map(({ file }) => file);
   };
   return { before: await evaluate(before), after: await evaluate(after) };
+}
+
+/** The night at a glance, in Markdown, for Temporal's UI and `temporal workflow metadata`. */
+export function nightDetails(
+  { nightly: { name }, night, id, from, experiment }: OpenNight,
+  state: string,
+  reason?: string,
+): string {
+  const start = from === null ? 'fresh' : `epoch ${from.epoch} of ${from.run}`;
+  return [
+    `**${name}**, night **${night}**: ${state}`,
+    '',
+    `Experiment ${id}, from ${start} to epoch ${experiment.epochs}.`,
+    ...(reason === undefined ? [] : ['', reason]),
+  ].join('\n');
 }

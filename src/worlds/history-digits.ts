@@ -1,5 +1,5 @@
 import type { AgentHistory } from '../coevolution/agent-history.ts';
-import type { RandomStream } from '../coevolution/seeds.ts';
+import type { RandomStream } from '../numerics/random.ts';
 import type { TaskSpec } from './world.ts';
 
 /**

@@ -1,11 +1,13 @@
-import { InvalidConfig } from '../contracts/invalid-config.ts';
-import { createCalls } from './calls/calls.ts';
+import { InvalidConfig } from '../validation/invalid-config.ts';
+import { callsForm, createCalls } from './calls/calls.ts';
 import { createChainOps } from './chainops/chainops.ts';
-import { createLanguage } from './language/language.ts';
+import { allowedWorlds, loadExternal } from './external/load-external.ts';
+import { readWritten } from './json-tasks/json-task-world.ts';
+import { createLanguage, readOwnTasks } from './language/language.ts';
 import { createMiniDesk } from './minidesk/minidesk.ts';
 import type { WorldSettings } from './settings.ts';
 import { createToolbox } from './toolbox/toolbox.ts';
-import { createTravel } from './travel/travel.ts';
+import { createTravel, travelForm } from './travel/travel.ts';
 import type { World } from './world.ts';
 
 /**
@@ -31,4 +33,23 @@ export function createWorld(settings: WorldSettings): World {
         `experiment: world.type: got "external"; the world ${settings.name} is loaded by a worker that allows it, not here`,
       );
   }
+}
+
+/** Makes the world that an experiment file describes. @throws InvalidConfig */
+export type LoadWorld = (settings: WorldSettings) => Promise<World>;
+
+/**
+ * Worlds of this project, and those from outside that the list allows (the environment variable GENENV_WORLDS).
+ * @throws InvalidConfig for a list that cannot be read
+ */
+export function worldLoader(list: string | undefined): LoadWorld {
+  const allowed = allowedWorlds(list);
+  return async (settings) => {
+    if (settings.type === 'external') return loadExternal(settings, allowed);
+    if (settings.type === 'language') return createLanguage(settings, await readOwnTasks(settings));
+    if (settings.type === 'calls')
+      return createCalls(settings, await readWritten(callsForm(settings), settings));
+    if (settings.type === 'travel') return createTravel(settings, await readWritten(travelForm(), settings));
+    return createWorld(settings);
+  };
 }

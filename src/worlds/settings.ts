@@ -4,7 +4,7 @@ import { chainOpsProblems, chainOpsSettings, chainOpsTexts } from './chainops/se
 import { externalSettings } from './external/settings.ts';
 import { languageProblems, languageSettings } from './language/settings.ts';
 import { miniDeskProblems, miniDeskSettings, miniDeskTexts } from './minidesk/settings.ts';
-import type { TextLimits } from './shared-settings.ts';
+import type { TextLimits } from './setting-fields.ts';
 import { toolboxProblems, toolboxSettings, toolboxTexts } from './toolbox/settings.ts';
 import { travelProblems, travelSettings } from './travel/settings.ts';
 

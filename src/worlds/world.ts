@@ -1,5 +1,5 @@
-import type { RandomStream } from '../coevolution/seeds.ts';
 import type { AgentHistory } from '../coevolution/agent-history.ts';
+import type { RandomStream } from '../numerics/random.ts';
 
 /** A task in the world's own canonical text: equal text, equal task. */
 export type TaskSpec = string;
@@ -122,3 +122,7 @@ export interface World {
   /** Rows to warm a from-scratch policy up with. */
   warmUpCorpus(policy: 'agent' | 'environment', rows: number, random: RandomStream): Iterable<CorpusRow>;
 }
+
+/** Whether an attempt with this reward counts as a success in the world. */
+export const isSolved = ({ solvedFrom = 1 }: Pick<World, 'solvedFrom'>, reward: number): boolean =>
+  reward >= solvedFrom;

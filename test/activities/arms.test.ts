@@ -2,18 +2,17 @@ import { createHash } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-
-import { estimate } from '../../src/cli/run/estimate.ts';
-import { mean } from '../../src/coevolution/domain.ts';
-import { parseExperiment } from '../../src/contracts/parse-experiment.ts';
-import type { Committed } from '../../src/contracts/phases.ts';
-import type { HistoryRecord, SeedTaskRecord, TaskRecord, TraceRecord } from '../../src/contracts/records.ts';
-import type { LedgerEntry } from '../../src/activities/ledger-entry.ts';
+import { parseExperiment } from '../../src/config/parse-experiment.ts';
+import { mean } from '../../src/numerics/preconditions.ts';
+import type { LedgerEntry } from '../../src/runs/ledger-entry.ts';
+import { estimate } from '../../src/runs/resource-estimate.ts';
+import type { Committed } from '../../src/types/activity-types.ts';
+import type { HistoryRecord, SeedTaskRecord, TaskRecord, TraceRecord } from '../../src/types/records.ts';
 import { createWorld } from '../../src/worlds/registry.ts';
 import { temporaryFolder } from '../store/temporary-folder.ts';
+import { withFields } from '../support/experiments.ts';
 import { smallFile, someRun } from './some-run.ts';
 import type { SomeRun } from './some-run.ts';
-import { withFields } from '../support/experiments.ts';
 
 const arm = (type: string, rest: Record<string, unknown> = {}) => ({ arm: { type, ...rest } });
 

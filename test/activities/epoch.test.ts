@@ -1,9 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
-
-import type { Committed } from '../../src/contracts/phases.ts';
-import type { RewardRecord, ScoreRecord, TaskRecord, TraceRecord } from '../../src/contracts/records.ts';
-import type { LedgerEntry } from '../../src/activities/ledger-entry.ts';
+import type { LedgerEntry } from '../../src/runs/ledger-entry.ts';
+import type { Committed } from '../../src/types/activity-types.ts';
+import type { RewardRecord, ScoreRecord, TaskRecord, TraceRecord } from '../../src/types/records.ts';
 import { filesIn } from '../store/temporary-folder.ts';
 import { someRun } from './some-run.ts';
 import type { SomeRun } from './some-run.ts';

@@ -1,16 +1,15 @@
 import { appendFile, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-
-import type { LedgerEntry } from '../../src/activities/ledger-entry.ts';
-import type { Committed, Sampling } from '../../src/contracts/phases.ts';
-import type { FilterRecord, ScoreRecord, SeedTaskRecord, TaskRecord } from '../../src/contracts/records.ts';
-import { InvalidAnswer, ModelNotServed, ModelUnavailable } from '../../src/policies/policy-server.ts';
+import { InvalidAnswer, ModelNotServed, ModelUnavailable } from '../../src/inference/policy-client.ts';
+import type { LedgerEntry } from '../../src/runs/ledger-entry.ts';
 import { Superseded } from '../../src/store/errors.ts';
 import type { Damage } from '../../src/store/errors.ts';
-import type { Fault } from '../support/model-server-faults.ts';
+import type { Committed, Sampling } from '../../src/types/activity-types.ts';
+import type { FilterRecord, ScoreRecord, SeedTaskRecord, TaskRecord } from '../../src/types/records.ts';
 import { temporaryFolder } from '../store/temporary-folder.ts';
 import { FakeTrainer } from '../support/fake-trainer.ts';
+import type { Fault } from '../support/model-server-faults.ts';
 import { begin, createActivities, plainEpoch, plainPorts } from '../support/plain-epochs.ts';
 import { smallFile, someRun } from './some-run.ts';
 import type { SomeRun } from './some-run.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import type { LedgerEntry } from '../../src/activities/ledger-entry.ts';
-import type { RewardRecord, ScoreRecord } from '../../src/contracts/records.ts';
-import type { RandomStream } from '../../src/coevolution/seeds.ts';
-import { parseExperiment } from '../../src/contracts/parse-experiment.ts';
+import { parseExperiment } from '../../src/config/parse-experiment.ts';
+import type { RandomStream } from '../../src/numerics/random.ts';
+import type { LedgerEntry } from '../../src/runs/ledger-entry.ts';
+import type { RewardRecord, ScoreRecord } from '../../src/types/records.ts';
 import { createWorld } from '../../src/worlds/registry.ts';
 import { smallFile, someRun } from './some-run.ts';
 import type { SomeRun } from './some-run.ts';

@@ -2,24 +2,24 @@ import { createHash } from 'node:crypto';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { estimate } from '../../src/cli/run/estimate.ts';
-import { parseExperiment } from '../../src/contracts/parse-experiment.ts';
-import type { Committed } from '../../src/contracts/phases.ts';
+import { collect } from '../../src/async/streams.ts';
+import { parseExperiment } from '../../src/config/parse-experiment.ts';
+import type { LedgerEntry } from '../../src/runs/ledger-entry.ts';
+import { estimate } from '../../src/runs/resource-estimate.ts';
+import type { FileRef } from '../../src/store/references.ts';
+import type { Committed } from '../../src/types/activity-types.ts';
 import type {
-  ProbeOutcomeRecord,
   EnvironmentPoolRecord,
+  ProbeOutcomeRecord,
   RewardRecord,
   ScoreRecord,
   SeedTaskRecord,
   TaskRecord,
   TraceRecord,
-} from '../../src/contracts/records.ts';
-import type { LedgerEntry } from '../../src/activities/ledger-entry.ts';
-import { collect } from '../../src/store/collect.ts';
-import type { FileRef } from '../../src/contracts/refs.ts';
+} from '../../src/types/records.ts';
 import { createLanguage } from '../../src/worlds/language/language.ts';
-import { taskOf } from '../../src/worlds/language/task.ts';
 import type { LanguageSettings } from '../../src/worlds/language/settings.ts';
+import { taskOf } from '../../src/worlds/language/task.ts';
 import { temporaryFolder } from '../store/temporary-folder.ts';
 import { exampleFile, experimentFile, withFields } from '../support/experiments.ts';
 import { fakeLanguageModel, truthOf } from '../support/fake-language-model.ts';

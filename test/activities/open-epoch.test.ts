@@ -1,11 +1,11 @@
 import { appendFile, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { LedgerEntry } from '../../src/activities/ledger-entry.ts';
-import type { Committed, Opened } from '../../src/contracts/phases.ts';
-import type { FolderRef } from '../../src/contracts/refs.ts';
-import { branchNames } from '../../src/store/cut-ledger.ts';
-import { verifyRun } from '../../src/store/verify.ts';
+import { branchNames } from '../../src/runs/cut-ledger.ts';
+import type { LedgerEntry } from '../../src/runs/ledger-entry.ts';
+import { verifyRun } from '../../src/runs/verify.ts';
+import type { FolderRef } from '../../src/store/references.ts';
+import type { Committed, Opened } from '../../src/types/activity-types.ts';
 import { begin, plainEpoch } from '../support/plain-epochs.ts';
 import { smallFile, someRun } from './some-run.ts';
 import type { SomeRun } from './some-run.ts';

@@ -1,8 +1,7 @@
 import { expect, it } from 'vitest';
-
-import { mean } from '../../src/coevolution/domain.ts';
-import { passAtK } from '../../src/coevolution/pass-at-k.ts';
-import type { VerdictRecord } from '../../src/contracts/records.ts';
+import { mean } from '../../src/numerics/preconditions.ts';
+import { passAtK } from '../../src/numerics/tests.ts';
+import type { VerdictRecord } from '../../src/types/records.ts';
 import { linesOf } from '../guards/learners.ts';
 import { someRun } from './some-run.ts';
 

@@ -1,12 +1,11 @@
 import { describe, expect, it } from 'vitest';
-
+import { successRate } from '../../src/coevolution/success-rate.ts';
 import type {
   GradientRecord,
   ProbeOutcomeRecord,
   ProbeTraceRecord,
   SeedTaskRecord,
-} from '../../src/contracts/records.ts';
-import { successRate } from '../../src/coevolution/success-rate.ts';
+} from '../../src/types/records.ts';
 import { someRun } from './some-run.ts';
 import type { SomeRun } from './some-run.ts';
 

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
-
-import { noteOf } from '../../src/activities/train-policy.ts';
-import type { JobResult } from '../../src/contracts/training-job.ts';
+import { noteOf } from '../../src/training/policy-update.ts';
+import type { JobResult } from '../../src/types/training-job.ts';
 
 const done: JobResult = {
   format: 1,

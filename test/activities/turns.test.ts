@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import type { Attempt } from '../../src/activities/ports.ts';
-import { Turns } from '../../src/activities/turns.ts';
+import { Turns } from '../../src/async/keyed-mutex.ts';
+import type { Attempt } from '../../src/runtime/activity-context.ts';
 
 /** Work that several runs of a worker ask for at once. */
 

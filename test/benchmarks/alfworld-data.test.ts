@@ -3,11 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { alfworld } from '../../src/benchmarks/alfworld/alfworld.ts';
-import { readGames } from '../../src/benchmarks/alfworld/games.ts';
+import { openSplit, readGames, splits } from '../../src/benchmarks/alfworld/games.ts';
 import type { AlfworldCase } from '../../src/benchmarks/alfworld/games.ts';
-import { stepsVerdict } from '../../src/benchmarks/alfworld/judge.ts';
-import { stepMatch, successRates } from '../../src/benchmarks/alfworld/scores.ts';
-import { openSplit, splits } from '../../src/benchmarks/alfworld/splits.ts';
+import { stepMatch, stepsVerdict, successRates } from '../../src/benchmarks/alfworld/judge.ts';
 import { prompted, shippedHost } from './attempt.ts';
 
 let folder: string;

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
-import { commandIn, normalised } from '../../src/benchmarks/alfworld/command.ts';
-import { Conversation } from '../../src/benchmarks/alfworld/conversation.ts';
+import { commandIn, Conversation, normalised } from '../../src/benchmarks/alfworld/conversation.ts';
 
 describe('the command in an answer', () => {
   test.each([

@@ -2,14 +2,14 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
 import { alfworld } from '../../src/benchmarks/alfworld/alfworld.ts';
-import type { Response } from '../../src/benchmarks/alfworld/attempts.ts';
 import { AlfworldEngine } from '../../src/benchmarks/alfworld/engine.ts';
 import type { Seen } from '../../src/benchmarks/alfworld/engine.ts';
+import type { Response } from '../../src/benchmarks/alfworld/episodes.ts';
 import type { AlfworldCase } from '../../src/benchmarks/alfworld/games.ts';
 import { episodeVerdict } from '../../src/benchmarks/alfworld/judge.ts';
 import type { OpenAlfworld } from '../../src/benchmarks/alfworld/suites.ts';
+import { enginePython } from '../../src/benchmarks/engine-python.ts';
 import { SidecarFailed } from '../../src/benchmarks/sidecar.ts';
-import { enginePython } from '../../src/stack/engine-python.ts';
 import { answer, prompted, scripted, shippedHost } from './attempt.ts';
 
 const python = await enginePython('alfworld');

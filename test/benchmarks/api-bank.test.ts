@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { apiCallIn, callFault } from '../../src/benchmarks/api-bank/damo-rule.ts';
 import { apiBankDamoLevel1, apiBankDamoLevel2 } from '../../src/benchmarks/api-bank/damo-suite.ts';
-import { apiCallIn } from '../../src/benchmarks/api-bank/damo-call.ts';
-import { callFault } from '../../src/benchmarks/api-bank/damo-rule.ts';
 import { callsIn, strictCallMatch, toolRlMatch } from '../../src/benchmarks/api-bank/toolrl-rule.ts';
 import { apiBankToolRl } from '../../src/benchmarks/api-bank/toolrl-suite.ts';
 import type { ToolRlCase } from '../../src/benchmarks/api-bank/toolrl-suite.ts';

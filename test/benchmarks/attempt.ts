@@ -1,14 +1,13 @@
 import { fileURLToPath } from 'node:url';
 import type {
-  Answer,
   AttemptTools,
   Case,
   OpenSuite,
-  Question,
   Suite,
   SuiteHost,
   SuiteSettings,
 } from '../../src/benchmarks/suite.ts';
+import type { Answer, Question } from '../../src/formats/chat-messages.ts';
 import { accepted } from '../support/chat-history.ts';
 
 export const prompted: SuiteSettings = { toolFormat: 'prompt', search: null };

@@ -2,13 +2,12 @@ import { createServer } from 'node:http';
 import type { IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { extractAnswer } from '../../src/benchmarks/bamboogle/extract-answer.ts';
+import { exactMatch, extractAnswer, f1, subExactMatch } from '../../src/benchmarks/bamboogle/answer-rules.ts';
 import { saysYes } from '../../src/benchmarks/bamboogle/judge.ts';
-import { exactMatch, f1, subExactMatch } from '../../src/benchmarks/bamboogle/rules.ts';
 import { foundIn, search, shown } from '../../src/benchmarks/bamboogle/search-endpoint.ts';
 import { bamboogleClosedBook, bamboogleSearch } from '../../src/benchmarks/bamboogle/suites.ts';
 import type { BamboogleResponse } from '../../src/benchmarks/bamboogle/suites.ts';
-import type { Answer, Question } from '../../src/benchmarks/suite.ts';
+import type { Answer, Question } from '../../src/formats/chat-messages.ts';
 import { answer, opened, prompted, scripted, shippedHost } from './attempt.ts';
 
 const said = (text: string, judgment: string | null = null): BamboogleResponse => ({

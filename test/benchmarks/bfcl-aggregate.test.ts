@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { aggregate } from '../../src/benchmarks/bfcl/aggregate.ts';
 import { accuracyName, categories, suiteName } from '../../src/benchmarks/bfcl/categories.ts';
 import type { CategoryName } from '../../src/benchmarks/bfcl/categories.ts';
-import { rateScore } from '../../src/benchmarks/score.ts';
+import { rateScore } from '../../src/benchmarks/suite.ts';
 import type { Score } from '../../src/benchmarks/suite.ts';
 
 /** Scores of the given share of right cases in each category; null did not run. */

@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { RecordedAnswer } from '../../src/benchmarks/bfcl/engine.ts';
+import type { CaseVerdict } from '../../src/benchmarks/suite.ts';
+import type { Question } from '../../src/formats/chat-messages.ts';
 import { judged, open, scripted, text } from './bfcl-open.ts';
 import type { Open } from './bfcl-open.ts';
-import type { CaseVerdict, Question } from '../../src/benchmarks/suite.ts';
-import type { RecordedAnswer } from '../../src/benchmarks/bfcl/engine.ts';
 
 /** simple_python_0: calculate_triangle_area(base=10, height=5), unit optional. */
 const right = 'calculate_triangle_area(base=10, height=5)';

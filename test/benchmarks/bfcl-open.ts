@@ -4,17 +4,16 @@ import { promisify } from 'node:util';
 import { bfcl } from '../../src/benchmarks/bfcl/bfcl.ts';
 import type { Response } from '../../src/benchmarks/bfcl/conversation.ts';
 import type { BfclCase, RecordedAnswer } from '../../src/benchmarks/bfcl/engine.ts';
+import { enginePython } from '../../src/benchmarks/engine-python.ts';
 import type {
-  Answer,
   AttemptTools,
   CaseVerdict,
   Missing,
   OpenSuite,
-  Question,
   SuiteHost,
   SuiteSettings,
 } from '../../src/benchmarks/suite.ts';
-import { enginePython } from '../../src/stack/engine-python.ts';
+import type { Answer, Question } from '../../src/formats/chat-messages.ts';
 import { accepted } from '../support/chat-history.ts';
 
 export const host: SuiteHost = { shipped: '', downloads: '', enginePython, secret: () => undefined };

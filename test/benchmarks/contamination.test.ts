@@ -1,11 +1,11 @@
 import { existsSync } from 'node:fs';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { bfclQuestions, shippedQuestions } from '../../src/benchmarks/contamination/benchmark-questions.ts';
 import { contaminated, indexOf } from '../../src/benchmarks/contamination/contaminated.ts';
 import { fingerprint, fingerprints } from '../../src/benchmarks/contamination/fingerprint.ts';
 import { questionsText, readQuestions } from '../../src/benchmarks/contamination/questions-file.ts';
-import { mkdir, writeFile } from 'node:fs/promises';
 import { temporaryFolder } from '../store/temporary-folder.ts';
 import { shippedHost } from './attempt.ts';
 import { packageData } from './bfcl-open.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { parseLiteral, readLiteral } from '../../src/benchmarks/python-literal.ts';
+import { parseLiteral, readLiteral } from '../../src/formats/python-literal.ts';
 
 describe('literals of Python', () => {
   it.each([

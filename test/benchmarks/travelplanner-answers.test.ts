@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-
-import { planInText } from '../../src/benchmarks/travelplanner/answer/plan-in-text.ts';
-import { beforeParenthesis, fromTo, nameAndCity } from '../../src/benchmarks/travelplanner/data/names.ts';
+import { planInText } from '../../src/benchmarks/travelplanner/case-verdict.ts';
+import { beforeParenthesis, fromTo, nameAndCity } from '../../src/benchmarks/travelplanner/data/plan.ts';
 import { canonicalJson } from '../../src/store/canonical-json.ts';
 import { read } from '../infra/repository.ts';
 import { contentOf, goldPlan, openTravel, scripted, train } from './travelplanner-support.ts';

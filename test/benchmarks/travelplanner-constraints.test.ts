@@ -1,9 +1,7 @@
 import { describe, expect, it } from 'vitest';
-
 import { readDays } from '../../src/benchmarks/travelplanner/data/plan.ts';
 import type { Query } from '../../src/benchmarks/travelplanner/data/task.ts';
-import { totalCost } from '../../src/benchmarks/travelplanner/official/cost.ts';
-import { cuisine } from '../../src/benchmarks/travelplanner/official/hard.ts';
+import { cuisine, totalCost } from '../../src/benchmarks/travelplanner/official/hard.ts';
 import { officialVerdict } from '../../src/benchmarks/travelplanner/official/verdict.ts';
 import type { PlanVerdict } from '../../src/benchmarks/travelplanner/official/verdict.ts';
 import { strictVerdict } from '../../src/benchmarks/travelplanner/strict/strict-verdict.ts';

@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest';
-
-import { hashOf } from '../../src/store/canonical-json.ts';
+import type { Query } from '../../src/benchmarks/travelplanner/data/task.ts';
 import { officialVerdict } from '../../src/benchmarks/travelplanner/official/verdict.ts';
 import type { PlanVerdict } from '../../src/benchmarks/travelplanner/official/verdict.ts';
-import type { Query } from '../../src/benchmarks/travelplanner/data/task.ts';
+import { hashOf } from '../../src/store/canonical-json.ts';
 import { fixtureLines, goldPlan, openTravel, task, train } from './travelplanner-support.ts';
 import type { Plan } from './travelplanner-support.ts';
 

@@ -1,19 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-
-import type {
-  Answer,
-  AttemptTools,
-  OpenSuite,
-  Question,
-  SuiteHost,
-  SuiteSettings,
-  ToolCall,
-} from '../../src/benchmarks/suite.ts';
-import { openTrain } from '../../src/benchmarks/travelplanner/data/train.ts';
+import type { AttemptTools, OpenSuite, SuiteHost, SuiteSettings } from '../../src/benchmarks/suite.ts';
+import type { PlanResponse } from '../../src/benchmarks/travelplanner/case-verdict.ts';
 import type { TravelTask } from '../../src/benchmarks/travelplanner/data/task.ts';
+import { openTrain } from '../../src/benchmarks/travelplanner/data/train.ts';
 import { travelSuite } from '../../src/benchmarks/travelplanner/suite.ts';
-import type { PlanResponse } from '../../src/benchmarks/travelplanner/response.ts';
+import type { Answer, Question, ToolCall } from '../../src/formats/chat-messages.ts';
 import { accepted } from '../support/chat-history.ts';
 
 export type Plan = Record<string, unknown>[];

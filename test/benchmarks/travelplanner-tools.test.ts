@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
-
-import type { Answer } from '../../src/benchmarks/suite.ts';
 import { Desk, masked } from '../../src/benchmarks/travelplanner/tools/desk.ts';
+import type { Answer } from '../../src/formats/chat-messages.ts';
 import { contentOf, goldPlan, openTravel, scripted, task, toolCall, train } from './travelplanner-support.ts';
 
 const planned = JSON.stringify(goldPlan(1));

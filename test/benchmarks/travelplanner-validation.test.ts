@@ -1,15 +1,12 @@
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-
 import { csvRows } from '../../src/benchmarks/travelplanner/data/csv.ts';
-import { databaseFiles } from '../../src/benchmarks/travelplanner/data/database.ts';
-import { flightTable } from '../../src/benchmarks/travelplanner/data/flight-table.ts';
+import { databaseFiles, flightTable } from '../../src/benchmarks/travelplanner/data/database.ts';
 import { tablesFrom } from '../../src/benchmarks/travelplanner/data/train-sandbox.ts';
 import type { Reference } from '../../src/benchmarks/travelplanner/data/train-sandbox.ts';
-import { pythonText } from '../../src/benchmarks/travelplanner/prompts/python-text.ts';
+import { pythonText } from '../../src/benchmarks/travelplanner/prompts/data-text.ts';
 import { travelPlanner } from '../../src/benchmarks/travelplanner/travelplanner.ts';
 import {
   contentOf,

@@ -1,7 +1,6 @@
-import { deriveSeed, randomStream } from '../../src/coevolution/seeds.ts';
-import type { Work } from './fault-class.ts';
-import type { FaultClass } from './fault-class.ts';
+import { deriveSeed, randomStream } from '../../src/numerics/random.ts';
 import { ChaosStack, experimentFile } from './chaos-stack.ts';
+import type { FaultClass, Work } from './fault-class.ts';
 import { judge } from './oracle.ts';
 import { Scene } from './scene.ts';
 

@@ -1,7 +1,7 @@
 import { linkSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { progressSchema } from '../../src/contracts/training-job.ts';
-import type { JobProgress } from '../../src/contracts/training-job.ts';
+import { progressSchema } from '../../src/types/training-job.ts';
+import type { JobProgress } from '../../src/types/training-job.ts';
 
 const pollMs = 20;
 

@@ -1,9 +1,9 @@
 import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import type { LedgerEntry } from '../../src/activities/ledger-entry.ts';
+import type { LedgerEntry } from '../../src/runs/ledger-entry.ts';
+import { RunFolder } from '../../src/runs/run-folder.ts';
+import { verifyRun } from '../../src/runs/verify.ts';
 import { ObjectStore } from '../../src/store/object-store.ts';
-import { RunFolder } from '../../src/store/run-folder.ts';
-import { verifyRun } from '../../src/store/verify.ts';
 import { until } from '../support/processes.ts';
 import type { Disturbance, Work } from './fault-class.ts';
 import type { Scene } from './scene.ts';

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import type { WorkflowHandle } from '@temporalio/client';
-import type { RandomStream } from '../../src/coevolution/seeds.ts';
+import type { RandomStream } from '../../src/numerics/random.ts';
 import { faultFile } from '../support/armed-faults.ts';
 import type { ArmedFault, TrailLine } from '../support/armed-faults.ts';
 import { until } from '../support/processes.ts';

@@ -1,7 +1,7 @@
 import { appendFileSync, globSync, mkdirSync, readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { randomStream } from '../../src/coevolution/seeds.ts';
+import { randomStream } from '../../src/numerics/random.ts';
 import { ChaosStack } from './chaos-stack.ts';
 import { classes } from './classes/index.ts';
 import { disturb } from './drive.ts';

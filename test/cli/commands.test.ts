@@ -2,11 +2,9 @@ import { appendFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFil
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { parseExperiment } from '../../src/contracts/parse-experiment.ts';
-import { takeStackLock } from '../../src/stack/stack-lock.ts';
-import { stackPaths } from '../../src/stack/stack-paths.ts';
-import { emptyRecord, writeStackRecord } from '../../src/stack/stack-record.ts';
-import { identify } from '../../src/stack/process-identity.ts';
+import { parseExperiment } from '../../src/config/parse-experiment.ts';
+import { identify } from '../../src/dev-stack/processes.ts';
+import { emptyRecord, stackPaths, takeStackLock, writeStackRecord } from '../../src/dev-stack/record.ts';
 import { makeRun } from '../report/make-run.ts';
 import type { MadeRun } from '../report/make-run.ts';
 import { exampleFile, withFields } from '../support/experiments.ts';

@@ -1,14 +1,14 @@
 import { appendFile, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { LedgerEntry } from '../../src/activities/ledger-entry.ts';
-import { finishRewind, rewindFolder } from '../../src/cli/control/rewind-folder.ts';
-import { branchNames, cutLedger } from '../../src/store/cut-ledger.ts';
-import type { RunFolder } from '../../src/store/run-folder.ts';
-import { verifyRun } from '../../src/store/verify.ts';
-import { plainEpoch } from '../support/plain-epochs.ts';
+import { branchNames, cutLedger } from '../../src/runs/cut-ledger.ts';
+import type { LedgerEntry } from '../../src/runs/ledger-entry.ts';
+import { finishRewind, rewindFolder } from '../../src/runs/rewind.ts';
+import type { RunFolder } from '../../src/runs/run-folder.ts';
+import { verifyRun } from '../../src/runs/verify.ts';
 import { smallFile, someRun } from '../activities/some-run.ts';
 import type { SomeRun } from '../activities/some-run.ts';
+import { plainEpoch } from '../support/plain-epochs.ts';
 
 const id = 'some-run';
 const folderOf = ({ ports }: SomeRun): RunFolder => ports.runFolder(id);

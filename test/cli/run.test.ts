@@ -2,9 +2,8 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { leftovers } from '../../src/stack/leftovers.ts';
-import { readStackRecord } from '../../src/stack/stack-record.ts';
-import { stackPaths } from '../../src/stack/stack-paths.ts';
+import { leftovers } from '../../src/dev-stack/leftovers.ts';
+import { readStackRecord, stackPaths } from '../../src/dev-stack/record.ts';
 import { tinyExperiment } from '../support/tiny-experiment.ts';
 import { genenv } from './genenv-process.ts';
 

@@ -1,12 +1,12 @@
 import { WorkflowFailedError } from '@temporalio/client';
 import { ApplicationFailure, CancelledFailure, TerminatedFailure } from '@temporalio/common';
 import { describe, expect, test } from 'vitest';
-import type { Progress } from '../../src/contracts/progress.ts';
 import { explainFailure } from '../../src/cli/run/outcome.ts';
 import { bandScale, bar, sparkline } from '../../src/cli/show/band.ts';
 import { ProgressLines } from '../../src/cli/show/progress-lines.ts';
 import { screen } from '../../src/cli/show/progress-screen.ts';
 import { bytes, duration } from '../../src/cli/show/units.ts';
+import type { Progress } from '../../src/types/activity-types.ts';
 
 const some = (changes: Partial<Progress> = {}): Progress => ({
   experiment: 'laptop',

@@ -1,6 +1,5 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-
 import { emptyHistory, updateHistory } from '../../src/coevolution/agent-history.ts';
 import type { AgentHistory, TaskOutcome } from '../../src/coevolution/agent-history.ts';
 

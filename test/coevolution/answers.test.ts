@@ -1,9 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-
-import { exactMatch, exactTextMatch } from '../../src/coevolution/exact-match.ts';
-import type { Action } from '../../src/coevolution/exact-match.ts';
-import { softSimilarity } from '../../src/coevolution/soft-similarity.ts';
+import { exactMatch, exactTextMatch, softSimilarity } from '../../src/coevolution/answer-rewards.ts';
+import type { Action } from '../../src/coevolution/answer-rewards.ts';
 
 describe('softSimilarity', () => {
   it('is token F1', () => {

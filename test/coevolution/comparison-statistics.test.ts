@@ -1,15 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-
-import { bootstrapInterval, pairedBootstrapInterval } from '../../src/coevolution/bootstrap-interval.ts';
 import {
   areaUnderCurve,
   meanCurve,
   rolloutsToThreshold,
   scoreAt,
   studentInterval,
-} from '../../src/coevolution/learning-curve.ts';
-import { randomStream } from '../../src/coevolution/seeds.ts';
+} from '../../src/comparison/learning-curve.ts';
+import { bootstrapInterval, pairedBootstrapInterval } from '../../src/numerics/intervals.ts';
+import { randomStream } from '../../src/numerics/random.ts';
 
 describe('the bootstrap interval', () => {
   it('of two values is known: the means 0, 1/2 and 1 come up with 1/4, 1/2 and 1/4', () => {

@@ -1,16 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-
-import { selectCandidates } from '../../src/coevolution/candidate-selection.ts';
 import {
   drawLevels,
   openWindow,
   updateWindow,
   windowLevels,
-} from '../../src/coevolution/difficulty-window.ts';
-import { poolDraw } from '../../src/coevolution/pool-draw.ts';
-import { predictedSuccess } from '../../src/coevolution/predicted-success.ts';
-import { randomStream } from '../../src/coevolution/seeds.ts';
+} from '../../src/coevolution/arms/difficulty-window.ts';
+import { predictedSuccess, selectCandidates } from '../../src/coevolution/arms/selection.ts';
+import { poolDraw } from '../../src/coevolution/training-pool.ts';
+import { randomStream } from '../../src/numerics/random.ts';
 
 describe('drawing from a data set', () => {
   const epochs = (size: number, count: number, upTo: number) =>

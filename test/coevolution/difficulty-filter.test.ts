@@ -1,9 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-
-import { binomialDistribution } from '../../src/coevolution/binomial.ts';
 import { difficultyFilter } from '../../src/coevolution/difficulty-filter.ts';
 import type { DifficultyRule } from '../../src/coevolution/difficulty-filter.ts';
+import { binomialDistribution } from '../../src/numerics/intervals.ts';
 
 const paper: DifficultyRule = { type: 'threshold', alpha: 0.5, kMin: 0.1 };
 

@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-
-import { binomialDistribution } from '../../src/coevolution/binomial.ts';
 import { difficultyReward } from '../../src/coevolution/difficulty-reward.ts';
+import { binomialDistribution } from '../../src/numerics/intervals.ts';
 
 const paper = { alpha: 0.5, beta: 2 };
 const rate = fc.double({ min: 0, max: 1, noNaN: true });

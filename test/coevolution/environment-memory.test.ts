@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-
-import { remember } from '../../src/coevolution/environment-memory.ts';
+import { remember } from '../../src/coevolution/environment-pool.ts';
 
 const record = (epoch: number, signature: string, env_reward = 1, history_success: number | null = 0.5) => ({
   epoch,

@@ -1,6 +1,5 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-
 import { extendPool, regressionRecords } from '../../src/coevolution/environment-pool.ts';
 
 const record = (epoch: number, signature: string, id = 0) => ({ epoch, signature, id });

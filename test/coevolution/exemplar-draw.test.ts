@@ -2,9 +2,9 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { emptyHistory, updateHistory } from '../../src/coevolution/agent-history.ts';
 import type { TaskOutcome } from '../../src/coevolution/agent-history.ts';
-import { selectCandidates } from '../../src/coevolution/candidate-selection.ts';
-import { drawExemplars } from '../../src/coevolution/exemplar-draw.ts';
-import { randomStream } from '../../src/coevolution/seeds.ts';
+import { drawExemplars } from '../../src/coevolution/arms/best-of-n.ts';
+import { selectCandidates } from '../../src/coevolution/arms/selection.ts';
+import { randomStream } from '../../src/numerics/random.ts';
 
 const record = (env_reward: number, weight = 1) => ({ env_reward, weight });
 

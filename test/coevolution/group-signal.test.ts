@@ -1,14 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-
-import { binomialDistribution } from '../../src/coevolution/binomial.ts';
-import { difficultyReward } from '../../src/coevolution/difficulty-reward.ts';
 import {
   effectiveGroupRatio,
   expectedEffectiveGroupRatio,
-} from '../../src/coevolution/effective-group-ratio.ts';
-import { successHistogram } from '../../src/coevolution/histogram.ts';
-import { signalScore } from '../../src/coevolution/signal-score.ts';
+  signalScore,
+} from '../../src/coevolution/diagnostics.ts';
+import { difficultyReward } from '../../src/coevolution/difficulty-reward.ts';
+import { binomialDistribution, successHistogram } from '../../src/numerics/intervals.ts';
 
 const groups = (...successes: number[]) => successes.map((k) => ({ successes: k, attempts: 8 }));
 const unmeasured = { successes: 0, attempts: 0 };

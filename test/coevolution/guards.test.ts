@@ -1,11 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-
-import { discrimination, discriminationGate } from '../../src/coevolution/discrimination.ts';
-import { capFamilies } from '../../src/coevolution/family-cap.ts';
-import { learningProgress, updateLearningProgress } from '../../src/coevolution/learning-progress.ts';
-import type { ProgressState } from '../../src/coevolution/learning-progress.ts';
-import { verdictAgreement } from '../../src/coevolution/verdict-agreement.ts';
+import {
+  learningProgress,
+  updateLearningProgress,
+  verdictAgreement,
+} from '../../src/coevolution/diagnostics.ts';
+import type { ProgressState } from '../../src/coevolution/diagnostics.ts';
+import { capFamilies, discrimination, discriminationGate } from '../../src/coevolution/guards.ts';
 
 const rate = fc.double({ min: 0, max: 1, noNaN: true });
 

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-
-import { bandResidence, inBand, inBandShare } from '../../src/coevolution/in-band.ts';
+import { bandResidence, inBand, inBandShare } from '../../src/coevolution/diagnostics.ts';
 
 describe('inBandShare', () => {
   it('counts measured rates in [0.4, 0.6], ends included', () => {

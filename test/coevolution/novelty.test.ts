@@ -1,8 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-
-import { archiveDistance, normalisedEditDistance } from '../../src/coevolution/archive-distance.ts';
-import { distinctShare } from '../../src/coevolution/distinct-share.ts';
+import { archiveDistance, distinctShare, normalisedEditDistance } from '../../src/coevolution/diagnostics.ts';
 
 const text = fc.string({ unit: fc.constantFrom('a', 'b', 'c'), maxLength: 8 });
 

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-
-import { pairedTest } from '../../src/coevolution/paired-test.ts';
+import { pairedTest } from '../../src/numerics/tests.ts';
 
 describe('pairedTest', () => {
   it('is the sign test: P(X >= worse) for X ~ Binomial(better + worse, 1/2)', () => {

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-
-import { passAtK } from '../../src/coevolution/pass-at-k.ts';
+import { passAtK } from '../../src/numerics/tests.ts';
 
 /** All ways to take k of some attempts, those whose bit is set. */
 const subsets = (attempts: number, k: number): number[] =>

@@ -1,11 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { evenlyWithin } from '../../src/coevolution/evenly-spaced.ts';
-import { misranking } from '../../src/coevolution/misranking.ts';
-import { misrankProbability } from '../../src/coevolution/ranking.ts';
-import { randomStream } from '../../src/coevolution/seeds.ts';
-import { inOwnUnits, signalFit } from '../../src/coevolution/signal-fit.ts';
-import type { SignalTask } from '../../src/coevolution/signal-fit.ts';
-import { spread } from '../../src/coevolution/spread.ts';
+import { inOwnUnits, signalFit } from '../../src/comparison/theory/gradient-signal.ts';
+import type { SignalTask } from '../../src/comparison/theory/gradient-signal.ts';
+import { misranking, misrankProbability } from '../../src/comparison/theory/ranking.ts';
+import { randomStream } from '../../src/numerics/random.ts';
+import { evenlyWithin, spread } from '../../src/numerics/spacing.ts';
 
 const settings = { alpha: 0.5, minGap: 0.1, sizes: [4, 8, 16, 32, 64], seed: 3 };
 /** Attempts of which the first half has the given number of successes. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { evenlySpaced } from '../../src/coevolution/evenly-spaced.ts';
-import { rankCorrelation } from '../../src/coevolution/rank-correlation.ts';
+import { evenlySpaced } from '../../src/numerics/spacing.ts';
+import { rankCorrelation } from '../../src/numerics/tests.ts';
 
 test('is 1 for any rising and -1 for any falling list', () => {
   expect(rankCorrelation([1, 2, 3, 4], [1, 10, 11, 1000])).toBeCloseTo(1, 12);

@@ -1,9 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-
 import { difficultyReward } from '../../src/coevolution/difficulty-reward.ts';
-import { effectiveSampleSize } from '../../src/coevolution/effective-sample-size.ts';
-import { regressionWeights } from '../../src/coevolution/regression-weights.ts';
+import { effectiveSampleSize, regressionWeights } from '../../src/coevolution/regression-weights.ts';
 
 const reward = fc.double({ min: 0, max: 1, noNaN: true });
 const rewards = fc.array(reward, { minLength: 1, maxLength: 40 });

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-
-import { deriveSeed, randomStream } from '../../src/coevolution/seeds.ts';
+import { deriveSeed, randomStream } from '../../src/numerics/random.ts';
 
 const part = fc.oneof(fc.maxSafeInteger(), fc.string());
 

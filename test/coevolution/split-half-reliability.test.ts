@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-
-import { randomStream } from '../../src/coevolution/seeds.ts';
-import { splitHalfReliability } from '../../src/coevolution/split-half-reliability.ts';
+import { splitHalfReliability } from '../../src/coevolution/diagnostics.ts';
+import { randomStream } from '../../src/numerics/random.ts';
 
 describe('splitHalfReliability', () => {
   it('is Spearman-Brown over the halves by parity', () => {

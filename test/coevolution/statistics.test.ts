@@ -1,9 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-
-import { binomialDistribution } from '../../src/coevolution/binomial.ts';
-import { misrankBound, misrankProbability } from '../../src/coevolution/ranking.ts';
-import { wilsonInterval } from '../../src/coevolution/wilson-interval.ts';
+import { misrankBound, misrankProbability } from '../../src/comparison/theory/ranking.ts';
+import { binomialDistribution, wilsonInterval } from '../../src/numerics/intervals.ts';
 
 const rate = fc.double({ min: 0, max: 1, noNaN: true });
 

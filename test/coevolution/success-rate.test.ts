@@ -1,6 +1,5 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-
 import { successRate } from '../../src/coevolution/success-rate.ts';
 
 describe('successRate', () => {

@@ -1,9 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-
-import { randomStream } from '../../src/coevolution/seeds.ts';
 import { drawMix } from '../../src/coevolution/training-pool.ts';
 import type { Drawn, TrainingMix, TrainingPool } from '../../src/coevolution/training-pool.ts';
+import { randomStream } from '../../src/numerics/random.ts';
 
 const numbers = (count: number, prefix: string) => Array.from({ length: count }, (_, i) => `${prefix}${i}`);
 const pool = (base: number, history: number, fresh: number): TrainingPool<string> => ({

@@ -1,8 +1,11 @@
 import { describe, expect, it } from 'vitest';
-
-import { better, hasForgotten } from '../../src/coevolution/anchor-gate.ts';
-import { flatRewards, starvedEpochs } from '../../src/coevolution/starvation.ts';
-import { clusterSizes } from '../../src/coevolution/task-clusters.ts';
+import {
+  better,
+  clusterSizes,
+  flatRewards,
+  hasForgotten,
+  starvedEpochs,
+} from '../../src/coevolution/guards.ts';
 
 describe('clusters of near copies', () => {
   it('join texts whose mean distance is within the bound, and count copies once', () => {

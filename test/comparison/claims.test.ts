@@ -1,11 +1,12 @@
 import { describe, expect, test } from 'vitest';
+import type { ProbedAgent } from '../../src/comparison/probes.ts';
+import { resultsMarkdown } from '../../src/comparison/results-markdown.ts';
 import { summarize } from '../../src/comparison/summary.ts';
 import type { Summary } from '../../src/comparison/summary.ts';
-import type { ProbedAgent } from '../../src/comparison/probe-summary.ts';
-import { resultsMarkdown } from '../../src/comparison/results-markdown.ts';
-import { parseComparison } from '../../src/contracts/comparison.ts';
-import type { Comparison, CrossPlayRecord } from '../../src/contracts/comparisons.ts';
-import { randomStream } from '../../src/coevolution/seeds.ts';
+import { parseComparison } from '../../src/config/comparison.ts';
+import type { Comparison } from '../../src/config/comparison.ts';
+import { randomStream } from '../../src/numerics/random.ts';
+import type { CrossPlayRecord } from '../../src/types/comparison-types.ts';
 import { tinyComparison } from '../support/tiny-comparison.ts';
 import { tinyExperiment } from '../support/tiny-experiment.ts';
 import { runs } from './some-runs.ts';

@@ -1,9 +1,9 @@
-import type { RunRecord } from '../../src/comparison/run-record.ts';
-import { parseComparison } from '../../src/contracts/comparison.ts';
-import type { Comparison } from '../../src/contracts/comparisons.ts';
-import type { Metrics } from '../../src/contracts/phases.ts';
-import { tinyExperiment } from '../support/tiny-experiment.ts';
+import type { RunRecord } from '../../src/comparison/run-metrics.ts';
+import { parseComparison } from '../../src/config/comparison.ts';
+import type { Comparison } from '../../src/config/comparison.ts';
+import type { Metrics } from '../../src/types/activity-types.ts';
 import { tinyComparison } from '../support/tiny-comparison.ts';
+import { tinyExperiment } from '../support/tiny-experiment.ts';
 
 /** Two arms of 12 epochs, evaluated every 4. */
 export const comparison = (seeds: number[] = [1, 2, 3]): Comparison =>

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
-
-import { parseExperiment } from '../../src/contracts/parse-experiment.ts';
-import type { Experiment } from '../../src/contracts/experiment.ts';
+import type { Experiment } from '../../src/config/experiment.ts';
+import { parseExperiment } from '../../src/config/parse-experiment.ts';
 import { exampleFile, withFields } from '../support/experiments.ts';
 
 const tuned = parseExperiment(exampleFile);

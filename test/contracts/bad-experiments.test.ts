@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
-
-import { InvalidConfig } from '../../src/contracts/invalid-config.ts';
-import { parseExperiment } from '../../src/contracts/parse-experiment.ts';
+import { parseExperiment } from '../../src/config/parse-experiment.ts';
+import { InvalidConfig } from '../../src/validation/invalid-config.ts';
 import { exampleFile, withFields } from '../support/experiments.ts';
 
 const topLevel =

@@ -1,12 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
-import { agentRollouts } from '../../src/contracts/arm-differences.ts';
-import { changedFields } from '../../src/contracts/changed-fields.ts';
-import { comparisonJsonSchema, parseComparison } from '../../src/contracts/comparison.ts';
-import type { Experiment } from '../../src/contracts/experiment.ts';
-import { fieldTable } from '../../src/contracts/field-table.ts';
-import { InvalidConfig } from '../../src/contracts/invalid-config.ts';
-import { replayCount } from '../../src/contracts/replay-count.ts';
+import { agentRollouts, comparisonJsonSchema, parseComparison } from '../../src/config/comparison.ts';
+import { replayCount } from '../../src/config/experiment.ts';
+import type { Experiment } from '../../src/config/experiment.ts';
+import { fieldTable } from '../../src/config/json-schema.ts';
+import { changedFields } from '../../src/config/retune.ts';
+import { InvalidConfig } from '../../src/validation/invalid-config.ts';
 import { experimentFile, withFields } from '../support/experiments.ts';
 import { tinyComparison } from '../support/tiny-comparison.ts';
 

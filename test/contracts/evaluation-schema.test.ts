@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
-import { evaluationJsonSchema, parseEvaluation } from '../../src/contracts/evaluation.ts';
-import { fieldTable } from '../../src/contracts/field-table.ts';
+import { evaluationJsonSchema, parseEvaluation } from '../../src/config/evaluation.ts';
+import { fieldTable } from '../../src/config/json-schema.ts';
 
 const text = (path: string): Promise<string> => readFile(new URL(`../../${path}`, import.meta.url), 'utf8');
 

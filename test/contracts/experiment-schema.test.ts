@@ -1,10 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-
-import { fieldTable } from '../../src/contracts/field-table.ts';
-import type { JsonSchema } from '../../src/contracts/json-schema.ts';
-import { experimentJsonSchema, parseExperiment } from '../../src/contracts/parse-experiment.ts';
+import { experimentJsonSchema, fieldTable } from '../../src/config/json-schema.ts';
+import { parseExperiment } from '../../src/config/parse-experiment.ts';
+import type { JsonSchema } from '../../src/validation/json-schema.ts';
 import { exampleFile, experimentFile, withFields } from '../support/experiments.ts';
 
 const schema: JsonSchema = experimentJsonSchema();

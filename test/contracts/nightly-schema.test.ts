@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { fieldTable } from '../../src/contracts/field-table.ts';
-import { nightlyJsonSchema } from '../../src/contracts/nightly.ts';
+import { fieldTable } from '../../src/config/json-schema.ts';
+import { nightlyJsonSchema } from '../../src/config/nightly.ts';
 
 const text = (path: string): Promise<string> => readFile(new URL(`../../${path}`, import.meta.url), 'utf8');
 

@@ -1,9 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-
-import { armName } from '../../src/contracts/arms.ts';
-import { presets } from '../../src/contracts/presets.ts';
-import { parseExperiment } from '../../src/contracts/parse-experiment.ts';
+import { armName } from '../../src/config/arms.ts';
+import { parseExperiment } from '../../src/config/parse-experiment.ts';
+import { presets } from '../../src/config/presets.ts';
 import { hashOf } from '../../src/store/canonical-json.ts';
 import { exampleFile, experimentFile, withFields } from '../support/experiments.ts';
 

@@ -2,9 +2,9 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { repository } from '../../infra/setup/locations.mjs';
-import type { LedgerEntry } from '../../src/activities/ledger-entry.ts';
 import type { Summary } from '../../src/comparison/summary.ts';
-import { RunFolder } from '../../src/store/run-folder.ts';
+import type { LedgerEntry } from '../../src/runs/ledger-entry.ts';
+import { RunFolder } from '../../src/runs/run-folder.ts';
 import { genenv } from '../cli/genenv-process.ts';
 import { LiveStack } from '../support/live-stack.ts';
 

@@ -3,8 +3,9 @@ import { join } from 'node:path';
 import { WithStartWorkflowOperation } from '@temporalio/client';
 import type { WorkflowHandle } from '@temporalio/client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { LedgerEntry } from '../../src/activities/ledger-entry.ts';
-import type { RunEvent } from '../../src/store/run-folder.ts';
+import type { LedgerEntry } from '../../src/runs/ledger-entry.ts';
+import type { RunEvent } from '../../src/runs/run-folder.ts';
+import { queues } from '../../src/workflows/activity-proxies.ts';
 import type { experiment } from '../../src/workflows/experiment.ts';
 import {
   pauseUpdate,
@@ -14,8 +15,7 @@ import {
   stopAfterEpochUpdate,
 } from '../../src/workflows/messages.ts';
 import type { EpochProgress } from '../../src/workflows/messages.ts';
-import { queues } from '../../src/workflows/queues.ts';
-import { searchAttributeKeys } from '../../src/workflows/search-attributes.ts';
+import { searchAttributeKeys } from '../../src/workflows/progress.ts';
 import { LiveStack } from '../support/live-stack.ts';
 import { until } from '../support/processes.ts';
 import type { TestProcess } from '../support/processes.ts';

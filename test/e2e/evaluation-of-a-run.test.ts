@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { pythonPath, repository } from '../../infra/setup/locations.mjs';
-import type { EvaluationResults } from '../../src/contracts/evaluations.ts';
+import type { EvaluationResults } from '../../src/types/evaluation-types.ts';
 import { genenv } from '../cli/genenv-process.ts';
 import { LiveStack } from '../support/live-stack.ts';
 import { tinyExperiment } from '../support/tiny-experiment.ts';

@@ -1,12 +1,12 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { LedgerEntry } from '../../src/activities/ledger-entry.ts';
-import type { TraceRecord } from '../../src/contracts/records.ts';
-import { collect } from '../../src/store/collect.ts';
+import { collect } from '../../src/async/streams.ts';
+import type { LedgerEntry } from '../../src/runs/ledger-entry.ts';
 import { ObjectStore } from '../../src/store/object-store.ts';
-import { queues } from '../../src/workflows/queues.ts';
-import { createWorld } from '../../src/worlds/registry.ts';
+import type { TraceRecord } from '../../src/types/records.ts';
+import { queues } from '../../src/workflows/activity-proxies.ts';
 import { miniDeskSettings } from '../../src/worlds/minidesk/settings.ts';
+import { createWorld } from '../../src/worlds/registry.ts';
 import { LiveStack } from '../support/live-stack.ts';
 import { tinyExperiment } from '../support/tiny-experiment.ts';
 

@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { pythonPath } from '../../infra/setup/locations.mjs';
-import type { LedgerEntry } from '../../src/activities/ledger-entry.ts';
-import type { Progress } from '../../src/contracts/progress.ts';
+import type { LedgerEntry } from '../../src/runs/ledger-entry.ts';
+import { verifyRun } from '../../src/runs/verify.ts';
 import { ObjectStore } from '../../src/store/object-store.ts';
-import { verifyRun } from '../../src/store/verify.ts';
+import type { Progress } from '../../src/types/activity-types.ts';
 import { LiveStack } from '../support/live-stack.ts';
 import { tinyExperiment } from '../support/tiny-experiment.ts';
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import type { AnswerRecord } from '../../src/contracts/evaluations.ts';
-import { InvalidConfig } from '../../src/contracts/invalid-config.ts';
-import { collect } from '../../src/store/collect.ts';
-import { collectGarbage } from '../../src/store/gc.ts';
+import { collect } from '../../src/async/streams.ts';
+import { collectGarbage } from '../../src/runs/garbage-collection.ts';
+import type { AnswerRecord } from '../../src/types/evaluation-types.ts';
+import { InvalidConfig } from '../../src/validation/invalid-config.ts';
 import { someEvaluation, summing } from './some-evaluation.ts';
 
 const judge = (baseUrl: string) => ({ judge: { baseUrl, model: 'judge' } });

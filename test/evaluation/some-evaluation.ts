@@ -1,16 +1,17 @@
 import { readFile } from 'node:fs/promises';
 import { onTestFinished } from 'vitest';
 import { createEvaluationCpuActivities, createEvaluationLlmActivities } from '../../src/activities/index.ts';
-import type { Attempt, Ports } from '../../src/activities/ports.ts';
-import { rateScore, meanScore } from '../../src/benchmarks/score.ts';
-import { SuiteLoader } from '../../src/benchmarks/suite-loader.ts';
+import { SuiteLoader } from '../../src/benchmarks/registry.ts';
+import { meanScore, rateScore } from '../../src/benchmarks/suite.ts';
 import type { Benchmark, Case, CaseVerdict, OpenSuite, Suite } from '../../src/benchmarks/suite.ts';
-import type { EvaluationResults, ReadySuite, Scored, ShardRecord } from '../../src/contracts/evaluations.ts';
+import type { Attempt } from '../../src/runtime/activity-context.ts';
+import type { Ports } from '../../src/runtime/dependencies.ts';
+import type { EvaluationResults, ReadySuite, Scored, ShardRecord } from '../../src/types/evaluation-types.ts';
+import { memoryFolder } from '../store/temporary-folder.ts';
 import { FakeModelServer } from '../support/fake-model-server.ts';
 import type { FakeChat, FakeModel } from '../support/fake-model-server.ts';
 import { FakeTrainer } from '../support/fake-trainer.ts';
 import { plainPorts } from '../support/plain-epochs.ts';
-import { memoryFolder } from '../store/temporary-folder.ts';
 
 interface Sum extends Case {
   left: number;

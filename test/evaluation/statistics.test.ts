@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { mcNemar } from '../../src/evaluation/mcnemar.ts';
-import { pairedEvaluations } from '../../src/evaluation/paired-evaluations.ts';
-import type { Evaluated } from '../../src/evaluation/paired-evaluations.ts';
+import { pairedEvaluations } from '../../src/evaluation/paired.ts';
+import type { Evaluated } from '../../src/evaluation/paired.ts';
+import { mcNemar } from '../../src/numerics/tests.ts';
 
 const pairs = (both: number, onlyFirst: number, onlySecond: number, neither: number) => [
   ...Array.from({ length: both }, () => ({ first: true, second: true })),

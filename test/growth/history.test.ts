@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { queues } from '../../src/workflows/queues.ts';
+import { queues } from '../../src/workflows/activity-proxies.ts';
 import { exampleExperiment, exampleFile, withFields } from '../support/experiments.ts';
 import { InstantStack } from '../support/instant-stack.ts';
 

@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest';
-
-import { mean } from '../../src/coevolution/domain.ts';
-import type { TrainedJob } from '../support/fake-trainer.ts';
+import { mean } from '../../src/numerics/preconditions.ts';
 import { someRun } from '../activities/some-run.ts';
-import { LearningSimulator, learnFor, linesOf, promptOf } from './learners.ts';
+import type { TrainedJob } from '../support/fake-trainer.ts';
+import { learnFor, LearningSimulator, linesOf, promptOf } from './learners.ts';
 
 /**
  * One of four tools has a verdict that is the toss of a coin, so it is always "half solved". The agent solves a sixth of the honest

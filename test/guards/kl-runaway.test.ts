@@ -1,13 +1,12 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-
-import { deriveSeed, randomStream } from '../../src/coevolution/seeds.ts';
-import type { EnvironmentPoolRecord } from '../../src/contracts/records.ts';
-import { openAIPolicyServer } from '../../src/policies/openai-policy-server.ts';
-import { residentLauncher } from '../../src/training/resident-launcher.ts';
-import { createWorld } from '../../src/worlds/registry.ts';
-import { parseExperiment } from '../../src/contracts/parse-experiment.ts';
-import { emptyHistory } from '../../src/coevolution/agent-history.ts';
 import { pythonPath } from '../../infra/setup/locations.mjs';
+import { emptyHistory } from '../../src/coevolution/agent-history.ts';
+import { parseExperiment } from '../../src/config/parse-experiment.ts';
+import { openAIPolicyServer } from '../../src/inference/completions-client.ts';
+import { deriveSeed, randomStream } from '../../src/numerics/random.ts';
+import { residentLauncher } from '../../src/training/launchers.ts';
+import type { EnvironmentPoolRecord } from '../../src/types/records.ts';
+import { createWorld } from '../../src/worlds/registry.ts';
 import { LiveStack } from '../support/live-stack.ts';
 import { begin, createActivities, plainPorts } from '../support/plain-epochs.ts';
 import { tinyExperiment } from '../support/tiny-experiment.ts';

@@ -1,9 +1,9 @@
-import type { RandomStream } from '../../src/coevolution/seeds.ts';
-import type { LedgerEntry } from '../../src/activities/ledger-entry.ts';
-import type { Committed } from '../../src/contracts/phases.ts';
-import type { TaskRecord } from '../../src/contracts/records.ts';
-import type { BatchRecord, TrainedJob } from '../support/fake-trainer.ts';
+import type { RandomStream } from '../../src/numerics/random.ts';
+import type { LedgerEntry } from '../../src/runs/ledger-entry.ts';
+import type { Committed } from '../../src/types/activity-types.ts';
+import type { TaskRecord } from '../../src/types/records.ts';
 import type { SomeRun } from '../activities/some-run.ts';
+import type { BatchRecord, TrainedJob } from '../support/fake-trainer.ts';
 
 /** What the policy itself wrote in a record of a batch, and what it was asked. */
 export const textOf = ({ token_ids, mask }: BatchRecord): string =>

@@ -1,10 +1,9 @@
 import { describe, expect, it } from 'vitest';
-
-import { mean } from '../../src/coevolution/domain.ts';
-import type { BatchRecord } from '../support/fake-trainer.ts';
-import type { EnvironmentPoolRecord, FilterRecord, ScoreRecord } from '../../src/contracts/records.ts';
+import { mean } from '../../src/numerics/preconditions.ts';
+import type { EnvironmentPoolRecord, FilterRecord, ScoreRecord } from '../../src/types/records.ts';
 import { someRun } from '../activities/some-run.ts';
-import { lastUpdate, LearningSimulator, learnFor, linesOf, tasksOf, textOf } from './learners.ts';
+import type { BatchRecord } from '../support/fake-trainer.ts';
+import { lastUpdate, learnFor, LearningSimulator, linesOf, tasksOf, textOf } from './learners.ts';
 
 /** Guards on what the simulator writes: validity, copies, near copies, two-humped batches, answers that ought not to count. */
 

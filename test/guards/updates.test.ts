@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-
-import type { HistoryRecord } from '../../src/contracts/records.ts';
+import type { HistoryRecord } from '../../src/types/records.ts';
 import { someRun } from '../activities/some-run.ts';
 import { linesOf, tasksOf } from './learners.ts';
 

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { pythonPath, repository } from '../../infra/setup/locations.mjs';
-import { parseExperiment } from '../../src/contracts/parse-experiment.ts';
+import { parseExperiment } from '../../src/config/parse-experiment.ts';
 import { workerSettings } from '../../src/worker/settings.ts';
 import { exists, given, read } from './repository.ts';
 

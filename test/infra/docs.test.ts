@@ -3,7 +3,7 @@ import { dirname, join, normalize } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { repository } from '../../infra/setup/locations.mjs';
 import { createProgram } from '../../src/cli/program.ts';
-import { searchAttributeKeys } from '../../src/workflows/search-attributes.ts';
+import { searchAttributeKeys } from '../../src/workflows/progress.ts';
 import { exists, filesBelow, given, read } from './repository.ts';
 
 const documents = [

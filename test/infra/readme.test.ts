@@ -3,8 +3,8 @@ import ts from 'typescript';
 import { describe, expect, test } from 'vitest';
 import { repository } from '../../infra/setup/locations.mjs';
 import { emptyHistory } from '../../src/coevolution/agent-history.ts';
-import { randomStream } from '../../src/coevolution/seeds.ts';
-import { parseExperiment } from '../../src/contracts/parse-experiment.ts';
+import { parseExperiment } from '../../src/config/parse-experiment.ts';
+import { randomStream } from '../../src/numerics/random.ts';
 import type { World } from '../../src/worlds/world.ts';
 import { given, read } from './repository.ts';
 
@@ -45,12 +45,10 @@ function typeErrors(texts: ReadonlyMap<string, string>): { file: string; message
   host.fileExists = (path) => absolute.has(path) || ts.sys.fileExists(path);
   host.directoryExists = (path) => folders.has(path) || ts.sys.directoryExists(path);
   const program = ts.createProgram([...absolute.keys()], options, host);
-  return ts
-    .getPreEmitDiagnostics(program)
-    .map(({ file, messageText }) => ({
-      file: (file?.fileName ?? '').replace(repository, ''),
-      message: ts.flattenDiagnosticMessageText(messageText, '\n'),
-    }));
+  return ts.getPreEmitDiagnostics(program).map(({ file, messageText }) => ({
+    file: (file?.fileName ?? '').replace(repository, ''),
+    message: ts.flattenDiagnosticMessageText(messageText, '\n'),
+  }));
 }
 
 describe('the world of the README', () => {

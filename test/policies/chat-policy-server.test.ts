@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { parseExperiment } from '../../src/contracts/parse-experiment.ts';
-import { openAIPolicyServer } from '../../src/policies/openai-policy-server.ts';
-import { policyServerFor } from '../../src/policies/policy-server-for.ts';
-import { ModelUnavailable, RequestRefused } from '../../src/policies/policy-server.ts';
-import type { CompletionRequest, PolicyServer } from '../../src/policies/policy-server.ts';
+import { parseExperiment } from '../../src/config/parse-experiment.ts';
+import { openAIPolicyServer } from '../../src/inference/completions-client.ts';
+import { policyServerFor } from '../../src/inference/create-policy-client.ts';
+import { ModelUnavailable, RequestRefused } from '../../src/inference/policy-client.ts';
+import type { CompletionRequest, PolicyServer } from '../../src/inference/policy-client.ts';
 import { exampleFile, withFields } from '../support/experiments.ts';
 import { FakeModelServer } from '../support/fake-model-server.ts';
 

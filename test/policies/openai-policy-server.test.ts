@@ -1,13 +1,12 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-
-import { openAIPolicyServer } from '../../src/policies/openai-policy-server.ts';
+import { openAIPolicyServer } from '../../src/inference/completions-client.ts';
 import {
   InvalidAnswer,
   ModelNotServed,
   ModelUnavailable,
   RequestRefused,
-} from '../../src/policies/policy-server.ts';
-import type { CompletionRequest, PolicyServer } from '../../src/policies/policy-server.ts';
+} from '../../src/inference/policy-client.ts';
+import type { CompletionRequest, PolicyServer } from '../../src/inference/policy-client.ts';
 import { InvalidArtifact } from '../../src/store/errors.ts';
 import { FakeModelServer } from '../support/fake-model-server.ts';
 import { retryAfterSeconds } from '../support/model-server-faults.ts';

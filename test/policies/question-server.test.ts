@@ -1,9 +1,9 @@
-import { onTestFinished, describe, expect, it } from 'vitest';
-import { openAIChatServer } from '../../src/policies/chat-server.ts';
-import { openAIPolicyServer } from '../../src/policies/openai-policy-server.ts';
-import { RequestRefused } from '../../src/policies/policy-server.ts';
-import { chatQuestions, completionQuestions } from '../../src/policies/question-server.ts';
-import type { QuestionServer } from '../../src/policies/question-server.ts';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { openAIChatServer } from '../../src/inference/chat-client.ts';
+import { openAIPolicyServer } from '../../src/inference/completions-client.ts';
+import { chatQuestions, completionQuestions } from '../../src/inference/evaluation-client.ts';
+import type { QuestionServer } from '../../src/inference/evaluation-client.ts';
+import { RequestRefused } from '../../src/inference/policy-client.ts';
 import { FakeModelServer } from '../support/fake-model-server.ts';
 import type { FakeChat, FakeModel } from '../support/fake-model-server.ts';
 

@@ -1,6 +1,6 @@
 import { difficultyReward } from '../../src/coevolution/difficulty-reward.ts';
-import type { RandomStream } from '../../src/coevolution/seeds.ts';
-import type { Experiment } from '../../src/contracts/experiment.ts';
+import type { Experiment } from '../../src/config/experiment.ts';
+import type { RandomStream } from '../../src/numerics/random.ts';
 import type {
   FilterRecord,
   RewardRecord,
@@ -9,7 +9,7 @@ import type {
   TaskRecord,
   TraceRecord,
   VerdictRecord,
-} from '../../src/contracts/records.ts';
+} from '../../src/types/records.ts';
 import type { World } from '../../src/worlds/world.ts';
 
 /** What a made-up epoch consists of. */

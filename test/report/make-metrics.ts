@@ -1,9 +1,8 @@
-import { mean } from '../../src/coevolution/domain.ts';
-import { signalScore } from '../../src/coevolution/signal-score.ts';
-import { splitHalfReliability } from '../../src/coevolution/split-half-reliability.ts';
-import { wilsonInterval } from '../../src/coevolution/wilson-interval.ts';
-import type { Metrics } from '../../src/contracts/phases.ts';
-import type { VerdictRecord } from '../../src/contracts/records.ts';
+import { signalScore, splitHalfReliability } from '../../src/coevolution/diagnostics.ts';
+import { wilsonInterval } from '../../src/numerics/intervals.ts';
+import { mean } from '../../src/numerics/preconditions.ts';
+import type { Metrics } from '../../src/types/activity-types.ts';
+import type { VerdictRecord } from '../../src/types/records.ts';
 import type { EpochFiles } from './make-epoch.ts';
 
 const rounded = (value: number | null) => (value === null ? null : Number(value.toPrecision(8)));

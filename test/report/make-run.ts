@@ -1,10 +1,10 @@
 import { join } from 'node:path';
-import { randomStream } from '../../src/coevolution/seeds.ts';
-import type { Experiment } from '../../src/contracts/experiment.ts';
-import { parseExperiment } from '../../src/contracts/parse-experiment.ts';
-import type { Metrics } from '../../src/contracts/phases.ts';
+import type { Experiment } from '../../src/config/experiment.ts';
+import { parseExperiment } from '../../src/config/parse-experiment.ts';
+import { randomStream } from '../../src/numerics/random.ts';
+import { RunFolder } from '../../src/runs/run-folder.ts';
 import { ObjectStore } from '../../src/store/object-store.ts';
-import { RunFolder } from '../../src/store/run-folder.ts';
+import type { Metrics } from '../../src/types/activity-types.ts';
 import { createWorld } from '../../src/worlds/registry.ts';
 import { makeEpoch, makeVerdicts } from './make-epoch.ts';
 import type { Skill } from './make-epoch.ts';

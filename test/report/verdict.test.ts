@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { Metrics } from '../../src/contracts/phases.ts';
+import { findings, verdict } from '../../src/report/findings.ts';
 import type { EpochRow } from '../../src/report/run-data.ts';
-import { findings, verdict } from '../../src/report/verdict.ts';
+import type { Metrics } from '../../src/types/activity-types.ts';
 
 const rowsOf = (metrics: Metrics[], first = 1): EpochRow[] =>
   metrics.map((one, index) => ({

@@ -2,10 +2,10 @@ import { appendFile, mkdtemp, readdir, readFile, rm, truncate, writeFile } from 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { writeReport } from '../../src/report/write-report.ts';
-import type { SampledEpoch } from '../../src/report/samples.ts';
 import type { EpochOutputs } from '../../src/report/run-data.ts';
-import { tombstonePath } from '../../src/store/object-paths.ts';
+import type { SampledEpoch } from '../../src/report/samples.ts';
+import { writeReport } from '../../src/report/write-report.ts';
+import { tombstonePath } from '../../src/store/references.ts';
 import { makeRun } from './make-run.ts';
 import type { MadeRun } from './make-run.ts';
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { pythonPath } from '../../infra/setup/locations.mjs';
-import { writeTensorboard } from '../../src/report/write-tensorboard.ts';
+import { writeTensorboard } from '../../src/report/write-report.ts';
 import { makeRun } from './make-run.ts';
 import type { MadeRun } from './make-run.ts';
 

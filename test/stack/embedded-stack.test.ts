@@ -7,12 +7,11 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Connection } from '@temporalio/client';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { markedProcesses } from '../../src/stack/marked-processes.ts';
-import { isAlive } from '../../src/stack/process-identity.ts';
-import { tryPort } from '../../src/stack/ports.ts';
-import { stackPaths } from '../../src/stack/stack-paths.ts';
-import { readStackRecord, writeStackRecord } from '../../src/stack/stack-record.ts';
-import type { RecordedProcess, ServiceName } from '../../src/stack/stack-record.ts';
+import { markedProcesses } from '../../src/dev-stack/leftovers.ts';
+import { tryPort } from '../../src/dev-stack/ports.ts';
+import { isAlive } from '../../src/dev-stack/processes.ts';
+import { readStackRecord, stackPaths, writeStackRecord } from '../../src/dev-stack/record.ts';
+import type { RecordedProcess, ServiceName } from '../../src/dev-stack/record.ts';
 
 const script = fileURLToPath(new URL('run-stack.ts', import.meta.url));
 let home: string;

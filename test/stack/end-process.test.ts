@@ -1,8 +1,7 @@
 import { spawn } from 'node:child_process';
 import { expect, test } from 'vitest';
-import { endProcess, ended } from '../../src/stack/end-process.ts';
-import { identify, isAlive } from '../../src/stack/process-identity.ts';
-import type { ProcessIdentity } from '../../src/stack/process-identity.ts';
+import { ended, endProcess, identify, isAlive } from '../../src/dev-stack/processes.ts';
+import type { ProcessIdentity } from '../../src/dev-stack/processes.ts';
 
 /** A process in a group of its own, once it runs. */
 async function started(script: string): Promise<ProcessIdentity> {

@@ -1,6 +1,7 @@
-import { choosePort } from '../../src/stack/ports.ts';
-import type { Launch, Service } from '../../src/stack/service.ts';
-import type { ServiceName } from '../../src/stack/stack-record.ts';
+import { choosePort } from '../../src/dev-stack/ports.ts';
+import type { Launch } from '../../src/dev-stack/processes.ts';
+import type { ServiceName } from '../../src/dev-stack/record.ts';
+import type { Service } from '../../src/dev-stack/supervised-service.ts';
 
 /** A service of a few lines that answers over HTTP, in place of one that takes seconds to import PyTorch. */
 export class HttpService implements Service {

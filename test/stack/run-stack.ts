@@ -1,8 +1,8 @@
-import { EmbeddedStack } from '../../src/stack/embedded-stack.ts';
-import { STACK_MARK } from '../../src/stack/marked-processes.ts';
-import { TemporalServer } from '../../src/stack/services/temporal-server.ts';
-import { stackPaths } from '../../src/stack/stack-paths.ts';
 import { temporalPath } from '../../infra/setup/locations.mjs';
+import { EmbeddedStack } from '../../src/dev-stack/dev-stack.ts';
+import { STACK_MARK } from '../../src/dev-stack/leftovers.ts';
+import { stackPaths } from '../../src/dev-stack/record.ts';
+import { TemporalServer } from '../../src/dev-stack/services/temporal-server.ts';
 import { HttpService } from './http-service.ts';
 
 /** A stack of the real Temporal server and two small services, in a process of its own that tests may kill. */

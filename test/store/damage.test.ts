@@ -1,14 +1,14 @@
-import fc from 'fast-check';
 import { cp, mkdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { LedgerBody } from '../../src/store/ledger.ts';
-import { Journal } from '../../src/store/journal.ts';
+import { RunFolder } from '../../src/runs/run-folder.ts';
 import { InvalidArtifact } from '../../src/store/errors.ts';
+import { Journal } from '../../src/store/journal.ts';
+import type { LedgerBody } from '../../src/store/ledger-chain.ts';
 import { ObjectStore } from '../../src/store/object-store.ts';
-import { PhaseKeys } from '../../src/store/phase-keys.ts';
-import { RunFolder } from '../../src/store/run-folder.ts';
-import { manifestPath } from '../../src/store/object-paths.ts';
+import { PhaseKeys } from '../../src/store/phase-cache.ts';
+import { manifestPath } from '../../src/store/references.ts';
 import { someKey } from './some-key.ts';
 import { collect, memoryFolder } from './temporary-folder.ts';
 

@@ -7,7 +7,7 @@ import { StoreUnavailable } from '../../src/store/errors.ts';
 import { Journal } from '../../src/store/journal.ts';
 import { Ledger } from '../../src/store/ledger.ts';
 import { ObjectStore } from '../../src/store/object-store.ts';
-import { PhaseKeys } from '../../src/store/phase-keys.ts';
+import { PhaseKeys } from '../../src/store/phase-cache.ts';
 import { someKey } from './some-key.ts';
 import { collect, entriesOf, filesIn, temporaryFolder } from './temporary-folder.ts';
 

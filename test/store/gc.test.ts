@@ -1,11 +1,11 @@
 import { mkdir, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { collectGarbage, planGarbage } from '../../src/runs/garbage-collection.ts';
+import { verifyRun } from '../../src/runs/verify.ts';
 import { hashOf } from '../../src/store/canonical-json.ts';
 import { InvalidArtifact } from '../../src/store/errors.ts';
-import { collectGarbage, planGarbage } from '../../src/store/gc.ts';
-import { PhaseKeys } from '../../src/store/phase-keys.ts';
-import { verifyRun } from '../../src/store/verify.ts';
+import { PhaseKeys } from '../../src/store/phase-cache.ts';
 import { openWork } from '../../src/store/work-folder.ts';
 import { someStore } from './some-run.ts';
 import type { Epoch } from './some-run.ts';

@@ -1,7 +1,6 @@
 import { mkdir, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-
 import { ObjectStore } from '../../src/store/object-store.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 

@@ -1,6 +1,6 @@
-import fc from 'fast-check';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { Superseded } from '../../src/store/errors.ts';
 import type { Damage } from '../../src/store/errors.ts';

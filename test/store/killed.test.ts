@@ -2,9 +2,9 @@ import { spawnSync } from 'node:child_process';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { RunFolder } from '../../src/runs/run-folder.ts';
 import { ObjectStore } from '../../src/store/object-store.ts';
-import { PhaseKeys } from '../../src/store/phase-keys.ts';
-import { RunFolder } from '../../src/store/run-folder.ts';
+import { PhaseKeys } from '../../src/store/phase-cache.ts';
 import { someKey } from './some-key.ts';
 import { collect, filesIn, leftovers, temporaryFolder } from './temporary-folder.ts';
 

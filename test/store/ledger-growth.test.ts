@@ -2,11 +2,11 @@ import fs from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { RunFolder } from '../../src/runs/run-folder.ts';
 import { hashOf } from '../../src/store/canonical-json.ts';
 import { InvalidArtifact, LedgerConflict } from '../../src/store/errors.ts';
+import type { LedgerBody } from '../../src/store/ledger-chain.ts';
 import { Ledger } from '../../src/store/ledger.ts';
-import type { LedgerBody } from '../../src/store/ledger.ts';
-import { RunFolder } from '../../src/store/run-folder.ts';
 import { memoryFolder } from './temporary-folder.ts';
 
 const { appendFile, copyFile, readFile, stat, utimes, writeFile } = fs.promises;

@@ -2,10 +2,10 @@ import { appendFile, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { hashOf, sha256 } from '../../src/store/canonical-json.ts';
-import { InvalidConfig } from '../../src/contracts/invalid-config.ts';
 import { InvalidArtifact, LedgerConflict, Superseded } from '../../src/store/errors.ts';
+import type { LedgerBody } from '../../src/store/ledger-chain.ts';
 import { Ledger } from '../../src/store/ledger.ts';
-import type { LedgerBody } from '../../src/store/ledger.ts';
+import { InvalidConfig } from '../../src/validation/invalid-config.ts';
 import { memoryFolder } from './temporary-folder.ts';
 
 const anchor = hashOf({ seed: 1 });

@@ -11,11 +11,11 @@ import {
 } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { FileRef, FolderRef } from '../../src/contracts/refs.ts';
 import { canonicalJson, sha256 } from '../../src/store/canonical-json.ts';
 import { InvalidArtifact, NotSerializable } from '../../src/store/errors.ts';
 import type { Damage } from '../../src/store/errors.ts';
 import { ObjectStore } from '../../src/store/object-store.ts';
+import { FileRef, FolderRef } from '../../src/store/references.ts';
 import { collect, eventually, filesIn, leftovers, temporaryFolder } from './temporary-folder.ts';
 
 const records = [

@@ -2,10 +2,10 @@ import { readFile, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { hashOf } from '../../src/store/canonical-json.ts';
-import { InvalidConfig } from '../../src/contracts/invalid-config.ts';
 import type { Damage } from '../../src/store/errors.ts';
 import { ObjectStore } from '../../src/store/object-store.ts';
-import { PhaseKeys } from '../../src/store/phase-keys.ts';
+import { PhaseKeys } from '../../src/store/phase-cache.ts';
+import { InvalidConfig } from '../../src/validation/invalid-config.ts';
 import { someKey } from './some-key.ts';
 import { filesIn, leftovers, memoryFolder } from './temporary-folder.ts';
 

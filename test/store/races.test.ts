@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { FileRef } from '../../src/contracts/refs.ts';
 import { ObjectStore } from '../../src/store/object-store.ts';
-import { PhaseKeys } from '../../src/store/phase-keys.ts';
+import { PhaseKeys } from '../../src/store/phase-cache.ts';
+import type { FileRef } from '../../src/store/references.ts';
 import { someKey } from './some-key.ts';
 import { filesIn, leftovers, temporaryFolder } from './temporary-folder.ts';
 

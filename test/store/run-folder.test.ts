@@ -1,10 +1,10 @@
 import { appendFile, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { RunFolder } from '../../src/runs/run-folder.ts';
 import { hashOf } from '../../src/store/canonical-json.ts';
-import { InvalidConfig } from '../../src/contracts/invalid-config.ts';
 import { InvalidArtifact } from '../../src/store/errors.ts';
-import { RunFolder } from '../../src/store/run-folder.ts';
+import { InvalidConfig } from '../../src/validation/invalid-config.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
 test.each(['a', 'night-1', '2026-07-01_lr.1e-4', '-x', 'x'.repeat(80)])('%s is an id', async (id) => {

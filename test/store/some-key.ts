@@ -1,5 +1,5 @@
 import { hashOf } from '../../src/store/canonical-json.ts';
-import type { PhaseKey } from '../../src/store/phase-keys.ts';
+import type { PhaseKey } from '../../src/store/phase-cache.ts';
 
 export const someKey = (over: Partial<PhaseKey> = {}): PhaseKey => ({
   experiment: 'night-1',

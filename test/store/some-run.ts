@@ -1,9 +1,9 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { FileRef, FolderRef } from '../../src/contracts/refs.ts';
-import type { LedgerLine } from '../../src/store/ledger.ts';
+import { RunFolder } from '../../src/runs/run-folder.ts';
+import type { LedgerLine } from '../../src/store/ledger-chain.ts';
 import { ObjectStore } from '../../src/store/object-store.ts';
-import { RunFolder } from '../../src/store/run-folder.ts';
+import type { FileRef, FolderRef } from '../../src/store/references.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
 export type Epoch = { checkpoint: FolderRef; trainerState: FolderRef; traces: FileRef };

@@ -1,10 +1,10 @@
 import { appendFile, readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { collectGarbage } from '../../src/store/gc.ts';
-import { verifyRun } from '../../src/store/verify.ts';
-import { filesIn } from './temporary-folder.ts';
+import { collectGarbage } from '../../src/runs/garbage-collection.ts';
+import { verifyRun } from '../../src/runs/verify.ts';
 import { someStore } from './some-run.ts';
+import { filesIn } from './temporary-folder.ts';
 
 async function wholeRun() {
   const made = await someStore();

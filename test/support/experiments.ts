@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { parseExperiment } from '../../src/contracts/parse-experiment.ts';
-import type { Experiment } from '../../src/contracts/experiment.ts';
+import type { Experiment } from '../../src/config/experiment.ts';
+import { parseExperiment } from '../../src/config/parse-experiment.ts';
 
 type Json = Record<string, unknown>;
 

@@ -1,9 +1,9 @@
-import { deriveSeed, randomStream } from '../../src/coevolution/seeds.ts';
-import type { RandomStream } from '../../src/coevolution/seeds.ts';
-import { drawTask } from '../../src/worlds/language/draw.ts';
+import { deriveSeed, randomStream } from '../../src/numerics/random.ts';
+import type { RandomStream } from '../../src/numerics/random.ts';
+import { drawTask } from '../../src/worlds/language/draw-task.ts';
 import { createLanguage } from '../../src/worlds/language/language.ts';
-import { specOf } from '../../src/worlds/language/task.ts';
 import type { LanguageSettings } from '../../src/worlds/language/settings.ts';
+import { specOf } from '../../src/worlds/language/task.ts';
 import type { FakeModel } from './fake-model-server.ts';
 
 export interface LanguagePlayer {

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { deriveSeed, randomStream } from '../../src/coevolution/seeds.ts';
-import type { RandomStream } from '../../src/coevolution/seeds.ts';
+import { deriveSeed, randomStream } from '../../src/numerics/random.ts';
+import type { RandomStream } from '../../src/numerics/random.ts';
 import { historyFault } from './chat-history.ts';
 import type { WireMessage } from './chat-history.ts';
 import { faults } from './model-server-faults.ts';
@@ -121,16 +121,14 @@ export class FakeModelServer implements AsyncDisposable {
           .end(JSON.stringify({ error: { message: refused } }));
       const said = chat(question.messages, randomStream(question.seed), question);
       if (typeof said === 'number')
-        return void response
-          .writeHead(said, { 'content-type': 'application/json' })
-          .end(
-            JSON.stringify({
-              error: {
-                message: 'as the test wants it',
-                ...(said === 400 && { code: 'context_length_exceeded' }),
-              },
-            }),
-          );
+        return void response.writeHead(said, { 'content-type': 'application/json' }).end(
+          JSON.stringify({
+            error: {
+              message: 'as the test wants it',
+              ...(said === 400 && { code: 'context_length_exceeded' }),
+            },
+          }),
+        );
       const whole = typeof said === 'string' ? said : '';
       const content = whole.slice(0, question.max_tokens);
       const calls =

@@ -1,6 +1,6 @@
-import type { WorldSettings } from '../../src/contracts/experiment.ts';
-import type { RandomStream } from '../../src/coevolution/seeds.ts';
+import type { RandomStream } from '../../src/numerics/random.ts';
 import { createWorld } from '../../src/worlds/registry.ts';
+import type { WorldSettings } from '../../src/worlds/settings.ts';
 import { alphabet } from '../../src/worlds/toolbox/call.ts';
 import type { FakeModel } from './fake-model-server.ts';
 

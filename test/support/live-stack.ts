@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
 import type { WorkflowHandle } from '@temporalio/client';
 import { pythonPath, repository, temporalPath } from '../../infra/setup/locations.mjs';
-import type { LedgerEntry } from '../../src/activities/ledger-entry.ts';
-import { oneWritePartition } from '../../src/stack/services/temporal-server.ts';
-import { RunFolder } from '../../src/store/run-folder.ts';
+import { oneWritePartition } from '../../src/dev-stack/services/temporal-server.ts';
+import type { LedgerEntry } from '../../src/runs/ledger-entry.ts';
+import { RunFolder } from '../../src/runs/run-folder.ts';
+import { queues } from '../../src/workflows/activity-proxies.ts';
 import type { experiment } from '../../src/workflows/experiment.ts';
-import { queues } from '../../src/workflows/queues.ts';
 import { freePort, TestProcess, until } from './processes.ts';
 
 /** Importing torch alone may take minutes on a machine that is busy. */

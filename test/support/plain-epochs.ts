@@ -1,23 +1,19 @@
 import { join } from 'node:path';
 import { createCpuActivities, createGpuActivities, createLlmActivities } from '../../src/activities/index.ts';
-import type { Attempt, Ports } from '../../src/activities/ports.ts';
-import type { Committed, Plan } from '../../src/contracts/phases.ts';
-import { benchmarks } from '../../src/benchmarks/benchmarks.ts';
-import { suiteHost } from '../../src/benchmarks/suite-host.ts';
-import { SuiteLoader } from '../../src/benchmarks/suite-loader.ts';
-import { openAIChatServer } from '../../src/policies/chat-server.ts';
-import { policyServerFor } from '../../src/policies/policy-server-for.ts';
-import { ComparisonFolder } from '../../src/store/comparison-folder.ts';
-import { EvaluationFolder } from '../../src/store/evaluation-folder.ts';
-import { NightlyFolder } from '../../src/store/nightly-folder.ts';
+import { benchmarks, suiteHost, SuiteLoader } from '../../src/benchmarks/registry.ts';
+import { openAIChatServer } from '../../src/inference/chat-client.ts';
+import { policyServerFor } from '../../src/inference/create-policy-client.ts';
+import { ComparisonFolder, EvaluationFolder, NightlyFolder } from '../../src/runs/result-folders.ts';
+import { RunFolder } from '../../src/runs/run-folder.ts';
+import type { Attempt } from '../../src/runtime/activity-context.ts';
+import type { Ports } from '../../src/runtime/dependencies.ts';
 import { ObjectStore } from '../../src/store/object-store.ts';
-import { PhaseKeys } from '../../src/store/phase-keys.ts';
-import { RunFolder } from '../../src/store/run-folder.ts';
-import { epochPhases } from '../../src/workflows/epoch-phases.ts';
-import type { PhaseRunner } from '../../src/workflows/epoch-phases.ts';
-import { preparePhases } from '../../src/workflows/prepare-phases.ts';
-import type { Launcher } from '../../src/training/launcher.ts';
-import { worldLoader } from '../../src/worlds/load-world.ts';
+import { PhaseKeys } from '../../src/store/phase-cache.ts';
+import type { Launcher } from '../../src/training/launchers.ts';
+import type { Committed, Plan } from '../../src/types/activity-types.ts';
+import { epochPhases, preparePhases } from '../../src/workflows/epoch-pipeline.ts';
+import type { PhaseRunner } from '../../src/workflows/epoch-pipeline.ts';
+import { worldLoader } from '../../src/worlds/registry.ts';
 
 /** Ports with a real store in a folder, a model server and a launcher. */
 export function plainPorts(

@@ -1,5 +1,5 @@
 import { writeFileSync } from 'node:fs';
-import { queues } from '../../src/workflows/queues.ts';
+import { queues } from '../../src/workflows/activity-proxies.ts';
 import { LiveStack } from './live-stack.ts';
 import { tinyComparison } from './tiny-comparison.ts';
 import { tinyExperiment } from './tiny-experiment.ts';

@@ -3,16 +3,15 @@ import type { ChildProcess } from 'node:child_process';
 import { appendFile, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-
-import { InvalidConfig } from '../../src/contracts/invalid-config.ts';
-import type { JobProgress, TrainingJob } from '../../src/contracts/training-job.ts';
 import { InvalidArtifact } from '../../src/store/errors.ts';
 import type { Damage } from '../../src/store/errors.ts';
-import { seal } from '../../src/training/sealed-json.ts';
 import { openWork } from '../../src/store/work-folder.ts';
 import type { WorkFolder } from '../../src/store/work-folder.ts';
-import { TrainerFailed, runJob } from '../../src/training/run-job.ts';
+import { seal } from '../../src/training/job-folder.ts';
+import { runJob, TrainerFailed } from '../../src/training/run-job.ts';
 import type { RunJobOptions } from '../../src/training/run-job.ts';
+import type { JobProgress, TrainingJob } from '../../src/types/training-job.ts';
+import { InvalidConfig } from '../../src/validation/invalid-config.ts';
 import { someKey } from '../store/some-key.ts';
 import { temporaryFolder } from '../store/temporary-folder.ts';
 

@@ -1,6 +1,6 @@
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { expect, test } from 'vitest';
-import { temporalAttempt } from '../../src/worker/attempt.ts';
+import { temporalAttempt } from '../../src/worker/activity-context.ts';
 
 test('who listens to an attempt hears each of its beats, whatever part of the worker gave it, and none of another attempt', async () => {
   const { signal } = new AbortController();

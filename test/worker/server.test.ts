@@ -1,8 +1,8 @@
 import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { temporal } from '@temporalio/proto';
-import { queues } from '../../src/workflows/queues.ts';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { queues } from '../../src/workflows/activity-proxies.ts';
 import { LiveStack } from '../support/live-stack.ts';
 import { freePort, until } from '../support/processes.ts';
 import { tinyExperiment } from '../support/tiny-experiment.ts';

@@ -31,8 +31,11 @@ describe('the bundle of the workflows', () => {
     'openai',
     'src/activities',
     'src/store',
-    'src/contracts',
-    'src/policies',
+    'src/config',
+    'src/validation',
+    'src/inference',
+    'src/runs',
+    'src/runtime',
     'src/training',
     'src/worlds',
   ])('has nothing of %s', (name) => {

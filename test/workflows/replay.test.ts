@@ -5,8 +5,8 @@ import type { WorkflowBundle } from '@temporalio/worker';
 import { DeterminismViolationError } from '@temporalio/workflow';
 import { beforeAll, expect, test } from 'vitest';
 import { activitiesByQueue } from '../../src/activities/index.ts';
-import type { Ports } from '../../src/activities/ports.ts';
-import { queues } from '../../src/workflows/queues.ts';
+import type { Ports } from '../../src/runtime/dependencies.ts';
+import { queues } from '../../src/workflows/activity-proxies.ts';
 
 /** Histories of real runs (test/support/record-histories.ts makes them anew): code that no longer replays them would break runs under way. */
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { strictCallMatch } from '../../src/benchmarks/api-bank/toolrl-rule.ts';
+import { pythonLiteral, readPythonCalls } from '../../src/worlds/calls/call-formats.ts';
 import { callsMatch, exactText, looseText } from '../../src/worlds/calls/match.ts';
-import { pythonLiteral, readPythonCalls } from '../../src/worlds/calls/python-calls.ts';
 import type { CallsTask, Tool } from '../../src/worlds/calls/task-schema.ts';
 import { reasonOf, shippedWorld, specOf } from './written-support.ts';
 

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { emptyHistory } from '../../src/coevolution/agent-history.ts';
-import { randomStream } from '../../src/coevolution/seeds.ts';
-import { parseExperiment } from '../../src/contracts/parse-experiment.ts';
-import { createWorld } from '../../src/worlds/registry.ts';
+import { parseExperiment } from '../../src/config/parse-experiment.ts';
+import { randomStream } from '../../src/numerics/random.ts';
 import { chainOpsSettings } from '../../src/worlds/chainops/settings.ts';
 import type { ChainOpsSettings } from '../../src/worlds/chainops/settings.ts';
+import { createWorld } from '../../src/worlds/registry.ts';
 import { experimentFile, withFields } from '../support/experiments.ts';
 
 const settings: ChainOpsSettings = {

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import type { LedgerEntry } from '../../src/activities/ledger-entry.ts';
-import { mean } from '../../src/coevolution/domain.ts';
-import type { RewardRecord, ScoreRecord } from '../../src/contracts/records.ts';
+import { mean } from '../../src/numerics/preconditions.ts';
+import type { LedgerEntry } from '../../src/runs/ledger-entry.ts';
+import type { RewardRecord, ScoreRecord } from '../../src/types/records.ts';
 import { someRun } from '../activities/some-run.ts';
 import type { SomeRun } from '../activities/some-run.ts';
 
@@ -12,9 +12,7 @@ const trapped = (id: string) =>
     id,
   );
 
-async function firstEpoch(
-  run: SomeRun,
-): Promise<{
+async function firstEpoch(run: SomeRun): Promise<{
   rewards: RewardRecord[];
   scores: ScoreRecord[];
   line: string;

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { emptyHistory } from '../../src/coevolution/agent-history.ts';
-import { randomStream } from '../../src/coevolution/seeds.ts';
+import { randomStream } from '../../src/numerics/random.ts';
 import { createWorld } from '../../src/worlds/registry.ts';
 import { textLimits, worldSettings } from '../../src/worlds/settings.ts';
 import type { WorldSettings } from '../../src/worlds/settings.ts';

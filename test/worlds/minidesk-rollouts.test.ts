@@ -1,18 +1,18 @@
-import { describe, expect, it, onTestFinished } from 'vitest';
-import { readFile, mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { LedgerEntry } from '../../src/activities/ledger-entry.ts';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { collect } from '../../src/async/streams.ts';
+import { parseExperiment } from '../../src/config/parse-experiment.ts';
+import type { LedgerEntry } from '../../src/runs/ledger-entry.ts';
+import type { FileRef } from '../../src/store/references.ts';
 import type {
   RewardRecord,
   ScoreRecord,
   TaskRecord,
   TraceRecord,
   VerdictRecord,
-} from '../../src/contracts/records.ts';
-import { collect } from '../../src/store/collect.ts';
-import type { FileRef } from '../../src/contracts/refs.ts';
-import { parseExperiment } from '../../src/contracts/parse-experiment.ts';
+} from '../../src/types/records.ts';
 import { createWorld } from '../../src/worlds/registry.ts';
 import { experimentFile, withFields } from '../support/experiments.ts';
 import { FakeModelServer } from '../support/fake-model-server.ts';

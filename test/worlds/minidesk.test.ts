@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { randomStream } from '../../src/coevolution/seeds.ts';
-import { parseExperiment } from '../../src/contracts/parse-experiment.ts';
-import { dialogueTokens } from '../../src/policies/character-tokens.ts';
+import { parseExperiment } from '../../src/config/parse-experiment.ts';
+import { dialogueTokens } from '../../src/inference/character-tokens.ts';
+import { randomStream } from '../../src/numerics/random.ts';
 import { errorTurns, play } from '../../src/worlds/minidesk/desk.ts';
 import type { Outcome } from '../../src/worlds/minidesk/desk.ts';
 import { miniDeskSettings } from '../../src/worlds/minidesk/settings.ts';

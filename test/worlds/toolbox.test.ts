@@ -1,15 +1,13 @@
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-
 import { emptyHistory } from '../../src/coevolution/agent-history.ts';
 import type { AgentHistory } from '../../src/coevolution/agent-history.ts';
-import { randomStream } from '../../src/coevolution/seeds.ts';
+import { randomStream } from '../../src/numerics/random.ts';
 import { createWorld } from '../../src/worlds/registry.ts';
-import { alphabet } from '../../src/worlds/toolbox/call.ts';
+import { alphabet, makeTools } from '../../src/worlds/toolbox/call.ts';
 import { toolboxSettings, toolboxTexts } from '../../src/worlds/toolbox/settings.ts';
 import type { ToolboxSettings } from '../../src/worlds/toolbox/settings.ts';
-import { makeTools } from '../../src/worlds/toolbox/tools.ts';
 import type { World } from '../../src/worlds/world.ts';
 
 const settings: ToolboxSettings = {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { contaminated } from '../../src/benchmarks/contamination/contaminated.ts';
-import { randomStream } from '../../src/coevolution/seeds.ts';
-import { queryText } from '../../src/worlds/travel/query-text.ts';
+import { queryText } from '../../src/benchmarks/travelplanner/query-text.ts';
+import { randomStream } from '../../src/numerics/random.ts';
 import type { TravelTask } from '../../src/worlds/travel/task-schema.ts';
 import { read } from '../infra/repository.ts';
 import { reasonOf, shippedWorld, specOf } from './written-support.ts';

@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url';
-import { worldLoader } from '../../src/worlds/load-world.ts';
+import { worldLoader } from '../../src/worlds/registry.ts';
 import { worldSettings } from '../../src/worlds/settings.ts';
 import type { World } from '../../src/worlds/world.ts';
 

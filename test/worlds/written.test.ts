@@ -1,10 +1,10 @@
-import fc from 'fast-check';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { readTask } from '../../src/activities/contamination-guard.ts';
 import { emptyHistory } from '../../src/coevolution/agent-history.ts';
-import { randomStream } from '../../src/coevolution/seeds.ts';
+import { readTask } from '../../src/curriculum/generate-candidates.ts';
+import { randomStream } from '../../src/numerics/random.ts';
 import { createWorld } from '../../src/worlds/registry.ts';
 import { worldSettings } from '../../src/worlds/settings.ts';
 import { read } from '../infra/repository.ts';

@@ -1,4 +1,4 @@
-"""JSON objects that carry their own hash: the last field, `sha256`, is that of all text before it. src/training/sealed-json.ts."""
+"""JSON objects that carry their own hash: the last field, `sha256`, is that of all text before it. src/training/job-folder.ts."""
 
 import hashlib
 import json

@@ -1,5 +1,5 @@
 import type { Benchmark } from '../suite.ts';
-import { splits } from './splits.ts';
+import { splits } from './games.ts';
 import { byStepSuite, episodeSuite } from './suites.ts';
 
 /** ALFWorld (Shridhar et al., arXiv 2010.03768): household tasks as text games. */

@@ -1,13 +1,11 @@
 import type { Missing, OpenSuite, Suite } from '../suite.ts';
-import { followWalkthrough, play } from './attempts.ts';
-import type { Response } from './attempts.ts';
 import type { Listing } from './conversation.ts';
 import { AlfworldEngine } from './engine.ts';
-import type { AlfworldCase } from './games.ts';
-import { episodeVerdict, stepsVerdict } from './judge.ts';
-import { stepMatch, successRates } from './scores.ts';
-import { openSplit } from './splits.ts';
-import type { Split } from './splits.ts';
+import { followWalkthrough, play } from './episodes.ts';
+import type { Response } from './episodes.ts';
+import { openSplit } from './games.ts';
+import type { AlfworldCase, Split } from './games.ts';
+import { episodeVerdict, stepMatch, stepsVerdict, successRates } from './judge.ts';
 
 export type AlfworldSuite = Suite<AlfworldCase, Response>;
 export type OpenAlfworld = OpenSuite<AlfworldCase, Response>;

@@ -1,14 +1,13 @@
 import { join } from 'node:path';
-import type { Literal } from '../python-literal.ts';
-import { rateScore } from '../score.ts';
+import type { Question } from '../../formats/chat-messages.ts';
+import type { Literal } from '../../formats/python-literal.ts';
 import { readShipped } from '../shipped-data.ts';
-import type { Case, CaseVerdict, OpenSuite, Question, Score, Suite, SuiteSettings } from '../suite.ts';
-import { apiCallIn } from './damo-call.ts';
-import type { ApiCall } from './damo-call.ts';
-import { callFault } from './damo-rule.ts';
-import { isObject, parsedJson, responseOf } from './response.ts';
-import type { CallResponse } from './response.ts';
-import { toolsOfInstruction } from './tool-descriptions.ts';
+import { rateScore } from '../suite.ts';
+import type { Case, CaseVerdict, OpenSuite, Score, Suite, SuiteSettings } from '../suite.ts';
+import { apiCallIn, callFault } from './damo-rule.ts';
+import type { ApiCall } from './damo-rule.ts';
+import { isObject, parsedJson, responseOf, toolsOfInstruction } from './tool-descriptions.ts';
+import type { CallResponse } from './tool-descriptions.ts';
 
 /** A call of a dialogue: `<file>#<id>`, as DAMO's data counts them. */
 export interface DamoCase extends Case {

@@ -1,6 +1,6 @@
-import { exactMatch } from '../../coevolution/exact-match.ts';
-import type { Action } from '../../coevolution/exact-match.ts';
-import { isObject, parsedJson } from './response.ts';
+import { exactMatch } from '../../coevolution/answer-rewards.ts';
+import type { Action } from '../../coevolution/answer-rewards.ts';
+import { isObject, parsedJson } from './tool-descriptions.ts';
 
 /** The call that a case asks for. */
 export interface GoldCall {

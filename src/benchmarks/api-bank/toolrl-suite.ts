@@ -1,10 +1,10 @@
 import { join } from 'node:path';
-import { rateScore } from '../score.ts';
+import type { Question } from '../../formats/chat-messages.ts';
 import { readShipped } from '../shipped-data.ts';
-import type { Case, CaseVerdict, OpenSuite, Question, Score, Suite, SuiteSettings } from '../suite.ts';
-import { parsedJson, responseOf } from './response.ts';
-import type { CallResponse } from './response.ts';
-import { toolsOfSystemPrompt } from './tool-descriptions.ts';
+import { rateScore } from '../suite.ts';
+import type { Case, CaseVerdict, OpenSuite, Score, Suite, SuiteSettings } from '../suite.ts';
+import { parsedJson, responseOf, toolsOfSystemPrompt } from './tool-descriptions.ts';
+import type { CallResponse } from './tool-descriptions.ts';
 import { callsIn, toolRlMatch } from './toolrl-rule.ts';
 import type { GoldCall } from './toolrl-rule.ts';
 

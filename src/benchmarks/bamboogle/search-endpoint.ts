@@ -1,4 +1,4 @@
-import { InvalidConfig } from '../../contracts/invalid-config.ts';
+import { InvalidConfig } from '../../validation/invalid-config.ts';
 
 /** A place to search: a URL with `{query}` in it is fetched, any other is posted `{"q": query}`, as serper.dev wants it. */
 export interface SearchEndpoint {

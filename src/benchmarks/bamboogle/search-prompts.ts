@@ -1,5 +1,5 @@
-import type { ToolSpec } from '../suite.ts';
-import { thoughtAndCalls } from '../toolrl-format.ts';
+import type { ToolSpec } from '../../formats/chat-messages.ts';
+import { thoughtAndCalls } from '../../formats/toolrl.ts';
 
 /** Its only tool, described natively. */
 export const searchTool: ToolSpec = {

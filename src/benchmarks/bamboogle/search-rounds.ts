@@ -1,5 +1,8 @@
-import { parseLiteral } from '../python-literal.ts';
-import type { Answer, AttemptTools, Message, SuiteSettings } from '../suite.ts';
+import type { Answer, Message } from '../../formats/chat-messages.ts';
+import { parseLiteral } from '../../formats/python-literal.ts';
+import type { AttemptTools, SuiteSettings } from '../suite.ts';
+import { search, shown } from './search-endpoint.ts';
+import type { SearchEndpoint } from './search-endpoint.ts';
 import {
   answerNow,
   asking,
@@ -9,8 +12,6 @@ import {
   results,
   searchTool,
 } from './search-prompts.ts';
-import { search, shown } from './search-endpoint.ts';
-import type { SearchEndpoint } from './search-endpoint.ts';
 
 /** Turns of the model, as in ToolRL's harness: what it calls in the last one is not run, for no turn is left to read it. */
 const mostRounds = 4;

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import { meanScore, rateScore } from '../score.ts';
 import { readShipped } from '../shipped-data.ts';
+import { meanScore, rateScore } from '../suite.ts';
 import type {
   AttemptTools,
   Case,
@@ -11,9 +11,8 @@ import type {
   Suite,
   SuiteHost,
 } from '../suite.ts';
-import { extractAnswer } from './extract-answer.ts';
+import { exactMatch, extractAnswer, f1, subExactMatch } from './answer-rules.ts';
 import { askJudge, saysYes } from './judge.ts';
-import { exactMatch, f1, subExactMatch } from './rules.ts';
 import { searchRounds } from './search-rounds.ts';
 
 /** A question of two hops, by its place in the data: `bamboogle_0`. */

@@ -1,7 +1,7 @@
 import type { Benchmark } from '../suite.ts';
 import { aggregate } from './aggregate.ts';
-import type { CategoryName } from './categories.ts';
 import { categories } from './categories.ts';
+import type { CategoryName } from './categories.ts';
 import { byTurnSuite, categorySuite, unavailableSuite } from './suites.ts';
 
 /** Why the agentic categories are listed only: their backends need what cannot be given to a process without network and files. */

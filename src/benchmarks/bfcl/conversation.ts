@@ -1,5 +1,6 @@
-import { afterThoughts } from '../after-thoughts.ts';
-import type { Answer, AttemptTools, Message, Question, ToolSpec } from '../suite.ts';
+import type { Answer, Message, Question, ToolSpec } from '../../formats/chat-messages.ts';
+import { afterThoughts } from '../../formats/toolrl.ts';
+import type { AttemptTools } from '../suite.ts';
 import type { BfclCase, BfclEngine, LastTurn, RecordedAnswer, Step, Turns } from './engine.ts';
 
 export interface Response {

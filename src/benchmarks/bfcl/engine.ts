@@ -1,7 +1,8 @@
 import { tmpdir } from 'node:os';
 import { fileURLToPath } from 'node:url';
+import type { Message, ToolCall, ToolSpec } from '../../formats/chat-messages.ts';
 import { Sidecar } from '../sidecar.ts';
-import type { Case, Message, Missing, ToolCall, ToolSpec } from '../suite.ts';
+import type { Case, Missing } from '../suite.ts';
 import type { CategoryName } from './categories.ts';
 
 /** What is kept of an answer, and judged. */

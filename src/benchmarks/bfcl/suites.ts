@@ -1,12 +1,12 @@
 import type { CaseVerdict, Missing, OpenSuite, Suite } from '../suite.ts';
-import type { CategoryName } from './categories.ts';
+import { accuracy, turnSuccess } from './aggregate.ts';
+import type { Detail } from './aggregate.ts';
 import { categories, ruleOf, suiteName } from './categories.ts';
-import type { Response } from './conversation.ts';
+import type { CategoryName } from './categories.ts';
 import { episode, independentTurns, singleTurn } from './conversation.ts';
+import type { Response } from './conversation.ts';
 import { BfclEngine } from './engine.ts';
 import type { BfclCase, RawVerdict, RecordedAnswer } from './engine.ts';
-import type { Detail } from './scores.ts';
-import { accuracy, turnSuccess } from './scores.ts';
 
 type BfclSuite = Suite<BfclCase, Response>;
 

@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { queryText } from '../../worlds/travel/query-text.ts';
 import type { TravelTask } from '../../worlds/travel/task-schema.ts';
+import { queryText } from '../travelplanner/query-text.ts';
+import { wordsOf } from './fingerprint.ts';
 import type { BenchmarkQuestion } from './fingerprint.ts';
-import { wordsOf } from './words.ts';
 
 /** Utterances that are shorter are said in any dialogue ("Can you help me delete my account?"). */
 const distinctive = 10;

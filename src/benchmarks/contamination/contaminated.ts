@@ -1,7 +1,6 @@
-import { hashOf, openingOf, openingWords, shortest } from './fingerprint.ts';
+import { hashOf, openingOf, openingWords, shortest, wordsOf } from './fingerprint.ts';
 import type { Fingerprint } from './fingerprint.ts';
 import { readQuestions } from './questions-file.ts';
-import { wordsOf } from './words.ts';
 
 /** The question that a text holds. */
 export type Contamination = Pick<Fingerprint, 'benchmark' | 'id'>;
@@ -36,3 +35,7 @@ export function contaminated(text: string, index?: QuestionIndex): Contamination
   }
   return null;
 }
+
+/** For people: what is wrong with a text that holds a benchmark's question, and what to do about it. */
+export const contaminationFault = ({ benchmark, id }: Contamination): string =>
+  `it holds the question ${id} of the benchmark ${benchmark}, which says nothing of a policy that was trained on it: leave it out`;

@@ -1,7 +1,8 @@
+import { readLiteral } from '../../formats/python-literal.ts';
 import type { CaseVerdict } from '../suite.ts';
 import { commonsenseNames, hardNames } from './official/constraint.ts';
 import type { PlanVerdict } from './official/verdict.ts';
-import { kept, keepsAll } from './rates.ts';
+import { keepsAll, kept } from './rates.ts';
 
 /** Most characters that are kept of why a constraint is broken: a plan's own texts are in it. */
 const longestReason = 300;
@@ -34,4 +35,37 @@ function reasonOf(plan: PlanVerdict): string {
   if (!plan.delivered) return 'not_delivered';
   if (plan.why.plan !== undefined) return 'malformed_plan';
   return [...commonsenseNames, ...hardNames].find((name) => plan.why[name] !== undefined) ?? 'not_evaluated';
+}
+
+/** Most characters of an answer that are looked at, from its end: real plans of seven days have 6,000. */
+const longest = 200_000;
+
+/** The last list of objects in an answer, which may think aloud or fence it: the plan. Null where there is none that is whole. */
+export function planInText(answer: string): Record<string, unknown>[] | null {
+  const text = answer.slice(-longest);
+  const opening = /\[\s*\{/gu;
+  let plan: Record<string, unknown>[] | null = null;
+  for (let match = opening.exec(text); match !== null; match = opening.exec(text)) {
+    const literal = readLiteral(text, match.index);
+    if (literal === undefined) continue;
+    if (isPlan(literal.value)) plan = literal.value;
+    opening.lastIndex = literal.end;
+  }
+  return plan;
+}
+
+function isPlan(value: unknown): value is Record<string, unknown>[] {
+  return (
+    Array.isArray(value) &&
+    value.every((day) => typeof day === 'object' && day !== null && !Array.isArray(day))
+  );
+}
+/** What of an attempt is judged, and what else tells how it went. JSON. */
+export interface PlanResponse {
+  /** The text that should hold the plan; empty where it did not come to one. */
+  answer: string;
+  /** Steps of tool use, the call of the planner included; 0 in sole planning. */
+  steps: number;
+  /** Why it ended: the last answer's finish reason, or what made the agent give up. */
+  end: string;
 }

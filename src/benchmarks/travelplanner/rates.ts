@@ -1,8 +1,8 @@
-import { bootstrapInterval } from '../../coevolution/bootstrap-interval.ts';
-import { rateScore } from '../score.ts';
+import { bootstrapInterval } from '../../numerics/intervals.ts';
+import { rateScore } from '../suite.ts';
 import type { Score } from '../suite.ts';
-import { splitSizes } from './data/split.ts';
-import type { SplitName } from './data/split.ts';
+import { splitSizes } from './data/task.ts';
+import type { SplitName } from './data/task.ts';
 import type { PlanVerdict } from './official/verdict.ts';
 
 type GroupName = 'commonsense' | 'hard';

@@ -1,14 +1,12 @@
 import type { OpenSuite, Suite } from '../suite.ts';
-import { planInText } from './answer/plan-in-text.ts';
-import { planVerdict, verdictOf } from './case-verdict.ts';
-import type { Split, SplitName } from './data/split.ts';
-import type { TravelTask } from './data/task.ts';
+import { planInText, planVerdict, verdictOf } from './case-verdict.ts';
+import type { PlanResponse } from './case-verdict.ts';
+import type { Split, SplitName, TravelTask } from './data/task.ts';
 import { openTrain } from './data/train.ts';
 import { openValidation } from './data/validation.ts';
 import { officialVerdict } from './official/verdict.ts';
 import { plannerQuestion } from './prompts/planner.ts';
 import { officialRates } from './rates.ts';
-import type { PlanResponse } from './response.ts';
 import { planByNativeTools } from './tools/native.ts';
 import { planByReact } from './tools/react.ts';
 

@@ -1,6 +1,6 @@
+import type { CommandParts } from '../command-parts.ts';
 import { homeFolder } from '../context.ts';
 import { exitCodes } from '../exit-codes.ts';
-import type { CommandParts } from '../command-parts.ts';
 
 export function addDoctor({ program, context, exit }: CommandParts): void {
   program

@@ -1,5 +1,5 @@
-import { homeFolder } from '../context.ts';
 import type { CommandParts } from '../command-parts.ts';
+import { homeFolder } from '../context.ts';
 
 export function addReport({ program, context }: CommandParts): void {
   program
@@ -9,7 +9,7 @@ export function addReport({ program, context }: CommandParts): void {
     .addHelpText('after', '\nExample:\n  genenv report laptop')
     .action(async (id: string) => {
       const [{ existingRun }, { writeResults }] = await Promise.all([
-        import('../run/run-folders.ts'),
+        import('../../runs/run-state.ts'),
         import('../run/write-results.ts'),
       ]);
       const home = homeFolder(context.env);

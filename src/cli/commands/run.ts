@@ -1,6 +1,6 @@
+import type { CommandParts } from '../command-parts.ts';
 import type { CliContext } from '../context.ts';
 import type { ExitCode } from '../exit-codes.ts';
-import type { CommandParts } from '../command-parts.ts';
 import { withTemporal } from '../temporal-options.ts';
 import type { TemporalOptions } from '../temporal-options.ts';
 

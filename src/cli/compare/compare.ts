@@ -1,13 +1,13 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Comparison } from '../../contracts/comparisons.ts';
-import { parseComparison } from '../../contracts/comparison.ts';
-import { InvalidConfig } from '../../contracts/invalid-config.ts';
+import { parseComparison } from '../../config/comparison.ts';
+import type { Comparison } from '../../config/comparison.ts';
+import { ComparisonFolder } from '../../runs/result-folders.ts';
 import { hashOf } from '../../store/canonical-json.ts';
-import { ComparisonFolder } from '../../store/comparison-folder.ts';
+import { InvalidConfig } from '../../validation/invalid-config.ts';
+import { queues } from '../../workflows/activity-proxies.ts';
 import type { comparison as comparisonWorkflow } from '../../workflows/comparison.ts';
-import { queues } from '../../workflows/queues.ts';
 import type { CompareOptions } from '../commands/compare.ts';
 import { homeFolder } from '../context.ts';
 import type { CliContext } from '../context.ts';

@@ -1,4 +1,4 @@
-import type { ComparisonProgress } from '../../contracts/comparisons.ts';
+import type { ComparisonProgress } from '../../types/comparison-types.ts';
 
 /** What is done once the runs are. */
 const afterwards: Partial<Record<ComparisonProgress['status'], string>> = {

@@ -1,5 +1,5 @@
 import { createLogUpdate } from 'log-update';
-import type { ComparisonProgress } from '../../contracts/comparisons.ts';
+import type { ComparisonProgress } from '../../types/comparison-types.ts';
 import { bar } from '../show/band.ts';
 import { plainTable } from '../show/table.ts';
 import { rate } from '../show/units.ts';

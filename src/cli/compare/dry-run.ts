@@ -1,9 +1,8 @@
-import { probingAttempts } from '../../activities/probe-tasks.ts';
-import { armRuns } from '../../activities/parse-comparison.ts';
-import type { Comparison } from '../../contracts/comparisons.ts';
-import { worldLoader } from '../../worlds/load-world.ts';
+import { armRuns, probingAttempts } from '../../comparison/plan.ts';
+import type { Comparison } from '../../config/comparison.ts';
+import { estimate } from '../../runs/resource-estimate.ts';
+import { worldLoader } from '../../worlds/registry.ts';
 import type { CliContext } from '../context.ts';
-import { estimate } from '../run/estimate.ts';
 import { plainTable } from '../show/table.ts';
 import { bytes, whole } from '../show/units.ts';
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
-import type { ComparisonProgress } from '../../contracts/comparisons.ts';
-import type { Progress } from '../../contracts/progress.ts';
+import type { Progress } from '../../types/activity-types.ts';
+import type { ComparisonProgress } from '../../types/comparison-types.ts';
 import type { CliContext } from '../context.ts';
 import { ask } from '../run/follow.ts';
 import { ComparisonLines } from './comparison-lines.ts';

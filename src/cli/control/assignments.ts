@@ -1,4 +1,4 @@
-import type { FieldValues } from '../../contracts/phases.ts';
+import type { FieldValues } from '../../config/retune.ts';
 import { CliError, exitCodes } from '../exit-codes.ts';
 
 /** `difficulty.alpha=0.4` as a field and its value: JSON where it is some, else text. @throws CliError */

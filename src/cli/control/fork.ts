@@ -1,18 +1,18 @@
 import { join } from 'node:path';
-import { experimentAt } from '../../activities/experiment-at.ts';
-import { forkOf } from '../../activities/fork-of.ts';
-import type { Experiment } from '../../contracts/experiment.ts';
-import { parseExperiment } from '../../contracts/parse-experiment.ts';
-import type { FieldValues } from '../../contracts/phases.ts';
-import { setFields } from '../../contracts/set-fields.ts';
+import type { Experiment } from '../../config/experiment.ts';
+import { parseExperiment } from '../../config/parse-experiment.ts';
+import { setFields } from '../../config/retune.ts';
+import type { FieldValues } from '../../config/retune.ts';
+import { forkOf } from '../../runs/fork.ts';
+import { RunFolder } from '../../runs/run-folder.ts';
+import { existingRun, runsFolder } from '../../runs/run-state.ts';
+import { experimentAt } from '../../runs/settings-in-effect.ts';
 import { ObjectStore } from '../../store/object-store.ts';
-import { RunFolder } from '../../store/run-folder.ts';
 import { homeFolder } from '../context.ts';
 import type { CliContext } from '../context.ts';
 import { exitCodes } from '../exit-codes.ts';
 import type { ExitCode } from '../exit-codes.ts';
 import { goOn } from '../run/go-on.ts';
-import { existingRun, runsFolder } from '../run/run-folders.ts';
 import { externalTemporal } from '../run/temporal-target.ts';
 import type { TemporalOptions } from '../temporal-options.ts';
 

@@ -1,13 +1,13 @@
 import { WorkflowNotFoundError } from '@temporalio/client';
 import type { Client } from '@temporalio/client';
-import type { CliContext } from '../context.ts';
+import { existingRun, readRun } from '../../runs/run-state.ts';
+import type { experiment } from '../../workflows/experiment.ts';
 import { homeFolder } from '../context.ts';
+import type { CliContext } from '../context.ts';
 import { CliError } from '../exit-codes.ts';
 import { reachableTemporal } from '../run/reachable-temporal.ts';
-import { existingRun, readRun } from '../run/run-folders.ts';
 import type { ExperimentHandle } from '../run/start-experiment.ts';
 import type { TemporalOptions } from '../temporal-options.ts';
-import type { experiment } from '../../workflows/experiment.ts';
 
 export interface FoundWorkflow {
   client: Client;

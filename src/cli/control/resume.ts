@@ -1,11 +1,11 @@
-import { parseExperiment } from '../../contracts/parse-experiment.ts';
+import { parseExperiment } from '../../config/parse-experiment.ts';
+import { existingRun } from '../../runs/run-state.ts';
 import type { Asked } from '../../workflows/messages.ts';
 import { homeFolder } from '../context.ts';
 import type { CliContext } from '../context.ts';
 import { exitCodes } from '../exit-codes.ts';
 import type { ExitCode } from '../exit-codes.ts';
 import { goOn } from '../run/go-on.ts';
-import { existingRun } from '../run/run-folders.ts';
 import { externalTemporal } from '../run/temporal-target.ts';
 import type { TemporalOptions } from '../temporal-options.ts';
 import { ask, Refused } from './ask.ts';

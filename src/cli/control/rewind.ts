@@ -1,13 +1,13 @@
-import type { FieldValues } from '../../contracts/phases.ts';
+import type { FieldValues } from '../../config/retune.ts';
+import { rewindFolder } from '../../runs/rewind.ts';
+import { existingRun } from '../../runs/run-state.ts';
 import { homeFolder } from '../context.ts';
 import type { CliContext } from '../context.ts';
 import { CliError, exitCodes } from '../exit-codes.ts';
 import type { ExitCode } from '../exit-codes.ts';
-import { existingRun } from '../run/run-folders.ts';
 import { plural } from '../show/units.ts';
 import type { TemporalOptions } from '../temporal-options.ts';
 import { lookUp } from './look-up.ts';
-import { rewindFolder } from './rewind-folder.ts';
 
 export interface RewindOptions extends TemporalOptions {
   epoch: number;

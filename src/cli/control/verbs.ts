@@ -1,4 +1,5 @@
-import type { FieldValues, Retuned } from '../../contracts/phases.ts';
+import type { FieldValues } from '../../config/retune.ts';
+import type { Retuned } from '../../types/activity-types.ts';
 import type { Asked } from '../../workflows/messages.ts';
 import type { CliContext } from '../context.ts';
 import { exitCodes } from '../exit-codes.ts';

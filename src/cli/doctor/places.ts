@@ -1,5 +1,4 @@
-import { mkdirSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
-import { existsSync } from 'node:fs';
+import { existsSync, mkdirSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { bytes } from '../show/units.ts';
 import { missing, note, ok } from './check.ts';

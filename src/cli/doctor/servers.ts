@@ -1,8 +1,8 @@
-import { tryPort } from '../../stack/ports.ts';
+import { tryPort } from '../../dev-stack/ports.ts';
 import { homeFolder } from '../context.ts';
 import type { CliContext } from '../context.ts';
-import { externalTemporal } from '../run/temporal-target.ts';
 import { connect } from '../run/session.ts';
+import { externalTemporal } from '../run/temporal-target.ts';
 import { runningStack } from '../stack/running-stack.ts';
 import { missing, note, ok } from './check.ts';
 import type { Check } from './check.ts';

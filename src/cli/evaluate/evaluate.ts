@@ -1,7 +1,7 @@
-import { parseEvaluation } from '../../contracts/evaluation.ts';
-import { isObject } from '../../contracts/json-schema.ts';
+import { parseEvaluation } from '../../config/evaluation.ts';
+import { isObject } from '../../validation/json-schema.ts';
+import { queues } from '../../workflows/activity-proxies.ts';
 import type { evaluation as evaluationWorkflow } from '../../workflows/evaluation.ts';
-import { queues } from '../../workflows/queues.ts';
 import type { EvaluateOptions } from '../commands/evaluate.ts';
 import type { CliContext } from '../context.ts';
 import { exitCodes } from '../exit-codes.ts';

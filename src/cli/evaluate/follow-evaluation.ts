@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 import { createLogUpdate } from 'log-update';
-import type { EvaluationProgress } from '../../contracts/evaluations.ts';
+import type { EvaluationProgress } from '../../types/evaluation-types.ts';
 import type { CliContext } from '../context.ts';
 import type { Interruption } from '../interruption.ts';
 import { ask } from '../run/follow.ts';

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
-import type { CaseLine } from '../../contracts/evaluations.ts';
-import { pairedEvaluations } from '../../evaluation/paired-evaluations.ts';
-import type { Evaluated } from '../../evaluation/paired-evaluations.ts';
+import { pairedEvaluations } from '../../evaluation/paired.ts';
+import type { Evaluated } from '../../evaluation/paired.ts';
+import type { CaseLine } from '../../types/evaluation-types.ts';
 import type { CliContext } from '../context.ts';
 import { CliError, exitCodes } from '../exit-codes.ts';
 import type { ExitCode } from '../exit-codes.ts';

@@ -1,4 +1,4 @@
-import type { EvaluationResults } from '../../contracts/evaluations.ts';
+import type { EvaluationResults } from '../../types/evaluation-types.ts';
 import { plainTable } from '../show/table.ts';
 import { whole } from '../show/units.ts';
 

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { EvaluationFolder } from '../../store/evaluation-folder.ts';
+import { EvaluationFolder } from '../../runs/result-folders.ts';
 import { homeFolder } from '../context.ts';
 import type { CliContext } from '../context.ts';
 import { exitCodes } from '../exit-codes.ts';

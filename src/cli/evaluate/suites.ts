@@ -1,6 +1,4 @@
-import { benchmarks } from '../../benchmarks/benchmarks.ts';
-import { suiteHost } from '../../benchmarks/suite-host.ts';
-import { SuiteLoader } from '../../benchmarks/suite-loader.ts';
+import { benchmarks, suiteHost, SuiteLoader } from '../../benchmarks/registry.ts';
 import { workerSettings } from '../../worker/settings.ts';
 import type { CliContext } from '../context.ts';
 import { exitCodes } from '../exit-codes.ts';

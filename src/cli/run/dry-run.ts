@@ -1,6 +1,6 @@
-import type { Experiment } from '../../contracts/experiment.ts';
+import type { Experiment } from '../../config/experiment.ts';
+import { estimate } from '../../runs/resource-estimate.ts';
 import type { World } from '../../worlds/world.ts';
-import { estimate } from './estimate.ts';
 import { bytes, whole } from '../show/units.ts';
 
 /** What `run --dry-run` prints: the resolved file, then what it would take. */

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isGrpcServiceError, WorkflowFailedError } from '@temporalio/client';
 import type { Client } from '@temporalio/client';
-import type { Progress } from '../../contracts/progress.ts';
+import type { Progress } from '../../types/activity-types.ts';
 import type { EpochProgress } from '../../workflows/messages.ts';
 import type { ExperimentHandle } from './start-experiment.ts';
 

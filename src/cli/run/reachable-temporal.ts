@@ -1,6 +1,6 @@
 import type { Client, Connection } from '@temporalio/client';
-import type { CliContext } from '../context.ts';
 import { homeFolder } from '../context.ts';
+import type { CliContext } from '../context.ts';
 import { runningStack } from '../stack/running-stack.ts';
 import type { TemporalOptions } from '../temporal-options.ts';
 import { connect } from './session.ts';

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
-import { parseExperiment } from '../../contracts/parse-experiment.ts';
-import type { Experiment } from '../../contracts/experiment.ts';
+import type { Experiment } from '../../config/experiment.ts';
+import { parseExperiment } from '../../config/parse-experiment.ts';
 import { CliError, exitCodes } from '../exit-codes.ts';
 
 export interface ExperimentFile {

@@ -1,9 +1,9 @@
+import { worldLoader } from '../../worlds/registry.ts';
 import type { RunOptions } from '../commands/run.ts';
 import { homeFolder } from '../context.ts';
 import type { CliContext } from '../context.ts';
 import { exitCodes } from '../exit-codes.ts';
 import type { ExitCode } from '../exit-codes.ts';
-import { worldLoader } from '../../worlds/load-world.ts';
 import { dryRun } from './dry-run.ts';
 import { goOn } from './go-on.ts';
 import { readExperimentFile } from './read-experiment-file.ts';

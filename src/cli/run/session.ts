@@ -1,6 +1,6 @@
 import { Client, Connection } from '@temporalio/client';
-import { StackInUse } from '../../stack/stack-in-use.ts';
-import type { EmbeddedStack } from '../../stack/embedded-stack.ts';
+import type { EmbeddedStack } from '../../dev-stack/dev-stack.ts';
+import { StackInUse } from '../../dev-stack/record.ts';
 import { homeFolder } from '../context.ts';
 import type { CliContext } from '../context.ts';
 import { CliError, exitCodes } from '../exit-codes.ts';

@@ -1,11 +1,11 @@
 import { isGrpcServiceError, WorkflowNotFoundError } from '@temporalio/client';
 import type { Client, WorkflowHandle } from '@temporalio/client';
-import { armName } from '../../contracts/arms.ts';
-import type { Experiment } from '../../contracts/experiment.ts';
-import { InvalidConfig } from '../../contracts/invalid-config.ts';
+import { armName } from '../../config/arms.ts';
+import type { Experiment } from '../../config/experiment.ts';
+import { experimentHash } from '../../runs/run-state.ts';
+import { InvalidConfig } from '../../validation/invalid-config.ts';
+import { queues } from '../../workflows/activity-proxies.ts';
 import type { experiment as experimentWorkflow } from '../../workflows/experiment.ts';
-import { queues } from '../../workflows/queues.ts';
-import { experimentHash } from './run-folders.ts';
 
 export type ExperimentHandle = WorkflowHandle<typeof experimentWorkflow>;
 

@@ -1,5 +1,5 @@
-import { loadClientConnectConfig } from '@temporalio/envconfig';
 import type { ConnectionOptions } from '@temporalio/client';
+import { loadClientConnectConfig } from '@temporalio/envconfig';
 import { CliError, exitCodes } from '../exit-codes.ts';
 import type { TemporalOptions } from '../temporal-options.ts';
 

@@ -1,6 +1,5 @@
 import { pythonPath } from '../../../infra/setup/locations.mjs';
-import { writeReport } from '../../report/write-report.ts';
-import { writeTensorboard } from '../../report/write-tensorboard.ts';
+import { writeReport, writeTensorboard } from '../../report/write-report.ts';
 import type { CliContext } from '../context.ts';
 
 /** Writes what people look at of a run, report and TensorBoard files, and gives the report's path. The report does not depend on the trainer's Python: without it there are only no event files, which is said. */

@@ -5,9 +5,9 @@ import {
   ServiceError,
 } from '@temporalio/client';
 import type { Client, ScheduleSpec } from '@temporalio/client';
-import { parseNightly } from '../../contracts/nightly.ts';
+import { parseNightly } from '../../config/nightly.ts';
+import { queues } from '../../workflows/activity-proxies.ts';
 import type { nightly } from '../../workflows/nightly.ts';
-import { queues } from '../../workflows/queues.ts';
 import type { CliContext } from '../context.ts';
 import { CliError, exitCodes } from '../exit-codes.ts';
 import type { ExitCode } from '../exit-codes.ts';

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import type { Client } from '@temporalio/client';
-import { NightlyFolder } from '../../store/nightly-folder.ts';
-import type { CliContext } from '../context.ts';
+import { NightlyFolder } from '../../runs/result-folders.ts';
 import { homeFolder } from '../context.ts';
+import type { CliContext } from '../context.ts';
 import { plainTable } from '../show/table.ts';
 import { nightSchedules } from './night-schedules.ts';
 import type { NightSchedule } from './night-schedules.ts';

@@ -1,4 +1,4 @@
-import type { Progress } from '../../contracts/progress.ts';
+import type { Progress } from '../../types/activity-types.ts';
 
 /** Seconds to the end at the pace of the last epochs; null where there is no pace yet, or nothing left. */
 export function secondsLeft({ status, epoch, epochs, epochSeconds }: Progress): number | null {

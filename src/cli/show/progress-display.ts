@@ -1,4 +1,4 @@
-import type { Progress } from '../../contracts/progress.ts';
+import type { Progress } from '../../types/activity-types.ts';
 import type { CliContext } from '../context.ts';
 import { ProgressLines } from './progress-lines.ts';
 import { ProgressScreen } from './progress-screen.ts';

@@ -1,4 +1,4 @@
-import type { Progress } from '../../contracts/progress.ts';
+import type { Progress } from '../../types/activity-types.ts';
 import { lastCommitted, secondsLeft } from './eta.ts';
 import { duration, rate } from './units.ts';
 

@@ -1,5 +1,5 @@
 import { createLogUpdate } from 'log-update';
-import type { Progress } from '../../contracts/progress.ts';
+import type { Progress } from '../../types/activity-types.ts';
 import { bandScale, bar, sparkline, where } from './band.ts';
 import { lastCommitted, secondsLeft } from './eta.ts';
 import { duration, rate } from './units.ts';

@@ -1,7 +1,7 @@
+import { findings } from '../../report/findings.ts';
 import { loadRun } from '../../report/load-run.ts';
 import { measured, trained } from '../../report/run-data.ts';
 import type { EpochRow } from '../../report/run-data.ts';
-import { findings } from '../../report/verdict.ts';
 import { plainTable } from './table.ts';
 import { duration, rate } from './units.ts';
 

@@ -1,8 +1,6 @@
-import { ended } from '../../stack/end-process.ts';
-import { endLeftovers, leftovers } from '../../stack/leftovers.ts';
-import { takeStackLock } from '../../stack/stack-lock.ts';
-import { stackPaths } from '../../stack/stack-paths.ts';
-import { readStackRecord, writeStackRecord } from '../../stack/stack-record.ts';
+import { endLeftovers, leftovers } from '../../dev-stack/leftovers.ts';
+import { ended } from '../../dev-stack/processes.ts';
+import { readStackRecord, stackPaths, takeStackLock, writeStackRecord } from '../../dev-stack/record.ts';
 import { homeFolder } from '../context.ts';
 import type { CliContext } from '../context.ts';
 import { CliError, exitCodes } from '../exit-codes.ts';

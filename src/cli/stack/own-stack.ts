@@ -1,10 +1,9 @@
 import { existsSync } from 'node:fs';
 import { pythonPath, repository, temporalPath } from '../../../infra/setup/locations.mjs';
-import { embeddedServices } from '../../stack/embedded-services.ts';
-import { EmbeddedStack } from '../../stack/embedded-stack.ts';
-import { stackPaths } from '../../stack/stack-paths.ts';
-import type { CliContext } from '../context.ts';
+import { embeddedServices, EmbeddedStack } from '../../dev-stack/dev-stack.ts';
+import { stackPaths } from '../../dev-stack/record.ts';
 import { homeFolder } from '../context.ts';
+import type { CliContext } from '../context.ts';
 import { CliError } from '../exit-codes.ts';
 
 /**

@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isAlive } from '../../stack/process-identity.ts';
-import { stackPaths } from '../../stack/stack-paths.ts';
-import { readStackRecord } from '../../stack/stack-record.ts';
-import type { StackRecord } from '../../stack/stack-record.ts';
+import { isAlive } from '../../dev-stack/processes.ts';
+import { readStackRecord, stackPaths } from '../../dev-stack/record.ts';
+import type { StackRecord } from '../../dev-stack/record.ts';
 
 export type OwnedStackRecord = StackRecord & { owner: NonNullable<StackRecord['owner']> };
 

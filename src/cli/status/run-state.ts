@@ -1,7 +1,7 @@
 import { WorkflowNotFoundError } from '@temporalio/client';
 import type { Client } from '@temporalio/client';
-import type { Progress } from '../../contracts/progress.ts';
-import type { RunFolder } from '../../store/run-folder.ts';
+import type { RunFolder } from '../../runs/run-folder.ts';
+import type { Progress } from '../../types/activity-types.ts';
 
 const QUERY_MS = 3_000;
 

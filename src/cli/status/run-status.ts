@@ -1,11 +1,9 @@
 import type { Client } from '@temporalio/client';
-import { armName } from '../../contracts/arms.ts';
-import type { Metrics } from '../../contracts/phases.ts';
-import type { Progress } from '../../contracts/progress.ts';
-import { lineage } from '../../report/lineage.ts';
-import type { Ancestor } from '../../report/lineage.ts';
-import type { Retune, RunFolder } from '../../store/run-folder.ts';
-import { readRun } from '../run/run-folders.ts';
+import { armName } from '../../config/arms.ts';
+import type { Retune, RunFolder } from '../../runs/run-folder.ts';
+import { lineage, readRun } from '../../runs/run-state.ts';
+import type { Ancestor } from '../../runs/run-state.ts';
+import type { Metrics, Progress } from '../../types/activity-types.ts';
 import { currentState } from './run-state.ts';
 import type { Current, State } from './run-state.ts';
 

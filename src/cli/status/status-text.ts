@@ -1,8 +1,8 @@
-import { lineageText, settingsText } from '../../report/lineage.ts';
-import type { RunStatus } from './run-status.ts';
+import { lineageText, settingsText } from '../../runs/run-state.ts';
 import { screen } from '../show/progress-screen.ts';
 import { plainTable } from '../show/table.ts';
 import { rate } from '../show/units.ts';
+import type { RunStatus } from './run-status.ts';
 
 const when = (iso: string | null): string => (iso === null ? '–' : iso.slice(0, 16).replace('T', ' '));
 

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createLogUpdate } from 'log-update';
-import { RunFolder } from '../../store/run-folder.ts';
+import { RunFolder } from '../../runs/run-folder.ts';
+import { existingRun, runsFolder } from '../../runs/run-state.ts';
 import type { StatusOptions } from '../commands/status.ts';
 import { homeFolder } from '../context.ts';
 import type { CliContext } from '../context.ts';
@@ -8,7 +9,6 @@ import { exitCodes } from '../exit-codes.ts';
 import type { ExitCode } from '../exit-codes.ts';
 import { Interruption } from '../interruption.ts';
 import { reachableTemporal } from '../run/reachable-temporal.ts';
-import { existingRun, runsFolder } from '../run/run-folders.ts';
 import { scheduleTable } from '../schedule/schedule-table.ts';
 import { runStatus } from './run-status.ts';
 import type { RunStatus } from './run-status.ts';

@@ -1,11 +1,11 @@
 import { join } from 'node:path';
-import { collectGarbage } from '../../store/gc.ts';
+import { collectGarbage } from '../../runs/garbage-collection.ts';
+import { RunFolder } from '../../runs/run-folder.ts';
+import { runsFolder } from '../../runs/run-state.ts';
 import { ObjectStore } from '../../store/object-store.ts';
-import { RunFolder } from '../../store/run-folder.ts';
 import type { GcOptions } from '../commands/gc.ts';
 import { homeFolder } from '../context.ts';
 import type { CliContext } from '../context.ts';
-import { runsFolder } from '../run/run-folders.ts';
 import { plainTable } from '../show/table.ts';
 import { bytes, plural } from '../show/units.ts';
 

@@ -1,11 +1,11 @@
 import { join } from 'node:path';
+import { existingRun } from '../../runs/run-state.ts';
+import { verifyRun } from '../../runs/verify.ts';
 import { ObjectStore } from '../../store/object-store.ts';
-import { verifyRun } from '../../store/verify.ts';
 import { homeFolder } from '../context.ts';
 import type { CliContext } from '../context.ts';
 import { exitCodes } from '../exit-codes.ts';
 import type { ExitCode } from '../exit-codes.ts';
-import { existingRun } from '../run/run-folders.ts';
 import { bytes, plural } from '../show/units.ts';
 
 const SHOWN = 10;

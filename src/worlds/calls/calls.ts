@@ -1,18 +1,16 @@
+import type { RandomStream } from '../../numerics/random.ts';
 import { canonicalJson } from '../../store/canonical-json.ts';
-import { callsFailure } from '../written/failure.ts';
-import type { OwnTasks } from '../written/tasks-file.ts';
-import { writtenWorld } from '../written/written-world.ts';
-import type { TaskForm } from '../written/written-world.ts';
+import { callsFailure, writtenWorld } from '../json-tasks/json-task-world.ts';
+import type { TaskForm } from '../json-tasks/json-task-world.ts';
+import type { OwnTasks } from '../json-tasks/tasks-file.ts';
 import type { World } from '../world.ts';
-import { leaksCall } from './answer-leak.ts';
-import { labelFault } from './fault.ts';
-import { guessCalls } from './guess.ts';
 import { acceptedValues, callsMatch, sameValue } from './match.ts';
+import { styles } from './prompts.ts';
+import type { Style } from './prompts.ts';
 import type { CallsSettings } from './settings.ts';
-import { styles } from './styles.ts';
-import type { Style } from './styles.ts';
 import { categoryOf, taskSchema } from './task-schema.ts';
-import type { Call, CallsTask } from './task-schema.ts';
+import type { Call, CallsTask, Parameter, Value } from './task-schema.ts';
+import { labelFault, leaksCall } from './validate.ts';
 
 /**
  * Function calling as BFCL and API-Bank have it: a dialogue, tools, and the calls that it asks for. Whether an answer is right is code's
@@ -86,3 +84,34 @@ const instructions = `You write training tasks in function calling for an agent.
 - tools: name, description, parameters (each with type string, integer, number, boolean, array or object; description, enum, items, properties and required where they help) and required, the names of those that must be given. Several tools make the choice harder.
 - calls: the calls that the request asks for, no more and no fewer; in arguments each parameter has the list of values that are accepted, the usual one first. "" in the list of an optional parameter says that it may be left out. Parameters that are not named must be left out.
 One call or several at once (parallel); one tool (simple, parallel) or several (multiple, parallel_multiple).`;
+
+/** As many calls as are asked for, of tools drawn blindly, their required arguments made of the dialogue's own words and small numbers. */
+export function guessCalls({ dialogue, tools, calls }: CallsTask, random: RandomStream): Call[] {
+  const words = dialogue
+    .flatMap(({ content }) => content.split(/\s+/))
+    .map((word) => word.replace(/^\W+|\W+$/g, ''))
+    .filter((word) => word !== '');
+  const value = ({ type, enum: allowed, items, properties = {}, required = [] }: Parameter): Value => {
+    if (allowed !== undefined) return random.pick(allowed);
+    switch (type) {
+      case 'string':
+        return words.length === 0 ? 'yes' : random.pick(words);
+      case 'boolean':
+        return random.int(2) === 0;
+      case 'array':
+        return [value(items ?? { type: 'string' })];
+      case 'object':
+        return object(properties, required);
+      default:
+        return random.int(10);
+    }
+  };
+  const object = (
+    parameters: Record<string, Parameter>,
+    required: readonly string[],
+  ): Record<string, Value> => Object.fromEntries(required.map((name) => [name, value(parameters[name]!)]));
+  return calls.map(() => {
+    const tool = random.pick(tools);
+    return { name: tool.name, arguments: object(tool.parameters, tool.required) };
+  });
+}

@@ -1,6 +1,8 @@
-import { thoughtAndCalls } from '../../benchmarks/toolrl-format.ts';
-import { pythonLiteral } from './python-calls.ts';
-import type { CallsTask, Message, Parameter, Tool, Type } from './task-schema.ts';
+import { thoughtAndCalls } from '../../formats/toolrl.ts';
+import { jsonCalls, pythonCalls, pythonLiteral, readJsonCalls, readPythonCalls } from './call-formats.ts';
+import { exactText, looseText } from './match.ts';
+import type { SameText } from './match.ts';
+import type { Call, CallsTask, Message, Parameter, Tool, Type } from './task-schema.ts';
 
 type Question = { system: string; user: string };
 
@@ -97,3 +99,16 @@ const mapped = (
   as: (parameter: Parameter) => object,
 ): Record<string, object> =>
   Object.fromEntries(Object.entries(parameters).map(([name, parameter]) => [name, as(parameter)]));
+
+/** How a benchmark asks for calls, has them written and compares them. */
+export interface Style {
+  question(task: CallsTask): { system: string; user: string };
+  read(answer: string): Call[] | undefined;
+  write(calls: readonly Call[]): string;
+  same: SameText;
+}
+
+export const styles = {
+  bfcl: { question: bfclQuestion, read: readPythonCalls, write: pythonCalls, same: looseText },
+  'api-bank': { question: apiBankQuestion, read: readJsonCalls, write: jsonCalls, same: exactText },
+} satisfies Record<string, Style>;

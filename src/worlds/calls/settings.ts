@@ -6,7 +6,7 @@ import {
   repairsField,
   tasksFileField,
   voteField,
-} from '../written/settings.ts';
+} from '../json-tasks/settings.ts';
 import { categories } from './task-schema.ts';
 
 export const callsSettings = z

@@ -1,4 +1,4 @@
-import type { RandomStream } from '../../coevolution/seeds.ts';
+import type { RandomStream } from '../../numerics/random.ts';
 import { historyPrompt, randomHistory } from '../history-digits.ts';
 import type { CorpusRow } from '../world.ts';
 import { agentPrompt, answerOf, specOf, stepsOf } from './chain.ts';

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { InvalidConfig } from '../../contracts/invalid-config.ts';
+import { InvalidConfig } from '../../validation/invalid-config.ts';
 import type { World } from '../world.ts';
 import type { ExternalSettings } from './settings.ts';
 

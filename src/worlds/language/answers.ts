@@ -1,13 +1,16 @@
-import { exactMatch, exactTextMatch } from '../../coevolution/exact-match.ts';
-import type { Action } from '../../coevolution/exact-match.ts';
-import { softSimilarity } from '../../coevolution/soft-similarity.ts';
-import type { Verdict } from '../world.ts';
+import { exactMatch, exactTextMatch, softSimilarity } from '../../coevolution/answer-rewards.ts';
+import type { Action } from '../../coevolution/answer-rewards.ts';
+import type { RandomStream } from '../../numerics/random.ts';
+import { callsFailure } from '../json-tasks/json-task-world.ts';
+import type { FailureClass } from '../json-tasks/json-task-world.ts';
+import { soundJson } from '../json-tasks/untrusted-json.ts';
+import type { LabelVote, Verdict } from '../world.ts';
 import { execute } from './execute.ts';
 import type { ProgramLimits } from './execute.ts';
-import { callsFailure } from '../written/failure.ts';
-import type { FailureClass } from '../written/failure.ts';
-import { soundJson } from '../written/sound-json.ts';
-import type { LanguageTask } from './task-schema.ts';
+import type { LanguageSettings } from './settings.ts';
+import type { LanguageTask, OwnTool } from './task-schema.ts';
+import { taskOf } from './task.ts';
+import { library, weekdays } from './tools.ts';
 
 const marker = 'Answer:';
 /** Characters; a longer answer is none. */
@@ -98,4 +101,83 @@ export function rightResponse({ evaluation, target_action }: LanguageTask, limit
     case 'reference':
       return `${marker} ${evaluation.answer}`;
   }
+}
+
+/** A blind guess of the right shape. For free text it is made of the prompt's own words: a task that these solve is solved by copying. */
+export function randomResponse({ prompt, tools, evaluation }: LanguageTask, random: RandomStream): string {
+  const words = prompt
+    .split(/\s+/)
+    .map((word) => word.replace(/^\W+|\W+$/g, ''))
+    .filter((word) => word !== '');
+  const word = (): string => (words.length === 0 ? 'yes' : random.pick(words));
+  switch (evaluation.kind) {
+    case 'execution':
+      return `Answer: ${guessValue(evaluation, random)}`;
+    case 'call': {
+      const tool = random.pick(tools.filter((one): one is OwnTool => typeof one !== 'string'));
+      const given = Object.fromEntries(
+        Object.entries(tool.parameters).map(([name, type]) => [
+          name,
+          type === 'string' ? word() : type === 'boolean' ? random.int(2) === 0 : random.int(10),
+        ]),
+      );
+      return `<tool_call>${JSON.stringify({ name: tool.name, arguments: given })}</tool_call>`;
+    }
+    case 'exact':
+      return `Answer: ${word()}`;
+    case 'reference':
+      return `Answer: ${Array.from({ length: 1 + Math.min(20, Math.floor(evaluation.answer.length / 6)) }, word).join(' ')}`;
+  }
+}
+
+/** By the outermost tool alone: few results can be counts, days of the week or cells of the table. */
+function guessValue(
+  { program, table }: Extract<LanguageTask['evaluation'], { kind: 'execution' }>,
+  random: RandomStream,
+): string {
+  if (program.tool === 'count') return String(random.int(4));
+  if (program.tool === 'weekday') return random.pick(weekdays);
+  if (program.tool === 'lookup') return String(random.pick(table!.rows.flatMap(([, ...cells]) => cells)));
+  const { result } = library.get(program.tool)!;
+  if (result === 'date') return `20${10 + random.int(30)}-0${1 + random.int(9)}-${10 + random.int(19)}`;
+  return result === 'integer'
+    ? String(random.int(100))
+    : Array.from({ length: 5 }, () => random.pick([...'abcde'])).join('');
+}
+
+/** Votes on the labels that the simulator wrote itself: those of all tasks but the executed ones. */
+export function labelVote(settings: LanguageSettings): LabelVote | undefined {
+  if (settings.vote === null) return undefined;
+  return {
+    ...settings.vote,
+    needed: (spec) => taskOf(spec).evaluation.kind !== 'execution',
+    tally: (spec, responses) => {
+      const task = taskOf(spec);
+      const agrees = (response: string): boolean =>
+        scoreResponse(task, response, settings).reward >= settings.similarAt;
+      const others = responses.filter((response) => !agrees(response));
+      const together = (response: string): number =>
+        others.filter((other) => sameAnswer(task, response, other, settings.similarAt)).length;
+      return {
+        agreeing: responses.length - others.length,
+        disputed: others.some((response) => together(response) > responses.length / 2),
+      };
+    },
+  };
+}
+
+/** Whether two responses give the same answer; two without one do not. */
+function sameAnswer(
+  { evaluation: { kind } }: LanguageTask,
+  left: string,
+  right: string,
+  similarAt: number,
+): boolean {
+  if (kind === 'call') {
+    const [one, other] = [toolCall(left), toolCall(right)];
+    return one !== undefined && other !== undefined && exactMatch(one, other) === 1;
+  }
+  const [one, other] = [finalAnswer(left), finalAnswer(right)];
+  if (one === undefined || other === undefined) return false;
+  return kind === 'reference' ? softSimilarity(one, other) >= similarAt : exactTextMatch(one, other) === 1;
 }

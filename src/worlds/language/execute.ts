@@ -1,6 +1,5 @@
-import { ExecutionFault } from './execution-fault.ts';
 import type { Program, Table } from './task-schema.ts';
-import { fits, isSmall, library } from './tools.ts';
+import { ExecutionFault, fits, isSmall, library } from './tools.ts';
 import type { Value } from './tools.ts';
 
 export interface ProgramLimits {

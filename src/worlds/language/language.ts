@@ -1,19 +1,26 @@
-import type { RandomStream } from '../../coevolution/seeds.ts';
-import { InvalidConfig } from '../../contracts/invalid-config.ts';
-import { repairPrompt } from '../written/prompts.ts';
-import type { OwnTasks } from '../written/tasks-file.ts';
+import type { RandomStream } from '../../numerics/random.ts';
+import { InvalidConfig } from '../../validation/invalid-config.ts';
+import { repairPrompt } from '../json-tasks/prompts.ts';
+import { readTasksFile } from '../json-tasks/tasks-file.ts';
+import type { OwnTasks } from '../json-tasks/tasks-file.ts';
 import type { TaskSpec, World } from '../world.ts';
-import { failureOf, rightResponse, scoreResponse, finalAnswer, toolCall } from './answers.ts';
-import { drawTask } from './draw.ts';
+import {
+  failureOf,
+  finalAnswer,
+  labelVote,
+  randomResponse,
+  rightResponse,
+  scoreResponse,
+  toolCall,
+} from './answers.ts';
+import { drawTask } from './draw-task.ts';
 import { callsOf } from './execute.ts';
 import { agentPrompt, environmentPrompt } from './prompts.ts';
-import { randomResponse } from './random-response.ts';
 import type { LanguageSettings } from './settings.ts';
-import { parseTask, specOf, taskOf } from './task.ts';
 import { taskJsonSchema } from './task-schema.ts';
 import type { LanguageTask } from './task-schema.ts';
+import { parseTask, specOf, taskOf } from './task.ts';
 import { library } from './tools.ts';
-import { labelVote } from './votes.ts';
 
 /**
  * Language: tasks in words, for any OpenAI-compatible model. Programs of a small library are executed by code; labels that the simulator
@@ -127,4 +134,17 @@ function signatureOf({ prompt, evaluation, target_action }: LanguageTask): strin
       .join(' ');
   if (evaluation.kind === 'call') return `call ${target_action!.name}`;
   return `${evaluation.kind}: ${prompt.toLowerCase().split(/\s+/).slice(0, openingWords).join(' ').slice(0, 80)}`;
+}
+
+/**
+ * The tasks of `world.tasksFile`; undefined where there is none.
+ * @throws InvalidConfig as `readTasksFile` does
+ */
+export async function readOwnTasks(settings: LanguageSettings): Promise<OwnTasks | undefined> {
+  return settings.tasksFile === null
+    ? undefined
+    : readTasksFile(settings.tasksFile, {
+        parseTask: (text) => parseTask(text, settings),
+        agentPrompt: (spec) => agentPrompt(taskOf(spec), settings.format),
+      });
 }

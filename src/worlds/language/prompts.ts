@@ -1,12 +1,12 @@
 import type { AgentHistory } from '../../coevolution/agent-history.ts';
-import { framed, variationPrompt } from '../written/prompts.ts';
-import type { Format } from '../written/prompts.ts';
+import { framed, variationPrompt } from '../json-tasks/prompts.ts';
+import type { Format } from '../json-tasks/prompts.ts';
 import type { Exemplar, TaskSpec } from '../world.ts';
+import { exampleTasks } from './draw-task.ts';
 import { expressionOf } from './execute.ts';
-import { exampleTasks } from './example-tasks.ts';
 import type { LanguageSettings } from './settings.ts';
-import { specOf } from './task.ts';
 import type { LanguageTask, Table } from './task-schema.ts';
+import { specOf } from './task.ts';
 import { library } from './tools.ts';
 
 const signature = (name: string, parameters: Record<string, string>): string =>

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { baseTasksField, heldOutPerCellField, range, rangeProblems } from '../shared-settings.ts';
 import {
   bandField,
   bandProblems,
@@ -7,7 +6,8 @@ import {
   repairsField,
   tasksFileField,
   voteField,
-} from '../written/settings.ts';
+} from '../json-tasks/settings.ts';
+import { baseTasksField, heldOutPerCellField, range, rangeProblems } from '../setting-fields.ts';
 
 /** How a task is judged: by a program that code executes, or against a label that the simulator wrote. */
 export const evaluationKinds = ['execution', 'call', 'exact', 'reference'] as const;

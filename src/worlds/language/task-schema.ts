@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { JsonSchema } from '../../contracts/json-schema.ts';
-import { formSchema } from '../written/json-schema.ts';
+import type { JsonSchema } from '../../validation/json-schema.ts';
+import { formSchema } from '../json-tasks/untrusted-json.ts';
 
 /** What the simulator writes, as JSON of exactly this form. */
 

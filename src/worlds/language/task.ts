@@ -1,12 +1,13 @@
+import { exactMatch } from '../../coevolution/answer-rewards.ts';
 import { canonicalJson } from '../../store/canonical-json.ts';
+import { jsonObjects, soundJson } from '../json-tasks/untrusted-json.ts';
 import type { ParsedTask, TaskSpec } from '../world.ts';
-import { leaksAnswer } from './answer-leak.ts';
 import { callsOf, execute } from './execute.ts';
-import { ExecutionFault } from './execution-fault.ts';
+import type { ProgramLimits } from './execute.ts';
 import type { LanguageSettings } from './settings.ts';
-import { soundJson } from '../written/sound-json.ts';
 import { taskSchema } from './task-schema.ts';
-import type { LanguageTask, OwnTool, ToolAction } from './task-schema.ts';
+import type { LanguageTask, OwnTool, Program, ToolAction } from './task-schema.ts';
+import { ExecutionFault } from './tools.ts';
 
 /** The task of a spec, which `parseTask` made. */
 export const taskOf = (spec: TaskSpec): LanguageTask => JSON.parse(spec) as LanguageTask;
@@ -100,3 +101,53 @@ function faultOf(run: () => unknown): string | undefined {
     throw error;
   }
 }
+
+/** Whether the prompt says the answer, so that copying would be success. What a program is given may be its value: max(3, 9) cannot hide 9. */
+export function leaksAnswer(
+  { prompt, evaluation, target_action }: LanguageTask,
+  limits: ProgramLimits,
+): boolean {
+  switch (evaluation.kind) {
+    case 'execution': {
+      const value = String(execute(evaluation.program, evaluation.table, limits));
+      return (
+        says(prompt, value) &&
+        !literals(evaluation.program).some((literal) => words(literal) === words(value))
+      );
+    }
+    case 'call':
+      return (
+        target_action !== undefined && jsonObjects(prompt).some((object) => isCall(object, target_action))
+      );
+    case 'exact':
+      return evaluation.answers.some((answer) => says(prompt, answer));
+    case 'reference':
+      return says(prompt, evaluation.answer);
+  }
+}
+
+const words = (text: string): string =>
+  (
+    text
+      .normalize('NFKC')
+      .toLowerCase()
+      .match(/[\p{L}\p{M}\p{N}]+/gu) ?? []
+  ).join(' ');
+
+function says(prompt: string, answer: string): boolean {
+  const wanted = words(answer);
+  return wanted === '' ? prompt.includes(answer.trim()) : ` ${words(prompt)} `.includes(` ${wanted} `);
+}
+
+const literals = (program: Program): string[] =>
+  callsOf(program).flatMap(({ arguments: given }) =>
+    Object.values(given)
+      .filter((argument) => typeof argument !== 'object')
+      .map(String),
+  );
+
+const isCall = (object: unknown, { name, arguments: given }: ToolAction): boolean =>
+  typeof object === 'object' &&
+  object !== null &&
+  (exactMatch(object as never, { name, arguments: given }) === 1 ||
+    (Object.keys(given).length > 0 && exactMatch(object as never, given) === 1));

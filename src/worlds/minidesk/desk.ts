@@ -1,4 +1,4 @@
-import { deriveSeed, randomStream } from '../../coevolution/seeds.ts';
+import { deriveSeed, randomStream } from '../../numerics/random.ts';
 import { specOf } from './task.ts';
 import type { Alphabet, Condition, DeskRecord, DeskTask } from './task.ts';
 

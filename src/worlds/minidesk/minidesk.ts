@@ -1,8 +1,8 @@
-import type { RandomStream } from '../../coevolution/seeds.ts';
+import type { RandomStream } from '../../numerics/random.ts';
 import { historyCharacters, historyDigits, historyPrompt } from '../history-digits.ts';
 import type { TaskSpec, World } from '../world.ts';
 import { holds, parseAction, play } from './desk.ts';
-import { drawTask, randomAction } from './draw.ts';
+import { drawTask, randomAction } from './draw-task.ts';
 import type { MiniDeskSettings } from './settings.ts';
 import { flawOf, referenceActions } from './solve.ts';
 import { alphabet, parseTask, specOf } from './task.ts';

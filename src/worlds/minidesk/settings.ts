@@ -8,8 +8,8 @@ import {
   rangeProblems,
   share,
   warmUpField,
-} from '../shared-settings.ts';
-import type { TextLimits } from '../shared-settings.ts';
+} from '../setting-fields.ts';
+import type { TextLimits } from '../setting-fields.ts';
 
 export const miniDeskSettings = z
   .strictObject({

@@ -1,8 +1,8 @@
-import type { RandomStream } from '../../coevolution/seeds.ts';
+import type { RandomStream } from '../../numerics/random.ts';
 import { historyPrompt, randomHistory } from '../history-digits.ts';
 import type { CorpusRow } from '../world.ts';
 import { play } from './desk.ts';
-import { drawTask, randomAction, varyTask } from './draw.ts';
+import { drawTask, randomAction, varyTask } from './draw-task.ts';
 import { referenceActions } from './solve.ts';
 import { goalsText, specOf } from './task.ts';
 import type { Alphabet, DeskTask } from './task.ts';

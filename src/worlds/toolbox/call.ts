@@ -1,3 +1,4 @@
+import { deriveSeed, randomStream } from '../../numerics/random.ts';
 import type { TaskSpec } from '../world.ts';
 
 /** A request: encode the arguments for each of these tools. `TU:ca,fe` asks for `T(U(…,…))`; one tool and one argument, `T:cafe`, is the usual case. */
@@ -101,3 +102,31 @@ export function agentPrompt(spec: TaskSpec, { maxLength, maxDepth }: Alphabet): 
   const { tools, argument } = callOf(spec);
   return `${tools.padEnd(maxDepth, '_')}:${argument.padEnd(maxLength, '_')}=`;
 }
+
+/** What each tool does to each symbol. */
+export type Tools = ReadonlyMap<string, ReadonlyMap<string, string>>;
+
+/** The hidden maps: for each tool a permutation of the symbols, fixed by the world's seed. */
+export function makeTools({ tools, symbols }: Alphabet, seed: number): Tools {
+  return new Map(
+    tools.map((tool) => {
+      const images = randomStream(deriveSeed(seed, 'toolbox', tool)).shuffle(symbols);
+      return [tool, new Map(symbols.map((symbol, index) => [symbol, images[index]!]))];
+    }),
+  );
+}
+
+/** The call that is right: every symbol in the code of the innermost tool, that in the code of the next, and so on outwards. */
+export function encode(tools: Tools, { tools: letters, argument }: ToolCall): ToolCall {
+  const inwards = [...letters].reverse();
+  return {
+    tools: letters,
+    argument: eachSymbol(argument, (symbol) =>
+      inwards.reduce((code, letter) => tools.get(letter)!.get(code)!, symbol),
+    ),
+  };
+}
+
+/** The argument with every symbol replaced, commas left where they are. */
+export const eachSymbol = (argument: string, replace: (symbol: string) => string): string =>
+  [...argument].map((symbol) => (symbol === ',' ? symbol : replace(symbol))).join('');

@@ -9,8 +9,8 @@ import {
   seedField,
   share,
   warmUpField,
-} from '../shared-settings.ts';
-import type { TextLimits } from '../shared-settings.ts';
+} from '../setting-fields.ts';
+import type { TextLimits } from '../setting-fields.ts';
 
 /** The optional fields are absent where they are not given: a file that does not name them resolves to the bytes it always did. */
 export const toolboxSettings = z

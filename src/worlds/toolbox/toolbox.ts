@@ -6,14 +6,16 @@ import {
   answerOf,
   argumentsOf,
   callOf,
+  eachSymbol,
+  encode,
   lookUps,
+  makeTools,
   parseCall,
   parseRequest,
   specOf,
 } from './call.ts';
 import type { ToolCall } from './call.ts';
 import type { ToolboxSettings } from './settings.ts';
-import { eachSymbol, encode, makeTools } from './tools.ts';
 import { agentCorpus, environmentCorpus, randomCall } from './warm-up.ts';
 
 /**

@@ -1,10 +1,8 @@
-import type { RandomStream } from '../../coevolution/seeds.ts';
+import type { RandomStream } from '../../numerics/random.ts';
 import { historyPrompt, randomHistory } from '../history-digits.ts';
 import type { CorpusRow } from '../world.ts';
-import { agentPrompt, answerOf, specOf } from './call.ts';
-import type { Alphabet, ToolCall } from './call.ts';
-import { eachSymbol, encode } from './tools.ts';
-import type { Tools } from './tools.ts';
+import { agentPrompt, answerOf, eachSymbol, encode, specOf } from './call.ts';
+import type { Alphabet, ToolCall, Tools } from './call.ts';
 
 /**
  * Supervised corpora that give two from-scratch models a start. The agent learns the form of a call and each symbol's

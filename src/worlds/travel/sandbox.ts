@@ -1,9 +1,9 @@
-import type { Query } from '../../benchmarks/travelplanner/data/task.ts';
 import { drivingCost } from '../../benchmarks/travelplanner/data/sandbox.ts';
 import type { Distance, Sandbox } from '../../benchmarks/travelplanner/data/sandbox.ts';
+import type { Query } from '../../benchmarks/travelplanner/data/task.ts';
 import { sandboxFrom } from '../../benchmarks/travelplanner/data/train-sandbox.ts';
 import type { Reference } from '../../benchmarks/travelplanner/data/train-sandbox.ts';
-import { queryText } from './query-text.ts';
+import { queryText } from '../../benchmarks/travelplanner/query-text.ts';
 import type { Information, TravelTask } from './task-schema.ts';
 
 /** What plans are checked against: columns that no check reads are blank. */

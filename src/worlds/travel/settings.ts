@@ -1,5 +1,11 @@
 import { z } from 'zod';
-import { bandField, bandProblems, formatField, repairsField, tasksFileField } from '../written/settings.ts';
+import {
+  bandField,
+  bandProblems,
+  formatField,
+  repairsField,
+  tasksFileField,
+} from '../json-tasks/settings.ts';
 
 export const travelSettings = z
   .strictObject({

@@ -1,18 +1,18 @@
-import { planInText } from '../../benchmarks/travelplanner/answer/plan-in-text.ts';
+import { planInText } from '../../benchmarks/travelplanner/case-verdict.ts';
+import { referenceText } from '../../benchmarks/travelplanner/prompts/data-text.ts';
 import { plannerQuestion } from '../../benchmarks/travelplanner/prompts/planner.ts';
-import { referenceText } from '../../benchmarks/travelplanner/prompts/reference-text.ts';
+import { queryText } from '../../benchmarks/travelplanner/query-text.ts';
 import { strictVerdict } from '../../benchmarks/travelplanner/strict/strict-verdict.ts';
-import type { OwnTasks } from '../written/tasks-file.ts';
-import { writtenWorld } from '../written/written-world.ts';
-import type { TaskForm } from '../written/written-world.ts';
+import type { RandomStream } from '../../numerics/random.ts';
+import { writtenWorld } from '../json-tasks/json-task-world.ts';
+import type { TaskForm } from '../json-tasks/json-task-world.ts';
+import type { OwnTasks } from '../json-tasks/tasks-file.ts';
 import type { World } from '../world.ts';
-import { taskFault } from './fault.ts';
-import { guessPlan } from './guess.ts';
-import { queryText } from './query-text.ts';
-import { queryOf, referenceOf, sandboxOf } from './sandbox.ts';
+import { drivingText, queryOf, referenceOf, sandboxOf } from './sandbox.ts';
 import type { TravelSettings } from './settings.ts';
 import { taskSchema } from './task-schema.ts';
-import type { TravelTask } from './task-schema.ts';
+import type { TravelPlan, TravelTask } from './task-schema.ts';
+import { taskFault } from './validate.ts';
 
 /**
  * Travel plans as TravelPlanner has them: a query, a small sandbox, and constraints that code checks. No label is a model's word: the
@@ -69,3 +69,46 @@ const instructions = `You write training tasks in travel planning for an agent. 
 - information: all that the agent is given: cities with their states, flights, restaurants, accommodations, attractions and driving distances. Up to 3 days there are no cities but org and dest. No name may be part of another of its kind in the same city.
 - plan: one day for each, which shows that the task can be solved. It must keep the whole query: begin and end in org; name only what is in the information, as "Name, City", attractions with a semicolon after each; never the same restaurant or attraction twice; stay the minimum of nights; cost no more than the budget (flights and meals by person, a car for 5 people, a taxi for 4, rooms by their maximum occupancy each night).
 Harder tasks have a smaller budget, more constraints, days or people, and information that tempts; easier ones leave more choices that work.`;
+
+/** A plan of the right shape: there, and back on the last day, with places of the city drawn blindly. */
+export function guessPlan(
+  {
+    query: { org, days, date },
+    information: { cities, flights, restaurants, accommodations, attractions, distances },
+  }: TravelTask,
+  random: RandomStream,
+): TravelPlan {
+  const city = random.pick(cities.map((one) => one.city).filter((one) => one !== org));
+  const some = (texts: readonly string[]): string => (texts.length === 0 ? '-' : random.pick(texts));
+  const way = (from: string, to: string, on: string): string =>
+    some([
+      ...flights
+        .filter((row) => row.OriginCityName === from && row.DestCityName === to && row.FlightDate === on)
+        .map(
+          (row) =>
+            `Flight Number: ${row['Flight Number']}, from ${from} to ${to}, Departure Time: ${row.DepTime}, Arrival Time: ${row.ArrTime}`,
+        ),
+      ...distances
+        .filter(({ origin, destination }) => origin === from && destination === to)
+        .flatMap((row) => [drivingText(row, 'self-driving'), drivingText(row, 'taxi')]),
+    ]);
+  const at = (names: readonly string[]): string[] => names.map((name) => `${name}, ${city}`);
+  const meals = at(restaurants.filter(({ City }) => City === city).map(({ Name }) => Name));
+  const sights = at(attractions.filter(({ City }) => City === city).map(({ Name }) => Name));
+  const rooms = at(accommodations.filter((row) => row.city === city).map(({ NAME }) => NAME));
+  return date.slice(0, days).map((on, index) => {
+    const [first, last] = [index === 0, index === days - 1];
+    const [from, to] = first ? [org, city] : [city, org];
+    const sight = some(sights);
+    return {
+      days: index + 1,
+      current_city: first || last ? `from ${from} to ${to}` : city,
+      transportation: first || last ? way(from, to, on) : '-',
+      breakfast: first ? '-' : some(meals),
+      attraction: sight === '-' ? sight : `${sight};`,
+      lunch: some(meals),
+      dinner: some(meals),
+      accommodation: last ? '-' : some(rooms),
+    };
+  });
+}

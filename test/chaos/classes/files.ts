@@ -1,7 +1,7 @@
 import { existsSync, globSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { LedgerEntry } from '../../../src/activities/ledger-entry.ts';
-import type { FileRef } from '../../../src/contracts/refs.ts';
+import type { LedgerEntry } from '../../../src/runs/ledger-entry.ts';
+import type { FileRef } from '../../../src/store/references.ts';
 import type { Disturbance, FaultClass } from '../fault-class.ts';
 import type { EpochActivity, Scene } from '../scene.ts';
 import { killWorker } from './worker.ts';

@@ -1,4 +1,4 @@
-import type { Progress } from '../../../src/contracts/progress.ts';
+import type { Progress } from '../../../src/types/activity-types.ts';
 import { until } from '../../support/processes.ts';
 import type { Disturbance, FaultClass } from '../fault-class.ts';
 import { patience } from '../scene.ts';

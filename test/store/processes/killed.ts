@@ -16,8 +16,8 @@ real[call] = (...args) => {
 syncBuiltinESMExports();
 
 const { ObjectStore } = await import('../../../src/store/object-store.ts');
-const { PhaseKeys } = await import('../../../src/store/phase-keys.ts');
-const { RunFolder } = await import('../../../src/store/run-folder.ts');
+const { PhaseKeys } = await import('../../../src/store/phase-cache.ts');
+const { RunFolder } = await import('../../../src/runs/run-folder.ts');
 
 const work: Record<string, () => Promise<unknown>> = {
   records: () => new ObjectStore(root).putRecords([{ a: 1 }, { a: 2 }]),

@@ -1,4 +1,4 @@
-import type { RandomStream } from '../../../src/coevolution/seeds.ts';
+import type { RandomStream } from '../../../src/numerics/random.ts';
 import type { World } from '../../../src/worlds/world.ts';
 
 /** A world from outside, as a package would have it: sums of two numbers, `12+7=`. */

@@ -2,6 +2,7 @@ import { canonicalJson } from '../../../store/canonical-json.ts';
 import { route, rowsBy } from './sandbox.ts';
 import type { Accommodation, Attraction, Distance, Flight, Restaurant, Sandbox } from './sandbox.ts';
 
+
 /** Reference information of a task: a table's rows, or a sentence, by its description (`Restaurants in Rockford`). */
 export type Reference = Readonly<Record<string, string | readonly Readonly<Record<string, unknown>>[]>>;
 

@@ -1,14 +1,13 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-
 import { z } from 'zod';
-
 import { sha256 } from '../../../store/canonical-json.ts';
+import { referenceText } from '../prompts/data-text.ts';
 import { querySchema } from './task.ts';
-import type { Split } from './split.ts';
+import type { Split } from './task.ts';
 import { sandboxFrom, tablesFrom } from './train-sandbox.ts';
 import type { Reference } from './train-sandbox.ts';
-import { referenceText } from '../prompts/reference-text.ts';
+
 
 export const trainFiles = { queries: 'train_queries.jsonl', plans: 'train_gold_plans.jsonl', references: 'train_ref_info.jsonl', cities: 'city_state.json' } as const;
 

@@ -1,16 +1,14 @@
 import { access, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-
 import { z } from 'zod';
-
+import { readLiteral } from '../../../formats/python-literal.ts';
 import { sha256 } from '../../../store/canonical-json.ts';
-import { readLiteral } from '../../python-literal.ts';
 import type { Missing } from '../../suite.ts';
 import { csvRows } from './csv.ts';
 import { databaseFiles, databaseSandbox } from './database.ts';
-import type { Split } from './split.ts';
-import { splitSizes } from './split.ts';
-import { querySchema } from './task.ts';
+import { querySchema, splitSizes } from './task.ts';
+import type { Split } from './task.ts';
+
 
 const literal = z.string().transform((text) => readLiteral(text)?.value);
 const number = z.coerce.number();

@@ -1,5 +1,4 @@
-import { beforeParenthesis, fromTo, nameAndCity } from '../data/names.ts';
-import { MalformedPlan, requiredText } from '../data/plan.ts';
+import { beforeParenthesis, fromTo, MalformedPlan, nameAndCity, requiredText } from '../data/plan.ts';
 import type { DayPlan } from '../data/plan.ts';
 import type { Accommodation, Attraction, Flight, Restaurant, Sandbox } from '../data/sandbox.ts';
 

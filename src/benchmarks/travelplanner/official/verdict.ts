@@ -1,15 +1,19 @@
 import { MalformedPlan, readDays } from '../data/plan.ts';
 import type { Sandbox } from '../data/sandbox.ts';
 import type { Query } from '../data/task.ts';
-import { reasonableCityRoute } from './city-route.ts';
-import { completeInformation } from './complete-information.ts';
+import {
+  completeInformation,
+  diverseAttractions,
+  diverseRestaurants,
+  minimumNightsStay,
+  nonConflictingTransportation,
+  reasonableCityRoute,
+  withinCurrentCity,
+  withinSandbox,
+} from './commonsense.ts';
 import { commonsenseNames, hardNames } from './constraint.ts';
 import type { CommonsenseName, Constraint, Delivered, HardName } from './constraint.ts';
-import { diverseAttractions, diverseRestaurants, nonConflictingTransportation } from './diversity.ts';
 import { budget, cuisine, roomRule, roomType, transportation } from './hard.ts';
-import { minimumNightsStay } from './minimum-nights.ts';
-import { withinCurrentCity } from './within-city.ts';
-import { withinSandbox } from './within-sandbox.ts';
 
 /** What an evaluation says of a plan. JSON. */
 export interface PlanVerdict {

@@ -1,4 +1,4 @@
-import type { Question } from '../../suite.ts';
+import type { Question } from '../../../formats/chat-messages.ts';
 
 /**
  * The official direct prompt for planning (agents/prompts.py, PLANNER_INSTRUCTION), but that the plan is asked for as JSON. Officially a

@@ -1,4 +1,4 @@
-import type { ToolSpec } from '../../suite.ts';
+import type { ToolSpec } from '../../../formats/chat-messages.ts';
 import type { ToolName } from '../tools/desk.ts';
 
 /** Parameters of the tools in their official order, each with its description. */

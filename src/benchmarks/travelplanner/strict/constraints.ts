@@ -1,6 +1,5 @@
-import { nameAndCity } from '../data/names.ts';
-import { isFilled } from '../data/plan.ts';
-import { citiesOf } from '../official/city-route.ts';
+import { isFilled, nameAndCity } from '../data/plan.ts';
+import { citiesOf } from '../official/commonsense.ts';
 import type { CommonsenseName, Constraint, Delivered, HardName } from '../official/constraint.ts';
 import { accommodationOf, attractionOf, attractionTexts, mealsOf, restaurantOf, wayCost } from './exact.ts';
 

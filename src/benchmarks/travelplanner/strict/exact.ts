@@ -1,5 +1,4 @@
-import { nameAndCity } from '../data/names.ts';
-import { isFilled } from '../data/plan.ts';
+import { isFilled, nameAndCity } from '../data/plan.ts';
 import type { DayPlan } from '../data/plan.ts';
 import { drivingCost } from '../data/sandbox.ts';
 import type { Accommodation, Attraction, Restaurant, Sandbox } from '../data/sandbox.ts';

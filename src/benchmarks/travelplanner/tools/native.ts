@@ -1,11 +1,12 @@
-import type { AttemptTools, Message, ToolCall } from '../../suite.ts';
+import type { Message, ToolCall } from '../../../formats/chat-messages.ts';
+import type { AttemptTools } from '../../suite.ts';
+import type { PlanResponse } from '../case-verdict.ts';
 import type { Sandbox } from '../data/sandbox.ts';
 import { plannerQuestion } from '../prompts/planner.ts';
 import { nativeInstruction, toolParameters, toolSpecs } from '../prompts/tool-specs.ts';
-import type { PlanResponse } from '../response.ts';
 import { Desk, masked } from './desk.ts';
 import type { ToolName } from './desk.ts';
-import { Patience, limits } from './patience.ts';
+import { limits, Patience } from './patience.ts';
 
 type ToolMessage = Extract<Message, { role: 'tool' }>;
 

@@ -1,10 +1,11 @@
-import type { Answer, AttemptTools } from '../../suite.ts';
+import type { Answer } from '../../../formats/chat-messages.ts';
+import type { AttemptTools } from '../../suite.ts';
+import type { PlanResponse } from '../case-verdict.ts';
 import type { Sandbox } from '../data/sandbox.ts';
 import { plannerQuestion } from '../prompts/planner.ts';
 import { reactPrompt } from '../prompts/react.ts';
-import type { PlanResponse } from '../response.ts';
 import { Desk, masked } from './desk.ts';
-import { Patience, limits } from './patience.ts';
+import { limits, Patience } from './patience.ts';
 
 interface Step {
   thought: string;

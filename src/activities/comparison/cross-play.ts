@@ -1,0 +1,121 @@
+import { collect } from '../../async/streams.ts';
+import { successRate } from '../../coevolution/success-rate.ts';
+import { heldTo, readTask } from '../../curriculum/generate-candidates.ts';
+import { deriveSeed, randomStream } from '../../numerics/random.ts';
+import { answers, planRequests } from '../../rollouts/completion-requests.ts';
+import type { SampleCount } from '../../rollouts/completion-requests.ts';
+import { attempts } from '../../rollouts/rollout-loop.ts';
+import type { Ports } from '../../runtime/dependencies.ts';
+import { phase } from '../../runtime/run-once.ts';
+import type { FileRef } from '../../store/references.ts';
+import type {
+  CrossPlayCell,
+  CrossPlayed,
+  CrossPlayInput,
+  CrossTasksInput,
+} from '../../types/comparison-types.ts';
+import type { HistoryRecord, SeedTaskRecord } from '../../types/records.ts';
+
+/**
+ * Tasks that the simulator of one epoch writes, told what it was told of its own agent then. Seed tasks and sampling seeds are the same
+ * for every epoch, so that the simulators differ in nothing else. What is no task is left out.
+ */
+export function createCrossTasks(ports: Ports) {
+  return (input: CrossTasksInput): Promise<FileRef> =>
+    phase(ports, 'cross-tasks', input, async (context) => {
+      const { experiment, world } = context;
+      const { state, tasks } = input;
+      const { seed, environment, durability } = experiment;
+      const { agent: history } = await ports.store.json<HistoryRecord>(state.history);
+      const base = await collect(ports.store.records<SeedTaskRecord>(state.base_tasks));
+      const random = randomStream(deriveSeed(seed, 'cross-tasks', 'contexts'));
+      const prompts = Array.from({ length: tasks }, () =>
+        world.environmentPrompt(history, random.pick(base).spec),
+      );
+      const planned = planRequests(prompts, durability.promptsPerRequest, (chunk, index) => ({
+        model: state.environment.name,
+        prompts: chunk,
+        n: 1,
+        seed: deriveSeed(seed, 'cross-tasks', index),
+        temperature: environment.sampling.temperature,
+        maxTokens: environment.sampling.maxTokens,
+        ...heldTo(experiment, world),
+      }));
+      const count: SampleCount = { tokens: 0, retried: 0 };
+      let written = 0;
+      return ports.store.putRecords(
+        (async function* (): AsyncGenerator<SeedTaskRecord> {
+          for await (const { completions } of answers(ports, context, planned, {
+            requests: planned.length,
+            policies: [state.environment],
+            count,
+          })) {
+            for (const { text, finish_reason } of completions) {
+              const id = `task-${String(written++).padStart(3, '0')}`;
+              const parsed = finish_reason === 'length' ? undefined : readTask(world, text);
+              // A label that nobody has confirmed decides nothing between simulators.
+              if (parsed?.valid === true && world.vote?.needed(parsed.spec) !== true)
+                yield { id, spec: parsed.spec };
+            }
+          }
+        })(),
+      );
+    });
+}
+
+type Met = SeedTaskRecord & { simulator: number };
+type Attempt = { simulator: number; task_id: string; sample: number; reward: number; answer: string };
+
+/** The agent of one epoch attempts the tasks of every epoch's simulator; the seeds are the same for every agent. */
+export function createCrossPlay(ports: Ports) {
+  return (input: CrossPlayInput): Promise<CrossPlayed> =>
+    phase(ports, 'cross-play', input, async (context) => {
+      const { experiment, world } = context;
+      const { seed, agent, durability } = experiment;
+      const { state, samples, epoch } = input;
+      const met = (
+        await Promise.all(
+          input.tasks.map(async ({ epoch: simulator, file }) =>
+            (await collect(ports.store.records<SeedTaskRecord>(file))).map((task): Met => ({
+              ...task,
+              simulator,
+            })),
+          ),
+        )
+      ).flat();
+      const planned = planRequests(met, durability.promptsPerRequest, (chunk, index) => ({
+        model: state.agent.name,
+        prompts: chunk.map(({ spec }) => world.agentPrompt(spec)),
+        n: samples,
+        seed: deriveSeed(seed, 'cross-play', index),
+        temperature: agent.sampling.temperature,
+        maxTokens: agent.sampling.maxTokens,
+      }));
+      const count: SampleCount = { tokens: 0, retried: 0 };
+      const rewards = new Map<number, number[]>(input.tasks.map(({ epoch: simulator }) => [simulator, []]));
+      const file = await ports.store.putRecords(
+        (async function* (): AsyncGenerator<Attempt> {
+          // In the world's own words: what differs along the simulators is their tasks alone.
+          const options = { requests: planned.length, policies: [state.agent], count, wordedBy: null };
+          for await (const {
+            item: { id, spec, simulator },
+            sample,
+            sampled: { text, seed: drawn },
+          } of attempts(ports, context, planned, (task) => task.spec, options)) {
+            const { reward } = world.score(
+              spec,
+              text,
+              randomStream(deriveSeed(drawn, 'verdict', simulator, id, sample)),
+            );
+            rewards.get(simulator)!.push(reward);
+            yield { simulator, task_id: id, sample, reward, answer: text };
+          }
+        })(),
+      );
+      const cells = [...rewards].map(([simulator, all]): CrossPlayCell => {
+        const { successes, attempts } = successRate(all, world.solvedFrom);
+        return { simulator, agent: epoch, successes, attempts };
+      });
+      return { cells, file };
+    });
+}

@@ -1,0 +1,248 @@
+import { collect } from '../../async/streams.ts';
+import { successRate } from '../../coevolution/success-rate.ts';
+import { candidatesPerTask, screening } from '../../comparison/plan.ts';
+import type { ProbedAgent } from '../../comparison/probes.ts';
+import { deriveSeed, randomStream } from '../../numerics/random.ts';
+import { inHalves, spread } from '../../numerics/spacing.ts';
+import { planRequests } from '../../rollouts/completion-requests.ts';
+import type { Planned, SampleCount } from '../../rollouts/completion-requests.ts';
+import { attempts } from '../../rollouts/rollout-loop.ts';
+import type { Ports } from '../../runtime/dependencies.ts';
+import { phase } from '../../runtime/run-once.ts';
+import type { Phase } from '../../runtime/run-once.ts';
+import type { FileRef } from '../../store/references.ts';
+import { batchRecord, idleSettings } from '../../training/job-settings.ts';
+import { policyJob } from '../../training/policy-update.ts';
+import type { PhaseInput } from '../../types/activity-types.ts';
+import type {
+  MeasureGradientsInput,
+  ProbeAttempted,
+  ProbeAttemptsInput,
+  ProbeRecord,
+  ProbeTasksInput,
+} from '../../types/comparison-types.ts';
+import type {
+  GradientRecord,
+  ProbeOutcomeRecord,
+  ProbeTraceRecord,
+  Sampled,
+  SeedTaskRecord,
+} from '../../types/records.ts';
+import { isSolved } from '../../worlds/world.ts';
+
+/**
+ * Tasks whose success rates span (0, 1) for the agent of an epoch. Half of the candidates are held out (a grid from easy to hard, in every
+ * world), half are the base tasks and what the simulators have written so far (which crowd where they were rewarded). A few attempts
+ * at each sort them by successes, and as many are taken of each class. These attempts are not used again: p is measured afresh.
+ */
+export function createProbeTasks(ports: Ports) {
+  return (input: ProbeTasksInput): Promise<FileRef> =>
+    phase(ports, 'probe-tasks', input, async (context) => {
+      const candidates = await candidatesOf(ports, context, input);
+      const successes = new Map<string, number>(candidates.map(({ id }) => [id, 0]));
+      for await (const { task, solved } of probed(
+        ports,
+        context,
+        input,
+        candidates,
+        screening,
+        'probe-tasks',
+      ))
+        if (solved) successes.set(task.id, successes.get(task.id)! + 1);
+      const classes = Array.from({ length: screening + 1 }, (_, k) =>
+        candidates.filter(({ id }) => successes.get(id) === k),
+      );
+      return ports.store.putRecords(spread(classes, input.tasks));
+    });
+}
+
+async function candidatesOf(
+  { store }: Ports,
+  { experiment }: Phase,
+  { epoch, state, tasks }: ProbeTasksInput,
+): Promise<SeedTaskRecord[]> {
+  const random = randomStream(deriveSeed(experiment.seed, epoch, 'probe-tasks'));
+  const [heldOut, base, history] = await Promise.all(
+    [state.held_out, state.base_tasks, state.train_pool].map(async (file) =>
+      collect(store.records<SeedTaskRecord>(file)),
+    ),
+  );
+  const pools = [random.shuffle(heldOut!), random.shuffle([...base!, ...history!])];
+  const distinct = new Map(spread(pools, candidatesPerTask * tasks).map(({ spec }) => [spec, spec]));
+  return [...distinct.keys()].map((spec, index) => ({ id: `probe-${String(index).padStart(4, '0')}`, spec }));
+}
+
+/** The agent of an epoch attempts each probed task many times; what it sampled is kept, for gradients. */
+export function createProbeAttempts(ports: Ports) {
+  return (input: ProbeAttemptsInput): Promise<ProbeAttempted> =>
+    phase(ports, 'probe-attempts', input, async (context) => {
+      const tasks = await collect(ports.store.records<SeedTaskRecord>(input.tasks));
+      const outcomes = new Map(
+        tasks.map(({ id, spec }): [string, ProbeOutcomeRecord] => [
+          id,
+          { task_id: id, spec, difficulty: context.world.difficulty(spec), solved: [] },
+        ]),
+      );
+      const traces = await ports.store.putRecords(
+        (async function* (): AsyncGenerator<ProbeTraceRecord> {
+          for await (const { task, attempt, reward, solved, sampled } of probed(
+            ports,
+            context,
+            input,
+            tasks,
+            input.attempts,
+            'probe-attempts',
+          )) {
+            outcomes.get(task.id)!.solved[attempt] = solved ? 1 : 0;
+            yield { task_id: task.id, attempt, reward, sampled };
+          }
+        })(),
+      );
+      return { traces, outcomes: await ports.store.putRecords(outcomes.values()) };
+    });
+}
+
+interface Probed {
+  task: SeedTaskRecord;
+  attempt: number;
+  reward: number;
+  solved: boolean;
+  sampled: Sampled;
+}
+
+/** `count` attempts at each of the tasks, in rounds of as many as an epoch makes: requests are no larger than those of a run. */
+export async function* probed(
+  ports: Ports,
+  context: Phase,
+  { state, epoch }: PhaseInput,
+  tasks: readonly SeedTaskRecord[],
+  count: number,
+  name: string,
+): AsyncGenerator<Probed> {
+  const { experiment, world } = context;
+  const { seed, agent, durability } = experiment;
+  const size = agent.rolloutsPerTask;
+  const planned = Array.from(
+    { length: Math.ceil(count / size) },
+    (_, round): Planned<{ task: SeedTaskRecord; first: number }>[] =>
+      planRequests(
+        tasks.map((task) => ({ task, first: round * size })),
+        durability.promptsPerRequest,
+        (chunk, index) => ({
+          model: state.agent.name,
+          prompts: chunk.map(({ task: { spec } }) => world.agentPrompt(spec)),
+          n: Math.min(size, count - round * size),
+          seed: deriveSeed(seed, epoch, name, round, index),
+          temperature: agent.sampling.temperature,
+          maxTokens: agent.sampling.maxTokens,
+        }),
+      ),
+  ).flat();
+  const sampling: SampleCount = { tokens: 0, retried: 0 };
+  const options = { requests: planned.length, policies: [state.agent], count: sampling, wordedBy: null };
+  for await (const {
+    item: { task, first },
+    sample,
+    sampled,
+  } of attempts(ports, context, planned, ({ task: { spec } }) => spec, options)) {
+    const attempt = first + sample;
+    const { reward } = world.score(
+      task.spec,
+      sampled.text,
+      randomStream(deriveSeed(sampled.seed, 'verdict', task.id, attempt)),
+    );
+    yield { task, attempt, reward, solved: isSolved(world, reward), sampled };
+  }
+}
+
+/** Attempts at each task that a gradient is taken of, at most: claim C7 wants 64 in each tenth of p. */
+const rollouts = 64;
+
+/**
+ * The gradient signal of each probed task at the agent that attempted it: mean of ‖(r - p̂) ∇ log π(y|x)‖² (GenEnv, Proposition 1, with
+ * its baseline b = p). p̂ is taken over the first half of the attempts, gradients over the second, so that neither knows the
+ * other. The job takes no step and writes no weights.
+ */
+export function createMeasureGradients(ports: Ports) {
+  return (input: MeasureGradientsInput): Promise<FileRef> =>
+    phase(ports, 'measure-gradients', input, async (context) => {
+      const { agent } = context.experiment;
+      const { state, epoch } = input;
+      const outcomes = await collect(ports.store.records<ProbeOutcomeRecord>(input.outcomes));
+      const rates = new Map(
+        outcomes.map(({ task_id, solved }) => [task_id, successRate(inHalves(solved).first).rate!]),
+      );
+      const { result } = await policyJob(ports, context, {
+        kind: 'gradient_norms',
+        role: 'agent',
+        epoch,
+        model: agent.model,
+        start: { path: ports.store.path(state.agent.checkpoint!) },
+        reference: null,
+        trainerState: null,
+        batch: await ports.store.putRecords(batchRecords(ports, input, outcomes, rates)),
+        settings: {
+          ...idleSettings,
+          tokens_per_micro_batch: agent.training?.tokensPerMicroBatch ?? idleSettings.tokens_per_micro_batch,
+          policy_version: state.agent.name,
+        },
+      });
+      return ports.store.putRecords(
+        result.groups.map(({ group_id, ...means }): GradientRecord => ({
+          task_id: group_id,
+          success_rate: rates.get(group_id)!,
+          ...means,
+        })),
+      );
+    });
+}
+
+/** A task is a step, since between steps the job may be stopped and go on. */
+async function* batchRecords(
+  { store }: Ports,
+  { traces }: MeasureGradientsInput,
+  outcomes: readonly ProbeOutcomeRecord[],
+  rates: ReadonlyMap<string, number>,
+) {
+  const steps = new Map(
+    outcomes.map(({ task_id, solved }, step) => [
+      task_id,
+      { step, solved, first: inHalves(solved).first.length },
+    ]),
+  );
+  for await (const { task_id, attempt, sampled } of store.records<ProbeTraceRecord>(traces)) {
+    const { step, solved, first } = steps.get(task_id)!;
+    if (attempt < first || attempt >= first + rollouts) continue;
+    yield batchRecord(sampled, {
+      step,
+      group_id: task_id,
+      env_name: 'probe',
+      advantage: solved[attempt]! - rates.get(task_id)!,
+      weight: 1,
+    });
+  }
+}
+
+/** What probes left in the store. @throws InvalidArtifact where a file is not whole */
+export async function readProbes({ store }: Ports, probes: readonly ProbeRecord[]): Promise<ProbedAgent[]> {
+  return Promise.all(
+    probes.map(async ({ arm, seed, epoch, outcomes, gradients }) => ({
+      arm,
+      seed,
+      epoch,
+      attempts: (await collect(store.records<ProbeOutcomeRecord>(outcomes))).map(({ solved }) =>
+        solved.map((one) => one === 1),
+      ),
+      signal:
+        gradients &&
+        (await collect(store.records<GradientRecord>(gradients))).map(
+          ({ success_rate, squared_norm, squared_score, tokens }) => ({
+            p: success_rate,
+            norm: squared_norm,
+            score: squared_score,
+            tokens,
+          }),
+        ),
+    })),
+  );
+}

@@ -1,0 +1,111 @@
+import { sideBySide } from '../../async/map-concurrent.ts';
+import type { OpenSuite, Suite, SuiteSettings } from '../../benchmarks/suite.ts';
+import type { Evaluation } from '../../config/evaluation.ts';
+import type { Ports } from '../../runtime/dependencies.ts';
+import { canonicalJson, hashOf } from '../../store/canonical-json.ts';
+import type { PhaseKey } from '../../store/phase-cache.ts';
+import type { FileRef } from '../../store/references.ts';
+import type { AnswerInput, EvaluatedPolicy, PlannedSuite, ReadySuite } from '../../types/evaluation-types.ts';
+import { InvalidConfig } from '../../validation/invalid-config.ts';
+
+/** What all activities of an evaluation read: the file as it runs, and the policy that it means. */
+export interface EvaluationRecord {
+  evaluation: Evaluation;
+  policy: EvaluatedPolicy;
+}
+
+/** What an evaluation keeps its work under; no experiment may have an id like it. */
+const ownerOf = (id: string): string => `_evaluation-${id}`;
+
+/** @param of what the policy that was found, or the record that was made, follows from */
+export const evaluationKey = (id: string, phase: 'policy' | 'record', of: unknown): PhaseKey => ({
+  experiment: ownerOf(id),
+  epoch: 0,
+  phase,
+  inputHash: hashOf(of),
+});
+
+/** The key holds every input but how fast the evaluation is to go; that of answers no rules by which they will be judged, so that they outlive those. */
+export function shardKey(phase: 'answer' | 'judge', input: AnswerInput): PhaseKey {
+  const { versions, ...asked } = input.suite;
+  return {
+    experiment: ownerOf(input.id),
+    epoch: 0,
+    phase: `${phase}-${input.suite.name}`,
+    shard: input.shard,
+    inputHash: hashOf({
+      ...input,
+      evaluation: input.identity,
+      suite: { ...asked, ...(phase === 'judge' && { versions }) },
+    }),
+  };
+}
+
+export const suiteSettings = ({ toolFormat, search }: SuiteSettings): SuiteSettings => ({
+  toolFormat,
+  search,
+});
+
+/** Why a suite that is named in full does not fit the settings; those that a `*` stands for are skipped where they do not. */
+export const refusedByName = (
+  suites: readonly Suite[],
+  { suites: names, ...settings }: SuiteSettings & { suites: readonly string[] },
+): string | undefined =>
+  suites
+    .filter(({ name }) => names.includes(name))
+    .map((suite) => suite.refuses(suiteSettings(settings)))
+    .find((reason) => reason !== null);
+
+/** Plans suites a few at a time, in their order: an engine takes a second to start. */
+export function planEach<Named extends { name: string }>(
+  ports: Ports,
+  suites: readonly Named[],
+  plan: (suite: Named) => Promise<PlannedSuite>,
+): Promise<PlannedSuite[]> {
+  const { signal, heartbeat } = ports.attempt();
+  return sideBySide(suites, openedAtOnce, signal, async (suite) => {
+    const planned = await plan(suite);
+    heartbeat({ suite: suite.name });
+    return planned;
+  });
+}
+
+const openedAtOnce = 4;
+
+/**
+ * The suite as it was planned.
+ * @throws InvalidConfig where this worker does not have it, or has other data or rules than the evaluation was planned by
+ */
+export async function plannedSuite(
+  { suites }: Ports,
+  evaluation: Evaluation,
+  planned: ReadySuite,
+): Promise<{ suite: Suite; opened: OpenSuite }> {
+  const [suite] = suites.named([planned.name]);
+  const opened = await suites.open(suite!, suiteSettings(evaluation));
+  if ('missing' in opened)
+    throw new InvalidConfig(`evaluation: ${planned.name} is not on this worker: ${opened.missing}`);
+  if (rulesOf(opened) !== rulesOf(planned)) {
+    throw new InvalidConfig(
+      `evaluation: ${planned.name}: this worker has other data or rules (${rulesOf(opened)}) than the evaluation was planned by (${rulesOf(planned)}); give all workers the same, or start the evaluation under another id`,
+    );
+  }
+  return { suite: suite!, opened };
+}
+
+const rulesOf = ({
+  dataHash,
+  asking,
+  versions,
+}: Pick<ReadySuite, 'dataHash' | 'asking' | 'versions'>): string =>
+  canonicalJson({ dataHash, asking, versions });
+
+/** The cases that are evaluated: with an answer key as policy, those that it has. */
+export const casesOf = (opened: OpenSuite, { limit, policy }: Evaluation): OpenSuite['cases'] => {
+  const cases =
+    policy.type === 'gold' ? opened.cases.filter((item) => opened.gold(item) !== undefined) : opened.cases;
+  return limit === null ? cases : cases.slice(0, limit);
+};
+
+export const readRecord = ({ store }: Ports, evaluation: FileRef): Promise<EvaluationRecord> =>
+  store.json<EvaluationRecord>(evaluation);

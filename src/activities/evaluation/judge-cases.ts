@@ -1,0 +1,66 @@
+import { join } from 'node:path';
+import { collect } from '../../async/streams.ts';
+import { SidecarFailed } from '../../benchmarks/sidecar.ts';
+import type { CaseVerdict } from '../../benchmarks/suite.ts';
+import type { Ports } from '../../runtime/dependencies.ts';
+import { once } from '../../runtime/run-once.ts';
+import { Journal } from '../../store/journal.ts';
+import type { FileRef } from '../../store/references.ts';
+import type { AnswerRecord, JudgeInput } from '../../types/evaluation-types.ts';
+import { InvalidConfig } from '../../validation/invalid-config.ts';
+import { plannedSuite, readRecord, shardKey } from './evaluation-inputs.ts';
+
+/** Cases judged at a time where the suite says nothing: enough for engines to be busy, and few enough to be kept often. */
+const batchSize = 64;
+
+/** A verdict with its case, as `scores` of a suite takes them. */
+export interface VerdictLine {
+  id: string;
+  verdict: CaseVerdict;
+}
+
+/** Judges the answers of a shard; no model is asked. Verdicts are on disk as they are made. */
+export function createJudgeCases(ports: Ports) {
+  return (input: JudgeInput): Promise<FileRef> =>
+    once(ports, shardKey('judge', input), async (work) => {
+      const { signal, heartbeat } = ports.attempt();
+      const { evaluation } = await readRecord(ports, input.evaluation);
+      const { suite, opened } = await plannedSuite(ports, evaluation, input.suite);
+      const items = new Map(opened.cases.map((item) => [item.id, item]));
+      const answers = await collect(ports.store.records<AnswerRecord>(input.answers));
+      const folder = await work();
+      const claim = await folder.claim();
+      const journal = await Journal.open<VerdictLine[]>(join(folder.path, 'verdicts.jsonl'), {
+        onDamage: ports.onDamage,
+        assertCurrent: () => claim.assertCurrent(),
+      });
+      const lines: VerdictLine[] = journal.entries.flat();
+      try {
+        while (lines.length < answers.length) {
+          signal.throwIfAborted();
+          const batch = answers
+            .slice(lines.length, lines.length + (opened.judgedTogether ?? batchSize))
+            .map(({ id, response }) => {
+              const item = items.get(id);
+              if (item === undefined)
+                throw new InvalidConfig(`evaluation: ${suite.name} has no case ${JSON.stringify(id)}`);
+              return { item, response };
+            });
+          const verdicts = await opened.judge(batch, signal);
+          const judged = verdicts.map((verdict, index): VerdictLine => ({
+            id: batch[index]!.item.id,
+            verdict,
+          }));
+          await journal.append(judged);
+          lines.push(...judged);
+          heartbeat({ judged: lines.length });
+        }
+      } catch (error) {
+        if (error instanceof SidecarFailed) await ports.suites.discard(opened);
+        throw error;
+      } finally {
+        await journal.close();
+      }
+      return ports.store.putRecords(lines);
+    });
+}

@@ -1,0 +1,185 @@
+import type { Suite } from '../../benchmarks/suite.ts';
+import { evaluationIdPattern, evaluationIdRule, parseEvaluation } from '../../config/evaluation.ts';
+import type { Evaluation } from '../../config/evaluation.ts';
+import { parseExperiment } from '../../config/parse-experiment.ts';
+import { changedFields } from '../../config/retune.ts';
+import type { LedgerEntry } from '../../runs/ledger-entry.ts';
+import { experimentAt } from '../../runs/settings-in-effect.ts';
+import type { Ports } from '../../runtime/dependencies.ts';
+import { once } from '../../runtime/run-once.ts';
+import { hashOf } from '../../store/canonical-json.ts';
+import type { ParseInput } from '../../types/activity-types.ts';
+import type {
+  CaseShard,
+  EvaluatedPolicy,
+  EvaluationPlan,
+  PlannedSuite,
+  ShardRecord,
+} from '../../types/evaluation-types.ts';
+import { InvalidConfig } from '../../validation/invalid-config.ts';
+import {
+  casesOf,
+  evaluationKey,
+  planEach,
+  readRecord,
+  refusedByName,
+  suiteSettings,
+} from './evaluation-inputs.ts';
+import type { EvaluationRecord } from './evaluation-inputs.ts';
+
+/**
+ * Reads what the workflow was started with, finds the policy, and opens every suite. The same id with the same file is the same evaluation, of
+ * the same policy, however far its run has gone on since; with another file it is refused.
+ * @throws InvalidConfig naming the field
+ */
+export function createPlanEvaluation(ports: Ports) {
+  return async ({ id, file }: ParseInput): Promise<EvaluationPlan> => {
+    if (!evaluationIdPattern.test(id))
+      throw new InvalidConfig(
+        `workflow id: got ${JSON.stringify(id)}; it is the evaluation's id: ${evaluationIdRule}`,
+      );
+    const evaluation = parseEvaluation(file);
+    const suites = ports.suites.named(evaluation.suites);
+    const refused = refusedByName(suites, evaluation);
+    if (refused !== undefined) throw new InvalidConfig(`evaluation: ${refused}`);
+    const folder = ports.evaluationFolder(id);
+    const existing = await folder.read();
+    const identity = hashOf(decisive(evaluation));
+    if (existing !== undefined && hashOf(decisive(existing)) !== identity) {
+      throw new InvalidConfig(
+        `evaluation: the id ${JSON.stringify(id)} belongs to another evaluation file (${changedFields(decisive(existing), decisive(evaluation))}); start this one under another id`,
+      );
+    }
+    const policy = await once(ports, evaluationKey(id, 'policy', identity), () =>
+      findPolicy(ports, evaluation),
+    );
+    if (existing === undefined) await folder.write(evaluation);
+    // Under a key, so that it is kept as long as what was made by it.
+    const content: EvaluationRecord = { evaluation, policy };
+    const record = await once(ports, evaluationKey(id, 'record', content), () =>
+      ports.store.putJson(content),
+    );
+    const planned = await planEach(ports, suites, (suite) => planSuite(ports, evaluation, suite));
+    const { concurrency, heartbeatSeconds, maxAttempts, casesPerShard } = evaluation;
+    return {
+      id,
+      evaluation: record,
+      identity,
+      suites: planned,
+      shards: planned.flatMap((suite) => shardsOf(suite, casesPerShard)),
+      concurrency,
+      heartbeatSeconds,
+      maxAttempts,
+      judged: 0,
+    };
+  };
+}
+
+/** What verdicts follow from: not how fast they are come by. */
+const decisive = (evaluation: Evaluation): object =>
+  Object.fromEntries(Object.entries(evaluation).filter(([field]) => !pace.has(field)));
+const pace: ReadonlySet<string> = new Set([
+  'concurrency',
+  'heartbeatSeconds',
+  'maxAttempts',
+  'requestTimeoutSeconds',
+] satisfies (keyof Evaluation)[]);
+
+async function planSuite(ports: Ports, evaluation: Evaluation, suite: Suite): Promise<PlannedSuite> {
+  const { name } = suite;
+  const refused = suite.refuses(suiteSettings(evaluation));
+  if (refused !== null) return { name, skipped: refused };
+  const opened = await ports.suites.open(suite, suiteSettings(evaluation));
+  if ('missing' in opened) return { name, skipped: opened.missing };
+  if (opened.cannotAsk !== undefined) return { name, skipped: opened.cannotAsk };
+  const { dataHash, asking, versions } = opened;
+  const cases = casesOf(opened, evaluation).length;
+  if (cases === 0) return { name, skipped: 'it has no answer key' };
+  return { name, skipped: null, cases, dataHash, asking, versions };
+}
+
+export const shardsOf = (suite: PlannedSuite, size: number): CaseShard[] =>
+  suite.skipped !== null
+    ? []
+    : Array.from({ length: Math.ceil(suite.cases / size) }, (_, shard) => ({
+        suite: suite.name,
+        shard,
+        from: shard * size,
+        to: Math.min(suite.cases, (shard + 1) * size),
+      }));
+
+async function findPolicy(ports: Ports, { policy }: Evaluation): Promise<EvaluatedPolicy> {
+  if (policy.type !== 'run') return policy;
+  const folder = ports.runFolder(policy.run);
+  const run = await folder.open<LedgerEntry>();
+  if (run === undefined)
+    throw new InvalidConfig(
+      `evaluation: policy.run: got ${JSON.stringify(policy.run)}; there is no such run`,
+    );
+  const lines = await run.ledger.read();
+  const line =
+    policy.epoch === null
+      ? (lines.at(-1) ?? run.fork?.line)
+      : [...(run.fork ? [run.fork.line] : []), ...lines].find(({ epoch }) => epoch === policy.epoch);
+  if (line === undefined)
+    throw new InvalidConfig(
+      `evaluation: policy.epoch: got ${policy.epoch}; ${policy.run} has ${lines.length === 0 ? 'no epoch yet' : `epochs up to ${lines.at(-1)!.epoch}`}`,
+    );
+  const { serving, agent } = await experimentAt(folder, parseExperiment(run.experiment), line.epoch);
+  if (agent.model.type === 'scratch')
+    throw new InvalidConfig(
+      `evaluation: policy.run: got ${JSON.stringify(policy.run)}; its agent was made from scratch and knows the characters of its world alone, none of a benchmark's words: expected a run of a pretrained model`,
+    );
+  return {
+    type: 'run',
+    run: policy.run,
+    epoch: line.epoch,
+    version: { ...line.outputs.state.agent, trainer_state: null },
+    serving,
+    api: policy.api,
+  };
+}
+
+export type RescoringPlan = Omit<EvaluationPlan, 'shards'> & { shards: Omit<ShardRecord, 'verdicts'>[] };
+
+/**
+ * What judging an evaluation's answers again takes: those answers, and the rules and data that are here now.
+ * @throws InvalidConfig for an evaluation that is not there or has not ended, or a suite that is not here
+ */
+export function createPlanRescoring(ports: Ports) {
+  return async ({ id }: { id: string }): Promise<RescoringPlan> => {
+    const folder = ports.evaluationFolder(id);
+    const results = await folder.readResults();
+    if (results === undefined)
+      throw new InvalidConfig(
+        `rescore: got ${JSON.stringify(id)}; there is no evaluation of that id that has ended (${folder.resultsFile})`,
+      );
+    const { evaluation } = await readRecord(ports, results.record);
+    const suites = await planEach(ports, results.suites, async (before): Promise<PlannedSuite> => {
+      if (before.skipped !== null) return { name: before.name, skipped: before.skipped };
+      const [suite] = ports.suites.named([before.name]);
+      const opened = await ports.suites.open(suite!, suiteSettings(evaluation));
+      if ('missing' in opened) throw new InvalidConfig(`rescore: ${before.name}: ${opened.missing}`);
+      return {
+        name: before.name,
+        skipped: null,
+        cases: before.cases,
+        dataHash: opened.dataHash,
+        asking: opened.asking,
+        versions: opened.versions,
+      };
+    });
+    const { concurrency, heartbeatSeconds, maxAttempts } = evaluation;
+    return {
+      id,
+      evaluation: results.record,
+      identity: results.identity,
+      suites,
+      shards: results.shards,
+      concurrency,
+      heartbeatSeconds,
+      maxAttempts,
+      judged: results.judged,
+    };
+  };
+}

@@ -1,0 +1,92 @@
+import { collect } from '../../async/streams.ts';
+import { better, hasForgotten } from '../../coevolution/guards.ts';
+import type { Experiment } from '../../config/experiment.ts';
+import { deriveSeed, randomStream } from '../../numerics/random.ts';
+import { planRequests } from '../../rollouts/completion-requests.ts';
+import { attempts } from '../../rollouts/rollout-loop.ts';
+import type { Ports } from '../../runtime/dependencies.ts';
+import { phase } from '../../runtime/run-once.ts';
+import type { FileRef } from '../../store/references.ts';
+import type { AnchorState, Gated, GateInput } from '../../types/activity-types.ts';
+import type { SeedTaskRecord } from '../../types/records.ts';
+import { isSolved } from '../../worlds/world.ts';
+import type { World } from '../../worlds/world.ts';
+
+/**
+ * Holds the agent against an anchor set that neither the simulator nor the report's held-out score knows, outside the rollout budget. An
+ * agent that has forgotten is rolled back to the last one that passed, with its trainer state. The first one passes: it is the measure.
+ */
+export function createGateAgent(ports: Ports) {
+  return (input: GateInput): Promise<Gated> =>
+    phase(ports, 'gate', input, async (context) => {
+      const { experiment, world } = context;
+      const { agent, state } = input;
+      const before = state.anchor;
+      const tasks =
+        before?.tasks ?? (await anchorTasks(ports, experiment, world, [state.base_tasks, state.held_out]));
+      const specs = (await collect(ports.store.records<SeedTaskRecord>(tasks))).map(({ spec }) => spec);
+      const planned = planRequests(specs, experiment.durability.promptsPerRequest, (chunk, index) => ({
+        model: agent.name,
+        prompts: chunk.map((spec) => world.agentPrompt(spec)),
+        n: 1,
+        seed: deriveSeed(experiment.seed, 'gate', index),
+        temperature: experiment.evaluation.temperature,
+        maxTokens: experiment.agent.sampling.maxTokens,
+      }));
+      const now = { successes: 0, attempts: specs.length };
+      const options = {
+        requests: planned.length,
+        policies: [agent],
+        count: { tokens: 0, retried: 0 },
+        wordedBy: null,
+      };
+      for await (const {
+        item: spec,
+        sampled: { text, seed },
+      } of attempts(ports, context, planned, (task) => task, options)) {
+        if (isSolved(world, world.score(spec, text, randomStream(deriveSeed(seed, 'verdict', spec))).reward))
+          now.successes += 1;
+      }
+      const forgot =
+        before !== undefined && hasForgotten(now, before.best, experiment.guards.gateAgent!.drop);
+      const anchor: AnchorState = forgot
+        ? before
+        : { tasks, best: before === undefined ? now : better(before.best, now), agent };
+      return {
+        agent: anchor.agent,
+        anchor,
+        metrics: {
+          'eval/anchor': rate(now),
+          'eval/anchor_best': rate(anchor.best),
+          'eval/anchor_rolled_back': Number(forgot),
+        },
+        note: forgot
+          ? `agent: rolled back to ${before.agent.name}, since ${agent.name} solves ${now.successes} of ${now.attempts} anchor tasks; the best solved ${before.best.successes}`
+          : null,
+      };
+    });
+}
+
+/** Drawn as the held-out tasks are, by another seed, and none of them. */
+async function anchorTasks(
+  { store }: Ports,
+  { guards }: Experiment,
+  world: World,
+  others: readonly FileRef[],
+): Promise<FileRef> {
+  const known = new Set(
+    (await Promise.all(others.map((file) => collect(store.records<SeedTaskRecord>(file)))))
+      .flat()
+      .map(({ spec }) => spec),
+  );
+  const random = randomStream(deriveSeed(0, 'anchor-tasks'));
+  const specs = [...new Set(random.shuffle(world.heldOutTasks(random)))]
+    .filter((spec) => !known.has(spec))
+    .slice(0, guards.gateAgent!.tasks);
+  return store.putRecords(
+    specs.map((spec, index): SeedTaskRecord => ({ id: `anchor-${String(index).padStart(3, '0')}`, spec })),
+  );
+}
+
+const rate = ({ successes, attempts }: { successes: number; attempts: number }): number | null =>
+  attempts === 0 ? null : successes / attempts;

@@ -1,0 +1,75 @@
+import { collect } from '../../async/streams.ts';
+import { drawMix } from '../../coevolution/training-pool.ts';
+import type { Drawn } from '../../coevolution/training-pool.ts';
+import { replayCount } from '../../config/experiment.ts';
+import type { Experiment } from '../../config/experiment.ts';
+import { freshTasks, givenTask } from '../../curriculum/epoch-tasks.ts';
+import { deriveSeed, randomStream } from '../../numerics/random.ts';
+import type { Ports } from '../../runtime/dependencies.ts';
+import { phase } from '../../runtime/run-once.ts';
+import type { FileRef } from '../../store/references.ts';
+import type { DrawTasksInput } from '../../types/activity-types.ts';
+import { taskId } from '../../types/ids.ts';
+import type { SeedTaskRecord, TaskRecord } from '../../types/records.ts';
+
+/**
+ * The epoch's tasks: what the arm asks for (mostly what the simulator wrote), repeats counted, and the share of base and earlier tasks that the mix of
+ * D_train asks for, drawn to be rolled out afresh (GenEnv 2.3: "retain mastery of earlier curricula").
+ */
+export function createDrawTasks(ports: Ports) {
+  return (input: DrawTasksInput): Promise<FileRef> =>
+    phase(ports, 'draw', input, async (context) => {
+      const { experiment } = context;
+      const { epoch } = input;
+      const { store } = ports;
+      const replayed = await replay(ports, experiment, input);
+      return store.putRecords(
+        (async function* (): AsyncGenerator<TaskRecord> {
+          let index = 0;
+          for await (const task of countRepeats(freshTasks(ports, context, input))) {
+            index += 1;
+            yield task;
+          }
+          for (const { source, item } of replayed) {
+            yield givenTask(context, taskId(epoch, index++), {
+              source: source === 'base' ? 'base' : 'history',
+              batch: item.id,
+              spec: item.spec,
+            });
+          }
+        })(),
+      );
+    });
+}
+
+async function replay(
+  { store }: Ports,
+  experiment: Experiment,
+  { epoch, state }: DrawTasksInput,
+): Promise<Drawn<SeedTaskRecord>[]> {
+  const count = replayCount(experiment);
+  if (count === 0) return [];
+  const pools = {
+    base: await collect(store.records<SeedTaskRecord>(state.base_tasks)),
+    history: await collect(store.records<SeedTaskRecord>(state.train_pool)),
+  };
+  return drawMix(
+    { ...pools, fresh: [] },
+    { ...experiment.pools.train.mix, fresh: 0 },
+    count,
+    randomStream(deriveSeed(experiment.seed, epoch, 'mix')),
+  );
+}
+
+async function* countRepeats(tasks: AsyncIterable<TaskRecord>): AsyncGenerator<TaskRecord> {
+  const seen = new Map<string, number>();
+  for await (const task of tasks) {
+    if (task.spec === null) {
+      yield task;
+      continue;
+    }
+    const repeats = seen.get(task.spec) ?? 0;
+    seen.set(task.spec, repeats + 1);
+    yield { ...task, repeats };
+  }
+}

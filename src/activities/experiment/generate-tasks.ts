@@ -1,0 +1,151 @@
+import { collect } from '../../async/streams.ts';
+import type { AgentHistory } from '../../coevolution/agent-history.ts';
+import { variationsWritten } from '../../config/arms.ts';
+import { exemplarsOf, isStarved } from '../../curriculum/epoch-tasks.ts';
+import { confirmLabels, heldTo, writeDrafts } from '../../curriculum/generate-candidates.ts';
+import type { Draft } from '../../curriculum/generate-candidates.ts';
+import { described } from '../../curriculum/task-features.ts';
+import type { CompletionRequest } from '../../inference/policy-client.ts';
+import { deriveSeed, randomStream } from '../../numerics/random.ts';
+import { ofShard, planRequests, policiesOf, requestsInTurn } from '../../rollouts/completion-requests.ts';
+import type { Planned, SampleCount } from '../../rollouts/completion-requests.ts';
+import { generationCounts } from '../../runs/request-plan.ts';
+import type { Ports } from '../../runtime/dependencies.ts';
+import { phase } from '../../runtime/run-once.ts';
+import type { Phase } from '../../runtime/run-once.ts';
+import type { RunState, Sampling, ShardInput } from '../../types/activity-types.ts';
+import { epochId, taskId } from '../../types/ids.ts';
+import type { HistoryRecord, SeedTaskRecord, TaskRecord } from '../../types/records.ts';
+
+interface Context {
+  prompt: number;
+  simulator: 'current' | 'initial';
+  text: string;
+}
+
+/**
+ * The simulator writes this epoch's tasks (GenEnv, algorithm 1, phase 1): variations of seed tasks, conditioned on the
+ * agent's history. A stated share of the prompts goes to the frozen initial simulator. What is no task is asked for again, and labels are put
+ * to a vote, in worlds that say so.
+ */
+export function createGenerateTasks(ports: Ports) {
+  return (input: ShardInput): Promise<Sampling> =>
+    phase(ports, 'generate', input, async (context) => {
+      const { experiment } = context;
+      const { epoch, state, shard, shards } = input;
+      const starved = await isStarved(ports, experiment, state);
+      const { agent: history } = await ports.store.json<HistoryRecord>(state.history);
+      const planned = ofShard(
+        plan(context, epoch, state, await contexts(ports, context, input, history, starved)),
+        shard,
+        shards,
+      );
+      const count: SampleCount = { tokens: 0, retried: 0 };
+      const asked = requestsInTurn(ports, context, {
+        requests: planned.length,
+        policies: policiesOf(state),
+        count,
+      });
+      const file = await ports.store.putRecords(
+        (async function* () {
+          try {
+            for (const one of planned) {
+              const drafts = await writeDrafts(asked.ask, context, one);
+              await confirmLabels(asked.ask, context, drafts, {
+                model: state.initial_agent.name,
+                seed: one.request.seed,
+              });
+              for (const draft of drafts) yield taskRecord(context, epoch, history, draft);
+            }
+          } finally {
+            await asked.close();
+          }
+        })(),
+      );
+      return { file, requests: planned.length, ...count };
+    });
+}
+
+/** One context for each seed prompt of the epoch: which task to vary, and which simulator is asked. */
+async function contexts(
+  ports: Ports,
+  { experiment, world }: Phase,
+  { epoch, state }: ShardInput,
+  history: AgentHistory,
+  starved: boolean,
+): Promise<Context[]> {
+  const base = await collect(ports.store.records<SeedTaskRecord>(state.base_tasks));
+  const random = randomStream(deriveSeed(experiment.seed, epoch, 'contexts'));
+  const { initial } = generationCounts(experiment, starved);
+  const asksInitial = new Set(
+    random
+      .shuffle(Array.from({ length: experiment.environment.promptsPerEpoch }, (_, index) => index))
+      .slice(0, initial),
+  );
+  const exemplars = await exemplarsOf(ports, experiment, epoch, state);
+  return Array.from({ length: experiment.environment.promptsPerEpoch }, (_, prompt) => {
+    const simulator = asksInitial.has(prompt) ? 'initial' : 'current';
+    const { spec } = random.pick(base);
+    // The initial simulator stays what it was: it is shown nothing of what was learnt.
+    const shown = simulator === 'current' ? exemplars(prompt) : [];
+    return {
+      prompt,
+      simulator,
+      text:
+        shown.length === 0
+          ? world.environmentPrompt(history, spec)
+          : world.exemplarPrompt!(history, spec, shown),
+    };
+  });
+}
+
+function plan(
+  { experiment, world }: Phase,
+  epoch: number,
+  state: RunState,
+  all: readonly Context[],
+): Planned<Context>[] {
+  const { seed, durability } = experiment;
+  const { sampling } = experiment.environment;
+  const requests = (simulator: 'current' | 'initial', model: string): Planned<Context>[] =>
+    planRequests(
+      all.filter((context) => context.simulator === simulator),
+      durability.promptsPerRequest,
+      (chunk, index): CompletionRequest => ({
+        model,
+        prompts: chunk.map(({ text }) => text),
+        n: variationsWritten(experiment),
+        seed: deriveSeed(seed, epoch, 'generate', simulator, index),
+        temperature: sampling.temperature,
+        maxTokens: sampling.maxTokens,
+        ...heldTo(experiment, world),
+      }),
+    );
+  return [
+    ...requests('current', state.environment.name),
+    ...requests('initial', state.initial_environment.name),
+  ];
+}
+
+function taskRecord(
+  { experiment, world }: Phase,
+  epoch: number,
+  history: AgentHistory,
+  { item, sample, prompt, sampled, parsed, repairs, label }: Draft<Context>,
+): TaskRecord {
+  return {
+    id: taskId(epoch, item.prompt * variationsWritten(experiment) + sample),
+    source: 'new',
+    batch_id: `${epochId(epoch)}/prompt-${String(item.prompt).padStart(2, '0')}`,
+    context: prompt,
+    history_success: history.success,
+    simulator: item.simulator,
+    valid: parsed.valid,
+    invalid_reason: parsed.valid ? '' : parsed.reason,
+    repeats: 0,
+    ...(repairs !== undefined && { repairs }),
+    ...(label && { label }),
+    ...described(world, parsed.valid ? parsed.spec : null),
+    sampled,
+  };
+}

@@ -1,0 +1,59 @@
+import type { AttemptTools } from '../suite.ts';
+import { commandIn, Conversation, normalised } from './conversation.ts';
+import type { Listing } from './conversation.ts';
+import type { AlfworldEngine } from './engine.ts';
+import type { AlfworldCase } from './games.ts';
+
+/** The official limit on commands of an episode. */
+export const mostSteps = 50;
+
+export interface Response {
+  /** What the model chose in each step, one line each, as it wrote it. */
+  commands: readonly string[];
+  /** Whether the policy could not read how the game went on. */
+  tooLong: boolean;
+}
+
+/** Plays until the game is won, or its steps are used up. */
+export async function play(
+  engine: AlfworldEngine,
+  item: AlfworldCase,
+  listing: Listing,
+  tools: AttemptTools,
+): Promise<Response> {
+  await using episode = await engine.begin(item.file, tools.signal);
+  const conversation = new Conversation(listing, episode.seen);
+  const commands: string[] = [];
+  while (commands.length < mostSteps && !episode.seen.won) {
+    const command = await choose(conversation, tools);
+    if (command === null) return { commands, tooLong: true };
+    commands.push(command);
+    conversation.played(command, await episode.step(normalised(command)));
+  }
+  return { commands, tooLong: false };
+}
+
+/** Asks for the next command in every state of the walkthrough, which is played whatever the model chooses. */
+export async function followWalkthrough(
+  engine: AlfworldEngine,
+  item: AlfworldCase,
+  listing: Listing,
+  tools: AttemptTools,
+): Promise<Response> {
+  await using episode = await engine.begin(item.file, tools.signal);
+  const conversation = new Conversation(listing, episode.seen);
+  const commands: string[] = [];
+  for (const right of item.walkthrough ?? []) {
+    const command = await choose(conversation, tools);
+    if (command === null) return { commands, tooLong: true };
+    commands.push(command);
+    conversation.played(right, await episode.step(right));
+  }
+  return { commands, tooLong: false };
+}
+
+/** The model's next command; null where the conversation is too long for it, and stays so. */
+async function choose(conversation: Conversation, { ask }: AttemptTools): Promise<string | null> {
+  const { text, finish_reason: reason } = await ask({ messages: conversation.messages() });
+  return reason === 'prompt_too_long' ? null : commandIn(text);
+}

@@ -1,0 +1,88 @@
+import { join } from 'node:path';
+import { repository } from '../../infra/setup/locations.mjs';
+import { hashOf } from '../store/canonical-json.ts';
+import { InvalidConfig } from '../validation/invalid-config.ts';
+import { nearestName } from '../validation/issue-messages.ts';
+import { alfworld } from './alfworld/alfworld.ts';
+import { apiBank } from './api-bank/api-bank.ts';
+import { bamboogle } from './bamboogle/bamboogle.ts';
+import { bfcl } from './bfcl/bfcl.ts';
+import { enginePython } from './engine-python.ts';
+import type { Benchmark, Missing, OpenSuite, Suite, SuiteHost, SuiteSettings } from './suite.ts';
+import { travelPlanner } from './travelplanner/travelplanner.ts';
+
+/** Every benchmark of this project. */
+export const benchmarks: readonly Benchmark[] = [bfcl, apiBank, bamboogle, travelPlanner, alfworld];
+
+/** The suites of a worker, each opened once for all that it does: engines take seconds to start. */
+export class SuiteLoader {
+  readonly benchmarks: readonly Benchmark[];
+  readonly #host: SuiteHost;
+  readonly #open = new Map<string, Promise<OpenSuite | Missing>>();
+
+  constructor(benchmarks: readonly Benchmark[], host: SuiteHost) {
+    this.benchmarks = benchmarks;
+    this.#host = host;
+  }
+
+  /**
+   * The suites of these names, each once, in their benchmarks' order; `bfcl_v4_*` stands for all that begin so.
+   * @throws InvalidConfig for a name that no suite has
+   */
+  named(names: readonly string[]): Suite[] {
+    const all = this.benchmarks.flatMap(({ suites }) => suites);
+    const wanted = new Set(
+      names.flatMap((name) => {
+        const found = name.endsWith('*')
+          ? all.filter((suite) => suite.name.startsWith(name.slice(0, -1)))
+          : all.filter((suite) => suite.name === name);
+        if (found.length > 0) return found;
+        const nearest = nearestName(
+          name,
+          all.map((suite) => suite.name),
+        );
+        throw new InvalidConfig(
+          `evaluation: suites: got ${JSON.stringify(name)}; ${nearest === undefined ? 'expected names of suites, which `genenv suites` lists' : `did you mean "${nearest}"?`}`,
+        );
+      }),
+    );
+    return all.filter((suite) => wanted.has(suite));
+  }
+
+  /** An opened suite, or what is missing, which is looked for again the next time. */
+  async open(suite: Suite, settings: SuiteSettings): Promise<OpenSuite | Missing> {
+    const key = hashOf({ name: suite.name, settings });
+    const opening = this.#open.get(key) ?? suite.open(this.#host, settings);
+    this.#open.set(key, opening);
+    try {
+      const opened = await opening;
+      if ('missing' in opened) this.#open.delete(key);
+      return opened;
+    } catch (error) {
+      this.#open.delete(key);
+      throw error;
+    }
+  }
+
+  /** Lets go of a suite whose engine has failed, so that the next attempt opens it anew; others may have done so already. */
+  async discard(failed: OpenSuite): Promise<void> {
+    for (const [key, opening] of this.#open)
+      if ((await opening.catch(() => undefined)) === failed) this.#open.delete(key);
+    await failed.close();
+  }
+
+  async close(): Promise<void> {
+    const all = await Promise.allSettled(this.#open.values());
+    this.#open.clear();
+    for (const opened of all)
+      if (opened.status === 'fulfilled' && 'cases' in opened.value) await opened.value.close();
+  }
+}
+
+/** What suites find on this machine. @param downloads folder of what the user has downloaded */
+export const suiteHost = (downloads: string, secret: (name: string) => string | undefined): SuiteHost => ({
+  shipped: join(repository, 'data'),
+  downloads,
+  enginePython,
+  secret,
+});

@@ -1,0 +1,31 @@
+import type { TravelTask } from '../../worlds/travel/task-schema.ts';
+
+/** The query in words, written from its parts by code: what is asked for in words is what plans are checked against. */
+export function queryText({
+  org,
+  dest,
+  days,
+  visiting_city_number: cities,
+  date,
+  people_number: people,
+  local_constraint: asked,
+  budget,
+}: TravelTask['query']): string {
+  const rooms = {
+    'shared room': 'shared rooms',
+    'not shared room': 'rooms that are not shared',
+    'private room': 'private rooms',
+    'entire room': 'entire rooms',
+  };
+  const needs = [
+    asked['house rule'] && `Accommodations must allow ${asked['house rule']}.`,
+    asked.cuisine && `At least one meal of each of these cuisines is wanted: ${asked.cuisine.join(', ')}.`,
+    asked['room type'] && `Accommodations must be ${rooms[asked['room type']]}.`,
+    asked.transportation && `There must be ${asked.transportation}.`,
+  ].filter((need) => need !== null);
+  const where = days > 3 ? `${cities} ${cities === 1 ? 'city' : 'cities'} in ${dest}` : dest;
+  return [
+    `Please plan a trip of ${days} days from ${org} to ${where} and back, ${date[0]!} to ${date.at(-1)!}, for ${people} ${people === 1 ? 'person' : 'people'}. The budget for all is $${budget}.`,
+    ...needs,
+  ].join(' ');
+}

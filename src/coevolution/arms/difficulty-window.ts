@@ -1,0 +1,64 @@
+import type { SuccessCount } from '../../numerics/intervals.ts';
+import {
+  requireCount,
+  requireInRange,
+  requireInteger,
+  requirePositive,
+} from '../../numerics/preconditions.ts';
+import type { RandomStream } from '../../numerics/random.ts';
+
+export type WindowSettings = {
+  start: number;
+  raiseAt: number;
+  step: number;
+  levels: number;
+  /** Attempts at the hardest level before it is judged. */
+  minAttempts: number;
+};
+
+/** The hardest level that is open, and what was counted there since it opened or was last judged. */
+export type WindowState = SuccessCount & { hardest: number };
+
+export const openWindow = ({ start }: WindowSettings): WindowState => ({
+  hardest: start,
+  successes: 0,
+  attempts: 0,
+});
+
+/** The levels that are open, easiest first: `levels` of them up to the hardest, none below the start. */
+export function windowLevels({ hardest }: WindowState, { start, step, levels }: WindowSettings): number[] {
+  requirePositive('step', step);
+  requireInteger('levels', levels, 1);
+  const open = Array.from({ length: levels }, (_, index) => hardest - index * step).filter(
+    (level) => level > start - step / 2,
+  );
+  return open.toReversed();
+}
+
+/** Levels for `count` tasks, evenly over those that are open, in random order. */
+export function drawLevels(levels: readonly number[], count: number, random: RandomStream): number[] {
+  return random.shuffle(Array.from({ length: count }, (_, index) => levels[index % levels.length]!));
+}
+
+/**
+ * The window after an epoch: once the hardest level has seen `minAttempts`, it is judged, and the next one opens where success is
+ * at least `raiseAt`; it never falls back. RLVE (2511.07317): raise at 0.9 over 8 groups, keep four levels. A curriculum that is
+ * set by hand: whoever sets it must know what makes a task hard, which the simulator has to find out.
+ */
+export function updateWindow(
+  state: WindowState,
+  outcomes: readonly (SuccessCount & { difficulty: number })[],
+  { raiseAt, step, minAttempts }: WindowSettings,
+): WindowState {
+  requireInRange('raiseAt', raiseAt, 0, 1);
+  let { successes, attempts } = state;
+  for (const [i, outcome] of outcomes.entries()) {
+    requireCount(`outcomes[${i}]`, outcome);
+    // What the world made may be a little off the level that was asked for.
+    if (Math.abs(outcome.difficulty - state.hardest) >= step / 2) continue;
+    successes += outcome.successes;
+    attempts += outcome.attempts;
+  }
+  if (attempts < minAttempts) return { hardest: state.hardest, successes, attempts };
+  return { hardest: state.hardest + (successes / attempts >= raiseAt ? step : 0), successes: 0, attempts: 0 };
+}

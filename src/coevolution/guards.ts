@@ -1,0 +1,150 @@
+import { wilsonInterval } from '../numerics/intervals.ts';
+import type { SuccessCount } from '../numerics/intervals.ts';
+import {
+  requireCount,
+  requireFinite,
+  requireInRange,
+  requireInteger,
+  requireSameLength,
+  ROUNDING,
+} from '../numerics/preconditions.ts';
+import { normalisedEditDistance } from './diagnostics.ts';
+
+/**
+ * Discrimination of a task: success rate of the agent minus that of a random policy on it, in [-1, 1]; null where one
+ * of them was not measured. About 0 inside the band: luck decides, and there is nothing to learn.
+ */
+export function discrimination(agentRate: number | null, randomRate: number | null): number | null {
+  if (agentRate === null || randomRate === null) return null;
+  requireInRange('agentRate', agentRate, 0, 1);
+  requireInRange('randomRate', randomRate, 0, 1);
+  return agentRate - randomRate;
+}
+
+/**
+ * Guard on the reward of the simulator: 1 where the discrimination is above `minimum` (in [0, 1)), else 0.
+ * What was not measured does not pass: a guard that opens when its evidence is missing is none.
+ */
+export function discriminationGate(gap: number | null, minimum = 0): 0 | 1 {
+  requireInRange('minimum', minimum, 0, 1);
+  if (gap === null) return 0;
+  requireInRange('gap', gap, -1, 1);
+  return gap > minimum ? 1 : 0;
+}
+
+/**
+ * Caps the share of the regression weight that one family of tasks holds, by default at half: a simulator that found
+ * one coin-flip tool moved 96 % of its tasks onto it (coevolution.md 4.2). Weights of a family above the cap are
+ * scaled down alike until its share of what remains is `maxShare`; others are left as they are. Weights >= 0.
+ *
+ * Of F families with weight none can be held below 1/F, so a cap below that makes them equal, and a lone family stays
+ * as it is: regression divides by the sum of the weights, so there is nothing to balance it against.
+ */
+export function capFamilies(
+  weights: readonly number[],
+  families: readonly string[],
+  maxShare = 0.5,
+): number[] {
+  requireSameLength('weights', weights.length, 'families', families.length);
+  requireInRange('maxShare', maxShare, 0, 1);
+  const totals = new Map<string, number>();
+  for (const [i, weight] of weights.entries()) {
+    requireInRange(`weights[${i}]`, weight, 0, Number.MAX_VALUE);
+    const family = families[i] ?? '';
+    totals.set(family, (totals.get(family) ?? 0) + weight);
+  }
+  const cap = cappedTotal([...totals.values()], maxShare);
+  return weights.map((weight, i) => {
+    const total = totals.get(families[i] ?? '') ?? 0;
+    return total > cap ? weight * (cap / total) : weight;
+  });
+}
+
+/** The total c that families above it are scaled to: c = s (m c + the others), for the m largest of the families. */
+function cappedTotal(totals: readonly number[], maxShare: number): number {
+  const falling = totals.filter((total) => total > 0).sort((left, right) => right - left);
+  for (let capped = 0; capped < falling.length - 1; capped++) {
+    const others = falling.slice(capped).reduce((sum, total) => sum + total, 0);
+    const cap = (maxShare * others) / (1 - capped * maxShare);
+    if ((falling[capped] ?? 0) <= cap * (1 + ROUNDING)) return cap;
+  }
+  // All but the smallest are above the cap: it stays, and they come down to it, or as near as the cap allows.
+  const smallest = falling.at(-1) ?? 0;
+  return Math.max(smallest, (maxShare * smallest) / (1 - (falling.length - 1) * maxShare));
+}
+
+/**
+ * Whether the rewards of the simulator's records say nothing about which of them to prefer: they span less than `minSpread`, or
+ * there are none. Regression on such records is imitation of oneself, and AdamW turns its near-zero gradients into full steps: in a
+ * pilot the simulator drifted without direction while every task was failed (coevolution.md, section 3). In [0, 1].
+ */
+export function flatRewards(rewards: readonly number[], minSpread: number): boolean {
+  requireInRange('minSpread', minSpread, 0, 1);
+  for (const [i, reward] of rewards.entries()) requireFinite(`rewards[${i}]`, reward);
+  return (
+    rewards.length === 0 ||
+    rewards.reduce((a, b) => Math.max(a, b)) - rewards.reduce((a, b) => Math.min(a, b)) < minSpread
+  );
+}
+
+/**
+ * Epochs in a row in which the simulator had nothing to learn from: no record accepted, or all alike. The paper's filter starved it for
+ * 45 of 90 epochs from a hard start (coevolution.md 1.7).
+ */
+export function starvedEpochs(before: number, rewards: readonly number[], minSpread: number): number {
+  requireInteger('before', before, 0);
+  return flatRewards(rewards, minSpread) ? before + 1 : 0;
+}
+
+/**
+ * Whether an agent has forgotten: the upper end of the 95 % interval of its success on the anchor set is below the best success there
+ * so far, less what may be lost (`drop`, in [0, 1]). The anchor set is never seen by the simulator and is not the held-out set. With
+ * 128 tasks about ten points must be gone at p = 0.5 before this acts: a gate for collapses, not for noise.
+ */
+export function hasForgotten(now: SuccessCount, best: SuccessCount, drop: number): boolean {
+  requireCount('now', now);
+  requireCount('best', best);
+  requireInRange('drop', drop, 0, 1);
+  if (now.attempts === 0 || best.attempts === 0) return false;
+  return wilsonInterval(now).high < best.successes / best.attempts - drop;
+}
+
+/** The better of two counts. */
+export const better = (left: SuccessCount, right: SuccessCount): SuccessCount =>
+  left.successes * right.attempts >= right.successes * left.attempts ? left : right;
+
+/**
+ * Size of the cluster that each task belongs to: average-link clustering of the distinct texts by normalised edit distance, merging
+ * while the nearest two clusters are at most `maxDistance` apart. Copies of a text count once: what they are discounted by is
+ * `regressionRecords`. After the repetition penalty of R-Zero (2508.05004: 1 - BLEU, average link, at 0.5); our texts are a
+ * world's short canonical ones. The cost is that of all pairs: for the tasks of one epoch.
+ */
+export function clusterSizes(texts: readonly string[], maxDistance: number): number[] {
+  requireInRange('maxDistance', maxDistance, 0, 1);
+  let clusters = [...new Set(texts)].map((text) => [text]);
+  const apart = new Map<string, Map<string, number>>(clusters.map(([text]) => [text!, new Map()]));
+  for (const [i, [left]] of clusters.entries())
+    for (const [right] of clusters.slice(i + 1)) {
+      const distance = normalisedEditDistance(left!, right!);
+      apart.get(left!)!.set(right!, distance);
+      apart.get(right!)!.set(left!, distance);
+    }
+  const between = (left: readonly string[], right: readonly string[]): number =>
+    left.reduce((sum, one) => sum + right.reduce((of, other) => of + apart.get(one)!.get(other)!, 0), 0) /
+    (left.length * right.length);
+  for (;;) {
+    let nearest = { distance: Infinity, left: 0, right: 0 };
+    for (let left = 0; left < clusters.length; left++)
+      for (let right = left + 1; right < clusters.length; right++) {
+        const distance = between(clusters[left]!, clusters[right]!);
+        if (distance < nearest.distance) nearest = { distance, left, right };
+      }
+    if (!(nearest.distance <= maxDistance)) break;
+    const merged = [...clusters[nearest.left]!, ...clusters[nearest.right]!];
+    clusters = [...clusters.filter((_, index) => index !== nearest.left && index !== nearest.right), merged];
+  }
+  const sizes = new Map(
+    clusters.flatMap((cluster) => cluster.map((text) => [text, cluster.length] as const)),
+  );
+  return texts.map((text) => sizes.get(text)!);
+}

@@ -1,0 +1,49 @@
+import { deriveSeed } from '../numerics/random.ts';
+import type { ProbeRecord } from '../types/comparison-types.ts';
+import { inOwnUnits, signalFit } from './theory/gradient-signal.ts';
+import type { SignalFit, SignalTask } from './theory/gradient-signal.ts';
+import { misranking } from './theory/ranking.ts';
+import type { Attempts, Misranking } from './theory/ranking.ts';
+
+/** A probed agent with what its files hold. */
+export interface ProbedAgent extends Pick<ProbeRecord, 'arm' | 'seed' | 'epoch'> {
+  attempts: Attempts[];
+  /** Null where the agent's weights are not here. */
+  signal: SignalTask[] | null;
+}
+
+/** Sizes of the table; a pair's distances from α differ by at least the gap. */
+export const SIZES = [4, 8, 16, 32, 64] as const;
+export const MIN_GAP = 0.1;
+
+export interface ProbeSummary {
+  arm: string;
+  agents: { seed: number; epoch: number; tasks: number; r2: number | null; peak: SignalFit['peak'] | null }[];
+  alpha: number;
+  minGap: number;
+  ranking: Misranking[];
+  /** Of all agents together, each in units of its own mean ‖∇ log π‖²; null where no gradient was measured. */
+  signal: SignalFit | null;
+}
+
+/** What the probes of each arm came to. @param alpha target success rate of an arm */
+export function probeSummary(agents: readonly ProbedAgent[], alpha: (arm: string) => number): ProbeSummary[] {
+  const arms = [...new Set(agents.map(({ arm }) => arm))];
+  return arms.map((arm) => {
+    const of = agents.filter((agent) => agent.arm === arm);
+    return {
+      arm,
+      agents: of.map(({ seed, epoch, attempts, signal }) => {
+        const fit = signal && signalFit(signal);
+        return { seed, epoch, tasks: attempts.length, r2: fit?.r2 ?? null, peak: fit?.peak ?? null };
+      }),
+      alpha: alpha(arm),
+      minGap: MIN_GAP,
+      ranking: misranking(
+        of.map(({ attempts }) => attempts),
+        { alpha: alpha(arm), minGap: MIN_GAP, sizes: SIZES, seed: deriveSeed(0, 'misranking', arm) },
+      ),
+      signal: signalFit(of.flatMap(({ signal }) => inOwnUnits(signal ?? []))),
+    };
+  });
+}

@@ -1,0 +1,251 @@
+import { z } from 'zod';
+import { InvalidConfig } from '../validation/invalid-config.ts';
+import { show } from '../validation/issue-messages.ts';
+import type { JsonSchema } from '../validation/json-schema.ts';
+import { fileJsonSchema, parseFile } from '../validation/parse-file.ts';
+import { replayCount } from './experiment.ts';
+import type { Experiment } from './experiment.ts';
+import { merge, parseExperiment } from './parse-experiment.ts';
+import { changedFields } from './retune.ts';
+
+/** What a comparison of arms is made of, and what its activities take and give. Types only, so workflows may import them. */
+
+/** Which policies of a comparison's runs are measured, and on how many tasks. */
+interface MeasureSettings {
+  arms: string[];
+  seeds: number[];
+  checkpoints: number;
+  tasks: number;
+}
+export type CrossPlaySettings = MeasureSettings & { samples: number };
+export type ProbeSettings = MeasureSettings & { attempts: number };
+
+/** A comparison file as it will run. */
+export interface Comparison {
+  name: string;
+  seeds: number[];
+  /** Experiments by arm, but for id and seed. */
+  arms: Record<string, Experiment>;
+  baseline: string;
+  concurrency: number;
+  threshold: number;
+  crossPlay: CrossPlaySettings | null;
+  probes: ProbeSettings | null;
+}
+
+/** What a comparison measures after its runs: it touches none of them, so it may change between two calls of the same id. */
+
+export const seedsSchema = z.array(z.int().min(0).max(999_999_999)).min(1).max(100);
+
+export const crossPlaySchema = z
+  .strictObject({
+    arms: z.array(z.string()).min(1).describe('Arms whose checkpoints meet each other.'),
+    seeds: seedsSchema.describe('Seeds of which.'),
+    checkpoints: z
+      .int()
+      .min(2)
+      .max(10)
+      .default(5)
+      .describe('Epochs whose policies meet, evenly spaced, the first and the last among them.'),
+    tasks: z.int().min(1).max(1024).default(64).describe('Tasks that each simulator writes for it.'),
+    samples: z.int().min(1).max(64).default(4).describe('Attempts of each agent at each task.'),
+  })
+  .nullable()
+  .default(null)
+  .describe('Simulators of one epoch against agents of another; null = none.');
+
+export const probesSchema = z
+  .strictObject({
+    arms: z.array(z.string()).min(1).describe('Arms whose agents are probed.'),
+    seeds: seedsSchema.describe('Seeds of which.'),
+    checkpoints: z
+      .int()
+      .min(1)
+      .max(10)
+      .default(1)
+      .describe(
+        'Epochs whose agents are probed, evenly spaced between the start and the end; 1 = the middle one.',
+      ),
+    tasks: z.int().min(2).max(1024).default(96).describe('Tasks, chosen to span success rates from 0 to 1.'),
+    attempts: z
+      .int()
+      .min(8)
+      .max(4096)
+      .default(128)
+      .describe('Attempts at each task: the first half says what p is, the second is judged by it.'),
+  })
+  .nullable()
+  .default(null)
+  .describe(
+    'Theory of the method, measured on agents of the runs: gradient signal and ranking; null = not measured.',
+  );
+
+const measures = ['crossPlay', 'probes'] as const;
+
+/** Arms and seeds that are not there, or named twice: `<field>: got <value>; allowed: <those that are>`. */
+export function* measureProblems({
+  seeds,
+  arms,
+  ...of
+}: Pick<Comparison, 'seeds' | (typeof measures)[number]> & { arms: string[] }): Generator<string> {
+  for (const name of measures) {
+    const measure = of[name];
+    if (measure === null) continue;
+    yield* repeated(`${name}.seeds`, measure.seeds);
+    yield* repeated(`${name}.arms`, measure.arms);
+    for (const arm of measure.arms)
+      if (!arms.includes(arm)) yield `${name}.arms: got ${show(arm)}; allowed: ${arms.join(', ')}`;
+    for (const seed of measure.seeds)
+      if (!seeds.includes(seed)) yield `${name}.seeds: got ${seed}; allowed: ${seeds.join(', ')}`;
+  }
+}
+
+export function* repeated(field: string, values: readonly (string | number)[]): Generator<string> {
+  const twice = values.find((value, index) => values.indexOf(value) !== index);
+  if (twice !== undefined) yield `${field}: got ${show(twice)} twice; expected each once`;
+}
+
+/** `<comparison>.<arm>.<seed>` is the id of a run, which has 80 characters at most. */
+export const comparisonIdPattern = /^[A-Za-z0-9-][A-Za-z0-9._-]{0,39}$/;
+export const comparisonIdRule =
+  'expected 1 to 40 letters, digits, dots, dashes or underscores, no dot or underscore first';
+const armPattern = /^[A-Za-z0-9-][A-Za-z0-9_-]{0,23}$/;
+const armRule = 'expected 1 to 24 letters, digits, dashes or underscores, no underscore first';
+
+/** The comparison file: what the workflow `comparison` is started with. */
+export const comparisonSchema = z
+  .strictObject({
+    $schema: z.string().optional().describe('For editors.'),
+    name: z
+      .string()
+      .regex(comparisonIdPattern, comparisonIdRule)
+      .describe('Name of the comparison; its id unless another is given.'),
+    seeds: seedsSchema.describe(
+      'Seeds that every arm is run under: each arm starts from the same warm policies under a seed.',
+    ),
+    experiment: z
+      .record(z.string(), z.unknown())
+      .describe(
+        'The content of an experiment file, which all arms share. Name and seed come from the comparison.',
+      ),
+    arms: z
+      .record(z.string().regex(armPattern, armRule), z.record(z.string(), z.unknown()))
+      .describe(
+        'What each arm changes in the experiment: objects merge key by key, other values replace; null takes a policy’s training away.',
+      ),
+    baseline: z.string().describe('Arm that the others are compared with, seed by seed.'),
+    concurrency: z.int().min(1).max(16).default(2).describe('Runs under way at a time.'),
+    threshold: z
+      .number()
+      .gt(0)
+      .max(1)
+      .default(0.5)
+      .describe('Held-out success that rollouts are counted up to.'),
+    crossPlay: crossPlaySchema,
+    probes: probesSchema,
+  })
+  .describe('A comparison of arms.');
+
+/** JSON Schema of the file as people write it. */
+export const comparisonJsonSchema = (): JsonSchema => fileJsonSchema(comparisonSchema);
+
+/**
+ * The comparison file as it will run: every arm a whole experiment, all on the same terms.
+ * @throws InvalidConfig naming every wrong field, or the arm and what differs
+ */
+export function parseComparison(raw: unknown): Comparison {
+  const {
+    name,
+    seeds,
+    experiment,
+    arms: overrides,
+    baseline,
+    concurrency,
+    threshold,
+    crossPlay,
+    probes,
+  } = parseFile('comparison', comparisonSchema, raw, 'experiments/compare-laptop.json');
+  const problems = [...namesOf({ seeds, arms: Object.keys(overrides), baseline, crossPlay, probes })];
+  if (problems.length > 0) throw invalid(problems);
+  const arms = Object.fromEntries(
+    Object.entries(overrides).map(([arm, changes]) => [arm, armOf(name, arm, experiment, changes)]),
+  );
+  const different = armDifferences(arms, baseline);
+  if (different.length > 0) throw invalid(different);
+  return { name, seeds, arms, baseline, concurrency, threshold, crossPlay, probes };
+}
+
+const invalid = (problems: readonly string[]): InvalidConfig =>
+  new InvalidConfig(problems.map((problem) => `comparison: ${problem}`).join('\n'));
+
+/** An arm's experiment under no seed yet. */
+function armOf(
+  comparison: string,
+  arm: string,
+  base: Record<string, unknown>,
+  changes: Record<string, unknown>,
+): Experiment {
+  try {
+    return parseExperiment(merge(merge(base, changes), { name: `${comparison}.${arm}`, seed: 0 }));
+  } catch (error) {
+    if (!(error instanceof InvalidConfig)) throw error;
+    throw invalid(
+      error.message.split('\n').map((problem) => `arms.${arm}: ${problem.replace(/^experiment: /, '')}`),
+    );
+  }
+}
+
+function* namesOf(
+  of: Pick<Comparison, 'seeds' | 'baseline' | 'crossPlay' | 'probes'> & { arms: string[] },
+): Generator<string> {
+  const { seeds, arms, baseline } = of;
+  if (arms.length === 0) yield 'arms: got {}; expected at least one arm';
+  if (arms.length * seeds.length > 200)
+    yield `seeds: got ${seeds.length} for ${arms.length} arms; expected at most 200 runs`;
+  if (!arms.includes(baseline)) yield `baseline: got ${show(baseline)}; allowed: ${arms.join(', ')}`;
+  yield* repeated('seeds', seeds);
+  yield* measureProblems(of);
+}
+
+/** What all arms must have in common, so that what differs in the outcome is the arm's own. */
+const shared = (experiment: Experiment) => ({
+  world: experiment.world,
+  agent: { model: experiment.agent.model },
+  environment: { model: experiment.environment.model },
+  trainer: experiment.trainer,
+  serving: experiment.serving,
+  evaluation: experiment.evaluation,
+});
+
+/** Tasks that the agent attempts in an epoch, drawn ones included, times its attempts at each. */
+export const agentRollouts = (experiment: Experiment): number =>
+  (experiment.environment.promptsPerEpoch * experiment.environment.variationsPerPrompt +
+    replayCount(experiment)) *
+  experiment.agent.rolloutsPerTask;
+
+/** Where arms are not on equal terms with the baseline: `arms.<arm>: <field>: got <value>; <what is expected>`. */
+export function armDifferences(arms: Record<string, Experiment>, baseline: string): string[] {
+  const base = arms[baseline]!;
+  return Object.entries(arms).flatMap(([arm, experiment]) =>
+    [...differences(experiment, base, baseline)].map((problem) => `arms.${arm}: ${problem}`),
+  );
+}
+
+function* differences(experiment: Experiment, base: Experiment, baseline: string): Generator<string> {
+  if (experiment.startFrom !== null)
+    yield `startFrom: got ${show(experiment.startFrom)}; expected null, since all arms start from the same warm policies`;
+  if (experiment.maxTokens !== null)
+    yield `maxTokens: got ${experiment.maxTokens}; expected null, since a run that ends early cannot be compared`;
+  const changed = changedFields(shared(base), shared(experiment));
+  if (changed !== '')
+    yield `world, models, trainer, serving and evaluation must be those of ${baseline}, and these differ (${changed})`;
+  if (experiment.epochs !== base.epochs)
+    yield `epochs: got ${experiment.epochs}; expected ${base.epochs}, as ${baseline} has`;
+  const [rollouts, wanted] = [agentRollouts(experiment), agentRollouts(base)];
+  if (rollouts !== wanted)
+    yield `the agent makes ${rollouts} rollouts an epoch; expected ${wanted}, as in ${baseline}: set environment.promptsPerEpoch, environment.variationsPerPrompt, pools.train.mix or agent.rolloutsPerTask`;
+  // A frozen agent is a control: it learns nothing by design.
+  const [steps, wantedSteps] = [experiment.agent.training?.stepsPerEpoch, base.agent.training?.stepsPerEpoch];
+  if (steps !== undefined && wantedSteps !== undefined && steps !== wantedSteps)
+    yield `agent.training.stepsPerEpoch: got ${steps}; expected ${wantedSteps}, as ${baseline} has`;
+}

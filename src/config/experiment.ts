@@ -1,0 +1,69 @@
+import { z } from 'zod';
+import { worldSettings } from '../worlds/settings.ts';
+import { armSchema } from './arms.ts';
+import {
+  difficultySchema,
+  durabilitySchema,
+  evaluationSchema,
+  filterSchema,
+  guardsSchema,
+  historySchema,
+  poolsSchema,
+} from './method.ts';
+import { agentSchema, environmentSchema, servingSchema, trainerSchema } from './policies.ts';
+
+/** The experiment file, resolved: presets merged in, every default written out. */
+
+export const experimentSchema = z
+  .strictObject({
+    $schema: z.string().optional().describe('For editors.'),
+    name: z
+      .string()
+      .regex(/^[A-Za-z0-9._-]{1,80}$/, 'expected 1 to 80 letters, digits, dots, dashes or underscores')
+      .describe('Name of the experiment, the search attribute GenEnvExperiment.'),
+    seed: z.int().min(0).describe('Every other seed derives from it.'),
+    epochs: z.int().min(1).max(100_000).describe('Epochs of co-evolution.'),
+    arm: armSchema,
+    world: worldSettings,
+    environment: environmentSchema,
+    agent: agentSchema,
+    difficulty: difficultySchema,
+    filter: filterSchema,
+    pools: poolsSchema,
+    guards: guardsSchema,
+    history: historySchema.prefault({}),
+    evaluation: evaluationSchema.prefault({}),
+    serving: servingSchema.default({ type: 'embedded' }),
+    trainer: trainerSchema.prefault({}),
+    durability: durabilitySchema.prefault({}),
+    startFrom: z
+      .strictObject({
+        run: z
+          .string()
+          .regex(/^[A-Za-z0-9-][A-Za-z0-9._-]{0,79}$/, 'expected the id of a run')
+          .describe('Id of the run to start from.'),
+        epoch: z.int().min(0).describe('Its committed epoch to start from.'),
+      })
+      .nullable()
+      .default(null)
+      .describe(
+        'Start from an epoch of another run, whose policies, pools and tasks are shared; null = start fresh.',
+      ),
+    maxTokens: z
+      .int()
+      .positive()
+      .nullable()
+      .default(null)
+      .describe('Stop after the epoch in which this many tokens were sampled; null = no cap.'),
+  })
+  .describe('An experiment of co-evolution.');
+
+export type Experiment = z.infer<typeof experimentSchema>;
+
+/** Base and earlier tasks an epoch draws, from the shares of the mix. */
+export function replayCount({ environment, pools }: Pick<Experiment, 'environment' | 'pools'>): number {
+  const { base, history, new: fresh } = pools.train.mix;
+  return Math.round(
+    (environment.promptsPerEpoch * environment.variationsPerPrompt * (base + history)) / fresh,
+  );
+}

@@ -1,0 +1,308 @@
+import { z } from 'zod';
+
+export const apiKeyEnv = z
+  .string()
+  .min(1)
+  .nullable()
+  .default(null)
+  .describe('Name of the environment variable with the key; never the key.');
+export const httpUrl = z.url({ protocol: /^https?$/ });
+
+/** What is evaluated, and how: what an experiment's own evaluations share with those of a file. */
+export const howEvaluated = {
+  suites: z
+    .array(z.string().min(1))
+    .min(1)
+    .describe('Suites by name (`genenv suites` lists them), or a benchmark’s with `*`: `bfcl_v4_*`.'),
+  temperature: z.number().min(0).default(0).describe('Sampling temperature; 0 = greedy.'),
+  maxTokens: z.int().positive().default(1024).describe('Most new tokens in an answer.'),
+  seed: z.int().min(0).default(0).describe('Every other seed derives from it.'),
+  toolFormat: z
+    .enum(['prompt', 'native'])
+    .default('prompt')
+    .describe('Tools described in the prompt, or given to the server as tools.'),
+  search: z
+    .strictObject({
+      url: httpUrl.describe('Address; `{query}` in it stands for the query, else it is posted as JSON.'),
+      apiKeyEnv,
+    })
+    .nullable()
+    .default(null)
+    .describe('Search endpoint of suites that search.'),
+  judge: z
+    .strictObject({
+      baseUrl: httpUrl.describe('OpenAI-compatible server.'),
+      model: z.string().min(1).describe('Model that judges.'),
+      apiKeyEnv,
+    })
+    .nullable()
+    .default(null)
+    .describe('Model that judges free answers, in suites that have such a rule beside their own.'),
+  limit: z
+    .int()
+    .positive()
+    .nullable()
+    .default(null)
+    .describe(
+      'Only so many cases of each suite, its first ones, for a quick look; null = all. Names of scores then end in `_first<limit>`.',
+    ),
+  questionsPerRequest: z
+    .int()
+    .min(1)
+    .max(1024)
+    .default(32)
+    .describe('Cases that are attempted side by side: the unit of batching, storage and retry.'),
+  casesPerShard: z.int().min(1).max(10_000).default(128).describe('Cases of an activity.'),
+  concurrency: z.int().min(1).max(64).default(4).describe('Activities under way at a time.'),
+  requestTimeoutSeconds: z.number().positive().default(120).describe('Longest that one request may take.'),
+  heartbeatSeconds: z
+    .number()
+    .min(1)
+    .default(150)
+    .describe(
+      'Heartbeat timeout of the activities, which beat after each request: how soon a worker that died is noticed. Above requestTimeoutSeconds.',
+    ),
+  maxAttempts: z
+    .int()
+    .positive()
+    .default(100)
+    .describe('Attempts at an activity before the evaluation fails.'),
+};
+
+/** What an experiment file says of its own evaluations: all but the policy, which is its agent. */
+export const benchmarksSchema = z
+  .strictObject({
+    every: z.int().positive().default(10).describe('After every so many epochs, and after the last.'),
+    ...howEvaluated,
+  })
+  .describe('Evaluation of the agent on benchmarks.');
+
+export type Benchmarks = z.infer<typeof benchmarksSchema>;
+
+/** Settings of the co-evolution itself: reward of the simulator, filter, pools, guards. */
+
+const unit = z.number().min(0).max(1);
+
+export const difficultySchema = z
+  .strictObject({
+    alpha: unit.describe(
+      'Target success rate α of the simulator: its reward is highest where the agent solves this share of its attempts. Paper: 0.5.',
+    ),
+    beta: z
+      .number()
+      .positive()
+      .describe('Sharpness β of R_env = exp(-β (p̂ - α)²). Reference release: 2; tuned: 8.'),
+    per: z
+      .enum(['task', 'batch'])
+      .describe('What p̂ is taken over: each task, or the batch of variations of one seed prompt (paper).'),
+  })
+  .describe('Reward of the environment simulator.');
+
+const appliesTo = z
+  .array(z.enum(['agent', 'environment']))
+  .min(1)
+  .default(['environment'])
+  .describe(
+    'Whose update the filter holds back. Paper: the environment only; its agent trains on everything.',
+  );
+
+export const filterSchema = z
+  .discriminatedUnion('type', [
+    z.strictObject({ type: z.literal('off') }).describe('Keep everything.'),
+    z.strictObject({
+      type: z.literal('threshold'),
+      kMin: unit.describe('Keep while |p̂ - α| <= kMin. Paper: 0.1.'),
+      appliesTo,
+    }),
+    z.strictObject({
+      type: z.literal('quantile'),
+      keep: z.number().gt(0).max(1).describe('Share of the tasks to keep, those nearest to α.'),
+      appliesTo,
+    }),
+    z.strictObject({
+      type: z.literal('topK'),
+      k: z.int().positive().describe('Number of tasks to keep, those nearest to α.'),
+      appliesTo,
+    }),
+  ])
+  .describe('Difficulty filter. What it drops is recorded with its reason.');
+
+export const poolsSchema = z
+  .strictObject({
+    train: z
+      .strictObject({
+        mix: z
+          .strictObject({
+            base: z.number().min(0).describe('Weight of the base tasks.'),
+            history: z.number().min(0).describe('Weight of valid tasks of earlier epochs.'),
+            new: z
+              .number()
+              .positive()
+              .describe("Weight of this epoch's new tasks; all of them are rolled out."),
+          })
+          .describe(
+            'Shares of an epoch’s rollout tasks. Drawn tasks are rolled out afresh; base or history 0 draws none.',
+          ),
+        capacity: z.int().positive().describe('Tasks of history kept (newest first).'),
+      })
+      .describe('D_train: what the agent trains on.'),
+    environment: z
+      .strictObject({
+        window: z
+          .int()
+          .positive()
+          .nullable()
+          .describe('Epochs that a record stays in D_env; null = for ever (paper).'),
+        deduplicate: z.boolean().describe('Divide the weight of a task by how often it occurs.'),
+        memory: z
+          .strictObject({
+            minReward: unit.describe('R_env that a record needs to be remembered.'),
+            perTenth: z
+              .int()
+              .positive()
+              .describe(
+                'Records remembered for each tenth of recent success that the simulator was told of, newest first.',
+              ),
+            recordsPerStep: z
+              .int()
+              .positive()
+              .describe('Remembered records in an optimizer step, spread evenly over the tenths.'),
+            deduplicate: z
+              .boolean()
+              .optional()
+              .describe(
+                'Remember of equal tasks the newest alone, and divide its weight by how often it occurs in D_env. Left out = false.',
+              ),
+          })
+          .nullable()
+          .describe(
+            'Older records kept so that the simulator learns what each history asks for; null = none (paper).',
+          ),
+      })
+      .describe('D_env: context -> task, weighted.'),
+  })
+  .describe('The two pools.');
+
+export const guardsSchema = z
+  .strictObject({
+    discrimination: z
+      .boolean()
+      .describe('Reward a task only where the agent beats a random policy on it (catches coin-flip tasks).'),
+    familyCap: unit
+      .nullable()
+      .describe('Largest share of the regression weight that one kind of task may hold; null = no cap.'),
+    randomAttempts: z.int().min(1).max(64).default(8).describe('Attempts of the random policy at each task.'),
+    randomSuccess: unit
+      .nullable()
+      .optional()
+      .describe(
+        'Largest share of the random policy’s attempts that may solve a task: above it the task gets no weight. Left out or null = not looked at.',
+      ),
+    verdictAgreement: z
+      .boolean()
+      .optional()
+      .describe('Train neither policy on a task where two verdicts on one answer differ. Left out = false.'),
+    clusterDistance: unit
+      .nullable()
+      .optional()
+      .describe(
+        'Normalised edit distance up to which an epoch’s tasks are near copies, which weigh as one task together. Left out or null = only exact copies are.',
+      ),
+    flatRewards: unit
+      .nullable()
+      .optional()
+      .describe(
+        'Smallest span of R_env over an epoch’s records with which the simulator is updated. Left out or null = always.',
+      ),
+    starvedAfter: z
+      .int()
+      .positive()
+      .nullable()
+      .optional()
+      .describe(
+        'Epochs without anything for the simulator to learn from after which it is helped, until there is: its filter keeps the quarter nearest to α, and at least half of the prompts go to the initial simulator. Left out or null = never.',
+      ),
+    gateAgent: z
+      .strictObject({
+        every: z.int().positive().default(5).describe('Epochs between two looks; after the last epoch too.'),
+        tasks: z
+          .int()
+          .positive()
+          .default(128)
+          .describe('Most tasks of the anchor set, one attempt each, outside the rollout budget.'),
+        drop: unit
+          .default(0.02)
+          .describe('Success that may be lost against the best so far, beyond the 95 % interval.'),
+      })
+      .nullable()
+      .optional()
+      .describe(
+        'Roll the agent back where it has forgotten an anchor set that the simulator never sees. Left out or null = never.',
+      ),
+    frozenSamples: z
+      .int()
+      .min(0)
+      .max(64)
+      .default(1)
+      .describe(
+        'Attempts of the frozen initial agent at each new task, every epoch, outside the rollout budget; 0 = none.',
+      ),
+  })
+  .describe('Guards against curricula that look right and teach nothing.');
+
+export const historySchema = z
+  .strictObject({
+    window: z
+      .int()
+      .positive()
+      .default(2)
+      .describe('Epochs that the agent history given to the simulator looks back on.'),
+  })
+  .describe('What the simulator is told of the agent.');
+
+export const evaluationSchema = z
+  .strictObject({
+    every: z.int().positive().default(5).describe('Evaluate after every so many epochs, and after the last.'),
+    samples: z.int().positive().default(1).describe('Attempts at each held-out task.'),
+    temperature: z.number().min(0).default(1).describe('Sampling temperature of the evaluation; 0 = greedy.'),
+    passAtK: z
+      .int()
+      .min(2)
+      .optional()
+      .describe(
+        'Report success in one attempt and in at least one of so many (pass@1, pass@k), estimated from `samples` attempts at each held-out task. Left out = not reported.',
+      ),
+    benchmarks: benchmarksSchema.optional(),
+  })
+  .describe('Held-out evaluation, outside the rollout budget.');
+
+export const durabilitySchema = z
+  .strictObject({
+    shards: z
+      .int()
+      .min(1)
+      .max(128)
+      .default(8)
+      .describe('Activities that a phase of requests is cut into; history does not grow with rollouts.'),
+    promptsPerRequest: z
+      .int()
+      .min(1)
+      .max(1024)
+      .default(32)
+      .describe('Prompts in one request: the unit of batching, storage and retry.'),
+    requestTimeoutSeconds: z.number().positive().default(50).describe('Longest that one request may take.'),
+    heartbeatSeconds: z
+      .number()
+      .min(1)
+      .default(60)
+      .describe('Heartbeat timeout of activities that talk to models or trainers.'),
+    epochsPerRun: z.int().positive().default(20).describe('Epochs before the workflow continues as new.'),
+    maxPhaseAttempts: z.int().positive().default(100).describe('Attempts at a phase before the epoch fails.'),
+  })
+  .describe('Units of loss and retry.');
+
+export type Difficulty = z.infer<typeof difficultySchema>;
+export type FilterSettings = z.infer<typeof filterSchema>;
+export type Pools = z.infer<typeof poolsSchema>;
+export type Guards = z.infer<typeof guardsSchema>;
+export type Durability = z.infer<typeof durabilitySchema>;

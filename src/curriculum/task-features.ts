@@ -1,0 +1,17 @@
+import type { TaskRecord } from '../types/records.ts';
+import type { World } from '../worlds/world.ts';
+
+/** What code says about a task. */
+export function described(
+  world: World,
+  spec: string | null,
+): Pick<TaskRecord, 'spec' | 'prompt' | 'kind' | 'difficulty' | 'latents'> {
+  if (spec === null) return { spec, prompt: '', kind: '', difficulty: 0, latents: {} };
+  return {
+    spec,
+    prompt: world.agentPrompt(spec),
+    kind: world.kind(spec),
+    difficulty: world.difficulty(spec),
+    latents: world.latents(spec),
+  };
+}

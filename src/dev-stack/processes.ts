@@ -1,0 +1,159 @@
+import { execFileSync, spawn } from 'node:child_process';
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  writeSync,
+} from 'node:fs';
+import { dirname } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+const LOG_BYTES = 20_000_000;
+
+export interface Launched {
+  identity: ProcessIdentity;
+  /** How it ended, as far as is known; for people. */
+  ending(): string;
+}
+
+/**
+ * Starts a process in a session of its own, with its output in a log file: neither Ctrl-C in the terminal nor the death of
+ * the process that started it reaches it.
+ */
+export async function launchProcess(
+  { command, args, env }: Launch,
+  { cwd, log }: { cwd: string; log: string },
+): Promise<Launched> {
+  mkdirSync(dirname(log), { recursive: true });
+  if (existsSync(log) && statSync(log).size > LOG_BYTES) renameSync(log, `${log}.1`);
+  const output = openSync(log, 'a');
+  try {
+    writeSync(output, `--- ${new Date().toISOString()} ${command} ${args.join(' ')}\n`);
+    const child = spawn(command, args, { cwd, env, detached: true, stdio: ['ignore', output, output] });
+    await new Promise<void>((resolve, reject) => {
+      child.once('spawn', resolve);
+      child.once('error', (error) => reject(new Error(`${command} could not be started: ${error.message}`)));
+    });
+    const { pid } = child;
+    if (pid === undefined) throw new Error(`${command} could not be started`);
+    child.unref();
+    // null: it ended before it could be looked at.
+    const identity = identify(pid) ?? { pid, started: 'ended' };
+    return {
+      identity,
+      ending: () =>
+        child.signalCode !== null
+          ? `ended by ${child.signalCode}`
+          : child.exitCode !== null
+            ? `ended with exit code ${child.exitCode}`
+            : 'ended',
+    };
+  } finally {
+    closeSync(output);
+  }
+}
+
+/** The end of a log file, indented. */
+export function lastLogLines(log: string, count = 8): string {
+  if (!existsSync(log)) return '';
+  return readFileSync(log, 'utf8')
+    .trimEnd()
+    .split('\n')
+    .slice(-count)
+    .map((line) => `  | ${line.slice(0, 300)}`)
+    .join('\n');
+}
+
+const POLL_MS = 25;
+
+/** Sends a signal to the process and to all of its group, of which it is the leader. */
+export function signalGroup({ pid }: ProcessIdentity, signal: NodeJS.Signals): void {
+  try {
+    process.kill(-pid, signal);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
+}
+
+/** Waits until the process has ended, at most so long; false where it still runs. */
+export async function ended(target: ProcessIdentity, seconds: number): Promise<boolean> {
+  const until = performance.now() + seconds * 1000;
+  while (isAlive(target)) {
+    if (performance.now() > until) return false;
+    await sleep(POLL_MS);
+  }
+  return true;
+}
+
+/**
+ * Ends a process: SIGTERM to it alone, which it may answer in its own time, then SIGKILL to its group.
+ * `hurry` cuts the time short.
+ */
+export async function endProcess(
+  target: ProcessIdentity,
+  { graceSeconds, hurry }: { graceSeconds: number; hurry?: AbortSignal },
+): Promise<'ended' | 'killed'> {
+  if (!isAlive(target)) return 'ended';
+  process.kill(target.pid, 'SIGTERM');
+  const until = performance.now() + graceSeconds * 1000;
+  while (isAlive(target)) {
+    if (hurry?.aborted === true || performance.now() > until) {
+      signalGroup(target, 'SIGKILL');
+      await ended(target, 5);
+      return 'killed';
+    }
+    await sleep(POLL_MS);
+  }
+  // Its leader has ended: what is left of the group has no one to answer to.
+  signalGroup(target, 'SIGKILL');
+  return 'ended';
+}
+
+/** A process, told apart from a later one that got the same number by when it was started. */
+export interface ProcessIdentity {
+  pid: number;
+  started: string;
+}
+
+const onLinux = existsSync('/proc/self/stat');
+const boot = onLinux ? readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim() : '';
+
+/** The identity of a process that runs now; null where there is none, or only its unreaped rest. */
+export function identify(pid: number): ProcessIdentity | null {
+  const started = onLinux ? startedOnLinux(pid) : startedByPs(pid);
+  return started === null ? null : { pid, started };
+}
+
+export const isAlive = ({ pid, started }: ProcessIdentity): boolean => identify(pid)?.started === started;
+
+function startedOnLinux(pid: number): string | null {
+  let stat: string;
+  try {
+    stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+  } catch {
+    return null;
+  }
+  // The name in parentheses may hold spaces: fields count from after it (state is the first, start time the 20th).
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  const ended = fields[0] === 'Z' || fields[0] === 'X';
+  return ended ? null : `${boot}/${fields[19] ?? ''}`;
+}
+
+function startedByPs(pid: number): string | null {
+  try {
+    const line = execFileSync('ps', ['-o', 'stat=,lstart=', '-p', String(pid)], { encoding: 'utf8' }).trim();
+    return line === '' || line.startsWith('Z') ? null : line.replace(/^\S+\s+/, '');
+  } catch {
+    return null;
+  }
+}
+
+export interface Launch {
+  command: string;
+  args: string[];
+  env: Record<string, string | undefined>;
+}

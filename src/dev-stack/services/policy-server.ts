@@ -1,0 +1,72 @@
+import { mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { tryPort } from '../ports.ts';
+import type { Launch } from '../processes.ts';
+import { fingerprint } from '../record.ts';
+import type { StackPaths } from '../record.ts';
+import type { Service } from '../supervised-service.ts';
+import type { TrainerPackage } from './trainer.ts';
+
+/** The embedded policy server (docs/policy-server.md). */
+export class PolicyServer implements Service {
+  readonly name = 'policy-server';
+  readonly title = 'Policy server';
+  readonly readySeconds = 240;
+  readonly graceSeconds = 15;
+  readonly #trainer: TrainerPackage;
+  readonly #paths: StackPaths;
+  #port: number;
+  #pinned = false;
+
+  constructor(trainer: TrainerPackage, paths: StackPaths, ports: Record<string, number>) {
+    this.#trainer = trainer;
+    this.#paths = paths;
+    this.#port = ports.policyServer ?? 0;
+  }
+
+  /** Base URL of its OpenAI API. */
+  get url(): string {
+    return `http://127.0.0.1:${this.#port}/v1`;
+  }
+  ports(): Record<string, number> {
+    return { policyServer: this.#port };
+  }
+  fingerprint(): string {
+    return fingerprint(
+      [this.#trainer.python, this.#paths.store],
+      [join(this.#trainer.folder, 'genenv_trainer')],
+    );
+  }
+
+  async launch(): Promise<Launch> {
+    mkdirSync(this.#paths.store, { recursive: true });
+    rmSync(this.#paths.policyServerPort, { force: true });
+    // The first time the system gives a port; from then on it stays, since others were told of it.
+    if (!this.#pinned && (await tryPort(this.#port)) === null) this.#port = 0;
+    const port = this.#port;
+    if (!this.#pinned) this.#port = 0;
+    return this.#trainer.launch([
+      'serve',
+      '--store',
+      this.#paths.store,
+      '--port',
+      String(port),
+      '--port-file',
+      this.#paths.policyServerPort,
+    ]);
+  }
+
+  async answers(): Promise<boolean> {
+    if (this.#port === 0)
+      this.#port = (JSON.parse(readFileSync(this.#paths.policyServerPort, 'utf8')) as { port: number }).port;
+    const response = await fetch(`http://127.0.0.1:${this.#port}/health`, {
+      signal: AbortSignal.timeout(2_000),
+    });
+    return response.ok;
+  }
+
+  prepare(): Promise<void> {
+    this.#pinned = true;
+    return Promise.resolve();
+  }
+}

@@ -1,0 +1,116 @@
+import { existsSync, rmSync, writeFileSync } from 'node:fs';
+import { Connection } from '@temporalio/client';
+import { choosePort } from '../ports.ts';
+import type { Launch } from '../processes.ts';
+import { fingerprint } from '../record.ts';
+import type { StackPaths } from '../record.ts';
+import type { Service } from '../supervised-service.ts';
+
+const NAMESPACE = 'default';
+/** The dev server keeps closed workflows for a day only; yesterday's crash must still be there. */
+const RETENTION_SECONDS = 60 * 24 * 3600;
+/**
+ * Of a queue's four partitions a worker with few slots polls one: a task in another one waited two seconds and more. New tasks all go to the first;
+ * what an older run of the server left in the others is still read.
+ */
+export const oneWritePartition = 'matching.numTaskqueueWritePartitions=1';
+
+/** Temporal's dev server on a SQLite file, with its UI. */
+export class TemporalServer implements Service {
+  readonly name = 'temporal';
+  readonly title = 'Temporal server';
+  readonly readySeconds = 60;
+  readonly graceSeconds = 10;
+  readonly namespace = NAMESPACE;
+  readonly #executable: string;
+  readonly #paths: StackPaths;
+  readonly #env: Record<string, string | undefined>;
+  #ports: { temporal: number; ui: number };
+  #pinned = false;
+
+  constructor(
+    executable: string,
+    paths: StackPaths,
+    env: Record<string, string | undefined>,
+    ports: Record<string, number>,
+  ) {
+    this.#executable = executable;
+    this.#paths = paths;
+    this.#env = env;
+    this.#ports = { temporal: ports.temporal ?? 7233, ui: ports.ui ?? 8233 };
+  }
+
+  get address(): string {
+    return `127.0.0.1:${this.#ports.temporal}`;
+  }
+  get ui(): string {
+    return `http://127.0.0.1:${this.#ports.ui}`;
+  }
+  ports(): Record<string, number> {
+    return this.#ports;
+  }
+  fingerprint(): string {
+    return fingerprint([this.#executable, this.#paths.database], []);
+  }
+
+  async launch(): Promise<Launch> {
+    if (!this.#pinned) {
+      const temporal = await choosePort([this.#ports.temporal, 7233]);
+      this.#ports = { temporal, ui: await choosePort([this.#ports.ui, 8233]) };
+    }
+    // A server that was killed while it made the schema leaves a file that no server can open.
+    if (!existsSync(this.#paths.databaseReady))
+      for (const suffix of ['', '-wal', '-shm', '-journal'])
+        rmSync(this.#paths.database + suffix, { force: true });
+    const flags = {
+      '--ip': '127.0.0.1',
+      '--port': String(this.#ports.temporal),
+      '--ui-port': String(this.#ports.ui),
+      '--db-filename': this.#paths.database,
+      '--log-level': 'warn',
+    };
+    // WAL and NORMAL: a killed server loses nothing; a power cut may cost the last moments, which the ledger makes good.
+    const pragmas = ['journal_mode=wal', 'synchronous=normal'].flatMap((pragma) => [
+      '--sqlite-pragma',
+      pragma,
+    ]);
+    return {
+      command: this.#executable,
+      args: [
+        'server',
+        'start-dev',
+        ...Object.entries(flags).flat(),
+        ...pragmas,
+        '--dynamic-config-value',
+        oneWritePartition,
+      ],
+      env: this.#env,
+    };
+  }
+
+  async answers(): Promise<boolean> {
+    await this.#call((service) => service.describeNamespace({ namespace: NAMESPACE }));
+    return true;
+  }
+
+  async prepare(): Promise<void> {
+    this.#pinned = true;
+    writeFileSync(this.#paths.databaseReady, '');
+    const config = { workflowExecutionRetentionTtl: { seconds: RETENTION_SECONDS } } as object;
+    await this.#call((service) => service.updateNamespace({ namespace: NAMESPACE, config }));
+    // For `TEMPORAL_CONFIG_FILE=… temporal workflow list`, and for any client that reads profiles.
+    writeFileSync(
+      this.#paths.profile,
+      `[profile.default]\naddress = "${this.address}"\nnamespace = "${NAMESPACE}"\n`,
+    );
+  }
+
+  async #call(request: (service: Connection['workflowService']) => Promise<unknown>): Promise<void> {
+    const connection = await Connection.connect({ address: this.address, connectTimeout: '2s' });
+    try {
+      await connection.withDeadline(Date.now() + 5_000, () => request(connection.workflowService));
+    } finally {
+      await connection.close();
+    }
+  }
+}

@@ -1,0 +1,78 @@
+import { rmSync } from 'node:fs';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import type { Launch } from '../processes.ts';
+import { fingerprint } from '../record.ts';
+import type { StackPaths } from '../record.ts';
+import type { Service } from '../supervised-service.ts';
+
+/** How the Python package of trainer/ is run. */
+export class TrainerPackage {
+  readonly python: string;
+  readonly folder: string;
+  readonly #env: Record<string, string | undefined>;
+
+  constructor(python: string, folder: string, env: Record<string, string | undefined>) {
+    this.python = python;
+    this.folder = folder;
+    this.#env = env;
+  }
+
+  launch(args: string[]): Launch {
+    const env = {
+      ...this.#env,
+      PYTHONPATH: this.folder,
+      PYTHONUNBUFFERED: '1',
+      TOKENIZERS_PARALLELISM: 'false',
+    };
+    return { command: this.python, args: ['-m', 'genenv_trainer', ...args], env };
+  }
+}
+
+const PING_MS = 2_000;
+
+/** The resident, already imported parent that training jobs are forked from (docs/training-jobs.md). */
+export class TrainerParent implements Service {
+  readonly name = 'trainer';
+  readonly title = 'Trainer';
+  readonly readySeconds = 240;
+  readonly graceSeconds = 15;
+  readonly #trainer: TrainerPackage;
+  readonly #paths: StackPaths;
+
+  constructor(trainer: TrainerPackage, paths: StackPaths) {
+    this.#trainer = trainer;
+    this.#paths = paths;
+  }
+
+  fingerprint(): string {
+    return fingerprint(
+      [this.#trainer.python, this.#paths.trainerSocket],
+      [join(this.#trainer.folder, 'genenv_trainer')],
+    );
+  }
+
+  launch(): Launch {
+    rmSync(this.#paths.trainerSocket, { force: true });
+    return this.#trainer.launch(['resident', '--socket', this.#paths.trainerSocket]);
+  }
+
+  answers(): Promise<boolean> {
+    return new Promise((resolve) => {
+      const socket = connect(this.#paths.trainerSocket);
+      let answer = '';
+      const done = (ready: boolean): void => {
+        socket.destroy();
+        resolve(ready);
+      };
+      socket.setTimeout(PING_MS, () => done(false));
+      socket.on('connect', () => socket.write('{"ping": true}\n'));
+      socket.on('data', (data) => {
+        answer += data.toString();
+        if (answer.includes('\n')) done(/"ready":\s*true/.test(answer));
+      });
+      socket.on('error', () => done(false));
+      socket.on('end', () => done(false));
+    });
+  }
+}

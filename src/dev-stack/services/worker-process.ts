@@ -1,0 +1,84 @@
+import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
+import { choosePort } from '../ports.ts';
+import type { Launch } from '../processes.ts';
+import { fingerprint } from '../record.ts';
+import type { StackAddresses } from '../record.ts';
+import type { Service } from '../supervised-service.ts';
+
+export interface WorkerSettings {
+  node: string;
+  repository: string;
+  home: string;
+  python: string;
+  /** File with a profile of this stack, so that none of the user's own profiles is read. */
+  profile: string;
+  env: Record<string, string | undefined>;
+  /** Known when the servers are up. */
+  addresses: () => StackAddresses;
+}
+
+/** Each takes some hundred megabytes. */
+const mostTrainingJobs = 4;
+
+/** The worker of all queues. It is the last to start and the first to end. */
+export class WorkerProcess implements Service {
+  readonly name = 'worker';
+  readonly title = 'Worker';
+  readonly readySeconds = 120;
+  /** It lets go of activities at once, but a training job may have to write its checkpoint first. */
+  readonly graceSeconds = 60;
+  readonly #settings: WorkerSettings;
+  #healthPort: number;
+
+  constructor(settings: WorkerSettings, ports: Record<string, number>) {
+    this.#settings = settings;
+    this.#healthPort = ports.workerHealth ?? 0;
+  }
+
+  ports(): Record<string, number> {
+    return { workerHealth: this.#healthPort };
+  }
+
+  fingerprint(): string {
+    const { node, repository } = this.#settings;
+    return fingerprint([node, this.#contract()], [join(repository, 'src')]);
+  }
+
+  async launch(): Promise<Launch> {
+    const { node, repository, env } = this.#settings;
+    this.#healthPort = await choosePort([this.#healthPort]);
+    const own = { ...this.#contract(), GENENV_HEALTH_PORT: String(this.#healthPort) };
+    return {
+      command: node,
+      args: [join(repository, 'src/worker.ts')],
+      env: {
+        GENENV_TRAINING_JOBS: String(Math.min(availableParallelism(), mostTrainingJobs)),
+        ...env,
+        ...own,
+      },
+    };
+  }
+
+  async answers(): Promise<boolean> {
+    const response = await fetch(`http://127.0.0.1:${this.#healthPort}/health`, {
+      signal: AbortSignal.timeout(2_000),
+    });
+    return response.ok;
+  }
+
+  /** What src/worker.ts reads. */
+  #contract(): Record<string, string> {
+    const { home, python, profile, addresses } = this.#settings;
+    const { temporal, namespace, policyServer, trainerSocket } = addresses();
+    return {
+      TEMPORAL_ADDRESS: temporal,
+      TEMPORAL_NAMESPACE: namespace,
+      TEMPORAL_CONFIG_FILE: profile,
+      GENENV_HOME: home,
+      GENENV_POLICY_SERVER: policyServer,
+      GENENV_TRAINER_SOCKET: trainerSocket,
+      GENENV_PYTHON: python,
+    };
+  }
+}

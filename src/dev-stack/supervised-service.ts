@@ -1,0 +1,181 @@
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { endProcess, isAlive, lastLogLines, launchProcess } from './processes.ts';
+import type { Launch, Launched } from './processes.ts';
+import type { RecordedProcess, ServiceName } from './record.ts';
+
+const POLL_MS = 100;
+const ADOPT_SECONDS = 5;
+const ATTEMPTS = 5;
+const BACKOFF_MS = 150;
+/** A process that lived for less has failed to start, whatever it answered before. */
+const STEADY_SECONDS = 20;
+
+export interface Supervision {
+  cwd: string;
+  logs: string;
+  /** What an earlier stack recorded of this service. */
+  recorded: RecordedProcess | undefined;
+  record: (process: RecordedProcess | null) => void;
+  say: (line: string) => void;
+  /** It kept ending and is no longer started. */
+  onGivenUp: (error: Error) => void;
+}
+
+/** Keeps one process of the stack running: adopts or starts it, starts it again when it ends, ends it. */
+export class SupervisedService {
+  readonly #service: Service;
+  readonly #supervision: Supervision;
+  #process: RecordedProcess | null = null;
+  #launched: Launched | null = null;
+  #stopping = false;
+  #work: Promise<unknown> = Promise.resolve();
+
+  constructor(service: Service, supervision: Supervision) {
+    this.#service = service;
+    this.#supervision = supervision;
+  }
+
+  /** Resolves when it answers. */
+  async start(): Promise<'adopted' | 'started'> {
+    const starting = this.#adoptOrBringUp();
+    this.#work = starting.catch(() => undefined);
+    const how = await starting;
+    if (!this.#isStopping()) void this.#watch();
+    return how;
+  }
+
+  async stop(hurry?: AbortSignal): Promise<void> {
+    this.#stopping = true;
+    await this.#work;
+    await this.#end(hurry);
+  }
+
+  async #adoptOrBringUp(): Promise<'adopted' | 'started'> {
+    const { recorded, say } = this.#supervision;
+    if (recorded !== undefined && isAlive(recorded)) {
+      this.#process = recorded;
+      if (
+        recorded.fingerprint === this.#service.fingerprint() &&
+        (await this.#answers(recorded, ADOPT_SECONDS))
+      ) {
+        await this.#service.prepare?.();
+        return 'adopted';
+      }
+      say(`${this.#service.title}: ending the one that an earlier stack left (process ${recorded.pid})`);
+      await this.#end();
+    }
+    await this.#bringUp();
+    return 'started';
+  }
+
+  async #bringUp(): Promise<void> {
+    const { title, readySeconds } = this.#service;
+    let reason = '';
+    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+      if (attempt > 0) await sleep(BACKOFF_MS * 2 ** attempt);
+      if (this.#stopping) throw new Error(`${title}: stopped while it started`);
+      const process = await this.#launch();
+      if (await this.#answers(process, readySeconds)) {
+        await this.#service.prepare?.();
+        return;
+      }
+      reason = isAlive(process)
+        ? `gave no answer within ${readySeconds} s`
+        : (this.#launched?.ending() ?? 'ended');
+      await this.#end();
+    }
+    throw new Error(
+      `${title}: started ${ATTEMPTS} times, and each time it ${reason}. The end of ${this.#log}:\n${lastLogLines(this.#log)}`,
+    );
+  }
+
+  async #launch(): Promise<RecordedProcess> {
+    const { cwd, record } = this.#supervision;
+    this.#launched = await launchProcess(await this.#service.launch(), { cwd, log: this.#log });
+    this.#process = { ...this.#launched.identity, fingerprint: this.#service.fingerprint() };
+    record(this.#process);
+    return this.#process;
+  }
+
+  /** False when the process ended, did not answer in time, or is no longer wanted. */
+  async #answers(process: RecordedProcess, seconds: number): Promise<boolean> {
+    const until = performance.now() + seconds * 1000;
+    while (isAlive(process) && performance.now() < until && !this.#stopping) {
+      if (await this.#service.answers().catch(() => false)) return isAlive(process);
+      await sleep(POLL_MS);
+    }
+    return false;
+  }
+
+  async #watch(): Promise<void> {
+    const { say, onGivenUp } = this.#supervision;
+    let failures = 0;
+    let since = performance.now();
+    while (this.#process !== null) {
+      const process = this.#process;
+      while (!this.#stopping && isAlive(process)) await sleep(POLL_MS);
+      if (this.#isStopping()) return;
+      failures = performance.now() - since < STEADY_SECONDS * 1000 ? failures + 1 : 1;
+      say(
+        `${this.#service.title} ${this.#launched?.ending() ?? 'ended'}; starting it again (log: ${this.#log})`,
+      );
+      try {
+        if (failures > ATTEMPTS)
+          throw new Error(
+            `${this.#service.title}: it ended ${failures} times within ${STEADY_SECONDS} s of its start. The end of ${this.#log}:\n${lastLogLines(this.#log)}`,
+          );
+        if (failures > 1) await sleep(BACKOFF_MS * 2 ** failures);
+        const restart = this.#bringUp();
+        this.#work = restart.catch(() => undefined);
+        await restart;
+        since = performance.now();
+      } catch (error) {
+        if (!this.#isStopping()) onGivenUp(error as Error);
+        return;
+      }
+    }
+  }
+
+  /** As a call, since others change it while this class waits. */
+  #isStopping(): boolean {
+    return this.#stopping;
+  }
+
+  async #end(hurry?: AbortSignal): Promise<void> {
+    const process = this.#process;
+    if (process === null) return;
+    const how = await endProcess(process, {
+      graceSeconds: this.#service.graceSeconds,
+      ...(hurry ? { hurry } : {}),
+    });
+    if (how === 'killed' && hurry?.aborted !== true)
+      this.#supervision.say(
+        `${this.#service.title} did not end within ${this.#service.graceSeconds} s and was killed`,
+      );
+    this.#process = null;
+    this.#supervision.record(null);
+  }
+
+  get #log(): string {
+    return join(this.#supervision.logs, `${this.#service.name}.log`);
+  }
+}
+
+/** One process of the stack: how it is launched, when it is ready, how long it may take to end. */
+export interface Service {
+  name: ServiceName;
+  /** What people read. */
+  title: string;
+  fingerprint(): string;
+  /** Called before every start: a restart uses the port that others were told of. */
+  launch(): Promise<Launch> | Launch;
+  /** Whether it answers now. Rejects, or gives false, while it does not. */
+  answers(): Promise<boolean>;
+  /** Once after it first answered, started or adopted. */
+  prepare?(): Promise<void>;
+  /** Ports in use, to be used again by the next stack of this home. */
+  ports?(): Record<string, number>;
+  readySeconds: number;
+  graceSeconds: number;
+}

@@ -1,0 +1,203 @@
+import { isDeepStrictEqual } from 'node:util';
+import { APIConnectionError, APIError } from 'openai';
+import OpenAI from 'openai';
+import { z } from 'zod';
+import { InvalidArtifact } from '../store/errors.ts';
+import {
+  InvalidAnswer,
+  ModelNotServed,
+  ModelUnavailable,
+  PromptTooLong,
+  RequestRefused,
+} from './policy-client.ts';
+import type { Completion, CompletionRequest, PolicyServer } from './policy-client.ts';
+
+const tokenIds = z.array(z.int().min(0));
+const text = { index: z.int().min(0), text: z.string(), finish_reason: z.string() };
+const answerOf = <Choice extends z.ZodType>(choice: Choice) =>
+  z.object({ model: z.string(), choices: z.array(choice) });
+const answerSchema = answerOf(
+  z.object({
+    ...text,
+    token_ids: tokenIds,
+    prompt_token_ids: tokenIds,
+    logprobs: z.object({ token_logprobs: z.array(z.number()) }),
+  }),
+);
+/** Of a server that gives no token ids: enough for a frozen policy, which is never trained on what it wrote. */
+const textAnswerSchema = answerOf(
+  z.object(text).transform((choice) => ({
+    ...choice,
+    token_ids: [],
+    prompt_token_ids: [],
+    logprobs: { token_logprobs: [] },
+  })),
+);
+
+const tokenizedSchema = z.object({ tokens: tokenIds });
+
+/** Reads an answer against what was asked. @throws InvalidAnswer saying what is wrong with it. */
+export function parseAnswer(
+  answer: unknown,
+  request: CompletionRequest,
+  returnsTokenIds = true,
+): Completion[] {
+  const parsed = (returnsTokenIds ? answerSchema : textAnswerSchema).safeParse(answer);
+  if (!parsed.success)
+    throw new InvalidAnswer(`answer of ${request.model}: ${z.prettifyError(parsed.error)}`);
+  const { model, choices } = parsed.data;
+  if (model !== request.model)
+    throw new InvalidAnswer(
+      `answer of model ${JSON.stringify(model)}; ${JSON.stringify(request.model)} was asked`,
+    );
+  const expected = request.prompts.length * request.n;
+  if (choices.length !== expected)
+    throw new InvalidAnswer(`answer of ${model} has ${choices.length} choices; ${expected} were asked`);
+  return choices
+    .toSorted((a, b) => a.index - b.index)
+    .map((choice, index) => {
+      const logprobs = choice.logprobs.token_logprobs;
+      if (choice.index !== index) throw new InvalidAnswer(`answer of ${model} lacks choice ${index}`);
+      if (logprobs.length !== choice.token_ids.length)
+        throw new InvalidAnswer(
+          `choice ${index} of ${model} has ${choice.token_ids.length} token ids but ${logprobs.length} log-probabilities`,
+        );
+      const sent = request.prompts[Math.floor(index / request.n)];
+      if (typeof sent === 'object' && !isDeepStrictEqual(sent, choice.prompt_token_ids))
+        throw new InvalidAnswer(`choice ${index} of ${model} follows other tokens than those sent`);
+      if (choice.token_ids.length > request.maxTokens)
+        throw new InvalidAnswer(
+          `choice ${index} of ${model} has ${choice.token_ids.length} tokens; at most ${request.maxTokens} were asked`,
+        );
+      return {
+        prompt: Math.floor(index / request.n),
+        sample: index % request.n,
+        // Half of a surrogate pair, which JSON lets through, cannot be stored as UTF-8.
+        text: choice.text.toWellFormed(),
+        prompt_token_ids: choice.prompt_token_ids,
+        token_ids: choice.token_ids,
+        logprobs,
+        finish_reason: choice.finish_reason,
+      };
+    });
+}
+
+export interface OpenAIServerOptions {
+  baseUrl: string;
+  apiKey: string | undefined;
+  timeoutMs: number;
+  /** false for a server that knows no `return_token_ids`; what it serves cannot be trained. */
+  returnsTokenIds?: boolean;
+}
+
+/**
+ * A server that speaks the OpenAI API with vLLM's extensions (`return_token_ids`, several prompts, `n`, `seed`, `logprobs`).
+ * It never retries by itself: the activity does, with the request that is in its journal.
+ */
+export function openAIPolicyServer({
+  baseUrl,
+  apiKey,
+  timeoutMs,
+  returnsTokenIds = true,
+}: OpenAIServerOptions): PolicyServer {
+  const client = new OpenAI({
+    baseURL: baseUrl,
+    apiKey: apiKey ?? 'none',
+    maxRetries: 0,
+    timeout: timeoutMs,
+  });
+  return {
+    async complete(request, signal) {
+      const extensions = returnsTokenIds ? { return_token_ids: true, logprobs: 0 } : {};
+      // The client's own timeout ends with the head of the answer; this one covers its body too.
+      const limit = AbortSignal.timeout(timeoutMs);
+      try {
+        const answer = await client.completions.create(
+          {
+            model: request.model,
+            prompt: request.prompts,
+            n: request.n,
+            seed: request.seed,
+            temperature: request.temperature,
+            max_tokens: request.maxTokens,
+            ...(request.stop && { stop: [...request.stop] }),
+            ...responseFormat(request.schema),
+            ...extensions,
+          },
+          { signal: AbortSignal.any([signal, limit]) },
+        );
+        return parseAnswer(answer, request, returnsTokenIds);
+      } catch (error) {
+        if (signal.aborted) throw signal.reason;
+        if (limit.aborted)
+          throw new ModelUnavailable(`${baseUrl} did not answer for ${request.model} in ${timeoutMs} ms`, {
+            cause: error,
+          });
+        throw classify(error, baseUrl, request.model);
+      }
+    },
+    async tokenize(model, prompt, signal) {
+      try {
+        // vLLM has it beside /v1, not below.
+        const answer: unknown = await client.post(new URL('/tokenize', baseUrl).href, {
+          body: { model, prompt, add_special_tokens: false },
+          signal,
+        });
+        const parsed = tokenizedSchema.safeParse(answer);
+        if (!parsed.success) throw new InvalidAnswer(`tokens of ${model}: ${z.prettifyError(parsed.error)}`);
+        return parsed.data.tokens;
+      } catch (error) {
+        if (signal.aborted) throw signal.reason;
+        throw classify(error, baseUrl, model);
+      }
+    },
+  };
+}
+
+/** What OpenAI's chat completions and both endpoints of vLLM take. */
+export const responseFormat = (schema: CompletionRequest['schema']) =>
+  schema === undefined
+    ? {}
+    : {
+        response_format: {
+          type: 'json_schema' as const,
+          json_schema: { name: 'task', schema: { ...schema } },
+        },
+      };
+
+/** What an error of the client means for a retry. */
+export function classify(error: unknown, baseUrl: string, model: string): unknown {
+  if (error instanceof InvalidAnswer) return error;
+  if (error instanceof APIConnectionError)
+    return new ModelUnavailable(`${baseUrl} does not answer: ${error.message}`, { cause: error });
+  if (error instanceof APIError) {
+    const status = error.status as number | undefined;
+    const message = `${baseUrl} answered ${status ?? 'an error'} for ${model}: ${error.message}`;
+    if (error.code === 'model_damaged') return new InvalidArtifact(error.param ?? model, message);
+    if (status === 404) return new ModelNotServed(message, { cause: error });
+    if (status === 400 && tooLong(error)) return new PromptTooLong(message, { cause: error });
+    const refused =
+      status !== undefined && status >= 400 && status < 500 && ![408, 409, 425, 429].includes(status);
+    return refused
+      ? new RequestRefused(message, { cause: error })
+      : new ModelUnavailable(message, {
+          cause: error,
+          retryAfterMs: retryAfter(error.headers as Headers | undefined),
+        });
+  }
+  // What is no JSON at all surfaces as a SyntaxError or a terminated stream.
+  return new ModelUnavailable(
+    `${baseUrl} gave an unreadable answer for ${model}: ${error instanceof Error ? error.message : String(error)}`,
+    { cause: error },
+  );
+}
+
+/** By OpenAI's code, or in the words of servers that have none. */
+const tooLong = ({ code, message }: { code?: unknown; message: string }): boolean =>
+  code === 'context_length_exceeded' || /maximum (context|model) length|context length of/i.test(message);
+
+function retryAfter(headers: Headers | undefined): number | undefined {
+  const header = headers?.get('retry-after');
+  const seconds = header ? Number(header) : NaN;
+  return Number.isFinite(seconds) ? seconds * 1000 : undefined;
+}

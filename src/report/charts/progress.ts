@@ -1,0 +1,311 @@
+import { TARGET_BAND } from '../../coevolution/diagnostics.ts';
+import type { Experiment } from '../../config/experiment.ts';
+import { evaluationsOf, trailingMean } from '../findings.ts';
+import type { HeldOutGrid } from '../held-out.ts';
+import { benchmarkPrefix } from '../load-run.ts';
+import { measured, namesUnder, series, trained } from '../run-data.ts';
+import type { EpochRow } from '../run-data.ts';
+import {
+  beside,
+  colorAt,
+  heatMap,
+  line,
+  marked,
+  overEpochs,
+  points,
+  ribbon,
+  shaded,
+  unlessEmpty,
+} from './options.ts';
+import type { Chart, Values } from './options.ts';
+
+const bandText = `band [${TARGET_BAND.low}, ${TARGET_BAND.high}]`;
+
+/** Is the agent kept at the edge of its ability, and by what tasks? */
+export function frontierCharts(allRows: readonly EpochRow[]): Chart[] {
+  const rows = trained(allRows);
+  const rates = series(rows, 'env/success_rate');
+  const difficulty = series(rows, 'env/difficulty');
+  const spread = series(rows, 'env/difficulty_sd');
+  const charts: Chart[] = [
+    {
+      id: 'success-rate',
+      title: 'Success rate on the simulator’s tasks',
+      size: 'wide',
+      caption:
+        'Mean p̂ over valid new tasks: one dot an epoch, the line is their 5-epoch mean. The shaded band is where an agent learns fastest.',
+      option: overEpochs(
+        rows,
+        [
+          shaded(
+            line('5-epoch mean', trailingMean(rates), { color: '$blue', width: 3 }),
+            [TARGET_BAND.low, TARGET_BAND.high],
+            bandText,
+          ),
+          points('epoch', rates, '$blue'),
+        ],
+        { min: 0, max: 1 },
+      ),
+    },
+    ...histogram(rows),
+    {
+      id: 'difficulty',
+      title: 'Task difficulty',
+      caption:
+        'What the simulator writes: mean and standard deviation of the world’s own measure. The dashed line weighs tasks by how often they are solved.',
+      option: overEpochs(
+        rows,
+        [
+          ...ribbon('difficulty', beside(difficulty, spread, -1), beside(difficulty, spread, 1), '$orange'),
+          line('mean', difficulty, { color: '$orange', width: 3 }),
+          line('solved', series(rows, 'env/difficulty_solved'), { color: '$green', dashed: true }),
+        ],
+        { min: 0 },
+      ),
+    },
+  ];
+  return charts.flatMap(unlessEmpty);
+}
+
+function histogram(rows: EpochRow[]): Chart[] {
+  const ks = namesUnder(rows, 'env/success_rate_hist/');
+  const cells = rows.flatMap(({ metrics }, column) =>
+    ks.map((k, row): [number, number, number | null] => [
+      column,
+      row,
+      metrics[`env/success_rate_hist/${k}`] ?? 0,
+    ]),
+  );
+  if (cells.length === 0) return [];
+  const n = ks.at(-1) ?? '';
+  return [
+    {
+      id: 'success-histogram',
+      title: 'Tasks by number of successes',
+      caption: `Each column is an epoch: how many tasks were solved in k of ${n} attempts. A healthy run is bright in the middle; two bright edges are tasks that teach nothing.`,
+      option: heatMap({
+        columns: rows.map(({ epoch }) => String(epoch)),
+        rows: ks.map((k) => `${k}/${n}`),
+        cells,
+        max: Math.max(1, ...cells.map(([, , value]) => value ?? 0)),
+        valueName: 'tasks',
+      }),
+    },
+  ];
+}
+
+/** Did the agent learn what it was not trained on? */
+export function heldOutCharts(rows: readonly EpochRow[], grids: readonly HeldOutGrid[]): Chart[] {
+  const evaluations = evaluationsOf(rows);
+  const evaluated = rows.filter(({ epoch }) => evaluations.some((one) => one.epoch === epoch));
+  const kinds = namesUnder(rows, 'eval/heldout/');
+  const passes = series(evaluated, 'eval/pass_at_k');
+  const suites = namesUnder(rows, benchmarkPrefix);
+  const benchmarked = rows.filter(({ metrics }) =>
+    suites.some((suite) => typeof metrics[`${benchmarkPrefix}${suite}`] === 'number'),
+  );
+  return [
+    {
+      id: 'held-out',
+      title: 'Held-out success',
+      ...(grids.length === 0 && kinds.length === 0 ? { size: 'wide' as const } : {}),
+      caption: `Tasks that the simulator never sees, with 95 % Wilson intervals.${measured(passes).length === 0 ? '' : ' pass@k: solved in at least one of k attempts. Level or falling while success rises, training only sharpened what the agent could do.'}`,
+      option: overEpochs(
+        evaluated,
+        [
+          ...ribbon(
+            'interval',
+            evaluations.map(({ low }) => low),
+            evaluations.map(({ high }) => high),
+            '$green',
+          ),
+          {
+            ...line(
+              'held-out',
+              evaluations.map(({ value }) => value),
+              { color: '$green', width: 3 },
+            ),
+            showSymbol: true,
+          },
+          ...(measured(passes).length === 0 ? [] : [line('pass@k', passes, { color: '$purple' })]),
+        ],
+        { min: 0, max: 1 },
+      ),
+    },
+    {
+      id: 'held-out-kinds',
+      title: 'Held-out success by kind',
+      caption: 'A kind that stays behind was not practised, or is harder.',
+      option: overEpochs(
+        evaluated,
+        kinds.map((kind, index) =>
+          line(kind, series(evaluated, `eval/heldout/${kind}`), { color: colorAt(index) }),
+        ),
+        { min: 0, max: 1 },
+      ),
+    },
+    {
+      id: 'benchmarks',
+      title: 'Benchmarks',
+      caption:
+        'The main score of each suite that the agent was evaluated on; intervals are in the evaluations’ own files.',
+      option: overEpochs(
+        benchmarked,
+        suites.map((suite, index) => ({
+          ...line(suite, series(benchmarked, `${benchmarkPrefix}${suite}`), { color: colorAt(index) }),
+          showSymbol: true,
+        })),
+        { min: 0, max: 1 },
+      ),
+    },
+    ...grids.map(({ epoch, kinds: columns, difficulties, cells }, index): Chart => ({
+      id: `held-out-grid-${index === 0 ? 'start' : 'end'}`,
+      title: `Held-out success after epoch ${epoch}`,
+      caption: 'Share solved, by kind and difficulty. Empty cells have no held-out task.',
+      option: heatMap({
+        columns: difficulties,
+        rows: columns,
+        cells,
+        max: 1,
+        valueName: 'success',
+        axes: ['difficulty', 'kind'],
+      }),
+    })),
+  ].flatMap(unlessEmpty);
+}
+
+/** Rewards and the two policies' updates. */
+export function updateCharts(allRows: readonly EpochRow[], experiment: Experiment | null): Chart[] {
+  const rows = trained(allRows);
+  const of = (name: string) => series(rows, name);
+  const maxKl = experiment?.environment.training?.maxKl ?? null;
+  const simulatorKl = line('simulator', of('env/kl'), { color: '$orange' });
+  const highestKl = Math.max(0, ...of('env/kl').map((value) => value ?? 0));
+  const near = maxKl === null || highestKl < maxKl / 4 ? null : maxKl;
+  const clipNames = namesUnder(rows, 'clip_ratio/').filter((name) =>
+    ['low_mean', 'high_mean', 'region_mean', 'low', 'high', 'region'].includes(name),
+  );
+  return [
+    {
+      id: 'rewards',
+      title: 'Rewards',
+      caption:
+        'The simulator’s R_env, highest where success is at its target, and the agent’s mean and standard deviation over all rollouts.',
+      option: overEpochs(
+        rows,
+        [
+          line('agent', of('reward'), { color: '$blue' }),
+          line('agent, standard deviation', of('reward_std'), { color: '$blue', dashed: true, width: 1 }),
+          line('simulator R_env', of('env/reward'), { color: '$orange' }),
+        ],
+        { min: 0, max: 1 },
+      ),
+    },
+    {
+      id: 'response-length',
+      title: 'Response length',
+      caption:
+        'Tokens of the agent’s answers. Growth on correct answers is the emergent curriculum of the paper.',
+      option: overEpochs(
+        rows,
+        [
+          line('all', of('completions/mean_length'), { color: '$blue' }),
+          line('correct', of('completions/correct_mean_length'), { color: '$green', width: 3 }),
+          line('longest', of('completions/max_length'), { color: '$slate', dashed: true, width: 1 }),
+        ],
+        { min: 0 },
+      ),
+    },
+    {
+      id: 'kl',
+      title: 'KL to the reference',
+      caption: 'Nats a token. The dashed line is the simulator’s cap: above it only the KL term acts.',
+      option: overEpochs(
+        rows,
+        [
+          near === null ? simulatorKl : marked(simulatorKl, near, `cap ${near}`),
+          line('agent', of('kl'), { color: '$blue' }),
+        ],
+        { min: 0, ...(near === null || highestKl > near ? {} : { max: near * 1.2 }) },
+      ),
+    },
+    {
+      id: 'grad-norm',
+      title: 'Gradient norm',
+      caption: 'Before clipping.',
+      option: overEpochs(
+        rows,
+        [
+          line('agent', of('grad_norm'), { color: '$blue' }),
+          line('simulator', of('env/grad_norm'), { color: '$orange' }),
+        ],
+        { min: 0 },
+      ),
+    },
+    {
+      id: 'loss',
+      title: 'Loss',
+      caption: 'GRPO’s loss hovers near 0 by construction; the simulator’s is a weighted cross-entropy.',
+      option: overEpochs(rows, [
+        line('agent', of('loss'), { color: '$blue' }),
+        line('simulator', of('env/loss'), { color: '$orange' }),
+      ]),
+    },
+    {
+      id: 'entropy',
+      title: 'Entropy of the agent',
+      caption: 'Nats a token. A fall to 0 ends exploration.',
+      option: overEpochs(rows, [line('entropy', of('entropy'), { color: '$purple' })], { min: 0 }),
+    },
+    {
+      id: 'clip-ratio',
+      title: 'Clipped tokens',
+      caption: 'Share of tokens whose probability ratio left the trust region.',
+      option: overEpochs(
+        rows,
+        clipNames.map((name, index) =>
+          line(name.replace('_mean', ''), of(`clip_ratio/${name}`), { color: colorAt(index) }),
+        ),
+        { min: 0 },
+      ),
+    },
+    {
+      id: 'rwr-ess',
+      title: 'Effective sample size of the regression',
+      caption:
+        'Share of the records that really count. Near 1 the weighting does nothing; below 0.2 few records decide.',
+      option: overEpochs(rows, [line('effective sample size', of('env/rwr_ess'), { color: '$orange' })], {
+        min: 0,
+        max: 1,
+      }),
+    },
+    {
+      id: 'rwr-weight',
+      title: 'Largest regression weight',
+      caption: 'The mean weight is 1; the clip is in the experiment file.',
+      option: overEpochs(rows, [line('largest weight', of('env/rwr_weight_max'), { color: '$red' })], {
+        min: 0,
+      }),
+    },
+    {
+      id: 'logp-difference',
+      title: 'Sampler against trainer',
+      caption:
+        'Absolute difference of log-probabilities as sampled and as recomputed (log scale; exact zeros are not drawn).',
+      option: overEpochs(
+        rows,
+        [
+          line('mean', positive(of('sampling/sampling_logp_difference/mean')), { color: '$blue' }),
+          line('max', positive(of('sampling/sampling_logp_difference/max')), {
+            color: '$slate',
+            dashed: true,
+          }),
+        ],
+        { log: true },
+      ),
+    },
+  ].flatMap(unlessEmpty);
+}
+
+const positive = (values: Values): Values =>
+  values.map((value) => (value !== null && value > 0 ? value : null));

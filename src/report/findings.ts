@@ -1,0 +1,177 @@
+import { bandResidence, inBand, TARGET_BAND } from '../coevolution/diagnostics.ts';
+import { mean } from '../numerics/preconditions.ts';
+import type { Metrics } from '../types/activity-types.ts';
+import { number, percent, rate } from './document.ts';
+import { measured, series, trained } from './run-data.ts';
+import type { EpochRow } from './run-data.ts';
+
+/** Share of the second half's epochs that counts as staying in the band (claim C1). */
+export const RESIDENCE = 0.6;
+const bandText = `[${TARGET_BAND.low}, ${TARGET_BAND.high}]`;
+
+export interface Evaluation {
+  epoch: number;
+  value: number;
+  low: number | null;
+  high: number | null;
+}
+
+export interface Course {
+  start: number;
+  end: number;
+  /** Where the 5-epoch mean went beyond both ends, if it did. */
+  turn: { epoch: number; value: number } | null;
+}
+
+/** What the run shows, as numbers. A start is the first epoch that measured, an end the mean of the last 5. */
+export interface Findings {
+  epochs: number;
+  success: { start: number; end: number; entry: number | null; residence: number | null } | null;
+  heldOut: { first: Evaluation; last: Evaluation } | null;
+  difficulty: Course | null;
+  length: Course | null;
+}
+
+export function findings(rows: readonly EpochRow[]): Findings {
+  const epochs = trained(rows);
+  const [first, ...later] = evaluationsOf(rows);
+  return {
+    epochs: epochs.length,
+    success: successOf(epochs),
+    heldOut: first === undefined ? null : { first, last: later.at(-1) ?? first },
+    difficulty: courseOf(epochs, 'env/difficulty'),
+    length:
+      courseOf(epochs, 'completions/correct_mean_length') ?? courseOf(epochs, 'completions/mean_length'),
+  };
+}
+
+export function evaluationsOf(rows: readonly EpochRow[]): Evaluation[] {
+  return rows.flatMap(({ epoch, metrics }) => {
+    const value = metrics['eval/heldout'];
+    return value === null || value === undefined
+      ? []
+      : [
+          {
+            epoch,
+            value,
+            low: metrics['eval/heldout_low'] ?? null,
+            high: metrics['eval/heldout_high'] ?? null,
+          },
+        ];
+  });
+}
+
+function successOf(epochs: EpochRow[]): Findings['success'] {
+  const rates = series(epochs, 'env/success_rate');
+  const [start, end] = [measured(rates)[0] ?? null, lastMean(rates)];
+  if (start === null || end === null) return null;
+  const entry = bandResidence(rates, { window: WINDOW }).entry;
+  // The windows that end in the second half, so the first of them reaches back into the first half.
+  const secondHalf = rates.slice(Math.max(0, Math.ceil(rates.length / 2) - WINDOW + 1));
+  const residence =
+    rates.length < 2 * WINDOW ? null : bandResidence(secondHalf, { window: WINDOW }).residence;
+  return { start, end, entry: entry === null ? null : (epochs[entry]?.epoch ?? null), residence };
+}
+
+function courseOf(epochs: EpochRow[], name: string): Course | null {
+  const values = series(epochs, name);
+  const [start, end] = [measured(values)[0] ?? null, lastMean(values)];
+  if (start === null || end === null) return null;
+  const margin = 0.15 * Math.max(Math.abs(start), Math.abs(end));
+  let turn: Course['turn'] = null;
+  let furthest = margin;
+  const means = trailingMean(values);
+  for (const [index, { epoch }] of epochs.entries()) {
+    const value = means[index] ?? start;
+    const beyond = Math.max(Math.min(start, end) - value, value - Math.max(start, end));
+    if (beyond > furthest) [turn, furthest] = [{ epoch, value }, beyond];
+  }
+  return { start, end, turn };
+}
+
+/** The findings in sentences, each only as strong as the numbers are. */
+export function verdict(found: Findings): string[] {
+  if (found.success === null) return ['No epoch has been committed yet: there is nothing to judge.'];
+  return [
+    bandSentence(found.success, found.epochs),
+    heldOutSentence(found.heldOut),
+    found.epochs < 2 * WINDOW ? null : courseSentence('Mean task difficulty', found.difficulty),
+  ].filter((sentence) => sentence !== null);
+}
+
+function bandSentence(
+  { start, end, entry, residence }: NonNullable<Findings['success']>,
+  epochs: number,
+): string {
+  if (epochs < 2 * WINDOW)
+    return `Too early to judge: ${epochs} epoch${epochs === 1 ? '' : 's'} committed, success rate ${rate(end)} on the simulator’s tasks.`;
+  const where = inBand(start) ? `started in ${bandText} (${rate(start)})` : `started at ${rate(start)}`;
+  if (entry === null)
+    return `Success on the simulator’s tasks ${where}, never entered ${bandText} (5-epoch mean), and ended at ${rate(end)}.`;
+  const entered = inBand(start) ? '' : `, entered ${bandText} in epoch ${entry}`;
+  const enough = (residence ?? 0) >= RESIDENCE;
+  const stay = `was there in ${percent(residence)} of the second half’s epochs (5-epoch mean${enough ? '' : `; ${percent(RESIDENCE)} would count as staying`})`;
+  return `Success on the simulator’s tasks ${where}${entered} and ${stay}${inBand(end) ? '' : `, ending outside at ${rate(end)}`}.`;
+}
+
+const withInterval = ({ value, low, high }: Evaluation): string =>
+  low === null || high === null ? rate(value) : `${rate(value)} [${rate(low)}, ${rate(high)}]`;
+
+function heldOutSentence(heldOut: Findings['heldOut']): string {
+  if (heldOut === null) return 'Held-out success has not been evaluated.';
+  const { first, last } = heldOut;
+  if (first.epoch === last.epoch)
+    return `Held-out success was ${withInterval(first)} after epoch ${first.epoch}; there is no later evaluation to compare with.`;
+  const values = `from ${withInterval(first)} to ${withInterval(last)} (epochs ${first.epoch} to ${last.epoch})`;
+  if (first.low === null || first.high === null || last.low === null || last.high === null)
+    return `Held-out success went ${values}; no interval is recorded, so this may be noise.`;
+  if (last.low > first.high) return `Held-out success rose ${values}.`;
+  if (last.high < first.low) return `Held-out success fell ${values}.`;
+  return `Held-out success did not clearly change: ${values}, and the intervals overlap.`;
+}
+
+function courseSentence(what: string, course: Course | null): string | null {
+  if (course === null) return null;
+  const { start, end, turn } = course;
+  if (turn !== null)
+    return `${what} went from ${number(start)} ${turn.value < start ? 'down' : 'up'} to ${number(turn.value)} (epoch ${turn.epoch}) and ${turn.value < start ? 'up' : 'down'} to ${number(end)}.`;
+  if (Math.abs(end - start) < 0.1 * Math.max(Math.abs(start), Math.abs(end)))
+    return `${what} stayed near ${number(end)}.`;
+  return `${what} ${end > start ? 'rose' : 'fell'} from ${number(start)} to ${number(end)}.`;
+}
+
+/** Epochs that the report averages over: what GenEnv's claim C1 is judged by. */
+export const WINDOW = 5;
+
+/** Mean of each value and the up to `window - 1` before it; null where none was measured. */
+export function trailingMean(values: readonly (number | null)[], window = WINDOW): (number | null)[] {
+  return values.map((_, index) => mean(measured(values.slice(Math.max(0, index - window + 1), index + 1))));
+}
+
+/** Mean of the last `count` measured values. */
+export const lastMean = (values: readonly (number | null)[], count = WINDOW): number | null =>
+  mean(measured(values).slice(-count));
+
+/** At most `most` rows, each the mean of equally many epochs, for charts of long runs. Named by the last of its epochs. */
+export function thinned(rows: readonly EpochRow[], most = 500): { rows: EpochRow[]; epochsPerPoint: number } {
+  const size = Math.max(1, Math.ceil(rows.length / most));
+  if (size === 1) return { rows: [...rows], epochsPerPoint: 1 };
+  const bins = Array.from({ length: Math.ceil(rows.length / size) }, (_, bin) =>
+    rows.slice(bin * size, (bin + 1) * size),
+  );
+  const joined = bins.flatMap((bin) =>
+    bin.slice(-1).map((last) => ({
+      ...last,
+      metrics: meanOf(bin.map(({ metrics }) => metrics)),
+      time: meanOf(bin.map(({ time }) => time)) as Record<string, number>,
+    })),
+  );
+  return { rows: joined, epochsPerPoint: size };
+}
+
+function meanOf(records: readonly Metrics[]): Metrics {
+  const names = new Set(records.flatMap((record) => Object.keys(record)));
+  return Object.fromEntries(
+    [...names].map((name) => [name, mean(measured(records.map((record) => record[name] ?? null)))]),
+  );
+}

@@ -1,0 +1,35 @@
+import { join } from 'node:path';
+import type { ChatAnswer, ChatRequest, ChatServer } from '../inference/chat-client.ts';
+import type { Ports } from '../runtime/dependencies.ts';
+import type { Phase } from '../runtime/run-once.ts';
+import { Journal } from '../store/journal.ts';
+
+/** Answers to questions, in their order. As with requests to policies, each is on disk before the next is asked. */
+export async function* chatAnswers<Item>(
+  ports: Ports,
+  { work }: Phase,
+  server: ChatServer,
+  asked: readonly (Item & { request: ChatRequest })[],
+): AsyncGenerator<{ item: Item; answer: ChatAnswer }> {
+  const { signal, heartbeat } = ports.attempt();
+  const folder = await work();
+  const claim = await folder.claim();
+  const journal = await Journal.open<ChatAnswer>(join(folder.path, 'questions.jsonl'), {
+    onDamage: ports.onDamage,
+    assertCurrent: () => claim.assertCurrent(),
+  });
+  try {
+    for (const [index, item] of asked.entries()) {
+      let answer = journal.entries.shift();
+      if (answer === undefined) {
+        signal.throwIfAborted();
+        answer = await server.answer(item.request, signal);
+        await journal.append(answer);
+        heartbeat({ requests: index + 1, of: asked.length });
+      }
+      yield { item, answer };
+    }
+  } finally {
+    await journal.close();
+  }
+}

@@ -1,0 +1,101 @@
+import { drawsFromPool, variationsWritten } from '../config/arms.ts';
+import { replayCount } from '../config/experiment.ts';
+import type { Experiment } from '../config/experiment.ts';
+import type { ModelSettings } from '../config/policies.ts';
+import { randomStream } from '../numerics/random.ts';
+import type { World } from '../worlds/world.ts';
+import { evaluationRequests, generationCounts, rolloutRequests } from './request-plan.ts';
+
+export interface Estimate {
+  tasks: number;
+  rollouts: number;
+  evaluations: number;
+  tokens: number;
+  activities: number;
+  events: number;
+  /** Runs of the experiment's workflow: it continues as new. */
+  runs: number;
+  /** Bytes in the store, before retention. */
+  disk: number;
+}
+
+/** Drawing, rewards, filter, pools, commit. */
+const PLAIN_ACTIVITIES = 5;
+/** Scheduled, started, completed, and the workflow task between: three events each. */
+const EVENTS_PER_ACTIVITY = 6;
+const EVENTS_PER_CHILD = 8;
+/** A token in a trace, as JSON: its id, its log-probability, its share of prompt, text and reward. */
+const BYTES_PER_TOKEN = 70;
+/** Weights, and the two moments of AdamW, in float32. */
+const BYTES_PER_PARAMETER = 4 + 8;
+
+/** What an experiment takes at most: every task valid, every answer as long as it may be. */
+export function estimate(experiment: Experiment, world: World): Estimate {
+  const { epochs, environment, agent, evaluation, guards, durability } = experiment;
+  const fresh = environment.promptsPerEpoch * environment.variationsPerPrompt;
+  const rolledOut = (fresh + replayCount(experiment)) * agent.rolloutsPerTask;
+  const frozen = fresh * guards.frozenSamples;
+  const heldOut = world.heldOutTasks(randomStream(0)).length;
+  // After every so many epochs, after the last, and once before the first.
+  const evaluated = Math.ceil(epochs / evaluation.every) + 1;
+  const evaluations = evaluated * heldOut * evaluation.samples;
+  const gated =
+    guards.gateAgent && agent.training !== null
+      ? { looks: Math.ceil(epochs / guards.gateAgent.every) + 1, tasks: guards.gateAgent.tasks }
+      : { looks: 0, tasks: 0 };
+  const written = environment.promptsPerEpoch * variationsWritten(experiment);
+  const repairs = (world.repairs?.limit ?? 0) * environment.sampling.maxTokens;
+  const votes = (world.vote?.votes ?? 0) * agent.sampling.maxTokens;
+  const tokens =
+    epochs *
+      (written * (environment.sampling.maxTokens + repairs + votes) +
+        (rolledOut + frozen) * agent.sampling.maxTokens) +
+    evaluations * agent.sampling.maxTokens +
+    gated.looks * gated.tasks * agent.sampling.maxTokens +
+    poolTokens(experiment, world.baseTasks(randomStream(0)).length);
+
+  const shards = (requests: number): number => Math.max(1, Math.min(durability.shards, requests));
+  const trained = [environment, agent].filter(({ training }) => training !== null);
+  const perEpoch =
+    (variationsWritten(experiment) === 0 ? 0 : shards(generationCounts(experiment).requests)) +
+    shards(rolloutRequests(experiment)) +
+    PLAIN_ACTIVITIES +
+    trained.length +
+    2;
+  const activities =
+    epochs * perEpoch +
+    evaluated * shards(evaluationRequests(heldOut, experiment)) +
+    6 +
+    (drawsFromPool(experiment.arm) ? 1 : 0) +
+    gated.looks;
+  const vocabulary = world.vocabulary.length;
+  const disk =
+    epochs *
+      trained.reduce((sum, { model }) => sum + parameters(model, vocabulary) * BYTES_PER_PARAMETER, 0) +
+    tokens * BYTES_PER_TOKEN;
+  return {
+    tasks: epochs * fresh,
+    rollouts: epochs * rolledOut,
+    evaluations,
+    tokens,
+    activities,
+    events: activities * EVENTS_PER_ACTIVITY + epochs * EVENTS_PER_CHILD,
+    runs: Math.ceil(epochs / durability.epochsPerRun),
+    disk,
+  };
+}
+
+/** Tokens of a data set that is written once. */
+function poolTokens({ arm, environment }: Experiment, base: number): number {
+  if (arm.type === 'static') return base * arm.variations * environment.sampling.maxTokens;
+  return arm.type === 'offline' && arm.source.type === 'model' ? base * arm.source.maxTokens : 0;
+}
+
+/** Trained parameters of a Llama-style model made from scratch; 0 for one whose folder is elsewhere. */
+function parameters(model: ModelSettings, vocabulary: number): number {
+  if (model.type !== 'scratch') return 0;
+  const { hiddenSize: h, layers, intermediateSize, tieEmbeddings } = model.architecture;
+  return (
+    vocabulary * h * (tieEmbeddings ? 1 : 2) + layers * (4 * h * h + 3 * h * intermediateSize + 2 * h) + h
+  );
+}

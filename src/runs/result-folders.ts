@@ -1,0 +1,111 @@
+import { join, resolve } from 'node:path';
+import type { Comparison } from '../config/comparison.ts';
+import type { Evaluation } from '../config/evaluation.ts';
+import { atomicWrite } from '../store/atomic-write.ts';
+import { hashOf } from '../store/canonical-json.ts';
+import { appendJsonLine, readJsonFile, readJsonLines } from '../store/json-files.ts';
+import { checkRunId } from '../store/phase-cache.ts';
+import type { EvaluationResults } from '../types/evaluation-types.ts';
+import type { NightRecord, RunEpoch } from '../types/nightly-types.ts';
+
+/** What a person opens of a comparison: `comparisons/<id>/`. All but its file is made from the runs' ledgers and can be made again. */
+export class ComparisonFolder {
+  readonly path: string;
+  readonly comparisonFile: string;
+  readonly summaryFile: string;
+  readonly resultsFile: string;
+  readonly reportFile: string;
+
+  /** Makes nothing on disk. @throws InvalidConfig for an id that is no folder name */
+  constructor(root: string, id: string) {
+    this.path = join(resolve(root), checkRunId(id));
+    this.comparisonFile = join(this.path, 'comparison.json');
+    this.summaryFile = join(this.path, 'summary.json');
+    this.resultsFile = join(this.path, 'results.md');
+    this.reportFile = join(this.path, 'report.html');
+  }
+
+  /** The comparison as it was begun, and its hash; undefined if there is none. @throws InvalidArtifact if it is no JSON */
+  async read(): Promise<{ comparison: Comparison; sha256: string } | undefined> {
+    const comparison = await readJsonFile<Comparison>(
+      this.comparisonFile,
+      'Remove it and start the comparison again with its file: the runs go on where they are.',
+    );
+    return comparison === undefined ? undefined : { comparison, sha256: hashOf(comparison) };
+  }
+
+  /** @throws StoreUnavailable */
+  async write(comparison: Comparison): Promise<void> {
+    await atomicWrite(this.comparisonFile, `${JSON.stringify(comparison, null, 2)}\n`);
+  }
+}
+
+/** What a person opens of an evaluation: `evaluations/<id>/`. */
+export class EvaluationFolder {
+  readonly path: string;
+  readonly evaluationFile: string;
+  readonly resultsFile: string;
+  readonly casesFile: string;
+
+  /** Makes nothing on disk. @throws InvalidConfig for an id that is no folder name */
+  constructor(root: string, id: string) {
+    this.path = join(resolve(root), checkRunId(id));
+    this.evaluationFile = join(this.path, 'evaluation.json');
+    this.resultsFile = join(this.path, 'results.json');
+    this.casesFile = join(this.path, 'cases.jsonl');
+  }
+
+  /** The evaluation as it was begun; undefined if there is none. @throws InvalidArtifact if it is no JSON */
+  read(): Promise<Evaluation | undefined> {
+    return readJsonFile<Evaluation>(this.evaluationFile, remedy);
+  }
+
+  /** What came of it; undefined before its end. @throws InvalidArtifact if it is no JSON */
+  readResults(): Promise<EvaluationResults | undefined> {
+    return readJsonFile<EvaluationResults>(this.resultsFile, remedy);
+  }
+
+  /** @throws StoreUnavailable */
+  async write(evaluation: Evaluation): Promise<void> {
+    await atomicWrite(this.evaluationFile, `${JSON.stringify(evaluation, null, 2)}\n`);
+  }
+}
+
+const remedy = 'Remove it and start the evaluation again with its file: what was answered is kept.';
+
+/** The record of a nightly curriculum: `nightly/<name>/nights.jsonl`, a line for what each night came to. It decides what comes next. */
+export class NightlyFolder {
+  readonly path: string;
+  readonly nightsFile: string;
+
+  /** Makes nothing on disk. @throws InvalidConfig for a name that is no folder name */
+  constructor(root: string, name: string) {
+    this.path = join(resolve(root), checkRunId(name));
+    this.nightsFile = join(this.path, 'nights.jsonl');
+  }
+
+  /** What can be read of the record. A night whose line is torn is closed again: its run is there, and the same comes of it. @throws StoreUnavailable */
+  async nights(): Promise<NightRecord[]> {
+    return readJsonLines<NightRecord>(this.nightsFile);
+  }
+
+  /** The night to be done, and what it starts from. A failed night is gone on with. @throws StoreUnavailable */
+  async next(): Promise<{ night: number; standing: RunEpoch | null }> {
+    const last = (await this.nights()).filter(closes).at(-1);
+    return { night: (last?.night ?? 0) + 1, standing: last?.standing ?? null };
+  }
+
+  /** Closes a night once: closing it again gives the line that is there. @throws StoreUnavailable */
+  async close(record: NightRecord): Promise<NightRecord> {
+    const before = (await this.nights()).find((one) => closes(one) && one.night === record.night);
+    if (before === undefined) await this.note(record);
+    return before ?? record;
+  }
+
+  /** @throws StoreUnavailable */
+  async note(record: NightRecord): Promise<void> {
+    await appendJsonLine(this.nightsFile, record);
+  }
+}
+
+const closes = ({ outcome }: NightRecord): boolean => outcome !== 'failed';

@@ -1,0 +1,198 @@
+import { open, readdir, readFile } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { Serial } from '../async/map-concurrent.ts';
+import { atomicWrite, makeFolder } from '../store/atomic-write.ts';
+import { canonicalJson, hashOf } from '../store/canonical-json.ts';
+import { ifExists, onDisk } from '../store/errors.ts';
+import { parseLines, readJsonFile, readJsonLines, writeLine } from '../store/json-files.ts';
+import type { LedgerBody, LedgerLine } from '../store/ledger-chain.ts';
+import { Ledger } from '../store/ledger.ts';
+import { checkRunId, isRunId } from '../store/phase-cache.ts';
+
+export type RunEvent = { type: string; time?: string } & Record<string, unknown>;
+export type MetricsLine = { epoch: number } & Record<string, unknown>;
+
+/** What a fork starts from: an epoch of another run, with that run's ledger line, whose hash the fork's ledger starts from. */
+export type Fork<Body extends { epoch: number } = LedgerBody> = {
+  run: string;
+  epoch: number;
+  line: LedgerLine<Body>;
+};
+
+/** Settings that were changed under a run, from an epoch on. */
+export type Retune = { fromEpoch: number; set: Record<string, unknown>; time: string };
+
+/** A run as it can be gone on with: its file, and its ledger from the right anchor. */
+export type OpenedRun<Body extends { epoch: number }> = {
+  experiment: unknown;
+  sha256: string;
+  fork: Fork<Body> | undefined;
+  ledger: Ledger<Body>;
+};
+
+/** What a person opens of a run: `runs/<id>/`. Nothing in it but the ledger and the experiment is needed to go on. */
+export class RunFolder {
+  readonly id: string;
+  readonly path: string;
+  readonly experimentFile: string;
+  readonly ledgerFile: string;
+  readonly eventsFile: string;
+  readonly metricsFile: string;
+  readonly tensorboardFolder: string;
+  readonly reportFile: string;
+  readonly forkFile: string;
+  readonly retunesFile: string;
+  readonly branchesFolder: string;
+  readonly #serial = new Serial();
+
+  /** Makes nothing on disk. @throws InvalidConfig for an id that is no folder name */
+  constructor(runsRoot: string, id: string) {
+    this.id = checkRunId(id);
+    this.path = join(resolve(runsRoot), id);
+    this.experimentFile = join(this.path, 'experiment.json');
+    this.ledgerFile = join(this.path, 'ledger.jsonl');
+    this.eventsFile = join(this.path, 'events.jsonl');
+    this.metricsFile = join(this.path, 'metrics.jsonl');
+    this.tensorboardFolder = join(this.path, 'tensorboard');
+    this.reportFile = join(this.path, 'report.html');
+    this.forkFile = join(this.path, 'fork.json');
+    this.retunesFile = join(this.path, 'retunes.json');
+    this.branchesFolder = join(this.path, 'branches');
+  }
+
+  /** All run folders with an experiment file, by id. */
+  static async list(runsRoot: string): Promise<RunFolder[]> {
+    const entries = (await ifExists(readdir(resolve(runsRoot), { withFileTypes: true }))) ?? [];
+    const runs = entries
+      .filter((entry) => entry.isDirectory() && isRunId(entry.name))
+      .map(({ name }) => new RunFolder(runsRoot, name));
+    const found = await Promise.all(
+      runs.map(async (run) => (await ifExists(readFile(run.experimentFile))) !== undefined),
+    );
+    return runs.filter((_, index) => found[index]).sort((a, b) => (a.id < b.id ? -1 : 1));
+  }
+
+  /** Writes the experiment, and gives its hash: the ledger's anchor. @throws NotSerializable, StoreUnavailable */
+  async writeExperiment(experiment: object): Promise<string> {
+    const anchor = hashOf(experiment);
+    await atomicWrite(this.experimentFile, `${JSON.stringify(experiment, null, 2)}\n`);
+    return anchor;
+  }
+
+  /** The experiment and its hash, whatever its white space; undefined if there is none. @throws InvalidArtifact if it is no JSON */
+  async readExperiment(): Promise<{ experiment: unknown; sha256: string } | undefined> {
+    const experiment = await readJsonFile<unknown>(
+      this.experimentFile,
+      'Restore it from the file the experiment was started with.',
+    );
+    return experiment === undefined ? undefined : { experiment, sha256: hashOf(experiment) };
+  }
+
+  /** What this run was forked from; undefined for one that starts fresh. @throws InvalidArtifact */
+  async readFork<Body extends { epoch: number } = LedgerBody>(): Promise<Fork<Body> | undefined> {
+    return readJsonFile<Fork<Body>>(
+      this.forkFile,
+      'Remove the file and start the same id again: it is made from the run that `startFrom` names.',
+    );
+  }
+
+  /** @throws StoreUnavailable */
+  async writeFork<Body extends { epoch: number }>(fork: Fork<Body>): Promise<void> {
+    await atomicWrite(this.forkFile, canonicalJson(fork));
+  }
+
+  /** What was retuned, in order of the epochs. @throws InvalidArtifact */
+  async readRetunes(): Promise<Retune[]> {
+    return (
+      (await readJsonFile<Retune[]>(
+        this.retunesFile,
+        'Restore it, or remove it to go on with the settings of experiment.json.',
+      )) ?? []
+    );
+  }
+
+  /** @throws StoreUnavailable */
+  async writeRetunes(retunes: readonly Retune[]): Promise<void> {
+    await atomicWrite(this.retunesFile, `${JSON.stringify(retunes, null, 2)}\n`);
+  }
+
+  /** The run with its ledger, which a fork's parent anchors; undefined if there is no such run. @throws InvalidArtifact */
+  async open<Body extends { epoch: number } = LedgerBody>(): Promise<OpenedRun<Body> | undefined> {
+    const found = await this.readExperiment();
+    if (found === undefined) return undefined;
+    const fork = await this.readFork<Body>();
+    return {
+      ...found,
+      fork,
+      ledger:
+        fork === undefined
+          ? this.ledger<Body>(found.sha256)
+          : this.ledger<Body>(hashOf(fork.line), fork.epoch + 1),
+    };
+  }
+
+  /** The ledger that starts from this anchor, with this epoch. */
+  ledger<Body extends { epoch: number } = LedgerBody>(anchor: string, first = 0): Ledger<Body> {
+    return new Ledger<Body>(this.ledgerFile, anchor, first);
+  }
+
+  /** Adds an event, with the time now if it has none. @throws StoreUnavailable */
+  async appendEvent(event: RunEvent): Promise<void> {
+    await this.#append(this.eventsFile, { time: new Date().toISOString(), ...event });
+  }
+
+  /** Adds an epoch's metrics, unless that epoch has some. @throws StoreUnavailable */
+  async appendMetrics(line: MetricsLine): Promise<void> {
+    await this.#append(
+      this.metricsFile,
+      line,
+      async (handle) => (await newestUpTo(handle, line.epoch))?.epoch !== line.epoch,
+    );
+  }
+
+  /** What can be read of the events; torn lines are passed over. */
+  async events(): Promise<RunEvent[]> {
+    return this.#lines<RunEvent>(this.eventsFile);
+  }
+
+  /** What can be read of the metrics; torn lines are passed over. */
+  async metrics(): Promise<MetricsLine[]> {
+    return this.#lines<MetricsLine>(this.metricsFile);
+  }
+
+  async #lines<T>(file: string): Promise<T[]> {
+    return readJsonLines<T>(file);
+  }
+
+  async #append(
+    file: string,
+    line: object,
+    wanted: (handle: FileHandle) => Promise<boolean> = () => Promise.resolve(true),
+  ): Promise<void> {
+    await this.#serial.run(async () => {
+      await makeFolder(this.path);
+      await onDisk(file, async () => {
+        const handle = await open(file, 'a+');
+        try {
+          if (await wanted(handle)) await writeLine(handle, JSON.stringify(line));
+        } finally {
+          await handle.close();
+        }
+      });
+    });
+  }
+}
+
+/** The newest line of an epoch up to this one. Epochs are added in order, so that it is near the end, whatever the length of the file. */
+async function newestUpTo(handle: FileHandle, epoch: number): Promise<MetricsLine | undefined> {
+  const { size } = await handle.stat();
+  for (let length = Math.min(size, 1 << 16); ; length = Math.min(size, 2 * length)) {
+    const tail = Buffer.alloc(length);
+    await handle.read(tail, 0, length, size - length);
+    // Where it starts within a line, that one is left to the next, longer tail.
+    const whole = length === size ? tail : tail.subarray(tail.indexOf('\n') + 1);
+    const found = parseLines<MetricsLine>(whole).findLast((line) => line.epoch <= epoch);
+    if (found !== undefined || length === size) return found;
+  }
+}

@@ -1,0 +1,91 @@
+import { dirname, join } from 'node:path';
+import { CliError, exitCodes } from '../cli/exit-codes.ts';
+import type { Experiment } from '../config/experiment.ts';
+import { parseExperiment } from '../config/parse-experiment.ts';
+import { hashOf } from '../store/canonical-json.ts';
+import type { LedgerEntry } from './ledger-entry.ts';
+import { RunFolder } from './run-folder.ts';
+import { experimentAt } from './settings-in-effect.ts';
+
+export const runsFolder = (home: string): string => join(home, 'runs');
+
+/** The folder of a run that exists. @throws CliError naming the runs there are */
+export async function existingRun(home: string, id: string): Promise<RunFolder> {
+  const runs = await RunFolder.list(runsFolder(home));
+  const run = runs.find((folder) => folder.id === id);
+  if (run !== undefined) return run;
+  const known =
+    runs.length === 0 ? 'there are none yet' : `there are: ${runs.map((folder) => folder.id).join(', ')}`;
+  throw new CliError(
+    `run: got ${JSON.stringify(id)}, but ${runsFolder(home)} has no such run; ${known}`,
+    exitCodes.badInput,
+  );
+}
+
+/** How far a run has come, by its files alone. */
+export interface RunOnDisk {
+  id: string;
+  /** With what was retuned. */
+  experiment: Experiment;
+  /** Of the run's file. */
+  sha256: string;
+  /** Last committed epoch; null before the first. */
+  epoch: number | null;
+  finished: boolean;
+}
+
+/** Reads a run's experiment file and ledger; null where there is no such run. @throws InvalidArtifact */
+export async function readRun(folder: RunFolder): Promise<RunOnDisk | null> {
+  const found = await folder.open<LedgerEntry>();
+  if (found === undefined) return null;
+  const last = (await found.ledger.head())?.line ?? found.fork?.line;
+  const epoch = last?.epoch ?? null;
+  const experiment = await experimentAt(folder, parseExperiment(found.experiment), (epoch ?? -1) + 1);
+  const capped =
+    experiment.maxTokens !== null && last !== undefined && last.outputs.state.tokens >= experiment.maxTokens;
+  return {
+    id: folder.id,
+    experiment,
+    sha256: found.sha256,
+    epoch,
+    finished: epoch !== null && (epoch >= experiment.epochs || capped),
+  };
+}
+
+/** When a run was last rewound; null if never. */
+export async function rewoundAt(folder: RunFolder): Promise<Date | null> {
+  const time = (await folder.events()).findLast(({ type }) => type === 'rewound')?.time;
+  return time === undefined ? null : new Date(time);
+}
+
+/** The hash that the ledger of this experiment starts from. */
+export const experimentHash = (experiment: Experiment): string => hashOf(experiment);
+
+/** A run and an epoch of it that another was forked from. */
+export interface Ancestor {
+  run: string;
+  epoch: number;
+}
+
+/** What a run was forked from, its parent first; as far as the folders of its ancestors are there. @throws InvalidArtifact */
+export async function lineage(folder: RunFolder): Promise<Ancestor[]> {
+  const ancestors: Ancestor[] = [];
+  const seen = new Set<string>();
+  for (let at = folder; !seen.has(at.id);) {
+    seen.add(at.id);
+    const fork = await at.readFork();
+    if (fork === undefined) break;
+    ancestors.push({ run: fork.run, epoch: fork.epoch });
+    at = new RunFolder(dirname(at.path), fork.run);
+  }
+  return ancestors;
+}
+
+export const lineageText = (ancestors: readonly Ancestor[]): string =>
+  ancestors.map(({ run, epoch }) => `forked from ${run} at epoch ${epoch}`).join(', which was ');
+
+/** `difficulty.alpha = 0.4, epochs = 120` */
+export const settingsText = (set: Record<string, unknown>): string =>
+  Object.entries(set)
+    .map(([field, value]) => `${field} = ${JSON.stringify(value)}`)
+    .join(', ');

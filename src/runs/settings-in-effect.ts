@@ -1,0 +1,62 @@
+import { armName, drawsFromPool } from '../config/arms.ts';
+import type { Experiment } from '../config/experiment.ts';
+import { parseExperiment } from '../config/parse-experiment.ts';
+import { setFields } from '../config/retune.ts';
+import { randomStream } from '../numerics/random.ts';
+import type { WorkflowSettings } from '../types/activity-types.ts';
+import { InvalidConfig } from '../validation/invalid-config.ts';
+import type { World } from '../worlds/world.ts';
+import { evaluationRequests, generationCounts, rolloutRequests } from './request-plan.ts';
+import type { RunFolder } from './run-folder.ts';
+
+/** The settings in effect in an epoch of a run: those of its file, with what was retuned up to then. */
+export async function experimentAt(
+  folder: RunFolder,
+  experiment: Experiment,
+  epoch: number,
+): Promise<Experiment> {
+  const retunes = (await folder.readRetunes()).filter(({ fromEpoch }) => fromEpoch <= epoch);
+  if (retunes.length === 0) return experiment;
+  return parseExperiment(retunes.reduce<object>((settings, { set }) => setFields(settings, set), experiment));
+}
+
+/**
+ * What the workflow needs to know of an experiment.
+ * @throws InvalidConfig for an arm that the world cannot serve
+ */
+export function workflowSettings(experiment: Experiment, world: World): WorkflowSettings {
+  const { name, arm, epochs, evaluation, durability, agent, environment, guards, maxTokens } = experiment;
+  if (arm.type === 'window' && world.taskAt === undefined)
+    throw new InvalidConfig(
+      `experiment: arm.type: got "window"; the world "${world.name}" cannot make a task of a given difficulty`,
+    );
+  if (arm.type === 'best-of-n' && world.exemplarPrompt === undefined)
+    throw new InvalidConfig(
+      `experiment: arm.type: got "best-of-n"; the world "${world.name}" cannot show its simulator exemplars`,
+    );
+  const heldOut = world.heldOutTasks(randomStream(0)).length;
+  const shards = (requests: number): number => Math.max(1, Math.min(durability.shards, requests));
+  const generating = generationCounts(experiment).requests;
+  const newTasks = environment.promptsPerEpoch * environment.variationsPerPrompt;
+  return {
+    name,
+    arm: armName(arm),
+    epochs,
+    evaluateEvery: evaluation.every,
+    epochsPerRun: durability.epochsPerRun,
+    shards: {
+      generate: generating === 0 ? 0 : shards(generating),
+      rollOut: shards(rolloutRequests(experiment)),
+      evaluate: shards(evaluationRequests(heldOut, experiment)),
+    },
+    trains: { agent: agent.training !== null, environment: environment.training !== null },
+    ...(drawsFromPool(arm) ? { writesPool: true as const } : {}),
+    ...(guards.gateAgent && agent.training !== null ? { gateEvery: guards.gateAgent.every } : {}),
+    ...(evaluation.benchmarks && { benchmarks: evaluation.benchmarks }),
+    heartbeatSeconds: durability.heartbeatSeconds,
+    maxPhaseAttempts: durability.maxPhaseAttempts,
+    maxTokens,
+    band: [0.4, 0.6],
+    rolloutsPerEpoch: newTasks * agent.rolloutsPerTask,
+  };
+}

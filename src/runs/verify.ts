@@ -1,0 +1,98 @@
+import { InvalidArtifact } from '../store/errors.ts';
+import type { Chain, LedgerLine } from '../store/ledger-chain.ts';
+import type { Ledger } from '../store/ledger.ts';
+import { isPruned } from '../store/object-integrity.ts';
+import type { ObjectStore } from '../store/object-store.ts';
+import { refsIn } from '../store/references.ts';
+import type { Ref } from '../store/references.ts';
+import type { RunFolder } from './run-folder.ts';
+
+export type VerifyReport = {
+  /** Ledger lines whose chain holds. */
+  lines: number;
+  /** Objects that are whole, and their bytes. */
+  objects: number;
+  bytes: number;
+  /** Objects that retention has removed: gone, not broken. */
+  pruned: number;
+  /** What is wrong, the first bad file first; `file` is absolute. Empty for a run that is whole. */
+  problems: { file: string; problem: string }[];
+};
+
+/**
+ * Recomputes all that a run claims: that its ledger starts from its experiment file, that every line chains to the one
+ * before, and that every object named in a line has the bytes it had. Changes nothing.
+ * @throws StoreUnavailable
+ */
+export async function verifyRun(store: ObjectStore, run: RunFolder): Promise<VerifyReport> {
+  const report: VerifyReport = { lines: 0, objects: 0, bytes: 0, pruned: 0, problems: [] };
+  const chain = await verifyLedger(run, report);
+  report.lines = chain.lines.length;
+  const seen = new Set<string>();
+  for (const line of chain.lines) {
+    try {
+      for (const { ref } of refsIn(line)) {
+        if (seen.has(ref.uri)) continue;
+        seen.add(ref.uri);
+        await verifyObject(store, ref, report);
+      }
+    } catch (error) {
+      if (!(error instanceof InvalidArtifact)) throw error;
+      report.problems.push({
+        file: run.ledgerFile,
+        problem: `epoch ${line.epoch}: ${error.file} is ${error.problem}`,
+      });
+    }
+  }
+  return report;
+}
+
+/** Verifies experiment file and ledger; where the first line does not fit, finds out which of the two was altered. */
+async function verifyLedger(run: RunFolder, report: VerifyReport): Promise<Chain<LedgerLine>> {
+  const note = ({ file, problem }: { file: string; problem: string }) =>
+    report.problems.push({ file, problem });
+  const ledger = await ledgerOf(run, note);
+  const { chain, problem } = await (ledger ?? run.ledger('')).inspect();
+  if (chain.lines.length === 0 && problem?.found !== undefined) {
+    const own = await run.ledger(problem.found, ledger?.first).inspect();
+    const holds = own.problem === undefined || own.chain.lines.length > 1;
+    if (holds) {
+      if (ledger !== undefined)
+        note({
+          file: run.experimentFile,
+          problem: `altered: the ledger starts from another experiment (expected ${problem.found}, found ${ledger.anchor})`,
+        });
+      if (own.problem !== undefined) note(own.problem);
+      return own.chain;
+    }
+  }
+  if (problem !== undefined) note(problem);
+  return chain;
+}
+
+async function ledgerOf(
+  run: RunFolder,
+  note: (problem: { file: string; problem: string }) => void,
+): Promise<Ledger | undefined> {
+  try {
+    const found = await run.open();
+    if (found === undefined) note({ file: run.experimentFile, problem: 'missing' });
+    return found?.ledger;
+  } catch (error) {
+    if (!(error instanceof InvalidArtifact)) throw error;
+    note(error);
+    return undefined;
+  }
+}
+
+async function verifyObject(store: ObjectStore, ref: Ref, report: VerifyReport): Promise<void> {
+  try {
+    await store.check(ref);
+    report.objects += 1;
+    report.bytes += ref.bytes;
+  } catch (error) {
+    if (!(error instanceof InvalidArtifact)) throw error;
+    if (await isPruned(store.root, ref)) report.pruned += 1;
+    else report.problems.push({ file: error.file, problem: error.problem });
+  }
+}

@@ -1,0 +1,11 @@
+/** The attempt at an activity that is under way: Temporal's context in a worker, a plain one elsewhere. */
+export interface Attempt {
+  /** Aborted when the activity is cancelled, or its worker stops. */
+  signal: AbortSignal;
+  /** Real progress only: a beat says that work was done since the last one. */
+  heartbeat: (details: unknown) => void;
+  /** Calls back at each beat of this attempt from now on, whoever gives it. */
+  onBeat: (listener: () => void) => void;
+  /** True where the signal means that the worker stops, not that a user cancels. */
+  workerStops: () => boolean;
+}

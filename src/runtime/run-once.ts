@@ -1,0 +1,75 @@
+import type { Experiment } from '../config/experiment.ts';
+import { hashOf } from '../store/canonical-json.ts';
+import { Superseded } from '../store/errors.ts';
+import type { PhaseKey } from '../store/phase-cache.ts';
+import { openWork } from '../store/work-folder.ts';
+import type { WorkFolder } from '../store/work-folder.ts';
+import type { Run } from '../types/activity-types.ts';
+import type { World } from '../worlds/world.ts';
+import type { Ports } from './dependencies.ts';
+
+export interface Phase {
+  experiment: Experiment;
+  world: World;
+  /** Hash of all that the result depends on. */
+  inputHash: string;
+  /** Folder for unfinished work, made on first use; it goes when the result is recorded. */
+  work: () => Promise<WorkFolder>;
+}
+
+/**
+ * Runs a phase of an epoch once. The key holds every input but the experiment's id, so equal experiments give equal results.
+ */
+export async function phase<Output>(
+  ports: Ports,
+  name: string,
+  input: { run: Run; epoch: number; shard?: number },
+  run: (phase: Phase) => Promise<Output>,
+): Promise<Output> {
+  const { run: of, epoch, shard } = input;
+  const inputHash = hashOf({ ...input, run: of.experiment });
+  return once(
+    ports,
+    { experiment: of.id, epoch, phase: name, inputHash, ...(shard === undefined ? {} : { shard }) },
+    async (work) => {
+      const experiment = await ports.store.json<Experiment>(of.experiment);
+      return run({ experiment, world: await ports.world(experiment.world), inputHash, work });
+    },
+  );
+}
+
+/**
+ * Runs a piece of work once, whatever happens: looks its key up first, so that a retry, a reset, a fork or an empty
+ * Temporal server finds what exists (checked by hash, made again if damaged), and records the result under that key.
+ * An attempt that a newer one has superseded takes the newer one's result, if it is there.
+ */
+export async function once<Output>(
+  { store, keys }: Ports,
+  key: PhaseKey,
+  run: (work: Phase['work']) => Promise<Output>,
+): Promise<Output> {
+  const lookup = (): Promise<Output | undefined> =>
+    keys.lookup<Output>(key, (value) => store.checkAll(value));
+  const known = await lookup();
+  if (known !== undefined) return known;
+  let work: WorkFolder | undefined;
+  const open = async (): Promise<WorkFolder> => {
+    work ??= await openWork(store.root, key);
+    // An attempt that slept until here must not begin again what another one has finished.
+    if ((await keys.lookup(key)) !== undefined)
+      throw new Superseded(`${work.path}: another attempt has recorded its result.`);
+    return work;
+  };
+  let output: Output;
+  try {
+    output = await run(open);
+  } catch (error) {
+    const newer = error instanceof Superseded ? await lookup() : undefined;
+    if (newer === undefined) throw error;
+    await work?.remove();
+    return newer;
+  }
+  const recorded = await keys.record(key, output);
+  await work?.remove();
+  return recorded;
+}

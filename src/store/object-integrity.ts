@@ -1,0 +1,216 @@
+import { createHash } from 'node:crypto';
+import { constants, createReadStream } from 'node:fs';
+import { copyFile, link, mkdir, open, readdir, readFile, realpath, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { syncFolder } from './atomic-write.ts';
+import { sha256 } from './canonical-json.ts';
+import { errorCode, ifExists, InvalidArtifact, onDisk } from './errors.ts';
+import { isFolderRef, manifestPath, objectPath, tombstonePath } from './references.ts';
+import type { FileRef, Ref } from './references.ts';
+
+/** Compares every byte of an object with its reference. @throws InvalidArtifact naming the file, StoreUnavailable */
+export async function checkObject(root: string, ref: Ref, onHashed?: OnHashed): Promise<void> {
+  const path = objectPath(root, ref);
+  await onDisk(path, async () => {
+    if ((await ifExists(stat(path))) === undefined) throw await absent(root, ref);
+    if (isFolderRef(ref)) await checkStoredFolder(root, ref, onHashed);
+    else agree(path, ref, await fileFacts(path, onHashed));
+  });
+}
+
+/** The bytes of a file, checked. @throws InvalidArtifact, StoreUnavailable */
+export async function readChecked(root: string, ref: FileRef): Promise<Buffer> {
+  const path = objectPath(root, ref);
+  const data = await onDisk(path, () => ifExists(readFile(path)));
+  if (data === undefined) throw await absent(root, ref);
+  agree(path, ref, { sha256: sha256(data), bytes: data.length, lines: countLines(data) });
+  return data;
+}
+
+/** True if the object is gone, and retention has noted that it removed it. */
+export async function isPruned(root: string, ref: Ref): Promise<boolean> {
+  const exists = async (path: string) => (await onDisk(path, () => ifExists(stat(path)))) !== undefined;
+  return !(await exists(objectPath(root, ref))) && exists(tombstonePath(root, ref));
+}
+
+async function checkStoredFolder(root: string, ref: Ref, onHashed?: OnHashed): Promise<void> {
+  const path = objectPath(root, ref);
+  const manifest = await readManifest(manifestPath(root, ref), ref.sha256);
+  await checkFolder(path, manifest, onHashed);
+  const bytes = manifest.reduce((sum, file) => sum + file.bytes, 0);
+  if (bytes === ref.bytes && manifest.length === ref.count) return;
+  throw new InvalidArtifact(
+    path,
+    `the reference says ${ref.count} files of ${ref.bytes} bytes, the manifest ${manifest.length} of ${bytes}`,
+  );
+}
+
+function agree(path: string, ref: FileRef, found: FileFacts): void {
+  if (found.sha256 !== ref.sha256 || found.bytes !== ref.bytes) {
+    throw new InvalidArtifact(path, 'altered or torn', { expected: ref.sha256, found: found.sha256 });
+  }
+  const count = ref.uri.endsWith('.jsonl') ? found.lines : 1;
+  if (count !== ref.count)
+    throw new InvalidArtifact(path, `the reference says ${ref.count} records, the file has ${count}`);
+}
+
+async function absent(root: string, ref: Ref): Promise<InvalidArtifact> {
+  return new InvalidArtifact(
+    objectPath(root, ref),
+    (await isPruned(root, ref)) ? 'pruned by `genenv gc`' : 'missing',
+    { expected: ref.sha256 },
+  );
+}
+
+/** What a folder holds, sorted by path. Its canonical JSON is the manifest, and the hash of that names the folder. */
+export type Manifest = { path: string; sha256: string; bytes: number }[];
+
+/** The files below a folder, relative, with `/`, sorted. @throws InvalidArtifact for sockets, devices and linked folders */
+export async function listFiles(folder: string, under = ''): Promise<string[]> {
+  const files: string[] = [];
+  for (const entry of await readdir(join(folder, under), { withFileTypes: true })) {
+    const path = under === '' ? entry.name : `${under}/${entry.name}`;
+    if (entry.isDirectory()) files.push(...(await listFiles(folder, path)));
+    else if ((await stat(join(folder, path))).isFile()) files.push(path);
+    else
+      throw new InvalidArtifact(
+        join(folder, path),
+        'neither a file nor a folder',
+        {},
+        'Remove it, or leave it out of the folder.',
+      );
+  }
+  return files.sort();
+}
+
+/**
+ * Fills `to` with the files of `from`, durably, and says what is there now. With `linked`, files are hard links where
+ * the file system allows: no time, no space.
+ */
+export async function takeFolder(
+  from: string,
+  to: string,
+  linked: boolean,
+  onHashed?: OnHashed,
+): Promise<Manifest> {
+  const manifest: Manifest = [];
+  const folders = new Set([to]);
+  for (const path of await listFiles(from)) {
+    const source = await realpath(join(from, path));
+    const target = join(to, path);
+    for (let folder = dirname(target); !folders.has(folder); folder = dirname(folder)) folders.add(folder);
+    await mkdir(dirname(target), { recursive: true });
+    if (!linked || !(await linkFile(source, target)))
+      await copyFile(source, target, constants.COPYFILE_FICLONE);
+    await syncFile(target);
+    const { sha256, bytes } = await fileFacts(target, onHashed);
+    manifest.push({ path, sha256, bytes });
+  }
+  for (const folder of folders) await syncFolder(folder);
+  return manifest;
+}
+
+/** @throws InvalidArtifact if the manifest is missing or not the one with this hash */
+export async function readManifest(file: string, expected: string): Promise<Manifest> {
+  const data = await ifExists(readFile(file, 'utf8'));
+  if (data === undefined) throw new InvalidArtifact(file, 'the manifest is missing', { expected });
+  if (sha256(data) !== expected)
+    throw new InvalidArtifact(file, 'the manifest was altered', { expected, found: sha256(data) });
+  return JSON.parse(data) as Manifest;
+}
+
+/** @throws InvalidArtifact naming the first file that is missing, altered or too many */
+export async function checkFolder(folder: string, manifest: Manifest, onHashed?: OnHashed): Promise<void> {
+  for (const { path, sha256, bytes } of manifest) {
+    const file = join(folder, path);
+    const found = await ifExists(fileFacts(file, onHashed));
+    if (found === undefined) throw new InvalidArtifact(file, 'missing', { expected: sha256 });
+    if (found.bytes !== bytes || found.sha256 !== sha256)
+      throw new InvalidArtifact(file, 'altered or torn', { expected: sha256, found: found.sha256 });
+  }
+  const known = new Set(manifest.map(({ path }) => path));
+  const extra = (await listFiles(folder)).find((path) => !known.has(path));
+  if (extra !== undefined)
+    throw new InvalidArtifact(
+      join(folder, extra),
+      'a file that is not in the manifest',
+      {},
+      'Remove it: stored folders never change.',
+    );
+}
+
+async function linkFile(source: string, target: string): Promise<boolean> {
+  try {
+    await link(source, target);
+    return true;
+  } catch (error) {
+    // Another device, too many links, or not this user's file: a copy does as well.
+    if (['EXDEV', 'EMLINK', 'EPERM', 'EACCES', 'ENOTSUP', 'ENOSYS'].includes(errorCode(error) ?? ''))
+      return false;
+    throw error;
+  }
+}
+
+async function syncFile(path: string): Promise<void> {
+  const handle = await open(path, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+const newline = 0x0a;
+/** Small: a phase may read all its shards side by side, at most 128 of them. */
+const options = { highWaterMark: 1 << 16 };
+
+export type FileFacts = { sha256: string; bytes: number; lines: number };
+
+/** Told now and then while a large file is hashed: how many bytes of it are done. */
+export type OnHashed = (progress: { file: string; bytes: number }) => void;
+const beatBytes = 64 << 20;
+
+/** Hash, size and number of lines of a file, in one pass and in flat memory. */
+export async function fileFacts(path: string, onHashed: OnHashed = () => undefined): Promise<FileFacts> {
+  const digest = createHash('sha256');
+  let bytes = 0;
+  let lines = 0;
+  for await (const chunk of createReadStream(path, options) as AsyncIterable<Buffer>) {
+    digest.update(chunk);
+    if (Math.floor((bytes + chunk.length) / beatBytes) > Math.floor(bytes / beatBytes))
+      onHashed({ file: path, bytes: bytes + chunk.length });
+    bytes += chunk.length;
+    lines += countLines(chunk);
+  }
+  return { sha256: digest.digest('hex'), bytes, lines };
+}
+
+export function countLines(data: Buffer): number {
+  let lines = 0;
+  for (let at = data.indexOf(newline); at !== -1; at = data.indexOf(newline, at + 1)) lines += 1;
+  return lines;
+}
+
+/** Splits at newlines only: a text in a record may hold U+2028, at which Node's own `readline` splits too. */
+export function* linesOf(data: Buffer): Generator<string> {
+  let start = 0;
+  for (let end = data.indexOf(newline); end !== -1; end = data.indexOf(newline, start)) {
+    yield data.toString('utf8', start, end);
+    start = end + 1;
+  }
+  if (start < data.length) yield data.toString('utf8', start);
+}
+
+/** The lines of a file, in flat memory. */
+export async function* streamLines(path: string): AsyncGenerator<string> {
+  let rest: Buffer[] = [];
+  for await (const chunk of createReadStream(path, options) as AsyncIterable<Buffer>) {
+    const end = chunk.lastIndexOf(newline) + 1;
+    if (end > 0) {
+      yield* linesOf(Buffer.concat([...rest, chunk.subarray(0, end)]));
+      rest = [];
+    }
+    if (end < chunk.length) rest.push(chunk.subarray(end));
+  }
+  yield* linesOf(Buffer.concat(rest));
+}

@@ -1,0 +1,148 @@
+import { readFile, rename, rm } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import { InvalidConfig } from '../validation/invalid-config.ts';
+import { atomicCreate, atomicRemove, temporaryName } from './atomic-write.ts';
+import { canonicalJson, hashOf } from './canonical-json.ts';
+import { errorCode, ifExists, InvalidArtifact, onDisk } from './errors.ts';
+import type { OnDamage } from './errors.ts';
+
+/** Names one piece of an experiment's work: the phase of an epoch, or a shard of it, on exactly these inputs. */
+export type PhaseKey = {
+  experiment: string;
+  epoch: number;
+  phase: string;
+  shard?: number;
+  inputHash: string;
+};
+
+/** What finished work gave. Every activity looks its key up first, so nothing is done twice. */
+export class PhaseKeys {
+  readonly root: string;
+  readonly #onDamage: OnDamage;
+
+  constructor(root: string, { onDamage = () => undefined }: { onDamage?: OnDamage } = {}) {
+    this.root = resolve(root);
+    this.#onDamage = onDamage;
+  }
+
+  /**
+   * What was recorded under the key. A damaged record is removed, and said. So is one whose value does not pass
+   * `check` (give `(value) => store.checkAll(value)` to have the objects behind it checked): the work is done again.
+   * @throws StoreUnavailable, and what `check` throws other than InvalidArtifact
+   */
+  async lookup<T>(
+    key: PhaseKey,
+    check: (value: T) => Promise<void> = () => Promise.resolve(),
+  ): Promise<T | undefined> {
+    const file = this.path(key);
+    const text = await read(file);
+    if (text === undefined) return undefined;
+    const record = readRecord(key, text);
+    if (record === undefined) return this.#discardDamaged(key, file);
+    try {
+      await check(record.value as T);
+      return record.value as T;
+    } catch (error) {
+      if (!(error instanceof InvalidArtifact)) throw error;
+      this.#onDamage({ file, problem: `what it names is not whole: ${error.message}` });
+      await atomicRemove(file);
+      return undefined;
+    }
+  }
+
+  /** Records a value; where another attempt was first, its value is kept and returned. @throws NotSerializable, StoreUnavailable */
+  async record<T>(key: PhaseKey, value: T): Promise<T> {
+    const file = this.path(key);
+    const text = canonicalJson({ checksum: hashOf({ key: plain(key), value }), key: plain(key), value });
+    while (true) {
+      if (await atomicCreate(file, text)) return value;
+      const first = await this.lookup<T>(key);
+      if (first !== undefined) return first;
+    }
+  }
+
+  /** Where the record lies, absolute. @throws InvalidConfig for a key that makes no path */
+  path(key: PhaseKey): string {
+    const { experiment, epoch, phase, shard, inputHash } = checkKey(key);
+    const shards = shard === undefined ? [] : [digits(shard, 2)];
+    return join(this.root, 'keys', experiment, digits(epoch, 4), phase, ...shards, `${inputHash}.json`);
+  }
+
+  async #discardDamaged(key: PhaseKey, file: string): Promise<undefined> {
+    const aside = temporaryName(dirname(file));
+    try {
+      await onDisk(file, () => rename(file, aside));
+    } catch (error) {
+      if (errorCode(error) === 'ENOENT') return undefined;
+      throw error;
+    }
+    const text = (await read(aside)) ?? '';
+    // Another process may have replaced the damaged record by a good one just before the rename.
+    if (readRecord(key, text) === undefined)
+      this.#onDamage({ file, problem: 'the record is torn or altered; its work is done again' });
+    else await atomicCreate(file, text);
+    await rm(aside, { force: true });
+    return undefined;
+  }
+}
+
+export type KeyRecord = { key: PhaseKey; value: unknown };
+
+/** A record as it was written; undefined for one that is torn or altered. */
+export function parseKeyRecord(text: string): KeyRecord | undefined {
+  try {
+    const { checksum, key, value } = JSON.parse(text) as KeyRecord & { checksum: string };
+    return checksum === hashOf({ key, value }) ? { key, value } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+export const digits = (value: number, width: number): string => String(value).padStart(width, '0');
+
+/** @throws InvalidConfig naming the part that makes no path */
+export function checkKey(key: PhaseKey): PhaseKey {
+  const natural = (value: number) => Number.isSafeInteger(value) && value >= 0;
+  const wrong = !natural(key.epoch)
+    ? 'epoch'
+    : !natural(key.shard ?? 0)
+      ? 'shard'
+      : !/^[a-z]\w*(-[a-z]\w*)*$/i.test(key.phase)
+        ? 'phase'
+        : !/^[0-9a-f]{64}$/.test(key.inputHash)
+          ? 'inputHash'
+          : undefined;
+  if (wrong !== undefined)
+    throw new InvalidConfig(
+      `Key of a phase has ${wrong} ${JSON.stringify(key[wrong])}: expected epoch and shard from 0, a phase such as train-agent, and a sha256 as inputHash.`,
+    );
+  checkRunId(key.experiment);
+  return key;
+}
+
+const plain = ({ experiment, epoch, phase, shard, inputHash }: PhaseKey): PhaseKey => ({
+  experiment,
+  epoch,
+  phase,
+  ...(shard !== undefined && { shard }),
+  inputHash,
+});
+
+function read(file: string): Promise<string | undefined> {
+  return onDisk(file, () => ifExists(readFile(file, 'utf8')));
+}
+
+function readRecord(key: PhaseKey, text: string): KeyRecord | undefined {
+  const record = parseKeyRecord(text);
+  return record !== undefined && hashOf(record.key) === hashOf(plain(key)) ? record : undefined;
+}
+
+export const isRunId = (id: string): boolean => /^[A-Za-z0-9_-][A-Za-z0-9._-]{0,79}$/.test(id);
+
+/** Gives back the id of an experiment. @throws InvalidConfig if it could not be a workflow id and a folder name */
+export function checkRunId(id: string): string {
+  if (isRunId(id)) return id;
+  throw new InvalidConfig(
+    `Experiment id ${JSON.stringify(id)} cannot be used: it takes 1 to 80 letters, digits, dots, underscores and hyphens, and no leading dot. Give another id.`,
+  );
+}

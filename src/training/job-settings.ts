@@ -1,0 +1,72 @@
+import type { AgentTraining, EnvironmentTraining } from '../config/policies.ts';
+import type { Sampled } from '../types/records.ts';
+import type { JobSettings } from '../types/training-job.ts';
+
+/** Settings of a job that changes nothing: each has a value that does nothing. */
+export const idleSettings: JobSettings = {
+  learning_rate: 0,
+  warmup_steps: 0,
+  schedule: 'constant',
+  schedule_steps: null,
+  betas: [0.9, 0.999],
+  epsilon: 1e-8,
+  weight_decay: 0,
+  max_grad_norm: 1,
+  loss_type: 'dapo',
+  max_completion_length: 1,
+  clip_low: 0.2,
+  clip_high: 0.2,
+  kl_coefficient: 0,
+  kl_estimator: 'k3',
+  kl_bias_correction: false,
+  entropy_coefficient: 0,
+  max_kl: null,
+  kl_pull_back: 0,
+  tokens_per_micro_batch: 16_384,
+  min_informative_groups: 0,
+  policy_version: null,
+  max_policy_lag: 0,
+};
+
+/** Settings that both updates share; what an update does not use has a value that does nothing. */
+export function jobSettings(training: AgentTraining | EnvironmentTraining): JobSettings {
+  return {
+    ...idleSettings,
+    learning_rate: training.learningRate,
+    warmup_steps: training.warmupSteps,
+    schedule: training.schedule,
+    schedule_steps: training.scheduleSteps,
+    betas: training.betas,
+    weight_decay: training.weightDecay,
+    max_grad_norm: training.maxGradNorm,
+    kl_coefficient: training.klCoefficient,
+    kl_estimator: training.klEstimator,
+    max_kl: training.maxKl,
+    kl_pull_back: training.klPullBack,
+    tokens_per_micro_batch: training.tokensPerMicroBatch,
+  };
+}
+
+/** A record of a training batch (docs/training-jobs.md): token ids as they were sampled, never decoded and encoded again; what was read between turns has mask 0. */
+export function batchRecord(
+  sampled: Sampled,
+  rest: { step: number; group_id: string; env_name: string; advantage: number; weight: number },
+): object {
+  const {
+    prompt_token_ids: prompt,
+    token_ids: completion,
+    logprobs,
+    temperature,
+    policy_version,
+    mask,
+  } = sampled;
+  const zeros = prompt.map(() => 0);
+  return {
+    ...rest,
+    token_ids: [...prompt, ...completion],
+    mask: [...zeros, ...(mask ?? completion.map(() => 1))],
+    logprobs: [...zeros, ...logprobs],
+    temperature,
+    policy_version,
+  };
+}

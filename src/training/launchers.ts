@@ -1,0 +1,82 @@
+import { spawn } from 'node:child_process';
+import { open } from 'node:fs/promises';
+import { createConnection } from 'node:net';
+import { join } from 'node:path';
+import { z } from 'zod';
+
+/** Starts the process of a training job; a local one first, schedulers behind the same interface later. */
+export interface Launcher {
+  /** Starts the job of a work folder and returns once it is under way; a job that is under way already makes this one end at once. */
+  launch(folder: string): Promise<void>;
+}
+
+/** The trainer could not be started now; it may be later. */
+export class TrainerUnavailable extends Error {
+  override readonly name = 'TrainerUnavailable';
+}
+
+/** One cold process a job, its own session, so that it outlives the worker. `environment` is all it inherits. */
+export function processLauncher(python: string, environment: NodeJS.ProcessEnv): Launcher {
+  return {
+    async launch(folder) {
+      await using log = await open(join(folder, 'log.txt'), 'a');
+      const child = spawn(python, ['-m', 'genenv_trainer', 'job', folder], {
+        detached: true,
+        stdio: ['ignore', log.fd, log.fd],
+        env: environment,
+      });
+      await new Promise<void>((resolve, reject) => {
+        child.once('spawn', resolve);
+        child.once('error', (cause) =>
+          reject(
+            new TrainerUnavailable(
+              `cannot start the trainer with ${python}: ${cause.message}; run the set-up (npm start) or set GENENV_PYTHON`,
+              { cause },
+            ),
+          ),
+        );
+      });
+      child.unref();
+    },
+  };
+}
+
+const answerSchema = z.union([z.object({ pid: z.int() }), z.object({ error: z.string() })]);
+
+/** Jobs forked from a resident parent that has imported torch already: milliseconds instead of seconds a job. */
+export function residentLauncher(socket: string, timeoutMs = 60_000): Launcher {
+  return {
+    async launch(folder) {
+      const answer = answerSchema.parse(JSON.parse(await ask(socket, JSON.stringify({ folder }), timeoutMs)));
+      if ('error' in answer)
+        throw new TrainerUnavailable(`the resident trainer at ${socket} refused ${folder}: ${answer.error}`);
+    },
+  };
+}
+
+function ask(socket: string, line: string, timeoutMs: number): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const unavailable = (problem: string, cause?: unknown): void => {
+      connection.destroy();
+      reject(
+        new TrainerUnavailable(
+          `the resident trainer at ${socket} ${problem}; start it with \`genenv up\`, or choose trainer.launcher "process"`,
+          { cause },
+        ),
+      );
+    };
+    let answer = '';
+    const connection = createConnection(socket, () => connection.write(`${line}\n`));
+    connection
+      .setEncoding('utf8')
+      .setTimeout(timeoutMs, () => unavailable(`did not answer in ${timeoutMs} ms`));
+    connection.on('data', (part: string) => {
+      answer += part;
+      if (!answer.includes('\n')) return;
+      connection.end();
+      resolve(answer.slice(0, answer.indexOf('\n')));
+    });
+    connection.on('error', (cause) => unavailable(`is not there (${cause.message})`, cause));
+    connection.on('close', () => unavailable('closed the connection without an answer'));
+  });
+}

@@ -1,0 +1,149 @@
+import { join } from 'node:path';
+import type { ModelSettings } from '../config/policies.ts';
+import { deriveSeed } from '../numerics/random.ts';
+import type { Ports } from '../runtime/dependencies.ts';
+import type { Phase } from '../runtime/run-once.ts';
+import { errorCode, InvalidArtifact } from '../store/errors.ts';
+import type { FileRef, FolderRef } from '../store/references.ts';
+import type { PolicyRole, PolicyVersion, Trained } from '../types/activity-types.ts';
+import type { JobKind, JobModel, JobResult, JobSettings, TrainingJob } from '../types/training-job.ts';
+import { JobFolder } from './job-folder.ts';
+import { runJob, TrainerFailed } from './run-job.ts';
+import type { FinishedJob } from './run-job.ts';
+
+/** Runs a training job and takes what it left into the store: checkpoint, trainer state, metrics. */
+export async function trainPolicy(
+  ports: Ports,
+  context: Phase,
+  request: JobRequest,
+): Promise<Trained & { result: JobResult }> {
+  const folder = await context.work();
+  const { result, tokensPerMicroBatch: used } = await policyJob(ports, context, request);
+  const [checkpoint, trainer_state] = await takeOutput(ports, folder.path, result);
+  const name = `${request.role}@${String(request.epoch).padStart(4, '0')}-${checkpoint.sha256.slice(0, 12)}`;
+  return {
+    policy: { name, checkpoint, trainer_state },
+    metrics: result.metrics,
+    note: noteOf(request.role, result, { asked: request.settings.tokens_per_micro_batch, used }),
+    result,
+  };
+}
+
+/**
+ * Takes what the job left into the store, if it is still what the job wrote; else forgets it, so that the job is done again from its
+ * last step checkpoint. @throws TrainerFailed
+ */
+async function takeOutput(
+  ports: Ports,
+  folder: string,
+  { output }: JobResult,
+): Promise<[FolderRef, FolderRef]> {
+  if (output === null)
+    throw new TrainerFailed(`${folder}: the result names no output; a job that trains writes its weights`);
+  try {
+    return [
+      await ports.store.putFolder(join(folder, 'output', 'checkpoint'), {
+        move: true,
+        expected: output.checkpoint,
+      }),
+      await ports.store.putFolder(join(folder, 'output', 'trainer-state'), {
+        move: true,
+        expected: output.trainer_state,
+      }),
+    ];
+  } catch (error) {
+    if (!(error instanceof InvalidArtifact) && errorCode(error) !== 'ENOENT') throw error;
+    ports.onDamage({
+      file: join(folder, 'output'),
+      problem: `it is not what the trainer wrote: ${error instanceof Error ? error.message : ''}`,
+    });
+    await new JobFolder(folder, ports.python, ports.onDamage).discardOutput();
+    throw new TrainerFailed(
+      `the output of ${folder} was damaged after the trainer wrote it; the job goes on from its last step`,
+      { cause: error },
+    );
+  }
+}
+
+/** What is to be said of an update besides its metrics; null where nothing is. */
+export function noteOf(
+  role: PolicyRole,
+  { steps, skipped, skipped_steps, kl }: JobResult,
+  budget: { asked: number; used: number },
+): string | null {
+  const notes: string[] = [];
+  if (skipped !== null) notes.push(`no update (${skipped})`);
+  else
+    for (const [reason, count] of Object.entries(skipped_steps))
+      if (reason !== 'kl_cap') notes.push(`${count} of ${steps} steps changed nothing (${reason})`);
+  if (kl.rule === 'pull_back')
+    notes.push(
+      `KL ${kl.before?.toFixed(3) ?? '?'} above its cap, pulled back to ${kl.after?.toFixed(3) ?? '?'}`,
+    );
+  if (kl.rule === 'restored') notes.push('KL above twice its cap, the last step below it was kept');
+  if (budget.used < budget.asked)
+    notes.push(`out of memory, went on with ${budget.used} instead of ${budget.asked} tokens a micro-batch`);
+  return notes.length === 0 ? null : `${role}: ${notes.join('; ')}`;
+}
+
+export interface JobRequest {
+  kind: JobKind;
+  role: PolicyRole;
+  epoch: number;
+  model: ModelSettings;
+  start: JobModel;
+  /** What the KL term and its cap measure the distance to. */
+  reference: PolicyVersion | null;
+  trainerState: PolicyVersion['trainer_state'];
+  batch: FileRef;
+  settings: JobSettings;
+}
+
+/** Runs a job of the trainer on a policy, on the device that the experiment names. */
+export async function policyJob(
+  ports: Ports,
+  { experiment, inputHash, work }: Phase,
+  request: JobRequest,
+): Promise<FinishedJob> {
+  const { trainer, durability, seed } = experiment;
+  const { signal, heartbeat, workerStops } = ports.attempt();
+  const adapter = request.model.type === 'pretrained' ? request.model.adapter : null;
+  const job: Omit<TrainingJob, 'fence'> = {
+    format: 1,
+    kind: request.kind,
+    input_hash: inputHash,
+    seed: deriveSeed(seed, request.epoch, 'train', request.role),
+    device: trainer.device,
+    threads: trainer.threads,
+    precision: trainer.precision,
+    gradient_checkpointing: trainer.gradientCheckpointing,
+    device_lock: trainer.device === 'cpu' ? null : join(ports.devices, 'device-0.lock'),
+    model: request.start,
+    adapter: adapter && {
+      r: adapter.r,
+      alpha: adapter.alpha,
+      dropout: adapter.dropout,
+      target_modules: adapter.targetModules,
+    },
+    reference:
+      request.reference?.checkpoint && adapter === null
+        ? { path: ports.store.path(request.reference.checkpoint) }
+        : null,
+    trainer_state: request.trainerState && ports.store.path(request.trainerState),
+    batch: ports.store.path(request.batch),
+    settings: request.settings,
+    checkpoint_every: trainer.checkpointEvery,
+    orphan_grace_seconds: trainer.orphanGraceSeconds,
+  };
+  return runJob({
+    work: await work(),
+    job,
+    launcher: ports.launcher(trainer),
+    python: ports.python,
+    signal,
+    detach: () => workerStops() && ports.onShutdown === 'detach',
+    stallMs: durability.heartbeatSeconds * 1000,
+    onDamage: ports.onDamage,
+    onProgress: (progress, msSinceLast) => heartbeat({ ...progress, ms_since_last: msSinceLast }),
+  });
+}

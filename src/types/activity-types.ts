@@ -1,0 +1,212 @@
+import type { Benchmarks } from '../config/method.ts';
+import type { FieldValues } from '../config/retune.ts';
+import type { SuccessCount } from '../numerics/intervals.ts';
+import type { FileRef, FolderRef } from '../store/references.ts';
+
+/** What activities take and give: references and small numbers, never rollouts. Types only, so workflows may import them. */
+
+/** Names as in TRL, plus env/*, pool/*, rollouts/*, eval/*. Deterministic: times are not among them. */
+export type Metrics = Record<string, number | null>;
+
+export type PolicyRole = 'agent' | 'environment';
+
+/** A policy with a version. `name` is what a model server is asked for, and is never reused. */
+export interface PolicyVersion {
+  name: string;
+  /** null where a server has the weights and this project does not (a frozen policy behind an API). */
+  checkpoint: FolderRef | null;
+  trainer_state: FolderRef | null;
+}
+
+/** The anchor set, the best success on it so far, and the last agent that passed. */
+export interface AnchorState {
+  tasks: FileRef;
+  best: SuccessCount;
+  agent: PolicyVersion;
+}
+
+/** All that the next epoch depends on, besides the experiment itself. The ledger's last line holds it. */
+export interface RunState {
+  base_tasks: FileRef;
+  held_out: FileRef;
+  agent: PolicyVersion;
+  environment: PolicyVersion;
+  initial_agent: PolicyVersion;
+  initial_environment: PolicyVersion;
+  history: FileRef;
+  train_pool: FileRef;
+  environment_pool: FileRef;
+  /** The data set that was written once; absent in arms without one. */
+  task_pool?: FileRef;
+  /** What the agent is held against; absent where nothing is. */
+  anchor?: AnchorState;
+  tokens: number;
+}
+
+/** An experiment as its activities see it. */
+export interface Run {
+  id: string;
+  /** The settings in effect: the run's experiment file with what was retuned since. */
+  experiment: FileRef;
+}
+
+/** What the workflow needs to know of the experiment file: counts and time limits, nothing of the method. */
+export interface WorkflowSettings {
+  name: string;
+  arm: string;
+  epochs: number;
+  evaluateEvery: number;
+  epochsPerRun: number;
+  shards: { generate: number; rollOut: number; evaluate: number };
+  trains: { agent: boolean; environment: boolean };
+  /** Whether epoch 0 writes the data set that all epochs draw from. */
+  writesPool?: true;
+  /** Epochs between two looks at whether the agent has forgotten; absent = never. */
+  gateEvery?: number;
+  /** Evaluation of the agent on benchmarks; absent = none. */
+  benchmarks?: Benchmarks;
+  heartbeatSeconds: number;
+  maxPhaseAttempts: number;
+  maxTokens: number | null;
+  band: [number, number];
+  rolloutsPerEpoch: number;
+}
+
+export interface Plan {
+  run: Run;
+  settings: WorkflowSettings;
+  /** Whether the worker could register the search attributes. */
+  searchAttributes: boolean;
+}
+
+export interface OpenInput {
+  id: string;
+  /** The epoch that the caller took for the last committed one; null where it knows of none. */
+  known: number | null;
+  /** Whether to compare every byte that the next epoch depends on: when a run is taken up, and after a failure. */
+  thorough: boolean;
+}
+
+/** Where a run stands by its files, which decide: what the next epoch starts from, and under which settings. */
+export interface Opened {
+  run: Run;
+  settings: WorkflowSettings;
+  /** Last committed epoch (0 = prepared) that is whole; null where the run starts fresh. */
+  last: Committed | null;
+}
+export type RetuneInput = { id: string; set: FieldValues; fromEpoch: number };
+export interface Retuned {
+  fromEpoch: number;
+  /** All retunable settings then in effect. */
+  settings: Record<string, number>;
+}
+export type Outcome = 'finished' | 'stopped' | 'token cap reached' | 'cancelled' | 'failed';
+export type EndInput = { id: string; outcome: Outcome; epoch: number; reason?: string };
+
+export interface Committed {
+  epoch: number;
+  /** Hash of the ledger's line. */
+  line: string;
+  state: RunState;
+  metrics: Metrics;
+  notes: string[];
+}
+
+export interface ParseInput {
+  id: string;
+  /** What the workflow was started with, whatever it is. */
+  file: unknown;
+}
+export type WarmUpInput = { run: Run; role: PolicyRole };
+export type PrepareInput = { run: Run; agent: PolicyVersion; environment: PolicyVersion };
+
+/** Common to every activity of an epoch. */
+export interface PhaseInput {
+  run: Run;
+  epoch: number;
+  state: RunState;
+}
+export type WritePoolInput = PhaseInput;
+export type ShardInput = PhaseInput & { shard: number; shards: number };
+
+/** `retried`: requests that failed and were asked again. It says how the run went, not what came of it, so it stays out of the ledger. */
+export type Sampling = { file: FileRef; requests: number; tokens: number; retried: number };
+export type DrawTasksInput = PhaseInput & { generated: FileRef[] };
+export type RollOutInput = ShardInput & { tasks: FileRef };
+export type ComputeRewardsInput = PhaseInput & { tasks: FileRef; traces: FileRef[] };
+export type FilterInput = PhaseInput & { scores: FileRef };
+export type UpdatePoolsInput = PhaseInput & { tasks: FileRef; scores: FileRef; decisions: FileRef };
+export type TrainAgentInput = PhaseInput & {
+  traces: FileRef[];
+  rewards: FileRef;
+  scores: FileRef;
+  decisions: FileRef;
+};
+export type TrainEnvironmentInput = PhaseInput & { environmentPool: FileRef; decisions: FileRef };
+export type PublishInput = { run: Run; policy: PolicyVersion };
+export type GateInput = PhaseInput & { agent: PolicyVersion };
+export type EvaluateInput = ShardInput & { agent: PolicyVersion };
+
+export type Rewards = { rewards: FileRef; scores: FileRef; metrics: Metrics };
+/** A data set written once, and what was dropped on the way. */
+export type WrittenPool = { pool: FileRef; tokens: number; metrics: Metrics };
+export type Filtered = { decisions: FileRef; metrics: Metrics };
+export type UpdatedPools = {
+  history: FileRef;
+  trainPool: FileRef;
+  environmentPool: FileRef;
+  metrics: Metrics;
+};
+/** `note` says why an update was skipped, pulled back or stopped; null where nothing is to be said. */
+export type Trained = { policy: PolicyVersion; metrics: Metrics; note: string | null };
+
+/** The agent to go on with: the new one, or the last that passed. */
+export type Gated = { agent: PolicyVersion; anchor: AnchorState; metrics: Metrics; note: string | null };
+
+export interface CommitInput {
+  run: Run;
+  epoch: number;
+  outputs: {
+    tasks: FileRef | null;
+    traces: FileRef[];
+    rewards: FileRef | null;
+    scores: FileRef | null;
+    decisions: FileRef | null;
+    verdicts: FileRef[];
+  };
+  /** The state that the next epoch starts from. */
+  next: RunState;
+  metrics: Metrics[];
+  notes: string[];
+  /** Model requests that failed and were asked again. Beside the ledger, as the seconds are. */
+  retried: number;
+  /** Seconds by phase; they go beside the ledger, not into it. */
+  seconds: Record<string, number>;
+}
+/** Type of the failure that an activity reports when its worker was told to stop: nothing went wrong, and no attempt was used up. */
+export type WorkerStopped = 'WorkerStopped';
+
+/** What the query `progress` of an experiment's workflow answers. Types only, so workflows may import it. */
+export interface Progress {
+  experiment: string;
+  arm: string;
+  status: 'preparing' | 'running' | 'paused' | 'stopping' | Outcome;
+  /** The epoch under way; 0 = preparation. */
+  epoch: number;
+  epochs: number;
+  phase: string;
+  rolloutsDone: number;
+  rolloutsPlanned: number;
+  /** p̂ of the last committed epoch. */
+  successRate: number | null;
+  /** p̂ of the last epochs, oldest first. */
+  recentSuccessRates: number[];
+  band: [number, number];
+  /** Held-out success at the last evaluation. */
+  heldOut: number | null;
+  environmentReward: number | null;
+  difficulty: number | null;
+  /** Mean duration of the last epochs. */
+  epochSeconds: number | null;
+  notes: string[];
+}

@@ -1,0 +1,151 @@
+import type { Score } from '../benchmarks/suite.ts';
+import type { Evaluation } from '../config/evaluation.ts';
+import type { ServingSettings } from '../config/policies.ts';
+import type { Question } from '../formats/chat-messages.ts';
+import type { FileRef } from '../store/references.ts';
+import type { PolicyVersion } from './activity-types.ts';
+
+/** What an evaluation is made of, and what its activities take and give. Types only, so workflows may import them. */
+
+/** The policy as it is asked, found once: a run that goes on does not change what is evaluated. */
+export type EvaluatedPolicy =
+  | { type: 'gold' }
+  | { type: 'served'; baseUrl: string; model: string; apiKeyEnv: string | null; api: 'chat' | 'completions' }
+  | {
+      type: 'run';
+      run: string;
+      epoch: number;
+      version: PolicyVersion;
+      serving: ServingSettings;
+      api: 'chat' | 'completions';
+    };
+
+/** A suite of an evaluation: how many cases, by which data, questions (`asking`) and rules (`versions`); or why it is skipped. */
+export type PlannedSuite =
+  | { name: string; skipped: string }
+  | {
+      name: string;
+      skipped: null;
+      cases: number;
+      dataHash: string;
+      asking: string;
+      versions: Readonly<Record<string, string>>;
+    };
+export type ReadySuite = Extract<PlannedSuite, { skipped: null }>;
+
+export interface EvaluationPlan {
+  id: string;
+  /** The evaluation and its policy, as the activities read them. */
+  evaluation: FileRef;
+  /** Hash of all in it that answers and verdicts follow from: not how fast they are come by. */
+  identity: string;
+  suites: PlannedSuite[];
+  /** Which shard is which: cases `from` to before `to` of a suite. */
+  shards: CaseShard[];
+  concurrency: number;
+  heartbeatSeconds: number;
+  maxAttempts: number;
+  /** How often the answers have been judged before. */
+  judged: number;
+}
+
+export interface CaseShard {
+  suite: string;
+  shard: number;
+  from: number;
+  to: number;
+}
+
+export type AnswerInput = {
+  id: string;
+  evaluation: FileRef;
+  identity: string;
+  suite: ReadySuite;
+} & CaseRange;
+type CaseRange = Omit<CaseShard, 'suite'>;
+export type JudgeInput = AnswerInput & { answers: FileRef; judged: number };
+/**
+ * `tokens` sampled, `questions` asked; counts of answers that were cut off, and of questions that the policy could not read. `prompts` is the
+ * sha256 of everything that was asked, null where nobody was.
+ */
+export type Answered = {
+  answers: FileRef;
+  prompts: string | null;
+  questions: number;
+  tokens: number;
+  cutOff: number;
+  tooLong: number;
+};
+
+export interface AnswerRecord {
+  id: string;
+  response: unknown;
+  /** The first question of the case, whole: the prompt. Absent where nobody was asked. */
+  question?: Question;
+}
+
+export type ShardRecord = CaseShard & { answered: Answered; verdicts: FileRef };
+export type ScoreInput = {
+  id: string;
+  evaluation: FileRef;
+  identity: string;
+  suites: PlannedSuite[];
+  shards: ShardRecord[];
+  judged: number;
+};
+
+/** `evaluations/<id>/results.json`. No times and no places are in it: equal answers give equal bytes. */
+export interface EvaluationResults {
+  id: string;
+  evaluation: Evaluation;
+  policy: EvaluatedPolicy;
+  /** What the activities read; what `rescore` starts from. */
+  record: FileRef;
+  identity: string;
+  suites: SuiteResults[];
+  /** Figures over several suites. */
+  aggregates: Score[];
+  shards: ShardRecord[];
+  /** How often the answers were judged: 1 unless it was scored again. */
+  judged: number;
+}
+
+export type SuiteResults =
+  | { name: string; skipped: string }
+  // `whole`: all cases of the suite were evaluated.
+  | (ReadySuite & {
+      whole: boolean;
+      scores: Score[];
+      prompts: string | null;
+      correct: number;
+      questions: number;
+      tokens: number;
+      cutOff: number;
+      tooLong: number;
+    });
+
+/** A line of `cases.jsonl`. */
+export interface CaseLine {
+  suite: string;
+  id: string;
+  correct: boolean;
+  scores: Readonly<Record<string, number | null>>;
+  reason: string | null;
+}
+
+/** Where the evaluation's files are, relative to the home folder. */
+export type Scored = {
+  results: string;
+  cases: string;
+  scores: Score[];
+  skipped: { name: string; reason: string }[];
+};
+
+export interface EvaluationProgress {
+  evaluation: string;
+  status: 'preparing' | 'asking' | 'judging' | 'scoring' | 'finished' | 'cancelled' | 'failed';
+  shards: number;
+  answered: number;
+  judged: number;
+  skipped: string[];
+}

@@ -1,0 +1,73 @@
+import type { Experiment } from '../config/experiment.ts';
+import type { Nightly } from '../config/nightly.ts';
+import type { PairedTest } from '../numerics/tests.ts';
+import type { FileRef } from '../store/references.ts';
+import type { PolicyVersion, Run, RunState, WorkflowSettings } from './activity-types.ts';
+
+/** What the activities of a nightly curriculum take and give. Types only, so workflows may import them. */
+
+/** A committed epoch of a run. */
+export interface RunEpoch {
+  run: string;
+  epoch: number;
+}
+
+/** A night that is to be done, or to be gone on with. */
+export interface OpenNight {
+  nightly: Pick<Nightly, 'name' | 'significance' | 'evaluation'>;
+  night: number;
+  /** Id of the night's experiment. */
+  id: string;
+  /** Its file. */
+  experiment: Experiment;
+  /** What it starts from: the standing agent's epoch; null on a first night that starts fresh. */
+  from: RunEpoch | null;
+  deadlineMs: number | null;
+  settings: Pick<WorkflowSettings, 'heartbeatSeconds' | 'maxPhaseAttempts'>;
+}
+
+/** How the night's experiment ended: the last epoch that it committed. */
+export type CandidateInput = { night: OpenNight; epoch: number };
+
+/** The standing agent and the new one, to be evaluated alike. */
+export interface Comparison {
+  run: Run;
+  epoch: number;
+  state: RunState;
+  shards: number;
+  before: PolicyVersion;
+  after: PolicyVersion;
+}
+
+export type Verdicts = { before: FileRef[]; after: FileRef[] };
+export type CloseNightInput = CandidateInput & {
+  /** How the experiment ended. */
+  outcome: string;
+  /** Null where the night brought no new epoch. */
+  verdicts: Verdicts | null;
+};
+export type FailNightInput = { night: OpenNight; reason: string };
+
+/** A line of `nights.jsonl`: what a night came to, and why. */
+export interface NightRecord {
+  night: number;
+  /** `promoted` and `kept` close a night; so does `abandoned`, whose file was changed under it. A `failed` night is gone on with. */
+  outcome: 'promoted' | 'kept' | 'abandoned' | 'failed';
+  reason: string;
+  /** What the next night starts from; null where it starts fresh. */
+  standing: RunEpoch | null;
+  candidate: RunEpoch | null;
+  test: NightTest | null;
+  time: string;
+}
+
+export type NightTest = PairedTest & {
+  tasks: number;
+  /** Attempts at each task. */
+  samples: number;
+  significance: number;
+  /** Mean success of the standing agent and of the new one. */
+  before: number;
+  after: number;
+  verdicts: Verdicts;
+};

@@ -1,0 +1,140 @@
+/** As much of JSON Schema (draft 7) as the schema of an experiment file uses. */
+export interface JsonSchema {
+  type?: string | string[];
+  description?: string;
+  default?: unknown;
+  const?: unknown;
+  enum?: unknown[];
+  properties?: Record<string, JsonSchema>;
+  required?: string[];
+  items?: JsonSchema | JsonSchema[];
+  minItems?: number;
+  anyOf?: JsonSchema[];
+  oneOf?: JsonSchema[];
+  minimum?: number;
+  maximum?: number;
+  exclusiveMinimum?: number;
+  exclusiveMaximum?: number;
+  minLength?: number;
+  format?: string;
+}
+
+type Json = Record<string, unknown>;
+export const isObject = (value: unknown): value is Json =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** What is there under a path; undefined where the path leaves the value. */
+export const valueAt = (root: unknown, path: readonly PropertyKey[]): unknown =>
+  path.reduce<unknown>(
+    (value, key) => (value === null || value === undefined ? undefined : (value as Json)[key as string]),
+    root,
+  );
+
+/** The schema of the field under a path, given the value itself: its `type` fields choose the variants. */
+export function schemaAt(
+  schema: JsonSchema,
+  value: unknown,
+  path: readonly PropertyKey[],
+): JsonSchema | undefined {
+  const here = variant(schema, value);
+  const [key, ...rest] = path;
+  if (key === undefined) return here;
+  const next =
+    typeof key === 'number'
+      ? Array.isArray(here.items)
+        ? here.items[key]
+        : here.items
+      : here.properties?.[key as string];
+  return next && schemaAt(next, valueAt(value, [key]), rest);
+}
+
+/** The one that the value's `type` chooses; the schema itself where there is no choice, or none was made. */
+function variant(schema: JsonSchema, value: unknown): JsonSchema {
+  const unlessNull = schema.anyOf?.find(({ type }) => type !== 'null');
+  if (unlessNull && isObject(value)) return variant(unlessNull, value);
+  const chosen = isObject(value)
+    ? schema.oneOf?.find(({ properties }) => properties?.type?.const === value.type)
+    : undefined;
+  return chosen ?? schema;
+}
+
+const show = (values: readonly unknown[]): string => values.map((value) => JSON.stringify(value)).join(', ');
+
+/** What a field may hold, as a sentence says it: `expected a whole number from 1 to 12`. */
+export function expectation(schema: JsonSchema): string {
+  const { choices, nullable } = alternatives(schema);
+  if (choices.length > 0) return `allowed: ${show(nullable ? [...choices, null] : choices)}`;
+  return `expected ${noun(schema)}`;
+}
+
+function alternatives(schema: JsonSchema): { choices: readonly unknown[]; nullable: boolean } {
+  const nullable = schema.anyOf?.some(({ type }) => type === 'null') ?? false;
+  const inner = schema.anyOf?.find(({ type }) => type !== 'null') ?? schema;
+  return {
+    choices:
+      inner.enum ??
+      (inner.const !== undefined ? [inner.const] : inner.type === 'boolean' ? [true, false] : []),
+    nullable,
+  };
+}
+
+function noun(schema: JsonSchema): string {
+  if (schema.oneOf)
+    return `an object whose "type" is ${schema.oneOf.map(({ properties }) => JSON.stringify(properties?.type?.const)).join(' or ')}`;
+  if (schema.anyOf) return schema.anyOf.map((one) => (one.type === 'null' ? 'null' : noun(one))).join(' or ');
+  const [type = 'object', ...others] = [schema.type ?? 'object'].flat();
+  return others.includes('null') ? `${nounOfType(type, schema)} or null` : nounOfType(type, schema);
+}
+
+function nounOfType(type: string, schema: JsonSchema): string {
+  switch (type) {
+    case 'number':
+      return `a number${range(schema)}`;
+    case 'integer':
+      return `a whole number${range(schema)}`;
+    case 'string':
+      return text(schema);
+    case 'array':
+      return list(schema);
+    default:
+      return 'an object';
+  }
+}
+
+function text({ format, minLength }: JsonSchema): string {
+  if (format === 'uri') return 'a URL such as "http://127.0.0.1:8000/v1"';
+  return minLength === undefined ? 'text' : 'text that is not empty';
+}
+
+function list({ items, minItems }: JsonSchema): string {
+  if (Array.isArray(items)) return `a list of ${items.length}, each ${noun(items[0] ?? {})}`;
+  const of = items?.enum ? `one of ${show(items.enum)}` : noun(items ?? {});
+  return minItems === undefined ? `a list of ${of}` : `a list with at least ${minItems} entry, each ${of}`;
+}
+
+function range({ minimum, maximum, exclusiveMinimum, exclusiveMaximum }: JsonSchema): string {
+  const low = minimum === undefined || minimum === Number.MIN_SAFE_INTEGER ? undefined : minimum;
+  const high = maximum === Number.MAX_SAFE_INTEGER ? undefined : maximum;
+  if (low !== undefined && high !== undefined) return ` from ${low} to ${high}`;
+  const bounds = [
+    ...(low === undefined ? [] : [`of at least ${low}`]),
+    ...(exclusiveMinimum === undefined ? [] : [`above ${exclusiveMinimum}`]),
+    ...(high === undefined ? [] : [`at most ${high}`]),
+    ...(exclusiveMaximum === undefined ? [] : [`below ${exclusiveMaximum}`]),
+  ];
+  return bounds.length === 0 ? '' : ` ${bounds.join(' and ')}`;
+}
+
+/** Every integer is at most 2^53 - 1: true, and of no help to anybody in an editor. */
+export function withoutLimitsOfIntegers<T>(schema: T): T {
+  if (Array.isArray(schema)) return schema.map((item: unknown) => withoutLimitsOfIntegers(item)) as T;
+  if (!isObject(schema)) return schema;
+  const kept = Object.entries(schema).filter(
+    ([key, value]) =>
+      !(
+        (key === 'maximum' && value === Number.MAX_SAFE_INTEGER) ||
+        (key === 'minimum' && value === Number.MIN_SAFE_INTEGER)
+      ),
+  );
+  return Object.fromEntries(kept.map(([key, value]) => [key, withoutLimitsOfIntegers(value)])) as T;
+}

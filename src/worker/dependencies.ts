@@ -1,0 +1,81 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { benchmarks, suiteHost, SuiteLoader } from '../benchmarks/registry.ts';
+import { openAIChatServer } from '../inference/chat-client.ts';
+import { policyServerFor } from '../inference/create-policy-client.ts';
+import { loadOnVllm } from '../inference/publish.ts';
+import { ComparisonFolder, EvaluationFolder, NightlyFolder } from '../runs/result-folders.ts';
+import { RunFolder } from '../runs/run-folder.ts';
+import type { Attempt } from '../runtime/activity-context.ts';
+import type { Ports } from '../runtime/dependencies.ts';
+import type { Damage } from '../store/errors.ts';
+import { ObjectStore } from '../store/object-store.ts';
+import { PhaseKeys } from '../store/phase-cache.ts';
+import { processLauncher, residentLauncher } from '../training/launchers.ts';
+import { worldLoader } from '../worlds/registry.ts';
+import type { WorkerSettings } from './settings.ts';
+
+/** The concrete parts behind the ports. Trainer processes are given the environment here, and nowhere else. */
+export function createPorts(
+  settings: WorkerSettings,
+  environment: NodeJS.ProcessEnv,
+  options: { attempt: () => Attempt; searchAttributes: boolean; onDamage: (damage: Damage) => void },
+): Ports {
+  const { store, runs, devices, python, onShutdown } = settings;
+  mkdirSync(devices, { recursive: true });
+  return {
+    // Hashing a checkpoint of many gigabytes takes longer than a heartbeat's timeout, and is progress.
+    store: new ObjectStore(store, {
+      onDamage: options.onDamage,
+      onHashed: (progress) => options.attempt().heartbeat({ hashing: progress }),
+    }),
+    keys: new PhaseKeys(store, { onDamage: options.onDamage }),
+    world: worldLoader(settings.worlds),
+    runFolder: (id) => new RunFolder(runs, id),
+    // Beside the runs, which hosts share.
+    nightlyFolder: (name) => new NightlyFolder(join(runs, '..', 'nightly'), name),
+    comparisonFolder: (id) => new ComparisonFolder(join(runs, '..', 'comparisons'), id),
+    evaluationFolder: (id) => new EvaluationFolder(join(runs, '..', 'evaluations'), id),
+    suites: new SuiteLoader(
+      benchmarks,
+      suiteHost(settings.benchmarks, (name) => environment[name]),
+    ),
+    policyServer: (serving, timeoutMs) =>
+      serving.type === 'embedded'
+        ? policyServerFor(serving, { baseUrl: settings.policyServer, apiKey: undefined, timeoutMs })
+        : policyServerFor(serving, {
+            baseUrl: serving.baseUrl,
+            apiKey: secret(environment, serving.apiKeyEnv),
+            timeoutMs,
+          }),
+    chatServer: (server, timeoutMs) =>
+      openAIChatServer(
+        server === null
+          ? { baseUrl: settings.policyServer, apiKey: undefined, timeoutMs }
+          : { baseUrl: server.baseUrl, apiKey: secret(environment, server.apiKeyEnv), timeoutMs },
+      ),
+    loadOnServer: (serving, name, folder) =>
+      loadOnVllm(serving, secret(environment, serving.apiKeyEnv), name, folder),
+    launcher: ({ launcher }) =>
+      launcher.type === 'resident'
+        ? residentLauncher(settings.trainerSocket)
+        : processLauncher(python, {
+            ...environment,
+            PYTHONPATH: join(import.meta.dirname, '..', '..', 'trainer'),
+          }),
+    python,
+    devices,
+    onShutdown,
+    searchAttributes: options.searchAttributes,
+    onDamage: options.onDamage,
+    attempt: options.attempt,
+  };
+}
+
+function secret(environment: NodeJS.ProcessEnv, name: string | null): string | undefined {
+  if (name === null) return undefined;
+  const value = environment[name];
+  if (value === undefined)
+    throw new Error(`apiKeyEnv: the environment variable ${name} is not set on this worker`);
+  return value;
+}

@@ -1,0 +1,116 @@
+import { readLiteral } from '../../formats/python-literal.ts';
+import { afterThoughts } from '../../formats/toolrl.ts';
+import { soundJson } from '../json-tasks/untrusted-json.ts';
+import type { Call } from './task-schema.ts';
+
+/** Calls as ToolRL asks for them in API-Bank: one block at the end, a line of JSON with `name` and `parameters` each. */
+
+const [open, close] = ['<tool_call>', '</tool_call>'];
+
+/** The calls of an answer, working before them allowed; undefined where it has not exactly one block, at its end, of nothing but calls. */
+export function readJsonCalls(answer: string): Call[] | undefined {
+  const text = answer.trim();
+  const parts = text.split(/<\/?tool_call>/);
+  if (parts.length !== 3 || !text.endsWith(close) || text.indexOf(open) > text.indexOf(close))
+    return undefined;
+  const lines = parts[1]!.split('\n').filter((line) => line.trim() !== '');
+  const calls = lines.map(readCall);
+  return calls.length > 0 && calls.every((call) => call !== undefined) ? calls : undefined;
+}
+
+function readCall(line: string): Call | undefined {
+  const json = soundJson(line);
+  if (
+    'reason' in json ||
+    typeof json.value !== 'object' ||
+    json.value === null ||
+    Object.keys(json.value).length !== 2
+  )
+    return undefined;
+  const { name, parameters } = json.value as { name?: unknown; parameters?: unknown };
+  return typeof name === 'string' &&
+    typeof parameters === 'object' &&
+    parameters !== null &&
+    !Array.isArray(parameters)
+    ? { name, arguments: parameters as Call['arguments'] }
+    : undefined;
+}
+
+export const jsonCalls = (calls: readonly Call[]): string =>
+  [open, ...calls.map(({ name, arguments: parameters }) => JSON.stringify({ name, parameters })), close].join(
+    '\n',
+  );
+
+/** Calls as BFCL asks for them: `[find(city='Oslo', limit=3), book(id=7)]`. Nothing of a text is evaluated. */
+
+/** Characters; a longer answer is none. */
+const longest = 20_000;
+const space = /\s*/y;
+const dotted = /[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*/y;
+const keyword = /[A-Za-z_]\w*/y;
+
+/** The calls of an answer, which holds nothing else but reasoning up to `</think>`; undefined where it is no list of calls. */
+export function readPythonCalls(answer: string): Call[] | undefined {
+  if (answer.length > longest) return undefined;
+  const text = afterThoughts(answer).trim();
+  if (!text.startsWith('[')) return undefined;
+  const calls: Call[] = [];
+  let at = skip(space, text, 1);
+  for (;;) {
+    const read = readPythonCall(text, at);
+    if (read === undefined) return undefined;
+    calls.push(read.call);
+    at = skip(space, text, read.end);
+    if (text[at] === ']') return at === text.length - 1 ? calls : undefined;
+    if (text[at] !== ',') return undefined;
+    at = skip(space, text, at + 1);
+  }
+}
+
+/** The call that begins there, its arguments by name; undefined where none does. */
+export function readPythonCall(text: string, start: number): { call: Call; end: number } | undefined {
+  const open = skip(dotted, text, start);
+  if (open === start || text[open] !== '(') return undefined;
+  const given = new Map<string, unknown>();
+  let at = skip(space, text, open + 1);
+  while (text[at] !== ')') {
+    const equals = skip(space, text, skip(keyword, text, at));
+    const name = text.slice(at, skip(keyword, text, at));
+    if (name === '' || text[equals] !== '=' || given.has(name)) return undefined;
+    const literal = readLiteral(text, equals + 1);
+    if (literal === undefined) return undefined;
+    given.set(name, literal.value);
+    at = skip(space, text, literal.end);
+    if (text[at] === ',') at = skip(space, text, at + 1);
+    else if (text[at] !== ')') return undefined;
+  }
+  return { call: { name: text.slice(start, open), arguments: Object.fromEntries(given) }, end: at + 1 };
+}
+
+function skip(pattern: RegExp, text: string, at: number): number {
+  pattern.lastIndex = at;
+  return pattern.test(text) ? pattern.lastIndex : at;
+}
+
+export const pythonCalls = (calls: readonly Call[]): string =>
+  `[${calls
+    .map(
+      ({ name, arguments: given }) =>
+        `${name}(${Object.entries(given)
+          .map(([parameter, value]) => `${parameter}=${pythonLiteral(value)}`)
+          .join(', ')})`,
+    )
+    .join(', ')}]`;
+
+/** A value of JSON as Python writes it. */
+export function pythonLiteral(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(pythonLiteral).join(', ')}]`;
+  if (typeof value === 'object' && value !== null)
+    return `{${Object.entries(value)
+      .map(([key, item]) => `${pythonLiteral(key)}: ${pythonLiteral(item)}`)
+      .join(', ')}}`;
+  if (typeof value === 'boolean') return value ? 'True' : 'False';
+  if (value === null) return 'None';
+  if (typeof value !== 'string') return JSON.stringify(value);
+  return `'${value.replaceAll('\\', '\\\\').replaceAll("'", "\\'").replaceAll('\n', '\\n').replaceAll('\r', '\\r').replaceAll('\t', '\\t')}'`;
+}

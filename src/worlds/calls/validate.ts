@@ -1,0 +1,112 @@
+import { canonicalJson } from '../../store/canonical-json.ts';
+import { jsonObjects } from '../json-tasks/untrusted-json.ts';
+import { readPythonCall } from './call-formats.ts';
+import { acceptedValues, callMatches } from './match.ts';
+import type { SameText } from './match.ts';
+import type { Call, CallsTask, GoldCall, Parameter, Tool, Value } from './task-schema.ts';
+
+/** Why a task has no right answer, or one that says nothing; undefined where it has one. */
+export function labelFault({ dialogue, tools, calls }: CallsTask): string | undefined {
+  if (dialogue.at(-1)!.role !== 'user' || dialogue.some(({ content }) => content.trim() === ''))
+    return 'no_request';
+  // A name twice would be two tools for one call.
+  if (new Set(tools.map(({ name }) => name)).size !== tools.length) return 'unknown_tool';
+  if (
+    !tools.every((tool) => isSound({ type: 'object', properties: tool.parameters, required: tool.required }))
+  )
+    return 'wrong_tools';
+  if (new Set(calls.map((call) => canonicalJson(call))).size !== calls.length) return 'repeated_call';
+  for (const call of calls) {
+    const tool = tools.find(({ name }) => name === call.name);
+    const fault = tool === undefined ? 'unknown_tool' : callFault(call, tool);
+    if (fault !== undefined) return fault;
+  }
+  return undefined;
+}
+
+function callFault({ arguments: given }: GoldCall, tool: Tool): string | undefined {
+  if (tool.required.some((name) => !Object.hasOwn(given, name))) return 'wrong_arguments';
+  for (const [name, values] of Object.entries(given)) {
+    const parameter = Object.hasOwn(tool.parameters, name) ? tool.parameters[name]! : undefined;
+    const accepted = acceptedValues(tool, name, values);
+    if (parameter === undefined || !accepted.every((value) => fits(value, parameter)))
+      return 'wrong_arguments';
+    if (new Set(accepted.map((value) => canonicalJson(value))).size >= choices(parameter))
+      return 'anything_accepted';
+  }
+  return undefined;
+}
+
+/** Whether a parameter says what it takes. */
+function isSound({ type, enum: allowed, items, properties = {}, required = [] }: Parameter): boolean {
+  if (
+    allowed?.some((value) => (typeof value === 'number') !== (type === 'number' || type === 'integer')) ===
+      true ||
+    (allowed !== undefined && !['string', 'integer', 'number'].includes(type))
+  )
+    return false;
+  if ((items !== undefined && type !== 'array') || (Object.keys(properties).length > 0 && type !== 'object'))
+    return false;
+  return (
+    required.every((name) => Object.hasOwn(properties, name)) &&
+    Object.values(properties).every(isSound) &&
+    (items === undefined || isSound(items))
+  );
+}
+
+function fits(value: Value, { type, enum: allowed, items, properties, required = [] }: Parameter): boolean {
+  if (allowed !== undefined && !allowed.includes(value as string | number)) return false;
+  if (type === 'array')
+    return (
+      Array.isArray(value) &&
+      (items === undefined || (value as readonly Value[]).every((item) => fits(item, items)))
+    );
+  if (type === 'integer') return Number.isSafeInteger(value);
+  if (type !== 'object') return typeof value === type;
+  if (typeof value !== 'object' || Array.isArray(value)) return false;
+  const entries = Object.entries(value as Record<string, Value>);
+  return (
+    required.every((name) => Object.hasOwn(value, name)) &&
+    (properties === undefined ||
+      entries.every(([name, item]) => Object.hasOwn(properties, name) && fits(item, properties[name]!)))
+  );
+}
+
+/** How many values a parameter has, where they are few. */
+const choices = ({ type, enum: allowed }: Parameter): number =>
+  type === 'boolean' ? 2 : allowed === undefined ? Infinity : Math.max(2, new Set(allowed).size);
+
+/** Whether the dialogue holds a call that is asked for, in either way of writing calls: copying would be success. */
+export function leaksCall({ dialogue, tools, calls }: CallsTask, same: SameText): boolean {
+  const said = dialogue.flatMap(({ content }) => [
+    ...callsIn(content),
+    ...jsonObjects(content).flatMap(asCall),
+  ]);
+  return calls.some((gold) =>
+    said.some((call) =>
+      callMatches(
+        gold,
+        tools.find(({ name }) => name === gold.name)!,
+        call,
+        same,
+      ),
+    ),
+  );
+}
+
+function callsIn(text: string): Call[] {
+  return [...text.matchAll(/(?<![\w.])[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*\(/g)].flatMap(
+    ({ index }) => readPythonCall(text, index)?.call ?? [],
+  );
+}
+
+function asCall(object: unknown): Call[] {
+  const {
+    name,
+    arguments: given,
+    parameters = given,
+  } = object as { name?: unknown; arguments?: unknown; parameters?: unknown };
+  return typeof name === 'string' && typeof parameters === 'object' && parameters !== null
+    ? [{ name, arguments: parameters as Call['arguments'] }]
+    : [];
+}

@@ -1,0 +1,102 @@
+import { z } from 'zod';
+import { isObject } from '../../validation/json-schema.ts';
+
+/** Characters of a text that is read at all, and levels of its nesting: what follows may then recurse. */
+const longest = 20_000;
+const deepest = 48;
+
+const misleading = new Set(['__proto__', 'constructor', 'prototype']);
+
+export type SoundJson = { value: unknown } | { reason: string };
+
+/**
+ * JSON as a model wrote it, which nothing later has to be afraid of: finite numbers, whole characters, few levels, no names that objects
+ * inherit, and no control tokens of a chat template. Reasons: too_long, not_json, too_deep, bad_number, broken_text, control_token,
+ * forbidden_name.
+ */
+export function soundJson(text: string): SoundJson {
+  if (text.length > longest) return { reason: 'too_long' };
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return { reason: 'not_json' };
+  }
+  const reason = unsound(value);
+  return reason === undefined ? { value } : { reason };
+}
+
+function unsound(root: unknown): string | undefined {
+  const left: { value: unknown; depth: number }[] = [{ value: root, depth: 0 }];
+  for (let next = left.pop(); next !== undefined; next = left.pop()) {
+    const { value, depth } = next;
+    if (typeof value === 'number' && !Number.isFinite(value)) return 'bad_number';
+    if (typeof value === 'string') {
+      const reason = unsoundText(value);
+      if (reason !== undefined) return reason;
+    }
+    if (typeof value !== 'object' || value === null) continue;
+    if (depth === deepest) return 'too_deep';
+    for (const [name, inner] of Object.entries(value)) {
+      const reason = misleading.has(name) ? 'forbidden_name' : unsoundText(name);
+      if (reason !== undefined) return reason;
+      left.push({ value: inner, depth: depth + 1 });
+    }
+  }
+  return undefined;
+}
+
+/** A prompt that holds `<|im_end|>` would end its own turn, and speak for the agent. */
+function unsoundText(text: string): string | undefined {
+  if (!text.isWellFormed()) return 'broken_text';
+  return text.includes('<|') ? 'control_token' : undefined;
+}
+
+/** The JSON objects that stand somewhere in a text. */
+export function jsonObjects(text: string): unknown[] {
+  const found: unknown[] = [];
+  for (let from = text.indexOf('{'); from !== -1; from = text.indexOf('{', from + 1)) {
+    const json = soundJson(text.slice(from, endOfObject(text, from)));
+    if ('value' in json) found.push(json.value);
+  }
+  return found;
+}
+
+/** Where the object that begins there ends: one pass, whatever the text. */
+function endOfObject(text: string, from: number): number {
+  let depth = 0;
+  let quoted = false;
+  for (let at = from; at < text.length; at++) {
+    const character = text[at];
+    if (quoted && character === '\\') at += 1;
+    else if (character === '"') quoted = !quoted;
+    else if (!quoted && character === '{') depth += 1;
+    else if (!quoted && character === '}' && --depth === 0) return at + 1;
+  }
+  return text.length;
+}
+
+/**
+ * A schema for servers that can hold a model to one: forms and names alone. Grammar compilers know no lengths or rules for names of members;
+ * those are checked when the text is read.
+ */
+export const formSchema = (schema: z.ZodType): Record<string, unknown> =>
+  withoutRules(z.toJSONSchema(schema, { io: 'input' })) as Record<string, unknown>;
+
+const rules = new Set([
+  '$schema',
+  'pattern',
+  'propertyNames',
+  'minLength',
+  'maxLength',
+  'minItems',
+  'maxItems',
+]);
+
+function withoutRules(node: unknown): unknown {
+  if (Array.isArray(node)) return node.map(withoutRules);
+  if (!isObject(node)) return node;
+  return Object.fromEntries(
+    Object.entries(node).flatMap(([key, value]) => (rules.has(key) ? [] : [[key, withoutRules(value)]])),
+  );
+}

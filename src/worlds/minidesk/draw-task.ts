@@ -1,0 +1,100 @@
+import type { RandomStream } from '../../numerics/random.ts';
+import { actionText } from './desk.ts';
+import type { Action } from './desk.ts';
+import { flawOf, leastActions, referenceActions } from './solve.ts';
+import type { Alphabet, Condition, DeskRecord, DeskTask } from './task.ts';
+
+const tries = 2_000;
+
+/** A random sound task that takes `from` to `to` actions; undefined where chance finds none. */
+export function drawTask(
+  random: RandomStream,
+  world: Alphabet,
+  [from, to]: readonly [number, number],
+): DeskTask | undefined {
+  for (let attempt = 0; attempt < tries; attempt++) {
+    const task = anyTask(random, world);
+    const least = leastActions(task, world);
+    if (least > to || least + task.errors < from || flawOf(task, world) !== undefined) continue;
+    const steps = referenceActions(task, world)!.length;
+    if (steps >= from && steps <= to) return task;
+  }
+  return undefined;
+}
+
+function anyTask(random: RandomStream, world: Alphabet): DeskTask {
+  const records = world.keys.slice(0, 1 + random.int(world.keys.length)).map((key): DeskRecord => ({
+    key,
+    colour: random.pick(world.colours),
+    place: random.pick(world.places),
+  }));
+  return {
+    records,
+    ...aims(random, records, world),
+    style: random.pick(['t', 'v']),
+    errors: random.int(world.maxErrors + 1),
+  };
+}
+
+/** Conditions on the records, and the goals that tell of them: by key, or by a colour that only this record has. */
+function aims(
+  random: RandomStream,
+  records: readonly DeskRecord[],
+  world: Alphabet,
+): Pick<DeskTask, 'goals' | 'conditions'> {
+  const conditions = Array.from({ length: 1 + random.int(world.conjuncts) }, (): Condition => {
+    const { key } = random.pick(records);
+    return random.int(2) === 0
+      ? { key, attribute: 'place', value: random.pick(world.places) }
+      : { key, attribute: 'colour', value: random.pick(world.colours) };
+  });
+  const goals = conditions.map(({ key, attribute, value }) => {
+    const { colour } = records.find((record) => record.key === key)!;
+    const alone = records.filter((record) => record.colour === colour).length === 1;
+    return { subject: alone && random.int(2) === 0 ? colour : key, attribute, value };
+  });
+  return { conditions, goals };
+}
+
+/** A task like another: one part of it drawn anew, or the whole of it with fewer actions. Sound, or the task itself. */
+export function varyTask(random: RandomStream, task: DeskTask, world: Alphabet, easyTail: number): DeskTask {
+  const steps = referenceActions(task, world)!.length;
+  if (random.next() < easyTail) return drawTask(random, world, [2, steps]) ?? task;
+  for (let attempt = 0; attempt < 20; attempt++) {
+    const varied = changed(random, task, world);
+    if (flawOf(varied, world) === undefined) return varied;
+  }
+  return task;
+}
+
+function changed(random: RandomStream, task: DeskTask, world: Alphabet): DeskTask {
+  switch (random.int(4)) {
+    case 0:
+      return { ...task, ...aims(random, task.records, world) };
+    case 1:
+      return { ...task, style: random.pick(['t', 'v']), errors: random.int(world.maxErrors + 1) };
+    case 2: {
+      const records = task.records.map((record) =>
+        random.int(task.records.length) === 0
+          ? { ...record, place: random.pick(world.places), colour: random.pick(world.colours) }
+          : record,
+      );
+      return { ...task, records };
+    }
+    default: {
+      const records = anyTask(random, world).records;
+      return { ...task, records, ...aims(random, records, world) };
+    }
+  }
+}
+
+/** An action of a policy that knows the forms and nothing else: each tool as likely, its arguments blind. */
+export function randomAction(random: RandomStream, { keys, colours, places }: Alphabet): string {
+  const actions: (() => Action)[] = [
+    () => ({ tool: 'find', colour: random.pick(colours) }),
+    () => ({ tool: 'move', key: random.pick(keys), place: random.pick(places) }),
+    () => ({ tool: 'paint', key: random.pick(keys), colour: random.pick(colours) }),
+    () => ({ tool: 'done' }),
+  ];
+  return actionText(random.pick(actions)());
+}
