@@ -4,14 +4,14 @@ import { join } from 'node:path';
 import { createEvaluationCpuActivities, createEvaluationLlmActivities } from '../src/activities/index.ts';
 import type { ReadySuite, ShardRecord } from '../src/types/evaluation-types.ts';
 import { FakeTrainer } from '../test/support/fake-trainer.ts';
-import { plainPorts } from '../test/support/plain-epochs.ts';
+import { plainDependencies } from '../test/support/plain-epochs.ts';
 
 const rounds = 8;
 
 /** Evaluations in a process of their own, against the server that is given: cases a second, asked, judged and scored. */
 const [url = '', api = 'completions'] = process.argv.slice(2);
 const home = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'genenv-bench-'));
-const ports = plainPorts(home, url, new FakeTrainer());
+const ports = plainDependencies(home, url, new FakeTrainer());
 const { planEvaluation, answerCases, judgeCases, scoreEvaluation } = {
   ...createEvaluationLlmActivities(ports),
   ...createEvaluationCpuActivities(ports),

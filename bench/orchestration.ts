@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createPorts } from '../src/worker/dependencies.ts';
+import { createDependencies } from '../src/worker/dependencies.ts';
 import { workerSettings } from '../src/worker/settings.ts';
 import { queues } from '../src/workflows/activity-proxies.ts';
 import { LiveStack } from '../test/support/live-stack.ts';
@@ -41,7 +41,7 @@ export async function orchestration(): Promise<Record<string, unknown>> {
   );
 
   const settings = workerSettings(stack.environment, undefined);
-  const ports = createPorts(settings, stack.environment, {
+  const ports = createDependencies(settings, stack.environment, {
     attempt: () => ({
       signal: new AbortController().signal,
       heartbeat: () => undefined,

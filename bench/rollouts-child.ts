@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { keepHeapSmall } from '../src/worker/run-worker.ts';
 import { exampleFile, withFields } from '../test/support/experiments.ts';
 import { FakeTrainer } from '../test/support/fake-trainer.ts';
-import { begin, createActivities, plainEpoch, plainPorts } from '../test/support/plain-epochs.ts';
+import { begin, createActivities, plainEpoch, plainDependencies } from '../test/support/plain-epochs.ts';
 import { timed } from './timed.ts';
 
 /** One epoch of `<rollouts>` rollouts against the model server at `<url>`: prints seconds by phase and the peak of resident memory. */
@@ -24,7 +24,7 @@ const file = withFields(exampleFile, {
   'durability.shards': 8,
 });
 try {
-  const { does, seconds } = timed(createActivities(plainPorts(home, url, new FakeTrainer())));
+  const { does, seconds } = timed(createActivities(plainDependencies(home, url, new FakeTrainer())));
   const { plan, prepared } = await begin(does, 'bench', file);
   const { metrics } = await plainEpoch(does, plan, prepared);
   const made = metrics['rollouts/count']!;

@@ -1,4 +1,4 @@
-import type { Ports } from '../runtime/dependencies.ts';
+import type { Dependencies } from './dependencies.ts';
 import { createCrossPlay, createCrossTasks } from './comparison/cross-play.ts';
 import {
   createArmExperiment,
@@ -39,77 +39,79 @@ import {
 } from './nightly/nightly.ts';
 
 /** Activities by queue: what waits for model servers, what computes, what needs the device. */
-export const createLlmActivities = (ports: Ports) => ({
-  writePool: createWritePool(ports),
-  generateTasks: createGenerateTasks(ports),
-  rollOut: createRollOut(ports),
-  publishPolicy: createPublishPolicy(ports),
-  gateAgent: createGateAgent(ports),
-  evaluatePolicy: createEvaluatePolicy(ports),
-  crossTasks: createCrossTasks(ports),
-  crossPlay: createCrossPlay(ports),
-  probeTasks: createProbeTasks(ports),
-  probeAttempts: createProbeAttempts(ports),
+export const createLlmActivities = (dependencies: Dependencies) => ({
+  writePool: createWritePool(dependencies),
+  generateTasks: createGenerateTasks(dependencies),
+  rollOut: createRollOut(dependencies),
+  publishPolicy: createPublishPolicy(dependencies),
+  gateAgent: createGateAgent(dependencies),
+  evaluatePolicy: createEvaluatePolicy(dependencies),
+  crossTasks: createCrossTasks(dependencies),
+  crossPlay: createCrossPlay(dependencies),
+  probeTasks: createProbeTasks(dependencies),
+  probeAttempts: createProbeAttempts(dependencies),
 });
 
-export const createCpuActivities = (ports: Ports) => ({
-  parseExperiment: createParseExperiment(ports),
-  openEpoch: createOpenEpoch(ports),
-  retuneExperiment: createRetuneExperiment(ports),
-  recordEnd: createRecordEnd(ports),
-  prepareRun: createPrepareRun(ports),
-  drawTasks: createDrawTasks(ports),
-  computeRewards: createComputeRewards(ports),
-  filterByDifficulty: createFilterByDifficulty(ports),
-  updatePools: createUpdatePools(ports),
-  commitEpoch: createCommitEpoch(ports),
+export const createCpuActivities = (dependencies: Dependencies) => ({
+  parseExperiment: createParseExperiment(dependencies),
+  openEpoch: createOpenEpoch(dependencies),
+  retuneExperiment: createRetuneExperiment(dependencies),
+  recordEnd: createRecordEnd(dependencies),
+  prepareRun: createPrepareRun(dependencies),
+  drawTasks: createDrawTasks(dependencies),
+  computeRewards: createComputeRewards(dependencies),
+  filterByDifficulty: createFilterByDifficulty(dependencies),
+  updatePools: createUpdatePools(dependencies),
+  commitEpoch: createCommitEpoch(dependencies),
 });
 
-export const createGpuActivities = (ports: Ports) => ({
-  warmUp: createWarmUp(ports),
-  trainAgent: createTrainAgent(ports),
-  trainEnvironment: createTrainEnvironment(ports),
-  measureGradients: createMeasureGradients(ports),
+export const createGpuActivities = (dependencies: Dependencies) => ({
+  warmUp: createWarmUp(dependencies),
+  trainAgent: createTrainAgent(dependencies),
+  trainEnvironment: createTrainEnvironment(dependencies),
+  measureGradients: createMeasureGradients(dependencies),
   // Scheduled here by runs of a version that published on this queue; they go on.
-  publishPolicy: createPublishPolicy(ports),
+  publishPolicy: createPublishPolicy(dependencies),
 });
 
 /** Those of a nightly curriculum, on the queue of what computes. */
-export const createNightlyActivities = (ports: Ports) => ({
-  openNight: createOpenNight(ports),
-  compareAgents: createCompareAgents(ports),
-  closeNight: createCloseNight(ports),
-  failNight: createFailNight(ports),
+export const createNightlyActivities = (dependencies: Dependencies) => ({
+  openNight: createOpenNight(dependencies),
+  compareAgents: createCompareAgents(dependencies),
+  closeNight: createCloseNight(dependencies),
+  failNight: createFailNight(dependencies),
 });
 
 /** Those of a comparison of arms, on the queue of what computes. */
-export const createComparisonActivities = (ports: Ports) => ({
-  parseComparison: createParseComparison(ports),
-  armExperiment: createArmExperiment(ports),
-  planCrossPlay: createPlanCrossPlay(ports),
-  planProbes: createPlanProbes(ports),
-  summarizeComparison: createSummarizeComparison(ports),
+export const createComparisonActivities = (dependencies: Dependencies) => ({
+  parseComparison: createParseComparison(dependencies),
+  armExperiment: createArmExperiment(dependencies),
+  planCrossPlay: createPlanCrossPlay(dependencies),
+  planProbes: createPlanProbes(dependencies),
+  summarizeComparison: createSummarizeComparison(dependencies),
 });
 
 /** Those of an evaluation on benchmarks: what asks, on the queue of model servers; what judges, on that of what computes. */
-export const createEvaluationLlmActivities = (ports: Ports) => ({ answerCases: createAnswerCases(ports) });
-export const createEvaluationCpuActivities = (ports: Ports) => ({
-  planEvaluation: createPlanEvaluation(ports),
-  planRescoring: createPlanRescoring(ports),
-  judgeCases: createJudgeCases(ports),
-  scoreEvaluation: createScoreEvaluation(ports),
+export const createEvaluationLlmActivities = (dependencies: Dependencies) => ({
+  answerCases: createAnswerCases(dependencies),
+});
+export const createEvaluationCpuActivities = (dependencies: Dependencies) => ({
+  planEvaluation: createPlanEvaluation(dependencies),
+  planRescoring: createPlanRescoring(dependencies),
+  judgeCases: createJudgeCases(dependencies),
+  scoreEvaluation: createScoreEvaluation(dependencies),
 });
 
 /** What a worker of each queue serves. An activity that moves to another queue stays on its old one too, for what is scheduled there. */
-export const activitiesByQueue = (ports: Ports) => ({
-  llm: { ...createLlmActivities(ports), ...createEvaluationLlmActivities(ports) },
+export const activitiesByQueue = (dependencies: Dependencies) => ({
+  llm: { ...createLlmActivities(dependencies), ...createEvaluationLlmActivities(dependencies) },
   cpu: {
-    ...createCpuActivities(ports),
-    ...createNightlyActivities(ports),
-    ...createComparisonActivities(ports),
-    ...createEvaluationCpuActivities(ports),
+    ...createCpuActivities(dependencies),
+    ...createNightlyActivities(dependencies),
+    ...createComparisonActivities(dependencies),
+    ...createEvaluationCpuActivities(dependencies),
   },
-  gpu: createGpuActivities(ports),
+  gpu: createGpuActivities(dependencies),
 });
 
 export type EvaluationLlmActivities = ReturnType<typeof createEvaluationLlmActivities>;

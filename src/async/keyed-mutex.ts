@@ -1,4 +1,4 @@
-import type { Attempt } from '../runtime/activity-context.ts';
+import type { ActivityContext } from '../runtime/activity-context.ts';
 
 interface Turn {
   over: Promise<undefined>;
@@ -20,7 +20,7 @@ export class Turns {
    */
   async take<Result>(
     key: string,
-    attempt: Attempt,
+    attempt: ActivityContext,
     silenceMs: number,
     work: () => Promise<Result>,
   ): Promise<Result> {
@@ -46,7 +46,7 @@ export class Turns {
   }
 }
 
-async function waitFor({ over, waiting }: Turn, { signal, heartbeat }: Attempt): Promise<void> {
+async function waitFor({ over, waiting }: Turn, { signal, heartbeat }: ActivityContext): Promise<void> {
   const { promise: aborted, resolve: abort } = Promise.withResolvers<undefined>();
   const beat = (): void => heartbeat({ phase: 'waiting for another run that needs the same' });
   waiting.add(beat);

@@ -9,7 +9,7 @@ import type { Experiment } from '../config/experiment.ts';
 import { deriveSeed, randomStream } from '../numerics/random.ts';
 import type { RandomStream } from '../numerics/random.ts';
 import { generationCounts } from '../runs/request-plan.ts';
-import type { Ports } from '../runtime/dependencies.ts';
+import type { ObjectStore } from '../store/object-store.ts';
 import type { Phase } from '../runtime/run-once.ts';
 import type { DrawTasksInput, RunState } from '../types/activity-types.ts';
 import { epochId, taskId } from '../types/ids.ts';
@@ -19,7 +19,7 @@ import { described } from './task-features.ts';
 
 /** The epoch's own tasks: what the simulator wrote, or what the arm puts in its place. */
 export async function* freshTasks(
-  { store }: Ports,
+  { store }: { store: ObjectStore },
   context: Phase,
   input: DrawTasksInput,
 ): AsyncGenerator<TaskRecord> {
@@ -75,7 +75,7 @@ export async function* freshTasks(
 }
 
 function writtenTasks(
-  store: Ports['store'],
+  store: ObjectStore,
   { experiment }: Phase,
   { generated }: DrawTasksInput,
 ): AsyncGenerator<TaskRecord> {
@@ -159,7 +159,7 @@ function bestOfEach(
 
 /** What the arm `best-of-n` shows its simulator in each of an epoch's prompts: tasks of D_env, each text once, its newest reward. Other arms show nothing. */
 export async function exemplarsOf(
-  { store }: Ports,
+  { store }: { store: ObjectStore },
   { arm, seed }: Experiment,
   epoch: number,
   state: RunState,
@@ -184,7 +184,11 @@ export async function exemplarsOf(
 }
 
 /** Whether the simulator has had nothing to learn from for as long as `guards.starvedAfter` says. */
-export async function isStarved({ store }: Ports, { guards }: Experiment, state: RunState): Promise<boolean> {
+export async function isStarved(
+  { store }: { store: ObjectStore },
+  { guards }: Experiment,
+  state: RunState,
+): Promise<boolean> {
   if (guards.starvedAfter === undefined || guards.starvedAfter === null) return false;
   const { starved = 0 } = await store.json<HistoryRecord>(state.history);
   return starved >= guards.starvedAfter;

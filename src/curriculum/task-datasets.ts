@@ -9,7 +9,7 @@ import type { RandomStream } from '../numerics/random.ts';
 import { chatAnswers } from '../rollouts/chat-requests.ts';
 import { answers, planRequests } from '../rollouts/completion-requests.ts';
 import type { SampleCount } from '../rollouts/completion-requests.ts';
-import type { Ports } from '../runtime/dependencies.ts';
+import type { ModelDependencies } from '../rollouts/completion-requests.ts';
 import type { Phase } from '../runtime/run-once.ts';
 import type { PolicyVersion } from '../types/activity-types.ts';
 import { InvalidConfig } from '../validation/invalid-config.ts';
@@ -24,21 +24,21 @@ export interface Written {
 
 /** The texts of an arm's data set, from its simulator, another model or a file. */
 export function poolTexts(
-  ports: Ports,
+  dependencies: ModelDependencies,
   context: Phase,
   simulator: PolicyVersion,
   base: readonly string[],
 ): Promise<Written> {
   const { arm } = context.experiment;
-  if (arm.type === 'static') return bySimulator(ports, context, simulator, arm.variations, base);
+  if (arm.type === 'static') return bySimulator(dependencies, context, simulator, arm.variations, base);
   if (arm.type !== 'offline') throw new Error(`the arm ${arm.type} has no data set`);
   return arm.source.type === 'file'
     ? fromFile(context.world, arm.source, Math.ceil(arm.multiple * base.length))
-    : byModel(ports, context, arm.source, arm.multiple, base);
+    : byModel(dependencies, context, arm.source, arm.multiple, base);
 }
 
 async function bySimulator(
-  ports: Ports,
+  dependencies: ModelDependencies,
   context: Phase,
   simulator: PolicyVersion,
   variations: number,
@@ -56,7 +56,7 @@ async function bySimulator(
   }));
   const texts: string[] = [];
   const count: SampleCount = { tokens: 0, retried: 0 };
-  for await (const { completions } of answers(ports, context, planned, {
+  for await (const { completions } of answers(dependencies, context, planned, {
     requests: planned.length,
     policies: [simulator],
     count,
@@ -67,14 +67,14 @@ async function bySimulator(
 }
 
 async function byModel(
-  ports: Ports,
+  dependencies: ModelDependencies,
   context: Phase,
   source: Extract<PoolSource, { type: 'model' }>,
   multiple: number,
   base: readonly string[],
 ): Promise<Written> {
   const { seed, durability } = context.experiment;
-  const server = ports.chatServer(source, durability.requestTimeoutSeconds * 1000);
+  const server = dependencies.chatClient(source, durability.requestTimeoutSeconds * 1000);
   const asked = base.flatMap((spec, index) => {
     // Spread evenly where the multiple is no whole number.
     const count = Math.ceil((index + 1) * multiple) - Math.ceil(index * multiple);
@@ -96,7 +96,7 @@ async function byModel(
         ];
   });
   const all: Written = { texts: [], tokens: 0 };
-  for await (const { item, answer } of chatAnswers(ports, context, server, asked)) {
+  for await (const { item, answer } of chatAnswers(dependencies, context, server, asked)) {
     all.tokens += answer.tokens;
     all.texts.push(...linesOf(answer.text).slice(0, item.count));
   }

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { ServingSettings } from '../config/policies.ts';
-import type { Ports } from '../runtime/dependencies.ts';
+import type { ObjectStore } from '../store/object-store.ts';
+import type { ModelClients } from './model-clients.ts';
 import { atomicWrite } from '../store/atomic-write.ts';
 import type { PolicyVersion } from '../types/activity-types.ts';
 import { ModelUnavailable, RequestRefused } from './policy-client.ts';
@@ -50,7 +51,7 @@ export async function loadOnVllm(
  * Idempotent: a name always means the same weights.
  */
 export async function servePolicy(
-  { store, loadOnServer }: Ports,
+  { store, loadOnServer }: Pick<ModelClients, 'loadOnServer'> & { store: ObjectStore },
   serving: ServingSettings,
   { name, checkpoint }: PolicyVersion,
 ): Promise<boolean> {

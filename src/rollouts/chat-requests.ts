@@ -1,21 +1,21 @@
 import { join } from 'node:path';
 import type { ChatAnswer, ChatRequest, ChatServer } from '../inference/chat-client.ts';
-import type { Ports } from '../runtime/dependencies.ts';
+import type { HasActivityContext, PhaseStorage } from '../runtime/dependencies.ts';
 import type { Phase } from '../runtime/run-once.ts';
 import { Journal } from '../store/journal.ts';
 
 /** Answers to questions, in their order. As with requests to policies, each is on disk before the next is asked. */
 export async function* chatAnswers<Item>(
-  ports: Ports,
+  dependencies: Pick<PhaseStorage, 'onDamage'> & HasActivityContext,
   { work }: Phase,
   server: ChatServer,
   asked: readonly (Item & { request: ChatRequest })[],
 ): AsyncGenerator<{ item: Item; answer: ChatAnswer }> {
-  const { signal, heartbeat } = ports.attempt();
+  const { signal, heartbeat } = dependencies.activityContext();
   const folder = await work();
   const claim = await folder.claim();
   const journal = await Journal.open<ChatAnswer>(join(folder.path, 'questions.jsonl'), {
-    onDamage: ports.onDamage,
+    onDamage: dependencies.onDamage,
     assertCurrent: () => claim.assertCurrent(),
   });
   try {

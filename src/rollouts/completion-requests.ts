@@ -2,11 +2,15 @@ import { join } from 'node:path';
 import { ModelNotServed } from '../inference/policy-client.ts';
 import type { Completion, CompletionRequest } from '../inference/policy-client.ts';
 import { servePolicy } from '../inference/publish.ts';
-import type { Ports } from '../runtime/dependencies.ts';
+import type { ModelClients } from '../inference/model-clients.ts';
+import type { HasActivityContext, PhaseStorage } from '../runtime/dependencies.ts';
 import type { Phase } from '../runtime/run-once.ts';
 import { Journal } from '../store/journal.ts';
 import type { PolicyVersion, RunState } from '../types/activity-types.ts';
 import type { Sampled } from '../types/records.ts';
+
+/** What a phase needs to ask models. */
+export type ModelDependencies = PhaseStorage & HasActivityContext & ModelClients;
 
 /** A request, and what its prompts stand for. */
 export interface Planned<Item> {
@@ -36,17 +40,17 @@ export const ofShard = <T>(planned: readonly T[], shard: number, shards: number)
  * forgotten one of the `policies` is given it again.
  */
 export async function* answers<Item>(
-  ports: Ports,
+  dependencies: ModelDependencies,
   { experiment, work }: Phase,
   planned: Iterable<Planned<Item>> | AsyncIterable<Planned<Item>>,
   { requests, policies, count }: { requests: number; policies: readonly PolicyVersion[]; count: SampleCount },
 ): AsyncGenerator<Planned<Item> & { completions: Completion[] }> {
-  const { signal, heartbeat } = ports.attempt();
+  const { signal, heartbeat } = dependencies.activityContext();
   const { serving, durability } = experiment;
-  const server = ports.policyServer(serving, durability.requestTimeoutSeconds * 1000);
+  const server = dependencies.policyClient(serving, durability.requestTimeoutSeconds * 1000);
   const folder = await work();
   const claim = await folder.claim();
-  const options = { onDamage: ports.onDamage, assertCurrent: () => claim.assertCurrent() };
+  const options = { onDamage: dependencies.onDamage, assertCurrent: () => claim.assertCurrent() };
   const journal = await Journal.open<Completion[]>(join(folder.path, 'requests.jsonl'), options);
   const failures = await Journal.open<FailedRequest>(join(folder.path, 'failed-requests.jsonl'), options);
   count.retried = failures.entries.length;
@@ -69,7 +73,7 @@ export async function* answers<Item>(
       if (
         !(error instanceof ModelNotServed) ||
         policy === undefined ||
-        !(await servePolicy(ports, serving, policy))
+        !(await servePolicy(dependencies, serving, policy))
       )
         throw error;
       return ask(request, index);
@@ -132,13 +136,13 @@ export type Ask = (request: CompletionRequest) => Promise<Completion[]>;
 
 /** Requests each of which follows from the answers before it, journalled like any others: a retry makes the same ones from the same answers. */
 export function requestsInTurn(
-  ports: Ports,
+  dependencies: ModelDependencies,
   context: Phase,
   options: Parameters<typeof answers>[3],
 ): { ask: Ask; close: () => Promise<void> } {
   const next: CompletionRequest[] = [];
   const stream = answers(
-    ports,
+    dependencies,
     context,
     (function* () {
       for (let request = next.shift(); request !== undefined; request = next.shift())

@@ -1,6 +1,6 @@
 import type { Completion, CompletionRequest } from '../inference/policy-client.ts';
 import { deriveSeed } from '../numerics/random.ts';
-import type { Ports } from '../runtime/dependencies.ts';
+import type { ModelDependencies } from './completion-requests.ts';
 import type { Phase } from '../runtime/run-once.ts';
 import type { PolicyVersion } from '../types/activity-types.ts';
 import type { Sampled, TurnRecord } from '../types/records.ts';
@@ -27,7 +27,7 @@ export interface AttemptOptions {
 
 /** Attempts at the tasks of the planned requests, in their order: one answer each, or as many turns as the world has. */
 export async function* attempts<Item>(
-  ports: Ports,
+  dependencies: ModelDependencies,
   context: Phase,
   planned: Iterable<Planned<Item>> | AsyncIterable<Planned<Item>>,
   specOf: (item: Item) => TaskSpec,
@@ -35,7 +35,7 @@ export async function* attempts<Item>(
 ): AsyncGenerator<Attempt<Item>> {
   const { turns } = context.world;
   if (turns === undefined) {
-    for await (const { request, items, completions } of answers(ports, context, planned, options)) {
+    for await (const { request, items, completions } of answers(dependencies, context, planned, options)) {
       for (const completion of completions)
         yield {
           item: items[completion.prompt]!,
@@ -45,12 +45,12 @@ export async function* attempts<Item>(
     }
     return;
   }
-  const asked = requestsInTurn(ports, context, options);
+  const asked = requestsInTurn(dependencies, context, options);
   try {
     for await (const { request, items } of planned)
       yield* dialogues(
         asked.ask,
-        tokeniser(ports, context),
+        tokeniser(dependencies, context),
         { request, items },
         specOf,
         turns,
@@ -65,12 +65,16 @@ export async function* attempts<Item>(
 type Tokenise = (model: string, texts: readonly string[]) => Promise<(text: string) => number[]>;
 
 /** Token ids of texts, each asked of the server once: they follow from model and text alone. */
-function tokeniser(ports: Ports, { experiment: { serving, durability } }: Phase): Tokenise {
+function tokeniser(
+  dependencies: ModelDependencies,
+  { experiment: { serving, durability } }: Phase,
+): Tokenise {
   const known = new Map<string, number[]>();
   return async (model, texts) => {
-    const server = ports.policyServer(serving, durability.requestTimeoutSeconds * 1000);
+    const server = dependencies.policyClient(serving, durability.requestTimeoutSeconds * 1000);
     for (const text of new Set(texts))
-      if (!known.has(text)) known.set(text, await server.tokenize(model, text, ports.attempt().signal));
+      if (!known.has(text))
+        known.set(text, await server.tokenize(model, text, dependencies.activityContext().signal));
     return (text) => known.get(text)!;
   };
 }

@@ -1,7 +1,8 @@
 import { drawsFromPool } from '../config/arms.ts';
 import type { Experiment } from '../config/experiment.ts';
 import { changedFields } from '../config/retune.ts';
-import type { Ports } from '../runtime/dependencies.ts';
+import type { ObjectStore } from '../store/object-store.ts';
+import type { RunFolders } from './result-folders.ts';
 import { hashOf } from '../store/canonical-json.ts';
 import { InvalidConfig } from '../validation/invalid-config.ts';
 import type { LedgerEntry } from './ledger-entry.ts';
@@ -13,7 +14,7 @@ import type { Fork } from './run-folder.ts';
  * @throws InvalidConfig naming the field, InvalidArtifact for a parent whose ledger does not verify
  */
 export async function forkOf(
-  { runFolder, store }: Pick<Ports, 'runFolder' | 'store'>,
+  { runFolder, store }: Pick<RunFolders, 'runFolder'> & { store: ObjectStore },
   id: string,
   experiment: Experiment,
   { run, epoch }: NonNullable<Experiment['startFrom']>,

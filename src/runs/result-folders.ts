@@ -1,3 +1,4 @@
+import type { RunFolder } from './run-folder.ts';
 import { join, resolve } from 'node:path';
 import type { Comparison } from '../config/comparison.ts';
 import type { Evaluation } from '../config/evaluation.ts';
@@ -7,6 +8,14 @@ import { appendJsonLine, readJsonFile, readJsonLines } from '../store/json-files
 import { checkRunId } from '../store/phase-cache.ts';
 import type { EvaluationResults } from '../types/evaluation-types.ts';
 import type { NightRecord, RunEpoch } from '../types/nightly-types.ts';
+
+/** Folders of runs and of results, by id. */
+export interface RunFolders {
+  runFolder: (id: string) => RunFolder;
+  nightlyFolder: (name: string) => NightlyFolder;
+  comparisonFolder: (id: string) => ComparisonFolder;
+  evaluationFolder: (id: string) => EvaluationFolder;
+}
 
 /** What a person opens of a comparison: `comparisons/<id>/`. All but its file is made from the runs' ledgers and can be made again. */
 export class ComparisonFolder {

@@ -1,11 +1,33 @@
 import type { Experiment } from '../config/experiment.ts';
 import { parseExperiment } from '../config/parse-experiment.ts';
-import { retunableFields, setFields } from '../config/retune.ts';
+import { retunableFields, setFields, settingsInEffect } from '../config/retune.ts';
 import type { FieldValues } from '../config/retune.ts';
+import type { Retuned } from '../types/activity-types.ts';
 import { InvalidConfig } from '../validation/invalid-config.ts';
 import { nearestName } from '../validation/issue-messages.ts';
 import type { RunFolder } from './run-folder.ts';
 import { experimentAt } from './settings-in-effect.ts';
+
+/**
+ * Changes settings of a run from an epoch on, and returns those then in effect. The same request again changes nothing.
+ * @param earliest the first epoch that the caller knows to be open; the ledger may be ahead of it
+ * @throws InvalidConfig naming the field, with nothing changed
+ */
+export async function retuneRun(folder: RunFolder, set: FieldValues, earliest: number): Promise<Retuned> {
+  const run = await folder.open();
+  if (run === undefined) throw new InvalidConfig(`run: there is no run ${JSON.stringify(folder.id)}`);
+  // A server that is behind the ledger knows of fewer epochs than there are.
+  const fromEpoch = Math.max(earliest, ((await run.ledger.head())?.line.epoch ?? -1) + 1);
+  const after = await retuned(folder, parseExperiment(run.experiment), set, fromEpoch);
+  const before = await folder.readRetunes();
+  const same = before.find((retune) => retune.fromEpoch === fromEpoch);
+  const retune = { fromEpoch, set: { ...same?.set, ...set }, time: new Date().toISOString() };
+  await folder.writeRetunes(
+    [...before.filter((entry) => entry !== same), retune].sort((a, b) => a.fromEpoch - b.fromEpoch),
+  );
+  await folder.appendEvent({ type: 'retuned', fromEpoch, set });
+  return { fromEpoch, settings: settingsInEffect(after) };
+}
 
 /** The settings with some set otherwise from an epoch on. @throws InvalidConfig naming the field */
 export async function retuned(

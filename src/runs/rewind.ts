@@ -1,5 +1,4 @@
 import { join } from 'node:path';
-import { createRetuneExperiment } from '../activities/experiment/retune-experiment.ts';
 import { parseExperiment } from '../config/parse-experiment.ts';
 import type { FieldValues } from '../config/retune.ts';
 import { atomicWrite } from '../store/atomic-write.ts';
@@ -7,7 +6,7 @@ import { ObjectStore } from '../store/object-store.ts';
 import { InvalidConfig } from '../validation/invalid-config.ts';
 import { cutLedger } from './cut-ledger.ts';
 import type { LedgerEntry } from './ledger-entry.ts';
-import { retuned } from './retune.ts';
+import { retuned, retuneRun } from './retune.ts';
 import type { OpenedRun, RunFolder } from './run-folder.ts';
 
 export interface Rewind {
@@ -56,8 +55,7 @@ export async function rewindFolder(
         .map((line) => `${JSON.stringify(line)}\n`)
         .join(''),
     );
-  if (retunes)
-    await createRetuneExperiment({ runFolder: () => folder })({ id: folder.id, set, fromEpoch: epoch + 1 });
+  if (retunes) await retuneRun(folder, set, epoch + 1);
   await folder.appendEvent({
     type: 'rewound',
     epoch,

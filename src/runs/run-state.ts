@@ -1,5 +1,5 @@
 import { dirname, join } from 'node:path';
-import { CliError, exitCodes } from '../cli/exit-codes.ts';
+import { InvalidConfig } from '../validation/invalid-config.ts';
 import type { Experiment } from '../config/experiment.ts';
 import { parseExperiment } from '../config/parse-experiment.ts';
 import { hashOf } from '../store/canonical-json.ts';
@@ -9,16 +9,15 @@ import { experimentAt } from './settings-in-effect.ts';
 
 export const runsFolder = (home: string): string => join(home, 'runs');
 
-/** The folder of a run that exists. @throws CliError naming the runs there are */
+/** The folder of a run that exists. @throws InvalidConfig naming the runs there are */
 export async function existingRun(home: string, id: string): Promise<RunFolder> {
   const runs = await RunFolder.list(runsFolder(home));
   const run = runs.find((folder) => folder.id === id);
   if (run !== undefined) return run;
   const known =
     runs.length === 0 ? 'there are none yet' : `there are: ${runs.map((folder) => folder.id).join(', ')}`;
-  throw new CliError(
+  throw new InvalidConfig(
     `run: got ${JSON.stringify(id)}, but ${runsFolder(home)} has no such run; ${known}`,
-    exitCodes.badInput,
   );
 }
 

@@ -1,5 +1,5 @@
-/** The attempt at an activity that is under way: Temporal's context in a worker, a plain one elsewhere. */
-export interface Attempt {
+/** The context of an activity attempt: Temporal’s in a worker, a plain one elsewhere. */
+export interface ActivityContext {
   /** Aborted when the activity is cancelled, or its worker stops. */
   signal: AbortSignal;
   /** Real progress only: a beat says that work was done since the last one. */

@@ -6,7 +6,7 @@ import { openWork } from '../store/work-folder.ts';
 import type { WorkFolder } from '../store/work-folder.ts';
 import type { Run } from '../types/activity-types.ts';
 import type { World } from '../worlds/world.ts';
-import type { Ports } from './dependencies.ts';
+import type { PhaseStorage } from './dependencies.ts';
 
 export interface Phase {
   experiment: Experiment;
@@ -21,7 +21,7 @@ export interface Phase {
  * Runs a phase of an epoch once. The key holds every input but the experiment's id, so equal experiments give equal results.
  */
 export async function phase<Output>(
-  ports: Ports,
+  dependencies: PhaseStorage,
   name: string,
   input: { run: Run; epoch: number; shard?: number },
   run: (phase: Phase) => Promise<Output>,
@@ -29,11 +29,11 @@ export async function phase<Output>(
   const { run: of, epoch, shard } = input;
   const inputHash = hashOf({ ...input, run: of.experiment });
   return once(
-    ports,
+    dependencies,
     { experiment: of.id, epoch, phase: name, inputHash, ...(shard === undefined ? {} : { shard }) },
     async (work) => {
-      const experiment = await ports.store.json<Experiment>(of.experiment);
-      return run({ experiment, world: await ports.world(experiment.world), inputHash, work });
+      const experiment = await dependencies.store.json<Experiment>(of.experiment);
+      return run({ experiment, world: await dependencies.loadWorld(experiment.world), inputHash, work });
     },
   );
 }
@@ -44,7 +44,7 @@ export async function phase<Output>(
  * An attempt that a newer one has superseded takes the newer one's result, if it is there.
  */
 export async function once<Output>(
-  { store, keys }: Ports,
+  { store, keys }: PhaseStorage,
   key: PhaseKey,
   run: (work: Phase['work']) => Promise<Output>,
 ): Promise<Output> {

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { ModelSettings } from '../config/policies.ts';
 import { deriveSeed } from '../numerics/random.ts';
-import type { Ports } from '../runtime/dependencies.ts';
+import type { HasActivityContext, PhaseStorage } from '../runtime/dependencies.ts';
 import type { Phase } from '../runtime/run-once.ts';
 import { errorCode, InvalidArtifact } from '../store/errors.ts';
 import type { FileRef, FolderRef } from '../store/references.ts';
@@ -9,17 +9,19 @@ import type { PolicyRole, PolicyVersion, Trained } from '../types/activity-types
 import type { JobKind, JobModel, JobResult, JobSettings, TrainingJob } from '../types/training-job.ts';
 import { JobFolder } from './job-folder.ts';
 import { runJob, TrainerFailed } from './run-job.ts';
-import type { FinishedJob } from './run-job.ts';
+import type { FinishedJob, TrainingBackend } from './run-job.ts';
+
+type TrainingDependencies = PhaseStorage & HasActivityContext & TrainingBackend;
 
 /** Runs a training job and takes what it left into the store: checkpoint, trainer state, metrics. */
 export async function trainPolicy(
-  ports: Ports,
+  dependencies: TrainingDependencies,
   context: Phase,
   request: JobRequest,
 ): Promise<Trained & { result: JobResult }> {
   const folder = await context.work();
-  const { result, tokensPerMicroBatch: used } = await policyJob(ports, context, request);
-  const [checkpoint, trainer_state] = await takeOutput(ports, folder.path, result);
+  const { result, tokensPerMicroBatch: used } = await policyJob(dependencies, context, request);
+  const [checkpoint, trainer_state] = await takeOutput(dependencies, folder.path, result);
   const name = `${request.role}@${String(request.epoch).padStart(4, '0')}-${checkpoint.sha256.slice(0, 12)}`;
   return {
     policy: { name, checkpoint, trainer_state },
@@ -34,7 +36,7 @@ export async function trainPolicy(
  * last step checkpoint. @throws TrainerFailed
  */
 async function takeOutput(
-  ports: Ports,
+  dependencies: TrainingDependencies,
   folder: string,
   { output }: JobResult,
 ): Promise<[FolderRef, FolderRef]> {
@@ -42,22 +44,22 @@ async function takeOutput(
     throw new TrainerFailed(`${folder}: the result names no output; a job that trains writes its weights`);
   try {
     return [
-      await ports.store.putFolder(join(folder, 'output', 'checkpoint'), {
+      await dependencies.store.putFolder(join(folder, 'output', 'checkpoint'), {
         move: true,
         expected: output.checkpoint,
       }),
-      await ports.store.putFolder(join(folder, 'output', 'trainer-state'), {
+      await dependencies.store.putFolder(join(folder, 'output', 'trainer-state'), {
         move: true,
         expected: output.trainer_state,
       }),
     ];
   } catch (error) {
     if (!(error instanceof InvalidArtifact) && errorCode(error) !== 'ENOENT') throw error;
-    ports.onDamage({
+    dependencies.onDamage({
       file: join(folder, 'output'),
       problem: `it is not what the trainer wrote: ${error instanceof Error ? error.message : ''}`,
     });
-    await new JobFolder(folder, ports.python, ports.onDamage).discardOutput();
+    await new JobFolder(folder, dependencies.python, dependencies.onDamage).discardOutput();
     throw new TrainerFailed(
       `the output of ${folder} was damaged after the trainer wrote it; the job goes on from its last step`,
       { cause: error },
@@ -101,12 +103,12 @@ export interface JobRequest {
 
 /** Runs a job of the trainer on a policy, on the device that the experiment names. */
 export async function policyJob(
-  ports: Ports,
+  dependencies: TrainingDependencies,
   { experiment, inputHash, work }: Phase,
   request: JobRequest,
 ): Promise<FinishedJob> {
   const { trainer, durability, seed } = experiment;
-  const { signal, heartbeat, workerStops } = ports.attempt();
+  const { signal, heartbeat, workerStops } = dependencies.activityContext();
   const adapter = request.model.type === 'pretrained' ? request.model.adapter : null;
   const job: Omit<TrainingJob, 'fence'> = {
     format: 1,
@@ -117,7 +119,7 @@ export async function policyJob(
     threads: trainer.threads,
     precision: trainer.precision,
     gradient_checkpointing: trainer.gradientCheckpointing,
-    device_lock: trainer.device === 'cpu' ? null : join(ports.devices, 'device-0.lock'),
+    device_lock: trainer.device === 'cpu' ? null : join(dependencies.devices, 'device-0.lock'),
     model: request.start,
     adapter: adapter && {
       r: adapter.r,
@@ -127,10 +129,10 @@ export async function policyJob(
     },
     reference:
       request.reference?.checkpoint && adapter === null
-        ? { path: ports.store.path(request.reference.checkpoint) }
+        ? { path: dependencies.store.path(request.reference.checkpoint) }
         : null,
-    trainer_state: request.trainerState && ports.store.path(request.trainerState),
-    batch: ports.store.path(request.batch),
+    trainer_state: request.trainerState && dependencies.store.path(request.trainerState),
+    batch: dependencies.store.path(request.batch),
     settings: request.settings,
     checkpoint_every: trainer.checkpointEvery,
     orphan_grace_seconds: trainer.orphanGraceSeconds,
@@ -138,12 +140,12 @@ export async function policyJob(
   return runJob({
     work: await work(),
     job,
-    launcher: ports.launcher(trainer),
-    python: ports.python,
+    launcher: dependencies.launcher(trainer),
+    python: dependencies.python,
     signal,
-    detach: () => workerStops() && ports.onShutdown === 'detach',
+    detach: () => workerStops() && dependencies.onShutdown === 'detach',
     stallMs: durability.heartbeatSeconds * 1000,
-    onDamage: ports.onDamage,
+    onDamage: dependencies.onDamage,
     onProgress: (progress, msSinceLast) => heartbeat({ ...progress, ms_since_last: msSinceLast }),
   });
 }

@@ -2,10 +2,21 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { InvalidArtifact } from '../store/errors.ts';
 import type { OnDamage } from '../store/errors.ts';
 import type { WorkFolder } from '../store/work-folder.ts';
+import type { TrainerSettings } from '../config/policies.ts';
 import type { JobExit, JobProgress, JobResult, TrainingJob } from '../types/training-job.ts';
 import { InvalidConfig } from '../validation/invalid-config.ts';
 import { JobFolder } from './job-folder.ts';
 import type { Launcher } from './launchers.ts';
+
+/** Where training jobs run on this worker. */
+export interface TrainingBackend {
+  launcher: (trainer: TrainerSettings) => Launcher;
+  python: string;
+  /** Folder for locks on this machine's devices. */
+  devices: string;
+  /** Whether a training job continues (`detach`) or writes a checkpoint and ends when its worker stops. */
+  onShutdown: 'checkpoint' | 'detach';
+}
 
 /** The job ended without a result; starting it again goes on from its last step checkpoint. */
 export class TrainerFailed extends Error {

@@ -1,8 +1,8 @@
 import { Context } from '@temporalio/activity';
-import type { Attempt } from '../runtime/activity-context.ts';
+import type { ActivityContext } from '../runtime/activity-context.ts';
 
 /** The attempt that Temporal's activity context describes. `stopping` is aborted at once when the worker is told to stop. */
-export function temporalAttempt(stopping: AbortSignal): Attempt {
+export function temporalAttempt(stopping: AbortSignal): ActivityContext {
   const context = Context.current();
   return {
     signal: AbortSignal.any([context.cancellationSignal, stopping]),

@@ -2,7 +2,7 @@ import type { Context } from '@temporalio/activity';
 import { ApplicationFailure, ApplicationFailureCategory, CancelledFailure } from '@temporalio/common';
 import type { ActivityInboundCallsInterceptor } from '@temporalio/worker';
 import { ModelUnavailable } from '../inference/policy-client.ts';
-import type { Ports } from '../runtime/dependencies.ts';
+import type { Dependencies } from '../activities/dependencies.ts';
 import type { WorkerStopped } from '../types/activity-types.ts';
 import { unlessStuck, workerStops } from './activity-context.ts';
 
@@ -52,7 +52,7 @@ export const toWorkerStopped = (activity: string): ApplicationFailure =>
 
 /** Gives errors their type and retry rule, and notes in the run's events each further attempt, and each that its stopping worker interrupted. */
 export const activityInterceptor =
-  (ports: Ports, stopping: AbortSignal) =>
+  (dependencies: Dependencies, stopping: AbortSignal) =>
   (context: Context): { inbound: ActivityInboundCallsInterceptor } => ({
     inbound: {
       async execute(input, next) {
@@ -60,7 +60,7 @@ export const activityInterceptor =
         const id = (input.args[0] as { run?: { id?: string } } | undefined)?.run?.id;
         const note = async (type: string): Promise<void> => {
           if (id !== undefined)
-            await ports
+            await dependencies
               .runFolder(id)
               .appendEvent({ type, phase, attempt, workflow: workflowExecution?.workflowId ?? '' });
         };

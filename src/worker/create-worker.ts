@@ -2,14 +2,14 @@ import { fileURLToPath } from 'node:url';
 import { bundleWorkflowCode, DefaultLogger, Worker } from '@temporalio/worker';
 import type { WorkerOptions } from '@temporalio/worker';
 import { activitiesByQueue } from '../activities/index.ts';
-import type { Ports } from '../runtime/dependencies.ts';
+import type { Dependencies } from '../activities/dependencies.ts';
 import { queues } from '../workflows/activity-proxies.ts';
 import type { QueueName, WorkerSettings } from './settings.ts';
 
 /** How a worker of each queue is made, as often as need be. */
 export async function workerFactory(
   settings: WorkerSettings,
-  ports: Ports,
+  dependencies: Dependencies,
   common: Pick<WorkerOptions, 'connection' | 'namespace' | 'interceptors'>,
 ): Promise<(queue: QueueName) => Promise<Worker>> {
   const { version, maxCachedWorkflows, trainingJobs } = settings;
@@ -40,7 +40,7 @@ export async function workerFactory(
         stickyQueueScheduleToStartTimeout: '3 seconds',
       }
     : {};
-  const { llm, cpu, gpu } = activitiesByQueue(ports);
+  const { llm, cpu, gpu } = activitiesByQueue(dependencies);
   const own: Record<QueueName, Partial<WorkerOptions>> = {
     workflows,
     llm: { activities: llm, maxConcurrentActivityTaskExecutions: 16 },

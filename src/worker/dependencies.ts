@@ -6,8 +6,8 @@ import { policyServerFor } from '../inference/create-policy-client.ts';
 import { loadOnVllm } from '../inference/publish.ts';
 import { ComparisonFolder, EvaluationFolder, NightlyFolder } from '../runs/result-folders.ts';
 import { RunFolder } from '../runs/run-folder.ts';
-import type { Attempt } from '../runtime/activity-context.ts';
-import type { Ports } from '../runtime/dependencies.ts';
+import type { ActivityContext } from '../runtime/activity-context.ts';
+import type { Dependencies } from '../activities/dependencies.ts';
 import type { Damage } from '../store/errors.ts';
 import { ObjectStore } from '../store/object-store.ts';
 import { PhaseKeys } from '../store/phase-cache.ts';
@@ -15,12 +15,12 @@ import { processLauncher, residentLauncher } from '../training/launchers.ts';
 import { worldLoader } from '../worlds/registry.ts';
 import type { WorkerSettings } from './settings.ts';
 
-/** The concrete parts behind the ports. Trainer processes are given the environment here, and nowhere else. */
-export function createPorts(
+/** The concrete parts behind the dependencies. Trainer processes are given the environment here, and nowhere else. */
+export function createDependencies(
   settings: WorkerSettings,
   environment: NodeJS.ProcessEnv,
-  options: { attempt: () => Attempt; searchAttributes: boolean; onDamage: (damage: Damage) => void },
-): Ports {
+  options: { attempt: () => ActivityContext; searchAttributes: boolean; onDamage: (damage: Damage) => void },
+): Dependencies {
   const { store, runs, devices, python, onShutdown } = settings;
   mkdirSync(devices, { recursive: true });
   return {
@@ -30,7 +30,7 @@ export function createPorts(
       onHashed: (progress) => options.attempt().heartbeat({ hashing: progress }),
     }),
     keys: new PhaseKeys(store, { onDamage: options.onDamage }),
-    world: worldLoader(settings.worlds),
+    loadWorld: worldLoader(settings.worlds),
     runFolder: (id) => new RunFolder(runs, id),
     // Beside the runs, which hosts share.
     nightlyFolder: (name) => new NightlyFolder(join(runs, '..', 'nightly'), name),
@@ -40,7 +40,7 @@ export function createPorts(
       benchmarks,
       suiteHost(settings.benchmarks, (name) => environment[name]),
     ),
-    policyServer: (serving, timeoutMs) =>
+    policyClient: (serving, timeoutMs) =>
       serving.type === 'embedded'
         ? policyServerFor(serving, { baseUrl: settings.policyServer, apiKey: undefined, timeoutMs })
         : policyServerFor(serving, {
@@ -48,7 +48,7 @@ export function createPorts(
             apiKey: secret(environment, serving.apiKeyEnv),
             timeoutMs,
           }),
-    chatServer: (server, timeoutMs) =>
+    chatClient: (server, timeoutMs) =>
       openAIChatServer(
         server === null
           ? { baseUrl: settings.policyServer, apiKey: undefined, timeoutMs }
@@ -68,7 +68,7 @@ export function createPorts(
     onShutdown,
     searchAttributes: options.searchAttributes,
     onDamage: options.onDamage,
-    attempt: options.attempt,
+    activityContext: options.attempt,
   };
 }
 

@@ -2,11 +2,11 @@ import { setFlagsFromString } from 'node:v8';
 import { loadClientConnectConfig } from '@temporalio/envconfig';
 import { DefaultLogger, NativeConnection, Runtime } from '@temporalio/worker';
 import type { ActivityInterceptorsFactory, Worker } from '@temporalio/worker';
-import type { Ports } from '../runtime/dependencies.ts';
+import type { Dependencies } from '../activities/dependencies.ts';
 import { temporalAttempt } from './activity-context.ts';
 import { activityInterceptor } from './activity-interceptor.ts';
 import { workerFactory } from './create-worker.ts';
-import { createPorts } from './dependencies.ts';
+import { createDependencies } from './dependencies.ts';
 import { polls, serveHealth } from './health.ts';
 import { registerSearchAttributes, ServerWatch, untilPossible } from './server-connection.ts';
 import type { QueueName, WorkerSettings } from './settings.ts';
@@ -39,7 +39,7 @@ export async function runWorker(
   );
   Runtime.install({ logger, shutdownSignals: [] });
   let connection: NativeConnection | undefined;
-  let ports: Ports | undefined;
+  let dependencies: Dependencies | undefined;
   const states = async (): Promise<Record<string, string>> =>
     Object.fromEntries(
       await Promise.all(
@@ -65,15 +65,15 @@ export async function runWorker(
       { signal, say },
     );
     const register = registerSearchAttributes.bind(null, connection, namespace, say);
-    ports = createPorts(settings, environment, {
+    dependencies = createDependencies(settings, environment, {
       attempt: () => temporalAttempt(signal),
       searchAttributes: await register(),
       onDamage: ({ file, problem }) => say(`${file}: ${problem}`),
     });
-    const create = await workerFactory(settings, ports, {
+    const create = await workerFactory(settings, dependencies, {
       connection,
       namespace,
-      interceptors: { activity: [activityInterceptor(ports, signal), ...activityInterceptors] },
+      interceptors: { activity: [activityInterceptor(dependencies, signal), ...activityInterceptors] },
     });
     const createSoon = async (queue: QueueName): Promise<Worker> =>
       (workers[queue] = await untilPossible(`a worker of ${queue}`, () => create(queue), { signal, say }));
@@ -90,7 +90,7 @@ export async function runWorker(
     if (error !== signal.reason) throw error;
   } finally {
     health?.close();
-    await ports?.suites.close();
+    await dependencies?.suites.close();
     await watch.close();
     await connection?.close();
     for (const name of stopSignals) process.off(name, stop);

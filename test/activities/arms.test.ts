@@ -16,8 +16,8 @@ import type { SomeRun } from './some-run.ts';
 
 const arm = (type: string, rest: Record<string, unknown> = {}) => ({ arm: { type, ...rest } });
 
-async function lines({ ports, plan }: SomeRun): Promise<LedgerEntry[]> {
-  return (await ports.runFolder(plan.run.id).open<LedgerEntry>())!.ledger.read();
+async function lines({ dependencies, plan }: SomeRun): Promise<LedgerEntry[]> {
+  return (await dependencies.runFolder(plan.run.id).open<LedgerEntry>())!.ledger.read();
 }
 
 async function tasksOf(run: SomeRun, epoch: number): Promise<TaskRecord[]> {
@@ -198,7 +198,7 @@ describe('the arm `window`', () => {
       new Set([3, 4, 5, 6]),
     );
     expect(askedOf(run, 'environment')).toEqual([]);
-    expect((await run.ports.store.json<HistoryRecord>(last.state.history)).window?.hardest).toBe(6);
+    expect((await run.dependencies.store.json<HistoryRecord>(last.state.history)).window?.hardest).toBe(6);
   });
 });
 

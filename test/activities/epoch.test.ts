@@ -7,15 +7,18 @@ import { filesIn } from '../store/temporary-folder.ts';
 import { someRun } from './some-run.ts';
 import type { SomeRun } from './some-run.ts';
 
-async function lastLine({ ports, plan }: SomeRun): Promise<LedgerEntry> {
-  const lines = await ports.runFolder(plan.run.id).ledger<LedgerEntry>(plan.run.experiment.sha256).read();
+async function lastLine({ dependencies, plan }: SomeRun): Promise<LedgerEntry> {
+  const lines = await dependencies
+    .runFolder(plan.run.id)
+    .ledger<LedgerEntry>(plan.run.experiment.sha256)
+    .read();
   const last = lines.at(-1);
   if (last === undefined) throw new Error('the ledger is empty');
   return last;
 }
 
-const ledgerOf = ({ ports, plan }: SomeRun): Promise<string> =>
-  readFile(ports.runFolder(plan.run.id).ledgerFile, 'utf8');
+const ledgerOf = ({ dependencies, plan }: SomeRun): Promise<string> =>
+  readFile(dependencies.runFolder(plan.run.id).ledgerFile, 'utf8');
 
 describe('an epoch in a plain loop', () => {
   it('leaves tasks, traces, rewards and scores that agree with each other', async () => {

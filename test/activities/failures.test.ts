@@ -10,12 +10,15 @@ import type { FilterRecord, ScoreRecord, SeedTaskRecord, TaskRecord } from '../.
 import { temporaryFolder } from '../store/temporary-folder.ts';
 import { FakeTrainer } from '../support/fake-trainer.ts';
 import type { Fault } from '../support/model-server-faults.ts';
-import { begin, createActivities, plainEpoch, plainPorts } from '../support/plain-epochs.ts';
+import { begin, createActivities, plainEpoch, plainDependencies } from '../support/plain-epochs.ts';
 import { smallFile, someRun } from './some-run.ts';
 import type { SomeRun } from './some-run.ts';
 
-async function outputsOf({ ports, plan }: SomeRun): Promise<LedgerEntry['outputs']> {
-  const lines = await ports.runFolder(plan.run.id).ledger<LedgerEntry>(plan.run.experiment.sha256).read();
+async function outputsOf({ dependencies, plan }: SomeRun): Promise<LedgerEntry['outputs']> {
+  const lines = await dependencies
+    .runFolder(plan.run.id)
+    .ledger<LedgerEntry>(plan.run.experiment.sha256)
+    .read();
   const last = lines.at(-1);
   if (last === undefined) throw new Error('the ledger is empty');
   return last.outputs;
@@ -42,7 +45,7 @@ const failureOf = (asked: Promise<unknown>): Promise<unknown> =>
 
 /** The folder of the only work that is not finished. */
 async function unfinished(run: SomeRun): Promise<string> {
-  const folder = join(run.ports.store.root, 'work', run.plan.run.id);
+  const folder = join(run.dependencies.store.root, 'work', run.plan.run.id);
   const [only, ...others] = await readdir(folder);
   expect(others).toEqual([]);
   return join(folder, only ?? '');
@@ -113,8 +116,8 @@ describe('a shard that is interrupted', () => {
     const newer = new Promise<void>((resolve) => (told = resolve));
     // The old attempt is asked for an answer, and gets it when the newer one is done.
     const old = createActivities({
-      ...run.ports,
-      policyServer: () => ({
+      ...run.dependencies,
+      policyClient: () => ({
         complete: async () => {
           await newer;
           return [];
@@ -123,13 +126,13 @@ describe('a shard that is interrupted', () => {
       }),
     }).rollOut(input);
     await expect
-      .poll(() => readdir(join(run.ports.store.root, 'work', run.plan.run.id)).catch(() => []))
+      .poll(() => readdir(join(run.dependencies.store.root, 'work', run.plan.run.id)).catch(() => []))
       .toHaveLength(1);
     await expect.poll(async () => readdir(join(await unfinished(run), 'fence'))).toEqual(['1']);
     const finished = await run.again().rollOut(input);
     told();
     expect(await old).toEqual(finished);
-    expect(await readdir(join(run.ports.store.root, 'work', run.plan.run.id))).toEqual([]);
+    expect(await readdir(join(run.dependencies.store.root, 'work', run.plan.run.id))).toEqual([]);
   });
 
   it('by a cancellation ends with its reason, and goes on later', async () => {
@@ -189,7 +192,7 @@ describe('a shard that is interrupted', () => {
   it('by a server that has forgotten the model publishes it again, and asks again', async () => {
     const run = await someRun();
     const input = await readyToRollOut(run);
-    const served = join(run.ports.store.root, 'served', `${input.state.agent.name}.json`);
+    const served = join(run.dependencies.store.root, 'served', `${input.state.agent.name}.json`);
     const before = await readFile(served, 'utf8');
     await rm(served);
     run.server.nextFaults.push(undefined, 'model not loaded');
@@ -320,8 +323,11 @@ describe('what the simulator writes badly', () => {
   });
 });
 
-async function notesOf({ ports, plan }: SomeRun): Promise<string[]> {
-  const lines = await ports.runFolder(plan.run.id).ledger<LedgerEntry>(plan.run.experiment.sha256).read();
+async function notesOf({ dependencies, plan }: SomeRun): Promise<string[]> {
+  const lines = await dependencies
+    .runFolder(plan.run.id)
+    .ledger<LedgerEntry>(plan.run.experiment.sha256)
+    .read();
   return lines.at(-1)?.notes ?? [];
 }
 
@@ -389,7 +395,7 @@ describe('a training job', () => {
       const undisturbed = await (await someRun()).epochs(1);
       const run = await someRun();
       const damages: Damage[] = [];
-      const does = createActivities({ ...run.ports, onDamage: (damage) => damages.push(damage) });
+      const does = createActivities({ ...run.dependencies, onDamage: (damage) => damages.push(damage) });
       run.trainer.afterResult = async (folder) => {
         delete run.trainer.afterResult;
         const path = join(folder, 'output', file);
@@ -413,7 +419,7 @@ describe('a training job', () => {
 
   it('is not done again when its worker dies after it', async () => {
     const run = await someRun();
-    const keys = run.ports.keys;
+    const keys = run.dependencies.keys;
     const record = keys.record.bind(keys);
     keys.record = (key, value) =>
       key.phase === 'train-agent' ? Promise.reject(new Error('killed')) : record(key, value);
@@ -443,20 +449,20 @@ describe('a warm-up', () => {
 describe('parseExperiment', () => {
   it('takes the same file as the same run, and refuses another under the same id, writing nothing', async () => {
     const run = await someRun();
-    const file = await run.ports.store.json(run.plan.run.experiment);
+    const file = await run.dependencies.store.json(run.plan.run.experiment);
     expect(await run.does.parseExperiment({ id: 'some-run', file })).toEqual(run.plan);
     const other = { ...(file as object), seed: 99 };
-    const events = await run.ports.runFolder('some-run').events();
+    const events = await run.dependencies.runFolder('some-run').events();
     expect(await failureOf(run.does.parseExperiment({ id: 'some-run', file: other }))).toMatchObject({
       name: 'InvalidConfig',
       message: expect.stringContaining('seed: was 0, is 99') as string,
     });
-    expect(await run.ports.runFolder('some-run').events()).toEqual(events);
+    expect(await run.dependencies.runFolder('some-run').events()).toEqual(events);
   });
 
   it('refuses a bad id or file, and writes nothing', async () => {
     const home = await temporaryFolder();
-    const does = createActivities(plainPorts(home, 'http://127.0.0.1:1/v1', new FakeTrainer()));
+    const does = createActivities(plainDependencies(home, 'http://127.0.0.1:1/v1', new FakeTrainer()));
     for (const id of ['', '.hidden', 'a/b', '../up', '_warm-up', 'x'.repeat(81), 'ä']) {
       expect(await failureOf(does.parseExperiment({ id, file: smallFile }))).toMatchObject({
         name: 'InvalidConfig',

@@ -35,8 +35,10 @@ async function oneEpoch(fields: Record<string, unknown>, rightShare: number) {
   };
 }
 
-async function lastLine({ ports, plan }: SomeRun): Promise<LedgerEntry> {
-  return (await ports.runFolder(plan.run.id).ledger<LedgerEntry>(plan.run.experiment.sha256).read()).at(-1)!;
+async function lastLine({ dependencies, plan }: SomeRun): Promise<LedgerEntry> {
+  return (
+    await dependencies.runFolder(plan.run.id).ledger<LedgerEntry>(plan.run.experiment.sha256).read()
+  ).at(-1)!;
 }
 
 describe('a format reward', () => {

@@ -26,7 +26,7 @@ import { fakeLanguageModel, truthOf } from '../support/fake-language-model.ts';
 import type { LanguagePlayer } from '../support/fake-language-model.ts';
 import { FakeModelServer } from '../support/fake-model-server.ts';
 import { FakeTrainer } from '../support/fake-trainer.ts';
-import { begin, createActivities, plainEpoch, plainPorts } from '../support/plain-epochs.ts';
+import { begin, createActivities, plainEpoch, plainDependencies } from '../support/plain-epochs.ts';
 
 const lora = {
   type: 'openai',
@@ -77,7 +77,7 @@ async function languageRun(fields: Record<string, unknown> = {}, player: Languag
   });
   onTestFinished(() => server[Symbol.asyncDispose]());
   const trainer = new FakeTrainer();
-  const ports = plainPorts(home, server.url, trainer);
+  const ports = plainDependencies(home, server.url, trainer);
   const does = createActivities(ports);
   const { plan, prepared } = await begin(does, id, file);
   const folder = ports.runFolder(id);
@@ -400,7 +400,7 @@ describe('the arm `best-of-n`', () => {
   });
 
   it('is refused in a world that cannot show exemplars', async () => {
-    const ports = plainPorts(await temporaryFolder(), 'http://127.0.0.1:1/v1', new FakeTrainer());
+    const ports = plainDependencies(await temporaryFolder(), 'http://127.0.0.1:1/v1', new FakeTrainer());
     const file = withFields(exampleFile, { arm: { type: 'best-of-n' } });
     await expect(begin(createActivities(ports), 'x', file)).rejects.toThrow(
       'experiment: arm.type: got "best-of-n"; the world "toolbox" cannot show its simulator exemplars',

@@ -11,7 +11,7 @@ import { smallFile, someRun } from './some-run.ts';
 import type { SomeRun } from './some-run.ts';
 
 const id = 'some-run';
-const folderOf = ({ ports }: SomeRun) => ports.runFolder(id);
+const folderOf = ({ dependencies }: SomeRun) => dependencies.runFolder(id);
 const ledgerOf = (run: SomeRun): Promise<string> => readFile(folderOf(run).ledgerFile, 'utf8');
 const open = (run: SomeRun, known: number | null = null, thorough = true): Promise<Opened> =>
   run.does.openEpoch({ id, known, thorough });
@@ -103,7 +103,7 @@ describe('openEpoch', () => {
     ).toBe(true);
     await goOn(run, 2);
     expect(await ledgerOf(run)).toBe(undisturbed);
-    expect((await verifyRun(run.ports.store, folderOf(run))).problems).toEqual([]);
+    expect((await verifyRun(run.dependencies.store, folderOf(run))).problems).toEqual([]);
   });
 
   it.each([
@@ -149,7 +149,7 @@ describe('openEpoch', () => {
     const run = await someRun();
     const committed = await run.epochs(2);
     const undisturbed = await ledgerOf(run);
-    const folder = run.ports.store.path(ref(committed));
+    const folder = run.dependencies.store.path(ref(committed));
     const [file] = await readdir(folder);
     await flip(join(folder, file!), 0);
     const { last } = await open(run);
@@ -157,16 +157,16 @@ describe('openEpoch', () => {
     expect((await events(run, 'damaged')).map(({ file }) => file)).toContain(join(folder, file!));
     await goOn(run, 2);
     expect(await ledgerOf(run)).toBe(undisturbed);
-    await run.ports.store.check(ref(committed));
+    await run.dependencies.store.check(ref(committed));
   });
 
   it('prepares again what was lost whole, but for the ledger', async () => {
     const run = await someRun();
     await run.epochs(1);
     const undisturbed = await ledgerOf(run);
-    await rm(join(run.ports.store.root, 'objects'), { recursive: true });
+    await rm(join(run.dependencies.store.root, 'objects'), { recursive: true });
     expect((await open(run)).last).toBeNull();
-    await run.ports.store.putJson(
+    await run.dependencies.store.putJson(
       await folderOf(run)
         .readExperiment()
         .then((found) => found?.experiment),
@@ -190,10 +190,10 @@ describe('retuneExperiment', () => {
     await plainEpoch(run.does, { ...run.plan, ...opened }, last!);
     const lines = await (await folderOf(run).open<LedgerEntry>())!.ledger.read();
     expect(lines.map(({ inputs }) => inputs.settings['difficulty.alpha'])).toEqual([0.5, 0.5, 0.35]);
-    expect(await run.ports.store.json(lines[2]!.inputs.experiment)).toMatchObject({
+    expect(await run.dependencies.store.json(lines[2]!.inputs.experiment)).toMatchObject({
       difficulty: { alpha: 0.35 },
     });
-    expect((await verifyRun(run.ports.store, folderOf(run))).problems).toEqual([]);
+    expect((await verifyRun(run.dependencies.store, folderOf(run))).problems).toEqual([]);
   });
 
   it.each<[Record<string, unknown>, string]>([
@@ -242,7 +242,7 @@ describe('a fork', () => {
     const { last, ...opened } = await run.does.openEpoch({ id: 'fork', known: null, thorough: true });
     expect(last).toEqual(first);
     await plainEpoch(run.does, { ...plan, ...opened }, last!);
-    const fork = run.ports.runFolder('fork');
+    const fork = run.dependencies.runFolder('fork');
     const { ledger } = (await fork.open<LedgerEntry>())!;
     const [line] = await ledger.read();
     expect(line).toMatchObject({
@@ -251,7 +251,7 @@ describe('a fork', () => {
       inputs: { settings: { 'difficulty.alpha': 0.4 } },
     });
     expect(line!.outputs.state.initial_agent).toEqual(first.state.initial_agent);
-    expect((await verifyRun(run.ports.store, fork)).problems).toEqual([]);
+    expect((await verifyRun(run.dependencies.store, fork)).problems).toEqual([]);
   });
 
   it('equals its parent where nothing was changed', async () => {
@@ -293,7 +293,7 @@ describe('a fork', () => {
       name: 'InvalidConfig',
       message: expect.stringContaining(message) as string,
     });
-    expect(await run.ports.runFolder('fork').readExperiment()).toBeUndefined();
+    expect(await run.dependencies.runFolder('fork').readExperiment()).toBeUndefined();
   });
 
   it('of itself is refused', async () => {

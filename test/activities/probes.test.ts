@@ -81,7 +81,7 @@ describe('probes of an agent', () => {
       kind: 'gradient_norms',
       trainer_state: null,
       reference: null,
-      model: { path: run.ports.store.path(input.state.agent.checkpoint!) },
+      model: { path: run.dependencies.store.path(input.state.agent.checkpoint!) },
       settings: { learning_rate: 0, policy_version: input.state.agent.name },
     });
     expect(records).toHaveLength(10 * 12);

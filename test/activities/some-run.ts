@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { collect } from '../../src/async/streams.ts';
 import { parseExperiment } from '../../src/config/parse-experiment.ts';
-import type { Attempt } from '../../src/runtime/activity-context.ts';
-import type { Ports } from '../../src/runtime/dependencies.ts';
+import type { ActivityContext } from '../../src/runtime/activity-context.ts';
+import type { Dependencies } from '../../src/activities/dependencies.ts';
 import { InvalidArtifact } from '../../src/store/errors.ts';
 import type { FileRef } from '../../src/store/references.ts';
 import type { Committed, Plan } from '../../src/types/activity-types.ts';
@@ -16,7 +16,7 @@ import type { FakeChat } from '../support/fake-model-server.ts';
 import { fakeToolboxModel } from '../support/fake-toolbox-model.ts';
 import type { ToolboxPlayer } from '../support/fake-toolbox-model.ts';
 import { FakeTrainer } from '../support/fake-trainer.ts';
-import { begin, createActivities, plainEpoch, plainPorts } from '../support/plain-epochs.ts';
+import { begin, createActivities, plainEpoch, plainDependencies } from '../support/plain-epochs.ts';
 import type { Activities } from '../support/plain-epochs.ts';
 
 /** A folder in memory where the machine has one: what is tested here is not durability, which the store's own tests are about. */
@@ -44,14 +44,14 @@ export interface SomeRun {
   home: string;
   server: FakeModelServer;
   trainer: FakeTrainer;
-  ports: Ports;
+  dependencies: Dependencies;
   does: Activities;
   plan: Plan;
   prepared: Committed;
   /** Runs epochs until that one is committed. */
   epochs(count: number, from?: Committed): Promise<Committed>;
   /** Activities on the same store and server, in another attempt. */
-  again(attempt?: Partial<Attempt>): Activities;
+  again(attempt?: Partial<ActivityContext>): Activities;
   records<T>(ref: FileRef | null): Promise<T[]>;
 }
 
@@ -72,14 +72,14 @@ export async function someRun(
   const file = chat ? withFields(written, { 'arm.source.baseUrl': server.url }) : written;
   onTestFinished(() => server[Symbol.asyncDispose]());
   const trainer = new FakeTrainer();
-  const ports = plainPorts(home, server.url, trainer);
-  const does = createActivities(ports);
+  const dependencies = plainDependencies(home, server.url, trainer);
+  const does = createActivities(dependencies);
   const { plan, prepared } = await begin(does, id, file);
   return {
     home,
     server,
     trainer,
-    ports,
+    dependencies,
     does,
     plan,
     prepared,
@@ -88,10 +88,10 @@ export async function someRun(
       while (committed.epoch < count) committed = await plainEpoch(does, plan, committed);
       return committed;
     },
-    again: (attempt) => createActivities(plainPorts(home, server.url, trainer, attempt)),
+    again: (attempt) => createActivities(plainDependencies(home, server.url, trainer, attempt)),
     records: (ref) => {
       if (ref === null) throw new InvalidArtifact('none', 'the epoch has no such file');
-      return collect(ports.store.records(ref));
+      return collect(dependencies.store.records(ref));
     },
   };
 }

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { Turns } from '../../src/async/keyed-mutex.ts';
-import type { Attempt } from '../../src/runtime/activity-context.ts';
+import type { ActivityContext } from '../../src/runtime/activity-context.ts';
 
 /** Work that several runs of a worker ask for at once. */
 
-function attempt(): Attempt & { beats: unknown[]; abort: (reason: Error) => void } {
+function attempt(): ActivityContext & { beats: unknown[]; abort: (reason: Error) => void } {
   const controller = new AbortController();
   const beats: unknown[] = [];
   const listeners: (() => void)[] = [];

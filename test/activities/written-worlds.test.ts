@@ -16,7 +16,7 @@ import { temporaryFolder } from '../store/temporary-folder.ts';
 import { exampleFile, withFields } from '../support/experiments.ts';
 import { FakeModelServer } from '../support/fake-model-server.ts';
 import { FakeTrainer } from '../support/fake-trainer.ts';
-import { begin, createActivities, plainEpoch, plainPorts } from '../support/plain-epochs.ts';
+import { begin, createActivities, plainEpoch, plainDependencies } from '../support/plain-epochs.ts';
 
 /** What the simulator makes of a seed task, and the task as it truly is, which the agent knows. */
 type Vary = (seed: string, random: RandomStream) => { written: object | string; truth: object };
@@ -66,7 +66,7 @@ async function runOf(type: 'calls' | 'travel', vary: Vary, fields: Record<string
     model: (prompt, random, name) => (name.startsWith('environment') ? write : answer)(prompt, random),
   });
   onTestFinished(() => server[Symbol.asyncDispose]());
-  const ports = plainPorts(home, server.url, new FakeTrainer());
+  const ports = plainDependencies(home, server.url, new FakeTrainer());
   const does = createActivities(ports);
   const { plan, prepared } = await begin(does, `some-${type}`, file);
   let committed: Committed = prepared;

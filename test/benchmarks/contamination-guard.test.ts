@@ -18,7 +18,7 @@ import { exampleFile, withFields } from '../support/experiments.ts';
 import { FakeModelServer } from '../support/fake-model-server.ts';
 import { fakeToolboxModel } from '../support/fake-toolbox-model.ts';
 import { FakeTrainer } from '../support/fake-trainer.ts';
-import { begin, createActivities, plainPorts } from '../support/plain-epochs.ts';
+import { begin, createActivities, plainDependencies } from '../support/plain-epochs.ts';
 import { loaded, shippedWorld, specOf } from '../worlds/written-support.ts';
 import { shippedHost } from './attempt.ts';
 
@@ -130,16 +130,16 @@ describe('tasks of any world', () => {
       ...(chat && { chat }),
     });
     onTestFinished(() => server[Symbol.asyncDispose]());
-    const ports = plainPorts(home, server.url, new FakeTrainer());
-    const world = async (settings: Parameters<typeof ports.world>[0]): Promise<World> => {
-      const own = await ports.world(settings);
+    const ports = plainDependencies(home, server.url, new FakeTrainer());
+    const loadWorld = async (settings: Parameters<typeof ports.loadWorld>[0]): Promise<World> => {
+      const own = await ports.loadWorld(settings);
       return { ...own, agentPrompt: (spec) => agentPrompt(spec, (one) => own.agentPrompt(one)) };
     };
     const { prepared: run } = await begin(
       createActivities({
         ...ports,
-        world,
-        chatServer: (_, timeoutMs) => ports.chatServer({ baseUrl: server.url, apiKeyEnv: null }, timeoutMs),
+        loadWorld,
+        chatClient: (_, timeoutMs) => ports.chatClient({ baseUrl: server.url, apiKeyEnv: null }, timeoutMs),
       }),
       'guarded',
       withFields(smallFile, fields),

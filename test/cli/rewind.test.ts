@@ -11,7 +11,7 @@ import type { SomeRun } from '../activities/some-run.ts';
 import { plainEpoch } from '../support/plain-epochs.ts';
 
 const id = 'some-run';
-const folderOf = ({ ports }: SomeRun): RunFolder => ports.runFolder(id);
+const folderOf = ({ dependencies }: SomeRun): RunFolder => dependencies.runFolder(id);
 const text = (file: string): Promise<string> => readFile(file, 'utf8');
 const back = (run: SomeRun, epoch: number, set = {}) => rewindFolder(folderOf(run), run.home, { epoch, set });
 const types = async (run: SomeRun) => (await folderOf(run).events()).map(({ type }) => type);
@@ -53,7 +53,7 @@ describe('rewind', () => {
     });
     await goOn(run, 3);
     expect(await text(folder.ledgerFile)).toBe(before.ledger);
-    expect((await verifyRun(run.ports.store, folder)).problems).toEqual([]);
+    expect((await verifyRun(run.dependencies.store, folder)).problems).toEqual([]);
   });
 
   it('retunes from the epoch after it on, beside what was retuned up to there', async () => {
@@ -103,7 +103,7 @@ describe('rewind', () => {
     const run = await someRun();
     const first = await run.epochs(1);
     await run.epochs(2, first);
-    await rm(run.ports.store.path(first.state.agent.checkpoint!), { recursive: true });
+    await rm(run.dependencies.store.path(first.state.agent.checkpoint!), { recursive: true });
     await expect(back(run, 1)).rejects.toMatchObject({ name: 'InvalidArtifact' });
     expect((await folderOf(run).metrics()).length).toBe(3);
   });
@@ -113,7 +113,7 @@ describe('rewind', () => {
     await run.epochs(2);
     await appendFile(folderOf(run).ledgerFile, 'no line\n');
     expect(await back(run, 2)).toMatchObject({ dropped: 1 });
-    expect((await verifyRun(run.ports.store, folderOf(run))).problems).toEqual([]);
+    expect((await verifyRun(run.dependencies.store, folderOf(run))).problems).toEqual([]);
   });
 
   it('a fork goes back to its start, not before it', async () => {
@@ -121,7 +121,7 @@ describe('rewind', () => {
     await run.epochs(2);
     await run.does.parseExperiment({ id: 'fork', file: { ...smallFile, startFrom: { run: id, epoch: 1 } } });
     await goOn(run, 3, 'fork');
-    const folder = run.ports.runFolder('fork');
+    const folder = run.dependencies.runFolder('fork');
     const before = await text(folder.ledgerFile);
     await expect(rewindFolder(folder, run.home, { epoch: 0, set: {} })).rejects.toMatchObject({
       message: 'epoch: got 0; expected a committed epoch, 1 to 3',

@@ -10,7 +10,7 @@ import type { PolicyVersion } from '../../src/types/activity-types.ts';
 import type { EnvironmentPoolRecord } from '../../src/types/records.ts';
 import { createWorld } from '../../src/worlds/registry.ts';
 import { LiveStack } from '../support/live-stack.ts';
-import { begin, createActivities, plainPorts } from '../support/plain-epochs.ts';
+import { begin, createActivities, plainDependencies } from '../support/plain-epochs.ts';
 import { tinyExperiment } from '../support/tiny-experiment.ts';
 
 /**
@@ -61,7 +61,7 @@ test('the same seeds under a history of 0.1 and of 0.9 give different difficulty
   const experiment = parseExperiment(file);
   const world = createWorld(experiment.world);
   const ports = {
-    ...plainPorts(stack.home, stack.policyUrl, residentLauncher(stack.trainerSocket)),
+    ...plainDependencies(stack.home, stack.policyUrl, residentLauncher(stack.trainerSocket)),
     python: pythonPath(),
   };
   const server = openAIPolicyServer({ baseUrl: stack.policyUrl, apiKey: undefined, timeoutMs: 30_000 });

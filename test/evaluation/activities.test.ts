@@ -9,7 +9,7 @@ const judge = (baseUrl: string) => ({ judge: { baseUrl, model: 'judge' } });
 
 describe('an evaluation', () => {
   it('puts every case to the policy, and ends in figures with their intervals', async () => {
-    const { run, results, server, ports } = await someEvaluation();
+    const { run, results, server, dependencies } = await someEvaluation();
     const { scores, skipped } = await run();
     // 19 of 23: sums 4, 9, 14 and 19 are wrong.
     expect(scores.map(({ name, successes, of }) => [name, successes, of])).toEqual([
@@ -40,7 +40,7 @@ describe('an evaluation', () => {
     ]);
     // What was asked is kept too: the first question of each case whole, the others by their hash.
     const records = await collect(
-      ports.store.records<AnswerRecord>((await results()).shards[0]!.answered.answers),
+      dependencies.store.records<AnswerRecord>((await results()).shards[0]!.answered.answers),
     );
     expect(records[3]).toMatchObject({
       id: 'sum-3',
@@ -187,11 +187,11 @@ describe('an evaluation', () => {
       'toolFormat: got "native"; completions take no tools',
     ],
   ])('is refused with %j: %s', async (fields, message) => {
-    const { run, ports, server } = await someEvaluation();
+    const { run, dependencies, server } = await someEvaluation();
     const failed = run(fields);
     await expect(failed).rejects.toThrow(InvalidConfig);
     await expect(failed).rejects.toThrow(message);
-    expect(await ports.evaluationFolder('some').read()).toBeUndefined();
+    expect(await dependencies.evaluationFolder('some').read()).toBeUndefined();
     expect(server.chats).toEqual([]);
   });
 
@@ -275,9 +275,12 @@ describe('scoring again', () => {
   });
 
   it('finds what it needs after a garbage collection', async () => {
-    const { run, rescore, rules, ports } = await someEvaluation();
+    const { run, rescore, rules, dependencies } = await someEvaluation();
     await run();
-    await collectGarbage(ports.store, [], { keep: { last: 1, every: 0, best: false }, graceSeconds: -60 });
+    await collectGarbage(dependencies.store, [], {
+      keep: { last: 1, every: 0, best: false },
+      graceSeconds: -60,
+    });
     Object.assign(rules, { tolerance: 2, version: '2' });
     expect((await rescore()).scores[1]).toMatchObject({ name: 'sums_exact', value: 1 });
   });

@@ -4,14 +4,14 @@ import { createEvaluationCpuActivities, createEvaluationLlmActivities } from '..
 import { SuiteLoader } from '../../src/benchmarks/registry.ts';
 import { meanScore, rateScore } from '../../src/benchmarks/suite.ts';
 import type { Benchmark, Case, CaseVerdict, OpenSuite, Suite } from '../../src/benchmarks/suite.ts';
-import type { Attempt } from '../../src/runtime/activity-context.ts';
-import type { Ports } from '../../src/runtime/dependencies.ts';
+import type { ActivityContext } from '../../src/runtime/activity-context.ts';
+import type { Dependencies } from '../../src/activities/dependencies.ts';
 import type { EvaluationResults, ReadySuite, Scored, ShardRecord } from '../../src/types/evaluation-types.ts';
 import { memoryFolder } from '../store/temporary-folder.ts';
 import { FakeModelServer } from '../support/fake-model-server.ts';
 import type { FakeChat, FakeModel } from '../support/fake-model-server.ts';
 import { FakeTrainer } from '../support/fake-trainer.ts';
-import { plainPorts } from '../support/plain-epochs.ts';
+import { plainDependencies } from '../support/plain-epochs.ts';
 
 interface Sum extends Case {
   left: number;
@@ -129,10 +129,10 @@ export const completing: FakeModel = (prompt) => summing([{ content: prompt }]);
 export interface SomeEvaluation {
   rules: Rules;
   server: FakeModelServer;
-  ports: Ports;
+  dependencies: Dependencies;
   file: (fields?: object) => Record<string, unknown>;
   /** What the workflow `evaluation` does, in a plain loop. */
-  run: (fields?: object, id?: string, attempt?: Partial<Attempt>) => Promise<Scored>;
+  run: (fields?: object, id?: string, attempt?: Partial<ActivityContext>) => Promise<Scored>;
   rescore: (id?: string) => Promise<Scored>;
   results: (id?: string) => Promise<EvaluationResults>;
   /** Bytes of what is written for people. */
@@ -155,8 +155,8 @@ export async function someEvaluation({
   };
   const server = given ?? (await FakeModelServer.start({ model: completing, chat }));
   if (given === undefined) onTestFinished(() => server[Symbol.asyncDispose]());
-  const portsOf = (attempt: Partial<Attempt> = {}): Ports => ({
-    ...plainPorts(folder, server.url, new FakeTrainer(), attempt),
+  const dependenciesOf = (attempt: Partial<ActivityContext> = {}): Dependencies => ({
+    ...plainDependencies(folder, server.url, new FakeTrainer(), attempt),
     suites: new SuiteLoader([sums(rules)], {
       shipped: '',
       downloads: '',
@@ -164,8 +164,8 @@ export async function someEvaluation({
       secret: () => undefined,
     }),
   });
-  const ports = portsOf();
-  const does = (own: Ports) => ({
+  const dependencies = dependenciesOf();
+  const does = (own: Dependencies) => ({
     ...createEvaluationLlmActivities(own),
     ...createEvaluationCpuActivities(own),
   });
@@ -178,15 +178,15 @@ export async function someEvaluation({
     ...fields,
   });
   const results = async (id = 'some'): Promise<EvaluationResults> =>
-    (await ports.evaluationFolder(id).readResults())!;
+    (await dependencies.evaluationFolder(id).readResults())!;
   return {
     rules,
     server,
-    ports,
+    dependencies,
     file,
     results,
     async run(fields, id = 'some', attempt) {
-      const { planEvaluation, answerCases, judgeCases, scoreEvaluation } = does(portsOf(attempt));
+      const { planEvaluation, answerCases, judgeCases, scoreEvaluation } = does(dependenciesOf(attempt));
       const { evaluation, identity, suites, shards } = await planEvaluation({ id, file: file(fields) });
       const records: ShardRecord[] = [];
       for (const { suite: name, ...range } of shards) {
@@ -208,7 +208,7 @@ export async function someEvaluation({
       return scoreEvaluation({ id, evaluation, identity, suites, shards: records, judged: 1 });
     },
     async rescore(id = 'some') {
-      const { planRescoring, judgeCases, scoreEvaluation } = does(portsOf());
+      const { planRescoring, judgeCases, scoreEvaluation } = does(dependenciesOf());
       const { evaluation, identity, suites, shards, judged } = await planRescoring({ id });
       const records: ShardRecord[] = [];
       for (const { suite: name, shard, from, to, answered } of shards) {
@@ -236,8 +236,8 @@ export async function someEvaluation({
     },
     bytes: (id = 'some') =>
       Promise.all(
-        [ports.evaluationFolder(id).resultsFile, ports.evaluationFolder(id).casesFile].map((path) =>
-          readFile(path, 'utf8'),
+        [dependencies.evaluationFolder(id).resultsFile, dependencies.evaluationFolder(id).casesFile].map(
+          (path) => readFile(path, 'utf8'),
         ),
       ),
   };

@@ -8,7 +8,7 @@ import { residentLauncher } from '../../src/training/launchers.ts';
 import type { EnvironmentPoolRecord } from '../../src/types/records.ts';
 import { createWorld } from '../../src/worlds/registry.ts';
 import { LiveStack } from '../support/live-stack.ts';
-import { begin, createActivities, plainPorts } from '../support/plain-epochs.ts';
+import { begin, createActivities, plainDependencies } from '../support/plain-epochs.ts';
 import { tinyExperiment } from '../support/tiny-experiment.ts';
 
 /** A real simulator whose every update imitates one and the same task: without a cap it forgets all others. */
@@ -34,7 +34,7 @@ async function drift(name: string, maxKl: number): Promise<number[]> {
   const { world: settings } = parseExperiment(file);
   const world = createWorld(settings);
   const ports = {
-    ...plainPorts(stack.home, stack.policyUrl, residentLauncher(stack.trainerSocket)),
+    ...plainDependencies(stack.home, stack.policyUrl, residentLauncher(stack.trainerSocket)),
     python: pythonPath(),
   };
   const does = createActivities(ports);

@@ -69,8 +69,8 @@ export async function learnFor(
   return committed;
 }
 
-export async function linesOf({ ports, plan }: SomeRun): Promise<LedgerEntry[]> {
-  return (await ports.runFolder(plan.run.id).open<LedgerEntry>())!.ledger.read();
+export async function linesOf({ dependencies, plan }: SomeRun): Promise<LedgerEntry[]> {
+  return (await dependencies.runFolder(plan.run.id).open<LedgerEntry>())!.ledger.read();
 }
 
 export async function tasksOf(run: SomeRun, epoch: number): Promise<TaskRecord[]> {

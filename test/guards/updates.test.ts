@@ -27,7 +27,7 @@ describe('starvation', () => {
     const steps = (await linesOf(run)).slice(1).map(({ metrics: { 'env/steps': done } }) => done);
     expect(steps).toEqual([0, 0, 0, 0, 0]);
     expect(metrics['pool/env_size']).toBe(0);
-    expect(await run.ports.store.json<HistoryRecord>(state.history)).not.toHaveProperty('starved');
+    expect(await run.dependencies.store.json<HistoryRecord>(state.history)).not.toHaveProperty('starved');
   });
 
   it('ends after `starvedAfter` epochs: the nearest quarter is let through, and half of the prompts go to the initial simulator', async () => {

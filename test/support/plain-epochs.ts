@@ -5,8 +5,8 @@ import { openAIChatServer } from '../../src/inference/chat-client.ts';
 import { policyServerFor } from '../../src/inference/create-policy-client.ts';
 import { ComparisonFolder, EvaluationFolder, NightlyFolder } from '../../src/runs/result-folders.ts';
 import { RunFolder } from '../../src/runs/run-folder.ts';
-import type { Attempt } from '../../src/runtime/activity-context.ts';
-import type { Ports } from '../../src/runtime/dependencies.ts';
+import type { ActivityContext } from '../../src/runtime/activity-context.ts';
+import type { Dependencies } from '../../src/activities/dependencies.ts';
 import { ObjectStore } from '../../src/store/object-store.ts';
 import { PhaseKeys } from '../../src/store/phase-cache.ts';
 import type { Launcher } from '../../src/training/launchers.ts';
@@ -15,18 +15,18 @@ import { epochPhases, preparePhases } from '../../src/workflows/epoch-pipeline.t
 import type { PhaseRunner } from '../../src/workflows/epoch-pipeline.ts';
 import { worldLoader } from '../../src/worlds/registry.ts';
 
-/** Ports with a real store in a folder, a model server and a launcher. */
-export function plainPorts(
+/** Dependencies with a real store in a folder, a model server and a launcher. */
+export function plainDependencies(
   home: string,
   modelServer: string,
   launcher: Launcher,
-  attempt: Partial<Attempt> = {},
-): Ports {
+  attempt: Partial<ActivityContext> = {},
+): Dependencies {
   const store = join(home, 'store');
   return {
     store: new ObjectStore(store),
     keys: new PhaseKeys(store),
-    world: worldLoader(undefined),
+    loadWorld: worldLoader(undefined),
     runFolder: (id) => new RunFolder(join(home, 'runs'), id),
     nightlyFolder: (name) => new NightlyFolder(join(home, 'nightly'), name),
     comparisonFolder: (id) => new ComparisonFolder(join(home, 'comparisons'), id),
@@ -35,9 +35,9 @@ export function plainPorts(
       benchmarks,
       suiteHost(join(home, 'benchmarks'), () => undefined),
     ),
-    policyServer: (serving, timeoutMs) =>
+    policyClient: (serving, timeoutMs) =>
       policyServerFor(serving, { baseUrl: modelServer, apiKey: undefined, timeoutMs }),
-    chatServer: (server, timeoutMs) =>
+    chatClient: (server, timeoutMs) =>
       openAIChatServer({ baseUrl: server?.baseUrl ?? modelServer, apiKey: undefined, timeoutMs }),
     loadOnServer: () => Promise.resolve(),
     launcher: () => launcher,
@@ -46,7 +46,7 @@ export function plainPorts(
     onShutdown: 'checkpoint',
     searchAttributes: false,
     onDamage: () => undefined,
-    attempt: () => ({
+    activityContext: () => ({
       signal: new AbortController().signal,
       heartbeat: () => undefined,
       onBeat: () => undefined,
@@ -56,10 +56,10 @@ export function plainPorts(
   };
 }
 
-export const createActivities = (ports: Ports) => ({
-  ...createLlmActivities(ports),
-  ...createCpuActivities(ports),
-  ...createGpuActivities(ports),
+export const createActivities = (dependencies: Dependencies) => ({
+  ...createLlmActivities(dependencies),
+  ...createCpuActivities(dependencies),
+  ...createGpuActivities(dependencies),
 });
 export type Activities = ReturnType<typeof createActivities>;
 

@@ -5,7 +5,7 @@ import type { WorkflowBundle } from '@temporalio/worker';
 import { DeterminismViolationError } from '@temporalio/workflow';
 import { beforeAll, expect, test } from 'vitest';
 import { activitiesByQueue } from '../../src/activities/index.ts';
-import type { Ports } from '../../src/runtime/dependencies.ts';
+import type { Dependencies } from '../../src/activities/dependencies.ts';
 import { queues } from '../../src/workflows/activity-proxies.ts';
 
 /** Histories of real runs (test/support/record-histories.ts makes them anew): code that no longer replays them would break runs under way. */
@@ -45,7 +45,7 @@ test.each(histories)('the stored history of the workflow %s replays', async (nam
 test.each(histories)(
   'what the stored history of the workflow %s scheduled is served by the queue that it is on',
   (name) => {
-    const served = Object.entries(activitiesByQueue({} as Ports)).flatMap(([queue, activities]) =>
+    const served = Object.entries(activitiesByQueue({} as Dependencies)).flatMap(([queue, activities]) =>
       Object.keys(activities).map((activity) => `${queues[queue as keyof typeof queues]} ${activity}`),
     );
     const scheduled = stored(name).events.flatMap(({ activityTaskScheduledEventAttributes: event }) =>

@@ -19,7 +19,7 @@ async function firstEpoch(run: SomeRun): Promise<{
   metrics: Record<string, number | null>;
 }> {
   const { line, metrics } = await run.epochs(1);
-  const lines = await run.ports
+  const lines = await run.dependencies
     .runFolder(run.plan.run.id)
     .ledger<LedgerEntry>(run.plan.run.experiment.sha256)
     .read();

@@ -12,7 +12,7 @@ import { createWorld, worldLoader } from '../../src/worlds/registry.ts';
 import { exampleFile, withFields } from '../support/experiments.ts';
 import { FakeModelServer } from '../support/fake-model-server.ts';
 import { FakeTrainer } from '../support/fake-trainer.ts';
-import { begin, createActivities, plainEpoch, plainPorts } from '../support/plain-epochs.ts';
+import { begin, createActivities, plainEpoch, plainDependencies } from '../support/plain-epochs.ts';
 
 const module = fileURLToPath(new URL('outside/sums.ts', import.meta.url));
 const external = (name = 'sums', settings: Record<string, string | number> = {}) => ({
@@ -147,8 +147,8 @@ describe('an experiment with a world from outside', () => {
     });
     onTestFinished(() => server[Symbol.asyncDispose]());
     const does = createActivities({
-      ...plainPorts(home, server.url, new FakeTrainer()),
-      world: worldLoader(list),
+      ...plainDependencies(home, server.url, new FakeTrainer()),
+      loadWorld: worldLoader(list),
     });
     return { home, does, begun: begin(does, 'outside', input) };
   };

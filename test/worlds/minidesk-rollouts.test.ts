@@ -18,7 +18,7 @@ import { experimentFile, withFields } from '../support/experiments.ts';
 import { FakeModelServer } from '../support/fake-model-server.ts';
 import type { FakeModel } from '../support/fake-model-server.ts';
 import { FakeTrainer } from '../support/fake-trainer.ts';
-import { begin, createActivities, plainEpoch, plainPorts } from '../support/plain-epochs.ts';
+import { begin, createActivities, plainEpoch, plainDependencies } from '../support/plain-epochs.ts';
 
 const file = withFields(experimentFile('minidesk'), {
   epochs: 2,
@@ -62,7 +62,7 @@ async function someRun(lies = 0, id = 'desk', fields: Record<string, unknown> = 
   const server = await FakeModelServer.start({ model: player(lies) });
   onTestFinished(() => server[Symbol.asyncDispose]());
   const trainer = new FakeTrainer();
-  const ports = plainPorts(home, server.url, trainer);
+  const ports = plainDependencies(home, server.url, trainer);
   const does = createActivities(ports);
   const { plan, prepared } = await begin(does, id, withFields(file, fields));
   const records = <T>(refs: readonly FileRef[]) =>

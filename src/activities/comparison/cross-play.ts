@@ -5,7 +5,7 @@ import { deriveSeed, randomStream } from '../../numerics/random.ts';
 import { answers, planRequests } from '../../rollouts/completion-requests.ts';
 import type { SampleCount } from '../../rollouts/completion-requests.ts';
 import { attempts } from '../../rollouts/rollout-loop.ts';
-import type { Ports } from '../../runtime/dependencies.ts';
+import type { Dependencies } from '../dependencies.ts';
 import { phase } from '../../runtime/run-once.ts';
 import type { FileRef } from '../../store/references.ts';
 import type {
@@ -20,14 +20,14 @@ import type { HistoryRecord, SeedTaskRecord } from '../../types/records.ts';
  * Tasks that the simulator of one epoch writes, told what it was told of its own agent then. Seed tasks and sampling seeds are the same
  * for every epoch, so that the simulators differ in nothing else. What is no task is left out.
  */
-export function createCrossTasks(ports: Ports) {
+export function createCrossTasks(dependencies: Dependencies) {
   return (input: CrossTasksInput): Promise<FileRef> =>
-    phase(ports, 'cross-tasks', input, async (context) => {
+    phase(dependencies, 'cross-tasks', input, async (context) => {
       const { experiment, world } = context;
       const { state, tasks } = input;
       const { seed, environment, durability } = experiment;
-      const { agent: history } = await ports.store.json<HistoryRecord>(state.history);
-      const base = await collect(ports.store.records<SeedTaskRecord>(state.base_tasks));
+      const { agent: history } = await dependencies.store.json<HistoryRecord>(state.history);
+      const base = await collect(dependencies.store.records<SeedTaskRecord>(state.base_tasks));
       const random = randomStream(deriveSeed(seed, 'cross-tasks', 'contexts'));
       const prompts = Array.from({ length: tasks }, () =>
         world.environmentPrompt(history, random.pick(base).spec),
@@ -43,9 +43,9 @@ export function createCrossTasks(ports: Ports) {
       }));
       const count: SampleCount = { tokens: 0, retried: 0 };
       let written = 0;
-      return ports.store.putRecords(
+      return dependencies.store.putRecords(
         (async function* (): AsyncGenerator<SeedTaskRecord> {
-          for await (const { completions } of answers(ports, context, planned, {
+          for await (const { completions } of answers(dependencies, context, planned, {
             requests: planned.length,
             policies: [state.environment],
             count,
@@ -67,16 +67,16 @@ type Met = SeedTaskRecord & { simulator: number };
 type Attempt = { simulator: number; task_id: string; sample: number; reward: number; answer: string };
 
 /** The agent of one epoch attempts the tasks of every epoch's simulator; the seeds are the same for every agent. */
-export function createCrossPlay(ports: Ports) {
+export function createCrossPlay(dependencies: Dependencies) {
   return (input: CrossPlayInput): Promise<CrossPlayed> =>
-    phase(ports, 'cross-play', input, async (context) => {
+    phase(dependencies, 'cross-play', input, async (context) => {
       const { experiment, world } = context;
       const { seed, agent, durability } = experiment;
       const { state, samples, epoch } = input;
       const met = (
         await Promise.all(
           input.tasks.map(async ({ epoch: simulator, file }) =>
-            (await collect(ports.store.records<SeedTaskRecord>(file))).map((task): Met => ({
+            (await collect(dependencies.store.records<SeedTaskRecord>(file))).map((task): Met => ({
               ...task,
               simulator,
             })),
@@ -93,7 +93,7 @@ export function createCrossPlay(ports: Ports) {
       }));
       const count: SampleCount = { tokens: 0, retried: 0 };
       const rewards = new Map<number, number[]>(input.tasks.map(({ epoch: simulator }) => [simulator, []]));
-      const file = await ports.store.putRecords(
+      const file = await dependencies.store.putRecords(
         (async function* (): AsyncGenerator<Attempt> {
           // In the world's own words: what differs along the simulators is their tasks alone.
           const options = { requests: planned.length, policies: [state.agent], count, wordedBy: null };
@@ -101,7 +101,7 @@ export function createCrossPlay(ports: Ports) {
             item: { id, spec, simulator },
             sample,
             sampled: { text, seed: drawn },
-          } of attempts(ports, context, planned, (task) => task.spec, options)) {
+          } of attempts(dependencies, context, planned, (task) => task.spec, options)) {
             const { reward } = world.score(
               spec,
               text,

@@ -6,7 +6,7 @@ import { changedFields } from '../../config/retune.ts';
 import { evenlySpaced, evenlyWithin } from '../../numerics/spacing.ts';
 import type { LedgerEntry } from '../../runs/ledger-entry.ts';
 import { workflowSettings } from '../../runs/settings-in-effect.ts';
-import type { Ports } from '../../runtime/dependencies.ts';
+import type { Dependencies } from '../dependencies.ts';
 import { hashOf } from '../../store/canonical-json.ts';
 import type { ParseInput } from '../../types/activity-types.ts';
 import type {
@@ -25,15 +25,16 @@ import { InvalidConfig } from '../../validation/invalid-config.ts';
  * new file then stands for the old one.
  * @throws InvalidConfig naming the field
  */
-export function createParseComparison(ports: Ports) {
+export function createParseComparison(dependencies: Dependencies) {
   return async ({ id, file }: ParseInput): Promise<ComparisonPlan> => {
     if (!comparisonIdPattern.test(id))
       throw new InvalidConfig(
         `workflow id: got ${JSON.stringify(id)}; it is the comparison's id: ${comparisonIdRule}`,
       );
     const comparison = parseComparison(file);
-    for (const [arm, experiment] of Object.entries(comparison.arms)) await checkWorld(ports, arm, experiment);
-    const folder = ports.comparisonFolder(id);
+    for (const [arm, experiment] of Object.entries(comparison.arms))
+      await checkWorld(dependencies, arm, experiment);
+    const folder = dependencies.comparisonFolder(id);
     const existing = await folder.read();
     const changes =
       existing === undefined
@@ -61,9 +62,9 @@ export function createParseComparison(ports: Ports) {
 }
 
 /** Whether this worker has the world, and the world can serve the arm: found now, not by the arm's first run. */
-async function checkWorld({ world }: Ports, arm: string, experiment: Experiment): Promise<void> {
+async function checkWorld({ loadWorld }: Dependencies, arm: string, experiment: Experiment): Promise<void> {
   try {
-    workflowSettings(experiment, await world(experiment.world));
+    workflowSettings(experiment, await loadWorld(experiment.world));
   } catch (error) {
     throw error instanceof InvalidConfig
       ? new InvalidConfig(`comparison: arms.${arm}: ${error.message.replace(/^experiment: /, '')}`)
@@ -82,9 +83,9 @@ const decisive = ({ name, seeds, arms }: Comparison, before?: Comparison): objec
 });
 
 /** The experiment file of one run of a comparison. */
-export function createArmExperiment(ports: Ports) {
+export function createArmExperiment(dependencies: Dependencies) {
   return async ({ id, run }: ArmRunInput): Promise<Experiment> =>
-    experimentOf(await readComparison(ports, id), run);
+    experimentOf(await readComparison(dependencies, id), run);
 }
 
 export const experimentOf = (
@@ -96,12 +97,12 @@ export const experimentOf = (
  * Which epochs of a run meet each other.
  * @throws InvalidConfig where the run has not all of them
  */
-export function createPlanCrossPlay(ports: Ports) {
+export function createPlanCrossPlay(dependencies: Dependencies) {
   return async ({ id, run }: ArmRunInput): Promise<CrossPlayPlan> => {
-    const comparison = await readComparison(ports, id);
+    const comparison = await readComparison(dependencies, id);
     const { checkpoints, tasks, samples } = comparison.crossPlay!;
     return {
-      ...(await checkpointsOf(ports, comparison, run, (last) => evenlySpaced(last, checkpoints))),
+      ...(await checkpointsOf(dependencies, comparison, run, (last) => evenlySpaced(last, checkpoints))),
       tasks,
       samples,
     };
@@ -112,12 +113,12 @@ export function createPlanCrossPlay(ports: Ports) {
  * Which agents of a run are probed: neither the warm one, which has learnt nothing here, nor the last alone.
  * @throws InvalidConfig where the run has not all of the epochs
  */
-export function createPlanProbes(ports: Ports) {
+export function createPlanProbes(dependencies: Dependencies) {
   return async ({ id, run }: ArmRunInput): Promise<ProbePlan> => {
-    const comparison = await readComparison(ports, id);
+    const comparison = await readComparison(dependencies, id);
     const { checkpoints, tasks, attempts } = comparison.probes!;
     return {
-      ...(await checkpointsOf(ports, comparison, run, (last) => evenlyWithin(last, checkpoints))),
+      ...(await checkpointsOf(dependencies, comparison, run, (last) => evenlyWithin(last, checkpoints))),
       tasks,
       attempts,
     };
@@ -129,13 +130,13 @@ export function createPlanProbes(ports: Ports) {
  * @throws InvalidConfig where the run has not all of them
  */
 export async function checkpointsOf(
-  ports: Ports,
+  dependencies: Dependencies,
   comparison: Comparison,
   run: ArmRun,
   epochs: (last: number) => number[],
 ): Promise<RunCheckpoints> {
   const experiment = experimentOf(comparison, run);
-  const opened = await ports.runFolder(run.id).open<LedgerEntry>();
+  const opened = await dependencies.runFolder(run.id).open<LedgerEntry>();
   const lines = (await opened?.ledger.read()) ?? [];
   const checkpoints = epochs(experiment.epochs).map((epoch) => {
     const line = lines.find((one) => one.epoch === epoch);
@@ -147,14 +148,14 @@ export async function checkpointsOf(
   });
   const { heartbeatSeconds, maxPhaseAttempts } = experiment.durability;
   return {
-    run: { id: run.id, experiment: await ports.store.putJson(experiment) },
+    run: { id: run.id, experiment: await dependencies.store.putJson(experiment) },
     settings: { heartbeatSeconds, maxPhaseAttempts },
     checkpoints,
   };
 }
 
 /** A comparison that was begun. @throws InvalidConfig where its file is gone */
-export async function readComparison({ comparisonFolder }: Ports, id: string): Promise<Comparison> {
+export async function readComparison({ comparisonFolder }: Dependencies, id: string): Promise<Comparison> {
   const folder = comparisonFolder(id);
   const found = await folder.read();
   if (found === undefined)

@@ -7,7 +7,7 @@ import { inHalves, spread } from '../../numerics/spacing.ts';
 import { planRequests } from '../../rollouts/completion-requests.ts';
 import type { Planned, SampleCount } from '../../rollouts/completion-requests.ts';
 import { attempts } from '../../rollouts/rollout-loop.ts';
-import type { Ports } from '../../runtime/dependencies.ts';
+import type { Dependencies } from '../dependencies.ts';
 import { phase } from '../../runtime/run-once.ts';
 import type { Phase } from '../../runtime/run-once.ts';
 import type { FileRef } from '../../store/references.ts';
@@ -35,13 +35,13 @@ import { isSolved } from '../../worlds/world.ts';
  * world), half are the base tasks and what the simulators have written so far (which crowd where they were rewarded). A few attempts
  * at each sort them by successes, and as many are taken of each class. These attempts are not used again: p is measured afresh.
  */
-export function createProbeTasks(ports: Ports) {
+export function createProbeTasks(dependencies: Dependencies) {
   return (input: ProbeTasksInput): Promise<FileRef> =>
-    phase(ports, 'probe-tasks', input, async (context) => {
-      const candidates = await candidatesOf(ports, context, input);
+    phase(dependencies, 'probe-tasks', input, async (context) => {
+      const candidates = await candidatesOf(dependencies, context, input);
       const successes = new Map<string, number>(candidates.map(({ id }) => [id, 0]));
       for await (const { task, solved } of probed(
-        ports,
+        dependencies,
         context,
         input,
         candidates,
@@ -52,12 +52,12 @@ export function createProbeTasks(ports: Ports) {
       const classes = Array.from({ length: screening + 1 }, (_, k) =>
         candidates.filter(({ id }) => successes.get(id) === k),
       );
-      return ports.store.putRecords(spread(classes, input.tasks));
+      return dependencies.store.putRecords(spread(classes, input.tasks));
     });
 }
 
 async function candidatesOf(
-  { store }: Ports,
+  { store }: Dependencies,
   { experiment }: Phase,
   { epoch, state, tasks }: ProbeTasksInput,
 ): Promise<SeedTaskRecord[]> {
@@ -73,20 +73,20 @@ async function candidatesOf(
 }
 
 /** The agent of an epoch attempts each probed task many times; what it sampled is kept, for gradients. */
-export function createProbeAttempts(ports: Ports) {
+export function createProbeAttempts(dependencies: Dependencies) {
   return (input: ProbeAttemptsInput): Promise<ProbeAttempted> =>
-    phase(ports, 'probe-attempts', input, async (context) => {
-      const tasks = await collect(ports.store.records<SeedTaskRecord>(input.tasks));
+    phase(dependencies, 'probe-attempts', input, async (context) => {
+      const tasks = await collect(dependencies.store.records<SeedTaskRecord>(input.tasks));
       const outcomes = new Map(
         tasks.map(({ id, spec }): [string, ProbeOutcomeRecord] => [
           id,
           { task_id: id, spec, difficulty: context.world.difficulty(spec), solved: [] },
         ]),
       );
-      const traces = await ports.store.putRecords(
+      const traces = await dependencies.store.putRecords(
         (async function* (): AsyncGenerator<ProbeTraceRecord> {
           for await (const { task, attempt, reward, solved, sampled } of probed(
-            ports,
+            dependencies,
             context,
             input,
             tasks,
@@ -98,7 +98,7 @@ export function createProbeAttempts(ports: Ports) {
           }
         })(),
       );
-      return { traces, outcomes: await ports.store.putRecords(outcomes.values()) };
+      return { traces, outcomes: await dependencies.store.putRecords(outcomes.values()) };
     });
 }
 
@@ -112,7 +112,7 @@ interface Probed {
 
 /** `count` attempts at each of the tasks, in rounds of as many as an epoch makes: requests are no larger than those of a run. */
 export async function* probed(
-  ports: Ports,
+  dependencies: Dependencies,
   context: Phase,
   { state, epoch }: PhaseInput,
   tasks: readonly SeedTaskRecord[],
@@ -144,7 +144,7 @@ export async function* probed(
     item: { task, first },
     sample,
     sampled,
-  } of attempts(ports, context, planned, ({ task: { spec } }) => spec, options)) {
+  } of attempts(dependencies, context, planned, ({ task: { spec } }) => spec, options)) {
     const attempt = first + sample;
     const { reward } = world.score(
       task.spec,
@@ -163,31 +163,31 @@ const rollouts = 64;
  * its baseline b = p). p̂ is taken over the first half of the attempts, gradients over the second, so that neither knows the
  * other. The job takes no step and writes no weights.
  */
-export function createMeasureGradients(ports: Ports) {
+export function createMeasureGradients(dependencies: Dependencies) {
   return (input: MeasureGradientsInput): Promise<FileRef> =>
-    phase(ports, 'measure-gradients', input, async (context) => {
+    phase(dependencies, 'measure-gradients', input, async (context) => {
       const { agent } = context.experiment;
       const { state, epoch } = input;
-      const outcomes = await collect(ports.store.records<ProbeOutcomeRecord>(input.outcomes));
+      const outcomes = await collect(dependencies.store.records<ProbeOutcomeRecord>(input.outcomes));
       const rates = new Map(
         outcomes.map(({ task_id, solved }) => [task_id, successRate(inHalves(solved).first).rate!]),
       );
-      const { result } = await policyJob(ports, context, {
+      const { result } = await policyJob(dependencies, context, {
         kind: 'gradient_norms',
         role: 'agent',
         epoch,
         model: agent.model,
-        start: { path: ports.store.path(state.agent.checkpoint!) },
+        start: { path: dependencies.store.path(state.agent.checkpoint!) },
         reference: null,
         trainerState: null,
-        batch: await ports.store.putRecords(batchRecords(ports, input, outcomes, rates)),
+        batch: await dependencies.store.putRecords(batchRecords(dependencies, input, outcomes, rates)),
         settings: {
           ...idleSettings,
           tokens_per_micro_batch: agent.training?.tokensPerMicroBatch ?? idleSettings.tokens_per_micro_batch,
           policy_version: state.agent.name,
         },
       });
-      return ports.store.putRecords(
+      return dependencies.store.putRecords(
         result.groups.map(({ group_id, ...means }): GradientRecord => ({
           task_id: group_id,
           success_rate: rates.get(group_id)!,
@@ -199,7 +199,7 @@ export function createMeasureGradients(ports: Ports) {
 
 /** A task is a step, since between steps the job may be stopped and go on. */
 async function* batchRecords(
-  { store }: Ports,
+  { store }: Dependencies,
   { traces }: MeasureGradientsInput,
   outcomes: readonly ProbeOutcomeRecord[],
   rates: ReadonlyMap<string, number>,
@@ -224,7 +224,10 @@ async function* batchRecords(
 }
 
 /** What probes left in the store. @throws InvalidArtifact where a file is not whole */
-export async function readProbes({ store }: Ports, probes: readonly ProbeRecord[]): Promise<ProbedAgent[]> {
+export async function readProbes(
+  { store }: Dependencies,
+  probes: readonly ProbeRecord[],
+): Promise<ProbedAgent[]> {
   return Promise.all(
     probes.map(async ({ arm, seed, epoch, outcomes, gradients }) => ({
       arm,

@@ -6,7 +6,7 @@ import { runRecord } from '../../comparison/run-metrics.ts';
 import type { RunRecord } from '../../comparison/run-metrics.ts';
 import { summarize } from '../../comparison/summary.ts';
 import type { LedgerEntry } from '../../runs/ledger-entry.ts';
-import type { Ports } from '../../runtime/dependencies.ts';
+import type { Dependencies } from '../dependencies.ts';
 import { atomicWrite } from '../../store/atomic-write.ts';
 import type { Summarized, SummarizeInput } from '../../types/comparison-types.ts';
 import { InvalidConfig } from '../../validation/invalid-config.ts';
@@ -17,13 +17,13 @@ import { readProbes } from './probes.ts';
  * Sums the runs up, by their ledgers, the cross-play and the probes alone, so that the same files come of it whenever and wherever it is done.
  * @throws InvalidConfig for a run that has not all of its epochs, or did not start as the others of its seed
  */
-export function createSummarizeComparison(ports: Ports) {
+export function createSummarizeComparison(dependencies: Dependencies) {
   return async ({ id, crossPlay, probes }: SummarizeInput): Promise<Summarized> => {
-    const comparison = await readComparison(ports, id);
-    const { heartbeat } = ports.attempt();
+    const comparison = await readComparison(dependencies, id);
+    const { heartbeat } = dependencies.activityContext();
     const runs: RunRecord[] = [];
     for (const run of armRuns(id, comparison)) {
-      const lines = (await (await ports.runFolder(run.id).open<LedgerEntry>())?.ledger.read()) ?? [];
+      const lines = (await (await dependencies.runFolder(run.id).open<LedgerEntry>())?.ledger.read()) ?? [];
       const experiment = experimentOf(comparison, run);
       if (lines.at(-1)?.epoch !== experiment.epochs)
         throw new InvalidConfig(
@@ -32,9 +32,9 @@ export function createSummarizeComparison(ports: Ports) {
       runs.push(runRecord(run, experiment, lines));
       heartbeat({ runs: runs.length });
     }
-    const summary = summarize(comparison, runs, crossPlay, await readProbes(ports, probes));
+    const summary = summarize(comparison, runs, crossPlay, await readProbes(dependencies, probes));
     heartbeat({ runs: runs.length, summed: true });
-    const folder = ports.comparisonFolder(id);
+    const folder = dependencies.comparisonFolder(id);
     await atomicWrite(folder.summaryFile, `${JSON.stringify(summary, null, 1)}\n`);
     await atomicWrite(folder.resultsFile, resultsMarkdown(summary));
     await writeComparisonReport(summary, folder.reportFile);

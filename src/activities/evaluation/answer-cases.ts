@@ -11,7 +11,7 @@ import type { QuestionServer } from '../../inference/evaluation-client.ts';
 import { ModelNotServed } from '../../inference/policy-client.ts';
 import { servePolicy } from '../../inference/publish.ts';
 import { deriveSeed } from '../../numerics/random.ts';
-import type { Ports } from '../../runtime/dependencies.ts';
+import type { Dependencies } from '../dependencies.ts';
 import { once } from '../../runtime/run-once.ts';
 import type { Phase } from '../../runtime/run-once.ts';
 import { hashOf, sha256 } from '../../store/canonical-json.ts';
@@ -26,16 +26,16 @@ import type { EvaluationRecord } from './evaluation-inputs.ts';
  * Puts the cases of a shard to the policy, and keeps what will be judged. Every batch of answers is on disk before the next is asked, and so is
  * the result of every search and every word of the judge: a retry asks only what is missing.
  */
-export function createAnswerCases(ports: Ports) {
+export function createAnswerCases(dependencies: Dependencies) {
   return (input: AnswerInput): Promise<Answered> =>
-    once(ports, shardKey('answer', input), async (work) => {
-      const record = await readRecord(ports, input.evaluation);
-      const { suite, opened } = await plannedSuite(ports, record.evaluation, input.suite);
+    once(dependencies, shardKey('answer', input), async (work) => {
+      const record = await readRecord(dependencies, input.evaluation);
+      const { suite, opened } = await plannedSuite(dependencies, record.evaluation, input.suite);
       const cases = casesOf(opened, record.evaluation).slice(input.from, input.to);
       const count: Counts = { prompts: null, questions: 0, tokens: 0, cutOff: 0, tooLong: 0 };
       if (record.policy.type === 'gold')
         return {
-          answers: await ports.store.putRecords(
+          answers: await dependencies.store.putRecords(
             cases.map((item): AnswerRecord => ({ id: item.id, response: opened.gold(item) })),
           ),
           ...count,
@@ -45,12 +45,20 @@ export function createAnswerCases(ports: Ports) {
           `evaluation: ${suite.name} cannot be asked on this worker: ${opened.cannotAsk}`,
         );
       try {
-        const answers = await ports.store.putRecords(
-          answered(ports, { ...record, policy: record.policy }, opened, cases, suite.name, work, count),
+        const answers = await dependencies.store.putRecords(
+          answered(
+            dependencies,
+            { ...record, policy: record.policy },
+            opened,
+            cases,
+            suite.name,
+            work,
+            count,
+          ),
         );
         return { answers, ...count };
       } catch (error) {
-        if (error instanceof SidecarFailed) await ports.suites.discard(opened);
+        if (error instanceof SidecarFailed) await dependencies.suites.discard(opened);
         throw error;
       }
     });
@@ -61,7 +69,7 @@ type Batch = { asked: string; answers: Answer[] };
 type Effect = { of: string; value: unknown };
 
 async function* answered(
-  ports: Ports,
+  dependencies: Dependencies,
   { evaluation, policy }: EvaluationRecord & { policy: Parameters<typeof questionServerOf>[1] },
   opened: OpenSuite,
   cases: OpenSuite['cases'],
@@ -69,11 +77,11 @@ async function* answered(
   work: Phase['work'],
   count: Counts,
 ): AsyncGenerator<AnswerRecord> {
-  const { signal, heartbeat } = ports.attempt();
-  const server = questionServerOf(ports, policy, evaluation);
+  const { signal, heartbeat } = dependencies.activityContext();
+  const server = questionServerOf(dependencies, policy, evaluation);
   const folder = await work();
   const claim = await folder.claim();
-  const options = { onDamage: ports.onDamage, assertCurrent: () => claim.assertCurrent() };
+  const options = { onDamage: dependencies.onDamage, assertCurrent: () => claim.assertCurrent() };
   const batches = await Journal.open<Batch>(join(folder.path, 'answers.jsonl'), options);
   const effects = await Journal.open<Effect>(join(folder.path, 'effects.jsonl'), options);
   const known = new Map(effects.entries.map(({ of, value }) => [of, value]));
@@ -119,7 +127,7 @@ async function* answered(
   const { judge: judgedBy, requestTimeoutSeconds } = evaluation;
   const judges =
     judgedBy &&
-    chatQuestions(ports.chatServer(judgedBy, requestTimeoutSeconds * 1000), {
+    chatQuestions(dependencies.chatClient(judgedBy, requestTimeoutSeconds * 1000), {
       model: judgedBy.model,
       temperature: 0,
       maxTokens: 512,
@@ -155,7 +163,7 @@ async function* answered(
 
 /** Where the evaluated policy is asked. A run's agent that its server does not know, or has forgotten, is given to it. */
 export function questionServerOf(
-  ports: Ports,
+  dependencies: Dependencies,
   policy: Exclude<EvaluatedPolicy, { type: 'gold' }>,
   { temperature, maxTokens, requestTimeoutSeconds }: Evaluation,
 ): QuestionServer {
@@ -163,18 +171,22 @@ export function questionServerOf(
   const asked = { model: policy.type === 'run' ? policy.version.name : policy.model, temperature, maxTokens };
   const timeoutMs = requestTimeoutSeconds * 1000;
   let answered = 0;
-  const beat = (): void => ports.attempt().heartbeat({ answered: ++answered });
+  const beat = (): void => dependencies.activityContext().heartbeat({ answered: ++answered });
   const server =
     policy.api === 'chat'
-      ? chatQuestions(ports.chatServer(serving.type === 'embedded' ? null : serving, timeoutMs), asked, beat)
-      : completionQuestions(ports.policyServer(serving, timeoutMs), asked);
+      ? chatQuestions(
+          dependencies.chatClient(serving.type === 'embedded' ? null : serving, timeoutMs),
+          asked,
+          beat,
+        )
+      : completionQuestions(dependencies.policyClient(serving, timeoutMs), asked);
   if (policy.type !== 'run') return server;
   return {
     async answer(questions, signal) {
       try {
         return await server.answer(questions, signal);
       } catch (error) {
-        if (!(error instanceof ModelNotServed) || !(await servePolicy(ports, serving, policy.version)))
+        if (!(error instanceof ModelNotServed) || !(await servePolicy(dependencies, serving, policy.version)))
           throw error;
         return server.answer(questions, signal);
       }

@@ -1,7 +1,7 @@
 import { sideBySide } from '../../async/map-concurrent.ts';
 import type { OpenSuite, Suite, SuiteSettings } from '../../benchmarks/suite.ts';
 import type { Evaluation } from '../../config/evaluation.ts';
-import type { Ports } from '../../runtime/dependencies.ts';
+import type { Dependencies } from '../dependencies.ts';
 import { canonicalJson, hashOf } from '../../store/canonical-json.ts';
 import type { PhaseKey } from '../../store/phase-cache.ts';
 import type { FileRef } from '../../store/references.ts';
@@ -58,11 +58,11 @@ export const refusedByName = (
 
 /** Plans suites a few at a time, in their order: an engine takes a second to start. */
 export function planEach<Named extends { name: string }>(
-  ports: Ports,
+  dependencies: Dependencies,
   suites: readonly Named[],
   plan: (suite: Named) => Promise<PlannedSuite>,
 ): Promise<PlannedSuite[]> {
-  const { signal, heartbeat } = ports.attempt();
+  const { signal, heartbeat } = dependencies.activityContext();
   return sideBySide(suites, openedAtOnce, signal, async (suite) => {
     const planned = await plan(suite);
     heartbeat({ suite: suite.name });
@@ -77,7 +77,7 @@ const openedAtOnce = 4;
  * @throws InvalidConfig where this worker does not have it, or has other data or rules than the evaluation was planned by
  */
 export async function plannedSuite(
-  { suites }: Ports,
+  { suites }: Dependencies,
   evaluation: Evaluation,
   planned: ReadySuite,
 ): Promise<{ suite: Suite; opened: OpenSuite }> {
@@ -107,5 +107,5 @@ export const casesOf = (opened: OpenSuite, { limit, policy }: Evaluation): OpenS
   return limit === null ? cases : cases.slice(0, limit);
 };
 
-export const readRecord = ({ store }: Ports, evaluation: FileRef): Promise<EvaluationRecord> =>
+export const readRecord = ({ store }: Dependencies, evaluation: FileRef): Promise<EvaluationRecord> =>
   store.json<EvaluationRecord>(evaluation);

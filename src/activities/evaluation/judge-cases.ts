@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { collect } from '../../async/streams.ts';
 import { SidecarFailed } from '../../benchmarks/sidecar.ts';
 import type { CaseVerdict } from '../../benchmarks/suite.ts';
-import type { Ports } from '../../runtime/dependencies.ts';
+import type { Dependencies } from '../dependencies.ts';
 import { once } from '../../runtime/run-once.ts';
 import { Journal } from '../../store/journal.ts';
 import type { FileRef } from '../../store/references.ts';
@@ -20,18 +20,18 @@ export interface VerdictLine {
 }
 
 /** Judges the answers of a shard; no model is asked. Verdicts are on disk as they are made. */
-export function createJudgeCases(ports: Ports) {
+export function createJudgeCases(dependencies: Dependencies) {
   return (input: JudgeInput): Promise<FileRef> =>
-    once(ports, shardKey('judge', input), async (work) => {
-      const { signal, heartbeat } = ports.attempt();
-      const { evaluation } = await readRecord(ports, input.evaluation);
-      const { suite, opened } = await plannedSuite(ports, evaluation, input.suite);
+    once(dependencies, shardKey('judge', input), async (work) => {
+      const { signal, heartbeat } = dependencies.activityContext();
+      const { evaluation } = await readRecord(dependencies, input.evaluation);
+      const { suite, opened } = await plannedSuite(dependencies, evaluation, input.suite);
       const items = new Map(opened.cases.map((item) => [item.id, item]));
-      const answers = await collect(ports.store.records<AnswerRecord>(input.answers));
+      const answers = await collect(dependencies.store.records<AnswerRecord>(input.answers));
       const folder = await work();
       const claim = await folder.claim();
       const journal = await Journal.open<VerdictLine[]>(join(folder.path, 'verdicts.jsonl'), {
-        onDamage: ports.onDamage,
+        onDamage: dependencies.onDamage,
         assertCurrent: () => claim.assertCurrent(),
       });
       const lines: VerdictLine[] = journal.entries.flat();
@@ -56,11 +56,11 @@ export function createJudgeCases(ports: Ports) {
           heartbeat({ judged: lines.length });
         }
       } catch (error) {
-        if (error instanceof SidecarFailed) await ports.suites.discard(opened);
+        if (error instanceof SidecarFailed) await dependencies.suites.discard(opened);
         throw error;
       } finally {
         await journal.close();
       }
-      return ports.store.putRecords(lines);
+      return dependencies.store.putRecords(lines);
     });
 }

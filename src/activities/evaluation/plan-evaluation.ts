@@ -5,7 +5,7 @@ import { parseExperiment } from '../../config/parse-experiment.ts';
 import { changedFields } from '../../config/retune.ts';
 import type { LedgerEntry } from '../../runs/ledger-entry.ts';
 import { experimentAt } from '../../runs/settings-in-effect.ts';
-import type { Ports } from '../../runtime/dependencies.ts';
+import type { Dependencies } from '../dependencies.ts';
 import { once } from '../../runtime/run-once.ts';
 import { hashOf } from '../../store/canonical-json.ts';
 import type { ParseInput } from '../../types/activity-types.ts';
@@ -32,17 +32,17 @@ import type { EvaluationRecord } from './evaluation-inputs.ts';
  * the same policy, however far its run has gone on since; with another file it is refused.
  * @throws InvalidConfig naming the field
  */
-export function createPlanEvaluation(ports: Ports) {
+export function createPlanEvaluation(dependencies: Dependencies) {
   return async ({ id, file }: ParseInput): Promise<EvaluationPlan> => {
     if (!evaluationIdPattern.test(id))
       throw new InvalidConfig(
         `workflow id: got ${JSON.stringify(id)}; it is the evaluation's id: ${evaluationIdRule}`,
       );
     const evaluation = parseEvaluation(file);
-    const suites = ports.suites.named(evaluation.suites);
+    const suites = dependencies.suites.named(evaluation.suites);
     const refused = refusedByName(suites, evaluation);
     if (refused !== undefined) throw new InvalidConfig(`evaluation: ${refused}`);
-    const folder = ports.evaluationFolder(id);
+    const folder = dependencies.evaluationFolder(id);
     const existing = await folder.read();
     const identity = hashOf(decisive(evaluation));
     if (existing !== undefined && hashOf(decisive(existing)) !== identity) {
@@ -50,16 +50,18 @@ export function createPlanEvaluation(ports: Ports) {
         `evaluation: the id ${JSON.stringify(id)} belongs to another evaluation file (${changedFields(decisive(existing), decisive(evaluation))}); start this one under another id`,
       );
     }
-    const policy = await once(ports, evaluationKey(id, 'policy', identity), () =>
-      findPolicy(ports, evaluation),
+    const policy = await once(dependencies, evaluationKey(id, 'policy', identity), () =>
+      findPolicy(dependencies, evaluation),
     );
     if (existing === undefined) await folder.write(evaluation);
     // Under a key, so that it is kept as long as what was made by it.
     const content: EvaluationRecord = { evaluation, policy };
-    const record = await once(ports, evaluationKey(id, 'record', content), () =>
-      ports.store.putJson(content),
+    const record = await once(dependencies, evaluationKey(id, 'record', content), () =>
+      dependencies.store.putJson(content),
     );
-    const planned = await planEach(ports, suites, (suite) => planSuite(ports, evaluation, suite));
+    const planned = await planEach(dependencies, suites, (suite) =>
+      planSuite(dependencies, evaluation, suite),
+    );
     const { concurrency, heartbeatSeconds, maxAttempts, casesPerShard } = evaluation;
     return {
       id,
@@ -85,11 +87,15 @@ const pace: ReadonlySet<string> = new Set([
   'requestTimeoutSeconds',
 ] satisfies (keyof Evaluation)[]);
 
-async function planSuite(ports: Ports, evaluation: Evaluation, suite: Suite): Promise<PlannedSuite> {
+async function planSuite(
+  dependencies: Dependencies,
+  evaluation: Evaluation,
+  suite: Suite,
+): Promise<PlannedSuite> {
   const { name } = suite;
   const refused = suite.refuses(suiteSettings(evaluation));
   if (refused !== null) return { name, skipped: refused };
-  const opened = await ports.suites.open(suite, suiteSettings(evaluation));
+  const opened = await dependencies.suites.open(suite, suiteSettings(evaluation));
   if ('missing' in opened) return { name, skipped: opened.missing };
   if (opened.cannotAsk !== undefined) return { name, skipped: opened.cannotAsk };
   const { dataHash, asking, versions } = opened;
@@ -108,9 +114,9 @@ export const shardsOf = (suite: PlannedSuite, size: number): CaseShard[] =>
         to: Math.min(suite.cases, (shard + 1) * size),
       }));
 
-async function findPolicy(ports: Ports, { policy }: Evaluation): Promise<EvaluatedPolicy> {
+async function findPolicy(dependencies: Dependencies, { policy }: Evaluation): Promise<EvaluatedPolicy> {
   if (policy.type !== 'run') return policy;
-  const folder = ports.runFolder(policy.run);
+  const folder = dependencies.runFolder(policy.run);
   const run = await folder.open<LedgerEntry>();
   if (run === undefined)
     throw new InvalidConfig(
@@ -146,19 +152,19 @@ export type RescoringPlan = Omit<EvaluationPlan, 'shards'> & { shards: Omit<Shar
  * What judging an evaluation's answers again takes: those answers, and the rules and data that are here now.
  * @throws InvalidConfig for an evaluation that is not there or has not ended, or a suite that is not here
  */
-export function createPlanRescoring(ports: Ports) {
+export function createPlanRescoring(dependencies: Dependencies) {
   return async ({ id }: { id: string }): Promise<RescoringPlan> => {
-    const folder = ports.evaluationFolder(id);
+    const folder = dependencies.evaluationFolder(id);
     const results = await folder.readResults();
     if (results === undefined)
       throw new InvalidConfig(
         `rescore: got ${JSON.stringify(id)}; there is no evaluation of that id that has ended (${folder.resultsFile})`,
       );
-    const { evaluation } = await readRecord(ports, results.record);
-    const suites = await planEach(ports, results.suites, async (before): Promise<PlannedSuite> => {
+    const { evaluation } = await readRecord(dependencies, results.record);
+    const suites = await planEach(dependencies, results.suites, async (before): Promise<PlannedSuite> => {
       if (before.skipped !== null) return { name: before.name, skipped: before.skipped };
-      const [suite] = ports.suites.named([before.name]);
-      const opened = await ports.suites.open(suite!, suiteSettings(evaluation));
+      const [suite] = dependencies.suites.named([before.name]);
+      const opened = await dependencies.suites.open(suite!, suiteSettings(evaluation));
       if ('missing' in opened) throw new InvalidConfig(`rescore: ${before.name}: ${opened.missing}`);
       return {
         name: before.name,

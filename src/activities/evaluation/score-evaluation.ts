@@ -2,7 +2,7 @@ import { relative } from 'node:path';
 import { collect } from '../../async/streams.ts';
 import type { CaseVerdict, OpenSuite } from '../../benchmarks/suite.ts';
 import type { Evaluation } from '../../config/evaluation.ts';
-import type { Ports } from '../../runtime/dependencies.ts';
+import type { Dependencies } from '../dependencies.ts';
 import { atomicWrite } from '../../store/atomic-write.ts';
 import { canonicalJson, hashOf } from '../../store/canonical-json.ts';
 import type {
@@ -21,7 +21,7 @@ import type { VerdictLine } from './judge-cases.ts';
  * Makes the figures, from the verdicts alone: the same bytes whenever and wherever it is done.
  * @throws InvalidConfig where a suite is not on this worker as it was planned
  */
-export function createScoreEvaluation(ports: Ports) {
+export function createScoreEvaluation(dependencies: Dependencies) {
   return async ({
     id,
     evaluation: record,
@@ -30,7 +30,7 @@ export function createScoreEvaluation(ports: Ports) {
     shards,
     judged,
   }: ScoreInput): Promise<Scored> => {
-    const { evaluation, policy } = await readRecord(ports, record);
+    const { evaluation, policy } = await readRecord(dependencies, record);
     const results: SuiteResults[] = [];
     const lines: CaseLine[] = [];
     for (const planned of suites) {
@@ -38,12 +38,14 @@ export function createScoreEvaluation(ports: Ports) {
         results.push({ name: planned.name, skipped: planned.skipped });
         continue;
       }
-      const { opened } = await plannedSuite(ports, evaluation, planned);
+      const { opened } = await plannedSuite(dependencies, evaluation, planned);
       const own = shards
         .filter(({ suite }) => suite === planned.name)
         .sort((one, other) => one.shard - other.shard);
       const verdicts = (
-        await Promise.all(own.map(({ verdicts: file }) => collect(ports.store.records<VerdictLine>(file))))
+        await Promise.all(
+          own.map(({ verdicts: file }) => collect(dependencies.store.records<VerdictLine>(file))),
+        )
       ).flat();
       lines.push(
         ...verdicts.map(({ id: of, verdict: { correct, scores, reason } }) => ({
@@ -55,14 +57,14 @@ export function createScoreEvaluation(ports: Ports) {
         })),
       );
       results.push(suiteResults(planned, own, evaluation, opened, verdicts));
-      ports.attempt().heartbeat({ suite: planned.name });
+      dependencies.activityContext().heartbeat({ suite: planned.name });
     }
     const scored = results.flatMap((suite) => ('scores' in suite ? [suite] : []));
     const bySuite = new Map(scored.filter(({ whole }) => whole).map(({ name, scores }) => [name, scores]));
-    const aggregates = ports.suites.benchmarks.flatMap((benchmark) =>
+    const aggregates = dependencies.suites.benchmarks.flatMap((benchmark) =>
       benchmark.suites.some(({ name }) => bySuite.has(name)) ? (benchmark.aggregate?.(bySuite) ?? []) : [],
     );
-    const folder = ports.evaluationFolder(id);
+    const folder = dependencies.evaluationFolder(id);
     const all: EvaluationResults = {
       id,
       evaluation,

@@ -2,7 +2,7 @@ import { collect } from '../../async/streams.ts';
 import { readTask } from '../../curriculum/generate-candidates.ts';
 import { poolTexts } from '../../curriculum/task-datasets.ts';
 import { deriveSeed, randomStream } from '../../numerics/random.ts';
-import type { Ports } from '../../runtime/dependencies.ts';
+import type { Dependencies } from '../dependencies.ts';
 import { phase } from '../../runtime/run-once.ts';
 import type { Metrics, WritePoolInput, WrittenPool } from '../../types/activity-types.ts';
 import type { SeedTaskRecord } from '../../types/records.ts';
@@ -16,19 +16,21 @@ import type { ParsedTask } from '../../worlds/world.ts';
  * repeats another, is held out, holds a question of a benchmark or has a label that would need a vote (nobody votes here; a file's labels are its owner's) is dropped and counted.
  * @throws InvalidConfig for a file that is not there, is not the one named by its hash, or has a line that is no record or holds a question of a benchmark
  */
-export function createWritePool(ports: Ports) {
+export function createWritePool(dependencies: Dependencies) {
   return (input: WritePoolInput): Promise<WrittenPool> =>
-    phase(ports, 'write-pool', input, async (context) => {
+    phase(dependencies, 'write-pool', input, async (context) => {
       const { experiment, world } = context;
-      const base = (await collect(ports.store.records<SeedTaskRecord>(input.state.base_tasks))).map(
+      const base = (await collect(dependencies.store.records<SeedTaskRecord>(input.state.base_tasks))).map(
         ({ spec }) => spec,
       );
       const heldOut = new Set(
-        (await collect(ports.store.records<SeedTaskRecord>(input.state.held_out))).map(({ spec }) => spec),
+        (await collect(dependencies.store.records<SeedTaskRecord>(input.state.held_out))).map(
+          ({ spec }) => spec,
+        ),
       );
       const { arm, seed } = experiment;
       const chance = randomStream(deriveSeed(seed, 'write-pool', 'verdict'));
-      const { texts, tokens } = await poolTexts(ports, context, input.state.environment, base);
+      const { texts, tokens } = await poolTexts(dependencies, context, input.state.environment, base);
       const given = arm.type === 'offline' && arm.source.type === 'file';
       // A simulator writes held-out tasks in the other arms too; a data set from elsewhere may hold them all.
       const parse = (text: string): ParsedTask => {
@@ -48,7 +50,7 @@ export function createWritePool(ports: Ports) {
         throw new InvalidConfig(
           `experiment: arm: the data set has no valid task; of ${texts.length} texts ${JSON.stringify(checked.dropped)} were dropped`,
         );
-      const pool = await ports.store.putRecords(
+      const pool = await dependencies.store.putRecords(
         specs.map((spec, index): SeedTaskRecord => ({ id: `pool-${String(index).padStart(4, '0')}`, spec })),
       );
       return {

@@ -4,7 +4,7 @@ import type { Experiment } from '../../config/experiment.ts';
 import { deriveSeed, randomStream } from '../../numerics/random.ts';
 import { planRequests } from '../../rollouts/completion-requests.ts';
 import { attempts } from '../../rollouts/rollout-loop.ts';
-import type { Ports } from '../../runtime/dependencies.ts';
+import type { Dependencies } from '../dependencies.ts';
 import { phase } from '../../runtime/run-once.ts';
 import type { FileRef } from '../../store/references.ts';
 import type { AnchorState, Gated, GateInput } from '../../types/activity-types.ts';
@@ -16,15 +16,18 @@ import type { World } from '../../worlds/world.ts';
  * Holds the agent against an anchor set that neither the simulator nor the report's held-out score knows, outside the rollout budget. An
  * agent that has forgotten is rolled back to the last one that passed, with its trainer state. The first one passes: it is the measure.
  */
-export function createGateAgent(ports: Ports) {
+export function createGateAgent(dependencies: Dependencies) {
   return (input: GateInput): Promise<Gated> =>
-    phase(ports, 'gate', input, async (context) => {
+    phase(dependencies, 'gate', input, async (context) => {
       const { experiment, world } = context;
       const { agent, state } = input;
       const before = state.anchor;
       const tasks =
-        before?.tasks ?? (await anchorTasks(ports, experiment, world, [state.base_tasks, state.held_out]));
-      const specs = (await collect(ports.store.records<SeedTaskRecord>(tasks))).map(({ spec }) => spec);
+        before?.tasks ??
+        (await anchorTasks(dependencies, experiment, world, [state.base_tasks, state.held_out]));
+      const specs = (await collect(dependencies.store.records<SeedTaskRecord>(tasks))).map(
+        ({ spec }) => spec,
+      );
       const planned = planRequests(specs, experiment.durability.promptsPerRequest, (chunk, index) => ({
         model: agent.name,
         prompts: chunk.map((spec) => world.agentPrompt(spec)),
@@ -43,7 +46,7 @@ export function createGateAgent(ports: Ports) {
       for await (const {
         item: spec,
         sampled: { text, seed },
-      } of attempts(ports, context, planned, (task) => task, options)) {
+      } of attempts(dependencies, context, planned, (task) => task, options)) {
         if (isSolved(world, world.score(spec, text, randomStream(deriveSeed(seed, 'verdict', spec))).reward))
           now.successes += 1;
       }
@@ -69,7 +72,7 @@ export function createGateAgent(ports: Ports) {
 
 /** Drawn as the held-out tasks are, by another seed, and none of them. */
 async function anchorTasks(
-  { store }: Ports,
+  { store }: Dependencies,
   { guards }: Experiment,
   world: World,
   others: readonly FileRef[],

@@ -4,7 +4,7 @@ import { wilsonInterval } from '../../numerics/intervals.ts';
 import { mean } from '../../numerics/preconditions.ts';
 import { passAtK } from '../../numerics/tests.ts';
 import type { LedgerEntry } from '../../runs/ledger-entry.ts';
-import type { Ports } from '../../runtime/dependencies.ts';
+import type { Dependencies } from '../dependencies.ts';
 import { hashOf } from '../../store/canonical-json.ts';
 import type { FileRef } from '../../store/references.ts';
 import type { CommitInput, Committed, Metrics } from '../../types/activity-types.ts';
@@ -15,7 +15,7 @@ import { InvalidConfig } from '../../validation/invalid-config.ts';
  * Writes the epoch's line into the ledger, once: committing the same epoch again returns the line that is there. Times go
  * beside it, into metrics.jsonl, so that the ledger stays a function of experiment file and seed.
  */
-export function createCommitEpoch(ports: Ports) {
+export function createCommitEpoch(dependencies: Dependencies) {
   return async ({
     run,
     epoch,
@@ -26,18 +26,18 @@ export function createCommitEpoch(ports: Ports) {
     retried,
     seconds,
   }: CommitInput): Promise<Committed> => {
-    const folder = ports.runFolder(run.id);
+    const folder = dependencies.runFolder(run.id);
     const opened = await folder.open<LedgerEntry>();
     if (opened === undefined)
       throw new InvalidConfig(
         `run: ${folder.experimentFile} is missing; restore it, or start the experiment again`,
       );
-    const experiment = await ports.store.json<Experiment>(run.experiment);
+    const experiment = await dependencies.store.json<Experiment>(run.experiment);
     const settings = settingsInEffect(experiment);
     // The trainer counts the tokens of its job under the same name.
     const all: Metrics = [
       ...metrics,
-      await heldOut(ports, outputs.verdicts, experiment.evaluation.passAtK),
+      await heldOut(dependencies, outputs.verdicts, experiment.evaluation.passAtK),
       { num_tokens: next.tokens },
     ].reduce((together, some) => ({ ...together, ...some }), {});
     const written = await opened.ledger.append({
@@ -59,7 +59,11 @@ export function createCommitEpoch(ports: Ports) {
   };
 }
 
-async function heldOut(ports: Ports, files: readonly FileRef[], k: number | undefined): Promise<Metrics> {
+async function heldOut(
+  dependencies: Dependencies,
+  files: readonly FileRef[],
+  k: number | undefined,
+): Promise<Metrics> {
   const counts: Counts = new Map();
   const tasks: Counts = new Map();
   for (const file of files) {
@@ -69,7 +73,7 @@ async function heldOut(ports: Ports, files: readonly FileRef[], k: number | unde
       difficulty,
       reward,
       solved = reward === 1,
-    } of ports.store.records<VerdictRecord>(file)) {
+    } of dependencies.store.records<VerdictRecord>(file)) {
       for (const name of ['eval/heldout', `eval/heldout/${kind}`, `eval/heldout_difficulty/${difficulty}`])
         count(counts, name, solved);
       count(tasks, task_id, solved);

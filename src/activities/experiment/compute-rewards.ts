@@ -5,7 +5,7 @@ import { successRate } from '../../coevolution/success-rate.ts';
 import type { SuccessRate } from '../../coevolution/success-rate.ts';
 import type { Experiment } from '../../config/experiment.ts';
 import { deriveSeed, randomStream } from '../../numerics/random.ts';
-import type { Ports } from '../../runtime/dependencies.ts';
+import type { Dependencies } from '../dependencies.ts';
 import { phase } from '../../runtime/run-once.ts';
 import { EpochSummary } from '../../scoring/epoch-metrics.ts';
 import { clusterGuards, luckGuard, Outcomes } from '../../scoring/task-outcomes.ts';
@@ -25,21 +25,21 @@ import type { World } from '../../worlds/world.ts';
  * Scores every answer by code, twice, and every task by its answers (GenEnv eqs. 1 to 3). Tasks and traces stream through; what
  * stays in memory is a task's text and a few numbers of it.
  */
-export function createComputeRewards(ports: Ports) {
+export function createComputeRewards(dependencies: Dependencies) {
   return (input: ComputeRewardsInput): Promise<Rewards> =>
-    phase(ports, 'reward', input, async ({ experiment, world }) => {
-      const { store } = ports;
+    phase(dependencies, 'reward', input, async ({ experiment, world }) => {
+      const { store } = dependencies;
       const specs: (string | null)[] = [];
       for await (const { spec } of store.records<TaskRecord>(input.tasks)) specs.push(spec);
       const outcomes = new Outcomes(specs.length, world.solvedFrom);
       const summary = new EpochSummary(experiment, world);
-      const { heartbeat } = ports.attempt();
+      const { heartbeat } = dependencies.activityContext();
       let answers = 0;
       const rewards = await store.putRecords(
         (async function* () {
           // A group is always whole: it is one prompt of one request.
           for await (const group of neighbours(
-            traces(ports, input),
+            traces(dependencies, input),
             (one, next) => one.task_id === next.task_id && one.role === next.role,
           )) {
             const { task_id, role } = group[0]!;
@@ -90,8 +90,8 @@ export function createComputeRewards(ports: Ports) {
     });
 }
 
-async function* traces(ports: Ports, input: ComputeRewardsInput): AsyncGenerator<TraceRecord> {
-  for (const file of input.traces) yield* ports.store.records<TraceRecord>(file);
+async function* traces(dependencies: Dependencies, input: ComputeRewardsInput): AsyncGenerator<TraceRecord> {
+  for (const file of input.traces) yield* dependencies.store.records<TraceRecord>(file);
 }
 
 function scoreGroup(

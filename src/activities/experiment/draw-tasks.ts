@@ -5,7 +5,7 @@ import { replayCount } from '../../config/experiment.ts';
 import type { Experiment } from '../../config/experiment.ts';
 import { freshTasks, givenTask } from '../../curriculum/epoch-tasks.ts';
 import { deriveSeed, randomStream } from '../../numerics/random.ts';
-import type { Ports } from '../../runtime/dependencies.ts';
+import type { Dependencies } from '../dependencies.ts';
 import { phase } from '../../runtime/run-once.ts';
 import type { FileRef } from '../../store/references.ts';
 import type { DrawTasksInput } from '../../types/activity-types.ts';
@@ -16,17 +16,17 @@ import type { SeedTaskRecord, TaskRecord } from '../../types/records.ts';
  * The epoch's tasks: what the arm asks for (mostly what the simulator wrote), repeats counted, and the share of base and earlier tasks that the mix of
  * D_train asks for, drawn to be rolled out afresh (GenEnv 2.3: "retain mastery of earlier curricula").
  */
-export function createDrawTasks(ports: Ports) {
+export function createDrawTasks(dependencies: Dependencies) {
   return (input: DrawTasksInput): Promise<FileRef> =>
-    phase(ports, 'draw', input, async (context) => {
+    phase(dependencies, 'draw', input, async (context) => {
       const { experiment } = context;
       const { epoch } = input;
-      const { store } = ports;
-      const replayed = await replay(ports, experiment, input);
+      const { store } = dependencies;
+      const replayed = await replay(dependencies, experiment, input);
       return store.putRecords(
         (async function* (): AsyncGenerator<TaskRecord> {
           let index = 0;
-          for await (const task of countRepeats(freshTasks(ports, context, input))) {
+          for await (const task of countRepeats(freshTasks(dependencies, context, input))) {
             index += 1;
             yield task;
           }
@@ -43,7 +43,7 @@ export function createDrawTasks(ports: Ports) {
 }
 
 async function replay(
-  { store }: Ports,
+  { store }: Dependencies,
   experiment: Experiment,
   { epoch, state }: DrawTasksInput,
 ): Promise<Drawn<SeedTaskRecord>[]> {

@@ -4,25 +4,25 @@ import { deriveSeed, randomStream } from '../../numerics/random.ts';
 import { ofShard, planRequests } from '../../rollouts/completion-requests.ts';
 import type { Planned, SampleCount } from '../../rollouts/completion-requests.ts';
 import { attempts } from '../../rollouts/rollout-loop.ts';
-import type { Ports } from '../../runtime/dependencies.ts';
+import type { Dependencies } from '../dependencies.ts';
 import { phase } from '../../runtime/run-once.ts';
 import type { EvaluateInput, Sampling } from '../../types/activity-types.ts';
 import type { SeedTaskRecord, VerdictRecord } from '../../types/records.ts';
 import { isSolved } from '../../worlds/world.ts';
 
 /** The agent on the held-out tasks, with the same seeds every time; outside the rollout budget. */
-export function createEvaluatePolicy(ports: Ports) {
+export function createEvaluatePolicy(dependencies: Dependencies) {
   return (input: EvaluateInput): Promise<Sampling> =>
-    phase(ports, 'evaluate', input, async (context) => {
+    phase(dependencies, 'evaluate', input, async (context) => {
       const { experiment, world } = context;
-      const tasks = await collect(ports.store.records<SeedTaskRecord>(input.state.held_out));
+      const tasks = await collect(dependencies.store.records<SeedTaskRecord>(input.state.held_out));
       const planned = ofShard(
         plan(experiment, input.agent.name, tasks, world.agentPrompt),
         input.shard,
         input.shards,
       );
       const count: SampleCount = { tokens: 0, retried: 0 };
-      const file = await ports.store.putRecords(
+      const file = await dependencies.store.putRecords(
         (async function* (): AsyncGenerator<VerdictRecord> {
           // In the world's own words, so that agents of different simulators are compared on the same tasks.
           const options = { requests: planned.length, policies: [input.agent], count, wordedBy: null };
@@ -30,7 +30,7 @@ export function createEvaluatePolicy(ports: Ports) {
             item: { id, spec },
             sample,
             sampled: { text, policy_version, seed },
-          } of attempts(ports, context, planned, (task) => task.spec, options)) {
+          } of attempts(dependencies, context, planned, (task) => task.spec, options)) {
             const { reward } = world.score(spec, text, randomStream(deriveSeed(seed, 'verdict', id, sample)));
             yield {
               task_id: id,

@@ -2,7 +2,7 @@ import { difficultyFilter } from '../../coevolution/difficulty-filter.ts';
 import type { DifficultyRule } from '../../coevolution/difficulty-filter.ts';
 import type { Experiment } from '../../config/experiment.ts';
 import { isStarved } from '../../curriculum/epoch-tasks.ts';
-import type { Ports } from '../../runtime/dependencies.ts';
+import type { Dependencies } from '../dependencies.ts';
 import { phase } from '../../runtime/run-once.ts';
 import type { Filtered, FilterInput, Metrics } from '../../types/activity-types.ts';
 import type { FilterRecord, ScoreRecord } from '../../types/records.ts';
@@ -11,14 +11,14 @@ import type { FilterRecord, ScoreRecord } from '../../types/records.ts';
 const STARVED_KEEP = 0.25;
 
 /** Which tasks each update may use (GenEnv 2.2). What is dropped is recorded with its reason. */
-export function createFilterByDifficulty(ports: Ports) {
+export function createFilterByDifficulty(dependencies: Dependencies) {
   return (input: FilterInput): Promise<Filtered> =>
-    phase(ports, 'filter', input, async ({ experiment }) => {
-      const { store } = ports;
+    phase(dependencies, 'filter', input, async ({ experiment }) => {
+      const { store } = dependencies;
       const targets: (number | null)[] = [];
       for await (const { target_rate } of store.records<ScoreRecord>(input.scores)) targets.push(target_rate);
       const { filter, guards } = experiment;
-      const starved = filter.type !== 'off' && (await isStarved(ports, experiment, input.state));
+      const starved = filter.type !== 'off' && (await isStarved(dependencies, experiment, input.state));
       const verdicts = difficultyFilter(
         targets,
         starved

@@ -10,7 +10,7 @@ import { deriveSeed, randomStream } from '../../numerics/random.ts';
 import { ofShard, planRequests, policiesOf, requestsInTurn } from '../../rollouts/completion-requests.ts';
 import type { Planned, SampleCount } from '../../rollouts/completion-requests.ts';
 import { generationCounts } from '../../runs/request-plan.ts';
-import type { Ports } from '../../runtime/dependencies.ts';
+import type { Dependencies } from '../dependencies.ts';
 import { phase } from '../../runtime/run-once.ts';
 import type { Phase } from '../../runtime/run-once.ts';
 import type { RunState, Sampling, ShardInput } from '../../types/activity-types.ts';
@@ -28,25 +28,25 @@ interface Context {
  * agent's history. A stated share of the prompts goes to the frozen initial simulator. What is no task is asked for again, and labels are put
  * to a vote, in worlds that say so.
  */
-export function createGenerateTasks(ports: Ports) {
+export function createGenerateTasks(dependencies: Dependencies) {
   return (input: ShardInput): Promise<Sampling> =>
-    phase(ports, 'generate', input, async (context) => {
+    phase(dependencies, 'generate', input, async (context) => {
       const { experiment } = context;
       const { epoch, state, shard, shards } = input;
-      const starved = await isStarved(ports, experiment, state);
-      const { agent: history } = await ports.store.json<HistoryRecord>(state.history);
+      const starved = await isStarved(dependencies, experiment, state);
+      const { agent: history } = await dependencies.store.json<HistoryRecord>(state.history);
       const planned = ofShard(
-        plan(context, epoch, state, await contexts(ports, context, input, history, starved)),
+        plan(context, epoch, state, await contexts(dependencies, context, input, history, starved)),
         shard,
         shards,
       );
       const count: SampleCount = { tokens: 0, retried: 0 };
-      const asked = requestsInTurn(ports, context, {
+      const asked = requestsInTurn(dependencies, context, {
         requests: planned.length,
         policies: policiesOf(state),
         count,
       });
-      const file = await ports.store.putRecords(
+      const file = await dependencies.store.putRecords(
         (async function* () {
           try {
             for (const one of planned) {
@@ -68,13 +68,13 @@ export function createGenerateTasks(ports: Ports) {
 
 /** One context for each seed prompt of the epoch: which task to vary, and which simulator is asked. */
 async function contexts(
-  ports: Ports,
+  dependencies: Dependencies,
   { experiment, world }: Phase,
   { epoch, state }: ShardInput,
   history: AgentHistory,
   starved: boolean,
 ): Promise<Context[]> {
-  const base = await collect(ports.store.records<SeedTaskRecord>(state.base_tasks));
+  const base = await collect(dependencies.store.records<SeedTaskRecord>(state.base_tasks));
   const random = randomStream(deriveSeed(experiment.seed, epoch, 'contexts'));
   const { initial } = generationCounts(experiment, starved);
   const asksInitial = new Set(
@@ -82,7 +82,7 @@ async function contexts(
       .shuffle(Array.from({ length: experiment.environment.promptsPerEpoch }, (_, index) => index))
       .slice(0, initial),
   );
-  const exemplars = await exemplarsOf(ports, experiment, epoch, state);
+  const exemplars = await exemplarsOf(dependencies, experiment, epoch, state);
   return Array.from({ length: experiment.environment.promptsPerEpoch }, (_, prompt) => {
     const simulator = asksInitial.has(prompt) ? 'initial' : 'current';
     const { spec } = random.pick(base);

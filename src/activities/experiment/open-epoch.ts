@@ -3,7 +3,7 @@ import { cutLedger } from '../../runs/cut-ledger.ts';
 import type { LedgerEntry } from '../../runs/ledger-entry.ts';
 import type { OpenedRun, RunFolder } from '../../runs/run-folder.ts';
 import { experimentAt, workflowSettings } from '../../runs/settings-in-effect.ts';
-import type { Ports } from '../../runtime/dependencies.ts';
+import type { Dependencies } from '../dependencies.ts';
 import { hashOf } from '../../store/canonical-json.ts';
 import { InvalidArtifact } from '../../store/errors.ts';
 import type { LedgerLine } from '../../store/ledger-chain.ts';
@@ -18,24 +18,24 @@ type Run = OpenedRun<LedgerEntry>;
  * from, so that it is made again; what was retuned is in effect from its epoch on.
  * @throws InvalidConfig for a run without its file, InvalidArtifact for damage that cannot be made again
  */
-export function createOpenEpoch(ports: Ports) {
+export function createOpenEpoch(dependencies: Dependencies) {
   return async ({ id, known, thorough }: OpenInput): Promise<Opened> => {
-    const folder = ports.runFolder(id);
+    const folder = dependencies.runFolder(id);
     const run = await folder.open<LedgerEntry>();
     if (run === undefined)
       throw new InvalidConfig(
         `run: ${folder.experimentFile} is missing; restore it, or start the experiment again`,
       );
     const lines = await soundLines(folder, run);
-    const last = thorough ? await lastWhole(ports, folder, run, lines) : newest(run, lines);
+    const last = thorough ? await lastWhole(dependencies, folder, run, lines) : newest(run, lines);
     if (thorough && lines.length > 0)
       await folder.appendEvent({ type: 'resumed', epoch: last?.epoch ?? null });
     else if (known !== null && last !== null && last.epoch !== known)
       await folder.appendEvent({ type: 'moved', from: known, epoch: last.epoch });
     const experiment = await experimentAt(folder, parseExperiment(run.experiment), (last?.epoch ?? -1) + 1);
     return {
-      run: { id, experiment: await ports.store.putJson(experiment) },
-      settings: workflowSettings(experiment, await ports.world(experiment.world)),
+      run: { id, experiment: await dependencies.store.putJson(experiment) },
+      settings: workflowSettings(experiment, await dependencies.loadWorld(experiment.world)),
       last,
     };
   };
@@ -72,12 +72,12 @@ function newest({ fork }: Run, lines: readonly LedgerLine<LedgerEntry>[]): Commi
 
 /** The last epoch whose policies and pools are whole; null where not even the first are, so that the run is prepared again. */
 async function lastWhole(
-  { store, attempt }: Ports,
+  { store, activityContext }: Dependencies,
   folder: RunFolder,
   run: Run,
   lines: readonly LedgerLine<LedgerEntry>[],
 ): Promise<Committed | null> {
-  const { heartbeat } = attempt();
+  const { heartbeat } = activityContext();
   for (let count = lines.length; ; count--) {
     const last = newest(run, lines.slice(0, count));
     if (last === null) return null;

@@ -5,7 +5,7 @@ import { changedFields } from '../../config/retune.ts';
 import { longestEvaluatedId } from '../../evaluation/evaluation-id.ts';
 import { forkOf } from '../../runs/fork.ts';
 import { workflowSettings } from '../../runs/settings-in-effect.ts';
-import type { Ports } from '../../runtime/dependencies.ts';
+import type { Dependencies } from '../dependencies.ts';
 import { hashOf } from '../../store/canonical-json.ts';
 import type { ParseInput, Plan } from '../../types/activity-types.ts';
 import { InvalidConfig } from '../../validation/invalid-config.ts';
@@ -16,14 +16,14 @@ import { refusedByName } from '../evaluation/evaluation-inputs.ts';
  * is refused. A file with `startFrom` makes a fork. Nothing is written before everything is known to be right.
  * @throws InvalidConfig naming the field
  */
-export function createParseExperiment(ports: Ports) {
+export function createParseExperiment(dependencies: Dependencies) {
   return async ({ id, file }: ParseInput): Promise<Plan> => {
     checkId(id);
     const experiment = parseExperiment(file);
-    const settings = workflowSettings(experiment, await ports.world(experiment.world));
+    const settings = workflowSettings(experiment, await dependencies.loadWorld(experiment.world));
     if (experiment.evaluation.benchmarks !== undefined)
-      checkBenchmarks(ports, id, experiment.evaluation.benchmarks);
-    const folder = ports.runFolder(id);
+      checkBenchmarks(dependencies, id, experiment.evaluation.benchmarks);
+    const folder = dependencies.runFolder(id);
     const existing = await folder.readExperiment();
     if (existing !== undefined && existing.sha256 !== hashOf(experiment)) {
       throw new InvalidConfig(
@@ -33,8 +33,8 @@ export function createParseExperiment(ports: Ports) {
     const fork =
       experiment.startFrom === null || (await folder.readFork()) !== undefined
         ? undefined
-        : await forkOf(ports, id, experiment, experiment.startFrom);
-    const ref = await ports.store.putJson(experiment);
+        : await forkOf(dependencies, id, experiment, experiment.startFrom);
+    const ref = await dependencies.store.putJson(experiment);
     if (fork !== undefined) await folder.writeFork(fork);
     if (existing === undefined) {
       await folder.writeExperiment(experiment);
@@ -42,19 +42,19 @@ export function createParseExperiment(ports: Ports) {
         fork === undefined ? { type: 'started' } : { type: 'started', from: experiment.startFrom },
       );
     }
-    return { run: { id, experiment: ref }, settings, searchAttributes: ports.searchAttributes };
+    return { run: { id, experiment: ref }, settings, searchAttributes: dependencies.searchAttributes };
   };
 }
 
 /** Found now, not at the first evaluation. @throws InvalidConfig */
-function checkBenchmarks(ports: Ports, id: string, { every, ...how }: Benchmarks): void {
+function checkBenchmarks(dependencies: Dependencies, id: string, { every, ...how }: Benchmarks): void {
   if (id.length > longestEvaluatedId)
     throw new InvalidConfig(
       `workflow id: got ${JSON.stringify(id)}; with evaluation.benchmarks it has ${longestEvaluatedId} characters at most, since evaluations have longer ids`,
     );
   try {
     parseEvaluation({ name: 'of-an-epoch', policy: { type: 'run', run: id, epoch: every }, ...how });
-    const refused = refusedByName(ports.suites.named(how.suites), how);
+    const refused = refusedByName(dependencies.suites.named(how.suites), how);
     if (refused !== undefined) throw new InvalidConfig(refused);
   } catch (error) {
     throw error instanceof InvalidConfig

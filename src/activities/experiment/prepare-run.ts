@@ -1,7 +1,7 @@
 import { emptyHistory } from '../../coevolution/agent-history.ts';
 import { refuseContaminated } from '../../curriculum/generate-candidates.ts';
 import { deriveSeed, randomStream } from '../../numerics/random.ts';
-import type { Ports } from '../../runtime/dependencies.ts';
+import type { Dependencies } from '../dependencies.ts';
 import { phase } from '../../runtime/run-once.ts';
 import type { PrepareInput, RunState } from '../../types/activity-types.ts';
 import type { HistoryRecord, SeedTaskRecord } from '../../types/records.ts';
@@ -10,9 +10,9 @@ import type { HistoryRecord, SeedTaskRecord } from '../../types/records.ts';
  * The state that the first epoch starts from: base tasks, held-out tasks, empty pools, warm policies.
  * @throws InvalidConfig for a base task that holds a question of a benchmark
  */
-export function createPrepareRun(ports: Ports) {
+export function createPrepareRun(dependencies: Dependencies) {
   return (input: PrepareInput): Promise<RunState> =>
-    phase(ports, 'prepare', { ...input, epoch: 0 }, async ({ experiment: { seed }, world }) => {
+    phase(dependencies, 'prepare', { ...input, epoch: 0 }, async ({ experiment: { seed }, world }) => {
       const records = (name: string, specs: readonly string[]): SeedTaskRecord[] =>
         specs.map((spec, index) => ({ id: `${name}-${String(index).padStart(3, '0')}`, spec }));
       const base = records('base', world.baseTasks(randomStream(deriveSeed(seed, 'base-tasks'))));
@@ -25,15 +25,15 @@ export function createPrepareRun(ports: Ports) {
         world.heldOutTasks(randomStream(deriveSeed(0, 'held-out-tasks'))).filter((spec) => !seen.has(spec)),
       );
       const history: HistoryRecord = { agent: emptyHistory(), progress: {} };
-      const nothing = await ports.store.putRecords([]);
+      const nothing = await dependencies.store.putRecords([]);
       return {
-        base_tasks: await ports.store.putRecords(base),
-        held_out: await ports.store.putRecords(heldOut),
+        base_tasks: await dependencies.store.putRecords(base),
+        held_out: await dependencies.store.putRecords(heldOut),
         agent: input.agent,
         environment: input.environment,
         initial_agent: input.agent,
         initial_environment: input.environment,
-        history: await ports.store.putJson(history),
+        history: await dependencies.store.putJson(history),
         train_pool: nothing,
         environment_pool: nothing,
         tokens: 0,

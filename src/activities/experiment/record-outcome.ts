@@ -1,9 +1,9 @@
-import type { Ports } from '../../runtime/dependencies.ts';
+import type { Dependencies } from '../dependencies.ts';
 import type { EndInput } from '../../types/activity-types.ts';
 
 /** Notes in the run's events how it ended. */
-export function createRecordEnd(ports: Ports) {
+export function createRecordEnd(dependencies: Dependencies) {
   return async ({ id, ...ended }: EndInput): Promise<void> => {
-    await ports.runFolder(id).appendEvent({ type: 'ended', ...ended });
+    await dependencies.runFolder(id).appendEvent({ type: 'ended', ...ended });
   };
 }

@@ -5,7 +5,7 @@ import { policiesOf } from '../../rollouts/completion-requests.ts';
 import type { Planned, SampleCount } from '../../rollouts/completion-requests.ts';
 import { attempts } from '../../rollouts/rollout-loop.ts';
 import { requestCount } from '../../runs/request-plan.ts';
-import type { Ports } from '../../runtime/dependencies.ts';
+import type { Dependencies } from '../dependencies.ts';
 import { phase } from '../../runtime/run-once.ts';
 import type { FileRef } from '../../store/references.ts';
 import type { RollOutInput, Sampling } from '../../types/activity-types.ts';
@@ -17,12 +17,12 @@ type Role = TraceRecord['role'];
  * The agent attempts the epoch's tasks, n times each; the frozen initial agent attempts the new ones too, as a guard.
  * All attempts at a task are in one request, so a group is never torn.
  */
-export function createRollOut(ports: Ports) {
+export function createRollOut(dependencies: Dependencies) {
   return (input: RollOutInput): Promise<Sampling> =>
-    phase(ports, 'roll-out', input, async (context) => {
-      const { requests, planned } = await plan(ports, context.experiment, input);
+    phase(dependencies, 'roll-out', input, async (context) => {
+      const { requests, planned } = await plan(dependencies, context.experiment, input);
       const count: SampleCount = { tokens: 0, retried: 0 };
-      const file = await ports.store.putRecords(
+      const file = await dependencies.store.putRecords(
         (async function* (): AsyncGenerator<TraceRecord> {
           const options = {
             requests,
@@ -34,7 +34,7 @@ export function createRollOut(ports: Ports) {
             item: { task, role },
             sample,
             ...rest
-          } of attempts(ports, context, planned, ({ task: { spec } }) => spec, options)) {
+          } of attempts(dependencies, context, planned, ({ task: { spec } }) => spec, options)) {
             const attempt = `${role === 'agent' ? 'rollout' : 'frozen'}-${String(sample).padStart(2, '0')}`;
             yield { id: `${task.id}/${attempt}`, task_id: task.id, role, ...rest };
           }
@@ -47,7 +47,7 @@ export function createRollOut(ports: Ports) {
 /** What is needed of a task to attempt it. */
 type Attempted = Pick<TaskRecord, 'id' | 'source' | 'prompt'> & { spec: string };
 
-async function* attempted({ store }: Ports, tasks: FileRef): AsyncGenerator<Attempted> {
+async function* attempted({ store }: Dependencies, tasks: FileRef): AsyncGenerator<Attempted> {
   for await (const { id, source, prompt, spec } of store.records<TaskRecord>(tasks))
     if (spec !== null) yield { id, source, prompt, spec };
 }
@@ -57,14 +57,14 @@ async function* attempted({ store }: Ports, tasks: FileRef): AsyncGenerator<Atte
  * as requests are made, since all of an epoch in each shard would be most of a worker's memory.
  */
 async function plan(
-  ports: Ports,
+  dependencies: Dependencies,
   { seed, agent, guards, durability }: Experiment,
   { epoch, state, tasks, shard, shards }: RollOutInput,
 ) {
   const size = durability.promptsPerRequest;
   const isNew = ({ source }: Attempted): boolean => source === 'new';
   let [all, fresh] = [0, 0];
-  for await (const task of attempted(ports, tasks)) {
+  for await (const task of attempted(dependencies, tasks)) {
     all += 1;
     if (isNew(task)) fresh += 1;
   }
@@ -95,13 +95,13 @@ async function plan(
     }
   }
   async function* planned(): AsyncGenerator<Planned<{ task: Attempted; role: Role }>> {
-    yield* requests('agent', state.agent.name, agent.rolloutsPerTask, attempted(ports, tasks), 0);
+    yield* requests('agent', state.agent.name, agent.rolloutsPerTask, attempted(dependencies, tasks), 0);
     if (guards.frozenSamples > 0)
       yield* requests(
         'frozen',
         state.initial_agent.name,
         guards.frozenSamples,
-        only(attempted(ports, tasks), isNew),
+        only(attempted(dependencies, tasks), isNew),
         agentRequests,
       );
   }

@@ -1,6 +1,6 @@
 import { beside } from '../../async/streams.ts';
 import { deriveSeed, randomStream } from '../../numerics/random.ts';
-import type { Ports } from '../../runtime/dependencies.ts';
+import type { Dependencies } from '../dependencies.ts';
 import { phase } from '../../runtime/run-once.ts';
 import type { Phase } from '../../runtime/run-once.ts';
 import { batchRecord, jobSettings } from '../../training/job-settings.ts';
@@ -9,19 +9,19 @@ import type { TrainAgentInput, Trained } from '../../types/activity-types.ts';
 import type { FilterRecord, RewardRecord, ScoreRecord, TraceRecord } from '../../types/records.ts';
 
 /** GRPO on the epoch's rollouts (GenEnv, algorithm 1, phase 2). */
-export function createTrainAgent(ports: Ports) {
+export function createTrainAgent(dependencies: Dependencies) {
   return (input: TrainAgentInput): Promise<Trained> =>
-    phase(ports, 'train-agent', input, async (context) => {
+    phase(dependencies, 'train-agent', input, async (context) => {
       const { agent, trainer } = context.experiment;
       const { epoch, state } = input;
       const training = agent.training!;
-      const batch = await ports.store.putRecords(batchRecords(ports, context, input));
-      const { policy, metrics, note, result } = await trainPolicy(ports, context, {
+      const batch = await dependencies.store.putRecords(batchRecords(dependencies, context, input));
+      const { policy, metrics, note, result } = await trainPolicy(dependencies, context, {
         kind: 'grpo',
         role: 'agent',
         epoch,
         model: agent.model,
-        start: { path: ports.store.path(state.agent.checkpoint!) },
+        start: { path: dependencies.store.path(state.agent.checkpoint!) },
         reference: training.klCoefficient > 0 || training.maxKl !== null ? state.initial_agent : null,
         trainerState: state.agent.trainer_state,
         batch,
@@ -44,7 +44,7 @@ export function createTrainAgent(ports: Ports) {
 
 /** The kept groups, each whole in one optimizer step; groups without signal may drop, after they counted for p̂. */
 async function* batchRecords(
-  { store }: Ports,
+  { store }: Dependencies,
   { experiment }: Phase,
   { epoch, traces, rewards, scores, decisions }: TrainAgentInput,
 ) {

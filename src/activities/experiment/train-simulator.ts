@@ -3,7 +3,7 @@ import { capFamilies, flatRewards } from '../../coevolution/guards.ts';
 import { effectiveSampleSize, regressionWeights } from '../../coevolution/regression-weights.ts';
 import type { Experiment } from '../../config/experiment.ts';
 import { deriveSeed, randomStream } from '../../numerics/random.ts';
-import type { Ports } from '../../runtime/dependencies.ts';
+import type { Dependencies } from '../dependencies.ts';
 import { phase } from '../../runtime/run-once.ts';
 import type { FileRef } from '../../store/references.ts';
 import { batchRecord, jobSettings } from '../../training/job-settings.ts';
@@ -16,9 +16,9 @@ type Entry = Omit<EnvironmentPoolRecord, 'id' | 'sampled'> & { at: number };
 type Weighted = { record: Entry; weight: number };
 
 /** Reward-weighted regression on D_env (GenEnv 2.3): what taught the agent most becomes more likely to be written. */
-export function createTrainEnvironment(ports: Ports) {
+export function createTrainEnvironment(dependencies: Dependencies) {
   return (input: TrainEnvironmentInput): Promise<Trained> =>
-    phase(ports, 'train-environment', input, async (context) => {
+    phase(dependencies, 'train-environment', input, async (context) => {
       const { experiment } = context;
       const { environment } = experiment;
       const { epoch, state } = input;
@@ -31,7 +31,7 @@ export function createTrainEnvironment(ports: Ports) {
         history_success,
         env_reward,
         guard,
-      } of ports.store.records<EnvironmentPoolRecord>(input.environmentPool)) {
+      } of dependencies.store.records<EnvironmentPoolRecord>(input.environmentPool)) {
         pool.push({ epoch: written, signature, kind, history_success, env_reward, guard, at: pool.length });
       }
       const minSpread = experiment.guards.flatRewards ?? null;
@@ -45,15 +45,17 @@ export function createTrainEnvironment(ports: Ports) {
         };
       }
       const batches = stepBatches(experiment, epoch, pool);
-      const trained = await trainPolicy(ports, context, {
+      const trained = await trainPolicy(dependencies, context, {
         kind: 'rwr',
         role: 'environment',
         epoch,
         model: environment.model,
-        start: { path: ports.store.path(state.environment.checkpoint!) },
+        start: { path: dependencies.store.path(state.environment.checkpoint!) },
         reference: state.initial_environment,
         trainerState: state.environment.trainer_state,
-        batch: await ports.store.putRecords(batchRecords(ports, experiment, input.environmentPool, batches)),
+        batch: await dependencies.store.putRecords(
+          batchRecords(dependencies, experiment, input.environmentPool, batches),
+        ),
         settings: jobSettings(training),
       });
       return {
@@ -118,7 +120,7 @@ function weigh(
 
 /** Of the pool's texts only those that were drawn are in memory. */
 async function* batchRecords(
-  { store }: Ports,
+  { store }: Dependencies,
   { world }: Experiment,
   pool: FileRef,
   batches: readonly Weighted[][],

@@ -8,7 +8,7 @@ import { starvedEpochs } from '../../coevolution/guards.ts';
 import type { Arm } from '../../config/arms.ts';
 import type { Experiment } from '../../config/experiment.ts';
 import { mean } from '../../numerics/preconditions.ts';
-import type { Ports } from '../../runtime/dependencies.ts';
+import type { Dependencies } from '../dependencies.ts';
 import { phase } from '../../runtime/run-once.ts';
 import type { UpdatedPools, UpdatePoolsInput } from '../../types/activity-types.ts';
 import type {
@@ -27,10 +27,10 @@ type Entry = Pick<
 > & { at: number };
 
 /** D_train, D_env and the agent's history after this epoch (GenEnv, algorithm 1, phase 3). Records stream through. */
-export function createUpdatePools(ports: Ports) {
+export function createUpdatePools(dependencies: Dependencies) {
   return (input: UpdatePoolsInput): Promise<UpdatedPools> =>
-    phase(ports, 'pools', input, async ({ experiment, world }) => {
-      const { store } = ports;
+    phase(dependencies, 'pools', input, async ({ experiment, world }) => {
+      const { store } = dependencies;
       const { epoch, state } = input;
       const { pools } = experiment;
 
@@ -44,7 +44,7 @@ export function createUpdatePools(ports: Ports) {
         { id, spec, source, repeats },
         { kind, difficulty, attempts, successes, success_rate, valid: isValid, failure },
         record,
-      ] of judged(ports, input)) {
+      ] of judged(dependencies, input)) {
         if (source === 'new' && spec !== null && repeats === 0 && !known.has(spec)) valid.push({ id, spec });
         if (source === 'new' && isValid)
           outcomes.push({
@@ -77,7 +77,8 @@ export function createUpdatePools(ports: Ports) {
           let place = 0;
           for await (const record of store.records<EnvironmentPoolRecord>(state.environment_pool))
             if (places.has(place++)) yield record;
-          for await (const [, , record] of judged(ports, input)) if (record !== undefined) yield record;
+          for await (const [, , record] of judged(dependencies, input))
+            if (record !== undefined) yield record;
         })(),
       );
 
@@ -114,7 +115,7 @@ export function createUpdatePools(ports: Ports) {
 
 /** The epoch's tasks, each with its score and, where the environment's update may use it, its record of D_env. */
 async function* judged(
-  { store }: Ports,
+  { store }: Dependencies,
   { epoch, tasks, scores, decisions }: UpdatePoolsInput,
 ): AsyncGenerator<[TaskRecord, ScoreRecord, EnvironmentPoolRecord | undefined]> {
   for await (const [[task, score], { kept_for_environment }] of beside(

@@ -4,7 +4,7 @@ import { positionsFromScratch } from '../../config/policies.ts';
 import type { ModelSettings } from '../../config/policies.ts';
 import { dialogueTokens } from '../../inference/character-tokens.ts';
 import { deriveSeed, randomStream } from '../../numerics/random.ts';
-import type { Ports } from '../../runtime/dependencies.ts';
+import type { Dependencies } from '../dependencies.ts';
 import { phase } from '../../runtime/run-once.ts';
 import { idleSettings } from '../../training/job-settings.ts';
 import { trainPolicy } from '../../training/policy-update.ts';
@@ -20,16 +20,16 @@ const sharedId = '_warm-up';
  * fresh adapter if one is asked for. The result is kept under what it depends on (model, corpus, seed, trainer), so it is made once:
  * runs of one worker that need the same one at once wait for the first.
  */
-export function createWarmUp(ports: Ports) {
+export function createWarmUp(dependencies: Dependencies) {
   const turns = new Turns();
   return async ({ run, role }: WarmUpInput): Promise<PolicyVersion> => {
-    const { seed, world, trainer, durability, serving, ...rest } = await ports.store.json<Experiment>(
+    const { seed, world, trainer, durability, serving, ...rest } = await dependencies.store.json<Experiment>(
       run.experiment,
     );
     // A server that nothing is published to has its own weights, under its own names.
     if (serving.type === 'openai' && serving.publish === 'none' && serving.models !== null)
       return { name: serving.models[role], checkpoint: null, trainer_state: null };
-    const recipe = await ports.store.putJson({
+    const recipe = await dependencies.store.putJson({
       seed,
       world,
       trainer,
@@ -38,7 +38,7 @@ export function createWarmUp(ports: Ports) {
     });
     const make = (): Promise<PolicyVersion> =>
       phase(
-        ports,
+        dependencies,
         `warm-up-${role}`,
         { run: { id: sharedId, experiment: recipe }, epoch: 0 },
         async (context) => {
@@ -51,10 +51,10 @@ export function createWarmUp(ports: Ports) {
                   randomStream(deriveSeed(seed, 'warm-up', role)),
                 )
               : [];
-          const batch = await ports.store.putRecords(
-            steps(corpus, model, context.world.vocabulary, ports.attempt().heartbeat),
+          const batch = await dependencies.store.putRecords(
+            steps(corpus, model, context.world.vocabulary, dependencies.activityContext().heartbeat),
           );
-          const { policy } = await trainPolicy(ports, context, {
+          const { policy } = await trainPolicy(dependencies, context, {
             kind: 'supervised',
             role,
             epoch: 0,
@@ -69,7 +69,12 @@ export function createWarmUp(ports: Ports) {
           return { ...policy, trainer_state: null };
         },
       );
-    return turns.take(recipe.sha256, ports.attempt(), durability.heartbeatSeconds * 1000, make);
+    return turns.take(
+      recipe.sha256,
+      dependencies.activityContext(),
+      durability.heartbeatSeconds * 1000,
+      make,
+    );
   };
 }
 

@@ -7,7 +7,7 @@ import { deriveSeed } from '../../numerics/random.ts';
 import { pairedTest } from '../../numerics/tests.ts';
 import type { LedgerEntry } from '../../runs/ledger-entry.ts';
 import { workflowSettings } from '../../runs/settings-in-effect.ts';
-import type { Ports } from '../../runtime/dependencies.ts';
+import type { Dependencies } from '../dependencies.ts';
 import { hashOf } from '../../store/canonical-json.ts';
 import type { ObjectStore } from '../../store/object-store.ts';
 import type { FileRef } from '../../store/references.ts';
@@ -30,16 +30,16 @@ import { InvalidConfig } from '../../validation/invalid-config.ts';
  * gone on with. Where the nightly file was changed under an unfinished night, that night is abandoned, and the next one begins.
  * @throws InvalidConfig naming the field
  */
-export function createOpenNight(ports: Ports) {
+export function createOpenNight(dependencies: Dependencies) {
   return async ({ file }: { file: unknown }): Promise<OpenNight> => {
     const nightly = parseNightly(file);
-    const folder = ports.nightlyFolder(nightly.name);
+    const folder = dependencies.nightlyFolder(nightly.name);
     for (;;) {
       const { night, standing } = await folder.next();
       const from = standing ?? nightly.experiment.startFrom;
       const experiment = experimentOf(nightly, night, from);
       const id = `${nightly.name}-night-${String(night).padStart(4, '0')}`;
-      const begun = await ports.runFolder(id).readExperiment();
+      const begun = await dependencies.runFolder(id).readExperiment();
       if (begun === undefined || begun.sha256 === hashOf(experiment)) {
         const { heartbeatSeconds, maxPhaseAttempts } = experiment.durability;
         const { name, significance, evaluation, deadlineMinutes } = nightly;
@@ -81,7 +81,7 @@ function experimentOf(
  * Decides whether the next night starts from what this one made: unless the paired test shows that it is worse. Writes that down with
  * its figures, once: closing a night again gives the line that is there.
  */
-export function createCloseNight({ store, nightlyFolder, attempt }: Ports) {
+export function createCloseNight({ store, nightlyFolder, activityContext }: Dependencies) {
   return async ({ night, epoch, outcome: ended, verdicts }: CloseNightInput): Promise<NightRecord> => {
     const { name } = night.nightly;
     const candidate = { run: night.id, epoch };
@@ -96,7 +96,7 @@ export function createCloseNight({ store, nightlyFolder, attempt }: Ports) {
         test: null,
       });
     }
-    const { heartbeat } = attempt();
+    const { heartbeat } = activityContext();
     const read = (files: readonly FileRef[]): Promise<Map<string, number>> =>
       meansByTask(store, files, heartbeat);
     const test = tested(night, verdicts, await read(verdicts.before), await read(verdicts.after));
@@ -167,7 +167,7 @@ function reasonOf({
 }
 
 /** Notes why a night failed. The night stays open: when it comes again, it goes on. */
-export function createFailNight({ nightlyFolder }: Ports) {
+export function createFailNight({ nightlyFolder }: Dependencies) {
   return async ({ night: { nightly, night, from }, reason }: FailNightInput): Promise<void> => {
     await nightlyFolder(nightly.name).note({
       night,
@@ -186,7 +186,7 @@ export function createFailNight({ nightlyFolder }: Ports) {
  * the same seeds. These are fresh each night: an agent that was promoted by lucky samples is not defended by the same ones.
  * @throws InvalidConfig where the night's run has not that epoch
  */
-export function createCompareAgents({ runFolder, store, world }: Ports) {
+export function createCompareAgents({ runFolder, store, loadWorld }: Dependencies) {
   return async ({ night: { id, experiment, nightly }, epoch }: CandidateInput): Promise<Comparison> => {
     const run = await runFolder(id).open<LedgerEntry>();
     const lines = (await run?.ledger.read()) ?? [];
@@ -205,7 +205,7 @@ export function createCompareAgents({ runFolder, store, world }: Ports) {
       run: { id, experiment: await store.putJson(evaluated) },
       epoch,
       state,
-      shards: workflowSettings(evaluated, await world(evaluated.world)).shards.evaluate,
+      shards: workflowSettings(evaluated, await loadWorld(evaluated.world)).shards.evaluate,
       before: first.outputs.state.agent,
       after: state.agent,
     };

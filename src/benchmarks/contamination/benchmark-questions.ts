@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { TravelTask } from '../../worlds/travel/task-schema.ts';
 import { queryText } from '../travelplanner/query-text.ts';
+import type { TravelQuery } from '../travelplanner/query-text.ts';
 import { wordsOf } from './fingerprint.ts';
 import type { BenchmarkQuestion } from './fingerprint.ts';
 
@@ -66,7 +66,7 @@ const bamboogle = (file: string): BenchmarkQuestion[] =>
 /** In the benchmark's words and in those that the world Travel puts the same parts into. */
 const travelPlanner = (file: string): BenchmarkQuestion[] =>
   linesOf(file).flatMap((line, index) => {
-    const row = JSON.parse(line) as TravelTask['query'] & { query: string };
+    const row = JSON.parse(line) as TravelQuery & { query: string };
     return [row.query, queryText(row)].map((text) => ({
       benchmark: 'travelplanner',
       id: `train_${index + 1}`,

@@ -1,4 +1,19 @@
-import type { TravelTask } from '../../worlds/travel/task-schema.ts';
+/** A query in its parts, as TravelPlanner's data sets write them. */
+export interface TravelQuery {
+  org: string;
+  dest: string;
+  days: number;
+  visiting_city_number: number;
+  date: readonly string[];
+  people_number: number;
+  local_constraint: {
+    'house rule': string | null;
+    cuisine: readonly string[] | null;
+    'room type': 'shared room' | 'not shared room' | 'private room' | 'entire room' | null;
+    transportation: string | null;
+  };
+  budget: number;
+}
 
 /** The query in words, written from its parts by code: what is asked for in words is what plans are checked against. */
 export function queryText({
@@ -10,7 +25,7 @@ export function queryText({
   people_number: people,
   local_constraint: asked,
   budget,
-}: TravelTask['query']): string {
+}: TravelQuery): string {
   const rooms = {
     'shared room': 'shared rooms',
     'not shared room': 'rooms that are not shared',

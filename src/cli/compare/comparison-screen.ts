@@ -3,7 +3,13 @@ import type { ComparisonProgress } from '../../types/comparison-types.ts';
 import { bar } from '../show/band.ts';
 import { plainTable } from '../show/table.ts';
 import { rate } from '../show/units.ts';
-import type { RunProgress } from './follow-comparison.ts';
+import type { Progress } from '../../types/activity-types.ts';
+
+/** A run under way; `progress` is null while its worker does not answer. */
+export interface RunProgress {
+  id: string;
+  progress: Progress | null;
+}
 
 /** A comparison's progress drawn in place on a terminal. */
 export class ComparisonScreen {

@@ -6,16 +6,11 @@ import type { CliContext } from '../context.ts';
 import { ask } from '../run/follow.ts';
 import { ComparisonLines } from './comparison-lines.ts';
 import { ComparisonScreen } from './comparison-screen.ts';
+import type { RunProgress } from './comparison-screen.ts';
 
 interface Display {
   show: (progress: ComparisonProgress, runs: readonly RunProgress[]) => void;
   end: () => void;
-}
-
-/** A run under way; `progress` is null while its worker does not answer. */
-export interface RunProgress {
-  id: string;
-  progress: Progress | null;
 }
 
 /** Shows how a comparison gets on, until `stop`: a table on a terminal, plain lines without one. */
