@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createEvaluationCpuActivities, createEvaluationLlmActivities } from '../src/activities/index.ts';
 import type { ReadySuite, ShardRecord } from '../src/types/evaluation-types.ts';
-import { FakeTrainer } from '../test/support/fake-trainer.ts';
-import { plainDependencies } from '../test/support/plain-epochs.ts';
+import { FakeTrainer } from '../test-support/fake-trainer.ts';
+import { plainDependencies } from '../test-support/plain-epochs.ts';
 
 const rounds = 8;
 

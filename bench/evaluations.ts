@@ -1,9 +1,9 @@
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { exampleExperiment } from '../test/support/experiments.ts';
-import { FakeModelServer } from '../test/support/fake-model-server.ts';
-import { fakeToolboxModel } from '../test/support/fake-toolbox-model.ts';
+import { exampleExperiment } from '../test-support/experiments.ts';
+import { FakeModelServer } from '../test-support/fake-model-server.ts';
+import { fakeToolboxModel } from '../test-support/fake-toolbox-model.ts';
 
 const child = (name: string): string => fileURLToPath(new URL(`${name}-child.ts`, import.meta.url));
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { queues } from '../src/workflows/activity-proxies.ts';
-import { exampleExperiment, exampleFile, withFields } from '../test/support/experiments.ts';
-import { InstantStack } from '../test/support/instant-stack.ts';
+import { exampleExperiment, exampleFile, withFields } from '../test-support/experiments.ts';
+import { InstantStack } from '../test-support/instant-stack.ts';
 
 const sizes = [1_024, 102_400];
 const perTask = 8;

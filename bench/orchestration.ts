@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { createDependencies } from '../src/worker/dependencies.ts';
 import { workerSettings } from '../src/worker/settings.ts';
 import { queues } from '../src/workflows/activity-proxies.ts';
-import { LiveStack } from '../test/support/live-stack.ts';
-import { begin, createActivities, plainEpoch } from '../test/support/plain-epochs.ts';
+import { LiveStack } from '../test-support/live-stack.ts';
+import { begin, createActivities, plainEpoch } from '../test-support/plain-epochs.ts';
 
 const epochs = 12;
 const median = (values: number[]): number => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!;

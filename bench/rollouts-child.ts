@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { keepHeapSmall } from '../src/worker/run-worker.ts';
-import { exampleFile, withFields } from '../test/support/experiments.ts';
-import { FakeTrainer } from '../test/support/fake-trainer.ts';
-import { begin, createActivities, plainEpoch, plainDependencies } from '../test/support/plain-epochs.ts';
+import { exampleFile, withFields } from '../test-support/experiments.ts';
+import { FakeTrainer } from '../test-support/fake-trainer.ts';
+import { begin, createActivities, plainDependencies, plainEpoch } from '../test-support/plain-epochs.ts';
 import { timed } from './timed.ts';
 
 /** One epoch of `<rollouts>` rollouts against the model server at `<url>`: prints seconds by phase and the peak of resident memory. */

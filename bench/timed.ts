@@ -1,4 +1,4 @@
-import type { Activities } from '../test/support/plain-epochs.ts';
+import type { Activities } from '../test-support/plain-epochs.ts';
 
 /** The activities, and the wall-clock seconds that each took; shards that run side by side count once. */
 export function timed(does: Activities): { does: Activities; seconds: Record<string, number> } {

@@ -1,4 +1,3 @@
-import type { Dependencies } from './dependencies.ts';
 import { createCrossPlay, createCrossTasks } from './comparison/cross-play.ts';
 import {
   createArmExperiment,
@@ -8,6 +7,7 @@ import {
 } from './comparison/plan-comparison.ts';
 import { createMeasureGradients, createProbeAttempts, createProbeTasks } from './comparison/probes.ts';
 import { createSummarizeComparison } from './comparison/summarize-comparison.ts';
+import type { Dependencies } from './dependencies.ts';
 import { createAnswerCases } from './evaluation/answer-cases.ts';
 import { createJudgeCases } from './evaluation/judge-cases.ts';
 import { createPlanEvaluation, createPlanRescoring } from './evaluation/plan-evaluation.ts';

@@ -1,6 +1,6 @@
 import type { ActivityContext } from '../runtime/activity-context.ts';
 
-interface Turn {
+interface Holder {
   over: Promise<undefined>;
   /** Heartbeats of those that wait. */
   waiting: Set<() => void>;
@@ -10,8 +10,8 @@ interface Turn {
  * Work that several runs may ask one worker for at once, such as the same warm-up: each does it in turn, so that the second finds what the
  * first has recorded, instead of claiming the first one's work folder. Other workers know nothing of it: between them claims decide.
  */
-export class Turns {
-  readonly #turns = new Map<string, Turn>();
+export class KeyedMutex {
+  readonly #turns = new Map<string, Holder>();
 
   /**
    * Waits until nobody else is at the work of that key, then does it. The progress of the one that is at it is the progress of those that wait,
@@ -26,7 +26,7 @@ export class Turns {
   ): Promise<Result> {
     for (let turn; (turn = this.#turns.get(key)) !== undefined;) await waitFor(turn, attempt);
     const { promise: over, resolve } = Promise.withResolvers<undefined>();
-    const turn: Turn = { over, waiting: new Set() };
+    const turn: Holder = { over, waiting: new Set() };
     const end = (): void => {
       clearTimeout(silence);
       if (this.#turns.get(key) === turn) this.#turns.delete(key);
@@ -46,7 +46,7 @@ export class Turns {
   }
 }
 
-async function waitFor({ over, waiting }: Turn, { signal, heartbeat }: ActivityContext): Promise<void> {
+async function waitFor({ over, waiting }: Holder, { signal, heartbeat }: ActivityContext): Promise<void> {
   const { promise: aborted, resolve: abort } = Promise.withResolvers<undefined>();
   const beat = (): void => heartbeat({ phase: 'waiting for another run that needs the same' });
   waiting.add(beat);

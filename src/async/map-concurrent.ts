@@ -2,7 +2,7 @@
  * Works through items, at most `limit` at a time; all of them or none. The first failure, or the caller's signal, stops the others.
  * @returns results in the order of the items
  */
-export async function sideBySide<Item, Result>(
+export async function mapConcurrent<Item, Result>(
   items: readonly Item[],
   limit: number,
   signal: AbortSignal,

@@ -1,5 +1,5 @@
 /** Neighbouring items that belong together, as lists: only one list is in memory at a time. */
-export async function* neighbours<T>(
+export async function* groupConsecutive<T>(
   items: AsyncIterable<T>,
   together: (one: T, next: T) => boolean,
 ): AsyncGenerator<T[]> {
@@ -18,7 +18,7 @@ export async function* neighbours<T>(
  * Streams that are each in order as one that is, with one item of each in memory.
  * @param before whether one item comes before another
  */
-export async function* merged<T>(
+export async function* mergeSorted<T>(
   streams: readonly AsyncIterable<T>[],
   before: (one: T, other: T) => boolean,
 ): AsyncGenerator<T> {
@@ -42,7 +42,7 @@ export async function* merged<T>(
 }
 
 /** Items of two streams of equal length side by side, such as tasks and their scores. */
-export async function* beside<A, B>(left: AsyncIterable<A>, right: AsyncIterable<B>): AsyncGenerator<[A, B]> {
+export async function* zip<A, B>(left: AsyncIterable<A>, right: AsyncIterable<B>): AsyncGenerator<[A, B]> {
   const others = right[Symbol.asyncIterator]();
   try {
     for await (const one of left) {
@@ -67,7 +67,10 @@ export async function* chunks<T>(items: AsyncIterable<T>, size: number): AsyncGe
   if (list.length > 0) yield list;
 }
 
-export async function* only<T>(items: AsyncIterable<T>, wanted: (item: T) => boolean): AsyncGenerator<T> {
+export async function* filterStream<T>(
+  items: AsyncIterable<T>,
+  wanted: (item: T) => boolean,
+): AsyncGenerator<T> {
   for await (const item of items) if (wanted(item)) yield item;
 }
 /** All of a stream at once; only for what is small by design (tasks, scores), never for traces. */

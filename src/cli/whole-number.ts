@@ -1,7 +1,7 @@
 import { CliError, exitCodes } from './exit-codes.ts';
 
 /** Reads an option that takes a whole number. @throws CliError */
-export const whole =
+export const parseWholeNumber =
   (flag: string, least: number) =>
   (text: string): number => {
     const value = Number(text);

@@ -101,7 +101,7 @@ export function starvedEpochs(before: number, rewards: readonly number[], minSpr
  * so far, less what may be lost (`drop`, in [0, 1]). The anchor set is never seen by the simulator and is not the held-out set. With
  * 128 tasks about ten points must be gone at p = 0.5 before this acts: a gate for collapses, not for noise.
  */
-export function hasForgotten(now: SuccessCount, best: SuccessCount, drop: number): boolean {
+export function isForgetting(now: SuccessCount, best: SuccessCount, drop: number): boolean {
   requireCount('now', now);
   requireCount('best', best);
   requireInRange('drop', drop, 0, 1);

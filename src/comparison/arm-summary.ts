@@ -8,11 +8,11 @@ import { meanCurve } from './learning-curve.ts';
 import type { CurveMean, CurvePoint } from './learning-curve.ts';
 import { overSeeds, pairedOverSeeds } from './over-seeds.ts';
 import type { OverSeeds } from './over-seeds.ts';
-import { figureNames, figuresOf, heldOutCurve, shareSolved } from './run-metrics.ts';
-import type { EqualTerms, FigureName, Figures, RunRecord } from './run-metrics.ts';
+import { heldOutCurve, measureRun, runMetricNames, shareSolved } from './run-metrics.ts';
+import type { EqualTerms, RunMetricName, RunMetrics, RunRecord } from './run-metrics.ts';
 
 /** A value an epoch, from epoch 1 on, each the mean over the seeds. */
-export type Courses = Record<
+export type EpochSeries = Record<
   'success' | 'difficulty' | 'correctLength' | 'informative' | 'unsolved' | 'solved',
   (number | null)[]
 >;
@@ -23,10 +23,10 @@ export interface ArmSummary {
   type: string;
   /** The arm that trains its agent in the same way on tasks of a frozen simulator; null where there is none, and for an agent that does not learn. */
   control: string | null;
-  runs: { id: string; seed: number; ledger: string; figures: Figures; curve: CurvePoint[] }[];
+  runs: { id: string; seed: number; ledger: string; figures: RunMetrics; curve: CurvePoint[] }[];
   curve: CurveMean[];
-  courses: Courses;
-  figures: Record<FigureName, OverSeeds | null>;
+  courses: EpochSeries;
+  figures: Record<RunMetricName, OverSeeds | null>;
   /** Share of each kind of task in what was written: in the last five epochs, mean over the seeds, and the most of five epochs on end under any seed. */
   kinds: { kind: string; end: number; most: number }[];
   /** Guards that warn at the end of a run, and under how many seeds. */
@@ -41,7 +41,7 @@ export function armSummary(
   places: readonly number[],
 ): Omit<ArmSummary, 'control'> {
   const curves = runs.map(heldOutCurve);
-  const figured = runs.map((run) => figuresOf(run, terms));
+  const figured = runs.map((run) => measureRun(run, terms));
   return {
     arm,
     type: runs[0]!.experiment.arm.type,
@@ -53,8 +53,8 @@ export function armSummary(
       curve: curves[index]!,
     })),
     curve: meanCurve(curves, places),
-    courses: coursesOf(runs),
-    figures: eachFigure((figure) =>
+    courses: epochSeries(runs),
+    figures: eachMetric((figure) =>
       overSeeds(
         figured.map((one) => one[figure]),
         deriveSeed(0, 'bootstrap', arm, figure),
@@ -66,17 +66,17 @@ export function armSummary(
 }
 
 /** One arm minus another in a figure, under the same seeds. */
-export const difference = (arm: ArmSummary, other: ArmSummary, figure: FigureName): OverSeeds | null =>
+export const difference = (arm: ArmSummary, other: ArmSummary, figure: RunMetricName): OverSeeds | null =>
   pairedOverSeeds(
     arm.runs.map(({ figures }) => figures[figure]),
     other.runs.map(({ figures }) => figures[figure]),
     deriveSeed(0, 'bootstrap', arm.arm, other.arm, figure),
   );
 
-export const eachFigure = <T>(value: (figure: FigureName) => T): Record<FigureName, T> =>
-  Object.fromEntries(figureNames.map((figure) => [figure, value(figure)])) as Record<FigureName, T>;
+export const eachMetric = <T>(value: (figure: RunMetricName) => T): Record<RunMetricName, T> =>
+  Object.fromEntries(runMetricNames.map((figure) => [figure, value(figure)])) as Record<RunMetricName, T>;
 
-function coursesOf(runs: readonly RunRecord[]): Courses {
+function epochSeries(runs: readonly RunRecord[]): EpochSeries {
   const epochs = runs.map(({ rows, experiment }) => ({
     rows: trained(rows),
     n: experiment.agent.rolloutsPerTask,

@@ -7,19 +7,19 @@ import {
   above,
   atLeast,
   below,
-  figureText,
+  claimVerdict,
   firstOfEachPreset,
+  hasSameAgentTraining,
   isMethod,
+  metricText,
   replays,
-  trainAlike,
-  verdictOf,
 } from './claim-rules.ts';
-import type { Claim, Facts, Finding } from './claim-rules.ts';
+import type { CheckResult, Claim, ClaimEvidence } from './claim-rules.ts';
 import type { CrossPlaySummary } from './cross-play.ts';
 import { differenceText, estimateText, valueText } from './over-seeds.ts';
 import type { ProbeSummary } from './probes.ts';
-import { figures } from './run-metrics.ts';
-import type { FigureName } from './run-metrics.ts';
+import { runMetrics } from './run-metrics.ts';
+import type { RunMetricName } from './run-metrics.ts';
 
 /** The claims, judged for one arm. */
 export interface Claims {
@@ -28,7 +28,7 @@ export interface Claims {
 }
 
 /** What the method and its theory claim (GenEnv, 2512.19682), and whether it held in this comparison, for the first arm of each preset. */
-export const claimsOf = (facts: Facts): Claims[] =>
+export const claimsOf = (facts: ClaimEvidence): Claims[] =>
   firstOfEachPreset(facts.experiments).map((arm) => {
     const main = facts.arms.find((one) => one.arm === arm)!;
     return {
@@ -38,7 +38,7 @@ export const claimsOf = (facts: Facts): Claims[] =>
   });
 
 /** Claims that the runs themselves show: the band, the curriculum, the arms against each other. */
-export function learningClaims({ arms, experiments }: Facts, main: ArmSummary): Claim[] {
+export function learningClaims({ arms, experiments }: ClaimEvidence, main: ArmSummary): Claim[] {
   const random = arms.find(({ arm }) => arm === main.control);
   const fixed = arms.find(({ type }) => type === 'static');
   const frozenAgent = arms.find(
@@ -51,18 +51,21 @@ export function learningClaims({ arms, experiments }: Facts, main: ArmSummary): 
         'success settles in [0.4, 0.6]: at least 60 % of the second half, and more than with a frozen simulator',
       paper: '0.138 to 0.524, in the band from epoch 2 of 6 on; no control',
       ours: [
-        ...figureText('in the band', main, 'residence'),
-        ...figureText(`frozen simulator (${random?.arm})`, random, 'residence'),
-        ...figureText(`frozen agent (${frozenAgent?.arm}), which learns nothing,`, frozenAgent, 'residence'),
+        ...metricText('in the band', main, 'residence'),
+        ...metricText(`frozen simulator (${random?.arm})`, random, 'residence'),
+        ...metricText(`frozen agent (${frozenAgent?.arm}), which learns nothing,`, frozenAgent, 'residence'),
       ].join('; '),
-      verdict: verdictOf([stays, random === undefined ? null : above(difference(main, random, 'residence'))]),
+      verdict: claimVerdict([
+        stays,
+        random === undefined ? null : above(difference(main, random, 'residence')),
+      ]),
     },
     {
       claim:
         'a curriculum emerges: difficulty and length of correct answers rise while success stays in the band',
       paper: 'tokens of an answer +49 %',
       ours: `since entering the band: difficulty ${estimateText(main.figures.difficultyRise, 'change')}, tokens of correct answers ${estimateText(main.figures.lengthRise, 'change')}`,
-      verdict: verdictOf([above(main.figures.difficultyRise), above(main.figures.lengthRise), stays]),
+      verdict: claimVerdict([above(main.figures.difficultyRise), above(main.figures.lengthRise), stays]),
     },
     beats('Random', 'final score +12.3 % relative', main, random, true),
     beats(
@@ -70,7 +73,7 @@ export function learningClaims({ arms, experiments }: Facts, main: ArmSummary): 
       'final score +6.0 % relative',
       main,
       fixed,
-      fixed !== undefined && trainAlike(experiments[fixed.arm]!, experiments[main.arm]!),
+      fixed !== undefined && hasSameAgentTraining(experiments[fixed.arm]!, experiments[main.arm]!),
     ),
     {
       claim: 'fewer tasks that always fail and more that always succeed than with Random, in the last third',
@@ -79,7 +82,7 @@ export function learningClaims({ arms, experiments }: Facts, main: ArmSummary): 
         random === undefined
           ? noneLike('Random')
           : `${random.arm === 'random' ? '' : `${random.arm}: `}never solved ${plainDifference(main, random, 'unsolvedEnd')}, always solved ${plainDifference(main, random, 'solvedEnd')}`,
-      verdict: verdictOf(
+      verdict: claimVerdict(
         random === undefined
           ? [null]
           : [sign(main, random, 'unsolvedEnd', -1), sign(main, random, 'solvedEnd', 1)],
@@ -107,18 +110,18 @@ function beats(
     claim,
     paper,
     ours: against === '' ? found : `${against}: ${found}`,
-    verdict: verdictOf([alike ? above(difference(main, other, 'area')) : null]),
+    verdict: claimVerdict([alike ? above(difference(main, other, 'area')) : null]),
   };
 }
 
 const noneLike = (name: string): string =>
   `no arm ${name.toLowerCase()}${name === 'Random' ? ' with the same agent' : ''}`;
 
-const plainDifference = (arm: ArmSummary, other: ArmSummary, figure: FigureName): string =>
-  differenceText(difference(arm, other, figure), figures[figure].unit).replaceAll('**', '');
+const plainDifference = (arm: ArmSummary, other: ArmSummary, figure: RunMetricName): string =>
+  differenceText(difference(arm, other, figure), runMetrics[figure].unit).replaceAll('**', '');
 
 /** The direction of a mean difference alone. */
-function sign(arm: ArmSummary, other: ArmSummary, figure: FigureName, wanted: 1 | -1): Finding {
+function sign(arm: ArmSummary, other: ArmSummary, figure: RunMetricName, wanted: 1 | -1): CheckResult {
   const found = difference(arm, other, figure);
   return found === null ? null : Math.sign(found.mean) === wanted;
 }
@@ -129,7 +132,7 @@ export const FOLLOWS = 0.8;
 export const FORGETTING = 0.02;
 
 /** Claims that policies of finished runs show: cross-play and probes. */
-export function measureClaims({ experiments, crossPlay, probes }: Facts, main: ArmSummary): Claim[] {
+export function measureClaims({ experiments, crossPlay, probes }: ClaimEvidence, main: ArmSummary): Claim[] {
   const played = crossPlay.filter(({ arm }) => isMethod(experiments[arm]!));
   const own = played.find(({ arm }) => arm === main.arm);
   const probed = probes.find(({ arm }) => arm === main.arm);
@@ -148,7 +151,7 @@ const crossPlayClaim = (played: CrossPlaySummary | undefined): Claim => ({
     played === undefined
       ? 'no cross-play'
       : `${played.arm}: rank correlation with the epoch ${estimateText(played.trends.simulator)} along simulators, ${estimateText(played.trends.agent)} along agents`,
-  verdict: verdictOf(
+  verdict: claimVerdict(
     played === undefined ? [null] : [below(played.trends.simulator), above(played.trends.agent)],
   ),
 });
@@ -163,7 +166,7 @@ function gradientClaim(probed: ProbeSummary | undefined): Claim {
       signal === null
         ? 'no gradients'
         : `R² ${valueText(signal.r2)}, largest in [${signal.peak.low.toFixed(1)}, ${signal.peak.high.toFixed(1)}]`,
-    verdict: verdictOf([atLeast(signal?.r2, FOLLOWS), inBand]),
+    verdict: claimVerdict([atLeast(signal?.r2, FOLLOWS), inBand]),
   };
 }
 
@@ -186,7 +189,7 @@ function rankingClaim(probed: ProbeSummary | undefined): Claim {
                 `n = ${n}: ${valueText(measured)} (expected ${valueText(expected)})`,
             )
             .join('; '),
-    verdict: verdictOf(rows.length < 2 ? [null] : [falls, within]),
+    verdict: claimVerdict(rows.length < 2 ? [null] : [falls, within]),
   };
 }
 
@@ -199,7 +202,7 @@ function retentionClaim(played: readonly CrossPlaySummary[], replayed: (arm: str
     played.filter(({ arm }) => replayed(arm)),
     played.filter(({ arm }) => !replayed(arm)),
   ];
-  const kept = ({ retention: { forgetting } }: CrossPlaySummary): Finding =>
+  const kept = ({ retention: { forgetting } }: CrossPlaySummary): CheckResult =>
     forgetting === null ? null : forgetting.mean <= FORGETTING;
   // Where nothing is lost without replay, keeping it all says nothing of replay.
   const tested = without.some((one) => kept(one) === false);
@@ -207,12 +210,12 @@ function retentionClaim(played: readonly CrossPlaySummary[], replayed: (arm: str
     claim: `with replay from the pool at most ${FORGETTING} of success on earlier epochs' tasks is lost, and more without`,
     paper: 'stated, not measured',
     ours: `forgetting with replay: ${text(withPool)}; without: ${text(without)}${tested || without.length === 0 ? '' : ', so that nothing puts replay to the test'}`,
-    verdict: verdictOf(withPool.length === 0 ? [null] : [...withPool.map(kept), tested || null]),
+    verdict: claimVerdict(withPool.length === 0 ? [null] : [...withPool.map(kept), tested || null]),
   };
 }
 
 /** Claims about single settings of the method: arms that differ from the main one in nothing else. */
-export function ablationClaims({ arms, experiments }: Facts, main: ArmSummary): Claim[] {
+export function ablationClaims({ arms, experiments }: ClaimEvidence, main: ArmSummary): Claim[] {
   const base = experiments[main.arm]!;
   const variants = (fields: (of: Experiment) => Experiment) =>
     arms.filter(
@@ -246,7 +249,7 @@ function* targetClaim(arms: readonly ArmSummary[], alphaOf: (arm: ArmSummary) =>
     claim: 'α = 0.5 is right: the largest area under the held-out curve, and more than at both ends',
     paper: 'argued from p(1-p), not measured',
     ours: sorted.map((arm) => text(`α ${alphaOf(arm)}:`, arm)).join('; '),
-    verdict: verdictOf([
+    verdict: claimVerdict([
       sorted.every((arm) => areaOf(arm) <= areaOf(half)),
       ...ends.map((end) => above(difference(half, end, 'area'))),
     ]),
@@ -269,7 +272,7 @@ function* weightsClaim(
     claim: 'the filter and the weights are both needed: neither alone has more area under the held-out curve',
     paper: 'both are used, not measured',
     ours: [text('filter alone', filter), text('weights alone', weights), text('both', both)].join('; '),
-    verdict: verdictOf(
+    verdict: claimVerdict(
       [filter, weights].map((alone) =>
         areaOf(alone) > areaOf(both) ? false : below(difference(alone, both, 'area')),
       ),

@@ -1,15 +1,15 @@
 import { bootstrapInterval, pairedBootstrapInterval } from '../numerics/intervals.ts';
-import type { Estimate } from '../numerics/intervals.ts';
-import { number } from '../report/document.ts';
+import type { IntervalEstimate } from '../numerics/intervals.ts';
+import { formatNumber } from '../report/document.ts';
 import { measured } from '../report/run-data.ts';
 import { studentInterval } from './learning-curve.ts';
-import type { FigureName, figures } from './run-metrics.ts';
+import type { RunMetricName, runMetrics } from './run-metrics.ts';
 
 /**
  * A mean over seeds with its 95 % interval by bootstrap, which is too narrow where seeds are few, and Student's, which verdicts ask too. All
  * ends are null for a single seed.
  */
-export type OverSeeds = Omit<Estimate, 'low' | 'high'> &
+export type OverSeeds = Omit<IntervalEstimate, 'low' | 'high'> &
   Record<'low' | 'high' | 'studentLow' | 'studentHigh', number | null> & { seeds: number };
 
 /** Whether the whole of both intervals is above a level (1), below it (-1), or neither (0); null where there are none. */
@@ -49,7 +49,7 @@ export function pairedOverSeeds(
 }
 
 // One value has no spread: an interval of no width would say that it is certain.
-function withSeeds(estimate: Estimate | null, values: readonly number[]): OverSeeds | null {
+function withSeeds(estimate: IntervalEstimate | null, values: readonly number[]): OverSeeds | null {
   if (estimate === null) return null;
   const student = studentInterval(values);
   return {
@@ -66,18 +66,18 @@ type Ends = Pick<OverSeeds, 'mean' | 'low' | 'high'>;
 /** A value of a figure as tables show it; a dash where nothing was measured. */
 export function valueText(
   value: number | null | undefined,
-  unit: (typeof figures)[FigureName]['unit'] = 'share',
+  unit: (typeof runMetrics)[RunMetricName]['unit'] = 'share',
 ): string {
   if (value === null || value === undefined) return '–';
   if (unit === 'count') return String(Math.round(value)).replace('-', '−');
   if (unit === 'share') return value.toFixed(3).replace('-', '−');
-  return unit === 'change' && value > 0 ? `+${number(value)}` : number(value);
+  return unit === 'change' && value > 0 ? `+${formatNumber(value)}` : formatNumber(value);
 }
 
 /** `18856 to 19440`, of what was measured. */
 export function rangeText(
   values: readonly (number | null)[],
-  unit: (typeof figures)[FigureName]['unit'],
+  unit: (typeof runMetrics)[RunMetricName]['unit'],
 ): string {
   const present = measured(values);
   const [least, most] = [Math.min(...present), Math.max(...present)].map((value) => valueText(value, unit));
@@ -88,7 +88,7 @@ export function rangeText(
 /** `0.412 [0.380, 0.447]`, without an interval for a single seed. */
 export function estimateText(
   estimate: Ends | null,
-  unit: (typeof figures)[FigureName]['unit'] = 'share',
+  unit: (typeof runMetrics)[RunMetricName]['unit'] = 'share',
 ): string {
   if (estimate === null) return '–';
   const { mean, low, high } = estimate;
@@ -100,7 +100,7 @@ export function estimateText(
 /** A difference: bold where both of its intervals leave zero out. */
 export function differenceText(
   difference: OverSeeds | null,
-  unit: (typeof figures)[FigureName]['unit'] = 'share',
+  unit: (typeof runMetrics)[RunMetricName]['unit'] = 'share',
 ): string {
   if (difference === null) return '–';
   const text = `${difference.mean > 0 ? '+' : ''}${estimateText(difference, unit)}`;

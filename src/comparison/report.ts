@@ -11,17 +11,17 @@ import {
   unlessEmpty,
 } from '../report/charts/options.ts';
 import type { Chart, Values } from '../report/charts/options.ts';
-import { assets, document, figures, html } from '../report/document.ts';
+import { assets, document, escapeHtml, figures } from '../report/document.ts';
 import type { Section } from '../report/document.ts';
 import { trailingMean } from '../report/findings.ts';
 import { atomicWrite } from '../store/atomic-write.ts';
-import type { Courses } from './arm-summary.ts';
+import type { EpochSeries } from './arm-summary.ts';
 import type { CrossPlaySummary } from './cross-play.ts';
 import { differenceText, estimateText, valueText } from './over-seeds.ts';
 import type { ProbeSummary } from './probes.ts';
 import { paperRows } from './results-markdown.ts';
-import { figureNames, figures as kinds } from './run-metrics.ts';
-import type { FigureName } from './run-metrics.ts';
+import { runMetricNames, runMetrics as kinds } from './run-metrics.ts';
+import type { RunMetricName } from './run-metrics.ts';
 import type { Against, Summary } from './summary.ts';
 
 /** Writes the report of a comparison: one page, without the time, so that equal summaries give equal pages. @throws StoreUnavailable */
@@ -54,16 +54,16 @@ export async function writeComparisonReport(summary: Summary, file: string): Pro
       title: 'Runs',
       body: table(
         ['run', 'last line of its ledger'],
-        arms.flatMap(({ runs }) => runs.map(({ id, ledger }) => [html(id), `<code>${ledger}</code>`])),
+        arms.flatMap(({ runs }) => runs.map(({ id, ledger }) => [escapeHtml(id), `<code>${ledger}</code>`])),
       ),
     },
   ].filter(({ body }) => body !== '');
   const text = document({
     title: `${name} · GenEnv comparison`,
     header: `<p class="eyebrow">GenEnv comparison of arms</p>
-<h1>${html(name)}</h1>
-<p class="quiet">${arms.length} arms · ${seeds.length} ${seeds.length === 1 ? 'seed' : 'seeds'} · ${epochs} epochs of ${rolloutsPerEpoch} rollouts · differences against ${html(baseline)}</p>
-${notes.map((note) => `<p class="note warn">${html(note)}</p>`).join('\n')}`,
+<h1>${escapeHtml(name)}</h1>
+<p class="quiet">${arms.length} arms · ${seeds.length} ${seeds.length === 1 ? 'seed' : 'seeds'} · ${epochs} epochs of ${rolloutsPerEpoch} rollouts · differences against ${escapeHtml(baseline)}</p>
+${notes.map((note) => `<p class="note warn">${escapeHtml(note)}</p>`).join('\n')}`,
     sections,
     footer:
       'Written by genenv, from the ledgers of the runs and what was measured on their policies. Figures: Apache ECharts.',
@@ -80,26 +80,26 @@ ${notes.map((note) => `<p class="note warn">${html(note)}</p>`).join('\n')}`,
   await atomicWrite(file, text);
 }
 
-const bold = (text: string): string => html(text).replace(/\*\*(.+)\*\*/, '<b>$1</b>');
-const of = (figure: FigureName) => kinds[figure].unit;
+const bold = (text: string): string => escapeHtml(text).replace(/\*\*(.+)\*\*/, '<b>$1</b>');
+const of = (figure: RunMetricName) => kinds[figure].unit;
 
 const differencesTable = ({ reference, rows }: Against, seeds: number): string =>
   rows.length === 0
     ? ''
-    : `<p class="lead">Arm minus ${html(reference)}, seed by seed, with bootstrap 95 % intervals over ${seeds} seeds. Bold where Student’s leave 0 out too.</p>${table(
-        ['figure', ...rows.map(({ arm }) => html(arm))],
-        figureNames.map((figure) => [
-          html(kinds[figure].title),
+    : `<p class="lead">Arm minus ${escapeHtml(reference)}, seed by seed, with bootstrap 95 % intervals over ${seeds} seeds. Bold where Student’s leave 0 out too.</p>${table(
+        ['figure', ...rows.map(({ arm }) => escapeHtml(arm))],
+        runMetricNames.map((figure) => [
+          escapeHtml(kinds[figure].title),
           ...rows.map(({ differences }) => bold(differenceText(differences[figure], of(figure)))),
         ]),
       )}`;
 
 const figuresTable = ({ arms }: Summary): string =>
   table(
-    ['figure', ...arms.map(({ arm }) => html(arm))],
-    figureNames.map((figure) => [
-      html(kinds[figure].title),
-      ...arms.map(({ figures: own }) => html(estimateText(own[figure], of(figure)))),
+    ['figure', ...arms.map(({ arm }) => escapeHtml(arm))],
+    runMetricNames.map((figure) => [
+      escapeHtml(kinds[figure].title),
+      ...arms.map(({ figures: own }) => escapeHtml(estimateText(own[figure], of(figure)))),
     ]),
   );
 
@@ -107,12 +107,12 @@ const guardsTable = ({ arms }: Summary): string =>
   table(
     ['arm', 'guards that warn at the end'],
     arms.map(({ arm, warnings, runs }) => [
-      html(arm),
+      escapeHtml(arm),
       warnings.length === 0
         ? 'none'
         : warnings
             .map(({ guard, threshold, seeds }) =>
-              html(`${guard} (wanted ${threshold}): ${seeds} of ${runs.length} seeds`),
+              escapeHtml(`${guard} (wanted ${threshold}): ${seeds} of ${runs.length} seeds`),
             )
             .join('<br>'),
     ]),
@@ -122,13 +122,13 @@ const claimsTable = ({ claims }: Summary): string =>
   claims
     .map(
       ({ arm, rows }) =>
-        `<p class="lead">Judged by the arm ${html(arm)}, by the rules of docs/comparison.md.</p>${table(
+        `<p class="lead">Judged by the arm ${escapeHtml(arm)}, by the rules of docs/comparison.md.</p>${table(
           ['claim', 'verdict', 'here', 'the paper'],
           rows.map(({ claim, paper, ours, verdict }) => [
-            html(claim),
+            escapeHtml(claim),
             `<b>${verdict}</b>`,
-            html(ours),
-            html(paper),
+            escapeHtml(ours),
+            escapeHtml(paper),
           ]),
         )}`,
     )
@@ -141,7 +141,7 @@ const retentionTable = ({ crossPlay }: Summary): string =>
         ['arm, tasks of epoch', 'agent of that epoch', 'best before the last', 'last agent', 'forgetting'],
         crossPlay.flatMap(({ arm, retention: { epochs, forgetting } }) =>
           epochs.map(({ epoch, then, best, end }, row) => [
-            html(`${arm}, ${epoch}`),
+            escapeHtml(`${arm}, ${epoch}`),
             valueText(then),
             valueText(best),
             valueText(end),
@@ -156,11 +156,11 @@ function paperTable(summary: Summary): string {
   return arms.length === 0
     ? ''
     : table(
-        ['claim', 'paper', ...arms.map(html)],
+        ['claim', 'paper', ...arms.map(escapeHtml)],
         rows.map(({ claim, paper, ours }) => [
-          html(claim),
-          html(paper),
-          ...arms.map((arm) => html(ours[arm] ?? '–')),
+          escapeHtml(claim),
+          escapeHtml(paper),
+          ...arms.map((arm) => escapeHtml(ours[arm] ?? '–')),
         ]),
       );
 }
@@ -226,7 +226,7 @@ function curriculum({ arms, epochs }: Summary): Chart[] {
     id: string,
     title: string,
     caption: string,
-    course: keyof Courses,
+    course: keyof EpochSeries,
     axes: { min?: number; max?: number } = {},
   ): Chart => ({
     id,

@@ -6,18 +6,18 @@ import type { CrossPlaySummary } from './cross-play.ts';
 import { differenceText, estimateText, rangeText, valueText } from './over-seeds.ts';
 import type { OverSeeds } from './over-seeds.ts';
 import type { ProbeSummary } from './probes.ts';
-import { figures } from './run-metrics.ts';
-import type { FigureName } from './run-metrics.ts';
+import { runMetrics } from './run-metrics.ts';
+import type { RunMetricName } from './run-metrics.ts';
 import type { Against, Summary } from './summary.ts';
 
-const made = ['rollouts', 'agentSteps', 'environmentSteps'] as const satisfies FigureName[];
+const made = ['rollouts', 'agentSteps', 'environmentSteps'] as const satisfies RunMetricName[];
 const main = [
   'area',
   'rolloutsToThreshold',
   'finalHeldOut',
   'residence',
   'informative',
-] as const satisfies FigureName[];
+] as const satisfies RunMetricName[];
 
 /** The comparison's tables, as docs/results.md holds them. Equal summaries give equal text. */
 export function resultsMarkdown(summary: Summary): string {
@@ -46,13 +46,13 @@ export function resultsMarkdown(summary: Summary): string {
     ),
     'What they made of what they were given, fewest to most over the seeds:',
     table(
-      ['arm', ...made.map((figure) => figures[figure].title)],
+      ['arm', ...made.map((figure) => runMetrics[figure].title)],
       arms.map(({ arm, runs }) => [
         arm,
         ...made.map((figure) =>
           rangeText(
             runs.map((run) => run.figures[figure]),
-            figures[figure].unit,
+            runMetrics[figure].unit,
           ),
         ),
       ]),
@@ -116,21 +116,21 @@ function againstParts({ reference, rows }: Against, summary: Summary): string[] 
   ];
 }
 
-const titleOf = (figure: FigureName, { threshold }: Summary): string =>
-  figure === 'rolloutsToThreshold' ? `rollouts to held-out ${threshold}` : figures[figure].title;
+const titleOf = (figure: RunMetricName, { threshold }: Summary): string =>
+  figure === 'rolloutsToThreshold' ? `rollouts to held-out ${threshold}` : runMetrics[figure].title;
 
-function cell({ figures: of }: ArmSummary, figure: FigureName, seeds: number): string {
+function cell({ figures: of }: ArmSummary, figure: RunMetricName, seeds: number): string {
   const estimate = of[figure];
   if (figure === 'rolloutsToThreshold' && estimate === null) return 'never';
-  return `${estimateText(estimate, figures[figure].unit)}${pairsText(estimate?.seeds, seeds)}`;
+  return `${estimateText(estimate, runMetrics[figure].unit)}${pairsText(estimate?.seeds, seeds)}`;
 }
 
-const differenceCell = (difference: OverSeeds | null, figure: FigureName, seeds: number): string =>
-  `${differenceText(difference, figures[figure].unit)}${pairsText(difference?.seeds, seeds)}`;
+const differenceCell = (difference: OverSeeds | null, figure: RunMetricName, seeds: number): string =>
+  `${differenceText(difference, runMetrics[figure].unit)}${pairsText(difference?.seeds, seeds)}`;
 const pairsText = (counted: number | undefined, seeds: number): string =>
   counted === undefined || counted === seeds ? '' : ` (${counted} of ${seeds} seeds)`;
-const course = ({ figures: of }: ArmSummary, from: FigureName, to: FigureName): string =>
-  `${valueText(of[from]?.mean, figures[from].unit)} to ${valueText(of[to]?.mean, figures[to].unit)}`;
+const course = ({ figures: of }: ArmSummary, from: RunMetricName, to: RunMetricName): string =>
+  `${valueText(of[from]?.mean, runMetrics[from].unit)} to ${valueText(of[to]?.mean, runMetrics[to].unit)}`;
 
 function controlParts(summary: Summary): string[] {
   const { againstControls, seeds } = summary;

@@ -12,7 +12,7 @@ import { areaUnderCurve, rolloutsToThreshold, scoreAt } from './learning-curve.t
 import type { CurvePoint } from './learning-curve.ts';
 
 /** What each run is summed up by. `better` says which way an arm wants it; null where it wants neither. */
-export const figures = {
+export const runMetrics = {
   area: {
     title: 'held-out success, mean over the run (area under the curve)',
     better: 'higher',
@@ -48,9 +48,9 @@ export const figures = {
   { title: string; better: 'higher' | 'lower' | null; unit: 'share' | 'count' | 'number' | 'change' }
 >;
 
-export type FigureName = keyof typeof figures;
-export const figureNames = Object.keys(figures) as FigureName[];
-export type Figures = Record<FigureName, number | null>;
+export type RunMetricName = keyof typeof runMetrics;
+export const runMetricNames = Object.keys(runMetrics) as RunMetricName[];
+export type RunMetrics = Record<RunMetricName, number | null>;
 
 /** What arms are measured by alike. */
 export interface EqualTerms {
@@ -61,7 +61,7 @@ export interface EqualTerms {
 }
 
 /** The figures of one run; null where it measured nothing of the kind, or never came to it. */
-export function figuresOf(run: RunRecord, { threshold, rollouts }: EqualTerms): Figures {
+export function measureRun(run: RunRecord, { threshold, rollouts }: EqualTerms): RunMetrics {
   const curve = heldOutCurve(run);
   const rows = trained(run.rows);
   const of = (name: string): number[] => measured(series(rows, name));

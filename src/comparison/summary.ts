@@ -3,9 +3,9 @@ import type { Comparison } from '../config/comparison.ts';
 import { hashOf } from '../store/canonical-json.ts';
 import type { CrossPlayRecord } from '../types/comparison-types.ts';
 import { InvalidConfig } from '../validation/invalid-config.ts';
-import { armSummary, difference, eachFigure } from './arm-summary.ts';
+import { armSummary, difference, eachMetric } from './arm-summary.ts';
 import type { ArmSummary } from './arm-summary.ts';
-import { controlOf, firstOfEachPreset, isMethod, otherTerms } from './claim-rules.ts';
+import { controlOf, describeAgentTrainingDifferences, firstOfEachPreset, isMethod } from './claim-rules.ts';
 import { claimsOf } from './claims.ts';
 import type { Claims } from './claims.ts';
 import { crossPlaySummary } from './cross-play.ts';
@@ -14,7 +14,7 @@ import type { OverSeeds } from './over-seeds.ts';
 import { probeSummary } from './probes.ts';
 import type { ProbedAgent, ProbeSummary } from './probes.ts';
 import { heldOutCurve } from './run-metrics.ts';
-import type { FigureName, RunRecord } from './run-metrics.ts';
+import type { RunMetricName, RunRecord } from './run-metrics.ts';
 
 /** What a comparison came to: a function of its file, its runs' ledgers, its cross-play and its probes, of nothing else. */
 export interface Summary {
@@ -47,7 +47,7 @@ export interface Against {
   rows: { arm: string; differences: Differences }[];
 }
 
-type Differences = Record<FigureName, OverSeeds | null>;
+type Differences = Record<RunMetricName, OverSeeds | null>;
 
 /** @see Summary.comparison */
 export const comparisonHash = (comparison: Comparison): string =>
@@ -98,7 +98,7 @@ export function summarize(
     }),
     ...measures,
     claims: claimsOf({ arms, experiments, ...measures }),
-    notes: [...notesOf(runs, seeds), ...otherTerms(experiments, baseline)],
+    notes: [...notesOf(runs, seeds), ...describeAgentTrainingDifferences(experiments, baseline)],
   };
 }
 
@@ -120,7 +120,7 @@ function against(arms: readonly ArmSummary[], reference: string): Against {
 }
 
 const differences = (arm: ArmSummary, other: ArmSummary): Differences =>
-  eachFigure((figure) => difference(arm, other, figure));
+  eachMetric((figure) => difference(arm, other, figure));
 
 function requireSameStart(runs: readonly RunRecord[]): void {
   for (const run of runs) {

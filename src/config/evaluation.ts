@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { InvalidConfig } from '../validation/invalid-config.ts';
 import type { JsonSchema } from '../validation/json-schema.ts';
 import { fileJsonSchema, parseFile } from '../validation/parse-file.ts';
-import { apiKeyEnv, howEvaluated, httpUrl } from './method.ts';
+import { apiKeyEnv, evaluationOptions, httpUrl } from './method.ts';
 
 export const evaluationIdPattern = /^[A-Za-z0-9-][A-Za-z0-9._-]{0,67}$/;
 export const evaluationIdRule =
@@ -49,7 +49,7 @@ export const evaluationSchema = z
       .regex(evaluationIdPattern, evaluationIdRule)
       .describe('Name of the evaluation; its id unless another is given.'),
     policy: policySchema,
-    ...howEvaluated,
+    ...evaluationOptions,
   })
   .describe('An evaluation of a policy on benchmarks.');
 

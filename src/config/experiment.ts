@@ -4,7 +4,7 @@ import { armSchema } from './arms.ts';
 import {
   difficultySchema,
   durabilitySchema,
-  evaluationSchema,
+  evaluationSettingsSchema,
   filterSchema,
   guardsSchema,
   historySchema,
@@ -32,7 +32,7 @@ export const experimentSchema = z
     pools: poolsSchema,
     guards: guardsSchema,
     history: historySchema.prefault({}),
-    evaluation: evaluationSchema.prefault({}),
+    evaluation: evaluationSettingsSchema.prefault({}),
     serving: servingSchema.default({ type: 'embedded' }),
     trainer: trainerSchema.prefault({}),
     durability: durabilitySchema.prefault({}),

@@ -9,7 +9,7 @@ export const apiKeyEnv = z
 export const httpUrl = z.url({ protocol: /^https?$/ });
 
 /** What is evaluated, and how: what an experiment's own evaluations share with those of a file. */
-export const howEvaluated = {
+export const evaluationOptions = {
   suites: z
     .array(z.string().min(1))
     .min(1)
@@ -73,7 +73,7 @@ export const howEvaluated = {
 export const benchmarksSchema = z
   .strictObject({
     every: z.int().positive().default(10).describe('After every so many epochs, and after the last.'),
-    ...howEvaluated,
+    ...evaluationOptions,
   })
   .describe('Evaluation of the agent on benchmarks.');
 
@@ -260,7 +260,7 @@ export const historySchema = z
   })
   .describe('What the simulator is told of the agent.');
 
-export const evaluationSchema = z
+export const evaluationSettingsSchema = z
   .strictObject({
     every: z.int().positive().default(5).describe('Evaluate after every so many epochs, and after the last.'),
     samples: z.int().positive().default(1).describe('Attempts at each held-out task.'),

@@ -1,4 +1,4 @@
-import { collect, merged, only } from '../async/streams.ts';
+import { collect, filterStream, mergeSorted } from '../async/streams.ts';
 import { drawExemplars } from '../coevolution/arms/best-of-n.ts';
 import { drawLevels, openWindow, windowLevels } from '../coevolution/arms/difficulty-window.ts';
 import { predictedSuccess, selectCandidates } from '../coevolution/arms/selection.ts';
@@ -9,16 +9,16 @@ import type { Experiment } from '../config/experiment.ts';
 import { deriveSeed, randomStream } from '../numerics/random.ts';
 import type { RandomStream } from '../numerics/random.ts';
 import { generationCounts } from '../runs/request-plan.ts';
-import type { ObjectStore } from '../store/object-store.ts';
 import type { Phase } from '../runtime/run-once.ts';
+import type { ObjectStore } from '../store/object-store.ts';
 import type { DrawTasksInput, RunState } from '../types/activity-types.ts';
 import { epochId, taskId } from '../types/ids.ts';
 import type { EnvironmentPoolRecord, HistoryRecord, SeedTaskRecord, TaskRecord } from '../types/records.ts';
 import type { Exemplar } from '../worlds/world.ts';
-import { described } from './task-features.ts';
+import { taskFeatures } from './task-features.ts';
 
 /** The epoch's own tasks: what the simulator wrote, or what the arm puts in its place. */
-export async function* freshTasks(
+export async function* epochTasks(
   { store }: { store: ObjectStore },
   context: Phase,
   input: DrawTasksInput,
@@ -31,14 +31,14 @@ export async function* freshTasks(
   switch (arm.type) {
     case 'genenv':
     case 'random':
-      yield* writtenTasks(store, context, input);
+      yield* generatedTasks(store, context, input);
       return;
     case 'static':
     case 'offline': {
       const pool = await collect(store.records<SeedTaskRecord>(state.task_pool!));
       const drawn = poolDraw(pool.length, { count, epoch, seed: deriveSeed(seed, 'pool') });
       yield* drawn.map((at, index) =>
-        givenTask(context, taskId(epoch, index), {
+        taskWithoutSimulator(context, taskId(epoch, index), {
           source: 'new',
           batch: pool[at]!.id,
           spec: pool[at]!.spec,
@@ -50,7 +50,7 @@ export async function* freshTasks(
     case 'best-of-n': {
       const candidates = judged(
         arm,
-        await collect(writtenTasks(store, context, input)),
+        await collect(generatedTasks(store, context, input)),
         (await history()).outcomes ?? [],
         epoch,
       );
@@ -64,7 +64,7 @@ export async function* freshTasks(
     case 'window': {
       const levels = windowLevels((await history()).window ?? openWindow(arm), arm);
       yield* drawLevels(levels, count, random).map((level, index) =>
-        givenTask(context, taskId(epoch, index), {
+        taskWithoutSimulator(context, taskId(epoch, index), {
           source: 'new',
           batch: `${epochId(epoch)}/level-${level}`,
           spec: context.world.taskAt!(level, random),
@@ -74,7 +74,7 @@ export async function* freshTasks(
   }
 }
 
-function writtenTasks(
+function generatedTasks(
   store: ObjectStore,
   { experiment }: Phase,
   { generated }: DrawTasksInput,
@@ -85,10 +85,10 @@ function writtenTasks(
       ? (['current', 'initial'] as const)
       : (['current'] as const);
   // Each simulator's tasks are in order in each shard.
-  return merged(
+  return mergeSorted(
     generated.flatMap((file) =>
       simulators.map((simulator) =>
-        only(store.records<TaskRecord>(file), (task) => task.simulator === simulator),
+        filterStream(store.records<TaskRecord>(file), (task) => task.simulator === simulator),
       ),
     ),
     isBefore,
@@ -100,7 +100,7 @@ const isBefore = (a: TaskRecord, b: TaskRecord): boolean =>
   a.id.length < b.id.length || (a.id.length === b.id.length && a.id < b.id);
 
 /** A task that no simulator wrote for this epoch. */
-export function givenTask(
+export function taskWithoutSimulator(
   { world }: Phase,
   id: string,
   { source, batch, spec }: { source: TaskRecord['source']; batch: string; spec: string },
@@ -115,12 +115,12 @@ export function givenTask(
     valid: true,
     invalid_reason: '',
     repeats: 0,
-    ...described(world, spec),
+    ...taskFeatures(world, spec),
     sampled: null,
   };
 }
 
-type Candidate = { task: TaskRecord; usable: boolean; predicted: number | null };
+type ScoredCandidate = { task: TaskRecord; usable: boolean; predicted: number | null };
 
 /** What is known of each candidate beforehand. Invalid ones, and repeats of one that is there, come only where there are too few others. */
 function judged(
@@ -128,7 +128,7 @@ function judged(
   tasks: readonly TaskRecord[],
   outcomes: NonNullable<HistoryRecord['outcomes']>,
   epoch: number,
-): Candidate[] {
+): ScoredCandidate[] {
   const seen = new Set<string>();
   return tasks.map((task) => {
     const usable = task.spec !== null && !seen.has(task.spec);
@@ -143,7 +143,7 @@ function judged(
 
 /** Of every n candidates the one with the largest predicted R_env. */
 function bestOfEach(
-  candidates: readonly Candidate[],
+  candidates: readonly ScoredCandidate[],
   n: number,
   { difficulty }: Experiment,
   random: RandomStream,
@@ -158,7 +158,7 @@ function bestOfEach(
 }
 
 /** What the arm `best-of-n` shows its simulator in each of an epoch's prompts: tasks of D_env, each text once, its newest reward. Other arms show nothing. */
-export async function exemplarsOf(
+export async function drawnExemplars(
   { store }: { store: ObjectStore },
   { arm, seed }: Experiment,
   epoch: number,

@@ -4,15 +4,15 @@ import type { Experiment } from '../config/experiment.ts';
 import type { Completion, CompletionRequest } from '../inference/policy-client.ts';
 import { ROUNDING } from '../numerics/preconditions.ts';
 import { deriveSeed } from '../numerics/random.ts';
-import { planRequests, sampled } from '../rollouts/completion-requests.ts';
-import type { Ask, Planned } from '../rollouts/completion-requests.ts';
+import { batchPrompts, sampleRecord } from '../rollouts/completion-requests.ts';
+import type { PlannedRequest, SendRequest } from '../rollouts/completion-requests.ts';
 import type { Phase } from '../runtime/run-once.ts';
 import type { LabelRecord, Sampled } from '../types/records.ts';
 import { InvalidConfig } from '../validation/invalid-config.ts';
 import type { ParsedTask, World } from '../worlds/world.ts';
 
 /** What the simulator wrote for one prompt, as it finally stands. */
-export interface Draft<Item> {
+export interface Candidate<Item> {
   item: Item;
   sample: number;
   /** What it was told before it wrote this. */
@@ -26,23 +26,26 @@ export interface Draft<Item> {
 }
 
 /** What the server is told of the form of a task, where it can use it. */
-export const heldTo = ({ serving }: Experiment, { taskSchema }: World): Pick<CompletionRequest, 'schema'> =>
+export const structuredOutput = (
+  { serving }: Experiment,
+  { taskSchema }: World,
+): Pick<CompletionRequest, 'schema'> =>
   taskSchema !== undefined && serving.type === 'openai' && serving.structuredOutput === 'json_schema'
     ? { schema: taskSchema }
     : {};
 
 /** Asks for tasks, and again for each text that is none, as often as the world allows. */
-export async function writeDrafts<Item extends { text: string }>(
-  ask: Ask,
+export async function generateCandidates<Item extends { text: string }>(
+  ask: SendRequest,
   context: Phase,
-  { request, items }: Planned<Item>,
-): Promise<Draft<Item>[]> {
+  { request, items }: PlannedRequest<Item>,
+): Promise<Candidate<Item>[]> {
   const {
     experiment: { durability },
     world,
   } = context;
   const { repairs } = world;
-  const drafts = (await ask(request)).map((completion): Draft<Item> => {
+  const drafts = (await ask(request)).map((completion): Candidate<Item> => {
     const item = items[completion.prompt]!;
     return {
       item,
@@ -58,7 +61,7 @@ export async function writeDrafts<Item extends { text: string }>(
         ? []
         : [{ draft, prompt: repairs!.prompt(draft.item.text, draft.sampled.text, draft.parsed.reason) }],
     );
-    const planned = planRequests(again, durability.promptsPerRequest, (chunk, index): CompletionRequest => ({
+    const planned = batchPrompts(again, durability.promptsPerRequest, (chunk, index): CompletionRequest => ({
       ...request,
       prompts: chunk.map(({ prompt }) => prompt),
       n: 1,
@@ -78,12 +81,12 @@ const read = (
   world: World,
   request: CompletionRequest,
   completion: Completion,
-): Pick<Draft<never>, 'sampled' | 'parsed'> => ({
-  sampled: sampled(request, completion),
+): Pick<Candidate<never>, 'sampled' | 'parsed'> => ({
+  sampled: sampleRecord(request, completion),
   parsed:
     completion.finish_reason === 'length'
       ? { valid: false, reason: 'cut_off' }
-      : readTask(world, completion.text),
+      : parseCandidate(world, completion.text),
 });
 
 /**
@@ -91,9 +94,9 @@ const read = (
  * label too few votes confirm is none. The votes are outside the rollout budget, and the task's tokens include them.
  */
 export async function confirmLabels(
-  ask: Ask,
+  ask: SendRequest,
   { experiment, world }: Phase,
-  drafts: readonly Draft<unknown>[],
+  drafts: readonly Candidate<unknown>[],
   solver: { model: string; seed: number },
 ): Promise<void> {
   const { vote } = world;
@@ -106,7 +109,7 @@ export async function confirmLabels(
   const doubted = drafts.flatMap((draft) =>
     draft.parsed.valid && vote.needed(draft.parsed.spec) ? [{ draft, spec: draft.parsed.spec }] : [],
   );
-  const planned = planRequests(doubted, durability.promptsPerRequest, (chunk, index): CompletionRequest => ({
+  const planned = batchPrompts(doubted, durability.promptsPerRequest, (chunk, index): CompletionRequest => ({
     model: solver.model,
     prompts: chunk.map(({ spec }) => world.agentPrompt(spec)),
     n: vote.votes,
@@ -133,7 +136,7 @@ const questionIn = (world: World, spec: string): Contamination | null =>
   contaminated(world.agentPrompt(spec));
 
 /** A text as a task that may be trained on: one that holds a question of a benchmark is none (`contaminated`). */
-export function readTask(world: World, text: string): ParsedTask {
+export function parseCandidate(world: World, text: string): ParsedTask {
   const parsed = world.parseTask(text);
   return parsed.valid && questionIn(world, parsed.spec) !== null
     ? { valid: false, reason: 'contaminated' }
@@ -141,7 +144,7 @@ export function readTask(world: World, text: string): ParsedTask {
 }
 
 /** @throws InvalidConfig for a task that holds a question of a benchmark, naming where the task stands, the benchmark and its case */
-export function refuseContaminated(world: World, spec: string, place: string): void {
+export function rejectContaminated(world: World, spec: string, place: string): void {
   const found = questionIn(world, spec);
   if (found !== null)
     throw new InvalidConfig(`experiment: ${place}: got ${spec.slice(0, 80)}; ${contaminationFault(found)}`);

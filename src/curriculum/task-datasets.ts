@@ -6,29 +6,28 @@ import type { PoolSource } from '../config/arms.ts';
 import type { ChatRequest } from '../inference/chat-client.ts';
 import { deriveSeed, randomStream } from '../numerics/random.ts';
 import type { RandomStream } from '../numerics/random.ts';
-import { chatAnswers } from '../rollouts/chat-requests.ts';
-import { answers, planRequests } from '../rollouts/completion-requests.ts';
-import type { SampleCount } from '../rollouts/completion-requests.ts';
-import type { ModelDependencies } from '../rollouts/completion-requests.ts';
+import { streamChatCompletions } from '../rollouts/chat-requests.ts';
+import { batchPrompts, streamCompletions } from '../rollouts/completion-requests.ts';
+import type { ModelDependencies, SamplingUsage } from '../rollouts/completion-requests.ts';
 import type { Phase } from '../runtime/run-once.ts';
 import type { PolicyVersion } from '../types/activity-types.ts';
 import { InvalidConfig } from '../validation/invalid-config.ts';
 import type { World } from '../worlds/world.ts';
-import { heldTo, refuseContaminated } from './generate-candidates.ts';
+import { rejectContaminated, structuredOutput } from './generate-candidates.ts';
 
 /** Texts that ought to be tasks, and the tokens they took. */
-export interface Written {
+export interface WrittenDataset {
   texts: string[];
   tokens: number;
 }
 
 /** The texts of an arm's data set, from its simulator, another model or a file. */
-export function poolTexts(
+export function datasetTexts(
   dependencies: ModelDependencies,
   context: Phase,
   simulator: PolicyVersion,
   base: readonly string[],
-): Promise<Written> {
+): Promise<WrittenDataset> {
   const { arm } = context.experiment;
   if (arm.type === 'static') return bySimulator(dependencies, context, simulator, arm.variations, base);
   if (arm.type !== 'offline') throw new Error(`the arm ${arm.type} has no data set`);
@@ -43,20 +42,20 @@ async function bySimulator(
   simulator: PolicyVersion,
   variations: number,
   base: readonly string[],
-): Promise<Written> {
+): Promise<WrittenDataset> {
   const { seed, environment, durability } = context.experiment;
-  const planned = planRequests(base, durability.promptsPerRequest, (chunk, index) => ({
+  const planned = batchPrompts(base, durability.promptsPerRequest, (chunk, index) => ({
     model: simulator.name,
     prompts: chunk.map((spec) => context.world.environmentPrompt(emptyHistory(), spec)),
     n: variations,
     seed: deriveSeed(seed, 'write-pool', index),
     temperature: environment.sampling.temperature,
     maxTokens: environment.sampling.maxTokens,
-    ...heldTo(context.experiment, context.world),
+    ...structuredOutput(context.experiment, context.world),
   }));
   const texts: string[] = [];
-  const count: SampleCount = { tokens: 0, retried: 0 };
-  for await (const { completions } of answers(dependencies, context, planned, {
+  const count: SamplingUsage = { tokens: 0, retried: 0 };
+  for await (const { completions } of streamCompletions(dependencies, context, planned, {
     requests: planned.length,
     policies: [simulator],
     count,
@@ -72,7 +71,7 @@ async function byModel(
   source: Extract<PoolSource, { type: 'model' }>,
   multiple: number,
   base: readonly string[],
-): Promise<Written> {
+): Promise<WrittenDataset> {
   const { seed, durability } = context.experiment;
   const server = dependencies.chatClient(source, durability.requestTimeoutSeconds * 1000);
   const asked = base.flatMap((spec, index) => {
@@ -95,8 +94,8 @@ async function byModel(
           },
         ];
   });
-  const all: Written = { texts: [], tokens: 0 };
-  for await (const { item, answer } of chatAnswers(dependencies, context, server, asked)) {
+  const all: WrittenDataset = { texts: [], tokens: 0 };
+  for await (const { item, answer } of streamChatCompletions(dependencies, context, server, asked)) {
     all.tokens += answer.tokens;
     all.texts.push(...linesOf(answer.text).slice(0, item.count));
   }
@@ -109,7 +108,7 @@ async function fromFile(
   world: World,
   { path, sha256 }: Extract<PoolSource, { type: 'file' }>,
   most: number,
-): Promise<Written> {
+): Promise<WrittenDataset> {
   const bytes = await readFile(path).catch((error: unknown) => {
     throw new InvalidConfig(
       `experiment: arm.source.path: got ${JSON.stringify(path)}; ${error instanceof Error ? error.message : String(error)}`,
@@ -127,7 +126,7 @@ async function fromFile(
           `experiment: arm.source.path: ${path} line ${index + 1}: got ${line.slice(0, 80)}; expected {"spec": "…"}`,
         );
       const parsed = world.parseTask(row.data.spec);
-      if (parsed.valid) refuseContaminated(world, parsed.spec, `arm.source.path: ${path} line ${index + 1}`);
+      if (parsed.valid) rejectContaminated(world, parsed.spec, `arm.source.path: ${path} line ${index + 1}`);
       return row.data.spec;
     });
   return { texts, tokens: 0 };

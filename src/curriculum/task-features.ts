@@ -2,7 +2,7 @@ import type { TaskRecord } from '../types/records.ts';
 import type { World } from '../worlds/world.ts';
 
 /** What code says about a task. */
-export function described(
+export function taskFeatures(
   world: World,
   spec: string | null,
 ): Pick<TaskRecord, 'spec' | 'prompt' | 'kind' | 'difficulty' | 'latents'> {

@@ -10,7 +10,7 @@ import type {
   StackPaths,
   StackRecord,
 } from './record.ts';
-import { PolicyServer } from './services/policy-server.ts';
+import { PolicyServerService } from './services/policy-server.ts';
 import { TemporalServer } from './services/temporal-server.ts';
 import { TrainerPackage, TrainerParent } from './services/trainer.ts';
 import { WorkerProcess } from './services/worker-process.ts';
@@ -141,7 +141,7 @@ export function embeddedServices(
   };
   const trainerPackage = new TrainerPackage(python, join(repository, 'trainer'), own);
   const server = new TemporalServer(temporal, paths, own, ports);
-  const policyServer = new PolicyServer(trainerPackage, paths, ports);
+  const policyServer = new PolicyServerService(trainerPackage, paths, ports);
   const trainer = new TrainerParent(trainerPackage, paths);
   const addresses = (): StackAddresses => ({
     temporal: server.address,

@@ -139,7 +139,7 @@ export function stackPaths(home: string): StackPaths {
 }
 
 /** Settings and source files in one short text: a process whose fingerprint differs runs something else than we would start now. */
-export function fingerprint(settings: unknown, sources: readonly string[]): string {
+export function serviceFingerprint(settings: unknown, sources: readonly string[]): string {
   const hash = createHash('sha256').update(JSON.stringify(settings));
   for (const folder of sources) {
     const names = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) =>

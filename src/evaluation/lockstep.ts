@@ -2,15 +2,15 @@ import type { AttemptTools, Case } from '../benchmarks/suite.ts';
 import type { Answer, Question } from '../formats/chat-messages.ts';
 
 /** A question of an attempt: `step` counts what the attempt has asked the policy so far. */
-export interface Asked {
+export interface PendingQuestion {
   id: string;
   step: number;
   question: Question;
 }
 
-export interface InStepOptions {
+export interface LockstepOptions {
   /** Answers, in the order of the questions. */
-  answer: (asked: readonly Asked[]) => Promise<Answer[]>;
+  answer: (asked: readonly PendingQuestion[]) => Promise<Answer[]>;
   judge: ((id: string, step: number, question: Question) => Promise<Answer>) | null;
   once: <Result>(id: string, step: number, run: (signal: AbortSignal) => Promise<Result>) => Promise<Result>;
   signal: AbortSignal;
@@ -22,14 +22,14 @@ export interface InStepOptions {
  * @returns what each attempt came to, in the order of the cases
  * @throws what the first failing attempt or request threw
  */
-export async function inStep<Item extends Case, Response>(
+export async function runInLockstep<Item extends Case, Response>(
   items: readonly Item[],
   attempt: (item: Item, tools: AttemptTools) => Promise<Response>,
-  { answer, judge, once, signal }: InStepOptions,
+  { answer, judge, once, signal }: LockstepOptions,
 ): Promise<Response[]> {
   const stopped = new AbortController();
   const stop = AbortSignal.any([signal, stopped.signal]);
-  const waiting: (Asked & { index: number; resolve: (answer: Answer) => void })[] = [];
+  const waiting: (PendingQuestion & { index: number; resolve: (answer: Answer) => void })[] = [];
   let live = items.length;
   let wake = (): void => undefined;
   const begin = async (item: Item, index: number): Promise<Response> => {

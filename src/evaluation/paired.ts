@@ -1,5 +1,5 @@
 import { pairedBootstrapInterval } from '../numerics/intervals.ts';
-import type { Estimate } from '../numerics/intervals.ts';
+import type { IntervalEstimate } from '../numerics/intervals.ts';
 import { mcNemar } from '../numerics/tests.ts';
 import type { McNemar } from '../numerics/tests.ts';
 import { canonicalJson } from '../store/canonical-json.ts';
@@ -16,7 +16,7 @@ export interface PairedSuite {
   cases: number;
   test: McNemar;
   /** Share right by the first minus by the second, with its 95 % bootstrap interval over cases. */
-  difference: Estimate;
+  difference: IntervalEstimate;
 }
 
 /**

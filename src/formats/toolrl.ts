@@ -1,9 +1,9 @@
 /** How ToolRL's system prompts write a thought and calls of tools, in its words. */
-export const thoughtAndCalls = `<think> Your thoughts and reasoning </think>
+export const formatThoughtAndCalls = `<think> Your thoughts and reasoning </think>
 <tool_call>
 {"name": "Tool name", "parameters": {"Parameter name": "Parameter content", "... ...": "... ..."}}
 {"name": "... ...", "parameters": {"... ...": "... ...", "... ...": "... ..."}}
 ...
 </tool_call>`;
 /** What a model says after thinking aloud: all, where it does not. */
-export const afterThoughts = (text: string): string => text.split('</think>').at(-1)!;
+export const stripReasoning = (text: string): string => text.split('</think>').at(-1)!;

@@ -1,12 +1,12 @@
 import OpenAI from 'openai';
 import type { ChatCompletionMessageParam } from 'openai/resources/chat/completions';
 import { z } from 'zod';
-import { sideBySide } from '../async/map-concurrent.ts';
+import { mapConcurrent } from '../async/map-concurrent.ts';
 import type { Answer, Message, Question, ToolSpec } from '../formats/chat-messages.ts';
 import { deriveSeed } from '../numerics/random.ts';
 import { classify, responseFormat } from './completions-client.ts';
 import { InvalidAnswer, ModelUnavailable, RequestRefused } from './policy-client.ts';
-import type { Completion, PolicyServer } from './policy-client.ts';
+import type { Completion, PolicyClient } from './policy-client.ts';
 
 /** A question to a model that this project reads no token ids of. */
 export interface ChatRequest extends Question {
@@ -20,7 +20,7 @@ export interface ChatRequest extends Question {
 
 export type ChatAnswer = Answer;
 
-export interface ChatServer {
+export interface ChatClient {
   /** @throws as `PolicyServer.complete` does */
   answer(request: ChatRequest, signal: AbortSignal): Promise<ChatAnswer>;
 }
@@ -41,7 +41,7 @@ const answerSchema = z.object({
 });
 
 /** Any server that speaks OpenAI's chat completions. It never retries by itself: the activity does. */
-export function openAIChatServer({
+export function createChatClient({
   baseUrl,
   apiKey,
   timeoutMs,
@@ -49,7 +49,7 @@ export function openAIChatServer({
   baseUrl: string;
   apiKey: string | undefined;
   timeoutMs: number;
-}): ChatServer {
+}): ChatClient {
   const client = new OpenAI({
     baseURL: baseUrl,
     apiKey: apiKey ?? 'none',
@@ -143,10 +143,10 @@ const seeds = 2 ** 31;
  * A policy server out of chat completions, a question for each sample: texts alone, for frozen policies. A request is answered as a whole
  * or not at all, within `timeoutMs`, so a small `durability.promptsPerRequest` loses little.
  */
-export function chatPolicyServer(
-  server: ChatServer,
+export function createChatPolicyClient(
+  server: ChatClient,
   { baseUrl, timeoutMs }: { baseUrl: string; timeoutMs: number },
-): PolicyServer {
+): PolicyClient {
   return {
     async complete({ model, prompts, n, seed, temperature, maxTokens, schema }, signal) {
       const limit = AbortSignal.timeout(timeoutMs);
@@ -156,7 +156,7 @@ export function chatPolicyServer(
         return Array.from({ length: n }, (_, sample) => ({ prompt, row, sample }));
       });
       try {
-        return await sideBySide(
+        return await mapConcurrent(
           asked,
           concurrency,
           AbortSignal.any([signal, limit]),

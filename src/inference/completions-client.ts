@@ -10,7 +10,7 @@ import {
   PromptTooLong,
   RequestRefused,
 } from './policy-client.ts';
-import type { Completion, CompletionRequest, PolicyServer } from './policy-client.ts';
+import type { Completion, CompletionRequest, PolicyClient } from './policy-client.ts';
 
 const tokenIds = z.array(z.int().min(0));
 const text = { index: z.int().min(0), text: z.string(), finish_reason: z.string() };
@@ -82,7 +82,7 @@ export function parseAnswer(
     });
 }
 
-export interface OpenAIServerOptions {
+export interface ModelServerOptions {
   baseUrl: string;
   apiKey: string | undefined;
   timeoutMs: number;
@@ -94,12 +94,12 @@ export interface OpenAIServerOptions {
  * A server that speaks the OpenAI API with vLLM's extensions (`return_token_ids`, several prompts, `n`, `seed`, `logprobs`).
  * It never retries by itself: the activity does, with the request that is in its journal.
  */
-export function openAIPolicyServer({
+export function createCompletionsClient({
   baseUrl,
   apiKey,
   timeoutMs,
   returnsTokenIds = true,
-}: OpenAIServerOptions): PolicyServer {
+}: ModelServerOptions): PolicyClient {
   const client = new OpenAI({
     baseURL: baseUrl,
     apiKey: apiKey ?? 'none',

@@ -1,15 +1,15 @@
 import type { ServingSettings } from '../config/policies.ts';
-import { chatPolicyServer, openAIChatServer } from './chat-client.ts';
-import { openAIPolicyServer } from './completions-client.ts';
-import type { PolicyServer } from './policy-client.ts';
+import { createChatClient, createChatPolicyClient } from './chat-client.ts';
+import { createCompletionsClient } from './completions-client.ts';
+import type { PolicyClient } from './policy-client.ts';
 
 /** The server of an experiment's policies, by the endpoint that its settings name. */
-export function policyServerFor(
+export function createPolicyClient(
   serving: ServingSettings,
   at: { baseUrl: string; apiKey: string | undefined; timeoutMs: number },
-): PolicyServer {
-  if (serving.type === 'embedded') return openAIPolicyServer(at);
+): PolicyClient {
+  if (serving.type === 'embedded') return createCompletionsClient(at);
   return serving.api === 'chat'
-    ? chatPolicyServer(openAIChatServer(at), at)
-    : openAIPolicyServer({ ...at, returnsTokenIds: serving.returnsTokenIds });
+    ? createChatPolicyClient(createChatClient(at), at)
+    : createCompletionsClient({ ...at, returnsTokenIds: serving.returnsTokenIds });
 }

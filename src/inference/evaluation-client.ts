@@ -1,11 +1,11 @@
-import { sideBySide } from '../async/map-concurrent.ts';
+import { mapConcurrent } from '../async/map-concurrent.ts';
 import type { Answer, Message, Question } from '../formats/chat-messages.ts';
-import type { ChatServer } from './chat-client.ts';
+import type { ChatClient } from './chat-client.ts';
 import { PromptTooLong, RequestRefused } from './policy-client.ts';
-import type { PolicyServer } from './policy-client.ts';
+import type { PolicyClient } from './policy-client.ts';
 
 /** A policy behind a server, as an evaluation asks it. */
-export interface QuestionServer {
+export interface EvaluationClient {
   /**
    * Answers in the order of the questions, each drawn by its own seed; all of them or none.
    * @throws as `PolicyServer.complete` does, but that a question too long for the policy has an answer that says so
@@ -13,7 +13,7 @@ export interface QuestionServer {
   answer(questions: readonly { question: Question; seed: number }[], signal: AbortSignal): Promise<Answer[]>;
 }
 
-export interface AskedPolicy {
+export interface PolicyUnderTest {
   model: string;
   temperature: number;
   maxTokens: number;
@@ -39,14 +39,14 @@ async function unlessTooLong<Answered>(answer: Promise<Answered>): Promise<Answe
  * By chat completions, a request for each question: the model's own chat template, and tools where the server takes them.
  * @param onAnswered told of each answer, since those of many questions take their time
  */
-export function chatQuestions(
-  server: ChatServer,
-  policy: AskedPolicy,
+export function createChatEvaluationClient(
+  server: ChatClient,
+  policy: PolicyUnderTest,
   onAnswered: () => void = () => undefined,
-): QuestionServer {
+): EvaluationClient {
   return {
     answer: (questions, signal) =>
-      sideBySide(questions, concurrency, signal, async ({ question, seed }, stop) => {
+      mapConcurrent(questions, concurrency, signal, async ({ question, seed }, stop) => {
         const asked = server.answer({ ...question, ...policy, seed: seed % seeds }, stop);
         const answer = (await unlessTooLong(asked)) ?? unreadable;
         onAnswered();
@@ -56,7 +56,10 @@ export function chatQuestions(
 }
 
 /** By completions, many questions a request, in ChatML. The batch is drawn by the seed of its first question. */
-export function completionQuestions(server: PolicyServer, policy: AskedPolicy): QuestionServer {
+export function createCompletionsEvaluationClient(
+  server: PolicyClient,
+  policy: PolicyUnderTest,
+): EvaluationClient {
   const complete = async (
     questions: readonly { question: Question; seed: number }[],
     signal: AbortSignal,

@@ -1,12 +1,12 @@
 import type { ServingSettings } from '../config/policies.ts';
-import type { ChatServer } from './chat-client.ts';
-import type { PolicyServer } from './policy-client.ts';
+import type { ChatClient } from './chat-client.ts';
+import type { PolicyClient } from './policy-client.ts';
 
 /** Clients of model servers. */
 export interface ModelClients {
-  policyClient: (serving: ServingSettings, timeoutMs: number) => PolicyServer;
+  policyClient: (serving: ServingSettings, timeoutMs: number) => PolicyClient;
   /** Chat completions of any OpenAI-compatible server, or of the embedded one (null). */
-  chatClient: (server: { baseUrl: string; apiKeyEnv: string | null } | null, timeoutMs: number) => ChatServer;
+  chatClient: (server: { baseUrl: string; apiKeyEnv: string | null } | null, timeoutMs: number) => ChatClient;
   /** Loads new weights under a name on a server behind the OpenAI API; loading a name twice changes nothing. */
   loadOnServer: (
     serving: Extract<ServingSettings, { type: 'openai' }>,

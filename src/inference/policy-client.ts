@@ -25,7 +25,7 @@ export interface Completion {
   finish_reason: string;
 }
 
-export interface PolicyServer {
+export interface PolicyClient {
   /**
    * Completions ordered by prompt, then sample.
    * @throws ModelUnavailable where the server cannot answer now, ModelNotServed where it does not know the model, InvalidAnswer

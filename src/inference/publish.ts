@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import type { ServingSettings } from '../config/policies.ts';
-import type { ObjectStore } from '../store/object-store.ts';
-import type { ModelClients } from './model-clients.ts';
 import { atomicWrite } from '../store/atomic-write.ts';
+import type { ObjectStore } from '../store/object-store.ts';
 import type { PolicyVersion } from '../types/activity-types.ts';
+import type { ModelClients } from './model-clients.ts';
 import { ModelUnavailable, RequestRefused } from './policy-client.ts';
 
 /**
@@ -50,7 +50,7 @@ export async function loadOnVllm(
  * Makes a checkpoint reachable under its versioned name; false where nothing can be done, because the weights are the server's own.
  * Idempotent: a name always means the same weights.
  */
-export async function servePolicy(
+export async function ensurePolicyServed(
   { store, loadOnServer }: Pick<ModelClients, 'loadOnServer'> & { store: ObjectStore },
   serving: ServingSettings,
   { name, checkpoint }: PolicyVersion,

@@ -20,7 +20,7 @@ export type BootstrapSettings = {
   level?: number;
 };
 
-export type Estimate = { mean: number; low: number; high: number };
+export type IntervalEstimate = { mean: number; low: number; high: number };
 
 /**
  * Percentile bootstrap interval of a mean: `resamples` samples of n values drawn with replacement, and the (1 ± level)/2 quantiles of their
@@ -30,7 +30,7 @@ export type Estimate = { mean: number; low: number; high: number };
 export function bootstrapInterval(
   values: readonly number[],
   { seed, resamples = 10_000, level = 0.95 }: BootstrapSettings,
-): Estimate | null {
+): IntervalEstimate | null {
   for (const [i, value] of values.entries()) requireFinite(`values[${i}]`, value);
   requireInteger('resamples', resamples, 1);
   requireInRange('level', level, 0, 1);
@@ -50,7 +50,7 @@ export function pairedBootstrapInterval(
   left: readonly number[],
   right: readonly number[],
   settings: BootstrapSettings,
-): Estimate | null {
+): IntervalEstimate | null {
   requireSameLength('left', left.length, 'right', right.length);
   return bootstrapInterval(
     left.map((value, i) => value - right[i]!),

@@ -61,7 +61,7 @@ export function document({
 <meta name="color-scheme" content="light dark">
 <meta name="generator" content="genenv">
 <link rel="icon" href="data:,">
-<title>${html(title)}</title>
+<title>${escapeHtml(title)}</title>
 <style>${style}</style>
 </head>
 <body>
@@ -70,9 +70,9 @@ ${header}
 </header>
 <main>
 ${cards}
-<nav>${sections.map(({ id, short }) => `<a href="#${id}">${html(short)}</a>`).join('')}</nav>
+<nav>${sections.map(({ id, short }) => `<a href="#${id}">${escapeHtml(short)}</a>`).join('')}</nav>
 ${lead}
-${sections.map(({ id, title: heading, body }) => `<section id="${id}"><h2>${html(heading)}</h2>${body}</section>`).join('\n')}
+${sections.map(({ id, title: heading, body }) => `<section id="${id}"><h2>${escapeHtml(heading)}</h2>${body}</section>`).join('\n')}
 </main>
 <footer class="quiet">${footer}</footer>
 <noscript><p class="gaps">${withoutScripts}</p></noscript>
@@ -89,9 +89,9 @@ ${scripts.map((script) => `<script>${inlineScript(script)}</script>`).join('\n')
 export const figures = (charts: readonly Chart[]): string =>
   charts.length === 0
     ? ''
-    : `<div class="figures">${charts.map(({ id, title, caption, size = '' }) => `<figure class="panel ${size}"><h3>${html(title)}</h3><div class="chart" id="chart-${id}" role="img" aria-label="${html(title)}"></div><figcaption>${html(caption)}</figcaption></figure>`).join('')}</div>`;
+    : `<div class="figures">${charts.map(({ id, title, caption, size = '' }) => `<figure class="panel ${size}"><h3>${escapeHtml(title)}</h3><div class="chart" id="chart-${id}" role="img" aria-label="${escapeHtml(title)}"></div><figcaption>${escapeHtml(caption)}</figcaption></figure>`).join('')}</div>`;
 /** A number for people: three significant digits, or what is asked for; a dash where nothing was measured. */
-export function number(value: number | null | undefined, digits = 3): string {
+export function formatNumber(value: number | null | undefined, digits = 3): string {
   if (value === null || value === undefined || !Number.isFinite(value)) return '–';
   if (value === 0) return '0';
   const size = Math.abs(value);
@@ -102,17 +102,17 @@ export function number(value: number | null | undefined, digits = 3): string {
 }
 
 /** A rate with two decimals, so that columns line up. */
-export const rate = (value: number | null | undefined): string =>
+export const formatRate = (value: number | null | undefined): string =>
   value === null || value === undefined ? '–' : value.toFixed(2);
 
-export const percent = (value: number | null | undefined): string =>
+export const formatPercent = (value: number | null | undefined): string =>
   value === null || value === undefined ? '–' : `${Math.round(100 * value)}\u202f%`;
 
 /** A count with thin spaces between thousands. */
-export const count = (value: number): string =>
+export const formatCount = (value: number): string =>
   String(Math.round(value)).replace(/\B(?=(\d{3})+$)/g, '\u202f');
 
-export function duration(seconds: number): string {
+export function formatDuration(seconds: number): string {
   if (seconds < 10) return `${seconds.toFixed(1)} s`;
   if (seconds < 90) return `${Math.round(seconds)} s`;
   const minutes = Math.round(seconds / 60);
@@ -121,7 +121,7 @@ export function duration(seconds: number): string {
   return hours < 48 ? `${hours} h ${minutes % 60} min` : `${Math.floor(hours / 24)} d ${hours % 24} h`;
 }
 
-export const bytes = (size: number): string =>
+export const formatBytes = (size: number): string =>
   size < 1e3 ? `${size} B` : size < 1e6 ? `${(size / 1e3).toFixed(0)} kB` : `${(size / 1e6).toFixed(1)} MB`;
 
 const entities: Record<string, string> = {
@@ -131,7 +131,7 @@ const entities: Record<string, string> = {
   '"': '&quot;',
   "'": '&#39;',
 };
-export const html = (text: string): string =>
+export const escapeHtml = (text: string): string =>
   text.replace(/[&<>"']/g, (character) => entities[character] ?? character);
 
 /** JSON that may stand inside a script element: no `<`, so that nothing in it can end the element. */

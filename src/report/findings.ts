@@ -1,7 +1,7 @@
 import { bandResidence, inBand, TARGET_BAND } from '../coevolution/diagnostics.ts';
 import { mean } from '../numerics/preconditions.ts';
 import type { Metrics } from '../types/activity-types.ts';
-import { number, percent, rate } from './document.ts';
+import { formatNumber, formatPercent, formatRate } from './document.ts';
 import { measured, series, trained } from './run-data.ts';
 import type { EpochRow } from './run-data.ts';
 
@@ -9,7 +9,7 @@ import type { EpochRow } from './run-data.ts';
 export const RESIDENCE = 0.6;
 const bandText = `[${TARGET_BAND.low}, ${TARGET_BAND.high}]`;
 
-export interface Evaluation {
+export interface HeldOutEvaluation {
   epoch: number;
   value: number;
   low: number | null;
@@ -27,7 +27,7 @@ export interface Course {
 export interface Findings {
   epochs: number;
   success: { start: number; end: number; entry: number | null; residence: number | null } | null;
-  heldOut: { first: Evaluation; last: Evaluation } | null;
+  heldOut: { first: HeldOutEvaluation; last: HeldOutEvaluation } | null;
   difficulty: Course | null;
   length: Course | null;
 }
@@ -45,7 +45,7 @@ export function findings(rows: readonly EpochRow[]): Findings {
   };
 }
 
-export function evaluationsOf(rows: readonly EpochRow[]): Evaluation[] {
+export function evaluationsOf(rows: readonly EpochRow[]): HeldOutEvaluation[] {
   return rows.flatMap(({ epoch, metrics }) => {
     const value = metrics['eval/heldout'];
     return value === null || value === undefined
@@ -104,18 +104,22 @@ function bandSentence(
   epochs: number,
 ): string {
   if (epochs < 2 * WINDOW)
-    return `Too early to judge: ${epochs} epoch${epochs === 1 ? '' : 's'} committed, success rate ${rate(end)} on the simulator’s tasks.`;
-  const where = inBand(start) ? `started in ${bandText} (${rate(start)})` : `started at ${rate(start)}`;
+    return `Too early to judge: ${epochs} epoch${epochs === 1 ? '' : 's'} committed, success rate ${formatRate(end)} on the simulator’s tasks.`;
+  const where = inBand(start)
+    ? `started in ${bandText} (${formatRate(start)})`
+    : `started at ${formatRate(start)}`;
   if (entry === null)
-    return `Success on the simulator’s tasks ${where}, never entered ${bandText} (5-epoch mean), and ended at ${rate(end)}.`;
+    return `Success on the simulator’s tasks ${where}, never entered ${bandText} (5-epoch mean), and ended at ${formatRate(end)}.`;
   const entered = inBand(start) ? '' : `, entered ${bandText} in epoch ${entry}`;
   const enough = (residence ?? 0) >= RESIDENCE;
-  const stay = `was there in ${percent(residence)} of the second half’s epochs (5-epoch mean${enough ? '' : `; ${percent(RESIDENCE)} would count as staying`})`;
-  return `Success on the simulator’s tasks ${where}${entered} and ${stay}${inBand(end) ? '' : `, ending outside at ${rate(end)}`}.`;
+  const stay = `was there in ${formatPercent(residence)} of the second half’s epochs (5-epoch mean${enough ? '' : `; ${formatPercent(RESIDENCE)} would count as staying`})`;
+  return `Success on the simulator’s tasks ${where}${entered} and ${stay}${inBand(end) ? '' : `, ending outside at ${formatRate(end)}`}.`;
 }
 
-const withInterval = ({ value, low, high }: Evaluation): string =>
-  low === null || high === null ? rate(value) : `${rate(value)} [${rate(low)}, ${rate(high)}]`;
+const withInterval = ({ value, low, high }: HeldOutEvaluation): string =>
+  low === null || high === null
+    ? formatRate(value)
+    : `${formatRate(value)} [${formatRate(low)}, ${formatRate(high)}]`;
 
 function heldOutSentence(heldOut: Findings['heldOut']): string {
   if (heldOut === null) return 'Held-out success has not been evaluated.';
@@ -134,10 +138,10 @@ function courseSentence(what: string, course: Course | null): string | null {
   if (course === null) return null;
   const { start, end, turn } = course;
   if (turn !== null)
-    return `${what} went from ${number(start)} ${turn.value < start ? 'down' : 'up'} to ${number(turn.value)} (epoch ${turn.epoch}) and ${turn.value < start ? 'up' : 'down'} to ${number(end)}.`;
+    return `${what} went from ${formatNumber(start)} ${turn.value < start ? 'down' : 'up'} to ${formatNumber(turn.value)} (epoch ${turn.epoch}) and ${turn.value < start ? 'up' : 'down'} to ${formatNumber(end)}.`;
   if (Math.abs(end - start) < 0.1 * Math.max(Math.abs(start), Math.abs(end)))
-    return `${what} stayed near ${number(end)}.`;
-  return `${what} ${end > start ? 'rose' : 'fell'} from ${number(start)} to ${number(end)}.`;
+    return `${what} stayed near ${formatNumber(end)}.`;
+  return `${what} ${end > start ? 'rose' : 'fell'} from ${formatNumber(start)} to ${formatNumber(end)}.`;
 }
 
 /** Epochs that the report averages over: what GenEnv's claim C1 is judged by. */

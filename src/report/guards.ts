@@ -1,7 +1,7 @@
 import type { Experiment } from '../config/experiment.ts';
 import { mean } from '../numerics/preconditions.ts';
 import { between } from './charts/options.ts';
-import { number, percent, rate } from './document.ts';
+import { formatNumber, formatPercent, formatRate } from './document.ts';
 import { lastMean } from './findings.ts';
 import { measured, namesUnder, series } from './run-data.ts';
 import type { EpochRow } from './run-data.ts';
@@ -36,7 +36,7 @@ export function guards(rows: readonly EpochRow[], experiment: Experiment | null)
     ...taskRules(rows, experiment),
     ...worldRules(rows, experiment),
     ...updateRules(rows, experiment),
-  ].map(({ label, history, threshold, ok, meaning, format = rate, over }) => {
+  ].map(({ label, history, threshold, ok, meaning, format = formatRate, over }) => {
     const now = over && measured(history).length > 0 ? over(measured(history)) : lastMean(history);
     const state = now === null ? 'missing' : ok === null ? 'info' : ok(now) ? 'ok' : 'warn';
     return { label, value: now === null ? 'not measured' : format(now), threshold, state, meaning, history };
@@ -85,7 +85,7 @@ function taskRules(rows: readonly EpochRow[], experiment: Experiment | null): Ru
       history: ahead,
       threshold: '> 0.02',
       ok: (value) => value > 0.02,
-      format: number,
+      format: formatNumber,
       meaning:
         'Agent minus its initial copy on the same tasks. Near 0: the band was reached by easier tasks alone, not by learning.',
     },
@@ -103,7 +103,7 @@ function taskRules(rows: readonly EpochRow[], experiment: Experiment | null): Ru
       history: of('env/split_half_reliability'),
       threshold: 'read with verdicts',
       ok: null,
-      format: number,
+      format: formatNumber,
       meaning:
         'Whether tasks differ in difficulty. Near 0 with agreeing verdicts, all are alike, as a calibrated simulator writes them; with differing verdicts, success is noise.',
     },
@@ -134,14 +134,14 @@ function taskRules(rows: readonly EpochRow[], experiment: Experiment | null): Ru
       threshold: `< ${experiment?.guards.starvedAfter ?? 5} in a row`,
       ok: (value) => value < (experiment?.guards.starvedAfter ?? 5),
       over: (history) => history.at(-1) ?? null,
-      format: number,
+      format: formatNumber,
       meaning:
         'Epochs in a row in which nothing it wrote could teach it. At the threshold it is helped, until something can.',
     },
     {
       label: 'Largest kind',
       history: largestKind(rows),
-      threshold: `≤ ${rate(cap)}`,
+      threshold: `≤ ${formatRate(cap)}`,
       ok: (value) => value <= cap + 0.02,
       meaning:
         'Share of the most frequent kind of task. A simulator that found one exploitable kind moves everything onto it.',
@@ -152,7 +152,7 @@ function taskRules(rows: readonly EpochRow[], experiment: Experiment | null): Ru
       history: slowestKind(rows),
       threshold: 'read with difficulty',
       ok: null,
-      format: number,
+      format: formatNumber,
       meaning:
         'Learning progress (fast minus slow average of success) of the kind that progresses least. Near 0 is fine while difficulty rises; near 0 at constant difficulty, nothing is learned there.',
     },
@@ -172,7 +172,7 @@ function wordingRules(history: (number | null)[]): Rule[] {
       history,
       threshold: '≤ 5 %',
       ok: (value) => value <= 0.05,
-      format: percent,
+      format: formatPercent,
       meaning:
         'Share of the simulator’s wordings that contradicted what happened. The agent never reads them: the world’s own words stand in, and the task earns that much less.',
     },
@@ -192,7 +192,7 @@ function labelRules(rows: readonly EpochRow[], experiment: Experiment | null): R
       history: ofLabels('env/labels_disputed'),
       threshold: '≤ 2 %',
       ok: (value) => value <= 0.02,
-      format: percent,
+      format: formatPercent,
       meaning:
         'Share of the simulator’s own labels against which most votes of the initial agent agree on another answer. High: it writes wrong labels, of which some pass the vote.',
     },
@@ -201,7 +201,7 @@ function labelRules(rows: readonly EpochRow[], experiment: Experiment | null): R
       history: ofLabels('env/labels_unconfirmed'),
       threshold: 'read with disputed labels',
       ok: null,
-      format: percent,
+      format: formatPercent,
       meaning:
         'Share of the simulator’s own labels that too few votes confirmed, which makes the task invalid. High with few disputes: the questions are too hard for the agent that votes.',
     },
@@ -214,9 +214,9 @@ function updateRules(rows: readonly EpochRow[], experiment: Experiment | null): 
   const underCap = (label: string, name: string, maxKl: number | null): Rule => ({
     label,
     history: of(name),
-    threshold: maxKl === null ? 'no cap set' : `≤ ${number(maxKl)}`,
+    threshold: maxKl === null ? 'no cap set' : `≤ ${formatNumber(maxKl)}`,
     ok: maxKl === null ? null : (value) => value <= maxKl,
-    format: number,
+    format: formatNumber,
     meaning:
       'Nats a token between the policy and its reference. Above the cap only the KL term acts, until it is back.',
   });
@@ -225,7 +225,7 @@ function updateRules(rows: readonly EpochRow[], experiment: Experiment | null): 
     const rule = {
       label,
       history: of(name).map((steps) => (steps === null ? null : Number(steps > 0))),
-      format: percent,
+      format: formatPercent,
       over: mean,
     };
     if (frozen)
@@ -260,7 +260,7 @@ function updateRules(rows: readonly EpochRow[], experiment: Experiment | null): 
       threshold: 'read with rollbacks',
       ok: null,
       over: (history) => history.at(-1) ?? null,
-      format: number,
+      format: formatNumber,
       meaning:
         'Success on tasks that the simulator never sees, against the best so far. The agent is rolled back where this is more than chance.',
     },
@@ -270,7 +270,7 @@ function updateRules(rows: readonly EpochRow[], experiment: Experiment | null): 
       threshold: '= 0 in all',
       ok: (value) => value === 0,
       over: (history) => history.reduce((sum, value) => sum + value, 0),
-      format: number,
+      format: formatNumber,
       meaning: 'Looks at the anchor set after which the agent was rolled back, because it had forgotten.',
     },
     underCap('KL of the simulator', 'env/kl', cap('environment')),
@@ -278,9 +278,9 @@ function updateRules(rows: readonly EpochRow[], experiment: Experiment | null): 
     {
       label: 'Sampler against trainer',
       history: of('sampling/sampling_logp_difference/mean'),
-      threshold: `≤ ${number(tolerance)}`,
+      threshold: `≤ ${formatNumber(tolerance)}`,
       ok: (value) => value <= tolerance,
-      format: number,
+      format: formatNumber,
       meaning:
         'Mean difference of log-probabilities as sampled and as recomputed. Large: the two do not run the same model.',
     },
@@ -290,7 +290,7 @@ function updateRules(rows: readonly EpochRow[], experiment: Experiment | null): 
       threshold: '= 0 in all',
       ok: (value) => value === 0,
       over: (history) => history.reduce((sum, value) => sum + value, 0),
-      format: number,
+      format: formatNumber,
       meaning: 'Rollouts that could not be run. They are never counted as failures of the agent.',
     },
   ];
@@ -298,7 +298,7 @@ function updateRules(rows: readonly EpochRow[], experiment: Experiment | null): 
 
 /** Without settings, nothing is said of what is too old. */
 function recordsAge(history: (number | null)[], pool: Experiment['pools']['environment'] | undefined): Rule {
-  const rule = { label: 'Age of the simulator’s records', history, format: number };
+  const rule = { label: 'Age of the simulator’s records', history, format: formatNumber };
   if (pool === undefined)
     return {
       ...rule,

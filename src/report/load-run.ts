@@ -6,13 +6,13 @@ import { evaluationOfEpoch } from '../evaluation/evaluation-id.ts';
 import { EvaluationFolder } from '../runs/result-folders.ts';
 import { RunFolder } from '../runs/run-folder.ts';
 import { lineage } from '../runs/run-state.ts';
-import { experimentAt } from '../runs/settings-in-effect.ts';
+import { experimentInEffect } from '../runs/settings-in-effect.ts';
 import { sha256 } from '../store/canonical-json.ts';
-import { ifExists, InvalidArtifact, StoreUnavailable } from '../store/errors.ts';
+import { InvalidArtifact, StoreUnavailable, undefinedIfMissing } from '../store/errors.ts';
 import type { ObjectStore } from '../store/object-store.ts';
 import type { FileRef } from '../store/references.ts';
 import type { Metrics } from '../types/activity-types.ts';
-import type { EpochOutputs, EpochRow, RunData, RunEvent } from './run-data.ts';
+import type { EpochOutputs, EpochRow, ReportEvent, RunData } from './run-data.ts';
 
 interface LedgerLine {
   epoch: number;
@@ -35,7 +35,7 @@ interface MetricsLine {
  */
 export async function loadRun({ home, runId }: { home: string; runId: string }): Promise<RunData> {
   const run = new RunFolder(join(home, 'runs'), runId);
-  if ((await ifExists(stat(run.path))) === undefined)
+  if ((await undefinedIfMissing(stat(run.path))) === undefined)
     throw new Error(
       `No run ${JSON.stringify(runId)}: ${run.path} does not exist. \`genenv status\` lists the runs.`,
     );
@@ -74,7 +74,7 @@ export async function loadRun({ home, runId }: { home: string; runId: string }):
   const inEffect =
     file === null
       ? null
-      : await unlessDamaged(experimentAt(run, file, (rows.at(-1)?.epoch ?? -1) + 1), file, []);
+      : await unlessDamaged(experimentInEffect(run, file, (rows.at(-1)?.epoch ?? -1) + 1), file, []);
   return {
     runId,
     experiment: inEffect,
@@ -98,8 +98,8 @@ async function unlessDamaged<T>(read: Promise<T>, otherwise: T, gaps: string[]):
   }
 }
 
-function eventOf(value: unknown): RunEvent {
-  const { at, time, ...event } = value as Omit<RunEvent, 'at'> & { at?: string; time?: string };
+function eventOf(value: unknown): ReportEvent {
+  const { at, time, ...event } = value as Omit<ReportEvent, 'at'> & { at?: string; time?: string };
   return { ...event, at: at ?? time ?? '' };
 }
 
@@ -155,7 +155,7 @@ function understood(experiment: unknown, gaps: string[]): Experiment | null {
 
 /** The lines of a file that are whole. Only the last can be torn by a kill; a bad one elsewhere is named too. */
 async function readLines(file: string, gaps: string[]): Promise<{ value: unknown; line: string }[]> {
-  const text = await ifExists(readFile(file, 'utf8'));
+  const text = await undefinedIfMissing(readFile(file, 'utf8'));
   const name = basename(file);
   if (text === undefined) {
     gaps.push(`${name} is missing.`);

@@ -2,13 +2,22 @@ import { inBand } from '../coevolution/diagnostics.ts';
 import { lineageText, settingsText } from '../runs/run-state.ts';
 import type { Charts } from './charts/charts.ts';
 import type { Chart } from './charts/options.ts';
-import { count, document, duration, figures, html, number, percent, rate } from './document.ts';
+import {
+  document,
+  escapeHtml,
+  figures,
+  formatCount,
+  formatDuration,
+  formatNumber,
+  formatPercent,
+  formatRate,
+} from './document.ts';
 import type { Assets } from './document.ts';
 import { RESIDENCE } from './findings.ts';
-import type { Course, Evaluation, Findings } from './findings.ts';
+import type { Course, Findings, HeldOutEvaluation } from './findings.ts';
 import type { Guard } from './guards.ts';
 import { measured, trained } from './run-data.ts';
-import type { EpochRow, RunData, RunEvent } from './run-data.ts';
+import type { EpochRow, ReportEvent, RunData } from './run-data.ts';
 import type { SampledEpoch } from './samples.ts';
 
 export interface PageContent {
@@ -60,9 +69,9 @@ export function page(content: PageContent): string {
   return document({
     title: `${run.runId} · GenEnv report`,
     header: `<p class="eyebrow">GenEnv co-evolution report</p>
-<h1>${html(run.runId)} <span class="pill ${state.tone}">${html(state.text)}</span></h1>
-<p class="quiet">${html(setting(run))}</p>
-${origin(run)}<p class="verdict">${content.verdict.map(html).join(' ')}</p>
+<h1>${escapeHtml(run.runId)} <span class="pill ${state.tone}">${escapeHtml(state.text)}</span></h1>
+<p class="quiet">${escapeHtml(setting(run))}</p>
+${origin(run)}<p class="verdict">${content.verdict.map(escapeHtml).join(' ')}</p>
 ${warning(content.guards)}${gaps(run)}`,
     cards: `<div class="cards">${content.cards.map(card).join('')}</div>`,
     lead:
@@ -70,7 +79,7 @@ ${warning(content.guards)}${gaps(run)}`,
         ? `<p class="quiet">Each point of the figures is the mean of ${content.epochsPerPoint} epochs.</p>`
         : '',
     sections,
-    footer: `Written ${html(content.writtenAt)} by genenv, from the ledger and the store alone. ${count(samples.reduce((sum, one) => sum + one.samples.length, 0))} sampled tasks. Figures: Apache ECharts.`,
+    footer: `Written ${escapeHtml(content.writtenAt)} by genenv, from the ledger and the store alone. ${formatCount(samples.reduce((sum, one) => sum + one.samples.length, 0))} sampled tasks. Figures: Apache ECharts.`,
     withoutScripts: 'The figures and the task browser need JavaScript; the tables do not.',
     data: {
       charts: Object.fromEntries(
@@ -101,9 +110,9 @@ function origin({ forkedFrom, events }: RunData): string {
   return [
     forkedFrom.length === 0
       ? ''
-      : `<p class="quiet">This run was ${html(lineageText(forkedFrom))}; epochs are counted from the start of ${html(forkedFrom.at(-1)?.run ?? '')}.</p>\n`,
+      : `<p class="quiet">This run was ${escapeHtml(lineageText(forkedFrom))}; epochs are counted from the start of ${escapeHtml(forkedFrom.at(-1)?.run ?? '')}.</p>\n`,
     end?.outcome === 'failed'
-      ? `<p class="note warn">It failed: ${html(end.reason ?? 'no reason is recorded')}</p>\n`
+      ? `<p class="note warn">It failed: ${escapeHtml(end.reason ?? 'no reason is recorded')}</p>\n`
       : '',
   ].join('');
 }
@@ -114,23 +123,23 @@ function warning(guards: readonly Guard[]): string {
   if (judged === 0) return '';
   if (warned.length === 0)
     return `<p class="note good">All ${judged} guards are quiet: nothing measured here says that the curve is an artefact.</p>`;
-  return `<p class="note warn"><b>${warned.length} of ${judged} guards warn</b>: ${html(warned.map(({ label }) => label).join(', '))}. Read <a href="#guards">what they mean</a> before trusting the curve.</p>`;
+  return `<p class="note warn"><b>${warned.length} of ${judged} guards warn</b>: ${escapeHtml(warned.map(({ label }) => label).join(', '))}. Read <a href="#guards">what they mean</a> before trusting the curve.</p>`;
 }
 
 const gaps = ({ gaps: missing }: RunData): string =>
   missing.length === 0
     ? ''
-    : `<details class="gaps"><summary>${missing.length === 1 ? 'One thing' : `${missing.length} things`} could not be shown</summary><ul>${missing.map((gap) => `<li>${html(gap)}</li>`).join('')}</ul></details>`;
+    : `<details class="gaps"><summary>${missing.length === 1 ? 'One thing' : `${missing.length} things`} could not be shown</summary><ul>${missing.map((gap) => `<li>${escapeHtml(gap)}</li>`).join('')}</ul></details>`;
 
 const card = ({ label, value, detail, tone }: Card): string =>
-  `<div class="card ${tone}"><span class="label">${html(label)}</span><span class="value">${html(value)}</span><span class="detail">${html(detail)}</span></div>`;
+  `<div class="card ${tone}"><span class="label">${escapeHtml(label)}</span><span class="value">${escapeHtml(value)}</span><span class="detail">${escapeHtml(detail)}</span></div>`;
 
 const states = { ok: 'ok', warn: 'warn', info: 'read', missing: '–' };
 
 export function guardTable(guards: readonly Guard[]): string {
   const rows = guards.map(
     ({ label, value, threshold, state, meaning, history: values }) =>
-      `<tr><th scope="row">${html(label)}</th><td class="figure">${html(value)}</td><td>${sparkline(values)}</td><td class="figure">${html(threshold)}</td><td><span class="state ${state}">${states[state]}</span></td><td class="meaning">${html(meaning)}</td></tr>`,
+      `<tr><th scope="row">${escapeHtml(label)}</th><td class="figure">${escapeHtml(value)}</td><td>${sparkline(values)}</td><td class="figure">${escapeHtml(threshold)}</td><td><span class="state ${state}">${states[state]}</span></td><td class="meaning">${escapeHtml(meaning)}</td></tr>`,
   );
   return `<p class="lead">A success rate in the band proves little by itself: a simulator that found one coin-flip task would show a perfect curve. These say whether the tasks are worth learning from.</p>
 <div class="panel scroll"><table class="guards"><thead><tr><th>Guard</th><th>Now</th><th>Course</th><th>Wanted</th><th></th><th>What it means</th></tr></thead><tbody>${rows.join('')}</tbody></table></div>`;
@@ -158,7 +167,7 @@ export function history({ events, rows, retunes }: RunData): string {
   return `<p class="lead">${summary}</p>${retuneTable(retunes)}<div class="columns">
 <div class="panel scroll"><h3>Timeline</h3>${timeline(turns)}</div>
 <div class="panel scroll"><h3>Attempts</h3>${attempts.length === 0 ? '<p class="quiet">Every phase succeeded at its first attempt.</p>' : attemptTable(attempts)}</div>
-<div class="panel scroll"><h3>Notes</h3>${notes.length === 0 ? '<p class="quiet">None.</p>' : `<table><tbody>${notes.map(({ epoch, text }) => `<tr><td class="figure">${epoch}</td><td>${html(text)}</td></tr>`).join('')}</tbody></table>`}</div>
+<div class="panel scroll"><h3>Notes</h3>${notes.length === 0 ? '<p class="quiet">None.</p>' : `<table><tbody>${notes.map(({ epoch, text }) => `<tr><td class="figure">${epoch}</td><td>${escapeHtml(text)}</td></tr>`).join('')}</tbody></table>`}</div>
 </div>`;
 }
 
@@ -166,13 +175,13 @@ function retuneTable(retunes: RunData['retunes']): string {
   if (retunes.length === 0) return '';
   const rows = retunes.map(
     ({ fromEpoch, set, time }) =>
-      `<tr><td class="figure">from epoch ${fromEpoch}</td><td>${html(settingsText(set))}</td><td class="figure">${moment(time)}</td></tr>`,
+      `<tr><td class="figure">from epoch ${fromEpoch}</td><td>${escapeHtml(settingsText(set))}</td><td class="figure">${moment(time)}</td></tr>`,
   );
   return `<div class="panel scroll"><h3>Retuned</h3><table><tbody>${rows.join('')}</tbody></table></div>`;
 }
 
-const moment = (at: string): string => html(at.replace('T', ' ').replace(/(\.\d+)?Z$/, ' UTC'));
-const details = ({ epoch, phase, attempt, reason, text, ...rest }: RunEvent): string => {
+const moment = (at: string): string => escapeHtml(at.replace('T', ' ').replace(/(\.\d+)?Z$/, ' UTC'));
+const details = ({ epoch, phase, attempt, reason, text, ...rest }: ReportEvent): string => {
   const others = Object.entries(rest).filter(([key]) => key !== 'type' && key !== 'at');
   const extra = others.map(
     ([key, value]) => `${key} ${typeof value === 'string' ? value : JSON.stringify(value)}`,
@@ -185,15 +194,15 @@ const details = ({ epoch, phase, attempt, reason, text, ...rest }: RunEvent): st
   ]
     .filter((part) => part !== '')
     .join(', ');
-  return html([where, reason ?? text ?? ''].filter((part) => part !== '').join(': '));
+  return escapeHtml([where, reason ?? text ?? ''].filter((part) => part !== '').join(': '));
 };
 
-function timeline(events: readonly RunEvent[]): string {
+function timeline(events: readonly ReportEvent[]): string {
   if (events.length === 0) return '<p class="quiet">No events are recorded.</p>';
-  return `<table><tbody>${events.map((event) => `<tr><td class="figure">${moment(event.at)}</td><td><span class="state ${eventTone(event)}">${html(event.type)}</span></td><td>${details(event)}</td></tr>`).join('')}</tbody></table>`;
+  return `<table><tbody>${events.map((event) => `<tr><td class="figure">${moment(event.at)}</td><td><span class="state ${eventTone(event)}">${escapeHtml(event.type)}</span></td><td>${details(event)}</td></tr>`).join('')}</tbody></table>`;
 }
 
-const eventTone = ({ type, outcome }: RunEvent): string =>
+const eventTone = ({ type, outcome }: ReportEvent): string =>
   type === 'started' || outcome === 'finished'
     ? 'ok'
     : type === 'damaged' || outcome === 'failed'
@@ -201,9 +210,9 @@ const eventTone = ({ type, outcome }: RunEvent): string =>
       : 'info';
 
 /** Each attempt where there are few; their number by phase and reason where there are many. */
-function attemptTable(attempts: readonly RunEvent[]): string {
+function attemptTable(attempts: readonly ReportEvent[]): string {
   if (attempts.length <= 40) return timeline(attempts);
-  const groups = new Map<string, RunEvent[]>();
+  const groups = new Map<string, ReportEvent[]>();
   for (const event of attempts) {
     const what = `${event.phase ?? '?'}: ${event.reason ?? 'no reason given'}`;
     groups.set(what, [...(groups.get(what) ?? []), event]);
@@ -212,14 +221,14 @@ function attemptTable(attempts: readonly RunEvent[]): string {
     .sort(([, a], [, b]) => b.length - a.length)
     .map(
       ([what, of]) =>
-        `<tr><td class="figure">${of.length}×</td><td>${html(what)}</td><td class="figure">${moment(of[0]?.at ?? '')} to ${moment(of.at(-1)?.at ?? '')}</td></tr>`,
+        `<tr><td class="figure">${of.length}×</td><td>${escapeHtml(what)}</td><td class="figure">${moment(of[0]?.at ?? '')} to ${moment(of.at(-1)?.at ?? '')}</td></tr>`,
     );
   return `<table><tbody>${rows.join('')}</tbody></table>`;
 }
 
 function notesOf(
   rows: readonly EpochRow[],
-  events: readonly RunEvent[],
+  events: readonly ReportEvent[],
 ): { epoch: number | string; text: string }[] {
   const ledger = rows.flatMap(({ epoch, notes }) => notes.map((text) => ({ epoch, text })));
   const known = new Set(ledger.map(({ epoch, text }) => `${epoch} ${text}`));
@@ -242,9 +251,9 @@ export function record({ runId, experimentFile, head, rows, forkedFrom }: RunDat
       rows.length === 0 ? 'nothing yet' : `epochs ${rows[0]?.epoch ?? 0} to ${rows.at(-1)?.epoch ?? 0}`,
     ],
   ];
-  return `<div class="panel scroll"><table><tbody>${facts.map(([name, value]) => `<tr><th scope="row">${html(name)}</th><td><code>${html(value)}</code></td></tr>`).join('')}</tbody></table>
-<p class="quiet">The ledger is a chain of hashes, a pure function of experiment file and seed: two runs of them end with the same last line. <code>genenv verify ${html(runId)}</code> recomputes the chain and checks every stored file.</p></div>
-${experimentFile === null ? '' : `<details class="panel"><summary>Experiment file, presets and defaults written out</summary><pre class="json">${html(JSON.stringify(experimentFile.experiment, null, 2))}</pre></details>`}`;
+  return `<div class="panel scroll"><table><tbody>${facts.map(([name, value]) => `<tr><th scope="row">${escapeHtml(name)}</th><td><code>${escapeHtml(value)}</code></td></tr>`).join('')}</tbody></table>
+<p class="quiet">The ledger is a chain of hashes, a pure function of experiment file and seed: two runs of them end with the same last line. <code>genenv verify ${escapeHtml(runId)}</code> recomputes the chain and checks every stored file.</p></div>
+${experimentFile === null ? '' : `<details class="panel"><summary>Experiment file, presets and defaults written out</summary><pre class="json">${escapeHtml(JSON.stringify(experimentFile.experiment, null, 2))}</pre></details>`}`;
 }
 
 /** The frame of the task browser; client/browser.js fills it. */
@@ -254,7 +263,8 @@ export function browser(epochs: readonly SampledEpoch[]): string {
   const kinds = [...new Set(epochs.flatMap(({ samples }) => samples.map(({ kind }) => kind)))]
     .filter((kind) => kind !== '')
     .sort();
-  const option = (value: string, label: string) => `<option value="${html(value)}">${html(label)}</option>`;
+  const option = (value: string, label: string) =>
+    `<option value="${escapeHtml(value)}">${escapeHtml(label)}</option>`;
   const last = epochs.at(-1)?.epoch;
   return `<p class="lead">Some tasks of some epochs, chosen evenly from never to always solved: what the simulator was told and wrote, what the agent answered, and what came of it.</p>
 <form class="panel filters" id="filters" autocomplete="off">
@@ -306,7 +316,7 @@ export function cards(run: RunData, { epochs, success, heldOut, difficulty, leng
     courseCard('Response length', length, ' tokens'),
     {
       label: 'Rollouts',
-      value: count(rollouts),
+      value: formatCount(rollouts),
       detail: [
         tokens === null ? '' : `${compact(tokens)} tokens`,
         errored > 0 ? `${errored} lost` : 'none lost',
@@ -325,7 +335,7 @@ function successCard(success: Findings['success']): Card {
   const { start, end, residence } = success;
   return {
     label,
-    value: arrow(rate(start), rate(end)),
+    value: arrow(formatRate(start), formatRate(end)),
     detail: 'epoch 1 → mean of the last 5',
     tone: residence === null ? 'plain' : inBand(end) ? 'good' : 'warn',
   };
@@ -337,43 +347,44 @@ function residenceCard(residence: number | null): Card {
     return { label, value: '–', detail: 'of the second half: too early', tone: 'plain' };
   return {
     label,
-    value: percent(residence),
+    value: formatPercent(residence),
     detail: 'of the second half’s epochs',
     tone: residence >= RESIDENCE ? 'good' : 'warn',
   };
 }
 
 const arrow = (start: string, end: string): string => `${start} → ${end}`;
-const compact = (value: number): string => (value < 1e6 ? count(value) : `${number(value / 1e6)} M`);
+const compact = (value: number): string =>
+  value < 1e6 ? formatCount(value) : `${formatNumber(value / 1e6)} M`;
 
 function heldOutCard(heldOut: Findings['heldOut']): Card {
   const label = 'Held-out success';
   if (heldOut === null) return { label, value: '–', detail: 'not evaluated yet', tone: 'plain' };
   const { first, last } = heldOut;
   if (first.epoch === last.epoch)
-    return { label, value: rate(last.value), detail: interval(last), tone: 'plain' };
+    return { label, value: formatRate(last.value), detail: interval(last), tone: 'plain' };
   const rose = first.high !== null && last.low !== null && last.low > first.high;
   const fell = first.low !== null && last.high !== null && last.high < first.low;
   return {
     label,
-    value: arrow(rate(first.value), rate(last.value)),
+    value: arrow(formatRate(first.value), formatRate(last.value)),
     detail: `${interval(first)} → ${interval(last)}`,
     tone: rose ? 'good' : fell ? 'warn' : 'plain',
   };
 }
 
-const interval = ({ low, high }: Evaluation): string =>
-  low === null || high === null ? 'no interval' : `[${rate(low)}, ${rate(high)}]`;
+const interval = ({ low, high }: HeldOutEvaluation): string =>
+  low === null || high === null ? 'no interval' : `[${formatRate(low)}, ${formatRate(high)}]`;
 
 function courseCard(label: string, course: Course | null, unit = ''): Card {
   if (course === null) return { label, value: '–', detail: 'not measured', tone: 'plain' };
   return {
     label,
-    value: arrow(number(course.start), number(course.end)),
+    value: arrow(formatNumber(course.start), formatNumber(course.end)),
     detail:
       course.turn === null
         ? `${unit === '' ? '' : 'tokens, '}epoch 1 → mean of the last 5`
-        : `by way of ${number(course.turn.value)}${unit} in epoch ${course.turn.epoch}`,
+        : `by way of ${formatNumber(course.turn.value)}${unit} in epoch ${course.turn.epoch}`,
     tone: 'plain',
   };
 }
@@ -386,10 +397,15 @@ function timeCard(rows: EpochRow[], { events, rows: all }: RunData): Card {
   const elapsed = times.length < 2 ? null : (Math.max(...times) - Math.min(...times)) / 1000;
   return {
     label: 'Wall time',
-    value: elapsed === null || elapsed < 1 ? (seconds > 0 ? duration(seconds) : '–') : duration(elapsed),
+    value:
+      elapsed === null || elapsed < 1
+        ? seconds > 0
+          ? formatDuration(seconds)
+          : '–'
+        : formatDuration(elapsed),
     detail:
       rows.length > 0 && seconds > 0
-        ? `${duration(seconds / rows.length)} an epoch in the mean`
+        ? `${formatDuration(seconds / rows.length)} an epoch in the mean`
         : 'no times recorded',
     tone: 'plain',
   };

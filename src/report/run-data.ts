@@ -25,7 +25,7 @@ export interface EpochOutputs {
   verdicts?: FileRef[];
 }
 
-export interface RunEvent {
+export interface ReportEvent {
   /** ISO time; empty where the line has none. */
   at: string;
   type: string;
@@ -45,7 +45,7 @@ export interface RunData {
   /** What the file holds, and its hash. */
   experimentFile: { experiment: unknown; sha256: string } | null;
   rows: EpochRow[];
-  events: RunEvent[];
+  events: ReportEvent[];
   retunes: Retune[];
   /** What it was forked from, its parent first. */
   forkedFrom: Ancestor[];

@@ -27,7 +27,7 @@ export async function sampleEpochs(
   gaps: string[],
 ): Promise<SampledEpoch[]> {
   const epochs: SampledEpoch[] = [];
-  for (const row of spread(
+  for (const row of spreadSample(
     trained(rows).filter(({ outputs }) => outputs.tasks),
     mostEpochs,
   )) {
@@ -83,7 +83,7 @@ function withinBudget(epochs: SampledEpoch[], gaps: string[]): SampledEpoch[] {
     'Sample tasks: too large to show all; some epochs are left out. The files in the store have them.',
   );
   const clipped = clip(epochs, 120) as SampledEpoch[];
-  return spread(clipped, Math.max(1, Math.floor((clipped.length * budgetBytes) / size(clipped) / 1.5)));
+  return spreadSample(clipped, Math.max(1, Math.floor((clipped.length * budgetBytes) / size(clipped) / 1.5)));
 }
 
 /** The value with every text in it cut to a length, and said to be cut. */
@@ -98,7 +98,7 @@ function clip(value: unknown, limit: number): unknown {
 }
 
 /** At most `most` items, evenly spread, with the first and the last. */
-export function spread<T>(items: readonly T[], most: number): T[] {
+export function spreadSample<T>(items: readonly T[], most: number): T[] {
   if (items.length <= most) return [...items];
   if (most <= 1) return items.slice(-most);
   const places = new Set(
@@ -122,13 +122,13 @@ export function choose(
     .filter(({ task }) => task.valid)
     .sort((a, b) => a.rate - b.rate || a.index - b.index)
     .map(({ task }) => task);
-  const shownInvalid = spread(invalid, Math.max(Math.floor(most / 4), most - bySuccess.length));
-  const chosen = new Set([...shownInvalid, ...spread(bySuccess, most - shownInvalid.length)]);
+  const shownInvalid = spreadSample(invalid, Math.max(Math.floor(most / 4), most - bySuccess.length));
+  const chosen = new Set([...shownInvalid, ...spreadSample(bySuccess, most - shownInvalid.length)]);
   return tasks.filter((task) => chosen.has(task));
 }
 
 /** One attempt at a task. */
-export interface Answer {
+export interface SampleAnswer {
   role: 'agent' | 'frozen';
   text: string;
   /** The world's reading of it, as JSON. */
@@ -173,7 +173,7 @@ export interface Sample {
   reason: string;
   policy: string;
   seed: number | null;
-  answers: Answer[];
+  answers: SampleAnswer[];
 }
 
 interface Outcome {
@@ -229,7 +229,7 @@ function answersOf(
   rewards: readonly RewardRecord[],
   traces: readonly TraceRecord[],
   world: World | null,
-): Answer[] {
+): SampleAnswer[] {
   const rewardOf = new Map(rewards.map((reward) => [reward.id, reward]));
   const traceOf = new Map(traces.map((trace) => [trace.id, trace]));
   return [...new Set([...rewardOf.keys(), ...traceOf.keys()])].map((id) => {

@@ -1,14 +1,14 @@
 import { join } from 'node:path';
-import type { ChatAnswer, ChatRequest, ChatServer } from '../inference/chat-client.ts';
+import type { ChatAnswer, ChatClient, ChatRequest } from '../inference/chat-client.ts';
 import type { HasActivityContext, PhaseStorage } from '../runtime/dependencies.ts';
 import type { Phase } from '../runtime/run-once.ts';
 import { Journal } from '../store/journal.ts';
 
 /** Answers to questions, in their order. As with requests to policies, each is on disk before the next is asked. */
-export async function* chatAnswers<Item>(
+export async function* streamChatCompletions<Item>(
   dependencies: Pick<PhaseStorage, 'onDamage'> & HasActivityContext,
   { work }: Phase,
-  server: ChatServer,
+  server: ChatClient,
   asked: readonly (Item & { request: ChatRequest })[],
 ): AsyncGenerator<{ item: Item; answer: ChatAnswer }> {
   const { signal, heartbeat } = dependencies.activityContext();

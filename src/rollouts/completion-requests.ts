@@ -1,8 +1,8 @@
 import { join } from 'node:path';
+import type { ModelClients } from '../inference/model-clients.ts';
 import { ModelNotServed } from '../inference/policy-client.ts';
 import type { Completion, CompletionRequest } from '../inference/policy-client.ts';
-import { servePolicy } from '../inference/publish.ts';
-import type { ModelClients } from '../inference/model-clients.ts';
+import { ensurePolicyServed } from '../inference/publish.ts';
 import type { HasActivityContext, PhaseStorage } from '../runtime/dependencies.ts';
 import type { Phase } from '../runtime/run-once.ts';
 import { Journal } from '../store/journal.ts';
@@ -13,17 +13,17 @@ import type { Sampled } from '../types/records.ts';
 export type ModelDependencies = PhaseStorage & HasActivityContext & ModelClients;
 
 /** A request, and what its prompts stand for. */
-export interface Planned<Item> {
+export interface PlannedRequest<Item> {
   request: CompletionRequest;
   items: Item[];
 }
 
 /** Cuts prompts into requests: the unit of batching, storage and retry. */
-export function planRequests<Item>(
+export function batchPrompts<Item>(
   items: readonly Item[],
   size: number,
   request: (chunk: Item[], index: number) => CompletionRequest,
-): Planned<Item>[] {
+): PlannedRequest<Item>[] {
   const chunks = Array.from({ length: Math.ceil(items.length / size) }, (_, index) =>
     items.slice(index * size, (index + 1) * size),
   );
@@ -31,7 +31,7 @@ export function planRequests<Item>(
 }
 
 /** The requests of one shard: every `shards`-th. */
-export const ofShard = <T>(planned: readonly T[], shard: number, shards: number): T[] =>
+export const selectShard = <T>(planned: readonly T[], shard: number, shards: number): T[] =>
   planned.filter((_, index) => index % shards === shard);
 
 /**
@@ -39,12 +39,16 @@ export const ofShard = <T>(planned: readonly T[], shard: number, shards: number)
  * exactly as it was; a newer attempt's claim stops this one. Failed requests are counted over all attempts. A server that has
  * forgotten one of the `policies` is given it again.
  */
-export async function* answers<Item>(
+export async function* streamCompletions<Item>(
   dependencies: ModelDependencies,
   { experiment, work }: Phase,
-  planned: Iterable<Planned<Item>> | AsyncIterable<Planned<Item>>,
-  { requests, policies, count }: { requests: number; policies: readonly PolicyVersion[]; count: SampleCount },
-): AsyncGenerator<Planned<Item> & { completions: Completion[] }> {
+  planned: Iterable<PlannedRequest<Item>> | AsyncIterable<PlannedRequest<Item>>,
+  {
+    requests,
+    policies,
+    count,
+  }: { requests: number; policies: readonly PolicyVersion[]; count: SamplingUsage },
+): AsyncGenerator<PlannedRequest<Item> & { completions: Completion[] }> {
   const { signal, heartbeat } = dependencies.activityContext();
   const { serving, durability } = experiment;
   const server = dependencies.policyClient(serving, durability.requestTimeoutSeconds * 1000);
@@ -73,7 +77,7 @@ export async function* answers<Item>(
       if (
         !(error instanceof ModelNotServed) ||
         policy === undefined ||
-        !(await servePolicy(dependencies, serving, policy))
+        !(await ensurePolicyServed(dependencies, serving, policy))
       )
         throw error;
       return ask(request, index);
@@ -102,7 +106,7 @@ export async function* answers<Item>(
 }
 
 /** What a record keeps of a completion. */
-export function sampled(
+export function sampleRecord(
   request: CompletionRequest,
   { text, prompt_token_ids, token_ids, logprobs, finish_reason }: Completion,
 ): Sampled {
@@ -122,26 +126,26 @@ export function sampled(
 type FailedRequest = { request: number; error: string };
 
 /** What a phase sampled: tokens, and the failed requests among all that it took. */
-export type SampleCount = { tokens: number; retried: number };
+export type SamplingUsage = { tokens: number; retried: number };
 
 /** The policies that an epoch may ask. */
-export const policiesOf = ({
+export const epochPolicies = ({
   agent,
   environment,
   initial_agent,
   initial_environment,
 }: RunState): PolicyVersion[] => [agent, environment, initial_agent, initial_environment];
 
-export type Ask = (request: CompletionRequest) => Promise<Completion[]>;
+export type SendRequest = (request: CompletionRequest) => Promise<Completion[]>;
 
 /** Requests each of which follows from the answers before it, journalled like any others: a retry makes the same ones from the same answers. */
-export function requestsInTurn(
+export function sequentialRequests(
   dependencies: ModelDependencies,
   context: Phase,
-  options: Parameters<typeof answers>[3],
-): { ask: Ask; close: () => Promise<void> } {
+  options: Parameters<typeof streamCompletions>[3],
+): { ask: SendRequest; close: () => Promise<void> } {
   const next: CompletionRequest[] = [];
-  const stream = answers(
+  const stream = streamCompletions(
     dependencies,
     context,
     (function* () {

@@ -1,15 +1,14 @@
 import type { Completion, CompletionRequest } from '../inference/policy-client.ts';
 import { deriveSeed } from '../numerics/random.ts';
-import type { ModelDependencies } from './completion-requests.ts';
 import type { Phase } from '../runtime/run-once.ts';
 import type { PolicyVersion } from '../types/activity-types.ts';
 import type { Sampled, TurnRecord } from '../types/records.ts';
 import type { TaskSpec, TurnRules } from '../worlds/world.ts';
-import { answers, requestsInTurn, sampled } from './completion-requests.ts';
-import type { Ask, Planned, SampleCount } from './completion-requests.ts';
+import { sampleRecord, sequentialRequests, streamCompletions } from './completion-requests.ts';
+import type { ModelDependencies, PlannedRequest, SamplingUsage, SendRequest } from './completion-requests.ts';
 
 /** One finished attempt at a task. */
-export interface Attempt<Item> {
+export interface Rollout<Item> {
   item: Item;
   sample: number;
   sampled: Sampled;
@@ -17,40 +16,45 @@ export interface Attempt<Item> {
   turns?: TurnRecord[];
 }
 
-export interface AttemptOptions {
+export interface RolloutOptions {
   requests: number;
   policies: readonly PolicyVersion[];
-  count: SampleCount;
+  count: SamplingUsage;
   /** The simulator that words what the agent reads between turns; null = the world's own words. */
   wordedBy: PolicyVersion | null;
 }
 
 /** Attempts at the tasks of the planned requests, in their order: one answer each, or as many turns as the world has. */
-export async function* attempts<Item>(
+export async function* streamRollouts<Item>(
   dependencies: ModelDependencies,
   context: Phase,
-  planned: Iterable<Planned<Item>> | AsyncIterable<Planned<Item>>,
+  planned: Iterable<PlannedRequest<Item>> | AsyncIterable<PlannedRequest<Item>>,
   specOf: (item: Item) => TaskSpec,
-  options: AttemptOptions,
-): AsyncGenerator<Attempt<Item>> {
+  options: RolloutOptions,
+): AsyncGenerator<Rollout<Item>> {
   const { turns } = context.world;
   if (turns === undefined) {
-    for await (const { request, items, completions } of answers(dependencies, context, planned, options)) {
+    for await (const { request, items, completions } of streamCompletions(
+      dependencies,
+      context,
+      planned,
+      options,
+    )) {
       for (const completion of completions)
         yield {
           item: items[completion.prompt]!,
           sample: completion.sample,
-          sampled: sampled(request, completion),
+          sampled: sampleRecord(request, completion),
         };
     }
     return;
   }
-  const asked = requestsInTurn(dependencies, context, options);
+  const asked = sequentialRequests(dependencies, context, options);
   try {
     for await (const { request, items } of planned)
-      yield* dialogues(
+      yield* runMultiTurn(
         asked.ask,
-        tokeniser(dependencies, context),
+        createTokenizer(dependencies, context),
         { request, items },
         specOf,
         turns,
@@ -62,13 +66,13 @@ export async function* attempts<Item>(
   }
 }
 
-type Tokenise = (model: string, texts: readonly string[]) => Promise<(text: string) => number[]>;
+type Tokenize = (model: string, texts: readonly string[]) => Promise<(text: string) => number[]>;
 
 /** Token ids of texts, each asked of the server once: they follow from model and text alone. */
-function tokeniser(
+function createTokenizer(
   dependencies: ModelDependencies,
   { experiment: { serving, durability } }: Phase,
-): Tokenise {
+): Tokenize {
   const known = new Map<string, number[]>();
   return async (model, texts) => {
     const server = dependencies.policyClient(serving, durability.requestTimeoutSeconds * 1000);
@@ -80,7 +84,7 @@ function tokeniser(
 }
 
 /** A rollout under way: its tokens as they were sampled or read, never decoded and encoded again. */
-interface Dialogue<Item> {
+interface MultiTurnRollout<Item> {
   item: Item;
   sample: number;
   spec: TaskSpec;
@@ -89,25 +93,25 @@ interface Dialogue<Item> {
   turns: TurnRecord[];
 }
 
-async function* dialogues<Item>(
-  ask: Ask,
-  tokenise: Tokenise,
-  { request, items }: Planned<Item>,
+async function* runMultiTurn<Item>(
+  ask: SendRequest,
+  tokenise: Tokenize,
+  { request, items }: PlannedRequest<Item>,
   specOf: (item: Item) => TaskSpec,
   rules: TurnRules,
   { experiment: { environment } }: Phase,
   wordedBy: PolicyVersion | null,
-): AsyncGenerator<Attempt<Item>> {
-  const all = (await ask(request)).map((completion): Dialogue<Item> => {
+): AsyncGenerator<Rollout<Item>> {
+  const all = (await ask(request)).map((completion): MultiTurnRollout<Item> => {
     const item = items[completion.prompt]!;
-    const first = sampled(request, completion);
+    const first = sampleRecord(request, completion);
     return {
       item,
       sample: completion.sample,
       spec: specOf(item),
       sampled: { ...first, mask: first.token_ids.map(() => 1) },
       actions: [actionOf(completion)],
-      turns: [turnOf(request, completion)],
+      turns: [turnRecord(request, completion)],
     };
   });
   for (let turn = 1; ; turn++) {
@@ -163,7 +167,7 @@ async function* dialogues<Item>(
       so.logprobs.push(...completion.logprobs);
       so.finish_reason = completion.finish_reason;
       actions.push(actionOf(completion));
-      turns.push(turnOf(next, completion));
+      turns.push(turnRecord(next, completion));
     }
   }
   for (const { item, sample, sampled: so, actions, turns } of all)
@@ -173,7 +177,7 @@ async function* dialogues<Item>(
 /** An answer has one action a line, so an action has none of its own. */
 const actionOf = ({ text }: Completion): string => text.replaceAll('\n', ' ');
 
-const turnOf = ({ seed }: CompletionRequest, completion: Completion): TurnRecord => ({
+const turnRecord = ({ seed }: CompletionRequest, completion: Completion): TurnRecord => ({
   seed,
   action: actionOf(completion),
   wording: null,

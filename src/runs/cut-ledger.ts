@@ -2,7 +2,7 @@ import { copyFile, readdir, rename, rm } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { atomicWrite, makeFolder, syncFolder, temporaryName } from '../store/atomic-write.ts';
 import { canonicalJson, sha256 } from '../store/canonical-json.ts';
-import { errorCode, ifExists, InvalidArtifact, onDisk } from '../store/errors.ts';
+import { errorCode, InvalidArtifact, undefinedIfMissing, withDiskErrors } from '../store/errors.ts';
 import { LedgerHead } from '../store/ledger-chain.ts';
 import type { LedgerLine } from '../store/ledger-chain.ts';
 import type { Ledger } from '../store/ledger.ts';
@@ -32,7 +32,7 @@ export async function cutLedger(
   const lines: LedgerLine<{ epoch: number }>[] = chain.lines.slice(0, keep);
   const head = new LedgerHead(folder.ledgerFile);
   const last = lines.at(-1);
-  if (last === undefined) await onDisk(head.file, () => rm(head.file, { force: true }));
+  if (last === undefined) await withDiskErrors(head.file, () => rm(head.file, { force: true }));
   else await head.write(last.epoch, sha256(canonicalJson(last)));
   await atomicWrite(folder.ledgerFile, lines.map((line) => `${canonicalJson(line)}\n`).join(''));
   return branch;
@@ -40,7 +40,7 @@ export async function cutLedger(
 
 /** Copies what changes when a run goes back. The folder gets its name when it is whole. */
 async function archive(folder: RunFolder, why: Record<string, unknown>): Promise<Branch> {
-  return onDisk(folder.branchesFolder, async () => {
+  return withDiskErrors(folder.branchesFolder, async () => {
     await makeFolder(folder.branchesFolder);
     const staged = temporaryName(folder.branchesFolder);
     await makeFolder(staged);
@@ -50,7 +50,7 @@ async function archive(folder: RunFolder, why: Record<string, unknown>): Promise
       folder.metricsFile,
       folder.retunesFile,
     ])
-      await ifExists(copyFile(file, join(staged, basename(file))));
+      await undefinedIfMissing(copyFile(file, join(staged, basename(file))));
     await atomicWrite(
       join(staged, 'why.json'),
       `${JSON.stringify({ time: new Date().toISOString(), ...why }, null, 2)}\n`,
@@ -75,4 +75,4 @@ async function place(branches: string, staged: string): Promise<Branch> {
 
 /** Names of the branches that a run has left, oldest first. */
 export const branchNames = async (branchesFolder: string): Promise<string[]> =>
-  ((await ifExists(readdir(branchesFolder))) ?? []).filter((name) => /^\d{4,}$/.test(name)).sort();
+  ((await undefinedIfMissing(readdir(branchesFolder))) ?? []).filter((name) => /^\d{4,}$/.test(name)).sort();

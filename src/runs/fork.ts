@@ -1,11 +1,11 @@
 import { drawsFromPool } from '../config/arms.ts';
 import type { Experiment } from '../config/experiment.ts';
 import { changedFields } from '../config/retune.ts';
-import type { ObjectStore } from '../store/object-store.ts';
-import type { RunFolders } from './result-folders.ts';
 import { hashOf } from '../store/canonical-json.ts';
+import type { ObjectStore } from '../store/object-store.ts';
 import { InvalidConfig } from '../validation/invalid-config.ts';
 import type { LedgerEntry } from './ledger-entry.ts';
+import type { RunFolders } from './result-folders.ts';
 import type { Fork } from './run-folder.ts';
 
 /**
@@ -13,7 +13,7 @@ import type { Fork } from './run-folder.ts';
  * must be the same.
  * @throws InvalidConfig naming the field, InvalidArtifact for a parent whose ledger does not verify
  */
-export async function forkOf(
+export async function resolveFork(
   { runFolder, store }: Pick<RunFolders, 'runFolder'> & { store: ObjectStore },
   id: string,
   experiment: Experiment,

@@ -2,7 +2,7 @@ import { readdir, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { atomicRemove, atomicWrite, isTemporary } from '../store/atomic-write.ts';
 import { canonicalJson } from '../store/canonical-json.ts';
-import { ifExists, InvalidArtifact } from '../store/errors.ts';
+import { InvalidArtifact, undefinedIfMissing } from '../store/errors.ts';
 import { readChain } from '../store/ledger-chain.ts';
 import type { LedgerLine } from '../store/ledger-chain.ts';
 import type { ObjectStore } from '../store/object-store.ts';
@@ -15,7 +15,7 @@ import { branchNames } from './cut-ledger.ts';
 import type { RunFolder } from './run-folder.ts';
 
 export type GarbageKind = PrunableKind | 'key' | 'work' | 'temporary' | 'unreferenced';
-export type GarbageItem = Found & { kind: GarbageKind; ref?: Ref };
+export type GarbageItem = StoredFile & { kind: GarbageKind; ref?: Ref };
 export type GarbageReport = { dryRun: boolean; items: GarbageItem[]; bytes: Record<GarbageKind, number> };
 export type GarbageOptions = {
   keep: Keep;
@@ -221,9 +221,11 @@ async function branchLines(run: RunFolder, start: { anchor: string; first: numbe
   for (const name of await branchNames(run.branchesFolder)) {
     const file = join(run.branchesFolder, name, 'ledger.jsonl');
     lines.push(
-      ...readChain<LedgerLine>((await ifExists(readFile(file))) ?? Buffer.alloc(0), start, file).lines.slice(
-        -1,
-      ),
+      ...readChain<LedgerLine>(
+        (await undefinedIfMissing(readFile(file))) ?? Buffer.alloc(0),
+        start,
+        file,
+      ).lines.slice(-1),
     );
   }
   return lines;
@@ -231,13 +233,13 @@ async function branchLines(run: RunFolder, start: { anchor: string; first: numbe
 
 async function recordedKeys(root: string): Promise<RecordedKey[]> {
   const folder = join(root, 'keys');
-  const files = ((await ifExists(readdir(folder, { recursive: true }))) ?? []).filter((name) =>
+  const files = ((await undefinedIfMissing(readdir(folder, { recursive: true }))) ?? []).filter((name) =>
     /[0-9a-f]{64}\.json$/.test(name),
   );
   const keys: RecordedKey[] = [];
   for (const name of files.sort()) {
     const file = join(folder, name);
-    const record = parseKeyRecord((await ifExists(readFile(file, 'utf8'))) ?? '');
+    const record = parseKeyRecord((await undefinedIfMissing(readFile(file, 'utf8'))) ?? '');
     // A damaged record names nothing: its phase is done again.
     if (record !== undefined)
       keys.push({ file, key: record.key, refs: [...refsIn(record.value)].map(({ ref }) => ref) });
@@ -246,18 +248,18 @@ async function recordedKeys(root: string): Promise<RecordedKey[]> {
 }
 
 /** Something on disk: absolute path, size with all below it, and when it was last written. */
-export type Found = { path: string; bytes: number; mtimeMs: number };
+export type StoredFile = { path: string; bytes: number; mtimeMs: number };
 
 /** Names in a folder, sorted; none where it is not there. */
 export const namesIn = async (folder: string): Promise<string[]> =>
-  ((await ifExists(readdir(folder))) ?? []).sort();
+  ((await undefinedIfMissing(readdir(folder))) ?? []).sort();
 
 /** Size and age of a file or folder; undefined where it has gone in the meantime. */
-export async function measure(path: string): Promise<Found | undefined> {
-  const own = await ifExists(stat(path));
+export async function measure(path: string): Promise<StoredFile | undefined> {
+  const own = await undefinedIfMissing(stat(path));
   if (own === undefined) return undefined;
   if (!own.isDirectory()) return { path, bytes: own.size, mtimeMs: own.mtimeMs };
-  const found: Found = { path, bytes: 0, mtimeMs: own.mtimeMs };
+  const found: StoredFile = { path, bytes: 0, mtimeMs: own.mtimeMs };
   for (const name of await namesIn(path)) {
     const below = await measure(join(path, name));
     found.bytes += below?.bytes ?? 0;
@@ -285,7 +287,7 @@ export async function scanObjects(root: string): Promise<{ uri: string; path: st
 export async function scanTemporaries(root: string, runFolders: string[]): Promise<string[]> {
   const found: string[] = [];
   const visit = async (folder: string, depth: number): Promise<void> => {
-    for (const entry of (await ifExists(readdir(folder, { withFileTypes: true }))) ?? []) {
+    for (const entry of (await undefinedIfMissing(readdir(folder, { withFileTypes: true }))) ?? []) {
       const path = join(folder, entry.name);
       if (isTemporary(entry.name)) found.push(path);
       else if (entry.isDirectory() && depth > 1) await visit(path, depth - 1);
@@ -315,7 +317,7 @@ export async function scanWork(root: string): Promise<{ path: string; experiment
 export async function urisInWork(path: string): Promise<string[]> {
   const found: string[] = [];
   for (const name of (await namesIn(path)).filter((name) => name.endsWith('.json'))) {
-    const text = (await ifExists(readFile(join(path, name), 'utf8'))) ?? '';
+    const text = (await undefinedIfMissing(readFile(join(path, name), 'utf8'))) ?? '';
     for (const [uri] of text.matchAll(/objects\/[0-9a-f]{2}\/[0-9a-f]{64}(\.jsonl|\.json|\.txt|)/g))
       found.push(/\.\w+$/.test(uri) ? uri : `${uri}/`);
   }

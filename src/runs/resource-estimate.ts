@@ -6,7 +6,7 @@ import { randomStream } from '../numerics/random.ts';
 import type { World } from '../worlds/world.ts';
 import { evaluationRequests, generationCounts, rolloutRequests } from './request-plan.ts';
 
-export interface Estimate {
+export interface ResourceEstimate {
   tasks: number;
   rollouts: number;
   evaluations: number;
@@ -30,7 +30,7 @@ const BYTES_PER_TOKEN = 70;
 const BYTES_PER_PARAMETER = 4 + 8;
 
 /** What an experiment takes at most: every task valid, every answer as long as it may be. */
-export function estimate(experiment: Experiment, world: World): Estimate {
+export function estimateResources(experiment: Experiment, world: World): ResourceEstimate {
   const { epochs, environment, agent, evaluation, guards, durability } = experiment;
   const fresh = environment.promptsPerEpoch * environment.variationsPerPrompt;
   const rolledOut = (fresh + replayCount(experiment)) * agent.rolloutsPerTask;

@@ -1,4 +1,3 @@
-import type { RunFolder } from './run-folder.ts';
 import { join, resolve } from 'node:path';
 import type { Comparison } from '../config/comparison.ts';
 import type { Evaluation } from '../config/evaluation.ts';
@@ -8,6 +7,7 @@ import { appendJsonLine, readJsonFile, readJsonLines } from '../store/json-files
 import { checkRunId } from '../store/phase-cache.ts';
 import type { EvaluationResults } from '../types/evaluation-types.ts';
 import type { NightRecord, RunEpoch } from '../types/nightly-types.ts';
+import type { RunFolder } from './run-folder.ts';
 
 /** Folders of runs and of results, by id. */
 export interface RunFolders {

@@ -6,7 +6,7 @@ import type { Retuned } from '../types/activity-types.ts';
 import { InvalidConfig } from '../validation/invalid-config.ts';
 import { nearestName } from '../validation/issue-messages.ts';
 import type { RunFolder } from './run-folder.ts';
-import { experimentAt } from './settings-in-effect.ts';
+import { experimentInEffect } from './settings-in-effect.ts';
 
 /**
  * Changes settings of a run from an epoch on, and returns those then in effect. The same request again changes nothing.
@@ -18,7 +18,7 @@ export async function retuneRun(folder: RunFolder, set: FieldValues, earliest: n
   if (run === undefined) throw new InvalidConfig(`run: there is no run ${JSON.stringify(folder.id)}`);
   // A server that is behind the ledger knows of fewer epochs than there are.
   const fromEpoch = Math.max(earliest, ((await run.ledger.head())?.line.epoch ?? -1) + 1);
-  const after = await retuned(folder, parseExperiment(run.experiment), set, fromEpoch);
+  const after = await applyRetune(folder, parseExperiment(run.experiment), set, fromEpoch);
   const before = await folder.readRetunes();
   const same = before.find((retune) => retune.fromEpoch === fromEpoch);
   const retune = { fromEpoch, set: { ...same?.set, ...set }, time: new Date().toISOString() };
@@ -30,14 +30,14 @@ export async function retuneRun(folder: RunFolder, set: FieldValues, earliest: n
 }
 
 /** The settings with some set otherwise from an epoch on. @throws InvalidConfig naming the field */
-export async function retuned(
+export async function applyRetune(
   folder: RunFolder,
   experiment: Experiment,
   set: FieldValues,
   fromEpoch: number,
 ): Promise<Experiment> {
   checkFields(set);
-  const after = parseExperiment(setFields(await experimentAt(folder, experiment, fromEpoch), set));
+  const after = parseExperiment(setFields(await experimentInEffect(folder, experiment, fromEpoch), set));
   if (after.epochs < fromEpoch - 1)
     throw new InvalidConfig(
       `epochs: got ${after.epochs}; expected at least ${fromEpoch - 1}, the epoch under way`,

@@ -6,7 +6,7 @@ import { ObjectStore } from '../store/object-store.ts';
 import { InvalidConfig } from '../validation/invalid-config.ts';
 import { cutLedger } from './cut-ledger.ts';
 import type { LedgerEntry } from './ledger-entry.ts';
-import { retuned, retuneRun } from './retune.ts';
+import { applyRetune, retuneRun } from './retune.ts';
 import type { OpenedRun, RunFolder } from './run-folder.ts';
 
 export interface Rewind {
@@ -38,7 +38,7 @@ export async function rewindFolder(
   if (run === undefined) throw new InvalidConfig(`run: there is no run ${JSON.stringify(folder.id)}`);
   const { keep, dropped } = await linesUpTo(run, epoch, home);
   const retunes = Object.keys(set).length > 0;
-  if (retunes) await retuned(folder, parseExperiment(run.experiment), set, epoch + 1);
+  if (retunes) await applyRetune(folder, parseExperiment(run.experiment), set, epoch + 1);
 
   await folder.appendEvent({ type: 'rewinding', epoch, set });
   const branch =

@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import { Serial } from '../async/map-concurrent.ts';
 import { atomicWrite, makeFolder } from '../store/atomic-write.ts';
 import { canonicalJson, hashOf } from '../store/canonical-json.ts';
-import { ifExists, onDisk } from '../store/errors.ts';
+import { undefinedIfMissing, withDiskErrors } from '../store/errors.ts';
 import { parseLines, readJsonFile, readJsonLines, writeLine } from '../store/json-files.ts';
 import type { LedgerBody, LedgerLine } from '../store/ledger-chain.ts';
 import { Ledger } from '../store/ledger.ts';
@@ -63,12 +63,12 @@ export class RunFolder {
 
   /** All run folders with an experiment file, by id. */
   static async list(runsRoot: string): Promise<RunFolder[]> {
-    const entries = (await ifExists(readdir(resolve(runsRoot), { withFileTypes: true }))) ?? [];
+    const entries = (await undefinedIfMissing(readdir(resolve(runsRoot), { withFileTypes: true }))) ?? [];
     const runs = entries
       .filter((entry) => entry.isDirectory() && isRunId(entry.name))
       .map(({ name }) => new RunFolder(runsRoot, name));
     const found = await Promise.all(
-      runs.map(async (run) => (await ifExists(readFile(run.experimentFile))) !== undefined),
+      runs.map(async (run) => (await undefinedIfMissing(readFile(run.experimentFile))) !== undefined),
     );
     return runs.filter((_, index) => found[index]).sort((a, b) => (a.id < b.id ? -1 : 1));
   }
@@ -172,7 +172,7 @@ export class RunFolder {
   ): Promise<void> {
     await this.#serial.run(async () => {
       await makeFolder(this.path);
-      await onDisk(file, async () => {
+      await withDiskErrors(file, async () => {
         const handle = await open(file, 'a+');
         try {
           if (await wanted(handle)) await writeLine(handle, JSON.stringify(line));

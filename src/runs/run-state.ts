@@ -1,16 +1,16 @@
 import { dirname, join } from 'node:path';
-import { InvalidConfig } from '../validation/invalid-config.ts';
 import type { Experiment } from '../config/experiment.ts';
 import { parseExperiment } from '../config/parse-experiment.ts';
 import { hashOf } from '../store/canonical-json.ts';
+import { InvalidConfig } from '../validation/invalid-config.ts';
 import type { LedgerEntry } from './ledger-entry.ts';
 import { RunFolder } from './run-folder.ts';
-import { experimentAt } from './settings-in-effect.ts';
+import { experimentInEffect } from './settings-in-effect.ts';
 
 export const runsFolder = (home: string): string => join(home, 'runs');
 
 /** The folder of a run that exists. @throws InvalidConfig naming the runs there are */
-export async function existingRun(home: string, id: string): Promise<RunFolder> {
+export async function requireRun(home: string, id: string): Promise<RunFolder> {
   const runs = await RunFolder.list(runsFolder(home));
   const run = runs.find((folder) => folder.id === id);
   if (run !== undefined) return run;
@@ -22,7 +22,7 @@ export async function existingRun(home: string, id: string): Promise<RunFolder> 
 }
 
 /** How far a run has come, by its files alone. */
-export interface RunOnDisk {
+export interface RunOverview {
   id: string;
   /** With what was retuned. */
   experiment: Experiment;
@@ -34,12 +34,12 @@ export interface RunOnDisk {
 }
 
 /** Reads a run's experiment file and ledger; null where there is no such run. @throws InvalidArtifact */
-export async function readRun(folder: RunFolder): Promise<RunOnDisk | null> {
+export async function readRunOverview(folder: RunFolder): Promise<RunOverview | null> {
   const found = await folder.open<LedgerEntry>();
   if (found === undefined) return null;
   const last = (await found.ledger.head())?.line ?? found.fork?.line;
   const epoch = last?.epoch ?? null;
-  const experiment = await experimentAt(folder, parseExperiment(found.experiment), (epoch ?? -1) + 1);
+  const experiment = await experimentInEffect(folder, parseExperiment(found.experiment), (epoch ?? -1) + 1);
   const capped =
     experiment.maxTokens !== null && last !== undefined && last.outputs.state.tokens >= experiment.maxTokens;
   return {
@@ -52,7 +52,7 @@ export async function readRun(folder: RunFolder): Promise<RunOnDisk | null> {
 }
 
 /** When a run was last rewound; null if never. */
-export async function rewoundAt(folder: RunFolder): Promise<Date | null> {
+export async function lastRewindTime(folder: RunFolder): Promise<Date | null> {
   const time = (await folder.events()).findLast(({ type }) => type === 'rewound')?.time;
   return time === undefined ? null : new Date(time);
 }

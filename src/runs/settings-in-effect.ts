@@ -10,7 +10,7 @@ import { evaluationRequests, generationCounts, rolloutRequests } from './request
 import type { RunFolder } from './run-folder.ts';
 
 /** The settings in effect in an epoch of a run: those of its file, with what was retuned up to then. */
-export async function experimentAt(
+export async function experimentInEffect(
   folder: RunFolder,
   experiment: Experiment,
   epoch: number,

@@ -1,5 +1,5 @@
 import { InvalidArtifact } from '../store/errors.ts';
-import type { Chain, LedgerLine } from '../store/ledger-chain.ts';
+import type { LedgerChain, LedgerLine } from '../store/ledger-chain.ts';
 import type { Ledger } from '../store/ledger.ts';
 import { isPruned } from '../store/object-integrity.ts';
 import type { ObjectStore } from '../store/object-store.ts';
@@ -48,7 +48,7 @@ export async function verifyRun(store: ObjectStore, run: RunFolder): Promise<Ver
 }
 
 /** Verifies experiment file and ledger; where the first line does not fit, finds out which of the two was altered. */
-async function verifyLedger(run: RunFolder, report: VerifyReport): Promise<Chain<LedgerLine>> {
+async function verifyLedger(run: RunFolder, report: VerifyReport): Promise<LedgerChain<LedgerLine>> {
   const note = ({ file, problem }: { file: string; problem: string }) =>
     report.problems.push({ file, problem });
   const ledger = await ledgerOf(run, note);

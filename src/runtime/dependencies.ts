@@ -1,5 +1,5 @@
-import type { ObjectStore } from '../store/object-store.ts';
 import type { OnDamage } from '../store/errors.ts';
+import type { ObjectStore } from '../store/object-store.ts';
 import type { PhaseKeys } from '../store/phase-cache.ts';
 import type { LoadWorld } from '../worlds/registry.ts';
 import type { ActivityContext } from './activity-context.ts';

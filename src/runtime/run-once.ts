@@ -20,7 +20,7 @@ export interface Phase {
 /**
  * Runs a phase of an epoch once. The key holds every input but the experiment's id, so equal experiments give equal results.
  */
-export async function phase<Output>(
+export async function runPhaseOnce<Output>(
   dependencies: PhaseStorage,
   name: string,
   input: { run: Run; epoch: number; shard?: number },
@@ -28,7 +28,7 @@ export async function phase<Output>(
 ): Promise<Output> {
   const { run: of, epoch, shard } = input;
   const inputHash = hashOf({ ...input, run: of.experiment });
-  return once(
+  return runOnce(
     dependencies,
     { experiment: of.id, epoch, phase: name, inputHash, ...(shard === undefined ? {} : { shard }) },
     async (work) => {
@@ -43,7 +43,7 @@ export async function phase<Output>(
  * Temporal server finds what exists (checked by hash, made again if damaged), and records the result under that key.
  * An attempt that a newer one has superseded takes the newer one's result, if it is there.
  */
-export async function once<Output>(
+export async function runOnce<Output>(
   { store, keys }: PhaseStorage,
   key: PhaseKey,
   run: (work: Phase['work']) => Promise<Output>,

@@ -33,7 +33,7 @@ type Fresh = Pick<
  * Metrics of an epoch's tasks and rollouts (docs/artifacts.md), gathered while they stream by: sums over rollouts, and a few numbers of
  * each task. Sums run in the order of the records, so that bits do not change.
  */
-export class EpochSummary {
+export class EpochMetrics {
   readonly #experiment: Experiment;
   readonly #world: Pick<World, 'solvedFrom'>;
   readonly #fresh: Fresh[] = [];

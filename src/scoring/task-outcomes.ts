@@ -8,7 +8,7 @@ import type { RewardRecord, TraceRecord } from '../types/records.ts';
 type Role = RewardRecord['role'];
 
 /** What the groups of each task of an epoch came to: counts alone, so that an epoch of any size takes little. */
-export class Outcomes {
+export class TaskOutcomeCounts {
   /** Of the tasks whose observations the simulator worded. */
   readonly #wordings = new Map<number, Wordings>();
   /** Of tasks whose attempts fail for reasons that the world names: how often each. */

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { link, mkdir, open, rename, rm } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { errorCode, onDisk } from './errors.ts';
+import { errorCode, withDiskErrors } from './errors.ts';
 
 /** A name that no reader looks at; what carries one and is old was left by a process that was killed. */
 export const temporaryName = (folder: string): string => join(folder, `.${randomUUID()}.tmp`);
@@ -51,7 +51,7 @@ export class StagedFile {
 
   /** @throws StoreUnavailable */
   static async open(folder: string): Promise<StagedFile> {
-    return onDisk(folder, async () => {
+    return withDiskErrors(folder, async () => {
       await makeFolder(folder);
       const path = temporaryName(folder);
       return new StagedFile(path, await open(path, 'wx'));
@@ -60,12 +60,12 @@ export class StagedFile {
 
   /** @throws StoreUnavailable */
   async write(data: string | Uint8Array): Promise<void> {
-    await onDisk(this.path, () => this.#handle.writeFile(data));
+    await withDiskErrors(this.path, () => this.#handle.writeFile(data));
   }
 
   /** Gives the file its name, in place of the one that has it. @throws StoreUnavailable */
   async commit(target: string): Promise<void> {
-    await onDisk(target, async () => {
+    await withDiskErrors(target, async () => {
       await this.#finish();
       await makeFolder(dirname(target));
       await rename(this.path, target);
@@ -75,7 +75,7 @@ export class StagedFile {
 
   /** Gives the file its name if nothing has it; true where it did. @throws StoreUnavailable */
   async create(target: string): Promise<boolean> {
-    return onDisk(target, async () => {
+    return withDiskErrors(target, async () => {
       await this.#finish();
       try {
         await link(this.path, target);
@@ -107,7 +107,7 @@ export class StagedFile {
 
 /** Makes a folder and those above it, so that they outlive a power cut. @throws StoreUnavailable */
 export async function makeFolder(folder: string): Promise<void> {
-  await onDisk(folder, async () => {
+  await withDiskErrors(folder, async () => {
     // Not `recursive: true`, which reports a read-only file system as ENOENT.
     try {
       await mkdir(folder);
@@ -135,7 +135,7 @@ export async function syncFolder(folder: string): Promise<void> {
 
 /** Removes a file or folder in one step: it is there whole, or not at all. @throws StoreUnavailable */
 export async function atomicRemove(path: string): Promise<void> {
-  await onDisk(path, async () => {
+  await withDiskErrors(path, async () => {
     const aside = temporaryName(dirname(path));
     try {
       await rename(path, aside);

@@ -86,7 +86,7 @@ const remedies: Record<string, string> = {
 };
 
 /** Runs a piece of file work. @throws StoreUnavailable in place of errors that only the machine's owner can repair. */
-export async function onDisk<T>(path: string, work: () => Promise<T>): Promise<T> {
+export async function withDiskErrors<T>(path: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
@@ -101,7 +101,7 @@ export function errorCode(error: unknown): string | undefined {
 }
 
 /** Lets through what `work` gives, and undefined where the file is not there. */
-export async function ifExists<T>(work: Promise<T>): Promise<T | undefined> {
+export async function undefinedIfMissing<T>(work: Promise<T>): Promise<T | undefined> {
   try {
     return await work;
   } catch (error) {

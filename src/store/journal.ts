@@ -4,7 +4,7 @@ import { dirname, resolve } from 'node:path';
 import { Serial } from '../async/map-concurrent.ts';
 import { makeFolder, syncFolder } from './atomic-write.ts';
 import { canonicalJson, sha256 } from './canonical-json.ts';
-import { onDisk } from './errors.ts';
+import { withDiskErrors } from './errors.ts';
 import type { OnDamage } from './errors.ts';
 
 export type JournalOptions = {
@@ -40,7 +40,7 @@ export class Journal<T> {
   ): Promise<Journal<T>> {
     const absolute = resolve(path);
     await makeFolder(dirname(absolute));
-    return onDisk(absolute, async () => {
+    return withDiskErrors(absolute, async () => {
       const file = await open(absolute, 'a+');
       try {
         const data = await file.readFile();
@@ -64,7 +64,7 @@ export class Journal<T> {
     const text = canonicalJson(entry);
     await this.#serial.run(async () => {
       await this.#assertCurrent();
-      await onDisk(this.path, () => this.#write(`${sha256(text)} ${text}\n`));
+      await withDiskErrors(this.path, () => this.#write(`${sha256(text)} ${text}\n`));
     });
   }
 

@@ -2,7 +2,7 @@ import { open, readFile } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { makeFolder } from './atomic-write.ts';
-import { ifExists, InvalidArtifact, onDisk } from './errors.ts';
+import { InvalidArtifact, undefinedIfMissing, withDiskErrors } from './errors.ts';
 import { linesOf } from './object-integrity.ts';
 
 /**
@@ -11,7 +11,7 @@ import { linesOf } from './object-integrity.ts';
  * @throws StoreUnavailable
  */
 export async function readJsonFile<T>(file: string, remedy: string): Promise<T | undefined> {
-  const text = await onDisk(file, () => ifExists(readFile(file, 'utf8')));
+  const text = await withDiskErrors(file, () => undefinedIfMissing(readFile(file, 'utf8')));
   if (text === undefined) return undefined;
   try {
     return JSON.parse(text) as T;
@@ -23,7 +23,7 @@ export async function readJsonFile<T>(file: string, remedy: string): Promise<T |
 /** Adds a line, durably; the folder is made where it is not there. @throws StoreUnavailable */
 export async function appendJsonLine(file: string, line: object): Promise<void> {
   await makeFolder(dirname(file));
-  await onDisk(file, async () => {
+  await withDiskErrors(file, async () => {
     const handle = await open(file, 'a+');
     try {
       await writeLine(handle, JSON.stringify(line));
@@ -35,7 +35,7 @@ export async function appendJsonLine(file: string, line: object): Promise<void> 
 
 /** What can be read of a file of lines, none where there is no file; torn lines are passed over. @throws StoreUnavailable */
 export async function readJsonLines<T>(file: string): Promise<T[]> {
-  const data = (await onDisk(file, () => ifExists(readFile(file)))) ?? Buffer.alloc(0);
+  const data = (await withDiskErrors(file, () => undefinedIfMissing(readFile(file)))) ?? Buffer.alloc(0);
   return parseLines<T>(data);
 }
 

@@ -2,7 +2,7 @@ import type { BigIntStats } from 'node:fs';
 import { open, readFile } from 'node:fs/promises';
 import { atomicWrite } from './atomic-write.ts';
 import { canonicalJson, sha256 } from './canonical-json.ts';
-import { ifExists, InvalidArtifact, onDisk } from './errors.ts';
+import { InvalidArtifact, undefinedIfMissing, withDiskErrors } from './errors.ts';
 
 /** What an epoch writes into the ledger, and the hash of the line before. */
 export type LedgerBody = {
@@ -15,7 +15,7 @@ export type LedgerBody = {
 };
 export type LedgerLine<Body extends { epoch: number } = LedgerBody> = Body & { previous: string };
 
-export type Chain<Line> = {
+export type LedgerChain<Line> = {
   lines: Line[];
   /** Hash of the last line's bytes, without the newline; the anchor where there is no line. */
   head: string;
@@ -35,8 +35,8 @@ export function readChain<Line extends { epoch: number; previous: string }>(
   data: Buffer,
   { anchor, first }: { anchor: string; first: number },
   file: string,
-): Chain<Line> {
-  const chain: Chain<Line> = { lines: [], head: anchor, hashes: [], length: 0 };
+): LedgerChain<Line> {
+  const chain: LedgerChain<Line> = { lines: [], head: anchor, hashes: [], length: 0 };
   for (let end = data.indexOf('\n'); end !== -1; end = data.indexOf('\n', chain.length)) {
     const bytes = data.subarray(chain.length, end);
     const line = parseLine(bytes);
@@ -114,7 +114,7 @@ export class LedgerHead {
     head: Head | undefined,
     { file, first }: { file: string; first: number },
     size: number,
-    { lines, hashes, length }: Chain<{ epoch: number }>,
+    { lines, hashes, length }: LedgerChain<{ epoch: number }>,
   ): InvalidArtifact | undefined {
     if (head === undefined) return undefined;
     const remedy = `Restore it from a copy. To accept it as it is, remove ${this.file}.`;
@@ -145,7 +145,7 @@ export class LedgerHead {
 
   /** @throws InvalidArtifact if it is no JSON, StoreUnavailable */
   async read(): Promise<Head | undefined> {
-    const text = await onDisk(this.file, () => ifExists(readFile(this.file, 'utf8')));
+    const text = await withDiskErrors(this.file, () => undefinedIfMissing(readFile(this.file, 'utf8')));
     if (text === undefined) return undefined;
     try {
       return JSON.parse(text) as Head;
@@ -197,8 +197,8 @@ export const forgetEnd = (file: string): void => void memos.delete(file);
 export async function knownEnd(file: string, anchor: string): Promise<LedgerEnd | undefined> {
   const memo = memos.get(file);
   if (memo?.anchor !== anchor) return undefined;
-  return onDisk(file, async () => {
-    const handle = await ifExists(open(file));
+  return withDiskErrors(file, async () => {
+    const handle = await undefinedIfMissing(open(file));
     if (handle === undefined) return undefined;
     try {
       if (stampOf(await handle.stat({ bigint: true })) !== memo.stamp) return undefined;

@@ -7,9 +7,9 @@ import { Serial } from '../async/map-concurrent.ts';
 import { InvalidConfig } from '../validation/invalid-config.ts';
 import { makeFolder, syncFolder } from './atomic-write.ts';
 import { canonicalJson, sha256 } from './canonical-json.ts';
-import { ifExists, InvalidArtifact, LedgerConflict, onDisk } from './errors.ts';
+import { InvalidArtifact, LedgerConflict, undefinedIfMissing, withDiskErrors } from './errors.ts';
 import { forgetEnd, knownEnd, LedgerHead, readChain, rememberEnd } from './ledger-chain.ts';
-import type { Chain, LedgerBody, LedgerEnd, LedgerLine } from './ledger-chain.ts';
+import type { LedgerBody, LedgerChain, LedgerEnd, LedgerLine } from './ledger-chain.ts';
 
 /**
  * What each epoch of an experiment produced: canonical JSON lines, each with the hash of the one before, the first with
@@ -43,7 +43,7 @@ export class Ledger<Body extends { epoch: number } = LedgerBody> {
   }
 
   /** The chain as far as it holds, and what is wrong after that; for `verify`, which goes on from there. */
-  async inspect(): Promise<{ chain: Chain<LedgerLine<Body>>; problem: InvalidArtifact | undefined }> {
+  async inspect(): Promise<{ chain: LedgerChain<LedgerLine<Body>>; problem: InvalidArtifact | undefined }> {
     const { chain, problem } = await this.#inspect();
     return { chain, problem };
   }
@@ -54,7 +54,8 @@ export class Ledger<Body extends { epoch: number } = LedgerBody> {
       if (error instanceof InvalidArtifact) return error;
       throw error;
     });
-    const data = (await onDisk(this.file, () => ifExists(readFile(this.file)))) ?? Buffer.alloc(0);
+    const data =
+      (await withDiskErrors(this.file, () => undefinedIfMissing(readFile(this.file)))) ?? Buffer.alloc(0);
     const chain = readChain<LedgerLine<Body>>(data, this, this.file);
     // Without the note nothing vouches for the last line.
     const objection =
@@ -135,7 +136,7 @@ export class Ledger<Body extends { epoch: number } = LedgerBody> {
     );
   }
 
-  async #verified(): Promise<Chain<LedgerLine<Body>>> {
+  async #verified(): Promise<LedgerChain<LedgerLine<Body>>> {
     const { chain, problem } = await this.inspect();
     if (problem !== undefined) throw problem;
     return chain;
@@ -150,7 +151,7 @@ export class Ledger<Body extends { epoch: number } = LedgerBody> {
     line: Buffer,
   ): Promise<{ length: number; size: number; lastLine: number; stats: BigIntStats } | undefined> {
     await makeFolder(dirname(this.file));
-    return onDisk(this.file, async () => {
+    return withDiskErrors(this.file, async () => {
       const handle = await open(this.file, constants.O_RDWR | constants.O_CREAT);
       try {
         if ((await handle.stat()).size !== size) return undefined;

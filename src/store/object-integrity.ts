@@ -4,15 +4,15 @@ import { copyFile, link, mkdir, open, readdir, readFile, realpath, stat } from '
 import { dirname, join } from 'node:path';
 import { syncFolder } from './atomic-write.ts';
 import { sha256 } from './canonical-json.ts';
-import { errorCode, ifExists, InvalidArtifact, onDisk } from './errors.ts';
+import { errorCode, InvalidArtifact, undefinedIfMissing, withDiskErrors } from './errors.ts';
 import { isFolderRef, manifestPath, objectPath, tombstonePath } from './references.ts';
 import type { FileRef, Ref } from './references.ts';
 
 /** Compares every byte of an object with its reference. @throws InvalidArtifact naming the file, StoreUnavailable */
 export async function checkObject(root: string, ref: Ref, onHashed?: OnHashed): Promise<void> {
   const path = objectPath(root, ref);
-  await onDisk(path, async () => {
-    if ((await ifExists(stat(path))) === undefined) throw await absent(root, ref);
+  await withDiskErrors(path, async () => {
+    if ((await undefinedIfMissing(stat(path))) === undefined) throw await absent(root, ref);
     if (isFolderRef(ref)) await checkStoredFolder(root, ref, onHashed);
     else agree(path, ref, await fileFacts(path, onHashed));
   });
@@ -21,7 +21,7 @@ export async function checkObject(root: string, ref: Ref, onHashed?: OnHashed): 
 /** The bytes of a file, checked. @throws InvalidArtifact, StoreUnavailable */
 export async function readChecked(root: string, ref: FileRef): Promise<Buffer> {
   const path = objectPath(root, ref);
-  const data = await onDisk(path, () => ifExists(readFile(path)));
+  const data = await withDiskErrors(path, () => undefinedIfMissing(readFile(path)));
   if (data === undefined) throw await absent(root, ref);
   agree(path, ref, { sha256: sha256(data), bytes: data.length, lines: countLines(data) });
   return data;
@@ -29,7 +29,8 @@ export async function readChecked(root: string, ref: FileRef): Promise<Buffer> {
 
 /** True if the object is gone, and retention has noted that it removed it. */
 export async function isPruned(root: string, ref: Ref): Promise<boolean> {
-  const exists = async (path: string) => (await onDisk(path, () => ifExists(stat(path)))) !== undefined;
+  const exists = async (path: string) =>
+    (await withDiskErrors(path, () => undefinedIfMissing(stat(path)))) !== undefined;
   return !(await exists(objectPath(root, ref))) && exists(tombstonePath(root, ref));
 }
 
@@ -112,7 +113,7 @@ export async function takeFolder(
 
 /** @throws InvalidArtifact if the manifest is missing or not the one with this hash */
 export async function readManifest(file: string, expected: string): Promise<Manifest> {
-  const data = await ifExists(readFile(file, 'utf8'));
+  const data = await undefinedIfMissing(readFile(file, 'utf8'));
   if (data === undefined) throw new InvalidArtifact(file, 'the manifest is missing', { expected });
   if (sha256(data) !== expected)
     throw new InvalidArtifact(file, 'the manifest was altered', { expected, found: sha256(data) });
@@ -123,7 +124,7 @@ export async function readManifest(file: string, expected: string): Promise<Mani
 export async function checkFolder(folder: string, manifest: Manifest, onHashed?: OnHashed): Promise<void> {
   for (const { path, sha256, bytes } of manifest) {
     const file = join(folder, path);
-    const found = await ifExists(fileFacts(file, onHashed));
+    const found = await undefinedIfMissing(fileFacts(file, onHashed));
     if (found === undefined) throw new InvalidArtifact(file, 'missing', { expected: sha256 });
     if (found.bytes !== bytes || found.sha256 !== sha256)
       throw new InvalidArtifact(file, 'altered or torn', { expected: sha256, found: found.sha256 });

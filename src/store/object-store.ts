@@ -10,7 +10,7 @@ import {
   temporaryName,
 } from './atomic-write.ts';
 import { canonicalJson, sha256 } from './canonical-json.ts';
-import { errorCode, ifExists, InvalidArtifact, onDisk } from './errors.ts';
+import { errorCode, InvalidArtifact, undefinedIfMissing, withDiskErrors } from './errors.ts';
 import type { OnDamage } from './errors.ts';
 import { checkObject, linesOf, readChecked, streamLines, takeFolder } from './object-integrity.ts';
 import type { OnHashed } from './object-integrity.ts';
@@ -83,7 +83,7 @@ export class ObjectStore {
     const staged = temporaryName(join(this.root, 'objects'));
     try {
       await makeFolder(staged);
-      const manifest = await onDisk(staged, () => takeFolder(folder, staged, move, this.#onHashed));
+      const manifest = await withDiskErrors(staged, () => takeFolder(folder, staged, move, this.#onHashed));
       if (manifest.length === 0)
         throw new InvalidArtifact(
           folder,
@@ -144,7 +144,7 @@ export class ObjectStore {
 
   /** True if something of that name and, for files, that size is there; `check` says whether it is whole. */
   async has(ref: Ref): Promise<boolean> {
-    const found = await onDisk(this.root, () => ifExists(stat(this.path(ref))));
+    const found = await withDiskErrors(this.root, () => undefinedIfMissing(stat(this.path(ref))));
     return found !== undefined && (isFolderRef(ref) || found.size === ref.bytes);
   }
 
@@ -160,14 +160,14 @@ export class ObjectStore {
     try {
       await this.check(ref);
       // Retention removes nothing that was put a short time ago, and this object was put again now.
-      await onDisk(path, () => utimes(path, new Date(), new Date()));
+      await withDiskErrors(path, () => utimes(path, new Date(), new Date()));
     } catch (error) {
       if (!(error instanceof InvalidArtifact)) throw error;
-      if ((await ifExists(stat(path))) !== undefined) {
+      if ((await undefinedIfMissing(stat(path))) !== undefined) {
         this.#onDamage({ file: error.file, problem: error.problem });
         if (isFolderRef(ref)) await atomicRemove(path);
       }
-      await onDisk(path, write);
+      await withDiskErrors(path, write);
     }
   }
 }

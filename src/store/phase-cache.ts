@@ -3,7 +3,7 @@ import { dirname, join, resolve } from 'node:path';
 import { InvalidConfig } from '../validation/invalid-config.ts';
 import { atomicCreate, atomicRemove, temporaryName } from './atomic-write.ts';
 import { canonicalJson, hashOf } from './canonical-json.ts';
-import { errorCode, ifExists, InvalidArtifact, onDisk } from './errors.ts';
+import { errorCode, InvalidArtifact, undefinedIfMissing, withDiskErrors } from './errors.ts';
 import type { OnDamage } from './errors.ts';
 
 /** Names one piece of an experiment's work: the phase of an epoch, or a shard of it, on exactly these inputs. */
@@ -71,7 +71,7 @@ export class PhaseKeys {
   async #discardDamaged(key: PhaseKey, file: string): Promise<undefined> {
     const aside = temporaryName(dirname(file));
     try {
-      await onDisk(file, () => rename(file, aside));
+      await withDiskErrors(file, () => rename(file, aside));
     } catch (error) {
       if (errorCode(error) === 'ENOENT') return undefined;
       throw error;
@@ -129,7 +129,7 @@ const plain = ({ experiment, epoch, phase, shard, inputHash }: PhaseKey): PhaseK
 });
 
 function read(file: string): Promise<string | undefined> {
-  return onDisk(file, () => ifExists(readFile(file, 'utf8')));
+  return withDiskErrors(file, () => undefinedIfMissing(readFile(file, 'utf8')));
 }
 
 function readRecord(key: PhaseKey, text: string): KeyRecord | undefined {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { atomicRemove, makeFolder, syncFolder } from './atomic-write.ts';
-import { errorCode, ifExists, onDisk, Superseded } from './errors.ts';
+import { errorCode, Superseded, undefinedIfMissing, withDiskErrors } from './errors.ts';
 import { checkKey, digits } from './phase-cache.ts';
 import type { PhaseKey } from './phase-cache.ts';
 
@@ -10,7 +10,7 @@ import type { PhaseKey } from './phase-cache.ts';
  * The right of one attempt to write in a work folder, until another attempt claims the next number. No clocks, no run
  * ids, no attempt numbers: those start again after a reset.
  */
-export type Claim = {
+export type FencingToken = {
   number: number;
   isCurrent(): Promise<boolean>;
   /** @throws Superseded */
@@ -21,7 +21,7 @@ export type Claim = {
 export type WorkFolder = {
   path: string;
   /** Claims the next number. @throws StoreUnavailable; Superseded if the folder was removed, because its work is finished */
-  claim(): Promise<Claim>;
+  claim(): Promise<FencingToken>;
   /** Removes the folder and all claims on it: once the result is recorded. */
   remove(): Promise<void>;
 };
@@ -45,21 +45,21 @@ export function workPath(root: string, key: PhaseKey): string {
   return join(resolve(root), 'work', experiment, parts.join('-'));
 }
 
-async function claim(path: string): Promise<Claim> {
+async function claim(path: string): Promise<FencingToken> {
   const fence = join(path, 'fence');
   // A folder that was removed and made anew starts at 1 again; the token tells its claims from the earlier ones.
   const token = randomUUID();
-  const number = await onDisk(fence, async () => {
+  const number = await withDiskErrors(fence, async () => {
     for (let next = (await highest(fence)) + 1; ; next += 1) {
       if (await createExclusively(fence, next, token)) return next;
     }
   });
   const isCurrent = () =>
-    onDisk(
+    withDiskErrors(
       fence,
       async () =>
         (await highest(fence)) === number &&
-        (await ifExists(readFile(join(fence, String(number)), 'utf8'))) === token,
+        (await undefinedIfMissing(readFile(join(fence, String(number)), 'utf8'))) === token,
     );
   const assertCurrent = async () => {
     if (await isCurrent()) return;
@@ -74,7 +74,7 @@ async function claim(path: string): Promise<Claim> {
 }
 
 async function highest(fence: string): Promise<number> {
-  const names = (await ifExists(readdir(fence))) ?? [];
+  const names = (await undefinedIfMissing(readdir(fence))) ?? [];
   return Math.max(0, ...names.filter((name) => /^\d+$/.test(name)).map(Number));
 }
 

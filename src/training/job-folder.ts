@@ -3,7 +3,7 @@ import { readFile, rm, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { atomicWrite } from '../store/atomic-write.ts';
 import { sha256 } from '../store/canonical-json.ts';
-import { ifExists } from '../store/errors.ts';
+import { undefinedIfMissing } from '../store/errors.ts';
 import type { OnDamage } from '../store/errors.ts';
 import { exitSchema, progressSchema, resultSchema } from '../types/training-job.ts';
 import type { JobExit, JobProgress, JobResult, TrainingJob } from '../types/training-job.ts';
@@ -67,7 +67,7 @@ export class JobFolder {
   /** A job lives as long as it holds the lock: a process id says nothing, it may be another's by now. */
   async alive(): Promise<boolean> {
     const lock = join(this.path, 'lock');
-    if ((await ifExists(readFile(lock))) === undefined) return false;
+    if ((await undefinedIfMissing(readFile(lock))) === undefined) return false;
     return new Promise((resolve) =>
       execFile(this.#python, ['-c', tryLock, lock], (error) => resolve(error !== null)),
     );
@@ -77,17 +77,18 @@ export class JobFolder {
   async touchLease(): Promise<void> {
     const lease = join(this.path, 'lease');
     const now = new Date();
-    if ((await ifExists(utimes(lease, now, now).then(() => true))) === undefined) await writeFile(lease, '');
+    if ((await undefinedIfMissing(utimes(lease, now, now).then(() => true))) === undefined)
+      await writeFile(lease, '');
   }
 
   async #progressFile(): Promise<string[]> {
-    const text = await ifExists(readFile(join(this.path, 'progress.jsonl'), 'utf8'));
+    const text = await undefinedIfMissing(readFile(join(this.path, 'progress.jsonl'), 'utf8'));
     return (text ?? '').split('\n').slice(0, -1);
   }
 
   /** A damaged file is none, and is said. */
   async #sealed(name: string): Promise<unknown> {
-    const text = await ifExists(readFile(join(this.path, name), 'utf8'));
+    const text = await undefinedIfMissing(readFile(join(this.path, name), 'utf8'));
     const value = text === undefined ? undefined : unseal(text);
     if (text !== undefined && value === undefined)
       this.#say(name, 'it is torn or altered, and taken for none');

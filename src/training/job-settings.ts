@@ -3,7 +3,7 @@ import type { Sampled } from '../types/records.ts';
 import type { JobSettings } from '../types/training-job.ts';
 
 /** Settings of a job that changes nothing: each has a value that does nothing. */
-export const idleSettings: JobSettings = {
+export const NEUTRAL_JOB_SETTINGS: JobSettings = {
   learning_rate: 0,
   warmup_steps: 0,
   schedule: 'constant',
@@ -31,7 +31,7 @@ export const idleSettings: JobSettings = {
 /** Settings that both updates share; what an update does not use has a value that does nothing. */
 export function jobSettings(training: AgentTraining | EnvironmentTraining): JobSettings {
   return {
-    ...idleSettings,
+    ...NEUTRAL_JOB_SETTINGS,
     learning_rate: training.learningRate,
     warmup_steps: training.warmupSteps,
     schedule: training.schedule,

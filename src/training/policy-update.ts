@@ -20,13 +20,13 @@ export async function trainPolicy(
   request: JobRequest,
 ): Promise<Trained & { result: JobResult }> {
   const folder = await context.work();
-  const { result, tokensPerMicroBatch: used } = await policyJob(dependencies, context, request);
+  const { result, tokensPerMicroBatch: used } = await runPolicyJob(dependencies, context, request);
   const [checkpoint, trainer_state] = await takeOutput(dependencies, folder.path, result);
   const name = `${request.role}@${String(request.epoch).padStart(4, '0')}-${checkpoint.sha256.slice(0, 12)}`;
   return {
     policy: { name, checkpoint, trainer_state },
     metrics: result.metrics,
-    note: noteOf(request.role, result, { asked: request.settings.tokens_per_micro_batch, used }),
+    note: updateNote(request.role, result, { asked: request.settings.tokens_per_micro_batch, used }),
     result,
   };
 }
@@ -68,7 +68,7 @@ async function takeOutput(
 }
 
 /** What is to be said of an update besides its metrics; null where nothing is. */
-export function noteOf(
+export function updateNote(
   role: PolicyRole,
   { steps, skipped, skipped_steps, kl }: JobResult,
   budget: { asked: number; used: number },
@@ -102,7 +102,7 @@ export interface JobRequest {
 }
 
 /** Runs a job of the trainer on a policy, on the device that the experiment names. */
-export async function policyJob(
+export async function runPolicyJob(
   dependencies: TrainingDependencies,
   { experiment, inputHash, work }: Phase,
   request: JobRequest,

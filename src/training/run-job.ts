@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { TrainerSettings } from '../config/policies.ts';
 import { InvalidArtifact } from '../store/errors.ts';
 import type { OnDamage } from '../store/errors.ts';
 import type { WorkFolder } from '../store/work-folder.ts';
-import type { TrainerSettings } from '../config/policies.ts';
 import type { JobExit, JobProgress, JobResult, TrainingJob } from '../types/training-job.ts';
 import { InvalidConfig } from '../validation/invalid-config.ts';
 import { JobFolder } from './job-folder.ts';

@@ -19,7 +19,7 @@ export interface PolicyVersion {
 }
 
 /** The anchor set, the best success on it so far, and the last agent that passed. */
-export interface AnchorState {
+export interface ForgettingBaseline {
   tasks: FileRef;
   best: SuccessCount;
   agent: PolicyVersion;
@@ -39,7 +39,7 @@ export interface RunState {
   /** The data set that was written once; absent in arms without one. */
   task_pool?: FileRef;
   /** What the agent is held against; absent where nothing is. */
-  anchor?: AnchorState;
+  anchor?: ForgettingBaseline;
   tokens: number;
 }
 
@@ -72,7 +72,7 @@ export interface WorkflowSettings {
   rolloutsPerEpoch: number;
 }
 
-export interface Plan {
+export interface RunPlan {
   run: Run;
   settings: WorkflowSettings;
   /** Whether the worker could register the search attributes. */
@@ -88,11 +88,11 @@ export interface OpenInput {
 }
 
 /** Where a run stands by its files, which decide: what the next epoch starts from, and under which settings. */
-export interface Opened {
+export interface OpenedEpoch {
   run: Run;
   settings: WorkflowSettings;
   /** Last committed epoch (0 = prepared) that is whole; null where the run starts fresh. */
-  last: Committed | null;
+  last: CommittedEpoch | null;
 }
 export type RetuneInput = { id: string; set: FieldValues; fromEpoch: number };
 export interface Retuned {
@@ -100,10 +100,10 @@ export interface Retuned {
   /** All retunable settings then in effect. */
   settings: Record<string, number>;
 }
-export type Outcome = 'finished' | 'stopped' | 'token cap reached' | 'cancelled' | 'failed';
-export type EndInput = { id: string; outcome: Outcome; epoch: number; reason?: string };
+export type RunOutcome = 'finished' | 'stopped' | 'token cap reached' | 'cancelled' | 'failed';
+export type EndInput = { id: string; outcome: RunOutcome; epoch: number; reason?: string };
 
-export interface Committed {
+export interface CommittedEpoch {
   epoch: number;
   /** Hash of the ledger's line. */
   line: string;
@@ -161,7 +161,12 @@ export type UpdatedPools = {
 export type Trained = { policy: PolicyVersion; metrics: Metrics; note: string | null };
 
 /** The agent to go on with: the new one, or the last that passed. */
-export type Gated = { agent: PolicyVersion; anchor: AnchorState; metrics: Metrics; note: string | null };
+export type Gated = {
+  agent: PolicyVersion;
+  anchor: ForgettingBaseline;
+  metrics: Metrics;
+  note: string | null;
+};
 
 export interface CommitInput {
   run: Run;
@@ -190,7 +195,7 @@ export type WorkerStopped = 'WorkerStopped';
 export interface Progress {
   experiment: string;
   arm: string;
-  status: 'preparing' | 'running' | 'paused' | 'stopping' | Outcome;
+  status: 'preparing' | 'running' | 'paused' | 'stopping' | RunOutcome;
   /** The epoch under way; 0 = preparation. */
   epoch: number;
   epochs: number;

@@ -1,5 +1,5 @@
 import type { FileRef } from '../store/references.ts';
-import type { Outcome, Run, RunState, WorkflowSettings } from './activity-types.ts';
+import type { Run, RunOutcome, RunState, WorkflowSettings } from './activity-types.ts';
 
 /** One arm under one seed: an experiment of its own. */
 export interface ArmRun {
@@ -88,7 +88,7 @@ export interface ComparisonProgress {
     | 'cross-play'
     | 'probes'
     | 'summary'
-    | Extract<Outcome, 'finished' | 'cancelled' | 'failed'>;
+    | Extract<RunOutcome, 'finished' | 'cancelled' | 'failed'>;
   runs: number;
   done: number;
   running: string[];

@@ -13,7 +13,7 @@ export interface RunEpoch {
 }
 
 /** A night that is to be done, or to be gone on with. */
-export interface OpenNight {
+export interface NightPlan {
   nightly: Pick<Nightly, 'name' | 'significance' | 'evaluation'>;
   night: number;
   /** Id of the night's experiment. */
@@ -27,10 +27,10 @@ export interface OpenNight {
 }
 
 /** How the night's experiment ended: the last epoch that it committed. */
-export type CandidateInput = { night: OpenNight; epoch: number };
+export type CandidateInput = { night: NightPlan; epoch: number };
 
 /** The standing agent and the new one, to be evaluated alike. */
-export interface Comparison {
+export interface PromotionTrial {
   run: Run;
   epoch: number;
   state: RunState;
@@ -46,7 +46,7 @@ export type CloseNightInput = CandidateInput & {
   /** Null where the night brought no new epoch. */
   verdicts: Verdicts | null;
 };
-export type FailNightInput = { night: OpenNight; reason: string };
+export type FailNightInput = { night: NightPlan; reason: string };
 
 /** A line of `nights.jsonl`: what a night came to, and why. */
 export interface NightRecord {

@@ -2,15 +2,15 @@ import { Context } from '@temporalio/activity';
 import type { ActivityContext } from '../runtime/activity-context.ts';
 
 /** The attempt that Temporal's activity context describes. `stopping` is aborted at once when the worker is told to stop. */
-export function temporalAttempt(stopping: AbortSignal): ActivityContext {
+export function createActivityContext(stopping: AbortSignal): ActivityContext {
   const context = Context.current();
   return {
     signal: AbortSignal.any([context.cancellationSignal, stopping]),
     heartbeat: (details) => {
-      beaten(context);
+      lastHeartbeatAt(context);
       context.heartbeat(details);
     },
-    onBeat: (listener) => listen(context, listener),
+    onBeat: (listener) => onHeartbeat(context, listener),
     workerStops: () => workerStops(context, stopping),
   };
 }
@@ -23,22 +23,22 @@ export function workerStops({ cancellationDetails }: Context, stopping: AbortSig
 }
 
 /** An attempt made no progress for so long that the server has given it up: another goes on. */
-export class AttemptStuck extends Error {
+export class ActivityStalled extends Error {
   override readonly name = 'AttemptStuck';
 }
 
-const lastBeats = new WeakMap<Context, number>();
+const lastHeartbeats = new WeakMap<Context, number>();
 
 const listeners = new WeakMap<Context, (() => void)[]>();
 
 /** Notes progress of an attempt. */
-export function beaten(context: Context): void {
-  lastBeats.set(context, Date.now());
+export function lastHeartbeatAt(context: Context): void {
+  lastHeartbeats.set(context, Date.now());
   for (const listener of listeners.get(context) ?? []) listener();
 }
 
 /** Calls back at each progress of an attempt. */
-export const listen = (context: Context, listener: () => void): void =>
+export const onHeartbeat = (context: Context, listener: () => void): void =>
   void listeners.set(context, [...(listeners.get(context) ?? []), listener]);
 
 /**
@@ -47,16 +47,21 @@ export const listen = (context: Context, listener: () => void): void =>
  * the device, nothing would ever run there again. What the attempt may still do is fenced off by the one that follows it.
  * @throws AttemptStuck
  */
-export async function unlessStuck<Result>(context: Context, work: () => Promise<Result>): Promise<Result> {
+export async function abandonIfStalled<Result>(
+  context: Context,
+  work: () => Promise<Result>,
+): Promise<Result> {
   const { heartbeatTimeoutMs, activityType } = context.info;
   if (!heartbeatTimeoutMs) return work();
   const limit = 2 * heartbeatTimeoutMs + 10_000;
   const { promise: stuck, reject } = Promise.withResolvers<never>();
-  beaten(context);
+  lastHeartbeatAt(context);
   const look = setInterval(() => {
-    if (Date.now() - lastBeats.get(context)! > limit)
+    if (Date.now() - lastHeartbeats.get(context)! > limit)
       reject(
-        new AttemptStuck(`${activityType} made no progress for ${limit / 1000} s; its attempt is let go of`),
+        new ActivityStalled(
+          `${activityType} made no progress for ${limit / 1000} s; its attempt is let go of`,
+        ),
       );
   }, heartbeatTimeoutMs / 2);
   try {

@@ -1,10 +1,10 @@
 import type { Context } from '@temporalio/activity';
 import { ApplicationFailure, ApplicationFailureCategory, CancelledFailure } from '@temporalio/common';
 import type { ActivityInboundCallsInterceptor } from '@temporalio/worker';
-import { ModelUnavailable } from '../inference/policy-client.ts';
 import type { Dependencies } from '../activities/dependencies.ts';
+import { ModelUnavailable } from '../inference/policy-client.ts';
 import type { WorkerStopped } from '../types/activity-types.ts';
-import { unlessStuck, workerStops } from './activity-context.ts';
+import { abandonIfStalled, workerStops } from './activity-context.ts';
 
 const workerStopped: WorkerStopped = 'WorkerStopped';
 
@@ -68,7 +68,7 @@ export const activityInterceptor =
           // What the queue gave out as the worker stopped is for another to begin.
           stopping.throwIfAborted();
           if (attempt > 1) await note('attempt');
-          return await unlessStuck(context, () => next(input));
+          return await abandonIfStalled(context, () => next(input));
         } catch (error) {
           if (!workerStops(context, stopping)) throw toFailure(error);
           await note('worker-stopped').catch(() => undefined);

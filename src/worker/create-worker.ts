@@ -1,8 +1,8 @@
 import { fileURLToPath } from 'node:url';
 import { bundleWorkflowCode, DefaultLogger, Worker } from '@temporalio/worker';
 import type { WorkerOptions } from '@temporalio/worker';
-import { activitiesByQueue } from '../activities/index.ts';
 import type { Dependencies } from '../activities/dependencies.ts';
+import { activitiesByQueue } from '../activities/index.ts';
 import { queues } from '../workflows/activity-proxies.ts';
 import type { QueueName, WorkerSettings } from './settings.ts';
 

@@ -1,13 +1,13 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Dependencies } from '../activities/dependencies.ts';
 import { benchmarks, suiteHost, SuiteLoader } from '../benchmarks/registry.ts';
-import { openAIChatServer } from '../inference/chat-client.ts';
-import { policyServerFor } from '../inference/create-policy-client.ts';
+import { createChatClient } from '../inference/chat-client.ts';
+import { createPolicyClient } from '../inference/create-policy-client.ts';
 import { loadOnVllm } from '../inference/publish.ts';
 import { ComparisonFolder, EvaluationFolder, NightlyFolder } from '../runs/result-folders.ts';
 import { RunFolder } from '../runs/run-folder.ts';
 import type { ActivityContext } from '../runtime/activity-context.ts';
-import type { Dependencies } from '../activities/dependencies.ts';
 import type { Damage } from '../store/errors.ts';
 import { ObjectStore } from '../store/object-store.ts';
 import { PhaseKeys } from '../store/phase-cache.ts';
@@ -42,14 +42,14 @@ export function createDependencies(
     ),
     policyClient: (serving, timeoutMs) =>
       serving.type === 'embedded'
-        ? policyServerFor(serving, { baseUrl: settings.policyServer, apiKey: undefined, timeoutMs })
-        : policyServerFor(serving, {
+        ? createPolicyClient(serving, { baseUrl: settings.policyServer, apiKey: undefined, timeoutMs })
+        : createPolicyClient(serving, {
             baseUrl: serving.baseUrl,
             apiKey: secret(environment, serving.apiKeyEnv),
             timeoutMs,
           }),
     chatClient: (server, timeoutMs) =>
-      openAIChatServer(
+      createChatClient(
         server === null
           ? { baseUrl: settings.policyServer, apiKey: undefined, timeoutMs }
           : { baseUrl: server.baseUrl, apiKey: secret(environment, server.apiKeyEnv), timeoutMs },

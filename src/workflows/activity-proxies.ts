@@ -31,17 +31,17 @@ type Activity = (input: never) => Promise<unknown>;
  * The activities, each scheduled again when the worker that ran it was told to stop: a deploy uses up none of their attempts. Not bounded, since
  * each time takes a worker that was stopped; a cancelled workflow schedules nothing more.
  */
-export const outlastWorkers = <Activities extends Record<string, Activity>>(
+export const retryOnWorkerShutdown = <Activities extends Record<string, Activity>>(
   activities: Activities,
 ): Activities =>
   Object.fromEntries(
     Object.entries(activities).map(([name, activity]) => [
       name,
-      (input: never) => outlast(() => activity(input)),
+      (input: never) => retryWhileWorkersStop(() => activity(input)),
     ]),
   ) as Activities;
 
-async function outlast(run: () => Promise<unknown>): Promise<unknown> {
+async function retryWhileWorkersStop(run: () => Promise<unknown>): Promise<unknown> {
   for (;;) {
     try {
       return await run();
@@ -66,13 +66,13 @@ const reading = proxyActivities<CpuActivities>({
   retry,
 });
 /** Reading the experiment file: wrong input fails at once and for good. */
-export const { parseExperiment } = outlastWorkers({ parseExperiment: reading.parseExperiment });
+export const { parseExperiment } = retryOnWorkerShutdown({ parseExperiment: reading.parseExperiment });
 
 /**
  * The phases of an epoch. All beat as they make progress, so a worker that died is noticed within a heartbeat timeout; none loses an attempt
  * to a worker that is told to stop. Experiments that wait for one queue take turns, where the server knows fairness.
  */
-export function phases({
+export function phaseActivities({
   heartbeatSeconds,
   maxPhaseAttempts,
 }: Pick<WorkflowSettings, 'heartbeatSeconds' | 'maxPhaseAttempts'>): CpuActivities &
@@ -88,7 +88,7 @@ export function phases({
   const cpu = proxyActivities<CpuActivities>({ taskQueue: queues.cpu, ...beating });
   const llm = proxyActivities<LlmActivities>({ taskQueue: queues.llm, ...beating });
   const gpu = proxyActivities<GpuActivities>({ taskQueue: queues.gpu, ...beating });
-  return outlastWorkers({
+  return retryOnWorkerShutdown({
     parseExperiment,
     openEpoch: cpu.openEpoch,
     retuneExperiment: cpu.retuneExperiment,
@@ -129,7 +129,7 @@ const onFiles = {
 
 const night = proxyActivities<NightlyActivities>(onFiles);
 /** What a night does beside its experiment. */
-export const nightActivities = outlastWorkers({
+export const nightActivities = retryOnWorkerShutdown({
   openNight: night.openNight,
   compareAgents: night.compareAgents,
   closeNight: night.closeNight,
@@ -140,7 +140,7 @@ const comparison = proxyActivities<ComparisonActivities>(onFiles);
 // Rankings are simulated in one go, seconds for each probed agent on a busy machine.
 const summing = proxyActivities<ComparisonActivities>({ ...onFiles, heartbeatTimeout: '5 minutes' });
 /** What a comparison does beside its experiments. */
-export const comparisonActivities = outlastWorkers({
+export const comparisonActivities = retryOnWorkerShutdown({
   parseComparison: comparison.parseComparison,
   armExperiment: comparison.armExperiment,
   planCrossPlay: comparison.planCrossPlay,
@@ -151,7 +151,7 @@ export const comparisonActivities = outlastWorkers({
 // Engines of suites start in here, in seconds each.
 const evaluating = proxyActivities<EvaluationCpuActivities>({ ...onFiles, heartbeatTimeout: '5 minutes' });
 /** What an evaluation does beside asking and judging. */
-export const evaluationActivities = outlastWorkers({
+export const evaluationActivities = retryOnWorkerShutdown({
   planEvaluation: evaluating.planEvaluation,
   planRescoring: evaluating.planRescoring,
   scoreEvaluation: evaluating.scoreEvaluation,

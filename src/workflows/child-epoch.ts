@@ -8,16 +8,16 @@ import {
   WorkflowIdReusePolicy,
   workflowInfo,
 } from '@temporalio/workflow';
-import type { Committed } from '../types/activity-types.ts';
+import type { CommittedEpoch } from '../types/activity-types.ts';
 import { epoch } from './epoch.ts';
 import type { EpochInput } from './epoch.ts';
-import type { Controls } from './run-controls.ts';
+import type { RunControls } from './run-controls.ts';
 
 export const epochWorkflowId = (experiment: string, number: number): string =>
   `${experiment}/epoch-${String(number).padStart(4, '0')}`;
 
 /** Runs an epoch as a child workflow. One that an earlier run of this experiment left, or that was reset, ends with that: what it has made is found. */
-export async function runEpoch(input: EpochInput, controls: Controls): Promise<Committed> {
+export async function runChildEpoch(input: EpochInput, controls: RunControls): Promise<CommittedEpoch> {
   const child = await startChild(epoch, {
     args: [input],
     workflowId: epochWorkflowId(workflowInfo().workflowId, input.epoch),
@@ -33,7 +33,7 @@ export async function runEpoch(input: EpochInput, controls: Controls): Promise<C
  * artifact was met, which opening the run again steps back from. Every phase finds what it has already made, and committing twice returns
  * the line that is there.
  */
-export function mayRunAgain(error: unknown): boolean {
+export function isRetryableEpochFailure(error: unknown): boolean {
   const cause = error instanceof ChildWorkflowFailure ? error.cause : undefined;
   return (
     cause instanceof TerminatedFailure ||

@@ -15,10 +15,10 @@ import type {
   ProbeRecord,
   Summarized,
 } from '../types/comparison-types.ts';
-import { comparisonActivities, phases } from './activity-proxies.ts';
+import { comparisonActivities, phaseActivities } from './activity-proxies.ts';
 import { rootMessage } from './child-epoch.ts';
-import { startExperiment } from './child-experiment.ts';
-import { inParallel } from './map-concurrent.ts';
+import { startChildExperiment } from './child-experiment.ts';
+import { mapConcurrently } from './map-concurrent.ts';
 import { comparisonProgressQuery } from './messages.ts';
 
 export type ComparisonResult = Summarized & { runs: number };
@@ -53,7 +53,7 @@ export async function comparison(file: unknown): Promise<ComparisonResult> {
     tell({ status: 'probes' });
     // In turn where the comparison began before probes ran at once.
     const atOnce = patched('probes-at-once') ? plan.concurrency : 1;
-    const probes = (await inParallel(plan.probes, atOnce, (run) => probe(plan, run))).flat();
+    const probes = (await mapConcurrently(plan.probes, atOnce, (run) => probe(plan, run))).flat();
     tell({ status: 'summary' });
     const summarized = await summarizeComparison({ id, crossPlay: met, probes });
     tell({ status: 'finished' });
@@ -70,7 +70,7 @@ async function runAll(
   progress: ComparisonProgress,
   tell: (changes: Partial<ComparisonProgress>) => void,
 ): Promise<void> {
-  await inParallel(runs, concurrency, async (run) => {
+  await mapConcurrently(runs, concurrency, async (run) => {
     tell({ running: [...progress.running, run.id] });
     try {
       await finish(id, run);
@@ -93,7 +93,12 @@ async function runAll(
 async function finish(id: string, run: ArmRun): Promise<void> {
   // Read only now: all files of a comparison together would be large.
   const file = await armExperiment({ id, run });
-  const child = await startExperiment(run.id, file, `${run.arm}, seed ${run.seed}, of ${id}`, 'RunUnderWay');
+  const child = await startChildExperiment(
+    run.id,
+    file,
+    `${run.arm}, seed ${run.seed}, of ${id}`,
+    'RunUnderWay',
+  );
   const { outcome, epochs } = await child.result();
   if (outcome !== 'finished')
     throw ApplicationFailure.nonRetryable(
@@ -132,12 +137,12 @@ export async function crossPlay(
     tasks: wanted,
     samples,
   } = await comparisonActivities.planCrossPlay({ id, run: armRun });
-  const does = phases(settings);
-  const tasks = await inParallel(checkpoints, concurrency, async ({ epoch, state }) => {
+  const does = phaseActivities(settings);
+  const tasks = await mapConcurrently(checkpoints, concurrency, async ({ epoch, state }) => {
     await does.publishPolicy({ run, policy: state.environment });
     return { epoch, file: await does.crossTasks({ run, epoch, state, tasks: wanted }) };
   });
-  const played = await inParallel(checkpoints, concurrency, async ({ epoch, state }) => {
+  const played = await mapConcurrently(checkpoints, concurrency, async ({ epoch, state }) => {
     await does.publishPolicy({ run, policy: state.agent });
     return does.crossPlay({ run, epoch, state, samples, tasks });
   });
@@ -153,7 +158,7 @@ export async function probe({ id }: Pick<ComparisonPlan, 'id'>, armRun: ArmRun):
     tasks: wanted,
     attempts,
   } = await comparisonActivities.planProbes({ id, run: armRun });
-  const does = phases(settings);
+  const does = phaseActivities(settings);
   const probed: ProbeRecord[] = [];
   for (const { epoch, state } of checkpoints) {
     await does.publishPolicy({ run, policy: state.agent });

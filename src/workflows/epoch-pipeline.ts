@@ -1,7 +1,7 @@
 import type { CpuActivities, GpuActivities, LlmActivities } from '../activities/index.ts';
 import type {
-  Committed,
-  Opened,
+  CommittedEpoch,
+  OpenedEpoch,
   PolicyRole,
   PolicyVersion,
   Run,
@@ -11,7 +11,7 @@ import type {
   WorkflowSettings,
 } from '../types/activity-types.ts';
 
-export type Phases = CpuActivities & LlmActivities & GpuActivities;
+export type EpochActivities = CpuActivities & LlmActivities & GpuActivities;
 
 export interface EpochStart {
   run: Run;
@@ -21,7 +21,7 @@ export interface EpochStart {
 }
 
 /** How phases are run, one after the other: a workflow waits for pauses and takes the time. */
-export interface PhaseRunner {
+export interface StepRunner {
   inPhase: <T>(phase: string, work: () => Promise<T>) => Promise<T>;
   /** Seconds by phase so far. */
   seconds: () => Record<string, number>;
@@ -30,26 +30,26 @@ export interface PhaseRunner {
 }
 
 /** The phases of one epoch, in their order (GenEnv, algorithm 1); with or without Temporal around it. */
-export async function epochPhases(
-  does: Phases,
+export async function runEpochPipeline(
+  does: EpochActivities,
   { run, settings, epoch: number, state }: EpochStart,
-  { inPhase, seconds, rolledOut }: PhaseRunner,
-): Promise<Committed> {
+  { inPhase, seconds, rolledOut }: StepRunner,
+): Promise<CommittedEpoch> {
   const { trains, shards } = settings;
   const here = { run, epoch: number, state };
 
   const generated = await inPhase('generate', () =>
-    inShards(shards.generate, (shard) => does.generateTasks({ ...here, ...shard })),
+    mapShards(shards.generate, (shard) => does.generateTasks({ ...here, ...shard })),
   );
-  const tasks = await inPhase('draw', () => does.drawTasks({ ...here, generated: files(generated) }));
+  const tasks = await inPhase('draw', () => does.drawTasks({ ...here, generated: fileRefs(generated) }));
   const sampled = await inPhase('roll out', () =>
-    inShards(shards.rollOut, async (shard) => {
+    mapShards(shards.rollOut, async (shard) => {
       const traces = await does.rollOut({ ...here, ...shard, tasks });
       rolledOut?.(traces.file.count);
       return traces;
     }),
   );
-  const traces = files(sampled);
+  const traces = fileRefs(sampled);
   const {
     rewards,
     scores,
@@ -79,7 +79,7 @@ export async function epochPhases(
   const evaluates = number % settings.evaluateEvery === 0 || number === settings.epochs;
   const verdicts = evaluates
     ? await inPhase('evaluate', () =>
-        inShards(shards.evaluate, (shard) => does.evaluatePolicy({ ...here, ...shard, agent: accepted })),
+        mapShards(shards.evaluate, (shard) => does.evaluatePolicy({ ...here, ...shard, agent: accepted })),
       )
     : [];
 
@@ -87,7 +87,7 @@ export async function epochPhases(
     does.commitEpoch({
       run,
       epoch: number,
-      outputs: { tasks, traces, rewards, scores, decisions, verdicts: files(verdicts) },
+      outputs: { tasks, traces, rewards, scores, decisions, verdicts: fileRefs(verdicts) },
       next: {
         ...state,
         agent: accepted,
@@ -113,11 +113,11 @@ export async function epochPhases(
   );
 }
 
-export const inShards = <T>(
+export const mapShards = <T>(
   shards: number,
   run: (shard: { shard: number; shards: number }) => Promise<T>,
 ): Promise<T[]> => Promise.all(Array.from({ length: shards }, (_, shard) => run({ shard, shards })));
-export const files = (sampled: readonly Sampling[]): Sampling['file'][] => sampled.map(({ file }) => file);
+export const fileRefs = (sampled: readonly Sampling[]): Sampling['file'][] => sampled.map(({ file }) => file);
 export const sum = (sampled: readonly Sampling[], what: 'tokens' | 'retried'): number =>
   sampled.reduce((total, sampling) => total + sampling[what], 0);
 const unchanged = (policy: PolicyVersion): Trained => ({ policy, metrics: {}, note: null });
@@ -126,12 +126,12 @@ const unchanged = (policy: PolicyVersion): Trained => ({ policy, metrics: {}, no
  * Epoch 0: warm policies, base and held-out tasks, and the agent's score before any training; with or without Temporal around it.
  * `together`: both policies warm up at once; runs that began before it was so have them in turn.
  */
-export async function preparePhases(
-  does: Phases,
-  { run, settings }: Pick<Opened, 'run' | 'settings'>,
-  { inPhase, seconds }: PhaseRunner,
+export async function runPreparation(
+  does: EpochActivities,
+  { run, settings }: Pick<OpenedEpoch, 'run' | 'settings'>,
+  { inPhase, seconds }: StepRunner,
   together = true,
-): Promise<Committed> {
+): Promise<CommittedEpoch> {
   const warmUp = (role: PolicyRole) => does.warmUp({ run, role });
   const [agent, environment] = together
     ? await inPhase('warm up', () => Promise.all([warmUp('agent'), warmUp('environment')]))
@@ -156,7 +156,7 @@ export async function preparePhases(
     ...(gated && { anchor: gated.anchor }),
   };
   const verdicts = await inPhase('evaluate', () =>
-    inShards(settings.shards.evaluate, (shard) =>
+    mapShards(settings.shards.evaluate, (shard) =>
       does.evaluatePolicy({ run, epoch: 0, state, ...shard, agent }),
     ),
   );
@@ -169,7 +169,7 @@ export async function preparePhases(
       rewards: null,
       scores: null,
       decisions: null,
-      verdicts: files(verdicts),
+      verdicts: fileRefs(verdicts),
     },
     next: state,
     metrics: [written?.metrics, gated?.metrics].filter((some) => some !== undefined),

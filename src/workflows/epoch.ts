@@ -1,7 +1,7 @@
 import { condition, setHandler } from '@temporalio/workflow';
-import type { Committed } from '../types/activity-types.ts';
-import { phases } from './activity-proxies.ts';
-import { epochPhases } from './epoch-pipeline.ts';
+import type { CommittedEpoch } from '../types/activity-types.ts';
+import { phaseActivities } from './activity-proxies.ts';
+import { runEpochPipeline } from './epoch-pipeline.ts';
 import type { EpochStart } from './epoch-pipeline.ts';
 import { epochProgressQuery, pausedSignal } from './messages.ts';
 import { Stopwatch } from './progress.ts';
@@ -12,13 +12,13 @@ export interface EpochInput extends EpochStart {
 }
 
 /** One epoch of co-evolution. A pause takes effect before the next phase. */
-export async function epoch({ paused: pausedAtStart, ...start }: EpochInput): Promise<Committed> {
+export async function epoch({ paused: pausedAtStart, ...start }: EpochInput): Promise<CommittedEpoch> {
   const watch = new Stopwatch();
   let rolloutsDone = 0;
   let paused = pausedAtStart;
   setHandler(pausedSignal, (asked) => void (paused = asked));
   setHandler(epochProgressQuery, () => ({ phase: watch.phase, paused, rolloutsDone }));
-  return epochPhases(phases(start.settings), start, {
+  return runEpochPipeline(phaseActivities(start.settings), start, {
     ...watch.runner(() => condition(() => !paused)),
     rolledOut: (traces) => void (rolloutsDone += traces),
   });

@@ -11,7 +11,7 @@ import {
 } from '@temporalio/workflow';
 import type { EvaluationCpuActivities, EvaluationLlmActivities } from '../activities/index.ts';
 import { evaluationOfEpoch, isEvaluated } from '../evaluation/evaluation-id.ts';
-import type { Committed, WorkflowSettings } from '../types/activity-types.ts';
+import type { CommittedEpoch, WorkflowSettings } from '../types/activity-types.ts';
 import type {
   AnswerInput,
   CaseShard,
@@ -21,9 +21,9 @@ import type {
   Scored,
   ShardRecord,
 } from '../types/evaluation-types.ts';
-import { evaluationActivities, outlastWorkers, queues } from './activity-proxies.ts';
+import { evaluationActivities, queues, retryOnWorkerShutdown } from './activity-proxies.ts';
 import { rootMessage } from './child-epoch.ts';
-import { inParallel } from './map-concurrent.ts';
+import { mapConcurrently } from './map-concurrent.ts';
 import { evaluationProgressQuery } from './messages.ts';
 
 const { planEvaluation, planRescoring, scoreEvaluation } = evaluationActivities;
@@ -38,14 +38,18 @@ export async function evaluation(file: unknown): Promise<Scored> {
     const plan = await planEvaluation({ id, file: file ?? null });
     const { answerCases, judgeCases } = does(plan);
     tell(begun(plan));
-    const shards = await inParallel(plan.shards, plan.concurrency, async (shard): Promise<ShardRecord> => {
-      const input = inputOf(plan, shard);
-      const answered = await answerCases(input);
-      tell(({ answered: count }) => ({ answered: count + 1 }));
-      const verdicts = await judgeCases({ ...input, answers: answered.answers, judged: 1 });
-      tell(({ judged }) => ({ judged: judged + 1 }));
-      return { ...shard, answered, verdicts };
-    });
+    const shards = await mapConcurrently(
+      plan.shards,
+      plan.concurrency,
+      async (shard): Promise<ShardRecord> => {
+        const input = inputOf(plan, shard);
+        const answered = await answerCases(input);
+        tell(({ answered: count }) => ({ answered: count + 1 }));
+        const verdicts = await judgeCases({ ...input, answers: answered.answers, judged: 1 });
+        tell(({ judged }) => ({ judged: judged + 1 }));
+        return { ...shard, answered, verdicts };
+      },
+    );
     tell({ status: 'scoring' });
     return scoreEvaluation({ ...recordOf(plan), suites: plan.suites, shards, judged: 1 });
   });
@@ -57,7 +61,7 @@ export async function rescoring({ evaluation: id }: { evaluation: string }): Pro
     const plan = await planRescoring({ id });
     const judged = plan.judged + 1;
     tell({ ...begun(plan), status: 'judging', answered: plan.shards.length });
-    const shards = await inParallel(
+    const shards = await mapConcurrently(
       plan.shards,
       plan.concurrency,
       async ({ answered, ...shard }): Promise<ShardRecord> => {
@@ -152,7 +156,7 @@ function does({
   } as const;
   const { answerCases } = proxyActivities<EvaluationLlmActivities>({ taskQueue: queues.llm, ...beating });
   const { judgeCases } = proxyActivities<EvaluationCpuActivities>({ taskQueue: queues.cpu, ...beating });
-  return outlastWorkers({ answerCases, judgeCases });
+  return retryOnWorkerShutdown({ answerCases, judgeCases });
 }
 
 /** The evaluation at a glance, in Markdown, for Temporal's UI and `temporal workflow metadata`. */
@@ -177,7 +181,7 @@ export function evaluationDetails({
  */
 export async function evaluateOnBenchmarks(
   { benchmarks, epochs }: WorkflowSettings,
-  { epoch, line }: Committed,
+  { epoch, line }: CommittedEpoch,
 ): Promise<string | undefined> {
   if (benchmarks === undefined || !isEvaluated(epoch, benchmarks, epochs)) return undefined;
   const run = workflowInfo().workflowId;

@@ -13,29 +13,29 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { FieldValues } from '../config/retune.ts';
-import type { Committed, Opened, Outcome, Plan, Retuned } from '../types/activity-types.ts';
-import { parseExperiment, phases } from './activity-proxies.ts';
-import { failureType, mayRunAgain, rootMessage, runEpoch } from './child-epoch.ts';
-import { preparePhases } from './epoch-pipeline.ts';
+import type { CommittedEpoch, OpenedEpoch, Retuned, RunOutcome, RunPlan } from '../types/activity-types.ts';
+import { parseExperiment, phaseActivities } from './activity-proxies.ts';
+import { failureType, isRetryableEpochFailure, rootMessage, runChildEpoch } from './child-epoch.ts';
+import { runPreparation } from './epoch-pipeline.ts';
 import { evaluateOnBenchmarks } from './evaluation.ts';
 import { progressQuery } from './messages.ts';
-import type { Asked } from './messages.ts';
-import { details, searchAttributes, Stopwatch, Track } from './progress.ts';
-import type { Recent } from './progress.ts';
-import { Controls } from './run-controls.ts';
+import type { ControlState } from './messages.ts';
+import { experimentDetails, ProgressTracker, searchAttributes, Stopwatch } from './progress.ts';
+import type { ProgressHistory } from './progress.ts';
+import { RunControls } from './run-controls.ts';
 
 /** What one run of the workflow hands to the next when it continues as new. Where the run stands is in its files. */
-export interface Carried {
-  plan: Plan;
+export interface ContinueAsNewState {
+  plan: RunPlan;
   known: number | null;
-  recent: Recent;
-  asked: Asked;
+  recent: ProgressHistory;
+  asked: ControlState;
   /** The epoch whose agent was evaluated on benchmarks last. */
   evaluated?: number;
 }
 
 export interface ExperimentResult {
-  outcome: Extract<Outcome, 'finished' | 'stopped' | 'token cap reached'>;
+  outcome: Extract<RunOutcome, 'finished' | 'stopped' | 'token cap reached'>;
   epochs: number;
   /** Hash of the ledger's last line: equal experiments end with equal hashes. */
   ledger: string;
@@ -50,7 +50,7 @@ const maxFailures = 5;
  * An experiment of co-evolution, epoch by epoch. `file` is the content of an experiment file, as the Temporal CLI passes it;
  * the experiment's id is the workflow id, and starting the same id again goes on from its ledger.
  */
-export async function experiment(file: unknown, carried?: Carried): Promise<ExperimentResult> {
+export async function experiment(file: unknown, carried?: ContinueAsNewState): Promise<ExperimentResult> {
   const watch = new Stopwatch();
   // Whether the settings of the next epoch are still to be decided.
   let open = true;
@@ -59,26 +59,26 @@ export async function experiment(file: unknown, carried?: Carried): Promise<Expe
   let evaluated = carried?.evaluated;
   const retune = async (set: FieldValues): Promise<Retuned> => {
     await condition(() => plan !== undefined);
-    return phases(plan!.settings).retuneExperiment({
+    return phaseActivities(plan!.settings).retuneExperiment({
       id: plan!.run.id,
       set,
       fromEpoch: (known ?? -1) + (open ? 1 : 2),
     });
   };
   const asked = carried?.asked ?? { paused: false, stopAfterEpoch: false };
-  const track = new Track(watch, asked, carried?.recent);
+  const track = new ProgressTracker(watch, asked, carried?.recent);
   setHandler(progressQuery, () => track.progress());
   const tell = (): void => {
-    setCurrentDetails(details(track.progress()));
+    setCurrentDetails(experimentDetails(track.progress()));
     if (plan?.searchAttributes) upsertSearchAttributes(searchAttributes(track.progress()));
   };
   // Last: an update that came with the start is handled in here.
-  const controls = new Controls(asked, { retune, tellPeople: tell });
+  const controls = new RunControls(asked, { retune, tellPeople: tell });
 
   try {
     plan ??= await parseExperiment({ id: workflowInfo().workflowId, file: file ?? null });
     track.begin(plan.settings);
-    const { openEpoch } = phases(plan.settings);
+    const { openEpoch } = phaseActivities(plan.settings);
     let thorough = carried === undefined;
     for (let done = 0, failures = 0; ;) {
       open = true;
@@ -90,7 +90,12 @@ export async function experiment(file: unknown, carried?: Carried): Promise<Expe
       try {
         const last =
           opened.last ??
-          (await preparePhases(phases(opened.settings), opened, watch.runner(), patched('warm-up-together')));
+          (await runPreparation(
+            phaseActivities(opened.settings),
+            opened,
+            watch.runner(),
+            patched('warm-up-together'),
+          ));
         known = last.epoch;
         track.committed(last);
         if (last.epoch !== evaluated) {
@@ -117,7 +122,7 @@ export async function experiment(file: unknown, carried?: Carried): Promise<Expe
           });
         }
         track.epochBegins(last.epoch + 1);
-        const committed = await runEpoch(
+        const committed = await runChildEpoch(
           {
             run: opened.run,
             settings: opened.settings,
@@ -133,7 +138,7 @@ export async function experiment(file: unknown, carried?: Carried): Promise<Expe
         done += 1;
         failures = 0;
       } catch (error) {
-        if (!mayRunAgain(error) || ++failures === maxFailures) throw error;
+        if (!isRetryableEpochFailure(error) || ++failures === maxFailures) throw error;
         track.note(
           `epoch ${(known ?? -1) + 1}: ${failureType(error) ?? 'ended from outside'}; looked at anew and run again`,
         );
@@ -150,7 +155,7 @@ export async function experiment(file: unknown, carried?: Carried): Promise<Expe
 
   async function ended(
     outcome: ExperimentResult['outcome'],
-    { epoch, line, metrics }: Committed,
+    { epoch, line, metrics }: CommittedEpoch,
   ): Promise<ExperimentResult> {
     await atEnd(outcome);
     return {
@@ -162,11 +167,11 @@ export async function experiment(file: unknown, carried?: Carried): Promise<Expe
     };
   }
 
-  async function atEnd(outcome: Outcome, reason?: string): Promise<void> {
+  async function atEnd(outcome: RunOutcome, reason?: string): Promise<void> {
     controls.end();
     track.ended(outcome);
     tell();
-    await phases(plan!.settings).recordEnd({
+    await phaseActivities(plan!.settings).recordEnd({
       id: plan!.run.id,
       outcome,
       epoch: known ?? 0,
@@ -177,9 +182,9 @@ export async function experiment(file: unknown, carried?: Carried): Promise<Expe
 }
 
 function endOf(
-  { settings }: Opened,
-  { epoch, state }: Committed,
-  { asked }: Controls,
+  { settings }: OpenedEpoch,
+  { epoch, state }: CommittedEpoch,
+  { asked }: RunControls,
 ): ExperimentResult['outcome'] | undefined {
   if (epoch >= settings.epochs) return 'finished';
   if (settings.maxTokens !== null && state.tokens >= settings.maxTokens) return 'token cap reached';

@@ -1,5 +1,5 @@
 /** Works through items in their order, at most `limit` at a time. */
-export async function inParallel<Item, Result>(
+export async function mapConcurrently<Item, Result>(
   items: readonly Item[],
   limit: number,
   work: (item: Item) => Promise<Result>,

@@ -22,9 +22,9 @@ export interface EpochProgress {
 export const epochProgressQuery = defineQuery<EpochProgress>('epochProgress');
 
 /** What an experiment is asked to do; each answers with the state that it is then in. */
-export const pauseUpdate = defineUpdate<Asked>('pause');
-export const resumeUpdate = defineUpdate<Asked>('resume');
-export const stopAfterEpochUpdate = defineUpdate<Asked>('stopAfterEpoch');
+export const pauseUpdate = defineUpdate<ControlState>('pause');
+export const resumeUpdate = defineUpdate<ControlState>('resume');
+export const stopAfterEpochUpdate = defineUpdate<ControlState>('stopAfterEpoch');
 /** Settings from the next epoch on, by dotted path; answers with all retunable settings then in effect. */
 export const retuneUpdate = defineUpdate<Retuned, [FieldValues]>('retune');
 /** The same as the update, for those who cannot wait for an answer, such as a schedule's workflow. */
@@ -33,7 +33,7 @@ export const stopAfterEpochSignal = defineSignal('stopAfterEpoch');
 export const pausedSignal = defineSignal<[boolean]>('paused');
 
 /** What was asked of an experiment; it outlives continuing as new. */
-export interface Asked {
+export interface ControlState {
   paused: boolean;
   stopAfterEpoch: boolean;
 }

@@ -7,10 +7,10 @@ import {
 } from '@temporalio/workflow';
 import type { ChildWorkflowHandle } from '@temporalio/workflow';
 import type { PolicyVersion } from '../types/activity-types.ts';
-import type { NightRecord, OpenNight, Verdicts } from '../types/nightly-types.ts';
-import { nightActivities, phases } from './activity-proxies.ts';
+import type { NightPlan, NightRecord, Verdicts } from '../types/nightly-types.ts';
+import { nightActivities, phaseActivities } from './activity-proxies.ts';
 import { rootMessage } from './child-epoch.ts';
-import { startExperiment } from './child-experiment.ts';
+import { startChildExperiment } from './child-experiment.ts';
 import type { experiment, ExperimentResult } from './experiment.ts';
 import { stopAfterEpochSignal } from './messages.ts';
 
@@ -47,7 +47,7 @@ export async function nightly(file: unknown): Promise<NightResult> {
 }
 
 /** The night's experiment, to its end, or to the end of the epoch that is under way at the deadline. */
-async function train(night: OpenNight): Promise<ExperimentResult> {
+async function train(night: NightPlan): Promise<ExperimentResult> {
   const child = await begin(night);
   const { deadlineMs } = night;
   if (deadlineMs === null) return child.result();
@@ -70,17 +70,17 @@ const begin = ({
   nightly: { name },
   experiment: file,
   from,
-}: OpenNight): Promise<ChildWorkflowHandle<typeof experiment>> =>
-  startExperiment(
+}: NightPlan): Promise<ChildWorkflowHandle<typeof experiment>> =>
+  startChildExperiment(
     id,
     file,
     `Night ${night} of ${name}: epochs ${(from?.epoch ?? 0) + 1} to ${file.epochs}`,
     'NightUnderWay',
   );
 
-async function compare(night: OpenNight, epoch: number): Promise<Verdicts> {
+async function compare(night: NightPlan, epoch: number): Promise<Verdicts> {
   const { before, after, shards, ...here } = await compareAgents({ night, epoch });
-  const does = phases(night.settings);
+  const does = phaseActivities(night.settings);
   const evaluate = async (agent: PolicyVersion): Promise<Verdicts['before']> => {
     await does.publishPolicy({ run: here.run, policy: agent });
     const verdicts = await Promise.all(
@@ -93,7 +93,7 @@ async function compare(night: OpenNight, epoch: number): Promise<Verdicts> {
 
 /** The night at a glance, in Markdown, for Temporal's UI and `temporal workflow metadata`. */
 export function nightDetails(
-  { nightly: { name }, night, id, from, experiment }: OpenNight,
+  { nightly: { name }, night, id, from, experiment }: NightPlan,
   state: string,
   reason?: string,
 ): string {

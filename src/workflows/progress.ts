@@ -1,15 +1,15 @@
 import { defineSearchAttributeKey } from '@temporalio/common';
 import type { SearchAttributeUpdatePair } from '@temporalio/common';
 import { workflowInfo } from '@temporalio/workflow';
-import type { Committed, Outcome, Progress, WorkflowSettings } from '../types/activity-types.ts';
-import type { PhaseRunner } from './epoch-pipeline.ts';
-import type { Asked } from './messages.ts';
+import type { CommittedEpoch, Progress, RunOutcome, WorkflowSettings } from '../types/activity-types.ts';
+import type { StepRunner } from './epoch-pipeline.ts';
+import type { ControlState } from './messages.ts';
 
 const remembered = 50;
 const rememberedNotes = 10;
 
 /** What the progress shows of earlier epochs; carried when the workflow continues as new. */
-export interface Recent {
+export interface ProgressHistory {
   successRates: number[];
   epochSeconds: number[];
   heldOut: number | null;
@@ -17,20 +17,20 @@ export interface Recent {
 }
 
 /** Follows an experiment, for the progress query, the details in the UI and the search attributes. */
-export class Track {
-  readonly recent: Recent;
+export class ProgressTracker {
+  readonly recent: ProgressHistory;
   readonly #watch: Stopwatch;
-  readonly #asked: Asked;
-  #outcome: Outcome | undefined;
+  readonly #asked: ControlState;
+  #outcome: RunOutcome | undefined;
   #settings: WorkflowSettings | undefined;
-  #last: Committed | undefined;
+  #last: CommittedEpoch | undefined;
   #underWay: number | undefined;
   #begun = 0;
 
   constructor(
     watch: Stopwatch,
-    asked: Asked,
-    recent: Recent = { successRates: [], epochSeconds: [], heldOut: null, notes: [] },
+    asked: ControlState,
+    recent: ProgressHistory = { successRates: [], epochSeconds: [], heldOut: null, notes: [] },
   ) {
     this.#watch = watch;
     this.#asked = asked;
@@ -46,7 +46,7 @@ export class Track {
     this.#begun = Date.now();
   }
 
-  committed(committed: Committed): void {
+  committed(committed: CommittedEpoch): void {
     const { 'env/success_rate': rate, 'eval/heldout': heldOut } = committed.metrics;
     if (committed.epoch === this.#underWay) {
       if (typeof rate === 'number')
@@ -65,7 +65,7 @@ export class Track {
     this.recent.notes = [...this.recent.notes, note].slice(-rememberedNotes);
   }
 
-  ended(outcome: Outcome): void {
+  ended(outcome: RunOutcome): void {
     this.#outcome = outcome;
   }
 
@@ -123,7 +123,7 @@ export class Stopwatch {
   }
 
   /** Phases that take their time, each begun when `before` lets it. */
-  runner(before: () => Promise<void> = () => Promise.resolve()): PhaseRunner {
+  runner(before: () => Promise<void> = () => Promise.resolve()): StepRunner {
     return {
       inPhase: async (phase, work) => {
         await before();
@@ -137,7 +137,7 @@ export class Stopwatch {
 const percent = (value: number | null): string => (value === null ? '–' : `${(100 * value).toFixed(1)} %`);
 
 /** The experiment at a glance, in Markdown, for Temporal's UI and `temporal workflow describe`. */
-export function details({
+export function experimentDetails({
   experiment,
   arm,
   epoch,

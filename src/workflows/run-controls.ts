@@ -1,7 +1,7 @@
 import { ApplicationFailure, condition, setHandler } from '@temporalio/workflow';
 import type { ChildWorkflowHandle } from '@temporalio/workflow';
 import type { FieldValues } from '../config/retune.ts';
-import type { Committed, Retuned } from '../types/activity-types.ts';
+import type { CommittedEpoch, Retuned } from '../types/activity-types.ts';
 import type { epoch } from './epoch.ts';
 import {
   pausedSignal,
@@ -11,11 +11,11 @@ import {
   stopAfterEpochSignal,
   stopAfterEpochUpdate,
 } from './messages.ts';
-import type { Asked } from './messages.ts';
+import type { ControlState } from './messages.ts';
 
 /** Pause, resume, stop and retune of an experiment. Validators look at the state only; values are judged where files are parsed. */
-export class Controls {
-  readonly asked: Asked;
+export class RunControls {
+  readonly asked: ControlState;
   #ended = false;
   #retuning = 0;
   #child: ChildWorkflowHandle<typeof epoch> | undefined;
@@ -28,7 +28,7 @@ export class Controls {
    * @param tellPeople called when what was asked has changed
    */
   constructor(
-    asked: Asked,
+    asked: ControlState,
     { retune, tellPeople }: { retune: (set: FieldValues) => Promise<Retuned>; tellPeople: () => void },
   ) {
     this.asked = asked;
@@ -62,7 +62,7 @@ export class Controls {
   }
 
   /** The result of an epoch that was started as `paused` says; it is told of what is asked meanwhile. */
-  async follow(child: ChildWorkflowHandle<typeof epoch>, paused: boolean): Promise<Committed> {
+  async follow(child: ChildWorkflowHandle<typeof epoch>, paused: boolean): Promise<CommittedEpoch> {
     this.#child = child;
     try {
       if (this.asked.paused !== paused) await this.#tellEpoch();
@@ -77,7 +77,7 @@ export class Controls {
     this.#ended = true;
   }
 
-  async #pause(paused: boolean): Promise<Asked> {
+  async #pause(paused: boolean): Promise<ControlState> {
     this.asked.paused = paused;
     this.#tellPeople();
     await this.#tellEpoch();
@@ -92,7 +92,7 @@ export class Controls {
     }
   }
 
-  #stop(): Asked {
+  #stop(): ControlState {
     this.asked.stopAfterEpoch = true;
     this.#tellPeople();
     return { ...this.asked };

@@ -2,7 +2,7 @@ import { InvalidConfig } from '../validation/invalid-config.ts';
 import { callsForm, createCalls } from './calls/calls.ts';
 import { createChainOps } from './chainops/chainops.ts';
 import { allowedWorlds, loadExternal } from './external/load-external.ts';
-import { readWritten } from './json-tasks/json-task-world.ts';
+import { readTaskText } from './json-tasks/json-task-world.ts';
 import { createLanguage, readOwnTasks } from './language/language.ts';
 import { createMiniDesk } from './minidesk/minidesk.ts';
 import type { WorldSettings } from './settings.ts';
@@ -48,8 +48,8 @@ export function worldLoader(list: string | undefined): LoadWorld {
     if (settings.type === 'external') return loadExternal(settings, allowed);
     if (settings.type === 'language') return createLanguage(settings, await readOwnTasks(settings));
     if (settings.type === 'calls')
-      return createCalls(settings, await readWritten(callsForm(settings), settings));
-    if (settings.type === 'travel') return createTravel(settings, await readWritten(travelForm(), settings));
+      return createCalls(settings, await readTaskText(callsForm(settings), settings));
+    if (settings.type === 'travel') return createTravel(settings, await readTaskText(travelForm(), settings));
     return createWorld(settings);
   };
 }

@@ -5,12 +5,12 @@ import { describe, expect, it } from 'vitest';
 import { parseExperiment } from '../../src/config/parse-experiment.ts';
 import { mean } from '../../src/numerics/preconditions.ts';
 import type { LedgerEntry } from '../../src/runs/ledger-entry.ts';
-import { estimate } from '../../src/runs/resource-estimate.ts';
-import type { Committed } from '../../src/types/activity-types.ts';
+import { estimateResources } from '../../src/runs/resource-estimate.ts';
+import type { CommittedEpoch } from '../../src/types/activity-types.ts';
 import type { HistoryRecord, SeedTaskRecord, TaskRecord, TraceRecord } from '../../src/types/records.ts';
 import { createWorld } from '../../src/worlds/registry.ts';
+import { withFields } from '../../test-support/experiments.ts';
 import { temporaryFolder } from '../store/temporary-folder.ts';
-import { withFields } from '../support/experiments.ts';
 import { smallFile, someRun } from './some-run.ts';
 import type { SomeRun } from './some-run.ts';
 
@@ -26,7 +26,7 @@ async function tasksOf(run: SomeRun, epoch: number): Promise<TaskRecord[]> {
 
 const specsOf = async (run: SomeRun, epoch: number): Promise<(string | null)[]> =>
   (await tasksOf(run, epoch)).map(({ spec }) => spec);
-const poolOf = (run: SomeRun, { state }: Committed): Promise<SeedTaskRecord[]> =>
+const poolOf = (run: SomeRun, { state }: CommittedEpoch): Promise<SeedTaskRecord[]> =>
   run.records<SeedTaskRecord>(state.task_pool ?? null);
 const askedOf = ({ server }: SomeRun, role: string) =>
   server.requests.filter(({ model }) => model.startsWith(role));
@@ -172,7 +172,7 @@ describe('the arm `selection`', () => {
   it('counts what its candidates cost', () => {
     const of = (type: string) => {
       const experiment = parseExperiment(withFields(smallFile, arm(type)));
-      return estimate(experiment, createWorld(experiment.world));
+      return estimateResources(experiment, createWorld(experiment.world));
     };
     expect(of('selection').rollouts).toBe(of('random').rollouts);
     expect(of('selection').tokens - of('random').tokens).toBe(5 * 16 * 3 * 30);

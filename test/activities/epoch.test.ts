@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import type { LedgerEntry } from '../../src/runs/ledger-entry.ts';
-import type { Committed } from '../../src/types/activity-types.ts';
+import type { CommittedEpoch } from '../../src/types/activity-types.ts';
 import type { RewardRecord, ScoreRecord, TaskRecord, TraceRecord } from '../../src/types/records.ts';
 import { filesIn } from '../store/temporary-folder.ts';
 import { someRun } from './some-run.ts';
@@ -129,7 +129,7 @@ describe('an epoch in a plain loop', () => {
     const asked = run.server.requests.length;
     const jobs = run.trainer.jobs.length;
     const ledger = await ledgerOf(run);
-    const repeated: Committed = await run.epochs(2);
+    const repeated: CommittedEpoch = await run.epochs(2);
     expect(repeated).toEqual(first);
     expect([run.server.requests.length, run.trainer.jobs.length]).toEqual([asked, jobs]);
     expect(await ledgerOf(run)).toBe(ledger);

@@ -5,12 +5,12 @@ import { InvalidAnswer, ModelNotServed, ModelUnavailable } from '../../src/infer
 import type { LedgerEntry } from '../../src/runs/ledger-entry.ts';
 import { Superseded } from '../../src/store/errors.ts';
 import type { Damage } from '../../src/store/errors.ts';
-import type { Committed, Sampling } from '../../src/types/activity-types.ts';
+import type { CommittedEpoch, Sampling } from '../../src/types/activity-types.ts';
 import type { FilterRecord, ScoreRecord, SeedTaskRecord, TaskRecord } from '../../src/types/records.ts';
+import { FakeTrainer } from '../../test-support/fake-trainer.ts';
+import type { Fault } from '../../test-support/model-server-faults.ts';
+import { begin, createActivities, plainDependencies, plainEpoch } from '../../test-support/plain-epochs.ts';
 import { temporaryFolder } from '../store/temporary-folder.ts';
-import { FakeTrainer } from '../support/fake-trainer.ts';
-import type { Fault } from '../support/model-server-faults.ts';
-import { begin, createActivities, plainEpoch, plainDependencies } from '../support/plain-epochs.ts';
 import { smallFile, someRun } from './some-run.ts';
 import type { SomeRun } from './some-run.ts';
 
@@ -337,7 +337,7 @@ describe('success that says nothing', () => {
     async (rate) => {
       const run = await someRun({}, { success: () => rate });
       const { agent } = run.prepared.state;
-      const second: Committed = await run.epochs(2);
+      const second: CommittedEpoch = await run.epochs(2);
       expect(second.metrics).toMatchObject({
         'env/success_rate': rate,
         'env/effective_group_ratio': 0,

@@ -5,9 +5,9 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { collect } from '../../src/async/streams.ts';
 import { parseExperiment } from '../../src/config/parse-experiment.ts';
 import type { LedgerEntry } from '../../src/runs/ledger-entry.ts';
-import { estimate } from '../../src/runs/resource-estimate.ts';
+import { estimateResources } from '../../src/runs/resource-estimate.ts';
 import type { FileRef } from '../../src/store/references.ts';
-import type { Committed } from '../../src/types/activity-types.ts';
+import type { CommittedEpoch } from '../../src/types/activity-types.ts';
 import type {
   EnvironmentPoolRecord,
   ProbeOutcomeRecord,
@@ -19,14 +19,14 @@ import type {
 } from '../../src/types/records.ts';
 import { createLanguage } from '../../src/worlds/language/language.ts';
 import type { LanguageSettings } from '../../src/worlds/language/settings.ts';
-import { taskOf } from '../../src/worlds/language/task.ts';
+import { languageTask } from '../../src/worlds/language/task.ts';
+import { exampleFile, experimentFile, withFields } from '../../test-support/experiments.ts';
+import { fakeLanguageModel, truthOf } from '../../test-support/fake-language-model.ts';
+import type { LanguagePlayer } from '../../test-support/fake-language-model.ts';
+import { FakeModelServer } from '../../test-support/fake-model-server.ts';
+import { FakeTrainer } from '../../test-support/fake-trainer.ts';
+import { begin, createActivities, plainDependencies, plainEpoch } from '../../test-support/plain-epochs.ts';
 import { temporaryFolder } from '../store/temporary-folder.ts';
-import { exampleFile, experimentFile, withFields } from '../support/experiments.ts';
-import { fakeLanguageModel, truthOf } from '../support/fake-language-model.ts';
-import type { LanguagePlayer } from '../support/fake-language-model.ts';
-import { FakeModelServer } from '../support/fake-model-server.ts';
-import { FakeTrainer } from '../support/fake-trainer.ts';
-import { begin, createActivities, plainEpoch, plainDependencies } from '../support/plain-epochs.ts';
 
 const lora = {
   type: 'openai',
@@ -98,7 +98,7 @@ async function languageRun(fields: Record<string, unknown> = {}, player: Languag
       records<TaskRecord>([(await lines()).find((line) => line.epoch === epoch)!.outputs.tasks!]),
     traces: async (epoch: number) =>
       records<TraceRecord>((await lines()).find((line) => line.epoch === epoch)!.outputs.traces),
-    epochs: async (count: number): Promise<Committed> => {
+    epochs: async (count: number): Promise<CommittedEpoch> => {
       let committed = prepared;
       while (committed.epoch < count) committed = await plainEpoch(does, plan, committed);
       return committed;
@@ -110,11 +110,11 @@ type Run = Awaited<ReturnType<typeof languageRun>>;
 
 /** Whether a task's label is not what is true. */
 function isWrong(spec: string): boolean {
-  const { prompt, evaluation } = taskOf(spec);
+  const { prompt, evaluation } = languageTask(spec);
   return evaluation.kind === 'exact' && evaluation.answers[0] !== truthOf(prompt);
 }
 
-const wrongIn = async (run: Run, { state }: Committed): Promise<number> =>
+const wrongIn = async (run: Run, { state }: CommittedEpoch): Promise<number> =>
   (await run.records<SeedTaskRecord>([state.train_pool])).filter(({ spec }) => isWrong(spec)).length;
 
 describe('a run of the language world', () => {
@@ -239,7 +239,9 @@ describe('labels that the simulator wrote', () => {
     const run = await languageRun({ arm: { type: 'static' }, 'environment.training': undefined }, wrong);
     const pool = await run.records<SeedTaskRecord>([run.prepared.state.task_pool!]);
     expect(pool.length).toBeGreaterThan(6);
-    expect(new Set(pool.map(({ spec }) => taskOf(spec).evaluation.kind))).toEqual(new Set(['execution']));
+    expect(new Set(pool.map(({ spec }) => languageTask(spec).evaluation.kind))).toEqual(
+      new Set(['execution']),
+    );
     expect(run.prepared.metrics['pool/dropped/label_unconfirmed']).toBeGreaterThan(5);
   });
 
@@ -251,7 +253,9 @@ describe('labels that the simulator wrote', () => {
       state: run.prepared.state,
       tasks: 24,
     });
-    const kinds = (await run.records<SeedTaskRecord>([file])).map(({ spec }) => taskOf(spec).evaluation.kind);
+    const kinds = (await run.records<SeedTaskRecord>([file])).map(
+      ({ spec }) => languageTask(spec).evaluation.kind,
+    );
     expect(kinds.length).toBeGreaterThan(6);
     expect(new Set(kinds)).toEqual(new Set(['execution']));
   });
@@ -307,7 +311,7 @@ describe('a text that is no task', () => {
       const experiment = parseExperiment(
         withFields(experimentFile('best-of-n-api'), { epochs: 1, world: { type: 'language', ...world } }),
       );
-      return estimate(experiment, createLanguage(experiment.world as LanguageSettings)).tokens;
+      return estimateResources(experiment, createLanguage(experiment.world as LanguageSettings)).tokens;
     };
     // 4 prompts x 2 variations x 4 candidates, of 1024 tokens each time.
     const [written, each] = [32, 1024];
@@ -480,7 +484,7 @@ describe('tasks of one’s own', () => {
       ),
     );
     expect([base!.length, heldOut!.length]).toEqual([9, 3]);
-    expect(new Set([...base!, ...heldOut!].map(({ spec }) => taskOf(spec).prompt))).toEqual(
+    expect(new Set([...base!, ...heldOut!].map(({ spec }) => languageTask(spec).prompt))).toEqual(
       new Set(lines.map((line) => (JSON.parse(line) as { prompt: string }).prompt)),
     );
     const other = await languageRun({ seed: 5, 'world.tasksFile': { path } });

@@ -5,15 +5,15 @@ import { branchNames } from '../../src/runs/cut-ledger.ts';
 import type { LedgerEntry } from '../../src/runs/ledger-entry.ts';
 import { verifyRun } from '../../src/runs/verify.ts';
 import type { FolderRef } from '../../src/store/references.ts';
-import type { Committed, Opened } from '../../src/types/activity-types.ts';
-import { begin, plainEpoch } from '../support/plain-epochs.ts';
+import type { CommittedEpoch, OpenedEpoch } from '../../src/types/activity-types.ts';
+import { begin, plainEpoch } from '../../test-support/plain-epochs.ts';
 import { smallFile, someRun } from './some-run.ts';
 import type { SomeRun } from './some-run.ts';
 
 const id = 'some-run';
 const folderOf = ({ dependencies }: SomeRun) => dependencies.runFolder(id);
 const ledgerOf = (run: SomeRun): Promise<string> => readFile(folderOf(run).ledgerFile, 'utf8');
-const open = (run: SomeRun, known: number | null = null, thorough = true): Promise<Opened> =>
+const open = (run: SomeRun, known: number | null = null, thorough = true): Promise<OpenedEpoch> =>
   run.does.openEpoch({ id, known, thorough });
 const events = async (run: SomeRun, type: string) =>
   (await folderOf(run).events()).filter((event) => event.type === type);
@@ -24,7 +24,7 @@ const flip = async (path: string, at: number): Promise<void> => {
 };
 
 /** Goes on from where the run stands, by its files, as the workflow does. */
-async function goOn(run: SomeRun, epochs: number): Promise<Committed> {
+async function goOn(run: SomeRun, epochs: number): Promise<CommittedEpoch> {
   for (let known: number | null = null; ;) {
     const { last, ...plan } = await open(run, known);
     if (last?.epoch === epochs) return last;
@@ -140,7 +140,7 @@ describe('openEpoch', () => {
     ]);
   });
 
-  it.each<[string, (committed: Committed) => FolderRef]>([
+  it.each<[string, (committed: CommittedEpoch) => FolderRef]>([
     ['agent', ({ state }) => state.agent.checkpoint!],
     ['simulator', ({ state }) => state.environment.checkpoint!],
     ['trainer state', ({ state }) => state.agent.trainer_state!],

@@ -3,21 +3,21 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
+import type { Dependencies } from '../../src/activities/dependencies.ts';
 import { collect } from '../../src/async/streams.ts';
 import { parseExperiment } from '../../src/config/parse-experiment.ts';
 import type { ActivityContext } from '../../src/runtime/activity-context.ts';
-import type { Dependencies } from '../../src/activities/dependencies.ts';
 import { InvalidArtifact } from '../../src/store/errors.ts';
 import type { FileRef } from '../../src/store/references.ts';
-import type { Committed, Plan } from '../../src/types/activity-types.ts';
-import { exampleFile, withFields } from '../support/experiments.ts';
-import { FakeModelServer } from '../support/fake-model-server.ts';
-import type { FakeChat } from '../support/fake-model-server.ts';
-import { fakeToolboxModel } from '../support/fake-toolbox-model.ts';
-import type { ToolboxPlayer } from '../support/fake-toolbox-model.ts';
-import { FakeTrainer } from '../support/fake-trainer.ts';
-import { begin, createActivities, plainEpoch, plainDependencies } from '../support/plain-epochs.ts';
-import type { Activities } from '../support/plain-epochs.ts';
+import type { CommittedEpoch, RunPlan } from '../../src/types/activity-types.ts';
+import { exampleFile, withFields } from '../../test-support/experiments.ts';
+import { FakeModelServer } from '../../test-support/fake-model-server.ts';
+import type { FakeChat } from '../../test-support/fake-model-server.ts';
+import { fakeToolboxModel } from '../../test-support/fake-toolbox-model.ts';
+import type { ToolboxPlayer } from '../../test-support/fake-toolbox-model.ts';
+import { FakeTrainer } from '../../test-support/fake-trainer.ts';
+import { begin, createActivities, plainDependencies, plainEpoch } from '../../test-support/plain-epochs.ts';
+import type { Activities } from '../../test-support/plain-epochs.ts';
 
 /** A folder in memory where the machine has one: what is tested here is not durability, which the store's own tests are about. */
 async function folderInMemory(): Promise<string> {
@@ -46,10 +46,10 @@ export interface SomeRun {
   trainer: FakeTrainer;
   dependencies: Dependencies;
   does: Activities;
-  plan: Plan;
-  prepared: Committed;
+  plan: RunPlan;
+  prepared: CommittedEpoch;
   /** Runs epochs until that one is committed. */
-  epochs(count: number, from?: Committed): Promise<Committed>;
+  epochs(count: number, from?: CommittedEpoch): Promise<CommittedEpoch>;
   /** Activities on the same store and server, in another attempt. */
   again(attempt?: Partial<ActivityContext>): Activities;
   records<T>(ref: FileRef | null): Promise<T[]>;

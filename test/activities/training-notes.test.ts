@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { noteOf } from '../../src/training/policy-update.ts';
+import { updateNote } from '../../src/training/policy-update.ts';
 import type { JobResult } from '../../src/types/training-job.ts';
 
 const done: JobResult = {
@@ -17,7 +17,7 @@ const done: JobResult = {
 const whole = { asked: 4096, used: 4096 };
 
 describe('noteOf', () => {
-  it('says nothing of an update like any other', () => expect(noteOf('agent', done, whole)).toBeNull());
+  it('says nothing of an update like any other', () => expect(updateNote('agent', done, whole)).toBeNull());
 
   it.each([
     [
@@ -43,12 +43,12 @@ describe('noteOf', () => {
       'agent: KL above twice its cap, the last step below it was kept',
     ],
   ] satisfies [Partial<JobResult>, string][])('%o: %s', (result, note) =>
-    expect(noteOf('agent', { ...done, ...result }, whole)).toBe(note),
+    expect(updateNote('agent', { ...done, ...result }, whole)).toBe(note),
   );
 
   it('says that memory ran out, beside all else', () =>
     expect(
-      noteOf(
+      updateNote(
         'environment',
         { ...done, steps_done: 2, skipped_steps: { not_finite: 1 } },
         { asked: 4096, used: 1024 },

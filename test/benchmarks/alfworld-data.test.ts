@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { alfworld } from '../../src/benchmarks/alfworld/alfworld.ts';
-import { openSplit, readGames, splits } from '../../src/benchmarks/alfworld/games.ts';
+import { alfworldSplits, openSplit, readGames } from '../../src/benchmarks/alfworld/games.ts';
 import type { AlfworldCase } from '../../src/benchmarks/alfworld/games.ts';
 import { stepMatch, stepsVerdict, successRates } from '../../src/benchmarks/alfworld/judge.ts';
 import { prompted, shippedHost } from './attempt.ts';
@@ -48,7 +48,7 @@ describe('the games of a split', () => {
     expect((await readGames(folder))?.dataHash).not.toBe(read?.dataHash);
   });
   it('of this project are 11, of every kind', async () => {
-    const read = await openSplit(splits[0]!, shippedHost);
+    const read = await openSplit(alfworldSplits[0]!, shippedHost);
     if ('missing' in read) throw new Error(read.missing);
     expect(read.games).toHaveLength(11);
     expect(new Set(read.games.map(({ taskType }) => taskType)).size).toBe(6);
@@ -73,7 +73,7 @@ describe('a suite that cannot run', () => {
     folder = join(folder, 'alfworld/json_2.1.1/valid_seen');
     trial('a-Mug/trial_1', { solvable: true, walkthrough: ['look'] });
     folder = downloads;
-    expect(await openSplit(splits[1]!, { shipped: '', downloads })).toEqual({
+    expect(await openSplit(alfworldSplits[1]!, { shipped: '', downloads })).toEqual({
       missing: expect.stringContaining('where 1 of 140 games were found') as unknown,
     });
   });
@@ -84,7 +84,7 @@ describe('figures', () => {
     const verdict = (taskType: string, correct: boolean): Parameters<typeof successRates>[2][number] => ({
       verdict: { correct, scores: {}, reason: null, detail: { taskType, steps: 1 } },
     });
-    const scores = successRates(splits[2]!, 'open', [
+    const scores = successRates(alfworldSplits[2]!, 'open', [
       verdict('look_at_obj_in_light', true),
       verdict('pick_and_place_simple', true),
       verdict('pick_and_place_simple', false),
@@ -114,7 +114,7 @@ describe('figures', () => {
     });
     const right = stepsVerdict(item, { commands: item.walkthrough!, tooLong: false });
     expect(right).toMatchObject({ correct: true, reason: null });
-    expect(stepMatch(splits[0]!, [{ verdict }, { verdict: right }])).toMatchObject([
+    expect(stepMatch(alfworldSplits[0]!, [{ verdict }, { verdict: right }])).toMatchObject([
       {
         name: 'alfworld_own_genenv_by_step',
         successes: 5,

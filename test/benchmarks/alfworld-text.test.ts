@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
-import { commandIn, Conversation, normalised } from '../../src/benchmarks/alfworld/conversation.ts';
+import { commandIn, Conversation, normalizeCommand } from '../../src/benchmarks/alfworld/conversation.ts';
 
 describe('the command in an answer', () => {
   test.each([
@@ -43,7 +43,7 @@ describe('the command in an answer', () => {
         const command = commandIn(text);
         expect(command).not.toMatch(/[\n\r\u2028]/);
         expect(command.length).toBeLessThanOrEqual(200);
-        expect(normalised(command)).not.toMatch(/[\n\r\u2028]/);
+        expect(normalizeCommand(command)).not.toMatch(/[\n\r\u2028]/);
       }),
       { numRuns: 2000 },
     );
@@ -62,7 +62,7 @@ describe('what is played for a command', () => {
     ['move mug 1 to shelf 3', 'move mug 1 to shelf 3'],
     ['take saltshaker 1 from countertop 2', 'take saltshaker 1 from countertop 2'],
     ['put mug 1', 'put mug 1'],
-  ])('%j', (command, played) => expect(normalised(command)).toBe(played));
+  ])('%j', (command, played) => expect(normalizeCommand(command)).toBe(played));
 });
 
 describe('the conversation', () => {

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
 import { alfworld } from '../../src/benchmarks/alfworld/alfworld.ts';
 import { AlfworldEngine } from '../../src/benchmarks/alfworld/engine.ts';
 import type { Seen } from '../../src/benchmarks/alfworld/engine.ts';
-import type { Response } from '../../src/benchmarks/alfworld/episodes.ts';
+import type { EpisodeResponse } from '../../src/benchmarks/alfworld/episodes.ts';
 import type { AlfworldCase } from '../../src/benchmarks/alfworld/games.ts';
 import { episodeVerdict } from '../../src/benchmarks/alfworld/judge.ts';
 import type { OpenAlfworld } from '../../src/benchmarks/alfworld/suites.ts';
@@ -189,7 +189,7 @@ describe.skipIf(python === null)(`ALFWorld's games${why}`, { timeout: 120_000 },
     const { tools, asked } = scripted(
       Array.from({ length: 60 }, (_, index) => answer(odd[index % odd.length]!)),
     );
-    const response = JSON.parse(JSON.stringify(await suite.attempt(item, tools))) as Response;
+    const response = JSON.parse(JSON.stringify(await suite.attempt(item, tools))) as EpisodeResponse;
     expect(asked).toHaveLength(50);
     expect(asked[1]!.messages.at(-1)!.content).toMatch(/^Nothing happens\./);
     expect(await suite.judge([{ item, response }], signal)).toMatchObject([

@@ -8,7 +8,7 @@ import type {
   SuiteSettings,
 } from '../../src/benchmarks/suite.ts';
 import type { Answer, Question } from '../../src/formats/chat-messages.ts';
-import { accepted } from '../support/chat-history.ts';
+import { accepted } from '../../test-support/chat-history.ts';
 
 export const prompted: SuiteSettings = { toolFormat: 'prompt', search: null };
 export const native: SuiteSettings = { ...prompted, toolFormat: 'native' };

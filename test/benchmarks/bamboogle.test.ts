@@ -2,9 +2,14 @@ import { createServer } from 'node:http';
 import type { IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { exactMatch, extractAnswer, f1, subExactMatch } from '../../src/benchmarks/bamboogle/answer-rules.ts';
+import {
+  containedAnswerMatch,
+  exactAnswerMatch,
+  extractAnswer,
+  f1,
+} from '../../src/benchmarks/bamboogle/answer-rules.ts';
 import { saysYes } from '../../src/benchmarks/bamboogle/judge.ts';
-import { foundIn, search, shown } from '../../src/benchmarks/bamboogle/search-endpoint.ts';
+import { search, searchHits, shown } from '../../src/benchmarks/bamboogle/search-endpoint.ts';
 import { bamboogleClosedBook, bamboogleSearch } from '../../src/benchmarks/bamboogle/suites.ts';
 import type { BamboogleResponse } from '../../src/benchmarks/bamboogle/suites.ts';
 import type { Answer, Question } from '../../src/formats/chat-messages.ts';
@@ -72,8 +77,8 @@ describe('the rules', () => {
     ['b b', 'b', 0, 1, 2 / 3],
     ['New York City', 'York', 0, 1, 0.5],
   ])('%j and gold %j', (prediction, gold, em, subem, share) => {
-    expect(exactMatch(prediction, gold)).toBe(em);
-    expect(subExactMatch(prediction, gold)).toBe(subem);
+    expect(exactAnswerMatch(prediction, gold)).toBe(em);
+    expect(containedAnswerMatch(prediction, gold)).toBe(subem);
     expect(f1(prediction, gold)).toBeCloseTo(share, 10);
   });
 
@@ -380,7 +385,7 @@ describe('searching', () => {
     [{ organic: [] }, ''],
     [null, ''],
     [{ organic: [{}, 7, null] }, ''],
-  ])('reads %j', (body, text) => expect(shown(foundIn(body))).toBe(text));
+  ])('reads %j', (body, text) => expect(shown(searchHits(body))).toBe(text));
 
   it('needs an endpoint, and the key that is named', async () => {
     expect(bamboogleSearch.refuses(prompted)).toContain('search: got null');

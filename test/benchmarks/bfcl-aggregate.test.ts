@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { aggregate } from '../../src/benchmarks/bfcl/aggregate.ts';
-import { accuracyName, categories, suiteName } from '../../src/benchmarks/bfcl/categories.ts';
+import { accuracyName, bfclCategories, suiteName } from '../../src/benchmarks/bfcl/categories.ts';
 import type { CategoryName } from '../../src/benchmarks/bfcl/categories.ts';
 import { rateScore } from '../../src/benchmarks/suite.ts';
 import type { Score } from '../../src/benchmarks/suite.ts';
@@ -8,9 +8,9 @@ import type { Score } from '../../src/benchmarks/suite.ts';
 /** Scores of the given share of right cases in each category; null did not run. */
 function figures(shareOf: (name: CategoryName) => number | null): Map<string, Score> {
   const bySuite = new Map<string, Score[]>();
-  for (const name of Object.keys(categories) as CategoryName[]) {
+  for (const name of Object.keys(bfclCategories) as CategoryName[]) {
     const share = shareOf(name);
-    const { cases } = categories[name];
+    const { cases } = bfclCategories[name];
     if (share !== null)
       bySuite.set(suiteName(name), [rateScore(accuracyName(name, 'prompt'), share * cases, cases)]);
   }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { categories } from '../../src/benchmarks/bfcl/categories.ts';
+import { bfclCategories } from '../../src/benchmarks/bfcl/categories.ts';
 import type { CategoryName } from '../../src/benchmarks/bfcl/categories.ts';
 import { judged, open, openOrMissing, text } from './bfcl-open.ts';
 
@@ -9,8 +9,8 @@ const impossible: Partial<Record<CategoryName, string[]>> = {
   live_multiple: ['live_multiple_862-181-3', 'live_multiple_964-207-0'],
 };
 
-const names = Object.keys(categories) as CategoryName[];
-const offline = names.filter((name) => categories[name].kind !== 'agentic');
+const names = Object.keys(bfclCategories) as CategoryName[];
+const offline = names.filter((name) => bfclCategories[name].kind !== 'agentic');
 const python = offline.filter((name) => !name.includes('java'));
 
 describe.each(['prompt', 'native'] as const)('gold answers, %s', (toolFormat) => {
@@ -18,7 +18,7 @@ describe.each(['prompt', 'native'] as const)('gold answers, %s', (toolFormat) =>
   test.each(
     python.filter(
       (name) =>
-        toolFormat === 'prompt' || categories[name].kind !== 'multi_turn' || name === 'multi_turn_base',
+        toolFormat === 'prompt' || bfclCategories[name].kind !== 'multi_turn' || name === 'multi_turn_base',
     ),
   )(
     '%s',
@@ -26,14 +26,14 @@ describe.each(['prompt', 'native'] as const)('gold answers, %s', (toolFormat) =>
       const suite = await open(name, toolFormat);
       try {
         const verdicts = await judged(suite, ({ gold }) => gold);
-        expect(verdicts.size).toBe(categories[name].cases);
+        expect(verdicts.size).toBe(bfclCategories[name].cases);
         expect([...verdicts].filter(([, { correct }]) => !correct).map(([id]) => id)).toEqual(
           impossible[name] ?? [],
         );
         const [score] = suite.scores([...verdicts].map(([id, verdict]) => ({ id, verdict })));
         expect(score).toMatchObject({
-          successes: categories[name].cases - (impossible[name]?.length ?? 0),
-          of: categories[name].cases,
+          successes: bfclCategories[name].cases - (impossible[name]?.length ?? 0),
+          of: bfclCategories[name].cases,
         });
         expect(score).not.toHaveProperty('note');
       } finally {
@@ -55,7 +55,7 @@ test.each(['simple_java', 'simple_javascript'] as const)(
     const verdicts = await judged(suite, ({ gold }) => gold);
     // How we write values in Java is not the only way, so this is a floor.
     expect([...verdicts.values()].filter(({ correct }) => correct).length).toBeGreaterThanOrEqual(
-      0.85 * categories[name].cases,
+      0.85 * bfclCategories[name].cases,
     );
     const wrong = await judged(suite, () => [[text('[no.such(a=1)]')]]);
     expect(
@@ -91,7 +91,7 @@ describe('relevance and irrelevance', () => {
 });
 
 test('the agentic categories say what they need', async () => {
-  for (const name of names.filter((candidate) => categories[candidate].kind === 'agentic')) {
+  for (const name of names.filter((candidate) => bfclCategories[candidate].kind === 'agentic')) {
     expect(await openOrMissing(name)).toEqual({
       missing: expect.stringMatching(/SerpAPI|memory|embedding/) as string,
     });

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { bfcl } from '../../src/benchmarks/bfcl/bfcl.ts';
-import type { Response } from '../../src/benchmarks/bfcl/conversation.ts';
+import type { BfclResponse } from '../../src/benchmarks/bfcl/conversation.ts';
 import type { BfclCase, RecordedAnswer } from '../../src/benchmarks/bfcl/engine.ts';
 import { enginePython } from '../../src/benchmarks/engine-python.ts';
 import type {
@@ -14,7 +14,7 @@ import type {
   SuiteSettings,
 } from '../../src/benchmarks/suite.ts';
 import type { Answer, Question } from '../../src/formats/chat-messages.ts';
-import { accepted } from '../support/chat-history.ts';
+import { accepted } from '../../test-support/chat-history.ts';
 
 export const host: SuiteHost = { shipped: '', downloads: '', enginePython, secret: () => undefined };
 
@@ -28,7 +28,7 @@ export async function packageData(): Promise<string> {
   return join(stdout.trim(), 'data');
 }
 
-export type Open = OpenSuite<BfclCase, Response>;
+export type Open = OpenSuite<BfclCase, BfclResponse>;
 type ToolFormat = SuiteSettings['toolFormat'];
 
 export async function openOrMissing(
@@ -49,7 +49,7 @@ export async function open(name: string, toolFormat: ToolFormat = 'prompt'): Pro
 /** Verdicts of a suite by case id on the turns that `turnsOf` gives; undefined leaves the case out. */
 export async function judged(
   suite: Open,
-  turnsOf: (item: BfclCase) => Response['turns'] | undefined,
+  turnsOf: (item: BfclCase) => BfclResponse['turns'] | undefined,
 ): Promise<Map<string, CaseVerdict>> {
   const answered = suite.cases.flatMap((item) => {
     const turns = turnsOf(item);

@@ -4,22 +4,22 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { collect } from '../../src/async/streams.ts';
 import { shippedQuestions } from '../../src/benchmarks/contamination/benchmark-questions.ts';
 import { parseExperiment } from '../../src/config/parse-experiment.ts';
-import { readTask, refuseContaminated } from '../../src/curriculum/generate-candidates.ts';
+import { parseCandidate, rejectContaminated } from '../../src/curriculum/generate-candidates.ts';
 import type { SeedTaskRecord } from '../../src/types/records.ts';
 import { InvalidConfig } from '../../src/validation/invalid-config.ts';
 import { createLanguage, readOwnTasks } from '../../src/worlds/language/language.ts';
 import type { LanguageSettings } from '../../src/worlds/language/settings.ts';
 import type { TravelTask } from '../../src/worlds/travel/task-schema.ts';
 import type { World } from '../../src/worlds/world.ts';
+import { exampleFile, withFields } from '../../test-support/experiments.ts';
+import { FakeModelServer } from '../../test-support/fake-model-server.ts';
+import { fakeToolboxModel } from '../../test-support/fake-toolbox-model.ts';
+import { FakeTrainer } from '../../test-support/fake-trainer.ts';
+import { begin, createActivities, plainDependencies } from '../../test-support/plain-epochs.ts';
 import { smallFile } from '../activities/some-run.ts';
 import { read } from '../infra/repository.ts';
 import { temporaryFolder } from '../store/temporary-folder.ts';
-import { exampleFile, withFields } from '../support/experiments.ts';
-import { FakeModelServer } from '../support/fake-model-server.ts';
-import { fakeToolboxModel } from '../support/fake-toolbox-model.ts';
-import { FakeTrainer } from '../support/fake-trainer.ts';
-import { begin, createActivities, plainDependencies } from '../support/plain-epochs.ts';
-import { loaded, shippedWorld, specOf } from '../worlds/written-support.ts';
+import { loaded, shippedWorld, specOf } from '../worlds/json-tasks-support.ts';
 import { shippedHost } from './attempt.ts';
 
 const { id, text: question } = shippedQuestions.bamboogle!(shippedHost.shipped)[7]!;
@@ -67,12 +67,12 @@ describe('tasks of one’s own in the language world', () => {
 
   it('are no task where a simulator writes them', () => {
     const world = createLanguage({ ...settings('x'), tasksFile: null });
-    expect(readTask(world, JSON.stringify(asks(`Quiz. ${question}`)))).toEqual({
+    expect(parseCandidate(world, JSON.stringify(asks(`Quiz. ${question}`)))).toEqual({
       valid: false,
       reason: 'contaminated',
     });
-    expect(readTask(world, JSON.stringify(asks('Quiz. What is one?')))).toMatchObject({ valid: true });
-    expect(readTask(world, '{}')).toEqual(world.parseTask('{}'));
+    expect(parseCandidate(world, JSON.stringify(asks('Quiz. What is one?')))).toMatchObject({ valid: true });
+    expect(parseCandidate(world, '{}')).toEqual(world.parseTask('{}'));
   });
 });
 
@@ -107,12 +107,12 @@ describe('tasks in TravelPlanner’s parts', () => {
       /tasks\.jsonl line 2: got \{.*; it holds the question train_1 of the benchmark travelplanner/,
     );
     const world = await shippedWorld('travel');
-    expect(readTask(world, JSON.stringify(copied()))).toEqual({ valid: false, reason: 'contaminated' });
-    expect(() => refuseContaminated(world, specOf(world, copied()), 'world: base task 1 of travel')).toThrow(
+    expect(parseCandidate(world, JSON.stringify(copied()))).toEqual({ valid: false, reason: 'contaminated' });
+    expect(() => rejectContaminated(world, specOf(world, copied()), 'world: base task 1 of travel')).toThrow(
       /the question train_1 of the benchmark travelplanner/,
     );
     expect(
-      readTask(world, JSON.stringify({ ...copied(), query: { ...copied().query, budget: 1900 } })),
+      parseCandidate(world, JSON.stringify({ ...copied(), query: { ...copied().query, budget: 1900 } })),
     ).toMatchObject({ valid: true });
   });
 });

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { bfclQuestions, shippedQuestions } from '../../src/benchmarks/contamination/benchmark-questions.ts';
 import { contaminated, indexOf } from '../../src/benchmarks/contamination/contaminated.ts';
-import { fingerprint, fingerprints } from '../../src/benchmarks/contamination/fingerprint.ts';
+import { questionFingerprint, questionFingerprints } from '../../src/benchmarks/contamination/fingerprint.ts';
 import { questionsText, readQuestions } from '../../src/benchmarks/contamination/questions-file.ts';
 import { temporaryFolder } from '../store/temporary-folder.ts';
 import { shippedHost } from './attempt.ts';
@@ -20,13 +20,13 @@ describe('the fingerprints that come with the project', () => {
   it.each(Object.keys(shippedQuestions))('of %s are those of its data', (benchmark) => {
     if (benchmark === 'travelplanner' && !existsSync(join(data, benchmark))) return;
     expect(questionsText(kept.filter((one) => one.benchmark === benchmark))).toBe(
-      questionsText(fingerprints(shippedQuestions[benchmark]!(data))),
+      questionsText(questionFingerprints(shippedQuestions[benchmark]!(data))),
     );
   });
 
   it('of BFCL are those of the package that judges it', async () => {
     expect(questionsText(kept.filter(({ benchmark }) => benchmark === 'bfcl_v4'))).toBe(
-      questionsText(fingerprints(bfclQuestions(await packageData()))),
+      questionsText(questionFingerprints(bfclQuestions(await packageData()))),
     );
   });
 
@@ -115,7 +115,7 @@ describe('contaminated', () => {
       '请问北京今天的天气怎么样和上海相比如何呢',
     ];
     const index = indexOf(
-      fingerprints(questions.map((text, at) => ({ benchmark: 'own', id: String(at), text }))),
+      questionFingerprints(questions.map((text, at) => ({ benchmark: 'own', id: String(at), text }))),
     );
     expect(contaminated('so, which of these five words come first of any?', index)).toEqual({
       benchmark: 'own',
@@ -127,10 +127,12 @@ describe('contaminated', () => {
   it('leaves out what is too short to be told from what anybody writes', () => {
     expect(
       ['How old am I today', 'extraordinarily incomprehensible questions everywhere', ''].map((text) =>
-        fingerprint({ benchmark: 'own', id: '0', text }),
+        questionFingerprint({ benchmark: 'own', id: '0', text }),
       ),
     ).toEqual([null, null, null]);
-    expect(fingerprint({ benchmark: 'own', id: '0', text: 'How old am I going to be?' })).toMatchObject({
+    expect(
+      questionFingerprint({ benchmark: 'own', id: '0', text: 'How old am I going to be?' }),
+    ).toMatchObject({
       words: 7,
     });
   });

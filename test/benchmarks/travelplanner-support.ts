@@ -2,11 +2,11 @@ import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import type { AttemptTools, OpenSuite, SuiteHost, SuiteSettings } from '../../src/benchmarks/suite.ts';
 import type { PlanResponse } from '../../src/benchmarks/travelplanner/case-verdict.ts';
-import type { TravelTask } from '../../src/benchmarks/travelplanner/data/task.ts';
+import type { PlannerTask } from '../../src/benchmarks/travelplanner/data/task.ts';
 import { openTrain } from '../../src/benchmarks/travelplanner/data/train.ts';
 import { travelSuite } from '../../src/benchmarks/travelplanner/suite.ts';
 import type { Answer, Question, ToolCall } from '../../src/formats/chat-messages.ts';
-import { accepted } from '../support/chat-history.ts';
+import { accepted } from '../../test-support/chat-history.ts';
 
 export type Plan = Record<string, unknown>[];
 
@@ -25,7 +25,7 @@ export const hostWith = (downloads: string): SuiteHost => ({
 
 export const train = await openTrain(`${shipped}/travelplanner`);
 
-export const task = (idx: number): TravelTask => train.tasks[idx - 1]!;
+export const task = (idx: number): PlannerTask => train.tasks[idx - 1]!;
 
 /** A copy of a task's annotated plan. */
 export const goldPlan = (idx: number): Plan => structuredClone(train.goldPlan(task(idx))) as Plan;
@@ -40,7 +40,7 @@ export function changed(idx: number, day: number, fields: Record<string, unknown
 export async function openTravel(
   mode: 'soleplanning' | 'tooluse',
   toolFormat: SuiteSettings['toolFormat'] = 'prompt',
-): Promise<OpenSuite<TravelTask, PlanResponse>> {
+): Promise<OpenSuite<PlannerTask, PlanResponse>> {
   const opened = await travelSuite('train', mode).open(hostWith('/nowhere'), settings(toolFormat));
   if ('missing' in opened) throw new Error(opened.missing);
   return opened;

@@ -1,9 +1,9 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { faultFile } from '../support/armed-faults.ts';
-import { LiveStack } from '../support/live-stack.ts';
-import type { TestProcess } from '../support/processes.ts';
-import { tinyExperiment } from '../support/tiny-experiment.ts';
+import { faultFile } from '../../test-support/armed-faults.ts';
+import { LiveStack } from '../../test-support/live-stack.ts';
+import type { TestProcess } from '../../test-support/processes.ts';
+import { tinyExperiment } from '../../test-support/tiny-experiment.ts';
 import { ModelProxy } from './model-proxy.ts';
 import { TcpProxy } from './tcp-proxy.ts';
 import { Trail } from './trail.ts';

@@ -1,4 +1,4 @@
-import type { TestProcess } from '../support/processes.ts';
+import type { TestProcess } from '../../test-support/processes.ts';
 
 /** Waits for the end of a process that ends by itself. @throws Error if it takes longer */
 export async function endProcess(process: TestProcess, mostMs: number, what: string): Promise<void> {

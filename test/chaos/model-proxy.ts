@@ -3,8 +3,8 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { sha256 } from '../../src/store/canonical-json.ts';
-import { faults } from '../support/model-server-faults.ts';
-import type { Answer, Fault } from '../support/model-server-faults.ts';
+import { faults } from '../../test-support/model-server-faults.ts';
+import type { Answer, Fault } from '../../test-support/model-server-faults.ts';
 
 /** Faults that are made before the server is asked: they cost it nothing. */
 const unasked: readonly string[] = [

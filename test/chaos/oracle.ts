@@ -4,7 +4,7 @@ import type { LedgerEntry } from '../../src/runs/ledger-entry.ts';
 import { RunFolder } from '../../src/runs/run-folder.ts';
 import { verifyRun } from '../../src/runs/verify.ts';
 import { ObjectStore } from '../../src/store/object-store.ts';
-import { until } from '../support/processes.ts';
+import { until } from '../../test-support/processes.ts';
 import type { Disturbance, Work } from './fault-class.ts';
 import type { Scene } from './scene.ts';
 

@@ -1,10 +1,10 @@
 import { writeFileSync } from 'node:fs';
 import type { WorkflowHandle } from '@temporalio/client';
 import type { RandomStream } from '../../src/numerics/random.ts';
-import { faultFile } from '../support/armed-faults.ts';
-import type { ArmedFault, TrailLine } from '../support/armed-faults.ts';
-import { until } from '../support/processes.ts';
-import type { TestProcess } from '../support/processes.ts';
+import { faultFile } from '../../test-support/armed-faults.ts';
+import type { ArmedFault, TrailLine } from '../../test-support/armed-faults.ts';
+import { until } from '../../test-support/processes.ts';
+import type { TestProcess } from '../../test-support/processes.ts';
 import { experimentFile } from './chaos-stack.ts';
 import type { ChaosStack } from './chaos-stack.ts';
 import { JobWatch } from './job-watch.ts';

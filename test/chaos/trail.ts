@@ -1,7 +1,7 @@
 import { closeSync, existsSync, openSync, readSync } from 'node:fs';
 import { StringDecoder } from 'node:string_decoder';
-import { trailFile } from '../support/armed-faults.ts';
-import type { TrailLine } from '../support/armed-faults.ts';
+import { trailFile } from '../../test-support/armed-faults.ts';
+import type { TrailLine } from '../../test-support/armed-faults.ts';
 
 /** What the workers of a stack have done so far. */
 export class Trail {

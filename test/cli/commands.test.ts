@@ -5,9 +5,9 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { parseExperiment } from '../../src/config/parse-experiment.ts';
 import { identify } from '../../src/dev-stack/processes.ts';
 import { emptyRecord, stackPaths, takeStackLock, writeStackRecord } from '../../src/dev-stack/record.ts';
+import { exampleFile, withFields } from '../../test-support/experiments.ts';
 import { makeRun } from '../report/make-run.ts';
 import type { MadeRun } from '../report/make-run.ts';
-import { exampleFile, withFields } from '../support/experiments.ts';
 import { genenv } from './genenv-process.ts';
 
 let folder: string;

@@ -8,9 +8,9 @@ import { startExperiment } from '../../src/cli/run/start-experiment.ts';
 import { parseExperiment } from '../../src/config/parse-experiment.ts';
 import type { LedgerEntry } from '../../src/runs/ledger-entry.ts';
 import { hashOf } from '../../src/store/canonical-json.ts';
-import { LiveStack } from '../support/live-stack.ts';
-import { until } from '../support/processes.ts';
-import { tinyExperiment } from '../support/tiny-experiment.ts';
+import { LiveStack } from '../../test-support/live-stack.ts';
+import { until } from '../../test-support/processes.ts';
+import { tinyExperiment } from '../../test-support/tiny-experiment.ts';
 import { genenv, startGenenv } from './genenv-process.ts';
 
 /** Each verb on a real server, by the genenv command and by the plain Temporal line that docs/operating.md gives for it. */

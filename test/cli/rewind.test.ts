@@ -6,9 +6,9 @@ import type { LedgerEntry } from '../../src/runs/ledger-entry.ts';
 import { finishRewind, rewindFolder } from '../../src/runs/rewind.ts';
 import type { RunFolder } from '../../src/runs/run-folder.ts';
 import { verifyRun } from '../../src/runs/verify.ts';
+import { plainEpoch } from '../../test-support/plain-epochs.ts';
 import { smallFile, someRun } from '../activities/some-run.ts';
 import type { SomeRun } from '../activities/some-run.ts';
-import { plainEpoch } from '../support/plain-epochs.ts';
 
 const id = 'some-run';
 const folderOf = ({ dependencies }: SomeRun): RunFolder => dependencies.runFolder(id);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { leftovers } from '../../src/dev-stack/leftovers.ts';
 import { readStackRecord, stackPaths } from '../../src/dev-stack/record.ts';
-import { tinyExperiment } from '../support/tiny-experiment.ts';
+import { tinyExperiment } from '../../test-support/tiny-experiment.ts';
 import { genenv } from './genenv-process.ts';
 
 // The real stack: Temporal, policy server, trainer and worker, with two real models. Kills and Ctrl-C: test/e2e/restart.test.ts.

@@ -5,7 +5,7 @@ import { explainFailure } from '../../src/cli/run/outcome.ts';
 import { bandScale, bar, sparkline } from '../../src/cli/show/band.ts';
 import { ProgressLines } from '../../src/cli/show/progress-lines.ts';
 import { screen } from '../../src/cli/show/progress-screen.ts';
-import { bytes, duration } from '../../src/cli/show/units.ts';
+import { byteText, durationText } from '../../src/cli/show/units.ts';
 import type { Progress } from '../../src/types/activity-types.ts';
 
 const some = (changes: Partial<Progress> = {}): Progress => ({
@@ -131,13 +131,13 @@ test('scales and units', () => {
   expect(bandScale(1.5, [0, 1], 5)).toBe('[···●');
   expect(sparkline([0, 0.5, 1])).toBe('▁▅█');
   expect(bar(0.5, 4)).toBe('██░░');
-  expect([bytes(0), bytes(999), bytes(1_500), bytes(2_000_000_000)]).toEqual([
+  expect([byteText(0), byteText(999), byteText(1_500), byteText(2_000_000_000)]).toEqual([
     '0 B',
     '999 B',
     '1.5 kB',
     '2.0 GB',
   ]);
-  expect([duration(1.25), duration(59), duration(61), duration(5_000)]).toEqual([
+  expect([durationText(1.25), durationText(59), durationText(61), durationText(5_000)]).toEqual([
     '1.3 s',
     '59 s',
     '1 min 01 s',

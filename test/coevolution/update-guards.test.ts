@@ -3,7 +3,7 @@ import {
   better,
   clusterSizes,
   flatRewards,
-  hasForgotten,
+  isForgetting,
   starvedEpochs,
 } from '../../src/coevolution/guards.ts';
 
@@ -52,11 +52,11 @@ describe('the anchor gate', () => {
   it('acts where the upper end of the interval is below the best, less the drop', () => {
     const best = { successes: 64, attempts: 128 };
     // Wilson, 95 %: 50 of 128 reaches to 0.477, 49 to 0.469.
-    expect(hasForgotten({ successes: 50, attempts: 128 }, best, 0.02)).toBe(true);
-    expect(hasForgotten({ successes: 51, attempts: 128 }, best, 0.02)).toBe(false);
-    expect(hasForgotten({ successes: 50, attempts: 128 }, best, 0.1)).toBe(false);
-    expect(hasForgotten({ successes: 5, attempts: 10 }, { successes: 9, attempts: 10 }, 0)).toBe(true);
-    expect(hasForgotten({ successes: 0, attempts: 0 }, best, 0)).toBe(false);
+    expect(isForgetting({ successes: 50, attempts: 128 }, best, 0.02)).toBe(true);
+    expect(isForgetting({ successes: 51, attempts: 128 }, best, 0.02)).toBe(false);
+    expect(isForgetting({ successes: 50, attempts: 128 }, best, 0.1)).toBe(false);
+    expect(isForgetting({ successes: 5, attempts: 10 }, { successes: 9, attempts: 10 }, 0)).toBe(true);
+    expect(isForgetting({ successes: 0, attempts: 0 }, best, 0)).toBe(false);
   });
 
   it('keeps the better of two counts', () => {

@@ -7,8 +7,8 @@ import { parseComparison } from '../../src/config/comparison.ts';
 import type { Comparison } from '../../src/config/comparison.ts';
 import { randomStream } from '../../src/numerics/random.ts';
 import type { CrossPlayRecord } from '../../src/types/comparison-types.ts';
-import { tinyComparison } from '../support/tiny-comparison.ts';
-import { tinyExperiment } from '../support/tiny-experiment.ts';
+import { tinyComparison } from '../../test-support/tiny-comparison.ts';
+import { tinyExperiment } from '../../test-support/tiny-experiment.ts';
 import { runs } from './some-runs.ts';
 import type { Course } from './some-runs.ts';
 

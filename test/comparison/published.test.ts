@@ -7,7 +7,7 @@ import { resultsMarkdown } from '../../src/comparison/results-markdown.ts';
 import { comparisonHash } from '../../src/comparison/summary.ts';
 import type { Summary } from '../../src/comparison/summary.ts';
 import { parseComparison } from '../../src/config/comparison.ts';
-import { experimentFile } from '../support/experiments.ts';
+import { experimentFile } from '../../test-support/experiments.ts';
 
 /** What docs/ publishes is what the command made of its file: no figure was written by hand, and no file was changed since. */
 

@@ -2,8 +2,8 @@ import type { RunRecord } from '../../src/comparison/run-metrics.ts';
 import { parseComparison } from '../../src/config/comparison.ts';
 import type { Comparison } from '../../src/config/comparison.ts';
 import type { Metrics } from '../../src/types/activity-types.ts';
-import { tinyComparison } from '../support/tiny-comparison.ts';
-import { tinyExperiment } from '../support/tiny-experiment.ts';
+import { tinyComparison } from '../../test-support/tiny-comparison.ts';
+import { tinyExperiment } from '../../test-support/tiny-experiment.ts';
 
 /** Two arms of 12 epochs, evaluated every 4. */
 export const comparison = (seeds: number[] = [1, 2, 3]): Comparison =>

@@ -5,8 +5,8 @@ import { repository } from '../../infra/setup/locations.mjs';
 import type { Summary } from '../../src/comparison/summary.ts';
 import type { LedgerEntry } from '../../src/runs/ledger-entry.ts';
 import { RunFolder } from '../../src/runs/run-folder.ts';
+import { LiveStack } from '../../test-support/live-stack.ts';
 import { genenv } from '../cli/genenv-process.ts';
-import { LiveStack } from '../support/live-stack.ts';
 
 /** experiments/compare-tiny.json as a person runs it: two arms under two seeds, real models and a real trainer. */
 

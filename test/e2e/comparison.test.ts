@@ -13,9 +13,9 @@ import type { LedgerLine } from '../../src/store/ledger-chain.ts';
 import type { ComparisonProgress } from '../../src/types/comparison-types.ts';
 import { queues } from '../../src/workflows/activity-proxies.ts';
 import type { comparison } from '../../src/workflows/comparison.ts';
-import { InstantStack } from '../support/instant-stack.ts';
-import { until } from '../support/processes.ts';
-import { tinyComparison } from '../support/tiny-comparison.ts';
+import { InstantStack } from '../../test-support/instant-stack.ts';
+import { until } from '../../test-support/processes.ts';
+import { tinyComparison } from '../../test-support/tiny-comparison.ts';
 
 /** Comparisons on a real server and worker; models and trainer answer at once. */
 

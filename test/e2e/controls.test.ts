@@ -16,10 +16,10 @@ import {
 } from '../../src/workflows/messages.ts';
 import type { EpochProgress } from '../../src/workflows/messages.ts';
 import { searchAttributeKeys } from '../../src/workflows/progress.ts';
-import { LiveStack } from '../support/live-stack.ts';
-import { until } from '../support/processes.ts';
-import type { TestProcess } from '../support/processes.ts';
-import { tinyExperiment } from '../support/tiny-experiment.ts';
+import { LiveStack } from '../../test-support/live-stack.ts';
+import { until } from '../../test-support/processes.ts';
+import type { TestProcess } from '../../test-support/processes.ts';
+import { tinyExperiment } from '../../test-support/tiny-experiment.ts';
 
 /** Every verb on a real run, on the parent and on its epoch: the state that follows, and the ledger in the end. */
 

@@ -5,9 +5,9 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { pythonPath, repository } from '../../infra/setup/locations.mjs';
 import type { EvaluationResults } from '../../src/types/evaluation-types.ts';
+import { LiveStack } from '../../test-support/live-stack.ts';
+import { tinyExperiment } from '../../test-support/tiny-experiment.ts';
 import { genenv } from '../cli/genenv-process.ts';
-import { LiveStack } from '../support/live-stack.ts';
-import { tinyExperiment } from '../support/tiny-experiment.ts';
 
 /** The agents of real runs on benchmarks: real weights behind the real policy server. */
 
@@ -26,7 +26,7 @@ afterAll(() => stack[Symbol.asyncDispose](), 60_000);
 
 test('an agent that reads words is asked on the policy server that has its checkpoint, by either endpoint', async () => {
   const path = join(stack.home, 'base');
-  await promisify(execFile)(pythonPath(), [join(repository, 'test/support/byte_model.py'), path]);
+  await promisify(execFile)(pythonPath(), [join(repository, 'test-support/byte_model.py'), path]);
   const model = { type: 'pretrained', path };
   const file = tinyExperiment({
     name: 'words',

@@ -8,11 +8,11 @@ import type { CaseLine, EvaluationResults } from '../../src/types/evaluation-typ
 import { queues } from '../../src/workflows/activity-proxies.ts';
 import type { evaluation } from '../../src/workflows/evaluation.ts';
 import type { experiment } from '../../src/workflows/experiment.ts';
+import { exampleExperiment, withFields } from '../../test-support/experiments.ts';
+import { InstantStack } from '../../test-support/instant-stack.ts';
+import { until } from '../../test-support/processes.ts';
+import { tinyExperiment } from '../../test-support/tiny-experiment.ts';
 import { genenv } from '../cli/genenv-process.ts';
-import { exampleExperiment, withFields } from '../support/experiments.ts';
-import { InstantStack } from '../support/instant-stack.ts';
-import { until } from '../support/processes.ts';
-import { tinyExperiment } from '../support/tiny-experiment.ts';
 
 /** Evaluations on a real Temporal server and a real worker, of a model that costs nothing. */
 

@@ -3,15 +3,15 @@ import { pythonPath } from '../../infra/setup/locations.mjs';
 import { emptyHistory } from '../../src/coevolution/agent-history.ts';
 import type { AgentHistory } from '../../src/coevolution/agent-history.ts';
 import { parseExperiment } from '../../src/config/parse-experiment.ts';
-import { openAIPolicyServer } from '../../src/inference/completions-client.ts';
+import { createCompletionsClient } from '../../src/inference/completions-client.ts';
 import { mean } from '../../src/numerics/preconditions.ts';
 import { residentLauncher } from '../../src/training/launchers.ts';
 import type { PolicyVersion } from '../../src/types/activity-types.ts';
 import type { EnvironmentPoolRecord } from '../../src/types/records.ts';
 import { createWorld } from '../../src/worlds/registry.ts';
-import { LiveStack } from '../support/live-stack.ts';
-import { begin, createActivities, plainDependencies } from '../support/plain-epochs.ts';
-import { tinyExperiment } from '../support/tiny-experiment.ts';
+import { LiveStack } from '../../test-support/live-stack.ts';
+import { begin, createActivities, plainDependencies } from '../../test-support/plain-epochs.ts';
+import { tinyExperiment } from '../../test-support/tiny-experiment.ts';
 
 /**
  * The agent's history in the simulator's prompt must matter: where low success was answered well by short tasks and high success by long
@@ -64,7 +64,7 @@ test('the same seeds under a history of 0.1 and of 0.9 give different difficulty
     ...plainDependencies(stack.home, stack.policyUrl, residentLauncher(stack.trainerSocket)),
     python: pythonPath(),
   };
-  const server = openAIPolicyServer({ baseUrl: stack.policyUrl, apiKey: undefined, timeoutMs: 30_000 });
+  const server = createCompletionsClient({ baseUrl: stack.policyUrl, apiKey: undefined, timeoutMs: 30_000 });
   const does = createActivities(ports);
   const { plan, prepared } = await begin(does, 'history', file);
   const { state } = prepared;

@@ -7,8 +7,8 @@ import type { TraceRecord } from '../../src/types/records.ts';
 import { queues } from '../../src/workflows/activity-proxies.ts';
 import { miniDeskSettings } from '../../src/worlds/minidesk/settings.ts';
 import { createWorld } from '../../src/worlds/registry.ts';
-import { LiveStack } from '../support/live-stack.ts';
-import { tinyExperiment } from '../support/tiny-experiment.ts';
+import { LiveStack } from '../../test-support/live-stack.ts';
+import { tinyExperiment } from '../../test-support/tiny-experiment.ts';
 
 const settings = {
   type: 'minidesk',

@@ -9,12 +9,12 @@ import { RunFolder } from '../../src/runs/run-folder.ts';
 import type { NightRecord } from '../../src/types/nightly-types.ts';
 import { queues } from '../../src/workflows/activity-proxies.ts';
 import type { nightly, NightResult } from '../../src/workflows/nightly.ts';
+import { withFields } from '../../test-support/experiments.ts';
+import { LiveStack } from '../../test-support/live-stack.ts';
+import { until } from '../../test-support/processes.ts';
+import type { TestProcess } from '../../test-support/processes.ts';
+import { tinyExperiment } from '../../test-support/tiny-experiment.ts';
 import { genenv } from '../cli/genenv-process.ts';
-import { withFields } from '../support/experiments.ts';
-import { LiveStack } from '../support/live-stack.ts';
-import { until } from '../support/processes.ts';
-import type { TestProcess } from '../support/processes.ts';
-import { tinyExperiment } from '../support/tiny-experiment.ts';
 
 /** Nights on a real server with real models: by a schedule of seconds, disturbed, and with an agent that is really ruined. */
 

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { repository } from '../../infra/setup/locations.mjs';
-import { TestProcess, until } from '../support/processes.ts';
-import { tinyExperiment } from '../support/tiny-experiment.ts';
+import { TestProcess, until } from '../../test-support/processes.ts';
+import { tinyExperiment } from '../../test-support/tiny-experiment.ts';
 
 /**
  * What `npm start` does, killed with SIGKILL and started again: the command alone (its processes are taken over), or all of its

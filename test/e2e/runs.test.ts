@@ -8,8 +8,8 @@ import type { LedgerEntry } from '../../src/runs/ledger-entry.ts';
 import { verifyRun } from '../../src/runs/verify.ts';
 import { ObjectStore } from '../../src/store/object-store.ts';
 import type { Progress } from '../../src/types/activity-types.ts';
-import { LiveStack } from '../support/live-stack.ts';
-import { tinyExperiment } from '../support/tiny-experiment.ts';
+import { LiveStack } from '../../test-support/live-stack.ts';
+import { tinyExperiment } from '../../test-support/tiny-experiment.ts';
 
 /**
  * Real runs on a real server, with real models: through the plain Temporal CLI, and disturbed in each phase. The promise: a run that was

@@ -1,17 +1,17 @@
 import { readFile } from 'node:fs/promises';
 import { onTestFinished } from 'vitest';
+import type { Dependencies } from '../../src/activities/dependencies.ts';
 import { createEvaluationCpuActivities, createEvaluationLlmActivities } from '../../src/activities/index.ts';
 import { SuiteLoader } from '../../src/benchmarks/registry.ts';
 import { meanScore, rateScore } from '../../src/benchmarks/suite.ts';
 import type { Benchmark, Case, CaseVerdict, OpenSuite, Suite } from '../../src/benchmarks/suite.ts';
 import type { ActivityContext } from '../../src/runtime/activity-context.ts';
-import type { Dependencies } from '../../src/activities/dependencies.ts';
 import type { EvaluationResults, ReadySuite, Scored, ShardRecord } from '../../src/types/evaluation-types.ts';
+import { FakeModelServer } from '../../test-support/fake-model-server.ts';
+import type { FakeChat, FakeModel } from '../../test-support/fake-model-server.ts';
+import { FakeTrainer } from '../../test-support/fake-trainer.ts';
+import { plainDependencies } from '../../test-support/plain-epochs.ts';
 import { memoryFolder } from '../store/temporary-folder.ts';
-import { FakeModelServer } from '../support/fake-model-server.ts';
-import type { FakeChat, FakeModel } from '../support/fake-model-server.ts';
-import { FakeTrainer } from '../support/fake-trainer.ts';
-import { plainDependencies } from '../support/plain-epochs.ts';
 
 interface Sum extends Case {
   left: number;

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { queues } from '../../src/workflows/activity-proxies.ts';
-import { exampleExperiment, exampleFile, withFields } from '../support/experiments.ts';
-import { InstantStack } from '../support/instant-stack.ts';
+import { exampleExperiment, exampleFile, withFields } from '../../test-support/experiments.ts';
+import { InstantStack } from '../../test-support/instant-stack.ts';
 
 /** Four tasks an epoch, two rollouts each, in one shard. */
 const tiny = {

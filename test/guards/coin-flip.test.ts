@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { mean } from '../../src/numerics/preconditions.ts';
+import type { TrainedJob } from '../../test-support/fake-trainer.ts';
 import { someRun } from '../activities/some-run.ts';
-import type { TrainedJob } from '../support/fake-trainer.ts';
 import { learnFor, LearningSimulator, linesOf, promptOf } from './learners.ts';
 
 /**

@@ -2,14 +2,14 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { pythonPath } from '../../infra/setup/locations.mjs';
 import { emptyHistory } from '../../src/coevolution/agent-history.ts';
 import { parseExperiment } from '../../src/config/parse-experiment.ts';
-import { openAIPolicyServer } from '../../src/inference/completions-client.ts';
+import { createCompletionsClient } from '../../src/inference/completions-client.ts';
 import { deriveSeed, randomStream } from '../../src/numerics/random.ts';
 import { residentLauncher } from '../../src/training/launchers.ts';
 import type { EnvironmentPoolRecord } from '../../src/types/records.ts';
 import { createWorld } from '../../src/worlds/registry.ts';
-import { LiveStack } from '../support/live-stack.ts';
-import { begin, createActivities, plainDependencies } from '../support/plain-epochs.ts';
-import { tinyExperiment } from '../support/tiny-experiment.ts';
+import { LiveStack } from '../../test-support/live-stack.ts';
+import { begin, createActivities, plainDependencies } from '../../test-support/plain-epochs.ts';
+import { tinyExperiment } from '../../test-support/tiny-experiment.ts';
 
 /** A real simulator whose every update imitates one and the same task: without a cap it forgets all others. */
 
@@ -39,7 +39,7 @@ async function drift(name: string, maxKl: number): Promise<number[]> {
   };
   const does = createActivities(ports);
   const { plan, prepared } = await begin(does, name, file);
-  const server = openAIPolicyServer({ baseUrl: stack.policyUrl, apiKey: undefined, timeoutMs: 60_000 });
+  const server = createCompletionsClient({ baseUrl: stack.policyUrl, apiKey: undefined, timeoutMs: 60_000 });
   const [seedTask = ''] = world.baseTasks(randomStream(deriveSeed(7, 'base-tasks')));
   const written = await server.complete(
     {

@@ -1,9 +1,9 @@
 import type { RandomStream } from '../../src/numerics/random.ts';
 import type { LedgerEntry } from '../../src/runs/ledger-entry.ts';
-import type { Committed } from '../../src/types/activity-types.ts';
+import type { CommittedEpoch } from '../../src/types/activity-types.ts';
 import type { TaskRecord } from '../../src/types/records.ts';
+import type { BatchRecord, TrainedJob } from '../../test-support/fake-trainer.ts';
 import type { SomeRun } from '../activities/some-run.ts';
-import type { BatchRecord, TrainedJob } from '../support/fake-trainer.ts';
 
 /** What the policy itself wrote in a record of a batch, and what it was asked. */
 export const textOf = ({ token_ids, mask }: BatchRecord): string =>
@@ -56,7 +56,7 @@ export async function learnFor(
   run: SomeRun,
   epochs: number,
   learners: { simulator?: LearningSimulator; agent?: (job: TrainedJob) => void },
-): Promise<Committed> {
+): Promise<CommittedEpoch> {
   let committed = run.prepared;
   for (let epoch = 1; epoch <= epochs; epoch++) {
     const before = run.trainer.jobs.length;

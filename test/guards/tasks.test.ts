@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { mean } from '../../src/numerics/preconditions.ts';
 import type { EnvironmentPoolRecord, FilterRecord, ScoreRecord } from '../../src/types/records.ts';
+import type { BatchRecord } from '../../test-support/fake-trainer.ts';
 import { someRun } from '../activities/some-run.ts';
-import type { BatchRecord } from '../support/fake-trainer.ts';
 import { lastUpdate, learnFor, LearningSimulator, linesOf, tasksOf, textOf } from './learners.ts';
 
 /** Guards on what the simulator writes: validity, copies, near copies, two-humped batches, answers that ought not to count. */

@@ -2,10 +2,10 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { pauseUpdate, resumeUpdate } from '../../src/workflows/messages.ts';
-import { LiveStack } from '../support/live-stack.ts';
-import { until } from '../support/processes.ts';
-import type { TestProcess } from '../support/processes.ts';
-import { tinyExperiment } from '../support/tiny-experiment.ts';
+import { LiveStack } from '../../test-support/live-stack.ts';
+import { until } from '../../test-support/processes.ts';
+import type { TestProcess } from '../../test-support/processes.ts';
+import { tinyExperiment } from '../../test-support/tiny-experiment.ts';
 
 /** Workers that are stopped, restarted and replaced under a real run: it ends with the ledger of the run nobody disturbed. */
 

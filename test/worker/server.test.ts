@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import type { temporal } from '@temporalio/proto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { queues } from '../../src/workflows/activity-proxies.ts';
-import { LiveStack } from '../support/live-stack.ts';
-import { freePort, until } from '../support/processes.ts';
-import { tinyExperiment } from '../support/tiny-experiment.ts';
+import { LiveStack } from '../../test-support/live-stack.ts';
+import { freePort, until } from '../../test-support/processes.ts';
+import { tinyExperiment } from '../../test-support/tiny-experiment.ts';
 
 /** A Temporal server that comes late, goes, forgets, or is strict; queues that experiments and hosts share. Each run ends with the ledger of the undisturbed one. */
 

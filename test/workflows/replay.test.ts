@@ -4,11 +4,11 @@ import { bundleWorkflowCode, Worker } from '@temporalio/worker';
 import type { WorkflowBundle } from '@temporalio/worker';
 import { DeterminismViolationError } from '@temporalio/workflow';
 import { beforeAll, expect, test } from 'vitest';
-import { activitiesByQueue } from '../../src/activities/index.ts';
 import type { Dependencies } from '../../src/activities/dependencies.ts';
+import { activitiesByQueue } from '../../src/activities/index.ts';
 import { queues } from '../../src/workflows/activity-proxies.ts';
 
-/** Histories of real runs (test/support/record-histories.ts makes them anew): code that no longer replays them would break runs under way. */
+/** Histories of real runs (test-support/record-histories.ts makes them anew): code that no longer replays them would break runs under way. */
 
 type History = {
   events: {

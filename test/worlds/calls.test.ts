@@ -2,13 +2,13 @@ import { describe, expect, it } from 'vitest';
 import { strictCallMatch } from '../../src/benchmarks/api-bank/toolrl-rule.ts';
 import { pythonLiteral, readPythonCalls } from '../../src/worlds/calls/call-formats.ts';
 import { callsMatch, exactText, looseText } from '../../src/worlds/calls/match.ts';
-import type { CallsTask, Tool } from '../../src/worlds/calls/task-schema.ts';
-import { reasonOf, shippedWorld, specOf } from './written-support.ts';
+import type { CallsTask, CallTool } from '../../src/worlds/calls/task-schema.ts';
+import { reasonOf, shippedWorld, specOf } from './json-tasks-support.ts';
 
 const bfcl = await shippedWorld('calls');
 const apiBank = await shippedWorld('calls', { style: 'api-bank' });
 
-const brew: Tool = {
+const brew: CallTool = {
   name: 'tea.brew',
   description: 'Brews tea.',
   parameters: {
@@ -24,7 +24,7 @@ const brew: Tool = {
   },
   required: ['leaf', 'cups'],
 };
-const warm: Tool = {
+const warm: CallTool = {
   name: 'warm_cup',
   description: 'Warms cups.',
   parameters: { cups: { type: 'integer' } },

@@ -5,7 +5,7 @@ import { randomStream } from '../../src/numerics/random.ts';
 import { chainOpsSettings } from '../../src/worlds/chainops/settings.ts';
 import type { ChainOpsSettings } from '../../src/worlds/chainops/settings.ts';
 import { createWorld } from '../../src/worlds/registry.ts';
-import { experimentFile, withFields } from '../support/experiments.ts';
+import { experimentFile, withFields } from '../../test-support/experiments.ts';
 
 const settings: ChainOpsSettings = {
   ...chainOpsSettings.parse({ type: 'chainops' }),

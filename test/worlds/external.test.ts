@@ -9,10 +9,10 @@ import { hashOf } from '../../src/store/canonical-json.ts';
 import { InvalidConfig } from '../../src/validation/invalid-config.ts';
 import { workerSettings } from '../../src/worker/settings.ts';
 import { createWorld, worldLoader } from '../../src/worlds/registry.ts';
-import { exampleFile, withFields } from '../support/experiments.ts';
-import { FakeModelServer } from '../support/fake-model-server.ts';
-import { FakeTrainer } from '../support/fake-trainer.ts';
-import { begin, createActivities, plainEpoch, plainDependencies } from '../support/plain-epochs.ts';
+import { exampleFile, withFields } from '../../test-support/experiments.ts';
+import { FakeModelServer } from '../../test-support/fake-model-server.ts';
+import { FakeTrainer } from '../../test-support/fake-trainer.ts';
+import { begin, createActivities, plainDependencies, plainEpoch } from '../../test-support/plain-epochs.ts';
 
 const module = fileURLToPath(new URL('outside/sums.ts', import.meta.url));
 const external = (name = 'sums', settings: Record<string, string | number> = {}) => ({

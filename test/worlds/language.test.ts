@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { emptyHistory, updateHistory } from '../../src/coevolution/agent-history.ts';
 import { randomStream } from '../../src/numerics/random.ts';
 import { canonicalJson } from '../../src/store/canonical-json.ts';
-import { drawTask, exampleTasks } from '../../src/worlds/language/draw-task.ts';
+import { drawLanguageTask, exampleTasks } from '../../src/worlds/language/draw-task.ts';
 import { createLanguage } from '../../src/worlds/language/language.ts';
 import { languageSettings } from '../../src/worlds/language/settings.ts';
 import type { LanguageTask } from '../../src/worlds/language/task-schema.ts';
@@ -59,9 +59,10 @@ const valueOf = (program: unknown, rest?: Record<string, unknown>): string =>
   world.referenceAnswer(specOf(execution(program, rest))).replace('Answer: ', '');
 
 describe('built-in tasks', () => {
-  const aTask = fc
-    .tuple(fc.nat(), fc.integer({ min: 1, max: 16 }))
-    .map(([seed, calls]) => ({ calls, spec: canonicalJson(drawTask(calls, randomStream(seed), settings)) }));
+  const aTask = fc.tuple(fc.nat(), fc.integer({ min: 1, max: 16 })).map(([seed, calls]) => ({
+    calls,
+    spec: canonicalJson(drawLanguageTask(calls, randomStream(seed), settings)),
+  }));
 
   it('have as many calls as asked for, a right answer and no other', () => {
     fc.assert(
@@ -625,7 +626,7 @@ describe('the simulator’s prompt', () => {
     const accepts = (of: typeof world, task: unknown): boolean =>
       z.fromJSONSchema(of.taskSchema as Parameters<typeof z.fromJSONSchema>[0]).safeParse(task).success;
     const executed = createLanguage({ ...settings, kinds: ['execution'] });
-    for (const task of [...exampleTasks, drawTask(12, randomStream(1), settings)]) {
+    for (const task of [...exampleTasks, drawLanguageTask(12, randomStream(1), settings)]) {
       expect(accepts(world, task)).toBe(true);
       expect(accepts(executed, task)).toBe(task.evaluation.kind === 'execution');
       expect(accepts(world, { ...task, reward: 1 })).toBe(false);

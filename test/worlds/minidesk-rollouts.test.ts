@@ -14,11 +14,11 @@ import type {
   VerdictRecord,
 } from '../../src/types/records.ts';
 import { createWorld } from '../../src/worlds/registry.ts';
-import { experimentFile, withFields } from '../support/experiments.ts';
-import { FakeModelServer } from '../support/fake-model-server.ts';
-import type { FakeModel } from '../support/fake-model-server.ts';
-import { FakeTrainer } from '../support/fake-trainer.ts';
-import { begin, createActivities, plainEpoch, plainDependencies } from '../support/plain-epochs.ts';
+import { experimentFile, withFields } from '../../test-support/experiments.ts';
+import { FakeModelServer } from '../../test-support/fake-model-server.ts';
+import type { FakeModel } from '../../test-support/fake-model-server.ts';
+import { FakeTrainer } from '../../test-support/fake-trainer.ts';
+import { begin, createActivities, plainDependencies, plainEpoch } from '../../test-support/plain-epochs.ts';
 
 const file = withFields(experimentFile('minidesk'), {
   epochs: 2,

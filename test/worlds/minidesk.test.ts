@@ -2,21 +2,21 @@ import { describe, expect, it } from 'vitest';
 import { parseExperiment } from '../../src/config/parse-experiment.ts';
 import { dialogueTokens } from '../../src/inference/character-tokens.ts';
 import { randomStream } from '../../src/numerics/random.ts';
-import { errorTurns, play } from '../../src/worlds/minidesk/desk.ts';
-import type { Outcome } from '../../src/worlds/minidesk/desk.ts';
+import { errorTurns, playActions } from '../../src/worlds/minidesk/desk.ts';
+import type { DeskOutcome } from '../../src/worlds/minidesk/desk.ts';
 import { miniDeskSettings } from '../../src/worlds/minidesk/settings.ts';
 import { mostByChance, successByChance } from '../../src/worlds/minidesk/solve.ts';
-import { alphabet, parseTask } from '../../src/worlds/minidesk/task.ts';
+import { deskAlphabet, parseDeskTask } from '../../src/worlds/minidesk/task.ts';
 import { ownWording, saysWhatHappened } from '../../src/worlds/minidesk/wording.ts';
 import { createWorld } from '../../src/worlds/registry.ts';
-import { experimentFile, withFields } from '../support/experiments.ts';
+import { experimentFile, withFields } from '../../test-support/experiments.ts';
 
 const settings = miniDeskSettings.parse({ type: 'minidesk' });
 const world = createWorld(settings);
 const rules = world.turns!;
-const size = alphabet(settings);
+const size = deskAlphabet(settings);
 const taskOf = (spec: string) => {
-  const parsed = parseTask(spec, size);
+  const parsed = parseDeskTask(spec, size);
   if ('reason' in parsed) throw new Error(parsed.reason);
   return parsed.task;
 };
@@ -81,7 +81,7 @@ describe('a task', () => {
       ['ar1,bg1|a>2,b=r|a@2,b=r|t0', few],
     ] as const) {
       const one = createWorld(of);
-      const parsed = parseTask(spec, alphabet(of));
+      const parsed = parseDeskTask(spec, deskAlphabet(of));
       if ('reason' in parsed) throw new Error(parsed.reason);
       const rewards = Array.from(
         { length: 20_000 },
@@ -91,7 +91,7 @@ describe('a task', () => {
       expect(
         Math.abs(
           rewards.reduce((sum, reward) => sum + reward, 0) / 20_000 -
-            successByChance(parsed.task, alphabet(of)),
+            successByChance(parsed.task, deskAlphabet(of)),
         ),
       ).toBeLessThan(0.01);
     }
@@ -130,7 +130,7 @@ describe('a task', () => {
             seen.add(turn);
     expect(seen.size).toBeGreaterThan(2);
     const actions = Array.from({ length: 6 }, () => 'fg');
-    expect(play(taskOf(spec), actions, size).outcomes.map(({ kind }) => kind)).toEqual(
+    expect(playActions(taskOf(spec), actions, size).outcomes.map(({ kind }) => kind)).toEqual(
       actions.map((_, turn) => (turns.has(turn) ? 'error' : 'found')),
     );
   });
@@ -200,7 +200,7 @@ describe('what the agent reads', () => {
   });
 
   it('is told apart from every other outcome, in both styles', () => {
-    const outcomes: Outcome[] = [
+    const outcomes: DeskOutcome[] = [
       { kind: 'ok', action: { tool: 'move', key: 'a', place: '2' } },
       { kind: 'ok', action: { tool: 'paint', key: 'a', colour: 'y' } },
       { kind: 'found', records: [{ key: 'a', colour: 'r', place: '1' }] },

@@ -4,7 +4,7 @@ import { queryText } from '../../src/benchmarks/travelplanner/query-text.ts';
 import { randomStream } from '../../src/numerics/random.ts';
 import type { TravelTask } from '../../src/worlds/travel/task-schema.ts';
 import { read } from '../infra/repository.ts';
-import { reasonOf, shippedWorld, specOf } from './written-support.ts';
+import { reasonOf, shippedWorld, specOf } from './json-tasks-support.ts';
 
 const world = await shippedWorld('travel');
 const tasks = read('experiments/tasks/travel.jsonl')

@@ -1,12 +1,11 @@
 import { collect } from '../../async/streams.ts';
 import { successRate } from '../../coevolution/success-rate.ts';
-import { heldTo, readTask } from '../../curriculum/generate-candidates.ts';
+import { parseCandidate, structuredOutput } from '../../curriculum/generate-candidates.ts';
 import { deriveSeed, randomStream } from '../../numerics/random.ts';
-import { answers, planRequests } from '../../rollouts/completion-requests.ts';
-import type { SampleCount } from '../../rollouts/completion-requests.ts';
-import { attempts } from '../../rollouts/rollout-loop.ts';
-import type { Dependencies } from '../dependencies.ts';
-import { phase } from '../../runtime/run-once.ts';
+import { batchPrompts, streamCompletions } from '../../rollouts/completion-requests.ts';
+import type { SamplingUsage } from '../../rollouts/completion-requests.ts';
+import { streamRollouts } from '../../rollouts/rollout-loop.ts';
+import { runPhaseOnce } from '../../runtime/run-once.ts';
 import type { FileRef } from '../../store/references.ts';
 import type {
   CrossPlayCell,
@@ -15,6 +14,7 @@ import type {
   CrossTasksInput,
 } from '../../types/comparison-types.ts';
 import type { HistoryRecord, SeedTaskRecord } from '../../types/records.ts';
+import type { Dependencies } from '../dependencies.ts';
 
 /**
  * Tasks that the simulator of one epoch writes, told what it was told of its own agent then. Seed tasks and sampling seeds are the same
@@ -22,7 +22,7 @@ import type { HistoryRecord, SeedTaskRecord } from '../../types/records.ts';
  */
 export function createCrossTasks(dependencies: Dependencies) {
   return (input: CrossTasksInput): Promise<FileRef> =>
-    phase(dependencies, 'cross-tasks', input, async (context) => {
+    runPhaseOnce(dependencies, 'cross-tasks', input, async (context) => {
       const { experiment, world } = context;
       const { state, tasks } = input;
       const { seed, environment, durability } = experiment;
@@ -32,27 +32,27 @@ export function createCrossTasks(dependencies: Dependencies) {
       const prompts = Array.from({ length: tasks }, () =>
         world.environmentPrompt(history, random.pick(base).spec),
       );
-      const planned = planRequests(prompts, durability.promptsPerRequest, (chunk, index) => ({
+      const planned = batchPrompts(prompts, durability.promptsPerRequest, (chunk, index) => ({
         model: state.environment.name,
         prompts: chunk,
         n: 1,
         seed: deriveSeed(seed, 'cross-tasks', index),
         temperature: environment.sampling.temperature,
         maxTokens: environment.sampling.maxTokens,
-        ...heldTo(experiment, world),
+        ...structuredOutput(experiment, world),
       }));
-      const count: SampleCount = { tokens: 0, retried: 0 };
+      const count: SamplingUsage = { tokens: 0, retried: 0 };
       let written = 0;
       return dependencies.store.putRecords(
         (async function* (): AsyncGenerator<SeedTaskRecord> {
-          for await (const { completions } of answers(dependencies, context, planned, {
+          for await (const { completions } of streamCompletions(dependencies, context, planned, {
             requests: planned.length,
             policies: [state.environment],
             count,
           })) {
             for (const { text, finish_reason } of completions) {
               const id = `task-${String(written++).padStart(3, '0')}`;
-              const parsed = finish_reason === 'length' ? undefined : readTask(world, text);
+              const parsed = finish_reason === 'length' ? undefined : parseCandidate(world, text);
               // A label that nobody has confirmed decides nothing between simulators.
               if (parsed?.valid === true && world.vote?.needed(parsed.spec) !== true)
                 yield { id, spec: parsed.spec };
@@ -69,7 +69,7 @@ type Attempt = { simulator: number; task_id: string; sample: number; reward: num
 /** The agent of one epoch attempts the tasks of every epoch's simulator; the seeds are the same for every agent. */
 export function createCrossPlay(dependencies: Dependencies) {
   return (input: CrossPlayInput): Promise<CrossPlayed> =>
-    phase(dependencies, 'cross-play', input, async (context) => {
+    runPhaseOnce(dependencies, 'cross-play', input, async (context) => {
       const { experiment, world } = context;
       const { seed, agent, durability } = experiment;
       const { state, samples, epoch } = input;
@@ -83,7 +83,7 @@ export function createCrossPlay(dependencies: Dependencies) {
           ),
         )
       ).flat();
-      const planned = planRequests(met, durability.promptsPerRequest, (chunk, index) => ({
+      const planned = batchPrompts(met, durability.promptsPerRequest, (chunk, index) => ({
         model: state.agent.name,
         prompts: chunk.map(({ spec }) => world.agentPrompt(spec)),
         n: samples,
@@ -91,7 +91,7 @@ export function createCrossPlay(dependencies: Dependencies) {
         temperature: agent.sampling.temperature,
         maxTokens: agent.sampling.maxTokens,
       }));
-      const count: SampleCount = { tokens: 0, retried: 0 };
+      const count: SamplingUsage = { tokens: 0, retried: 0 };
       const rewards = new Map<number, number[]>(input.tasks.map(({ epoch: simulator }) => [simulator, []]));
       const file = await dependencies.store.putRecords(
         (async function* (): AsyncGenerator<Attempt> {
@@ -101,7 +101,7 @@ export function createCrossPlay(dependencies: Dependencies) {
             item: { id, spec, simulator },
             sample,
             sampled: { text, seed: drawn },
-          } of attempts(dependencies, context, planned, (task) => task.spec, options)) {
+          } of streamRollouts(dependencies, context, planned, (task) => task.spec, options)) {
             const { reward } = world.score(
               spec,
               text,

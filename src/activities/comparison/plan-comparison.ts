@@ -6,7 +6,6 @@ import { changedFields } from '../../config/retune.ts';
 import { evenlySpaced, evenlyWithin } from '../../numerics/spacing.ts';
 import type { LedgerEntry } from '../../runs/ledger-entry.ts';
 import { workflowSettings } from '../../runs/settings-in-effect.ts';
-import type { Dependencies } from '../dependencies.ts';
 import { hashOf } from '../../store/canonical-json.ts';
 import type { ParseInput } from '../../types/activity-types.ts';
 import type {
@@ -18,6 +17,7 @@ import type {
   RunCheckpoints,
 } from '../../types/comparison-types.ts';
 import { InvalidConfig } from '../../validation/invalid-config.ts';
+import type { Dependencies } from '../dependencies.ts';
 
 /**
  * Reads what the workflow was started with: the same id with the same file is the same comparison, with one that changes or drops a run it is

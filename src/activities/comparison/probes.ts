@@ -4,15 +4,14 @@ import { candidatesPerTask, screening } from '../../comparison/plan.ts';
 import type { ProbedAgent } from '../../comparison/probes.ts';
 import { deriveSeed, randomStream } from '../../numerics/random.ts';
 import { inHalves, spread } from '../../numerics/spacing.ts';
-import { planRequests } from '../../rollouts/completion-requests.ts';
-import type { Planned, SampleCount } from '../../rollouts/completion-requests.ts';
-import { attempts } from '../../rollouts/rollout-loop.ts';
-import type { Dependencies } from '../dependencies.ts';
-import { phase } from '../../runtime/run-once.ts';
+import { batchPrompts } from '../../rollouts/completion-requests.ts';
+import type { PlannedRequest, SamplingUsage } from '../../rollouts/completion-requests.ts';
+import { streamRollouts } from '../../rollouts/rollout-loop.ts';
+import { runPhaseOnce } from '../../runtime/run-once.ts';
 import type { Phase } from '../../runtime/run-once.ts';
 import type { FileRef } from '../../store/references.ts';
-import { batchRecord, idleSettings } from '../../training/job-settings.ts';
-import { policyJob } from '../../training/policy-update.ts';
+import { batchRecord, NEUTRAL_JOB_SETTINGS } from '../../training/job-settings.ts';
+import { runPolicyJob } from '../../training/policy-update.ts';
 import type { PhaseInput } from '../../types/activity-types.ts';
 import type {
   MeasureGradientsInput,
@@ -29,6 +28,7 @@ import type {
   SeedTaskRecord,
 } from '../../types/records.ts';
 import { isSolved } from '../../worlds/world.ts';
+import type { Dependencies } from '../dependencies.ts';
 
 /**
  * Tasks whose success rates span (0, 1) for the agent of an epoch. Half of the candidates are held out (a grid from easy to hard, in every
@@ -37,7 +37,7 @@ import { isSolved } from '../../worlds/world.ts';
  */
 export function createProbeTasks(dependencies: Dependencies) {
   return (input: ProbeTasksInput): Promise<FileRef> =>
-    phase(dependencies, 'probe-tasks', input, async (context) => {
+    runPhaseOnce(dependencies, 'probe-tasks', input, async (context) => {
       const candidates = await candidatesOf(dependencies, context, input);
       const successes = new Map<string, number>(candidates.map(({ id }) => [id, 0]));
       for await (const { task, solved } of probed(
@@ -75,7 +75,7 @@ async function candidatesOf(
 /** The agent of an epoch attempts each probed task many times; what it sampled is kept, for gradients. */
 export function createProbeAttempts(dependencies: Dependencies) {
   return (input: ProbeAttemptsInput): Promise<ProbeAttempted> =>
-    phase(dependencies, 'probe-attempts', input, async (context) => {
+    runPhaseOnce(dependencies, 'probe-attempts', input, async (context) => {
       const tasks = await collect(dependencies.store.records<SeedTaskRecord>(input.tasks));
       const outcomes = new Map(
         tasks.map(({ id, spec }): [string, ProbeOutcomeRecord] => [
@@ -124,8 +124,8 @@ export async function* probed(
   const size = agent.rolloutsPerTask;
   const planned = Array.from(
     { length: Math.ceil(count / size) },
-    (_, round): Planned<{ task: SeedTaskRecord; first: number }>[] =>
-      planRequests(
+    (_, round): PlannedRequest<{ task: SeedTaskRecord; first: number }>[] =>
+      batchPrompts(
         tasks.map((task) => ({ task, first: round * size })),
         durability.promptsPerRequest,
         (chunk, index) => ({
@@ -138,13 +138,13 @@ export async function* probed(
         }),
       ),
   ).flat();
-  const sampling: SampleCount = { tokens: 0, retried: 0 };
+  const sampling: SamplingUsage = { tokens: 0, retried: 0 };
   const options = { requests: planned.length, policies: [state.agent], count: sampling, wordedBy: null };
   for await (const {
     item: { task, first },
     sample,
     sampled,
-  } of attempts(dependencies, context, planned, ({ task: { spec } }) => spec, options)) {
+  } of streamRollouts(dependencies, context, planned, ({ task: { spec } }) => spec, options)) {
     const attempt = first + sample;
     const { reward } = world.score(
       task.spec,
@@ -165,14 +165,14 @@ const rollouts = 64;
  */
 export function createMeasureGradients(dependencies: Dependencies) {
   return (input: MeasureGradientsInput): Promise<FileRef> =>
-    phase(dependencies, 'measure-gradients', input, async (context) => {
+    runPhaseOnce(dependencies, 'measure-gradients', input, async (context) => {
       const { agent } = context.experiment;
       const { state, epoch } = input;
       const outcomes = await collect(dependencies.store.records<ProbeOutcomeRecord>(input.outcomes));
       const rates = new Map(
         outcomes.map(({ task_id, solved }) => [task_id, successRate(inHalves(solved).first).rate!]),
       );
-      const { result } = await policyJob(dependencies, context, {
+      const { result } = await runPolicyJob(dependencies, context, {
         kind: 'gradient_norms',
         role: 'agent',
         epoch,
@@ -182,8 +182,9 @@ export function createMeasureGradients(dependencies: Dependencies) {
         trainerState: null,
         batch: await dependencies.store.putRecords(batchRecords(dependencies, input, outcomes, rates)),
         settings: {
-          ...idleSettings,
-          tokens_per_micro_batch: agent.training?.tokensPerMicroBatch ?? idleSettings.tokens_per_micro_batch,
+          ...NEUTRAL_JOB_SETTINGS,
+          tokens_per_micro_batch:
+            agent.training?.tokensPerMicroBatch ?? NEUTRAL_JOB_SETTINGS.tokens_per_micro_batch,
           policy_version: state.agent.name,
         },
       });

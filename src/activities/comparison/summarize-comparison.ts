@@ -6,10 +6,10 @@ import { runRecord } from '../../comparison/run-metrics.ts';
 import type { RunRecord } from '../../comparison/run-metrics.ts';
 import { summarize } from '../../comparison/summary.ts';
 import type { LedgerEntry } from '../../runs/ledger-entry.ts';
-import type { Dependencies } from '../dependencies.ts';
 import { atomicWrite } from '../../store/atomic-write.ts';
 import type { Summarized, SummarizeInput } from '../../types/comparison-types.ts';
 import { InvalidConfig } from '../../validation/invalid-config.ts';
+import type { Dependencies } from '../dependencies.ts';
 import { experimentOf, readComparison } from './plan-comparison.ts';
 import { readProbes } from './probes.ts';
 

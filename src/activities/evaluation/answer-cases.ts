@@ -3,22 +3,25 @@ import { SidecarFailed } from '../../benchmarks/sidecar.ts';
 import type { OpenSuite } from '../../benchmarks/suite.ts';
 import type { Evaluation } from '../../config/evaluation.ts';
 import type { ServingSettings } from '../../config/policies.ts';
-import { inStep } from '../../evaluation/lockstep.ts';
-import type { Asked } from '../../evaluation/lockstep.ts';
+import { runInLockstep } from '../../evaluation/lockstep.ts';
+import type { PendingQuestion } from '../../evaluation/lockstep.ts';
 import type { Answer, Question } from '../../formats/chat-messages.ts';
-import { chatQuestions, completionQuestions } from '../../inference/evaluation-client.ts';
-import type { QuestionServer } from '../../inference/evaluation-client.ts';
+import {
+  createChatEvaluationClient,
+  createCompletionsEvaluationClient,
+} from '../../inference/evaluation-client.ts';
+import type { EvaluationClient } from '../../inference/evaluation-client.ts';
 import { ModelNotServed } from '../../inference/policy-client.ts';
-import { servePolicy } from '../../inference/publish.ts';
+import { ensurePolicyServed } from '../../inference/publish.ts';
 import { deriveSeed } from '../../numerics/random.ts';
-import type { Dependencies } from '../dependencies.ts';
-import { once } from '../../runtime/run-once.ts';
+import { runOnce } from '../../runtime/run-once.ts';
 import type { Phase } from '../../runtime/run-once.ts';
 import { hashOf, sha256 } from '../../store/canonical-json.ts';
 import { InvalidArtifact } from '../../store/errors.ts';
 import { Journal } from '../../store/journal.ts';
 import type { Answered, AnswerInput, AnswerRecord, EvaluatedPolicy } from '../../types/evaluation-types.ts';
 import { InvalidConfig } from '../../validation/invalid-config.ts';
+import type { Dependencies } from '../dependencies.ts';
 import { casesOf, plannedSuite, readRecord, shardKey } from './evaluation-inputs.ts';
 import type { EvaluationRecord } from './evaluation-inputs.ts';
 
@@ -28,7 +31,7 @@ import type { EvaluationRecord } from './evaluation-inputs.ts';
  */
 export function createAnswerCases(dependencies: Dependencies) {
   return (input: AnswerInput): Promise<Answered> =>
-    once(dependencies, shardKey('answer', input), async (work) => {
+    runOnce(dependencies, shardKey('answer', input), async (work) => {
       const record = await readRecord(dependencies, input.evaluation);
       const { suite, opened } = await plannedSuite(dependencies, record.evaluation, input.suite);
       const cases = casesOf(opened, record.evaluation).slice(input.from, input.to);
@@ -89,7 +92,7 @@ async function* answered(
     deriveSeed(evaluation.seed, name, kind, id, step);
 
   const prompts = new Map<string, Question>();
-  const answer = async (asked: readonly Asked[]): Promise<Answer[]> => {
+  const answer = async (asked: readonly PendingQuestion[]): Promise<Answer[]> => {
     const hash = hashOf(asked);
     const before = batches.entries.shift();
     if (before !== undefined && before.asked !== hash)
@@ -127,7 +130,7 @@ async function* answered(
   const { judge: judgedBy, requestTimeoutSeconds } = evaluation;
   const judges =
     judgedBy &&
-    chatQuestions(dependencies.chatClient(judgedBy, requestTimeoutSeconds * 1000), {
+    createChatEvaluationClient(dependencies.chatClient(judgedBy, requestTimeoutSeconds * 1000), {
       model: judgedBy.model,
       temperature: 0,
       maxTokens: 512,
@@ -136,7 +139,7 @@ async function* answered(
     const size = evaluation.questionsPerRequest;
     for (let from = 0; from < cases.length; from += size) {
       const side = cases.slice(from, from + size);
-      const responses = await inStep(side, (item, tools) => opened.attempt(item, tools), {
+      const responses = await runInLockstep(side, (item, tools) => opened.attempt(item, tools), {
         answer,
         judge:
           judges &&
@@ -166,7 +169,7 @@ export function questionServerOf(
   dependencies: Dependencies,
   policy: Exclude<EvaluatedPolicy, { type: 'gold' }>,
   { temperature, maxTokens, requestTimeoutSeconds }: Evaluation,
-): QuestionServer {
+): EvaluationClient {
   const serving = servingOf(policy);
   const asked = { model: policy.type === 'run' ? policy.version.name : policy.model, temperature, maxTokens };
   const timeoutMs = requestTimeoutSeconds * 1000;
@@ -174,19 +177,22 @@ export function questionServerOf(
   const beat = (): void => dependencies.activityContext().heartbeat({ answered: ++answered });
   const server =
     policy.api === 'chat'
-      ? chatQuestions(
+      ? createChatEvaluationClient(
           dependencies.chatClient(serving.type === 'embedded' ? null : serving, timeoutMs),
           asked,
           beat,
         )
-      : completionQuestions(dependencies.policyClient(serving, timeoutMs), asked);
+      : createCompletionsEvaluationClient(dependencies.policyClient(serving, timeoutMs), asked);
   if (policy.type !== 'run') return server;
   return {
     async answer(questions, signal) {
       try {
         return await server.answer(questions, signal);
       } catch (error) {
-        if (!(error instanceof ModelNotServed) || !(await servePolicy(dependencies, serving, policy.version)))
+        if (
+          !(error instanceof ModelNotServed) ||
+          !(await ensurePolicyServed(dependencies, serving, policy.version))
+        )
           throw error;
         return server.answer(questions, signal);
       }

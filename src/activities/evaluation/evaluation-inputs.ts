@@ -1,12 +1,12 @@
-import { sideBySide } from '../../async/map-concurrent.ts';
+import { mapConcurrent } from '../../async/map-concurrent.ts';
 import type { OpenSuite, Suite, SuiteSettings } from '../../benchmarks/suite.ts';
 import type { Evaluation } from '../../config/evaluation.ts';
-import type { Dependencies } from '../dependencies.ts';
 import { canonicalJson, hashOf } from '../../store/canonical-json.ts';
 import type { PhaseKey } from '../../store/phase-cache.ts';
 import type { FileRef } from '../../store/references.ts';
 import type { AnswerInput, EvaluatedPolicy, PlannedSuite, ReadySuite } from '../../types/evaluation-types.ts';
 import { InvalidConfig } from '../../validation/invalid-config.ts';
+import type { Dependencies } from '../dependencies.ts';
 
 /** What all activities of an evaluation read: the file as it runs, and the policy that it means. */
 export interface EvaluationRecord {
@@ -63,7 +63,7 @@ export function planEach<Named extends { name: string }>(
   plan: (suite: Named) => Promise<PlannedSuite>,
 ): Promise<PlannedSuite[]> {
   const { signal, heartbeat } = dependencies.activityContext();
-  return sideBySide(suites, openedAtOnce, signal, async (suite) => {
+  return mapConcurrent(suites, openedAtOnce, signal, async (suite) => {
     const planned = await plan(suite);
     heartbeat({ suite: suite.name });
     return planned;

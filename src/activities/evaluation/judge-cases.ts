@@ -2,12 +2,12 @@ import { join } from 'node:path';
 import { collect } from '../../async/streams.ts';
 import { SidecarFailed } from '../../benchmarks/sidecar.ts';
 import type { CaseVerdict } from '../../benchmarks/suite.ts';
-import type { Dependencies } from '../dependencies.ts';
-import { once } from '../../runtime/run-once.ts';
+import { runOnce } from '../../runtime/run-once.ts';
 import { Journal } from '../../store/journal.ts';
 import type { FileRef } from '../../store/references.ts';
 import type { AnswerRecord, JudgeInput } from '../../types/evaluation-types.ts';
 import { InvalidConfig } from '../../validation/invalid-config.ts';
+import type { Dependencies } from '../dependencies.ts';
 import { plannedSuite, readRecord, shardKey } from './evaluation-inputs.ts';
 
 /** Cases judged at a time where the suite says nothing: enough for engines to be busy, and few enough to be kept often. */
@@ -22,7 +22,7 @@ export interface VerdictLine {
 /** Judges the answers of a shard; no model is asked. Verdicts are on disk as they are made. */
 export function createJudgeCases(dependencies: Dependencies) {
   return (input: JudgeInput): Promise<FileRef> =>
-    once(dependencies, shardKey('judge', input), async (work) => {
+    runOnce(dependencies, shardKey('judge', input), async (work) => {
       const { signal, heartbeat } = dependencies.activityContext();
       const { evaluation } = await readRecord(dependencies, input.evaluation);
       const { suite, opened } = await plannedSuite(dependencies, evaluation, input.suite);

@@ -4,9 +4,8 @@ import type { Evaluation } from '../../config/evaluation.ts';
 import { parseExperiment } from '../../config/parse-experiment.ts';
 import { changedFields } from '../../config/retune.ts';
 import type { LedgerEntry } from '../../runs/ledger-entry.ts';
-import { experimentAt } from '../../runs/settings-in-effect.ts';
-import type { Dependencies } from '../dependencies.ts';
-import { once } from '../../runtime/run-once.ts';
+import { experimentInEffect } from '../../runs/settings-in-effect.ts';
+import { runOnce } from '../../runtime/run-once.ts';
 import { hashOf } from '../../store/canonical-json.ts';
 import type { ParseInput } from '../../types/activity-types.ts';
 import type {
@@ -17,6 +16,7 @@ import type {
   ShardRecord,
 } from '../../types/evaluation-types.ts';
 import { InvalidConfig } from '../../validation/invalid-config.ts';
+import type { Dependencies } from '../dependencies.ts';
 import {
   casesOf,
   evaluationKey,
@@ -50,13 +50,13 @@ export function createPlanEvaluation(dependencies: Dependencies) {
         `evaluation: the id ${JSON.stringify(id)} belongs to another evaluation file (${changedFields(decisive(existing), decisive(evaluation))}); start this one under another id`,
       );
     }
-    const policy = await once(dependencies, evaluationKey(id, 'policy', identity), () =>
+    const policy = await runOnce(dependencies, evaluationKey(id, 'policy', identity), () =>
       findPolicy(dependencies, evaluation),
     );
     if (existing === undefined) await folder.write(evaluation);
     // Under a key, so that it is kept as long as what was made by it.
     const content: EvaluationRecord = { evaluation, policy };
-    const record = await once(dependencies, evaluationKey(id, 'record', content), () =>
+    const record = await runOnce(dependencies, evaluationKey(id, 'record', content), () =>
       dependencies.store.putJson(content),
     );
     const planned = await planEach(dependencies, suites, (suite) =>
@@ -131,7 +131,7 @@ async function findPolicy(dependencies: Dependencies, { policy }: Evaluation): P
     throw new InvalidConfig(
       `evaluation: policy.epoch: got ${policy.epoch}; ${policy.run} has ${lines.length === 0 ? 'no epoch yet' : `epochs up to ${lines.at(-1)!.epoch}`}`,
     );
-  const { serving, agent } = await experimentAt(folder, parseExperiment(run.experiment), line.epoch);
+  const { serving, agent } = await experimentInEffect(folder, parseExperiment(run.experiment), line.epoch);
   if (agent.model.type === 'scratch')
     throw new InvalidConfig(
       `evaluation: policy.run: got ${JSON.stringify(policy.run)}; its agent was made from scratch and knows the characters of its world alone, none of a benchmark's words: expected a run of a pretrained model`,

@@ -2,7 +2,6 @@ import { relative } from 'node:path';
 import { collect } from '../../async/streams.ts';
 import type { CaseVerdict, OpenSuite } from '../../benchmarks/suite.ts';
 import type { Evaluation } from '../../config/evaluation.ts';
-import type { Dependencies } from '../dependencies.ts';
 import { atomicWrite } from '../../store/atomic-write.ts';
 import { canonicalJson, hashOf } from '../../store/canonical-json.ts';
 import type {
@@ -14,6 +13,7 @@ import type {
   ShardRecord,
   SuiteResults,
 } from '../../types/evaluation-types.ts';
+import type { Dependencies } from '../dependencies.ts';
 import { casesOf, plannedSuite, readRecord } from './evaluation-inputs.ts';
 import type { VerdictLine } from './judge-cases.ts';
 

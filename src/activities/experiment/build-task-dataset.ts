@@ -1,14 +1,14 @@
 import { collect } from '../../async/streams.ts';
-import { readTask } from '../../curriculum/generate-candidates.ts';
-import { poolTexts } from '../../curriculum/task-datasets.ts';
+import { parseCandidate } from '../../curriculum/generate-candidates.ts';
+import { datasetTexts } from '../../curriculum/task-datasets.ts';
 import { deriveSeed, randomStream } from '../../numerics/random.ts';
-import type { Dependencies } from '../dependencies.ts';
-import { phase } from '../../runtime/run-once.ts';
+import { runPhaseOnce } from '../../runtime/run-once.ts';
 import type { Metrics, WritePoolInput, WrittenPool } from '../../types/activity-types.ts';
 import type { SeedTaskRecord } from '../../types/records.ts';
 import { InvalidConfig } from '../../validation/invalid-config.ts';
 import { isSolved } from '../../worlds/world.ts';
 import type { ParsedTask } from '../../worlds/world.ts';
+import type { Dependencies } from '../dependencies.ts';
 
 /**
  * The data set of an arm that learns from one, written once, before the first epoch (GenEnv A.3). `static`: the base tasks and the
@@ -18,7 +18,7 @@ import type { ParsedTask } from '../../worlds/world.ts';
  */
 export function createWritePool(dependencies: Dependencies) {
   return (input: WritePoolInput): Promise<WrittenPool> =>
-    phase(dependencies, 'write-pool', input, async (context) => {
+    runPhaseOnce(dependencies, 'write-pool', input, async (context) => {
       const { experiment, world } = context;
       const base = (await collect(dependencies.store.records<SeedTaskRecord>(input.state.base_tasks))).map(
         ({ spec }) => spec,
@@ -30,11 +30,11 @@ export function createWritePool(dependencies: Dependencies) {
       );
       const { arm, seed } = experiment;
       const chance = randomStream(deriveSeed(seed, 'write-pool', 'verdict'));
-      const { texts, tokens } = await poolTexts(dependencies, context, input.state.environment, base);
+      const { texts, tokens } = await datasetTexts(dependencies, context, input.state.environment, base);
       const given = arm.type === 'offline' && arm.source.type === 'file';
       // A simulator writes held-out tasks in the other arms too; a data set from elsewhere may hold them all.
       const parse = (text: string): ParsedTask => {
-        const parsed = readTask(world, text);
+        const parsed = parseCandidate(world, text);
         return parsed.valid && !given && world.vote?.needed(parsed.spec) === true
           ? { valid: false, reason: 'label_unconfirmed' }
           : parsed;

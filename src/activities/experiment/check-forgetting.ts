@@ -1,16 +1,16 @@
 import { collect } from '../../async/streams.ts';
-import { better, hasForgotten } from '../../coevolution/guards.ts';
+import { better, isForgetting } from '../../coevolution/guards.ts';
 import type { Experiment } from '../../config/experiment.ts';
 import { deriveSeed, randomStream } from '../../numerics/random.ts';
-import { planRequests } from '../../rollouts/completion-requests.ts';
-import { attempts } from '../../rollouts/rollout-loop.ts';
-import type { Dependencies } from '../dependencies.ts';
-import { phase } from '../../runtime/run-once.ts';
+import { batchPrompts } from '../../rollouts/completion-requests.ts';
+import { streamRollouts } from '../../rollouts/rollout-loop.ts';
+import { runPhaseOnce } from '../../runtime/run-once.ts';
 import type { FileRef } from '../../store/references.ts';
-import type { AnchorState, Gated, GateInput } from '../../types/activity-types.ts';
+import type { ForgettingBaseline, Gated, GateInput } from '../../types/activity-types.ts';
 import type { SeedTaskRecord } from '../../types/records.ts';
 import { isSolved } from '../../worlds/world.ts';
 import type { World } from '../../worlds/world.ts';
+import type { Dependencies } from '../dependencies.ts';
 
 /**
  * Holds the agent against an anchor set that neither the simulator nor the report's held-out score knows, outside the rollout budget. An
@@ -18,7 +18,7 @@ import type { World } from '../../worlds/world.ts';
  */
 export function createGateAgent(dependencies: Dependencies) {
   return (input: GateInput): Promise<Gated> =>
-    phase(dependencies, 'gate', input, async (context) => {
+    runPhaseOnce(dependencies, 'gate', input, async (context) => {
       const { experiment, world } = context;
       const { agent, state } = input;
       const before = state.anchor;
@@ -28,7 +28,7 @@ export function createGateAgent(dependencies: Dependencies) {
       const specs = (await collect(dependencies.store.records<SeedTaskRecord>(tasks))).map(
         ({ spec }) => spec,
       );
-      const planned = planRequests(specs, experiment.durability.promptsPerRequest, (chunk, index) => ({
+      const planned = batchPrompts(specs, experiment.durability.promptsPerRequest, (chunk, index) => ({
         model: agent.name,
         prompts: chunk.map((spec) => world.agentPrompt(spec)),
         n: 1,
@@ -46,13 +46,13 @@ export function createGateAgent(dependencies: Dependencies) {
       for await (const {
         item: spec,
         sampled: { text, seed },
-      } of attempts(dependencies, context, planned, (task) => task, options)) {
+      } of streamRollouts(dependencies, context, planned, (task) => task, options)) {
         if (isSolved(world, world.score(spec, text, randomStream(deriveSeed(seed, 'verdict', spec))).reward))
           now.successes += 1;
       }
       const forgot =
-        before !== undefined && hasForgotten(now, before.best, experiment.guards.gateAgent!.drop);
-      const anchor: AnchorState = forgot
+        before !== undefined && isForgetting(now, before.best, experiment.guards.gateAgent!.drop);
+      const anchor: ForgettingBaseline = forgot
         ? before
         : { tasks, best: before === undefined ? now : better(before.best, now), agent };
       return {

@@ -4,12 +4,12 @@ import { wilsonInterval } from '../../numerics/intervals.ts';
 import { mean } from '../../numerics/preconditions.ts';
 import { passAtK } from '../../numerics/tests.ts';
 import type { LedgerEntry } from '../../runs/ledger-entry.ts';
-import type { Dependencies } from '../dependencies.ts';
 import { hashOf } from '../../store/canonical-json.ts';
 import type { FileRef } from '../../store/references.ts';
-import type { CommitInput, Committed, Metrics } from '../../types/activity-types.ts';
+import type { CommitInput, CommittedEpoch, Metrics } from '../../types/activity-types.ts';
 import type { VerdictRecord } from '../../types/records.ts';
 import { InvalidConfig } from '../../validation/invalid-config.ts';
+import type { Dependencies } from '../dependencies.ts';
 
 /**
  * Writes the epoch's line into the ledger, once: committing the same epoch again returns the line that is there. Times go
@@ -25,7 +25,7 @@ export function createCommitEpoch(dependencies: Dependencies) {
     notes,
     retried,
     seconds,
-  }: CommitInput): Promise<Committed> => {
+  }: CommitInput): Promise<CommittedEpoch> => {
     const folder = dependencies.runFolder(run.id);
     const opened = await folder.open<LedgerEntry>();
     if (opened === undefined)

@@ -1,14 +1,13 @@
-import { neighbours } from '../../async/streams.ts';
+import { groupConsecutive } from '../../async/streams.ts';
 import { difficultyReward, wordingFidelity } from '../../coevolution/difficulty-reward.ts';
 import { groupAdvantages } from '../../coevolution/group-advantage.ts';
 import { successRate } from '../../coevolution/success-rate.ts';
 import type { SuccessRate } from '../../coevolution/success-rate.ts';
 import type { Experiment } from '../../config/experiment.ts';
 import { deriveSeed, randomStream } from '../../numerics/random.ts';
-import type { Dependencies } from '../dependencies.ts';
-import { phase } from '../../runtime/run-once.ts';
-import { EpochSummary } from '../../scoring/epoch-metrics.ts';
-import { clusterGuards, luckGuard, Outcomes } from '../../scoring/task-outcomes.ts';
+import { runPhaseOnce } from '../../runtime/run-once.ts';
+import { EpochMetrics } from '../../scoring/epoch-metrics.ts';
+import { clusterGuards, luckGuard, TaskOutcomeCounts } from '../../scoring/task-outcomes.ts';
 import type { ComputeRewardsInput, Rewards } from '../../types/activity-types.ts';
 import { taskIndex } from '../../types/ids.ts';
 import type {
@@ -20,6 +19,7 @@ import type {
 } from '../../types/records.ts';
 import { isSolved } from '../../worlds/world.ts';
 import type { World } from '../../worlds/world.ts';
+import type { Dependencies } from '../dependencies.ts';
 
 /**
  * Scores every answer by code, twice, and every task by its answers (GenEnv eqs. 1 to 3). Tasks and traces stream through; what
@@ -27,18 +27,18 @@ import type { World } from '../../worlds/world.ts';
  */
 export function createComputeRewards(dependencies: Dependencies) {
   return (input: ComputeRewardsInput): Promise<Rewards> =>
-    phase(dependencies, 'reward', input, async ({ experiment, world }) => {
+    runPhaseOnce(dependencies, 'reward', input, async ({ experiment, world }) => {
       const { store } = dependencies;
       const specs: (string | null)[] = [];
       for await (const { spec } of store.records<TaskRecord>(input.tasks)) specs.push(spec);
-      const outcomes = new Outcomes(specs.length, world.solvedFrom);
-      const summary = new EpochSummary(experiment, world);
+      const outcomes = new TaskOutcomeCounts(specs.length, world.solvedFrom);
+      const summary = new EpochMetrics(experiment, world);
       const { heartbeat } = dependencies.activityContext();
       let answers = 0;
       const rewards = await store.putRecords(
         (async function* () {
           // A group is always whole: it is one prompt of one request.
-          for await (const group of neighbours(
+          for await (const group of groupConsecutive(
             traces(dependencies, input),
             (one, next) => one.task_id === next.task_id && one.role === next.role,
           )) {
@@ -57,7 +57,7 @@ export function createComputeRewards(dependencies: Dependencies) {
         (async function* (): AsyncGenerator<ScoreRecord> {
           const perBatch = experiment.difficulty.per === 'batch';
           // The variations of one seed prompt lie side by side.
-          const batches = neighbours(
+          const batches = groupConsecutive(
             store.records<TaskRecord>(input.tasks),
             (one, next) =>
               perBatch && one.source === 'new' && next.source === 'new' && one.batch_id === next.batch_id,
@@ -135,7 +135,7 @@ function scoreTask(
   epoch: number,
   world: World,
   task: TaskRecord,
-  outcomes: Outcomes,
+  outcomes: TaskOutcomeCounts,
   index: number,
   batch: SuccessRate | undefined,
   near: readonly number[],

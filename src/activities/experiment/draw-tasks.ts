@@ -3,14 +3,14 @@ import { drawMix } from '../../coevolution/training-pool.ts';
 import type { Drawn } from '../../coevolution/training-pool.ts';
 import { replayCount } from '../../config/experiment.ts';
 import type { Experiment } from '../../config/experiment.ts';
-import { freshTasks, givenTask } from '../../curriculum/epoch-tasks.ts';
+import { epochTasks, taskWithoutSimulator } from '../../curriculum/epoch-tasks.ts';
 import { deriveSeed, randomStream } from '../../numerics/random.ts';
-import type { Dependencies } from '../dependencies.ts';
-import { phase } from '../../runtime/run-once.ts';
+import { runPhaseOnce } from '../../runtime/run-once.ts';
 import type { FileRef } from '../../store/references.ts';
 import type { DrawTasksInput } from '../../types/activity-types.ts';
 import { taskId } from '../../types/ids.ts';
 import type { SeedTaskRecord, TaskRecord } from '../../types/records.ts';
+import type { Dependencies } from '../dependencies.ts';
 
 /**
  * The epoch's tasks: what the arm asks for (mostly what the simulator wrote), repeats counted, and the share of base and earlier tasks that the mix of
@@ -18,7 +18,7 @@ import type { SeedTaskRecord, TaskRecord } from '../../types/records.ts';
  */
 export function createDrawTasks(dependencies: Dependencies) {
   return (input: DrawTasksInput): Promise<FileRef> =>
-    phase(dependencies, 'draw', input, async (context) => {
+    runPhaseOnce(dependencies, 'draw', input, async (context) => {
       const { experiment } = context;
       const { epoch } = input;
       const { store } = dependencies;
@@ -26,12 +26,12 @@ export function createDrawTasks(dependencies: Dependencies) {
       return store.putRecords(
         (async function* (): AsyncGenerator<TaskRecord> {
           let index = 0;
-          for await (const task of countRepeats(freshTasks(dependencies, context, input))) {
+          for await (const task of countRepeats(epochTasks(dependencies, context, input))) {
             index += 1;
             yield task;
           }
           for (const { source, item } of replayed) {
-            yield givenTask(context, taskId(epoch, index++), {
+            yield taskWithoutSimulator(context, taskId(epoch, index++), {
               source: source === 'base' ? 'base' : 'history',
               batch: item.id,
               spec: item.spec,

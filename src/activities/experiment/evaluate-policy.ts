@@ -1,27 +1,27 @@
 import { collect } from '../../async/streams.ts';
 import type { Experiment } from '../../config/experiment.ts';
 import { deriveSeed, randomStream } from '../../numerics/random.ts';
-import { ofShard, planRequests } from '../../rollouts/completion-requests.ts';
-import type { Planned, SampleCount } from '../../rollouts/completion-requests.ts';
-import { attempts } from '../../rollouts/rollout-loop.ts';
-import type { Dependencies } from '../dependencies.ts';
-import { phase } from '../../runtime/run-once.ts';
+import { batchPrompts, selectShard } from '../../rollouts/completion-requests.ts';
+import type { PlannedRequest, SamplingUsage } from '../../rollouts/completion-requests.ts';
+import { streamRollouts } from '../../rollouts/rollout-loop.ts';
+import { runPhaseOnce } from '../../runtime/run-once.ts';
 import type { EvaluateInput, Sampling } from '../../types/activity-types.ts';
 import type { SeedTaskRecord, VerdictRecord } from '../../types/records.ts';
 import { isSolved } from '../../worlds/world.ts';
+import type { Dependencies } from '../dependencies.ts';
 
 /** The agent on the held-out tasks, with the same seeds every time; outside the rollout budget. */
 export function createEvaluatePolicy(dependencies: Dependencies) {
   return (input: EvaluateInput): Promise<Sampling> =>
-    phase(dependencies, 'evaluate', input, async (context) => {
+    runPhaseOnce(dependencies, 'evaluate', input, async (context) => {
       const { experiment, world } = context;
       const tasks = await collect(dependencies.store.records<SeedTaskRecord>(input.state.held_out));
-      const planned = ofShard(
+      const planned = selectShard(
         plan(experiment, input.agent.name, tasks, world.agentPrompt),
         input.shard,
         input.shards,
       );
-      const count: SampleCount = { tokens: 0, retried: 0 };
+      const count: SamplingUsage = { tokens: 0, retried: 0 };
       const file = await dependencies.store.putRecords(
         (async function* (): AsyncGenerator<VerdictRecord> {
           // In the world's own words, so that agents of different simulators are compared on the same tasks.
@@ -30,7 +30,7 @@ export function createEvaluatePolicy(dependencies: Dependencies) {
             item: { id, spec },
             sample,
             sampled: { text, policy_version, seed },
-          } of attempts(dependencies, context, planned, (task) => task.spec, options)) {
+          } of streamRollouts(dependencies, context, planned, (task) => task.spec, options)) {
             const { reward } = world.score(spec, text, randomStream(deriveSeed(seed, 'verdict', id, sample)));
             yield {
               task_id: id,
@@ -55,8 +55,8 @@ function plan(
   model: string,
   tasks: readonly SeedTaskRecord[],
   prompt: (spec: string) => string,
-): Planned<SeedTaskRecord>[] {
-  return planRequests(tasks, durability.promptsPerRequest, (chunk, index) => ({
+): PlannedRequest<SeedTaskRecord>[] {
+  return batchPrompts(tasks, durability.promptsPerRequest, (chunk, index) => ({
     model,
     prompts: chunk.map(({ spec }) => prompt(spec)),
     n: evaluation.samples,

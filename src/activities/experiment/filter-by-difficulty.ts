@@ -2,10 +2,10 @@ import { difficultyFilter } from '../../coevolution/difficulty-filter.ts';
 import type { DifficultyRule } from '../../coevolution/difficulty-filter.ts';
 import type { Experiment } from '../../config/experiment.ts';
 import { isStarved } from '../../curriculum/epoch-tasks.ts';
-import type { Dependencies } from '../dependencies.ts';
-import { phase } from '../../runtime/run-once.ts';
+import { runPhaseOnce } from '../../runtime/run-once.ts';
 import type { Filtered, FilterInput, Metrics } from '../../types/activity-types.ts';
 import type { FilterRecord, ScoreRecord } from '../../types/records.ts';
+import type { Dependencies } from '../dependencies.ts';
 
 /** Share of the tasks that a starved simulator learns from, whatever its filter: those nearest to α. */
 const STARVED_KEEP = 0.25;
@@ -13,7 +13,7 @@ const STARVED_KEEP = 0.25;
 /** Which tasks each update may use (GenEnv 2.2). What is dropped is recorded with its reason. */
 export function createFilterByDifficulty(dependencies: Dependencies) {
   return (input: FilterInput): Promise<Filtered> =>
-    phase(dependencies, 'filter', input, async ({ experiment }) => {
+    runPhaseOnce(dependencies, 'filter', input, async ({ experiment }) => {
       const { store } = dependencies;
       const targets: (number | null)[] = [];
       for await (const { target_rate } of store.records<ScoreRecord>(input.scores)) targets.push(target_rate);

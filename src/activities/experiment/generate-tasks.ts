@@ -1,21 +1,26 @@
 import { collect } from '../../async/streams.ts';
 import type { AgentHistory } from '../../coevolution/agent-history.ts';
 import { variationsWritten } from '../../config/arms.ts';
-import { exemplarsOf, isStarved } from '../../curriculum/epoch-tasks.ts';
-import { confirmLabels, heldTo, writeDrafts } from '../../curriculum/generate-candidates.ts';
-import type { Draft } from '../../curriculum/generate-candidates.ts';
-import { described } from '../../curriculum/task-features.ts';
+import { drawnExemplars, isStarved } from '../../curriculum/epoch-tasks.ts';
+import { confirmLabels, generateCandidates, structuredOutput } from '../../curriculum/generate-candidates.ts';
+import type { Candidate } from '../../curriculum/generate-candidates.ts';
+import { taskFeatures } from '../../curriculum/task-features.ts';
 import type { CompletionRequest } from '../../inference/policy-client.ts';
 import { deriveSeed, randomStream } from '../../numerics/random.ts';
-import { ofShard, planRequests, policiesOf, requestsInTurn } from '../../rollouts/completion-requests.ts';
-import type { Planned, SampleCount } from '../../rollouts/completion-requests.ts';
+import {
+  batchPrompts,
+  epochPolicies,
+  selectShard,
+  sequentialRequests,
+} from '../../rollouts/completion-requests.ts';
+import type { PlannedRequest, SamplingUsage } from '../../rollouts/completion-requests.ts';
 import { generationCounts } from '../../runs/request-plan.ts';
-import type { Dependencies } from '../dependencies.ts';
-import { phase } from '../../runtime/run-once.ts';
+import { runPhaseOnce } from '../../runtime/run-once.ts';
 import type { Phase } from '../../runtime/run-once.ts';
 import type { RunState, Sampling, ShardInput } from '../../types/activity-types.ts';
 import { epochId, taskId } from '../../types/ids.ts';
 import type { HistoryRecord, SeedTaskRecord, TaskRecord } from '../../types/records.ts';
+import type { Dependencies } from '../dependencies.ts';
 
 interface Context {
   prompt: number;
@@ -30,27 +35,27 @@ interface Context {
  */
 export function createGenerateTasks(dependencies: Dependencies) {
   return (input: ShardInput): Promise<Sampling> =>
-    phase(dependencies, 'generate', input, async (context) => {
+    runPhaseOnce(dependencies, 'generate', input, async (context) => {
       const { experiment } = context;
       const { epoch, state, shard, shards } = input;
       const starved = await isStarved(dependencies, experiment, state);
       const { agent: history } = await dependencies.store.json<HistoryRecord>(state.history);
-      const planned = ofShard(
+      const planned = selectShard(
         plan(context, epoch, state, await contexts(dependencies, context, input, history, starved)),
         shard,
         shards,
       );
-      const count: SampleCount = { tokens: 0, retried: 0 };
-      const asked = requestsInTurn(dependencies, context, {
+      const count: SamplingUsage = { tokens: 0, retried: 0 };
+      const asked = sequentialRequests(dependencies, context, {
         requests: planned.length,
-        policies: policiesOf(state),
+        policies: epochPolicies(state),
         count,
       });
       const file = await dependencies.store.putRecords(
         (async function* () {
           try {
             for (const one of planned) {
-              const drafts = await writeDrafts(asked.ask, context, one);
+              const drafts = await generateCandidates(asked.ask, context, one);
               await confirmLabels(asked.ask, context, drafts, {
                 model: state.initial_agent.name,
                 seed: one.request.seed,
@@ -82,7 +87,7 @@ async function contexts(
       .shuffle(Array.from({ length: experiment.environment.promptsPerEpoch }, (_, index) => index))
       .slice(0, initial),
   );
-  const exemplars = await exemplarsOf(dependencies, experiment, epoch, state);
+  const exemplars = await drawnExemplars(dependencies, experiment, epoch, state);
   return Array.from({ length: experiment.environment.promptsPerEpoch }, (_, prompt) => {
     const simulator = asksInitial.has(prompt) ? 'initial' : 'current';
     const { spec } = random.pick(base);
@@ -104,11 +109,11 @@ function plan(
   epoch: number,
   state: RunState,
   all: readonly Context[],
-): Planned<Context>[] {
+): PlannedRequest<Context>[] {
   const { seed, durability } = experiment;
   const { sampling } = experiment.environment;
-  const requests = (simulator: 'current' | 'initial', model: string): Planned<Context>[] =>
-    planRequests(
+  const requests = (simulator: 'current' | 'initial', model: string): PlannedRequest<Context>[] =>
+    batchPrompts(
       all.filter((context) => context.simulator === simulator),
       durability.promptsPerRequest,
       (chunk, index): CompletionRequest => ({
@@ -118,7 +123,7 @@ function plan(
         seed: deriveSeed(seed, epoch, 'generate', simulator, index),
         temperature: sampling.temperature,
         maxTokens: sampling.maxTokens,
-        ...heldTo(experiment, world),
+        ...structuredOutput(experiment, world),
       }),
     );
   return [
@@ -131,7 +136,7 @@ function taskRecord(
   { experiment, world }: Phase,
   epoch: number,
   history: AgentHistory,
-  { item, sample, prompt, sampled, parsed, repairs, label }: Draft<Context>,
+  { item, sample, prompt, sampled, parsed, repairs, label }: Candidate<Context>,
 ): TaskRecord {
   return {
     id: taskId(epoch, item.prompt * variationsWritten(experiment) + sample),
@@ -145,7 +150,7 @@ function taskRecord(
     repeats: 0,
     ...(repairs !== undefined && { repairs }),
     ...(label && { label }),
-    ...described(world, parsed.valid ? parsed.spec : null),
+    ...taskFeatures(world, parsed.valid ? parsed.spec : null),
     sampled,
   };
 }

@@ -2,13 +2,13 @@ import { parseExperiment } from '../../config/parse-experiment.ts';
 import { cutLedger } from '../../runs/cut-ledger.ts';
 import type { LedgerEntry } from '../../runs/ledger-entry.ts';
 import type { OpenedRun, RunFolder } from '../../runs/run-folder.ts';
-import { experimentAt, workflowSettings } from '../../runs/settings-in-effect.ts';
-import type { Dependencies } from '../dependencies.ts';
+import { experimentInEffect, workflowSettings } from '../../runs/settings-in-effect.ts';
 import { hashOf } from '../../store/canonical-json.ts';
 import { InvalidArtifact } from '../../store/errors.ts';
 import type { LedgerLine } from '../../store/ledger-chain.ts';
-import type { Committed, Opened, OpenInput } from '../../types/activity-types.ts';
+import type { CommittedEpoch, OpenedEpoch, OpenInput } from '../../types/activity-types.ts';
 import { InvalidConfig } from '../../validation/invalid-config.ts';
+import type { Dependencies } from '../dependencies.ts';
 
 type Run = OpenedRun<LedgerEntry>;
 
@@ -19,7 +19,7 @@ type Run = OpenedRun<LedgerEntry>;
  * @throws InvalidConfig for a run without its file, InvalidArtifact for damage that cannot be made again
  */
 export function createOpenEpoch(dependencies: Dependencies) {
-  return async ({ id, known, thorough }: OpenInput): Promise<Opened> => {
+  return async ({ id, known, thorough }: OpenInput): Promise<OpenedEpoch> => {
     const folder = dependencies.runFolder(id);
     const run = await folder.open<LedgerEntry>();
     if (run === undefined)
@@ -32,7 +32,11 @@ export function createOpenEpoch(dependencies: Dependencies) {
       await folder.appendEvent({ type: 'resumed', epoch: last?.epoch ?? null });
     else if (known !== null && last !== null && last.epoch !== known)
       await folder.appendEvent({ type: 'moved', from: known, epoch: last.epoch });
-    const experiment = await experimentAt(folder, parseExperiment(run.experiment), (last?.epoch ?? -1) + 1);
+    const experiment = await experimentInEffect(
+      folder,
+      parseExperiment(run.experiment),
+      (last?.epoch ?? -1) + 1,
+    );
     return {
       run: { id, experiment: await dependencies.store.putJson(experiment) },
       settings: workflowSettings(experiment, await dependencies.loadWorld(experiment.world)),
@@ -57,7 +61,7 @@ async function soundLines(folder: RunFolder, run: Run): Promise<LedgerLine<Ledge
   return chain.lines.slice(0, keep);
 }
 
-function newest({ fork }: Run, lines: readonly LedgerLine<LedgerEntry>[]): Committed | null {
+function newest({ fork }: Run, lines: readonly LedgerLine<LedgerEntry>[]): CommittedEpoch | null {
   const line = lines.at(-1) ?? fork?.line;
   return line === undefined
     ? null
@@ -76,7 +80,7 @@ async function lastWhole(
   folder: RunFolder,
   run: Run,
   lines: readonly LedgerLine<LedgerEntry>[],
-): Promise<Committed | null> {
+): Promise<CommittedEpoch | null> {
   const { heartbeat } = activityContext();
   for (let count = lines.length; ; count--) {
     const last = newest(run, lines.slice(0, count));

@@ -3,12 +3,12 @@ import type { Benchmarks } from '../../config/method.ts';
 import { parseExperiment } from '../../config/parse-experiment.ts';
 import { changedFields } from '../../config/retune.ts';
 import { longestEvaluatedId } from '../../evaluation/evaluation-id.ts';
-import { forkOf } from '../../runs/fork.ts';
+import { resolveFork } from '../../runs/fork.ts';
 import { workflowSettings } from '../../runs/settings-in-effect.ts';
-import type { Dependencies } from '../dependencies.ts';
 import { hashOf } from '../../store/canonical-json.ts';
-import type { ParseInput, Plan } from '../../types/activity-types.ts';
+import type { ParseInput, RunPlan } from '../../types/activity-types.ts';
 import { InvalidConfig } from '../../validation/invalid-config.ts';
+import type { Dependencies } from '../dependencies.ts';
 import { refusedByName } from '../evaluation/evaluation-inputs.ts';
 
 /**
@@ -17,7 +17,7 @@ import { refusedByName } from '../evaluation/evaluation-inputs.ts';
  * @throws InvalidConfig naming the field
  */
 export function createParseExperiment(dependencies: Dependencies) {
-  return async ({ id, file }: ParseInput): Promise<Plan> => {
+  return async ({ id, file }: ParseInput): Promise<RunPlan> => {
     checkId(id);
     const experiment = parseExperiment(file);
     const settings = workflowSettings(experiment, await dependencies.loadWorld(experiment.world));
@@ -33,7 +33,7 @@ export function createParseExperiment(dependencies: Dependencies) {
     const fork =
       experiment.startFrom === null || (await folder.readFork()) !== undefined
         ? undefined
-        : await forkOf(dependencies, id, experiment, experiment.startFrom);
+        : await resolveFork(dependencies, id, experiment, experiment.startFrom);
     const ref = await dependencies.store.putJson(experiment);
     if (fork !== undefined) await folder.writeFork(fork);
     if (existing === undefined) {

@@ -1,10 +1,10 @@
 import { emptyHistory } from '../../coevolution/agent-history.ts';
-import { refuseContaminated } from '../../curriculum/generate-candidates.ts';
+import { rejectContaminated } from '../../curriculum/generate-candidates.ts';
 import { deriveSeed, randomStream } from '../../numerics/random.ts';
-import type { Dependencies } from '../dependencies.ts';
-import { phase } from '../../runtime/run-once.ts';
+import { runPhaseOnce } from '../../runtime/run-once.ts';
 import type { PrepareInput, RunState } from '../../types/activity-types.ts';
 import type { HistoryRecord, SeedTaskRecord } from '../../types/records.ts';
+import type { Dependencies } from '../dependencies.ts';
 
 /**
  * The state that the first epoch starts from: base tasks, held-out tasks, empty pools, warm policies.
@@ -12,12 +12,12 @@ import type { HistoryRecord, SeedTaskRecord } from '../../types/records.ts';
  */
 export function createPrepareRun(dependencies: Dependencies) {
   return (input: PrepareInput): Promise<RunState> =>
-    phase(dependencies, 'prepare', { ...input, epoch: 0 }, async ({ experiment: { seed }, world }) => {
+    runPhaseOnce(dependencies, 'prepare', { ...input, epoch: 0 }, async ({ experiment: { seed }, world }) => {
       const records = (name: string, specs: readonly string[]): SeedTaskRecord[] =>
         specs.map((spec, index) => ({ id: `${name}-${String(index).padStart(3, '0')}`, spec }));
       const base = records('base', world.baseTasks(randomStream(deriveSeed(seed, 'base-tasks'))));
       for (const [index, { spec }] of base.entries())
-        refuseContaminated(world, spec, `world: base task ${index + 1} of ${world.name}`);
+        rejectContaminated(world, spec, `world: base task ${index + 1} of ${world.name}`);
       // The same held-out tasks for every seed, so that seeds can be compared; those that are base tasks too are left out.
       const seen = new Set(base.map(({ spec }) => spec));
       const heldOut = records(

@@ -1,5 +1,5 @@
-import type { Dependencies } from '../dependencies.ts';
 import type { EndInput } from '../../types/activity-types.ts';
+import type { Dependencies } from '../dependencies.ts';
 
 /** Notes in the run's events how it ended. */
 export function createRecordEnd(dependencies: Dependencies) {

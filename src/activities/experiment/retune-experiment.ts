@@ -1,6 +1,6 @@
 import { retuneRun } from '../../runs/retune.ts';
-import type { Dependencies } from '../dependencies.ts';
 import type { Retuned, RetuneInput } from '../../types/activity-types.ts';
+import type { Dependencies } from '../dependencies.ts';
 
 /**
  * Changes settings of a run from an epoch on, and returns those then in effect. The same request again changes nothing.

@@ -1,15 +1,15 @@
-import { chunks, only } from '../../async/streams.ts';
+import { chunks, filterStream } from '../../async/streams.ts';
 import type { Experiment } from '../../config/experiment.ts';
 import { deriveSeed } from '../../numerics/random.ts';
-import { policiesOf } from '../../rollouts/completion-requests.ts';
-import type { Planned, SampleCount } from '../../rollouts/completion-requests.ts';
-import { attempts } from '../../rollouts/rollout-loop.ts';
+import { epochPolicies } from '../../rollouts/completion-requests.ts';
+import type { PlannedRequest, SamplingUsage } from '../../rollouts/completion-requests.ts';
+import { streamRollouts } from '../../rollouts/rollout-loop.ts';
 import { requestCount } from '../../runs/request-plan.ts';
-import type { Dependencies } from '../dependencies.ts';
-import { phase } from '../../runtime/run-once.ts';
+import { runPhaseOnce } from '../../runtime/run-once.ts';
 import type { FileRef } from '../../store/references.ts';
 import type { RollOutInput, Sampling } from '../../types/activity-types.ts';
 import type { TaskRecord, TraceRecord } from '../../types/records.ts';
+import type { Dependencies } from '../dependencies.ts';
 
 type Role = TraceRecord['role'];
 
@@ -19,14 +19,14 @@ type Role = TraceRecord['role'];
  */
 export function createRollOut(dependencies: Dependencies) {
   return (input: RollOutInput): Promise<Sampling> =>
-    phase(dependencies, 'roll-out', input, async (context) => {
+    runPhaseOnce(dependencies, 'roll-out', input, async (context) => {
       const { requests, planned } = await plan(dependencies, context.experiment, input);
-      const count: SampleCount = { tokens: 0, retried: 0 };
+      const count: SamplingUsage = { tokens: 0, retried: 0 };
       const file = await dependencies.store.putRecords(
         (async function* (): AsyncGenerator<TraceRecord> {
           const options = {
             requests,
-            policies: policiesOf(input.state),
+            policies: epochPolicies(input.state),
             count,
             wordedBy: input.state.environment,
           };
@@ -34,7 +34,7 @@ export function createRollOut(dependencies: Dependencies) {
             item: { task, role },
             sample,
             ...rest
-          } of attempts(dependencies, context, planned, ({ task: { spec } }) => spec, options)) {
+          } of streamRollouts(dependencies, context, planned, ({ task: { spec } }) => spec, options)) {
             const attempt = `${role === 'agent' ? 'rollout' : 'frozen'}-${String(sample).padStart(2, '0')}`;
             yield { id: `${task.id}/${attempt}`, task_id: task.id, role, ...rest };
           }
@@ -77,7 +77,7 @@ async function plan(
     n: number,
     of: AsyncIterable<Attempted>,
     first: number,
-  ): AsyncGenerator<Planned<{ task: Attempted; role: Role }>> {
+  ): AsyncGenerator<PlannedRequest<{ task: Attempted; role: Role }>> {
     let index = 0;
     for await (const chunk of chunks(of, size)) {
       if ((first + index) % shards === shard) {
@@ -94,14 +94,14 @@ async function plan(
       index += 1;
     }
   }
-  async function* planned(): AsyncGenerator<Planned<{ task: Attempted; role: Role }>> {
+  async function* planned(): AsyncGenerator<PlannedRequest<{ task: Attempted; role: Role }>> {
     yield* requests('agent', state.agent.name, agent.rolloutsPerTask, attempted(dependencies, tasks), 0);
     if (guards.frozenSamples > 0)
       yield* requests(
         'frozen',
         state.initial_agent.name,
         guards.frozenSamples,
-        only(attempted(dependencies, tasks), isNew),
+        filterStream(attempted(dependencies, tasks), isNew),
         agentRequests,
       );
   }

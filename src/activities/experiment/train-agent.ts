@@ -1,17 +1,17 @@
-import { beside } from '../../async/streams.ts';
+import { zip } from '../../async/streams.ts';
 import { deriveSeed, randomStream } from '../../numerics/random.ts';
-import type { Dependencies } from '../dependencies.ts';
-import { phase } from '../../runtime/run-once.ts';
+import { runPhaseOnce } from '../../runtime/run-once.ts';
 import type { Phase } from '../../runtime/run-once.ts';
 import { batchRecord, jobSettings } from '../../training/job-settings.ts';
 import { trainPolicy } from '../../training/policy-update.ts';
 import type { TrainAgentInput, Trained } from '../../types/activity-types.ts';
 import type { FilterRecord, RewardRecord, ScoreRecord, TraceRecord } from '../../types/records.ts';
+import type { Dependencies } from '../dependencies.ts';
 
 /** GRPO on the epoch's rollouts (GenEnv, algorithm 1, phase 2). */
 export function createTrainAgent(dependencies: Dependencies) {
   return (input: TrainAgentInput): Promise<Trained> =>
-    phase(dependencies, 'train-agent', input, async (context) => {
+    runPhaseOnce(dependencies, 'train-agent', input, async (context) => {
       const { agent, trainer } = context.experiment;
       const { epoch, state } = input;
       const training = agent.training!;
@@ -53,7 +53,7 @@ async function* batchRecords(
   const groups: string[] = [];
   const advantaged =
     formatReward > 0 ? await groupsWithAdvantages(store.records<RewardRecord>(rewards)) : new Set<string>();
-  for await (const [{ task_id, informative }, { kept_for_agent }] of beside(
+  for await (const [{ task_id, informative }, { kept_for_agent }] of zip(
     store.records<ScoreRecord>(scores),
     store.records<FilterRecord>(decisions),
   )) {

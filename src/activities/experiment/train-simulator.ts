@@ -3,13 +3,13 @@ import { capFamilies, flatRewards } from '../../coevolution/guards.ts';
 import { effectiveSampleSize, regressionWeights } from '../../coevolution/regression-weights.ts';
 import type { Experiment } from '../../config/experiment.ts';
 import { deriveSeed, randomStream } from '../../numerics/random.ts';
-import type { Dependencies } from '../dependencies.ts';
-import { phase } from '../../runtime/run-once.ts';
+import { runPhaseOnce } from '../../runtime/run-once.ts';
 import type { FileRef } from '../../store/references.ts';
 import { batchRecord, jobSettings } from '../../training/job-settings.ts';
 import { trainPolicy } from '../../training/policy-update.ts';
 import type { Metrics, Trained, TrainEnvironmentInput } from '../../types/activity-types.ts';
 import type { EnvironmentPoolRecord } from '../../types/records.ts';
+import type { Dependencies } from '../dependencies.ts';
 
 /** A record of D_env without its text, and where it lies in the pool's file. */
 type Entry = Omit<EnvironmentPoolRecord, 'id' | 'sampled'> & { at: number };
@@ -18,7 +18,7 @@ type Weighted = { record: Entry; weight: number };
 /** Reward-weighted regression on D_env (GenEnv 2.3): what taught the agent most becomes more likely to be written. */
 export function createTrainEnvironment(dependencies: Dependencies) {
   return (input: TrainEnvironmentInput): Promise<Trained> =>
-    phase(dependencies, 'train-environment', input, async (context) => {
+    runPhaseOnce(dependencies, 'train-environment', input, async (context) => {
       const { experiment } = context;
       const { environment } = experiment;
       const { epoch, state } = input;

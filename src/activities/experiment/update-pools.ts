@@ -1,4 +1,4 @@
-import { beside, collect } from '../../async/streams.ts';
+import { collect, zip } from '../../async/streams.ts';
 import { updateHistory } from '../../coevolution/agent-history.ts';
 import type { TaskOutcome } from '../../coevolution/agent-history.ts';
 import { openWindow, updateWindow } from '../../coevolution/arms/difficulty-window.ts';
@@ -8,8 +8,7 @@ import { starvedEpochs } from '../../coevolution/guards.ts';
 import type { Arm } from '../../config/arms.ts';
 import type { Experiment } from '../../config/experiment.ts';
 import { mean } from '../../numerics/preconditions.ts';
-import type { Dependencies } from '../dependencies.ts';
-import { phase } from '../../runtime/run-once.ts';
+import { runPhaseOnce } from '../../runtime/run-once.ts';
 import type { UpdatedPools, UpdatePoolsInput } from '../../types/activity-types.ts';
 import type {
   EnvironmentPoolRecord,
@@ -19,6 +18,7 @@ import type {
   SeedTaskRecord,
   TaskRecord,
 } from '../../types/records.ts';
+import type { Dependencies } from '../dependencies.ts';
 
 /** A record of D_env without its text: what decides whether it stays, and where it lies in the file it comes from. */
 type Entry = Pick<
@@ -29,7 +29,7 @@ type Entry = Pick<
 /** D_train, D_env and the agent's history after this epoch (GenEnv, algorithm 1, phase 3). Records stream through. */
 export function createUpdatePools(dependencies: Dependencies) {
   return (input: UpdatePoolsInput): Promise<UpdatedPools> =>
-    phase(dependencies, 'pools', input, async ({ experiment, world }) => {
+    runPhaseOnce(dependencies, 'pools', input, async ({ experiment, world }) => {
       const { store } = dependencies;
       const { epoch, state } = input;
       const { pools } = experiment;
@@ -118,8 +118,8 @@ async function* judged(
   { store }: Dependencies,
   { epoch, tasks, scores, decisions }: UpdatePoolsInput,
 ): AsyncGenerator<[TaskRecord, ScoreRecord, EnvironmentPoolRecord | undefined]> {
-  for await (const [[task, score], { kept_for_environment }] of beside(
-    beside(store.records<TaskRecord>(tasks), store.records<ScoreRecord>(scores)),
+  for await (const [[task, score], { kept_for_environment }] of zip(
+    zip(store.records<TaskRecord>(tasks), store.records<ScoreRecord>(scores)),
     store.records<FilterRecord>(decisions),
   )) {
     const { id, spec, kind, history_success, sampled } = task;

@@ -1,16 +1,16 @@
-import { Turns } from '../../async/keyed-mutex.ts';
+import { KeyedMutex } from '../../async/keyed-mutex.ts';
 import type { Experiment } from '../../config/experiment.ts';
 import { positionsFromScratch } from '../../config/policies.ts';
 import type { ModelSettings } from '../../config/policies.ts';
 import { dialogueTokens } from '../../inference/character-tokens.ts';
 import { deriveSeed, randomStream } from '../../numerics/random.ts';
-import type { Dependencies } from '../dependencies.ts';
-import { phase } from '../../runtime/run-once.ts';
-import { idleSettings } from '../../training/job-settings.ts';
+import { runPhaseOnce } from '../../runtime/run-once.ts';
+import { NEUTRAL_JOB_SETTINGS } from '../../training/job-settings.ts';
 import { trainPolicy } from '../../training/policy-update.ts';
 import type { PolicyVersion, WarmUpInput } from '../../types/activity-types.ts';
 import type { JobModel, JobSettings } from '../../types/training-job.ts';
 import type { CorpusRow, World } from '../../worlds/world.ts';
+import type { Dependencies } from '../dependencies.ts';
 
 /** What warm-ups are kept under, shared by all experiments of a store; no experiment may have an id like it. */
 const sharedId = '_warm-up';
@@ -21,7 +21,7 @@ const sharedId = '_warm-up';
  * runs of one worker that need the same one at once wait for the first.
  */
 export function createWarmUp(dependencies: Dependencies) {
-  const turns = new Turns();
+  const turns = new KeyedMutex();
   return async ({ run, role }: WarmUpInput): Promise<PolicyVersion> => {
     const { seed, world, trainer, durability, serving, ...rest } = await dependencies.store.json<Experiment>(
       run.experiment,
@@ -37,7 +37,7 @@ export function createWarmUp(dependencies: Dependencies) {
       [role]: { model: rest[role].model },
     });
     const make = (): Promise<PolicyVersion> =>
-      phase(
+      runPhaseOnce(
         dependencies,
         `warm-up-${role}`,
         { run: { id: sharedId, experiment: recipe }, epoch: 0 },
@@ -129,7 +129,7 @@ function warmUpSettings(model: ModelSettings): JobSettings {
       ? model.warmUp
       : { learningRate: 1e-5, warmupSteps: 0, schedule: 'constant' as const, rows: 0, batch: 1 };
   return {
-    ...idleSettings,
+    ...NEUTRAL_JOB_SETTINGS,
     learning_rate: learningRate,
     warmup_steps: warmupSteps,
     schedule,

@@ -7,23 +7,23 @@ import { deriveSeed } from '../../numerics/random.ts';
 import { pairedTest } from '../../numerics/tests.ts';
 import type { LedgerEntry } from '../../runs/ledger-entry.ts';
 import { workflowSettings } from '../../runs/settings-in-effect.ts';
-import type { Dependencies } from '../dependencies.ts';
 import { hashOf } from '../../store/canonical-json.ts';
 import type { ObjectStore } from '../../store/object-store.ts';
 import type { FileRef } from '../../store/references.ts';
 import type {
   CandidateInput,
   CloseNightInput,
-  Comparison,
   FailNightInput,
+  NightPlan,
   NightRecord,
   NightTest,
-  OpenNight,
+  PromotionTrial,
   RunEpoch,
   Verdicts,
 } from '../../types/nightly-types.ts';
 import type { VerdictRecord } from '../../types/records.ts';
 import { InvalidConfig } from '../../validation/invalid-config.ts';
+import type { Dependencies } from '../dependencies.ts';
 
 /**
  * The night to be done, by the curriculum's own record: the next one, or the one that was interrupted or failed, whose experiment is
@@ -31,7 +31,7 @@ import { InvalidConfig } from '../../validation/invalid-config.ts';
  * @throws InvalidConfig naming the field
  */
 export function createOpenNight(dependencies: Dependencies) {
-  return async ({ file }: { file: unknown }): Promise<OpenNight> => {
+  return async ({ file }: { file: unknown }): Promise<NightPlan> => {
     const nightly = parseNightly(file);
     const folder = dependencies.nightlyFolder(nightly.name);
     for (;;) {
@@ -112,7 +112,7 @@ export function createCloseNight({ store, nightlyFolder, activityContext }: Depe
 }
 
 function tested(
-  { nightly: { significance, evaluation } }: OpenNight,
+  { nightly: { significance, evaluation } }: NightPlan,
   verdicts: Verdicts,
   before: Map<string, number>,
   after: Map<string, number>,
@@ -187,7 +187,7 @@ export function createFailNight({ nightlyFolder }: Dependencies) {
  * @throws InvalidConfig where the night's run has not that epoch
  */
 export function createCompareAgents({ runFolder, store, loadWorld }: Dependencies) {
-  return async ({ night: { id, experiment, nightly }, epoch }: CandidateInput): Promise<Comparison> => {
+  return async ({ night: { id, experiment, nightly }, epoch }: CandidateInput): Promise<PromotionTrial> => {
     const run = await runFolder(id).open<LedgerEntry>();
     const lines = (await run?.ledger.read()) ?? [];
     const [first, made] = [run?.fork?.line ?? lines[0], lines.find((line) => line.epoch === epoch)];

@@ -1,5 +1,5 @@
 import type { Message } from '../../formats/chat-messages.ts';
-import { afterThoughts } from '../../formats/toolrl.ts';
+import { stripReasoning } from '../../formats/toolrl.ts';
 import type { Seen } from './engine.ts';
 
 /** Whether the commands that a game admits are listed after what it says. */
@@ -65,7 +65,7 @@ const longest = 200;
  * with `Action:`; else its last line that says anything. One line, as the model wrote it; '' where there is none.
  */
 export function commandIn(text: string): string {
-  const said = afterThoughts(text);
+  const said = stripReasoning(text);
   const command =
     lastOf(said, /<action>([^]*?)<\/action>/gi) ??
     lastOf(said, /^[ \t>*_`-]*action:(.*)$/gim) ??
@@ -78,7 +78,7 @@ export function commandIn(text: string): string {
  * A command as the games take it: lower case, without quotes, marks and full stops around it, and `move X to Y` for the `put X in Y`, `on Y`
  * or `in/on Y` of the games before version 0.4, which older prompts teach.
  */
-export function normalised(command: string): string {
+export function normalizeCommand(command: string): string {
   const bare = command
     .toLowerCase()
     .replace(/^[\s>*_`'"]+/, '')

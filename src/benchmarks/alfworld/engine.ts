@@ -10,7 +10,7 @@ export interface Seen {
   won: boolean;
 }
 
-export interface Outcome {
+export interface EpisodeOutcome {
   won: boolean;
   /** Commands until the win, or all of them. */
   steps: number;
@@ -53,7 +53,7 @@ export class AlfworldEngine implements AsyncDisposable {
   }
 
   /** What the commands come to, played from the beginning; the first win ends the game. @throws SidecarFailed */
-  replay(file: string, commands: readonly string[], signal: AbortSignal): Promise<Outcome> {
+  replay(file: string, commands: readonly string[], signal: AbortSignal): Promise<EpisodeOutcome> {
     return this.#sidecar.ask({ ask: 'replay', file, commands }, signal);
   }
 

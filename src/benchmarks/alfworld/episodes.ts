@@ -1,13 +1,13 @@
 import type { AttemptTools } from '../suite.ts';
-import { commandIn, Conversation, normalised } from './conversation.ts';
+import { commandIn, Conversation, normalizeCommand } from './conversation.ts';
 import type { Listing } from './conversation.ts';
 import type { AlfworldEngine } from './engine.ts';
 import type { AlfworldCase } from './games.ts';
 
 /** The official limit on commands of an episode. */
-export const mostSteps = 50;
+export const MAX_STEPS = 50;
 
-export interface Response {
+export interface EpisodeResponse {
   /** What the model chose in each step, one line each, as it wrote it. */
   commands: readonly string[];
   /** Whether the policy could not read how the game went on. */
@@ -15,20 +15,20 @@ export interface Response {
 }
 
 /** Plays until the game is won, or its steps are used up. */
-export async function play(
+export async function playEpisode(
   engine: AlfworldEngine,
   item: AlfworldCase,
   listing: Listing,
   tools: AttemptTools,
-): Promise<Response> {
+): Promise<EpisodeResponse> {
   await using episode = await engine.begin(item.file, tools.signal);
   const conversation = new Conversation(listing, episode.seen);
   const commands: string[] = [];
-  while (commands.length < mostSteps && !episode.seen.won) {
+  while (commands.length < MAX_STEPS && !episode.seen.won) {
     const command = await choose(conversation, tools);
     if (command === null) return { commands, tooLong: true };
     commands.push(command);
-    conversation.played(command, await episode.step(normalised(command)));
+    conversation.played(command, await episode.step(normalizeCommand(command)));
   }
   return { commands, tooLong: false };
 }
@@ -39,7 +39,7 @@ export async function followWalkthrough(
   item: AlfworldCase,
   listing: Listing,
   tools: AttemptTools,
-): Promise<Response> {
+): Promise<EpisodeResponse> {
   await using episode = await engine.begin(item.file, tools.signal);
   const conversation = new Conversation(listing, episode.seen);
   const commands: string[] = [];

@@ -63,7 +63,7 @@ export async function readGames(folder: string): Promise<{ games: AlfworldCase[]
 const isTaskType = (type: string): type is TaskType => (taskTypes as readonly string[]).includes(type);
 
 /** Games that are evaluated together. */
-export interface Split {
+export interface AlfworldSplit {
   name: 'own' | 'valid_seen' | 'valid_unseen';
   about: string;
   /** How many games it has; another number is another benchmark. */
@@ -72,7 +72,7 @@ export interface Split {
   note: string | undefined;
 }
 
-export const splits: readonly Split[] = [
+export const alfworldSplits: readonly AlfworldSplit[] = [
   {
     name: 'own',
     about: '11 games made for this project, shipped with it: a smoke test, not the benchmark',
@@ -95,7 +95,7 @@ export const splits: readonly Split[] = [
 
 /** The games of a split, or what to download and where to put it. */
 export async function openSplit(
-  { name, games: expected }: Split,
+  { name, games: expected }: AlfworldSplit,
   { shipped, downloads }: Pick<SuiteHost, 'shipped' | 'downloads'>,
 ): Promise<{ games: AlfworldCase[]; dataHash: string } | Missing> {
   const folder =

@@ -1,11 +1,11 @@
 import { rateScore } from '../suite.ts';
 import type { CaseVerdict, Score } from '../suite.ts';
-import { normalised } from './conversation.ts';
+import { normalizeCommand } from './conversation.ts';
 import type { AlfworldEngine } from './engine.ts';
-import { mostSteps } from './episodes.ts';
-import type { Response } from './episodes.ts';
+import { MAX_STEPS } from './episodes.ts';
+import type { EpisodeResponse } from './episodes.ts';
 import { taskTypes } from './games.ts';
-import type { AlfworldCase, Split, TaskType } from './games.ts';
+import type { AlfworldCase, AlfworldSplit, TaskType } from './games.ts';
 
 /** What a verdict on an episode keeps beside its score. */
 export interface EpisodeDetail {
@@ -21,24 +21,28 @@ export interface EpisodeDetail {
 export async function episodeVerdict(
   engine: AlfworldEngine,
   { file, taskType }: AlfworldCase,
-  { commands, tooLong }: Response,
+  { commands, tooLong }: EpisodeResponse,
   signal: AbortSignal,
-  reading: (command: string) => string = normalised,
+  reading: (command: string) => string = normalizeCommand,
 ): Promise<CaseVerdict> {
-  const { won, steps } = await engine.replay(file, commands.slice(0, mostSteps).map(reading), signal);
+  const { won, steps } = await engine.replay(file, commands.slice(0, MAX_STEPS).map(reading), signal);
   const detail: EpisodeDetail = { taskType, steps };
   return {
     correct: won,
     scores: { success: won ? 1 : 0 },
-    reason: won ? null : tooLong ? 'prompt_too_long' : steps === mostSteps ? 'out_of_steps' : 'not_won',
+    reason: won ? null : tooLong ? 'prompt_too_long' : steps === MAX_STEPS ? 'out_of_steps' : 'not_won',
     detail,
   };
 }
 
 /** Every step of the walkthrough chosen as it stands there; `detail` says which were. */
-export function stepsVerdict({ walkthrough }: AlfworldCase, { commands, tooLong }: Response): CaseVerdict {
+export function stepsVerdict(
+  { walkthrough }: AlfworldCase,
+  { commands, tooLong }: EpisodeResponse,
+): CaseVerdict {
   const detail = (walkthrough ?? []).map(
-    (right, index) => commands[index] !== undefined && normalised(commands[index]) === normalised(right),
+    (right, index) =>
+      commands[index] !== undefined && normalizeCommand(commands[index]) === normalizeCommand(right),
   );
   const matching = detail.filter(Boolean).length;
   const correct = detail.length > 0 && matching === detail.length;
@@ -59,7 +63,7 @@ export function stepsVerdict({ walkthrough }: AlfworldCase, { commands, tooLong 
 type Verdicts = readonly { verdict: CaseVerdict }[];
 
 /** Games won out of all, and out of those of each kind. */
-export function successRates({ name, note }: Split, setting: string, verdicts: Verdicts): Score[] {
+export function successRates({ name, note }: AlfworldSplit, setting: string, verdicts: Verdicts): Score[] {
   const rate = (of: Verdicts, kind: string): Score =>
     rateScore(
       `alfworld_${name}_success_${kind}${setting}`,
@@ -79,7 +83,7 @@ const guess =
   'steps whose command is the walkthrough\'s, each after the walkthrough up to there; our guess at the "by step" of GenEnv\'s paper, which says no more; other orders of a task count as wrong, and steps of a game are not independent';
 
 /** Steps chosen as in the walkthrough, out of all steps. */
-export function stepMatch({ name, note }: Split, verdicts: Verdicts): Score[] {
+export function stepMatch({ name, note }: AlfworldSplit, verdicts: Verdicts): Score[] {
   const steps = verdicts.flatMap(({ verdict }) => verdict.detail as boolean[]);
   return [
     rateScore(

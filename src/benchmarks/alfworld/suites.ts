@@ -1,14 +1,14 @@
 import type { Missing, OpenSuite, Suite } from '../suite.ts';
 import type { Listing } from './conversation.ts';
 import { AlfworldEngine } from './engine.ts';
-import { followWalkthrough, play } from './episodes.ts';
-import type { Response } from './episodes.ts';
+import { followWalkthrough, playEpisode } from './episodes.ts';
+import type { EpisodeResponse } from './episodes.ts';
 import { openSplit } from './games.ts';
-import type { AlfworldCase, Split } from './games.ts';
+import type { AlfworldCase, AlfworldSplit } from './games.ts';
 import { episodeVerdict, stepMatch, stepsVerdict, successRates } from './judge.ts';
 
-export type AlfworldSuite = Suite<AlfworldCase, Response>;
-export type OpenAlfworld = OpenSuite<AlfworldCase, Response>;
+export type AlfworldSuite = Suite<AlfworldCase, EpisodeResponse>;
+export type OpenAlfworld = OpenSuite<AlfworldCase, EpisodeResponse>;
 
 /** What this project decides about prompts. Raised with every change to it, as `rules` is. */
 const asking = '1';
@@ -19,13 +19,13 @@ const rules = '1';
 const judgedTogether = 8;
 
 /** Whole episodes, with or without the admissible commands in sight. */
-export function episodeSuite(split: Split, listing: Listing): AlfworldSuite {
+export function episodeSuite(split: AlfworldSplit, listing: Listing): AlfworldSuite {
   return suite(
     split,
     listing,
     `${split.about}; ${listing === 'open' ? 'no list of commands' : 'admissible commands listed'}`,
     (engine) => ({
-      attempt: (item, tools) => play(engine, item, listing, tools),
+      attempt: (item, tools) => playEpisode(engine, item, listing, tools),
       async judge(answered, signal) {
         const verdicts = [];
         // One after the other: what is aborted is not played to its end.
@@ -39,7 +39,7 @@ export function episodeSuite(split: Split, listing: Listing): AlfworldSuite {
 }
 
 /** Single steps along the walkthrough: our guess at the setting that GenEnv's paper seems to use. */
-export function byStepSuite(split: Split): AlfworldSuite {
+export function byStepSuite(split: AlfworldSplit): AlfworldSuite {
   return suite(
     split,
     'by_step',
@@ -56,7 +56,7 @@ export function byStepSuite(split: Split): AlfworldSuite {
 type Rules = Pick<OpenAlfworld, 'attempt' | 'judge' | 'scores'>;
 
 function suite(
-  split: Split,
+  split: AlfworldSplit,
   setting: string,
   about: string,
   rulesOf: (engine: AlfworldEngine) => Rules,

@@ -1,6 +1,6 @@
 import { parseLiteral, readLiteral } from '../../formats/python-literal.ts';
 import type { Literal } from '../../formats/python-literal.ts';
-import { afterThoughts } from '../../formats/toolrl.ts';
+import { stripReasoning } from '../../formats/toolrl.ts';
 
 /** Texts that DAMO's own checks compare by their words: contents of agendas and reminders, keywords of searches for a tool. */
 const freeTexts: ReadonlySet<string> = new Set(['content', 'keywords']);
@@ -99,7 +99,7 @@ const longest = 20_000;
 
 /** The first call in a text that can be read, after any thoughts (`</think>`); undefined where there is none. Nothing is evaluated. */
 export function apiCallIn(text: string): ApiCall | undefined {
-  const said = afterThoughts(text);
+  const said = stripReasoning(text);
   if (said.length > longest) return undefined;
   for (const { 0: found, 1: name, index } of said.matchAll(opening)) {
     const parameters = readParameters(said, index + found.length);

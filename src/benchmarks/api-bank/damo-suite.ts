@@ -6,7 +6,7 @@ import { rateScore } from '../suite.ts';
 import type { Case, CaseVerdict, OpenSuite, Score, Suite, SuiteSettings } from '../suite.ts';
 import { apiCallIn, callFault } from './damo-rule.ts';
 import type { ApiCall } from './damo-rule.ts';
-import { isObject, parsedJson, responseOf, toolsOfInstruction } from './tool-descriptions.ts';
+import { isJsonObject, parsedJson, responseOf, toolsOfInstruction } from './tool-descriptions.ts';
 import type { CallResponse } from './tool-descriptions.ts';
 
 /** A call of a dialogue: `<file>#<id>`, as DAMO's data counts them. */
@@ -121,7 +121,7 @@ function judged({ expected }: DamoCase, response: CallResponse): CaseVerdict {
 
 function calledNatively(call: { name: string; arguments: string } | undefined): ApiCall | undefined {
   const parameters = call && parsedJson(call.arguments);
-  return call && isObject(parameters) && nestedWithin(parameters, deepest)
+  return call && isJsonObject(parameters) && nestedWithin(parameters, deepest)
     ? { name: call.name, parameters: new Map(Object.entries(parameters as Record<string, Literal>)) }
     : undefined;
 }

@@ -64,7 +64,7 @@ function toolSpec(
   parameters: unknown,
   property: (field: Parameters) => Parameters,
 ): ToolSpec {
-  if (!isObject(parameters)) throw new Error(`API-Bank: the parameters of ${name} cannot be read`);
+  if (!isJsonObject(parameters)) throw new Error(`API-Bank: the parameters of ${name} cannot be read`);
   // The data does not say which parameters may be left out, and gold calls leave some out.
   return {
     name,
@@ -96,5 +96,5 @@ export function parsedJson(text: string): unknown {
   }
 }
 
-export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+export const isJsonObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);

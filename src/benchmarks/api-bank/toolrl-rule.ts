@@ -1,6 +1,6 @@
 import { exactMatch } from '../../coevolution/answer-rewards.ts';
 import type { Action } from '../../coevolution/answer-rewards.ts';
-import { isObject, parsedJson } from './tool-descriptions.ts';
+import { isJsonObject, parsedJson } from './tool-descriptions.ts';
 
 /** The call that a case asks for. */
 export interface GoldCall {
@@ -30,7 +30,7 @@ export function toolRlMatch(calls: readonly unknown[], { name, parameters }: Gol
     const call = typeof emitted === 'string' ? parsedJson(emitted) : emitted;
     if (call === undefined || call === null || typeof call === 'number' || typeof call === 'boolean')
       return false;
-    const whole = isObject(call) && Object.hasOwn(call, 'name') && Object.hasOwn(call, 'parameters');
+    const whole = isJsonObject(call) && Object.hasOwn(call, 'name') && Object.hasOwn(call, 'parameters');
     const [called, given] = whole ? [call.name, call.parameters] : [name, call];
     if (called === name && exactMatch(given as Action, parameters) === 1) return true;
   }
@@ -46,5 +46,7 @@ export function strictCallMatch(text: string, gold: GoldCall): 0 | 1 {
   if (text.match(tag)?.join('') !== '<tool_call></tool_call>') return 0;
   const line = text.split(tag)[1]!.trim();
   const call = line.includes('\n') ? undefined : parsedJson(line);
-  return isObject(call) ? exactMatch(call as Action, { name: gold.name, parameters: gold.parameters }) : 0;
+  return isJsonObject(call)
+    ? exactMatch(call as Action, { name: gold.name, parameters: gold.parameters })
+    : 0;
 }

@@ -1,4 +1,4 @@
-import { afterThoughts } from '../../formats/toolrl.ts';
+import { stripReasoning } from '../../formats/toolrl.ts';
 
 /** Punctuation of ASCII, which the rules drop. */
 const punctuation = /[!-/:-@[-`{-~]/g;
@@ -7,7 +7,7 @@ const articles = /(?<![\p{L}\p{N}_])(?:a|an|the)(?![\p{L}\p{N}_])/gu;
 const whole: ReadonlySet<string> = new Set(['yes', 'no', 'noanswer']);
 
 /** Lower case without ASCII punctuation and English articles, words one space apart (Search-R1's qa_em.py, as SQuAD). */
-export function normalised(text: string): string {
+export function normalizeAnswer(text: string): string {
   return wordsOf(text).join(' ');
 }
 
@@ -20,13 +20,13 @@ const wordsOf = (text: string): string[] =>
     .filter((word) => word !== '');
 
 /** Equal once normalised: 1 or 0. */
-export function exactMatch(prediction: string, gold: string): 0 | 1 {
-  return normalised(prediction) === normalised(gold) ? 1 : 0;
+export function exactAnswerMatch(prediction: string, gold: string): 0 | 1 {
+  return normalizeAnswer(prediction) === normalizeAnswer(gold) ? 1 : 0;
 }
 
 /** The gold answer is contained in the prediction, both normalised, wherever it begins: 1 or 0. */
-export function subExactMatch(prediction: string, gold: string): 0 | 1 {
-  return normalised(prediction).includes(normalised(gold)) ? 1 : 0;
+export function containedAnswerMatch(prediction: string, gold: string): 0 | 1 {
+  return normalizeAnswer(prediction).includes(normalizeAnswer(gold)) ? 1 : 0;
 }
 
 /** 2 |shared| / (|prediction| + |gold|) over normalised words, counted as often as they occur, in [0, 1] (ReSearch, from FlashRAG). */
@@ -50,7 +50,7 @@ export function f1(prediction: string, gold: string): number {
  * follows its last line that begins with `Answer:`; else all of it.
  */
 export function extractAnswer(text: string): string {
-  const said = afterThoughts(text);
+  const said = stripReasoning(text);
   const block = lastOf(said, /<answer>([^]*?)<\/answer>/g) ?? lastOf(said, /<response>([^]*?)<\/response>/g);
   return (block ?? lastOf(said, /^[ \t]*\**Answer:\**(.*)$/gim) ?? said).trim();
 }

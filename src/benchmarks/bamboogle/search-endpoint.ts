@@ -7,7 +7,7 @@ export interface SearchEndpoint {
   key: string | undefined;
 }
 
-export interface Found {
+export interface SearchHit {
   title: string;
   text: string;
 }
@@ -27,7 +27,7 @@ export async function search(
   { url, key }: SearchEndpoint,
   query: string,
   signal: AbortSignal,
-): Promise<Found[]> {
+): Promise<SearchHit[]> {
   // Half a surrogate pair, which a model can write, is no URL.
   const asked = query.slice(0, longestQuery).toWellFormed();
   const headers = key === undefined ? {} : { 'X-API-KEY': key };
@@ -48,11 +48,11 @@ export async function search(
     const message = `search.url: ${url.split('?')[0]} answered ${status}: ${body.slice(0, 200)}`;
     throw final.has(status) ? new InvalidConfig(message) : new Error(message);
   }
-  return foundIn(JSON.parse(body));
+  return searchHits(JSON.parse(body));
 }
 
 /** Results in an answer of any usual form: a list, or one under `organic` (serper.dev), `results`, `items`, `data` or `documents`; each a text or an object that holds one. */
-export function foundIn(body: unknown): Found[] {
+export function searchHits(body: unknown): SearchHit[] {
   const box = fieldsOf(fieldsOf(body).answerBox);
   const lists = [
     body,
@@ -60,7 +60,7 @@ export function foundIn(body: unknown): Found[] {
   ];
   // Some answer a batch of one query.
   const results = (lists.find((list) => Array.isArray(list)) ?? []) as unknown[];
-  const all = [box, ...results.flat()].map((result): Found => {
+  const all = [box, ...results.flat()].map((result): SearchHit => {
     if (typeof result === 'string') return { title: '', text: result.trim() };
     const fields = { ...fieldsOf(fieldsOf(result).document), ...fieldsOf(result) };
     return {
@@ -72,7 +72,7 @@ export function foundIn(body: unknown): Found[] {
 }
 
 /** Results as ToolRL shows them: numbered, a title and a snippet each. */
-export function shown(found: readonly Found[]): string {
+export function shown(found: readonly SearchHit[]): string {
   return found.map(({ title, text }, index) => `${index + 1}. ${title}\n- Snippet: ${text}`).join('\n');
 }
 

@@ -1,5 +1,5 @@
 import type { ToolSpec } from '../../formats/chat-messages.ts';
-import { thoughtAndCalls } from '../../formats/toolrl.ts';
+import { formatThoughtAndCalls } from '../../formats/toolrl.ts';
 
 /** Its only tool, described natively. */
 export const searchTool: ToolSpec = {
@@ -31,7 +31,7 @@ Parameters: {"query": {"description": "The query to search for.", "type": "strin
 
 **Output Format**
 \`\`\`plaintext
-${thoughtAndCalls}
+${formatThoughtAndCalls}
 <response> AI's final response </response>
 \`\`\`
 
@@ -43,10 +43,10 @@ ${thoughtAndCalls}
 
 export const nativeSystem = 'You are a helpful assistant that can call a search tool to answer questions.';
 
-export const asking = (question: string): string =>
+export const searchQuestion = (question: string): string =>
   `${question}\nPerform tool call if you are not sure about the answer. Make a plan to solve the problem step by step.`;
 export const results = (found: string): string => `Search results for the first tool call query:\n${found}`;
-export const goOn =
+export const continuePrompt =
   'Please continue to search if needed. If you can obtain the answer, please do not call any tool and directly provide a succinct answer in the response.';
 export const answerNow =
   'Do not make tool call any more. Please directly provide a succinct answer in your next response.';

@@ -5,11 +5,11 @@ import { search, shown } from './search-endpoint.ts';
 import type { SearchEndpoint } from './search-endpoint.ts';
 import {
   answerNow,
-  asking,
-  goOn,
+  continuePrompt,
   nativeSystem,
   promptSystem,
   results,
+  searchQuestion,
   searchTool,
 } from './search-prompts.ts';
 
@@ -46,7 +46,7 @@ export async function searchRounds(
     history.add(
       answer,
       results(shown(found.slice(0, shownResults))),
-      round < mostRounds - 1 ? goOn : answerNow,
+      round < mostRounds - 1 ? continuePrompt : answerNow,
     );
   }
   return { text: '', rounds: mostRounds, queries };
@@ -65,7 +65,7 @@ class PromptHistory implements History {
   #dialogue: string;
 
   constructor(question: string) {
-    this.#dialogue = `**Dialogue Records History**\n<user> ${asking(question)} </user>`;
+    this.#dialogue = `**Dialogue Records History**\n<user> ${searchQuestion(question)} </user>`;
   }
 
   messages(): Message[] {
@@ -96,7 +96,7 @@ class NativeHistory implements History {
   constructor(question: string) {
     this.#messages = [
       { role: 'system', content: nativeSystem },
-      { role: 'user', content: asking(question) },
+      { role: 'user', content: searchQuestion(question) },
     ];
   }
 

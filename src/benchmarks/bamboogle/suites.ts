@@ -11,7 +11,7 @@ import type {
   Suite,
   SuiteHost,
 } from '../suite.ts';
-import { exactMatch, extractAnswer, f1, subExactMatch } from './answer-rules.ts';
+import { containedAnswerMatch, exactAnswerMatch, extractAnswer, f1 } from './answer-rules.ts';
 import { askJudge, saysYes } from './judge.ts';
 import { searchRounds } from './search-rounds.ts';
 
@@ -105,12 +105,12 @@ async function openBamboogle(
 
 function verdictOn({ gold }: BamboogleCase, { text, judgment }: BamboogleResponse): CaseVerdict {
   const predicted = extractAnswer(text);
-  const em = exactMatch(predicted, gold);
+  const em = exactAnswerMatch(predicted, gold);
   return {
     correct: em === 1,
     scores: {
       em,
-      subem: subExactMatch(predicted, gold),
+      subem: containedAnswerMatch(predicted, gold),
       f1: f1(predicted, gold),
       judge: judgment === null ? null : Number(saysYes(judgment)),
     },

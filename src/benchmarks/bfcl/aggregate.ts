@@ -1,6 +1,6 @@
 import { rateScore } from '../suite.ts';
 import type { CaseVerdict, Score } from '../suite.ts';
-import { accuracyName, categories, suiteName } from './categories.ts';
+import { accuracyName, bfclCategories, suiteName } from './categories.ts';
 import type { CategoryName } from './categories.ts';
 
 interface Part {
@@ -64,7 +64,7 @@ export function aggregate(bySuite: ReadonlyMap<string, readonly Score[]>): Score
       const score = bySuite
         .get(suiteName(name))
         ?.find((candidate) => candidate.name === accuracyName(name, toolFormat));
-      if (score === undefined) return { value: 0, of: categories[name].cases, notRun: [name] };
+      if (score === undefined) return { value: 0, of: bfclCategories[name].cases, notRun: [name] };
       ran += 1;
       return { value: score.value, of: score.of, notRun: [] };
     });

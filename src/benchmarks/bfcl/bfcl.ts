@@ -1,6 +1,6 @@
 import type { Benchmark } from '../suite.ts';
 import { aggregate } from './aggregate.ts';
-import { categories } from './categories.ts';
+import { bfclCategories } from './categories.ts';
 import type { CategoryName } from './categories.ts';
 import { byTurnSuite, categorySuite, unavailableSuite } from './suites.ts';
 
@@ -22,7 +22,7 @@ const unavailable: Partial<Record<CategoryName, string>> = {
 export const bfcl: Benchmark = {
   name: 'bfcl',
   suites: [
-    ...(Object.keys(categories) as CategoryName[]).map((category) => {
+    ...(Object.keys(bfclCategories) as CategoryName[]).map((category) => {
       const missing = unavailable[category];
       return missing === undefined ? categorySuite(category) : unavailableSuite(category, missing);
     }),

@@ -1,7 +1,7 @@
 /** How a category is judged: calls against a syntax tree, calls or none, or what calls have done to simulated services. */
 export type Kind = 'ast' | 'detection' | 'multi_turn' | 'agentic';
 
-export interface Category {
+export interface BfclCategory {
   readonly kind: Kind;
   /** Cases that the official data has; categories that did not run weigh so much in the official table. */
   readonly cases: number;
@@ -9,7 +9,7 @@ export interface Category {
 }
 
 /** All categories that count in the official v4 table, by their official names. */
-export const categories = {
+export const bfclCategories = {
   simple_python: { kind: 'ast', cases: 400, about: 'one function, one call' },
   simple_java: { kind: 'ast', cases: 100, about: 'one Java function, one call' },
   simple_javascript: { kind: 'ast', cases: 50, about: 'one JavaScript function, one call' },
@@ -60,9 +60,9 @@ export const categories = {
     cases: 155,
     about: 'questions about earlier talks, with a summary as memory',
   },
-} as const satisfies Record<string, Category>;
+} as const satisfies Record<string, BfclCategory>;
 
-export type CategoryName = keyof typeof categories;
+export type CategoryName = keyof typeof bfclCategories;
 
 /** The rule's part of a score's name. */
 export const ruleOf: Readonly<Record<Kind, string>> = {
@@ -76,4 +76,4 @@ export const suiteName = (category: CategoryName): string => `bfcl_v4_${category
 
 /** The name of the figure that the official table calls the category's accuracy. */
 export const accuracyName = (category: CategoryName, toolFormat: string): string =>
-  `${suiteName(category)}_${ruleOf[categories[category].kind]}_${toolFormat}`;
+  `${suiteName(category)}_${ruleOf[bfclCategories[category].kind]}_${toolFormat}`;

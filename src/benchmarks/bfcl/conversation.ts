@@ -1,23 +1,27 @@
 import type { Answer, Message, Question, ToolSpec } from '../../formats/chat-messages.ts';
-import { afterThoughts } from '../../formats/toolrl.ts';
+import { stripReasoning } from '../../formats/toolrl.ts';
 import type { AttemptTools } from '../suite.ts';
-import type { BfclCase, BfclEngine, LastTurn, RecordedAnswer, Step, Turns } from './engine.ts';
+import type { BfclCase, BfclEngine, LastTurn, RecordedAnswer, Step, TurnCalls } from './engine.ts';
 
-export interface Response {
-  turns: Turns;
+export interface BfclResponse {
+  turns: TurnCalls;
 }
 
 /** Answers with calls that a turn may have before the official handler gives up: it stops after this many and one more. */
 const mostSteps = 20;
 
 /** One question, one answer. */
-export async function singleTurn(item: BfclCase, tools: AttemptTools): Promise<Response> {
+export async function singleTurn(item: BfclCase, tools: AttemptTools): Promise<BfclResponse> {
   const { messages, tools: given } = item.turns[0]!;
   return { turns: [[recorded(await tools.ask(question(messages, given)))]] };
 }
 
 /** The official loop: in each turn the model is asked, and its calls run, until it calls nothing. */
-export async function episode(engine: BfclEngine, item: BfclCase, tools: AttemptTools): Promise<Response> {
+export async function episode(
+  engine: BfclEngine,
+  item: BfclCase,
+  tools: AttemptTools,
+): Promise<BfclResponse> {
   const turns: RecordedAnswer[][] = [];
   const messages: Message[] = [];
   let given: readonly ToolSpec[] | null = null;
@@ -45,7 +49,7 @@ export async function independentTurns(
   engine: BfclEngine,
   item: BfclCase,
   tools: AttemptTools,
-): Promise<Response> {
+): Promise<BfclResponse> {
   const turns: RecordedAnswer[][] = [];
   const history: Message[] = [];
   let given: readonly ToolSpec[] | null = null;
@@ -74,7 +78,7 @@ interface TurnInput {
   /** The conversation, which the turn continues. */
   messages: Message[];
   given: readonly ToolSpec[] | null;
-  before: Turns;
+  before: TurnCalls;
   /** Filled by the turn. */
   answers: RecordedAnswer[];
 }
@@ -138,7 +142,7 @@ const question = (messages: readonly Message[], tools: readonly ToolSpec[] | nul
 
 /** As the official handlers of reasoning models: what was thought is not said again. */
 function said(text: string, toolCalls: Answer['toolCalls']): Message {
-  const content = afterThoughts(text).replace(/^\n+/, '');
+  const content = stripReasoning(text).replace(/^\n+/, '');
   return { role: 'assistant', content, ...(toolCalls.length > 0 && { toolCalls }) };
 }
 

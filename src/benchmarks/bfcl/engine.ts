@@ -14,13 +14,13 @@ export interface RecordedAnswer {
 }
 
 /** Answers by turn and step; a single-turn case has one of each. */
-export type Turns = readonly (readonly RecordedAnswer[])[];
+export type TurnCalls = readonly (readonly RecordedAnswer[])[];
 
 export interface BfclCase extends Case {
   /** What is said at the beginning of each turn. Tools that are null stay as they were, or are described in the prompt. */
   turns: readonly { messages: readonly Message[]; tools: readonly ToolSpec[] | null }[];
   /** Answers that know the truth. */
-  gold: Turns;
+  gold: TurnCalls;
 }
 
 /** What one answer's calls gave: texts in the order of the calls, and the same as one message of prompting. */
@@ -91,17 +91,20 @@ export class BfclEngine {
   }
 
   /** Runs an episode as far as it has come, from its beginning, and gives what its last turn did. */
-  lastTurn(id: string, turns: Turns, signal: AbortSignal): Promise<LastTurn> {
+  lastTurn(id: string, turns: TurnCalls, signal: AbortSignal): Promise<LastTurn> {
     return this.#sidecar.ask({ ask: 'last-turn', case: id, turns }, signal);
   }
 
   /** Verdicts on whole cases, in order. */
-  judge(answered: readonly { id: string; turns: Turns }[], signal: AbortSignal): Promise<RawVerdict[]> {
+  judge(answered: readonly { id: string; turns: TurnCalls }[], signal: AbortSignal): Promise<RawVerdict[]> {
     return this.#sidecar.ask({ ask: 'judge', answered }, signal);
   }
 
   /** Verdicts on the last of the given turns of each, in order; those before it should be the truth's own. */
-  judgeTurns(answered: readonly { id: string; turns: Turns }[], signal: AbortSignal): Promise<RawVerdict[]> {
+  judgeTurns(
+    answered: readonly { id: string; turns: TurnCalls }[],
+    signal: AbortSignal,
+  ): Promise<RawVerdict[]> {
     return this.#sidecar.ask({ ask: 'judge-turns', answered }, signal);
   }
 

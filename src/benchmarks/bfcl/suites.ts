@@ -1,14 +1,14 @@
 import type { CaseVerdict, Missing, OpenSuite, Suite } from '../suite.ts';
 import { accuracy, turnSuccess } from './aggregate.ts';
 import type { Detail } from './aggregate.ts';
-import { categories, ruleOf, suiteName } from './categories.ts';
+import { bfclCategories, ruleOf, suiteName } from './categories.ts';
 import type { CategoryName } from './categories.ts';
 import { episode, independentTurns, singleTurn } from './conversation.ts';
-import type { Response } from './conversation.ts';
+import type { BfclResponse } from './conversation.ts';
 import { BfclEngine } from './engine.ts';
 import type { BfclCase, RawVerdict, RecordedAnswer } from './engine.ts';
 
-type BfclSuite = Suite<BfclCase, Response>;
+type BfclSuite = Suite<BfclCase, BfclResponse>;
 
 /** What this project decides about verdicts: how answers are decoded, and what may run. Raised with every change to it. */
 const rules = '2';
@@ -21,7 +21,7 @@ const judgedTogether = 8;
 
 /** A category by the official rules. */
 export function categorySuite(category: CategoryName): BfclSuite {
-  const { kind, about } = categories[category];
+  const { kind, about } = bfclCategories[category];
   return suite(suiteName(category), about, category, (engine, toolFormat) => ({
     ...(kind === 'multi_turn' && { judgedTogether }),
     attempt: (item, tools) =>
@@ -43,7 +43,7 @@ export function categorySuite(category: CategoryName): BfclSuite {
 export function byTurnSuite(category: CategoryName): BfclSuite {
   return suite(
     `${suiteName(category)}_by_turn`,
-    `${categories[category].about}, each turn on its own after the truth of those before it`,
+    `${bfclCategories[category].about}, each turn on its own after the truth of those before it`,
     category,
     (engine, toolFormat) => ({
       judgedTogether,
@@ -69,13 +69,13 @@ export function byTurnSuite(category: CategoryName): BfclSuite {
 export function unavailableSuite(category: CategoryName, missing: string): BfclSuite {
   return {
     name: suiteName(category),
-    about: categories[category].about,
+    about: bfclCategories[category].about,
     refuses: () => null,
     open: () => Promise.resolve({ missing }),
   };
 }
 
-type Rules = Pick<OpenSuite<BfclCase, Response>, 'attempt' | 'judgedTogether' | 'judge' | 'scores'>;
+type Rules = Pick<OpenSuite<BfclCase, BfclResponse>, 'attempt' | 'judgedTogether' | 'judge' | 'scores'>;
 
 function suite(
   name: string,
@@ -87,7 +87,7 @@ function suite(
     name,
     about,
     refuses: () => null,
-    async open({ enginePython }, { toolFormat }): Promise<OpenSuite<BfclCase, Response> | Missing> {
+    async open({ enginePython }, { toolFormat }): Promise<OpenSuite<BfclCase, BfclResponse> | Missing> {
       const python = await enginePython('bfcl');
       if (python === null)
         return {

@@ -1,4 +1,4 @@
-import { hashOf, openingOf, openingWords, shortest, wordsOf } from './fingerprint.ts';
+import { openingHash, openingOf, openingWords, shortest, wordsOf } from './fingerprint.ts';
 import type { Fingerprint } from './fingerprint.ts';
 import { readQuestions } from './questions-file.ts';
 
@@ -29,7 +29,7 @@ export function contaminated(text: string, index?: QuestionIndex): Contamination
       ?.find(
         (question) =>
           at + question.words <= words.length &&
-          hashOf(words.slice(at, at + question.words)) === question.hash,
+          openingHash(words.slice(at, at + question.words)) === question.hash,
       );
     if (found !== undefined) return { benchmark: found.benchmark, id: found.id };
   }

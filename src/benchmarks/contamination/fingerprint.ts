@@ -23,23 +23,23 @@ export const openingWords = 5;
 export const shortest = 24;
 
 /** Null for a question that is too short to be told from what anybody writes: under five words, or under 24 characters of them. */
-export function fingerprint({ benchmark, id, text }: BenchmarkQuestion): Fingerprint | null {
+export function questionFingerprint({ benchmark, id, text }: BenchmarkQuestion): Fingerprint | null {
   const words = wordsOf(text);
   if (words.length < openingWords || words.join(' ').length < shortest) return null;
-  return { hash: hashOf(words), words: words.length, opening: openingOf(words, 0), benchmark, id };
+  return { hash: openingHash(words), words: words.length, opening: openingOf(words, 0), benchmark, id };
 }
 
 /** Each text once, under the first case that has it. */
-export function fingerprints(questions: readonly BenchmarkQuestion[]): Fingerprint[] {
+export function questionFingerprints(questions: readonly BenchmarkQuestion[]): Fingerprint[] {
   const all = new Map<string, Fingerprint>();
   for (const question of questions) {
-    const one = fingerprint(question);
+    const one = questionFingerprint(question);
     if (one !== null && !all.has(one.hash)) all.set(one.hash, one);
   }
   return [...all.values()];
 }
 
-export const hashOf = (words: readonly string[]): string =>
+export const openingHash = (words: readonly string[]): string =>
   createHash('sha256').update(words.join(' ')).digest('hex').slice(0, 16);
 
 /** Of the words from a place on, as many as an opening has. */

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { bfclQuestions, shippedQuestions } from './benchmark-questions.ts';
-import { fingerprints } from './fingerprint.ts';
+import { questionFingerprints } from './fingerprint.ts';
 import { questionsFile, questionsText, readQuestions } from './questions-file.ts';
 
 /**
@@ -10,10 +10,10 @@ import { questionsFile, questionsText, readQuestions } from './questions-file.ts
  */
 const [bfclFolder] = process.argv.slice(2);
 const data = fileURLToPath(new URL('../../../data', import.meta.url));
-const shipped = Object.values(shippedQuestions).flatMap((questions) => fingerprints(questions(data)));
+const shipped = Object.values(shippedQuestions).flatMap((questions) => questionFingerprints(questions(data)));
 const bfcl =
   bfclFolder === undefined
     ? readQuestions().filter(({ benchmark }) => benchmark === 'bfcl_v4')
-    : fingerprints(bfclQuestions(bfclFolder));
+    : questionFingerprints(bfclQuestions(bfclFolder));
 writeFileSync(questionsFile, questionsText([...shipped, ...bfcl]));
 console.log(`${shipped.length + bfcl.length} questions in ${questionsFile}`);

@@ -8,7 +8,7 @@ import { keepsAll, kept } from './rates.ts';
 const longestReason = 300;
 
 /** A plan's verdict as a case's. Scores are shares of the plan's own constraints; rates over tasks follow from `detail`. */
-export function verdictOf(plan: PlanVerdict): CaseVerdict {
+export function travelCaseVerdict(plan: PlanVerdict): CaseVerdict {
   const why = Object.fromEntries(
     Object.entries(plan.why).map(([name, text]) => [name, text.slice(0, longestReason).toWellFormed()]),
   );

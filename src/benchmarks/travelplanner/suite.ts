@@ -1,7 +1,7 @@
 import type { OpenSuite, Suite } from '../suite.ts';
-import { planInText, planVerdict, verdictOf } from './case-verdict.ts';
+import { planInText, planVerdict, travelCaseVerdict } from './case-verdict.ts';
 import type { PlanResponse } from './case-verdict.ts';
-import type { Split, SplitName, TravelTask } from './data/task.ts';
+import type { PlannerTask, Split, SplitName } from './data/task.ts';
 import { openTrain } from './data/train.ts';
 import { openValidation } from './data/validation.ts';
 import { officialVerdict } from './official/verdict.ts';
@@ -23,7 +23,7 @@ const splits: Record<SplitName, string> = {
 };
 
 /** A split in one of the benchmark's two modes. */
-export function travelSuite(split: SplitName, mode: Mode): Suite<TravelTask, PlanResponse> {
+export function travelSuite(split: SplitName, mode: Mode): Suite<PlannerTask, PlanResponse> {
   return {
     name: `travelplanner_${split}_${mode}`,
     about: `TravelPlanner, ${splits[split]}: ${modes[mode]}`,
@@ -41,7 +41,7 @@ export function travelSuite(split: SplitName, mode: Mode): Suite<TravelTask, Pla
 
 type Setting = 'soleplanning' | 'tooluse_prompt' | 'tooluse_native';
 
-function openSuite(name: SplitName, split: Split, setting: Setting): OpenSuite<TravelTask, PlanResponse> {
+function openSuite(name: SplitName, split: Split, setting: Setting): OpenSuite<PlannerTask, PlanResponse> {
   return {
     cases: split.tasks,
     dataHash: split.dataHash,
@@ -58,7 +58,7 @@ function openSuite(name: SplitName, split: Split, setting: Setting): OpenSuite<T
     judge: (answered) =>
       Promise.resolve(
         answered.map(({ item, response }) =>
-          verdictOf(officialVerdict(item.query, planInText(response.answer), split.sandbox)),
+          travelCaseVerdict(officialVerdict(item.query, planInText(response.answer), split.sandbox)),
         ),
       ),
     scores: (verdicts) =>

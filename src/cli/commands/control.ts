@@ -5,7 +5,7 @@ import type { RewindOptions } from '../control/rewind.ts';
 import type { ControlOptions } from '../control/verbs.ts';
 import { withTemporal } from '../temporal-options.ts';
 import type { TemporalOptions } from '../temporal-options.ts';
-import { whole } from '../whole-number.ts';
+import { parseWholeNumber } from '../whole-number.ts';
 
 /** The commands that say what a run is to do. */
 export function addControl(parts: CommandParts): void {
@@ -107,7 +107,7 @@ function addFork(parts: CommandParts): void {
     'start a new experiment from an epoch of a run, and follow it',
     '  genenv fork laptop --epoch 20 --set difficulty.alpha=0.4\n  genenv fork laptop --epoch 20 --id other --print > other.json',
   )
-    .requiredOption(epoch, 'committed epoch to start from', whole('--epoch', 0))
+    .requiredOption(epoch, 'committed epoch to start from', parseWholeNumber('--epoch', 0))
     .option('--id <id>', 'id of the new run (default: <run>-fork-<n>)')
     .option(set, 'set a field of its experiment file otherwise; may be given again', setting, [])
     .option('--print', 'only print its experiment file; start nothing');
@@ -130,7 +130,7 @@ function addRewind(parts: CommandParts): void {
     'go back to an epoch of a run that does not run; what is left is kept as a branch',
     '  genenv rewind laptop --epoch 20\n  genenv rewind laptop --epoch 20 --set difficulty.alpha=0.4',
   )
-    .requiredOption(epoch, 'committed epoch to go back to', whole('--epoch', 0))
+    .requiredOption(epoch, 'committed epoch to go back to', parseWholeNumber('--epoch', 0))
     .option(set, 'retune a setting from the epoch after it on; may be given again', setting, [])
     .option(json, asJson);
   withTemporal(command).action(async (id: string, options: RewindOptions) => {

@@ -1,7 +1,7 @@
 import type { CommandParts } from '../command-parts.ts';
 import { withTemporal } from '../temporal-options.ts';
 import type { TemporalOptions } from '../temporal-options.ts';
-import { whole } from '../whole-number.ts';
+import { parseWholeNumber } from '../whole-number.ts';
 
 export interface EvaluateOptions extends TemporalOptions {
   id?: string;
@@ -40,10 +40,10 @@ export function addEvaluate({ program, context, exit }: CommandParts): void {
       '--id <id>',
       'id of the evaluation: its folder and its workflow id (default: from the policy and the settings)',
     )
-    .option('--limit <cases>', 'only the first cases of each suite', whole('--limit', 1))
-    .option('--seed <seed>', 'seed of all sampling', whole('--seed', 0))
+    .option('--limit <cases>', 'only the first cases of each suite', parseWholeNumber('--limit', 1))
+    .option('--seed <seed>', 'seed of all sampling', parseWholeNumber('--seed', 0))
     .option('--temperature <t>', 'sampling temperature (default 0)')
-    .option('--max-tokens <n>', 'most new tokens in an answer', whole('--max-tokens', 1))
+    .option('--max-tokens <n>', 'most new tokens in an answer', parseWholeNumber('--max-tokens', 1))
     .option('--tool-format <format>', 'prompt (default) or native')
     .option('--search-url <url>', 'search endpoint of suites that search')
     .option('--search-key-env <name>', 'environment variable with its key')

@@ -1,5 +1,5 @@
 import type { CommandParts } from '../command-parts.ts';
-import { whole } from '../whole-number.ts';
+import { parseWholeNumber } from '../whole-number.ts';
 
 export interface GcOptions {
   dryRun?: boolean;
@@ -16,10 +16,10 @@ export function addGc({ program, context }: CommandParts): void {
     .option(
       '--keep-last <n>',
       'keep the checkpoints of the last n epochs of each run',
-      whole('--keep-last', 1),
+      parseWholeNumber('--keep-last', 1),
       2,
     )
-    .option('--keep-every <n>', 'and of every n-th epoch; 0 = none', whole('--keep-every', 0), 10)
+    .option('--keep-every <n>', 'and of every n-th epoch; 0 = none', parseWholeNumber('--keep-every', 0), 10)
     .option('--no-keep-best', 'do not keep the checkpoints with the best held-out success')
     .addHelpText('after', '\nExamples:\n  genenv gc --dry-run\n  genenv gc --keep-last 5 --keep-every 20')
     .action(async (options: GcOptions) => {

@@ -8,12 +8,12 @@ export function addReport({ program, context }: CommandParts): void {
     .argument('<run>', 'id of the run')
     .addHelpText('after', '\nExample:\n  genenv report laptop')
     .action(async (id: string) => {
-      const [{ existingRun }, { writeResults }] = await Promise.all([
+      const [{ requireRun }, { writeResults }] = await Promise.all([
         import('../../runs/run-state.ts'),
         import('../run/write-results.ts'),
       ]);
       const home = homeFolder(context.env);
-      await existingRun(home, id);
+      await requireRun(home, id);
       context.print(await writeResults(home, id, context));
     });
 }

@@ -1,9 +1,9 @@
 import { createLogUpdate } from 'log-update';
+import type { Progress } from '../../types/activity-types.ts';
 import type { ComparisonProgress } from '../../types/comparison-types.ts';
 import { bar } from '../show/band.ts';
 import { plainTable } from '../show/table.ts';
-import { rate } from '../show/units.ts';
-import type { Progress } from '../../types/activity-types.ts';
+import { rateText } from '../show/units.ts';
 
 /** A run under way; `progress` is null while its worker does not answer. */
 export interface RunProgress {
@@ -39,8 +39,8 @@ export function comparisonScreen(
     table.push([
       id,
       progress === null ? '–' : `${progress.epoch}/${progress.epochs}`,
-      rate(progress?.successRate),
-      rate(progress?.heldOut),
+      rateText(progress?.successRate),
+      rateText(progress?.heldOut),
       progress?.phase ?? '',
     ]);
   return [

@@ -1,10 +1,10 @@
 import { armRuns, probingAttempts } from '../../comparison/plan.ts';
 import type { Comparison } from '../../config/comparison.ts';
-import { estimate } from '../../runs/resource-estimate.ts';
+import { estimateResources } from '../../runs/resource-estimate.ts';
 import { worldLoader } from '../../worlds/registry.ts';
 import type { CliContext } from '../context.ts';
 import { plainTable } from '../show/table.ts';
-import { bytes, whole } from '../show/units.ts';
+import { byteText, whole } from '../show/units.ts';
 
 /** What `compare --dry-run` prints: the arms, what a run of each would take, and all of them together. */
 export async function compareDryRun(
@@ -17,14 +17,17 @@ export async function compareDryRun(
   const table = plainTable(['arm', 'epochs', 'rollouts', 'held-out attempts', 'tokens', 'disk']);
   const total = { tokens: 0, disk: 0 };
   for (const [arm, experiment] of Object.entries(arms)) {
-    const { rollouts, evaluations, tokens, disk } = estimate(experiment, await load(experiment.world));
+    const { rollouts, evaluations, tokens, disk } = estimateResources(
+      experiment,
+      await load(experiment.world),
+    );
     table.push([
       arm,
       whole(experiment.epochs),
       whole(rollouts),
       whole(evaluations),
       whole(tokens),
-      bytes(disk),
+      byteText(disk),
     ]);
     total.tokens += tokens * seeds.length;
     total.disk += disk * seeds.length;
@@ -37,7 +40,7 @@ export async function compareDryRun(
     ...measures(comparison),
     `runs    ${runs.length}, ${concurrency} at a time: ${runs[0]!.id} to ${runs.at(-1)!.id}`,
     `tokens  ${whole(total.tokens)} sampled by the runs`,
-    `disk    about ${bytes(total.disk)} in the store`,
+    `disk    about ${byteText(total.disk)} in the store`,
     'Nothing was started or written.',
   ].join('\n');
 }

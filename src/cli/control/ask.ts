@@ -25,7 +25,7 @@ const ANSWER_SECONDS = 30;
  * Sends an update to a running experiment, and gives its answer.
  * @throws Refused with the reason, CliError that says what to look at where nothing answers
  */
-export async function ask<Answer>(
+export async function sendUpdate<Answer>(
   { client, handle }: Pick<FoundWorkflow, 'client' | 'handle'>,
   update: string,
   ...args: unknown[]

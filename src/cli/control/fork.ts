@@ -3,10 +3,10 @@ import type { Experiment } from '../../config/experiment.ts';
 import { parseExperiment } from '../../config/parse-experiment.ts';
 import { setFields } from '../../config/retune.ts';
 import type { FieldValues } from '../../config/retune.ts';
-import { forkOf } from '../../runs/fork.ts';
+import { resolveFork } from '../../runs/fork.ts';
 import { RunFolder } from '../../runs/run-folder.ts';
-import { existingRun, runsFolder } from '../../runs/run-state.ts';
-import { experimentAt } from '../../runs/settings-in-effect.ts';
+import { requireRun, runsFolder } from '../../runs/run-state.ts';
+import { experimentInEffect } from '../../runs/settings-in-effect.ts';
 import { ObjectStore } from '../../store/object-store.ts';
 import { homeFolder } from '../context.ts';
 import type { CliContext } from '../context.ts';
@@ -64,17 +64,17 @@ export async function forkedExperiment(
   home: string,
   { parent, id, epoch, set }: { parent: string; id: string; epoch: number; set: FieldValues },
 ): Promise<Experiment> {
-  const folder = await existingRun(home, parent);
+  const folder = await requireRun(home, parent);
   const file = (await folder.readExperiment())?.experiment;
   const startFrom = { run: parent, epoch };
   const experiment = parseExperiment({
-    ...setFields(await experimentAt(folder, parseExperiment(file), epoch), set),
+    ...setFields(await experimentInEffect(folder, parseExperiment(file), epoch), set),
     startFrom,
   });
   const runFolder = (run: string): RunFolder => new RunFolder(runsFolder(home), run);
   // One that is there already has its own copy of what it started from.
   if ((await runFolder(id).readFork()) === undefined)
-    await forkOf({ runFolder, store: new ObjectStore(join(home, 'store')) }, id, experiment, startFrom);
+    await resolveFork({ runFolder, store: new ObjectStore(join(home, 'store')) }, id, experiment, startFrom);
   return experiment;
 }
 

@@ -1,6 +1,6 @@
 import { WorkflowNotFoundError } from '@temporalio/client';
 import type { Client } from '@temporalio/client';
-import { existingRun, readRun } from '../../runs/run-state.ts';
+import { readRunOverview, requireRun } from '../../runs/run-state.ts';
 import type { experiment } from '../../workflows/experiment.ts';
 import { homeFolder } from '../context.ts';
 import type { CliContext } from '../context.ts';
@@ -40,7 +40,7 @@ export async function runningWorkflow(
 ): Promise<FoundWorkflow> {
   const found = await lookUp(id, options, context);
   if (found?.running === true) return found;
-  const run = await readRun(await existingRun(homeFolder(context.env), id));
+  const run = await readRunOverview(await requireRun(homeFolder(context.env), id));
   if (run?.finished === true)
     throw new CliError(
       `${id} is not running: it is finished. To go on from its last epoch: npx genenv fork ${id} --epoch ${run.epoch ?? 0} --set epochs=${2 * (run.epoch ?? 1)}`,

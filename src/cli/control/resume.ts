@@ -1,6 +1,6 @@
 import { parseExperiment } from '../../config/parse-experiment.ts';
-import { existingRun } from '../../runs/run-state.ts';
-import type { Asked } from '../../workflows/messages.ts';
+import { requireRun } from '../../runs/run-state.ts';
+import type { ControlState } from '../../workflows/messages.ts';
 import { homeFolder } from '../context.ts';
 import type { CliContext } from '../context.ts';
 import { exitCodes } from '../exit-codes.ts';
@@ -8,7 +8,7 @@ import type { ExitCode } from '../exit-codes.ts';
 import { goOn } from '../run/go-on.ts';
 import { externalTemporal } from '../run/temporal-target.ts';
 import type { TemporalOptions } from '../temporal-options.ts';
-import { ask, Refused } from './ask.ts';
+import { Refused, sendUpdate } from './ask.ts';
 import { lookUp } from './look-up.ts';
 import { stateOf } from './verbs.ts';
 
@@ -16,11 +16,11 @@ import { stateOf } from './verbs.ts';
 export async function resume(id: string, options: TemporalOptions, context: CliContext): Promise<ExitCode> {
   const found = await lookUp(id, options, context);
   if (found?.running === true) {
-    context.print(stateOf(id, await ask<Asked>(found, 'resume')));
+    context.print(stateOf(id, await sendUpdate<ControlState>(found, 'resume')));
     return exitCodes.ok;
   }
   const home = homeFolder(context.env);
-  const folder = await existingRun(home, id);
+  const folder = await requireRun(home, id);
   const raw = (await folder.readExperiment())?.experiment;
   const asked = {
     raw,
@@ -34,9 +34,9 @@ export async function resume(id: string, options: TemporalOptions, context: CliC
 }
 
 /** The server of a stack that was stopped remembers a pause. */
-async function whenRunning(running: Parameters<typeof ask>[0]): Promise<void> {
+async function whenRunning(running: Parameters<typeof sendUpdate>[0]): Promise<void> {
   try {
-    await ask<Asked>(running, 'resume');
+    await sendUpdate<ControlState>(running, 'resume');
   } catch (error) {
     if (!(error instanceof Refused) || error.type !== 'NotPaused') throw error;
   }

@@ -1,6 +1,6 @@
 import type { FieldValues } from '../../config/retune.ts';
 import { rewindFolder } from '../../runs/rewind.ts';
-import { existingRun } from '../../runs/run-state.ts';
+import { requireRun } from '../../runs/run-state.ts';
 import { homeFolder } from '../context.ts';
 import type { CliContext } from '../context.ts';
 import { CliError, exitCodes } from '../exit-codes.ts';
@@ -23,7 +23,7 @@ export async function rewind(
   context: CliContext,
 ): Promise<ExitCode> {
   const home = homeFolder(context.env);
-  const folder = await existingRun(home, id);
+  const folder = await requireRun(home, id);
   if ((await lookUp(id, options, context))?.running === true) {
     throw new CliError(
       `${id} is running: end it first, with \`npx genenv stop ${id}\` (after its epoch) or \`npx genenv cancel ${id}\` (now)`,

@@ -1,12 +1,12 @@
 import type { FieldValues } from '../../config/retune.ts';
 import type { Retuned } from '../../types/activity-types.ts';
-import type { Asked } from '../../workflows/messages.ts';
+import type { ControlState } from '../../workflows/messages.ts';
 import type { CliContext } from '../context.ts';
 import { exitCodes } from '../exit-codes.ts';
 import type { ExitCode } from '../exit-codes.ts';
 import { plainTable } from '../show/table.ts';
 import type { TemporalOptions } from '../temporal-options.ts';
-import { ask } from './ask.ts';
+import { sendUpdate } from './ask.ts';
 import { runningWorkflow } from './look-up.ts';
 
 export interface ControlOptions extends TemporalOptions {
@@ -15,7 +15,7 @@ export interface ControlOptions extends TemporalOptions {
 
 /** `genenv pause`. */
 export async function pause(id: string, options: ControlOptions, context: CliContext): Promise<ExitCode> {
-  const asked = await ask<Asked>(await runningWorkflow(id, options, context), 'pause');
+  const asked = await sendUpdate<ControlState>(await runningWorkflow(id, options, context), 'pause');
   say(
     asked,
     `${stateOf(id, asked)} The phase under way goes on to its end.\nTo go on: npx genenv resume ${id}`,
@@ -27,7 +27,7 @@ export async function pause(id: string, options: ControlOptions, context: CliCon
 
 /** `genenv stop`. */
 export async function stop(id: string, options: ControlOptions, context: CliContext): Promise<ExitCode> {
-  const asked = await ask<Asked>(await runningWorkflow(id, options, context), 'stopAfterEpoch');
+  const asked = await sendUpdate<ControlState>(await runningWorkflow(id, options, context), 'stopAfterEpoch');
   say(asked, `${stateOf(id, asked)}\nTo go on after that: npx genenv resume ${id}`, options, context);
   return exitCodes.ok;
 }
@@ -52,7 +52,7 @@ export async function retune(
   options: ControlOptions,
   context: CliContext,
 ): Promise<ExitCode> {
-  const retuned = await ask<Retuned>(await runningWorkflow(id, options, context), 'retune', set);
+  const retuned = await sendUpdate<Retuned>(await runningWorkflow(id, options, context), 'retune', set);
   const table = plainTable([`from epoch ${retuned.fromEpoch}`, 'value', '']);
   for (const [field, value] of Object.entries(retuned.settings))
     table.push([field, String(value), field in set ? 'retuned' : '']);
@@ -61,7 +61,7 @@ export async function retune(
 }
 
 /** What a run was asked for, and so what happens next. */
-export function stateOf(id: string, { paused, stopAfterEpoch }: Asked): string {
+export function stateOf(id: string, { paused, stopAfterEpoch }: ControlState): string {
   if (paused)
     return stopAfterEpoch
       ? `${id} is paused; once resumed it stops after the epoch under way.`

@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { bytes } from '../show/units.ts';
+import { byteText } from '../show/units.ts';
 import { missing, note, ok } from './check.ts';
 import type { Check } from './check.ts';
 
@@ -42,10 +42,10 @@ function space(home: string): Check {
   return free < LITTLE_SPACE
     ? missing(
         'Disk space',
-        `${bytes(free)} free`,
-        `free some: a run of the laptop experiment takes less than ${bytes(LITTLE_SPACE)}; \`genenv gc\` removes old checkpoints`,
+        `${byteText(free)} free`,
+        `free some: a run of the laptop experiment takes less than ${byteText(LITTLE_SPACE)}; \`genenv gc\` removes old checkpoints`,
       )
-    : ok('Disk space', `${bytes(free)} free`);
+    : ok('Disk space', `${byteText(free)} free`);
 }
 
 function nearest(folder: string): string {

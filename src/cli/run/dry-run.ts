@@ -1,11 +1,11 @@
 import type { Experiment } from '../../config/experiment.ts';
-import { estimate } from '../../runs/resource-estimate.ts';
+import { estimateResources } from '../../runs/resource-estimate.ts';
 import type { World } from '../../worlds/world.ts';
-import { bytes, whole } from '../show/units.ts';
+import { byteText, whole } from '../show/units.ts';
 
 /** What `run --dry-run` prints: the resolved file, then what it would take. */
 export function dryRun(experiment: Experiment, world: World): string {
-  const { rollouts, tasks, evaluations, tokens, activities, events, runs, disk } = estimate(
+  const { rollouts, tasks, evaluations, tokens, activities, events, runs, disk } = estimateResources(
     experiment,
     world,
   );
@@ -20,7 +20,7 @@ export function dryRun(experiment: Experiment, world: World): string {
     `tokens      ${whole(tokens)} sampled${experiment.maxTokens === null ? '' : `; capped at ${whole(experiment.maxTokens)}`}`,
     `activities  ${whole(activities)}`,
     `events      about ${whole(events)} in Temporal's histories, in ${whole(epochs)} epoch workflows and ${whole(runs)} runs of the experiment's`,
-    `disk        about ${bytes(disk)} in the store`,
+    `disk        about ${byteText(disk)} in the store`,
     'Nothing was started or written.',
   ].join('\n');
 }

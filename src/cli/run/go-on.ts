@@ -2,7 +2,7 @@ import type { Client } from '@temporalio/client';
 import { changedFields } from '../../config/retune.ts';
 import { finishRewind } from '../../runs/rewind.ts';
 import { RunFolder } from '../../runs/run-folder.ts';
-import { experimentHash, readRun, rewoundAt, runsFolder } from '../../runs/run-state.ts';
+import { experimentHash, lastRewindTime, readRunOverview, runsFolder } from '../../runs/run-state.ts';
 import { InvalidConfig } from '../../validation/invalid-config.ts';
 import type { ExperimentResult } from '../../workflows/experiment.ts';
 import type { CliContext } from '../context.ts';
@@ -53,7 +53,7 @@ export async function goOn(
 /** Says so if there is nothing left to do. @throws InvalidConfig where the id belongs to another file */
 async function isFinished({ experiment, id, home, fresh }: AskedRun, context: CliContext): Promise<boolean> {
   const folder = new RunFolder(runsFolder(home), id);
-  const before = await readRun(folder);
+  const before = await readRunOverview(folder);
   if (before === null) return false;
   if (before.sha256 !== experimentHash(experiment)) {
     const file = (await folder.readExperiment())?.experiment;
@@ -85,7 +85,7 @@ async function followed(
     id,
     raw,
     experiment,
-    rewoundAt: await rewoundAt(new RunFolder(runsFolder(home), id)),
+    rewoundAt: await lastRewindTime(new RunFolder(runsFolder(home), id)),
   });
   context.print(
     `${attached ? 'Following' : 'Started'} ${id}${session.ui === null ? '' : `: ${session.ui}/namespaces/default/workflows/${id}`}`,
@@ -123,7 +123,7 @@ async function summarize(
   context.print(
     `${id}: ${result.outcome} after ${result.epochs} epochs; ledger ${result.ledger.slice(0, 12)}`,
   );
-  if ((await readRun(new RunFolder(runsFolder(home), id))) === null) {
+  if ((await readRunOverview(new RunFolder(runsFolder(home), id))) === null) {
     context.print('Its files are with its workers, not in this home folder.');
     return;
   }

@@ -1,6 +1,6 @@
 import type { Progress } from '../../types/activity-types.ts';
 import { lastCommitted, secondsLeft } from './eta.ts';
-import { duration, rate } from './units.ts';
+import { durationText, rateText } from './units.ts';
 
 /** Progress as plain lines: one for each phase of the preparation, one for each committed epoch. */
 export class ProgressLines {
@@ -49,17 +49,17 @@ export class ProgressLines {
 function line(progress: Progress, epoch: number, last: number): string {
   const { epochs, band, recentSuccessRates, heldOut, difficulty, environmentReward, epochSeconds } = progress;
   const width = String(epochs).length;
-  const head = `epoch ${String(epoch).padStart(width)}/${epochs}  success ${rate(recentSuccessRates.at(epoch - last - 1))} (band ${band[0]} to ${band[1]})`;
+  const head = `epoch ${String(epoch).padStart(width)}/${epochs}  success ${rateText(recentSuccessRates.at(epoch - last - 1))} (band ${band[0]} to ${band[1]})`;
   // Epochs that ended between two looks: only their success rates are known here.
   if (epoch < last) return head;
   const left = secondsLeft(progress);
   const parts = [
     head,
-    `difficulty ${rate(difficulty, 1)}`,
-    `R_env ${rate(environmentReward)}`,
-    `held-out ${rate(heldOut)}`,
+    `difficulty ${rateText(difficulty, 1)}`,
+    `R_env ${rateText(environmentReward)}`,
+    `held-out ${rateText(heldOut)}`,
   ];
-  if (epochSeconds !== null) parts.push(`${duration(epochSeconds)} an epoch`);
-  if (left !== null) parts.push(`about ${duration(left)} to go`);
+  if (epochSeconds !== null) parts.push(`${durationText(epochSeconds)} an epoch`);
+  if (left !== null) parts.push(`about ${durationText(left)} to go`);
   return parts.join('  ');
 }

@@ -2,7 +2,7 @@ import { createLogUpdate } from 'log-update';
 import type { Progress } from '../../types/activity-types.ts';
 import { bandScale, bar, sparkline, where } from './band.ts';
 import { lastCommitted, secondsLeft } from './eta.ts';
-import { duration, rate } from './units.ts';
+import { durationText, rateText } from './units.ts';
 
 const MEAN_OF = 5;
 
@@ -37,10 +37,10 @@ export function screen(progress: Progress): string {
   const lines = [
     '',
     title,
-    `epoch        ${epoch}/${epochs}  ${bar(committed / epochs)}${left === null ? '' : `  about ${duration(left)} to go`}`,
+    `epoch        ${epoch}/${epochs}  ${bar(committed / epochs)}${left === null ? '' : `  about ${durationText(left)} to go`}`,
     `phase        ${phase}${rollouts(progress)}`,
     ...successLines(progress),
-    `held-out     ${rate(progress.heldOut)}    difficulty ${rate(progress.difficulty, 1)}    R_env ${rate(progress.environmentReward)}`,
+    `held-out     ${rateText(progress.heldOut)}    difficulty ${rateText(progress.difficulty, 1)}    R_env ${rateText(progress.environmentReward)}`,
     ...notes.slice(-2).map((note) => `note         ${note}`),
   ];
   return lines.join('\n');
@@ -54,7 +54,7 @@ function successLines({ successRate, recentSuccessRates, band }: Progress): stri
   const last = recentSuccessRates.slice(-MEAN_OF);
   const mean = last.reduce((sum, value) => sum + value, 0) / Math.max(1, last.length);
   return [
-    `success rate ${rate(successRate)}  0 ${bandScale(successRate, band)} 1  ${where(successRate, band)}`,
-    `last ${MEAN_OF}       ${rate(last.length === 0 ? null : mean)}    ${sparkline(recentSuccessRates)}`,
+    `success rate ${rateText(successRate)}  0 ${bandScale(successRate, band)} 1  ${where(successRate, band)}`,
+    `last ${MEAN_OF}       ${rateText(last.length === 0 ? null : mean)}    ${sparkline(recentSuccessRates)}`,
   ];
 }

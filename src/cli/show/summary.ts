@@ -3,7 +3,7 @@ import { loadRun } from '../../report/load-run.ts';
 import { measured, trained } from '../../report/run-data.ts';
 import type { EpochRow } from '../../report/run-data.ts';
 import { plainTable } from './table.ts';
-import { duration, rate } from './units.ts';
+import { durationText, rateText } from './units.ts';
 
 const PARTS = 6;
 
@@ -25,21 +25,21 @@ export async function summaryTable(home: string, id: string): Promise<string> {
       average(measured(part.map(({ metrics }) => metrics[name] ?? null)));
     course.push([
       `${part[0]?.epoch ?? ''}-${part.at(-1)?.epoch ?? ''}`,
-      rate(mean('env/success_rate')),
-      rate(mean('env/in_band_fraction')),
-      rate(mean('env/difficulty'), 1),
-      rate(mean('completions/mean_length'), 1),
-      rate(mean('env/reward')),
-      rate(mean('eval/heldout')),
+      rateText(mean('env/success_rate')),
+      rateText(mean('env/in_band_fraction')),
+      rateText(mean('env/difficulty'), 1),
+      rateText(mean('completions/mean_length'), 1),
+      rateText(mean('env/reward')),
+      rateText(mean('eval/heldout')),
     ]);
   }
   const { success, heldOut } = findings(rows);
   const residence = success?.residence ?? null;
   const seconds = rows.reduce((sum, { time }) => sum + (time.epoch ?? 0), 0);
   const lines = [
-    `success rate  ${rate(success?.start)} -> ${rate(success?.end)}${residence === null ? '' : `; in the band for ${Math.round(100 * residence)} % of the second half`}`,
-    `held-out      ${rate(heldOut?.first.value)} -> ${rate(heldOut?.last.value)}`,
-    ...(seconds > 0 ? [`time in epochs ${duration(seconds)}`] : []),
+    `success rate  ${rateText(success?.start)} -> ${rateText(success?.end)}${residence === null ? '' : `; in the band for ${Math.round(100 * residence)} % of the second half`}`,
+    `held-out      ${rateText(heldOut?.first.value)} -> ${rateText(heldOut?.last.value)}`,
+    ...(seconds > 0 ? [`time in epochs ${durationText(seconds)}`] : []),
   ];
   return [course.toString(), ...lines].join('\n');
 }

@@ -1,12 +1,12 @@
 /** 1234567 -> "1.2 MB". */
-export function bytes(count: number): string {
+export function byteText(count: number): string {
   const units = ['B', 'kB', 'MB', 'GB', 'TB'];
   const power = Math.min(units.length - 1, count < 1000 ? 0 : Math.floor(Math.log10(count) / 3));
   return `${power === 0 ? count : (count / 1000 ** power).toFixed(1)} ${units[power] ?? 'B'}`;
 }
 
 /** 5000 -> "1 h 23 min"; the two largest units. */
-export function duration(seconds: number): string {
+export function durationText(seconds: number): string {
   if (seconds < 10) return `${seconds.toFixed(1)} s`;
   if (seconds < 60) return `${Math.round(seconds)} s`;
   const minutes = Math.floor(seconds / 60);
@@ -21,5 +21,5 @@ export const plural = (count: number, noun: string): string =>
   `${whole(count)} ${noun}${count === 1 ? '' : 's'}`;
 
 /** Two decimals, or a dash where nothing was measured. */
-export const rate = (value: number | null | undefined, digits = 2): string =>
+export const rateText = (value: number | null | undefined, digits = 2): string =>
   value === null || value === undefined ? '–' : value.toFixed(digits);

@@ -1,7 +1,7 @@
 import type { Client } from '@temporalio/client';
 import { armName } from '../../config/arms.ts';
 import type { Retune, RunFolder } from '../../runs/run-folder.ts';
-import { lineage, readRun } from '../../runs/run-state.ts';
+import { lineage, readRunOverview } from '../../runs/run-state.ts';
 import type { Ancestor } from '../../runs/run-state.ts';
 import type { Metrics, Progress } from '../../types/activity-types.ts';
 import { currentState } from './run-state.ts';
@@ -64,7 +64,7 @@ export async function runStatus(folder: RunFolder, client: Client | null): Promi
     folder: folder.path,
   };
   try {
-    const run = await readRun(folder);
+    const run = await readRunOverview(folder);
     if (run === null) return { ...unreadable, problem: 'no experiment.json' };
     const lines = (await folder.metrics()) as { epoch: number; at?: string; metrics?: Metrics }[];
     const values = (name: string): number[] =>

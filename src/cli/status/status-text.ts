@@ -1,7 +1,7 @@
 import { lineageText, settingsText } from '../../runs/run-state.ts';
 import { screen } from '../show/progress-screen.ts';
 import { plainTable } from '../show/table.ts';
-import { rate } from '../show/units.ts';
+import { rateText } from '../show/units.ts';
 import type { RunStatus } from './run-status.ts';
 
 const when = (iso: string | null): string => (iso === null ? '–' : iso.slice(0, 16).replace('T', ' '));
@@ -32,10 +32,10 @@ export function runTable(runs: readonly RunStatus[]): string {
       id,
       state,
       `${epoch}/${epochs}`,
-      rate(successRate),
-      rate(recentSuccessRate),
-      rate(heldOut),
-      rate(difficulty, 1),
+      rateText(successRate),
+      rateText(recentSuccessRate),
+      rateText(heldOut),
+      rateText(difficulty, 1),
       when(updated),
     ]);
   }
@@ -48,9 +48,9 @@ export function runDetails(run: RunStatus): string {
     state: `${run.state}${run.goOn === null ? '' : `; to go on: ${run.goOn}`}`,
     arm: run.arm,
     epoch: `${run.epoch}/${run.epochs}`,
-    'success rate': `${rate(run.successRate)} (mean of the last 5: ${rate(run.recentSuccessRate)})`,
-    'held-out': rate(run.heldOut),
-    difficulty: rate(run.difficulty, 1),
+    'success rate': `${rateText(run.successRate)} (mean of the last 5: ${rateText(run.recentSuccessRate)})`,
+    'held-out': rateText(run.heldOut),
+    difficulty: rateText(run.difficulty, 1),
     'last epoch': `${when(run.updated)} UTC`,
     ...(run.forkedFrom.length === 0 ? {} : { lineage: lineageText(run.forkedFrom) }),
     ...(run.retunes.length === 0

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createLogUpdate } from 'log-update';
 import { RunFolder } from '../../runs/run-folder.ts';
-import { existingRun, runsFolder } from '../../runs/run-state.ts';
+import { requireRun, runsFolder } from '../../runs/run-state.ts';
 import type { StatusOptions } from '../commands/status.ts';
 import { homeFolder } from '../context.ts';
 import type { CliContext } from '../context.ts';
@@ -23,7 +23,7 @@ export async function status(
   context: CliContext,
 ): Promise<ExitCode> {
   const home = homeFolder(context.env);
-  if (id !== undefined) await existingRun(home, id);
+  if (id !== undefined) await requireRun(home, id);
   const client = await reachableTemporal(options, context);
   const text = async (): Promise<string> => {
     const folders =

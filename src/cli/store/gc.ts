@@ -7,7 +7,7 @@ import type { GcOptions } from '../commands/gc.ts';
 import { homeFolder } from '../context.ts';
 import type { CliContext } from '../context.ts';
 import { plainTable } from '../show/table.ts';
-import { bytes, plural } from '../show/units.ts';
+import { byteText, plural } from '../show/units.ts';
 
 /** `genenv gc`. */
 export async function gc(
@@ -24,11 +24,11 @@ export async function gc(
   const table = plainTable(['what', 'number', 'size']);
   for (const [kind, size] of Object.entries(freed)) {
     const count = items.filter((item) => item.kind === kind).length;
-    if (count > 0) table.push([kind.replace('_', ' '), count, bytes(size)]);
+    if (count > 0) table.push([kind.replace('_', ' '), count, byteText(size)]);
   }
   if (items.length > 0) print(table.toString());
   const total = Object.values(freed).reduce((sum, size) => sum + size, 0);
   print(
-    `${dryRun ? 'Would free' : 'Freed'} ${bytes(total)} in ${plural(items.length, 'item')}, of ${plural(runs.length, 'run')} in ${home}.`,
+    `${dryRun ? 'Would free' : 'Freed'} ${byteText(total)} in ${plural(items.length, 'item')}, of ${plural(runs.length, 'run')} in ${home}.`,
   );
 }

@@ -1,19 +1,19 @@
 import { join } from 'node:path';
-import { existingRun } from '../../runs/run-state.ts';
+import { requireRun } from '../../runs/run-state.ts';
 import { verifyRun } from '../../runs/verify.ts';
 import { ObjectStore } from '../../store/object-store.ts';
 import { homeFolder } from '../context.ts';
 import type { CliContext } from '../context.ts';
 import { exitCodes } from '../exit-codes.ts';
 import type { ExitCode } from '../exit-codes.ts';
-import { bytes, plural } from '../show/units.ts';
+import { byteText, plural } from '../show/units.ts';
 
 const SHOWN = 10;
 
 /** `genenv verify`. */
 export async function verify(id: string, { env, print, warn }: CliContext): Promise<ExitCode> {
   const home = homeFolder(env);
-  const run = await existingRun(home, id);
+  const run = await requireRun(home, id);
   const {
     lines,
     objects,
@@ -23,7 +23,7 @@ export async function verify(id: string, { env, print, warn }: CliContext): Prom
   } = await verifyRun(new ObjectStore(join(home, 'store')), run);
   if (problems.length === 0) {
     print(
-      `${id}: whole. ${plural(lines, 'ledger line')}, ${plural(objects, 'object')} (${bytes(size)})${pruned === 0 ? '' : `, ${pruned} pruned by retention`}.`,
+      `${id}: whole. ${plural(lines, 'ledger line')}, ${plural(objects, 'object')} (${byteText(size)})${pruned === 0 ? '' : `, ${pruned} pruned by retention`}.`,
     );
     return exitCodes.ok;
   }

@@ -2,13 +2,13 @@ import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { tryPort } from '../ports.ts';
 import type { Launch } from '../processes.ts';
-import { fingerprint } from '../record.ts';
+import { serviceFingerprint } from '../record.ts';
 import type { StackPaths } from '../record.ts';
 import type { Service } from '../supervised-service.ts';
 import type { TrainerPackage } from './trainer.ts';
 
 /** The embedded policy server (docs/policy-server.md). */
-export class PolicyServer implements Service {
+export class PolicyServerService implements Service {
   readonly name = 'policy-server';
   readonly title = 'Policy server';
   readonly readySeconds = 240;
@@ -32,7 +32,7 @@ export class PolicyServer implements Service {
     return { policyServer: this.#port };
   }
   fingerprint(): string {
-    return fingerprint(
+    return serviceFingerprint(
       [this.#trainer.python, this.#paths.store],
       [join(this.#trainer.folder, 'genenv_trainer')],
     );

@@ -2,7 +2,7 @@ import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { Connection } from '@temporalio/client';
 import { choosePort } from '../ports.ts';
 import type { Launch } from '../processes.ts';
-import { fingerprint } from '../record.ts';
+import { serviceFingerprint } from '../record.ts';
 import type { StackPaths } from '../record.ts';
 import type { Service } from '../supervised-service.ts';
 
@@ -50,7 +50,7 @@ export class TemporalServer implements Service {
     return this.#ports;
   }
   fingerprint(): string {
-    return fingerprint([this.#executable, this.#paths.database], []);
+    return serviceFingerprint([this.#executable, this.#paths.database], []);
   }
 
   async launch(): Promise<Launch> {

@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import type { Launch } from '../processes.ts';
-import { fingerprint } from '../record.ts';
+import { serviceFingerprint } from '../record.ts';
 import type { StackPaths } from '../record.ts';
 import type { Service } from '../supervised-service.ts';
 
@@ -46,7 +46,7 @@ export class TrainerParent implements Service {
   }
 
   fingerprint(): string {
-    return fingerprint(
+    return serviceFingerprint(
       [this.#trainer.python, this.#paths.trainerSocket],
       [join(this.#trainer.folder, 'genenv_trainer')],
     );

@@ -2,11 +2,11 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { choosePort } from '../ports.ts';
 import type { Launch } from '../processes.ts';
-import { fingerprint } from '../record.ts';
+import { serviceFingerprint } from '../record.ts';
 import type { StackAddresses } from '../record.ts';
 import type { Service } from '../supervised-service.ts';
 
-export interface WorkerSettings {
+export interface WorkerProcessSettings {
   node: string;
   repository: string;
   home: string;
@@ -28,10 +28,10 @@ export class WorkerProcess implements Service {
   readonly readySeconds = 120;
   /** It lets go of activities at once, but a training job may have to write its checkpoint first. */
   readonly graceSeconds = 60;
-  readonly #settings: WorkerSettings;
+  readonly #settings: WorkerProcessSettings;
   #healthPort: number;
 
-  constructor(settings: WorkerSettings, ports: Record<string, number>) {
+  constructor(settings: WorkerProcessSettings, ports: Record<string, number>) {
     this.#settings = settings;
     this.#healthPort = ports.workerHealth ?? 0;
   }
@@ -42,7 +42,7 @@ export class WorkerProcess implements Service {
 
   fingerprint(): string {
     const { node, repository } = this.#settings;
-    return fingerprint([node, this.#contract()], [join(repository, 'src')]);
+    return serviceFingerprint([node, this.#contract()], [join(repository, 'src')]);
   }
 
   async launch(): Promise<Launch> {

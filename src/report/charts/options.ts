@@ -31,7 +31,7 @@ const palette = [
 export const colorAt = (index: number): string => palette[index % palette.length] ?? '$blue';
 
 /** A value and its spread, as the curve `sign` standard deviations from it; null where either is. */
-export const beside = (values: Values, spreads: Values, sign: number): Values =>
+export const chartPair = (values: Values, spreads: Values, sign: number): Values =>
   between(values, spreads, (value, spread) => value + sign * spread);
 
 /** Two curves made one, null where either is. */

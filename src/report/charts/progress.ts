@@ -6,7 +6,7 @@ import { benchmarkPrefix } from '../load-run.ts';
 import { measured, namesUnder, series, trained } from '../run-data.ts';
 import type { EpochRow } from '../run-data.ts';
 import {
-  beside,
+  chartPair,
   colorAt,
   heatMap,
   line,
@@ -56,7 +56,12 @@ export function frontierCharts(allRows: readonly EpochRow[]): Chart[] {
       option: overEpochs(
         rows,
         [
-          ...ribbon('difficulty', beside(difficulty, spread, -1), beside(difficulty, spread, 1), '$orange'),
+          ...ribbon(
+            'difficulty',
+            chartPair(difficulty, spread, -1),
+            chartPair(difficulty, spread, 1),
+            '$orange',
+          ),
           line('mean', difficulty, { color: '$orange', width: 3 }),
           line('solved', series(rows, 'env/difficulty_solved'), { color: '$green', dashed: true }),
         ],

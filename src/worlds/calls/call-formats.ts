@@ -1,6 +1,6 @@
 import { readLiteral } from '../../formats/python-literal.ts';
-import { afterThoughts } from '../../formats/toolrl.ts';
-import { soundJson } from '../json-tasks/untrusted-json.ts';
+import { stripReasoning } from '../../formats/toolrl.ts';
+import { parseUntrustedJson } from '../json-tasks/untrusted-json.ts';
 import type { Call } from './task-schema.ts';
 
 /** Calls as ToolRL asks for them in API-Bank: one block at the end, a line of JSON with `name` and `parameters` each. */
@@ -19,7 +19,7 @@ export function readJsonCalls(answer: string): Call[] | undefined {
 }
 
 function readCall(line: string): Call | undefined {
-  const json = soundJson(line);
+  const json = parseUntrustedJson(line);
   if (
     'reason' in json ||
     typeof json.value !== 'object' ||
@@ -52,7 +52,7 @@ const keyword = /[A-Za-z_]\w*/y;
 /** The calls of an answer, which holds nothing else but reasoning up to `</think>`; undefined where it is no list of calls. */
 export function readPythonCalls(answer: string): Call[] | undefined {
   if (answer.length > longest) return undefined;
-  const text = afterThoughts(answer).trim();
+  const text = stripReasoning(answer).trim();
   if (!text.startsWith('[')) return undefined;
   const calls: Call[] = [];
   let at = skip(space, text, 1);

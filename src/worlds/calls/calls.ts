@@ -1,15 +1,15 @@
 import type { RandomStream } from '../../numerics/random.ts';
 import { canonicalJson } from '../../store/canonical-json.ts';
-import { callsFailure, writtenWorld } from '../json-tasks/json-task-world.ts';
-import type { TaskForm } from '../json-tasks/json-task-world.ts';
+import { callsFailure, createJsonTaskWorld } from '../json-tasks/json-task-world.ts';
+import type { JsonTaskDefinition } from '../json-tasks/json-task-world.ts';
 import type { OwnTasks } from '../json-tasks/tasks-file.ts';
 import type { World } from '../world.ts';
 import { acceptedValues, callsMatch, sameValue } from './match.ts';
 import { styles } from './prompts.ts';
 import type { Style } from './prompts.ts';
 import type { CallsSettings } from './settings.ts';
-import { categoryOf, taskSchema } from './task-schema.ts';
-import type { Call, CallsTask, Parameter, Value } from './task-schema.ts';
+import { callCategory, callsTaskSchema } from './task-schema.ts';
+import type { ArgumentValue, Call, CallsTask, Parameter } from './task-schema.ts';
 import { labelFault, leaksCall } from './validate.ts';
 
 /**
@@ -18,18 +18,18 @@ import { labelFault, leaksCall } from './validate.ts';
  * @param own tasks of `tasksFile`, which `worldLoader` reads
  */
 export const createCalls = (settings: CallsSettings, own?: OwnTasks): World =>
-  writtenWorld(callsForm(settings), settings, own);
+  createJsonTaskWorld(callsForm(settings), settings, own);
 
-export function callsForm({ style: name, categories }: CallsSettings): TaskForm<CallsTask> {
+export function callsForm({ style: name, categories }: CallsSettings): JsonTaskDefinition<CallsTask> {
   const style: Style = styles[name];
   const arguments_ = ({ calls }: CallsTask): number =>
     calls.reduce((sum, call) => sum + Object.keys(call.arguments).length, 0);
   return {
     name: 'calls',
-    schema: taskSchema,
+    schema: callsTaskSchema,
     instructions: `${instructions}\n\nCategories: ${categories.join(', ')}.`,
     fault: (task) =>
-      categories.includes(categoryOf(task))
+      categories.includes(callCategory(task))
         ? (labelFault(task) ?? (leaksCall(task, style.same) ? 'answer_in_prompt' : undefined))
         : 'kind_not_allowed',
     // Neither the order of tools nor that of calls makes another task.
@@ -39,11 +39,11 @@ export function callsForm({ style: name, categories }: CallsSettings): TaskForm<
       calls: calls.toSorted((one, other) => (canonicalJson(one) < canonicalJson(other) ? -1 : 1)),
     }),
     question: (task) => style.question(task),
-    kind: categoryOf,
+    kind: callCategory,
     signature: ({ calls }) => `call ${calls.map((call) => call.name).join(' ')}`,
     difficulty: (task) => task.calls.length + arguments_(task) + task.tools.length - 1,
     latents: (task) => ({
-      category: categoryOf(task),
+      category: callCategory(task),
       calls: task.calls.length,
       arguments: arguments_(task),
       tools: task.tools.length,
@@ -91,7 +91,13 @@ export function guessCalls({ dialogue, tools, calls }: CallsTask, random: Random
     .flatMap(({ content }) => content.split(/\s+/))
     .map((word) => word.replace(/^\W+|\W+$/g, ''))
     .filter((word) => word !== '');
-  const value = ({ type, enum: allowed, items, properties = {}, required = [] }: Parameter): Value => {
+  const value = ({
+    type,
+    enum: allowed,
+    items,
+    properties = {},
+    required = [],
+  }: Parameter): ArgumentValue => {
     if (allowed !== undefined) return random.pick(allowed);
     switch (type) {
       case 'string':
@@ -109,7 +115,8 @@ export function guessCalls({ dialogue, tools, calls }: CallsTask, random: Random
   const object = (
     parameters: Record<string, Parameter>,
     required: readonly string[],
-  ): Record<string, Value> => Object.fromEntries(required.map((name) => [name, value(parameters[name]!)]));
+  ): Record<string, ArgumentValue> =>
+    Object.fromEntries(required.map((name) => [name, value(parameters[name]!)]));
   return calls.map(() => {
     const tool = random.pick(tools);
     return { name: tool.name, arguments: object(tool.parameters, tool.required) };

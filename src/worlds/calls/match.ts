@@ -1,4 +1,4 @@
-import type { Call, GoldCall, Tool } from './task-schema.ts';
+import type { Call, CallTool, ExpectedCall } from './task-schema.ts';
 
 /** Whether two values are one: of the same type always, and as a style has it. */
 export type SameText = (left: string, right: string) => boolean;
@@ -39,17 +39,17 @@ export function sameValue(left: unknown, right: unknown, same: SameText): boolea
 
 /** Values that may be given for a parameter: `""` for an optional one stands for none. */
 export const acceptedValues = (
-  tool: Tool,
+  tool: CallTool,
   parameter: string,
-  values: GoldCall['arguments'][string],
-): GoldCall['arguments'][string] =>
+  values: ExpectedCall['arguments'][string],
+): ExpectedCall['arguments'][string] =>
   tool.required.includes(parameter) ? values : values.filter((value) => value !== '');
 
 /**
  * Whether a call is the one asked for, by the rules of BFCL's AST checker: the name exactly; each argument one of those accepted; nothing
  * that the answer does not name; nothing left out but what may be.
  */
-export function callMatches(gold: GoldCall, tool: Tool, call: Call, same: SameText): boolean {
+export function callMatches(gold: ExpectedCall, tool: CallTool, call: Call, same: SameText): boolean {
   if (
     call.name !== gold.name ||
     Object.keys(call.arguments).some((name) => !Object.hasOwn(gold.arguments, name))
@@ -64,8 +64,8 @@ export function callMatches(gold: GoldCall, tool: Tool, call: Call, same: SameTe
 
 /** Whether the calls are those asked for, each once, in any order: a perfect matching (Kuhn), so that no order of accepted values decides. */
 export function callsMatch(
-  gold: readonly GoldCall[],
-  tools: readonly Tool[],
+  gold: readonly ExpectedCall[],
+  tools: readonly CallTool[],
   calls: readonly Call[],
   same: SameText,
 ): boolean {

@@ -1,8 +1,8 @@
-import { thoughtAndCalls } from '../../formats/toolrl.ts';
+import { formatThoughtAndCalls } from '../../formats/toolrl.ts';
 import { jsonCalls, pythonCalls, pythonLiteral, readJsonCalls, readPythonCalls } from './call-formats.ts';
 import { exactText, looseText } from './match.ts';
 import type { SameText } from './match.ts';
-import type { Call, CallsTask, Message, Parameter, Tool, Type } from './task-schema.ts';
+import type { Call, CallMessage, CallsTask, CallTool, Parameter, Type } from './task-schema.ts';
 
 type Question = { system: string; user: string };
 
@@ -25,7 +25,7 @@ You SHOULD NOT include any other text in the response.`;
 
 const bfclTypes: Partial<Record<Type, string>> = { object: 'dict', number: 'float' };
 
-const bfclTool = ({ name, description, parameters, required }: Tool) => ({
+const bfclTool = ({ name, description, parameters, required }: CallTool) => ({
   name,
   description,
   parameters: bfclParameter({ type: 'object', properties: parameters, required }),
@@ -62,7 +62,7 @@ In your response, you can use the following tools:
 
 **Output Format**
 \`\`\`plaintext
-${thoughtAndCalls}
+${formatThoughtAndCalls}
 \`\`\`
 
 **Important Notes**
@@ -86,13 +86,13 @@ const apiBankParameter = ({ type, items, properties, ...rest }: Parameter): obje
   ...(properties && { properties: mapped(properties, apiBankParameter) }),
 });
 
-function optionalNote(parameters: Tool['parameters'], required: readonly string[]): string {
+function optionalNote(parameters: CallTool['parameters'], required: readonly string[]): string {
   const optional = Object.keys(parameters).filter((name) => !required.includes(name));
   return optional.length === 0 ? '' : `\nOptional: ${optional.join(', ')}`;
 }
 
 const tags = { user: 'user', assistant: 'response', tool: 'obs' } as const;
-const record = ({ role, content }: Message): string => `<${tags[role]}>${content}</${tags[role]}>`;
+const record = ({ role, content }: CallMessage): string => `<${tags[role]}>${content}</${tags[role]}>`;
 
 const mapped = (
   parameters: Record<string, Parameter>,

@@ -7,7 +7,7 @@ import {
   tasksFileField,
   voteField,
 } from '../json-tasks/settings.ts';
-import { categories } from './task-schema.ts';
+import { callCategories } from './task-schema.ts';
 
 export const callsSettings = z
   .strictObject({
@@ -19,9 +19,9 @@ export const callsSettings = z
         'How calls are asked for, written and compared: `bfcl` as Python calls by the rules of its AST checker, `api-bank` as lines of JSON that must be equal.',
       ),
     categories: z
-      .array(z.enum(categories))
+      .array(z.enum(callCategories))
       .min(1)
-      .default([...categories])
+      .default([...callCategories])
       .describe(
         'Tasks that may be written: one tool or several to choose from (`multiple`), one call or several at once (`parallel`).',
       ),

@@ -3,7 +3,8 @@ import { z } from 'zod';
 /** What the simulator writes: tools, a dialogue, and the calls that its last request asks for. */
 
 /** A value as JSON has it, other than null. */
-export type Value = string | number | boolean | readonly Value[] | { readonly [name: string]: Value };
+export type ArgumentValue =
+  string | number | boolean | readonly ArgumentValue[] | { readonly [name: string]: ArgumentValue };
 
 export const types = ['string', 'integer', 'number', 'boolean', 'array', 'object'] as const;
 export type Type = (typeof types)[number];
@@ -25,7 +26,7 @@ const toolName = z
   .regex(/^[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*$/)
   .max(64);
 
-const valueSchema: z.ZodType<Value> = z
+const valueSchema: z.ZodType<ArgumentValue> = z
   .lazy(() =>
     z.union([
       z.string().max(1000),
@@ -72,16 +73,16 @@ const goldSchema = z.strictObject({
   arguments: z.record(name, z.array(valueSchema).min(1).max(4)),
 });
 
-export const taskSchema = z.strictObject({
+export const callsTaskSchema = z.strictObject({
   dialogue: z.array(messageSchema).min(1).max(20),
   tools: z.array(toolSchema).min(1).max(20),
   calls: z.array(goldSchema).min(1).max(8),
 });
 
-export type Tool = z.infer<typeof toolSchema>;
-export type Message = z.infer<typeof messageSchema>;
-export type GoldCall = z.infer<typeof goldSchema>;
-export type CallsTask = z.infer<typeof taskSchema>;
+export type CallTool = z.infer<typeof toolSchema>;
+export type CallMessage = z.infer<typeof messageSchema>;
+export type ExpectedCall = z.infer<typeof goldSchema>;
+export type CallsTask = z.infer<typeof callsTaskSchema>;
 
 /** A call as the agent made it. */
 export interface Call {
@@ -90,10 +91,10 @@ export interface Call {
 }
 
 /** BFCL's names: one tool or a choice of several, one call or several at once. */
-export const categories = ['simple', 'multiple', 'parallel', 'parallel_multiple'] as const;
-export type Category = (typeof categories)[number];
+export const callCategories = ['simple', 'multiple', 'parallel', 'parallel_multiple'] as const;
+export type CallCategory = (typeof callCategories)[number];
 
-export function categoryOf({ tools, calls }: CallsTask): Category {
+export function callCategory({ tools, calls }: CallsTask): CallCategory {
   if (calls.length === 1) return tools.length === 1 ? 'simple' : 'multiple';
   return tools.length === 1 ? 'parallel' : 'parallel_multiple';
 }

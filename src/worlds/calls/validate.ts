@@ -3,7 +3,7 @@ import { jsonObjects } from '../json-tasks/untrusted-json.ts';
 import { readPythonCall } from './call-formats.ts';
 import { acceptedValues, callMatches } from './match.ts';
 import type { SameText } from './match.ts';
-import type { Call, CallsTask, GoldCall, Parameter, Tool, Value } from './task-schema.ts';
+import type { ArgumentValue, Call, CallsTask, CallTool, ExpectedCall, Parameter } from './task-schema.ts';
 
 /** Why a task has no right answer, or one that says nothing; undefined where it has one. */
 export function labelFault({ dialogue, tools, calls }: CallsTask): string | undefined {
@@ -24,7 +24,7 @@ export function labelFault({ dialogue, tools, calls }: CallsTask): string | unde
   return undefined;
 }
 
-function callFault({ arguments: given }: GoldCall, tool: Tool): string | undefined {
+function callFault({ arguments: given }: ExpectedCall, tool: CallTool): string | undefined {
   if (tool.required.some((name) => !Object.hasOwn(given, name))) return 'wrong_arguments';
   for (const [name, values] of Object.entries(given)) {
     const parameter = Object.hasOwn(tool.parameters, name) ? tool.parameters[name]! : undefined;
@@ -54,17 +54,20 @@ function isSound({ type, enum: allowed, items, properties = {}, required = [] }:
   );
 }
 
-function fits(value: Value, { type, enum: allowed, items, properties, required = [] }: Parameter): boolean {
+function fits(
+  value: ArgumentValue,
+  { type, enum: allowed, items, properties, required = [] }: Parameter,
+): boolean {
   if (allowed !== undefined && !allowed.includes(value as string | number)) return false;
   if (type === 'array')
     return (
       Array.isArray(value) &&
-      (items === undefined || (value as readonly Value[]).every((item) => fits(item, items)))
+      (items === undefined || (value as readonly ArgumentValue[]).every((item) => fits(item, items)))
     );
   if (type === 'integer') return Number.isSafeInteger(value);
   if (type !== 'object') return typeof value === type;
   if (typeof value !== 'object' || Array.isArray(value)) return false;
-  const entries = Object.entries(value as Record<string, Value>);
+  const entries = Object.entries(value as Record<string, ArgumentValue>);
   return (
     required.every((name) => Object.hasOwn(value, name)) &&
     (properties === undefined ||

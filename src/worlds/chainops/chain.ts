@@ -6,7 +6,7 @@ export interface Chain {
   text: string;
 }
 
-export interface Alphabet {
+export interface ChainAlphabet {
   operations: readonly string[];
   symbols: readonly string[];
   maxDepth: number;
@@ -16,19 +16,19 @@ export interface Alphabet {
 const operationLetters = [...'RTUX'];
 const symbolLetters = [...'abcdefghi'];
 
-export const alphabet = (size: {
+export const chainAlphabet = (size: {
   operations: number;
   symbols: number;
   maxDepth: number;
   maxLength: number;
-}): Alphabet => ({
+}): ChainAlphabet => ({
   operations: operationLetters.slice(0, size.operations),
   symbols: symbolLetters.slice(0, size.symbols),
   maxDepth: size.maxDepth,
   maxLength: size.maxLength,
 });
 
-export const specOf = ({ operations, text }: Chain): TaskSpec => `${operations}:${text}`;
+export const chainSpec = ({ operations, text }: Chain): TaskSpec => `${operations}:${text}`;
 
 /** Reads a canonical text; only for texts that `parseChain` has accepted. */
 export function chainOf(spec: TaskSpec): Chain {
@@ -39,7 +39,7 @@ export function chainOf(spec: TaskSpec): Chain {
 /** Reads what the simulator wrote: 1 to maxDepth known operations, 2 to maxLength known symbols. */
 export function parseChain(
   written: string,
-  { operations, symbols, maxDepth, maxLength }: Alphabet,
+  { operations, symbols, maxDepth, maxLength }: ChainAlphabet,
 ): { chain: Chain } | { reason: string } {
   if (written.length === 0) return { reason: 'empty' };
   const colon = written.indexOf(':');
@@ -56,7 +56,7 @@ export function parseChain(
 }
 
 /** One operation applied to a text. */
-export function apply(operation: string, text: string, symbols: readonly string[]): string {
+export function applyChain(operation: string, text: string, symbols: readonly string[]): string {
   switch (operation) {
     case 'R':
       return [...text].reverse().join('');
@@ -80,12 +80,12 @@ export function stepsOf(
   slip: (step: string) => string = (step) => step,
 ): string[] {
   const steps: string[] = [];
-  for (const operation of operations) steps.push(slip(apply(operation, steps.at(-1) ?? text, symbols)));
+  for (const operation of operations) steps.push(slip(applyChain(operation, steps.at(-1) ?? text, symbols)));
   return steps;
 }
 
 /** Steps as an answer has them, `acba>cbaa`: the result of every operation, the last one being the answer. */
-export const answerOf = (steps: readonly string[]): string => steps.join('>');
+export const chainAnswer = (steps: readonly string[]): string => steps.join('>');
 
 /** The steps of an answer, where it has one of the right length for each operation. */
 export function parseSteps(
@@ -103,7 +103,7 @@ export function parseSteps(
 }
 
 /** The agent's prompt, operations and text in fixed slots: `RT_:abca=`. */
-export function agentPrompt(spec: TaskSpec, { maxDepth, maxLength }: Alphabet): string {
+export function chainPrompt(spec: TaskSpec, { maxDepth, maxLength }: ChainAlphabet): string {
   const { operations, text } = chainOf(spec);
   return `${operations.padEnd(maxDepth, '_')}:${text.padEnd(maxLength, '_')}=`;
 }

@@ -1,17 +1,17 @@
 import { historyCharacters, historyDigits, historyPrompt } from '../history-digits.ts';
 import type { World } from '../world.ts';
 import {
-  agentPrompt,
-  alphabet as alphabetOf,
-  answerOf,
+  chainAlphabet as alphabetOf,
+  chainAnswer,
   chainOf,
+  chainPrompt,
+  chainSpec,
   parseChain,
   parseSteps,
-  specOf,
   stepsOf,
 } from './chain.ts';
 import type { ChainOpsSettings } from './settings.ts';
-import { agentCorpus, environmentCorpus, randomChain } from './warm-up.ts';
+import { chainAgentCorpus, chainSimulatorCorpus, randomChain } from './warm-up.ts';
 
 /**
  * ChainOps: reasoning with written intermediate steps. A task is a chain of operations on a text, `RT:abcd`; the answer writes the
@@ -21,13 +21,13 @@ export function createChainOps(settings: ChainOpsSettings): World {
   const alphabet = alphabetOf(settings);
   const { operations, symbols, maxDepth, maxLength } = alphabet;
   const warmUp = { ...settings.warmUp, baseDepths: settings.baseDepths, baseLengths: settings.baseLengths };
-  const right = (spec: string): string => answerOf(stepsOf(chainOf(spec), symbols));
+  const right = (spec: string): string => chainAnswer(stepsOf(chainOf(spec), symbols));
   return {
     name: 'chainops',
     vocabulary: [...new Set([...historyCharacters, ...operations, ...':>'])].sort(),
     baseTasks: (random) =>
       Array.from({ length: settings.baseTasks }, () =>
-        specOf(randomChain(random, alphabet, settings.baseDepths, settings.baseLengths)),
+        chainSpec(randomChain(random, alphabet, settings.baseDepths, settings.baseLengths)),
       ),
     heldOutTasks: (random) =>
       Array.from({ length: maxDepth * (maxLength - 1) }, (_, cell) => ({
@@ -35,7 +35,7 @@ export function createChainOps(settings: ChainOpsSettings): World {
         length: 2 + (cell % (maxLength - 1)),
       })).flatMap(({ depth, length }) =>
         Array.from({ length: settings.heldOutPerCell }, () =>
-          specOf(randomChain(random, alphabet, [depth, depth], [length, length])),
+          chainSpec(randomChain(random, alphabet, [depth, depth], [length, length])),
         ),
       ),
     environmentPrompt: (history, seedTask) =>
@@ -43,10 +43,10 @@ export function createChainOps(settings: ChainOpsSettings): World {
     parseTask: (text) => {
       const parsed = parseChain(text, alphabet);
       return 'chain' in parsed
-        ? { valid: true, spec: specOf(parsed.chain) }
+        ? { valid: true, spec: chainSpec(parsed.chain) }
         : { valid: false, reason: parsed.reason };
     },
-    agentPrompt: (spec) => agentPrompt(spec, alphabet),
+    agentPrompt: (spec) => chainPrompt(spec, alphabet),
     kind: (spec) => spec.slice(0, 1),
     difficulty: (spec) => chainOf(spec).operations.length * chainOf(spec).text.length,
     latents: (spec) => ({
@@ -70,7 +70,7 @@ export function createChainOps(settings: ChainOpsSettings): World {
         (asked.includes('U') ? Array.from(text, () => random.pick(symbols)) : random.shuffle([...text])).join(
           '',
         );
-      return answerOf(Array.from(asked, guess));
+      return chainAnswer(Array.from(asked, guess));
     },
     renderTask: (spec) => {
       const { operations: asked, text } = chainOf(spec);
@@ -81,7 +81,7 @@ export function createChainOps(settings: ChainOpsSettings): World {
     },
     renderAnswer: (answer) => ({ steps: answer.split('>').slice(0, -1), answer: answer.split('>').at(-1) }),
     warmUpCorpus: (policy, rows, random) =>
-      (policy === 'agent' ? agentCorpus : environmentCorpus)(alphabet, warmUp, rows, random),
+      (policy === 'agent' ? chainAgentCorpus : chainSimulatorCorpus)(alphabet, warmUp, rows, random),
   };
 }
 

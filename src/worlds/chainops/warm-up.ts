@@ -1,15 +1,15 @@
 import type { RandomStream } from '../../numerics/random.ts';
 import { historyPrompt, randomHistory } from '../history-digits.ts';
 import type { CorpusRow } from '../world.ts';
-import { agentPrompt, answerOf, specOf, stepsOf } from './chain.ts';
-import type { Alphabet, Chain } from './chain.ts';
+import { chainAnswer, chainPrompt, chainSpec, stepsOf } from './chain.ts';
+import type { Chain, ChainAlphabet } from './chain.ts';
 
 /**
  * Supervised corpora for two from-scratch models. The agent sees chains whose steps slip now and then, each symbol with its own
  * chance, and go on from the slip: the form of reasoning, and a smooth spectrum of success over depth and length. The simulator
  * learns to vary a seed task whatever the history says.
  */
-export interface WarmUpSettings {
+export interface ChainWarmUp {
   symbolAccuracy: number;
   easyTail: number;
   baseDepths: readonly [number, number];
@@ -24,7 +24,7 @@ const draw = (random: RandomStream, length: number, from: readonly string[]): st
 /** A random chain of `depths` operations on a text of `lengths` symbols. */
 export const randomChain = (
   random: RandomStream,
-  { operations, symbols }: Alphabet,
+  { operations, symbols }: ChainAlphabet,
   depths: Range,
   lengths: Range,
 ): Chain => ({
@@ -32,9 +32,9 @@ export const randomChain = (
   text: draw(random, within(random, lengths), symbols),
 });
 
-export function* agentCorpus(
-  alphabet: Alphabet,
-  { symbolAccuracy }: WarmUpSettings,
+export function* chainAgentCorpus(
+  alphabet: ChainAlphabet,
+  { symbolAccuracy }: ChainWarmUp,
   rows: number,
   random: RandomStream,
 ): Generator<CorpusRow> {
@@ -48,15 +48,15 @@ export function* agentCorpus(
   for (let row = 0; row < rows; row++) {
     const chain = randomChain(random, alphabet, [1, maxDepth], [2, maxLength]);
     yield {
-      prompt: agentPrompt(specOf(chain), alphabet),
-      completion: answerOf(stepsOf(chain, symbols, slip)),
+      prompt: chainPrompt(chainSpec(chain), alphabet),
+      completion: chainAnswer(stepsOf(chain, symbols, slip)),
     };
   }
 }
 
-export function* environmentCorpus(
-  alphabet: Alphabet,
-  settings: WarmUpSettings,
+export function* chainSimulatorCorpus(
+  alphabet: ChainAlphabet,
+  settings: ChainWarmUp,
   rows: number,
   random: RandomStream,
 ): Generator<CorpusRow> {
@@ -72,10 +72,10 @@ export function* environmentCorpus(
     yield {
       prompt: historyPrompt(
         randomHistory(operations, maxDepth * maxLength, random),
-        specOf(seed),
+        chainSpec(seed),
         operations,
       ),
-      completion: specOf(vary(seed, alphabet, settings, random)),
+      completion: chainSpec(vary(seed, alphabet, settings, random)),
     };
   }
 }
@@ -83,8 +83,8 @@ export function* environmentCorpus(
 /** About the seed's depth and length (or, in the easy tail, any up to them), most of what it is made of. */
 function vary(
   { operations, text }: Chain,
-  alphabet: Alphabet,
-  { easyTail }: WarmUpSettings,
+  alphabet: ChainAlphabet,
+  { easyTail }: ChainWarmUp,
   random: RandomStream,
 ): Chain {
   const easy = random.next() < easyTail;

@@ -4,13 +4,13 @@ import { canonicalJson } from '../../store/canonical-json.ts';
 import { InvalidConfig } from '../../validation/invalid-config.ts';
 import type { LabelVote, Latents, ParsedTask, TaskSpec, Verdict, World } from '../world.ts';
 import { framed, repairPrompt, variationPrompt } from './prompts.ts';
-import type { TasksFile, WrittenSettings } from './settings.ts';
+import type { JsonTaskSettings, TasksFile } from './settings.ts';
 import { readTasksFile } from './tasks-file.ts';
 import type { OwnTasks } from './tasks-file.ts';
-import { formSchema, soundJson } from './untrusted-json.ts';
+import { parseUntrustedJson, taskJsonSchemaWithoutRules } from './untrusted-json.ts';
 
 /** A kind of task that a model writes as JSON and code judges: what is its own. A world is made of it by `writtenWorld`. */
-export interface TaskForm<Task> {
+export interface JsonTaskDefinition<Task> {
   readonly name: string;
   readonly schema: z.ZodType<Task>;
   /** What the simulator is told of it. */
@@ -36,14 +36,14 @@ export interface TaskForm<Task> {
   readonly same?: (task: Task, left: string, right: string) => boolean;
 }
 
-export interface WrittenWorldSettings extends WrittenSettings {
+export interface JsonTaskWorldSettings extends JsonTaskSettings {
   tasksFile: TasksFile;
   vote?: { votes: number; agreement: number } | null;
 }
 
 /** A text as a task in canonical JSON, or why it is none. */
-export function parseWritten<Task>(form: TaskForm<Task>, text: string): ParsedTask {
-  const json = soundJson(text);
+export function parseTaskText<Task>(form: JsonTaskDefinition<Task>, text: string): ParsedTask {
+  const json = parseUntrustedJson(text);
   if ('reason' in json) return { valid: false, reason: json.reason };
   const parsed = form.schema.safeParse(json.value);
   if (!parsed.success) return { valid: false, reason: 'wrong_schema' };
@@ -54,12 +54,15 @@ export function parseWritten<Task>(form: TaskForm<Task>, text: string): ParsedTa
 }
 
 /** The user's tasks of a world. @throws InvalidConfig as `readTasksFile` does, naming the field of a line that has another form */
-export function readWritten<Task>(form: TaskForm<Task>, settings: WrittenWorldSettings): Promise<OwnTasks> {
+export function readTaskText<Task>(
+  form: JsonTaskDefinition<Task>,
+  settings: JsonTaskWorldSettings,
+): Promise<OwnTasks> {
   return readTasksFile(settings.tasksFile, {
-    parseTask: (text) => parseWritten(form, text),
+    parseTask: (text) => parseTaskText(form, text),
     agentPrompt: (spec) => promptOf(form, settings, JSON.parse(spec) as Task),
     fault: (text) => {
-      const json = soundJson(text);
+      const json = parseUntrustedJson(text);
       const [issue] = 'value' in json ? (form.schema.safeParse(json.value).error?.issues ?? []) : [];
       return (
         issue && `${issue.path.map(String).join('.')}${issue.path.length > 0 ? ': ' : ''}${issue.message}`
@@ -68,7 +71,11 @@ export function readWritten<Task>(form: TaskForm<Task>, settings: WrittenWorldSe
   });
 }
 
-function promptOf<Task>(form: TaskForm<Task>, { format }: WrittenWorldSettings, task: Task): string {
+function promptOf<Task>(
+  form: JsonTaskDefinition<Task>,
+  { format }: JsonTaskWorldSettings,
+  task: Task,
+): string {
   const { system = 'You solve tasks.', user } = form.question(task);
   return framed(format, system, user);
 }
@@ -78,9 +85,9 @@ function promptOf<Task>(form: TaskForm<Task>, { format }: WrittenWorldSettings, 
  * @param own tasks of `tasksFile`, which `worldLoader` reads
  * @throws InvalidConfig where it was not read
  */
-export function writtenWorld<Task>(
-  form: TaskForm<Task>,
-  settings: WrittenWorldSettings,
+export function createJsonTaskWorld<Task>(
+  form: JsonTaskDefinition<Task>,
+  settings: JsonTaskWorldSettings,
   own: OwnTasks | undefined,
 ): World {
   if (own === undefined)
@@ -92,7 +99,7 @@ export function writtenWorld<Task>(
   return {
     name: form.name,
     vocabulary: [],
-    taskSchema: formSchema(form.schema),
+    taskSchema: taskJsonSchemaWithoutRules(form.schema),
     ...(settings.repairs > 0 && {
       repairs: {
         limit: settings.repairs,
@@ -106,7 +113,7 @@ export function writtenWorld<Task>(
     environmentPrompt: (history, seedTask) => variationPrompt(settings, form.instructions, history, seedTask),
     exemplarPrompt: (history, seedTask, exemplars) =>
       variationPrompt(settings, form.instructions, history, seedTask, exemplars),
-    parseTask: (text) => parseWritten(form, text),
+    parseTask: (text) => parseTaskText(form, text),
     agentPrompt: (spec) => promptOf(form, settings, taskOf(spec)),
     kind: (spec) => form.kind(taskOf(spec)),
     signature: (spec) => form.signature(taskOf(spec)),
@@ -133,8 +140,8 @@ export function writtenWorld<Task>(
 }
 
 function labelVote<Task>(
-  form: TaskForm<Task>,
-  same: NonNullable<TaskForm<Task>['same']>,
+  form: JsonTaskDefinition<Task>,
+  same: NonNullable<JsonTaskDefinition<Task>['same']>,
   rules: { votes: number; agreement: number },
 ): LabelVote {
   return {

@@ -1,8 +1,8 @@
 import type { AgentHistory } from '../../coevolution/agent-history.ts';
 import type { Exemplar, TaskSpec } from '../world.ts';
-import type { WrittenSettings } from './settings.ts';
+import type { JsonTaskSettings } from './settings.ts';
 
-export type Format = WrittenSettings['format'];
+export type Format = JsonTaskSettings['format'];
 
 /** A prompt of one question, in the frame that the model knows. */
 export function framed(format: Format, system: string, user: string): string {
@@ -50,7 +50,7 @@ const exemplarText = (exemplars: readonly Exemplar[]): string =>
  * target, seed task, what was written too often, exemplars, the request.
  */
 export function variationPrompt(
-  { format, band: [low, high] }: Pick<WrittenSettings, 'format' | 'band'>,
+  { format, band: [low, high] }: Pick<JsonTaskSettings, 'format' | 'band'>,
   system: string,
   history: AgentHistory,
   seedTask: TaskSpec,

@@ -61,12 +61,12 @@ export const tasksFileField = z.strictObject({
 export type TasksFile = z.infer<typeof tasksFileField>;
 
 /** What all of these worlds are set by. */
-export interface WrittenSettings {
+export interface JsonTaskSettings {
   format: z.infer<typeof formatField>;
   band: z.infer<typeof bandField>;
   repairs: number;
 }
 
-export function* bandProblems({ band: [low, high] }: Pick<WrittenSettings, 'band'>): Generator<string> {
+export function* bandProblems({ band: [low, high] }: Pick<JsonTaskSettings, 'band'>): Generator<string> {
   if (low > high) yield `world.band: got [${low}, ${high}]; expected the lower end first`;
 }

@@ -7,14 +7,14 @@ const deepest = 48;
 
 const misleading = new Set(['__proto__', 'constructor', 'prototype']);
 
-export type SoundJson = { value: unknown } | { reason: string };
+export type UntrustedJson = { value: unknown } | { reason: string };
 
 /**
  * JSON as a model wrote it, which nothing later has to be afraid of: finite numbers, whole characters, few levels, no names that objects
  * inherit, and no control tokens of a chat template. Reasons: too_long, not_json, too_deep, bad_number, broken_text, control_token,
  * forbidden_name.
  */
-export function soundJson(text: string): SoundJson {
+export function parseUntrustedJson(text: string): UntrustedJson {
   if (text.length > longest) return { reason: 'too_long' };
   let value: unknown;
   try {
@@ -56,7 +56,7 @@ function unsoundText(text: string): string | undefined {
 export function jsonObjects(text: string): unknown[] {
   const found: unknown[] = [];
   for (let from = text.indexOf('{'); from !== -1; from = text.indexOf('{', from + 1)) {
-    const json = soundJson(text.slice(from, endOfObject(text, from)));
+    const json = parseUntrustedJson(text.slice(from, endOfObject(text, from)));
     if ('value' in json) found.push(json.value);
   }
   return found;
@@ -80,7 +80,7 @@ function endOfObject(text: string, from: number): number {
  * A schema for servers that can hold a model to one: forms and names alone. Grammar compilers know no lengths or rules for names of members;
  * those are checked when the text is read.
  */
-export const formSchema = (schema: z.ZodType): Record<string, unknown> =>
+export const taskJsonSchemaWithoutRules = (schema: z.ZodType): Record<string, unknown> =>
   withoutRules(z.toJSONSchema(schema, { io: 'input' })) as Record<string, unknown>;
 
 const rules = new Set([

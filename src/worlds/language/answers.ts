@@ -3,13 +3,13 @@ import type { Action } from '../../coevolution/answer-rewards.ts';
 import type { RandomStream } from '../../numerics/random.ts';
 import { callsFailure } from '../json-tasks/json-task-world.ts';
 import type { FailureClass } from '../json-tasks/json-task-world.ts';
-import { soundJson } from '../json-tasks/untrusted-json.ts';
+import { parseUntrustedJson } from '../json-tasks/untrusted-json.ts';
 import type { LabelVote, Verdict } from '../world.ts';
 import { execute } from './execute.ts';
 import type { ProgramLimits } from './execute.ts';
 import type { LanguageSettings } from './settings.ts';
 import type { LanguageTask, OwnTool } from './task-schema.ts';
-import { taskOf } from './task.ts';
+import { languageTask } from './task.ts';
 import { library, weekdays } from './tools.ts';
 
 const marker = 'Answer:';
@@ -33,7 +33,7 @@ const close = '</tool_call>';
  * none; so is what has other members than `name` and `arguments`.
  */
 export function toolCall(response: string): Action | undefined {
-  const json = soundJson(callText(response) ?? '');
+  const json = parseUntrustedJson(callText(response) ?? '');
   if ('reason' in json || typeof json.value !== 'object' || json.value === null) return undefined;
   const { name, arguments: given } = json.value as { name?: unknown; arguments?: unknown };
   const whole =
@@ -150,9 +150,9 @@ export function labelVote(settings: LanguageSettings): LabelVote | undefined {
   if (settings.vote === null) return undefined;
   return {
     ...settings.vote,
-    needed: (spec) => taskOf(spec).evaluation.kind !== 'execution',
+    needed: (spec) => languageTask(spec).evaluation.kind !== 'execution',
     tally: (spec, responses) => {
-      const task = taskOf(spec);
+      const task = languageTask(spec);
       const agrees = (response: string): boolean =>
         scoreResponse(task, response, settings).reward >= settings.similarAt;
       const others = responses.filter((response) => !agrees(response));

@@ -3,7 +3,7 @@ import { callsOf, execute } from './execute.ts';
 import type { ProgramLimits } from './execute.ts';
 import type { LanguageTask, Program, Table } from './task-schema.ts';
 import { ExecutionFault, library } from './tools.ts';
-import type { Tool, ValueType } from './tools.ts';
+import type { LibraryTool, ValueType } from './tools.ts';
 
 const [names, colours] = [
   ['ann', 'ben', 'cleo', 'dan', 'eva'],
@@ -12,7 +12,7 @@ const [names, colours] = [
 const tries = 50;
 
 /** A task with a program of so many calls, drawn from all tools: what the built-in base and held-out tasks are. */
-export function drawTask(calls: number, random: RandomStream, limits: ProgramLimits): LanguageTask {
+export function drawLanguageTask(calls: number, random: RandomStream, limits: ProgramLimits): LanguageTask {
   for (let at = 0; at < tries; at++) {
     const table = drawTable(random);
     const program = drawProgram(random.pick(['integer', 'text', 'date']), calls, random, table);
@@ -69,7 +69,7 @@ function drawProgram(
 }
 
 /** Parameters that a call can stand for: not the pieces of a text, which would hardly ever occur in it. */
-const nestable = ({ parameters }: Tool): string[] =>
+const nestable = ({ parameters }: LibraryTool): string[] =>
   Object.entries(parameters)
     .filter(([name, type]) => type !== 'text' || name === 'text')
     .map(([name]) => name);

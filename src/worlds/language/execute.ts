@@ -1,6 +1,6 @@
 import type { Program, Table } from './task-schema.ts';
-import { ExecutionFault, fits, isSmall, library } from './tools.ts';
-import type { Value } from './tools.ts';
+import { ExecutionFault, fitsType, isSmall, library } from './tools.ts';
+import type { ToolValue } from './tools.ts';
 
 export interface ProgramLimits {
   maxCalls: number;
@@ -15,21 +15,21 @@ export function execute(
   program: Program,
   table: Table | undefined,
   { maxCalls, maxDepth }: ProgramLimits,
-): Value {
+): ToolValue {
   let calls = 0;
-  const valueOf = ({ tool: name, arguments: given }: Program, depth: number): Value => {
+  const valueOf = ({ tool: name, arguments: given }: Program, depth: number): ToolValue => {
     if (depth > maxDepth) throw new ExecutionFault('too_deep');
     if (++calls > maxCalls) throw new ExecutionFault('too_many_calls');
     const tool = library.get(name);
     if (tool === undefined) throw new ExecutionFault('unknown_tool');
     const parameters = Object.entries(tool.parameters);
     if (Object.keys(given).length !== parameters.length) throw new ExecutionFault('wrong_arguments');
-    const values: Record<string, Value> = {};
+    const values: Record<string, ToolValue> = {};
     for (const [parameter, type] of parameters) {
       const argument = Object.hasOwn(given, parameter) ? given[parameter]! : undefined;
       if (argument === undefined) throw new ExecutionFault('wrong_arguments');
       const value = typeof argument === 'object' ? valueOf(argument, depth + 1) : argument;
-      if (!fits(value, type)) throw new ExecutionFault('wrong_arguments');
+      if (!fitsType(value, type)) throw new ExecutionFault('wrong_arguments');
       values[parameter] = value;
     }
     const result = tool.run(values, table);

@@ -13,13 +13,13 @@ import {
   scoreResponse,
   toolCall,
 } from './answers.ts';
-import { drawTask } from './draw-task.ts';
+import { drawLanguageTask } from './draw-task.ts';
 import { callsOf } from './execute.ts';
-import { agentPrompt, environmentPrompt } from './prompts.ts';
+import { languageAgentPrompt, languageSimulatorPrompt } from './prompts.ts';
 import type { LanguageSettings } from './settings.ts';
 import { taskJsonSchema } from './task-schema.ts';
 import type { LanguageTask } from './task-schema.ts';
-import { parseTask, specOf, taskOf } from './task.ts';
+import { languageSpec, languageTask, parseLanguageTask } from './task.ts';
 import { library } from './tools.ts';
 
 /**
@@ -33,7 +33,8 @@ export function createLanguage(settings: LanguageSettings, own?: OwnTasks): Worl
     throw new InvalidConfig(
       `experiment: world.tasksFile: got ${JSON.stringify(settings.tasksFile.path)}; a worker reads it, not this`,
     );
-  const drawn = (calls: number, random: RandomStream): TaskSpec => specOf(drawTask(calls, random, settings));
+  const drawn = (calls: number, random: RandomStream): TaskSpec =>
+    languageSpec(drawLanguageTask(calls, random, settings));
   const vote = labelVote(settings);
   return {
     name: 'language',
@@ -62,20 +63,20 @@ export function createLanguage(settings: LanguageSettings, own?: OwnTasks): Worl
           ),
     taskAt: (difficulty, random) =>
       drawn(Math.max(1, Math.min(settings.maxCalls, Math.round(difficulty))), random),
-    environmentPrompt: (history, seedTask) => environmentPrompt(settings, history, seedTask),
+    environmentPrompt: (history, seedTask) => languageSimulatorPrompt(settings, history, seedTask),
     exemplarPrompt: (history, seedTask, exemplars) =>
-      environmentPrompt(settings, history, seedTask, exemplars),
-    parseTask: (text) => parseTask(text, settings),
-    agentPrompt: (spec) => agentPrompt(taskOf(spec), settings.format),
-    kind: (spec) => kindOf(taskOf(spec)),
-    signature: (spec) => signatureOf(taskOf(spec)),
-    difficulty: (spec) => difficultyOf(taskOf(spec)),
-    latents: (spec) => latentsOf(taskOf(spec)),
-    score: (spec, answer) => scoreResponse(taskOf(spec), answer, settings),
-    failure: (spec, answer) => failureOf(taskOf(spec), answer),
-    referenceAnswer: (spec) => rightResponse(taskOf(spec), settings),
-    randomAnswer: (spec, random) => randomResponse(taskOf(spec), random),
-    renderTask: (spec) => taskOf(spec),
+      languageSimulatorPrompt(settings, history, seedTask, exemplars),
+    parseTask: (text) => parseLanguageTask(text, settings),
+    agentPrompt: (spec) => languageAgentPrompt(languageTask(spec), settings.format),
+    kind: (spec) => kindOf(languageTask(spec)),
+    signature: (spec) => signatureOf(languageTask(spec)),
+    difficulty: (spec) => difficultyOf(languageTask(spec)),
+    latents: (spec) => latentsOf(languageTask(spec)),
+    score: (spec, answer) => scoreResponse(languageTask(spec), answer, settings),
+    failure: (spec, answer) => failureOf(languageTask(spec), answer),
+    referenceAnswer: (spec) => rightResponse(languageTask(spec), settings),
+    randomAnswer: (spec, random) => randomResponse(languageTask(spec), random),
+    renderTask: (spec) => languageTask(spec),
     renderAnswer: (answer) => {
       const call = toolCall(answer);
       return call === undefined
@@ -144,7 +145,7 @@ export async function readOwnTasks(settings: LanguageSettings): Promise<OwnTasks
   return settings.tasksFile === null
     ? undefined
     : readTasksFile(settings.tasksFile, {
-        parseTask: (text) => parseTask(text, settings),
-        agentPrompt: (spec) => agentPrompt(taskOf(spec), settings.format),
+        parseTask: (text) => parseLanguageTask(text, settings),
+        agentPrompt: (spec) => languageAgentPrompt(languageTask(spec), settings.format),
       });
 }

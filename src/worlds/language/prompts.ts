@@ -6,7 +6,7 @@ import { exampleTasks } from './draw-task.ts';
 import { expressionOf } from './execute.ts';
 import type { LanguageSettings } from './settings.ts';
 import type { LanguageTask, Table } from './task-schema.ts';
-import { specOf } from './task.ts';
+import { languageSpec } from './task.ts';
 import { library } from './tools.ts';
 
 const signature = (name: string, parameters: Record<string, string>): string =>
@@ -19,7 +19,7 @@ const tableText = ({ columns, rows }: Table): string =>
   [columns, ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
 
 /** What the agent is given: the simulator's wording, and what code adds so that the task has one right answer whatever that says. */
-export function agentPrompt({ prompt, tools, evaluation }: LanguageTask, format: Format): string {
+export function languageAgentPrompt({ prompt, tools, evaluation }: LanguageTask, format: Format): string {
   const own = tools
     .filter((tool) => typeof tool !== 'string')
     .map(({ name, parameters, description }) => `- ${signature(name, parameters)}: ${description}`);
@@ -47,7 +47,7 @@ export function agentPrompt({ prompt, tools, evaluation }: LanguageTask, format:
 }
 
 /** What the simulator is given: role, form and tools, and what all simulators of written tasks are given. */
-export function environmentPrompt(
+export function languageSimulatorPrompt(
   settings: LanguageSettings,
   history: AgentHistory,
   seedTask: TaskSpec,
@@ -56,7 +56,7 @@ export function environmentPrompt(
   const { kinds, maxCalls, maxDepth } = settings;
   const examples = exampleTasks
     .filter(({ evaluation: { kind } }) => kinds.includes(kind))
-    .map((task) => `- ${specOf(task)}`);
+    .map((task) => `- ${languageSpec(task)}`);
   const system = [
     'You write training tasks for an agent. A task is one JSON object, strictly of the form of these examples; "latents" (names with numbers or words that say what makes it hard) may be added. Anything else is worth nothing.',
     examples.join('\n'),

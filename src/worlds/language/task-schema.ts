@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { JsonSchema } from '../../validation/json-schema.ts';
-import { formSchema } from '../json-tasks/untrusted-json.ts';
+import { taskJsonSchemaWithoutRules } from '../json-tasks/untrusted-json.ts';
 
 /** What the simulator writes, as JSON of exactly this form. */
 
@@ -46,7 +46,7 @@ const evaluationSchema = z.discriminatedUnion('kind', [
 ]);
 
 /** `tools`: names of the library's, where a program calls them; descriptions of the task's own, where the agent is to call one. */
-export const taskSchema = z.strictObject({
+export const languageTaskSchema = z.strictObject({
   prompt: z.string().min(1).max(2000),
   tools: z.array(z.union([name, ownToolSchema])).max(12),
   evaluation: evaluationSchema,
@@ -57,11 +57,11 @@ export const taskSchema = z.strictObject({
 export type Table = z.infer<typeof tableSchema>;
 export type OwnTool = z.infer<typeof ownToolSchema>;
 export type ToolAction = z.infer<typeof actionSchema>;
-export type LanguageTask = Omit<z.infer<typeof taskSchema>, 'latents'>;
+export type LanguageTask = Omit<z.infer<typeof languageTaskSchema>, 'latents'>;
 
 /** For servers that can hold a model to a schema: evaluations of these kinds alone. */
 export function taskJsonSchema(kinds: readonly string[]): Record<string, unknown> {
-  const schema = formSchema(taskSchema) as JsonSchema;
+  const schema = taskJsonSchemaWithoutRules(languageTaskSchema) as JsonSchema;
   const { evaluation } = schema.properties!;
   const allowed = (evaluation!.oneOf ?? []).filter(({ properties }) =>
     kinds.includes(String(properties?.kind?.const)),

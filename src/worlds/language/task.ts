@@ -1,33 +1,33 @@
 import { exactMatch } from '../../coevolution/answer-rewards.ts';
 import { canonicalJson } from '../../store/canonical-json.ts';
-import { jsonObjects, soundJson } from '../json-tasks/untrusted-json.ts';
+import { jsonObjects, parseUntrustedJson } from '../json-tasks/untrusted-json.ts';
 import type { ParsedTask, TaskSpec } from '../world.ts';
 import { callsOf, execute } from './execute.ts';
 import type { ProgramLimits } from './execute.ts';
 import type { LanguageSettings } from './settings.ts';
-import { taskSchema } from './task-schema.ts';
+import { languageTaskSchema } from './task-schema.ts';
 import type { LanguageTask, OwnTool, Program, ToolAction } from './task-schema.ts';
 import { ExecutionFault } from './tools.ts';
 
 /** The task of a spec, which `parseTask` made. */
-export const taskOf = (spec: TaskSpec): LanguageTask => JSON.parse(spec) as LanguageTask;
+export const languageTask = (spec: TaskSpec): LanguageTask => JSON.parse(spec) as LanguageTask;
 
-export const specOf = (task: LanguageTask): TaskSpec => canonicalJson(task);
+export const languageSpec = (task: LanguageTask): TaskSpec => canonicalJson(task);
 
 /**
  * The simulator's text as a task in canonical JSON, or why it is none. What it claims about difficulty (`latents`) is not part of a task:
  * two that differ in it alone are equal.
  */
-export function parseTask(text: string, settings: LanguageSettings): ParsedTask {
-  const json = soundJson(text);
+export function parseLanguageTask(text: string, settings: LanguageSettings): ParsedTask {
+  const json = parseUntrustedJson(text);
   if ('reason' in json) return { valid: false, reason: json.reason };
-  const parsed = taskSchema.safeParse(json.value);
+  const parsed = languageTaskSchema.safeParse(json.value);
   if (!parsed.success) return { valid: false, reason: 'wrong_schema' };
   const task: LanguageTask = { ...parsed.data };
   Reflect.deleteProperty(task, 'latents');
   const reason = wrongWith(task, settings);
   return reason === undefined
-    ? { valid: true, spec: specOf({ ...task, tools: usedTools(task) }) }
+    ? { valid: true, spec: languageSpec({ ...task, tools: usedTools(task) }) }
     : { valid: false, reason };
 }
 

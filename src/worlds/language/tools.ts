@@ -1,17 +1,17 @@
 import type { Table } from './task-schema.ts';
 
-export type Value = number | string;
+export type ToolValue = number | string;
 export type ValueType = 'integer' | 'text' | 'date';
 
 /** A pure function that programs may call. Its arguments were checked against `parameters`. */
-export interface Tool {
+export interface LibraryTool {
   /** Family of tasks whose outermost call it is. */
   group: 'calculator' | 'text' | 'dates' | 'table';
   description: string;
   parameters: Record<string, ValueType>;
   /** What it gives; a table's cells may be either. */
   result: ValueType | 'cell';
-  run(given: Record<string, Value>, table: Table | undefined): Value;
+  run(given: Record<string, ToolValue>, table: Table | undefined): ToolValue;
 }
 
 const greatestArgument = 1e9;
@@ -19,11 +19,11 @@ const greatestResult = 1e12;
 const longestText = 200;
 
 const integers = { a: 'integer', b: 'integer' } as const;
-const number = (value: Value | undefined): number => value as number;
-const text = (value: Value | undefined): string => value as string;
+const number = (value: ToolValue | undefined): number => value as number;
+const text = (value: ToolValue | undefined): string => value as string;
 
 /** All that a program can call. A map, so that no name is inherited. */
-export const library: ReadonlyMap<string, Tool> = new Map<string, Tool>(
+export const library: ReadonlyMap<string, LibraryTool> = new Map<string, LibraryTool>(
   Object.entries({
     add: {
       group: 'calculator',
@@ -95,17 +95,17 @@ export const library: ReadonlyMap<string, Tool> = new Map<string, Tool>(
       result: 'cell',
       run: ({ key, column }, table) => cell(text(key), text(column), table),
     },
-  } satisfies Record<string, Tool>),
+  } satisfies Record<string, LibraryTool>),
 );
 
 /** Whether a value may be given for a parameter: whole numbers up to 10^9, texts up to 200 characters, dates from 1900 to 2100. */
-export function fits(value: Value, type: ValueType): boolean {
+export function fitsType(value: ToolValue, type: ValueType): boolean {
   if (type === 'integer') return Number.isSafeInteger(value) && Math.abs(number(value)) <= greatestArgument;
   return typeof value === 'string' && value.length <= longestText && (type === 'text' || isDate(value));
 }
 
 /** Whether a result may stand: whole numbers up to 10^12, texts up to 200 characters. */
-export const isSmall = (value: Value): boolean =>
+export const isSmall = (value: ToolValue): boolean =>
   typeof value === 'number'
     ? Number.isSafeInteger(value) && Math.abs(value) <= greatestResult
     : value.length <= longestText;
@@ -121,7 +121,7 @@ function replaced(whole: string, part: string, by: string): string {
   return whole.split(part).join(by);
 }
 
-function cell(key: string, column: string, table: Table | undefined): Value {
+function cell(key: string, column: string, table: Table | undefined): ToolValue {
   const at = table?.columns.indexOf(column) ?? -1;
   const rows = table?.rows.filter(([first]) => String(first) === key) ?? [];
   // Two rows of one key would be two answers.

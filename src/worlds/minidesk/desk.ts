@@ -1,16 +1,16 @@
 import { deriveSeed, randomStream } from '../../numerics/random.ts';
-import { specOf } from './task.ts';
-import type { Alphabet, Condition, DeskRecord, DeskTask } from './task.ts';
+import { deskSpec } from './task.ts';
+import type { Condition, DeskAlphabet, DeskRecord, DeskTask } from './task.ts';
 
-export type Action =
+export type DeskAction =
   | { tool: 'find'; colour: string }
   | { tool: 'move'; key: string; place: string }
   | { tool: 'paint'; key: string; colour: string }
   | { tool: 'done' };
 
 /** What an action came to. Only code knows it; wordings are checked against it. */
-export type Outcome =
-  | { kind: 'ok'; action: Extract<Action, { key: string }> }
+export type DeskOutcome =
+  | { kind: 'ok'; action: Extract<DeskAction, { key: string }> }
   | { kind: 'found'; records: readonly DeskRecord[] }
   | { kind: 'missing'; key: string }
   | { kind: 'error' }
@@ -18,7 +18,10 @@ export type Outcome =
   | { kind: 'done' };
 
 /** Reads `fr`, `ma2`, `pay` or `d`: nothing before, nothing after. */
-export function parseAction(text: string, { keys, colours, places }: Alphabet): Action | undefined {
+export function parseDeskAction(
+  text: string,
+  { keys, colours, places }: DeskAlphabet,
+): DeskAction | undefined {
   const [tool = '', first = '', second = ''] = text;
   if (text === 'd') return { tool: 'done' };
   if (tool === 'f' && text.length === 2 && colours.includes(first)) return { tool: 'find', colour: first };
@@ -28,7 +31,7 @@ export function parseAction(text: string, { keys, colours, places }: Alphabet): 
   return undefined;
 }
 
-export function actionText(action: Action): string {
+export function actionText(action: DeskAction): string {
   switch (action.tool) {
     case 'find':
       return `f${action.colour}`;
@@ -42,7 +45,7 @@ export function actionText(action: Action): string {
 }
 
 /** Turns at which the tools fail, from the task's text alone: neither model has a say in it. */
-export function errorTurns(task: DeskTask, { turns }: Alphabet): ReadonlySet<number> {
+export function errorTurns(task: DeskTask, { turns }: DeskAlphabet): ReadonlySet<number> {
   if (task.errors === 0) return none;
   let failing = drawn.get(task);
   if (failing === undefined) {
@@ -50,7 +53,7 @@ export function errorTurns(task: DeskTask, { turns }: Alphabet): ReadonlySet<num
     drawn.set(
       task,
       (failing = new Set(
-        randomStream(deriveSeed(specOf(task), 'tool-errors'))
+        randomStream(deriveSeed(deskSpec(task), 'tool-errors'))
           .shuffle(before)
           .slice(0, task.errors),
       )),
@@ -71,9 +74,9 @@ export const holds = (records: readonly DeskRecord[], conditions: readonly Condi
 /** The desk after one action, and what the action came to. */
 export function act(
   records: readonly DeskRecord[],
-  action: Action | undefined,
+  action: DeskAction | undefined,
   fails: boolean,
-): { records: readonly DeskRecord[]; outcome: Outcome } {
+): { records: readonly DeskRecord[]; outcome: DeskOutcome } {
   if (action === undefined) return { records, outcome: { kind: 'malformed' } };
   if (action.tool === 'done') return { records, outcome: { kind: 'done' } };
   if (fails) return { records, outcome: { kind: 'error' } };
@@ -94,18 +97,18 @@ export function act(
 /** A rollout so far, from its actions alone. It is over when the agent says that it is done, or its turns are used up. */
 export interface Played {
   records: readonly DeskRecord[];
-  outcomes: Outcome[];
+  outcomes: DeskOutcome[];
   over: boolean;
   /** The agent said that it is done. */
   done: boolean;
 }
 
-export function play(task: DeskTask, actions: readonly string[], world: Alphabet): Played {
+export function playActions(task: DeskTask, actions: readonly string[], world: DeskAlphabet): Played {
   const failing = errorTurns(task, world);
   let records: readonly DeskRecord[] = task.records;
-  const outcomes: Outcome[] = [];
+  const outcomes: DeskOutcome[] = [];
   for (const [turn, text] of actions.slice(0, world.turns).entries()) {
-    const step = act(records, parseAction(text, world), failing.has(turn));
+    const step = act(records, parseDeskAction(text, world), failing.has(turn));
     records = step.records;
     outcomes.push(step.outcome);
     if (step.outcome.kind === 'done') break;

@@ -1,15 +1,15 @@
 import type { RandomStream } from '../../numerics/random.ts';
 import { actionText } from './desk.ts';
-import type { Action } from './desk.ts';
+import type { DeskAction } from './desk.ts';
 import { flawOf, leastActions, referenceActions } from './solve.ts';
-import type { Alphabet, Condition, DeskRecord, DeskTask } from './task.ts';
+import type { Condition, DeskAlphabet, DeskRecord, DeskTask } from './task.ts';
 
 const tries = 2_000;
 
 /** A random sound task that takes `from` to `to` actions; undefined where chance finds none. */
-export function drawTask(
+export function drawDeskTask(
   random: RandomStream,
-  world: Alphabet,
+  world: DeskAlphabet,
   [from, to]: readonly [number, number],
 ): DeskTask | undefined {
   for (let attempt = 0; attempt < tries; attempt++) {
@@ -22,7 +22,7 @@ export function drawTask(
   return undefined;
 }
 
-function anyTask(random: RandomStream, world: Alphabet): DeskTask {
+function anyTask(random: RandomStream, world: DeskAlphabet): DeskTask {
   const records = world.keys.slice(0, 1 + random.int(world.keys.length)).map((key): DeskRecord => ({
     key,
     colour: random.pick(world.colours),
@@ -40,7 +40,7 @@ function anyTask(random: RandomStream, world: Alphabet): DeskTask {
 function aims(
   random: RandomStream,
   records: readonly DeskRecord[],
-  world: Alphabet,
+  world: DeskAlphabet,
 ): Pick<DeskTask, 'goals' | 'conditions'> {
   const conditions = Array.from({ length: 1 + random.int(world.conjuncts) }, (): Condition => {
     const { key } = random.pick(records);
@@ -57,9 +57,14 @@ function aims(
 }
 
 /** A task like another: one part of it drawn anew, or the whole of it with fewer actions. Sound, or the task itself. */
-export function varyTask(random: RandomStream, task: DeskTask, world: Alphabet, easyTail: number): DeskTask {
+export function varyDeskTask(
+  random: RandomStream,
+  task: DeskTask,
+  world: DeskAlphabet,
+  easyTail: number,
+): DeskTask {
   const steps = referenceActions(task, world)!.length;
-  if (random.next() < easyTail) return drawTask(random, world, [2, steps]) ?? task;
+  if (random.next() < easyTail) return drawDeskTask(random, world, [2, steps]) ?? task;
   for (let attempt = 0; attempt < 20; attempt++) {
     const varied = changed(random, task, world);
     if (flawOf(varied, world) === undefined) return varied;
@@ -67,7 +72,7 @@ export function varyTask(random: RandomStream, task: DeskTask, world: Alphabet, 
   return task;
 }
 
-function changed(random: RandomStream, task: DeskTask, world: Alphabet): DeskTask {
+function changed(random: RandomStream, task: DeskTask, world: DeskAlphabet): DeskTask {
   switch (random.int(4)) {
     case 0:
       return { ...task, ...aims(random, task.records, world) };
@@ -89,8 +94,8 @@ function changed(random: RandomStream, task: DeskTask, world: Alphabet): DeskTas
 }
 
 /** An action of a policy that knows the forms and nothing else: each tool as likely, its arguments blind. */
-export function randomAction(random: RandomStream, { keys, colours, places }: Alphabet): string {
-  const actions: (() => Action)[] = [
+export function randomAction(random: RandomStream, { keys, colours, places }: DeskAlphabet): string {
+  const actions: (() => DeskAction)[] = [
     () => ({ tool: 'find', colour: random.pick(colours) }),
     () => ({ tool: 'move', key: random.pick(keys), place: random.pick(places) }),
     () => ({ tool: 'paint', key: random.pick(keys), colour: random.pick(colours) }),

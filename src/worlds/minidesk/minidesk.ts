@@ -1,13 +1,13 @@
 import type { RandomStream } from '../../numerics/random.ts';
 import { historyCharacters, historyDigits, historyPrompt } from '../history-digits.ts';
 import type { TaskSpec, World } from '../world.ts';
-import { holds, parseAction, play } from './desk.ts';
-import { drawTask, randomAction } from './draw-task.ts';
+import { holds, parseDeskAction, playActions } from './desk.ts';
+import { drawDeskTask, randomAction } from './draw-task.ts';
 import type { MiniDeskSettings } from './settings.ts';
 import { flawOf, referenceActions } from './solve.ts';
-import { alphabet, parseTask, specOf } from './task.ts';
+import { deskAlphabet, deskSpec, parseDeskTask } from './task.ts';
 import type { DeskTask } from './task.ts';
-import { agentCorpus, agentPrompt, asRead, environmentCorpus, kinds } from './warm-up.ts';
+import { asRead, deskAgentCorpus, deskPrompt, deskSimulatorCorpus, kinds } from './warm-up.ts';
 import { ownWording, saysWhatHappened, wordingPrompt } from './wording.ts';
 
 /**
@@ -15,18 +15,18 @@ import { ownWording, saysWhatHappened, wordingPrompt } from './wording.ts';
  * that checks it, and how each observation is worded; code owns the state, the tool errors and the verdict.
  */
 export function createMiniDesk(settings: MiniDeskSettings): World {
-  const world = alphabet(settings);
+  const world = deskAlphabet(settings);
   const warmUp = { ...settings.warmUp, baseSteps: settings.baseSteps };
   const taskOf = (spec: TaskSpec): DeskTask => {
-    const parsed = parseTask(spec, world);
+    const parsed = parseDeskTask(spec, world);
     if ('reason' in parsed)
       throw new RangeError(`${JSON.stringify(spec)} is no task of this world: ${parsed.reason}`);
     return parsed.task;
   };
   const steps = (spec: TaskSpec): number => referenceActions(taskOf(spec), world)!.length;
   const drawn = (random: RandomStream, count: number, range: readonly [number, number]): TaskSpec[] =>
-    Array.from({ length: count }, () => drawTask(random, world, range)).flatMap((task) =>
-      task === undefined ? [] : [specOf(task)],
+    Array.from({ length: count }, () => drawDeskTask(random, world, range)).flatMap((task) =>
+      task === undefined ? [] : [deskSpec(task)],
     );
   return {
     name: 'minidesk',
@@ -38,11 +38,11 @@ export function createMiniDesk(settings: MiniDeskSettings): World {
       ),
     environmentPrompt: (history, seedTask) => historyPrompt(historyDigits(history, kinds), seedTask, kinds),
     parseTask: (text) => {
-      const parsed = parseTask(text, world);
+      const parsed = parseDeskTask(text, world);
       const reason = 'reason' in parsed ? parsed.reason : flawOf(parsed.task, world);
       return reason === undefined ? { valid: true, spec: text } : { valid: false, reason };
     },
-    agentPrompt: (spec) => agentPrompt(taskOf(spec), world),
+    agentPrompt: (spec) => deskPrompt(taskOf(spec), world),
     kind: (spec) => kindOf(taskOf(spec), world.colours),
     difficulty: steps,
     latents: (spec) => {
@@ -61,9 +61,10 @@ export function createMiniDesk(settings: MiniDeskSettings): World {
     score: (spec, answer) => {
       const task = taskOf(spec);
       const actions = answer.split('\n');
-      const { records, done } = play(task, actions, world);
+      const { records, done } = playActions(task, actions, world);
       const wellFormed =
-        actions.length <= world.turns && actions.every((action) => parseAction(action, world) !== undefined);
+        actions.length <= world.turns &&
+        actions.every((action) => parseDeskAction(action, world) !== undefined);
       return { reward: done && holds(records, task.conditions) ? 1 : 0, wellFormed };
     },
     referenceAnswer: (spec) => referenceActions(taskOf(spec), world)!.join('\n'),
@@ -84,20 +85,20 @@ export function createMiniDesk(settings: MiniDeskSettings): World {
       };
     },
     renderAnswer: (answer) => ({
-      actions: answer.split('\n').map((action) => parseAction(action, world) ?? { unparsable: action }),
+      actions: answer.split('\n').map((action) => parseDeskAction(action, world) ?? { unparsable: action }),
     }),
     warmUpCorpus: (policy, rows, random) =>
-      (policy === 'agent' ? agentCorpus : environmentCorpus)(world, warmUp, rows, random),
+      (policy === 'agent' ? deskAgentCorpus : deskSimulatorCorpus)(world, warmUp, rows, random),
     turns: {
       limit: world.turns,
       wordingPrompt: (spec, actions) => {
         const task = taskOf(spec);
-        const { over, outcomes } = play(task, actions, world);
+        const { over, outcomes } = playActions(task, actions, world);
         return over ? undefined : wordingPrompt(outcomes.at(-1)!, actions.at(-1)!, task.style);
       },
       observe: (spec, actions, wording) => {
         const task = taskOf(spec);
-        const outcome = play(task, actions, world).outcomes.at(-1)!;
+        const outcome = playActions(task, actions, world).outcomes.at(-1)!;
         const consistent = wording === null || saysWhatHappened(wording, outcome);
         return {
           text: asRead(wording !== null && consistent ? wording : ownWording(outcome, task.style)),

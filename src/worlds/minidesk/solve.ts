@@ -1,12 +1,12 @@
 import { act, actionText, errorTurns, holds } from './desk.ts';
-import type { Action } from './desk.ts';
-import type { Alphabet, Condition, DeskRecord, DeskTask, Goal } from './task.ts';
+import type { DeskAction } from './desk.ts';
+import type { Condition, DeskAlphabet, DeskRecord, DeskTask, Goal } from './task.ts';
 
 /** Largest success of a random policy that a task may have. */
 export const mostByChance = 0.05;
 
 /** Why a task that parses is none to learn from: undefined for one that is sound. */
-export function flawOf(task: DeskTask, world: Alphabet): string | undefined {
+export function flawOf(task: DeskTask, world: DeskAlphabet): string | undefined {
   const resolved = task.goals.map((goal) => resolve(goal, task.records, world));
   if (resolved.some((key) => key === undefined)) return 'ambiguous_goal';
   const { conditions, goals } = task;
@@ -28,7 +28,7 @@ export function flawOf(task: DeskTask, world: Alphabet): string | undefined {
 function resolve(
   { subject }: Goal,
   records: readonly DeskRecord[],
-  { colours }: Alphabet,
+  { colours }: DeskAlphabet,
 ): string | undefined {
   if (!colours.includes(subject)) return records.find(({ key }) => key === subject)?.key;
   const those = records.filter(({ colour }) => colour === subject);
@@ -39,7 +39,7 @@ function resolve(
  * Actions that solve a task, tool errors included; undefined where none do within the turns. Colours are looked up first, since
  * painting would change them; the rest is the shortest way to the predicate, by breadth-first search.
  */
-export function referenceActions(task: DeskTask, world: Alphabet): string[] | undefined {
+export function referenceActions(task: DeskTask, world: DeskAlphabet): string[] | undefined {
   let actions = planned.get(task);
   if (actions === undefined) planned.set(task, (actions = plan(task, world) ?? 'none'));
   return actions === 'none' ? undefined : actions;
@@ -48,12 +48,12 @@ export function referenceActions(task: DeskTask, world: Alphabet): string[] | un
 /** Plans of tasks that were asked for before: one object is a task of one world. */
 const planned = new WeakMap<DeskTask, string[] | 'none'>();
 
-function plan(task: DeskTask, world: Alphabet): string[] | undefined {
+function plan(task: DeskTask, world: DeskAlphabet): string[] | undefined {
   const colours = hiddenColours(task, world);
   const way = shortestWay(task, world.turns);
   if (way === undefined) return undefined;
   const wanted = [
-    ...colours.map((colour): Action => ({ tool: 'find', colour })),
+    ...colours.map((colour): DeskAction => ({ tool: 'find', colour })),
     ...way,
     { tool: 'done' as const },
   ];
@@ -68,22 +68,22 @@ function plan(task: DeskTask, world: Alphabet): string[] | undefined {
 }
 
 /** Colours whose record the agent has to find. */
-const hiddenColours = ({ goals }: DeskTask, { colours }: Alphabet): string[] => [
+const hiddenColours = ({ goals }: DeskTask, { colours }: DeskAlphabet): string[] => [
   ...new Set(goals.flatMap(({ subject }) => (colours.includes(subject) ? [subject] : []))),
 ];
 
 /** What a sound task takes if no tool error is in the way: a quick look before the search. */
-export const leastActions = (task: DeskTask, world: Alphabet): number =>
+export const leastActions = (task: DeskTask, world: DeskAlphabet): number =>
   hiddenColours(task, world).length +
   task.conditions.filter((condition) => !holds(task.records, [condition])).length +
   1;
 
 /** Only actions that set what a condition asks for can be part of a shortest way. */
-function shortestWay({ records, conditions }: DeskTask, most: number): Action[] | undefined {
-  const actions = conditions.map(({ key, attribute, value }): Action =>
+function shortestWay({ records, conditions }: DeskTask, most: number): DeskAction[] | undefined {
+  const actions = conditions.map(({ key, attribute, value }): DeskAction =>
     attribute === 'place' ? { tool: 'move', key, place: value } : { tool: 'paint', key, colour: value },
   );
-  let frontier: { records: readonly DeskRecord[]; way: Action[] }[] = [{ records, way: [] }];
+  let frontier: { records: readonly DeskRecord[]; way: DeskAction[] }[] = [{ records, way: [] }];
   const seen = new Set<string>();
   for (let length = 0; length <= most; length++) {
     const there = frontier.find((node) => holds(node.records, conditions));
@@ -107,7 +107,7 @@ function shortestWay({ records, conditions }: DeskTask, most: number): Action[] 
  * Success of a policy that takes each of the four tools as likely and its arguments blindly: exact, over which conditions hold after
  * each turn. A turn changes at most one of them: with chance 1/4 · 1/keys · 1/values to what is wanted, the rest of the values away from it.
  */
-export function successByChance(task: DeskTask, world: Alphabet): number {
+export function successByChance(task: DeskTask, world: DeskAlphabet): number {
   const { conditions, records } = task;
   const failing = errorTurns(task, world);
   const tool = 1 / 4;
@@ -141,5 +141,5 @@ export function successByChance(task: DeskTask, world: Alphabet): number {
   return success;
 }
 
-const valuesOf = ({ attribute }: Condition, { places, colours }: Alphabet): number =>
+const valuesOf = ({ attribute }: Condition, { places, colours }: DeskAlphabet): number =>
   (attribute === 'place' ? places : colours).length;

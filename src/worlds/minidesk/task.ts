@@ -28,7 +28,7 @@ export interface DeskTask {
   errors: number;
 }
 
-export interface Alphabet {
+export interface DeskAlphabet {
   keys: readonly string[];
   colours: readonly string[];
   places: readonly string[];
@@ -37,14 +37,14 @@ export interface Alphabet {
   turns: number;
 }
 
-export const alphabet = (size: {
+export const deskAlphabet = (size: {
   records: number;
   colours: number;
   places: number;
   conjuncts: number;
   maxErrors: number;
   turns: number;
-}): Alphabet => ({
+}): DeskAlphabet => ({
   keys: [...'abcdef'].slice(0, size.records),
   colours: [...'rgyw'].slice(0, size.colours),
   places: [...'1234'].slice(0, size.places),
@@ -60,7 +60,7 @@ const conditionText = ({ key, attribute, value }: Condition): string =>
 
 export const goalsText = (goals: readonly Goal[]): string => goals.map(goalText).join(',');
 
-export const specOf = ({ records, goals, conditions, style, errors }: DeskTask): TaskSpec =>
+export const deskSpec = ({ records, goals, conditions, style, errors }: DeskTask): TaskSpec =>
   [
     records.map(({ key, colour, place }) => key + colour + place).join(','),
     goalsText(goals),
@@ -69,7 +69,7 @@ export const specOf = ({ records, goals, conditions, style, errors }: DeskTask):
   ].join('|');
 
 /** Reads a task's text and checks that it makes sense by itself; whether it is a good one is `flawOf`'s to say. */
-export function parseTask(text: string, world: Alphabet): { task: DeskTask } | { reason: string } {
+export function parseDeskTask(text: string, world: DeskAlphabet): { task: DeskTask } | { reason: string } {
   if (text === '') return { reason: 'empty' };
   const match = /^([a-z\d,]+)\|([a-z\d,>=]+)\|([a-z\d,@=]+)\|([tv])(\d)$/.exec(text);
   if (match === null) return { reason: 'unparsable' };
@@ -116,7 +116,7 @@ function readEach<T>(
 
 const possible = (
   all: readonly { attribute: 'place' | 'colour'; value: string }[],
-  { conjuncts, places, colours }: Alphabet,
+  { conjuncts, places, colours }: DeskAlphabet,
 ): boolean =>
   all.length <= conjuncts &&
   all.every(({ attribute, value }) => (attribute === 'place' ? places : colours).includes(value));

@@ -1,11 +1,11 @@
 import type { RandomStream } from '../../numerics/random.ts';
 import { historyPrompt, randomHistory } from '../history-digits.ts';
 import type { CorpusRow } from '../world.ts';
-import { play } from './desk.ts';
-import { drawTask, randomAction, varyTask } from './draw-task.ts';
+import { playActions } from './desk.ts';
+import { drawDeskTask, randomAction, varyDeskTask } from './draw-task.ts';
 import { referenceActions } from './solve.ts';
-import { goalsText, specOf } from './task.ts';
-import type { Alphabet, DeskTask } from './task.ts';
+import { deskSpec, goalsText } from './task.ts';
+import type { DeskAlphabet, DeskTask } from './task.ts';
 import { ownWording, wordingPrompt } from './wording.ts';
 
 /**
@@ -13,7 +13,7 @@ import { ownWording, wordingPrompt } from './wording.ts';
  * one now and then, and reads what came of it: the form of a rollout, and success that falls smoothly with the number of actions. The
  * simulator learns to vary a seed task, and to word what happened.
  */
-export interface WarmUpSettings {
+export interface DeskWarmUp {
   actionAccuracy: number;
   easyTail: number;
   wordings: number;
@@ -24,34 +24,34 @@ export interface WarmUpSettings {
 export const kinds = ['m', 'p', 'x', 'M', 'P', 'X'] as const;
 
 /** The agent's prompt, the goal in fixed slots: `g>2,a=y=`. */
-export const agentPrompt = ({ goals }: DeskTask, { conjuncts }: Alphabet): string =>
+export const deskPrompt = ({ goals }: DeskTask, { conjuncts }: DeskAlphabet): string =>
   `${goalsText(goals).padEnd(4 * conjuncts - 1, '_')}=`;
 
 /** What the agent reads of a wording; the mark says that it is its turn. */
 export const asRead = (wording: string): string => `${wording}=`;
 
-export function* agentCorpus(
-  world: Alphabet,
-  { actionAccuracy }: WarmUpSettings,
+export function* deskAgentCorpus(
+  world: DeskAlphabet,
+  { actionAccuracy }: DeskWarmUp,
   rows: number,
   random: RandomStream,
 ): Generator<CorpusRow> {
   for (let row = 0; row < rows; row++) {
     const task = someTask(random, world, [2, world.turns]);
     const actions = rollout(task, world, random, actionAccuracy);
-    const { outcomes } = play(task, actions, world);
+    const { outcomes } = playActions(task, actions, world);
     const [first = '', ...rest] = actions;
     yield {
-      prompt: agentPrompt(task, world),
+      prompt: deskPrompt(task, world),
       completion: first,
       more: rest.map((write, index) => ({ read: asRead(ownWording(outcomes[index]!, task.style)), write })),
     };
   }
 }
 
-export function* environmentCorpus(
-  world: Alphabet,
-  settings: WarmUpSettings,
+export function* deskSimulatorCorpus(
+  world: DeskAlphabet,
+  settings: DeskWarmUp,
   rows: number,
   random: RandomStream,
 ): Generator<CorpusRow> {
@@ -60,18 +60,18 @@ export function* environmentCorpus(
     else {
       const seed = someTask(random, world, random.next() < 0.3 ? [2, world.turns] : settings.baseSteps);
       yield {
-        prompt: historyPrompt(randomHistory(kinds, world.turns, random), specOf(seed), kinds),
-        completion: specOf(varyTask(random, seed, world, settings.easyTail)),
+        prompt: historyPrompt(randomHistory(kinds, world.turns, random), deskSpec(seed), kinds),
+        completion: deskSpec(varyDeskTask(random, seed, world, settings.easyTail)),
       };
     }
   }
 }
 
 /** One outcome of a rollout, in the code's words. */
-function wordingRow(world: Alphabet, { actionAccuracy }: WarmUpSettings, random: RandomStream): CorpusRow {
+function wordingRow(world: DeskAlphabet, { actionAccuracy }: DeskWarmUp, random: RandomStream): CorpusRow {
   const task = someTask(random, world, [2, world.turns]);
   const actions = rollout(task, world, random, Math.min(actionAccuracy, 0.6));
-  const { outcomes } = play(task, actions, world);
+  const { outcomes } = playActions(task, actions, world);
   const worded = outcomes.flatMap((outcome, index) =>
     outcome.kind === 'done'
       ? []
@@ -89,17 +89,17 @@ function wordingRow(world: Alphabet, { actionAccuracy }: WarmUpSettings, random:
 }
 
 /** The reference plan, each action with its chance, a failed one tried again; to the plan's end or the last turn. */
-function rollout(task: DeskTask, world: Alphabet, random: RandomStream, accuracy: number): string[] {
+function rollout(task: DeskTask, world: DeskAlphabet, random: RandomStream, accuracy: number): string[] {
   const actions: string[] = [];
   for (const planned of referenceActions(task, world)!) {
     actions.push(random.next() < accuracy ? planned : randomAction(random, world));
-    if (play(task, actions, world).over) break;
+    if (playActions(task, actions, world).over) break;
   }
   return actions;
 }
 
-function someTask(random: RandomStream, world: Alphabet, steps: readonly [number, number]): DeskTask {
-  const task = drawTask(random, world, steps);
+function someTask(random: RandomStream, world: DeskAlphabet, steps: readonly [number, number]): DeskTask {
+  const task = drawDeskTask(random, world, steps);
   if (task === undefined)
     throw new RangeError(
       `world.baseSteps: no task of ${steps.join(' to ')} actions was found with these records, places, colours and turns; widen the range`,

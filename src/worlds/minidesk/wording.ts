@@ -1,4 +1,4 @@
-import type { Outcome } from './desk.ts';
+import type { DeskOutcome } from './desk.ts';
 import type { DeskTask } from './task.ts';
 
 /** What a wording says happened, as the parser understands it. */
@@ -11,7 +11,7 @@ type Claim =
   | { kind: 'malformed' };
 
 /** The code's own words for an outcome: what the agent reads where the simulator's are not true, and in evaluations. */
-export function ownWording(outcome: Outcome, style: DeskTask['style']): string {
+export function ownWording(outcome: DeskOutcome, style: DeskTask['style']): string {
   const verbose = style === 'v';
   switch (outcome.kind) {
     case 'ok': {
@@ -35,7 +35,7 @@ export function ownWording(outcome: Outcome, style: DeskTask['style']): string {
 }
 
 /** What the simulator is told of an outcome: the style, the action as the code read it, and the bare facts: `v|ma2|ok=`. */
-export function wordingPrompt(outcome: Outcome, action: string, style: DeskTask['style']): string {
+export function wordingPrompt(outcome: DeskOutcome, action: string, style: DeskTask['style']): string {
   if (outcome.kind === 'malformed') return `${style}|?|?=`;
   const facts =
     outcome.kind === 'found'
@@ -49,7 +49,7 @@ export function wordingPrompt(outcome: Outcome, action: string, style: DeskTask[
 }
 
 /** Whether a wording says what happened, all of it and nothing else. What the parser does not understand cannot be checked, so it is not taken. */
-export function saysWhatHappened(wording: string, outcome: Outcome): boolean {
+export function saysWhatHappened(wording: string, outcome: DeskOutcome): boolean {
   const claim = read(wording);
   if (claim === undefined) return false;
   switch (outcome.kind) {

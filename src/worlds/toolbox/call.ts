@@ -2,14 +2,14 @@ import { deriveSeed, randomStream } from '../../numerics/random.ts';
 import type { TaskSpec } from '../world.ts';
 
 /** A request: encode the arguments for each of these tools. `TU:ca,fe` asks for `T(U(…,…))`; one tool and one argument, `T:cafe`, is the usual case. */
-export interface ToolCall {
+export interface ToolboxCall {
   /** Letters, the outermost first. */
   tools: string;
   /** Arguments with commas between. */
   argument: string;
 }
 
-export interface Alphabet {
+export interface ToolboxAlphabet {
   tools: readonly string[];
   /** Those whose verdict is the toss of a coin. */
   coinFlips: ReadonlySet<string>;
@@ -32,14 +32,14 @@ interface Size {
 }
 
 /** Tool letters and symbols of a world of this size. */
-export function alphabet({
+export function toolboxAlphabet({
   tools,
   symbols,
   maxLength,
   maxDepth = 1,
   maxArguments = 1,
   coinFlipTools = 0,
-}: Size): Alphabet {
+}: Size): ToolboxAlphabet {
   return {
     tools: toolLetters.slice(0, tools),
     coinFlips: new Set(toolLetters.slice(tools - coinFlipTools, tools)),
@@ -50,25 +50,25 @@ export function alphabet({
   };
 }
 
-export const specOf = ({ tools, argument }: ToolCall): TaskSpec => `${tools}:${argument}`;
+export const callSpec = ({ tools, argument }: ToolboxCall): TaskSpec => `${tools}:${argument}`;
 
 /** Reads a canonical text; only for texts that `parseRequest` has accepted. */
-export function callOf(spec: TaskSpec): ToolCall {
+export function referenceCall(spec: TaskSpec): ToolboxCall {
   const colon = spec.indexOf(':');
   return { tools: spec.slice(0, colon), argument: spec.slice(colon + 1) };
 }
 
-export const argumentsOf = ({ argument }: ToolCall): string[] => argument.split(',');
+export const argumentsOf = ({ argument }: ToolboxCall): string[] => argument.split(',');
 
 /** The look-ups that a call takes: every symbol once for every tool. */
-export const lookUps = (call: ToolCall): number =>
+export const lookUps = (call: ToolboxCall): number =>
   call.tools.length * argumentsOf(call).reduce((sum, { length }) => sum + length, 0);
 
 /** Reads what the simulator wrote: `T:cafe`, known tools, known symbols, no more of either than the world has room for. */
 export function parseRequest(
   text: string,
-  { tools, symbols, maxLength, maxDepth, maxArguments }: Alphabet,
-): { call: ToolCall } | { reason: string } {
+  { tools, symbols, maxLength, maxDepth, maxArguments }: ToolboxAlphabet,
+): { call: ToolboxCall } | { reason: string } {
   if (text.length === 0) return { reason: 'empty' };
   if (text.length > maxLength + maxDepth + 1) return { reason: 'too_long' };
   const colon = text.indexOf(':', 1);
@@ -84,11 +84,14 @@ export function parseRequest(
 }
 
 /** An answer: `T(dbgf)`, `T(U(db,gf))`. */
-export const answerOf = ({ tools, argument }: ToolCall): string =>
+export const callAnswer = ({ tools, argument }: ToolboxCall): string =>
   `${[...tools].map((tool) => `${tool}(`).join('')}${argument}${')'.repeat(tools.length)}`;
 
 /** Reads an answer: nothing before, nothing after. */
-export function parseCall(answer: string, { maxDepth, maxArguments }: Alphabet): ToolCall | undefined {
+export function parseCall(
+  answer: string,
+  { maxDepth, maxArguments }: ToolboxAlphabet,
+): ToolboxCall | undefined {
   const [, opened = '', argument = '', closed = ''] =
     new RegExp(
       `^((?:[A-Z]\\(){1,${maxDepth}})([a-z]*(?:,[a-z]*){0,${maxArguments - 1}})(\\){1,${maxDepth}})$`,
@@ -98,8 +101,8 @@ export function parseCall(answer: string, { maxDepth, maxArguments }: Alphabet):
 }
 
 /** The agent's prompt, tools and arguments in fixed slots: `T:cafe____=` (fixed places make copying learnable for a tiny model). */
-export function agentPrompt(spec: TaskSpec, { maxLength, maxDepth }: Alphabet): string {
-  const { tools, argument } = callOf(spec);
+export function toolboxPrompt(spec: TaskSpec, { maxLength, maxDepth }: ToolboxAlphabet): string {
+  const { tools, argument } = referenceCall(spec);
   return `${tools.padEnd(maxDepth, '_')}:${argument.padEnd(maxLength, '_')}=`;
 }
 
@@ -107,7 +110,7 @@ export function agentPrompt(spec: TaskSpec, { maxLength, maxDepth }: Alphabet): 
 export type Tools = ReadonlyMap<string, ReadonlyMap<string, string>>;
 
 /** The hidden maps: for each tool a permutation of the symbols, fixed by the world's seed. */
-export function makeTools({ tools, symbols }: Alphabet, seed: number): Tools {
+export function makeTools({ tools, symbols }: ToolboxAlphabet, seed: number): Tools {
   return new Map(
     tools.map((tool) => {
       const images = randomStream(deriveSeed(seed, 'toolbox', tool)).shuffle(symbols);
@@ -117,7 +120,7 @@ export function makeTools({ tools, symbols }: Alphabet, seed: number): Tools {
 }
 
 /** The call that is right: every symbol in the code of the innermost tool, that in the code of the next, and so on outwards. */
-export function encode(tools: Tools, { tools: letters, argument }: ToolCall): ToolCall {
+export function encode(tools: Tools, { tools: letters, argument }: ToolboxCall): ToolboxCall {
   const inwards = [...letters].reverse();
   return {
     tools: letters,

@@ -1,22 +1,22 @@
 import { historyCharacters, historyDigits, historyPrompt } from '../history-digits.ts';
 import type { World } from '../world.ts';
 import {
-  agentPrompt,
-  alphabet as alphabetOf,
-  answerOf,
   argumentsOf,
-  callOf,
+  callAnswer,
+  callSpec,
   eachSymbol,
   encode,
   lookUps,
   makeTools,
   parseCall,
   parseRequest,
-  specOf,
+  referenceCall,
+  toolboxAlphabet as alphabetOf,
+  toolboxPrompt,
 } from './call.ts';
-import type { ToolCall } from './call.ts';
+import type { ToolboxCall } from './call.ts';
 import type { ToolboxSettings } from './settings.ts';
-import { agentCorpus, environmentCorpus, randomCall } from './warm-up.ts';
+import { randomCall, toolboxAgentCorpus, toolboxSimulatorCorpus } from './warm-up.ts';
 
 /**
  * Toolbox: tool calling with tools whose codes the agent must learn. A task asks to call a tool for an argument; each tool
@@ -28,7 +28,7 @@ export function createToolbox(settings: ToolboxSettings): World {
   const tools = makeTools(alphabet, settings.seed);
   const warmUp = { ...settings.warmUp, baseLengths: settings.baseLengths };
   const honest = { ...alphabet, tools: alphabet.tools.filter((tool) => !coinFlips.has(tool)) };
-  const right = (spec: string): string => answerOf(encode(tools, callOf(spec)));
+  const right = (spec: string): string => callAnswer(encode(tools, referenceCall(spec)));
   return {
     name: 'toolbox',
     vocabulary: [
@@ -36,7 +36,7 @@ export function createToolbox(settings: ToolboxSettings): World {
     ].sort(),
     baseTasks: (random) =>
       Array.from({ length: settings.baseTasks }, () =>
-        specOf(randomCall(random, alphabet, settings.baseLengths)),
+        callSpec(randomCall(random, alphabet, settings.baseLengths)),
       ),
     // A verdict that is chance measures no skill: the held-out grid has the honest tools only.
     heldOutTasks: (random) => {
@@ -47,27 +47,27 @@ export function createToolbox(settings: ToolboxSettings): World {
       return cells.flatMap(({ tool, length, depth }) =>
         Array.from({ length: settings.heldOutPerCell }, () => {
           const call = randomCall(random, honest, [length, length], depth);
-          return specOf({ ...call, tools: tool + call.tools.slice(1) });
+          return callSpec({ ...call, tools: tool + call.tools.slice(1) });
         }),
       );
     },
     taskAt: (difficulty, random) => {
       const length = Math.max(1, Math.min(alphabet.maxLength, Math.round(difficulty)));
-      return specOf(randomCall(random, alphabet, [length, length], 1));
+      return callSpec(randomCall(random, alphabet, [length, length], 1));
     },
     environmentPrompt: (history, seedTask) =>
       historyPrompt(historyDigits(history, alphabet.tools), seedTask, alphabet.tools),
     parseTask: (text) => {
       const parsed = parseRequest(text, alphabet);
       return 'call' in parsed
-        ? { valid: true, spec: specOf(parsed.call) }
+        ? { valid: true, spec: callSpec(parsed.call) }
         : { valid: false, reason: parsed.reason };
     },
-    agentPrompt: (spec) => agentPrompt(spec, alphabet),
+    agentPrompt: (spec) => toolboxPrompt(spec, alphabet),
     kind: (spec) => spec.slice(0, 1),
-    difficulty: (spec) => lookUps(callOf(spec)),
+    difficulty: (spec) => lookUps(referenceCall(spec)),
     latents: (spec) => {
-      const call = callOf(spec);
+      const call = referenceCall(spec);
       return {
         tool: call.tools.slice(0, 1),
         length: call.argument.length,
@@ -77,7 +77,7 @@ export function createToolbox(settings: ToolboxSettings): World {
     },
     score: (spec, answer, chance) => {
       const wellFormed = parseCall(answer, alphabet) !== undefined;
-      if (![...callOf(spec).tools].some((tool) => coinFlips.has(tool)))
+      if (![...referenceCall(spec).tools].some((tool) => coinFlips.has(tool)))
         return { reward: answer === right(spec) ? 1 : 0, wellFormed };
       if (chance === undefined)
         throw new Error(`${spec} asks a coin-flip tool, whose verdict needs the rollout's chance`);
@@ -85,28 +85,28 @@ export function createToolbox(settings: ToolboxSettings): World {
     },
     referenceAnswer: right,
     randomAnswer: (spec, random) => {
-      const { tools: letters, argument } = callOf(spec);
-      return answerOf({
+      const { tools: letters, argument } = referenceCall(spec);
+      return callAnswer({
         tools: letters,
         argument: eachSymbol(argument, () => random.pick(alphabet.symbols)),
       });
     },
-    renderTask: (spec) => renderTask(callOf(spec)),
+    renderTask: (spec) => renderTask(referenceCall(spec)),
     renderAnswer: (answer) => {
       const call = parseCall(answer, alphabet);
       return call ? renderCall(call) : { unparsable: answer };
     },
     warmUpCorpus: (policy, rows, random) =>
       policy === 'agent'
-        ? agentCorpus(tools, alphabet, warmUp, rows, random)
-        : environmentCorpus(alphabet, warmUp, rows, random),
+        ? toolboxAgentCorpus(tools, alphabet, warmUp, rows, random)
+        : toolboxSimulatorCorpus(alphabet, warmUp, rows, random),
   };
 }
 
 const span = (from: number, to: number): number[] =>
   Array.from({ length: to - from + 1 }, (_, index) => from + index);
 
-function renderTask(call: ToolCall): object {
+function renderTask(call: ToolboxCall): object {
   const parts = argumentsOf(call);
   const [outer = '', ...inner] = call.tools;
   const request = `Call ${[outer, ...inner].join(' on the result of ')} for ${parts.map((part) => `"${part}"`).join(', ')}.`;
@@ -115,7 +115,7 @@ function renderTask(call: ToolCall): object {
   return { request, evaluation: { kind: 'exact_call', tools: [outer, ...inner], arguments: parts } };
 }
 
-function renderCall({ tools, argument }: ToolCall): object {
+function renderCall({ tools, argument }: ToolboxCall): object {
   const parts = argument.split(',');
   const innermost: object = { s: parts.length === 1 ? argument : parts };
   return [...tools].reduceRight(

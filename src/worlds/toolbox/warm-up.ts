@@ -1,8 +1,8 @@
 import type { RandomStream } from '../../numerics/random.ts';
 import { historyPrompt, randomHistory } from '../history-digits.ts';
 import type { CorpusRow } from '../world.ts';
-import { agentPrompt, answerOf, eachSymbol, encode, specOf } from './call.ts';
-import type { Alphabet, ToolCall, Tools } from './call.ts';
+import { callAnswer, callSpec, eachSymbol, encode, toolboxPrompt } from './call.ts';
+import type { ToolboxAlphabet, ToolboxCall, Tools } from './call.ts';
 
 /**
  * Supervised corpora that give two from-scratch models a start. The agent learns the form of a call and each symbol's
@@ -10,7 +10,7 @@ import type { Alphabet, ToolCall, Tools } from './call.ts';
  * The simulator learns to vary a seed task; the history in its prompt is drawn independently of what it should write,
  * so any meaning the history has later was learnt from rewards.
  */
-export interface WarmUpSettings {
+export interface ToolboxWarmUp {
   /** Chance that a symbol's label is right. */
   symbolAccuracy: number;
   /** Share of variations with any length up to the seed's: the easy tail. */
@@ -21,10 +21,10 @@ export interface WarmUpSettings {
 /** A random request with an argument of `from` to `to` characters, as deep as is given or as the world allows. */
 export function randomCall(
   random: RandomStream,
-  world: Alphabet,
+  world: ToolboxAlphabet,
   [from, to]: readonly [number, number],
   depth?: number,
-): ToolCall {
+): ToolboxCall {
   const length = from + random.int(to - from + 1);
   const tool = random.pick(world.tools);
   const argument = Array.from({ length }, () => random.pick(world.symbols)).join('');
@@ -34,14 +34,14 @@ export function randomCall(
 // What a world does not have takes no random number, so that a world without it draws the tasks that it always drew.
 function innerTools(
   random: RandomStream,
-  { tools, maxDepth }: Alphabet,
+  { tools, maxDepth }: ToolboxAlphabet,
   depth = maxDepth === 1 ? 1 : 1 + random.int(maxDepth),
 ): string {
   return Array.from({ length: depth - 1 }, () => random.pick(tools)).join('');
 }
 
 /** Some of the inner characters become commas, never two neighbours: 1 to `maxArguments` arguments. */
-function withCommas(argument: string, random: RandomStream, { maxArguments }: Alphabet): string {
+function withCommas(argument: string, random: RandomStream, { maxArguments }: ToolboxAlphabet): string {
   if (maxArguments === 1) return argument;
   const places = random.shuffle(
     Array.from({ length: Math.max(0, argument.length - 2) }, (_, index) => index + 1),
@@ -53,10 +53,10 @@ function withCommas(argument: string, random: RandomStream, { maxArguments }: Al
   return [...argument].map((symbol, index) => (commas.has(index) ? ',' : symbol)).join('');
 }
 
-export function* agentCorpus(
+export function* toolboxAgentCorpus(
   tools: Tools,
-  alphabet: Alphabet,
-  settings: WarmUpSettings,
+  alphabet: ToolboxAlphabet,
+  settings: ToolboxWarmUp,
   rows: number,
   random: RandomStream,
 ): Generator<CorpusRow> {
@@ -68,15 +68,15 @@ export function* agentCorpus(
       random.next() < accuracy ? symbol : random.pick(alphabet.symbols.filter((other) => other !== symbol)),
     );
     yield {
-      prompt: agentPrompt(specOf(request), alphabet),
-      completion: answerOf({ tools: right.tools, argument: noisy }),
+      prompt: toolboxPrompt(callSpec(request), alphabet),
+      completion: callAnswer({ tools: right.tools, argument: noisy }),
     };
   }
 }
 
-export function* environmentCorpus(
-  alphabet: Alphabet,
-  settings: WarmUpSettings,
+export function* toolboxSimulatorCorpus(
+  alphabet: ToolboxAlphabet,
+  settings: ToolboxWarmUp,
   rows: number,
   random: RandomStream,
 ): Generator<CorpusRow> {
@@ -89,19 +89,19 @@ export function* environmentCorpus(
       random.next() < 0.3 ? [1, alphabet.maxLength] : settings.baseLengths,
     );
     yield {
-      prompt: historyPrompt(randomHistory(tools, hardest, random), specOf(seed), tools),
-      completion: specOf(vary(seed, alphabet, settings, random)),
+      prompt: historyPrompt(randomHistory(tools, hardest, random), callSpec(seed), tools),
+      completion: callSpec(vary(seed, alphabet, settings, random)),
     };
   }
 }
 
 /** About the seed's length (or, in the easy tail, any length up to it), most of its symbols, any tools. */
 function vary(
-  { argument }: ToolCall,
-  world: Alphabet,
-  { easyTail }: WarmUpSettings,
+  { argument }: ToolboxCall,
+  world: ToolboxAlphabet,
+  { easyTail }: ToolboxWarmUp,
   random: RandomStream,
-): ToolCall {
+): ToolboxCall {
   const { tools, symbols, maxLength } = world;
   const length =
     random.next() < easyTail

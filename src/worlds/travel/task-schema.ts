@@ -103,12 +103,12 @@ const daySchema = z.strictObject({
   >),
 });
 
-export const taskSchema = z.strictObject({
+export const travelTaskSchema = z.strictObject({
   query: querySchema,
   information: informationSchema,
   plan: z.array(daySchema).min(2).max(7),
 });
 
 export type Information = z.infer<typeof informationSchema>;
-export type TravelPlan = z.infer<typeof taskSchema>['plan'];
-export type TravelTask = z.infer<typeof taskSchema>;
+export type TravelPlan = z.infer<typeof travelTaskSchema>['plan'];
+export type TravelTask = z.infer<typeof travelTaskSchema>;

@@ -4,13 +4,13 @@ import { plannerQuestion } from '../../benchmarks/travelplanner/prompts/planner.
 import { queryText } from '../../benchmarks/travelplanner/query-text.ts';
 import { strictVerdict } from '../../benchmarks/travelplanner/strict/strict-verdict.ts';
 import type { RandomStream } from '../../numerics/random.ts';
-import { writtenWorld } from '../json-tasks/json-task-world.ts';
-import type { TaskForm } from '../json-tasks/json-task-world.ts';
+import { createJsonTaskWorld } from '../json-tasks/json-task-world.ts';
+import type { JsonTaskDefinition } from '../json-tasks/json-task-world.ts';
 import type { OwnTasks } from '../json-tasks/tasks-file.ts';
 import type { World } from '../world.ts';
 import { drivingText, queryOf, referenceOf, sandboxOf } from './sandbox.ts';
 import type { TravelSettings } from './settings.ts';
-import { taskSchema } from './task-schema.ts';
+import { travelTaskSchema } from './task-schema.ts';
 import type { TravelPlan, TravelTask } from './task-schema.ts';
 import { taskFault } from './validate.ts';
 
@@ -20,12 +20,12 @@ import { taskFault } from './validate.ts';
  * @param own tasks of `tasksFile`, which `worldLoader` reads
  */
 export const createTravel = (settings: TravelSettings, own?: OwnTasks): World =>
-  writtenWorld(travelForm(), settings, own);
+  createJsonTaskWorld(travelForm(), settings, own);
 
-export function travelForm(): TaskForm<TravelTask> {
+export function travelForm(): JsonTaskDefinition<TravelTask> {
   return {
     name: 'travel',
-    schema: taskSchema,
+    schema: travelTaskSchema,
     instructions,
     fault: taskFault,
     question: (task) => {
@@ -58,7 +58,7 @@ export function travelForm(): TaskForm<TravelTask> {
 }
 
 /** With columns and fields in the benchmark's order: a spec has them in the alphabet's. */
-const inOrder = (task: TravelTask): TravelTask => taskSchema.parse(task);
+const inOrder = (task: TravelTask): TravelTask => travelTaskSchema.parse(task);
 
 /** Hard constraints beside the budget, each cuisine one. */
 const asked = ({ local_constraint: { cuisine, ...others } }: TravelTask['query']): number =>

@@ -1,4 +1,4 @@
-import { until } from '../../support/processes.ts';
+import { until } from '../../../test-support/processes.ts';
 import type { FaultClass } from '../fault-class.ts';
 import type { ProxyFault } from '../model-proxy.ts';
 import { patience } from '../scene.ts';

@@ -1,5 +1,5 @@
 import type { Progress } from '../../../src/types/activity-types.ts';
-import { until } from '../../support/processes.ts';
+import { until } from '../../../test-support/processes.ts';
 import type { Disturbance, FaultClass } from '../fault-class.ts';
 import { patience } from '../scene.ts';
 import type { Scene } from '../scene.ts';

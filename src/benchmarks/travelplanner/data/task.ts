@@ -33,19 +33,19 @@ export const querySchema = z.object({
 export type Query = z.infer<typeof querySchema>;
 
 /** A task of the benchmark: line `idx` of its split, from 1. */
-export interface TravelTask extends Case {
+export interface PlannerTask extends Case {
   idx: number;
   query: Query;
 }
 
 /** A split of the benchmark with all that its tasks need. */
 export interface Split {
-  tasks: readonly TravelTask[];
+  tasks: readonly PlannerTask[];
   sandbox: Sandbox;
   /** All that a planner needs for a task, as the official sole-planning prompt gives it. */
-  reference: (task: TravelTask) => string;
+  reference: (task: PlannerTask) => string;
   /** An annotated plan, where the split has one. */
-  goldPlan: (task: TravelTask) => readonly unknown[] | undefined;
+  goldPlan: (task: PlannerTask) => readonly unknown[] | undefined;
   /** sha256 over the bytes of its files. */
   dataHash: string;
 }

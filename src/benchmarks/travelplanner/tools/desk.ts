@@ -60,7 +60,7 @@ export class Desk {
     return { text: found.text, isData, masksData: !found.failed, failed: found.failed };
   }
 
-  #search(tool: (typeof searchTools)[number], args: readonly string[]): Found {
+  #search(tool: (typeof searchTools)[number], args: readonly string[]): SearchResult {
     const [first = '', second, third] = args;
     switch (tool) {
       case 'FlightSearch':
@@ -102,15 +102,23 @@ function isSearch(tool: string): tool is (typeof searchTools)[number] {
   return (searchTools as readonly string[]).includes(tool);
 }
 
-const illegal = (what: string): Found => ({ text: `Illegal ${what}. Please try again.`, failed: true });
+const illegal = (what: string): SearchResult => ({
+  text: `Illegal ${what}. Please try again.`,
+  failed: true,
+});
 
 /** A tool's observation; `failed` counts towards giving up on the tool. */
-export type Found = { text: string; failed: boolean };
+export type SearchResult = { text: string; failed: boolean };
 
-const found = (text: string): Found => ({ text, failed: false });
-const failed = (text: string): Found => ({ text, failed: true });
+const found = (text: string): SearchResult => ({ text, failed: false });
+const failed = (text: string): SearchResult => ({ text, failed: true });
 
-export function searchFlights(sandbox: Sandbox, origin: string, destination: string, date: string): Found {
+export function searchFlights(
+  sandbox: Sandbox,
+  origin: string,
+  destination: string,
+  date: string,
+): SearchResult {
   if (!/^\d{4}-\d{2}-\d{2}$/u.test(date)) return failed(`'${date}' is not in the format YYYY-MM-DD`);
   const unknown = [origin, destination].find((city) => !sandbox.cities.includes(city));
   if (unknown !== undefined) return invalidCity(sandbox, unknown);
@@ -127,7 +135,7 @@ export function searchCity(
   sandbox: Sandbox,
   table: 'restaurants' | 'accommodations' | 'attractions',
   city: string,
-): Found {
+): SearchResult {
   if (!sandbox.cities.includes(city)) return invalidCity(sandbox, city);
   const rows = sandbox[table](city);
   return found(
@@ -137,13 +145,13 @@ export function searchCity(
   );
 }
 
-export function searchState(sandbox: Sandbox, state: string): Found {
+export function searchState(sandbox: Sandbox, state: string): SearchResult {
   const cities = sandbox.cities.filter((city) => sandbox.state(city) === state);
   return found(cities.length === 0 ? 'Invalid State' : pythonList(cities));
 }
 
 /** As the official tool: any mode with `driving` in it is self-driving, and one that is neither has no cost. */
-export function searchDistance(sandbox: Sandbox, from: string, to: string, mode: string): Found {
+export function searchDistance(sandbox: Sandbox, from: string, to: string, mode: string): SearchResult {
   const [origin, destination] = [beforeParenthesis(from), beforeParenthesis(to)];
   const way = sandbox.distance(origin, destination);
   if (way === undefined) return found(`${mode}, from ${origin} to ${destination}, no valid information.`);
@@ -155,7 +163,7 @@ export function searchDistance(sandbox: Sandbox, from: string, to: string, mode:
   );
 }
 
-function invalidCity(sandbox: Sandbox, city: string): Found {
+function invalidCity(sandbox: Sandbox, city: string): SearchResult {
   return failed(`${city} is not valid city in ${pythonList(sandbox.cities)}.`);
 }
 

@@ -43,7 +43,7 @@ export async function planByReact(
     if (answer.finish_reason === 'prompt_too_long')
       return { answer: '', steps: steps.length, end: 'prompt_too_long' };
     const action = oneLine(answer.text);
-    const { tool, argument } = parseAction(action);
+    const { tool, argument } = parseReactAction(action);
     const end = patience.endsAt(tool, action);
     if (end !== null) return { answer: '', steps: steps.length + 1, end };
     if (tool === 'Planner') {
@@ -73,7 +73,7 @@ export async function planByReact(
 }
 
 /** `Tool[argument]`; a tool without a name for what is no such thing. */
-export function parseAction(action: string): { tool: string; argument: string } {
+export function parseReactAction(action: string): { tool: string; argument: string } {
   const match = /^(\w+)\[(.+)\]$/u.exec(action);
   return { tool: match?.[1] ?? '', argument: match?.[2] ?? '' };
 }

@@ -1,6 +1,6 @@
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { expect, test } from 'vitest';
-import { temporalAttempt } from '../../src/worker/activity-context.ts';
+import { createActivityContext } from '../../src/worker/activity-context.ts';
 
 test('who listens to an attempt hears each of its beats, whatever part of the worker gave it, and none of another attempt', async () => {
   const { signal } = new AbortController();
@@ -8,10 +8,10 @@ test('who listens to an attempt hears each of its beats, whatever part of the wo
   const listened = new MockActivityEnvironment();
   const other = new MockActivityEnvironment();
   const listen = (name: string) => () => {
-    temporalAttempt(signal).onBeat(() => heard.push(`${name}, first`));
-    temporalAttempt(signal).onBeat(() => heard.push(`${name}, second`));
+    createActivityContext(signal).onBeat(() => heard.push(`${name}, first`));
+    createActivityContext(signal).onBeat(() => heard.push(`${name}, second`));
     // Such as the store, which asks for the attempt anew at each beat.
-    temporalAttempt(signal).heartbeat({ hashing: 1 });
+    createActivityContext(signal).heartbeat({ hashing: 1 });
     return Promise.resolve();
   };
   await listened.run(listen('one'));

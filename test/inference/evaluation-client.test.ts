@@ -1,11 +1,14 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { openAIChatServer } from '../../src/inference/chat-client.ts';
-import { openAIPolicyServer } from '../../src/inference/completions-client.ts';
-import { chatQuestions, completionQuestions } from '../../src/inference/evaluation-client.ts';
-import type { QuestionServer } from '../../src/inference/evaluation-client.ts';
+import { createChatClient } from '../../src/inference/chat-client.ts';
+import { createCompletionsClient } from '../../src/inference/completions-client.ts';
+import {
+  createChatEvaluationClient,
+  createCompletionsEvaluationClient,
+} from '../../src/inference/evaluation-client.ts';
+import type { EvaluationClient } from '../../src/inference/evaluation-client.ts';
 import { RequestRefused } from '../../src/inference/policy-client.ts';
-import { FakeModelServer } from '../support/fake-model-server.ts';
-import type { FakeChat, FakeModel } from '../support/fake-model-server.ts';
+import { FakeModelServer } from '../../test-support/fake-model-server.ts';
+import type { FakeChat, FakeModel } from '../../test-support/fake-model-server.ts';
 
 const never = new AbortController().signal;
 const policy = { model: 'any', temperature: 0, maxTokens: 40 };
@@ -17,14 +20,17 @@ const asked = (content: string, seed = 1) => ({
 async function servers(
   chat: FakeChat,
   model: FakeModel = () => '',
-): Promise<{ fake: FakeModelServer; chats: QuestionServer; completions: QuestionServer }> {
+): Promise<{ fake: FakeModelServer; chats: EvaluationClient; completions: EvaluationClient }> {
   const fake = await FakeModelServer.start({ model, chat });
   onTestFinished(() => fake[Symbol.asyncDispose]());
   const at = { baseUrl: fake.url, apiKey: undefined, timeoutMs: 2000 };
   return {
     fake,
-    chats: chatQuestions(openAIChatServer(at), policy),
-    completions: completionQuestions(openAIPolicyServer({ ...at, returnsTokenIds: false }), policy),
+    chats: createChatEvaluationClient(createChatClient(at), policy),
+    completions: createCompletionsEvaluationClient(
+      createCompletionsClient({ ...at, returnsTokenIds: false }),
+      policy,
+    ),
   };
 }
 

@@ -4,7 +4,7 @@ import { armName } from '../../src/config/arms.ts';
 import { parseExperiment } from '../../src/config/parse-experiment.ts';
 import { presets } from '../../src/config/presets.ts';
 import { hashOf } from '../../src/store/canonical-json.ts';
-import { exampleFile, experimentFile, withFields } from '../support/experiments.ts';
+import { exampleFile, experimentFile, withFields } from '../../test-support/experiments.ts';
 
 const bare = withFields(exampleFile, { 'agent.training': undefined });
 const withArm = (arm: unknown, fields: Record<string, unknown> = {}) =>
@@ -133,7 +133,7 @@ describe('the resolved experiment', () => {
     expect(parseExperiment(JSON.parse(JSON.stringify(once)))).toEqual(once);
   });
 
-  // `npx vitest run test/contracts -u` writes both files anew from laptop.json.
+  // `npx vitest run test/config -u` writes both files anew from laptop.json.
   it.each([
     [
       'paper-laptop',

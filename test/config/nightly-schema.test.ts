@@ -6,7 +6,7 @@ import { nightlyJsonSchema } from '../../src/config/nightly.ts';
 
 const text = (path: string): Promise<string> => readFile(new URL(`../../${path}`, import.meta.url), 'utf8');
 
-// `npx vitest run test/contracts/nightly-schema.test.ts -u` writes both anew.
+// `npx vitest run test/config/nightly-schema.test.ts -u` writes both anew.
 test('the schema for editors, and the table of fields in docs/schedules.md', async () => {
   await expect(`${JSON.stringify(nightlyJsonSchema(), null, 2)}\n`).toMatchFileSnapshot(
     '../../experiments/nightly.schema.json',

@@ -5,7 +5,7 @@ import { fieldTable } from '../../src/config/json-schema.ts';
 
 const text = (path: string): Promise<string> => readFile(new URL(`../../${path}`, import.meta.url), 'utf8');
 
-// `npx vitest run test/contracts/evaluation-schema.test.ts -u` writes both anew.
+// `npx vitest run test/config/evaluation-schema.test.ts -u` writes both anew.
 test('the schema for editors, and the table of fields in docs/benchmarks.md', async () => {
   await expect(`${JSON.stringify(evaluationJsonSchema(), null, 2)}\n`).toMatchFileSnapshot(
     '../../experiments/evaluation.schema.json',

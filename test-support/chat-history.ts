@@ -1,5 +1,5 @@
-import type { Question } from '../../src/formats/chat-messages.ts';
-import { wireMessage } from '../../src/inference/chat-client.ts';
+import type { Question } from '../src/formats/chat-messages.ts';
+import { wireMessage } from '../src/inference/chat-client.ts';
 
 /** A message as it comes over the wire. */
 export type WireMessage = { role: string; content: string; tool_calls?: object[]; tool_call_id?: string };

@@ -3,13 +3,13 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { emptyHistory } from '../../src/coevolution/agent-history.ts';
-import { readTask } from '../../src/curriculum/generate-candidates.ts';
+import { parseCandidate } from '../../src/curriculum/generate-candidates.ts';
 import { randomStream } from '../../src/numerics/random.ts';
 import { createWorld } from '../../src/worlds/registry.ts';
 import { worldSettings } from '../../src/worlds/settings.ts';
 import { read } from '../infra/repository.ts';
 import { temporaryFolder } from '../store/temporary-folder.ts';
-import { loaded, shippedWorld, tasksOf } from './written-support.ts';
+import { loaded, shippedWorld, tasksOf } from './json-tasks-support.ts';
 
 const worlds = [
   ['calls', {}],
@@ -26,7 +26,7 @@ describe.each(worlds)('%s %j', async (type, rest) => {
   it('reads all its tasks, each once, some of them held out, and none with a question of a benchmark', () => {
     expect(specs).toHaveLength(read(`experiments/tasks/${type}.jsonl`).trim().split('\n').length);
     expect(new Set(specs).size).toBe(specs.length);
-    for (const spec of specs) expect(readTask(world, spec)).toEqual({ valid: true, spec });
+    for (const spec of specs) expect(parseCandidate(world, spec)).toEqual({ valid: true, spec });
   });
 
   it('gives the reference answer 1, always, and a blind guess of the right shape hardly ever', () => {

@@ -3,19 +3,19 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
 import type { WorkflowHandle } from '@temporalio/client';
-import { pythonPath, repository, temporalPath } from '../../infra/setup/locations.mjs';
-import { oneWritePartition } from '../../src/dev-stack/services/temporal-server.ts';
-import type { LedgerEntry } from '../../src/runs/ledger-entry.ts';
-import { RunFolder } from '../../src/runs/run-folder.ts';
-import { queues } from '../../src/workflows/activity-proxies.ts';
-import type { experiment } from '../../src/workflows/experiment.ts';
+import { pythonPath, repository, temporalPath } from '../infra/setup/locations.mjs';
+import { oneWritePartition } from '../src/dev-stack/services/temporal-server.ts';
+import type { LedgerEntry } from '../src/runs/ledger-entry.ts';
+import { RunFolder } from '../src/runs/run-folder.ts';
+import { queues } from '../src/workflows/activity-proxies.ts';
+import type { experiment } from '../src/workflows/experiment.ts';
 import { freePort, TestProcess, until } from './processes.ts';
 
 /** Importing torch alone may take minutes on a machine that is busy. */
 const startMs = 300_000;
 
 export interface WorkerOptions {
-  /** `kill:<activity>:<epoch>:<when>` and the like: test/support/faulty-worker.ts. */
+  /** `kill:<activity>:<epoch>:<when>` and the like: test-support/faulty-worker.ts. */
   fault?: string;
   queues?: string;
   environment?: NodeJS.ProcessEnv;
@@ -167,7 +167,7 @@ export class LiveStack implements AsyncDisposable {
   /** Starts a worker, whether or not there is a server for it. */
   launchWorker({ fault, queues, environment = {} }: WorkerOptions = {}): TestProcess {
     const args = [
-      join(repository, 'test/support/faulty-worker.ts'),
+      join(repository, 'test-support/faulty-worker.ts'),
       ...(queues === undefined ? [] : ['--queues', queues]),
     ];
     const worker = this.#process('worker', process.execPath, args, {

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { experimentJsonSchema, fieldTable } from '../../src/config/json-schema.ts';
 import { parseExperiment } from '../../src/config/parse-experiment.ts';
 import type { JsonSchema } from '../../src/validation/json-schema.ts';
-import { exampleFile, experimentFile, withFields } from '../support/experiments.ts';
+import { exampleFile, experimentFile, withFields } from '../../test-support/experiments.ts';
 
 const schema: JsonSchema = experimentJsonSchema();
 const editor = z.fromJSONSchema(schema as Parameters<typeof z.fromJSONSchema>[0]);
@@ -20,7 +20,7 @@ function* fields(node: JsonSchema, path: string): Generator<[string, JsonSchema]
 }
 
 describe('the schema for editors', () => {
-  // `npx vitest run test/contracts/experiment-schema.test.ts -u` writes both files anew.
+  // `npx vitest run test/config/experiment-schema.test.ts -u` writes both files anew.
   it('is the one in experiments/', async () => {
     await expect(`${JSON.stringify(schema, null, 2)}\n`).toMatchFileSnapshot(
       '../../experiments/experiment.schema.json',

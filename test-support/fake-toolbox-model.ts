@@ -1,7 +1,7 @@
-import type { RandomStream } from '../../src/numerics/random.ts';
-import { createWorld } from '../../src/worlds/registry.ts';
-import type { WorldSettings } from '../../src/worlds/settings.ts';
-import { alphabet } from '../../src/worlds/toolbox/call.ts';
+import type { RandomStream } from '../src/numerics/random.ts';
+import { createWorld } from '../src/worlds/registry.ts';
+import type { WorldSettings } from '../src/worlds/settings.ts';
+import { toolboxAlphabet } from '../src/worlds/toolbox/call.ts';
 import type { FakeModel } from './fake-model-server.ts';
 
 export interface ToolboxPlayer {
@@ -30,7 +30,7 @@ export function fakeToolboxModel(
 ): FakeModel {
   if (settings.type !== 'toolbox') throw new Error(`a model of the toolbox, not of ${settings.type}`);
   const world = createWorld(settings);
-  const { tools, symbols, maxLength } = alphabet(settings);
+  const { tools, symbols, maxLength } = toolboxAlphabet(settings);
 
   const answer = (prompt: string, random: RandomStream, model: string): string => {
     if (answersWith) return answersWith(prompt, random);

@@ -1,11 +1,11 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { parseExperiment } from '../../src/config/parse-experiment.ts';
-import { openAIPolicyServer } from '../../src/inference/completions-client.ts';
-import { policyServerFor } from '../../src/inference/create-policy-client.ts';
+import { createCompletionsClient } from '../../src/inference/completions-client.ts';
+import { createPolicyClient } from '../../src/inference/create-policy-client.ts';
 import { ModelUnavailable, RequestRefused } from '../../src/inference/policy-client.ts';
-import type { CompletionRequest, PolicyServer } from '../../src/inference/policy-client.ts';
-import { exampleFile, withFields } from '../support/experiments.ts';
-import { FakeModelServer } from '../support/fake-model-server.ts';
+import type { CompletionRequest, PolicyClient } from '../../src/inference/policy-client.ts';
+import { exampleFile, withFields } from '../../test-support/experiments.ts';
+import { FakeModelServer } from '../../test-support/fake-model-server.ts';
 
 const schema = { type: 'object' };
 const request: CompletionRequest = {
@@ -33,14 +33,14 @@ const serving = parseExperiment(
 ).serving;
 
 let fake: FakeModelServer;
-let server: PolicyServer;
+let server: PolicyClient;
 
 beforeEach(async () => {
   fake = await FakeModelServer.start({
     model: () => 'completion',
     chat: ([message], random) => `${message!.content}${'x'.repeat(random.int(12))}`,
   });
-  server = policyServerFor(serving, { baseUrl: fake.url, apiKey: undefined, timeoutMs: 20_000 });
+  server = createPolicyClient(serving, { baseUrl: fake.url, apiKey: undefined, timeoutMs: 20_000 });
   return () => fake[Symbol.asyncDispose]();
 });
 
@@ -94,7 +94,7 @@ describe('a policy behind chat completions', () => {
   });
 
   it('fails as a whole: away, or stopped for the caller’s own reason', async () => {
-    const gone = policyServerFor(serving, {
+    const gone = createPolicyClient(serving, {
       baseUrl: 'http://127.0.0.1:1/v1',
       apiKey: undefined,
       timeoutMs: 20_000,
@@ -108,7 +108,7 @@ describe('a policy behind chat completions', () => {
 
 describe('completions', () => {
   it('are held to a schema where the request says so', async () => {
-    const plain = openAIPolicyServer({ baseUrl: fake.url, apiKey: undefined, timeoutMs: 20_000 });
+    const plain = createCompletionsClient({ baseUrl: fake.url, apiKey: undefined, timeoutMs: 20_000 });
     await plain.complete({ ...request, maxTokens: 20, schema }, never);
     await plain.complete({ ...request, maxTokens: 20 }, never);
     expect(fake.requests.map(({ response_format }) => response_format)).toEqual([

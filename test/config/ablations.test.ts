@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Experiment } from '../../src/config/experiment.ts';
 import { parseExperiment } from '../../src/config/parse-experiment.ts';
-import { exampleFile, withFields } from '../support/experiments.ts';
+import { exampleFile, withFields } from '../../test-support/experiments.ts';
 
 const tuned = parseExperiment(exampleFile);
 

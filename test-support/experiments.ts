@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
-import type { Experiment } from '../../src/config/experiment.ts';
-import { parseExperiment } from '../../src/config/parse-experiment.ts';
+import type { Experiment } from '../src/config/experiment.ts';
+import { parseExperiment } from '../src/config/parse-experiment.ts';
 
 type Json = Record<string, unknown>;
 
@@ -43,7 +43,7 @@ export const exampleFile: Json = {
 
 /** The content of a file in experiments/. */
 export const experimentFile = (name: string): Json =>
-  JSON.parse(readFileSync(new URL(`../../experiments/${name}.json`, import.meta.url), 'utf8')) as Json;
+  JSON.parse(readFileSync(new URL(`../experiments/${name}.json`, import.meta.url), 'utf8')) as Json;
 
 /** A copy of an experiment file with fields set by dotted path; undefined takes a field out. */
 export function withFields(file: Json, fields: Json): Json {

@@ -1,19 +1,19 @@
 import { join } from 'node:path';
-import { createCpuActivities, createGpuActivities, createLlmActivities } from '../../src/activities/index.ts';
-import { benchmarks, suiteHost, SuiteLoader } from '../../src/benchmarks/registry.ts';
-import { openAIChatServer } from '../../src/inference/chat-client.ts';
-import { policyServerFor } from '../../src/inference/create-policy-client.ts';
-import { ComparisonFolder, EvaluationFolder, NightlyFolder } from '../../src/runs/result-folders.ts';
-import { RunFolder } from '../../src/runs/run-folder.ts';
-import type { ActivityContext } from '../../src/runtime/activity-context.ts';
-import type { Dependencies } from '../../src/activities/dependencies.ts';
-import { ObjectStore } from '../../src/store/object-store.ts';
-import { PhaseKeys } from '../../src/store/phase-cache.ts';
-import type { Launcher } from '../../src/training/launchers.ts';
-import type { Committed, Plan } from '../../src/types/activity-types.ts';
-import { epochPhases, preparePhases } from '../../src/workflows/epoch-pipeline.ts';
-import type { PhaseRunner } from '../../src/workflows/epoch-pipeline.ts';
-import { worldLoader } from '../../src/worlds/registry.ts';
+import type { Dependencies } from '../src/activities/dependencies.ts';
+import { createCpuActivities, createGpuActivities, createLlmActivities } from '../src/activities/index.ts';
+import { benchmarks, suiteHost, SuiteLoader } from '../src/benchmarks/registry.ts';
+import { createChatClient } from '../src/inference/chat-client.ts';
+import { createPolicyClient } from '../src/inference/create-policy-client.ts';
+import { ComparisonFolder, EvaluationFolder, NightlyFolder } from '../src/runs/result-folders.ts';
+import { RunFolder } from '../src/runs/run-folder.ts';
+import type { ActivityContext } from '../src/runtime/activity-context.ts';
+import { ObjectStore } from '../src/store/object-store.ts';
+import { PhaseKeys } from '../src/store/phase-cache.ts';
+import type { Launcher } from '../src/training/launchers.ts';
+import type { CommittedEpoch, RunPlan } from '../src/types/activity-types.ts';
+import { runEpochPipeline, runPreparation } from '../src/workflows/epoch-pipeline.ts';
+import type { StepRunner } from '../src/workflows/epoch-pipeline.ts';
+import { worldLoader } from '../src/worlds/registry.ts';
 
 /** Dependencies with a real store in a folder, a model server and a launcher. */
 export function plainDependencies(
@@ -36,9 +36,9 @@ export function plainDependencies(
       suiteHost(join(home, 'benchmarks'), () => undefined),
     ),
     policyClient: (serving, timeoutMs) =>
-      policyServerFor(serving, { baseUrl: modelServer, apiKey: undefined, timeoutMs }),
+      createPolicyClient(serving, { baseUrl: modelServer, apiKey: undefined, timeoutMs }),
     chatClient: (server, timeoutMs) =>
-      openAIChatServer({ baseUrl: server?.baseUrl ?? modelServer, apiKey: undefined, timeoutMs }),
+      createChatClient({ baseUrl: server?.baseUrl ?? modelServer, apiKey: undefined, timeoutMs }),
     loadOnServer: () => Promise.resolve(),
     launcher: () => launcher,
     python: 'python3',
@@ -68,16 +68,16 @@ export async function begin(
   does: Activities,
   id: string,
   file: unknown,
-): Promise<{ plan: Plan; prepared: Committed }> {
+): Promise<{ plan: RunPlan; prepared: CommittedEpoch }> {
   const plan = await does.parseExperiment({ id, file });
-  return { plan, prepared: await preparePhases(does, plan, plainly) };
+  return { plan, prepared: await runPreparation(does, plan, plainly) };
 }
 
 /** One epoch in a plain loop: the phases of the workflow `epoch`, without Temporal. */
 export const plainEpoch = (
   does: Activities,
-  plan: Plan,
-  { epoch: last, state }: Committed,
-): Promise<Committed> => epochPhases(does, { ...plan, epoch: last + 1, state }, plainly);
+  plan: RunPlan,
+  { epoch: last, state }: CommittedEpoch,
+): Promise<CommittedEpoch> => runEpochPipeline(does, { ...plan, epoch: last + 1, state }, plainly);
 
-const plainly: PhaseRunner = { inPhase: (_, work) => work(), seconds: () => ({}) };
+const plainly: StepRunner = { inPhase: (_, work) => work(), seconds: () => ({}) };

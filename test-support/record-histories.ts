@@ -1,5 +1,5 @@
 import { writeFileSync } from 'node:fs';
-import { queues } from '../../src/workflows/activity-proxies.ts';
+import { queues } from '../src/workflows/activity-proxies.ts';
 import { LiveStack } from './live-stack.ts';
 import { tinyComparison } from './tiny-comparison.ts';
 import { tinyExperiment } from './tiny-experiment.ts';
@@ -30,7 +30,7 @@ for (const [type, { id, file, histories }] of Object.entries(started)) {
   await stack.client.workflow.execute(type, { args: [file], workflowId: id, taskQueue: queues.workflows });
   for (const [name, workflowId] of histories) {
     writeFileSync(
-      new URL(`../workflows/histories/${name}.json`, import.meta.url),
+      new URL(`../test/workflows/histories/${name}.json`, import.meta.url),
       await stack.temporalCli('workflow', 'show', '--workflow-id', workflowId, '--output', 'json'),
     );
   }

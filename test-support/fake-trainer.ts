@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { hashOf, sha256 } from '../../src/store/canonical-json.ts';
-import { seal } from '../../src/training/job-folder.ts';
-import type { Launcher } from '../../src/training/launchers.ts';
-import type { JobResult, TrainingJob } from '../../src/types/training-job.ts';
+import { hashOf, sha256 } from '../src/store/canonical-json.ts';
+import { seal } from '../src/training/job-folder.ts';
+import type { Launcher } from '../src/training/launchers.ts';
+import type { JobResult, TrainingJob } from '../src/types/training-job.ts';
 
 /** A record of a batch, as the trainer reads it (docs/training-jobs.md). */
 export interface BatchRecord {

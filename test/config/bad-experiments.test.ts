@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { parseExperiment } from '../../src/config/parse-experiment.ts';
 import { InvalidConfig } from '../../src/validation/invalid-config.ts';
-import { exampleFile, withFields } from '../support/experiments.ts';
+import { exampleFile, withFields } from '../../test-support/experiments.ts';
 
 const topLevel =
   '$schema, name, seed, epochs, arm, world, environment, agent, difficulty, filter, pools, guards, history, evaluation, serving, trainer, durability, startFrom, maxTokens';

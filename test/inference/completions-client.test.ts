@@ -1,16 +1,16 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { openAIPolicyServer } from '../../src/inference/completions-client.ts';
+import { createCompletionsClient } from '../../src/inference/completions-client.ts';
 import {
   InvalidAnswer,
   ModelNotServed,
   ModelUnavailable,
   RequestRefused,
 } from '../../src/inference/policy-client.ts';
-import type { CompletionRequest, PolicyServer } from '../../src/inference/policy-client.ts';
+import type { CompletionRequest, PolicyClient } from '../../src/inference/policy-client.ts';
 import { InvalidArtifact } from '../../src/store/errors.ts';
-import { FakeModelServer } from '../support/fake-model-server.ts';
-import { retryAfterSeconds } from '../support/model-server-faults.ts';
-import type { Fault } from '../support/model-server-faults.ts';
+import { FakeModelServer } from '../../test-support/fake-model-server.ts';
+import { retryAfterSeconds } from '../../test-support/model-server-faults.ts';
+import type { Fault } from '../../test-support/model-server-faults.ts';
 
 const request: CompletionRequest = {
   model: 'agent@0001-0123456789ab',
@@ -23,13 +23,13 @@ const request: CompletionRequest = {
 const never = new AbortController().signal;
 
 let fake: FakeModelServer;
-let server: PolicyServer;
+let server: PolicyClient;
 
 beforeEach(async () => {
   fake = await FakeModelServer.start({
     model: (prompt, random) => `${prompt.slice(0, 1)}${'x'.repeat(random.int(12))}`,
   });
-  server = openAIPolicyServer({ baseUrl: fake.url, apiKey: undefined, timeoutMs: 20_000 });
+  server = createCompletionsClient({ baseUrl: fake.url, apiKey: undefined, timeoutMs: 20_000 });
   return () => fake[Symbol.asyncDispose]();
 });
 
@@ -41,7 +41,7 @@ const failureOf = async (asked: Promise<unknown>): Promise<unknown> =>
 async function failureUnder(fault: Fault): Promise<unknown> {
   fake.nextFaults.push(fault);
   const asked = fault.startsWith('stall')
-    ? openAIPolicyServer({ baseUrl: fake.url, apiKey: undefined, timeoutMs: 150 })
+    ? createCompletionsClient({ baseUrl: fake.url, apiKey: undefined, timeoutMs: 150 })
     : server;
   return failureOf(asked.complete(request, never));
 }
@@ -91,7 +91,7 @@ describe('openAIPolicyServer', () => {
   });
 
   it('asks a server without token ids for text alone, and takes no less', async () => {
-    const plain = openAIPolicyServer({
+    const plain = createCompletionsClient({
       baseUrl: fake.url,
       apiKey: undefined,
       timeoutMs: 20_000,
@@ -172,7 +172,7 @@ describe('openAIPolicyServer', () => {
   });
 
   it('nobody there: unavailable', async () => {
-    const gone = openAIPolicyServer({
+    const gone = createCompletionsClient({
       baseUrl: 'http://127.0.0.1:1/v1',
       apiKey: undefined,
       timeoutMs: 20_000,
@@ -189,7 +189,7 @@ describe('openAIPolicyServer', () => {
   it.each(['stall', 'stall in the body'] as const)(
     'abort during a %s: the signal’s own reason',
     async (fault) => {
-      const patient = openAIPolicyServer({ baseUrl: fake.url, apiKey: undefined, timeoutMs: 60_000 });
+      const patient = createCompletionsClient({ baseUrl: fake.url, apiKey: undefined, timeoutMs: 60_000 });
       const reason = new Error('the worker stops');
       const controller = new AbortController();
       fake.nextFaults.push(fault);
@@ -215,7 +215,7 @@ describe('the fake model server', () => {
         faultRates: { 'server error': 0.5 },
         faultSeed: 3,
       });
-      const client = openAIPolicyServer({ baseUrl: flaky.url, apiKey: undefined, timeoutMs: 1000 });
+      const client = createCompletionsClient({ baseUrl: flaky.url, apiKey: undefined, timeoutMs: 1000 });
       const outcomes = new Map<number, boolean[]>();
       for (const seed of seeds) {
         const failed = (await failureOf(client.complete({ ...request, seed }, never))) instanceof Error;

@@ -6,8 +6,8 @@ import type { Experiment } from '../../src/config/experiment.ts';
 import { fieldTable } from '../../src/config/json-schema.ts';
 import { changedFields } from '../../src/config/retune.ts';
 import { InvalidConfig } from '../../src/validation/invalid-config.ts';
-import { experimentFile, withFields } from '../support/experiments.ts';
-import { tinyComparison } from '../support/tiny-comparison.ts';
+import { experimentFile, withFields } from '../../test-support/experiments.ts';
+import { tinyComparison } from '../../test-support/tiny-comparison.ts';
 
 const problemOf = (raw: unknown): string => {
   try {
@@ -163,7 +163,7 @@ test('a frozen agent is a control, which needs no equal updates', () => {
 });
 
 describe('the files of the repository', () => {
-  // `npx vitest run test/contracts/comparison.test.ts -u` writes both anew.
+  // `npx vitest run test/config/comparison.test.ts -u` writes both anew.
   test('the schema for editors, and the table of fields in docs/comparison.md', async () => {
     await expect(`${JSON.stringify(comparisonJsonSchema(), null, 2)}\n`).toMatchFileSnapshot(
       '../../experiments/comparison.schema.json',

@@ -7,16 +7,16 @@ import { parseExperiment } from '../../src/config/parse-experiment.ts';
 import { randomStream } from '../../src/numerics/random.ts';
 import type { RandomStream } from '../../src/numerics/random.ts';
 import type { LedgerEntry } from '../../src/runs/ledger-entry.ts';
-import type { Committed } from '../../src/types/activity-types.ts';
+import type { CommittedEpoch } from '../../src/types/activity-types.ts';
 import type { TaskRecord } from '../../src/types/records.ts';
 import type { CallsTask } from '../../src/worlds/calls/task-schema.ts';
 import { worldLoader } from '../../src/worlds/registry.ts';
 import type { TravelTask } from '../../src/worlds/travel/task-schema.ts';
+import { exampleFile, withFields } from '../../test-support/experiments.ts';
+import { FakeModelServer } from '../../test-support/fake-model-server.ts';
+import { FakeTrainer } from '../../test-support/fake-trainer.ts';
+import { begin, createActivities, plainDependencies, plainEpoch } from '../../test-support/plain-epochs.ts';
 import { temporaryFolder } from '../store/temporary-folder.ts';
-import { exampleFile, withFields } from '../support/experiments.ts';
-import { FakeModelServer } from '../support/fake-model-server.ts';
-import { FakeTrainer } from '../support/fake-trainer.ts';
-import { begin, createActivities, plainEpoch, plainDependencies } from '../support/plain-epochs.ts';
 
 /** What the simulator makes of a seed task, and the task as it truly is, which the agent knows. */
 type Vary = (seed: string, random: RandomStream) => { written: object | string; truth: object };
@@ -69,7 +69,7 @@ async function runOf(type: 'calls' | 'travel', vary: Vary, fields: Record<string
   const ports = plainDependencies(home, server.url, new FakeTrainer());
   const does = createActivities(ports);
   const { plan, prepared } = await begin(does, `some-${type}`, file);
-  let committed: Committed = prepared;
+  let committed: CommittedEpoch = prepared;
   for (let epoch = 0; epoch < 2; epoch++) committed = await plainEpoch(does, plan, committed);
   const lines = await (await ports.runFolder(`some-${type}`).open<LedgerEntry>())!.ledger.read();
   return {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { Turns } from '../../src/async/keyed-mutex.ts';
+import { KeyedMutex } from '../../src/async/keyed-mutex.ts';
 import type { ActivityContext } from '../../src/runtime/activity-context.ts';
 
 /** Work that several runs of a worker ask for at once. */
@@ -42,7 +42,7 @@ function work(name: string, done: string[]) {
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
 test('the same work is done in turn, other work is not kept waiting', async () => {
-  const turns = new Turns();
+  const turns = new KeyedMutex();
   const done: string[] = [];
   const [first, second, third, other] = ['first', 'second', 'third', 'other'].map((name) =>
     work(name, done),
@@ -66,7 +66,7 @@ test('the same work is done in turn, other work is not kept waiting', async () =
 });
 
 test('one that waits beats when work is done, and goes on when that work fails', async () => {
-  const turns = new Turns();
+  const turns = new KeyedMutex();
   const done: string[] = [];
   const [first, second] = [work('first', done), work('second', done)];
   const [one, two] = [attempt(), attempt()];
@@ -85,7 +85,7 @@ test('one that waits beats when work is done, and goes on when that work fails',
 });
 
 test('one that is told to stop waits no longer, and leaves the others their turn', async () => {
-  const turns = new Turns();
+  const turns = new KeyedMutex();
   const done: string[] = [];
   const [first, third] = [work('first', done), work('third', done)];
   const [stopped, late] = [attempt(), attempt()];
@@ -105,7 +105,7 @@ test('one that is told to stop waits no longer, and leaves the others their turn
 });
 
 test('one that makes no progress any more is not waited for', async () => {
-  const turns = new Turns();
+  const turns = new KeyedMutex();
   const done: string[] = [];
   const [stuck, second] = [work('stuck', done), work('second', done)];
   const silent = attempt();

@@ -1,8 +1,8 @@
 import { parseArgs } from 'node:util';
 import type { Context } from '@temporalio/activity';
 import type { ActivityInboundCallsInterceptor } from '@temporalio/worker';
-import { runWorker } from '../../src/worker/run-worker.ts';
-import { workerSettings } from '../../src/worker/settings.ts';
+import { runWorker } from '../src/worker/run-worker.ts';
+import { workerSettings } from '../src/worker/settings.ts';
 import { armedFaults } from './armed-faults.ts';
 
 /**

@@ -1,9 +1,9 @@
-import { deriveSeed, randomStream } from '../../src/numerics/random.ts';
-import type { RandomStream } from '../../src/numerics/random.ts';
-import { drawTask } from '../../src/worlds/language/draw-task.ts';
-import { createLanguage } from '../../src/worlds/language/language.ts';
-import type { LanguageSettings } from '../../src/worlds/language/settings.ts';
-import { specOf } from '../../src/worlds/language/task.ts';
+import { deriveSeed, randomStream } from '../src/numerics/random.ts';
+import type { RandomStream } from '../src/numerics/random.ts';
+import { drawLanguageTask } from '../src/worlds/language/draw-task.ts';
+import { createLanguage } from '../src/worlds/language/language.ts';
+import type { LanguageSettings } from '../src/worlds/language/settings.ts';
+import { languageSpec } from '../src/worlds/language/task.ts';
 import type { FakeModel } from './fake-model-server.ts';
 
 export interface LanguagePlayer {
@@ -61,7 +61,8 @@ export function fakeLanguageModel(
     const again = prompt.includes('That is no task');
     if (schema === undefined && random.next() < invalid && !(again && mends))
       return random.pick(['Sure! Here is a task:', '{"prompt": "half', '{}']);
-    if (random.next() >= questions) return remember(specOf(drawTask(1 + random.int(6), random, settings)));
+    if (random.next() >= questions)
+      return remember(languageSpec(drawLanguageTask(1 + random.int(6), random, settings)));
     const [country, capital] = random.pick(capitals);
     const others = capitals.map(([, city]) => city).filter((city) => city !== capital);
     const answer = random.next() < wrongLabels ? random.pick(others) : capital;
