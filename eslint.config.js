@@ -3,6 +3,48 @@ import { builtinModules } from 'node:module';
 import imports from 'eslint-plugin-import-x';
 import tseslint from 'typescript-eslint';
 
+/**
+ * The rooms of `src`, from the ground up: a room imports only rooms that stand before it in this list.
+ * `CONTRIBUTING.md` says what lives in each.
+ */
+const rooms = [
+  'validation',
+  'numerics',
+  'async',
+  'formats',
+  'store',
+  'coevolution',
+  'benchmarks',
+  'worlds',
+  'config',
+  'types',
+  'inference',
+  'evaluation',
+  'runs',
+  'runtime',
+  'training',
+  'rollouts',
+  'curriculum',
+  'scoring',
+  'report',
+  'comparison',
+  'activities',
+  'workflows',
+  'worker',
+  'dev-stack',
+  'cli',
+];
+
+const zones = rooms.slice(0, -1).map((room, index) => ({
+  target: `./src/${room}`,
+  from: rooms.slice(index + 1).map((higher) => `./src/${higher}`),
+  message: 'A room imports only rooms that stand before it in eslint.config.js.',
+}));
+
+/** Words that say nothing as a name: the field has a noun for what is meant. */
+const vagueNames =
+  'does here one other others of so some found given asked known fresh whole going told beside'.split(' ');
+
 export default tseslint.config(
   { ignores: ['node_modules/', '.genenv/', 'coverage/'] },
   js.configs.recommended,
@@ -15,6 +57,20 @@ export default tseslint.config(
       eqeqeq: 'error',
       'object-shorthand': 'error',
       'import-x/no-cycle': 'error',
+      'import-x/no-restricted-paths': ['error', { zones }],
+      'id-denylist': ['warn', ...vagueNames],
+      'no-nested-ternary': 'warn',
+      'max-params': ['warn', 4],
+      'max-len': [
+        'warn',
+        {
+          code: 120,
+          ignoreUrls: true,
+          ignoreStrings: true,
+          ignoreTemplateLiterals: true,
+          ignoreRegExpLiterals: true,
+        },
+      ],
       '@typescript-eslint/consistent-type-imports': ['error', { fixStyle: 'separate-type-imports' }],
       '@typescript-eslint/no-floating-promises': 'error',
       '@typescript-eslint/no-misused-promises': ['error', { checksVoidReturn: false }],
@@ -22,7 +78,8 @@ export default tseslint.config(
         'error',
         { allowNumber: true, allowBoolean: true },
       ],
-      // An index that the code itself has made is known to be there: `!` says so; a check that cannot fail would say less.
+      // An index that the code itself has made is known to be there: `!` says so; a check that cannot fail
+      // would say less.
       '@typescript-eslint/no-non-null-assertion': 'off',
       // Texts of worlds are ASCII by their own parsers.
       '@typescript-eslint/no-misused-spread': 'off',
@@ -44,7 +101,11 @@ export default tseslint.config(
           })),
           patterns: [
             { group: ['node:*'], message: 'No Node built-ins in workflow code.' },
-            { group: ['**/activities/**', '**/config/**', '**/types/**', '**/validation/**'], allowTypeImports: true, message: 'Types only.' },
+            {
+              group: ['**/activities/**', '**/config/**', '**/types/**', '**/validation/**', '**/store/**'],
+              allowTypeImports: true,
+              message: 'Types only.',
+            },
           ],
         },
       ],

@@ -1,6 +1,5 @@
 import { defineConfig } from 'vitest/config';
 
-
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],

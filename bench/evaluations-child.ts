@@ -8,7 +8,10 @@ import { plainDependencies } from '../test-support/plain-epochs.ts';
 
 const rounds = 8;
 
-/** Evaluations in a process of their own, against the server that is given: cases a second, asked, judged and scored. */
+/**
+ * Evaluations in a process of their own, against the server that is given: cases a second, asked, judged and
+ * scored.
+ */
 const [url = '', api = 'completions'] = process.argv.slice(2);
 const home = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'genenv-bench-'));
 const ports = plainDependencies(home, url, new FakeTrainer());

@@ -7,7 +7,10 @@ import { fakeToolboxModel } from '../test-support/fake-toolbox-model.ts';
 
 const child = (name: string): string => fileURLToPath(new URL(`${name}-child.ts`, import.meta.url));
 
-/** Cases of an evaluation a second (questions, journal, verdicts, figures) beside rollouts a second, both against one instant model server. */
+/**
+ * Cases of an evaluation a second (questions, journal, verdicts, figures) beside rollouts a second, both
+ * against one instant model server.
+ */
 export async function evaluations(): Promise<Record<string, unknown>> {
   const { world } = exampleExperiment();
   await using toolbox = await FakeModelServer.start({ model: fakeToolboxModel(world), keepRequests: false });

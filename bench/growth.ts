@@ -16,7 +16,10 @@ interface Measured {
   history_events: number;
 }
 
-/** One epoch of a size on a stack of its own: both updates run, with a trainer and a model server in another process that cost nothing. */
+/**
+ * One epoch of a size on a stack of its own: both updates run, with a trainer and a model server in another
+ * process that cost nothing.
+ */
 async function measure(rollouts: number): Promise<Measured> {
   const fields = {
     epochs: 1,
@@ -55,7 +58,10 @@ function payloads(value: unknown): number[] {
   return [...own, ...Object.values(value).flatMap(payloads)];
 }
 
-/** What grows with the rollouts of an epoch, under Temporal: memory of the worker, time, payloads and history. @throws Error above the limits */
+/**
+ * What grows with the rollouts of an epoch, under Temporal: memory of the worker, time, payloads and history.
+ * @throws Error above the limits
+ */
 export async function growth(): Promise<Record<string, unknown>> {
   const runs: Measured[] = [];
   for (const size of sizes) runs.push(await measure(size));

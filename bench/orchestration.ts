@@ -9,7 +9,10 @@ import { begin, createActivities, plainEpoch } from '../test-support/plain-epoch
 const epochs = 12;
 const median = (values: number[]): number => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!;
 
-/** Seconds of an epoch of experiments/laptop.json by phase, under Temporal and in a plain loop over the same functions, same seed. */
+/**
+ * Seconds of an epoch of experiments/laptop.json by phase, under Temporal and in a plain loop over the same
+ * functions, same seed.
+ */
 export async function orchestration(): Promise<Record<string, unknown>> {
   const laptop = JSON.parse(
     readFileSync(new URL('../experiments/laptop.json', import.meta.url), 'utf8'),

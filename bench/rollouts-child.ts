@@ -7,7 +7,10 @@ import { FakeTrainer } from '../test-support/fake-trainer.ts';
 import { begin, createActivities, plainDependencies, plainEpoch } from '../test-support/plain-epochs.ts';
 import { timed } from './timed.ts';
 
-/** One epoch of `<rollouts>` rollouts against the model server at `<url>`: prints seconds by phase and the peak of resident memory. */
+/**
+ * One epoch of `<rollouts>` rollouts against the model server at `<url>`: prints seconds by phase and the
+ * peak of resident memory.
+ */
 keepHeapSmall();
 const [rollouts, url] = process.argv.slice(2) as [string, string];
 const home = mkdtempSync(join(tmpdir(), 'genenv-bench-'));

@@ -7,7 +7,10 @@ import { fakeToolboxModel } from '../test-support/fake-toolbox-model.ts';
 
 const child = fileURLToPath(new URL('rollouts-child.ts', import.meta.url));
 
-/** Rollouts a second of our side (request, journal, trace, reward) against an instant model server, and peak memory from 1,000 to 100,000. */
+/**
+ * Rollouts a second of our side (request, journal, trace, reward) against an instant model server, and peak
+ * memory from 1,000 to 100,000.
+ */
 export async function rollouts(): Promise<Record<string, unknown>> {
   const { world } = exampleExperiment();
   await using server = await FakeModelServer.start({ model: fakeToolboxModel(world) });

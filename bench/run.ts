@@ -10,7 +10,10 @@ import { orchestration } from './orchestration.ts';
 import { rollouts } from './rollouts.ts';
 import { verdicts } from './verdicts.ts';
 
-/** `npm run bench [-- <section> …]`: measures, prints ratios and writes bench/results.json. Ratios compare what ran side by side in this run. */
+/**
+ * `npm run bench [-- <section> …]`: measures, prints ratios and writes bench/results.json. Ratios compare
+ * what ran side by side in this run.
+ */
 
 function python(script: string): () => Record<string, unknown> {
   return () => {

@@ -17,7 +17,10 @@ async function open(name: string): Promise<OpenSuite> {
   return opened;
 }
 
-/** Judges the gold answers of every case so many times; cases judged, seconds of the judging, and seconds with the start of the sidecar. */
+/**
+ * Judges the gold answers of every case so many times; cases judged, seconds of the judging, and seconds with
+ * the start of the sidecar.
+ */
 async function judge(
   name: string,
   times: number,

@@ -19,7 +19,8 @@ const tool = (/** @type {string} */ path) => join(repository, 'node_modules', pa
  * @property {string} command
  * @property {string[]} args
  * @property {string} [cwd]
- * @property {(report: string) => import('./test-counts.mjs').Counts} [count] From its report; a suite without one is one test.
+ * @property {(report: string) => import('./test-counts.mjs').Counts} [count] From its report; a suite without
+ * one is one test.
  */
 /** @type {Record<string, Suite>} */
 const suites = {
@@ -86,7 +87,8 @@ function run({ command, args, cwd = repository }) {
 }
 
 /**
- * What the report says; a suite that failed without a failed test, or without a report, counts as one failure.
+ * What the report says; a suite that failed without a failed test, or without a report, counts as one
+ * failure.
  * @param {string} name
  * @param {Suite} suite
  * @param {boolean} succeeded

@@ -2,7 +2,10 @@ import { parseArgs } from 'node:util';
 import { keepHeapSmall, runWorker } from './worker/run-worker.ts';
 import { workerSettings } from './worker/settings.ts';
 
-/** `npm run worker [-- --queues workflows,llm,cpu,gpu]`: serves those queues of any Temporal (envconfig: address, namespace, TLS, API key, profiles). */
+/**
+ * `npm run worker [-- --queues workflows,llm,cpu,gpu]`: serves those queues of any Temporal (envconfig:
+ * address, namespace, TLS, API key, profiles).
+ */
 keepHeapSmall();
 const { values } = parseArgs({ options: { queues: { type: 'string' } } });
 await runWorker(workerSettings(process.env, values.queues), process.env);

@@ -5,7 +5,10 @@ import { join } from 'node:path';
 import type { Context } from '@temporalio/activity';
 import type { ActivityInboundCallsInterceptor, ActivityInterceptorsFactory } from '@temporalio/worker';
 
-/** A fault that a test arms while the worker runs. It strikes once, in the first worker that comes to where it is meant to. */
+/**
+ * A fault that a test arms while the worker runs. It strikes once, in the first worker that comes to where it
+ * is meant to.
+ */
 export interface ArmedFault {
   run: string;
   activity: string;
@@ -128,7 +131,10 @@ function claim(
   }
 }
 
-/** Calls `strike` when a file is about to get a name that contains `target`, as a crash between write and rename would. */
+/**
+ * Calls `strike` when a file is about to get a name that contains `target`, as a crash between write and
+ * rename would.
+ */
 function beforeRename(target: string, strike: () => void): void {
   const { rename, link } = promises;
   const wrapped = <F extends typeof rename>(original: F) =>

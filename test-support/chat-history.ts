@@ -5,7 +5,10 @@ import { wireMessage } from '../src/inference/chat-client.ts';
 export type WireMessage = { role: string; content: string; tool_calls?: object[]; tool_call_id?: string };
 type WireCall = { id: string; function: { name: string; arguments: string } };
 
-/** Why servers refuse a conversation: vLLM arguments that are no JSON object, OpenAI calls without an answer each; null where they take it. */
+/**
+ * Why servers refuse a conversation: vLLM arguments that are no JSON object, OpenAI calls without an answer
+ * each; null where they take it.
+ */
 export function historyFault(messages: readonly WireMessage[]): string | null {
   for (const [index, { tool_calls: calls = [] }] of messages.entries()) {
     const rest = messages.slice(index + 1);

@@ -32,11 +32,16 @@ const capitals = [
   ['Egypt', 'Cairo'],
 ] as const;
 
-/** What is true of a question that the simulator below writes, whatever it says; undefined for anything else. */
+/**
+ * What is true of a question that the simulator below writes, whatever it says; undefined for anything else.
+ */
 export const truthOf = (text: string): string | undefined =>
   capitals.find(([country]) => text.includes(`capital of ${country}?`))?.[1];
 
-/** Plays both policies of the language world, told apart by the served name: `environment…` writes tasks, any other answers them. */
+/**
+ * Plays both policies of the language world, told apart by the served name: `environment…` writes tasks, any
+ * other answers them.
+ */
 export function fakeLanguageModel(
   settings: LanguageSettings,
   {

@@ -22,7 +22,10 @@ export interface ReceivedRequest {
   response_format?: object;
 }
 
-/** What stands in for a language model: the text that follows a prompt, drawn from the stream and nothing else. `schema` where the request holds it to one. */
+/**
+ * What stands in for a language model: the text that follows a prompt, drawn from the stream and nothing
+ * else. `schema` where the request holds it to one.
+ */
 export type FakeModel = (prompt: string, random: RandomStream, model: string, schema?: object) => string;
 
 export interface ReceivedChat {
@@ -49,7 +52,10 @@ export interface FakeModelServerOptions {
   model: FakeModel;
   /** What answers chat completions; without it the server has none. */
   chat?: FakeChat;
-  /** Share of requests that meet each fault. A request meets the same ones at the same attempts in every run, whatever the order of arrival. */
+  /**
+   * Share of requests that meet each fault. A request meets the same ones at the same attempts in every run,
+   * whatever the order of arrival.
+   */
   faultRates?: Partial<Record<Fault, number>>;
   faultSeed?: number;
   /** false for benchmarks, where they would be most of the memory. */
@@ -57,8 +63,9 @@ export interface FakeModelServerOptions {
 }
 
 /**
- * A model server that costs nothing: the OpenAI API with vLLM's extensions, as `/v1/completions` of the real one speaks it
- * (docs/policy-server.md), answering at once. A character is a token, 0 is the end of a text; equal requests have equal answers.
+ * A model server that costs nothing: the OpenAI API with vLLM's extensions, as `/v1/completions` of the real
+ * one speaks it (docs/policy-server.md), answering at once. A character is a token, 0 is the end of a text;
+ * equal requests have equal answers.
  */
 export class FakeModelServer implements AsyncDisposable {
   /** Every request, in the order of arrival, failed ones too. */

@@ -17,7 +17,10 @@ export interface ToolboxPlayer {
   task?: (prompt: string, random: RandomStream, model: string) => string;
 }
 
-/** Plays both policies of the toolbox world, told apart by the served name: `agent@…` answers tasks, `environment@…` writes them. */
+/**
+ * Plays both policies of the toolbox world, told apart by the served name: `agent@…` answers tasks,
+ * `environment@…` writes them.
+ */
 export function fakeToolboxModel(
   settings: WorldSettings,
   {

@@ -27,8 +27,9 @@ export interface TrainedJob {
 export type Ending = { reason: string; message: string };
 
 /**
- * A trainer that costs nothing: `launch` does the whole job before it returns, with weights that are hashes of what they were
- * trained on. Equal jobs leave equal bytes, and one without anything to learn from leaves the weights it was given.
+ * A trainer that costs nothing: `launch` does the whole job before it returns, with weights that are hashes
+ * of what they were trained on. Equal jobs leave equal bytes, and one without anything to learn from leaves
+ * the weights it was given.
  */
 export class FakeTrainer implements Launcher {
   /** Jobs done, in order. */
@@ -122,7 +123,10 @@ function groupsOf(records: readonly BatchRecord[]): JobResult['groups'] {
   }));
 }
 
-/** The checkpoint and trainer state: new ones where there was something to learn from, else those that were given. */
+/**
+ * The checkpoint and trainer state: new ones where there was something to learn from, else those that were
+ * given.
+ */
 async function writeOutput(folder: string, job: TrainingJob, learnt: string): Promise<void> {
   const before =
     'path' in job.model ? await textOf(job.model.path) : `${job.seed} ${JSON.stringify(job.model)}`;

@@ -23,8 +23,9 @@ interface Parts {
 }
 
 /**
- * A real Temporal dev server and a real worker, each a process, with a model server and a trainer in this one that cost nothing: what is
- * left is the cost of orchestration and store. `await using` ends them and removes the folder, which lies in memory where there is one.
+ * A real Temporal dev server and a real worker, each a process, with a model server and a trainer in this one
+ * that cost nothing: what is left is the cost of orchestration and store. `await using` ends them and removes
+ * the folder, which lies in memory where there is one.
  */
 export class InstantStack implements AsyncDisposable {
   readonly home: string;

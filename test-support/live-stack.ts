@@ -22,8 +22,8 @@ export interface WorkerOptions {
 }
 
 /**
- * The real parts of a run, each a process that a test may kill: Temporal's dev server on a file, policy server, resident
- * trainer, workers. `await using` ends them all and removes the folder.
+ * The real parts of a run, each a process that a test may kill: Temporal's dev server on a file, policy
+ * server, resident trainer, workers. `await using` ends them all and removes the folder.
  */
 export class LiveStack implements AsyncDisposable {
   readonly home: string;
@@ -75,7 +75,10 @@ export class LiveStack implements AsyncDisposable {
     return join(this.home, 'trainer.sock');
   }
 
-  /** Starts an experiment, from what its file says. @returns a handle by its id alone, which holds after a reset too */
+  /**
+   * Starts an experiment, from what its file says. @returns a handle by its id alone, which holds after a
+   * reset too
+   */
   async startRun(id: string, file: unknown): Promise<WorkflowHandle<typeof experiment>> {
     await this.client.workflow.start<typeof experiment>('experiment', {
       args: [file],

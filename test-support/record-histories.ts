@@ -4,7 +4,10 @@ import { LiveStack } from './live-stack.ts';
 import { tinyComparison } from './tiny-comparison.ts';
 import { tinyExperiment } from './tiny-experiment.ts';
 
-/** Runs the tiny experiment, and a comparison of one arm, and stores the histories that test/workflows/replay.test.ts replays: all, or those named as arguments. */
+/**
+ * Runs the tiny experiment, and a comparison of one arm, and stores the histories that
+ * test/workflows/replay.test.ts replays: all, or those named as arguments.
+ */
 const wanted = process.argv.slice(2);
 await using stack = await LiveStack.start();
 await stack.policyReady();

@@ -4,8 +4,8 @@ import { engineEnvironment, engines, repository } from './locations.mjs';
 import { environmentReady, makeEnvironment } from './virtual-environment.mjs';
 
 /**
- * The Python of an engine, with what its lock names and nothing else: packages that their authors declare and an engine does
- * without stay away.
+ * The Python of an engine, with what its lock names and nothing else: packages that their authors declare and
+ * an engine does without stay away.
  * @param {import('./locations.mjs').Engine} engine
  * @returns {import('./steps.mjs').Step}
  */

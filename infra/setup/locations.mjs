@@ -27,7 +27,9 @@ export function pythonEnvironment() {
   return environmentFor('python', 'trainer/requirements.txt');
 }
 
-/** Locked requirements of the Python packages that judge benchmarks, each engine in an environment of its own. */
+/**
+ * Locked requirements of the Python packages that judge benchmarks, each engine in an environment of its own.
+ */
 export const engines = {
   alfworld: 'src/benchmarks/alfworld/requirements.txt',
   bfcl: 'src/benchmarks/bfcl/requirements.txt',
@@ -75,7 +77,8 @@ export function cachedTemporal() {
 }
 
 /**
- * The Temporal executable: GENENV_TEMPORAL, else `temporal` on the PATH, else the one of set-up (which may not be there yet).
+ * The Temporal executable: GENENV_TEMPORAL, else `temporal` on the PATH, else the one of set-up (which may
+ * not be there yet).
  * @returns {string}
  */
 export function temporalPath() {

@@ -4,11 +4,14 @@ import { join } from 'node:path';
 import { repository } from './locations.mjs';
 import { run } from './run-command.mjs';
 
-/** @typedef {{ packages: Record<string, { version?: string, integrity?: string, optional?: boolean, devOptional?: boolean }> }} Lock */
+/**
+ * @typedef {{ packages: Record<string, { version?: string, integrity?: string, optional?: boolean,
+ * devOptional?: boolean }> }} Lock
+ */
 
 /**
- * Whether node_modules holds what package-lock.json names. npm writes node_modules/.package-lock.json last of all, so an
- * installation that was killed, or that belongs to another lock, does not pass.
+ * Whether node_modules holds what package-lock.json names. npm writes node_modules/.package-lock.json last of
+ * all, so an installation that was killed, or that belongs to another lock, does not pass.
  * @param {string} folder
  */
 export function nodePackagesReady(folder) {

@@ -8,8 +8,8 @@ import { environmentReady, makeEnvironment } from './virtual-environment.mjs';
 const requirements = join(repository, 'trainer/requirements.txt');
 
 /**
- * The lock without torch and the CUDA packages that it pulls in, for when torch comes from an index of the user's
- * choice: that index has other builds, with other hashes.
+ * The lock without torch and the CUDA packages that it pulls in, for when torch comes from an index of the
+ * user's choice: that index has other builds, with other hashes.
  * @param {string} lock
  */
 export function withoutTorch(lock) {

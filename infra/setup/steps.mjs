@@ -11,7 +11,8 @@ import { performance } from 'node:perf_hooks';
  */
 
 /**
- * Runs the steps one after the other, says what each did and how long it took, and stops at the first that fails.
+ * Runs the steps one after the other, says what each did and how long it took, and stops at the first that
+ * fails.
  * @param {Step[]} steps
  * @param {{ quiet: boolean, print: (line: string) => void }} output
  * @returns {Promise<boolean>} whether all are ready

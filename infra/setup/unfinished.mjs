@@ -5,7 +5,8 @@ import { basename, dirname, join } from 'node:path';
 const MARK = '.building-';
 
 /**
- * A new folder to build `target` in, beside it, so that one rename finishes it. What killed set-ups left there goes first.
+ * A new folder to build `target` in, beside it, so that one rename finishes it. What killed set-ups left
+ * there goes first.
  * @param {string} target
  */
 export function buildingFolder(target) {

@@ -11,7 +11,8 @@ const uvRequirements = join(repository, 'infra/setup/uv.txt');
 const stamp = (/** @type {string} */ environment) => join(environment, 'genenv-ready.json');
 
 /**
- * Whether the environment was installed to its end and its Python still runs: the one that it was made with may have been removed.
+ * Whether the environment was installed to its end and its Python still runs: the one that it was made with
+ * may have been removed.
  * @param {string} environment
  * @returns {Promise<boolean>}
  */
@@ -26,7 +27,8 @@ export async function environmentReady(environment) {
 /**
  * Makes an environment whose packages `install` brings, whole or not at all.
  * @param {string} environment
- * @param {(pip: (args: string[]) => Promise<string>, folder: string) => Promise<void>} install `pip` takes the arguments of `pip install`.
+ * @param {(pip: (args: string[]) => Promise<string>, folder: string) => Promise<void>} install `pip` takes
+ * the arguments of `pip install`.
  */
 export async function makeEnvironment(environment, install) {
   const building = buildingFolder(environment);
@@ -62,7 +64,10 @@ async function basePython() {
   throw new Error('no Python from 3.11 to 3.13 with its venv module was found on the PATH');
 }
 
-/** pip's settings under the names that uv reads, and like pip the machine's own certificates: a proxy may have its own. */
+/**
+ * pip's settings under the names that uv reads, and like pip the machine's own certificates: a proxy may have
+ * its own.
+ */
 function uvSettings() {
   const {
     PIP_INDEX_URL,

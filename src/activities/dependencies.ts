@@ -5,8 +5,8 @@ import type { HasActivityContext, PhaseStorage } from '../runtime/dependencies.t
 import type { TrainingBackend } from '../training/run-job.ts';
 
 /**
- * Everything that activities reach the world through; the composition root (`worker/dependencies.ts`) makes it. A helper
- * takes only the capabilities that it uses.
+ * Everything that activities reach the world through; the composition root (`worker/dependencies.ts`) makes
+ * it. A helper takes only the capabilities that it uses.
  */
 export interface Dependencies
   extends PhaseStorage, HasActivityContext, ModelClients, RunFolders, TrainingBackend {

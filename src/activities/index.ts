@@ -91,7 +91,10 @@ export const createComparisonActivities = (dependencies: Dependencies) => ({
   summarizeComparison: createSummarizeComparison(dependencies),
 });
 
-/** Those of an evaluation on benchmarks: what asks, on the queue of model servers; what judges, on that of what computes. */
+/**
+ * Those of an evaluation on benchmarks: what asks, on the queue of model servers; what judges, on that of
+ * what computes.
+ */
 export const createEvaluationLlmActivities = (dependencies: Dependencies) => ({
   answerCases: createAnswerCases(dependencies),
 });
@@ -102,7 +105,10 @@ export const createEvaluationCpuActivities = (dependencies: Dependencies) => ({
   scoreEvaluation: createScoreEvaluation(dependencies),
 });
 
-/** What a worker of each queue serves. An activity that moves to another queue stays on its old one too, for what is scheduled there. */
+/**
+ * What a worker of each queue serves. An activity that moves to another queue stays on its old one too, for
+ * what is scheduled there.
+ */
 export const activitiesByQueue = (dependencies: Dependencies) => ({
   llm: { ...createLlmActivities(dependencies), ...createEvaluationLlmActivities(dependencies) },
   cpu: {

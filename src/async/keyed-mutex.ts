@@ -1,4 +1,9 @@
-import type { ActivityContext } from '../runtime/activity-context.ts';
+/** An activity attempt, as far as a mutex is concerned. */
+interface Attempt {
+  signal: AbortSignal;
+  heartbeat: (details: unknown) => void;
+  onBeat: (listener: () => void) => void;
+}
 
 interface Holder {
   over: Promise<undefined>;
@@ -7,20 +12,21 @@ interface Holder {
 }
 
 /**
- * Work that several runs may ask one worker for at once, such as the same warm-up: each does it in turn, so that the second finds what the
- * first has recorded, instead of claiming the first one's work folder. Other workers know nothing of it: between them claims decide.
+ * Work that several runs may ask one worker for at once, such as the same warm-up: each does it in turn, so
+ * that the second finds what the first has recorded, instead of claiming the first one's work folder. Other
+ * workers know nothing of it: between them claims decide.
  */
 export class KeyedMutex {
   readonly #turns = new Map<string, Holder>();
 
   /**
-   * Waits until nobody else is at the work of that key, then does it. The progress of the one that is at it is the progress of those that wait,
-   * and one that has made none for `silenceMs` is waited for no longer.
+   * Waits until nobody else is at the work of that key, then does it. The progress of the one that is at it
+   * is the progress of those that wait, and one that has made none for `silenceMs` is waited for no longer.
    * @throws the signal's reason when it aborts while waiting
    */
   async take<Result>(
     key: string,
-    attempt: ActivityContext,
+    attempt: Attempt,
     silenceMs: number,
     work: () => Promise<Result>,
   ): Promise<Result> {
@@ -46,7 +52,7 @@ export class KeyedMutex {
   }
 }
 
-async function waitFor({ over, waiting }: Holder, { signal, heartbeat }: ActivityContext): Promise<void> {
+async function waitFor({ over, waiting }: Holder, { signal, heartbeat }: Attempt): Promise<void> {
   const { promise: aborted, resolve: abort } = Promise.withResolvers<undefined>();
   const beat = (): void => heartbeat({ phase: 'waiting for another run that needs the same' });
   waiting.add(beat);

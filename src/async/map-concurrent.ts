@@ -1,5 +1,6 @@
 /**
- * Works through items, at most `limit` at a time; all of them or none. The first failure, or the caller's signal, stops the others.
+ * Works through items, at most `limit` at a time; all of them or none. The first failure, or the caller's
+ * signal, stops the others.
  * @returns results in the order of the items
  */
 export async function mapConcurrent<Item, Result>(
@@ -26,7 +27,10 @@ export async function mapConcurrent<Item, Result>(
   }
   return results;
 }
-/** Runs pieces of work one after the other, in the order they were asked for; a failed one does not stop the next. */
+/**
+ * Runs pieces of work one after the other, in the order they were asked for; a failed one does not stop the
+ * next.
+ */
 export class Serial {
   #last: Promise<unknown> = Promise.resolve();
 

@@ -26,7 +26,8 @@ export class SuiteLoader {
   }
 
   /**
-   * The suites of these names, each once, in their benchmarks' order; `bfcl_v4_*` stands for all that begin so.
+   * The suites of these names, each once, in their benchmarks' order; `bfcl_v4_*` stands for all that begin
+   * so.
    * @throws InvalidConfig for a name that no suite has
    */
   named(names: readonly string[]): Suite[] {
@@ -64,7 +65,10 @@ export class SuiteLoader {
     }
   }
 
-  /** Lets go of a suite whose engine has failed, so that the next attempt opens it anew; others may have done so already. */
+  /**
+   * Lets go of a suite whose engine has failed, so that the next attempt opens it anew; others may have done
+   * so already.
+   */
   async discard(failed: OpenSuite): Promise<void> {
     for (const [key, opening] of this.#open)
       if ((await opening.catch(() => undefined)) === failed) this.#open.delete(key);

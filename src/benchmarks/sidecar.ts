@@ -11,7 +11,9 @@ export interface SidecarOptions {
   folder: string;
 }
 
-/** The process of an engine ended, or answered what is no answer. The work may be tried again with another. */
+/**
+ * The process of an engine ended, or answered what is no answer. The work may be tried again with another.
+ */
 export class SidecarFailed extends Error {
   override readonly name = 'SidecarFailed';
 }
@@ -19,8 +21,9 @@ export class SidecarFailed extends Error {
 type Waiting = { resolve: (value: unknown) => void; reject: (error: Error) => void };
 
 /**
- * An engine in a process of its own, asked over its standard input and output: a line of JSON for a request (`{id, ...}`), one for its
- * answer (`{id, result}` or `{id, error}`). Several requests may be under way; what it writes to standard error is kept for errors.
+ * An engine in a process of its own, asked over its standard input and output: a line of JSON for a request
+ * (`{id, ...}`), one for its answer (`{id, result}` or `{id, error}`). Several requests may be under way;
+ * what it writes to standard error is kept for errors.
  */
 export class Sidecar implements AsyncDisposable {
   readonly #name: string;

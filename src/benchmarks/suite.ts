@@ -9,15 +9,19 @@ export interface Case {
 }
 
 /**
- * What an attempt at a case may do. Every answer and every effect is on disk before the attempt goes on, and a repeated attempt gets the
- * same ones: it must ask for the same things in the same order when it is given the same answers.
+ * What an attempt at a case may do. Every answer and every effect is on disk before the attempt goes on, and
+ * a repeated attempt gets the same ones: it must ask for the same things in the same order when it is given
+ * the same answers.
  */
 export interface AttemptTools {
   /** The policy that is evaluated. */
   ask: (question: Question) => Promise<Answer>;
   /** The judge, where the evaluation names one. */
   judge: ((question: Question) => Promise<Answer>) | null;
-  /** Runs what is not sure to give the same twice (a search, say) once and keeps its result, which must be JSON. */
+  /**
+   * Runs what is not sure to give the same twice (a search, say) once and keeps its result, which must be
+   * JSON.
+   */
   once: <Result>(run: (signal: AbortSignal) => Promise<Result>) => Promise<Result>;
   signal: AbortSignal;
 }
@@ -26,7 +30,10 @@ export interface AttemptTools {
 export interface CaseVerdict {
   /** What paired comparisons count: the suite's main rule. */
   correct: boolean;
-  /** Every rule of the suite by its short name (`em`, `f1`), in [0, 1]; null where a rule does not apply to the case. */
+  /**
+   * Every rule of the suite by its short name (`em`, `f1`), in [0, 1]; null where a rule does not apply to
+   * the case.
+   */
   scores: Readonly<Record<string, number | null>>;
   /** Why it is wrong, as the benchmark calls it; null where it is right. */
   reason: string | null;
@@ -42,7 +49,10 @@ export interface Score {
   value: number;
   /** Cases, or whatever else the denominator counts. */
   of: number;
-  /** The numerator where the figure is a rate, which then has a Wilson interval; null for means and aggregates. */
+  /**
+   * The numerator where the figure is a rate, which then has a Wilson interval; null for means and
+   * aggregates.
+   */
   successes: number | null;
   /** 95 %: Wilson for rates, bootstrap over cases for means; null for aggregates. */
   interval: { low: number; high: number } | null;
@@ -56,17 +66,32 @@ export interface OpenSuite<Item extends Case = Case, Response = unknown> {
   readonly cases: readonly Item[];
   /** sha256 of the data that questions and verdicts follow from. */
   readonly dataHash: string;
-  /** Version of how cases are put, and of what is kept as their answers: raised with every change to `attempt` or `gold`. Answers under another are asked anew. */
+  /**
+   * Version of how cases are put, and of what is kept as their answers: raised with every change to `attempt`
+   * or `gold`. Answers under another are asked anew.
+   */
   readonly asking: string;
   /** Versions of what decides verdicts: the rules of this project, packages. Part of every result. */
   readonly versions: Readonly<Record<string, string>>;
-  /** Puts the case to the policy, and gives what will be judged: JSON, whole enough to judge again by other rules. Model text never stops an attempt. */
+  /**
+   * Puts the case to the policy, and gives what will be judged: JSON, whole enough to judge again by other
+   * rules. Model text never stops an attempt.
+   */
   attempt(item: Item, tools: AttemptTools): Promise<Response>;
-  /** What attempts need and judges do not (a key), where it is not here: then the suite is skipped, and answers that it has are judged. */
+  /**
+   * What attempts need and judges do not (a key), where it is not here: then the suite is skipped, and
+   * answers that it has are judged.
+   */
   readonly cannotAsk?: string | undefined;
-  /** Most cases that are given to `judge` at a time, for suites whose judge is slow; absent where it does not matter. Verdicts are kept, and work is known to go on, after each time. */
+  /**
+   * Most cases that are given to `judge` at a time, for suites whose judge is slow; absent where it does not
+   * matter. Verdicts are kept, and work is known to go on, after each time.
+   */
   readonly judgedTogether?: number;
-  /** Verdicts in the order of the answered cases. Asks no model, and depends on nothing but its input and `versions`. */
+  /**
+   * Verdicts in the order of the answered cases. Asks no model, and depends on nothing but its input and
+   * `versions`.
+   */
   judge(answered: readonly { item: Item; response: Response }[], signal: AbortSignal): Promise<CaseVerdict[]>;
   /** The suite's figures over the verdicts of all its cases. */
   scores(verdicts: readonly { id: string; verdict: CaseVerdict }[]): Score[];
@@ -101,11 +126,17 @@ export interface SuiteHost {
 }
 
 export interface Suite<Item extends Case = Case, Response = unknown> {
-  /** `<benchmark>_<version>_<category or split>`, with the setting where it has several: `bfcl_v4_simple_python`, `bamboogle_closedbook`. */
+  /**
+   * `<benchmark>_<version>_<category or split>`, with the setting where it has several:
+   * `bfcl_v4_simple_python`, `bamboogle_closedbook`.
+   */
   readonly name: string;
   /** One line for people. */
   readonly about: string;
-  /** Why the settings do not fit the suite (a search suite without an endpoint), naming the field; null where they do. */
+  /**
+   * Why the settings do not fit the suite (a search suite without an endpoint), naming the field; null where
+   * they do.
+   */
   refuses(settings: SuiteSettings): string | null;
   open(host: SuiteHost, settings: SuiteSettings): Promise<OpenSuite<Item, Response> | Missing>;
 }

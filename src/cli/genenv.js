@@ -3,7 +3,8 @@ import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
-// `npx genenv` may run under an older Node, which does not run TypeScript: hand over to the one in node_modules.
+// `npx genenv` may run under an older Node, which does not run TypeScript: hand over to the one in
+// node_modules.
 const node = fileURLToPath(new URL('../../node_modules/node/bin/node', import.meta.url));
 if (!existsSync(node)) {
   console.error(

@@ -29,7 +29,10 @@ export class Interruption {
     return this.#second.signal;
   }
 
-  /** The work's result, or undefined as soon as a stop is asked for. What the work does after that is not looked at. */
+  /**
+   * The work's result, or undefined as soon as a stop is asked for. What the work does after that is not
+   * looked at.
+   */
   async unlessStopped<T>(work: Promise<T>): Promise<T | undefined> {
     if (this.stop.aborted) {
       work.catch(() => undefined);

@@ -3,7 +3,10 @@ import { mean, requireCount, requireFinite, requireInteger } from '../numerics/p
 import { inBand, TARGET_BAND } from './diagnostics.ts';
 import type { Band } from './diagnostics.ts';
 
-/** What became of one task: its family, its latent difficulty in the world's own unit, and the agent's attempts. */
+/**
+ * What became of one task: its family, its latent difficulty in the world's own unit, and the agent's
+ * attempts.
+ */
 export type TaskOutcome = SuccessCount & {
   kind: string;
   difficulty: number;
@@ -39,7 +42,9 @@ export type AgentHistory = {
   inBandShare: number | null;
   /** Mean difficulty of the measured tasks: success at what; null: none. */
   difficulty: number | null;
-  /** Least-squares slope of the epochs' success rates, per epoch, in [-1, 1]; null below two measured epochs. */
+  /**
+   * Least-squares slope of the epochs' success rates, per epoch, in [-1, 1]; null below two measured epochs.
+   */
   trend: number | null;
   /** The signatures written most often, at least twice, most frequent first; absent where tasks have none. */
   repeated?: { signature: string; count: number }[];
@@ -69,9 +74,10 @@ export function emptyHistory(): AgentHistory {
 }
 
 /**
- * Folds one epoch's outcomes into the history that conditions the simulator ("summary signals, e.g. recent success
- * statistics", GenEnv 2.3, which prints no format). A pure fold: the result depends on the last `window` epochs'
- * outcomes only, and not on the order of tasks, the listed failures aside. An epoch without outcomes counts as one.
+ * Folds one epoch's outcomes into the history that conditions the simulator ("summary signals, e.g. recent
+ * success statistics", GenEnv 2.3, which prints no format). A pure fold: the result depends on the last
+ * `window` epochs' outcomes only, and not on the order of tasks, the listed failures aside. An epoch without
+ * outcomes counts as one.
  */
 export function updateHistory(
   history: AgentHistory,

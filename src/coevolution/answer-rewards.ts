@@ -3,16 +3,18 @@ export type Action =
   string | number | boolean | null | readonly Action[] | { readonly [name: string]: Action };
 
 /**
- * Exact match of an action and its ground truth: 1 or 0. GenEnv eq. (1), I(a' = a). Objects match by their keys and
- * values whatever the order of keys, arrays in their order. Nothing is defaulted: a missing name, a missing argument
- * and an extra one all fail (the reference release lets a call inherit the gold name, and ignores extra arguments).
+ * Exact match of an action and its ground truth: 1 or 0. GenEnv eq. (1), I(a' = a). Objects match by their
+ * keys and values whatever the order of keys, arrays in their order. Nothing is defaulted: a missing name, a
+ * missing argument and an extra one all fail (the reference release lets a call inherit the gold name, and
+ * ignores extra arguments).
  */
 export function exactMatch(answer: Action, target: Action): 0 | 1 {
   return equal(answer, target) ? 1 : 0;
 }
 
 /**
- * Exact match of texts up to case and white space: 1 or 0. The reference release's default reward, for boxed answers.
+ * Exact match of texts up to case and white space: 1 or 0. The reference release's default reward, for boxed
+ * answers.
  */
 export function exactTextMatch(answer: string, target: string): 0 | 1 {
   return normalised(answer) === normalised(target) ? 1 : 0;
@@ -47,12 +49,13 @@ function normalised(text: string): string {
 const TOKEN = /(?<![\p{L}\p{N}])-?\p{Nd}+(?:[.,]\p{Nd}+)*(?![\p{L}\p{M}])|[\p{L}\p{M}\p{N}]+/gu;
 
 /**
- * Soft similarity of a free-form answer and its reference: normalised token F1, 2 |shared| / (|answer| + |reference|),
- * tokens counted as often as they occur, in [0, 1] and symmetric. GenEnv eq. (1), "e.g. normalized token-F1".
+ * Soft similarity of a free-form answer and its reference: normalised token F1, 2 |shared| / (|answer| +
+ * |reference|), tokens counted as often as they occur, in [0, 1] and symmetric. GenEnv eq. (1), "e.g.
+ * normalized token-F1".
  *
- * Normalised as in SQuAD (case, punctuation, space), with two differences that close holes: a number keeps its sign
- * and its point (SQuAD reads 2.5 as 25), and articles count (to SQuAD the answers "A" and "The" are both empty).
- * Where neither has a token, they are as similar as equal: "?" and "!" are not.
+ * Normalised as in SQuAD (case, punctuation, space), with two differences that close holes: a number keeps
+ * its sign and its point (SQuAD reads 2.5 as 25), and articles count (to SQuAD the answers "A" and "The" are
+ * both empty). Where neither has a token, they are as similar as equal: "?" and "!" are not.
  */
 export function softSimilarity(answer: string, reference: string): number {
   const left = tokens(answer);

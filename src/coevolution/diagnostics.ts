@@ -11,9 +11,9 @@ import {
 import { editDistance } from './edit-distance.ts';
 
 /**
- * Effective-group ratio: share of the measured groups with 0 < k < n, the only ones with a GRPO signal, in [0, 1];
- * null when none was measured. Below 0.5 a mean success rate in the band comes from trivial and impossible tasks.
- * The complement of the zero-advantage share of DAPO (Yu et al. 2025).
+ * Effective-group ratio: share of the measured groups with 0 < k < n, the only ones with a GRPO signal, in
+ * [0, 1]; null when none was measured. Below 0.5 a mean success rate in the band comes from trivial and
+ * impossible tasks. The complement of the zero-advantage share of DAPO (Yu et al. 2025).
  */
 export function effectiveGroupRatio(groups: readonly SuccessCount[]): number | null {
   for (const [i, group] of groups.entries()) requireCount(`groups[${i}]`, group);
@@ -29,10 +29,11 @@ export function expectedEffectiveGroupRatio(p: number, groupSize: number): numbe
 }
 
 /**
- * Mean signal of tasks: S = mean_i 4 p̂_i (1 - p̂_i) n / (n - 1), the unbiased estimate of 4p(1-p), which bounds the
- * squared policy gradient (GenEnv, Prop. 1) and is VCRL's normalised variance (2509.19803). 0 where all tasks are
- * solved always or never, 1 in expectation at p = 0.5; a single task reaches n / (n - 1). Tasks with fewer than two
- * attempts have no estimate; null when that is all. Far below R_env of the mean rate: the batch is bimodal.
+ * Mean signal of tasks: S = mean_i 4 p̂_i (1 - p̂_i) n / (n - 1), the unbiased estimate of 4p(1-p), which
+ * bounds the squared policy gradient (GenEnv, Prop. 1) and is VCRL's normalised variance (2509.19803). 0
+ * where all tasks are solved always or never, 1 in expectation at p = 0.5; a single task reaches n / (n - 1).
+ * Tasks with fewer than two attempts have no estimate; null when that is all. Far below R_env of the mean
+ * rate: the batch is bimodal.
  */
 export function signalScore(groups: readonly SuccessCount[]): number | null {
   for (const [i, group] of groups.entries()) requireCount(`groups[${i}]`, group);
@@ -46,9 +47,9 @@ export function signalScore(groups: readonly SuccessCount[]): number | null {
 }
 
 /**
- * Agreement of two verdicts on the same answers: share of exactly equal rewards, in [0, 1]; null without answers.
- * Anything below 1 is a checker that is not deterministic. (Eight answers scored twice betray a fair coin with
- * probability 1 - 2^-8 = 99.6 %.)
+ * Agreement of two verdicts on the same answers: share of exactly equal rewards, in [0, 1]; null without
+ * answers. Anything below 1 is a checker that is not deterministic. (Eight answers scored twice betray a fair
+ * coin with probability 1 - 2^-8 = 99.6 %.)
  */
 export function verdictAgreement(first: readonly number[], second: readonly number[]): number | null {
   requireSameLength('first', first.length, 'second', second.length);
@@ -62,8 +63,9 @@ export function verdictAgreement(first: readonly number[], second: readonly numb
   return first.length === 0 ? null : equal / first.length;
 }
 /**
- * Share of distinct tasks in a batch, in (0, 1]: distinct signatures over all of them; null for an empty batch.
- * 1 is no proof of variety (the same skill in new words is distinct too); a fall is a proof of collapse.
+ * Share of distinct tasks in a batch, in (0, 1]: distinct signatures over all of them; null for an empty
+ * batch. 1 is no proof of variety (the same skill in new words is distinct too); a fall is a proof of
+ * collapse.
  */
 export function distinctShare(signatures: readonly string[]): number | null {
   return signatures.length === 0 ? null : new Set(signatures).size / signatures.length;
@@ -73,10 +75,11 @@ export function distinctShare(signatures: readonly string[]): number | null {
 export const ARCHIVE_CAPACITY = 512;
 
 /**
- * Novelty of a batch: the mean over its tasks of the edit distance to the nearest task of the archive, in [0, 1];
- * 0 when all are repeats, null where batch or archive is empty. `archive` is oldest first; only its newest `capacity`
- * distinct entries count, so the cost grows with the batch and not with the run: batch x capacity x length² / 32. Give it
- * the worlds' canonical texts, not rendered prompts. After the novelty terms of R-Zero (2508.05004) and POET.
+ * Novelty of a batch: the mean over its tasks of the edit distance to the nearest task of the archive, in [0,
+ * 1]; 0 when all are repeats, null where batch or archive is empty. `archive` is oldest first; only its
+ * newest `capacity` distinct entries count, so the cost grows with the batch and not with the run: batch x
+ * capacity x length² / 32. Give it the worlds' canonical texts, not rendered prompts. After the novelty terms
+ * of R-Zero (2508.05004) and POET.
  */
 export function archiveDistance(
   batch: readonly string[],
@@ -101,13 +104,14 @@ export function normalisedEditDistance(left: string, right: string): number {
 }
 
 /**
- * Split-half reliability of the tasks' success rates: r correlates (Pearson), over tasks, the mean reward of the
- * attempts with even index and of those with odd index; Spearman-Brown 2r / (1 + r) gives the reliability of all
- * attempts together. At most 1; about 0 means that tasks do not differ in difficulty (a coin decides, or all are
- * alike); a negative value, which has no lower bound, is noise and reads as 0.
+ * Split-half reliability of the tasks' success rates: r correlates (Pearson), over tasks, the mean reward of
+ * the attempts with even index and of those with odd index; Spearman-Brown 2r / (1 + r) gives the reliability
+ * of all attempts together. At most 1; about 0 means that tasks do not differ in difficulty (a coin decides,
+ * or all are alike); a negative value, which has no lower bound, is noise and reads as 0.
  *
- * `rewards` has one list a task, in the order of the attempts; tasks with fewer than two have no halves and are left
- * out. Null where it is undefined: fewer than two tasks, a half in which all tasks score alike, or r = -1.
+ * `rewards` has one list a task, in the order of the attempts; tasks with fewer than two have no halves and
+ * are left out. Null where it is undefined: fewer than two tasks, a half in which all tasks score alike, or r
+ * = -1.
  */
 export function splitHalfReliability(rewards: readonly (readonly number[])[]): number | null {
   for (const [task, attempts] of rewards.entries()) {
@@ -148,9 +152,10 @@ export type ProgressRates = { fast: number; slow: number };
 export const PROGRESS_RATES: ProgressRates = { fast: 0.5, slow: 0.1 };
 
 /**
- * One epoch of learning progress: each family's averages move towards its success rate p by their weight,
- * ema += weight (p - ema); a family seen first starts at p in both, one not measured (null, or absent) stays as it
- * is. A pure fold, keys in code-unit order. LP_f = fast - slow, after Graves et al. 2017 and Kanitscheider et al. 2021.
+ * One epoch of learning progress: each family's averages move towards its success rate p by their weight, ema
+ * += weight (p - ema); a family seen first starts at p in both, one not measured (null, or absent) stays as
+ * it is. A pure fold, keys in code-unit order. LP_f = fast - slow, after Graves et al. 2017 and Kanitscheider
+ * et al. 2021.
  */
 export function updateLearningProgress(
   state: ProgressState,
@@ -173,9 +178,9 @@ export function updateLearningProgress(
 }
 
 /**
- * Learning progress by family: fast - slow, in [-1, 1]. Above 0 the agent gets better there, about 0 it has mastered
- * it or learns nothing (noise), below 0 it forgets. Success on tasks that get harder hides progress: read it with
- * the difficulty beside it.
+ * Learning progress by family: fast - slow, in [-1, 1]. Above 0 the agent gets better there, about 0 it has
+ * mastered it or learns nothing (noise), below 0 it forgets. Success on tasks that get harder hides progress:
+ * read it with the difficulty beside it.
  */
 export function learningProgress(state: ProgressState): Record<string, number> {
   return sorted(new Map(Object.entries(state).map(([family, { fast, slow }]) => [family, fast - slow])));
@@ -198,8 +203,8 @@ export function inBand(rate: number, band: Band = TARGET_BAND): boolean {
 }
 
 /**
- * Share of the measured success rates (null: not measured) that lie in the band, in [0, 1]; null when none was
- * measured. A mean in the band says less: half trivial and half impossible has mean 0.5 and share 0.
+ * Share of the measured success rates (null: not measured) that lie in the band, in [0, 1]; null when none
+ * was measured. A mean in the band says less: half trivial and half impossible has mean 0.5 and share 0.
  */
 export function inBandShare(rates: readonly (number | null)[], band: Band = TARGET_BAND): number | null {
   requireRates('rates', rates);
@@ -217,9 +222,10 @@ export type BandResidence = {
 };
 
 /**
- * How soon, and how much of the time, a run's success rate is in the band. `successRates` has one value an epoch
- * (null: not measured); what is judged is its trailing mean over `window` epochs, from the first full window on, so
- * that one lucky epoch is no entry. A window with nothing measured in it is not counted. Claim C1 of the paper.
+ * How soon, and how much of the time, a run's success rate is in the band. `successRates` has one value an
+ * epoch (null: not measured); what is judged is its trailing mean over `window` epochs, from the first full
+ * window on, so that one lucky epoch is no entry. A window with nothing measured in it is not counted. Claim
+ * C1 of the paper.
  */
 export function bandResidence(
   successRates: readonly (number | null)[],

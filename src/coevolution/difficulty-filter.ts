@@ -16,13 +16,14 @@ export type FilterReason = 'kept' | 'too easy' | 'too hard' | 'surplus' | 'not m
 export type FilterDecision = { kept: boolean; reason: FilterReason };
 
 /**
- * Difficulty filter: which success rates p̂, in [0, 1] or null (not measured), an update may use, and why not.
- * GenEnv 2.2 excludes |p̂ - α| > k_min = 0.1 from the update of the environment, and only from that.
+ * Difficulty filter: which success rates p̂, in [0, 1] or null (not measured), an update may use, and why
+ * not. GenEnv 2.2 excludes |p̂ - α| > k_min = 0.1 from the update of the environment, and only from that.
  * Equal distances to α (up to rounding) go by index. What was not measured is never kept, whatever the rule.
  *
  * There is no fallback: where all are out of bounds nothing is kept, and the caller skips that update and
- * records that it did. (The reference release keeps nothing by accident below ten prompts; relaxing the bound in
- * silence would hide that the simulator is starved. `quantile` and `topK` are the rules that do not starve.)
+ * records that it did. (The reference release keeps nothing by accident below ten prompts; relaxing the bound
+ * in silence would hide that the simulator is starved. `quantile` and `topK` are the rules that do not
+ * starve.)
  */
 export function difficultyFilter(
   successRates: readonly (number | null)[],

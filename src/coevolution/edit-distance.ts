@@ -2,8 +2,9 @@
 const rows = 32;
 
 /**
- * Fewest insertions, deletions and substitutions that turn one text into the other (Levenshtein), in UTF-16 code units. Myers' bit vectors in
- * blocks (JACM 1999; Hyyrö 2003): a column of 32 cells at a time, so that texts of thousands of characters can be compared with hundreds.
+ * Fewest insertions, deletions and substitutions that turn one text into the other (Levenshtein), in UTF-16
+ * code units. Myers' bit vectors in blocks (JACM 1999; Hyyrö 2003): a column of 32 cells at a time, so that
+ * texts of thousands of characters can be compared with hundreds.
  */
 export function editDistance(left: string, right: string): number {
   if (left === '' || right === '') return left.length + right.length;

@@ -1,7 +1,10 @@
 import { requireInRange, requireInteger } from '../numerics/preconditions.ts';
 import type { RandomStream } from '../numerics/random.ts';
 
-/** What D_env must know of a record (conditioning context -> task): when it was written, and what makes it a repeat. */
+/**
+ * What D_env must know of a record (conditioning context -> task): when it was written, and what makes it a
+ * repeat.
+ */
 export type EnvironmentRecord = { epoch: number; signature: string };
 
 export type RegressionRecord<R extends EnvironmentRecord> = {
@@ -22,7 +25,10 @@ export type EnvironmentWindow = {
   deduplicate: boolean;
 };
 
-/** D_env with one more epoch in it. GenEnv Alg. 1, phase 3. Records must be newer than the pool's: an epoch is added once. */
+/**
+ * D_env with one more epoch in it. GenEnv Alg. 1, phase 3. Records must be newer than the pool's: an epoch is
+ * added once.
+ */
 export function extendPool<R extends EnvironmentRecord>(pool: readonly R[], records: readonly R[]): R[] {
   const newest = pool.at(-1)?.epoch ?? -1;
   for (const [i, { epoch }] of records.entries()) {
@@ -32,10 +38,11 @@ export function extendPool<R extends EnvironmentRecord>(pool: readonly R[], reco
 }
 
 /**
- * Records of D_env that the environment's regression uses, in the pool's order. Success rates are those of the agent
- * of their time, and age badly: a window of four epochs let the simulator overshoot for thirty, so ours is 1 or 2.
- * With `deduplicate`, of equal signatures the newest record stays (the first, within an epoch), and its weight is
- * divided by 1 + repeats, counted over all of the pool that is given: a task written again in every epoch fades.
+ * Records of D_env that the environment's regression uses, in the pool's order. Success rates are those of
+ * the agent of their time, and age badly: a window of four epochs let the simulator overshoot for thirty, so
+ * ours is 1 or 2. With `deduplicate`, of equal signatures the newest record stays (the first, within an
+ * epoch), and its weight is divided by 1 + repeats, counted over all of the pool that is given: a task
+ * written again in every epoch fades.
  */
 export function regressionRecords<R extends EnvironmentRecord>(
   pool: readonly R[],
@@ -70,7 +77,10 @@ export function repeatsIn<R extends EnvironmentRecord>(pool: readonly R[]): (rec
   return ({ signature }) => counts.get(signature)! - 1;
 }
 
-/** What the memory of D_env must know of a record: when it was written, what makes it a repeat, what it earned, and what recent success its context told of. */
+/**
+ * What the memory of D_env must know of a record: when it was written, what makes it a repeat, what it
+ * earned, and what recent success its context told of.
+ */
 export type MemoryRecord = {
   epoch: number;
   signature: string;
@@ -78,7 +88,10 @@ export type MemoryRecord = {
   history_success: number | null;
 };
 
-/** Splits D_env into the records of the last `window` epochs (this one included) and the older ones; null: all are recent. */
+/**
+ * Splits D_env into the records of the last `window` epochs (this one included) and the older ones; null: all
+ * are recent.
+ */
 export function splitByAge<R extends { epoch: number }>(
   pool: readonly R[],
   { epoch, window }: { epoch: number; window: number | null },
@@ -88,10 +101,11 @@ export function splitByAge<R extends { epoch: number }>(
 }
 
 /**
- * Older records worth keeping: R_env of at least `minReward`, the newest `perTenth` for each tenth of the success that their context
- * told of, in the pool's order. All of an epoch's tasks are written under one history, so without these the regression could not learn
- * what another history asks for. (A history that states success and difficulty places the agent: its records do not go stale.)
- * With `deduplicate`, of equal signatures only the newest is kept, whatever history it was written under.
+ * Older records worth keeping: R_env of at least `minReward`, the newest `perTenth` for each tenth of the
+ * success that their context told of, in the pool's order. All of an epoch's tasks are written under one
+ * history, so without these the regression could not learn what another history asks for. (A history that
+ * states success and difficulty places the agent: its records do not go stale.) With `deduplicate`, of equal
+ * signatures only the newest is kept, whatever history it was written under.
  */
 export function remember<R extends MemoryRecord>(
   older: readonly R[],
@@ -112,7 +126,10 @@ export function remember<R extends MemoryRecord>(
   return older.filter((record) => kept.has(record));
 }
 
-/** Draws `count` of the remembered records, spread evenly over the tenths that are there, each as likely within its tenth. */
+/**
+ * Draws `count` of the remembered records, spread evenly over the tenths that are there, each as likely
+ * within its tenth.
+ */
 export function recall<R extends MemoryRecord>(
   memory: readonly R[],
   count: number,
@@ -125,7 +142,10 @@ export function recall<R extends MemoryRecord>(
     : Array.from({ length: count }, (_, index) => random.pick(tenths[index % tenths.length]!));
 }
 
-/** Records by the tenth of success their context told of (9 = 90 % and more), lowest first; a context that told of none has none. */
+/**
+ * Records by the tenth of success their context told of (9 = 90 % and more), lowest first; a context that
+ * told of none has none.
+ */
 function byTenth<R extends MemoryRecord>(records: readonly R[]): Map<number, R[]> {
   const groups = new Map<number, R[]>();
   for (const record of records) {

@@ -15,9 +15,9 @@ export type GroupAdvantages = {
 const EPSILON = 1e-4;
 
 /**
- * Group-relative advantages of GRPO: A_i = r_i - mean(r), divided by std(r) + 1e-4 when `scaleByStd`.
- * Shao et al. 2024 (DeepSeekMath), with TRL's constants; unscaled as in Dr. GRPO (Liu et al. 2025), which removes
- * the weight that scaling gives to groups near p = 0 and 1. In units of reward, or of standard deviations.
+ * Group-relative advantages of GRPO: A_i = r_i - mean(r), divided by std(r) + 1e-4 when `scaleByStd`. Shao et
+ * al. 2024 (DeepSeekMath), with TRL's constants; unscaled as in Dr. GRPO (Liu et al. 2025), which removes the
+ * weight that scaling gives to groups near p = 0 and 1. In units of reward, or of standard deviations.
  * Rollouts without a reward (infrastructure failures) are left out by the caller, also from the mean.
  */
 export function groupAdvantages(

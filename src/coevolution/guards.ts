@@ -11,8 +11,8 @@ import {
 import { normalisedEditDistance } from './diagnostics.ts';
 
 /**
- * Discrimination of a task: success rate of the agent minus that of a random policy on it, in [-1, 1]; null where one
- * of them was not measured. About 0 inside the band: luck decides, and there is nothing to learn.
+ * Discrimination of a task: success rate of the agent minus that of a random policy on it, in [-1, 1]; null
+ * where one of them was not measured. About 0 inside the band: luck decides, and there is nothing to learn.
  */
 export function discrimination(agentRate: number | null, randomRate: number | null): number | null {
   if (agentRate === null || randomRate === null) return null;
@@ -33,12 +33,14 @@ export function discriminationGate(gap: number | null, minimum = 0): 0 | 1 {
 }
 
 /**
- * Caps the share of the regression weight that one family of tasks holds, by default at half: a simulator that found
- * one coin-flip tool moved 96 % of its tasks onto it (coevolution.md 4.2). Weights of a family above the cap are
- * scaled down alike until its share of what remains is `maxShare`; others are left as they are. Weights >= 0.
+ * Caps the share of the regression weight that one family of tasks holds, by default at half: a simulator
+ * that found one coin-flip tool moved 96 % of its tasks onto it (coevolution.md 4.2). Weights of a family
+ * above the cap are scaled down alike until its share of what remains is `maxShare`; others are left as they
+ * are. Weights >= 0.
  *
- * Of F families with weight none can be held below 1/F, so a cap below that makes them equal, and a lone family stays
- * as it is: regression divides by the sum of the weights, so there is nothing to balance it against.
+ * Of F families with weight none can be held below 1/F, so a cap below that makes them equal, and a lone
+ * family stays as it is: regression divides by the sum of the weights, so there is nothing to balance it
+ * against.
  */
 export function capFamilies(
   weights: readonly number[],
@@ -60,7 +62,10 @@ export function capFamilies(
   });
 }
 
-/** The total c that families above it are scaled to: c = s (m c + the others), for the m largest of the families. */
+/**
+ * The total c that families above it are scaled to: c = s (m c + the others), for the m largest of the
+ * families.
+ */
 function cappedTotal(totals: readonly number[], maxShare: number): number {
   const falling = totals.filter((total) => total > 0).sort((left, right) => right - left);
   for (let capped = 0; capped < falling.length - 1; capped++) {
@@ -74,9 +79,10 @@ function cappedTotal(totals: readonly number[], maxShare: number): number {
 }
 
 /**
- * Whether the rewards of the simulator's records say nothing about which of them to prefer: they span less than `minSpread`, or
- * there are none. Regression on such records is imitation of oneself, and AdamW turns its near-zero gradients into full steps: in a
- * pilot the simulator drifted without direction while every task was failed (coevolution.md, section 3). In [0, 1].
+ * Whether the rewards of the simulator's records say nothing about which of them to prefer: they span less
+ * than `minSpread`, or there are none. Regression on such records is imitation of oneself, and AdamW turns
+ * its near-zero gradients into full steps: in a pilot the simulator drifted without direction while every
+ * task was failed (coevolution.md, section 3). In [0, 1].
  */
 export function flatRewards(rewards: readonly number[], minSpread: number): boolean {
   requireInRange('minSpread', minSpread, 0, 1);
@@ -88,8 +94,8 @@ export function flatRewards(rewards: readonly number[], minSpread: number): bool
 }
 
 /**
- * Epochs in a row in which the simulator had nothing to learn from: no record accepted, or all alike. The paper's filter starved it for
- * 45 of 90 epochs from a hard start (coevolution.md 1.7).
+ * Epochs in a row in which the simulator had nothing to learn from: no record accepted, or all alike. The
+ * paper's filter starved it for 45 of 90 epochs from a hard start (coevolution.md 1.7).
  */
 export function starvedEpochs(before: number, rewards: readonly number[], minSpread: number): number {
   requireInteger('before', before, 0);
@@ -97,9 +103,10 @@ export function starvedEpochs(before: number, rewards: readonly number[], minSpr
 }
 
 /**
- * Whether an agent has forgotten: the upper end of the 95 % interval of its success on the anchor set is below the best success there
- * so far, less what may be lost (`drop`, in [0, 1]). The anchor set is never seen by the simulator and is not the held-out set. With
- * 128 tasks about ten points must be gone at p = 0.5 before this acts: a gate for collapses, not for noise.
+ * Whether an agent has forgotten: the upper end of the 95 % interval of its success on the anchor set is
+ * below the best success there so far, less what may be lost (`drop`, in [0, 1]). The anchor set is never
+ * seen by the simulator and is not the held-out set. With 128 tasks about ten points must be gone at p = 0.5
+ * before this acts: a gate for collapses, not for noise.
  */
 export function isForgetting(now: SuccessCount, best: SuccessCount, drop: number): boolean {
   requireCount('now', now);
@@ -114,10 +121,11 @@ export const better = (left: SuccessCount, right: SuccessCount): SuccessCount =>
   left.successes * right.attempts >= right.successes * left.attempts ? left : right;
 
 /**
- * Size of the cluster that each task belongs to: average-link clustering of the distinct texts by normalised edit distance, merging
- * while the nearest two clusters are at most `maxDistance` apart. Copies of a text count once: what they are discounted by is
- * `regressionRecords`. After the repetition penalty of R-Zero (2508.05004: 1 - BLEU, average link, at 0.5); our texts are a
- * world's short canonical ones. The cost is that of all pairs: for the tasks of one epoch.
+ * Size of the cluster that each task belongs to: average-link clustering of the distinct texts by normalised
+ * edit distance, merging while the nearest two clusters are at most `maxDistance` apart. Copies of a text
+ * count once: what they are discounted by is `regressionRecords`. After the repetition penalty of R-Zero
+ * (2508.05004: 1 - BLEU, average link, at 0.5); our texts are a world's short canonical ones. The cost is
+ * that of all pairs: for the tasks of one epoch.
  */
 export function clusterSizes(texts: readonly string[], maxDistance: number): number[] {
   requireInRange('maxDistance', maxDistance, 0, 1);

@@ -4,12 +4,13 @@ import { requireFinite, requireInRange, requirePositive } from '../numerics/prec
 export type RegressionSettings = { lambda: number; clip?: number };
 
 /**
- * Weights of reward-weighted regression: w_i = N exp(λ (R_i - max R)) / Σ_j exp(λ (R_j - max R)), then at most `clip`.
- * Mean 1 before clipping, in (0, min(N, clip)]. GenEnv 2.2: weight ∝ exp(λ R_env), λ = 1; subtracting the largest
- * reward changes nothing but overflow; the clip (20) is ours, since one record must not be the whole update.
+ * Weights of reward-weighted regression: w_i = N exp(λ (R_i - max R)) / Σ_j exp(λ (R_j - max R)), then at
+ * most `clip`. Mean 1 before clipping, in (0, min(N, clip)]. GenEnv 2.2: weight ∝ exp(λ R_env), λ = 1;
+ * subtracting the largest reward changes nothing but overflow; the clip (20) is ours, since one record must
+ * not be the whole update.
  *
- * With the paper's β = 2 and λ = 1 the weights are almost flat: w(p̂ = 0.5) / w(p̂ = 0) is 1.48; β = 8 and λ = 5 give 75.
- * A reward of 0 is not a weight of 0: invalid tasks are left out by the caller.
+ * With the paper's β = 2 and λ = 1 the weights are almost flat: w(p̂ = 0.5) / w(p̂ = 0) is 1.48; β = 8 and λ
+ * = 5 give 75. A reward of 0 is not a weight of 0: invalid tasks are left out by the caller.
  */
 export function regressionWeights(
   rewards: readonly number[],
@@ -26,8 +27,8 @@ export function regressionWeights(
 
 /**
  * Effective sample size of regression weights as a share of the records: (Σ w)² / (N Σ w²), in (0, 1] (Kish).
- * Below 0.2 the update rests on few records: lower λ, or widen the window. Above 0.98 the weighting does nothing
- * (the paper's constants). Null without any positive weight.
+ * Below 0.2 the update rests on few records: lower λ, or widen the window. Above 0.98 the weighting does
+ * nothing (the paper's constants). Null without any positive weight.
  */
 export function effectiveSampleSize(weights: readonly number[]): number | null {
   for (const [i, weight] of weights.entries()) requireInRange(`weights[${i}]`, weight, 0, Number.MAX_VALUE);

@@ -15,11 +15,12 @@ export type Drawn<T> = { source: Source; index: number; item: T };
 const SOURCES: readonly Source[] = ['base', 'history', 'fresh'];
 
 /**
- * Draws `count` tasks from D_train in a stated mix, in random order. GenEnv 2.3 samples from the accumulated pool to
- * "retain mastery of earlier curricula" and gives no ratio. Quotas are apportioned by largest remainder (ties in the
- * order base, history, fresh), and drawn without replacement. A source that has too few passes what is missing on to
- * the others, by their parts; a source whose part is 0 is never drawn from. Only when all that may be drawn has been
- * does a task come a second time, so that arms keep equal budgets. Nothing to draw from: nothing drawn.
+ * Draws `count` tasks from D_train in a stated mix, in random order. GenEnv 2.3 samples from the accumulated
+ * pool to "retain mastery of earlier curricula" and gives no ratio. Quotas are apportioned by largest
+ * remainder (ties in the order base, history, fresh), and drawn without replacement. A source that has too
+ * few passes what is missing on to the others, by their parts; a source whose part is 0 is never drawn from.
+ * Only when all that may be drawn has been does a task come a second time, so that arms keep equal budgets.
+ * Nothing to draw from: nothing drawn.
  */
 export function drawMix<T>(
   pool: TrainingPool<T>,
@@ -83,10 +84,11 @@ function apportion(
 }
 
 /**
- * Indices of the tasks that an epoch draws from a data set of `size`: without replacement, in an order shuffled anew for each
- * pass over it, so that every task is drawn once before any is drawn again. Where a pass ends inside an epoch, the next one
- * begins with tasks that this epoch has not drawn yet. Epochs are counted from 1. A function of its arguments alone: nothing is
- * carried from epoch to epoch. Nothing to draw from: nothing drawn.
+ * Indices of the tasks that an epoch draws from a data set of `size`: without replacement, in an order
+ * shuffled anew for each pass over it, so that every task is drawn once before any is drawn again. Where a
+ * pass ends inside an epoch, the next one begins with tasks that this epoch has not drawn yet. Epochs are
+ * counted from 1. A function of its arguments alone: nothing is carried from epoch to epoch. Nothing to draw
+ * from: nothing drawn.
  */
 export function poolDraw(
   size: number,

@@ -21,19 +21,28 @@ export interface ArmSummary {
   arm: string;
   /** `genenv`, `random`, `static`, … */
   type: string;
-  /** The arm that trains its agent in the same way on tasks of a frozen simulator; null where there is none, and for an agent that does not learn. */
+  /**
+   * The arm that trains its agent in the same way on tasks of a frozen simulator; null where there is none,
+   * and for an agent that does not learn.
+   */
   control: string | null;
   runs: { id: string; seed: number; ledger: string; figures: RunMetrics; curve: CurvePoint[] }[];
   curve: CurveMean[];
   courses: EpochSeries;
   figures: Record<RunMetricName, OverSeeds | null>;
-  /** Share of each kind of task in what was written: in the last five epochs, mean over the seeds, and the most of five epochs on end under any seed. */
+  /**
+   * Share of each kind of task in what was written: in the last five epochs, mean over the seeds, and the
+   * most of five epochs on end under any seed.
+   */
   kinds: { kind: string; end: number; most: number }[];
   /** Guards that warn at the end of a run, and under how many seeds. */
   warnings: { guard: string; threshold: string; seeds: number }[];
 }
 
-/** An arm's runs summed up, by seed in the order of the seeds. @param places rollouts at which its curve is shown */
+/**
+ * An arm's runs summed up, by seed in the order of the seeds. @param places rollouts at which its curve is
+ * shown
+ */
 export function armSummary(
   arm: string,
   runs: readonly RunRecord[],

@@ -10,7 +10,10 @@ import type { RunMetricName } from './run-metrics.ts';
 
 export type ClaimVerdict = 'held' | 'not held' | 'not measured';
 
-/** A claim of the method, the paper's figure where one is comparable, and ours. The rules of the verdicts: docs/comparison.md. */
+/**
+ * A claim of the method, the paper's figure where one is comparable, and ours. The rules of the verdicts:
+ * docs/comparison.md.
+ */
 export interface Claim {
   claim: string;
   paper: string;
@@ -26,7 +29,9 @@ export interface ClaimEvidence {
   probes: readonly ProbeSummary[];
 }
 
-/** True, false, or null where nothing was measured, or a single seed leaves open what an interval would say. */
+/**
+ * True, false, or null where nothing was measured, or a single seed leaves open what an interval would say.
+ */
 export type CheckResult = boolean | null;
 
 /** A claim holds where all of its findings are true; one that is false settles it. */
@@ -76,7 +81,10 @@ const training = ({ agent, pools }: Experiment) => ({ agent, pools: { train: poo
 export const hasSameAgentTraining = (one: Experiment, other: Experiment): boolean =>
   changedFields(training(one), training(other)) === '';
 
-/** The arm whose simulator is frozen, and whose agent is trained as this one's; null where there is none, and for an agent that does not learn. */
+/**
+ * The arm whose simulator is frozen, and whose agent is trained as this one's; null where there is none, and
+ * for an agent that does not learn.
+ */
 export function controlOf(experiments: Experiments, of: string): string | null {
   if (experiments[of]!.agent.training === null) return null;
   const found = Object.entries(experiments).find(

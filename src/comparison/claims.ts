@@ -27,7 +27,10 @@ export interface Claims {
   rows: Claim[];
 }
 
-/** What the method and its theory claim (GenEnv, 2512.19682), and whether it held in this comparison, for the first arm of each preset. */
+/**
+ * What the method and its theory claim (GenEnv, 2512.19682), and whether it held in this comparison, for the
+ * first arm of each preset.
+ */
 export const claimsOf = (facts: ClaimEvidence): Claims[] =>
   firstOfEachPreset(facts.experiments).map((arm) => {
     const main = facts.arms.find((one) => one.arm === arm)!;
@@ -91,7 +94,10 @@ export function learningClaims({ arms, experiments }: ClaimEvidence, main: ArmSu
   ];
 }
 
-/** @param alike whether the agents of both are trained in the same way: else what differs is not the curriculum's alone */
+/**
+ * @param alike whether the agents of both are trained in the same way: else what differs is not the
+ * curriculum's alone
+ */
 function beats(
   name: string,
   paper: string,

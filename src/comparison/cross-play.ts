@@ -10,11 +10,15 @@ export interface CrossPlaySummary {
   arm: string;
   seeds: number[];
   epochs: number[];
-  /** Success of the agent of each epoch (row) on the tasks of the simulator of each (column), mean over the seeds; null where it wrote no task. */
+  /**
+   * Success of the agent of each epoch (row) on the tasks of the simulator of each (column), mean over the
+   * seeds; null where it wrote no task.
+   */
   rates: (number | null)[][];
   /**
-   * Rank correlation of success with the simulator's epoch, mean over agents, then over seeds: below 0 where simulators write ever harder tasks.
-   * `agent` is the same with the agent's epoch: above 0 where agents get better at the same tasks. SPICE's test of co-evolution (2510.24684).
+   * Rank correlation of success with the simulator's epoch, mean over agents, then over seeds: below 0 where
+   * simulators write ever harder tasks. `agent` is the same with the agent's epoch: above 0 where agents get
+   * better at the same tasks. SPICE's test of co-evolution (2510.24684).
    */
   trends: { simulator: OverSeeds | null; agent: OverSeeds | null };
   retention: Retention;
@@ -61,19 +65,26 @@ function trend(epochs: readonly number[], rates: readonly (number | null)[]): nu
   );
 }
 
-/** Success of an epoch's agent (row) on the tasks of an epoch's simulator (column), of one run; null where there was none. */
+/**
+ * Success of an epoch's agent (row) on the tasks of an epoch's simulator (column), of one run; null where
+ * there was none.
+ */
 export type Rates = readonly (readonly (number | null)[])[];
 
 export interface Retention {
-  /** For each simulator but the last: its tasks under the agent of its own epoch, the best of the agents before the last, and the last. */
+  /**
+   * For each simulator but the last: its tasks under the agent of its own epoch, the best of the agents
+   * before the last, and the last.
+   */
   epochs: { epoch: number; then: number | null; best: number | null; end: number | null }[];
   /** Best earlier agent minus the last, mean over the simulators; above 0 where skill was lost. */
   forgetting: OverSeeds | null;
 }
 
 /**
- * What is left at the end of what was learnt on each epoch's tasks (GenEnv 2.3: the pool is there to "retain mastery of earlier
- * curricula"). The best of several measured rates is too high by chance, so forgetting is measured rather too large.
+ * What is left at the end of what was learnt on each epoch's tasks (GenEnv 2.3: the pool is there to "retain
+ * mastery of earlier curricula"). The best of several measured rates is too high by chance, so forgetting is
+ * measured rather too large.
  */
 export function retention(arm: string, epochs: readonly number[], runs: readonly Rates[]): Retention {
   const last = epochs.length - 1;

@@ -28,9 +28,10 @@ export function scoreAt(curve: readonly CurvePoint[], rollouts: number): number 
 }
 
 /**
- * Area under a learning curve from its first point to `upTo` rollouts, over that distance: the mean score on the way, in the unit of
- * the score (trapezoids). An arm that learns early has more of it than one that ends as high. Null where the curve does not reach
- * `upTo`, or begins there: areas over other distances cannot be compared.
+ * Area under a learning curve from its first point to `upTo` rollouts, over that distance: the mean score on
+ * the way, in the unit of the score (trapezoids). An arm that learns early has more of it than one that ends
+ * as high. Null where the curve does not reach `upTo`, or begins there: areas over other distances cannot be
+ * compared.
  */
 export function areaUnderCurve(curve: readonly CurvePoint[], upTo: number): number | null {
   const end = scoreAt(curve, upTo);
@@ -47,7 +48,10 @@ export function areaUnderCurve(curve: readonly CurvePoint[], upTo: number): numb
   return area / (upTo - start.rollouts);
 }
 
-/** Rollouts after which a curve first has a score of `threshold`, linear between its points; null where it never has. */
+/**
+ * Rollouts after which a curve first has a score of `threshold`, linear between its points; null where it
+ * never has.
+ */
 export function rolloutsToThreshold(curve: readonly CurvePoint[], threshold: number): number | null {
   requireCurve(curve);
   requireFinite('threshold', threshold);
@@ -62,9 +66,9 @@ export function rolloutsToThreshold(curve: readonly CurvePoint[], threshold: num
 }
 
 /**
- * Mean of several seeds' curves at each of the given numbers of rollouts, with the 95 % interval of the mean, mean ± t s / √n with Student's
- * t at n - 1 degrees of freedom ("Student" 1908). Seeds whose curve is not there do not count. Not cut to [0, 1]: an interval
- * that leaves it says that there are too few seeds.
+ * Mean of several seeds' curves at each of the given numbers of rollouts, with the 95 % interval of the mean,
+ * mean ± t s / √n with Student's t at n - 1 degrees of freedom ("Student" 1908). Seeds whose curve is not
+ * there do not count. Not cut to [0, 1]: an interval that leaves it says that there are too few seeds.
  */
 export function meanCurve(
   curves: readonly (readonly CurvePoint[])[],
@@ -97,7 +101,10 @@ const STUDENT_95 = [
 ];
 const NORMAL_95 = 1.959963984540054;
 
-/** From the table; beyond it the first terms of its expansion in 1 / ν (Abramowitz and Stegun 26.7.5), right to four decimals. */
+/**
+ * From the table; beyond it the first terms of its expansion in 1 / ν (Abramowitz and Stegun 26.7.5), right
+ * to four decimals.
+ */
 function studentQuantile(degrees: number): number {
   const z = NORMAL_95;
   return (

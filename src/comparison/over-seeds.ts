@@ -6,13 +6,16 @@ import { studentInterval } from './learning-curve.ts';
 import type { RunMetricName, runMetrics } from './run-metrics.ts';
 
 /**
- * A mean over seeds with its 95 % interval by bootstrap, which is too narrow where seeds are few, and Student's, which verdicts ask too. All
- * ends are null for a single seed.
+ * A mean over seeds with its 95 % interval by bootstrap, which is too narrow where seeds are few, and
+ * Student's, which verdicts ask too. All ends are null for a single seed.
  */
 export type OverSeeds = Omit<IntervalEstimate, 'low' | 'high'> &
   Record<'low' | 'high' | 'studentLow' | 'studentHigh', number | null> & { seeds: number };
 
-/** Whether the whole of both intervals is above a level (1), below it (-1), or neither (0); null where there are none. */
+/**
+ * Whether the whole of both intervals is above a level (1), below it (-1), or neither (0); null where there
+ * are none.
+ */
 export function sideOf(
   { low, high, studentLow, studentHigh }: Pick<OverSeeds, 'low' | 'high' | 'studentLow' | 'studentHigh'>,
   level = 0,

@@ -22,7 +22,9 @@ export interface ProbeSummary {
   alpha: number;
   minGap: number;
   ranking: Misranking[];
-  /** Of all agents together, each in units of its own mean ‖∇ log π‖²; null where no gradient was measured. */
+  /**
+   * Of all agents together, each in units of its own mean ‖∇ log π‖²; null where no gradient was measured.
+   */
   signal: SignalFit | null;
 }
 

@@ -24,7 +24,10 @@ import { runMetricNames, runMetrics as kinds } from './run-metrics.ts';
 import type { RunMetricName } from './run-metrics.ts';
 import type { Against, Summary } from './summary.ts';
 
-/** Writes the report of a comparison: one page, without the time, so that equal summaries give equal pages. @throws StoreUnavailable */
+/**
+ * Writes the report of a comparison: one page, without the time, so that equal summaries give equal pages.
+ * @throws StoreUnavailable
+ */
 export async function writeComparisonReport(summary: Summary, file: string): Promise<void> {
   const { name, arms, baseline, seeds, epochs, rolloutsPerEpoch, notes } = summary;
   const charts = comparisonCharts(summary);

@@ -202,7 +202,9 @@ function paperTable(summary: Summary): string {
   );
 }
 
-/** The parts of results.md that are measured on policies of finished runs; none where the file asks for none. */
+/**
+ * The parts of results.md that are measured on policies of finished runs; none where the file asks for none.
+ */
 export function measuresParts({ crossPlay, probes }: Pick<Summary, 'crossPlay' | 'probes'>): string[] {
   return [
     ...(crossPlay.length === 0
@@ -329,7 +331,10 @@ const change = (from: number | null, to: number | null): number | null =>
 const less = (one: number | null, other: number | null): number | null =>
   one === null || other === null ? null : one - other;
 
-/** What can be set beside the paper's own figures. Its models and benchmarks are others: directions are comparable, sizes are not. */
+/**
+ * What can be set beside the paper's own figures. Its models and benchmarks are others: directions are
+ * comparable, sizes are not.
+ */
 export function paperRows({ arms }: Summary): PaperRow[] {
   const fixed = arms.find(({ type }) => type === 'static');
   const of = (text: (arm: ArmSummary) => string): Record<string, string> =>

@@ -93,7 +93,10 @@ export function measureRun(run: RunRecord, { threshold, rollouts }: EqualTerms):
   };
 }
 
-/** Mean of the last epochs minus that of the epochs with which success came into the band; null where it never did, or too late for both. */
+/**
+ * Mean of the last epochs minus that of the epochs with which success came into the band; null where it never
+ * did, or too late for both.
+ */
 function riseInBand(rows: readonly EpochRow[], name: string): number | null {
   const { entry } = bandResidence(series(rows, 'env/success_rate'), { window: WINDOW });
   if (entry === null || entry + WINDOW >= rows.length) return null;
@@ -152,7 +155,10 @@ export function runRecord(
   };
 }
 
-/** Held-out success against the rollouts that were made, which may be fewer than the arm was given: what is no task is not attempted. */
+/**
+ * Held-out success against the rollouts that were made, which may be fewer than the arm was given: what is no
+ * task is not attempted.
+ */
 export function heldOutCurve({ rows }: Pick<RunRecord, 'rows'>): CurvePoint[] {
   const scores = new Map<number, number>();
   let made = 0;

@@ -16,10 +16,16 @@ import type { ProbedAgent, ProbeSummary } from './probes.ts';
 import { heldOutCurve } from './run-metrics.ts';
 import type { RunMetricName, RunRecord } from './run-metrics.ts';
 
-/** What a comparison came to: a function of its file, its runs' ledgers, its cross-play and its probes, of nothing else. */
+/**
+ * What a comparison came to: a function of its file, its runs' ledgers, its cross-play and its probes, of
+ * nothing else.
+ */
 export interface Summary {
   name: string;
-  /** Hash of the comparison as it was read from its file, the order of its arms included, but for how many runs are under way at a time. */
+  /**
+   * Hash of the comparison as it was read from its file, the order of its arms included, but for how many
+   * runs are under way at a time.
+   */
   comparison: string;
   baseline: string;
   seeds: number[];
@@ -29,7 +35,10 @@ export interface Summary {
   /** Rollouts that every run made: curves are compared up to them. */
   rollouts: number;
   arms: ArmSummary[];
-  /** Every other arm against the baseline, then against the first arm of each preset in which both policies learn. */
+  /**
+   * Every other arm against the baseline, then against the first arm of each preset in which both policies
+   * learn.
+   */
   against: Against[];
   /** Arms in which both policies learn against a frozen simulator whose agent is trained in the same way. */
   againstControls: { arm: string; control: string; differences: Differences }[];

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 
 /**
- * Where an arm's tasks come from: all else (rollouts, the agent's update, guards, evaluation) is the same in every arm, so that
- * what differs between two runs of one file is the curriculum alone.
+ * Where an arm's tasks come from: all else (rollouts, the agent's update, guards, evaluation) is the same in
+ * every arm, so that what differs between two runs of one file is the curriculum alone.
  */
 
 const poolSourceSchema = z
@@ -166,7 +166,9 @@ export function armName(arm: Arm): string {
 export const drawsFromPool = (arm: Arm): arm is Extract<Arm, { type: 'static' | 'offline' }> =>
   arm.type === 'static' || arm.type === 'offline';
 
-/** Tasks that the simulator writes for each of an epoch's seed prompts: none where they come from elsewhere. */
+/**
+ * Tasks that the simulator writes for each of an epoch's seed prompts: none where they come from elsewhere.
+ */
 export function variationsWritten({ arm, environment }: Written): number {
   if (drawsFromPool(arm) || arm.type === 'window') return 0;
   return arm.type === 'selection' || arm.type === 'best-of-n'

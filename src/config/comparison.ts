@@ -8,7 +8,10 @@ import type { Experiment } from './experiment.ts';
 import { merge, parseExperiment } from './parse-experiment.ts';
 import { changedFields } from './retune.ts';
 
-/** What a comparison of arms is made of, and what its activities take and give. Types only, so workflows may import them. */
+/**
+ * What a comparison of arms is made of, and what its activities take and give. Types only, so workflows may
+ * import them.
+ */
 
 /** Which policies of a comparison's runs are measured, and on how many tasks. */
 interface MeasureSettings {
@@ -33,7 +36,10 @@ export interface Comparison {
   probes: ProbeSettings | null;
 }
 
-/** What a comparison measures after its runs: it touches none of them, so it may change between two calls of the same id. */
+/**
+ * What a comparison measures after its runs: it touches none of them, so it may change between two calls of
+ * the same id.
+ */
 
 export const seedsSchema = z.array(z.int().min(0).max(999_999_999)).min(1).max(100);
 
@@ -223,7 +229,10 @@ export const agentRollouts = (experiment: Experiment): number =>
     replayCount(experiment)) *
   experiment.agent.rolloutsPerTask;
 
-/** Where arms are not on equal terms with the baseline: `arms.<arm>: <field>: got <value>; <what is expected>`. */
+/**
+ * Where arms are not on equal terms with the baseline: `arms.<arm>: <field>: got <value>; <what is
+ * expected>`.
+ */
 export function armDifferences(arms: Record<string, Experiment>, baseline: string): string[] {
   const base = arms[baseline]!;
   return Object.entries(arms).flatMap(([arm, experiment]) =>

@@ -2,7 +2,10 @@ import { fitsModelsFromScratch, textLimits, worldProblems } from '../worlds/sett
 import type { Experiment } from './experiment.ts';
 import { positionsFromScratch } from './policies.ts';
 
-/** Combinations of fields, each right by itself, that no run could honour: `<field>: got <value>; <what is allowed>`. */
+/**
+ * Combinations of fields, each right by itself, that no run could honour: `<field>: got <value>; <what is
+ * allowed>`.
+ */
 export function impossibleCombinations(experiment: Experiment): string[] {
   return [
     ...methodProblems(experiment),

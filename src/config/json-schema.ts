@@ -4,7 +4,10 @@ import type { JsonSchema } from '../validation/json-schema.ts';
 import { experimentSchema } from './experiment.ts';
 import { presets } from './presets.ts';
 
-/** JSON Schema of the file as people write it: what every preset supplies may be left out, and its description says so. */
+/**
+ * JSON Schema of the file as people write it: what every preset supplies may be left out, and its description
+ * says so.
+ */
 export function experimentJsonSchema(): object {
   const schema = z.toJSONSchema(experimentSchema, { io: 'input', target: 'draft-7' }) as JsonSchema;
   return supplied(withoutLimitsOfIntegers(schema), presets.paper, presets.tuned);

@@ -8,7 +8,10 @@ import { experimentSchema } from './experiment.ts';
 import type { Experiment } from './experiment.ts';
 import { presets } from './presets.ts';
 
-/** Values of `over` win; objects merge key by key, but not those that chose another variant (`type`) than the preset. */
+/**
+ * Values of `over` win; objects merge key by key, but not those that chose another variant (`type`) than the
+ * preset.
+ */
 export function merge(under: unknown, over: unknown): unknown {
   if (over === undefined) return under;
   if (!isObject(under) || !isObject(over)) return over;
@@ -17,7 +20,10 @@ export function merge(under: unknown, over: unknown): unknown {
   return Object.fromEntries([...keys].map((key) => [key, merge(under[key], over[key])]));
 }
 
-/** What the file's arm supplies. The arms other than `genenv` are the tuned method without the simulator's update. */
+/**
+ * What the file's arm supplies. The arms other than `genenv` are the tuned method without the simulator's
+ * update.
+ */
 function presetOf({ arm, environment }: Record<string, unknown>): unknown {
   if (!isObject(arm)) return presets.tuned;
   // An update that the file asks for nevertheless is completed, so that it is refused for what it is.

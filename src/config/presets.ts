@@ -1,7 +1,8 @@
 /**
- * The two named settings of the method. A value that the experiment file gives wins over them.
- * `paper`: Table 2 and A.2 of arXiv 2512.19682, filled from the reference release where it prints nothing (β, clip, KL, entropy).
- * `tuned`: what works at small scale; docs/decisions/0004-two-presets.md has the reasons and the figures.
+ * The two named settings of the method. A value that the experiment file gives wins over them. `paper`: Table
+ * 2 and A.2 of arXiv 2512.19682, filled from the reference release where it prints nothing (β, clip, KL,
+ * entropy). `tuned`: what works at small scale; docs/decisions/0004-two-presets.md has the reasons and the
+ * figures.
  */
 export const presets = {
   paper: {

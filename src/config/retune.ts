@@ -19,7 +19,10 @@ export const retunableFields = [
   'agent.sampling.temperature',
 ] as const;
 
-/** Values of the retunable fields that are in effect: among an epoch's inputs in the ledger. Fields that this experiment has not are left out. */
+/**
+ * Values of the retunable fields that are in effect: among an epoch's inputs in the ledger. Fields that this
+ * experiment has not are left out.
+ */
 export function settingsInEffect(experiment: Experiment): Record<string, number> {
   const values: Record<string, number> = {};
   for (const path of retunableFields) {
@@ -32,7 +35,8 @@ export function settingsInEffect(experiment: Experiment): Record<string, number>
 }
 
 /**
- * A copy of a settings object with fields set by dotted path (`difficulty.alpha`). Only fields that are there can be set.
+ * A copy of a settings object with fields set by dotted path (`difficulty.alpha`). Only fields that are there
+ * can be set.
  * @throws InvalidConfig naming the path, and what is there instead
  */
 export function setFields(settings: object, values: FieldValues): Record<string, unknown> {
@@ -72,7 +76,10 @@ type Json = Record<string, unknown>;
 const isRecord = (value: unknown): value is Json => typeof value === 'object' && value !== null;
 const showValue = (value: unknown): string => (value === undefined ? 'nothing' : JSON.stringify(value));
 
-/** The first fields in which two experiments differ, for a message: `epochs: was 90, is 120; world.tools: was 4, is 5`. */
+/**
+ * The first fields in which two experiments differ, for a message: `epochs: was 90, is 120; world.tools: was
+ * 4, is 5`.
+ */
 export function changedFields(before: unknown, after: unknown, most = 3): string {
   return [...differences(before, after, '')].slice(0, most).join('; ');
 }

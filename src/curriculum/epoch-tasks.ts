@@ -122,7 +122,10 @@ export function taskWithoutSimulator(
 
 type ScoredCandidate = { task: TaskRecord; usable: boolean; predicted: number | null };
 
-/** What is known of each candidate beforehand. Invalid ones, and repeats of one that is there, come only where there are too few others. */
+/**
+ * What is known of each candidate beforehand. Invalid ones, and repeats of one that is there, come only where
+ * there are too few others.
+ */
 function judged(
   { bandwidth }: Extract<Arm, { type: 'selection' | 'best-of-n' }>,
   tasks: readonly TaskRecord[],
@@ -157,7 +160,10 @@ function bestOfEach(
   );
 }
 
-/** What the arm `best-of-n` shows its simulator in each of an epoch's prompts: tasks of D_env, each text once, its newest reward. Other arms show nothing. */
+/**
+ * What the arm `best-of-n` shows its simulator in each of an epoch's prompts: tasks of D_env, each text once,
+ * its newest reward. Other arms show nothing.
+ */
 export async function drawnExemplars(
   { store }: { store: ObjectStore },
   { arm, seed }: Experiment,

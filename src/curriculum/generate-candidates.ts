@@ -90,8 +90,9 @@ const read = (
 });
 
 /**
- * Puts the labels that the simulator wrote itself to the vote of a solver that it does not train: the frozen initial agent. A task whose
- * label too few votes confirm is none. The votes are outside the rollout budget, and the task's tokens include them.
+ * Puts the labels that the simulator wrote itself to the vote of a solver that it does not train: the frozen
+ * initial agent. A task whose label too few votes confirm is none. The votes are outside the rollout budget,
+ * and the task's tokens include them.
  */
 export async function confirmLabels(
   ask: SendRequest,
@@ -135,7 +136,9 @@ export async function confirmLabels(
 const questionIn = (world: World, spec: string): Contamination | null =>
   contaminated(world.agentPrompt(spec));
 
-/** A text as a task that may be trained on: one that holds a question of a benchmark is none (`contaminated`). */
+/**
+ * A text as a task that may be trained on: one that holds a question of a benchmark is none (`contaminated`).
+ */
 export function parseCandidate(world: World, text: string): ParsedTask {
   const parsed = world.parseTask(text);
   return parsed.valid && questionIn(world, parsed.spec) !== null
@@ -143,7 +146,10 @@ export function parseCandidate(world: World, text: string): ParsedTask {
     : parsed;
 }
 
-/** @throws InvalidConfig for a task that holds a question of a benchmark, naming where the task stands, the benchmark and its case */
+/**
+ * @throws InvalidConfig for a task that holds a question of a benchmark, naming where the task stands, the
+ * benchmark and its case
+ */
 export function rejectContaminated(world: World, spec: string, place: string): void {
   const found = questionIn(world, spec);
   if (found !== null)

@@ -148,7 +148,10 @@ function parsedJson(line: string): unknown {
 
 const shown = 8;
 
-/** Asks for variations of a base task in the world's own text, which it knows from examples alone: so one prompt serves all worlds. */
+/**
+ * Asks for variations of a base task in the world's own text, which it knows from examples alone: so one
+ * prompt serves all worlds.
+ */
 export function offlinePrompt(
   base: readonly string[],
   seedTask: string,

@@ -122,7 +122,10 @@ export interface Programs {
   env: Record<string, string | undefined>;
 }
 
-/** The services of a stack: those of one stage start together, after those of the stage before, and end in reverse order. */
+/**
+ * The services of a stack: those of one stage start together, after those of the stage before, and end in
+ * reverse order.
+ */
 export interface StackServices {
   stages: Service[][];
   addresses(): StackAddresses;
@@ -134,7 +137,8 @@ export function embeddedServices(
   paths: StackPaths,
   ports: Record<string, number>,
 ): StackServices {
-  // The stack's own profile takes the place of the user's: their addresses, keys and certificates are for other servers.
+  // The stack's own profile takes the place of the user's: their addresses, keys and certificates are for
+  // other servers.
   const own = {
     ...Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('TEMPORAL_'))),
     [STACK_MARK]: paths.home,

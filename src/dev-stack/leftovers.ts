@@ -7,7 +7,10 @@ import type { ServiceName, StackRecord } from './record.ts';
 const GRACE_SECONDS = 15;
 const order: readonly ServiceName[] = ['worker', 'trainer', 'policy-server', 'temporal'];
 
-/** Living processes of a home's stack that nobody looks after: those recorded, the worker first, then all else with its mark. */
+/**
+ * Living processes of a home's stack that nobody looks after: those recorded, the worker first, then all else
+ * with its mark.
+ */
 export function leftovers(home: string, { processes }: StackRecord): ProcessIdentity[] {
   const recorded = order.flatMap((name) => processes[name] ?? []);
   const pids = new Set(recorded.map(({ pid }) => pid));
@@ -28,8 +31,8 @@ export async function endLeftovers(home: string, record: StackRecord, hurry?: Ab
 export const STACK_MARK = 'GENENV_STACK_HOME';
 
 /**
- * All processes of a home's stack, training jobs in sessions of their own included. Linux only; elsewhere none are found,
- * and a job that nobody looks after ends itself after its grace time.
+ * All processes of a home's stack, training jobs in sessions of their own included. Linux only; elsewhere
+ * none are found, and a job that nobody looks after ends itself after its grace time.
  */
 export function markedProcesses(home: string): ProcessIdentity[] {
   if (!existsSync('/proc/self/environ')) return [];

@@ -21,8 +21,8 @@ export interface Launched {
 }
 
 /**
- * Starts a process in a session of its own, with its output in a log file: neither Ctrl-C in the terminal nor the death of
- * the process that started it reaches it.
+ * Starts a process in a session of its own, with its output in a log file: neither Ctrl-C in the terminal nor
+ * the death of the process that started it reaches it.
  */
 export async function launchProcess(
   { command, args, env }: Launch,
@@ -137,7 +137,8 @@ function startedOnLinux(pid: number): string | null {
   } catch {
     return null;
   }
-  // The name in parentheses may hold spaces: fields count from after it (state is the first, start time the 20th).
+  // The name in parentheses may hold spaces: fields count from after it (state is the first, start time the
+  // 20th).
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   const ended = fields[0] === 'Z' || fields[0] === 'X';
   return ended ? null : `${boot}/${fields[19] ?? ''}`;

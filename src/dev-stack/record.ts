@@ -66,8 +66,9 @@ export interface StackLock {
 }
 
 /**
- * Takes the lock of a home's stack, or gives null where another process has it. The kernel holds it and lets go of it
- * when the process ends, however it ends: there is no stale lock. (Node has no flock; SQLite's exclusive lock is one.)
+ * Takes the lock of a home's stack, or gives null where another process has it. The kernel holds it and lets
+ * go of it when the process ends, however it ends: there is no stale lock. (Node has no flock; SQLite's
+ * exclusive lock is one.)
  */
 export function takeStackLock(path: string): StackLock | null {
   mkdirSync(dirname(path), { recursive: true });
@@ -138,7 +139,10 @@ export function stackPaths(home: string): StackPaths {
   };
 }
 
-/** Settings and source files in one short text: a process whose fingerprint differs runs something else than we would start now. */
+/**
+ * Settings and source files in one short text: a process whose fingerprint differs runs something else than
+ * we would start now.
+ */
 export function serviceFingerprint(settings: unknown, sources: readonly string[]): string {
   const hash = createHash('sha256').update(JSON.stringify(settings));
   for (const folder of sources) {

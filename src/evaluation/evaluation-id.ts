@@ -1,4 +1,7 @@
-/** Id of the evaluation of a run's agent after an epoch, by the epoch's ledger line: an epoch that is made anew after a rewind has another. */
+/**
+ * Id of the evaluation of a run's agent after an epoch, by the epoch's ledger line: an epoch that is made
+ * anew after a rewind has another.
+ */
 export const evaluationOfEpoch = (run: string, epoch: number, line: string): string =>
   `${run}.epoch-${String(epoch).padStart(4, '0')}-${line.slice(0, 8)}`;
 

@@ -17,8 +17,9 @@ export interface LockstepOptions {
 }
 
 /**
- * Attempts at several cases side by side: all that go on ask their next question at the same time, in the order of the cases. So what is asked
- * together follows from the answers alone, and a repeated attempt finds the same batches.
+ * Attempts at several cases side by side: all that go on ask their next question at the same time, in the
+ * order of the cases. So what is asked together follows from the answers alone, and a repeated attempt finds
+ * the same batches.
  * @returns what each attempt came to, in the order of the cases
  * @throws what the first failing attempt or request threw
  */

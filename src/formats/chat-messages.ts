@@ -23,7 +23,9 @@ export type Message =
 /** What a policy is asked: a conversation that it continues. */
 export interface Question {
   messages: readonly Message[];
-  /** Given natively, to servers that take tools; suites that describe their tools in the prompt leave it out. */
+  /**
+   * Given natively, to servers that take tools; suites that describe their tools in the prompt leave it out.
+   */
   tools?: readonly ToolSpec[];
   /** Texts at which the answer ends. */
   stop?: readonly string[];
@@ -33,7 +35,10 @@ export interface Answer {
   text: string;
   /** Calls that the server parsed; empty where tools were not given natively. */
   toolCalls: readonly ToolCall[];
-  /** `length` where the answer was cut off, `prompt_too_long` where the policy could not read the question: its text is then empty. */
+  /**
+   * `length` where the answer was cut off, `prompt_too_long` where the policy could not read the question:
+   * its text is then empty.
+   */
   finish_reason: string;
   /** Tokens sampled; 0 where the server does not count them. */
   tokens: number;

@@ -27,8 +27,8 @@ const escapes: Readonly<Record<string, string>> = {
 const codeUnit = /u[\da-fA-F]{4}|x[\da-fA-F]{2}/y;
 
 /**
- * Reads the literal at a place of the text: strings, numbers, True, False, None, lists, tuples, dicts with texts for keys. Undefined where there
- * is none. Nothing is evaluated. Takes time linear in what it reads.
+ * Reads the literal at a place of the text: strings, numbers, True, False, None, lists, tuples, dicts with
+ * texts for keys. Undefined where there is none. Nothing is evaluated. Takes time linear in what it reads.
  */
 export function readLiteral(text: string, at = 0, depth = 0): ReadLiteral | undefined {
   const start = skip(spaces, text, at);

@@ -1,10 +1,14 @@
-/** Ids of <pad>, <bos> and <eos>; characters follow. The tokenizer of models made from scratch: trainer/genenv_trainer/tokenizer.py. */
+/**
+ * Ids of <pad>, <bos> and <eos>; characters follow. The tokenizer of models made from scratch:
+ * trainer/genenv_trainer/tokenizer.py.
+ */
 const specialTokens = 3;
 const endOfSequence = 2;
 
 /**
- * A rollout of several turns as a model made from scratch sees it, from texts that are read and written in turn: token ids, and a mask
- * that is 1 on what is written. What is written ends with the end of a sequence, as it does where it is sampled.
+ * A rollout of several turns as a model made from scratch sees it, from texts that are read and written in
+ * turn: token ids, and a mask that is 1 on what is written. What is written ends with the end of a sequence,
+ * as it does where it is sampled.
  * @throws RangeError for a character outside the vocabulary
  */
 export function dialogueTokens(

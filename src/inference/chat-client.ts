@@ -109,7 +109,10 @@ const wireTool = ({ name, description, parameters }: ToolSpec) => ({
   function: { name, description, parameters: { ...parameters } },
 });
 
-/** A message as servers take it. They refuse a conversation with arguments that are no JSON object: what a model wrote instead stands there as `{}`. */
+/**
+ * A message as servers take it. They refuse a conversation with arguments that are no JSON object: what a
+ * model wrote instead stands there as `{}`.
+ */
 export function wireMessage(message: Message): ChatCompletionMessageParam {
   if (message.role === 'tool')
     return { role: 'tool', content: message.content, tool_call_id: message.toolCallId };
@@ -140,8 +143,9 @@ const concurrency = 8;
 const seeds = 2 ** 31;
 
 /**
- * A policy server out of chat completions, a question for each sample: texts alone, for frozen policies. A request is answered as a whole
- * or not at all, within `timeoutMs`, so a small `durability.promptsPerRequest` loses little.
+ * A policy server out of chat completions, a question for each sample: texts alone, for frozen policies. A
+ * request is answered as a whole or not at all, within `timeoutMs`, so a small `durability.promptsPerRequest`
+ * loses little.
  */
 export function createChatPolicyClient(
   server: ChatClient,

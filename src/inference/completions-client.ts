@@ -24,7 +24,9 @@ const answerSchema = answerOf(
     logprobs: z.object({ token_logprobs: z.array(z.number()) }),
   }),
 );
-/** Of a server that gives no token ids: enough for a frozen policy, which is never trained on what it wrote. */
+/**
+ * Of a server that gives no token ids: enough for a frozen policy, which is never trained on what it wrote.
+ */
 const textAnswerSchema = answerOf(
   z.object(text).transform((choice) => ({
     ...choice,
@@ -91,8 +93,9 @@ export interface ModelServerOptions {
 }
 
 /**
- * A server that speaks the OpenAI API with vLLM's extensions (`return_token_ids`, several prompts, `n`, `seed`, `logprobs`).
- * It never retries by itself: the activity does, with the request that is in its journal.
+ * A server that speaks the OpenAI API with vLLM's extensions (`return_token_ids`, several prompts, `n`,
+ * `seed`, `logprobs`). It never retries by itself: the activity does, with the request that is in its
+ * journal.
  */
 export function createCompletionsClient({
   baseUrl,

@@ -8,7 +8,8 @@ import type { PolicyClient } from './policy-client.ts';
 export interface EvaluationClient {
   /**
    * Answers in the order of the questions, each drawn by its own seed; all of them or none.
-   * @throws as `PolicyServer.complete` does, but that a question too long for the policy has an answer that says so
+   * @throws as `PolicyServer.complete` does, but that a question too long for the policy has an answer that
+   * says so
    */
   answer(questions: readonly { question: Question; seed: number }[], signal: AbortSignal): Promise<Answer[]>;
 }
@@ -36,7 +37,8 @@ async function unlessTooLong<Answered>(answer: Promise<Answered>): Promise<Answe
 }
 
 /**
- * By chat completions, a request for each question: the model's own chat template, and tools where the server takes them.
+ * By chat completions, a request for each question: the model's own chat template, and tools where the server
+ * takes them.
  * @param onAnswered told of each answer, since those of many questions take their time
  */
 export function createChatEvaluationClient(
@@ -55,7 +57,9 @@ export function createChatEvaluationClient(
   };
 }
 
-/** By completions, many questions a request, in ChatML. The batch is drawn by the seed of its first question. */
+/**
+ * By completions, many questions a request, in ChatML. The batch is drawn by the seed of its first question.
+ */
 export function createCompletionsEvaluationClient(
   server: PolicyClient,
   policy: PolicyUnderTest,

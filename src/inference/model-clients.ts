@@ -7,7 +7,9 @@ export interface ModelClients {
   policyClient: (serving: ServingSettings, timeoutMs: number) => PolicyClient;
   /** Chat completions of any OpenAI-compatible server, or of the embedded one (null). */
   chatClient: (server: { baseUrl: string; apiKeyEnv: string | null } | null, timeoutMs: number) => ChatClient;
-  /** Loads new weights under a name on a server behind the OpenAI API; loading a name twice changes nothing. */
+  /**
+   * Loads new weights under a name on a server behind the OpenAI API; loading a name twice changes nothing.
+   */
   loadOnServer: (
     serving: Extract<ServingSettings, { type: 'openai' }>,
     name: string,

@@ -1,4 +1,7 @@
-/** One request to a model server: the unit of batching, storage and retry. What is in it follows from the input alone. */
+/**
+ * One request to a model server: the unit of batching, storage and retry. What is in it follows from the
+ * input alone.
+ */
 export interface CompletionRequest {
   model: string;
   /** Texts, or token ids where a rollout goes on. */
@@ -28,9 +31,9 @@ export interface Completion {
 export interface PolicyClient {
   /**
    * Completions ordered by prompt, then sample.
-   * @throws ModelUnavailable where the server cannot answer now, ModelNotServed where it does not know the model, InvalidAnswer
-   * where what it answered cannot be used, InvalidArtifact where the model's weights are damaged, RequestRefused where asking again
-   * would not help; the signal's reason where it aborts.
+   * @throws ModelUnavailable where the server cannot answer now, ModelNotServed where it does not know the
+   * model, InvalidAnswer where what it answered cannot be used, InvalidArtifact where the model's weights are
+   * damaged, RequestRefused where asking again would not help; the signal's reason where it aborts.
    */
   complete(request: CompletionRequest, signal: AbortSignal): Promise<Completion[]>;
   /**
@@ -51,7 +54,10 @@ export class ModelUnavailable extends Error {
   }
 }
 
-/** The server knows no model of this name: it started anew, or lost what was published to it. Publishing it again helps. */
+/**
+ * The server knows no model of this name: it started anew, or lost what was published to it. Publishing it
+ * again helps.
+ */
 export class ModelNotServed extends Error {
   override readonly name = 'ModelNotServed';
 }

@@ -7,8 +7,8 @@ import type { ModelClients } from './model-clients.ts';
 import { ModelUnavailable, RequestRefused } from './policy-client.ts';
 
 /**
- * Tells vLLM to serve new weights: a LoRA adapter under its versioned name, or the weights of the running model from disk.
- * A name that is loaded already is left alone: names are never reused.
+ * Tells vLLM to serve new weights: a LoRA adapter under its versioned name, or the weights of the running
+ * model from disk. A name that is loaded already is left alone: names are never reused.
  */
 export async function loadOnVllm(
   serving: Extract<ServingSettings, { type: 'openai' }>,
@@ -47,8 +47,8 @@ export async function loadOnVllm(
 }
 
 /**
- * Makes a checkpoint reachable under its versioned name; false where nothing can be done, because the weights are the server's own.
- * Idempotent: a name always means the same weights.
+ * Makes a checkpoint reachable under its versioned name; false where nothing can be done, because the weights
+ * are the server's own. Idempotent: a name always means the same weights.
  */
 export async function ensurePolicyServed(
   { store, loadOnServer }: Pick<ModelClients, 'loadOnServer'> & { store: ObjectStore },

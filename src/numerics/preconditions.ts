@@ -52,7 +52,9 @@ export function requireSameLength(
   }
 }
 
-/** Arithmetic mean; null of nothing, since nothing was measured. Summed in order, so that bits do not change. */
+/**
+ * Arithmetic mean; null of nothing, since nothing was measured. Summed in order, so that bits do not change.
+ */
 export function mean(values: readonly number[]): number | null {
   if (values.length === 0) return null;
   let sum = 0;

@@ -31,8 +31,9 @@ export type RandomStream = {
 const TWO_32 = 2 ** 32;
 
 /**
- * Seeded stream of random numbers: sfc32 of PractRand (C. Doty-Humphrey), from the state a = 0, b = the seed's low 32
- * bits, c = its high bits, counter = 1, with the first twelve outputs discarded. Seeds are integers in [0, 2^53).
+ * Seeded stream of random numbers: sfc32 of PractRand (C. Doty-Humphrey), from the state a = 0, b = the
+ * seed's low 32 bits, c = its high bits, counter = 1, with the first twelve outputs discarded. Seeds are
+ * integers in [0, 2^53).
  */
 export function randomStream(seed: number): RandomStream {
   requireInteger('seed', seed, 0);

@@ -8,15 +8,19 @@ import {
   ROUNDING,
 } from './preconditions.ts';
 
-/** Tasks by which agent does better on them, and `p`: how likely so many or more are worse by chance, in (0, 1]. */
+/**
+ * Tasks by which agent does better on them, and `p`: how likely so many or more are worse by chance, in (0,
+ * 1].
+ */
 export type PairedTest = { better: number; worse: number; tied: number; p: number };
 
 /**
- * Exact one-sided sign test of "the second agent is not worse", on pairs: mean rewards of two agents on the same tasks with the
- * same seeds. Of the n tasks on which they differ, the number that got worse is Binomial(n, 1/2) at most, so
- * p = P(X >= worse) = Σ_{k >= worse} C(n, k) / 2^n; equal tasks say nothing and are left out. Dixon & Mood 1946, "The statistical sign
- * test"; with one attempt a task it is the exact form of McNemar 1947. A task is one pair however often it is attempted, since
- * attempts at one task are not independent; nothing is assumed of how much tasks differ.
+ * Exact one-sided sign test of "the second agent is not worse", on pairs: mean rewards of two agents on the
+ * same tasks with the same seeds. Of the n tasks on which they differ, the number that got worse is
+ * Binomial(n, 1/2) at most, so p = P(X >= worse) = Σ_{k >= worse} C(n, k) / 2^n; equal tasks say nothing and
+ * are left out. Dixon & Mood 1946, "The statistical sign test"; with one attempt a task it is the exact form
+ * of McNemar 1947. A task is one pair however often it is attempted, since attempts at one task are not
+ * independent; nothing is assumed of how much tasks differ.
  */
 export function pairedTest(before: readonly number[], after: readonly number[]): PairedTest {
   requireSameLength('before', before.length, 'after', after.length);
@@ -33,12 +37,16 @@ export function pairedTest(before: readonly number[], after: readonly number[]):
   return { better, worse, tied: before.length - better - worse, p: worse === 0 ? 1 : Math.min(1, tail) };
 }
 
-/** Cases by who is right, and `p`: how likely so uneven a split of those on which the two differ is by chance, in (0, 1]. */
+/**
+ * Cases by who is right, and `p`: how likely so uneven a split of those on which the two differ is by chance,
+ * in (0, 1].
+ */
 export type McNemar = { both: number; onlyFirst: number; onlySecond: number; neither: number; p: number };
 
 /**
- * Exact two-sided McNemar test on pairs of verdicts: of the n cases on which the two differ, the number that only the first has right is
- * Binomial(n, 1/2) if neither is better, so p = min(1, 2 P(X <= min)). McNemar 1947.
+ * Exact two-sided McNemar test on pairs of verdicts: of the n cases on which the two differ, the number that
+ * only the first has right is Binomial(n, 1/2) if neither is better, so p = min(1, 2 P(X <= min)). McNemar
+ * 1947.
  */
 export function mcNemar(pairs: readonly { first: boolean; second: boolean }[]): McNemar {
   const count = (first: boolean, second: boolean): number =>
@@ -58,8 +66,8 @@ export function mcNemar(pairs: readonly { first: boolean; second: boolean }[]): 
 }
 
 /**
- * Spearman's rank correlation of two lists, in [-1, 1]: Pearson's of the ranks, ties at their mean rank. Null below two values, and where
- * one list has no two different values.
+ * Spearman's rank correlation of two lists, in [-1, 1]: Pearson's of the ranks, ties at their mean rank. Null
+ * below two values, and where one list has no two different values.
  */
 export function rankCorrelation(left: readonly number[], right: readonly number[]): number | null {
   requireSameLength('left', left.length, 'right', right.length);
@@ -82,8 +90,9 @@ function ranks(name: string, values: readonly number[]): number[] {
 }
 
 /**
- * Probability, in [0, 1], that at least one of k attempts at a task succeeds: 1 - C(n - c, k) / C(n, k) for c successes of n >= k attempts
- * that were made, without bias. Chen et al. 2021 (arXiv 2107.03374), eq. 1, as a product, whose factors stay small.
+ * Probability, in [0, 1], that at least one of k attempts at a task succeeds: 1 - C(n - c, k) / C(n, k) for c
+ * successes of n >= k attempts that were made, without bias. Chen et al. 2021 (arXiv 2107.03374), eq. 1, as a
+ * product, whose factors stay small.
  */
 export function passAtK(count: { successes: number; attempts: number }, k: number): number {
   requireCount('count', count);

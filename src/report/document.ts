@@ -141,6 +141,9 @@ export const inlineJson = (value: unknown): string =>
     .replace(/\u2028/g, '\\u2028')
     .replace(/\u2029/g, '\\u2029');
 
-/** A script that may stand inside a script element: `</script` and `<!--` occur in strings and patterns only, where the escape changes nothing. */
+/**
+ * A script that may stand inside a script element: `</script` and `<!--` occur in strings and patterns only,
+ * where the escape changes nothing.
+ */
 export const inlineScript = (source: string): string =>
   source.replace(/<\/(script)/gi, '<\\/$1').replace(/<!--/g, '<\\!--');

@@ -23,7 +23,9 @@ export interface Course {
   turn: { epoch: number; value: number } | null;
 }
 
-/** What the run shows, as numbers. A start is the first epoch that measured, an end the mean of the last 5. */
+/**
+ * What the run shows, as numbers. A start is the first epoch that measured, an end the mean of the last 5.
+ */
 export interface Findings {
   epochs: number;
   success: { start: number; end: number; entry: number | null; residence: number | null } | null;
@@ -156,7 +158,10 @@ export function trailingMean(values: readonly (number | null)[], window = WINDOW
 export const lastMean = (values: readonly (number | null)[], count = WINDOW): number | null =>
   mean(measured(values).slice(-count));
 
-/** At most `most` rows, each the mean of equally many epochs, for charts of long runs. Named by the last of its epochs. */
+/**
+ * At most `most` rows, each the mean of equally many epochs, for charts of long runs. Named by the last of
+ * its epochs.
+ */
 export function thinned(rows: readonly EpochRow[], most = 500): { rows: EpochRow[]; epochsPerPoint: number } {
   const size = Math.max(1, Math.ceil(rows.length / most));
   if (size === 1) return { rows: [...rows], epochsPerPoint: 1 };

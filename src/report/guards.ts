@@ -28,8 +28,8 @@ interface Rule {
 }
 
 /**
- * Detectors of curricula that look right and teach nothing: a success rate in the band proves little alone. Each is
- * judged by the mean of its last five values, unless its threshold says otherwise.
+ * Detectors of curricula that look right and teach nothing: a success rate in the band proves little alone.
+ * Each is judged by the mean of its last five values, unless its threshold says otherwise.
  */
 export function guards(rows: readonly EpochRow[], experiment: Experiment | null): Guard[] {
   return [

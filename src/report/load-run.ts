@@ -29,8 +29,9 @@ interface MetricsLine {
 }
 
 /**
- * What a run's folder says, as far as it goes: a run in progress has few lines, and a killed one may end in half a line.
- * The ledger decides which epochs are committed and what their metrics are; `metrics.jsonl` adds the times.
+ * What a run's folder says, as far as it goes: a run in progress has few lines, and a killed one may end in
+ * half a line. The ledger decides which epochs are committed and what their metrics are; `metrics.jsonl` adds
+ * the times.
  * @throws Error if there is no such run
  */
 export async function loadRun({ home, runId }: { home: string; runId: string }): Promise<RunData> {
@@ -153,7 +154,9 @@ function understood(experiment: unknown, gaps: string[]): Experiment | null {
   return null;
 }
 
-/** The lines of a file that are whole. Only the last can be torn by a kill; a bad one elsewhere is named too. */
+/**
+ * The lines of a file that are whole. Only the last can be torn by a kill; a bad one elsewhere is named too.
+ */
 async function readLines(file: string, gaps: string[]): Promise<{ value: unknown; line: string }[]> {
   const text = await undefinedIfMissing(readFile(file, 'utf8'));
   const name = basename(file);
@@ -174,7 +177,10 @@ async function readLines(file: string, gaps: string[]): Promise<{ value: unknown
   });
 }
 
-/** Records of some files, those that `keep` says; null where a file is pruned, missing or damaged, which `gaps` then tells. */
+/**
+ * Records of some files, those that `keep` says; null where a file is pruned, missing or damaged, which
+ * `gaps` then tells.
+ */
 export async function readRecords<T>(
   store: ObjectStore,
   refs: readonly FileRef[],
@@ -198,7 +204,9 @@ export async function readRecords<T>(
 
 export const benchmarkPrefix = 'benchmark/';
 
-/** Main score of each suite that the agent was evaluated on after an epoch, as metrics; none where it was not. */
+/**
+ * Main score of each suite that the agent was evaluated on after an epoch, as metrics; none where it was not.
+ */
 export async function benchmarkScores(
   home: string,
   run: string,

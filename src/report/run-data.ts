@@ -40,7 +40,10 @@ export interface ReportEvent {
 
 export interface RunData {
   runId: string;
-  /** With what was retuned; null where the file is missing, unreadable or of another version: the report then says so. */
+  /**
+   * With what was retuned; null where the file is missing, unreadable or of another version: the report then
+   * says so.
+   */
   experiment: Experiment | null;
   /** What the file holds, and its hash. */
   experimentFile: { experiment: unknown; sha256: string } | null;

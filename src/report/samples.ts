@@ -19,7 +19,10 @@ const budgetBytes = 2_500_000;
 /** Longest text that is shown whole, tried in turn until all fits the budget. */
 const textLimits = [4000, 1200, 400, 120];
 
-/** Tasks and traces to look at, the same ones whenever the report is written, small enough to stand in the page. */
+/**
+ * Tasks and traces to look at, the same ones whenever the report is written, small enough to stand in the
+ * page.
+ */
 export async function sampleEpochs(
   rows: readonly EpochRow[],
   store: ObjectStore,
@@ -108,8 +111,8 @@ export function spreadSample<T>(items: readonly T[], most: number): T[] {
 }
 
 /**
- * Tasks that show an epoch's range: valid ones from never to always solved, and up to a quarter invalid ones, in the
- * epoch's own order. No chance is involved, so a report written again shows the same.
+ * Tasks that show an epoch's range: valid ones from never to always solved, and up to a quarter invalid ones,
+ * in the epoch's own order. No chance is involved, so a report written again shows the same.
  */
 export function choose(
   tasks: readonly TaskRecord[],
@@ -224,7 +227,10 @@ export function describeSample(
   };
 }
 
-/** One answer for each reward, with its trace; a trace without a reward (or the other way round) is shown as it is. */
+/**
+ * One answer for each reward, with its trace; a trace without a reward (or the other way round) is shown as
+ * it is.
+ */
 function answersOf(
   rewards: readonly RewardRecord[],
   traces: readonly TraceRecord[],

@@ -20,8 +20,8 @@ import type { RunData } from './run-data.ts';
 import { sampleEpochs } from './samples.ts';
 
 /**
- * Writes the report of a run, finished or not, into its folder, and gives its path. What is missing or pruned is said in
- * the page, never a reason to fail.
+ * Writes the report of a run, finished or not, into its folder, and gives its path. What is missing or pruned
+ * is said in the page, never a reason to fail.
  * @param worlds the list of worlds from outside that may be loaded, as in GENENV_WORLDS
  * @throws Error if there is no such run, StoreUnavailable if the folder cannot be written
  */
@@ -90,7 +90,8 @@ const trainer = fileURLToPath(new URL('../../trainer', import.meta.url));
 const patience = 120_000;
 
 /**
- * Writes the run's metrics as TensorBoard event files, anew, with the interpreter of the trainer's environment.
+ * Writes the run's metrics as TensorBoard event files, anew, with the interpreter of the trainer's
+ * environment.
  * @throws Error with what Python said
  */
 export async function writeTensorboard({

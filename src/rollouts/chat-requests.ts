@@ -4,7 +4,10 @@ import type { HasActivityContext, PhaseStorage } from '../runtime/dependencies.t
 import type { Phase } from '../runtime/run-once.ts';
 import { Journal } from '../store/journal.ts';
 
-/** Answers to questions, in their order. As with requests to policies, each is on disk before the next is asked. */
+/**
+ * Answers to questions, in their order. As with requests to policies, each is on disk before the next is
+ * asked.
+ */
 export async function* streamChatCompletions<Item>(
   dependencies: Pick<PhaseStorage, 'onDamage'> & HasActivityContext,
   { work }: Phase,

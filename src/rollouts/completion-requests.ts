@@ -35,9 +35,9 @@ export const selectShard = <T>(planned: readonly T[], shard: number, shards: num
   planned.filter((_, index) => index % shards === shard);
 
 /**
- * Answers to the requests, in their order. Each is on disk before the next is asked, so a retry asks only what is missing,
- * exactly as it was; a newer attempt's claim stops this one. Failed requests are counted over all attempts. A server that has
- * forgotten one of the `policies` is given it again.
+ * Answers to the requests, in their order. Each is on disk before the next is asked, so a retry asks only
+ * what is missing, exactly as it was; a newer attempt's claim stops this one. Failed requests are counted
+ * over all attempts. A server that has forgotten one of the `policies` is given it again.
  */
 export async function* streamCompletions<Item>(
   dependencies: ModelDependencies,
@@ -138,7 +138,10 @@ export const epochPolicies = ({
 
 export type SendRequest = (request: CompletionRequest) => Promise<Completion[]>;
 
-/** Requests each of which follows from the answers before it, journalled like any others: a retry makes the same ones from the same answers. */
+/**
+ * Requests each of which follows from the answers before it, journalled like any others: a retry makes the
+ * same ones from the same answers.
+ */
 export function sequentialRequests(
   dependencies: ModelDependencies,
   context: Phase,

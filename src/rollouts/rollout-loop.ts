@@ -24,7 +24,10 @@ export interface RolloutOptions {
   wordedBy: PolicyVersion | null;
 }
 
-/** Attempts at the tasks of the planned requests, in their order: one answer each, or as many turns as the world has. */
+/**
+ * Attempts at the tasks of the planned requests, in their order: one answer each, or as many turns as the
+ * world has.
+ */
 export async function* streamRollouts<Item>(
   dependencies: ModelDependencies,
   context: Phase,

@@ -11,9 +11,10 @@ import type { RunFolder } from './run-folder.ts';
 export type Branch = { name: string; folder: string };
 
 /**
- * Cuts a run's ledger back to its first `keep` lines, which must hold, and keeps what it leaves as a branch: a folder
- * `branches/<nnnn>` with whole copies of ledger, note of its head, metrics and retunes, and `why.json`. A process killed in
- * between has lost nothing: the copies come first, and a head behind its ledger is a state that every reader knows.
+ * Cuts a run's ledger back to its first `keep` lines, which must hold, and keeps what it leaves as a branch:
+ * a folder `branches/<nnnn>` with whole copies of ledger, note of its head, metrics and retunes, and
+ * `why.json`. A process killed in between has lost nothing: the copies come first, and a head behind its
+ * ledger is a state that every reader knows.
  * @throws StoreUnavailable, InvalidArtifact if fewer lines hold
  */
 export async function cutLedger(

@@ -9,8 +9,8 @@ import type { RunFolders } from './result-folders.ts';
 import type { Fork } from './run-folder.ts';
 
 /**
- * The epoch of another run that an experiment starts from. Its policies, pools and tasks are shared, so what they are made of
- * must be the same.
+ * The epoch of another run that an experiment starts from. Its policies, pools and tasks are shared, so what
+ * they are made of must be the same.
  * @throws InvalidConfig naming the field, InvalidArtifact for a parent whose ledger does not verify
  */
 export async function resolveFork(
@@ -55,7 +55,8 @@ export async function resolveFork(
     throw new InvalidConfig(
       `experiment: epochs: got ${experiment.epochs}; expected more than startFrom.epoch (${epoch}), since epochs are counted from the parent's start`,
     );
-  // The policies are read from the store from now on: a fork from pruned or damaged ones fails here, not in its first epoch.
+  // The policies are read from the store from now on: a fork from pruned or damaged ones fails here, not in
+  // its first epoch.
   await store.checkAll(line.outputs.state);
   return { run, epoch, line };
 }

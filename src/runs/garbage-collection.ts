@@ -21,14 +21,17 @@ export type GarbageOptions = {
   keep: Keep;
   /** Only say what would go. */
   dryRun?: boolean;
-  /** What nobody refers to goes only when it is older: a running phase refers to what it has put at its end. */
+  /**
+   * What nobody refers to goes only when it is older: a running phase refers to what it has put at its end.
+   */
   graceSeconds?: number;
 };
 
 /**
- * What can go: checkpoints and trainer states that only epochs not kept name, the keys that give them, finished work
- * folders, and what killed processes left. Never what a kept epoch or the first line of any run in `runs` names, what an
- * epoch in flight has recorded or its jobs read, nor what experiments outside of `runs` have recorded.
+ * What can go: checkpoints and trainer states that only epochs not kept name, the keys that give them,
+ * finished work folders, and what killed processes left. Never what a kept epoch or the first line of any run
+ * in `runs` names, what an epoch in flight has recorded or its jobs read, nor what experiments outside of
+ * `runs` have recorded.
  * @param runs all run folders that use the store
  * @throws InvalidArtifact for a ledger that does not verify, StoreUnavailable
  */
@@ -63,7 +66,10 @@ export async function planGarbage(
   return items;
 }
 
-/** Removes what `planGarbage` finds, leaving a tombstone for each checkpoint and trainer state; a dry run removes nothing. */
+/**
+ * Removes what `planGarbage` finds, leaving a tombstone for each checkpoint and trainer state; a dry run
+ * removes nothing.
+ */
 export async function collectGarbage(
   store: ObjectStore,
   runs: RunFolder[],
@@ -115,7 +121,10 @@ async function remove({ root }: ObjectStore, { kind, path, ref, mtimeMs }: Garba
   return true;
 }
 
-/** Which epochs keep their checkpoints: the newest `last`, each `every`-th (0 = none), the `best` on `eval/heldout`. */
+/**
+ * Which epochs keep their checkpoints: the newest `last`, each `every`-th (0 = none), the `best` on
+ * `eval/heldout`.
+ */
 export type Keep = { last: number; every: number; best: boolean };
 
 export type PrunableKind = 'checkpoint' | 'trainer_state';
@@ -133,8 +142,8 @@ export type References = {
 };
 
 /**
- * Reads all ledgers and keys. What an epoch in flight has recorded stays, and so does what experiments outside of
- * `runs` have recorded; of committed epochs that are not kept, only the folders can go.
+ * Reads all ledgers and keys. What an epoch in flight has recorded stays, and so does what experiments
+ * outside of `runs` have recorded; of committed epochs that are not kept, only the folders can go.
  * @throws InvalidArtifact for a ledger that does not verify: nothing may be removed by what it says
  */
 export async function references(store: ObjectStore, runs: RunFolder[], keep: Keep): Promise<References> {

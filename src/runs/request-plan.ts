@@ -20,7 +20,9 @@ export const requestCount = (prompts: number, size: number): number => Math.ceil
 /** Share of the prompts that go to the initial simulator while the current one is starved. */
 const STARVED_SHARE = 0.5;
 
-/** Number of generation requests an epoch has: those to the current simulator and those to the initial one. */
+/**
+ * Number of generation requests an epoch has: those to the current simulator and those to the initial one.
+ */
 export function generationCounts(
   experiment: Experiment,
   starved = false,

@@ -17,7 +17,10 @@ export interface RunFolders {
   evaluationFolder: (id: string) => EvaluationFolder;
 }
 
-/** What a person opens of a comparison: `comparisons/<id>/`. All but its file is made from the runs' ledgers and can be made again. */
+/**
+ * What a person opens of a comparison: `comparisons/<id>/`. All but its file is made from the runs' ledgers
+ * and can be made again.
+ */
 export class ComparisonFolder {
   readonly path: string;
   readonly comparisonFile: string;
@@ -34,7 +37,10 @@ export class ComparisonFolder {
     this.reportFile = join(this.path, 'report.html');
   }
 
-  /** The comparison as it was begun, and its hash; undefined if there is none. @throws InvalidArtifact if it is no JSON */
+  /**
+   * The comparison as it was begun, and its hash; undefined if there is none. @throws InvalidArtifact if it
+   * is no JSON
+   */
   async read(): Promise<{ comparison: Comparison; sha256: string } | undefined> {
     const comparison = await readJsonFile<Comparison>(
       this.comparisonFile,
@@ -82,7 +88,10 @@ export class EvaluationFolder {
 
 const remedy = 'Remove it and start the evaluation again with its file: what was answered is kept.';
 
-/** The record of a nightly curriculum: `nightly/<name>/nights.jsonl`, a line for what each night came to. It decides what comes next. */
+/**
+ * The record of a nightly curriculum: `nightly/<name>/nights.jsonl`, a line for what each night came to. It
+ * decides what comes next.
+ */
 export class NightlyFolder {
   readonly path: string;
   readonly nightsFile: string;
@@ -93,12 +102,17 @@ export class NightlyFolder {
     this.nightsFile = join(this.path, 'nights.jsonl');
   }
 
-  /** What can be read of the record. A night whose line is torn is closed again: its run is there, and the same comes of it. @throws StoreUnavailable */
+  /**
+   * What can be read of the record. A night whose line is torn is closed again: its run is there, and the
+   * same comes of it. @throws StoreUnavailable
+   */
   async nights(): Promise<NightRecord[]> {
     return readJsonLines<NightRecord>(this.nightsFile);
   }
 
-  /** The night to be done, and what it starts from. A failed night is gone on with. @throws StoreUnavailable */
+  /**
+   * The night to be done, and what it starts from. A failed night is gone on with. @throws StoreUnavailable
+   */
   async next(): Promise<{ night: number; standing: RunEpoch | null }> {
     const last = (await this.nights()).filter(closes).at(-1);
     return { night: (last?.night ?? 0) + 1, standing: last?.standing ?? null };

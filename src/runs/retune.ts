@@ -9,7 +9,8 @@ import type { RunFolder } from './run-folder.ts';
 import { experimentInEffect } from './settings-in-effect.ts';
 
 /**
- * Changes settings of a run from an epoch on, and returns those then in effect. The same request again changes nothing.
+ * Changes settings of a run from an epoch on, and returns those then in effect. The same request again
+ * changes nothing.
  * @param earliest the first epoch that the caller knows to be open; the ledger may be ahead of it
  * @throws InvalidConfig naming the field, with nothing changed
  */

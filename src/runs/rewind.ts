@@ -24,10 +24,11 @@ export interface Rewound {
 }
 
 /**
- * Goes back within a run whose workflow does not run: ledger, metrics and retunes are cut after an epoch, and kept whole as a
- * branch. Doing it again changes nothing more; a process killed in between leaves a run that `finishRewind` takes up.
- * @throws InvalidConfig for an epoch that cannot be gone back to or settings that cannot be retuned, with nothing changed;
- * InvalidArtifact where the epoch's policies are no longer there
+ * Goes back within a run whose workflow does not run: ledger, metrics and retunes are cut after an epoch, and
+ * kept whole as a branch. Doing it again changes nothing more; a process killed in between leaves a run that
+ * `finishRewind` takes up.
+ * @throws InvalidConfig for an epoch that cannot be gone back to or settings that cannot be retuned, with
+ * nothing changed; InvalidArtifact where the epoch's policies are no longer there
  */
 export async function rewindFolder(
   folder: RunFolder,

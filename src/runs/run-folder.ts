@@ -13,7 +13,10 @@ import { checkRunId, isRunId } from '../store/phase-cache.ts';
 export type RunEvent = { type: string; time?: string } & Record<string, unknown>;
 export type MetricsLine = { epoch: number } & Record<string, unknown>;
 
-/** What a fork starts from: an epoch of another run, with that run's ledger line, whose hash the fork's ledger starts from. */
+/**
+ * What a fork starts from: an epoch of another run, with that run's ledger line, whose hash the fork's ledger
+ * starts from.
+ */
 export type Fork<Body extends { epoch: number } = LedgerBody> = {
   run: string;
   epoch: number;
@@ -31,7 +34,10 @@ export type OpenedRun<Body extends { epoch: number }> = {
   ledger: Ledger<Body>;
 };
 
-/** What a person opens of a run: `runs/<id>/`. Nothing in it but the ledger and the experiment is needed to go on. */
+/**
+ * What a person opens of a run: `runs/<id>/`. Nothing in it but the ledger and the experiment is needed to go
+ * on.
+ */
 export class RunFolder {
   readonly id: string;
   readonly path: string;
@@ -73,14 +79,19 @@ export class RunFolder {
     return runs.filter((_, index) => found[index]).sort((a, b) => (a.id < b.id ? -1 : 1));
   }
 
-  /** Writes the experiment, and gives its hash: the ledger's anchor. @throws NotSerializable, StoreUnavailable */
+  /**
+   * Writes the experiment, and gives its hash: the ledger's anchor. @throws NotSerializable, StoreUnavailable
+   */
   async writeExperiment(experiment: object): Promise<string> {
     const anchor = hashOf(experiment);
     await atomicWrite(this.experimentFile, `${JSON.stringify(experiment, null, 2)}\n`);
     return anchor;
   }
 
-  /** The experiment and its hash, whatever its white space; undefined if there is none. @throws InvalidArtifact if it is no JSON */
+  /**
+   * The experiment and its hash, whatever its white space; undefined if there is none. @throws
+   * InvalidArtifact if it is no JSON
+   */
   async readExperiment(): Promise<{ experiment: unknown; sha256: string } | undefined> {
     const experiment = await readJsonFile<unknown>(
       this.experimentFile,
@@ -117,7 +128,10 @@ export class RunFolder {
     await atomicWrite(this.retunesFile, `${JSON.stringify(retunes, null, 2)}\n`);
   }
 
-  /** The run with its ledger, which a fork's parent anchors; undefined if there is no such run. @throws InvalidArtifact */
+  /**
+   * The run with its ledger, which a fork's parent anchors; undefined if there is no such run. @throws
+   * InvalidArtifact
+   */
   async open<Body extends { epoch: number } = LedgerBody>(): Promise<OpenedRun<Body> | undefined> {
     const found = await this.readExperiment();
     if (found === undefined) return undefined;
@@ -184,7 +198,10 @@ export class RunFolder {
   }
 }
 
-/** The newest line of an epoch up to this one. Epochs are added in order, so that it is near the end, whatever the length of the file. */
+/**
+ * The newest line of an epoch up to this one. Epochs are added in order, so that it is near the end, whatever
+ * the length of the file.
+ */
 async function newestUpTo(handle: FileHandle, epoch: number): Promise<MetricsLine | undefined> {
   const { size } = await handle.stat();
   for (let length = Math.min(size, 1 << 16); ; length = Math.min(size, 2 * length)) {

@@ -66,7 +66,10 @@ export interface Ancestor {
   epoch: number;
 }
 
-/** What a run was forked from, its parent first; as far as the folders of its ancestors are there. @throws InvalidArtifact */
+/**
+ * What a run was forked from, its parent first; as far as the folders of its ancestors are there. @throws
+ * InvalidArtifact
+ */
 export async function lineage(folder: RunFolder): Promise<Ancestor[]> {
   const ancestors: Ancestor[] = [];
   const seen = new Set<string>();

@@ -20,8 +20,8 @@ export type VerifyReport = {
 };
 
 /**
- * Recomputes all that a run claims: that its ledger starts from its experiment file, that every line chains to the one
- * before, and that every object named in a line has the bytes it had. Changes nothing.
+ * Recomputes all that a run claims: that its ledger starts from its experiment file, that every line chains
+ * to the one before, and that every object named in a line has the bytes it had. Changes nothing.
  * @throws StoreUnavailable
  */
 export async function verifyRun(store: ObjectStore, run: RunFolder): Promise<VerifyReport> {
@@ -47,7 +47,10 @@ export async function verifyRun(store: ObjectStore, run: RunFolder): Promise<Ver
   return report;
 }
 
-/** Verifies experiment file and ledger; where the first line does not fit, finds out which of the two was altered. */
+/**
+ * Verifies experiment file and ledger; where the first line does not fit, finds out which of the two was
+ * altered.
+ */
 async function verifyLedger(run: RunFolder, report: VerifyReport): Promise<LedgerChain<LedgerLine>> {
   const note = ({ file, problem }: { file: string; problem: string }) =>
     report.problems.push({ file, problem });

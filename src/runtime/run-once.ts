@@ -18,7 +18,8 @@ export interface Phase {
 }
 
 /**
- * Runs a phase of an epoch once. The key holds every input but the experiment's id, so equal experiments give equal results.
+ * Runs a phase of an epoch once. The key holds every input but the experiment's id, so equal experiments give
+ * equal results.
  */
 export async function runPhaseOnce<Output>(
   dependencies: PhaseStorage,
@@ -39,9 +40,9 @@ export async function runPhaseOnce<Output>(
 }
 
 /**
- * Runs a piece of work once, whatever happens: looks its key up first, so that a retry, a reset, a fork or an empty
- * Temporal server finds what exists (checked by hash, made again if damaged), and records the result under that key.
- * An attempt that a newer one has superseded takes the newer one's result, if it is there.
+ * Runs a piece of work once, whatever happens: looks its key up first, so that a retry, a reset, a fork or an
+ * empty Temporal server finds what exists (checked by hash, made again if damaged), and records the result
+ * under that key. An attempt that a newer one has superseded takes the newer one's result, if it is there.
  */
 export async function runOnce<Output>(
   { store, keys }: PhaseStorage,

@@ -30,8 +30,8 @@ type Fresh = Pick<
 >;
 
 /**
- * Metrics of an epoch's tasks and rollouts (docs/artifacts.md), gathered while they stream by: sums over rollouts, and a few numbers of
- * each task. Sums run in the order of the records, so that bits do not change.
+ * Metrics of an epoch's tasks and rollouts (docs/artifacts.md), gathered while they stream by: sums over
+ * rollouts, and a few numbers of each task. Sums run in the order of the records, so that bits do not change.
  */
 export class EpochMetrics {
   readonly #experiment: Experiment;
@@ -39,7 +39,10 @@ export class EpochMetrics {
   readonly #fresh: Fresh[] = [];
   readonly #specs: string[] = [];
   readonly #invalid: string[] = [];
-  /** Of each group of the agent, in the order of the traces: its task, and its mean reward over even and odd attempts. */
+  /**
+   * Of each group of the agent, in the order of the traces: its task, and its mean reward over even and odd
+   * attempts.
+   */
   readonly #halves: { task: number; even: number; odd: number }[] = [];
   readonly #freshTasks = new Set<number>();
   readonly #rewards = new RunningMean();

@@ -7,7 +7,9 @@ import type { RewardRecord, TraceRecord } from '../types/records.ts';
 
 type Role = RewardRecord['role'];
 
-/** What the groups of each task of an epoch came to: counts alone, so that an epoch of any size takes little. */
+/**
+ * What the groups of each task of an epoch came to: counts alone, so that an epoch of any size takes little.
+ */
 export class TaskOutcomeCounts {
   /** Of the tasks whose observations the simulator worded. */
   readonly #wordings = new Map<number, Wordings>();
@@ -97,7 +99,10 @@ const rateOf = (successes: number, attempts: number): SuccessRate => ({
   rate: attempts === 0 ? null : successes / attempts,
 });
 
-/** Factor on a task's regression weight, by the agent's success on it and a random policy's: 0 where luck decides. */
+/**
+ * Factor on a task's regression weight, by the agent's success on it and a random policy's: 0 where luck
+ * decides.
+ */
 export function luckGuard(guards: Guards, rate: number | null, random: number | null): number {
   if (random !== null && random > (guards.randomSuccess ?? 1)) return 0;
   // A task nobody solved is hard, not random: its reward is low as it is.

@@ -9,7 +9,8 @@ export const temporaryName = (folder: string): string => join(folder, `.${random
 export const isTemporary = (name: string): boolean => /^\.[0-9a-f-]{36}\.tmp$/.test(name);
 
 /**
- * Writes a whole file so that a reader, or a power cut, finds the old file or the new one and nothing between.
+ * Writes a whole file so that a reader, or a power cut, finds the old file or the new one and nothing
+ * between.
  * @throws StoreUnavailable
  */
 export async function atomicWrite(path: string, data: string | Uint8Array): Promise<void> {
@@ -38,7 +39,10 @@ async function stageAll<T>(
   }
 }
 
-/** A file in the making, under a temporary name. Call `discard` at the end in any case: after `commit` it does nothing. */
+/**
+ * A file in the making, under a temporary name. Call `discard` at the end in any case: after `commit` it does
+ * nothing.
+ */
 export class StagedFile {
   readonly path: string;
   readonly #handle: FileHandle;

@@ -2,11 +2,11 @@ import { hash } from 'node:crypto';
 import { NotSerializable } from './errors.ts';
 
 /**
- * The one JSON text of a value, after RFC 8785: no white space, keys sorted by UTF-16 code unit, numbers as ECMAScript
- * prints them. Equal values give equal bytes, so bytes can be hashed.
+ * The one JSON text of a value, after RFC 8785: no white space, keys sorted by UTF-16 code unit, numbers as
+ * ECMAScript prints them. Equal values give equal bytes, so bytes can be hashed.
  *
- * @throws NotSerializable for what JSON cannot carry unchanged: undefined, NaN, infinities, bigint, functions, class
- * instances, text with half a surrogate pair, cycles; the message has the path of the value.
+ * @throws NotSerializable for what JSON cannot carry unchanged: undefined, NaN, infinities, bigint,
+ * functions, class instances, text with half a surrogate pair, cycles; the message has the path of the value.
  */
 export function canonicalJson(value: unknown): string {
   return write(value, []);

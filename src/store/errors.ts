@@ -3,8 +3,8 @@ export type Damage = { file: string; problem: string };
 export type OnDamage = (damage: Damage) => void;
 
 /**
- * Errors of the store. `name` is the failure type that activities report to Temporal; `retryable` says whether the
- * same call can succeed later with nothing else changed.
+ * Errors of the store. `name` is the failure type that activities report to Temporal; `retryable` says
+ * whether the same call can succeed later with nothing else changed.
  */
 abstract class StoreError extends Error {
   abstract override readonly name: string;
@@ -85,7 +85,10 @@ const remedies: Record<string, string> = {
   ESTALE: 'The network file system lost the file handle: check the mount.',
 };
 
-/** Runs a piece of file work. @throws StoreUnavailable in place of errors that only the machine's owner can repair. */
+/**
+ * Runs a piece of file work. @throws StoreUnavailable in place of errors that only the machine's owner can
+ * repair.
+ */
 export async function withDiskErrors<T>(path: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();

@@ -14,9 +14,9 @@ export type JournalOptions = {
 };
 
 /**
- * Entries of unfinished work, each on disk when its `append` returns. A line is the sha256 of an entry's canonical
- * JSON, a space, and that JSON. Opening cuts a torn tail, which a killed process leaves, and everything from the first
- * damaged line on, which is said; what is cut is done again.
+ * Entries of unfinished work, each on disk when its `append` returns. A line is the sha256 of an entry's
+ * canonical JSON, a space, and that JSON. Opening cuts a torn tail, which a killed process leaves, and
+ * everything from the first damaged line on, which is said; what is cut is done again.
  */
 export class Journal<T> {
   readonly path: string;

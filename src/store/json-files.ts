@@ -6,7 +6,8 @@ import { InvalidArtifact, undefinedIfMissing, withDiskErrors } from './errors.ts
 import { linesOf } from './object-integrity.ts';
 
 /**
- * The JSON of a file that a person may have edited; undefined if there is no such file. `remedy`: what to do where it is no JSON.
+ * The JSON of a file that a person may have edited; undefined if there is no such file. `remedy`: what to do
+ * where it is no JSON.
  * @throws InvalidArtifact if it is no JSON
  * @throws StoreUnavailable
  */
@@ -33,7 +34,10 @@ export async function appendJsonLine(file: string, line: object): Promise<void> 
   });
 }
 
-/** What can be read of a file of lines, none where there is no file; torn lines are passed over. @throws StoreUnavailable */
+/**
+ * What can be read of a file of lines, none where there is no file; torn lines are passed over. @throws
+ * StoreUnavailable
+ */
 export async function readJsonLines<T>(file: string): Promise<T[]> {
   const data = (await withDiskErrors(file, () => undefinedIfMissing(readFile(file)))) ?? Buffer.alloc(0);
   return parseLines<T>(data);

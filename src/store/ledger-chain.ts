@@ -28,8 +28,8 @@ export type LedgerChain<Line> = {
 };
 
 /**
- * Recomputes a ledger's chain from its bytes, up to the first line that does not hold. The text after the last newline
- * is no line: the process that wrote it was killed, and the epoch is committed again.
+ * Recomputes a ledger's chain from its bytes, up to the first line that does not hold. The text after the
+ * last newline is no line: the process that wrote it was killed, and the epoch is committed again.
  */
 export function readChain<Line extends { epoch: number; previous: string }>(
   data: Buffer,
@@ -88,8 +88,8 @@ function parseLine(bytes: Buffer): { epoch: number; previous: string } | undefin
 export type Head = { epoch: number; sha256: string };
 
 /**
- * `ledger.head.json`, the hash of a ledger's last line: no later line covers that one. It is written after its line, so
- * it can be one line behind; never ahead, but for a last line that was torn.
+ * `ledger.head.json`, the hash of a ledger's last line: no later line covers that one. It is written after
+ * its line, so it can be one line behind; never ahead, but for a last line that was torn.
  */
 export class LedgerHead {
   readonly file: string;
@@ -103,13 +103,19 @@ export class LedgerHead {
     await atomicWrite(this.file, canonicalJson({ epoch, sha256 }));
   }
 
-  /** The hash of an epoch's line, where this is the epoch noted. @throws InvalidArtifact if the note itself is damaged */
+  /**
+   * The hash of an epoch's line, where this is the epoch noted. @throws InvalidArtifact if the note itself is
+   * damaged
+   */
   async hashOfEpoch(epoch: number): Promise<string | undefined> {
     const head = await this.read();
     return head?.epoch === epoch ? head.sha256 : undefined;
   }
 
-  /** What the note, read before it, says against a chain read from a ledger of `size` bytes; undefined where they agree. */
+  /**
+   * What the note, read before it, says against a chain read from a ledger of `size` bytes; undefined where
+   * they agree.
+   */
   objection(
     head: Head | undefined,
     { file, first }: { file: string; first: number },
@@ -190,8 +196,8 @@ export function rememberEnd(
 export const forgetEnd = (file: string): void => void memos.delete(file);
 
 /**
- * How a ledger ends, where its file is the one that this process wrote (same place, size and times) and still has the last line that it
- * had: no later line covers that one, so its bytes are hashed again each time.
+ * How a ledger ends, where its file is the one that this process wrote (same place, size and times) and still
+ * has the last line that it had: no later line covers that one, so its bytes are hashed again each time.
  * @throws StoreUnavailable
  */
 export async function knownEnd(file: string, anchor: string): Promise<LedgerEnd | undefined> {

@@ -12,8 +12,9 @@ import { forgetEnd, knownEnd, LedgerHead, readChain, rememberEnd } from './ledge
 import type { LedgerBody, LedgerChain, LedgerEnd, LedgerLine } from './ledger-chain.ts';
 
 /**
- * What each epoch of an experiment produced: canonical JSON lines, each with the hash of the one before, the first with
- * the anchor, the hash of the experiment file. Reading changes nothing; only `append` cuts a torn last line.
+ * What each epoch of an experiment produced: canonical JSON lines, each with the hash of the one before, the
+ * first with the anchor, the hash of the experiment file. Reading changes nothing; only `append` cuts a torn
+ * last line.
  */
 export class Ledger<Body extends { epoch: number } = LedgerBody> {
   readonly file: string;
@@ -30,7 +31,10 @@ export class Ledger<Body extends { epoch: number } = LedgerBody> {
     this.#head = new LedgerHead(this.file);
   }
 
-  /** All lines, the whole chain verified; none where there is no file. @throws InvalidArtifact naming file and line */
+  /**
+   * All lines, the whole chain verified; none where there is no file. @throws InvalidArtifact naming file and
+   * line
+   */
   async read(): Promise<LedgerLine<Body>[]> {
     return (await this.#verified()).lines;
   }
@@ -49,7 +53,8 @@ export class Ledger<Body extends { epoch: number } = LedgerBody> {
   }
 
   async #inspect() {
-    // Before the lines: a line that another process adds in between may be ahead of the note, never behind it.
+    // Before the lines: a line that another process adds in between may be ahead of the note, never behind
+    // it.
     const head = await this.#head.read().catch((error: unknown) => {
       if (error instanceof InvalidArtifact) return error;
       throw error;
@@ -73,11 +78,13 @@ export class Ledger<Body extends { epoch: number } = LedgerBody> {
   }
 
   /**
-   * Adds an epoch's line, durably. The same epoch with the same content gives the line that is there. The whole chain is verified,
-   * unless this process wrote the last line and nobody has touched the file since: then only its end is.
+   * Adds an epoch's line, durably. The same epoch with the same content gives the line that is there. The
+   * whole chain is verified, unless this process wrote the last line and nobody has touched the file since:
+   * then only its end is.
    * @param assertCurrent called right before the write, such as a claim's: what it throws stops the append
-   * @throws LedgerConflict for an epoch that is there with other content, InvalidArtifact where lines before it are gone, InvalidConfig for one
-   * that no line could be before, NotSerializable, StoreUnavailable, and what `assertCurrent` throws
+   * @throws LedgerConflict for an epoch that is there with other content, InvalidArtifact where lines before
+   * it are gone, InvalidConfig for one that no line could be before, NotSerializable, StoreUnavailable, and
+   * what `assertCurrent` throws
    */
   append(
     body: Body,
@@ -101,7 +108,10 @@ export class Ledger<Body extends { epoch: number } = LedgerBody> {
     });
   }
 
-  /** The end that this process has verified, where line and note still agree and the epoch is a new one: a repeated one needs the lines. */
+  /**
+   * The end that this process has verified, where line and note still agree and the epoch is a new one: a
+   * repeated one needs the lines.
+   */
   async #knownEnd(epoch: number): Promise<LedgerEnd | undefined> {
     const end = await knownEnd(this.file, this.anchor);
     return end?.epoch !== undefined && epoch > end.epoch && (await this.#head.read())?.sha256 === end.head
@@ -143,7 +153,8 @@ export class Ledger<Body extends { epoch: number } = LedgerBody> {
   }
 
   /**
-   * At a position, not at the end: two attempts that write the same line leave one. What lies after it is a torn line.
+   * At a position, not at the end: two attempts that write the same line leave one. What lies after it is a
+   * torn line.
    * @returns undefined, with nothing written, where the file is no longer of the size that was verified
    */
   async #write(

@@ -8,7 +8,10 @@ import { errorCode, InvalidArtifact, undefinedIfMissing, withDiskErrors } from '
 import { isFolderRef, manifestPath, objectPath, tombstonePath } from './references.ts';
 import type { FileRef, Ref } from './references.ts';
 
-/** Compares every byte of an object with its reference. @throws InvalidArtifact naming the file, StoreUnavailable */
+/**
+ * Compares every byte of an object with its reference. @throws InvalidArtifact naming the file,
+ * StoreUnavailable
+ */
 export async function checkObject(root: string, ref: Ref, onHashed?: OnHashed): Promise<void> {
   const path = objectPath(root, ref);
   await withDiskErrors(path, async () => {
@@ -63,10 +66,16 @@ async function absent(root: string, ref: Ref): Promise<InvalidArtifact> {
   );
 }
 
-/** What a folder holds, sorted by path. Its canonical JSON is the manifest, and the hash of that names the folder. */
+/**
+ * What a folder holds, sorted by path. Its canonical JSON is the manifest, and the hash of that names the
+ * folder.
+ */
 export type Manifest = { path: string; sha256: string; bytes: number }[];
 
-/** The files below a folder, relative, with `/`, sorted. @throws InvalidArtifact for sockets, devices and linked folders */
+/**
+ * The files below a folder, relative, with `/`, sorted. @throws InvalidArtifact for sockets, devices and
+ * linked folders
+ */
 export async function listFiles(folder: string, under = ''): Promise<string[]> {
   const files: string[] = [];
   for (const entry of await readdir(join(folder, under), { withFileTypes: true })) {
@@ -85,8 +94,8 @@ export async function listFiles(folder: string, under = ''): Promise<string[]> {
 }
 
 /**
- * Fills `to` with the files of `from`, durably, and says what is there now. With `linked`, files are hard links where
- * the file system allows: no time, no space.
+ * Fills `to` with the files of `from`, durably, and says what is there now. With `linked`, files are hard
+ * links where the file system allows: no time, no space.
  */
 export async function takeFolder(
   from: string,

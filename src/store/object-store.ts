@@ -29,8 +29,9 @@ import type { FileRef, FolderRef, Ref } from './references.ts';
 const wholeFileBytes = 1 << 18;
 
 /**
- * Content-addressed files and folders. What is put twice is stored once; what is read is checked against its hash
- * first. Every put is durable when it returns, and every method throws StoreUnavailable where the disk refuses.
+ * Content-addressed files and folders. What is put twice is stored once; what is read is checked against its
+ * hash first. Every put is durable when it returns, and every method throws StoreUnavailable where the disk
+ * refuses.
  */
 export class ObjectStore {
   readonly root: string;
@@ -71,10 +72,11 @@ export class ObjectStore {
   }
 
   /**
-   * Stores a folder as it is. With `move` its files become the store's: hard links on the same file system, so nothing
-   * is copied; the caller writes them no more, and removes the folder once the reference is recorded. It is left there
-   * until then, so that a process killed in between has lost nothing.
-   * @throws InvalidArtifact if the folder is empty, or is not the one with the `expected` hash; then nothing is stored
+   * Stores a folder as it is. With `move` its files become the store's: hard links on the same file system,
+   * so nothing is copied; the caller writes them no more, and removes the folder once the reference is
+   * recorded. It is left there until then, so that a process killed in between has lost nothing.
+   * @throws InvalidArtifact if the folder is empty, or is not the one with the `expected` hash; then nothing
+   * is stored
    */
   async putFolder(
     folder: string,
@@ -127,7 +129,10 @@ export class ObjectStore {
     return (await readChecked(this.root, ref)).toString('utf8');
   }
 
-  /** Where the object is, absolute; says nothing of whether it is there. @throws InvalidArtifact for a malformed reference */
+  /**
+   * Where the object is, absolute; says nothing of whether it is there. @throws InvalidArtifact for a
+   * malformed reference
+   */
   path(ref: Ref): string {
     return objectPath(this.root, ref);
   }
@@ -137,7 +142,9 @@ export class ObjectStore {
     await checkObject(this.root, ref, this.#onHashed);
   }
 
-  /** Checks every reference found anywhere in a value. @throws InvalidArtifact for the first that is not whole */
+  /**
+   * Checks every reference found anywhere in a value. @throws InvalidArtifact for the first that is not whole
+   */
   async checkAll(value: unknown): Promise<void> {
     for (const { ref } of refsIn(value)) await this.check(ref);
   }
@@ -184,7 +191,10 @@ async function nameFolder(staged: string, path: string): Promise<void> {
 
 const chunkChars = 1 << 16;
 
-/** Writes records as canonical JSON Lines, in the order they come, in flat memory. @throws NotSerializable, StoreUnavailable */
+/**
+ * Writes records as canonical JSON Lines, in the order they come, in flat memory. @throws NotSerializable,
+ * StoreUnavailable
+ */
 export async function writeRecords(
   file: StagedFile,
   records: Iterable<object> | AsyncIterable<object>,

@@ -6,7 +6,9 @@ import { canonicalJson, hashOf } from './canonical-json.ts';
 import { errorCode, InvalidArtifact, undefinedIfMissing, withDiskErrors } from './errors.ts';
 import type { OnDamage } from './errors.ts';
 
-/** Names one piece of an experiment's work: the phase of an epoch, or a shard of it, on exactly these inputs. */
+/**
+ * Names one piece of an experiment's work: the phase of an epoch, or a shard of it, on exactly these inputs.
+ */
 export type PhaseKey = {
   experiment: string;
   epoch: number;
@@ -26,8 +28,9 @@ export class PhaseKeys {
   }
 
   /**
-   * What was recorded under the key. A damaged record is removed, and said. So is one whose value does not pass
-   * `check` (give `(value) => store.checkAll(value)` to have the objects behind it checked): the work is done again.
+   * What was recorded under the key. A damaged record is removed, and said. So is one whose value does not
+   * pass `check` (give `(value) => store.checkAll(value)` to have the objects behind it checked): the work is
+   * done again.
    * @throws StoreUnavailable, and what `check` throws other than InvalidArtifact
    */
   async lookup<T>(
@@ -50,7 +53,10 @@ export class PhaseKeys {
     }
   }
 
-  /** Records a value; where another attempt was first, its value is kept and returned. @throws NotSerializable, StoreUnavailable */
+  /**
+   * Records a value; where another attempt was first, its value is kept and returned. @throws
+   * NotSerializable, StoreUnavailable
+   */
   async record<T>(key: PhaseKey, value: T): Promise<T> {
     const file = this.path(key);
     const text = canonicalJson({ checksum: hashOf({ key: plain(key), value }), key: plain(key), value });
@@ -139,7 +145,10 @@ function readRecord(key: PhaseKey, text: string): KeyRecord | undefined {
 
 export const isRunId = (id: string): boolean => /^[A-Za-z0-9_-][A-Za-z0-9._-]{0,79}$/.test(id);
 
-/** Gives back the id of an experiment. @throws InvalidConfig if it could not be a workflow id and a folder name */
+/**
+ * Gives back the id of an experiment. @throws InvalidConfig if it could not be a workflow id and a folder
+ * name
+ */
 export function checkRunId(id: string): string {
   if (isRunId(id)) return id;
   throw new InvalidConfig(

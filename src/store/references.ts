@@ -57,7 +57,10 @@ export function objectPath(root: string, ref: Ref): string {
   return join(root, parseRef(ref).uri.replace(/\/$/, ''));
 }
 
-/** @throws InvalidArtifact for what has a reference's fields and is none; nothing else may name a path in the store */
+/**
+ * @throws InvalidArtifact for what has a reference's fields and is none; nothing else may name a path in the
+ * store
+ */
 export function parseRef({ uri, sha256, bytes, count }: Record<keyof Ref, unknown>): Ref {
   const parsed = (typeof uri === 'string' && uri.endsWith('/') ? FolderRef : FileRef).safeParse({
     uri,

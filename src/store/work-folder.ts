@@ -7,8 +7,8 @@ import { checkKey, digits } from './phase-cache.ts';
 import type { PhaseKey } from './phase-cache.ts';
 
 /**
- * The right of one attempt to write in a work folder, until another attempt claims the next number. No clocks, no run
- * ids, no attempt numbers: those start again after a reset.
+ * The right of one attempt to write in a work folder, until another attempt claims the next number. No
+ * clocks, no run ids, no attempt numbers: those start again after a reset.
  */
 export type FencingToken = {
   number: number;
@@ -20,20 +20,29 @@ export type FencingToken = {
 /** A folder for unfinished work: a request journal, or a training job with its fence. */
 export type WorkFolder = {
   path: string;
-  /** Claims the next number. @throws StoreUnavailable; Superseded if the folder was removed, because its work is finished */
+  /**
+   * Claims the next number. @throws StoreUnavailable; Superseded if the folder was removed, because its work
+   * is finished
+   */
   claim(): Promise<FencingToken>;
   /** Removes the folder and all claims on it: once the result is recorded. */
   remove(): Promise<void>;
 };
 
-/** The folder for the work of a key; makes it if need be. @throws InvalidConfig for a bad key, StoreUnavailable */
+/**
+ * The folder for the work of a key; makes it if need be. @throws InvalidConfig for a bad key,
+ * StoreUnavailable
+ */
 export async function openWork(root: string, key: PhaseKey): Promise<WorkFolder> {
   const path = workPath(root, key);
   await makeFolder(join(path, 'fence'));
   return { path, claim: () => claim(path), remove: () => atomicRemove(path) };
 }
 
-/** `work/<experiment>/<epoch>-<phase>[-<shard>]-<first 12 digits of the input hash>`, absolute. @throws InvalidConfig */
+/**
+ * `work/<experiment>/<epoch>-<phase>[-<shard>]-<first 12 digits of the input hash>`, absolute. @throws
+ * InvalidConfig
+ */
 export function workPath(root: string, key: PhaseKey): string {
   const { experiment, epoch, phase, shard, inputHash } = checkKey(key);
   const parts = [
@@ -47,7 +56,8 @@ export function workPath(root: string, key: PhaseKey): string {
 
 async function claim(path: string): Promise<FencingToken> {
   const fence = join(path, 'fence');
-  // A folder that was removed and made anew starts at 1 again; the token tells its claims from the earlier ones.
+  // A folder that was removed and made anew starts at 1 again; the token tells its claims from the earlier
+  // ones.
   const token = randomUUID();
   const number = await withDiskErrors(fence, async () => {
     for (let next = (await highest(fence)) + 1; ; next += 1) {

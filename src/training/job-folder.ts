@@ -113,7 +113,9 @@ function parseProgress(line: string): JobProgress | undefined {
 const mark = ',\n "sha256": "';
 const tailOf = (head: string): string => `${mark}${sha256(head)}"\n}\n`;
 
-/** JSON text of an object that carries its own hash: the last field, `sha256`, is that of all text before it. */
+/**
+ * JSON text of an object that carries its own hash: the last field, `sha256`, is that of all text before it.
+ */
 export function seal(value: object): string {
   const head = JSON.stringify(value, null, 1).slice(0, -'\n}'.length);
   return head + tailOf(head);

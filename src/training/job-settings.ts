@@ -47,7 +47,10 @@ export function jobSettings(training: AgentTraining | EnvironmentTraining): JobS
   };
 }
 
-/** A record of a training batch (docs/training-jobs.md): token ids as they were sampled, never decoded and encoded again; what was read between turns has mask 0. */
+/**
+ * A record of a training batch (docs/training-jobs.md): token ids as they were sampled, never decoded and
+ * encoded again; what was read between turns has mask 0.
+ */
 export function batchRecord(
   sampled: Sampled,
   rest: { step: number; group_id: string; env_name: string; advantage: number; weight: number },

@@ -6,7 +6,10 @@ import { z } from 'zod';
 
 /** Starts the process of a training job; a local one first, schedulers behind the same interface later. */
 export interface Launcher {
-  /** Starts the job of a work folder and returns once it is under way; a job that is under way already makes this one end at once. */
+  /**
+   * Starts the job of a work folder and returns once it is under way; a job that is under way already makes
+   * this one end at once.
+   */
   launch(folder: string): Promise<void>;
 }
 
@@ -15,7 +18,9 @@ export class TrainerUnavailable extends Error {
   override readonly name = 'TrainerUnavailable';
 }
 
-/** One cold process a job, its own session, so that it outlives the worker. `environment` is all it inherits. */
+/**
+ * One cold process a job, its own session, so that it outlives the worker. `environment` is all it inherits.
+ */
 export function processLauncher(python: string, environment: NodeJS.ProcessEnv): Launcher {
   return {
     async launch(folder) {
@@ -43,7 +48,9 @@ export function processLauncher(python: string, environment: NodeJS.ProcessEnv):
 
 const answerSchema = z.union([z.object({ pid: z.int() }), z.object({ error: z.string() })]);
 
-/** Jobs forked from a resident parent that has imported torch already: milliseconds instead of seconds a job. */
+/**
+ * Jobs forked from a resident parent that has imported torch already: milliseconds instead of seconds a job.
+ */
 export function residentLauncher(socket: string, timeoutMs = 60_000): Launcher {
   return {
     async launch(folder) {

@@ -32,8 +32,8 @@ export async function trainPolicy(
 }
 
 /**
- * Takes what the job left into the store, if it is still what the job wrote; else forgets it, so that the job is done again from its
- * last step checkpoint. @throws TrainerFailed
+ * Takes what the job left into the store, if it is still what the job wrote; else forgets it, so that the job
+ * is done again from its last step checkpoint. @throws TrainerFailed
  */
 async function takeOutput(
   dependencies: TrainingDependencies,

@@ -55,8 +55,8 @@ const endMs = 20_000;
 const smallestBudget = 256;
 
 /**
- * Runs a training job to its result: attaches to one that is alive, else starts it from its last step checkpoint.
- * Out of memory halves the token budget of a micro-batch and goes on.
+ * Runs a training job to its result: attaches to one that is alive, else starts it from its last step
+ * checkpoint. Out of memory halves the token budget of a micro-batch and goes on.
  * @throws TrainerFailed (try again), InvalidConfig, InvalidArtifact; the signal's reason when it aborts.
  */
 export async function runJob(options: RunJobOptions): Promise<FinishedJob> {
@@ -117,7 +117,10 @@ function failure({ reason, message: said, file }: JobExit, path: string): Error 
   }
 }
 
-/** Returns when the job has ended, whatever its end. The first `lines` of the progress file are of jobs before it. */
+/**
+ * Returns when the job has ended, whatever its end. The first `lines` of the progress file are of jobs before
+ * it.
+ */
 async function watch(folder: JobFolder, lines: number, options: RunJobOptions): Promise<void> {
   const { signal, stallMs } = options;
   const started = Date.now();

@@ -3,7 +3,10 @@ import type { FieldValues } from '../config/retune.ts';
 import type { SuccessCount } from '../numerics/intervals.ts';
 import type { FileRef, FolderRef } from '../store/references.ts';
 
-/** What activities take and give: references and small numbers, never rollouts. Types only, so workflows may import them. */
+/**
+ * What activities take and give: references and small numbers, never rollouts. Types only, so workflows may
+ * import them.
+ */
 
 /** Names as in TRL, plus env/*, pool/*, rollouts/*, eval/*. Deterministic: times are not among them. */
 export type Metrics = Record<string, number | null>;
@@ -83,11 +86,16 @@ export interface OpenInput {
   id: string;
   /** The epoch that the caller took for the last committed one; null where it knows of none. */
   known: number | null;
-  /** Whether to compare every byte that the next epoch depends on: when a run is taken up, and after a failure. */
+  /**
+   * Whether to compare every byte that the next epoch depends on: when a run is taken up, and after a
+   * failure.
+   */
   thorough: boolean;
 }
 
-/** Where a run stands by its files, which decide: what the next epoch starts from, and under which settings. */
+/**
+ * Where a run stands by its files, which decide: what the next epoch starts from, and under which settings.
+ */
 export interface OpenedEpoch {
   run: Run;
   settings: WorkflowSettings;
@@ -129,7 +137,10 @@ export interface PhaseInput {
 export type WritePoolInput = PhaseInput;
 export type ShardInput = PhaseInput & { shard: number; shards: number };
 
-/** `retried`: requests that failed and were asked again. It says how the run went, not what came of it, so it stays out of the ledger. */
+/**
+ * `retried`: requests that failed and were asked again. It says how the run went, not what came of it, so it
+ * stays out of the ledger.
+ */
 export type Sampling = { file: FileRef; requests: number; tokens: number; retried: number };
 export type DrawTasksInput = PhaseInput & { generated: FileRef[] };
 export type RollOutInput = ShardInput & { tasks: FileRef };
@@ -188,7 +199,10 @@ export interface CommitInput {
   /** Seconds by phase; they go beside the ledger, not into it. */
   seconds: Record<string, number>;
 }
-/** Type of the failure that an activity reports when its worker was told to stop: nothing went wrong, and no attempt was used up. */
+/**
+ * Type of the failure that an activity reports when its worker was told to stop: nothing went wrong, and no
+ * attempt was used up.
+ */
 export type WorkerStopped = 'WorkerStopped';
 
 /** What the query `progress` of an experiment's workflow answers. Types only, so workflows may import it. */

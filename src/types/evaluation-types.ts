@@ -5,7 +5,10 @@ import type { Question } from '../formats/chat-messages.ts';
 import type { FileRef } from '../store/references.ts';
 import type { PolicyVersion } from './activity-types.ts';
 
-/** What an evaluation is made of, and what its activities take and give. Types only, so workflows may import them. */
+/**
+ * What an evaluation is made of, and what its activities take and give. Types only, so workflows may import
+ * them.
+ */
 
 /** The policy as it is asked, found once: a run that goes on does not change what is evaluated. */
 export type EvaluatedPolicy =
@@ -20,7 +23,10 @@ export type EvaluatedPolicy =
       api: 'chat' | 'completions';
     };
 
-/** A suite of an evaluation: how many cases, by which data, questions (`asking`) and rules (`versions`); or why it is skipped. */
+/**
+ * A suite of an evaluation: how many cases, by which data, questions (`asking`) and rules (`versions`); or
+ * why it is skipped.
+ */
 export type PlannedSuite =
   | { name: string; skipped: string }
   | {
@@ -65,8 +71,8 @@ export type AnswerInput = {
 type CaseRange = Omit<CaseShard, 'suite'>;
 export type JudgeInput = AnswerInput & { answers: FileRef; judged: number };
 /**
- * `tokens` sampled, `questions` asked; counts of answers that were cut off, and of questions that the policy could not read. `prompts` is the
- * sha256 of everything that was asked, null where nobody was.
+ * `tokens` sampled, `questions` asked; counts of answers that were cut off, and of questions that the policy
+ * could not read. `prompts` is the sha256 of everything that was asked, null where nobody was.
  */
 export type Answered = {
   answers: FileRef;

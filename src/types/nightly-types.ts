@@ -51,7 +51,10 @@ export type FailNightInput = { night: NightPlan; reason: string };
 /** A line of `nights.jsonl`: what a night came to, and why. */
 export interface NightRecord {
   night: number;
-  /** `promoted` and `kept` close a night; so does `abandoned`, whose file was changed under it. A `failed` night is gone on with. */
+  /**
+   * `promoted` and `kept` close a night; so does `abandoned`, whose file was changed under it. A `failed`
+   * night is gone on with.
+   */
   outcome: 'promoted' | 'kept' | 'abandoned' | 'failed';
   reason: string;
   /** What the next night starts from; null where it starts fresh. */

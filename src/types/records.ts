@@ -5,8 +5,8 @@ import type { ProgressState } from '../coevolution/diagnostics.ts';
 import type { Latents, TaskSpec } from '../worlds/world.ts';
 
 /**
- * Records of the artifacts (JSON Lines). Field names are snake_case, as Python and `datasets` read them; ids are relative
- * (`epoch-0012/task-05/rollout-03`) and records are ordered by index, never by completion.
+ * Records of the artifacts (JSON Lines). Field names are snake_case, as Python and `datasets` read them; ids
+ * are relative (`epoch-0012/task-05/rollout-03`) and records are ordered by index, never by completion.
  */
 
 /** What one answer of a policy consists of, exactly as it was sampled. */
@@ -20,7 +20,10 @@ export interface Sampled {
   logprobs: number[];
   text: string;
   finish_reason: string;
-  /** Over `token_ids`, where there were several turns: 1 = sampled, 0 = read by the agent (its log-probability is 0). Absent where all were sampled. */
+  /**
+   * Over `token_ids`, where there were several turns: 1 = sampled, 0 = read by the agent (its log-probability
+   * is 0). Absent where all were sampled.
+   */
   mask?: number[];
 }
 
@@ -64,7 +67,10 @@ export interface TaskRecord {
   batch_id: string;
   /** What the simulator was told: agent history and seed task. Empty for base tasks. */
   context: string;
-  /** The agent's recent success that the context tells of; null where nothing was measured yet, and for base tasks. */
+  /**
+   * The agent's recent success that the context tells of; null where nothing was measured yet, and for base
+   * tasks.
+   */
   history_success: number | null;
   /** `current`, or `initial` where the frozen initial simulator wrote it. */
   simulator: 'current' | 'initial' | 'none';

@@ -1,6 +1,9 @@
 import { z } from 'zod';
 
-/** The files through which worker and trainer speak: docs/training-jobs.md. Field names are those that Python reads. */
+/**
+ * The files through which worker and trainer speak: docs/training-jobs.md. Field names are those that Python
+ * reads.
+ */
 
 /** All but `gradient_norms` train; that one measures, and writes no weights. */
 export type JobKind = 'supervised' | 'grpo' | 'rwr' | 'gradient_norms';
@@ -88,7 +91,10 @@ export const resultSchema = z.object({
     rule: z.enum(['none', 'pull_back', 'restored']),
   }),
   metrics: z.record(z.string(), z.number().nullable()),
-  /** Hashes that the two folders of `output/` have in a store: what is there now must still have them. Null where no weights are written. */
+  /**
+   * Hashes that the two folders of `output/` have in a store: what is there now must still have them. Null
+   * where no weights are written.
+   */
   output: z.object({ checkpoint: z.string(), trainer_state: z.string() }).nullable(),
   /** What `gradient_norms` measured of each group of records. */
   groups: z.array(groupSchema).default([]),

@@ -52,7 +52,10 @@ export function nearestName(unknown: string, known: readonly string[]): string |
   return best && best.distance <= Math.max(1, Math.floor(unknown.length / 3)) ? best.name : undefined;
 }
 
-/** Letters to add, drop, change or swap with their neighbour to turn one word into the other (for words of a few letters). */
+/**
+ * Letters to add, drop, change or swap with their neighbour to turn one word into the other (for words of a
+ * few letters).
+ */
 function editDistance(a: string, b: string, known = new Map<string, number>()): number {
   if (a === '' || b === '') return a.length + b.length;
   const key = `${a.length},${b.length}`;

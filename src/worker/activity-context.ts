@@ -1,7 +1,10 @@
 import { Context } from '@temporalio/activity';
 import type { ActivityContext } from '../runtime/activity-context.ts';
 
-/** The attempt that Temporal's activity context describes. `stopping` is aborted at once when the worker is told to stop. */
+/**
+ * The attempt that Temporal's activity context describes. `stopping` is aborted at once when the worker is
+ * told to stop.
+ */
 export function createActivityContext(stopping: AbortSignal): ActivityContext {
   const context = Context.current();
   return {
@@ -42,9 +45,10 @@ export const onHeartbeat = (context: Context, listener: () => void): void =>
   void listeners.set(context, [...(listeners.get(context) ?? []), listener]);
 
 /**
- * Runs an attempt, but lets go of it once it has beaten nothing for twice its heartbeat timeout and 10 s: the server gave it up long ago, and a
- * promise that never settles (a read that the system forgot) would hold its place in the worker for ever. Where there is one place, that of
- * the device, nothing would ever run there again. What the attempt may still do is fenced off by the one that follows it.
+ * Runs an attempt, but lets go of it once it has beaten nothing for twice its heartbeat timeout and 10 s: the
+ * server gave it up long ago, and a promise that never settles (a read that the system forgot) would hold its
+ * place in the worker for ever. Where there is one place, that of the device, nothing would ever run there
+ * again. What the attempt may still do is fenced off by the one that follows it.
  * @throws AttemptStuck
  */
 export async function abandonIfStalled<Result>(

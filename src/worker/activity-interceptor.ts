@@ -39,8 +39,9 @@ export function toFailure(error: unknown): unknown {
 }
 
 /**
- * What an activity reports that its stopping worker interrupted, whatever it threw. Not retryable: a retry by the server would use up one of
- * the phase's attempts, so the workflow schedules the activity again (src/workflows/activity-proxies.ts).
+ * What an activity reports that its stopping worker interrupted, whatever it threw. Not retryable: a retry by
+ * the server would use up one of the phase's attempts, so the workflow schedules the activity again
+ * (src/workflows/activity-proxies.ts).
  */
 export const toWorkerStopped = (activity: string): ApplicationFailure =>
   ApplicationFailure.create({
@@ -50,7 +51,10 @@ export const toWorkerStopped = (activity: string): ApplicationFailure =>
     category: ApplicationFailureCategory.BENIGN,
   });
 
-/** Gives errors their type and retry rule, and notes in the run's events each further attempt, and each that its stopping worker interrupted. */
+/**
+ * Gives errors their type and retry rule, and notes in the run's events each further attempt, and each that
+ * its stopping worker interrupted.
+ */
 export const activityInterceptor =
   (dependencies: Dependencies, stopping: AbortSignal) =>
   (context: Context): { inbound: ActivityInboundCallsInterceptor } => ({

@@ -15,7 +15,10 @@ import { processLauncher, residentLauncher } from '../training/launchers.ts';
 import { worldLoader } from '../worlds/registry.ts';
 import type { WorkerSettings } from './settings.ts';
 
-/** The concrete parts behind the dependencies. Trainer processes are given the environment here, and nowhere else. */
+/**
+ * The concrete parts behind the dependencies. Trainer processes are given the environment here, and nowhere
+ * else.
+ */
 export function createDependencies(
   settings: WorkerSettings,
   environment: NodeJS.ProcessEnv,

@@ -2,7 +2,10 @@ import { createServer } from 'node:http';
 import type { Server } from 'node:http';
 import type { NativeConnection, Worker } from '@temporalio/worker';
 
-/** Serves GET /health: 200 while every queue is polled (by name: `polling`), 503 otherwise. A process that is up but does not poll is not healthy. */
+/**
+ * Serves GET /health: 200 while every queue is polled (by name: `polling`), 503 otherwise. A process that is
+ * up but does not poll is not healthy.
+ */
 export function serveHealth(port: number, queues: () => Promise<Record<string, string>>): Promise<Server> {
   const server = createServer((request, response) => {
     void queues().then((workers) => {
@@ -27,8 +30,8 @@ const answerMs = 2_000;
 const queueTypes = { workflows: 1, activities: 2 } as const;
 
 /**
- * Whether a worker polls, by the server's own word: `polling`, or why it does not. Its state says nothing, since a worker whose server is away
- * keeps running. While it is busy it need not poll.
+ * Whether a worker polls, by the server's own word: `polling`, or why it does not. Its state says nothing,
+ * since a worker whose server is away keeps running. While it is busy it need not poll.
  */
 export async function polls(
   connection: NativeConnection,

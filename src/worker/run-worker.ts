@@ -29,7 +29,8 @@ export async function runWorker(
   const { signal } = stopping;
   const workers: Partial<Record<QueueName, Worker>> = {};
   const stop = (): void => {
-    // No more is taken from the queues before activities let go of what they have: they would be given it back.
+    // No more is taken from the queues before activities let go of what they have: they would be given it
+    // back.
     for (const worker of Object.values(workers)) if (worker.getState() === 'RUNNING') worker.shutdown();
     stopping.abort();
   };
@@ -98,9 +99,10 @@ export async function runWorker(
 }
 
 /**
- * Runs the worker of the workflows; anew, with an empty cache, each time the server was away. A server that comes back may have lost what it
- * had last said (an older copy of its database): a cached workflow that is ahead of it would wait for ever, one that is read anew does not. Nor
- * need it know the search attributes any more, without which every workflow task would fail.
+ * Runs the worker of the workflows; anew, with an empty cache, each time the server was away. A server that
+ * comes back may have lost what it had last said (an older copy of its database): a cached workflow that is
+ * ahead of it would wait for ever, one that is read anew does not. Nor need it know the search attributes any
+ * more, without which every workflow task would fail.
  */
 async function serveWorkflows(
   first: Worker,
@@ -125,8 +127,9 @@ const aborted = (signal: AbortSignal): Promise<void> =>
   );
 
 /**
- * Makes V8 collect its old generation after little growth. A worker's live data is some 20 MB whatever the size of an epoch, since records
- * stream; left to itself V8 lets several times as much garbage lie before it looks, more the longer a phase runs. From inside, since
- * workers are started in several ways (command line, stack, containers), and this flag is read at each collection.
+ * Makes V8 collect its old generation after little growth. A worker's live data is some 20 MB whatever the
+ * size of an epoch, since records stream; left to itself V8 lets several times as much garbage lie before it
+ * looks, more the longer a phase runs. From inside, since workers are started in several ways (command line,
+ * stack, containers), and this flag is read at each collection.
  */
 export const keepHeapSmall = (): void => setFlagsFromString('--optimize-for-size');

@@ -8,8 +8,9 @@ import type { NativeConnection } from '@temporalio/worker';
 import { searchAttributeKeys } from '../workflows/progress.ts';
 
 /**
- * Watches whether the Temporal server is there, by the state of a connection of its own. A server that only moves its clients on (as one with
- * a maximum age of connections does) was not away: only an attempt to connect that failed says so.
+ * Watches whether the Temporal server is there, by the state of a connection of its own. A server that only
+ * moves its clients on (as one with a maximum age of connections does) was not away: only an attempt to
+ * connect that failed says so.
  */
 export class ServerWatch {
   readonly #connection: Connection;
@@ -56,7 +57,10 @@ export class ServerWatch {
   }
 }
 
-/** Tries until it works: a worker that gave up while its server is away would look alive and never poll. @throws the signal's reason */
+/**
+ * Tries until it works: a worker that gave up while its server is away would look alive and never poll.
+ * @throws the signal's reason
+ */
 export async function untilPossible<T>(
   what: string,
   attempt: () => Promise<T>,

@@ -28,8 +28,9 @@ const workerStopped: WorkerStopped = 'WorkerStopped';
 type Activity = (input: never) => Promise<unknown>;
 
 /**
- * The activities, each scheduled again when the worker that ran it was told to stop: a deploy uses up none of their attempts. Not bounded, since
- * each time takes a worker that was stopped; a cancelled workflow schedules nothing more.
+ * The activities, each scheduled again when the worker that ran it was told to stop: a deploy uses up none of
+ * their attempts. Not bounded, since each time takes a worker that was stopped; a cancelled workflow
+ * schedules nothing more.
  */
 export const retryOnWorkerShutdown = <Activities extends Record<string, Activity>>(
   activities: Activities,
@@ -69,8 +70,9 @@ const reading = proxyActivities<CpuActivities>({
 export const { parseExperiment } = retryOnWorkerShutdown({ parseExperiment: reading.parseExperiment });
 
 /**
- * The phases of an epoch. All beat as they make progress, so a worker that died is noticed within a heartbeat timeout; none loses an attempt
- * to a worker that is told to stop. Experiments that wait for one queue take turns, where the server knows fairness.
+ * The phases of an epoch. All beat as they make progress, so a worker that died is noticed within a heartbeat
+ * timeout; none loses an attempt to a worker that is told to stop. Experiments that wait for one queue take
+ * turns, where the server knows fairness.
  */
 export function phaseActivities({
   heartbeatSeconds,

@@ -16,7 +16,10 @@ import type { RunControls } from './run-controls.ts';
 export const epochWorkflowId = (experiment: string, number: number): string =>
   `${experiment}/epoch-${String(number).padStart(4, '0')}`;
 
-/** Runs an epoch as a child workflow. One that an earlier run of this experiment left, or that was reset, ends with that: what it has made is found. */
+/**
+ * Runs an epoch as a child workflow. One that an earlier run of this experiment left, or that was reset, ends
+ * with that: what it has made is found.
+ */
 export async function runChildEpoch(input: EpochInput, controls: RunControls): Promise<CommittedEpoch> {
   const child = await startChild(epoch, {
     args: [input],
@@ -29,9 +32,9 @@ export async function runChildEpoch(input: EpochInput, controls: RunControls): P
 }
 
 /**
- * Whether an epoch, or the preparation, that failed is run again: the epoch was terminated, cancelled by itself or timed out, or a damaged
- * artifact was met, which opening the run again steps back from. Every phase finds what it has already made, and committing twice returns
- * the line that is there.
+ * Whether an epoch, or the preparation, that failed is run again: the epoch was terminated, cancelled by
+ * itself or timed out, or a damaged artifact was met, which opening the run again steps back from. Every
+ * phase finds what it has already made, and committing twice returns the line that is there.
  */
 export function isRetryableEpochFailure(error: unknown): boolean {
   const cause = error instanceof ChildWorkflowFailure ? error.cause : undefined;

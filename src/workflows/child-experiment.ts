@@ -5,8 +5,8 @@ import type { Experiment } from '../config/experiment.ts';
 import { experiment } from './experiment.ts';
 
 /**
- * Starts an experiment as a child of a night or a comparison. One that still runs under the id is waited for: terminating the parent ends
- * its children too, a moment later.
+ * Starts an experiment as a child of a night or a comparison. One that still runs under the id is waited for:
+ * terminating the parent ends its children too, a moment later.
  */
 export async function startChildExperiment(
   id: string,

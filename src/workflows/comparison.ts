@@ -26,9 +26,10 @@ export type ComparisonResult = Summarized & { runs: number };
 const { parseComparison, armExperiment, summarizeComparison } = comparisonActivities;
 
 /**
- * Arms side by side: each under each seed as an experiment of its own, then their policies of different epochs against each other, then probes of
- * some agents, then one summary. `file` is the content of a comparison file, the id the workflow id. Runs that are finished end at once when they are started
- * again, so starting the same id again goes on, on an empty Temporal server too. A run that fails stops no other.
+ * Arms side by side: each under each seed as an experiment of its own, then their policies of different
+ * epochs against each other, then probes of some agents, then one summary. `file` is the content of a
+ * comparison file, the id the workflow id. Runs that are finished end at once when they are started again, so
+ * starting the same id again goes on, on an empty Temporal server too. A run that fails stops no other.
  */
 export async function comparison(file: unknown): Promise<ComparisonResult> {
   const id = workflowInfo().workflowId;
@@ -149,7 +150,9 @@ export async function crossPlay(
   return { arm: armRun.arm, seed: armRun.seed, cells: played.flatMap(({ cells }) => cells) };
 }
 
-/** One run's agents of some epochs on tasks that span p: how they rank, and how large a gradient each gives. */
+/**
+ * One run's agents of some epochs on tasks that span p: how they rank, and how large a gradient each gives.
+ */
 export async function probe({ id }: Pick<ComparisonPlan, 'id'>, armRun: ArmRun): Promise<ProbeRecord[]> {
   const {
     run,

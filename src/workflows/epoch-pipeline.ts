@@ -123,8 +123,9 @@ export const sum = (sampled: readonly Sampling[], what: 'tokens' | 'retried'): n
 const unchanged = (policy: PolicyVersion): Trained => ({ policy, metrics: {}, note: null });
 
 /**
- * Epoch 0: warm policies, base and held-out tasks, and the agent's score before any training; with or without Temporal around it.
- * `together`: both policies warm up at once; runs that began before it was so have them in turn.
+ * Epoch 0: warm policies, base and held-out tasks, and the agent's score before any training; with or without
+ * Temporal around it. `together`: both policies warm up at once; runs that began before it was so have them
+ * in turn.
  */
 export async function runPreparation(
   does: EpochActivities,

@@ -29,8 +29,9 @@ import { evaluationProgressQuery } from './messages.ts';
 const { planEvaluation, planRescoring, scoreEvaluation } = evaluationActivities;
 
 /**
- * Evaluates a policy on benchmarks: shards of cases are put to it and judged, then the figures are made. `file` is the content of an evaluation
- * file, the id the workflow id. What is answered and judged is kept, so starting the same id again goes on, on an empty Temporal server too.
+ * Evaluates a policy on benchmarks: shards of cases are put to it and judged, then the figures are made.
+ * `file` is the content of an evaluation file, the id the workflow id. What is answered and judged is kept,
+ * so starting the same id again goes on, on an empty Temporal server too.
  */
 export async function evaluation(file: unknown): Promise<Scored> {
   const id = workflowInfo().workflowId;
@@ -55,7 +56,10 @@ export async function evaluation(file: unknown): Promise<Scored> {
   });
 }
 
-/** Judges the answers of an evaluation that has ended again, by the rules and data that are here now. No model is asked. */
+/**
+ * Judges the answers of an evaluation that has ended again, by the rules and data that are here now. No model
+ * is asked.
+ */
 export async function rescoring({ evaluation: id }: { evaluation: string }): Promise<Scored> {
   return followed(id, async (tell) => {
     const plan = await planRescoring({ id });
@@ -175,8 +179,8 @@ export function evaluationDetails({
 }
 
 /**
- * Evaluates the agent on benchmarks where the experiment file asks for it after this epoch; what was evaluated before is found. The run goes on
- * whatever comes of it.
+ * Evaluates the agent on benchmarks where the experiment file asks for it after this epoch; what was
+ * evaluated before is found. The run goes on whatever comes of it.
  * @returns why it could not be done; undefined where it was done, or is not asked for
  */
 export async function evaluateOnBenchmarks(

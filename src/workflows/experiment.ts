@@ -24,7 +24,10 @@ import { experimentDetails, ProgressTracker, searchAttributes, Stopwatch } from 
 import type { ProgressHistory } from './progress.ts';
 import { RunControls } from './run-controls.ts';
 
-/** What one run of the workflow hands to the next when it continues as new. Where the run stands is in its files. */
+/**
+ * What one run of the workflow hands to the next when it continues as new. Where the run stands is in its
+ * files.
+ */
 export interface ContinueAsNewState {
   plan: RunPlan;
   known: number | null;
@@ -47,8 +50,9 @@ export interface ExperimentResult {
 const maxFailures = 5;
 
 /**
- * An experiment of co-evolution, epoch by epoch. `file` is the content of an experiment file, as the Temporal CLI passes it;
- * the experiment's id is the workflow id, and starting the same id again goes on from its ledger.
+ * An experiment of co-evolution, epoch by epoch. `file` is the content of an experiment file, as the Temporal
+ * CLI passes it; the experiment's id is the workflow id, and starting the same id again goes on from its
+ * ledger.
  */
 export async function experiment(file: unknown, carried?: ContinueAsNewState): Promise<ExperimentResult> {
   const watch = new Stopwatch();
@@ -106,7 +110,8 @@ export async function experiment(file: unknown, carried?: ContinueAsNewState): P
         const end = endOf(opened, last, controls);
         if (end !== undefined) return await ended(end, last);
         const { continueAsNewSuggested, targetWorkerDeploymentVersionChanged } = workflowInfo();
-        // Where it was pinned to a deployment version and another is current; servers before 1.31 never say so.
+        // Where it was pinned to a deployment version and another is current; servers before 1.31 never say
+        // so.
         const outdated = targetWorkerDeploymentVersionChanged && done > 0;
         if (done >= opened.settings.epochsPerRun || continueAsNewSuggested || outdated) {
           await condition(allHandlersFinished);

@@ -19,9 +19,10 @@ export type NightResult = NightRecord & { name: string };
 const { openNight, compareAgents, closeNight, failNight } = nightActivities;
 
 /**
- * One night of a curriculum, for Temporal Schedules: an experiment that goes on from the standing agent, then a comparison of the two
- * agents, which decides where the next night starts. `file` is the content of a nightly file. The curriculum's record decides which night
- * it is, so one that was interrupted, or comes on an empty Temporal server, goes on where it was.
+ * One night of a curriculum, for Temporal Schedules: an experiment that goes on from the standing agent, then
+ * a comparison of the two agents, which decides where the next night starts. `file` is the content of a
+ * nightly file. The curriculum's record decides which night it is, so one that was interrupted, or comes on
+ * an empty Temporal server, goes on where it was.
  */
 export async function nightly(file: unknown): Promise<NightResult> {
   const night = await openNight({ file: file ?? null });

@@ -166,11 +166,17 @@ export function experimentDetails({
   ].join('\n');
 }
 
-/** Typed search attributes, so that `temporal workflow list --query 'GenEnvSuccessRate > 0.4'` works. The worker registers them. */
+/**
+ * Typed search attributes, so that `temporal workflow list --query 'GenEnvSuccessRate > 0.4'` works. The
+ * worker registers them.
+ */
 export const searchAttributeKeys = {
   experiment: defineSearchAttributeKey('GenEnvExperiment', 'KEYWORD'),
   arm: defineSearchAttributeKey('GenEnvArm', 'KEYWORD'),
-  /** preparing, running, paused, stopping; then how it ended: finished, stopped, token cap reached, cancelled, failed. */
+  /**
+   * preparing, running, paused, stopping; then how it ended: finished, stopped, token cap reached, cancelled,
+   * failed.
+   */
   status: defineSearchAttributeKey('GenEnvStatus', 'KEYWORD'),
   epoch: defineSearchAttributeKey('GenEnvEpoch', 'INT'),
   successRate: defineSearchAttributeKey('GenEnvSuccessRate', 'DOUBLE'),

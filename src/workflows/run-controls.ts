@@ -13,7 +13,10 @@ import {
 } from './messages.ts';
 import type { ControlState } from './messages.ts';
 
-/** Pause, resume, stop and retune of an experiment. Validators look at the state only; values are judged where files are parsed. */
+/**
+ * Pause, resume, stop and retune of an experiment. Validators look at the state only; values are judged where
+ * files are parsed.
+ */
 export class RunControls {
   readonly asked: ControlState;
   #ended = false;
@@ -56,7 +59,10 @@ export class RunControls {
     });
   }
 
-  /** Waits while the experiment is paused, and until what is being retuned is decided, so that it holds for the next epoch. */
+  /**
+   * Waits while the experiment is paused, and until what is being retuned is decided, so that it holds for
+   * the next epoch.
+   */
   async boundary(): Promise<void> {
     await condition(() => this.#retuning === 0 && (!this.asked.paused || this.asked.stopAfterEpoch));
   }

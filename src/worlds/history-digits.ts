@@ -3,9 +3,9 @@ import type { RandomStream } from '../numerics/random.ts';
 import type { TaskSpec } from './world.ts';
 
 /**
- * What a small simulator is told of the agent: success overall and by kind (kinds are single letters) in tenths (9 = 90 % or more),
- * the mean difficulty of the tasks that success was measured on (success means nothing without it), and the last failures. null = not
- * measured.
+ * What a small simulator is told of the agent: success overall and by kind (kinds are single letters) in
+ * tenths (9 = 90 % or more), the mean difficulty of the tasks that success was measured on (success means
+ * nothing without it), and the last failures. null = not measured.
  */
 export interface HistoryDigits {
   overall: number | null;
@@ -36,7 +36,10 @@ export function historyDigits(history: AgentHistory, kinds: readonly string[]): 
   };
 }
 
-/** The simulator's prompt: the history, then the task to vary: `H4LcT7U3V0W5FTcFV9|T:cafe=` (numbers are one base-36 digit, 35 or more is z, `_` = not measured). */
+/**
+ * The simulator's prompt: the history, then the task to vary: `H4LcT7U3V0W5FTcFV9|T:cafe=` (numbers are one
+ * base-36 digit, 35 or more is z, `_` = not measured).
+ */
 export function historyPrompt(
   { overall, difficulty, byKind, failures }: HistoryDigits,
   seedTask: TaskSpec,
@@ -53,7 +56,10 @@ export function historyPrompt(
 /** Length of such a prompt without its task. */
 export const historyLength = (kinds: number): number => 2 * kinds + 12;
 
-/** A history as one could come up, for a corpus in which it means nothing: what it means is to be learnt from rewards. */
+/**
+ * A history as one could come up, for a corpus in which it means nothing: what it means is to be learnt from
+ * rewards.
+ */
 export function randomHistory(
   kinds: readonly string[],
   hardest: number,

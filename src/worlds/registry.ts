@@ -39,7 +39,8 @@ export function createWorld(settings: WorldSettings): World {
 export type LoadWorld = (settings: WorldSettings) => Promise<World>;
 
 /**
- * Worlds of this project, and those from outside that the list allows (the environment variable GENENV_WORLDS).
+ * Worlds of this project, and those from outside that the list allows (the environment variable
+ * GENENV_WORLDS).
  * @throws InvalidConfig for a list that cannot be read
  */
 export function worldLoader(list: string | undefined): LoadWorld {

@@ -2,7 +2,9 @@ import { z } from 'zod';
 
 /** Settings that the worlds of this project have in common, and what an experiment file is checked with. */
 
-/** Longest texts of a world in characters, ends of texts included: for a model from scratch each is a token. */
+/**
+ * Longest texts of a world in characters, ends of texts included: for a model from scratch each is a token.
+ */
 export interface TextLimits {
   agent: PolicyTexts;
   environment: PolicyTexts;

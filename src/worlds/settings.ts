@@ -57,6 +57,9 @@ export function textLimits(settings: WorldSettings): TextLimits | undefined {
   }
 }
 
-/** Whether a model from scratch can learn a world's texts from its corpus: natural language takes a model that knows it. */
+/**
+ * Whether a model from scratch can learn a world's texts from its corpus: natural language takes a model that
+ * knows it.
+ */
 export const fitsModelsFromScratch = ({ type }: WorldSettings): boolean =>
   !['language', 'calls', 'travel'].includes(type);

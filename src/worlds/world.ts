@@ -25,17 +25,19 @@ export interface CorpusRow {
 }
 
 /**
- * How a world answers the agent between its turns. The state follows from the task and the agent's actions alone; the simulator
- * only words it.
+ * How a world answers the agent between its turns. The state follows from the task and the agent's actions
+ * alone; the simulator only words it.
  */
 export interface TurnRules {
   /** Most actions of a rollout. */
   readonly limit: number;
-  /** What the simulator is given to word what the last action came to; undefined where the rollout is over. */
+  /**
+   * What the simulator is given to word what the last action came to; undefined where the rollout is over.
+   */
   wordingPrompt(spec: TaskSpec, actions: readonly string[]): string | undefined;
   /**
-   * What the agent reads next: the simulator's wording, or the world's own where that is not true of what happened (`consistent`
-   * false), or where none was asked (null, as in evaluations).
+   * What the agent reads next: the simulator's wording, or the world's own where that is not true of what
+   * happened (`consistent` false), or where none was asked (null, as in evaluations).
    */
   observe(
     spec: TaskSpec,
@@ -58,7 +60,10 @@ export interface Repairs {
   prompt(context: string, text: string, reason: string): string;
 }
 
-/** A vote of an independent solver on the labels that no code can decide, those that the simulator wrote itself. */
+/**
+ * A vote of an independent solver on the labels that no code can decide, those that the simulator wrote
+ * itself.
+ */
 export interface LabelVote {
   /** Answers to a task. */
   readonly votes: number;
@@ -71,8 +76,8 @@ export interface LabelVote {
 }
 
 /**
- * A family of tasks. The simulator model writes a task as text; everything that decides success is code, so no model
- * judges its own work. All methods are pure: randomness comes from the stream they are given.
+ * A family of tasks. The simulator model writes a task as text; everything that decides success is code, so
+ * no model judges its own work. All methods are pure: randomness comes from the stream they are given.
  */
 export interface World {
   readonly name: string;
@@ -82,13 +87,22 @@ export interface World {
   baseTasks(random: RandomStream): TaskSpec[];
   /** Held-out tasks that the simulator never sees. */
   heldOutTasks(random: RandomStream): TaskSpec[];
-  /** A task about this hard, for curricula set by hand: the nearest that the world has. Only for worlds that can say what makes a task hard. */
+  /**
+   * A task about this hard, for curricula set by hand: the nearest that the world has. Only for worlds that
+   * can say what makes a task hard.
+   */
   taskAt?(difficulty: number, random: RandomStream): TaskSpec;
   /** What the simulator is given: the agent's history and a task to vary. */
   environmentPrompt(history: AgentHistory, seedTask: TaskSpec): string;
-  /** The same with tasks that earned much, for simulators that learn from their prompt alone. Only for worlds that can show them. */
+  /**
+   * The same with tasks that earned much, for simulators that learn from their prompt alone. Only for worlds
+   * that can show them.
+   */
   exemplarPrompt?(history: AgentHistory, seedTask: TaskSpec, exemplars: readonly Exemplar[]): string;
-  /** JSON Schema of the simulator's texts, for servers that can hold a model to one; absent where they are no JSON. */
+  /**
+   * JSON Schema of the simulator's texts, for servers that can hold a model to one; absent where they are no
+   * JSON.
+   */
   readonly taskSchema?: Readonly<Record<string, unknown>>;
   /** Absent where a text that is no task stays none. */
   readonly repairs?: Repairs;
@@ -100,7 +114,10 @@ export interface World {
   agentPrompt: (spec: TaskSpec) => string;
   /** The family that success is counted by. */
   kind(spec: TaskSpec): string;
-  /** What near copies have in common, in a few words: the simulator is told which it wrote too often. Only for worlds that tell it. */
+  /**
+   * What near copies have in common, in a few words: the simulator is told which it wrote too often. Only for
+   * worlds that tell it.
+   */
   signature?(spec: TaskSpec): string;
   /** One number that grows with difficulty. */
   difficulty(spec: TaskSpec): number;
@@ -109,7 +126,10 @@ export interface World {
   readonly turns?: TurnRules;
   /** Reward from which an attempt counts as solved, in [0, 1]; absent = 1. */
   readonly solvedFrom?: number;
-  /** The checker's verdict on an answer. `chance` is the rollout's own; only a world whose verdicts are left to chance draws from it. */
+  /**
+   * The checker's verdict on an answer. `chance` is the rollout's own; only a world whose verdicts are left
+   * to chance draws from it.
+   */
   score(spec: TaskSpec, answer: string, chance?: RandomStream): Verdict;
   /** Class of an answer that is not right, in a few words; absent where the simulator is told of none. */
   failure?(spec: TaskSpec, answer: string): string;

@@ -19,7 +19,10 @@ import { FakeTrainer } from '../../test-support/fake-trainer.ts';
 import { begin, createActivities, plainDependencies, plainEpoch } from '../../test-support/plain-epochs.ts';
 import type { Activities } from '../../test-support/plain-epochs.ts';
 
-/** A folder in memory where the machine has one: what is tested here is not durability, which the store's own tests are about. */
+/**
+ * A folder in memory where the machine has one: what is tested here is not durability, which the store's own
+ * tests are about.
+ */
 async function folderInMemory(): Promise<string> {
   const folder = await mkdtemp(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'genenv-run-'));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));

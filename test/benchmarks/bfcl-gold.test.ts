@@ -3,7 +3,10 @@ import { bfclCategories } from '../../src/benchmarks/bfcl/categories.ts';
 import type { CategoryName } from '../../src/benchmarks/bfcl/categories.ts';
 import { judged, open, openOrMissing, text } from './bfcl-open.ts';
 
-/** No output can pass these: a required list whose accepted values are empty, an answer that the function has no parameter for. */
+/**
+ * No output can pass these: a required list whose accepted values are empty, an answer that the function has
+ * no parameter for.
+ */
 const impossible: Partial<Record<CategoryName, string[]>> = {
   live_simple: ['live_simple_106-63-0', 'live_simple_112-68-0'],
   live_multiple: ['live_multiple_862-181-3', 'live_multiple_964-207-0'],

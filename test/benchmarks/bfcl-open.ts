@@ -66,7 +66,9 @@ export const call = (name: string, args: unknown): RecordedAnswer => ({
   toolCalls: [{ name, arguments: JSON.stringify(args) }],
 });
 
-/** What a policy said and was asked: it answers with the given answers one after the other, then with nothing. */
+/**
+ * What a policy said and was asked: it answers with the given answers one after the other, then with nothing.
+ */
 export function scripted(
   answers: readonly RecordedAnswer[],
   onDone?: (result: unknown) => void,

@@ -72,8 +72,9 @@ type Recorded = {
 };
 
 /**
- * Verdicts of the official evaluation (commit da7c1d41, run on the very tables that are rebuilt here) on plans changed at random: a plan is
- * the annotated one of its task with `days` replaced, cut to `length`; null where the official code ended with an error.
+ * Verdicts of the official evaluation (commit da7c1d41, run on the very tables that are rebuilt here) on
+ * plans changed at random: a plan is the annotated one of its task with `days` replaced, cut to `length`;
+ * null where the official code ended with an error.
  */
 describe('the official evaluation, plan by plan', () => {
   it('says the same of 150 broken plans', async () => {

@@ -38,7 +38,10 @@ function python(value: unknown): string {
     .join(', ')}}`;
 }
 
-/** The train split four times over, in the form of the official validation split: as many queries and constraints as that has. */
+/**
+ * The train split four times over, in the form of the official validation split: as many queries and
+ * constraints as that has.
+ */
 const queries = Array.from({ length: 180 }, (_, index) => {
   const { query } = train.tasks[index % 45]!;
   return {
@@ -111,7 +114,8 @@ describe('the validation split', () => {
     const scores = opened.scores(
       verdicts.map((verdict, index) => ({ id: opened.cases[index]!.id, verdict })),
     );
-    // Of the first 60, the last 15 are the 15 easy tasks again, each with its budget as its only hard constraint.
+    // Of the first 60, the last 15 are the 15 easy tasks again, each with its budget as its only hard
+    // constraint.
     expect(
       Object.fromEntries(
         scores.map(({ name, of, value }) => [

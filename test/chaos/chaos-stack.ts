@@ -11,7 +11,10 @@ import { Trail } from './trail.ts';
 /** What all runs of the suite run; a run of it that nobody disturbs is what the others are compared with. */
 export const experimentFile = tinyExperiment();
 
-/** Real processes, with proxies between them, and the ledger of a run that nobody disturbed. Runs on it come one after the other. */
+/**
+ * Real processes, with proxies between them, and the ledger of a run that nobody disturbed. Runs on it come
+ * one after the other.
+ */
 export class ChaosStack implements AsyncDisposable {
   readonly live: LiveStack;
   readonly model: ModelProxy;

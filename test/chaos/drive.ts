@@ -75,7 +75,10 @@ function describe(error: unknown): string {
 const interrupted = (signal: AbortSignal): Promise<'interrupted'> =>
   new Promise((resolve) => signal.addEventListener('abort', () => resolve('interrupted'), { once: true }));
 
-/** All planned runs, on `jobs` stacks at once; none begins after the signal. A stack that a run has broken is replaced. */
+/**
+ * All planned runs, on `jobs` stacks at once; none begins after the signal. A stack that a run has broken is
+ * replaced.
+ */
 export async function driveAll(
   planned: readonly Planned[],
   seed: number,

@@ -1,6 +1,9 @@
 import type { Scene } from './scene.ts';
 
-/** Work that a disturbance may cost: requests asked of the model again, optimizer steps made again, computing activities run again. */
+/**
+ * Work that a disturbance may cost: requests asked of the model again, optimizer steps made again, computing
+ * activities run again.
+ */
 export interface Work {
   requests: number;
   steps: number;
@@ -12,7 +15,10 @@ export interface Disturbance {
   back: number;
   /** Most that it may cost; by default what one fault may. */
   allowed?: Partial<Work>;
-  /** Where what is promised is a stated rule: a note in the ledger that says so, and whether all but the notes is as in the undisturbed run. */
+  /**
+   * Where what is promised is a stated rule: a note in the ledger that says so, and whether all but the notes
+   * is as in the undisturbed run.
+   */
   specified?: { note: RegExp; sameResult: boolean };
   /** Whether a damaged artifact may end an epoch, which the run then makes again. */
   epochMayFail?: boolean;
@@ -27,7 +33,10 @@ export interface FaultClass {
   row: string;
   /** One of the few in `npm test`. */
   selected?: boolean;
-  /** Whether the worker was what was disturbed: then work goes on within two heartbeat timeouts of a worker being back. */
+  /**
+   * Whether the worker was what was disturbed: then work goes on within two heartbeat timeouts of a worker
+   * being back.
+   */
   ofWorker?: boolean;
   /** It takes minutes: only with `--long`. */
   long?: boolean;

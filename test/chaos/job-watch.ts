@@ -6,8 +6,8 @@ import type { JobProgress } from '../../src/types/training-job.ts';
 const pollMs = 20;
 
 /**
- * Keeps the progress files of a run's training jobs: their folders go when the job's result is recorded, but a second name of a
- * file keeps what is written to it.
+ * Keeps the progress files of a run's training jobs: their folders go when the job's result is recorded, but
+ * a second name of a file keeps what is written to it.
  */
 export class JobWatch {
   readonly #work: string;

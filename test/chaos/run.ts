@@ -9,8 +9,9 @@ import { writeDocs } from './figures.ts';
 import { markdown, summarise } from './table.ts';
 
 /**
- * `npm run test:chaos -- [--runs N] [--seed S] [--first K] [--class NAME]… [--long] [--jobs N] [--no-write]`: disturbs N runs with faults that
- * follow from the seed. `--first` begins at the K-th, `--class` takes those whose name or row contains NAME.
+ * `npm run test:chaos -- [--runs N] [--seed S] [--first K] [--class NAME]… [--long] [--jobs N] [--no-write]`:
+ * disturbs N runs with faults that follow from the seed. `--first` begins at the K-th, `--class` takes those
+ * whose name or row contains NAME.
  */
 const { values } = parseArgs({
   options: {

@@ -114,7 +114,10 @@ export class Scene {
     return line!;
   }
 
-  /** Until another worker than this process works on the run, or the run is over: what struck after its last activity leaves nothing to do. */
+  /**
+   * Until another worker than this process works on the run, or the run is over: what struck after its last
+   * activity leaves nothing to do.
+   */
   async workedOnWithout(pid: number | undefined): Promise<void> {
     const others = ({ what, pid: of }: TrailLine) => what === 'begin' && of !== pid;
     await until(

@@ -8,7 +8,10 @@ import { disturb } from './drive.ts';
 import { judge } from './oracle.ts';
 import { Scene } from './scene.ts';
 
-/** One fault of each of the commonest kinds; `npm run test:chaos` has all of them. The seed is fixed, so that a failure repeats. */
+/**
+ * One fault of each of the commonest kinds; `npm run test:chaos` has all of them. The seed is fixed, so that
+ * a failure repeats.
+ */
 
 const seed = 4;
 const selected = classes

@@ -1,7 +1,10 @@
 import { createConnection, createServer } from 'node:net';
 import type { AddressInfo, Server, Socket } from 'node:net';
 
-/** Between a worker and Temporal: cuts what is under way, so that a call may have done its work and its answer is lost. */
+/**
+ * Between a worker and Temporal: cuts what is under way, so that a call may have done its work and its answer
+ * is lost.
+ */
 export class TcpProxy {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();

@@ -13,7 +13,10 @@ import { until } from '../../test-support/processes.ts';
 import { tinyExperiment } from '../../test-support/tiny-experiment.ts';
 import { genenv, startGenenv } from './genenv-process.ts';
 
-/** Each verb on a real server, by the genenv command and by the plain Temporal line that docs/operating.md gives for it. */
+/**
+ * Each verb on a real server, by the genenv command and by the plain Temporal line that docs/operating.md
+ * gives for it.
+ */
 const id = 'my-run';
 const MINUTES = 60_000;
 let stack: LiveStack;

@@ -7,7 +7,8 @@ import { readStackRecord, stackPaths } from '../../src/dev-stack/record.ts';
 import { tinyExperiment } from '../../test-support/tiny-experiment.ts';
 import { genenv } from './genenv-process.ts';
 
-// The real stack: Temporal, policy server, trainer and worker, with two real models. Kills and Ctrl-C: test/e2e/restart.test.ts.
+// The real stack: Temporal, policy server, trainer and worker, with two real models. Kills and Ctrl-C:
+// test/e2e/restart.test.ts.
 const MINUTES = 60_000;
 let home: string;
 let file: string;

@@ -60,7 +60,8 @@ describe('effectiveGroupRatio', () => {
 
 describe('signalScore', () => {
   it('is the mean of 4 p (1 - p) n / (n - 1)', () => {
-    // k = 4: 4 * 4 * 4 / (8 * 7) = 8/7; k = 2: 4 * 2 * 6 / 56 = 6/7; k = 8: 0. Mean of the three: 14/21 = 2/3.
+    // k = 4: 4 * 4 * 4 / (8 * 7) = 8/7; k = 2: 4 * 2 * 6 / 56 = 6/7; k = 8: 0. Mean of the three: 14/21 =
+    // 2/3.
     expect(signalScore(groups(4))).toBeCloseTo(8 / 7, 12);
     expect(signalScore(groups(4, 2, 8))).toBeCloseTo(2 / 3, 12);
     expect(signalScore([{ successes: 1, attempts: 1 }, unmeasured])).toBeNull();

@@ -40,7 +40,8 @@ describe('bandResidence', () => {
       residence: 0.4,
       afterEntry: 2 / 3,
     });
-    // The trace of the paper, epochs 1..6, as it is: 0.425 0.488 0.505 0.517 0.524 in band, entry at the second.
+    // The trace of the paper, epochs 1..6, as it is: 0.425 0.488 0.505 0.517 0.524 in band, entry at the
+    // second.
     expect(bandResidence([0.138, 0.425, 0.488, 0.505, 0.517, 0.524], { window: 1 })).toEqual({
       entry: 1,
       residence: 5 / 6,

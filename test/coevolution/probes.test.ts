@@ -22,7 +22,8 @@ function betaBinomial(n: number, a: number, b: number): number[] {
 
 describe('misranking', () => {
   test('is what brute force over all outcomes says, and the bound is at most 1', () => {
-    // Every outcome of 2 attempts at each of two tasks as the second halves of as many groups, weighted by how often it stands there.
+    // Every outcome of 2 attempts at each of two tasks as the second halves of as many groups, weighted by
+    // how often it stands there.
     const outcomes = [
       [false, false],
       [false, true],
@@ -59,7 +60,8 @@ describe('misranking', () => {
       [...half(16, 16), ...half(8, 16)],
     ];
     const [row] = misranking([tasks], { ...settings, sizes: [16] });
-    // 8 and 9 of 16 are 1/16 apart; against both the third looks farther by its first half and is nearer by its second.
+    // 8 and 9 of 16 are 1/16 apart; against both the third looks farther by its first half and is nearer by
+    // its second.
     expect(row).toMatchObject({ pairs: 2, measured: 1 });
     expect(misranking([tasks.slice(0, 2)], settings)).toEqual([]);
     expect(misranking([], settings)).toEqual([]);

@@ -20,7 +20,8 @@ describe('splitHalfReliability', () => {
         [1, 1],
       ]),
     ).toBeCloseTo(1, 12);
-    // Even 0, 0.5, 1 and odd 0.5, 1, 0: deviations -.5 0 .5 and 0 .5 -.5: r = -0.25 / 0.5 = -0.5; -1 / 0.5 = -2.
+    // Even 0, 0.5, 1 and odd 0.5, 1, 0: deviations -.5 0 .5 and 0 .5 -.5: r = -0.25 / 0.5 = -0.5; -1 / 0.5 =
+    // -2.
     expect(
       splitHalfReliability([
         [0, 1, 0, 0],

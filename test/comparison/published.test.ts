@@ -9,7 +9,10 @@ import type { Summary } from '../../src/comparison/summary.ts';
 import { parseComparison } from '../../src/config/comparison.ts';
 import { experimentFile } from '../../test-support/experiments.ts';
 
-/** What docs/ publishes is what the command made of its file: no figure was written by hand, and no file was changed since. */
+/**
+ * What docs/ publishes is what the command made of its file: no figure was written by hand, and no file was
+ * changed since.
+ */
 
 const documents = readdirSync(join(repository, 'docs'))
   .filter((name) => /^results.*\.md$/.test(name))

@@ -11,7 +11,10 @@ export const comparison = (seeds: number[] = [1, 2, 3]): Comparison =>
     tinyComparison({ seeds, experiment: tinyExperiment({ epochs: 12, evaluation: { every: 4 } }) }),
   );
 
-/** What an arm's runs measure: held-out success at the four evaluations, and the tasks' own metrics in each epoch. */
+/**
+ * What an arm's runs measure: held-out success at the four evaluations, and the tasks' own metrics in each
+ * epoch.
+ */
 export interface Course {
   heldOut: (seed: number) => [number, number, number, number];
   success: (epoch: number) => number;

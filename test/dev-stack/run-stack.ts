@@ -5,7 +5,9 @@ import { stackPaths } from '../../src/dev-stack/record.ts';
 import { TemporalServer } from '../../src/dev-stack/services/temporal-server.ts';
 import { HttpService } from './http-service.ts';
 
-/** A stack of the real Temporal server and two small services, in a process of its own that tests may kill. */
+/**
+ * A stack of the real Temporal server and two small services, in a process of its own that tests may kill.
+ */
 const [home = '', workerScript = ''] = process.argv.slice(2);
 const paths = stackPaths(home);
 const env = { ...process.env, [STACK_MARK]: home };

@@ -8,7 +8,10 @@ import { RunFolder } from '../../src/runs/run-folder.ts';
 import { LiveStack } from '../../test-support/live-stack.ts';
 import { genenv } from '../cli/genenv-process.ts';
 
-/** experiments/compare-tiny.json as a person runs it: two arms under two seeds, real models and a real trainer. */
+/**
+ * experiments/compare-tiny.json as a person runs it: two arms under two seeds, real models and a real
+ * trainer.
+ */
 
 let stack: LiveStack;
 const at = (...path: string[]): string => join(stack.home, ...path);
@@ -33,7 +36,10 @@ test('genenv compare --dry-run says what the runs, and what is measured on them,
   expect(existsSync(at('comparisons'))).toBe(false);
 });
 
-/** How many rollouts a run had made when it was evaluated, from its ledger: at most 128 an epoch, since what is no task is not attempted. */
+/**
+ * How many rollouts a run had made when it was evaluated, from its ledger: at most 128 an epoch, since what
+ * is no task is not attempted.
+ */
 async function rolloutsBy(arm: string, seed: number): Promise<number[]> {
   const lines = await (await new RunFolder(
     at('runs'),

@@ -21,7 +21,10 @@ import { until } from '../../test-support/processes.ts';
 import type { TestProcess } from '../../test-support/processes.ts';
 import { tinyExperiment } from '../../test-support/tiny-experiment.ts';
 
-/** Every verb on a real run, on the parent and on its epoch: the state that follows, and the ledger in the end. */
+/**
+ * Every verb on a real run, on the parent and on its epoch: the state that follows, and the ledger in the
+ * end.
+ */
 
 type Handle = WorkflowHandle<typeof experiment>;
 const file = tinyExperiment();
@@ -40,7 +43,10 @@ const status = async (handle: WorkflowHandle): Promise<string> => (await handle.
 const searchAttribute = async (handle: WorkflowHandle): Promise<unknown> =>
   (await handle.describe()).typedSearchAttributes.get(searchAttributeKeys.status);
 
-/** Waits until an epoch of the run is in a phase: one that lasts, since a short one may pass between two looks. */
+/**
+ * Waits until an epoch of the run is in a phase: one that lasts, since a short one may pass between two
+ * looks.
+ */
 async function inPhase(id: string, epoch: number, phase: string): Promise<void> {
   await until(
     async () => {

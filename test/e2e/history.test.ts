@@ -14,8 +14,9 @@ import { begin, createActivities, plainDependencies } from '../../test-support/p
 import { tinyExperiment } from '../../test-support/tiny-experiment.ts';
 
 /**
- * The agent's history in the simulator's prompt must matter: where low success was answered well by short tasks and high success by long
- * ones, regression on those records makes the same seeds give short tasks under a history of 0.1 and long ones under 0.9.
+ * The agent's history in the simulator's prompt must matter: where low success was answered well by short
+ * tasks and high success by long ones, regression on those records makes the same seeds give short tasks
+ * under a history of 0.1 and long ones under 0.9.
  */
 
 let stack: LiveStack;

@@ -55,7 +55,8 @@ test(
     });
     await worker.stop();
     const [, { outputs, metrics }] = stack.entries('desk') as [LedgerEntry, LedgerEntry];
-    // Before the one update, through all turns, the trainer's log-probabilities of the actions are those they were sampled with.
+    // Before the one update, through all turns, the trainer's log-probabilities of the actions are those they
+    // were sampled with.
     expect(metrics['sampling/sampling_logp_difference/max']).toBeLessThan(1e-3);
     expect(metrics['env/valid_fraction']).toBeGreaterThan(0);
     const store = new ObjectStore(join(stack.home, 'store'));
@@ -70,7 +71,8 @@ test(
       sampled: { token_ids, mask = [] },
       turns = [],
     } of traces) {
-      // The world's characters as the real tokenizer has them, and the end of each action where it was sampled.
+      // The world's characters as the real tokenizer has them, and the end of each action where it was
+      // sampled.
       expect(text(token_ids)).toBe(
         turns
           .map(

@@ -16,7 +16,10 @@ import type { TestProcess } from '../../test-support/processes.ts';
 import { tinyExperiment } from '../../test-support/tiny-experiment.ts';
 import { genenv } from '../cli/genenv-process.ts';
 
-/** Nights on a real server with real models: by a schedule of seconds, disturbed, and with an agent that is really ruined. */
+/**
+ * Nights on a real server with real models: by a schedule of seconds, disturbed, and with an agent that is
+ * really ruined.
+ */
 
 /** An agent that solves a fifth of the held-out tasks, so that it can get worse. */
 const experiment = withFields(tinyExperiment(), {

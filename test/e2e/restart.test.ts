@@ -7,8 +7,9 @@ import { TestProcess, until } from '../../test-support/processes.ts';
 import { tinyExperiment } from '../../test-support/tiny-experiment.ts';
 
 /**
- * What `npm start` does, killed with SIGKILL and started again: the command alone (its processes are taken over), or all of its
- * processes at once, as when the machine goes down. Set GENENV_CHAOS=1 to kill it in every phase.
+ * What `npm start` does, killed with SIGKILL and started again: the command alone (its processes are taken
+ * over), or all of its processes at once, as when the machine goes down. Set GENENV_CHAOS=1 to kill it in
+ * every phase.
  */
 
 const root = mkdtempSync(join(tmpdir(), 'genenv-restart-'));

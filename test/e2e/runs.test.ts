@@ -12,8 +12,9 @@ import { LiveStack } from '../../test-support/live-stack.ts';
 import { tinyExperiment } from '../../test-support/tiny-experiment.ts';
 
 /**
- * Real runs on a real server, with real models: through the plain Temporal CLI, and disturbed in each phase. The promise: a run that was
- * disturbed ends with the ledger of the run nobody disturbed, byte for byte (it holds the hashes of all that the run made).
+ * Real runs on a real server, with real models: through the plain Temporal CLI, and disturbed in each phase.
+ * The promise: a run that was disturbed ends with the ledger of the run nobody disturbed, byte for byte (it
+ * holds the hashes of all that the run made).
  */
 
 let stack: LiveStack;

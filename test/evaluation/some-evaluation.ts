@@ -42,7 +42,10 @@ export interface Rules {
   judged: number[];
 }
 
-/** Sums that are asked for, doubted in a second turn where the first is odd, and looked up in between: every kind of effect that an attempt has. */
+/**
+ * Sums that are asked for, doubted in a second turn where the first is odd, and looked up in between: every
+ * kind of effect that an attempt has.
+ */
 export function sums(rules: Rules): Benchmark {
   const suite = (name: string, searching: boolean): Suite<Sum, Said> => ({
     name,

@@ -44,7 +44,10 @@ test('the history of an epoch does not grow with its rollouts, nor that of an ex
     expect(result.epochs).toBe(fields.epochs);
   }
 
-  /** Types of a history's events, workflow tasks left out: how many of those there are depends on what arrives together. */
+  /**
+   * Types of a history's events, workflow tasks left out: how many of those there are depends on what arrives
+   * together.
+   */
   const events = async (workflowId: string, runId?: string): Promise<string[]> => {
     const { events: all } = await workflow.getHandle(workflowId, runId).fetchHistory();
     return all!.map(({ eventType }) => String(eventType));

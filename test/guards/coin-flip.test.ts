@@ -5,8 +5,9 @@ import { someRun } from '../activities/some-run.ts';
 import { learnFor, LearningSimulator, linesOf, promptOf } from './learners.ts';
 
 /**
- * One of four tools has a verdict that is the toss of a coin, so it is always "half solved". The agent solves a sixth of the honest
- * tasks at first, and practice helps. Epochs are few: the table learns faster than a model would.
+ * One of four tools has a verdict that is the toss of a coin, so it is always "half solved". The agent solves
+ * a sixth of the honest tasks at first, and practice helps. Epochs are few: the table learns faster than a
+ * model would.
  */
 const epochs = 10;
 const off = {

@@ -11,7 +11,9 @@ import { LiveStack } from '../../test-support/live-stack.ts';
 import { begin, createActivities, plainDependencies } from '../../test-support/plain-epochs.ts';
 import { tinyExperiment } from '../../test-support/tiny-experiment.ts';
 
-/** A real simulator whose every update imitates one and the same task: without a cap it forgets all others. */
+/**
+ * A real simulator whose every update imitates one and the same task: without a cap it forgets all others.
+ */
 
 let stack: LiveStack;
 beforeAll(async () => {

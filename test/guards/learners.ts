@@ -12,8 +12,9 @@ export const promptOf = ({ token_ids, mask }: BatchRecord): string =>
   String.fromCharCode(...token_ids.filter((_, index) => mask[index] === 0));
 
 /**
- * A simulator that learns as reward-weighted regression does, without a model: it draws the kind of its next task from a table, and each
- * update moves the table half of the way to the weighted shares of the batch, which is where the regression has its optimum.
+ * A simulator that learns as reward-weighted regression does, without a model: it draws the kind of its next
+ * task from a table, and each update moves the table half of the way to the weighted shares of the batch,
+ * which is where the regression has its optimum.
  */
 export class LearningSimulator {
   readonly #initial: ReadonlyMap<string, number>;

@@ -5,7 +5,10 @@ import type { BatchRecord } from '../../test-support/fake-trainer.ts';
 import { someRun } from '../activities/some-run.ts';
 import { lastUpdate, learnFor, LearningSimulator, linesOf, tasksOf, textOf } from './learners.ts';
 
-/** Guards on what the simulator writes: validity, copies, near copies, two-humped batches, answers that ought not to count. */
+/**
+ * Guards on what the simulator writes: validity, copies, near copies, two-humped batches, answers that ought
+ * not to count.
+ */
 
 const letters = [...'abcdefgh'];
 const word = (random: { pick: (from: string[]) => string }, length: number): string =>

@@ -6,7 +6,8 @@ const part = fc.oneof(fc.maxSafeInteger(), fc.string());
 
 describe('deriveSeed', () => {
   it('is the first 48 bits of SHA-256 of the JSON array', () => {
-    // Python: int.from_bytes(sha256(json.dumps([...], separators=(",", ":"), ensure_ascii=False).encode()).digest()[:6], "big")
+    // Python: int.from_bytes(sha256(json.dumps([...], separators=(",", ":"),
+    // ensure_ascii=False).encode()).digest()[:6], "big")
     expect(deriveSeed(1)).toBe(8841707399253);
     expect(deriveSeed('1')).toBe(74621739171189);
     expect(deriveSeed('smoke', 'rollout', 12, 5, 3)).toBe(34707908028525);

@@ -91,7 +91,8 @@ describe('misrankBound', () => {
 
 describe('wilsonInterval', () => {
   it('is the score interval', () => {
-    // k = 4 of 8, z = 2: z²/n = 0.5; centre (0.5 + 0.25) / 1.5 = 0.5; margin (2 / 1.5) sqrt(0.25/8 + 4/256) = 0.288675.
+    // k = 4 of 8, z = 2: z²/n = 0.5; centre (0.5 + 0.25) / 1.5 = 0.5; margin (2 / 1.5) sqrt(0.25/8 + 4/256) =
+    // 0.288675.
     const { low, high } = wilsonInterval({ successes: 4, attempts: 8 }, 2);
     expect(low).toBeCloseTo(0.211325, 6);
     expect(high).toBeCloseTo(0.788675, 6);

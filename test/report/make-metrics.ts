@@ -8,7 +8,10 @@ import type { EpochFiles } from './make-epoch.ts';
 const rounded = (value: number | null) => (value === null ? null : Number(value.toPrecision(8)));
 const present = (values: (number | null)[]) => values.filter((value) => value !== null);
 
-/** Metrics of the made-up records, by the names of docs/artifacts.md; those of training jobs follow smooth curves. */
+/**
+ * Metrics of the made-up records, by the names of docs/artifacts.md; those of training jobs follow smooth
+ * curves.
+ */
 export function metricsOf(
   { tasks, traces, rewards, scores, decisions }: EpochFiles,
   epoch: number,

@@ -39,8 +39,8 @@ export interface MadeRun {
 }
 
 /**
- * A run folder and its store, written through the real store: a simulator that starts too hard, overshoots to easy tasks,
- * and then follows an agent that learns. The same seed gives the same bytes, times included.
+ * A run folder and its store, written through the real store: a simulator that starts too hard, overshoots to
+ * easy tasks, and then follows an agent that learns. The same seed gives the same bytes, times included.
  */
 export async function makeRun({
   home,

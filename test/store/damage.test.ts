@@ -69,7 +69,10 @@ async function openRun(home: string) {
   return run.ledger;
 }
 
-/** A damaged file gives what the whole one gives; a key may be gone, and a journal or a torn ledger end early: that is done again. */
+/**
+ * A damaged file gives what the whole one gives; a key may be gone, and a journal or a torn ledger end early:
+ * that is done again.
+ */
 function isHarmless(kind: string, found: unknown, whole: unknown): boolean {
   if (kind === 'key' && found === undefined) return true;
   const expected = ['journal', 'ledger'].includes(kind)

@@ -12,7 +12,10 @@ export async function temporaryFolder(parent = tmpdir()): Promise<string> {
   return folder;
 }
 
-/** The same in memory where the system has it: for tests that write hundreds of small files, each synchronised to disk. */
+/**
+ * The same in memory where the system has it: for tests that write hundreds of small files, each synchronised
+ * to disk.
+ */
 export const memoryFolder = (): Promise<string> =>
   temporaryFolder(existsSync('/dev/shm') ? '/dev/shm' : tmpdir());
 

@@ -7,7 +7,10 @@ import { until } from '../../test-support/processes.ts';
 import type { TestProcess } from '../../test-support/processes.ts';
 import { tinyExperiment } from '../../test-support/tiny-experiment.ts';
 
-/** Workers that are stopped, restarted and replaced under a real run: it ends with the ledger of the run nobody disturbed. */
+/**
+ * Workers that are stopped, restarted and replaced under a real run: it ends with the ledger of the run
+ * nobody disturbed.
+ */
 
 const durability = {
   shards: 2,

@@ -7,7 +7,10 @@ import { LiveStack } from '../../test-support/live-stack.ts';
 import { freePort, until } from '../../test-support/processes.ts';
 import { tinyExperiment } from '../../test-support/tiny-experiment.ts';
 
-/** A Temporal server that comes late, goes, forgets, or is strict; queues that experiments and hosts share. Each run ends with the ledger of the undisturbed one. */
+/**
+ * A Temporal server that comes late, goes, forgets, or is strict; queues that experiments and hosts share.
+ * Each run ends with the ledger of the undisturbed one.
+ */
 
 const durability = {
   shards: 4,

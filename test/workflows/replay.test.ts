@@ -8,7 +8,10 @@ import type { Dependencies } from '../../src/activities/dependencies.ts';
 import { activitiesByQueue } from '../../src/activities/index.ts';
 import { queues } from '../../src/workflows/activity-proxies.ts';
 
-/** Histories of real runs (test-support/record-histories.ts makes them anew): code that no longer replays them would break runs under way. */
+/**
+ * Histories of real runs (test-support/record-histories.ts makes them anew): code that no longer replays them
+ * would break runs under way.
+ */
 
 type History = {
   events: {

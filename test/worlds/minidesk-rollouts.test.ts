@@ -35,7 +35,10 @@ const file = withFields(experimentFile('minidesk'), {
 const spec = 'ar1,bg3|g>2|b@2|t0';
 const world = createWorld(parseExperiment(file).world);
 
-/** An agent that looks first and reads where the green one is, errs now and then; a simulator that lies with a given chance. */
+/**
+ * An agent that looks first and reads where the green one is, errs now and then; a simulator that lies with a
+ * given chance.
+ */
 const player =
   (lies: number): FakeModel =>
   (prompt, random, model) => {

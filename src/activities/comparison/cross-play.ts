@@ -17,8 +17,9 @@ import type { HistoryRecord, SeedTaskRecord } from '../../types/records.ts';
 import type { Dependencies } from '../dependencies.ts';
 
 /**
- * Tasks that the simulator of one epoch writes, told what it was told of its own agent then. Seed tasks and sampling seeds are the same
- * for every epoch, so that the simulators differ in nothing else. What is no task is left out.
+ * Tasks that the simulator of one epoch writes, told what it was told of its own agent then. Seed tasks and
+ * sampling seeds are the same for every epoch, so that the simulators differ in nothing else. What is no task
+ * is left out.
  */
 export function createCrossTasks(dependencies: Dependencies) {
   return (input: CrossTasksInput): Promise<FileRef> =>
@@ -66,7 +67,10 @@ export function createCrossTasks(dependencies: Dependencies) {
 type Met = SeedTaskRecord & { simulator: number };
 type Attempt = { simulator: number; task_id: string; sample: number; reward: number; answer: string };
 
-/** The agent of one epoch attempts the tasks of every epoch's simulator; the seeds are the same for every agent. */
+/**
+ * The agent of one epoch attempts the tasks of every epoch's simulator; the seeds are the same for every
+ * agent.
+ */
 export function createCrossPlay(dependencies: Dependencies) {
   return (input: CrossPlayInput): Promise<CrossPlayed> =>
     runPhaseOnce(dependencies, 'cross-play', input, async (context) => {

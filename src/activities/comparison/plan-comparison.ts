@@ -20,9 +20,9 @@ import { InvalidConfig } from '../../validation/invalid-config.ts';
 import type { Dependencies } from '../dependencies.ts';
 
 /**
- * Reads what the workflow was started with: the same id with the same file is the same comparison, with one that changes or drops a run it is
- * refused. Arms and seeds may be added, and how many runs are under way at a time, and what is measured once they are done, may change: the
- * new file then stands for the old one.
+ * Reads what the workflow was started with: the same id with the same file is the same comparison, with one
+ * that changes or drops a run it is refused. Arms and seeds may be added, and how many runs are under way at
+ * a time, and what is measured once they are done, may change: the new file then stands for the old one.
  * @throws InvalidConfig naming the field
  */
 export function createParseComparison(dependencies: Dependencies) {
@@ -61,7 +61,9 @@ export function createParseComparison(dependencies: Dependencies) {
   };
 }
 
-/** Whether this worker has the world, and the world can serve the arm: found now, not by the arm's first run. */
+/**
+ * Whether this worker has the world, and the world can serve the arm: found now, not by the arm's first run.
+ */
 async function checkWorld({ loadWorld }: Dependencies, arm: string, experiment: Experiment): Promise<void> {
   try {
     workflowSettings(experiment, await loadWorld(experiment.world));

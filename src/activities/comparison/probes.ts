@@ -31,9 +31,10 @@ import { isSolved } from '../../worlds/world.ts';
 import type { Dependencies } from '../dependencies.ts';
 
 /**
- * Tasks whose success rates span (0, 1) for the agent of an epoch. Half of the candidates are held out (a grid from easy to hard, in every
- * world), half are the base tasks and what the simulators have written so far (which crowd where they were rewarded). A few attempts
- * at each sort them by successes, and as many are taken of each class. These attempts are not used again: p is measured afresh.
+ * Tasks whose success rates span (0, 1) for the agent of an epoch. Half of the candidates are held out (a
+ * grid from easy to hard, in every world), half are the base tasks and what the simulators have written so
+ * far (which crowd where they were rewarded). A few attempts at each sort them by successes, and as many are
+ * taken of each class. These attempts are not used again: p is measured afresh.
  */
 export function createProbeTasks(dependencies: Dependencies) {
   return (input: ProbeTasksInput): Promise<FileRef> =>
@@ -110,7 +111,10 @@ interface Probed {
   sampled: Sampled;
 }
 
-/** `count` attempts at each of the tasks, in rounds of as many as an epoch makes: requests are no larger than those of a run. */
+/**
+ * `count` attempts at each of the tasks, in rounds of as many as an epoch makes: requests are no larger than
+ * those of a run.
+ */
 export async function* probed(
   dependencies: Dependencies,
   context: Phase,
@@ -159,9 +163,9 @@ export async function* probed(
 const rollouts = 64;
 
 /**
- * The gradient signal of each probed task at the agent that attempted it: mean of ‖(r - p̂) ∇ log π(y|x)‖² (GenEnv, Proposition 1, with
- * its baseline b = p). p̂ is taken over the first half of the attempts, gradients over the second, so that neither knows the
- * other. The job takes no step and writes no weights.
+ * The gradient signal of each probed task at the agent that attempted it: mean of ‖(r - p̂) ∇ log π(y|x)‖²
+ * (GenEnv, Proposition 1, with its baseline b = p). p̂ is taken over the first half of the attempts,
+ * gradients over the second, so that neither knows the other. The job takes no step and writes no weights.
  */
 export function createMeasureGradients(dependencies: Dependencies) {
   return (input: MeasureGradientsInput): Promise<FileRef> =>

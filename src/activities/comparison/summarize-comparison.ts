@@ -14,7 +14,8 @@ import { experimentOf, readComparison } from './plan-comparison.ts';
 import { readProbes } from './probes.ts';
 
 /**
- * Sums the runs up, by their ledgers, the cross-play and the probes alone, so that the same files come of it whenever and wherever it is done.
+ * Sums the runs up, by their ledgers, the cross-play and the probes alone, so that the same files come of it
+ * whenever and wherever it is done.
  * @throws InvalidConfig for a run that has not all of its epochs, or did not start as the others of its seed
  */
 export function createSummarizeComparison(dependencies: Dependencies) {

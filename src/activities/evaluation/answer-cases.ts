@@ -26,8 +26,9 @@ import { casesOf, plannedSuite, readRecord, shardKey } from './evaluation-inputs
 import type { EvaluationRecord } from './evaluation-inputs.ts';
 
 /**
- * Puts the cases of a shard to the policy, and keeps what will be judged. Every batch of answers is on disk before the next is asked, and so is
- * the result of every search and every word of the judge: a retry asks only what is missing.
+ * Puts the cases of a shard to the policy, and keeps what will be judged. Every batch of answers is on disk
+ * before the next is asked, and so is the result of every search and every word of the judge: a retry asks
+ * only what is missing.
  */
 export function createAnswerCases(dependencies: Dependencies) {
   return (input: AnswerInput): Promise<Answered> =>
@@ -164,7 +165,10 @@ async function* answered(
   }
 }
 
-/** Where the evaluated policy is asked. A run's agent that its server does not know, or has forgotten, is given to it. */
+/**
+ * Where the evaluated policy is asked. A run's agent that its server does not know, or has forgotten, is
+ * given to it.
+ */
 export function questionServerOf(
   dependencies: Dependencies,
   policy: Exclude<EvaluatedPolicy, { type: 'gold' }>,

@@ -25,7 +25,10 @@ export const evaluationKey = (id: string, phase: 'policy' | 'record', of: unknow
   inputHash: hashOf(of),
 });
 
-/** The key holds every input but how fast the evaluation is to go; that of answers no rules by which they will be judged, so that they outlive those. */
+/**
+ * The key holds every input but how fast the evaluation is to go; that of answers no rules by which they will
+ * be judged, so that they outlive those.
+ */
 export function shardKey(phase: 'answer' | 'judge', input: AnswerInput): PhaseKey {
   const { versions, ...asked } = input.suite;
   return {
@@ -46,7 +49,10 @@ export const suiteSettings = ({ toolFormat, search }: SuiteSettings): SuiteSetti
   search,
 });
 
-/** Why a suite that is named in full does not fit the settings; those that a `*` stands for are skipped where they do not. */
+/**
+ * Why a suite that is named in full does not fit the settings; those that a `*` stands for are skipped where
+ * they do not.
+ */
 export const refusedByName = (
   suites: readonly Suite[],
   { suites: names, ...settings }: SuiteSettings & { suites: readonly string[] },
@@ -74,7 +80,8 @@ const openedAtOnce = 4;
 
 /**
  * The suite as it was planned.
- * @throws InvalidConfig where this worker does not have it, or has other data or rules than the evaluation was planned by
+ * @throws InvalidConfig where this worker does not have it, or has other data or rules than the evaluation
+ * was planned by
  */
 export async function plannedSuite(
   { suites }: Dependencies,

@@ -10,7 +10,10 @@ import { InvalidConfig } from '../../validation/invalid-config.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { plannedSuite, readRecord, shardKey } from './evaluation-inputs.ts';
 
-/** Cases judged at a time where the suite says nothing: enough for engines to be busy, and few enough to be kept often. */
+/**
+ * Cases judged at a time where the suite says nothing: enough for engines to be busy, and few enough to be
+ * kept often.
+ */
 const batchSize = 64;
 
 /** A verdict with its case, as `scores` of a suite takes them. */

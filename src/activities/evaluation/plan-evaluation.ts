@@ -28,8 +28,9 @@ import {
 import type { EvaluationRecord } from './evaluation-inputs.ts';
 
 /**
- * Reads what the workflow was started with, finds the policy, and opens every suite. The same id with the same file is the same evaluation, of
- * the same policy, however far its run has gone on since; with another file it is refused.
+ * Reads what the workflow was started with, finds the policy, and opens every suite. The same id with the
+ * same file is the same evaluation, of the same policy, however far its run has gone on since; with another
+ * file it is refused.
  * @throws InvalidConfig naming the field
  */
 export function createPlanEvaluation(dependencies: Dependencies) {

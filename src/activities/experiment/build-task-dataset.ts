@@ -11,10 +11,13 @@ import type { ParsedTask } from '../../worlds/world.ts';
 import type { Dependencies } from '../dependencies.ts';
 
 /**
- * The data set of an arm that learns from one, written once, before the first epoch (GenEnv A.3). `static`: the base tasks and the
- * frozen simulator's variations of each. `offline`: another model's tasks, or those of a file. What is no task, cannot be solved,
- * repeats another, is held out, holds a question of a benchmark or has a label that would need a vote (nobody votes here; a file's labels are its owner's) is dropped and counted.
- * @throws InvalidConfig for a file that is not there, is not the one named by its hash, or has a line that is no record or holds a question of a benchmark
+ * The data set of an arm that learns from one, written once, before the first epoch (GenEnv A.3). `static`:
+ * the base tasks and the frozen simulator's variations of each. `offline`: another model's tasks, or those of
+ * a file. What is no task, cannot be solved, repeats another, is held out, holds a question of a benchmark or
+ * has a label that would need a vote (nobody votes here; a file's labels are its owner's) is dropped and
+ * counted.
+ * @throws InvalidConfig for a file that is not there, is not the one named by its hash, or has a line that is
+ * no record or holds a question of a benchmark
  */
 export function createWritePool(dependencies: Dependencies) {
   return (input: WritePoolInput): Promise<WrittenPool> =>

@@ -13,8 +13,9 @@ import type { World } from '../../worlds/world.ts';
 import type { Dependencies } from '../dependencies.ts';
 
 /**
- * Holds the agent against an anchor set that neither the simulator nor the report's held-out score knows, outside the rollout budget. An
- * agent that has forgotten is rolled back to the last one that passed, with its trainer state. The first one passes: it is the measure.
+ * Holds the agent against an anchor set that neither the simulator nor the report's held-out score knows,
+ * outside the rollout budget. An agent that has forgotten is rolled back to the last one that passed, with
+ * its trainer state. The first one passes: it is the measure.
  */
 export function createGateAgent(dependencies: Dependencies) {
   return (input: GateInput): Promise<Gated> =>

@@ -12,8 +12,9 @@ import { InvalidConfig } from '../../validation/invalid-config.ts';
 import type { Dependencies } from '../dependencies.ts';
 
 /**
- * Writes the epoch's line into the ledger, once: committing the same epoch again returns the line that is there. Times go
- * beside it, into metrics.jsonl, so that the ledger stays a function of experiment file and seed.
+ * Writes the epoch's line into the ledger, once: committing the same epoch again returns the line that is
+ * there. Times go beside it, into metrics.jsonl, so that the ledger stays a function of experiment file and
+ * seed.
  */
 export function createCommitEpoch(dependencies: Dependencies) {
   return async ({

@@ -22,8 +22,8 @@ import type { World } from '../../worlds/world.ts';
 import type { Dependencies } from '../dependencies.ts';
 
 /**
- * Scores every answer by code, twice, and every task by its answers (GenEnv eqs. 1 to 3). Tasks and traces stream through; what
- * stays in memory is a task's text and a few numbers of it.
+ * Scores every answer by code, twice, and every task by its answers (GenEnv eqs. 1 to 3). Tasks and traces
+ * stream through; what stays in memory is a task's text and a few numbers of it.
  */
 export function createComputeRewards(dependencies: Dependencies) {
   return (input: ComputeRewardsInput): Promise<Rewards> =>

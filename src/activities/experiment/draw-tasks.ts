@@ -13,8 +13,9 @@ import type { SeedTaskRecord, TaskRecord } from '../../types/records.ts';
 import type { Dependencies } from '../dependencies.ts';
 
 /**
- * The epoch's tasks: what the arm asks for (mostly what the simulator wrote), repeats counted, and the share of base and earlier tasks that the mix of
- * D_train asks for, drawn to be rolled out afresh (GenEnv 2.3: "retain mastery of earlier curricula").
+ * The epoch's tasks: what the arm asks for (mostly what the simulator wrote), repeats counted, and the share
+ * of base and earlier tasks that the mix of D_train asks for, drawn to be rolled out afresh (GenEnv 2.3:
+ * "retain mastery of earlier curricula").
  */
 export function createDrawTasks(dependencies: Dependencies) {
   return (input: DrawTasksInput): Promise<FileRef> =>

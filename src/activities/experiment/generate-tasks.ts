@@ -29,9 +29,9 @@ interface Context {
 }
 
 /**
- * The simulator writes this epoch's tasks (GenEnv, algorithm 1, phase 1): variations of seed tasks, conditioned on the
- * agent's history. A stated share of the prompts goes to the frozen initial simulator. What is no task is asked for again, and labels are put
- * to a vote, in worlds that say so.
+ * The simulator writes this epoch's tasks (GenEnv, algorithm 1, phase 1): variations of seed tasks,
+ * conditioned on the agent's history. A stated share of the prompts goes to the frozen initial simulator.
+ * What is no task is asked for again, and labels are put to a vote, in worlds that say so.
  */
 export function createGenerateTasks(dependencies: Dependencies) {
   return (input: ShardInput): Promise<Sampling> =>

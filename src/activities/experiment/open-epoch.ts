@@ -13,9 +13,10 @@ import type { Dependencies } from '../dependencies.ts';
 type Run = OpenedRun<LedgerEntry>;
 
 /**
- * Looks where a run stands before each epoch. Its files decide (docs/decisions/0033): a Temporal server that is behind the ledger
- * is brought forward, damage in the ledger is cut off and kept aside, an epoch whose policies or pools are damaged is stepped back
- * from, so that it is made again; what was retuned is in effect from its epoch on.
+ * Looks where a run stands before each epoch. Its files decide (docs/decisions/0033): a Temporal server that
+ * is behind the ledger is brought forward, damage in the ledger is cut off and kept aside, an epoch whose
+ * policies or pools are damaged is stepped back from, so that it is made again; what was retuned is in effect
+ * from its epoch on.
  * @throws InvalidConfig for a run without its file, InvalidArtifact for damage that cannot be made again
  */
 export function createOpenEpoch(dependencies: Dependencies) {
@@ -45,7 +46,9 @@ export function createOpenEpoch(dependencies: Dependencies) {
   };
 }
 
-/** The ledger's lines; what is damaged, and all after it, is cut off first: those epochs are committed again. */
+/**
+ * The ledger's lines; what is damaged, and all after it, is cut off first: those epochs are committed again.
+ */
 async function soundLines(folder: RunFolder, run: Run): Promise<LedgerLine<LedgerEntry>[]> {
   const { chain, problem } = await run.ledger.inspect();
   if (problem === undefined) return chain.lines;
@@ -74,7 +77,10 @@ function newest({ fork }: Run, lines: readonly LedgerLine<LedgerEntry>[]): Commi
       };
 }
 
-/** The last epoch whose policies and pools are whole; null where not even the first are, so that the run is prepared again. */
+/**
+ * The last epoch whose policies and pools are whole; null where not even the first are, so that the run is
+ * prepared again.
+ */
 async function lastWhole(
   { store, activityContext }: Dependencies,
   folder: RunFolder,

@@ -12,8 +12,9 @@ import type { Dependencies } from '../dependencies.ts';
 import { refusedByName } from '../evaluation/evaluation-inputs.ts';
 
 /**
- * Reads what the workflow was started with and checks it: the same id with the same file is the same run, with another file it
- * is refused. A file with `startFrom` makes a fork. Nothing is written before everything is known to be right.
+ * Reads what the workflow was started with and checks it: the same id with the same file is the same run,
+ * with another file it is refused. A file with `startFrom` makes a fork. Nothing is written before everything
+ * is known to be right.
  * @throws InvalidConfig naming the field
  */
 export function createParseExperiment(dependencies: Dependencies) {

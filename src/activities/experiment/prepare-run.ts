@@ -18,7 +18,8 @@ export function createPrepareRun(dependencies: Dependencies) {
       const base = records('base', world.baseTasks(randomStream(deriveSeed(seed, 'base-tasks'))));
       for (const [index, { spec }] of base.entries())
         rejectContaminated(world, spec, `world: base task ${index + 1} of ${world.name}`);
-      // The same held-out tasks for every seed, so that seeds can be compared; those that are base tasks too are left out.
+      // The same held-out tasks for every seed, so that seeds can be compared; those that are base tasks too
+      // are left out.
       const seen = new Set(base.map(({ spec }) => spec));
       const heldOut = records(
         'held-out',

@@ -3,7 +3,8 @@ import type { Retuned, RetuneInput } from '../../types/activity-types.ts';
 import type { Dependencies } from '../dependencies.ts';
 
 /**
- * Changes settings of a run from an epoch on, and returns those then in effect. The same request again changes nothing.
+ * Changes settings of a run from an epoch on, and returns those then in effect. The same request again
+ * changes nothing.
  * @throws InvalidConfig naming the field, with nothing changed
  */
 export function createRetuneExperiment({ runFolder }: Pick<Dependencies, 'runFolder'>) {

@@ -14,8 +14,8 @@ import type { Dependencies } from '../dependencies.ts';
 type Role = TraceRecord['role'];
 
 /**
- * The agent attempts the epoch's tasks, n times each; the frozen initial agent attempts the new ones too, as a guard.
- * All attempts at a task are in one request, so a group is never torn.
+ * The agent attempts the epoch's tasks, n times each; the frozen initial agent attempts the new ones too, as
+ * a guard. All attempts at a task are in one request, so a group is never torn.
  */
 export function createRollOut(dependencies: Dependencies) {
   return (input: RollOutInput): Promise<Sampling> =>
@@ -53,8 +53,9 @@ async function* attempted({ store }: Dependencies, tasks: FileRef): AsyncGenerat
 }
 
 /**
- * The requests of one shard, every `shards`-th of the epoch's, and how many they are. The tasks are counted first and then read again
- * as requests are made, since all of an epoch in each shard would be most of a worker's memory.
+ * The requests of one shard, every `shards`-th of the epoch's, and how many they are. The tasks are counted
+ * first and then read again as requests are made, since all of an epoch in each shard would be most of a
+ * worker's memory.
  */
 async function plan(
   dependencies: Dependencies,

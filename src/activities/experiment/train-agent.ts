@@ -42,7 +42,10 @@ export function createTrainAgent(dependencies: Dependencies) {
     });
 }
 
-/** The kept groups, each whole in one optimizer step; groups without signal may drop, after they counted for p̂. */
+/**
+ * The kept groups, each whole in one optimizer step; groups without signal may drop, after they counted for
+ * p̂.
+ */
 async function* batchRecords(
   { store }: Dependencies,
   { experiment }: Phase,

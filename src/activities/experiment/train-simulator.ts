@@ -15,7 +15,10 @@ import type { Dependencies } from '../dependencies.ts';
 type Entry = Omit<EnvironmentPoolRecord, 'id' | 'sampled'> & { at: number };
 type Weighted = { record: Entry; weight: number };
 
-/** Reward-weighted regression on D_env (GenEnv 2.3): what taught the agent most becomes more likely to be written. */
+/**
+ * Reward-weighted regression on D_env (GenEnv 2.3): what taught the agent most becomes more likely to be
+ * written.
+ */
 export function createTrainEnvironment(dependencies: Dependencies) {
   return (input: TrainEnvironmentInput): Promise<Trained> =>
     runPhaseOnce(dependencies, 'train-environment', input, async (context) => {
@@ -92,7 +95,10 @@ function stepBatches(experiment: Experiment, epoch: number, pool: readonly Entry
   });
 }
 
-/** Regression weight of each record: exp(λ R_env), less for repeats, nothing where a guard says so, no family above its cap. */
+/**
+ * Regression weight of each record: exp(λ R_env), less for repeats, nothing where a guard says so, no family
+ * above its cap.
+ */
 function weigh(
   { environment, guards }: Experiment,
   records: readonly { record: Entry; discount: number }[],

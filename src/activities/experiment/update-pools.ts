@@ -20,13 +20,19 @@ import type {
 } from '../../types/records.ts';
 import type { Dependencies } from '../dependencies.ts';
 
-/** A record of D_env without its text: what decides whether it stays, and where it lies in the file it comes from. */
+/**
+ * A record of D_env without its text: what decides whether it stays, and where it lies in the file it comes
+ * from.
+ */
 type Entry = Pick<
   EnvironmentPoolRecord,
   'epoch' | 'signature' | 'env_reward' | 'history_success' | 'guard'
 > & { at: number };
 
-/** D_train, D_env and the agent's history after this epoch (GenEnv, algorithm 1, phase 3). Records stream through. */
+/**
+ * D_train, D_env and the agent's history after this epoch (GenEnv, algorithm 1, phase 3). Records stream
+ * through.
+ */
 export function createUpdatePools(dependencies: Dependencies) {
   return (input: UpdatePoolsInput): Promise<UpdatedPools> =>
     runPhaseOnce(dependencies, 'pools', input, async ({ experiment, world }) => {
@@ -113,7 +119,9 @@ export function createUpdatePools(dependencies: Dependencies) {
     });
 }
 
-/** The epoch's tasks, each with its score and, where the environment's update may use it, its record of D_env. */
+/**
+ * The epoch's tasks, each with its score and, where the environment's update may use it, its record of D_env.
+ */
 async function* judged(
   { store }: Dependencies,
   { epoch, tasks, scores, decisions }: UpdatePoolsInput,

@@ -12,13 +12,16 @@ import type { JobModel, JobSettings } from '../../types/training-job.ts';
 import type { CorpusRow, World } from '../../worlds/world.ts';
 import type { Dependencies } from '../dependencies.ts';
 
-/** What warm-ups are kept under, shared by all experiments of a store; no experiment may have an id like it. */
+/**
+ * What warm-ups are kept under, shared by all experiments of a store; no experiment may have an id like it.
+ */
 const sharedId = '_warm-up';
 
 /**
- * A policy's first weights: a from-scratch model is trained on the world's corpus, a pretrained one is taken as it is, with a
- * fresh adapter if one is asked for. The result is kept under what it depends on (model, corpus, seed, trainer), so it is made once:
- * runs of one worker that need the same one at once wait for the first.
+ * A policy's first weights: a from-scratch model is trained on the world's corpus, a pretrained one is taken
+ * as it is, with a fresh adapter if one is asked for. The result is kept under what it depends on (model,
+ * corpus, seed, trainer), so it is made once: runs of one worker that need the same one at once wait for the
+ * first.
  */
 export function createWarmUp(dependencies: Dependencies) {
   const turns = new KeyedMutex();

@@ -26,8 +26,9 @@ import { InvalidConfig } from '../../validation/invalid-config.ts';
 import type { Dependencies } from '../dependencies.ts';
 
 /**
- * The night to be done, by the curriculum's own record: the next one, or the one that was interrupted or failed, whose experiment is
- * gone on with. Where the nightly file was changed under an unfinished night, that night is abandoned, and the next one begins.
+ * The night to be done, by the curriculum's own record: the next one, or the one that was interrupted or
+ * failed, whose experiment is gone on with. Where the nightly file was changed under an unfinished night,
+ * that night is abandoned, and the next one begins.
  * @throws InvalidConfig naming the field
  */
 export function createOpenNight(dependencies: Dependencies) {
@@ -78,8 +79,8 @@ function experimentOf(
 }
 
 /**
- * Decides whether the next night starts from what this one made: unless the paired test shows that it is worse. Writes that down with
- * its figures, once: closing a night again gives the line that is there.
+ * Decides whether the next night starts from what this one made: unless the paired test shows that it is
+ * worse. Writes that down with its figures, once: closing a night again gives the line that is there.
  */
 export function createCloseNight({ store, nightlyFolder, activityContext }: Dependencies) {
   return async ({ night, epoch, outcome: ended, verdicts }: CloseNightInput): Promise<NightRecord> => {
@@ -182,8 +183,9 @@ export function createFailNight({ nightlyFolder }: Dependencies) {
 }
 
 /**
- * What to evaluate at the end of a night: the agent that it started from and the one that it made, on the same held-out tasks with
- * the same seeds. These are fresh each night: an agent that was promoted by lucky samples is not defended by the same ones.
+ * What to evaluate at the end of a night: the agent that it started from and the one that it made, on the
+ * same held-out tasks with the same seeds. These are fresh each night: an agent that was promoted by lucky
+ * samples is not defended by the same ones.
  * @throws InvalidConfig where the night's run has not that epoch
  */
 export function createCompareAgents({ runFolder, store, loadWorld }: Dependencies) {

@@ -29,8 +29,9 @@ Answer with one line and nothing after it:
 Action: <command>`;
 
 /**
- * What was played so far, as a conversation: the game's words as the user's, commands as the model's, without the thoughts before them.
- * Admissible commands are listed for the last state only: of 50 states they would fill the prompt.
+ * What was played so far, as a conversation: the game's words as the user's, commands as the model's, without
+ * the thoughts before them. Admissible commands are listed for the last state only: of 50 states they would
+ * fill the prompt.
  */
 export class Conversation {
   readonly #listing: Listing;
@@ -61,8 +62,9 @@ export class Conversation {
 const longest = 200;
 
 /**
- * The command in what a model said, after any thoughts (`</think>`): its last `<action>` block; else what follows its last line that begins
- * with `Action:`; else its last line that says anything. One line, as the model wrote it; '' where there is none.
+ * The command in what a model said, after any thoughts (`</think>`): its last `<action>` block; else what
+ * follows its last line that begins with `Action:`; else its last line that says anything. One line, as the
+ * model wrote it; '' where there is none.
  */
 export function commandIn(text: string): string {
   const said = stripReasoning(text);
@@ -75,8 +77,8 @@ export function commandIn(text: string): string {
 }
 
 /**
- * A command as the games take it: lower case, without quotes, marks and full stops around it, and `move X to Y` for the `put X in Y`, `on Y`
- * or `in/on Y` of the games before version 0.4, which older prompts teach.
+ * A command as the games take it: lower case, without quotes, marks and full stops around it, and `move X to
+ * Y` for the `put X in Y`, `on Y` or `in/on Y` of the games before version 0.4, which older prompts teach.
  */
 export function normalizeCommand(command: string): string {
   const bare = command

@@ -16,7 +16,10 @@ export interface EpisodeOutcome {
   steps: number;
 }
 
-/** The official games, played in a process of their own. Commands are compared with those that a game admits, and never evaluated. */
+/**
+ * The official games, played in a process of their own. Commands are compared with those that a game admits,
+ * and never evaluated.
+ */
 export class AlfworldEngine implements AsyncDisposable {
   readonly #sidecar: Sidecar;
   /** Of its packages. */
@@ -45,14 +48,19 @@ export class AlfworldEngine implements AsyncDisposable {
     }
   }
 
-  /** A new episode of the game in the file, which ends when it is disposed of or the signal aborts. @throws SidecarFailed */
+  /**
+   * A new episode of the game in the file, which ends when it is disposed of or the signal aborts. @throws
+   * SidecarFailed
+   */
   async begin(file: string, signal: AbortSignal): Promise<Episode> {
     signal.throwIfAborted();
     const { episode, ...seen } = await this.#sidecar.ask<Seen & { episode: number }>({ ask: 'begin', file });
     return new Episode(this.#sidecar, episode, seen, signal);
   }
 
-  /** What the commands come to, played from the beginning; the first win ends the game. @throws SidecarFailed */
+  /**
+   * What the commands come to, played from the beginning; the first win ends the game. @throws SidecarFailed
+   */
   replay(file: string, commands: readonly string[], signal: AbortSignal): Promise<EpisodeOutcome> {
     return this.#sidecar.ask({ ask: 'replay', file, commands }, signal);
   }

@@ -33,7 +33,9 @@ export async function playEpisode(
   return { commands, tooLong: false };
 }
 
-/** Asks for the next command in every state of the walkthrough, which is played whatever the model chooses. */
+/**
+ * Asks for the next command in every state of the walkthrough, which is played whatever the model chooses.
+ */
 export async function followWalkthrough(
   engine: AlfworldEngine,
   item: AlfworldCase,

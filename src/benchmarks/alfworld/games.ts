@@ -20,7 +20,10 @@ export interface AlfworldCase extends Case {
   /** Path of its `game.tw-pddl`. */
   file: string;
   taskType: TaskType;
-  /** Commands that win it, as the planner found them, which sees what is in closed receptacles; null where the file has none. */
+  /**
+   * Commands that win it, as the planner found them, which sees what is in closed receptacles; null where the
+   * file has none.
+   */
   walkthrough: readonly string[] | null;
 }
 
@@ -28,8 +31,9 @@ const trajectory = z.object({ task_type: z.string() });
 const gameFile = z.object({ solvable: z.boolean().nullish(), walkthrough: z.array(z.string()).nullish() });
 
 /**
- * The games of a split that the official environment plays: no movable receptacles, no sliced objects, known to be solvable, of the six kinds.
- * In the order of their ids, with the sha256 over the files that say so; null where there is no such folder.
+ * The games of a split that the official environment plays: no movable receptacles, no sliced objects, known
+ * to be solvable, of the six kinds. In the order of their ids, with the sha256 over the files that say so;
+ * null where there is no such folder.
  */
 export async function readGames(folder: string): Promise<{ games: AlfworldCase[]; dataHash: string } | null> {
   const paths = await readdir(folder, { recursive: true }).catch((error: unknown) => {

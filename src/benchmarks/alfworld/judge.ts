@@ -16,7 +16,8 @@ export interface EpisodeDetail {
 
 /**
  * Won within 50 commands, played anew from the beginning.
- * @param reading what is played for a command; as it stands, where the official game's own strictness is wanted
+ * @param reading what is played for a command; as it stands, where the official game's own strictness is
+ * wanted
  */
 export async function episodeVerdict(
   engine: AlfworldEngine,

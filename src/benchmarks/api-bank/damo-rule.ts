@@ -2,15 +2,19 @@ import { parseLiteral, readLiteral } from '../../formats/python-literal.ts';
 import type { Literal } from '../../formats/python-literal.ts';
 import { stripReasoning } from '../../formats/toolrl.ts';
 
-/** Texts that DAMO's own checks compare by their words: contents of agendas and reminders, keywords of searches for a tool. */
+/**
+ * Texts that DAMO's own checks compare by their words: contents of agendas and reminders, keywords of
+ * searches for a tool.
+ */
 const freeTexts: ReadonlySet<string> = new Set(['content', 'keywords']);
 
 export type CallFault = 'wrong_api' | 'wrong_parameters' | 'wrong_value';
 
 /**
- * What is wrong with a call; null where it is right. The API's name and the names of its parameters are equal, and so is every value:
- * a list or dict written as text is the list or dict, a number or a truth value is what its text says (data and models quote them at
- * will), texts are equal up to white space around and between words; case counts. Free texts share more than half of their words, whatever the case.
+ * What is wrong with a call; null where it is right. The API's name and the names of its parameters are
+ * equal, and so is every value: a list or dict written as text is the list or dict, a number or a truth value
+ * is what its text says (data and models quote them at will), texts are equal up to white space around and
+ * between words; case counts. Free texts share more than half of their words, whatever the case.
  */
 export function callFault(call: ApiCall, gold: ApiCall): CallFault | null {
   if (call.name !== gold.name) return 'wrong_api';
@@ -92,12 +96,18 @@ export interface ApiCall {
 const opening = /\[\s*([A-Za-z_]\w*)\s*\(/g;
 const key = /\s*([A-Za-z_]\w*)\s*=\s*/y;
 const closing = /\s*(?:,\s*)?\)\s*\]/y;
-/** What ends a value: the next parameter, or the end of the call. Takes time linear in the white space that it passes. */
+/**
+ * What ends a value: the next parameter, or the end of the call. Takes time linear in the white space that it
+ * passes.
+ */
 const after = /\s*(?:,\s*[A-Za-z_]\w*\s*=|(?:,\s*)?\)\s*\])/y;
 /** Longer texts are not read: a text of many beginnings is read from each. */
 const longest = 20_000;
 
-/** The first call in a text that can be read, after any thoughts (`</think>`); undefined where there is none. Nothing is evaluated. */
+/**
+ * The first call in a text that can be read, after any thoughts (`</think>`); undefined where there is none.
+ * Nothing is evaluated.
+ */
 export function apiCallIn(text: string): ApiCall | undefined {
   const said = stripReasoning(text);
   if (said.length > longest) return undefined;
@@ -123,7 +133,10 @@ function readParameters(text: string, start: number): Map<string, Literal> | und
   return parameters;
 }
 
-/** A literal where it stands alone; else what lies between quotes, which the data does not escape within them; else the bare text. */
+/**
+ * A literal where it stands alone; else what lies between quotes, which the data does not escape within them;
+ * else the bare text.
+ */
 function readValue(text: string, start: number): { value: Literal; end: number } | undefined {
   const literal = readLiteral(text, start);
   if (literal !== undefined && matches(after, text, literal.end)) return literal;

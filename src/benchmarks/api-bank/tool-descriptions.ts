@@ -13,12 +13,16 @@ const typeOf: Readonly<Record<string, Parameters>> = {
   'list(str)': { type: 'array', items: { type: 'string' } },
 };
 
-/** Name and parameters of each tool of ToolRL's system prompt: its section `Available Tools`, in the two layouts of its levels. */
+/**
+ * Name and parameters of each tool of ToolRL's system prompt: its section `Available Tools`, in the two
+ * layouts of its levels.
+ */
 const described = /^\d+\. (?:Name: (\S+)\nDescription: ([^]*?)|(\S+): ([^]*?))\nParameters: (\{.*\})$/gm;
 
 /**
- * The tools that ToolRL's system prompt describes, for servers that take them. Every parameter is declared a string, with the type that
- * the data names in its description: all gold values are strings, and its rule tells "5" from 5.
+ * The tools that ToolRL's system prompt describes, for servers that take them. Every parameter is declared a
+ * string, with the type that the data names in its description: all gold values are strings, and its rule
+ * tells "5" from 5.
  * @throws Error for a prompt whose tools cannot be read, which the shipped data has none of
  */
 export function toolsOfSystemPrompt(system: string): ToolSpec[] {
@@ -39,7 +43,10 @@ export function toolsOfSystemPrompt(system: string): ToolSpec[] {
   return tools;
 }
 
-/** The APIs that an instruction of DAMO's describes, one JSON object a line after `API descriptions:`, with the types that it names. */
+/**
+ * The APIs that an instruction of DAMO's describes, one JSON object a line after `API descriptions:`, with
+ * the types that it names.
+ */
 export function toolsOfInstruction(instruction: string): ToolSpec[] {
   const lines = instruction
     .split('API descriptions:\n')[1]!
@@ -78,7 +85,10 @@ function toolSpec(
   };
 }
 
-/** What is judged: the answer's text, or the calls that the server parsed, their arguments as the model wrote them. */
+/**
+ * What is judged: the answer's text, or the calls that the server parsed, their arguments as the model wrote
+ * them.
+ */
 export type CallResponse = { text: string } | { calls: readonly { name: string; arguments: string }[] };
 
 export function responseOf({ text, toolCalls }: Answer, format: SuiteSettings['toolFormat']): CallResponse {

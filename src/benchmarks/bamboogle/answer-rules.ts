@@ -6,7 +6,10 @@ const articles = /(?<![\p{L}\p{N}_])(?:a|an|the)(?![\p{L}\p{N}_])/gu;
 /** Answers that F1 takes whole: part of one is no answer. */
 const whole: ReadonlySet<string> = new Set(['yes', 'no', 'noanswer']);
 
-/** Lower case without ASCII punctuation and English articles, words one space apart (Search-R1's qa_em.py, as SQuAD). */
+/**
+ * Lower case without ASCII punctuation and English articles, words one space apart (Search-R1's qa_em.py, as
+ * SQuAD).
+ */
 export function normalizeAnswer(text: string): string {
   return wordsOf(text).join(' ');
 }
@@ -46,8 +49,8 @@ export function f1(prediction: string, gold: string): number {
 }
 
 /**
- * The answer in what a model said, after any thoughts (`</think>`): its last `<answer>` block; else its last `<response>` block; else what
- * follows its last line that begins with `Answer:`; else all of it.
+ * The answer in what a model said, after any thoughts (`</think>`): its last `<answer>` block; else its last
+ * `<response>` block; else what follows its last line that begins with `Answer:`; else all of it.
  */
 export function extractAnswer(text: string): string {
   const said = stripReasoning(text);

@@ -9,7 +9,10 @@ Your Response:
 - Judgment: <Yes/No>
 `;
 
-/** What the judge said of an answer; null where the evaluation names none. An empty answer is not put to it: it said '' of that. */
+/**
+ * What the judge said of an answer; null where the evaluation names none. An empty answer is not put to it:
+ * it said '' of that.
+ */
 export async function askJudge(
   { judge }: AttemptTools,
   { question, gold, predicted }: { question: string; gold: string; predicted: string },

@@ -1,6 +1,9 @@
 import { InvalidConfig } from '../../validation/invalid-config.ts';
 
-/** A place to search: a URL with `{query}` in it is fetched, any other is posted `{"q": query}`, as serper.dev wants it. */
+/**
+ * A place to search: a URL with `{query}` in it is fetched, any other is posted `{"q": query}`, as serper.dev
+ * wants it.
+ */
 export interface SearchEndpoint {
   url: string;
   /** Sent as `X-API-KEY`. */
@@ -21,7 +24,8 @@ const queryRefused: ReadonlySet<number> = new Set([400, 413, 414, 422]);
 
 /**
  * What the endpoint finds, in its own order; nothing where it refuses the query (400, 413, 414, 422).
- * @throws InvalidConfig where it refuses us (401, 403, 404, 405), naming it; Error where it may work another time (it cannot be reached, any other status, no JSON)
+ * @throws InvalidConfig where it refuses us (401, 403, 404, 405), naming it; Error where it may work another
+ * time (it cannot be reached, any other status, no JSON)
  */
 export async function search(
   { url, key }: SearchEndpoint,
@@ -51,7 +55,10 @@ export async function search(
   return searchHits(JSON.parse(body));
 }
 
-/** Results in an answer of any usual form: a list, or one under `organic` (serper.dev), `results`, `items`, `data` or `documents`; each a text or an object that holds one. */
+/**
+ * Results in an answer of any usual form: a list, or one under `organic` (serper.dev), `results`, `items`,
+ * `data` or `documents`; each a text or an object that holds one.
+ */
 export function searchHits(body: unknown): SearchHit[] {
   const box = fieldsOf(fieldsOf(body).answerBox);
   const lists = [

@@ -13,7 +13,10 @@ import {
   searchTool,
 } from './search-prompts.ts';
 
-/** Turns of the model, as in ToolRL's harness: what it calls in the last one is not run, for no turn is left to read it. */
+/**
+ * Turns of the model, as in ToolRL's harness: what it calls in the last one is not run, for no turn is left
+ * to read it.
+ */
 const mostRounds = 4;
 const shownResults = 5;
 
@@ -24,7 +27,10 @@ export interface Searched {
   queries: readonly string[];
 }
 
-/** Lets the model search and answer, at most four turns. A turn's first call is run; a call that cannot be read costs its turn, and the same is asked again. */
+/**
+ * Lets the model search and answer, at most four turns. A turn's first call is run; a call that cannot be
+ * read costs its turn, and the same is asked again.
+ */
 export async function searchRounds(
   question: string,
   endpoint: SearchEndpoint,

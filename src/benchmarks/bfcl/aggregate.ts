@@ -22,8 +22,8 @@ const weightedByCases = (...parts: Part[]): Part =>
   combined(parts, sum(parts.map(({ value, of }) => value * of)) / sum(parts.map(({ of }) => of)));
 
 /**
- * The official v4 table: `generate_leaderboard_csv` in bfcl_eval.eval_checker.eval_runner_helper. Categories that did not run count
- * as 0 there too.
+ * The official v4 table: `generate_leaderboard_csv` in bfcl_eval.eval_checker.eval_runner_helper. Categories
+ * that did not run count as 0 there too.
  */
 function table(category: (name: CategoryName) => Part): Record<string, Part> {
   const simple = mean(category('simple_python'), category('simple_java'), category('simple_javascript'));

@@ -4,7 +4,10 @@ import { bfclCategories } from './categories.ts';
 import type { CategoryName } from './categories.ts';
 import { byTurnSuite, categorySuite, unavailableSuite } from './suites.ts';
 
-/** Why the agentic categories are listed only: their backends need what cannot be given to a process without network and files. */
+/**
+ * Why the agentic categories are listed only: their backends need what cannot be given to a process without
+ * network and files.
+ */
 const unavailable: Partial<Record<CategoryName, string>> = {
   web_search_base:
     'its official backend asks SerpAPI with a key and reads pages of the open web; run it with the official bfcl-eval',

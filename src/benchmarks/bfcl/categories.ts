@@ -1,4 +1,7 @@
-/** How a category is judged: calls against a syntax tree, calls or none, or what calls have done to simulated services. */
+/**
+ * How a category is judged: calls against a syntax tree, calls or none, or what calls have done to simulated
+ * services.
+ */
 export type Kind = 'ast' | 'detection' | 'multi_turn' | 'agentic';
 
 export interface BfclCategory {

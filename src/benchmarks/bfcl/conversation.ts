@@ -7,7 +7,10 @@ export interface BfclResponse {
   turns: TurnCalls;
 }
 
-/** Answers with calls that a turn may have before the official handler gives up: it stops after this many and one more. */
+/**
+ * Answers with calls that a turn may have before the official handler gives up: it stops after this many and
+ * one more.
+ */
 const mostSteps = 20;
 
 /** One question, one answer. */
@@ -83,7 +86,10 @@ interface TurnInput {
   answers: RecordedAnswer[];
 }
 
-/** Whether the turn ended by itself, rather than by too many steps, by calls that cannot be run or by a question that cannot be read. */
+/**
+ * Whether the turn ended by itself, rather than by too many steps, by calls that cannot be run or by a
+ * question that cannot be read.
+ */
 async function turn({ engine, item, tools, messages, given, before, answers }: TurnInput): Promise<boolean> {
   while (answers.length <= mostSteps) {
     const answer = await tools.ask(question(messages, given));
@@ -150,7 +156,10 @@ function said(text: string, toolCalls: Answer['toolCalls']): Message {
 const unread = (toolCalls: Answer['toolCalls']): Message[] =>
   toolCalls.map(({ id }) => ({ role: 'tool', toolCallId: id, content: 'The call could not be read.' }));
 
-/** To calls that came natively an answer each; to calls in a text one message, as the official handlers have both. */
+/**
+ * To calls that came natively an answer each; to calls in a text one message, as the official handlers have
+ * both.
+ */
 function outcome(toolCalls: Answer['toolCalls'], { results, feedback }: Step): Message[] {
   if (toolCalls.length === 0) return [{ role: 'user', content: feedback }];
   return toolCalls.map(({ id }, index) => ({ role: 'tool', toolCallId: id, content: results[index] ?? '' }));

@@ -17,19 +17,26 @@ export interface RecordedAnswer {
 export type TurnCalls = readonly (readonly RecordedAnswer[])[];
 
 export interface BfclCase extends Case {
-  /** What is said at the beginning of each turn. Tools that are null stay as they were, or are described in the prompt. */
+  /**
+   * What is said at the beginning of each turn. Tools that are null stay as they were, or are described in
+   * the prompt.
+   */
   turns: readonly { messages: readonly Message[]; tools: readonly ToolSpec[] | null }[];
   /** Answers that know the truth. */
   gold: TurnCalls;
 }
 
-/** What one answer's calls gave: texts in the order of the calls, and the same as one message of prompting. */
+/**
+ * What one answer's calls gave: texts in the order of the calls, and the same as one message of prompting.
+ */
 export interface Step {
   results: readonly string[];
   feedback: string;
 }
 
-/** Error says why the throw-away process did not end well (`more than 10 s of CPU time`); then nothing ran. */
+/**
+ * Error says why the throw-away process did not end well (`more than 10 s of CPU time`); then nothing ran.
+ */
 export type LastTurn =
   { ran: { steps: readonly Step[]; ended: boolean }; error: null } | { ran: null; error: string };
 

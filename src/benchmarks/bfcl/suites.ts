@@ -10,7 +10,10 @@ import type { BfclCase, RawVerdict, RecordedAnswer } from './engine.ts';
 
 type BfclSuite = Suite<BfclCase, BfclResponse>;
 
-/** What this project decides about verdicts: how answers are decoded, and what may run. Raised with every change to it. */
+/**
+ * What this project decides about verdicts: how answers are decoded, and what may run. Raised with every
+ * change to it.
+ */
 const rules = '2';
 
 /** How this project asks, with what the official code writes. Raised with every change to it. */

@@ -11,8 +11,9 @@ const distinctive = 10;
 const harness = 'Based on our conversation above, please only make one tool call to solve my need.';
 
 /**
- * Questions of the data that comes with the project, from its folder, benchmark by benchmark. ALFWorld has none: its goals ("put a mug in the
- * sink") are a few words, which any household task may share, and its games are what is kept apart.
+ * Questions of the data that comes with the project, from its folder, benchmark by benchmark. ALFWorld has
+ * none: its goals ("put a mug in the sink") are a few words, which any household task may share, and its
+ * games are what is kept apart.
  */
 export const shippedQuestions: Readonly<Record<string, (data: string) => BenchmarkQuestion[]>> = {
   api_bank: (data) => apiBank(join(data, 'api-bank')),

@@ -15,8 +15,9 @@ let shipped: QuestionIndex | undefined;
 const shippedIndex = (): QuestionIndex => (shipped ??= indexOf(readQuestions()));
 
 /**
- * The first benchmark question in a text, wherever it stands in it: its words in their order with none between, whatever the case, punctuation,
- * line ends or quotes around and within (`words.ts`); null where there is none. A question in other words is not found.
+ * The first benchmark question in a text, wherever it stands in it: its words in their order with none
+ * between, whatever the case, punctuation, line ends or quotes around and within (`words.ts`); null where
+ * there is none. A question in other words is not found.
  */
 export function contaminated(text: string, index?: QuestionIndex): Contamination | null {
   if (text.length < openingWords) return null;

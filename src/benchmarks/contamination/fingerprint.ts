@@ -22,7 +22,10 @@ export const openingWords = 5;
 /** Shorter questions are said anywhere. */
 export const shortest = 24;
 
-/** Null for a question that is too short to be told from what anybody writes: under five words, or under 24 characters of them. */
+/**
+ * Null for a question that is too short to be told from what anybody writes: under five words, or under 24
+ * characters of them.
+ */
 export function questionFingerprint({ benchmark, id, text }: BenchmarkQuestion): Fingerprint | null {
   const words = wordsOf(text);
   if (words.length < openingWords || words.join(' ').length < shortest) return null;
@@ -58,8 +61,9 @@ const unspaced =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/gu;
 
 /**
- * The words of a text as the guard compares them: NFKC, lower case, runs of letters, marks and digits; punctuation and white space only part
- * them. What JSON escapes is read as what it stands for, so a question is found in a text of JSON too.
+ * The words of a text as the guard compares them: NFKC, lower case, runs of letters, marks and digits;
+ * punctuation and white space only part them. What JSON escapes is read as what it stands for, so a question
+ * is found in a text of JSON too.
  */
 export function wordsOf(text: string): string[] {
   // Several backslashes: JSON in JSON.

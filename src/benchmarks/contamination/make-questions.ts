@@ -5,8 +5,8 @@ import { questionFingerprints } from './fingerprint.ts';
 import { questionsFile, questionsText, readQuestions } from './questions-file.ts';
 
 /**
- * Writes the fingerprints of the benchmarks' questions: `npm run contamination -- <folder>` with the data folder of the package bfcl-eval;
- * without it, BFCL's stay as they are.
+ * Writes the fingerprints of the benchmarks' questions: `npm run contamination -- <folder>` with the data
+ * folder of the package bfcl-eval; without it, BFCL's stay as they are.
  */
 const [bfclFolder] = process.argv.slice(2);
 const data = fileURLToPath(new URL('../../../data', import.meta.url));

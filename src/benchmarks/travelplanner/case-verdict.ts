@@ -7,7 +7,10 @@ import { keepsAll, kept } from './rates.ts';
 /** Most characters that are kept of why a constraint is broken: a plan's own texts are in it. */
 const longestReason = 300;
 
-/** A plan's verdict as a case's. Scores are shares of the plan's own constraints; rates over tasks follow from `detail`. */
+/**
+ * A plan's verdict as a case's. Scores are shares of the plan's own constraints; rates over tasks follow from
+ * `detail`.
+ */
 export function travelCaseVerdict(plan: PlanVerdict): CaseVerdict {
   const why = Object.fromEntries(
     Object.entries(plan.why).map(([name, text]) => [name, text.slice(0, longestReason).toWellFormed()]),
@@ -40,7 +43,10 @@ function reasonOf(plan: PlanVerdict): string {
 /** Most characters of an answer that are looked at, from its end: real plans of seven days have 6,000. */
 const longest = 200_000;
 
-/** The last list of objects in an answer, which may think aloud or fence it: the plan. Null where there is none that is whole. */
+/**
+ * The last list of objects in an answer, which may think aloud or fence it: the plan. Null where there is
+ * none that is whole.
+ */
 export function planInText(answer: string): Record<string, unknown>[] | null {
   const text = answer.slice(-longest);
   const opening = /\[\s*\{/gu;

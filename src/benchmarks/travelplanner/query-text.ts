@@ -15,7 +15,10 @@ export interface TravelQuery {
   budget: number;
 }
 
-/** The query in words, written from its parts by code: what is asked for in words is what plans are checked against. */
+/**
+ * The query in words, written from its parts by code: what is asked for in words is what plans are checked
+ * against.
+ */
 export function queryText({
   org,
   dest,

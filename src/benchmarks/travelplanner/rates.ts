@@ -16,8 +16,8 @@ export const keepsAll = (verdict: PlanVerdict, group: GroupName): boolean =>
   verdict[group] !== null && Object.values(verdict[group]).every((holds) => holds !== false);
 
 /**
- * The six rates of evaluation/eval.py, and the mean of the four in the middle. Their denominators are the split's own, whatever was
- * delivered: a plan that is not there has kept no constraint.
+ * The six rates of evaluation/eval.py, and the mean of the four in the middle. Their denominators are the
+ * split's own, whatever was delivered: a plan that is not there has kept no constraint.
  */
 export function officialRates(verdicts: readonly PlanVerdict[], split: SplitName, setting: string): Score[] {
   const size = splitSizes[split];
@@ -42,7 +42,10 @@ export function officialRates(verdicts: readonly PlanVerdict[], split: SplitName
   ];
 }
 
-/** Constraints kept of all there are. A task's constraints stand and fall together, so that the interval is over tasks, not constraints. */
+/**
+ * Constraints kept of all there are. A task's constraints stand and fall together, so that the interval is
+ * over tasks, not constraints.
+ */
 function microScore(name: string, keptByTask: readonly number[], of: number): Score {
   const shares = keptByTask.map((count) => (count * keptByTask.length) / of);
   const interval = bootstrapInterval(shares, { seed: 0, resamples: 2000 });

@@ -4,7 +4,10 @@ import { atomicWrite } from '../../store/atomic-write.ts';
 
 const line = '<!-- What stands below this line is written by people, and kept. -->';
 
-/** Writes the results to a document whose readers have added what they make of them, below a line that says so, and beside it the summary that they come of. */
+/**
+ * Writes the results to a document whose readers have added what they make of them, below a line that says
+ * so, and beside it the summary that they come of.
+ */
 export async function writeResultsDocument(file: string, results: string, summary: string): Promise<void> {
   const before = existsSync(file) ? await readFile(file, 'utf8') : '';
   const [, written = '\n'] = before.split(line);

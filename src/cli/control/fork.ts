@@ -23,7 +23,10 @@ export interface ForkOptions extends TemporalOptions {
   print?: boolean;
 }
 
-/** `genenv fork`: starts the experiment that the fork is, as `genenv run` would start its file. Writes nothing itself. */
+/**
+ * `genenv fork`: starts the experiment that the fork is, as `genenv run` would start its file. Writes nothing
+ * itself.
+ */
 export async function fork(
   parent: string,
   set: FieldValues,
@@ -58,7 +61,8 @@ export async function fork(
 
 /**
  * The experiment of a fork: the parent's settings in effect at that epoch, with some set otherwise.
- * @throws CliError for an unknown run, InvalidConfig naming the field, InvalidArtifact where the epoch's policies are no longer there
+ * @throws CliError for an unknown run, InvalidConfig naming the field, InvalidArtifact where the epoch's
+ * policies are no longer there
  */
 export async function forkedExperiment(
   home: string,

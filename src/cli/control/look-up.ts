@@ -15,7 +15,10 @@ export interface FoundWorkflow {
   running: boolean;
 }
 
-/** A run's workflow on the server that can be reached; null where there is no server, or the server does not know the run. */
+/**
+ * A run's workflow on the server that can be reached; null where there is no server, or the server does not
+ * know the run.
+ */
 export async function lookUp(
   id: string,
   options: TemporalOptions,
@@ -32,7 +35,10 @@ export async function lookUp(
   }
 }
 
-/** The workflow of a run that runs now. @throws CliError that names the runs there are, or says why this one does not run and what to do */
+/**
+ * The workflow of a run that runs now. @throws CliError that names the runs there are, or says why this one
+ * does not run and what to do
+ */
 export async function runningWorkflow(
   id: string,
   options: TemporalOptions,

@@ -12,7 +12,10 @@ import { Refused, sendUpdate } from './ask.ts';
 import { lookUp } from './look-up.ts';
 import { stateOf } from './verbs.ts';
 
-/** `genenv resume`: a paused run goes on; one that does not run is started again from its own file, on whatever server there is. */
+/**
+ * `genenv resume`: a paused run goes on; one that does not run is started again from its own file, on
+ * whatever server there is.
+ */
 export async function resume(id: string, options: TemporalOptions, context: CliContext): Promise<ExitCode> {
   const found = await lookUp(id, options, context);
   if (found?.running === true) {

@@ -6,7 +6,10 @@ import type { Check } from './check.ts';
 
 const LITTLE_SPACE = 2e9;
 
-/** Whether stack, runs and store can be written, and how much room there is. A home that is not there yet stays so. */
+/**
+ * Whether stack, runs and store can be written, and how much room there is. A home that is not there yet
+ * stays so.
+ */
 export function places(home: string): Check[] {
   const store = join(home, 'store');
   return [

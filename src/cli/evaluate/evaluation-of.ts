@@ -4,7 +4,10 @@ import { CliError, exitCodes } from '../exit-codes.ts';
 
 const bad = (message: string): CliError => new CliError(message, exitCodes.badInput);
 
-/** What the workflow is started with: the file's fields, with those that options give instead. @throws CliError for options that do not go together */
+/**
+ * What the workflow is started with: the file's fields, with those that options give instead. @throws
+ * CliError for options that do not go together
+ */
 export function evaluationOf(
   file: Record<string, unknown>,
   options: EvaluateOptions,

@@ -8,7 +8,10 @@ import type { ExperimentHandle } from './start-experiment.ts';
 const QUERY_SECONDS = 5;
 const AGAIN_MS = 1_000;
 
-/** The result, however often the server goes away meanwhile. @throws WorkflowFailedError, and what the client throws once it is closed */
+/**
+ * The result, however often the server goes away meanwhile. @throws WorkflowFailedError, and what the client
+ * throws once it is closed
+ */
 export async function awaitResult<Result>(
   client: Client,
   handle: { result(): Promise<Result> },

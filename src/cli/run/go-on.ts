@@ -29,7 +29,10 @@ export interface AskedRun extends ExperimentFile {
   whenRunning?: (running: { client: Client; handle: ExperimentHandle }) => Promise<void>;
 }
 
-/** Starts an experiment, or goes on with it, and follows it to its end. Everything is checked before anything is started or written. */
+/**
+ * Starts an experiment, or goes on with it, and follows it to its end. Everything is checked before anything
+ * is started or written.
+ */
 export async function goOn(
   asked: AskedRun,
   external: ExternalTemporal | null,

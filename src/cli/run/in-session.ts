@@ -42,7 +42,10 @@ export async function inSession<Result>(
   }
 }
 
-/** A workflow's result, or undefined where a stop was asked for. @throws CliError where it failed, or the stack is lost */
+/**
+ * A workflow's result, or undefined where a stop was asked for. @throws CliError where it failed, or the
+ * stack is lost
+ */
 export async function resultIn<Result>(
   { client, lost }: Session,
   id: string,

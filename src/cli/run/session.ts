@@ -15,15 +15,18 @@ export interface Session {
   ui: string | null;
   /** Resolves when the stack behind it can not be kept running; never for a stack that others look after. */
   lost: Promise<Error>;
-  /** Stops the stack, where it is ours. The connection ends with the process: one that is closed under a retry throws from a timer. */
+  /**
+   * Stops the stack, where it is ours. The connection ends with the process: one that is closed under a retry
+   * throws from a timer.
+   */
   close(hurry: AbortSignal): Promise<void>;
 }
 
 const never = new Promise<Error>(() => undefined);
 
 /**
- * Connects to the server that was asked for, else to the stack that `genenv up` left running, else brings one up.
- * Undefined where a stop was asked for meanwhile.
+ * Connects to the server that was asked for, else to the stack that `genenv up` left running, else brings one
+ * up. Undefined where a stop was asked for meanwhile.
  */
 export async function openSession(
   external: ExternalTemporal | null,

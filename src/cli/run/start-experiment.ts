@@ -24,8 +24,8 @@ export interface Start {
 }
 
 /**
- * Starts the experiment's workflow, or gives the one that runs under this id. One that a server kept while its run was rewound is
- * at work on epochs that are no more: it is ended, and the run goes on from its files.
+ * Starts the experiment's workflow, or gives the one that runs under this id. One that a server kept while
+ * its run was rewound is at work on epochs that are no more: it is ended, and the run goes on from its files.
  * @throws InvalidConfig where that one runs another file
  */
 export async function startExperiment(

@@ -12,8 +12,8 @@ export interface ExternalTemporal {
 const asking = ['TEMPORAL_ADDRESS', 'TEMPORAL_PROFILE', 'TEMPORAL_CONFIG_FILE'] as const;
 
 /**
- * The Temporal server that options or environment name, read as the Temporal CLI reads them (address, namespace, TLS, API key,
- * profiles); null where they name none, which means the embedded one.
+ * The Temporal server that options or environment name, read as the Temporal CLI reads them (address,
+ * namespace, TLS, API key, profiles); null where they name none, which means the embedded one.
  * @throws CliError for a profile that is not there
  */
 export function externalTemporal(options: TemporalOptions, env: NodeJS.ProcessEnv): ExternalTemporal | null {

@@ -45,7 +45,10 @@ export async function createSchedule(
   });
 }
 
-/** Policies that fit nights: one at a time, six hours to catch up, and a pause after a failure, so that a person looks. */
+/**
+ * Policies that fit nights: one at a time, six hours to catch up, and a pause after a failure, so that a
+ * person looks.
+ */
 async function create(
   client: Client,
   id: string,

@@ -6,7 +6,10 @@ import { reachableTemporal } from '../run/reachable-temporal.ts';
 import type { TemporalOptions } from '../temporal-options.ts';
 import { nightSchedules } from './night-schedules.ts';
 
-/** Does something with the server's schedules, and leaves the connection. @throws CliError where no server can be reached */
+/**
+ * Does something with the server's schedules, and leaves the connection. @throws CliError where no server can
+ * be reached
+ */
 export async function withClient<T>(
   options: TemporalOptions,
   context: CliContext,

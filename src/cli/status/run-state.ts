@@ -48,7 +48,10 @@ async function lastTurn(folder: RunFolder): Promise<unknown> {
   return event?.type === 'ended' ? event.outcome : event?.type;
 }
 
-/** `progress` where it runs, null if its worker does not answer; else how it ended, as far as Temporal alone knows. */
+/**
+ * `progress` where it runs, null if its worker does not answer; else how it ended, as far as Temporal alone
+ * knows.
+ */
 async function workflowState(
   client: Client,
   id: string,

@@ -2,9 +2,10 @@ import { requireFinite, requireInRange, requireInteger } from '../../numerics/pr
 import type { RandomStream } from '../../numerics/random.ts';
 
 /**
- * `count` of the records without replacement, each next one with probability proportional to weight exp(λ R_env), in the order drawn. As
- * Efraimidis and Spirakis 2006: the smallest of the exponential times -ln(u) / w. A weight of 0 is never drawn. λ = 0 is a uniform draw;
- * with λ the shares follow the regression weights of the method (GenEnv 2.2), for a simulator that learns from its prompt.
+ * `count` of the records without replacement, each next one with probability proportional to weight exp(λ
+ * R_env), in the order drawn. As Efraimidis and Spirakis 2006: the smallest of the exponential times -ln(u) /
+ * w. A weight of 0 is never drawn. λ = 0 is a uniform draw; with λ the shares follow the regression weights
+ * of the method (GenEnv 2.2), for a simulator that learns from its prompt.
  */
 export function drawExemplars<R extends { env_reward: number; weight: number }>(
   records: readonly R[],

@@ -41,9 +41,10 @@ export function drawLevels(levels: readonly number[], count: number, random: Ran
 }
 
 /**
- * The window after an epoch: once the hardest level has seen `minAttempts`, it is judged, and the next one opens where success is
- * at least `raiseAt`; it never falls back. RLVE (2511.07317): raise at 0.9 over 8 groups, keep four levels. A curriculum that is
- * set by hand: whoever sets it must know what makes a task hard, which the simulator has to find out.
+ * The window after an epoch: once the hardest level has seen `minAttempts`, it is judged, and the next one
+ * opens where success is at least `raiseAt`; it never falls back. RLVE (2511.07317): raise at 0.9 over 8
+ * groups, keep four levels. A curriculum that is set by hand: whoever sets it must know what makes a task
+ * hard, which the simulator has to find out.
  */
 export function updateWindow(
   state: WindowState,

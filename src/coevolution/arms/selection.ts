@@ -9,10 +9,12 @@ import {
 import type { RandomStream } from '../../numerics/random.ts';
 
 /**
- * Indices of the `count` candidates to roll out, in rising order: those worth most, by default with the largest p̃ (1 - p̃), which
- * bounds their squared policy gradient. LILO (2502.12272) and SFL (2408.15099), with a predicted p̃ in place of a measured one. A
- * candidate nothing is known of (null) is worth the most there is (1/4 here): it is worth a look. `worth` is in [0, 1]. Ties are drawn, so that the order in which the simulator
- * wrote decides nothing; `usable` false comes last of all, and only where there are too few others.
+ * Indices of the `count` candidates to roll out, in rising order: those worth most, by default with the
+ * largest p̃ (1 - p̃), which bounds their squared policy gradient. LILO (2502.12272) and SFL (2408.15099),
+ * with a predicted p̃ in place of a measured one. A candidate nothing is known of (null) is worth the most
+ * there is (1/4 here): it is worth a look. `worth` is in [0, 1]. Ties are drawn, so that the order in which
+ * the simulator wrote decides nothing; `usable` false comes last of all, and only where there are too few
+ * others.
  */
 export function selectCandidates(
   candidates: readonly { predicted: number | null; usable: boolean }[],
@@ -56,10 +58,11 @@ const AGEING = 0.7;
 const PRIOR = 1;
 
 /**
- * Success to expect of a task that nobody has tried, from what became of similar ones: a kernel regression
- * p̃ = (Σ w k + a p₀) / (Σ w n + a), w = exp(-(d_i - d)² / 2h²) x (1 for the same kind, else 1/4) x 0.7^age, p₀ the overall rate,
- * a = 1 attempt (Nadaraya 1964, Watson 1964). It costs no rollout, unlike probing the candidates; the idea of a cheap predictor
- * in front of the rollouts is PCL's (2510.01135). In [0, 1]; null while nothing was observed.
+ * Success to expect of a task that nobody has tried, from what became of similar ones: a kernel regression p̃
+ * = (Σ w k + a p₀) / (Σ w n + a), w = exp(-(d_i - d)² / 2h²) x (1 for the same kind, else 1/4) x 0.7^age, p₀
+ * the overall rate, a = 1 attempt (Nadaraya 1964, Watson 1964). It costs no rollout, unlike probing the
+ * candidates; the idea of a cheap predictor in front of the rollouts is PCL's (2510.01135). In [0, 1]; null
+ * while nothing was observed.
  */
 export function predictedSuccess(
   task: { kind: string; difficulty: number },

@@ -24,7 +24,10 @@ export interface SignalFit {
   bins: SignalBin[];
   /** Least squares c of norm = c p(1-p) over the bins that have tasks. */
   slope: number;
-  /** 1 - Σ(norm - c p(1-p))² / Σ(norm - mean)²: below 0 where a constant fits better; null where the norms do not differ. */
+  /**
+   * 1 - Σ(norm - c p(1-p))² / Σ(norm - mean)²: below 0 where a constant fits better; null where the norms do
+   * not differ.
+   */
   r2: number | null;
   /** The bin of the largest norm. */
   peak: { low: number; high: number };
@@ -33,10 +36,10 @@ export interface SignalFit {
 const tenths = 10;
 
 /**
- * Whether the gradient signal follows p(1-p) (GenEnv, Proposition 1: C_min p(1-p) <= E‖g‖² <= C_max p(1-p) with baseline p): tasks in ten
- * bins of p, each task weighing alike in its bin, and one line through the origin. Null without two bins that have tasks. What
- * is not constant in c shows beside it: `score`, the same without the factor (r - p)², and `tokens`, since a long answer has a large
- * gradient whatever came of it.
+ * Whether the gradient signal follows p(1-p) (GenEnv, Proposition 1: C_min p(1-p) <= E‖g‖² <= C_max p(1-p)
+ * with baseline p): tasks in ten bins of p, each task weighing alike in its bin, and one line through the
+ * origin. Null without two bins that have tasks. What is not constant in c shows beside it: `score`, the same
+ * without the factor (r - p)², and `tokens`, since a long answer has a large gradient whatever came of it.
  */
 export function signalFit(tasks: readonly SignalTask[]): SignalFit | null {
   for (const [i, { p }] of tasks.entries()) requireInRange(`tasks[${i}].p`, p, 0, 1);
@@ -70,7 +73,10 @@ export function signalFit(tasks: readonly SignalTask[]): SignalFit | null {
 /** Rates like 0.3 lie on a border, and 3 / 10 is less than 0.1 + 0.2. */
 const binOf = (p: number): number => Math.min(tenths - 1, Math.floor(p * tenths + 1e-9));
 
-/** Tasks of one agent in units of its own mean ‖∇ log π‖², so that agents of several runs can be laid over each other; with them all norms follow p(1-p) where c is constant. */
+/**
+ * Tasks of one agent in units of its own mean ‖∇ log π‖², so that agents of several runs can be laid over
+ * each other; with them all norms follow p(1-p) where c is constant.
+ */
 export function inOwnUnits(tasks: readonly SignalTask[]): SignalTask[] {
   const unit = mean(tasks.map(({ score }) => score));
   return unit === null || unit === 0

@@ -23,9 +23,9 @@ export function misrankBound(delta1: number, delta2: number, n: number): number 
 }
 
 /**
- * The exact probability, in [0, 1], that n rollouts each do not show that the task with success probability p1 is
- * nearer to α than the one with p2: Pr[R_env(p̂1) <= R_env(p̂2)] over two independent binomials. Ties count as wrong,
- * as in the theorem, and R_env falls with |p̂ - α| whatever β is.
+ * The exact probability, in [0, 1], that n rollouts each do not show that the task with success probability
+ * p1 is nearer to α than the one with p2: Pr[R_env(p̂1) <= R_env(p̂2)] over two independent binomials. Ties
+ * count as wrong, as in the theorem, and R_env falls with |p̂ - α| whatever β is.
  */
 export function misrankProbability(p1: number, p2: number, n: number, alpha = 0.5): number {
   requireInteger('n', n, 1);
@@ -64,7 +64,10 @@ export interface Misranking {
   measured: number;
   /** What the exact binomials say at p̂. */
   exact: number;
-  /** What they say in the mean where p is as uncertain as its estimate, and the range in which 99 % of such measurements lie. */
+  /**
+   * What they say in the mean where p is as uncertain as its estimate, and the range in which 99 % of such
+   * measurements lie.
+   */
   expected: number;
   low: number;
   high: number;
@@ -76,11 +79,12 @@ export interface Misranking {
 const Z_99 = 2.5758293035489004;
 
 /**
- * How often n attempts rank two tasks wrongly by R_env (GenEnv, Theorem 1), in groups of tasks of one agent each. The first half of a
- * task's attempts says what p is, and so which of two tasks is nearer to α; the second half is cut into disjoint samples of n, and
- * the i-th samples of two tasks are ranked. Ties count as wrong, as in the theorem. The range comes from simulated second halves:
- * p drawn from Beta(k + 1, m - k + 1), what k of m successes leave open where every p is as likely before, then binomials. Sizes for
- * which there are too few attempts are left out, and all of them where no pair is far enough apart.
+ * How often n attempts rank two tasks wrongly by R_env (GenEnv, Theorem 1), in groups of tasks of one agent
+ * each. The first half of a task's attempts says what p is, and so which of two tasks is nearer to α; the
+ * second half is cut into disjoint samples of n, and the i-th samples of two tasks are ranked. Ties count as
+ * wrong, as in the theorem. The range comes from simulated second halves: p drawn from Beta(k + 1, m - k +
+ * 1), what k of m successes leave open where every p is as likely before, then binomials. Sizes for which
+ * there are too few attempts are left out, and all of them where no pair is far enough apart.
  */
 export function misranking(
   groups: readonly (readonly Attempts[])[],
@@ -180,7 +184,10 @@ function distancesOfSamples(attempts: Attempts, n: number, alpha: number): Float
   return distances;
 }
 
-/** Attempts that succeed with a p drawn from what the estimate leaves open: the (k + 1)-th smallest of m + 1 uniform numbers is Beta(k + 1, m - k + 1). */
+/**
+ * Attempts that succeed with a p drawn from what the estimate leaves open: the (k + 1)-th smallest of m + 1
+ * uniform numbers is Beta(k + 1, m - k + 1).
+ */
 function simulate({ successes, attempts }: Estimate, count: number, random: RandomStream): boolean[] {
   const p = Float64Array.from({ length: attempts + 1 }, () => random.next()).sort()[successes]!;
   return Array.from({ length: count }, () => random.next() < p);

@@ -10,8 +10,8 @@ const NAMESPACE = 'default';
 /** The dev server keeps closed workflows for a day only; yesterday's crash must still be there. */
 const RETENTION_SECONDS = 60 * 24 * 3600;
 /**
- * Of a queue's four partitions a worker with few slots polls one: a task in another one waited two seconds and more. New tasks all go to the first;
- * what an older run of the server left in the others is still read.
+ * Of a queue's four partitions a worker with few slots polls one: a task in another one waited two seconds
+ * and more. New tasks all go to the first; what an older run of the server left in the others is still read.
  */
 export const oneWritePartition = 'matching.numTaskqueueWritePartitions=1';
 
@@ -69,7 +69,8 @@ export class TemporalServer implements Service {
       '--db-filename': this.#paths.database,
       '--log-level': 'warn',
     };
-    // WAL and NORMAL: a killed server loses nothing; a power cut may cost the last moments, which the ledger makes good.
+    // WAL and NORMAL: a killed server loses nothing; a power cut may cost the last moments, which the ledger
+    // makes good.
     const pragmas = ['journal_mode=wal', 'synchronous=normal'].flatMap((pragma) => [
       '--sqlite-pragma',
       pragma,

@@ -3,7 +3,10 @@ import type { Retune } from '../../runs/run-folder.ts';
 import { settingsText } from '../../runs/run-state.ts';
 import type { EpochRow } from '../run-data.ts';
 
-/** One figure. Options are plain JSON: colours are names of the style sheet (`$blue`), which the page looks up in the reader's scheme. */
+/**
+ * One figure. Options are plain JSON: colours are names of the style sheet (`$blue`), which the page looks up
+ * in the reader's scheme.
+ */
 export interface Chart {
   id: string;
   title: string;

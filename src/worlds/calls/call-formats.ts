@@ -3,11 +3,17 @@ import { stripReasoning } from '../../formats/toolrl.ts';
 import { parseUntrustedJson } from '../json-tasks/untrusted-json.ts';
 import type { Call } from './task-schema.ts';
 
-/** Calls as ToolRL asks for them in API-Bank: one block at the end, a line of JSON with `name` and `parameters` each. */
+/**
+ * Calls as ToolRL asks for them in API-Bank: one block at the end, a line of JSON with `name` and
+ * `parameters` each.
+ */
 
 const [open, close] = ['<tool_call>', '</tool_call>'];
 
-/** The calls of an answer, working before them allowed; undefined where it has not exactly one block, at its end, of nothing but calls. */
+/**
+ * The calls of an answer, working before them allowed; undefined where it has not exactly one block, at its
+ * end, of nothing but calls.
+ */
 export function readJsonCalls(answer: string): Call[] | undefined {
   const text = answer.trim();
   const parts = text.split(/<\/?tool_call>/);
@@ -41,7 +47,9 @@ export const jsonCalls = (calls: readonly Call[]): string =>
     '\n',
   );
 
-/** Calls as BFCL asks for them: `[find(city='Oslo', limit=3), book(id=7)]`. Nothing of a text is evaluated. */
+/**
+ * Calls as BFCL asks for them: `[find(city='Oslo', limit=3), book(id=7)]`. Nothing of a text is evaluated.
+ */
 
 /** Characters; a longer answer is none. */
 const longest = 20_000;
@@ -49,7 +57,10 @@ const space = /\s*/y;
 const dotted = /[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*/y;
 const keyword = /[A-Za-z_]\w*/y;
 
-/** The calls of an answer, which holds nothing else but reasoning up to `</think>`; undefined where it is no list of calls. */
+/**
+ * The calls of an answer, which holds nothing else but reasoning up to `</think>`; undefined where it is no
+ * list of calls.
+ */
 export function readPythonCalls(answer: string): Call[] | undefined {
   if (answer.length > longest) return undefined;
   const text = stripReasoning(answer).trim();

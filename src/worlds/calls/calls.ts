@@ -13,8 +13,8 @@ import type { ArgumentValue, Call, CallsTask, Parameter } from './task-schema.ts
 import { labelFault, leaksCall } from './validate.ts';
 
 /**
- * Function calling as BFCL and API-Bank have it: a dialogue, tools, and the calls that it asks for. Whether an answer is right is code's
- * word; whether the calls are those the dialogue asks for is put to a vote.
+ * Function calling as BFCL and API-Bank have it: a dialogue, tools, and the calls that it asks for. Whether
+ * an answer is right is code's word; whether the calls are those the dialogue asks for is put to a vote.
  * @param own tasks of `tasksFile`, which `worldLoader` reads
  */
 export const createCalls = (settings: CallsSettings, own?: OwnTasks): World =>
@@ -85,7 +85,10 @@ const instructions = `You write training tasks in function calling for an agent.
 - calls: the calls that the request asks for, no more and no fewer; in arguments each parameter has the list of values that are accepted, the usual one first. "" in the list of an optional parameter says that it may be left out. Parameters that are not named must be left out.
 One call or several at once (parallel); one tool (simple, parallel) or several (multiple, parallel_multiple).`;
 
-/** As many calls as are asked for, of tools drawn blindly, their required arguments made of the dialogue's own words and small numbers. */
+/**
+ * As many calls as are asked for, of tools drawn blindly, their required arguments made of the dialogue's own
+ * words and small numbers.
+ */
 export function guessCalls({ dialogue, tools, calls }: CallsTask, random: RandomStream): Call[] {
   const words = dialogue
     .flatMap(({ content }) => content.split(/\s+/))

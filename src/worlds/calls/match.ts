@@ -3,7 +3,10 @@ import type { Call, CallTool, ExpectedCall } from './task-schema.ts';
 /** Whether two values are one: of the same type always, and as a style has it. */
 export type SameText = (left: string, right: string) => boolean;
 
-/** BFCL's rule for strings: case, spaces and `,./-_*^` do not matter, and quotes are one. Source: `standardize_string` of its ast_checker. */
+/**
+ * BFCL's rule for strings: case, spaces and `,./-_*^` do not matter, and quotes are one. Source:
+ * `standardize_string` of its ast_checker.
+ */
 export const looseText: SameText = (left, right) => standardised(left) === standardised(right);
 
 /** ToolRL's rule for API-Bank: equal as JSON. */
@@ -46,8 +49,8 @@ export const acceptedValues = (
   tool.required.includes(parameter) ? values : values.filter((value) => value !== '');
 
 /**
- * Whether a call is the one asked for, by the rules of BFCL's AST checker: the name exactly; each argument one of those accepted; nothing
- * that the answer does not name; nothing left out but what may be.
+ * Whether a call is the one asked for, by the rules of BFCL's AST checker: the name exactly; each argument
+ * one of those accepted; nothing that the answer does not name; nothing left out but what may be.
  */
 export function callMatches(gold: ExpectedCall, tool: CallTool, call: Call, same: SameText): boolean {
   if (
@@ -62,7 +65,10 @@ export function callMatches(gold: ExpectedCall, tool: CallTool, call: Call, same
   });
 }
 
-/** Whether the calls are those asked for, each once, in any order: a perfect matching (Kuhn), so that no order of accepted values decides. */
+/**
+ * Whether the calls are those asked for, each once, in any order: a perfect matching (Kuhn), so that no order
+ * of accepted values decides.
+ */
 export function callsMatch(
   gold: readonly ExpectedCall[],
   tools: readonly CallTool[],

@@ -6,7 +6,10 @@ import type { Call, CallMessage, CallsTask, CallTool, Parameter, Type } from './
 
 type Question = { system: string; user: string };
 
-/** BFCL's system prompt for models that are asked in text (`DEFAULT_SYSTEM_PROMPT` of bfcl-eval), as far as it is about one turn. */
+/**
+ * BFCL's system prompt for models that are asked in text (`DEFAULT_SYSTEM_PROMPT` of bfcl-eval), as far as it
+ * is about one turn.
+ */
 export function bfclQuestion({ tools, dialogue }: CallsTask): Question {
   return {
     system: `${bfclInstruction}\n\nHere is a list of functions in JSON format that you can invoke.\n${JSON.stringify(tools.map(bfclTool))}\n`,

@@ -67,7 +67,10 @@ const messageSchema = z.strictObject({
   content: z.string().min(1).max(2000),
 });
 
-/** `arguments`: values that are accepted for each parameter, the first of them the reference; `""` among those of an optional one = it may be left out. */
+/**
+ * `arguments`: values that are accepted for each parameter, the first of them the reference; `""` among those
+ * of an optional one = it may be left out.
+ */
 const goldSchema = z.strictObject({
   name: toolName,
   arguments: z.record(name, z.array(valueSchema).min(1).max(4)),

@@ -79,7 +79,10 @@ function fits(
 const choices = ({ type, enum: allowed }: Parameter): number =>
   type === 'boolean' ? 2 : allowed === undefined ? Infinity : Math.max(2, new Set(allowed).size);
 
-/** Whether the dialogue holds a call that is asked for, in either way of writing calls: copying would be success. */
+/**
+ * Whether the dialogue holds a call that is asked for, in either way of writing calls: copying would be
+ * success.
+ */
 export function leaksCall({ dialogue, tools, calls }: CallsTask, same: SameText): boolean {
   const said = dialogue.flatMap(({ content }) => [
     ...callsIn(content),

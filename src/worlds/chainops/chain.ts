@@ -73,7 +73,9 @@ export function applyChain(operation: string, text: string, symbols: readonly st
   }
 }
 
-/** What each operation of a chain makes, in order; `slip` may spoil a step, and the next goes on from that. */
+/**
+ * What each operation of a chain makes, in order; `slip` may spoil a step, and the next goes on from that.
+ */
 export function stepsOf(
   { operations, text }: Chain,
   symbols: readonly string[],

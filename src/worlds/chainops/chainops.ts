@@ -14,8 +14,8 @@ import type { ChainOpsSettings } from './settings.ts';
 import { chainAgentCorpus, chainSimulatorCorpus, randomChain } from './warm-up.ts';
 
 /**
- * ChainOps: reasoning with written intermediate steps. A task is a chain of operations on a text, `RT:abcd`; the answer writes the
- * result of each, `dcba>cbad`. The last one decides; code computes it.
+ * ChainOps: reasoning with written intermediate steps. A task is a chain of operations on a text, `RT:abcd`;
+ * the answer writes the result of each, `dcba>cbad`. The last one decides; code computes it.
  */
 export function createChainOps(settings: ChainOpsSettings): World {
   const alphabet = alphabetOf(settings);

@@ -29,8 +29,10 @@ export function allowedWorlds(list: string | undefined): AllowedWorlds {
 }
 
 /**
- * Loads a world by its name on the list: the name is all that an experiment file says, so it never chooses code.
- * @throws InvalidConfig for a name that is not on the list, a module that is no world, and settings that the world refuses
+ * Loads a world by its name on the list: the name is all that an experiment file says, so it never chooses
+ * code.
+ * @throws InvalidConfig for a name that is not on the list, a module that is no world, and settings that the
+ * world refuses
  */
 export async function loadExternal(
   { name, settings }: ExternalSettings,

@@ -9,7 +9,10 @@ import { readTasksFile } from './tasks-file.ts';
 import type { OwnTasks } from './tasks-file.ts';
 import { parseUntrustedJson, taskJsonSchemaWithoutRules } from './untrusted-json.ts';
 
-/** A kind of task that a model writes as JSON and code judges: what is its own. A world is made of it by `writtenWorld`. */
+/**
+ * A kind of task that a model writes as JSON and code judges: what is its own. A world is made of it by
+ * `writtenWorld`.
+ */
 export interface JsonTaskDefinition<Task> {
   readonly name: string;
   readonly schema: z.ZodType<Task>;
@@ -53,7 +56,10 @@ export function parseTaskText<Task>(form: JsonTaskDefinition<Task>, text: string
     : { valid: false, reason };
 }
 
-/** The user's tasks of a world. @throws InvalidConfig as `readTasksFile` does, naming the field of a line that has another form */
+/**
+ * The user's tasks of a world. @throws InvalidConfig as `readTasksFile` does, naming the field of a line that
+ * has another form
+ */
 export function readTaskText<Task>(
   form: JsonTaskDefinition<Task>,
   settings: JsonTaskWorldSettings,
@@ -163,7 +169,10 @@ export type FailureClass = 'no parse' | 'wrong tool' | 'wrong argument' | 'wrong
 
 type Named = { name: string };
 
-/** Class of calls that are not those asked for: other tools than these, in whatever order, or these with something else given to them. */
+/**
+ * Class of calls that are not those asked for: other tools than these, in whatever order, or these with
+ * something else given to them.
+ */
 export function callsFailure(asked: readonly Named[], made: readonly Named[] | undefined): FailureClass {
   if (made === undefined) return 'no parse';
   const names = (calls: readonly Named[]): string => JSON.stringify(calls.map(({ name }) => name).sort());

@@ -46,8 +46,8 @@ const exemplarText = (exemplars: readonly Exemplar[]): string =>
     : `Earlier tasks that were about right for the agent (reward of 1 is best):\n${exemplars.map(({ spec, reward }) => `- reward ${reward.toFixed(2)}: ${spec}`).join('\n')}`;
 
 /**
- * What the simulator is given, in one fixed order and written by code alone: role and form (the world's own `system`), the agent's history,
- * target, seed task, what was written too often, exemplars, the request.
+ * What the simulator is given, in one fixed order and written by code alone: role and form (the world's own
+ * `system`), the agent's history, target, seed task, what was written too often, exemplars, the request.
  */
 export function variationPrompt(
   { format, band: [low, high] }: Pick<JsonTaskSettings, 'format' | 'band'>,

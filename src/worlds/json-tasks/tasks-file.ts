@@ -21,8 +21,10 @@ export interface TasksReader {
 }
 
 /**
- * Reads the tasks of `world.tasksFile`, each once, and splits them by a seed of its own: the same split in every run.
- * @throws InvalidConfig for a file that is not there, is not the one named by its hash, has a line that is no task or holds a question of a benchmark, or too few for a split
+ * Reads the tasks of `world.tasksFile`, each once, and splits them by a seed of its own: the same split in
+ * every run.
+ * @throws InvalidConfig for a file that is not there, is not the one named by its hash, has a line that is no
+ * task or holds a question of a benchmark, or too few for a split
  */
 export async function readTasksFile(
   { path, sha256, heldOut: share }: TasksFile,

@@ -10,9 +10,9 @@ const misleading = new Set(['__proto__', 'constructor', 'prototype']);
 export type UntrustedJson = { value: unknown } | { reason: string };
 
 /**
- * JSON as a model wrote it, which nothing later has to be afraid of: finite numbers, whole characters, few levels, no names that objects
- * inherit, and no control tokens of a chat template. Reasons: too_long, not_json, too_deep, bad_number, broken_text, control_token,
- * forbidden_name.
+ * JSON as a model wrote it, which nothing later has to be afraid of: finite numbers, whole characters, few
+ * levels, no names that objects inherit, and no control tokens of a chat template. Reasons: too_long,
+ * not_json, too_deep, bad_number, broken_text, control_token, forbidden_name.
  */
 export function parseUntrustedJson(text: string): UntrustedJson {
   if (text.length > longest) return { reason: 'too_long' };
@@ -77,8 +77,8 @@ function endOfObject(text: string, from: number): number {
 }
 
 /**
- * A schema for servers that can hold a model to one: forms and names alone. Grammar compilers know no lengths or rules for names of members;
- * those are checked when the text is read.
+ * A schema for servers that can hold a model to one: forms and names alone. Grammar compilers know no lengths
+ * or rules for names of members; those are checked when the text is read.
  */
 export const taskJsonSchemaWithoutRules = (schema: z.ZodType): Record<string, unknown> =>
   withoutRules(z.toJSONSchema(schema, { io: 'input' })) as Record<string, unknown>;

@@ -29,8 +29,8 @@ const open = '<tool_call>';
 const close = '</tool_call>';
 
 /**
- * The one tool call of a response: bare JSON, or `<tool_call>JSON</tool_call>` at its end, working before it allowed. Two calls are
- * none; so is what has other members than `name` and `arguments`.
+ * The one tool call of a response: bare JSON, or `<tool_call>JSON</tool_call>` at its end, working before it
+ * allowed. Two calls are none; so is what has other members than `name` and `arguments`.
  */
 export function toolCall(response: string): Action | undefined {
   const json = parseUntrustedJson(callText(response) ?? '');
@@ -54,7 +54,10 @@ function callText(response: string): string | undefined {
     : undefined;
 }
 
-/** The verdict on a response, which alone is looked at: exact for values, calls and short answers, token F1 for free text. */
+/**
+ * The verdict on a response, which alone is looked at: exact for values, calls and short answers, token F1
+ * for free text.
+ */
 export function scoreResponse(task: LanguageTask, response: string, limits: ProgramLimits): Verdict {
   const { evaluation, target_action } = task;
   if (evaluation.kind === 'call') {
@@ -103,7 +106,10 @@ export function rightResponse({ evaluation, target_action }: LanguageTask, limit
   }
 }
 
-/** A blind guess of the right shape. For free text it is made of the prompt's own words: a task that these solve is solved by copying. */
+/**
+ * A blind guess of the right shape. For free text it is made of the prompt's own words: a task that these
+ * solve is solved by copying.
+ */
 export function randomResponse({ prompt, tools, evaluation }: LanguageTask, random: RandomStream): string {
   const words = prompt
     .split(/\s+/)

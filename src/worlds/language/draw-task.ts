@@ -11,7 +11,10 @@ const [names, colours] = [
 ];
 const tries = 50;
 
-/** A task with a program of so many calls, drawn from all tools: what the built-in base and held-out tasks are. */
+/**
+ * A task with a program of so many calls, drawn from all tools: what the built-in base and held-out tasks
+ * are.
+ */
 export function drawLanguageTask(calls: number, random: RandomStream, limits: ProgramLimits): LanguageTask {
   for (let at = 0; at < tries; at++) {
     const table = drawTable(random);

@@ -8,7 +8,8 @@ export interface ProgramLimits {
 }
 
 /**
- * The value of a program: nested calls of the library's tools, innermost first. Nothing of it is ever evaluated as code.
+ * The value of a program: nested calls of the library's tools, innermost first. Nothing of it is ever
+ * evaluated as code.
  * @throws ExecutionFault for what has no value, or takes more than the limits
  */
 export function execute(

@@ -23,8 +23,8 @@ import { languageSpec, languageTask, parseLanguageTask } from './task.ts';
 import { library } from './tools.ts';
 
 /**
- * Language: tasks in words, for any OpenAI-compatible model. Programs of a small library are executed by code; labels that the simulator
- * wrote itself are put to a vote.
+ * Language: tasks in words, for any OpenAI-compatible model. Programs of a small library are executed by
+ * code; labels that the simulator wrote itself are put to a vote.
  * @param own tasks of `tasksFile`, which `worldLoader` reads
  * @throws InvalidConfig where the settings name such a file, and it was not read
  */
@@ -105,7 +105,10 @@ const kindOf = ({ evaluation }: LanguageTask): string =>
 
 const wordCount = (text: string): number => text.split(/\s+/).filter((word) => word !== '').length;
 
-/** Calls to be made one after the other; for a call its choices, that is arguments and other tools; else words to read and write, in lines of ten. */
+/**
+ * Calls to be made one after the other; for a call its choices, that is arguments and other tools; else words
+ * to read and write, in lines of ten.
+ */
 function difficultyOf({ prompt, tools, evaluation, target_action }: LanguageTask): number {
   switch (evaluation.kind) {
     case 'execution':
@@ -127,7 +130,10 @@ function latentsOf(task: LanguageTask): Record<string, number | string> {
 
 const openingWords = 6;
 
-/** What many near copies have in common: the tools of a program, in their order; the call; else the opening words. */
+/**
+ * What many near copies have in common: the tools of a program, in their order; the call; else the opening
+ * words.
+ */
 function signatureOf({ prompt, evaluation, target_action }: LanguageTask): string {
   if (evaluation.kind === 'execution')
     return callsOf(evaluation.program)

@@ -18,7 +18,10 @@ const libraryLine = (name: string): string =>
 const tableText = ({ columns, rows }: Table): string =>
   [columns, ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
 
-/** What the agent is given: the simulator's wording, and what code adds so that the task has one right answer whatever that says. */
+/**
+ * What the agent is given: the simulator's wording, and what code adds so that the task has one right answer
+ * whatever that says.
+ */
 export function languageAgentPrompt({ prompt, tools, evaluation }: LanguageTask, format: Format): string {
   const own = tools
     .filter((tool) => typeof tool !== 'string')

@@ -45,7 +45,10 @@ const evaluationSchema = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('reference'), answer: z.string().min(1).max(1000) }),
 ]);
 
-/** `tools`: names of the library's, where a program calls them; descriptions of the task's own, where the agent is to call one. */
+/**
+ * `tools`: names of the library's, where a program calls them; descriptions of the task's own, where the
+ * agent is to call one.
+ */
 export const languageTaskSchema = z.strictObject({
   prompt: z.string().min(1).max(2000),
   tools: z.array(z.union([name, ownToolSchema])).max(12),

@@ -15,8 +15,8 @@ export const languageTask = (spec: TaskSpec): LanguageTask => JSON.parse(spec) a
 export const languageSpec = (task: LanguageTask): TaskSpec => canonicalJson(task);
 
 /**
- * The simulator's text as a task in canonical JSON, or why it is none. What it claims about difficulty (`latents`) is not part of a task:
- * two that differ in it alone are equal.
+ * The simulator's text as a task in canonical JSON, or why it is none. What it claims about difficulty
+ * (`latents`) is not part of a task: two that differ in it alone are equal.
  */
 export function parseLanguageTask(text: string, settings: LanguageSettings): ParsedTask {
   const json = parseUntrustedJson(text);
@@ -102,7 +102,10 @@ function faultOf(run: () => unknown): string | undefined {
   }
 }
 
-/** Whether the prompt says the answer, so that copying would be success. What a program is given may be its value: max(3, 9) cannot hide 9. */
+/**
+ * Whether the prompt says the answer, so that copying would be success. What a program is given may be its
+ * value: max(3, 9) cannot hide 9.
+ */
 export function leaksAnswer(
   { prompt, evaluation, target_action }: LanguageTask,
   limits: ProgramLimits,

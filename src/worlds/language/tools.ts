@@ -98,7 +98,10 @@ export const library: ReadonlyMap<string, LibraryTool> = new Map<string, Library
   } satisfies Record<string, LibraryTool>),
 );
 
-/** Whether a value may be given for a parameter: whole numbers up to 10^9, texts up to 200 characters, dates from 1900 to 2100. */
+/**
+ * Whether a value may be given for a parameter: whole numbers up to 10^9, texts up to 200 characters, dates
+ * from 1900 to 2100.
+ */
 export function fitsType(value: ToolValue, type: ValueType): boolean {
   if (type === 'integer') return Number.isSafeInteger(value) && Math.abs(number(value)) <= greatestArgument;
   return typeof value === 'string' && value.length <= longestText && (type === 'text' || isDate(value));

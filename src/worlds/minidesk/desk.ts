@@ -94,7 +94,10 @@ export function act(
   };
 }
 
-/** A rollout so far, from its actions alone. It is over when the agent says that it is done, or its turns are used up. */
+/**
+ * A rollout so far, from its actions alone. It is over when the agent says that it is done, or its turns are
+ * used up.
+ */
 export interface Played {
   records: readonly DeskRecord[];
   outcomes: DeskOutcome[];

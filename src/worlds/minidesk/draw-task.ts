@@ -36,7 +36,10 @@ function anyTask(random: RandomStream, world: DeskAlphabet): DeskTask {
   };
 }
 
-/** Conditions on the records, and the goals that tell of them: by key, or by a colour that only this record has. */
+/**
+ * Conditions on the records, and the goals that tell of them: by key, or by a colour that only this record
+ * has.
+ */
 function aims(
   random: RandomStream,
   records: readonly DeskRecord[],
@@ -56,7 +59,10 @@ function aims(
   return { conditions, goals };
 }
 
-/** A task like another: one part of it drawn anew, or the whole of it with fewer actions. Sound, or the task itself. */
+/**
+ * A task like another: one part of it drawn anew, or the whole of it with fewer actions. Sound, or the task
+ * itself.
+ */
 export function varyDeskTask(
   random: RandomStream,
   task: DeskTask,

@@ -11,8 +11,9 @@ import { asRead, deskAgentCorpus, deskPrompt, deskSimulatorCorpus, kinds } from 
 import { ownWording, saysWhatHappened, wordingPrompt } from './wording.ts';
 
 /**
- * MiniDesk: a desk of coloured records to be put in order, over several turns. The simulator writes the desk, the goal, the predicate
- * that checks it, and how each observation is worded; code owns the state, the tool errors and the verdict.
+ * MiniDesk: a desk of coloured records to be put in order, over several turns. The simulator writes the desk,
+ * the goal, the predicate that checks it, and how each observation is worded; code owns the state, the tool
+ * errors and the verdict.
  */
 export function createMiniDesk(settings: MiniDeskSettings): World {
   const world = deskAlphabet(settings);

@@ -42,7 +42,10 @@ export function* miniDeskProblems({ turns, baseSteps }: MiniDeskSettings): Gener
     yield `world.baseSteps: got [${baseSteps.join(', ')}]; expected at least 2, an action and "done"`;
 }
 
-/** Longest task: records and both forms of the conditions, four characters each with what separates them, and the style. */
+/**
+ * Longest task: records and both forms of the conditions, four characters each with what separates them, and
+ * the style.
+ */
 const taskLength = ({ records, conjuncts }: MiniDeskSettings): number => 4 * records + 8 * conjuncts + 2;
 
 export const miniDeskTexts = (settings: MiniDeskSettings): TextLimits => ({

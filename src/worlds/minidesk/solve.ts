@@ -36,8 +36,9 @@ function resolve(
 }
 
 /**
- * Actions that solve a task, tool errors included; undefined where none do within the turns. Colours are looked up first, since
- * painting would change them; the rest is the shortest way to the predicate, by breadth-first search.
+ * Actions that solve a task, tool errors included; undefined where none do within the turns. Colours are
+ * looked up first, since painting would change them; the rest is the shortest way to the predicate, by
+ * breadth-first search.
  */
 export function referenceActions(task: DeskTask, world: DeskAlphabet): string[] | undefined {
   let actions = planned.get(task);
@@ -104,8 +105,9 @@ function shortestWay({ records, conditions }: DeskTask, most: number): DeskActio
 }
 
 /**
- * Success of a policy that takes each of the four tools as likely and its arguments blindly: exact, over which conditions hold after
- * each turn. A turn changes at most one of them: with chance 1/4 · 1/keys · 1/values to what is wanted, the rest of the values away from it.
+ * Success of a policy that takes each of the four tools as likely and its arguments blindly: exact, over
+ * which conditions hold after each turn. A turn changes at most one of them: with chance 1/4 · 1/keys ·
+ * 1/values to what is wanted, the rest of the values away from it.
  */
 export function successByChance(task: DeskTask, world: DeskAlphabet): number {
   const { conditions, records } = task;

@@ -19,7 +19,10 @@ export interface Goal extends Omit<Condition, 'key'> {
   subject: string;
 }
 
-/** What the simulator wrote: `ar1,bg3|g>2|b@2|t1`, the desk, the goal, the predicate that checks it, terse or verbose, tool errors. */
+/**
+ * What the simulator wrote: `ar1,bg3|g>2|b@2|t1`, the desk, the goal, the predicate that checks it, terse or
+ * verbose, tool errors.
+ */
 export interface DeskTask {
   records: DeskRecord[];
   goals: Goal[];
@@ -68,7 +71,10 @@ export const deskSpec = ({ records, goals, conditions, style, errors }: DeskTask
     `${style}${errors}`,
   ].join('|');
 
-/** Reads a task's text and checks that it makes sense by itself; whether it is a good one is `flawOf`'s to say. */
+/**
+ * Reads a task's text and checks that it makes sense by itself; whether it is a good one is `flawOf`'s to
+ * say.
+ */
 export function parseDeskTask(text: string, world: DeskAlphabet): { task: DeskTask } | { reason: string } {
   if (text === '') return { reason: 'empty' };
   const match = /^([a-z\d,]+)\|([a-z\d,>=]+)\|([a-z\d,@=]+)\|([tv])(\d)$/.exec(text);

@@ -9,9 +9,10 @@ import type { DeskAlphabet, DeskTask } from './task.ts';
 import { ownWording, wordingPrompt } from './wording.ts';
 
 /**
- * Supervised corpora for two from-scratch models. The agent sees whole rollouts of the reference plan in which each action is a blind
- * one now and then, and reads what came of it: the form of a rollout, and success that falls smoothly with the number of actions. The
- * simulator learns to vary a seed task, and to word what happened.
+ * Supervised corpora for two from-scratch models. The agent sees whole rollouts of the reference plan in
+ * which each action is a blind one now and then, and reads what came of it: the form of a rollout, and
+ * success that falls smoothly with the number of actions. The simulator learns to vary a seed task, and to
+ * word what happened.
  */
 export interface DeskWarmUp {
   actionAccuracy: number;
@@ -88,7 +89,10 @@ function wordingRow(world: DeskAlphabet, { actionAccuracy }: DeskWarmUp, random:
     : random.pick(worded);
 }
 
-/** The reference plan, each action with its chance, a failed one tried again; to the plan's end or the last turn. */
+/**
+ * The reference plan, each action with its chance, a failed one tried again; to the plan's end or the last
+ * turn.
+ */
 function rollout(task: DeskTask, world: DeskAlphabet, random: RandomStream, accuracy: number): string[] {
   const actions: string[] = [];
   for (const planned of referenceActions(task, world)!) {

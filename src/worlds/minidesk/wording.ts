@@ -10,7 +10,10 @@ type Claim =
   | { kind: 'error' }
   | { kind: 'malformed' };
 
-/** The code's own words for an outcome: what the agent reads where the simulator's are not true, and in evaluations. */
+/**
+ * The code's own words for an outcome: what the agent reads where the simulator's are not true, and in
+ * evaluations.
+ */
 export function ownWording(outcome: DeskOutcome, style: DeskTask['style']): string {
   const verbose = style === 'v';
   switch (outcome.kind) {
@@ -34,7 +37,10 @@ export function ownWording(outcome: DeskOutcome, style: DeskTask['style']): stri
   }
 }
 
-/** What the simulator is told of an outcome: the style, the action as the code read it, and the bare facts: `v|ma2|ok=`. */
+/**
+ * What the simulator is told of an outcome: the style, the action as the code read it, and the bare facts:
+ * `v|ma2|ok=`.
+ */
 export function wordingPrompt(outcome: DeskOutcome, action: string, style: DeskTask['style']): string {
   if (outcome.kind === 'malformed') return `${style}|?|?=`;
   const facts =
@@ -48,7 +54,10 @@ export function wordingPrompt(outcome: DeskOutcome, action: string, style: DeskT
   return `${style}|${action}|${facts}=`;
 }
 
-/** Whether a wording says what happened, all of it and nothing else. What the parser does not understand cannot be checked, so it is not taken. */
+/**
+ * Whether a wording says what happened, all of it and nothing else. What the parser does not understand
+ * cannot be checked, so it is not taken.
+ */
 export function saysWhatHappened(wording: string, outcome: DeskOutcome): boolean {
   const claim = read(wording);
   if (claim === undefined) return false;

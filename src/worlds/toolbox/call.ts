@@ -1,7 +1,10 @@
 import { deriveSeed, randomStream } from '../../numerics/random.ts';
 import type { TaskSpec } from '../world.ts';
 
-/** A request: encode the arguments for each of these tools. `TU:ca,fe` asks for `T(U(…,…))`; one tool and one argument, `T:cafe`, is the usual case. */
+/**
+ * A request: encode the arguments for each of these tools. `TU:ca,fe` asks for `T(U(…,…))`; one tool and one
+ * argument, `T:cafe`, is the usual case.
+ */
 export interface ToolboxCall {
   /** Letters, the outermost first. */
   tools: string;
@@ -64,7 +67,10 @@ export const argumentsOf = ({ argument }: ToolboxCall): string[] => argument.spl
 export const lookUps = (call: ToolboxCall): number =>
   call.tools.length * argumentsOf(call).reduce((sum, { length }) => sum + length, 0);
 
-/** Reads what the simulator wrote: `T:cafe`, known tools, known symbols, no more of either than the world has room for. */
+/**
+ * Reads what the simulator wrote: `T:cafe`, known tools, known symbols, no more of either than the world has
+ * room for.
+ */
 export function parseRequest(
   text: string,
   { tools, symbols, maxLength, maxDepth, maxArguments }: ToolboxAlphabet,
@@ -100,7 +106,10 @@ export function parseCall(
   return { tools: opened.replaceAll('(', ''), argument };
 }
 
-/** The agent's prompt, tools and arguments in fixed slots: `T:cafe____=` (fixed places make copying learnable for a tiny model). */
+/**
+ * The agent's prompt, tools and arguments in fixed slots: `T:cafe____=` (fixed places make copying learnable
+ * for a tiny model).
+ */
 export function toolboxPrompt(spec: TaskSpec, { maxLength, maxDepth }: ToolboxAlphabet): string {
   const { tools, argument } = referenceCall(spec);
   return `${tools.padEnd(maxDepth, '_')}:${argument.padEnd(maxLength, '_')}=`;
@@ -119,7 +128,10 @@ export function makeTools({ tools, symbols }: ToolboxAlphabet, seed: number): To
   );
 }
 
-/** The call that is right: every symbol in the code of the innermost tool, that in the code of the next, and so on outwards. */
+/**
+ * The call that is right: every symbol in the code of the innermost tool, that in the code of the next, and
+ * so on outwards.
+ */
 export function encode(tools: Tools, { tools: letters, argument }: ToolboxCall): ToolboxCall {
   const inwards = [...letters].reverse();
   return {

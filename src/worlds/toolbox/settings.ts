@@ -12,7 +12,10 @@ import {
 } from '../setting-fields.ts';
 import type { TextLimits } from '../setting-fields.ts';
 
-/** The optional fields are absent where they are not given: a file that does not name them resolves to the bytes it always did. */
+/**
+ * The optional fields are absent where they are not given: a file that does not name them resolves to the
+ * bytes it always did.
+ */
 export const toolboxSettings = z
   .strictObject({
     type: z.literal('toolbox'),

@@ -19,8 +19,9 @@ import type { ToolboxSettings } from './settings.ts';
 import { randomCall, toolboxAgentCorpus, toolboxSimulatorCorpus } from './warm-up.ts';
 
 /**
- * Toolbox: tool calling with tools whose codes the agent must learn. A task asks to call a tool for an argument; each tool
- * wants every symbol in its own hidden code, so `T:cafe` is answered by `T(dbgf)`. Exact match, decided by code.
+ * Toolbox: tool calling with tools whose codes the agent must learn. A task asks to call a tool for an
+ * argument; each tool wants every symbol in its own hidden code, so `T:cafe` is answered by `T(dbgf)`. Exact
+ * match, decided by code.
  */
 export function createToolbox(settings: ToolboxSettings): World {
   const alphabet = alphabetOf(settings);

@@ -5,10 +5,10 @@ import { callAnswer, callSpec, eachSymbol, encode, toolboxPrompt } from './call.
 import type { ToolboxAlphabet, ToolboxCall, Tools } from './call.ts';
 
 /**
- * Supervised corpora that give two from-scratch models a start. The agent learns the form of a call and each symbol's
- * code with label noise, so that its success at length L is about symbolAccuracy^L: a smooth spectrum by construction.
- * The simulator learns to vary a seed task; the history in its prompt is drawn independently of what it should write,
- * so any meaning the history has later was learnt from rewards.
+ * Supervised corpora that give two from-scratch models a start. The agent learns the form of a call and each
+ * symbol's code with label noise, so that its success at length L is about symbolAccuracy^L: a smooth
+ * spectrum by construction. The simulator learns to vary a seed task; the history in its prompt is drawn
+ * independently of what it should write, so any meaning the history has later was learnt from rewards.
  */
 export interface ToolboxWarmUp {
   /** Chance that a symbol's label is right. */
@@ -18,7 +18,9 @@ export interface ToolboxWarmUp {
   baseLengths: readonly [number, number];
 }
 
-/** A random request with an argument of `from` to `to` characters, as deep as is given or as the world allows. */
+/**
+ * A random request with an argument of `from` to `to` characters, as deep as is given or as the world allows.
+ */
 export function randomCall(
   random: RandomStream,
   world: ToolboxAlphabet,
@@ -31,7 +33,8 @@ export function randomCall(
   return { tools: tool + innerTools(random, world, depth), argument: withCommas(argument, random, world) };
 }
 
-// What a world does not have takes no random number, so that a world without it draws the tasks that it always drew.
+// What a world does not have takes no random number, so that a world without it draws the tasks that it
+// always drew.
 function innerTools(
   random: RandomStream,
   { tools, maxDepth }: ToolboxAlphabet,

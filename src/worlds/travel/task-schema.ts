@@ -1,7 +1,10 @@
 import { z } from 'zod';
 import { dayFields, longestRoute } from '../../benchmarks/travelplanner/data/plan.ts';
 
-/** What the simulator writes: a query in its parts, the rows of a small sandbox by the benchmark's names of columns, and a plan that does. */
+/**
+ * What the simulator writes: a query in its parts, the rows of a small sandbox by the benchmark's names of
+ * columns, and a plan that does.
+ */
 
 /** The benchmark reads cities out of texts such as `from A to B`. */
 const city = z

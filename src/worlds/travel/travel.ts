@@ -15,8 +15,9 @@ import type { TravelPlan, TravelTask } from './task-schema.ts';
 import { taskFault } from './validate.ts';
 
 /**
- * Travel plans as TravelPlanner has them: a query, a small sandbox, and constraints that code checks. No label is a model's word: the
- * simulator's own plan only shows that its task can be solved, and code words the query.
+ * Travel plans as TravelPlanner has them: a query, a small sandbox, and constraints that code checks. No
+ * label is a model's word: the simulator's own plan only shows that its task can be solved, and code words
+ * the query.
  * @param own tasks of `tasksFile`, which `worldLoader` reads
  */
 export const createTravel = (settings: TravelSettings, own?: OwnTasks): World =>

@@ -4,7 +4,10 @@ import type { Information, TravelTask } from './task-schema.ts';
 
 const day = 86_400_000;
 
-/** Why a task is none: its parts contradict each other, or its own plan fails; undefined where it can be solved. */
+/**
+ * Why a task is none: its parts contradict each other, or its own plan fails; undefined where it can be
+ * solved.
+ */
 export function taskFault(task: TravelTask): string | undefined {
   const { query, information, plan } = task;
   const start = Date.parse(query.date[0]!);
@@ -19,7 +22,10 @@ export function taskFault(task: TravelTask): string | undefined {
   return strictVerdict(queryOf(task), plan, sandboxOf(information)).passes ? undefined : 'plan_fails';
 }
 
-/** A trip of up to three days goes to one city and has no other to go to: the benchmark does not check there where it goes. */
+/**
+ * A trip of up to three days goes to one city and has no other to go to: the benchmark does not check there
+ * where it goes.
+ */
 function isUnknown({
   query: { org, dest, days },
   information: { cities, flights, distances, ...places },

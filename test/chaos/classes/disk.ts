@@ -7,7 +7,10 @@ import type { Scene } from '../scene.ts';
 
 const row = 'disk full, read-only folder';
 
-/** A small file system of its own for a part of the run's files. @returns why not, where mounting is not permitted */
+/**
+ * A small file system of its own for a part of the run's files. @returns why not, where mounting is not
+ * permitted
+ */
 function smallDisk(scene: Scene, folder: string): string | undefined {
   mkdirSync(folder, { recursive: true });
   try {

@@ -1,4 +1,5 @@
-// Started by killed.test.ts: kills itself, as a pre-empted machine does, the n-th time that it is about to call `call`.
+// Started by killed.test.ts: kills itself, as a pre-empted machine does, the n-th time that it is about to
+// call `call`.
 import fs from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';

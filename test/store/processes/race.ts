@@ -1,4 +1,5 @@
-// Started twice by races.test.ts: says it is ready, waits for the start, does the same as its rival, and says what it got.
+// Started twice by races.test.ts: says it is ready, waits for the start, does the same as its rival, and says
+// what it got.
 import { ObjectStore } from '../../../src/store/object-store.ts';
 import { PhaseKeys } from '../../../src/store/phase-cache.ts';
 import { openWork } from '../../../src/store/work-folder.ts';

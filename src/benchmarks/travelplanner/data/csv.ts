@@ -1,4 +1,7 @@
-/** Rows of a CSV text after RFC 4180, its first line the names of columns: each row by those names. Cells are texts. */
+/**
+ * Rows of a CSV text after RFC 4180, its first line the names of columns: each row by those names. Cells are
+ * texts.
+ */
 export function csvRows(text: string): Record<string, string>[] {
   const [names = [], ...rows] = csvLines(text);
   return rows.map((cells) => Object.fromEntries(names.map((name, column) => [name, cells[column] ?? ''])));

@@ -54,8 +54,8 @@ function distanceOf(row: Readonly<Record<string, string>>): Distance {
 }
 
 /**
- * The flights of the official table, by origin and destination. It has 3.8 million rows: they stay bytes, and a row is read when its
- * route is asked for.
+ * The flights of the official table, by origin and destination. It has 3.8 million rows: they stay bytes, and
+ * a row is read when its route is asked for.
  */
 export function flightTable(bytes: Buffer): (origin: string, destination: string) => readonly Flight[] {
   const header = line(bytes, 0);

@@ -16,7 +16,10 @@ export class MalformedPlan extends Error {
   override readonly name = 'MalformedPlan';
 }
 
-/** Most characters of a field that says a route: real ones have 130, and reading them takes the cube of their length at worst. */
+/**
+ * Most characters of a field that says a route: real ones have 130, and reading them takes the cube of their
+ * length at worst.
+ */
 export const longestRoute = 500;
 
 /**
@@ -32,7 +35,10 @@ export function readDays(plan: readonly unknown[], days: number): DayPlan[] {
   });
 }
 
-/** The text of a field, or null where it has none; what the official evaluation looks at with `day[field]`. @throws MalformedPlan where it is missing */
+/**
+ * The text of a field, or null where it has none; what the official evaluation looks at with `day[field]`.
+ * @throws MalformedPlan where it is missing
+ */
 export function required(day: DayPlan, field: DayField, number: number): string | null {
   const text = day[field];
   if (text === undefined) throw new MalformedPlan(`day ${number} has no ${field}`);
@@ -66,11 +72,13 @@ function saysSomething(value: unknown): boolean {
   return Boolean(value) && value !== '-';
 }
 /**
- * How the official evaluation takes texts of a plan apart. It does so with regular expressions, some of which take quadratic or cubic time
- * on texts that a model may write; these functions give the same in linear time.
+ * How the official evaluation takes texts of a plan apart. It does so with regular expressions, some of which
+ * take quadratic or cubic time on texts that a model may write; these functions give the same in linear time.
  */
 
-/** `Houston(Texas)` as `Houston`; a text without a pair of brackets, or with a line break before it, as it is. */
+/**
+ * `Houston(Texas)` as `Houston`; a text without a pair of brackets, or with a line break before it, as it is.
+ */
 export function beforeParenthesis(text: string): string {
   const open = text.indexOf('(');
   if (open < 0 || !text.includes(')', open)) return text;
@@ -78,7 +86,10 @@ export function beforeParenthesis(text: string): string {
   return before.includes('\n') ? text : before;
 }
 
-/** `Coco Bambu, Rockford` as its name and city, split at the last comma; `-` and `-` for a text that has no such parts. */
+/**
+ * `Coco Bambu, Rockford` as its name and city, split at the last comma; `-` and `-` for a text that has no
+ * such parts.
+ */
 export function nameAndCity(text: string): { name: string; city: string } {
   const comma = text.lastIndexOf(',');
   if (comma < 0 || comma === text.length - 1) return { name: '-', city: '-' };
@@ -86,7 +97,10 @@ export function nameAndCity(text: string): { name: string; city: string } {
   return { name: text.slice(line, comma).trim(), city: beforeParenthesis(text.slice(comma + 1).trim()).trim() };
 }
 
-/** `from A to B, ...` as A and B; null where it does not say so. The texts it is given are short: see longestRoute in plan.ts. */
+/**
+ * `from A to B, ...` as A and B; null where it does not say so. The texts it is given are short: see
+ * longestRoute in plan.ts.
+ */
 export function fromTo(text: string): [from: string, to: string] | null {
   const match = /from\s+([^\n]+?)\s+to\s+([^,]+)/u.exec(text);
   return match && [match[1]!, match[2]!];

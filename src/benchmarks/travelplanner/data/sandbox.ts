@@ -74,8 +74,8 @@ export const route = (origin: string, destination: string): string => `${origin}
 export type Vehicle = 'self-driving' | 'taxi';
 
 /**
- * Price of a way for one car, in dollars: a dollar per kilometre by taxi, five cents self-driving, rounded down. Null where the database
- * has no distance, and where it takes a day or longer.
+ * Price of a way for one car, in dollars: a dollar per kilometre by taxi, five cents self-driving, rounded
+ * down. Null where the database has no distance, and where it takes a day or longer.
  */
 export function drivingCost(way: Distance | undefined, vehicle: Vehicle): number | null {
   if (way === undefined || way.distance === '' || way.duration === '' || way.duration.includes('day')) return null;

@@ -3,7 +3,10 @@ import { route, rowsBy } from './sandbox.ts';
 import type { Accommodation, Attraction, Distance, Flight, Restaurant, Sandbox } from './sandbox.ts';
 
 
-/** Reference information of a task: a table's rows, or a sentence, by its description (`Restaurants in Rockford`). */
+/**
+ * Reference information of a task: a table's rows, or a sentence, by its description (`Restaurants in
+ * Rockford`).
+ */
 export type Reference = Readonly<Record<string, string | readonly Readonly<Record<string, unknown>>[]>>;
 
 export interface Tables {
@@ -16,7 +19,10 @@ export interface Tables {
 
 const driving = /^(?:self-driving|taxi), from (.+) to (.+), duration: (.+), distance: (.+), cost: \d+$/u;
 
-/** The tables of the database as far as tasks refer to them: the union of their reference information, each row once, in their order. */
+/**
+ * The tables of the database as far as tasks refer to them: the union of their reference information, each
+ * row once, in their order.
+ */
 export function tablesFrom(references: readonly Reference[]): Tables {
   const entries = references.flatMap((reference) => Object.entries(reference));
   const rows = <Row>(kind: string): Row[] => distinct(entries.flatMap(([description, content]) => (description.startsWith(kind) && typeof content !== 'string' ? (content as Row[]) : [])));

@@ -14,7 +14,10 @@ export const trainFiles = { queries: 'train_queries.jsonl', plans: 'train_gold_p
 const taskSchema = querySchema.extend({ idx: z.number().int() });
 const planSchema = z.object({ idx: z.number().int(), plan: z.array(z.record(z.string(), z.unknown())) });
 
-/** The train split as it comes with this project: 45 tasks with an annotated plan each, in a sandbox made of what they refer to. */
+/**
+ * The train split as it comes with this project: 45 tasks with an annotated plan each, in a sandbox made of
+ * what they refer to.
+ */
 export async function openTrain(folder: string): Promise<Split> {
   const read = (file: string): Promise<string> => readFile(join(folder, file), 'utf8');
   const [queries, plans, references, cities] = await Promise.all([read(trainFiles.queries), read(trainFiles.plans), read(trainFiles.references), read(trainFiles.cities)]);

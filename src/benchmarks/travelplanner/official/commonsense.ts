@@ -16,7 +16,10 @@ import { accommodationsNamed, attractionsNamed, flightNamed, restaurantsNamed, w
 
 const notNeeded = "You don't need to fill in the information for this or later days.";
 
-/** As many days and cities as asked for, every field there, nothing left out that a day needs, and at least half as much said as could be. */
+/**
+ * As many days and cities as asked for, every field there, nothing left out that a day needs, and at least
+ * half as much said as could be.
+ */
 export const completeInformation: Constraint = (plan) => {
   const { query, days } = plan;
   if (
@@ -50,7 +53,10 @@ function lacks(day: DayPlan, isLast: boolean): string | null {
   return null;
 }
 
-/** Where a day is spent: a city, or two where it goes from one to another. @throws MalformedPlan where current_city says neither */
+/**
+ * Where a day is spent: a city, or two where it goes from one to another. @throws MalformedPlan where
+ * current_city says neither
+ */
 export function citiesOf(day: DayPlan, number: number): [string] | [from: string, to: string] {
   const text = requiredText(day, 'current_city', number);
   if (!text.includes('from')) return [beforeParenthesis(text)];
@@ -59,13 +65,19 @@ export function citiesOf(day: DayPlan, number: number): [string] | [from: string
   return [beforeParenthesis(way[0]), beforeParenthesis(way[1])];
 }
 
-/** Where a day other than the first starts is not compared with where the one before ended: the sequence of cities decides. */
+/**
+ * Where a day other than the first starts is not compared with where the one before ended: the sequence of
+ * cities decides.
+ */
 export function startsElsewhere({ query, days }: Delivered): boolean {
   const [start, end] = citiesOf(days[0]!, 1);
   return end !== undefined && start !== query.org;
 }
 
-/** Starts where it is asked to, is a closed circle, visits each city once and for more than a moment, and stays in the state asked for. */
+/**
+ * Starts where it is asked to, is a closed circle, visits each city once and for more than a moment, and
+ * stays in the state asked for.
+ */
 export const reasonableCityRoute: Constraint = (plan) => {
   const { query, days, sandbox } = plan;
   if (startsElsewhere(plan)) return `the first day does not start in ${query.org}`;
@@ -109,7 +121,10 @@ export const diverseAttractions: Constraint = ({ days }) => {
   return repeated === undefined ? null : `the attraction ${repeated} is repeated`;
 };
 
-/** The attractions that the official evaluation looks at: those followed by a semicolon. A last one without is never checked. */
+/**
+ * The attractions that the official evaluation looks at: those followed by a semicolon. A last one without is
+ * never checked.
+ */
 export function attractionsOf(text: string | null | undefined): string[] {
   return isFilled(text) ? text.split(';').slice(0, -1) : [];
 }
@@ -138,7 +153,10 @@ function firstRepeated(texts: readonly string[]): string | undefined {
   return texts.find((text) => seen.size === seen.add(text).size);
 }
 
-/** Nights in a row reach the accommodation's minimum. Where several accommodations have the name given, none is held to it. */
+/**
+ * Nights in a row reach the accommodation's minimum. Where several accommodations have the name given, none
+ * is held to it.
+ */
 export const minimumNightsStay: Constraint = ({ days, sandbox }) => {
   const missing = days.findIndex((day) => day.accommodation === undefined);
   if (missing >= 0) return `day ${missing + 1} has no accommodation`;
@@ -155,9 +173,10 @@ export const minimumNightsStay: Constraint = ({ days, sandbox }) => {
 };
 
 /**
- * What a day names is in a city of that day: transportation in all of them, meals and attractions in one, accommodation in the last. The
- * official evaluation takes a day with one city for a list of the letters of its name: almost any text holds one of them, so only
- * transportation (every letter) and accommodation (the last letter) can break the constraint there.
+ * What a day names is in a city of that day: transportation in all of them, meals and attractions in one,
+ * accommodation in the last. The official evaluation takes a day with one city for a list of the letters of
+ * its name: almost any text holds one of them, so only transportation (every letter) and accommodation (the
+ * last letter) can break the constraint there.
  */
 export const withinCurrentCity: Constraint = ({ days }) => {
   for (const [index, day] of days.entries()) {

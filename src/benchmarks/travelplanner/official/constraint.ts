@@ -10,7 +10,10 @@ export interface Delivered {
   sandbox: Sandbox;
 }
 
-/** Why a plan breaks a constraint; null where it keeps it. @throws MalformedPlan where the official evaluation ends with an error */
+/**
+ * Why a plan breaks a constraint; null where it keeps it. @throws MalformedPlan where the official evaluation
+ * ends with an error
+ */
 export type Constraint = (plan: Delivered) => string | null;
 
 /** Constraints in the paper's terms and order. */

@@ -71,8 +71,9 @@ function fits(type: string, wanted: string | null): boolean {
 }
 
 /**
- * What a plan costs, in dollars, for all people: flights and meals for each; self-driving in cars of five, a taxi in cars of four; rooms by
- * their maximum occupancy, every day. What the database does not have costs nothing, and attractions never do.
+ * What a plan costs, in dollars, for all people: flights and meals for each; self-driving in cars of five, a
+ * taxi in cars of four; rooms by their maximum occupancy, every day. What the database does not have costs
+ * nothing, and attractions never do.
  */
 export function totalCost(plan: Delivered): number {
   return plan.days.reduce(

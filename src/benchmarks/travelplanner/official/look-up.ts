@@ -18,7 +18,10 @@ export function attractionsNamed(sandbox: Sandbox, text: string): Attraction[] {
   return sandbox.attractions(city).filter((row) => row.Name.includes(name));
 }
 
-/** Where transportation goes from and to: as it says itself, or else as the day's current_city says; null where neither does. */
+/**
+ * Where transportation goes from and to: as it says itself, or else as the day's current_city says; null
+ * where neither does.
+ */
 export function wayOf(
   transportation: string,
   day: DayPlan,
@@ -28,7 +31,10 @@ export function wayOf(
   return way && [beforeParenthesis(way[0]), beforeParenthesis(way[1])];
 }
 
-/** The row of a flight on its way, whatever its date. @throws MalformedPlan for a flight whose number is not after `Flight Number: ` */
+/**
+ * The row of a flight on its way, whatever its date. @throws MalformedPlan for a flight whose number is not
+ * after `Flight Number: `
+ */
 export function flightNamed(
   sandbox: Sandbox,
   transportation: string,

@@ -21,7 +21,9 @@ export interface PlanVerdict {
   delivered: boolean;
   /** Null without a plan. */
   commonsense: Record<CommonsenseName, boolean> | null;
-  /** Null where hard constraints are not evaluated; a constraint is null where the query does not ask for it. */
+  /**
+   * Null where hard constraints are not evaluated; a constraint is null where the query does not ask for it.
+   */
   hard: Record<HardName, boolean | null> | null;
   /** All of both groups, as far as they apply. */
   passes: boolean;
@@ -60,9 +62,9 @@ export function asksFor({ local_constraint: asked }: Query): Record<HardName, bo
 }
 
 /**
- * The official evaluation of a plan (evaluation/eval.py of OSU-NLP-Group/TravelPlanner), its quirks included: see README.md. Hard
- * constraints are evaluated only where the plan has complete information and all of it is in the sandbox. A plan at which the official
- * code would end with an error is delivered, and passes nothing.
+ * The official evaluation of a plan (evaluation/eval.py of OSU-NLP-Group/TravelPlanner), its quirks included:
+ * see README.md. Hard constraints are evaluated only where the plan has complete information and all of it is
+ * in the sandbox. A plan at which the official code would end with an error is delivered, and passes nothing.
  *
  * @param plan entries of days as the model wrote them; null or empty where it delivered none
  */

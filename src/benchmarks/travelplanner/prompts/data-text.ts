@@ -1,6 +1,9 @@
 import type { Reference } from '../data/train-sandbox.ts';
 
-/** Reference information of a task as the official sole-planning prompt has it: a Python list of descriptions and contents. */
+/**
+ * Reference information of a task as the official sole-planning prompt has it: a Python list of descriptions
+ * and contents.
+ */
 export function referenceText(reference: Reference): string {
   return pythonRecords(
     Object.entries(reference).map(([Description, content]) => ({
@@ -9,7 +12,10 @@ export function referenceText(reference: Reference): string {
     })),
   );
 }
-/** Columns of numbers that are fractional in the database, whatever their values: a table shows 1049 there as 1049.0. */
+/**
+ * Columns of numbers that are fractional in the database, whatever their values: a table shows 1049 there as
+ * 1049.0.
+ */
 const fractional = new Set([
   'price',
   'minimum nights',
@@ -20,7 +26,10 @@ const fractional = new Set([
   'Longitude',
 ]);
 
-/** A table as pandas prints it (`DataFrame.to_string(index=False)`), which is how the official tools and prompts show tables. */
+/**
+ * A table as pandas prints it (`DataFrame.to_string(index=False)`), which is how the official tools and
+ * prompts show tables.
+ */
 export function tableText(rows: readonly object[]): string {
   const names = Object.keys(rows[0] ?? {});
   const columns = names.map((name) => {
@@ -58,7 +67,9 @@ export function pythonText(text: string): string {
   return quote + (quote === "'" ? escaped.replaceAll("'", "\\'") : escaped) + quote;
 }
 
-/** A list of records as Python prints it: what the official prompts hold where they were given such a list. */
+/**
+ * A list of records as Python prints it: what the official prompts hold where they were given such a list.
+ */
 export function pythonRecords(records: readonly Readonly<Record<string, string | number>>[]): string {
   const value = (field: string | number): string =>
     typeof field === 'number' ? String(field) : pythonText(field);

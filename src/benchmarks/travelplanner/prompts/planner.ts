@@ -1,9 +1,10 @@
 import type { Question } from '../../../formats/chat-messages.ts';
 
 /**
- * The official direct prompt for planning (agents/prompts.py, PLANNER_INSTRUCTION), but that the plan is asked for as JSON. Officially a
- * plan is written in prose and GPT-4 turns it into JSON; the rules of the form and the example are those that GPT-4 is given for it
- * (postprocess/openai_request.py). No hint at what the evaluation checks is added: the authors forbid it.
+ * The official direct prompt for planning (agents/prompts.py, PLANNER_INSTRUCTION), but that the plan is
+ * asked for as JSON. Officially a plan is written in prose and GPT-4 turns it into JSON; the rules of the
+ * form and the example are those that GPT-4 is given for it (postprocess/openai_request.py). No hint at what
+ * the evaluation checks is added: the authors forbid it.
  */
 export function plannerQuestion(information: string, query: string): Question {
   return {

@@ -1,4 +1,6 @@
-/** The official prompt of the two-stage agent (agents/prompts.py, ZEROSHOT_REACT_INSTRUCTION), word for word. */
+/**
+ * The official prompt of the two-stage agent (agents/prompts.py, ZEROSHOT_REACT_INSTRUCTION), word for word.
+ */
 export function reactPrompt(query: string, scratchpad: string): string {
   return `${instruction}\n\nQuery: ${query}${scratchpad}`;
 }

@@ -91,7 +91,10 @@ function budget({ query, days, sandbox }: Delivered): string | null {
   return cost <= query.budget ? null : `it costs ${cost}, more than ${query.budget}`;
 }
 
-/** Whatever the case: the sandbox itself writes `self-driving`, which the official code lets pass where there must be none. */
+/**
+ * Whatever the case: the sandbox itself writes `self-driving`, which the official code lets pass where there
+ * must be none.
+ */
 function transportation({ query, days }: Delivered): string | null {
   const refused = query.local_constraint.transportation?.replace(/^no /u, '');
   return refused !== undefined && days.some((day) => day.transportation?.toLowerCase().includes(refused))

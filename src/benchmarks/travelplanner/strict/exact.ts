@@ -25,7 +25,10 @@ export function attractionTexts(day: DayPlan): string[] {
     .filter((text) => text !== '');
 }
 
-/** What a way costs by the transportation given, for so many people, in dollars; null where the database has no such transportation on that day. */
+/**
+ * What a way costs by the transportation given, for so many people, in dollars; null where the database has
+ * no such transportation on that day.
+ */
 export function wayCost(
   sandbox: Sandbox,
   text: string,

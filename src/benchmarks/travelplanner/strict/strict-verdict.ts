@@ -8,9 +8,10 @@ import type { PlanVerdict } from '../official/verdict.ts';
 import { stricter } from './constraints.ts';
 
 /**
- * A verdict to train on: the official one without its holes, which a policy would find. What passes it passes the official evaluation too.
- * A plan has the form asked for (a day for each day, the fields asked for, all of them texts), every attraction is looked at, names and
- * cities are equal and not contained, flights are on their day, days follow on each other. Never the benchmark's score.
+ * A verdict to train on: the official one without its holes, which a policy would find. What passes it passes
+ * the official evaluation too. A plan has the form asked for (a day for each day, the fields asked for, all
+ * of them texts), every attraction is looked at, names and cities are equal and not contained, flights are on
+ * their day, days follow on each other. Never the benchmark's score.
  */
 export function strictVerdict(query: Query, plan: readonly unknown[] | null, sandbox: Sandbox): PlanVerdict {
   const official = officialVerdict(query, plan, sandbox);
@@ -51,7 +52,10 @@ const none = Object.fromEntries(commonsenseNames.map((name) => [name, false])) a
 >;
 const known = new Set<string>(['days', 'day', ...dayFields]);
 
-/** Why a plan has not the form asked for; null where it has. Days after those asked for may be `{}`, as annotated plans have them. */
+/**
+ * Why a plan has not the form asked for; null where it has. Days after those asked for may be `{}`, as
+ * annotated plans have them.
+ */
 function formOf(query: Query, plan: readonly unknown[]): string | null {
   if (plan.length < query.days) return `it has not ${query.days} days`;
   if (

@@ -22,7 +22,10 @@ export const isTool = (name: string): name is ToolName =>
 /** What came of a call. */
 export interface Observation {
   text: string;
-  /** It holds data of a search, which is masked once the next call has worked: it should be in the notebook by then. */
+  /**
+   * It holds data of a search, which is masked once the next call has worked: it should be in the notebook by
+   * then.
+   */
   isData: boolean;
   /** A call worked that masks the data before it. */
   masksData: boolean;
@@ -150,7 +153,9 @@ export function searchState(sandbox: Sandbox, state: string): SearchResult {
   return found(cities.length === 0 ? 'Invalid State' : pythonList(cities));
 }
 
-/** As the official tool: any mode with `driving` in it is self-driving, and one that is neither has no cost. */
+/**
+ * As the official tool: any mode with `driving` in it is self-driving, and one that is neither has no cost.
+ */
 export function searchDistance(sandbox: Sandbox, from: string, to: string, mode: string): SearchResult {
   const [origin, destination] = [beforeParenthesis(from), beforeParenthesis(to)];
   const way = sandbox.distance(origin, destination);

@@ -10,7 +10,10 @@ import { limits, Patience } from './patience.ts';
 
 type ToolMessage = Extract<Message, { role: 'tool' }>;
 
-/** The two-stage agent by native tool calls: the same tools, notebook, planner and limits as by ReAct; a call is a step. */
+/**
+ * The two-stage agent by native tool calls: the same tools, notebook, planner and limits as by ReAct; a call
+ * is a step.
+ */
 export async function planByNativeTools(
   query: string,
   sandbox: Sandbox,
@@ -60,7 +63,10 @@ export async function planByNativeTools(
   return { answer: '', steps, end: `no plan within ${limits.steps} steps` };
 }
 
-/** Arguments in the order of the official tools; none for a tool that does not exist, null where they are not as its schema says. */
+/**
+ * Arguments in the order of the official tools; none for a tool that does not exist, null where they are not
+ * as its schema says.
+ */
 function readArguments({ name, arguments: text }: ToolCall): string[] | null {
   if (!Object.hasOwn(toolParameters, name)) return [];
   const wanted = toolParameters[name as ToolName];

@@ -3,7 +3,10 @@ import { isTool } from './desk.ts';
 /** When the official agent gives an attempt up. */
 export const limits = { steps: 30, failuresOfATool: 3, sameActions: 3 } as const;
 
-/** Counts what makes the official agent give up: a tool that failed three times since any worked, and the same action three times in a row. */
+/**
+ * Counts what makes the official agent give up: a tool that failed three times since any worked, and the same
+ * action three times in a row.
+ */
 export class Patience {
   readonly #failures = new Map<string, number>();
   #last = '';

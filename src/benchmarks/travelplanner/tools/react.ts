@@ -20,8 +20,9 @@ const emptyObservation =
   'No feedback from the environment due to the null action. Please make sure your action does not start with [Thought, Action, Observation].';
 
 /**
- * The official two-stage agent (agents/tool_agents.py) by ReAct in the prompt: thoughts and actions are asked for a line at a time, and
- * Planner[Query] has the policy plan from what it wrote to the notebook, as it would officially.
+ * The official two-stage agent (agents/tool_agents.py) by ReAct in the prompt: thoughts and actions are asked
+ * for a line at a time, and Planner[Query] has the policy plan from what it wrote to the notebook, as it
+ * would officially.
  */
 export async function planByReact(
   query: string,
