@@ -8,6 +8,7 @@ import { exists, filesBelow, given, read } from './repository.ts';
 
 const documents = [
   'README.md',
+  'CONTRIBUTING.md',
   'infra/README.md',
   ...['docs', 'src/worlds'].flatMap(filesBelow).filter((file) => file.endsWith('.md')),
 ];
