@@ -100,3 +100,10 @@ test('every decision is in the index', () => {
   for (const file of filesBelow('docs/decisions'))
     if (!file.endsWith('README.md')) expect(index).toContain(`(${file.replace('docs/decisions/', '')})`);
 });
+
+test('the map of rooms in CONTRIBUTING.md is the list that lint checks', () => {
+  const [, rooms] = /const rooms = \[([^\]]*)\]/.exec(read('eslint.config.js')) ?? [];
+  expect(matches(read('CONTRIBUTING.md'), /^\| `([\w-]+)` \|/gm)).toEqual(
+    matches(given(rooms), /'([\w-]+)'/g),
+  );
+});
