@@ -3,6 +3,7 @@ import { defineConfig } from 'vitest/config';
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
+    globalSetup: ['test-support/shared-services.ts'],
     pool: 'forks',
     // Two cores: a second worker process would only slow down the tests that start real servers.
     maxWorkers: 2,

@@ -18,11 +18,11 @@ const at = (...path: string[]): string => join(stack.home, ...path);
 const compare = (...options: string[]) =>
   genenv(
     ['compare', join(repository, 'experiments/compare-tiny.json'), '--address', stack.address, ...options],
-    { GENENV_HOME: stack.home },
+    { GENENV_HOME: stack.home, TEMPORAL_NAMESPACE: stack.namespace },
   );
 
 beforeAll(async () => {
-  stack = await LiveStack.start();
+  stack = await LiveStack.shared();
   await stack.startWorker({ environment: { GENENV_TRAINING_JOBS: '2' } });
 }, 300_000);
 afterAll(async () => stack[Symbol.asyncDispose](), 60_000);
@@ -131,7 +131,7 @@ test('genenv compare runs every arm under every seed, sums them up, and does not
 test('input that is wrong starts nothing', async () => {
   const { code, err } = await genenv(
     ['compare', join(repository, 'experiments/laptop.json'), '--address', stack.address],
-    { GENENV_HOME: stack.home },
+    { GENENV_HOME: stack.home, TEMPORAL_NAMESPACE: stack.namespace },
   );
   expect(code).toBe(2);
   expect(err).toContain('comparison: seeds: missing');
