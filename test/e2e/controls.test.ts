@@ -67,7 +67,7 @@ async function endsUndisturbed(handle: Handle): Promise<void> {
 }
 
 beforeAll(async () => {
-  stack = await LiveStack.start();
+  stack = await LiveStack.shared();
   worker = await stack.startWorker();
   await (await start('undisturbed')).result();
   undisturbed = ledger('undisturbed');
