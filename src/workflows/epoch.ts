@@ -20,6 +20,6 @@ export async function epoch({ paused: pausedAtStart, ...start }: EpochInput): Pr
   setHandler(epochProgressQuery, () => ({ phase: watch.phase, paused, rolloutsDone }));
   return runEpochPipeline(phaseActivities(start.settings), start, {
     ...watch.runner(() => condition(() => !paused)),
-    rolledOut: (traces) => void (rolloutsDone += traces),
+    onRollouts: (traces) => void (rolloutsDone += traces),
   });
 }

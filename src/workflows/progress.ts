@@ -122,10 +122,10 @@ export class Stopwatch {
     return { ...this.seconds, epoch: (Date.now() - this.#begun) / 1000 };
   }
 
-  /** Phases that take their time, each begun when `before` lets it. */
+  /** A runner that measures each step, which starts when `before` resolves. */
   runner(before: () => Promise<void> = () => Promise.resolve()): StepRunner {
     return {
-      inPhase: async (phase, work) => {
+      step: async (phase, work) => {
         await before();
         return this.time(phase, work);
       },
