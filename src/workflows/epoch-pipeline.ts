@@ -205,12 +205,13 @@ export async function runPreparation(
 const isDue = (every: number | undefined, epoch: number, epochs: number): boolean =>
   every !== undefined && (epoch % every === 0 || epoch === epochs);
 
-const mapShards = <T>(
+export const mapShards = <T>(
   shards: number,
   work: (shard: { shard: number; shards: number }) => Promise<T>,
 ): Promise<T[]> => Promise.all(Array.from({ length: shards }, (_, shard) => work({ shard, shards })));
 
-const fileRefs = (samplings: readonly Sampling[]): Sampling['file'][] => samplings.map(({ file }) => file);
+export const fileRefs = (samplings: readonly Sampling[]): Sampling['file'][] =>
+  samplings.map(({ file }) => file);
 
 const total = (samplings: readonly Sampling[], field: 'tokens' | 'retried'): number =>
   samplings.reduce((sum, sampling) => sum + sampling[field], 0);
