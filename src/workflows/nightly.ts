@@ -1,6 +1,6 @@
 /**
- * The workflow of one night: its experiment is a child workflow; the curriculum's record, which the activities
- * read and write, decides everything else.
+ * The workflow of one night: its experiment is a child workflow, which gets a signal at the deadline. Activities
+ * read and write the curriculum's record, so nights know of each other only through it.
  */
 import {
   ApplicationFailure,
