@@ -8,7 +8,7 @@ import { oneWritePartition } from '../src/dev-stack/services/temporal-server.ts'
 import type { LedgerEntry } from '../src/runs/ledger-entry.ts';
 import { RunFolder } from '../src/runs/run-folder.ts';
 import { queues } from '../src/workflows/activity-proxies.ts';
-import type { experiment } from '../src/workflows/experiment.ts';
+import type { experimentWorkflow as experiment } from '../src/workflows/experiment.ts';
 import { freePort, TestProcess, until } from './processes.ts';
 import type { SharedServices } from './shared-services.ts';
 
