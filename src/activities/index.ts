@@ -70,8 +70,6 @@ export const createGpuActivities = (dependencies: Dependencies) => ({
   trainAgent: createTrainAgent(dependencies),
   trainEnvironment: createTrainEnvironment(dependencies),
   measureGradients: createMeasureGradients(dependencies),
-  // Scheduled here by runs of a version that published on this queue; they go on.
-  publishPolicy: createPublishPolicy(dependencies),
 });
 
 /** Those of a nightly curriculum, on the queue of what computes. */
@@ -105,10 +103,7 @@ export const createEvaluationCpuActivities = (dependencies: Dependencies) => ({
   scoreEvaluation: createScoreEvaluation(dependencies),
 });
 
-/**
- * What a worker of each queue serves. An activity that moves to another queue stays on its old one too, for
- * what is scheduled there.
- */
+/** What a worker of each queue serves. */
 export const activitiesByQueue = (dependencies: Dependencies) => ({
   llm: { ...createLlmActivities(dependencies), ...createEvaluationLlmActivities(dependencies) },
   cpu: {
