@@ -79,7 +79,7 @@ describe('an evaluation', () => {
     expect(server.chats.length - questions).toBeLessThanOrEqual(questions + 2 * 4);
   });
 
-  it('that is killed, and goes on by other rules of judging, asks nothing twice; by other questions it asks all', async () => {
+  it('that resumes with other rules of judging asks nothing twice; with other questions it asks all', async () => {
     const gone = { after: 19 };
     const { run, rules, server, results } = await someEvaluation({
       chat: (messages) => (gone.after-- <= 0 ? 503 : summing(messages)),
@@ -160,7 +160,7 @@ describe('an evaluation', () => {
     });
     expect((await results()).suites).toEqual([{ name: 'sums', skipped: 'download the sums' }]);
     expect(server.chats).toEqual([]);
-    // Once it is here, the same command goes on with it.
+    // Once it is here, the same command evaluates it.
     rules.missing = null;
     expect((await run()).scores[1]).toMatchObject({ name: 'sums_exact', of: 23 });
   });

@@ -178,10 +178,10 @@ export async function someEvaluation({
     }),
   });
   const dependencies = dependenciesOf();
-  const createActivities = (context?: Partial<ActivityContext>) => ({
-    ...createEvaluationLlmActivities(dependenciesOf(context)),
-    ...createEvaluationCpuActivities(dependenciesOf(context)),
-  });
+  const createActivities = (context?: Partial<ActivityContext>) => {
+    const own = dependenciesOf(context);
+    return { ...createEvaluationLlmActivities(own), ...createEvaluationCpuActivities(own) };
+  };
   const file = (fields: object = {}): Record<string, unknown> => ({
     name: 'some',
     policy: { type: 'served', baseUrl: server.url, model: 'any' },

@@ -78,7 +78,7 @@ describe('a policy behind chat completions', () => {
     expect(await client.complete({ ...request, seed: 8 }, never)).not.toEqual(completions);
   });
 
-  it('is held to a schema where the request says so', async () => {
+  it('is held to a schema if the request says so', async () => {
     await client.complete({ ...request, n: 1, schema }, never);
     await client.complete({ ...request, n: 1 }, never);
     expect(fake.chats.map(({ response_format }) => response_format)).toEqual([
@@ -107,7 +107,7 @@ describe('a policy behind chat completions', () => {
 });
 
 describe('completions', () => {
-  it('are held to a schema where the request says so', async () => {
+  it('are held to a schema if the request says so', async () => {
     const plain = createCompletionsClient({ baseUrl: fake.url, apiKey: undefined, timeoutMs: 20_000 });
     await plain.complete({ ...request, maxTokens: 20, schema }, never);
     await plain.complete({ ...request, maxTokens: 20 }, never);

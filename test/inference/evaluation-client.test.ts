@@ -49,7 +49,7 @@ describe('a policy by chat completions', () => {
       ],
       never,
     );
-    // What the model wrote, though it is no JSON.
+    // What the model wrote, though it is not JSON.
     expect(called).toMatchObject({
       text: '',
       toolCalls: [{ id: 'call_0', name: 'add', arguments: '{"a":1' }],
@@ -77,7 +77,7 @@ describe('a policy by chat completions', () => {
       never,
     );
     expect(after!.text).toBe('done');
-    // Servers refuse a conversation with arguments that are none.
+    // Servers refuse a conversation whose arguments are not a JSON object.
     expect(fake.chats[1]!.messages).toEqual([
       {
         role: 'assistant',
@@ -88,7 +88,7 @@ describe('a policy by chat completions', () => {
     ]);
   });
 
-  it('sends arguments back as they were, where they are a JSON object', async () => {
+  it('sends arguments back unchanged if they are a JSON object', async () => {
     const { fake, chats } = await servers(() => 'done');
     const written = ['{"a": 1 }', '{}', '[1]', 'null', '7', '"a"', '', '{"a":'];
     const question = {

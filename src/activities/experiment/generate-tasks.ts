@@ -1,7 +1,7 @@
 import { collect } from '../../async/streams.ts';
 import type { AgentHistory } from '../../coevolution/agent-history.ts';
 import { variationsWritten } from '../../config/arms.ts';
-import { drawnExemplars, isStarved } from '../../curriculum/epoch-tasks.ts';
+import { createExemplarDraw, isStarved } from '../../curriculum/epoch-tasks.ts';
 import { confirmLabels, generateCandidates, structuredOutput } from '../../curriculum/generate-candidates.ts';
 import type { Candidate } from '../../curriculum/generate-candidates.ts';
 import { taskFeatures } from '../../curriculum/task-features.ts';
@@ -79,7 +79,7 @@ async function contexts(
       .shuffle(Array.from({ length: experiment.environment.promptsPerEpoch }, (_, index) => index))
       .slice(0, initial),
   );
-  const exemplars = await drawnExemplars(dependencies, experiment, epoch, state);
+  const exemplars = await createExemplarDraw(dependencies, experiment, epoch, state);
   return Array.from({ length: experiment.environment.promptsPerEpoch }, (_, prompt) => {
     const simulator = asksInitial.has(prompt) ? 'initial' : 'current';
     const { spec } = random.pick(base);
