@@ -1,13 +1,29 @@
 import { defineConfig } from 'vitest/config';
+import type { TestProjectInlineConfiguration } from 'vitest/config';
+
+const shared = {
+  globalSetup: ['test-support/shared-services.ts'],
+  pool: 'forks',
+  testTimeout: 60_000,
+  hookTimeout: 120_000,
+} satisfies TestProjectInlineConfiguration['test'];
 
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
-    pool: 'forks',
-    // Two cores: a second worker process would only slow down the tests that start real servers.
+    // Two cores: a third process would only slow down the tests that start real servers.
     maxWorkers: 2,
-    testTimeout: 30_000,
-    hookTimeout: 120_000,
     reporters: ['default'],
+    projects: [
+      {
+        test: {
+          ...shared,
+          name: 'quick',
+          include: ['test/**/*.test.ts'],
+          exclude: ['test/**/*.long.test.ts'],
+        },
+      },
+      // Faults and waits of minutes: `npm run test:long`, and continuous integration.
+      { test: { ...shared, name: 'long', include: ['test/**/*.long.test.ts'] } },
+    ],
   },
 });

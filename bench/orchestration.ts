@@ -7,6 +7,7 @@ import { LiveStack } from '../test-support/live-stack.ts';
 import { begin, createActivities, plainEpoch } from '../test-support/plain-epochs.ts';
 
 const epochs = 12;
+
 const median = (values: number[]): number => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!;
 
 /**
@@ -29,6 +30,7 @@ export async function orchestration(): Promise<Record<string, unknown>> {
   await execute('first');
   await execute('measured');
   await worker.stop();
+
   type Line = { epoch: number; time: Record<string, number> };
   const lines = readFileSync(join(stack.home, 'runs', 'measured', 'metrics.jsonl'), 'utf8')
     .trim()
@@ -44,7 +46,7 @@ export async function orchestration(): Promise<Record<string, unknown>> {
   );
 
   const settings = workerSettings(stack.environment, undefined);
-  const ports = createDependencies(settings, stack.environment, {
+  const dependencies = createDependencies(settings, stack.environment, {
     attempt: () => ({
       signal: new AbortController().signal,
       heartbeat: () => undefined,
@@ -54,23 +56,23 @@ export async function orchestration(): Promise<Record<string, unknown>> {
     searchAttributes: false,
     onDamage: () => undefined,
   });
-  const does = createActivities(ports);
-  const { plan, prepared } = await begin(does, 'plain', file);
+  const activities = createActivities(dependencies);
+  const { plan, prepared } = await begin(activities, 'plain', file);
   const plainSeconds: number[] = [];
   let committed = prepared;
   for (let epoch = 1; epoch < epochs; epoch++) {
-    const begun = performance.now();
-    committed = await plainEpoch(does, plan, committed);
-    plainSeconds.push((performance.now() - begun) / 1000);
+    const startedAt = performance.now();
+    committed = await plainEpoch(activities, plan, committed);
+    plainSeconds.push((performance.now() - startedAt) / 1000);
   }
-  const fixed = phases.epoch! - median(plainSeconds);
+  const fixedSeconds = phases.epoch! - median(plainSeconds);
   return {
     phases_seconds: phases,
     temporal_epoch_seconds: phases.epoch,
     plain_epoch_seconds: median(plainSeconds),
-    fixed_cost_seconds: fixed,
+    fixed_cost_seconds: fixedSeconds,
     target_fixed_cost_seconds: 0.6,
-    ratio_for_30_s_epochs: (30 + fixed) / 30,
+    ratio_for_30_s_epochs: (30 + fixedSeconds) / 30,
     target_ratio_for_30_s_epochs: 1.05,
   };
 }

@@ -5,99 +5,135 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { pythonPath, repository } from './setup/locations.mjs';
-import { countJunit, countVitest } from './test-counts.mjs';
+import { countJunit, countVitest, slowestVitest } from './test-counts.mjs';
 
 /**
- * Runs every suite, also after one has failed, and ends with one line for all of them: `N passed, N failed`.
- * Names of suites as arguments run only those.
+ * Runs suites, also after one has failed, and ends with one line for all of them: `N passed, N failed`.
+ * Without arguments all but the long ones run; `--with-long` adds those; names of suites run only these.
+ * The checks run beside vitest, which often waits for processes; what they print appears when they end.
  */
 const reports = mkdtempSync(join(tmpdir(), 'genenv-tests-'));
 const tool = (/** @type {string} */ path) => join(repository, 'node_modules', path);
+const node = (/** @type {string} */ path, /** @type {string[]} */ ...args) => ({
+  command: process.execPath,
+  args: [tool(path), ...args],
+});
+const vitest = (/** @type {string} */ project, /** @type {string} */ name) => ({
+  ...node(
+    'vitest/vitest.mjs',
+    'run',
+    '--project',
+    project,
+    '--reporter=default',
+    '--reporter=json',
+    `--outputFile.json=${join(reports, name)}`,
+  ),
+  count: countVitest,
+});
 
 /**
  * @typedef {object} Suite
  * @property {string} command
  * @property {string[]} args
  * @property {string} [cwd]
- * @property {(report: string) => import('./test-counts.mjs').Counts} [count] From its report; a suite without
- * one is one test.
+ * @property {(report: string) => import('./test-counts.mjs').Counts} [count] Counts a report; a suite without one is one test.
  */
 /** @type {Record<string, Suite>} */
 const suites = {
-  lint: { command: process.execPath, args: [tool('eslint/bin/eslint.js'), '.'] },
-  types: { command: process.execPath, args: [tool('typescript/bin/tsc'), '--noEmit'] },
-  vitest: {
-    command: process.execPath,
-    args: [
-      tool('vitest/vitest.mjs'),
-      'run',
-      '--reporter=default',
-      '--reporter=json',
-      `--outputFile.json=${join(reports, 'vitest')}`,
-    ],
-    count: countVitest,
-  },
+  format: node('prettier/bin/prettier.cjs', '--check', '--log-level', 'warn', '.'),
+  lint: node('eslint/bin/eslint.js', '--max-warnings', '0', '.'),
+  types: node('typescript/bin/tsc', '--noEmit'),
   pytest: {
     command: pythonPath(),
     args: ['-m', 'pytest', `--junitxml=${join(reports, 'pytest')}`, '--durations=5'],
     cwd: join(repository, 'trainer'),
     count: countJunit,
   },
+  vitest: vitest('quick', 'vitest'),
+  long: vitest('long', 'long'),
 };
+/** Suites that run one after the other; the lanes run at the same time. */
+const lanes = [
+  ['vitest', 'long'],
+  ['format', 'lint', 'types', 'pytest'],
+];
 
-const names = process.argv.slice(2);
+const words = process.argv.slice(2);
+const names = words.filter((word) => word !== '--with-long');
 const unknown = names.find((name) => !(name in suites));
 if (unknown !== undefined) {
-  console.error(`test-all: got ${JSON.stringify(unknown)}; allowed: ${Object.keys(suites).join(', ')}`);
+  console.error(
+    `test-all: got ${JSON.stringify(unknown)}; allowed: ${Object.keys(suites).join(', ')}, --with-long`,
+  );
   process.exit(2);
 }
+const isChosen = (/** @type {string} */ name) =>
+  names.length > 0 ? names.includes(name) : name !== 'long' || words.includes('--with-long');
 
 const total = { passed: 0, failed: 0 };
+/** @type {string[]} */
 const summary = [];
-for (const [name, suite] of Object.entries(suites)) {
-  if (names.length > 0 && !names.includes(name)) continue;
-  console.log(`\n=== ${name}`);
-  const begun = performance.now();
-  const succeeded = await run(suite);
-  const { passed, failed } = counts(name, suite, succeeded);
-  total.passed += passed;
-  total.failed += failed;
-  summary.push(
-    `${name.padEnd(8)}${((performance.now() - begun) / 1000).toFixed(1).padStart(7)} s  ${passed} passed, ${failed} failed`,
-  );
-  console.log(`=== ${summary.at(-1)}`);
-}
+/** @type {{ name: string, seconds: number }[]} */
+const slowest = [];
+await Promise.all(
+  lanes.map(async (lane, index) => {
+    for (const name of lane.filter(isChosen)) await runSuite(name, index === 0);
+  }),
+);
 rmSync(reports, { recursive: true, force: true });
+if (slowest.length > 0) console.log('\nThe ten slowest tests:');
+for (const { name, seconds } of slowest.sort((a, b) => b.seconds - a.seconds).slice(0, 10))
+  console.log(`${seconds.toFixed(1).padStart(7)} s  ${name}`);
 console.log(`\n${summary.join('\n')}\n${total.passed} passed, ${total.failed} failed`);
 process.exitCode = total.failed === 0 ? 0 : 1;
 
 /**
- * @param {Suite} suite
- * @returns {Promise<boolean>}
+ * @param {string} name
+ * @param {boolean} streams Whether its output is shown as it comes.
  */
-function run({ command, args, cwd = repository }) {
+async function runSuite(name, streams) {
+  const suite = /** @type {Suite} */ (suites[name]);
+  if (streams) console.log(`\n=== ${name}`);
+  const begun = performance.now();
+  const { succeeded, output } = await run(suite, streams);
+  const seconds = ((performance.now() - begun) / 1000).toFixed(1);
+  const { passed, failed } = counts(name, suite, succeeded);
+  total.passed += passed;
+  total.failed += failed;
+  const line = `${name.padEnd(8)}${seconds.padStart(7)} s  ${passed} passed, ${failed} failed`;
+  summary.push(line);
+  console.log(streams ? `=== ${line}` : `\n=== ${name}\n${output}=== ${line}`);
+}
+
+/**
+ * @param {Suite} suite
+ * @param {boolean} streams
+ * @returns {Promise<{ succeeded: boolean, output: string }>}
+ */
+function run({ command, args, cwd = repository }, streams) {
   return new Promise((resolve) => {
-    const child = spawn(command, args, { cwd, stdio: ['ignore', 'inherit', 'inherit'] });
+    const stdio = streams ? 'inherit' : 'pipe';
+    const child = spawn(command, args, { cwd, stdio: ['ignore', stdio, stdio] });
+    let output = '';
+    for (const stream of [child.stdout, child.stderr]) stream?.on('data', (part) => (output += String(part)));
     child.on('error', (error) => {
       console.error(`${command} could not be started: ${error.message}`);
-      resolve(false);
+      resolve({ succeeded: false, output });
     });
-    child.on('close', (code) => resolve(code === 0));
+    child.on('close', (code) => resolve({ succeeded: code === 0, output }));
   });
 }
 
 /**
- * What the report says; a suite that failed without a failed test, or without a report, counts as one
- * failure.
+ * Counts what the report says; a suite that failed without a failed test, or without a report, is one failure.
  * @param {string} name
  * @param {Suite} suite
  * @param {boolean} succeeded
  */
 function counts(name, { count }, succeeded) {
-  const report = join(reports, name);
-  const told =
-    count && existsSync(report)
-      ? count(readFileSync(report, 'utf8'))
-      : { passed: succeeded ? 1 : 0, failed: 0 };
-  return !succeeded && told.failed === 0 ? { ...told, failed: 1 } : told;
+  const path = join(reports, name);
+  const report = count && existsSync(path) ? readFileSync(path, 'utf8') : undefined;
+  if (report !== undefined && count === countVitest) slowest.push(...slowestVitest(report));
+  const counted = count && report !== undefined ? count(report) : { passed: succeeded ? 1 : 0, failed: 0 };
+  return !succeeded && counted.failed === 0 ? { ...counted, failed: 1 } : counted;
 }

@@ -1,17 +1,20 @@
 // @ts-check
 
 /** @typedef {{ passed: number, failed: number }} Counts */
+/**
+ * @typedef {object} VitestReport
+ * @property {number} numPassedTests
+ * @property {number} numFailedTests
+ * @property {{ name: string, status: string, assertionResults: { status: string, fullName: string, duration?: number | null }[] }[]} testResults
+ */
 
 /**
- * Of vitest's JSON report. A file that could not be run has no tests, and is a failure.
+ * Counts vitest's JSON report. A file that could not be run has no tests, and is a failure.
  * @param {string} report
  * @returns {Counts}
  */
 export function countVitest(report) {
-  const { numPassedTests, numFailedTests, testResults } =
-    /** @type {{ numPassedTests: number, numFailedTests: number, testResults: { status: string, assertionResults: { status: string }[] }[] }} */ (
-      JSON.parse(report)
-    );
+  const { numPassedTests, numFailedTests, testResults } = /** @type {VitestReport} */ (JSON.parse(report));
   const broken = testResults.filter(
     ({ status, assertionResults }) =>
       status === 'failed' && !assertionResults.some((test) => test.status === 'failed'),
@@ -20,7 +23,25 @@ export function countVitest(report) {
 }
 
 /**
- * Of a JUnit report, as pytest writes it. Skipped tests are neither.
+ * The ten slowest tests of vitest's JSON report.
+ * @param {string} report
+ * @returns {{ name: string, seconds: number }[]}
+ */
+export function slowestVitest(report) {
+  const { testResults } = /** @type {VitestReport} */ (JSON.parse(report));
+  return testResults
+    .flatMap(({ name, assertionResults }) =>
+      assertionResults.map(({ fullName, duration }) => ({
+        name: `${name.replace(/^.*\/(?=test\/)/, '')}: ${fullName}`,
+        seconds: (duration ?? 0) / 1000,
+      })),
+    )
+    .sort((a, b) => b.seconds - a.seconds)
+    .slice(0, 10);
+}
+
+/**
+ * Counts a JUnit report, as pytest writes it. Skipped tests are neither.
  * @param {string} report
  * @returns {Counts}
  */

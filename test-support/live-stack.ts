@@ -1,6 +1,6 @@
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
 import type { WorkflowHandle } from '@temporalio/client';
 import { pythonPath, repository, temporalPath } from '../infra/setup/locations.mjs';
@@ -8,8 +8,9 @@ import { oneWritePartition } from '../src/dev-stack/services/temporal-server.ts'
 import type { LedgerEntry } from '../src/runs/ledger-entry.ts';
 import { RunFolder } from '../src/runs/run-folder.ts';
 import { queues } from '../src/workflows/activity-proxies.ts';
-import type { experiment } from '../src/workflows/experiment.ts';
+import type { experimentWorkflow as experiment } from '../src/workflows/experiment.ts';
 import { freePort, TestProcess, until } from './processes.ts';
+import type { SharedServices } from './shared-services.ts';
 
 /** Importing torch alone may take minutes on a machine that is busy. */
 const startMs = 300_000;
@@ -29,33 +30,37 @@ export class LiveStack implements AsyncDisposable {
   readonly home: string;
   /** What a worker of this stack is started with. */
   readonly environment: NodeJS.ProcessEnv;
-  readonly #temporalPort: number;
-  readonly #policyPort: number;
+  readonly services: SharedServices;
+  readonly namespace: string;
   readonly workers: TestProcess[] = [];
+  /** The processes of its own; a stack on shared services has none. */
   temporal!: TestProcess;
   policy!: TestProcess;
   trainer!: TestProcess;
   client!: Client;
   #connection: Connection | undefined;
 
-  private constructor(home: string, temporalPort: number, policyPort: number) {
+  private constructor(home: string, services: SharedServices, namespace = 'default') {
     this.home = home;
-    this.#temporalPort = temporalPort;
-    this.#policyPort = policyPort;
+    this.services = services;
+    this.namespace = namespace;
     this.environment = {
       ...process.env,
       GENENV_HOME: home,
       TEMPORAL_ADDRESS: this.address,
+      TEMPORAL_NAMESPACE: namespace,
       GENENV_POLICY_SERVER: this.policyUrl,
       GENENV_TRAINER_SOCKET: this.trainerSocket,
       PYTHONPATH: join(repository, 'trainer'),
     };
   }
 
+  /** Starts servers of its own, which a test may kill. */
   static async start(): Promise<LiveStack> {
     const home = mkdtempSync(join(tmpdir(), 'genenv-live-'));
     mkdirSync(join(home, 'store', 'served'), { recursive: true });
-    const stack = new LiveStack(home, await freePort(), await freePort());
+    const services = { home, temporalPort: await freePort(), policyPort: await freePort() };
+    const stack = new LiveStack(home, services);
     stack.startTemporal();
     stack.startPolicyServer();
     stack.startTrainer();
@@ -63,16 +68,36 @@ export class LiveStack implements AsyncDisposable {
     return stack;
   }
 
+  /**
+   * A stack on the servers and the store that suites share (vitest only), with a Temporal namespace, runs and
+   * workers of its own. Ids of experiments must differ between the suites that use it.
+   */
+  static async shared(): Promise<LiveStack> {
+    const { inject } = await import('vitest');
+    const services = (await (await fetch(inject('sharedServices'))).json()) as SharedServices;
+    const home = mkdtempSync(join(tmpdir(), 'genenv-live-'));
+    symlinkSync(join(services.home, 'store'), join(home, 'store'));
+    const stack = new LiveStack(home, services, `suite-${basename(home)}`);
+    await stack.connect();
+    await stack.#registerNamespace();
+    return stack;
+  }
+
+  /** Whether it uses the servers that suites share. */
+  get isShared(): boolean {
+    return this.services.home !== this.home;
+  }
+
   get address(): string {
-    return `127.0.0.1:${this.#temporalPort}`;
+    return `127.0.0.1:${this.services.temporalPort}`;
   }
 
   get policyUrl(): string {
-    return `http://127.0.0.1:${this.#policyPort}/v1`;
+    return `http://127.0.0.1:${this.services.policyPort}/v1`;
   }
 
   get trainerSocket(): string {
-    return join(this.home, 'trainer.sock');
+    return join(this.services.home, 'trainer.sock');
   }
 
   /**
@@ -127,7 +152,7 @@ export class LiveStack implements AsyncDisposable {
       'start-dev',
       '--headless',
       '--port',
-      String(this.#temporalPort),
+      String(this.services.temporalPort),
       '--db-filename',
       join(this.home, 'temporal.db'),
       '--log-level',
@@ -145,7 +170,7 @@ export class LiveStack implements AsyncDisposable {
       '--store',
       join(this.home, 'store'),
       '--port',
-      String(this.#policyPort),
+      String(this.services.policyPort),
       '--threads',
       '1',
     ]);
@@ -195,12 +220,18 @@ export class LiveStack implements AsyncDisposable {
       startMs,
       'Temporal',
     );
-    this.client = new Client({ connection: this.#connection! });
+    this.client = new Client({ connection: this.#connection!, namespace: this.namespace });
   }
 
   /** The plain `temporal` command, against this server. */
   async temporalCli(...args: string[]): Promise<string> {
-    const cli = this.#process('cli', temporalPath(), ['--address', this.address, ...args]);
+    const cli = this.#process('cli', temporalPath(), [
+      '--address',
+      this.address,
+      '--namespace',
+      this.namespace,
+      ...args,
+    ]);
     const code = await cli.exited;
     if (code !== 0) throw new Error(`temporal ${args.join(' ')} ended with ${String(code)}: ${cli.output}`);
     return cli.output;
@@ -210,9 +241,24 @@ export class LiveStack implements AsyncDisposable {
     await this.#connection?.close();
     for (const worker of this.workers) worker.signal('SIGCONT');
     await Promise.all(this.workers.map((worker) => worker.stop('SIGTERM', 10_000)));
-    await Promise.all([this.policy.stop('SIGTERM', 3_000), this.trainer.stop('SIGTERM', 3_000)]);
-    await this.temporal.stop('SIGTERM', 5_000);
+    if (!this.isShared) {
+      await Promise.all([this.policy.stop('SIGTERM', 3_000), this.trainer.stop('SIGTERM', 3_000)]);
+      await this.temporal.stop('SIGTERM', 5_000);
+    }
     rmSync(this.home, { recursive: true, force: true, maxRetries: 5 });
+  }
+
+  async #registerNamespace(): Promise<void> {
+    await this.temporalCli('operator', 'namespace', 'create', '--retention', '24h');
+    await until(
+      () =>
+        this.client.workflow
+          .count()
+          .then(() => true)
+          .catch(() => false),
+      startMs,
+      `the namespace ${this.namespace}`,
+    );
   }
 
   #process(name: string, command: string, args: string[], environment: NodeJS.ProcessEnv = {}): TestProcess {

@@ -65,19 +65,19 @@ export type Activities = ReturnType<typeof createActivities>;
 
 /** A run up to its first epoch: what the workflow `experiment` does before its loop. */
 export async function begin(
-  does: Activities,
+  activities: Activities,
   id: string,
   file: unknown,
 ): Promise<{ plan: RunPlan; prepared: CommittedEpoch }> {
-  const plan = await does.parseExperiment({ id, file });
-  return { plan, prepared: await runPreparation(does, plan, plainly) };
+  const plan = await activities.parseExperiment({ id, file });
+  return { plan, prepared: await runPreparation(activities, plan, plainRunner) };
 }
 
-/** One epoch in a plain loop: the phases of the workflow `epoch`, without Temporal. */
+/** One epoch in a plain loop: the steps of the workflow `epoch`, without Temporal. */
 export const plainEpoch = (
-  does: Activities,
+  activities: Activities,
   plan: RunPlan,
   { epoch: last, state }: CommittedEpoch,
-): Promise<CommittedEpoch> => runEpochPipeline(does, { ...plan, epoch: last + 1, state }, plainly);
+): Promise<CommittedEpoch> => runEpochPipeline(activities, { ...plan, epoch: last + 1, state }, plainRunner);
 
-const plainly: StepRunner = { inPhase: (_, work) => work(), seconds: () => ({}) };
+const plainRunner: StepRunner = { step: (_, work) => work(), seconds: () => ({}) };

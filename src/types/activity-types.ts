@@ -4,19 +4,19 @@ import type { SuccessCount } from '../numerics/intervals.ts';
 import type { FileRef, FolderRef } from '../store/references.ts';
 
 /**
- * What activities take and give: references and small numbers, never rollouts. Types only, so workflows may
- * import them.
+ * Inputs and results of activities: references and small numbers, never rollouts. Types only, so workflows may
+ * import them. Field names are on the wire: histories hold them.
  */
 
-/** Names as in TRL, plus env/*, pool/*, rollouts/*, eval/*. Deterministic: times are not among them. */
+/** Names as in TRL, plus env/*, pool/*, rollouts/*, eval/*. Deterministic, so no durations. */
 export type Metrics = Record<string, number | null>;
 
 export type PolicyRole = 'agent' | 'environment';
 
-/** A policy with a version. `name` is what a model server is asked for, and is never reused. */
+/** A policy with a version. Requests to a model server carry `name`, which is never reused. */
 export interface PolicyVersion {
   name: string;
-  /** null where a server has the weights and this project does not (a frozen policy behind an API). */
+  /** null if only a server has the weights (a frozen policy behind an API). */
   checkpoint: FolderRef | null;
   trainer_state: FolderRef | null;
 }
@@ -39,9 +39,9 @@ export interface RunState {
   history: FileRef;
   train_pool: FileRef;
   environment_pool: FileRef;
-  /** The data set that was written once; absent in arms without one. */
+  /** The fixed data set that all epochs draw from; absent in arms without one. */
   task_pool?: FileRef;
-  /** What the agent is held against; absent where nothing is. */
+  /** What the agent must not forget; absent without that guard. */
   anchor?: ForgettingBaseline;
   tokens: number;
 }
@@ -49,11 +49,11 @@ export interface RunState {
 /** An experiment as its activities see it. */
 export interface Run {
   id: string;
-  /** The settings in effect: the run's experiment file with what was retuned since. */
+  /** The settings in effect: the run's experiment file with the retunes since. */
   experiment: FileRef;
 }
 
-/** What the workflow needs to know of the experiment file: counts and time limits, nothing of the method. */
+/** What the workflow needs from the experiment file: counts and time limits, nothing of the method. */
 export interface WorkflowSettings {
   name: string;
   arm: string;
@@ -64,7 +64,7 @@ export interface WorkflowSettings {
   trains: { agent: boolean; environment: boolean };
   /** Whether epoch 0 writes the data set that all epochs draw from. */
   writesPool?: true;
-  /** Epochs between two looks at whether the agent has forgotten; absent = never. */
+  /** Epochs between two checks whether the agent has forgotten; absent = never. */
   gateEvery?: number;
   /** Evaluation of the agent on benchmarks; absent = none. */
   benchmarks?: Benchmarks;
@@ -84,22 +84,18 @@ export interface RunPlan {
 
 export interface OpenInput {
   id: string;
-  /** The epoch that the caller took for the last committed one; null where it knows of none. */
+  /** The last committed epoch, as far as the caller knows; null if it knows of none. */
+  // eslint-disable-next-line id-denylist -- a field on the wire
   known: number | null;
-  /**
-   * Whether to compare every byte that the next epoch depends on: when a run is taken up, and after a
-   * failure.
-   */
+  /** Whether to compare every byte that the next epoch depends on: when a run resumes, and after a failure. */
   thorough: boolean;
 }
 
-/**
- * Where a run stands by its files, which decide: what the next epoch starts from, and under which settings.
- */
+/** Where a run stands according to its files: what the next epoch starts from, and under which settings. */
 export interface OpenedEpoch {
   run: Run;
   settings: WorkflowSettings;
-  /** Last committed epoch (0 = prepared) that is whole; null where the run starts fresh. */
+  /** Last committed epoch (0 = preparation) whose artifacts are intact; null if there is none. */
   last: CommittedEpoch | null;
 }
 export type RetuneInput = { id: string; set: FieldValues; fromEpoch: number };
@@ -122,7 +118,7 @@ export interface CommittedEpoch {
 
 export interface ParseInput {
   id: string;
-  /** What the workflow was started with, whatever it is. */
+  /** The workflow's argument, not yet validated. */
   file: unknown;
 }
 export type WarmUpInput = { run: Run; role: PolicyRole };
@@ -138,7 +134,7 @@ export type WritePoolInput = PhaseInput;
 export type ShardInput = PhaseInput & { shard: number; shards: number };
 
 /**
- * `retried`: requests that failed and were asked again. It says how the run went, not what came of it, so it
+ * `retried`: requests that failed and were sent again. It describes how the run went, not its result, so it
  * stays out of the ledger.
  */
 export type Sampling = { file: FileRef; requests: number; tokens: number; retried: number };
@@ -159,7 +155,7 @@ export type GateInput = PhaseInput & { agent: PolicyVersion };
 export type EvaluateInput = ShardInput & { agent: PolicyVersion };
 
 export type Rewards = { rewards: FileRef; scores: FileRef; metrics: Metrics };
-/** A data set written once, and what was dropped on the way. */
+/** A fixed data set, with metrics of what was dropped from it. */
 export type WrittenPool = { pool: FileRef; tokens: number; metrics: Metrics };
 export type Filtered = { decisions: FileRef; metrics: Metrics };
 export type UpdatedPools = {
@@ -168,10 +164,10 @@ export type UpdatedPools = {
   environmentPool: FileRef;
   metrics: Metrics;
 };
-/** `note` says why an update was skipped, pulled back or stopped; null where nothing is to be said. */
+/** `note` says why an update was skipped, reverted or stopped; null after an ordinary update. */
 export type Trained = { policy: PolicyVersion; metrics: Metrics; note: string | null };
 
-/** The agent to go on with: the new one, or the last that passed. */
+/** The agent to continue with: the new one, or the last that passed. */
 export type Gated = {
   agent: PolicyVersion;
   anchor: ForgettingBaseline;
@@ -194,23 +190,23 @@ export interface CommitInput {
   next: RunState;
   metrics: Metrics[];
   notes: string[];
-  /** Model requests that failed and were asked again. Beside the ledger, as the seconds are. */
+  /** Model requests that failed and were sent again. Stored next to the ledger, as the seconds are. */
   retried: number;
-  /** Seconds by phase; they go beside the ledger, not into it. */
+  /** Seconds by phase; stored next to the ledger, not in it. */
   seconds: Record<string, number>;
 }
 /**
- * Type of the failure that an activity reports when its worker was told to stop: nothing went wrong, and no
- * attempt was used up.
+ * Type of the failure that an activity reports when its worker was told to stop: nothing went wrong, and it
+ * does not count as an attempt.
  */
 export type WorkerStopped = 'WorkerStopped';
 
-/** What the query `progress` of an experiment's workflow answers. Types only, so workflows may import it. */
+/** Result of the query `progress` of an experiment's workflow. */
 export interface Progress {
   experiment: string;
   arm: string;
   status: 'preparing' | 'running' | 'paused' | 'stopping' | RunOutcome;
-  /** The epoch under way; 0 = preparation. */
+  /** The current epoch; 0 = preparation. */
   epoch: number;
   epochs: number;
   phase: string;

@@ -1,3 +1,8 @@
+/**
+ * Which queue, timeouts and retries each activity has. Workflows call activities only through these proxies,
+ * so a worker that is told to stop costs none of them an attempt. Activities that work on files have fixed
+ * limits; those of an epoch or an evaluation take theirs from the settings.
+ */
 import {
   ActivityCancellationType,
   ActivityFailure,
@@ -5,15 +10,19 @@ import {
   proxyActivities,
   workflowInfo,
 } from '@temporalio/workflow';
+import type { ActivityOptions } from '@temporalio/workflow';
 import type {
   ComparisonActivities,
   CpuActivities,
   EvaluationCpuActivities,
+  EvaluationLlmActivities,
   GpuActivities,
   LlmActivities,
   NightlyActivities,
 } from '../activities/index.ts';
 import type { WorkerStopped, WorkflowSettings } from '../types/activity-types.ts';
+import type { EvaluationPlan } from '../types/evaluation-types.ts';
+import type { EpochActivities } from './epoch-pipeline.ts';
 
 /** Task queues: workflows, and activities by what they wait for. A worker may serve any of them. */
 export const queues = {
@@ -23,138 +32,136 @@ export const queues = {
   gpu: 'genenv-gpu',
 } as const;
 
-const workerStopped: WorkerStopped = 'WorkerStopped';
-
-type Activity = (input: never) => Promise<unknown>;
-
-/**
- * The activities, each scheduled again when the worker that ran it was told to stop: a deploy uses up none of
- * their attempts. Not bounded, since each time takes a worker that was stopped; a cancelled workflow
- * schedules nothing more.
- */
-export const retryOnWorkerShutdown = <Activities extends Record<string, Activity>>(
-  activities: Activities,
-): Activities =>
-  Object.fromEntries(
-    Object.entries(activities).map(([name, activity]) => [
-      name,
-      (input: never) => retryWhileWorkersStop(() => activity(input)),
-    ]),
-  ) as Activities;
-
-async function retryWhileWorkersStop(run: () => Promise<unknown>): Promise<unknown> {
-  for (;;) {
-    try {
-      return await run();
-    } catch (error) {
-      if (!(
-        error instanceof ActivityFailure &&
-        error.cause instanceof ApplicationFailure &&
-        error.cause.type === workerStopped
-      ))
-        throw error;
-    }
-  }
-}
-
 const retry = { initialInterval: '200ms', backoffCoefficient: 2, maximumInterval: '30s' } as const;
-const day = '1 day';
 
-const reading = proxyActivities<CpuActivities>({
+/** Seconds of work on files. The heartbeat timeout says how soon the death of a worker is noticed. */
+const fileWork = {
+  taskQueue: queues.cpu,
+  startToCloseTimeout: '10 minutes',
+  heartbeatTimeout: '10s',
+  retry: { ...retry, maximumAttempts: 100 },
+} as const;
+
+/** Work on files that can go without a heartbeat for minutes on a busy machine. */
+const slowFileWork = { ...fileWork, heartbeatTimeout: '5 minutes' } as const;
+
+/** Reads the experiment file: wrong input fails at once and for good. */
+export const { parseExperiment } = createProxies<Pick<CpuActivities, 'parseExperiment'>>({
   taskQueue: queues.cpu,
   startToCloseTimeout: '1 minute',
   heartbeatTimeout: '10s',
   retry,
 });
-/** Reading the experiment file: wrong input fails at once and for good. */
-export const { parseExperiment } = retryOnWorkerShutdown({ parseExperiment: reading.parseExperiment });
+
+/** What a night does besides its experiment. */
+export const nightActivities = createProxies<NightlyActivities>(fileWork);
+
+/** What a comparison does besides its experiments. */
+export const comparisonActivities =
+  createProxies<Omit<ComparisonActivities, 'summarizeComparison'>>(fileWork);
+
+/** The summary of a comparison. Simulates rankings in one go, seconds for each probed agent. */
+export const { summarizeComparison } =
+  createProxies<Pick<ComparisonActivities, 'summarizeComparison'>>(slowFileWork);
+
+/** What an evaluation does besides asking and judging. Starts the engines of suites, seconds for each. */
+export const evaluationActivities = createProxies<Omit<EvaluationCpuActivities, 'judgeCases'>>(slowFileWork);
+
+type CaseActivities = EvaluationLlmActivities & Pick<EvaluationCpuActivities, 'judgeCases'>;
+
+/** What asks and what judges the cases of an evaluation. */
+export function proxyCaseActivities({
+  id,
+  heartbeatSeconds,
+  maxAttempts,
+}: Pick<EvaluationPlan, 'id' | 'heartbeatSeconds' | 'maxAttempts'>): CaseActivities {
+  const limits = longWork(id, heartbeatSeconds, maxAttempts);
+  const { answerCases } = createProxies<EvaluationLlmActivities>({ taskQueue: queues.llm, ...limits });
+  const { judgeCases } = createProxies<CaseActivities>({ taskQueue: queues.cpu, ...limits });
+  return { answerCases, judgeCases };
+}
 
 /**
- * The phases of an epoch. All beat as they make progress, so a worker that died is noticed within a heartbeat
- * timeout; none loses an attempt to a worker that is told to stop. Experiments that wait for one queue take
- * turns, where the server knows fairness.
+ * Queues of the phases that wait for a model server or need the device; all others compute. The compiler
+ * refuses a table that lacks one. `publishPolicy` is served on both queues and scheduled on that of the models.
  */
-export function phaseActivities({
+const phaseQueues: Record<keyof LlmActivities, 'llm'> &
+  Record<Exclude<keyof GpuActivities, keyof LlmActivities>, 'gpu'> = {
+  writePool: 'llm',
+  generateTasks: 'llm',
+  rollOut: 'llm',
+  publishPolicy: 'llm',
+  gateAgent: 'llm',
+  evaluatePolicy: 'llm',
+  crossTasks: 'llm',
+  crossPlay: 'llm',
+  probeTasks: 'llm',
+  probeAttempts: 'llm',
+  warmUp: 'gpu',
+  trainAgent: 'gpu',
+  trainEnvironment: 'gpu',
+  measureGradients: 'gpu',
+};
+
+/** The activities of a run, under the limits of its settings. */
+export function proxyPhaseActivities({
   heartbeatSeconds,
   maxPhaseAttempts,
-}: Pick<WorkflowSettings, 'heartbeatSeconds' | 'maxPhaseAttempts'>): CpuActivities &
-  LlmActivities &
-  GpuActivities {
-  const beating = {
-    startToCloseTimeout: day,
+}: Pick<WorkflowSettings, 'heartbeatSeconds' | 'maxPhaseAttempts'>): EpochActivities {
+  // An epoch's id begins with its experiment's.
+  const experimentId = workflowInfo().workflowId.split('/')[0]!;
+  const limits = longWork(experimentId, heartbeatSeconds, maxPhaseAttempts);
+  const queueByName: Partial<Record<string, 'llm' | 'gpu'>> = phaseQueues;
+  return createProxies<EpochActivities>((name) => ({
+    taskQueue: queues[queueByName[name] ?? 'cpu'],
+    ...limits,
+  }));
+}
+
+/**
+ * Work for hours at most: each activity heartbeats as it makes progress, so a worker that died is noticed
+ * within the heartbeat timeout. What waits for one queue under different ids takes turns, if the server
+ * supports fairness; a key has at most 64 bytes.
+ */
+const longWork = (id: string, heartbeatSeconds: number, maximumAttempts: number) =>
+  ({
+    startToCloseTimeout: '1 day',
     heartbeatTimeout: heartbeatSeconds * 1000,
     cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
-    retry: { ...retry, maximumAttempts: maxPhaseAttempts },
-    priority: { fairnessKey: fairnessKey() },
-  };
-  const cpu = proxyActivities<CpuActivities>({ taskQueue: queues.cpu, ...beating });
-  const llm = proxyActivities<LlmActivities>({ taskQueue: queues.llm, ...beating });
-  const gpu = proxyActivities<GpuActivities>({ taskQueue: queues.gpu, ...beating });
-  return retryOnWorkerShutdown({
-    parseExperiment,
-    openEpoch: cpu.openEpoch,
-    retuneExperiment: cpu.retuneExperiment,
-    recordEnd: cpu.recordEnd,
-    prepareRun: cpu.prepareRun,
-    drawTasks: cpu.drawTasks,
-    computeRewards: cpu.computeRewards,
-    filterByDifficulty: cpu.filterByDifficulty,
-    updatePools: cpu.updatePools,
-    commitEpoch: cpu.commitEpoch,
-    writePool: llm.writePool,
-    generateTasks: llm.generateTasks,
-    rollOut: llm.rollOut,
-    gateAgent: llm.gateAgent,
-    evaluatePolicy: llm.evaluatePolicy,
-    crossTasks: llm.crossTasks,
-    crossPlay: llm.crossPlay,
-    probeTasks: llm.probeTasks,
-    probeAttempts: llm.probeAttempts,
-    warmUp: gpu.warmUp,
-    trainAgent: gpu.trainAgent,
-    trainEnvironment: gpu.trainEnvironment,
-    publishPolicy: llm.publishPolicy,
-    measureGradients: gpu.measureGradients,
+    retry: { ...retry, maximumAttempts },
+    priority: { fairnessKey: id.slice(0, 64) },
+  }) satisfies ActivityOptions;
+
+type Activity = (input: never) => Promise<unknown>;
+
+/** Proxies for all activities of a type, each scheduled again when the worker that ran it was told to stop. */
+function createProxies<Activities extends Record<string, Activity>>(
+  options: ActivityOptions | ((name: keyof Activities) => ActivityOptions),
+): Activities {
+  return new Proxy({} as Activities, {
+    get: (_, name: keyof Activities & string) => {
+      const proxies = proxyActivities(typeof options === 'function' ? options(name) : options);
+      return (input: never) => retryOnWorkerShutdown(() => proxies[name]!(input));
+    },
   });
 }
 
-/** The experiment's id, in the 64 bytes that Temporal allows; an epoch's id begins with it. */
-const fairnessKey = (): string => workflowInfo().workflowId.split('/')[0]!.slice(0, 64);
+const workerStopped: WorkerStopped = 'WorkerStopped';
 
-/** Seconds of work on files. The heartbeat timeout says how soon a worker that died is noticed. */
-const onFiles = {
-  taskQueue: queues.cpu,
-  startToCloseTimeout: '10 minutes',
-  heartbeatTimeout: '10s',
-  retry: { initialInterval: '200ms', backoffCoefficient: 2, maximumInterval: '30s', maximumAttempts: 100 },
-} as const;
+/**
+ * Not bounded, since each round takes a worker that was stopped; a cancelled workflow schedules nothing more.
+ */
+async function retryOnWorkerShutdown(run: () => Promise<unknown>): Promise<unknown> {
+  for (;;) {
+    try {
+      return await run();
+    } catch (error) {
+      if (!isWorkerShutdown(error)) throw error;
+    }
+  }
+}
 
-const night = proxyActivities<NightlyActivities>(onFiles);
-/** What a night does beside its experiment. */
-export const nightActivities = retryOnWorkerShutdown({
-  openNight: night.openNight,
-  compareAgents: night.compareAgents,
-  closeNight: night.closeNight,
-  failNight: night.failNight,
-});
-
-const comparison = proxyActivities<ComparisonActivities>(onFiles);
-// Rankings are simulated in one go, seconds for each probed agent on a busy machine.
-const summing = proxyActivities<ComparisonActivities>({ ...onFiles, heartbeatTimeout: '5 minutes' });
-/** What a comparison does beside its experiments. */
-export const comparisonActivities = retryOnWorkerShutdown({
-  parseComparison: comparison.parseComparison,
-  armExperiment: comparison.armExperiment,
-  planCrossPlay: comparison.planCrossPlay,
-  planProbes: comparison.planProbes,
-  summarizeComparison: summing.summarizeComparison,
-});
-
-// Engines of suites start in here, in seconds each.
-const evaluating = proxyActivities<EvaluationCpuActivities>({ ...onFiles, heartbeatTimeout: '5 minutes' });
-/** What an evaluation does beside asking and judging. */
-export const evaluationActivities = retryOnWorkerShutdown({
-  planEvaluation: evaluating.planEvaluation,
-  planRescoring: evaluating.planRescoring,
-  scoreEvaluation: evaluating.scoreEvaluation,
-});
+const isWorkerShutdown = (error: unknown): boolean =>
+  error instanceof ActivityFailure &&
+  error.cause instanceof ApplicationFailure &&
+  error.cause.type === workerStopped;

@@ -1,3 +1,9 @@
+/**
+ * One epoch of GenEnv (algorithm 1), and the preparation before the first. Each step takes file references and
+ * returns file references, so no rollout passes through here, and a step that is retried finds the results of
+ * the steps before it. The pipeline does not know Temporal: the workflow `epoch` gives it activity proxies and
+ * a runner that waits for pauses; tests and benchmarks give it plain functions.
+ */
 import type { CpuActivities, GpuActivities, LlmActivities } from '../activities/index.ts';
 import type {
   CommittedEpoch,
@@ -11,7 +17,8 @@ import type {
   WorkflowSettings,
 } from '../types/activity-types.ts';
 
-export type EpochActivities = CpuActivities & LlmActivities & GpuActivities;
+/** The activities of a run. Its file is parsed before anything else, under limits of its own. */
+export type EpochActivities = Omit<CpuActivities, 'parseExperiment'> & LlmActivities & GpuActivities;
 
 export interface EpochStart {
   run: Run;
@@ -20,148 +27,162 @@ export interface EpochStart {
   state: RunState;
 }
 
-/** How phases are run, one after the other: a workflow waits for pauses and takes the time. */
+/** Runs the steps, one after another; a workflow's runner waits for pauses and measures time. */
 export interface StepRunner {
-  inPhase: <T>(phase: string, work: () => Promise<T>) => Promise<T>;
+  step: <T>(phase: string, work: () => Promise<T>) => Promise<T>;
   /** Seconds by phase so far. */
   seconds: () => Record<string, number>;
-  /** Called with the traces of each shard that was rolled out. */
-  rolledOut?: (traces: number) => void;
+  /** Called after each shard of rollouts with the number of its traces. */
+  onRollouts?: (traces: number) => void;
 }
 
-/** The phases of one epoch, in their order (GenEnv, algorithm 1); with or without Temporal around it. */
 export async function runEpochPipeline(
-  does: EpochActivities,
-  { run, settings, epoch: number, state }: EpochStart,
-  { inPhase, seconds, rolledOut }: StepRunner,
+  activities: EpochActivities,
+  start: EpochStart,
+  runner: StepRunner,
 ): Promise<CommittedEpoch> {
+  const { run, settings, epoch, state } = start;
   const { trains, shards } = settings;
-  const here = { run, epoch: number, state };
+  const input = { run, epoch, state };
 
-  const generated = await inPhase('generate', () =>
-    mapShards(shards.generate, (shard) => does.generateTasks({ ...here, ...shard })),
+  // The simulator writes tasks; the epoch's tasks are drawn from them and from the pool.
+  const generated = await runner.step('generate', () =>
+    mapShards(shards.generate, (shard) => activities.generateTasks({ ...input, ...shard })),
   );
-  const tasks = await inPhase('draw', () => does.drawTasks({ ...here, generated: fileRefs(generated) }));
-  const sampled = await inPhase('roll out', () =>
+  const tasks = await runner.step('draw', () =>
+    activities.drawTasks({ ...input, generated: fileRefs(generated) }),
+  );
+
+  // The agent attempts the tasks.
+  const rollouts = await runner.step('roll out', () =>
     mapShards(shards.rollOut, async (shard) => {
-      const traces = await does.rollOut({ ...here, ...shard, tasks });
-      rolledOut?.(traces.file.count);
-      return traces;
+      const sampling = await activities.rollOut({ ...input, ...shard, tasks });
+      runner.onRollouts?.(sampling.file.count);
+      return sampling;
     }),
   );
-  const traces = fileRefs(sampled);
+  const traces = fileRefs(rollouts);
+
+  // Rewards of both policies, and which tasks each of them may learn from.
   const {
     rewards,
     scores,
-    metrics: outcome,
-  } = await inPhase('reward', () => does.computeRewards({ ...here, tasks, traces }));
-  const { decisions, metrics: filtered } = await inPhase('filter', () =>
-    does.filterByDifficulty({ ...here, scores }),
+    metrics: rewardMetrics,
+  } = await runner.step('reward', () => activities.computeRewards({ ...input, tasks, traces }));
+  const { decisions, metrics: filterMetrics } = await runner.step('filter', () =>
+    activities.filterByDifficulty({ ...input, scores }),
   );
-  const pools = await inPhase('pools', () => does.updatePools({ ...here, tasks, scores, decisions }));
+  const pools = await runner.step('pools', () =>
+    activities.updatePools({ ...input, tasks, scores, decisions }),
+  );
+
+  // Each policy that trains becomes a new version, which the model servers load.
   const agent = trains.agent
-    ? await inPhase('train agent', () => does.trainAgent({ ...here, traces, rewards, scores, decisions }))
+    ? await runner.step('train agent', () =>
+        activities.trainAgent({ ...input, traces, rewards, scores, decisions }),
+      )
     : unchanged(state.agent);
   const environment = trains.environment
-    ? await inPhase('train environment', () =>
-        does.trainEnvironment({ ...here, environmentPool: pools.environmentPool, decisions }),
+    ? await runner.step('train environment', () =>
+        activities.trainEnvironment({ ...input, environmentPool: pools.environmentPool, decisions }),
       )
     : unchanged(state.environment);
-  await inPhase('publish', () =>
-    Promise.all([agent, environment].map(({ policy }) => does.publishPolicy({ run, policy }))),
+  await runner.step('publish', () =>
+    Promise.all([agent, environment].map(({ policy }) => activities.publishPolicy({ run, policy }))),
   );
-  const gates =
-    settings.gateEvery !== undefined && (number % settings.gateEvery === 0 || number === settings.epochs);
-  const gated = gates
-    ? await inPhase('gate', () => does.gateAgent({ ...here, agent: agent.policy }))
+
+  // Guard: an agent that has forgotten the anchor set is rolled back.
+  const forgetting = isDue(settings.gateEvery, epoch, settings.epochs)
+    ? await runner.step('gate', () => activities.gateAgent({ ...input, agent: agent.policy }))
     : undefined;
-  const accepted = gated?.agent ?? agent.policy;
-  const evaluates = number % settings.evaluateEvery === 0 || number === settings.epochs;
-  const verdicts = evaluates
-    ? await inPhase('evaluate', () =>
-        mapShards(shards.evaluate, (shard) => does.evaluatePolicy({ ...here, ...shard, agent: accepted })),
+  const acceptedAgent = forgetting?.agent ?? agent.policy;
+
+  // The agent's score on held-out tasks.
+  const verdicts = isDue(settings.evaluateEvery, epoch, settings.epochs)
+    ? await runner.step('evaluate', () =>
+        mapShards(shards.evaluate, (shard) =>
+          activities.evaluatePolicy({ ...input, ...shard, agent: acceptedAgent }),
+        ),
       )
     : [];
 
-  return inPhase('commit', () =>
-    does.commitEpoch({
+  const next: RunState = {
+    ...state,
+    agent: acceptedAgent,
+    ...(forgetting && { anchor: forgetting.anchor }),
+    environment: environment.policy,
+    history: pools.history,
+    train_pool: pools.trainPool,
+    environment_pool: pools.environmentPool,
+    tokens: state.tokens + total([...generated, ...rollouts], 'tokens'),
+  };
+  return runner.step('commit', () =>
+    activities.commitEpoch({
       run,
-      epoch: number,
+      epoch,
       outputs: { tasks, traces, rewards, scores, decisions, verdicts: fileRefs(verdicts) },
-      next: {
-        ...state,
-        agent: accepted,
-        ...(gated && { anchor: gated.anchor }),
-        environment: environment.policy,
-        history: pools.history,
-        train_pool: pools.trainPool,
-        environment_pool: pools.environmentPool,
-        tokens: state.tokens + sum([...generated, ...sampled], 'tokens'),
-      },
+      next,
       metrics: [
-        outcome,
-        filtered,
+        rewardMetrics,
+        filterMetrics,
         pools.metrics,
         agent.metrics,
         environment.metrics,
-        ...(gated ? [gated.metrics] : []),
+        ...(forgetting ? [forgetting.metrics] : []),
       ],
-      notes: [agent.note, environment.note, gated?.note ?? null].filter((note) => note !== null),
-      retried: sum([...generated, ...sampled, ...verdicts], 'retried'),
-      seconds: seconds(),
+      notes: [agent.note, environment.note, forgetting?.note ?? null].filter((note) => note !== null),
+      retried: total([...generated, ...rollouts, ...verdicts], 'retried'),
+      seconds: runner.seconds(),
     }),
   );
 }
 
-export const mapShards = <T>(
-  shards: number,
-  run: (shard: { shard: number; shards: number }) => Promise<T>,
-): Promise<T[]> => Promise.all(Array.from({ length: shards }, (_, shard) => run({ shard, shards })));
-export const fileRefs = (sampled: readonly Sampling[]): Sampling['file'][] => sampled.map(({ file }) => file);
-export const sum = (sampled: readonly Sampling[], what: 'tokens' | 'retried'): number =>
-  sampled.reduce((total, sampling) => total + sampling[what], 0);
-const unchanged = (policy: PolicyVersion): Trained => ({ policy, metrics: {}, note: null });
-
 /**
- * Epoch 0: warm policies, base and held-out tasks, and the agent's score before any training; with or without
- * Temporal around it. `together`: both policies warm up at once; runs that began before it was so have them
- * in turn.
+ * Epoch 0: both policies are warmed up, base and held-out tasks are written, and the agent gets its score
+ * before any training.
+ * @param warmUpTogether false only in runs that began when the policies were warmed up one after the other
  */
 export async function runPreparation(
-  does: EpochActivities,
+  activities: EpochActivities,
   { run, settings }: Pick<OpenedEpoch, 'run' | 'settings'>,
-  { inPhase, seconds }: StepRunner,
-  together = true,
+  runner: StepRunner,
+  warmUpTogether = true,
 ): Promise<CommittedEpoch> {
-  const warmUp = (role: PolicyRole) => does.warmUp({ run, role });
-  const [agent, environment] = together
-    ? await inPhase('warm up', () => Promise.all([warmUp('agent'), warmUp('environment')]))
+  const warmUp = (role: PolicyRole) => activities.warmUp({ run, role });
+  const [agent, environment] = warmUpTogether
+    ? await runner.step('warm up', () => Promise.all([warmUp('agent'), warmUp('environment')]))
     : [
-        await inPhase('warm up agent', () => warmUp('agent')),
-        await inPhase('warm up environment', () => warmUp('environment')),
+        await runner.step('warm up agent', () => warmUp('agent')),
+        await runner.step('warm up environment', () => warmUp('environment')),
       ];
-  const prepared = await inPhase('prepare', () => does.prepareRun({ run, agent, environment }));
-  await inPhase('publish', () =>
-    Promise.all([agent, environment].map((policy) => does.publishPolicy({ run, policy }))),
+  const prepared = await runner.step('prepare', () => activities.prepareRun({ run, agent, environment }));
+  await runner.step('publish', () =>
+    Promise.all([agent, environment].map((policy) => activities.publishPolicy({ run, policy }))),
   );
-  const written = settings.writesPool
-    ? await inPhase('write pool', () => does.writePool({ run, epoch: 0, state: prepared }))
+
+  // Arms that train on a fixed data set write it now.
+  const input = { run, epoch: 0, state: prepared };
+  const dataset = settings.writesPool
+    ? await runner.step('write pool', () => activities.writePool(input))
     : undefined;
-  const gated =
+
+  // What the agent can do now is what it may not forget.
+  const forgetting =
     settings.gateEvery === undefined
       ? undefined
-      : await inPhase('gate', () => does.gateAgent({ run, epoch: 0, state: prepared, agent }));
-  const state = {
+      : await runner.step('gate', () => activities.gateAgent({ ...input, agent }));
+
+  const state: RunState = {
     ...prepared,
-    ...(written && { task_pool: written.pool, tokens: written.tokens }),
-    ...(gated && { anchor: gated.anchor }),
+    ...(dataset && { task_pool: dataset.pool, tokens: dataset.tokens }),
+    ...(forgetting && { anchor: forgetting.anchor }),
   };
-  const verdicts = await inPhase('evaluate', () =>
+  const verdicts = await runner.step('evaluate', () =>
     mapShards(settings.shards.evaluate, (shard) =>
-      does.evaluatePolicy({ run, epoch: 0, state, ...shard, agent }),
+      activities.evaluatePolicy({ run, epoch: 0, state, ...shard, agent }),
     ),
   );
-  return does.commitEpoch({
+  return activities.commitEpoch({
     run,
     epoch: 0,
     outputs: {
@@ -173,9 +194,26 @@ export async function runPreparation(
       verdicts: fileRefs(verdicts),
     },
     next: state,
-    metrics: [written?.metrics, gated?.metrics].filter((some) => some !== undefined),
+    metrics: [dataset?.metrics, forgetting?.metrics].filter((metrics) => metrics !== undefined),
     notes: [],
-    retried: sum(verdicts, 'retried'),
-    seconds: seconds(),
+    retried: total(verdicts, 'retried'),
+    seconds: runner.seconds(),
   });
 }
+
+/** Whether something that happens every so many epochs, and after the last one, happens after this epoch. */
+const isDue = (every: number | undefined, epoch: number, epochs: number): boolean =>
+  every !== undefined && (epoch % every === 0 || epoch === epochs);
+
+export const mapShards = <T>(
+  shards: number,
+  work: (shard: { shard: number; shards: number }) => Promise<T>,
+): Promise<T[]> => Promise.all(Array.from({ length: shards }, (_, shard) => work({ shard, shards })));
+
+export const fileRefs = (samplings: readonly Sampling[]): Sampling['file'][] =>
+  samplings.map(({ file }) => file);
+
+const total = (samplings: readonly Sampling[], field: 'tokens' | 'retried'): number =>
+  samplings.reduce((sum, sampling) => sum + sampling[field], 0);
+
+const unchanged = (policy: PolicyVersion): Trained => ({ policy, metrics: {}, note: null });

@@ -1,15 +1,17 @@
+/**
+ * Workflows of evaluations: one asks a policy and judges its answers, one judges stored answers again. Both
+ * map shards of cases through activities and end in the same scoring. An experiment starts an evaluation as a
+ * child workflow.
+ */
 import {
-  ActivityCancellationType,
   CancellationScope,
   isCancellation,
-  proxyActivities,
   setCurrentDetails,
   setHandler,
   startChild,
   WorkflowIdReusePolicy,
   workflowInfo,
 } from '@temporalio/workflow';
-import type { EvaluationCpuActivities, EvaluationLlmActivities } from '../activities/index.ts';
 import { evaluationOfEpoch, isEvaluated } from '../evaluation/evaluation-id.ts';
 import type { CommittedEpoch, WorkflowSettings } from '../types/activity-types.ts';
 import type {
@@ -17,42 +19,43 @@ import type {
   CaseShard,
   EvaluationPlan,
   EvaluationProgress,
+  PlannedSuite,
   ReadySuite,
   Scored,
   ShardRecord,
 } from '../types/evaluation-types.ts';
-import { evaluationActivities, queues, retryOnWorkerShutdown } from './activity-proxies.ts';
+import { evaluationActivities, proxyCaseActivities } from './activity-proxies.ts';
 import { rootMessage } from './child-epoch.ts';
 import { mapConcurrently } from './map-concurrent.ts';
 import { evaluationProgressQuery } from './messages.ts';
 
-const { planEvaluation, planRescoring, scoreEvaluation } = evaluationActivities;
-
 /**
- * Evaluates a policy on benchmarks: shards of cases are put to it and judged, then the figures are made.
- * `file` is the content of an evaluation file, the id the workflow id. What is answered and judged is kept,
- * so starting the same id again goes on, on an empty Temporal server too.
+ * Evaluates a policy on benchmarks: it is asked shards of cases, its answers are judged, then the scores are
+ * computed. `file` is the content of an evaluation file; the evaluation's id is the workflow id. Answers and
+ * verdicts are stored, so starting the same id again resumes, on an empty Temporal server too.
  */
-export async function evaluation(file: unknown): Promise<Scored> {
+export async function evaluationWorkflow(file: unknown): Promise<Scored> {
   const id = workflowInfo().workflowId;
-  return followed(id, async (tell) => {
-    const plan = await planEvaluation({ id, file: file ?? null });
-    const { answerCases, judgeCases } = does(plan);
-    tell(begun(plan));
-    const shards = await mapConcurrently(
-      plan.shards,
-      plan.concurrency,
-      async (shard): Promise<ShardRecord> => {
-        const input = inputOf(plan, shard);
-        const answered = await answerCases(input);
-        tell(({ answered: count }) => ({ answered: count + 1 }));
-        const verdicts = await judgeCases({ ...input, answers: answered.answers, judged: 1 });
-        tell(({ judged }) => ({ judged: judged + 1 }));
-        return { ...shard, answered, verdicts };
-      },
-    );
-    tell({ status: 'scoring' });
-    return scoreEvaluation({ ...recordOf(plan), suites: plan.suites, shards, judged: 1 });
+  return withProgress(id, async (publishProgress) => {
+    const plan = await evaluationActivities.planEvaluation({ id, file: file ?? null });
+    const { answerCases, judgeCases } = proxyCaseActivities(plan);
+    publishProgress(progressAtStart(plan));
+    const evaluateShard = async (shard: CaseShard): Promise<ShardRecord> => {
+      const input = shardInput(plan, shard);
+      const answered = await answerCases(input);
+      publishProgress((before) => ({ answered: before.answered + 1 }));
+      const verdicts = await judgeCases({ ...input, answers: answered.answers, judged: 1 });
+      publishProgress((before) => ({ judged: before.judged + 1 }));
+      return { ...shard, answered, verdicts };
+    };
+    const shards = await mapConcurrently(plan.shards, plan.concurrency, evaluateShard);
+    publishProgress({ status: 'scoring' });
+    return evaluationActivities.scoreEvaluation({
+      ...evaluationFields(plan),
+      suites: plan.suites,
+      shards,
+      judged: 1,
+    });
   });
 }
 
@@ -60,34 +63,39 @@ export async function evaluation(file: unknown): Promise<Scored> {
  * Judges the answers of an evaluation that has ended again, by the rules and data that are here now. No model
  * is asked.
  */
-export async function rescoring({ evaluation: id }: { evaluation: string }): Promise<Scored> {
-  return followed(id, async (tell) => {
-    const plan = await planRescoring({ id });
+export async function rescoringWorkflow({ evaluation: id }: { evaluation: string }): Promise<Scored> {
+  return withProgress(id, async (publishProgress) => {
+    const plan = await evaluationActivities.planRescoring({ id });
+    const { judgeCases } = proxyCaseActivities(plan);
     const judged = plan.judged + 1;
-    tell({ ...begun(plan), status: 'judging', answered: plan.shards.length });
-    const shards = await mapConcurrently(
-      plan.shards,
-      plan.concurrency,
-      async ({ answered, ...shard }): Promise<ShardRecord> => {
-        const verdicts = await does(plan).judgeCases({
-          ...inputOf(plan, shard),
-          answers: answered.answers,
-          judged,
-        });
-        tell((before) => ({ judged: before.judged + 1 }));
-        return { suite: shard.suite, ...rangeOf(shard), answered, verdicts };
-      },
-    );
-    tell({ status: 'scoring' });
-    return scoreEvaluation({ ...recordOf(plan), suites: plan.suites, shards, judged });
+    publishProgress({ ...progressAtStart(plan), status: 'judging', answered: plan.shards.length });
+    const judgeShard = async ({ answered, ...shard }: AnsweredShard): Promise<ShardRecord> => {
+      const input = shardInput(plan, shard);
+      const verdicts = await judgeCases({ ...input, answers: answered.answers, judged });
+      publishProgress((before) => ({ judged: before.judged + 1 }));
+      return { suite: shard.suite, ...caseRange(shard), answered, verdicts };
+    };
+    const shards = await mapConcurrently(plan.shards, plan.concurrency, judgeShard);
+    publishProgress({ status: 'scoring' });
+    return evaluationActivities.scoreEvaluation({
+      ...evaluationFields(plan),
+      suites: plan.suites,
+      shards,
+      judged,
+    });
   });
 }
 
-type Tell = (
-  changes: Partial<EvaluationProgress> | ((before: EvaluationProgress) => Partial<EvaluationProgress>),
-) => void;
+type AnsweredShard = Omit<ShardRecord, 'verdicts'>;
 
-async function followed(id: string, work: (tell: Tell) => Promise<Scored>): Promise<Scored> {
+type Changes = Partial<EvaluationProgress>;
+type PublishProgress = (changes: Changes | ((before: EvaluationProgress) => Changes)) => void;
+
+/** Answers the progress query while the work runs, and reports how it ended. */
+async function withProgress(
+  id: string,
+  work: (publishProgress: PublishProgress) => Promise<Scored>,
+): Promise<Scored> {
   const progress: EvaluationProgress = {
     evaluation: id,
     status: 'preparing',
@@ -97,74 +105,46 @@ async function followed(id: string, work: (tell: Tell) => Promise<Scored>): Prom
     skipped: [],
   };
   setHandler(evaluationProgressQuery, () => progress);
-  const tell: Tell = (changes) =>
-    setCurrentDetails(
-      evaluationDetails(Object.assign(progress, typeof changes === 'function' ? changes(progress) : changes)),
-    );
+  const publishProgress: PublishProgress = (changes) => {
+    Object.assign(progress, typeof changes === 'function' ? changes(progress) : changes);
+    setCurrentDetails(evaluationDetails(progress));
+  };
   try {
-    const scored = await work(tell);
-    tell({ status: 'finished' });
+    const scored = await work(publishProgress);
+    publishProgress({ status: 'finished' });
     return scored;
   } catch (error) {
-    tell({ status: CancellationScope.current().consideredCancelled ? 'cancelled' : 'failed' });
+    publishProgress({ status: CancellationScope.current().consideredCancelled ? 'cancelled' : 'failed' });
     throw error;
   }
 }
 
-const begun = ({
-  suites,
-  shards,
-}: {
-  suites: EvaluationPlan['suites'];
-  shards: readonly CaseShard[];
-}): Partial<EvaluationProgress> => ({
+type ShardedSuites = { suites: EvaluationPlan['suites']; shards: readonly CaseShard[] };
+
+const progressAtStart = ({ suites, shards }: ShardedSuites): Changes => ({
   status: 'asking',
   shards: shards.length,
   skipped: suites.filter(({ skipped }) => skipped !== null).map(({ name }) => name),
 });
 
-type Planned = Pick<EvaluationPlan, 'id' | 'evaluation' | 'identity' | 'suites'>;
-const recordOf = ({
+type EvaluationFields = Pick<EvaluationPlan, 'id' | 'evaluation' | 'identity'>;
+
+const evaluationFields = ({ id, evaluation, identity }: EvaluationFields): EvaluationFields => ({
   id,
-  evaluation: record,
+  evaluation,
   identity,
-}: Planned): Pick<Planned, 'id' | 'evaluation' | 'identity'> => ({ id, evaluation: record, identity });
-const rangeOf = ({ shard, from, to }: CaseShard): Omit<CaseShard, 'suite'> => ({ shard, from, to });
-const inputOf = (plan: Planned, shard: CaseShard): AnswerInput => ({
-  ...recordOf(plan),
-  suite: plan.suites.find((one): one is ReadySuite => one.name === shard.suite && one.skipped === null)!,
-  ...rangeOf(shard),
 });
 
-/** Evaluations and experiments that wait for one queue take turns, where the server knows fairness. */
-function does({
-  id,
-  heartbeatSeconds,
-  maxAttempts,
-}: Pick<EvaluationPlan, 'id' | 'heartbeatSeconds' | 'maxAttempts'>): Pick<
-  EvaluationLlmActivities,
-  'answerCases'
-> &
-  Pick<EvaluationCpuActivities, 'judgeCases'> {
-  const beating = {
-    startToCloseTimeout: '1 day',
-    heartbeatTimeout: heartbeatSeconds * 1000,
-    cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
-    retry: {
-      initialInterval: '200ms',
-      backoffCoefficient: 2,
-      maximumInterval: '30s',
-      maximumAttempts: maxAttempts,
-    },
-    priority: { fairnessKey: id.slice(0, 64) },
-  } as const;
-  const { answerCases } = proxyActivities<EvaluationLlmActivities>({ taskQueue: queues.llm, ...beating });
-  const { judgeCases } = proxyActivities<EvaluationCpuActivities>({ taskQueue: queues.cpu, ...beating });
-  return retryOnWorkerShutdown({ answerCases, judgeCases });
+const caseRange = ({ shard, from, to }: CaseShard): Omit<CaseShard, 'suite'> => ({ shard, from, to });
+
+function shardInput(plan: EvaluationFields & Pick<EvaluationPlan, 'suites'>, shard: CaseShard): AnswerInput {
+  const isSuiteOfShard = (suite: PlannedSuite): suite is ReadySuite =>
+    suite.name === shard.suite && suite.skipped === null;
+  return { ...evaluationFields(plan), suite: plan.suites.find(isSuiteOfShard)!, ...caseRange(shard) };
 }
 
 /** The evaluation at a glance, in Markdown, for Temporal's UI and `temporal workflow metadata`. */
-export function evaluationDetails({
+function evaluationDetails({
   evaluation,
   status,
   shards,
@@ -179,9 +159,9 @@ export function evaluationDetails({
 }
 
 /**
- * Evaluates the agent on benchmarks where the experiment file asks for it after this epoch; what was
- * evaluated before is found. The run goes on whatever comes of it.
- * @returns why it could not be done; undefined where it was done, or is not asked for
+ * Evaluates the agent on benchmarks if the settings say so for this epoch; what was evaluated before is found.
+ * The run continues whatever the result.
+ * @returns why it could not be done; undefined if it was done, or is not due
  */
 export async function evaluateOnBenchmarks(
   { benchmarks, epochs }: WorkflowSettings,
@@ -190,10 +170,10 @@ export async function evaluateOnBenchmarks(
   if (benchmarks === undefined || !isEvaluated(epoch, benchmarks, epochs)) return undefined;
   const run = workflowInfo().workflowId;
   const id = evaluationOfEpoch(run, epoch, line);
-  const { every, ...how } = benchmarks;
+  const { every, ...options } = benchmarks;
   try {
-    const child = await startChild(evaluation, {
-      args: [{ name: id, policy: { type: 'run', run, epoch }, ...how }],
+    const child = await startChild<typeof evaluationWorkflow>('evaluation', {
+      args: [{ name: id, policy: { type: 'run', run, epoch }, ...options }],
       workflowId: id,
       // eslint-disable-next-line @typescript-eslint/no-deprecated -- children have no conflict policy yet
       workflowIdReusePolicy: WorkflowIdReusePolicy.TERMINATE_IF_RUNNING,

@@ -1,14 +1,14 @@
-/** Works through items in their order, at most `limit` at a time. */
+/** Maps items in their order, at most `limit` at a time. */
 export async function mapConcurrently<Item, Result>(
   items: readonly Item[],
   limit: number,
   work: (item: Item) => Promise<Result>,
 ): Promise<Result[]> {
   const results: Result[] = [];
-  let next = 0;
+  let nextIndex = 0;
   const lane = async (): Promise<void> => {
-    while (next < items.length) {
-      const index = next++;
+    while (nextIndex < items.length) {
+      const index = nextIndex++;
       results[index] = await work(items[index]!);
     }
   };

@@ -13,7 +13,7 @@ export const comparisonProgressQuery = defineQuery<ComparisonProgress>('progress
 /** State of an evaluation, or of judging its answers again. */
 export const evaluationProgressQuery = defineQuery<EvaluationProgress>('progress');
 
-/** Where an epoch is. */
+/** How far an epoch has come. */
 export interface EpochProgress {
   phase: string;
   paused: boolean;
@@ -21,18 +21,18 @@ export interface EpochProgress {
 }
 export const epochProgressQuery = defineQuery<EpochProgress>('epochProgress');
 
-/** What an experiment is asked to do; each answers with the state that it is then in. */
+/** Requests to an experiment; each returns the state that it is then in. */
 export const pauseUpdate = defineUpdate<ControlState>('pause');
 export const resumeUpdate = defineUpdate<ControlState>('resume');
 export const stopAfterEpochUpdate = defineUpdate<ControlState>('stopAfterEpoch');
-/** Settings from the next epoch on, by dotted path; answers with all retunable settings then in effect. */
+/** Settings from the next epoch on, by dotted path; returns all retunable settings then in effect. */
 export const retuneUpdate = defineUpdate<Retuned, [FieldValues]>('retune');
-/** The same as the update, for those who cannot wait for an answer, such as a schedule's workflow. */
+/** The same as the update, for senders that cannot wait for a result, such as the workflow of a night. */
 export const stopAfterEpochSignal = defineSignal('stopAfterEpoch');
-/** From an experiment to its epoch: wait before the next phase, or go on. */
+/** From an experiment to its epoch: wait before the next step, or continue. */
 export const pausedSignal = defineSignal<[boolean]>('paused');
 
-/** What was asked of an experiment; it outlives continuing as new. */
+/** What people have requested of an experiment; it survives continue-as-new. */
 export interface ControlState {
   paused: boolean;
   stopAfterEpoch: boolean;

@@ -1,3 +1,7 @@
+/**
+ * The workflow of one night: its experiment is a child workflow, which gets a signal at the deadline. Activities
+ * read and write the curriculum's record, so nights know of each other only through it.
+ */
 import {
   ApplicationFailure,
   CancellationScope,
@@ -5,40 +9,39 @@ import {
   setCurrentDetails,
   sleep,
 } from '@temporalio/workflow';
-import type { ChildWorkflowHandle } from '@temporalio/workflow';
 import type { PolicyVersion } from '../types/activity-types.ts';
 import type { NightPlan, NightRecord, Verdicts } from '../types/nightly-types.ts';
-import { nightActivities, phaseActivities } from './activity-proxies.ts';
+import { nightActivities, proxyPhaseActivities } from './activity-proxies.ts';
 import { rootMessage } from './child-epoch.ts';
 import { startChildExperiment } from './child-experiment.ts';
-import type { experiment, ExperimentResult } from './experiment.ts';
+import { fileRefs, mapShards } from './epoch-pipeline.ts';
+import type { ExperimentResult } from './experiment.ts';
 import { stopAfterEpochSignal } from './messages.ts';
 
 export type NightResult = NightRecord & { name: string };
 
-const { openNight, compareAgents, closeNight, failNight } = nightActivities;
-
 /**
- * One night of a curriculum, for Temporal Schedules: an experiment that goes on from the standing agent, then
- * a comparison of the two agents, which decides where the next night starts. `file` is the content of a
- * nightly file. The curriculum's record decides which night it is, so one that was interrupted, or comes on
- * an empty Temporal server, goes on where it was.
+ * One night of a curriculum, for Temporal Schedules: an experiment that starts from the champion, then a
+ * comparison of the two agents, which decides where the next night starts. `file` is the content of a nightly
+ * file. The curriculum's record decides which night it is, so one that was interrupted resumes, on an empty
+ * Temporal server too.
  */
-export async function nightly(file: unknown): Promise<NightResult> {
-  const night = await openNight({ file: file ?? null });
+export async function nightlyWorkflow(file: unknown): Promise<NightResult> {
+  const night = await nightActivities.openNight({ file: file ?? null });
   setCurrentDetails(nightDetails(night, 'trains'));
   try {
-    const { outcome, epochs: epoch } = await train(night);
+    const { outcome, epochs: epoch } = await runExperiment(night);
     setCurrentDetails(nightDetails(night, 'compares'));
-    const verdicts = epoch > (night.from?.epoch ?? 0) ? await compare(night, epoch) : null;
-    const record = await closeNight({ night, epoch, outcome, verdicts });
+    const hasTrained = epoch > (night.from?.epoch ?? 0);
+    const verdicts = hasTrained ? await evaluateBothAgents(night, epoch) : null;
+    const record = await nightActivities.closeNight({ night, epoch, outcome, verdicts });
     setCurrentDetails(nightDetails(night, record.outcome, record.reason));
     return { name: night.nightly.name, ...record };
   } catch (error) {
     if (isCancellation(error) && CancellationScope.current().consideredCancelled) throw error;
     const reason = rootMessage(error);
     setCurrentDetails(nightDetails(night, 'failed', reason));
-    await failNight({ night, reason });
+    await nightActivities.failNight({ night, reason });
     throw ApplicationFailure.create({
       message: `night ${night.night} of ${night.nightly.name}: ${reason}`,
       type: 'NightFailed',
@@ -47,53 +50,41 @@ export async function nightly(file: unknown): Promise<NightResult> {
   }
 }
 
-/** The night's experiment, to its end, or to the end of the epoch that is under way at the deadline. */
-async function train(night: NightPlan): Promise<ExperimentResult> {
-  const child = await begin(night);
-  const { deadlineMs } = night;
+/** The night's experiment, to its end, or to the end of the epoch that is running at the deadline. */
+async function runExperiment(night: NightPlan): Promise<ExperimentResult> {
+  const { id, experiment, nightly, deadlineMs } = night;
+  const firstEpoch = (night.from?.epoch ?? 0) + 1;
+  const summary = `Night ${night.night} of ${nightly.name}: epochs ${firstEpoch} to ${experiment.epochs}`;
+  const child = await startChildExperiment(id, experiment, summary, 'NightUnderWay');
   if (deadlineMs === null) return child.result();
-  const timer = new CancellationScope();
-  const atDeadline = timer.run(async () => {
+  const deadline = new CancellationScope();
+  const stopAtDeadline = deadline.run(async () => {
     await sleep(deadlineMs);
     await child.signal(stopAfterEpochSignal);
   });
-  atDeadline.catch(() => undefined);
+  stopAtDeadline.catch(() => undefined);
   try {
     return await child.result();
   } finally {
-    timer.cancel();
+    deadline.cancel();
   }
 }
 
-const begin = ({
-  id,
-  night,
-  nightly: { name },
-  experiment: file,
-  from,
-}: NightPlan): Promise<ChildWorkflowHandle<typeof experiment>> =>
-  startChildExperiment(
-    id,
-    file,
-    `Night ${night} of ${name}: epochs ${(from?.epoch ?? 0) + 1} to ${file.epochs}`,
-    'NightUnderWay',
-  );
-
-async function compare(night: NightPlan, epoch: number): Promise<Verdicts> {
-  const { before, after, shards, ...here } = await compareAgents({ night, epoch });
-  const does = phaseActivities(night.settings);
+async function evaluateBothAgents(night: NightPlan, epoch: number): Promise<Verdicts> {
+  const { before, after, shards, ...input } = await nightActivities.compareAgents({ night, epoch });
+  const activities = proxyPhaseActivities(night.settings);
   const evaluate = async (agent: PolicyVersion): Promise<Verdicts['before']> => {
-    await does.publishPolicy({ run: here.run, policy: agent });
-    const verdicts = await Promise.all(
-      Array.from({ length: shards }, (_, shard) => does.evaluatePolicy({ ...here, shard, shards, agent })),
+    await activities.publishPolicy({ run: input.run, policy: agent });
+    const verdicts = await mapShards(shards, (shard) =>
+      activities.evaluatePolicy({ ...input, ...shard, agent }),
     );
-    return verdicts.map(({ file }) => file);
+    return fileRefs(verdicts);
   };
   return { before: await evaluate(before), after: await evaluate(after) };
 }
 
 /** The night at a glance, in Markdown, for Temporal's UI and `temporal workflow metadata`. */
-export function nightDetails(
+function nightDetails(
   { nightly: { name }, night, id, from, experiment }: NightPlan,
   state: string,
   reason?: string,

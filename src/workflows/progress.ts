@@ -1,14 +1,19 @@
+/**
+ * What people see of an experiment while it runs: the progress query, the details in Temporal's UI and the
+ * search attributes are three views of one snapshot.
+ */
 import { defineSearchAttributeKey } from '@temporalio/common';
 import type { SearchAttributeUpdatePair } from '@temporalio/common';
 import { workflowInfo } from '@temporalio/workflow';
+import { mean } from '../numerics/preconditions.ts';
 import type { CommittedEpoch, Progress, RunOutcome, WorkflowSettings } from '../types/activity-types.ts';
 import type { StepRunner } from './epoch-pipeline.ts';
 import type { ControlState } from './messages.ts';
 
-const remembered = 50;
-const rememberedNotes = 10;
+const maxEpochs = 50;
+const maxNotes = 10;
 
-/** What the progress shows of earlier epochs; carried when the workflow continues as new. */
+/** What the progress shows of earlier epochs, oldest first; survives continue-as-new. */
 export interface ProgressHistory {
   successRates: number[];
   epochSeconds: number[];
@@ -16,71 +21,72 @@ export interface ProgressHistory {
   notes: string[];
 }
 
-/** Follows an experiment, for the progress query, the details in the UI and the search attributes. */
+/** Follows an experiment, for whoever wants to see its progress. */
 export class ProgressTracker {
-  readonly recent: ProgressHistory;
-  readonly #watch: Stopwatch;
-  readonly #asked: ControlState;
+  readonly history: ProgressHistory;
+  readonly #stopwatch: Stopwatch;
+  readonly #controlState: ControlState;
   #outcome: RunOutcome | undefined;
   #settings: WorkflowSettings | undefined;
-  #last: CommittedEpoch | undefined;
-  #underWay: number | undefined;
-  #begun = 0;
+  #lastCommitted: CommittedEpoch | undefined;
+  #currentEpoch: number | undefined;
+  #epochStartedAt = 0;
 
   constructor(
-    watch: Stopwatch,
-    asked: ControlState,
-    recent: ProgressHistory = { successRates: [], epochSeconds: [], heldOut: null, notes: [] },
+    stopwatch: Stopwatch,
+    controlState: ControlState,
+    history: ProgressHistory = { successRates: [], epochSeconds: [], heldOut: null, notes: [] },
   ) {
-    this.#watch = watch;
-    this.#asked = asked;
-    this.recent = recent;
+    this.#stopwatch = stopwatch;
+    this.#controlState = controlState;
+    this.history = history;
   }
 
-  begin(settings: WorkflowSettings): void {
+  useSettings(settings: WorkflowSettings): void {
     this.#settings = settings;
   }
 
-  epochBegins(epoch: number): void {
-    this.#underWay = epoch;
-    this.#begun = Date.now();
+  startEpoch(epoch: number): void {
+    this.#currentEpoch = epoch;
+    this.#epochStartedAt = Date.now();
   }
 
-  committed(committed: CommittedEpoch): void {
-    const { 'env/success_rate': rate, 'eval/heldout': heldOut } = committed.metrics;
-    if (committed.epoch === this.#underWay) {
-      if (typeof rate === 'number')
-        this.recent.successRates = [...this.recent.successRates, rate].slice(-remembered);
-      this.recent.epochSeconds = [...this.recent.epochSeconds, (Date.now() - this.#begun) / 1000].slice(
-        -remembered,
-      );
-      for (const note of committed.notes) this.note(`epoch ${committed.epoch}: ${note}`);
+  /** An epoch that this run of the workflow did not start adds nothing to the history but its score. */
+  recordCommit(committed: CommittedEpoch): void {
+    const { 'env/success_rate': successRate, 'eval/heldout': heldOut } = committed.metrics;
+    if (committed.epoch === this.#currentEpoch) {
+      const { successRates, epochSeconds } = this.history;
+      const seconds = (Date.now() - this.#epochStartedAt) / 1000;
+      if (typeof successRate === 'number')
+        this.history.successRates = [...successRates, successRate].slice(-maxEpochs);
+      this.history.epochSeconds = [...epochSeconds, seconds].slice(-maxEpochs);
+      for (const note of committed.notes) this.addNote(`epoch ${committed.epoch}: ${note}`);
     }
-    if (typeof heldOut === 'number') this.recent.heldOut = heldOut;
-    this.#last = committed;
-    this.#underWay = undefined;
+    if (typeof heldOut === 'number') this.history.heldOut = heldOut;
+    this.#lastCommitted = committed;
+    this.#currentEpoch = undefined;
   }
 
-  note(note: string): void {
-    this.recent.notes = [...this.recent.notes, note].slice(-rememberedNotes);
+  addNote(note: string): void {
+    this.history.notes = [...this.history.notes, note].slice(-maxNotes);
   }
 
-  ended(outcome: RunOutcome): void {
+  setOutcome(outcome: RunOutcome): void {
     this.#outcome = outcome;
   }
 
-  progress(): Progress {
+  snapshot(): Progress {
     const settings = this.#settings;
-    const metrics = this.#last?.metrics ?? {};
-    const { successRates, epochSeconds, heldOut, notes } = this.recent;
+    const metrics = this.#lastCommitted?.metrics ?? {};
+    const { successRates, epochSeconds, heldOut, notes } = this.history;
     const status = this.#status();
     return {
       experiment: settings?.name ?? workflowInfo().workflowId,
       arm: settings?.arm ?? '',
       status,
-      epoch: this.#underWay ?? this.#last?.epoch ?? 0,
+      epoch: this.#currentEpoch ?? this.#lastCommitted?.epoch ?? 0,
       epochs: settings?.epochs ?? 0,
-      phase: status === 'preparing' ? this.#watch.phase : status === 'running' ? 'epoch' : status,
+      phase: this.#phase(status),
       rolloutsDone: 0,
       rolloutsPlanned: settings?.rolloutsPerEpoch ?? 0,
       successRate: metrics['env/success_rate'] ?? null,
@@ -89,78 +95,69 @@ export class ProgressTracker {
       heldOut,
       environmentReward: metrics['env/reward'] ?? null,
       difficulty: metrics['env/difficulty'] ?? null,
-      epochSeconds:
-        epochSeconds.length === 0 ? null : epochSeconds.reduce((a, b) => a + b) / epochSeconds.length,
+      epochSeconds: mean(epochSeconds),
       notes,
     };
   }
 
   #status(): Progress['status'] {
     if (this.#outcome !== undefined) return this.#outcome;
-    if (this.#asked.stopAfterEpoch) return 'stopping';
-    if (this.#asked.paused) return 'paused';
-    return this.#last === undefined ? 'preparing' : 'running';
+    if (this.#controlState.stopAfterEpoch) return 'stopping';
+    if (this.#controlState.paused) return 'paused';
+    return this.#lastCommitted === undefined ? 'preparing' : 'running';
+  }
+
+  #phase(status: Progress['status']): string {
+    if (status === 'preparing') return this.#stopwatch.phase;
+    return status === 'running' ? 'epoch' : status;
   }
 }
 
 /** Seconds by phase, on the workflow's own clock, which replays to the same values. */
 export class Stopwatch {
-  readonly seconds: Record<string, number> = {};
+  /** The current phase. */
   phase = 'starting';
-  readonly #begun = Date.now();
+  readonly #secondsByPhase: Record<string, number> = {};
+  readonly #startedAt = Date.now();
 
-  async time<T>(phase: string, work: () => Promise<T>): Promise<T> {
-    this.phase = phase;
-    const begun = Date.now();
-    const result = await work();
-    this.seconds[phase] = (Date.now() - begun) / 1000;
-    return result;
-  }
-
-  /** The phases' seconds so far, and those since the start. */
-  total(): Record<string, number> {
-    return { ...this.seconds, epoch: (Date.now() - this.#begun) / 1000 };
-  }
-
-  /** Phases that take their time, each begun when `before` lets it. */
+  /** A runner that measures each step, which starts when `before` resolves. */
   runner(before: () => Promise<void> = () => Promise.resolve()): StepRunner {
     return {
-      inPhase: async (phase, work) => {
+      step: async (phase, work) => {
         await before();
-        return this.time(phase, work);
+        return this.#measure(phase, work);
       },
-      seconds: () => this.total(),
+      seconds: () => ({ ...this.#secondsByPhase, epoch: (Date.now() - this.#startedAt) / 1000 }),
     };
+  }
+
+  async #measure<T>(phase: string, work: () => Promise<T>): Promise<T> {
+    this.phase = phase;
+    const startedAt = Date.now();
+    const result = await work();
+    this.#secondsByPhase[phase] = (Date.now() - startedAt) / 1000;
+    return result;
   }
 }
 
 const percent = (value: number | null): string => (value === null ? '–' : `${(100 * value).toFixed(1)} %`);
 
 /** The experiment at a glance, in Markdown, for Temporal's UI and `temporal workflow describe`. */
-export function experimentDetails({
-  experiment,
-  arm,
-  epoch,
-  epochs,
-  successRate,
-  band,
-  recentSuccessRates,
-  heldOut,
-  difficulty,
-  epochSeconds,
-  status,
-  notes,
-}: Progress): string {
-  const five = recentSuccessRates.slice(-5);
-  const mean = five.length === 0 ? null : five.reduce((a, b) => a + b) / five.length;
-  const eta = epochSeconds === null ? '–' : `${Math.ceil(((epochs - epoch) * epochSeconds) / 60)} min`;
+export function experimentDetails(progress: Progress): string {
+  const { experiment, arm, status, epoch, epochs, band, difficulty, epochSeconds, notes } = progress;
+  const minutesLeft = epochSeconds === null ? null : Math.ceil(((epochs - epoch) * epochSeconds) / 60);
+  const timeLeft = minutesLeft === null ? '–' : `${minutesLeft} min`;
+  const successRates =
+    `${percent(progress.successRate)} (last 5: ${percent(mean(progress.recentSuccessRates.slice(-5)))}; ` +
+    `band ${percent(band[0])} to ${percent(band[1])})`;
   return [
-    `**${experiment}** (${arm}): ${status}, epoch **${epoch}** of ${epochs}${status === 'running' ? `, about ${eta} to go` : ''}`,
+    `**${experiment}** (${arm}): ${status}, epoch **${epoch}** of ${epochs}` +
+      (status === 'running' ? `, about ${timeLeft} to go` : ''),
     '',
     '| | |',
     '| --- | --- |',
-    `| success rate | ${percent(successRate)} (last 5: ${percent(mean)}; band ${percent(band[0])} to ${percent(band[1])}) |`,
-    `| held-out success | ${percent(heldOut)} |`,
+    `| success rate | ${successRates} |`,
+    `| held-out success | ${percent(progress.heldOut)} |`,
     `| task difficulty | ${difficulty === null ? '–' : difficulty.toFixed(2)} |`,
     ...(notes.length === 0 ? [] : ['', ...notes.map((note) => `- ${note}`)]),
   ].join('\n');

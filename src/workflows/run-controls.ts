@@ -2,7 +2,7 @@ import { ApplicationFailure, condition, setHandler } from '@temporalio/workflow'
 import type { ChildWorkflowHandle } from '@temporalio/workflow';
 import type { FieldValues } from '../config/retune.ts';
 import type { CommittedEpoch, Retuned } from '../types/activity-types.ts';
-import type { epoch } from './epoch.ts';
+import type { epochWorkflow } from './epoch.ts';
 import {
   pausedSignal,
   pauseUpdate,
@@ -13,111 +13,119 @@ import {
 } from './messages.ts';
 import type { ControlState } from './messages.ts';
 
+type EpochHandle = ChildWorkflowHandle<typeof epochWorkflow>;
+
+export interface ControlCallbacks {
+  /** Writes the change; the result says from which epoch on it is in effect. */
+  retune: (set: FieldValues) => Promise<Retuned>;
+  /** Called when the control state has changed. */
+  publishProgress: () => void;
+}
+
 /**
- * Pause, resume, stop and retune of an experiment. Validators look at the state only; values are judged where
- * files are parsed.
+ * Pause, resume, stop and retune of an experiment. Validators look at the state only; values are checked
+ * where files are parsed.
  */
 export class RunControls {
-  readonly asked: ControlState;
-  #ended = false;
-  #retuning = 0;
-  #child: ChildWorkflowHandle<typeof epoch> | undefined;
+  /** Changed in place, so that its owner sees it. */
+  readonly #controlState: ControlState;
+  readonly #callbacks: ControlCallbacks;
+  #closed = false;
+  #pendingRetunes = 0;
+  #runningEpoch: EpochHandle | undefined;
 
-  readonly #tellPeople: () => void;
+  constructor(controlState: ControlState, callbacks: ControlCallbacks) {
+    this.#controlState = controlState;
+    this.#callbacks = callbacks;
+  }
 
-  /**
-   * @param asked what was asked so far; changed in place
-   * @param retune writes the change, from the epoch on that it is given back for
-   * @param tellPeople called when what was asked has changed
-   */
-  constructor(
-    asked: ControlState,
-    { retune, tellPeople }: { retune: (set: FieldValues) => Promise<Retuned>; tellPeople: () => void },
-  ) {
-    this.asked = asked;
-    this.#tellPeople = tellPeople;
-    const validator = (): void => this.#mustRun();
-    setHandler(pauseUpdate, () => this.#pause(true), { validator });
-    setHandler(resumeUpdate, () => this.#pause(false), {
-      validator: () => {
-        this.#mustRun();
-        if (!this.asked.paused)
-          throw ApplicationFailure.nonRetryable('resume: the experiment is not paused', 'NotPaused');
-      },
-    });
-    setHandler(stopAfterEpochUpdate, () => this.#stop(), { validator });
-    setHandler(stopAfterEpochSignal, () => void this.#stop());
-    setHandler(retuneUpdate, (set) => this.#retune(retune, set), {
+  registerHandlers(): void {
+    const validator = (): void => this.#requireRunning();
+    setHandler(pauseUpdate, () => this.#setPaused(true), { validator });
+    setHandler(resumeUpdate, () => this.#setPaused(false), { validator: () => this.#requirePaused() });
+    setHandler(stopAfterEpochUpdate, () => this.#stopAfterEpoch(), { validator });
+    setHandler(stopAfterEpochSignal, () => void this.#stopAfterEpoch());
+    setHandler(retuneUpdate, (set) => this.#retune(set), {
       validator: (set: unknown) => {
-        this.#mustRun();
-        if (typeof set !== 'object' || set === null || Array.isArray(set))
-          throw ApplicationFailure.nonRetryable(
-            `retune: got ${set === undefined ? 'nothing' : JSON.stringify(set)}; expected an object of settings by dotted path, such as {"difficulty.alpha": 0.4}`,
-            'InvalidConfig',
-          );
+        this.#requireRunning();
+        requireFieldValues(set);
       },
     });
   }
 
-  /**
-   * Waits while the experiment is paused, and until what is being retuned is decided, so that it holds for
-   * the next epoch.
-   */
-  async boundary(): Promise<void> {
-    await condition(() => this.#retuning === 0 && (!this.asked.paused || this.asked.stopAfterEpoch));
+  /** Also waits until each retune is decided, so that it takes effect in the next epoch. */
+  async waitWhilePaused(): Promise<void> {
+    const state = this.#controlState;
+    await condition(() => this.#pendingRetunes === 0 && (!state.paused || state.stopAfterEpoch));
   }
 
-  /** The result of an epoch that was started as `paused` says; it is told of what is asked meanwhile. */
-  async follow(child: ChildWorkflowHandle<typeof epoch>, paused: boolean): Promise<CommittedEpoch> {
-    this.#child = child;
+  /** The result of an epoch that was started with `paused`; it gets a signal when that changes. */
+  async awaitEpoch(epoch: EpochHandle, paused: boolean): Promise<CommittedEpoch> {
+    this.#runningEpoch = epoch;
     try {
-      if (this.asked.paused !== paused) await this.#tellEpoch();
-      return await child.result();
+      if (this.#controlState.paused !== paused) await this.#signalEpoch();
+      return await epoch.result();
     } finally {
-      this.#child = undefined;
+      this.#runningEpoch = undefined;
     }
   }
 
-  /** From here on nothing can be asked. */
-  end(): void {
-    this.#ended = true;
+  /** Rejects every update from here on. */
+  close(): void {
+    this.#closed = true;
   }
 
-  async #pause(paused: boolean): Promise<ControlState> {
-    this.asked.paused = paused;
-    this.#tellPeople();
-    await this.#tellEpoch();
-    return { ...this.asked };
+  async #setPaused(paused: boolean): Promise<ControlState> {
+    this.#controlState.paused = paused;
+    this.#callbacks.publishProgress();
+    await this.#signalEpoch();
+    return { ...this.#controlState };
   }
 
-  async #tellEpoch(): Promise<void> {
+  async #signalEpoch(): Promise<void> {
     try {
-      await this.#child?.signal(pausedSignal, this.asked.paused);
+      await this.#runningEpoch?.signal(pausedSignal, this.#controlState.paused);
     } catch {
-      // It has just ended; the next one is told as it starts.
+      // The epoch has just ended; the next one gets the state as its input.
     }
   }
 
-  #stop(): ControlState {
-    this.asked.stopAfterEpoch = true;
-    this.#tellPeople();
-    return { ...this.asked };
+  #stopAfterEpoch(): ControlState {
+    this.#controlState.stopAfterEpoch = true;
+    this.#callbacks.publishProgress();
+    return { ...this.#controlState };
   }
 
-  async #retune(retune: (set: FieldValues) => Promise<Retuned>, set: FieldValues): Promise<Retuned> {
-    this.#retuning += 1;
+  async #retune(set: FieldValues): Promise<Retuned> {
+    this.#pendingRetunes += 1;
     try {
-      return await retune(set);
+      return await this.#callbacks.retune(set);
     } finally {
-      this.#retuning -= 1;
+      this.#pendingRetunes -= 1;
     }
   }
 
-  #mustRun(): void {
-    if (this.#ended)
+  #requireRunning(): void {
+    if (this.#closed)
       throw ApplicationFailure.nonRetryable(
         'the experiment has ended; start the same id again to go on',
         'Ended',
       );
   }
+
+  #requirePaused(): void {
+    this.#requireRunning();
+    if (!this.#controlState.paused)
+      throw ApplicationFailure.nonRetryable('resume: the experiment is not paused', 'NotPaused');
+  }
+}
+
+function requireFieldValues(set: unknown): void {
+  if (typeof set === 'object' && set !== null && !Array.isArray(set)) return;
+  const value = set === undefined ? 'nothing' : JSON.stringify(set);
+  throw ApplicationFailure.nonRetryable(
+    `retune: got ${value}; expected an object of settings by dotted path, ` +
+      'such as {"difficulty.alpha": 0.4}',
+    'InvalidConfig',
+  );
 }

@@ -81,8 +81,8 @@ export class JobWatch {
       const file = join(this.#work, job, 'progress.jsonl');
       try {
         const { ino } = statSync(file);
-        const known = this.#files.get(`${job}/${ino}`);
-        if (known === undefined) {
+        const watched = this.#files.get(`${job}/${ino}`);
+        if (watched === undefined) {
           const kept = join(this.#kept, `${job}-${ino}.jsonl`);
           linkSync(file, kept);
           this.#files.set(`${job}/${ino}`, { job, file: kept, size: 0 });

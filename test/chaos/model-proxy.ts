@@ -19,7 +19,7 @@ export type ProxyFault = Fault | 'answer lost';
 export class ModelProxy {
   readonly #server: Server;
   readonly #target: string;
-  readonly #asked = new Map<string, number>();
+  readonly #requests = new Map<string, number>();
   #pending: ProxyFault[] = [];
   #struck = 0;
   /** When answers were given. */
@@ -44,7 +44,7 @@ export class ModelProxy {
 
   /** Forgets what was asked, and the faults still to come. */
   reset(): void {
-    this.#asked.clear();
+    this.#requests.clear();
     this.#pending = [];
     this.#struck = 0;
     this.answers = [];
@@ -61,7 +61,7 @@ export class ModelProxy {
 
   /** Requests that the server was asked more than once, counted each time but the first. */
   get repeated(): number {
-    return [...this.#asked.values()].reduce((sum, times) => sum + Math.max(0, times - 1), 0);
+    return [...this.#requests.values()].reduce((sum, times) => sum + Math.max(0, times - 1), 0);
   }
 
   async close(): Promise<void> {
@@ -82,7 +82,7 @@ export class ModelProxy {
     response.once('close', () => gone.abort());
     const key = sha256(body);
     const count = (by: number): void => {
-      if (completes) this.#asked.set(key, (this.#asked.get(key) ?? 0) + by);
+      if (completes) this.#requests.set(key, (this.#requests.get(key) ?? 0) + by);
     };
     count(1);
     const answer = await fetch(this.#target.replace('/v1', '') + (request.url ?? ''), {

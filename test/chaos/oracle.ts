@@ -94,8 +94,8 @@ const results = (ledger: string): string =>
     .map((entry) => JSON.stringify({ ...entry, notes: [], previous: '' }))
     .join('\n');
 
-function firstDifference(one: string, other: string): string {
-  const [a, b] = [one.split('\n'), other.split('\n')];
+function firstDifference(left: string, right: string): string {
+  const [a, b] = [left.split('\n'), right.split('\n')];
   const line = a.findIndex((text, index) => text !== b[index]);
   if (line === -1) return `${a.length - 1} lines, not ${b.length - 1}`;
   const at = [...(a[line] ?? '')].findIndex((char, index) => char !== b[line]?.[index]);
@@ -156,7 +156,8 @@ const linkOf = (path: string): string => {
 /** Computing activities that began again although what they give was not there yet. */
 function computedAgain({ trail }: Scene): number {
   const begun = trail.filter(
-    ({ what, activity, known }) => what === 'begin' && computing.includes(activity) && !known,
+    ({ what, activity, known: isRecorded }) =>
+      what === 'begin' && computing.includes(activity) && !isRecorded,
   );
   return begun.length - new Set(begun.map(({ activity, epoch }) => `${activity} ${epoch}`)).size;
 }

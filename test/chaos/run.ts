@@ -25,7 +25,7 @@ const { values } = parseArgs({
   },
 });
 
-function whole(flag: 'runs' | 'seed' | 'first' | 'jobs', least: number): number | undefined {
+function wholeNumber(flag: 'runs' | 'seed' | 'first' | 'jobs', least: number): number | undefined {
   const value = values[flag];
   if (value === undefined) return undefined;
   if (!/^\d{1,9}$/.test(value) || Number(value) < least)
@@ -37,7 +37,7 @@ function fail(message: string): never {
   process.exit(2);
 }
 
-const [seed, first, jobs] = [whole('seed', 0)!, whole('first', 0)!, whole('jobs', 1)!];
+const [seed, first, jobs] = [wholeNumber('seed', 0)!, wholeNumber('first', 0)!, wholeNumber('jobs', 1)!];
 const chosen = classes.filter(
   ({ name, row, long }) =>
     (values.long || long !== true) && values.class.some((words) => `${name} ${row}`.includes(words)),
@@ -46,7 +46,7 @@ if (chosen.length === 0)
   fail(
     `--class: got ${JSON.stringify(values.class)}; allowed: ${classes.map(({ name, long }) => `${name}${long ? ' (with --long)' : ''}`).join(', ')}`,
   );
-const planned = plan(chosen, seed, first, whole('runs', 1) ?? chosen.length);
+const planned = plan(chosen, seed, first, wholeNumber('runs', 1) ?? chosen.length);
 
 const repeat = ({ index }: Outcome): string =>
   [
@@ -62,12 +62,8 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => 
 let done = 0;
 const tell = (outcome: Outcome): void => {
   done += 1;
-  const state =
-    outcome.skipped === undefined
-      ? outcome.recovered
-        ? 'recovered'
-        : 'FAILED'
-      : `skipped: ${outcome.skipped}`;
+  const result = outcome.recovered ? 'recovered' : 'FAILED';
+  const state = outcome.skipped === undefined ? result : `skipped: ${outcome.skipped}`;
   const { requests, steps, activities } = outcome.redone;
   console.log(
     `${String(done).padStart(4)}/${planned.length}  ${outcome.name}: ${state}${outcome.seconds === null ? '' : ` in ${outcome.seconds.toFixed(1)} s`}, redone ${requests}/${steps}/${activities}`,

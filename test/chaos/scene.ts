@@ -52,7 +52,7 @@ export class Scene {
     return this.stack.worker!;
   }
   get trail(): TrailLine[] {
-    return this.stack.trail.of(this.id);
+    return this.stack.trail.linesOf(this.id);
   }
 
   /** Starts the run; the same id again goes on from its ledger. */
@@ -119,9 +119,10 @@ export class Scene {
    * activity leaves nothing to do.
    */
   async workedOnWithout(pid: number | undefined): Promise<void> {
-    const others = ({ what, pid: of }: TrailLine) => what === 'begin' && of !== pid;
+    const byAnotherWorker = (line: TrailLine): boolean => line.what === 'begin' && line.pid !== pid;
     await until(
-      async () => this.trail.some(others) || (await this.handle.describe()).status.name !== 'RUNNING',
+      async () =>
+        this.trail.some(byAnotherWorker) || (await this.handle.describe()).status.name !== 'RUNNING',
       patience,
       `the work of another worker of ${this.id}`,
     );

@@ -57,7 +57,7 @@ function quantile(sorted: readonly number[], share: number): number {
   return Math.round(sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)]! * 100) / 100;
 }
 
-const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+const compare = (a: string, b: string): number => Number(a > b) - Number(a < b);
 
 /** The table in Markdown, as the docs have it. */
 export function markdown({ seed, runs, recovered, duplicates, classes }: Results): string {

@@ -12,17 +12,17 @@ export class TcpProxy {
   private constructor(port: number) {
     this.#server = createServer((client) => {
       const server = createConnection(port, '127.0.0.1');
-      for (const [one, other] of [
+      for (const [near, far] of [
         [client, server],
         [server, client],
       ] as const) {
-        this.#sockets.add(one);
-        one.on('error', () => other.destroy());
-        one.on('close', () => {
-          this.#sockets.delete(one);
-          other.destroy();
+        this.#sockets.add(near);
+        near.on('error', () => far.destroy());
+        near.on('close', () => {
+          this.#sockets.delete(near);
+          far.destroy();
         });
-        one.pipe(other);
+        near.pipe(far);
       }
     });
   }

@@ -15,7 +15,7 @@ export class Trail {
     this.#file = trailFile(folder);
   }
 
-  of(run: string): TrailLine[] {
+  linesOf(run: string): TrailLine[] {
     this.#refresh();
     return this.#lines.filter((line) => line.run === run);
   }

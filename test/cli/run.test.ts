@@ -8,7 +8,7 @@ import { tinyExperiment } from '../../test-support/tiny-experiment.ts';
 import { genenv } from './genenv-process.ts';
 
 // The real stack: Temporal, policy server, trainer and worker, with two real models. Kills and Ctrl-C:
-// test/e2e/restart.test.ts.
+// test/e2e/restart.long.test.ts.
 const MINUTES = 60_000;
 let home: string;
 let file: string;

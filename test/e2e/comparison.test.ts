@@ -12,7 +12,7 @@ import { hashOf } from '../../src/store/canonical-json.ts';
 import type { LedgerLine } from '../../src/store/ledger-chain.ts';
 import type { ComparisonProgress } from '../../src/types/comparison-types.ts';
 import { queues } from '../../src/workflows/activity-proxies.ts';
-import type { comparison } from '../../src/workflows/comparison.ts';
+import type { comparisonWorkflow as comparison } from '../../src/workflows/comparison.ts';
 import { InstantStack } from '../../test-support/instant-stack.ts';
 import { until } from '../../test-support/processes.ts';
 import { tinyComparison } from '../../test-support/tiny-comparison.ts';

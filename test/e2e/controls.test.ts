@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { LedgerEntry } from '../../src/runs/ledger-entry.ts';
 import type { RunEvent } from '../../src/runs/run-folder.ts';
 import { queues } from '../../src/workflows/activity-proxies.ts';
-import type { experiment } from '../../src/workflows/experiment.ts';
+import type { experimentWorkflow as experiment } from '../../src/workflows/experiment.ts';
 import {
   pauseUpdate,
   progressQuery,
@@ -67,7 +67,7 @@ async function endsUndisturbed(handle: Handle): Promise<void> {
 }
 
 beforeAll(async () => {
-  stack = await LiveStack.start();
+  stack = await LiveStack.shared();
   worker = await stack.startWorker();
   await (await start('undisturbed')).result();
   undisturbed = ledger('undisturbed');

@@ -13,12 +13,15 @@ import { genenv } from '../cli/genenv-process.ts';
 
 let stack: LiveStack;
 const evaluate = (...args: string[]) =>
-  genenv(['evaluate', ...args, '--address', stack.address], { GENENV_HOME: stack.home });
+  genenv(['evaluate', ...args, '--address', stack.address], {
+    GENENV_HOME: stack.home,
+    TEMPORAL_NAMESPACE: stack.namespace,
+  });
 const results = (id: string) =>
   JSON.parse(readFileSync(join(stack.home, 'evaluations', id, 'results.json'), 'utf8')) as EvaluationResults;
 
 beforeAll(async () => {
-  stack = await LiveStack.start();
+  stack = await LiveStack.shared();
   await stack.policyReady();
   await stack.startWorker();
 }, 300_000);

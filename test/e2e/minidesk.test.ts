@@ -46,7 +46,7 @@ test(
   'a world of several turns on a real server and a real trainer: sampler and trainer see the same tokens',
   { timeout: 400_000 },
   async () => {
-    await using stack = await LiveStack.start();
+    await using stack = await LiveStack.shared();
     const worker = await stack.startWorker();
     await stack.client.workflow.execute('experiment', {
       args: [file()],

@@ -8,7 +8,7 @@ import { NightlyFolder } from '../../src/runs/result-folders.ts';
 import { RunFolder } from '../../src/runs/run-folder.ts';
 import type { NightRecord } from '../../src/types/nightly-types.ts';
 import { queues } from '../../src/workflows/activity-proxies.ts';
-import type { nightly, NightResult } from '../../src/workflows/nightly.ts';
+import type { nightlyWorkflow as nightly, NightResult } from '../../src/workflows/nightly.ts';
 import { withFields } from '../../test-support/experiments.ts';
 import { LiveStack } from '../../test-support/live-stack.ts';
 import { until } from '../../test-support/processes.ts';

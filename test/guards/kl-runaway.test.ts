@@ -17,7 +17,7 @@ import { tinyExperiment } from '../../test-support/tiny-experiment.ts';
 
 let stack: LiveStack;
 beforeAll(async () => {
-  stack = await LiveStack.start();
+  stack = await LiveStack.shared();
   await stack.policyReady();
 }, 180_000);
 afterAll(async () => stack[Symbol.asyncDispose](), 60_000);

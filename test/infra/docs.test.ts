@@ -8,6 +8,7 @@ import { exists, filesBelow, given, read } from './repository.ts';
 
 const documents = [
   'README.md',
+  'CONTRIBUTING.md',
   'infra/README.md',
   ...['docs', 'src/worlds'].flatMap(filesBelow).filter((file) => file.endsWith('.md')),
 ];
@@ -98,4 +99,11 @@ test('every decision is in the index', () => {
   const index = read('docs/decisions/README.md');
   for (const file of filesBelow('docs/decisions'))
     if (!file.endsWith('README.md')) expect(index).toContain(`(${file.replace('docs/decisions/', '')})`);
+});
+
+test('the map of rooms in CONTRIBUTING.md is the list that lint checks', () => {
+  const [, rooms] = /const rooms = \[([^\]]*)\]/.exec(read('eslint.config.js')) ?? [];
+  expect(matches(read('CONTRIBUTING.md'), /^\| `([\w-]+)` \|/gm)).toEqual(
+    matches(given(rooms), /'([\w-]+)'/g),
+  );
 });

@@ -9,8 +9,8 @@ import { activitiesByQueue } from '../../src/activities/index.ts';
 import { queues } from '../../src/workflows/activity-proxies.ts';
 
 /**
- * Histories of real runs (test-support/record-histories.ts makes them anew): code that no longer replays them
- * would break runs under way.
+ * Histories of real runs (test-support/record-histories.ts records them): code that no longer replays them
+ * would break runs that are in progress.
  */
 
 type History = {
@@ -21,7 +21,7 @@ type History = {
 };
 
 const workflowsPath = fileURLToPath(new URL('../../src/workflows/index.ts', import.meta.url));
-const stored = (name: string): History =>
+const readHistory = (name: string): History =>
   JSON.parse(readFileSync(new URL(`histories/${name}.json`, import.meta.url), 'utf8')) as History;
 let workflowBundle: WorkflowBundle;
 
@@ -42,7 +42,7 @@ const histories = [
 ] as const;
 
 test.each(histories)('the stored history of the workflow %s replays', async (name, workflowId) => {
-  await expect(replay(stored(name), workflowId)).resolves.toBeUndefined();
+  await expect(replay(readHistory(name), workflowId)).resolves.toBeUndefined();
 });
 
 test.each(histories)(
@@ -51,7 +51,7 @@ test.each(histories)(
     const served = Object.entries(activitiesByQueue({} as Dependencies)).flatMap(([queue, activities]) =>
       Object.keys(activities).map((activity) => `${queues[queue as keyof typeof queues]} ${activity}`),
     );
-    const scheduled = stored(name).events.flatMap(({ activityTaskScheduledEventAttributes: event }) =>
+    const scheduled = readHistory(name).events.flatMap(({ activityTaskScheduledEventAttributes: event }) =>
       event ? [`${event.taskQueue.name} ${event.activityType.name}`] : [],
     );
     expect(scheduled.length).toBeGreaterThan(5);
@@ -60,7 +60,7 @@ test.each(histories)(
 );
 
 test('a doctored history, in which the filter ran before the rewards, does not replay', async () => {
-  const history = stored('epoch');
+  const history = readHistory('epoch');
   const scheduled = history.events.filter(
     ({ activityTaskScheduledEventAttributes: event }) => event?.activityType.name === 'computeRewards',
   );

@@ -7,7 +7,7 @@ import { ComparisonFolder } from '../../runs/result-folders.ts';
 import { hashOf } from '../../store/canonical-json.ts';
 import { InvalidConfig } from '../../validation/invalid-config.ts';
 import { queues } from '../../workflows/activity-proxies.ts';
-import type { comparison as comparisonWorkflow } from '../../workflows/comparison.ts';
+import type { comparisonWorkflow } from '../../workflows/comparison.ts';
 import type { CompareOptions } from '../commands/compare.ts';
 import { homeFolder } from '../context.ts';
 import type { CliContext } from '../context.ts';

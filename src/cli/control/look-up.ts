@@ -1,7 +1,7 @@
 import { WorkflowNotFoundError } from '@temporalio/client';
 import type { Client } from '@temporalio/client';
 import { readRunOverview, requireRun } from '../../runs/run-state.ts';
-import type { experiment } from '../../workflows/experiment.ts';
+import type { experimentWorkflow as experiment } from '../../workflows/experiment.ts';
 import { homeFolder } from '../context.ts';
 import type { CliContext } from '../context.ts';
 import { CliError } from '../exit-codes.ts';

@@ -1,7 +1,7 @@
 import { parseEvaluation } from '../../config/evaluation.ts';
 import { isObject } from '../../validation/json-schema.ts';
 import { queues } from '../../workflows/activity-proxies.ts';
-import type { evaluation as evaluationWorkflow } from '../../workflows/evaluation.ts';
+import type { evaluationWorkflow } from '../../workflows/evaluation.ts';
 import type { EvaluateOptions } from '../commands/evaluate.ts';
 import type { CliContext } from '../context.ts';
 import { exitCodes } from '../exit-codes.ts';

@@ -1,5 +1,5 @@
 import { queues } from '../../workflows/activity-proxies.ts';
-import type { rescoring } from '../../workflows/evaluation.ts';
+import type { rescoringWorkflow as rescoring } from '../../workflows/evaluation.ts';
 import type { CliContext } from '../context.ts';
 import type { ExitCode } from '../exit-codes.ts';
 import { inSession } from '../run/in-session.ts';

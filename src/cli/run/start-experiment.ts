@@ -5,7 +5,7 @@ import type { Experiment } from '../../config/experiment.ts';
 import { experimentHash } from '../../runs/run-state.ts';
 import { InvalidConfig } from '../../validation/invalid-config.ts';
 import { queues } from '../../workflows/activity-proxies.ts';
-import type { experiment as experimentWorkflow } from '../../workflows/experiment.ts';
+import type { experimentWorkflow } from '../../workflows/experiment.ts';
 
 export type ExperimentHandle = WorkflowHandle<typeof experimentWorkflow>;
 

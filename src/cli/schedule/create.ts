@@ -7,7 +7,7 @@ import {
 import type { Client, ScheduleSpec } from '@temporalio/client';
 import { parseNightly } from '../../config/nightly.ts';
 import { queues } from '../../workflows/activity-proxies.ts';
-import type { nightly } from '../../workflows/nightly.ts';
+import type { nightlyWorkflow as nightly } from '../../workflows/nightly.ts';
 import type { CliContext } from '../context.ts';
 import { CliError, exitCodes } from '../exit-codes.ts';
 import type { ExitCode } from '../exit-codes.ts';

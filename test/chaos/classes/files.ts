@@ -27,8 +27,10 @@ function damage({ random }: Scene, file: string): void {
 /** Kills the worker, damages what it left, and starts another. */
 const damaged = (
   name: string,
-  activity: EpochActivity | readonly EpochActivity[],
-  when: 'before' | 'after' | 'late',
+  {
+    activity,
+    when,
+  }: { activity: EpochActivity | readonly EpochActivity[]; when: 'before' | 'after' | 'late' },
   spoil: (scene: Scene, activity: EpochActivity) => void,
   rest: Omit<Disturbance, 'back'>,
 ): FaultClass => ({
@@ -58,8 +60,7 @@ export const fileClasses: FaultClass[] = [
   {
     ...damaged(
       'ledger',
-      ['generateTasks', 'rollOut', 'commitEpoch'],
-      'before',
+      { activity: ['generateTasks', 'rollOut', 'commitEpoch'], when: 'before' },
       (scene) => damage(scene, scene.stack.path('runs', scene.id, 'ledger.jsonl')),
       { epochMayFail: true, allowed: { requests: 4 * shard, steps: 4, activities: 12 } },
     ),
@@ -67,8 +68,7 @@ export const fileClasses: FaultClass[] = [
   },
   damaged(
     "the note of the ledger's head",
-    ['generateTasks', 'rollOut', 'commitEpoch'],
-    'before',
+    { activity: ['generateTasks', 'rollOut', 'commitEpoch'], when: 'before' },
     (scene) => {
       for (const file of globSync(`${scene.stack.path('runs', scene.id)}/{,.}*head*`)) damage(scene, file);
     },
@@ -76,8 +76,7 @@ export const fileClasses: FaultClass[] = [
   ),
   damaged(
     'checkpoint',
-    ['generateTasks', 'rollOut', 'trainAgent'],
-    'before',
+    { activity: ['generateTasks', 'rollOut', 'trainAgent'], when: 'before' },
     (scene) => {
       const { state } = (
         JSON.parse(scene.stack.live.ledger(scene.id).trim().split('\n').at(-1)!) as LedgerEntry
@@ -89,8 +88,7 @@ export const fileClasses: FaultClass[] = [
   ),
   damaged(
     'traces',
-    ['computeRewards', 'trainAgent'],
-    'before',
+    { activity: ['computeRewards', 'trainAgent'], when: 'before' },
     (scene) => {
       const record = JSON.parse(readFileSync(scene.random.pick(keysOf(scene, 'roll-out')), 'utf8')) as {
         value: { file: FileRef };
@@ -101,8 +99,10 @@ export const fileClasses: FaultClass[] = [
   ),
   damaged(
     'key record',
-    ['generateTasks', 'rollOut', 'computeRewards', 'filterByDifficulty', 'updatePools'],
-    'after',
+    {
+      activity: ['generateTasks', 'rollOut', 'computeRewards', 'filterByDifficulty', 'updatePools'],
+      when: 'after',
+    },
     (scene, activity) => {
       for (const file of keysOf(scene, phaseOf[activity as keyof typeof phaseOf])) damage(scene, file);
     },
@@ -110,8 +110,7 @@ export const fileClasses: FaultClass[] = [
   ),
   damaged(
     'request journal',
-    ['generateTasks', 'rollOut'],
-    'late',
+    { activity: ['generateTasks', 'rollOut'], when: 'late' },
     (scene) => {
       for (const file of workOf(scene, '*/requests.jsonl')) damage(scene, file);
     },

@@ -76,12 +76,12 @@ async function ifRunning(act: Promise<unknown>): Promise<void> {
 const onEpoch = (name: string, ...args: string[]): FaultClass =>
   verb(`${name} on an epoch`, (scene) => ifRunning(temporal(scene, epochId(scene), ...args)));
 
-const reset = (type: string, of: 'run' | 'epoch'): FaultClass =>
-  verb(`workflow reset (${type}) on ${of === 'run' ? 'a run' : 'an epoch'}`, async (scene) => {
+const reset = (type: string, target: 'run' | 'epoch'): FaultClass =>
+  verb(`workflow reset (${type}) on ${target === 'run' ? 'a run' : 'an epoch'}`, async (scene) => {
     await ifRunning(
       temporal(
         scene,
-        of === 'run' ? scene.id : epochId(scene),
+        target === 'run' ? scene.id : epochId(scene),
         'workflow',
         'reset',
         '--type',

@@ -13,11 +13,11 @@ const training = ['trainAgent', 'trainEnvironment'] as const;
 const fails = (
   name: string,
   fault: string,
-  of: string,
+  row: string,
   specified?: Disturbance['specified'],
 ): FaultClass => ({
   name,
-  row: of,
+  row,
   async inject(scene): Promise<Disturbance> {
     await restartTrainer(scene, { GENENV_TRAINER_FAULT: `${fault}:${1 + scene.random.int(2)}:once` });
     scene.afterwards(() => restartTrainer(scene));

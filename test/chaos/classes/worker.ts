@@ -73,7 +73,7 @@ const stopped = (activity: EpochActivity): FaultClass => ({
             earlier.attempt < attempt &&
             earlier.at < at,
         );
-      const again = begun.find((one) => one.at > back && one.attempt > 1 && wasTaken(one));
+      const again = begun.find((line) => line.at > back && line.attempt > 1 && wasTaken(line));
       return again === undefined ? [] : [`the deploy cost ${again.activity} an attempt`];
     });
     return { back };
@@ -161,13 +161,8 @@ export const workerClasses: FaultClass[] = [
     ofWorker: true,
     async inject(scene) {
       const activity = scene.random.pick(epochActivities);
-      const targets =
-        activity === 'commitEpoch'
-          ? ['/runs/']
-          : activity.startsWith('train')
-            ? ['/objects/', '/keys/', 'job.json']
-            : ['/objects/', '/keys/'];
-      scene.arm({ activity, when: 'rename', target: scene.random.pick(targets), signal: 'SIGKILL' });
+      const target = scene.random.pick(renamedFiles(activity));
+      scene.arm({ activity, when: 'rename', target, signal: 'SIGKILL' });
       await scene.begin();
       await scene.struck();
       await scene.worker.exited;
@@ -197,17 +192,17 @@ export const workerClasses: FaultClass[] = [
     async inject(scene) {
       const first = scene.worker;
       await scene.stack.startWorker();
-      const other = scene.twin();
-      scene.afterwards(() => other.dispose());
-      await Promise.all([scene.begin(), other.begin()]);
+      const twin = scene.twin();
+      scene.afterwards(() => twin.dispose());
+      await Promise.all([scene.begin(), twin.begin()]);
       await scene.anyMoment();
       await scene.random.pick([first, scene.worker]).stop('SIGKILL');
       if (!scene.worker.alive) scene.stack.worker = first;
       else scene.afterwards(() => first.stop());
       const back = Date.now();
-      await other.finish();
+      await twin.finish();
       scene.expect(() =>
-        scene.stack.live.ledger(other.id) === scene.stack.reference
+        scene.stack.live.ledger(twin.id) === scene.stack.reference
           ? []
           : ['the ledger of the other experiment differs from that of the undisturbed run'],
       );
@@ -215,3 +210,9 @@ export const workerClasses: FaultClass[] = [
     },
   },
 ];
+
+/** Parts of the paths of files that an activity renames into place. */
+function renamedFiles(activity: EpochActivity): string[] {
+  if (activity === 'commitEpoch') return ['/runs/'];
+  return activity.startsWith('train') ? ['/objects/', '/keys/', 'job.json'] : ['/objects/', '/keys/'];
+}

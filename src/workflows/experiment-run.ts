@@ -1,0 +1,271 @@
+import {
+  allHandlersFinished,
+  CancellationScope,
+  condition,
+  ContinueAsNew,
+  isCancellation,
+  makeContinueAsNewFunc,
+  patched,
+  setCurrentDetails,
+  setHandler,
+  sleep,
+  upsertSearchAttributes,
+  workflowInfo,
+} from '@temporalio/workflow';
+import type { FieldValues } from '../config/retune.ts';
+import type { CommittedEpoch, OpenedEpoch, Retuned, RunOutcome, RunPlan } from '../types/activity-types.ts';
+import { parseExperiment, proxyPhaseActivities } from './activity-proxies.ts';
+import { failureType, isRetryableEpochFailure, rootMessage, runChildEpoch } from './child-epoch.ts';
+import { runPreparation } from './epoch-pipeline.ts';
+import { evaluateOnBenchmarks } from './evaluation.ts';
+import { progressQuery } from './messages.ts';
+import type { ControlState } from './messages.ts';
+import { experimentDetails, ProgressTracker, searchAttributes, Stopwatch } from './progress.ts';
+import type { ProgressHistory } from './progress.ts';
+import { RunControls } from './run-controls.ts';
+
+/* eslint-disable id-denylist -- fields on the wire: runs under way have them in their histories */
+/**
+ * What one run of the workflow hands to the next when it continues as new. Where the experiment stands is in
+ * its files.
+ */
+export interface ContinueAsNewState {
+  plan: RunPlan;
+  /** The last committed epoch. */
+  known: number | null;
+  recent: ProgressHistory;
+  asked: ControlState;
+  /** The epoch whose agent was evaluated on benchmarks last. */
+  evaluated?: number;
+}
+/* eslint-enable id-denylist */
+
+export interface ExperimentResult {
+  outcome: Extract<RunOutcome, 'finished' | 'stopped' | 'token cap reached'>;
+  epochs: number;
+  /** Hash of the ledger's last line: equal experiments end with equal hashes. */
+  ledger: string;
+  successRate: number | null;
+  heldOut: number | null;
+}
+
+/** What the next epoch starts from: the last committed epoch, and the settings now in effect. */
+export type NextEpoch = OpenedEpoch & { last: CommittedEpoch };
+
+type ExperimentWorkflow = (file: unknown, previous: ContinueAsNewState) => Promise<ExperimentResult>;
+
+/** Failures in a row, with no epoch committed between them, before the experiment fails. */
+const maxEpochFailures = 5;
+
+/** The steps of an experiment's workflow, and what it remembers between them. */
+export class ExperimentRun {
+  readonly #stopwatch = new Stopwatch();
+  readonly #controlState: ControlState;
+  readonly #controls: RunControls;
+  readonly #tracker: ProgressTracker;
+  #plan: RunPlan | undefined;
+  /** Null before the preparation, which is epoch 0. */
+  #lastCommittedEpoch: number | null;
+  #lastEvaluatedEpoch: number | undefined;
+  /** Whether the settings of the next epoch can still change. */
+  #settingsOpen = true;
+  /** Whether the next opening compares every byte: the first one of an experiment, and after a failure. */
+  #verifyArtifacts: boolean;
+  #epochsThisRun = 0;
+  #consecutiveFailures = 0;
+
+  constructor(previous: ContinueAsNewState | undefined) {
+    this.#plan = previous?.plan;
+    this.#lastCommittedEpoch = previous?.known ?? null;
+    this.#lastEvaluatedEpoch = previous?.evaluated;
+    this.#verifyArtifacts = previous === undefined;
+    this.#controlState = previous?.asked ?? { paused: false, stopAfterEpoch: false };
+    this.#tracker = new ProgressTracker(this.#stopwatch, this.#controlState, previous?.recent);
+    this.#controls = new RunControls(this.#controlState, {
+      retune: (set) => this.#retune(set),
+      publishProgress: () => this.#publishProgress(),
+    });
+  }
+
+  /** Answers queries and updates from here on; updates that came with the start are handled at once. */
+  registerHandlers(): void {
+    setHandler(progressQuery, () => this.#tracker.snapshot());
+    this.#controls.registerHandlers();
+  }
+
+  async loadPlan(file: unknown): Promise<RunPlan> {
+    this.#plan ??= await parseExperiment({ id: workflowInfo().workflowId, file: file ?? null });
+    this.#tracker.useSettings(this.#plan.settings);
+    return this.#plan;
+  }
+
+  /** Retunes that arrive before this ends take effect in the next epoch; later ones in the one after it. */
+  async waitWhilePaused(): Promise<void> {
+    this.#settingsOpen = true;
+    await this.#controls.waitWhilePaused();
+    this.#settingsOpen = false;
+  }
+
+  /** Finds in the run's files where it stands and which settings are in effect. */
+  async openNextEpoch({ run, settings }: RunPlan): Promise<OpenedEpoch> {
+    const opened = await proxyPhaseActivities(settings).openEpoch({
+      id: run.id,
+      // eslint-disable-next-line id-denylist -- a field on the wire
+      known: this.#lastCommittedEpoch,
+      thorough: this.#verifyArtifacts,
+    });
+    this.#verifyArtifacts = false;
+    this.#tracker.useSettings(opened.settings);
+    return opened;
+  }
+
+  /** Runs the preparation, epoch 0, if nothing is committed yet. */
+  async prepareIfFresh(opened: OpenedEpoch): Promise<NextEpoch> {
+    const last = opened.last ?? (await this.#prepare(opened));
+    this.#recordCommit(last);
+    return { ...opened, last };
+  }
+
+  #prepare(opened: OpenedEpoch): Promise<CommittedEpoch> {
+    const activities = proxyPhaseActivities(opened.settings);
+    return runPreparation(activities, opened, this.#stopwatch.runner(), patched('warm-up-together'));
+  }
+
+  /** Once for each epoch. A failure is only noted. */
+  async evaluateOnBenchmarksIfDue({ settings, last }: NextEpoch): Promise<void> {
+    if (last.epoch === this.#lastEvaluatedEpoch) return;
+    const problem = await evaluateOnBenchmarks(settings, last);
+    if (problem !== undefined) this.#tracker.addNote(problem);
+    this.#lastEvaluatedEpoch = last.epoch;
+  }
+
+  /** How the experiment ends here; undefined if it continues. */
+  outcomeAt({ settings, last }: NextEpoch): ExperimentResult['outcome'] | undefined {
+    if (last.epoch >= settings.epochs) return 'finished';
+    if (settings.maxTokens !== null && last.state.tokens >= settings.maxTokens) return 'token cap reached';
+    return this.#controlState.stopAfterEpoch ? 'stopped' : undefined;
+  }
+
+  shouldContinueAsNew({ settings }: NextEpoch): boolean {
+    return (
+      this.#epochsThisRun >= settings.epochsPerRun ||
+      workflowInfo().continueAsNewSuggested ||
+      this.#isOutdated()
+    );
+  }
+
+  /**
+   * Whether this run is pinned to a deployment version and another one has become current. Servers before 1.31
+   * never say so.
+   */
+  #isOutdated(): boolean {
+    return workflowInfo().targetWorkerDeploymentVersionChanged && this.#epochsThisRun > 0;
+  }
+
+  async continueAsNew({ settings }: NextEpoch): Promise<never> {
+    const options = this.#isOutdated() ? ({ initialVersioningBehavior: 'AUTO_UPGRADE' } as const) : {};
+    await condition(allHandlersFinished);
+    const evaluated = settings.benchmarks && this.#lastEvaluatedEpoch;
+    return makeContinueAsNewFunc<ExperimentWorkflow>(options)(null, {
+      plan: this.#plan!,
+      // eslint-disable-next-line id-denylist -- a field on the wire
+      known: this.#lastCommittedEpoch,
+      recent: this.#tracker.history,
+      // eslint-disable-next-line id-denylist -- a field on the wire
+      asked: this.#controlState,
+      ...(evaluated !== undefined && { evaluated }),
+    });
+  }
+
+  async runEpoch({ run, settings, last }: NextEpoch): Promise<void> {
+    const epoch = last.epoch + 1;
+    this.#tracker.startEpoch(epoch);
+    const { paused } = this.#controlState;
+    const committed = await runChildEpoch(
+      { run, settings, epoch, state: last.state, paused },
+      this.#controls,
+    );
+    this.#recordCommit(committed);
+    this.#publishProgress();
+    this.#epochsThisRun += 1;
+    this.#consecutiveFailures = 0;
+  }
+
+  canRetryAfter(error: unknown): boolean {
+    return isRetryableEpochFailure(error) && this.#consecutiveFailures + 1 < maxEpochFailures;
+  }
+
+  async waitBeforeRetry(error: unknown): Promise<void> {
+    this.#consecutiveFailures += 1;
+    const reason = failureType(error) ?? 'ended from outside';
+    this.#tracker.addNote(`epoch ${this.#nextEpoch()}: ${reason}; looked at anew and run again`);
+    this.#verifyArtifacts = true;
+    await sleep('1s');
+  }
+
+  async finish(
+    outcome: ExperimentResult['outcome'],
+    { epoch, line, metrics }: CommittedEpoch,
+  ): Promise<ExperimentResult> {
+    await this.#recordOutcome(this.#plan!, outcome);
+    return {
+      outcome,
+      epochs: epoch,
+      ledger: line,
+      successRate: metrics['env/success_rate'] ?? null,
+      heldOut: this.#tracker.history.heldOut,
+    };
+  }
+
+  /** Does nothing if the workflow continues as new, or if there is no run whose files could say so. */
+  async recordFailure(error: unknown): Promise<void> {
+    const plan = this.#plan;
+    if (plan === undefined || error instanceof ContinueAsNew) return;
+    const outcome = isCancellation(error) ? 'cancelled' : 'failed';
+    await CancellationScope.nonCancellable(() => this.#recordOutcome(plan, outcome, rootMessage(error)));
+  }
+
+  async #recordOutcome({ run, settings }: RunPlan, outcome: RunOutcome, reason?: string): Promise<void> {
+    this.#controls.close();
+    this.#tracker.setOutcome(outcome);
+    this.#publishProgress();
+    await proxyPhaseActivities(settings).recordEnd({
+      id: run.id,
+      outcome,
+      epoch: this.#lastCommittedEpoch ?? 0,
+      ...(reason === undefined ? {} : { reason }),
+    });
+    await condition(allHandlersFinished);
+  }
+
+  async #retune(set: FieldValues): Promise<Retuned> {
+    await condition(() => this.#plan !== undefined);
+    const { run, settings } = this.#plan!;
+    return proxyPhaseActivities(settings).retuneExperiment({
+      id: run.id,
+      set,
+      fromEpoch: this.#nextDecidableEpoch(),
+    });
+  }
+
+  /** The first epoch whose settings can still change. */
+  #nextDecidableEpoch(): number {
+    return this.#settingsOpen ? this.#nextEpoch() : this.#nextEpoch() + 1;
+  }
+
+  /** 0 is the preparation. */
+  #nextEpoch(): number {
+    return this.#lastCommittedEpoch === null ? 0 : this.#lastCommittedEpoch + 1;
+  }
+
+  #recordCommit(committed: CommittedEpoch): void {
+    this.#lastCommittedEpoch = committed.epoch;
+    this.#tracker.recordCommit(committed);
+  }
+
+  #publishProgress(): void {
+    const progress = this.#tracker.snapshot();
+    setCurrentDetails(experimentDetails(progress));
+    if (this.#plan?.searchAttributes) upsertSearchAttributes(searchAttributes(progress));
+  }
+}
