@@ -12,8 +12,8 @@ import { createAnswerCases } from './evaluation/answer-cases.ts';
 import { createJudgeCases } from './evaluation/judge-cases.ts';
 import { createPlanEvaluation, createPlanRescoring } from './evaluation/plan-evaluation.ts';
 import { createScoreEvaluation } from './evaluation/score-evaluation.ts';
-import { createWritePool } from './experiment/build-task-dataset.ts';
-import { createGateAgent } from './experiment/check-forgetting.ts';
+import { createBuildTaskDataset } from './experiment/build-task-dataset.ts';
+import { createCheckForgetting } from './experiment/check-forgetting.ts';
 import { createCommitEpoch } from './experiment/commit-epoch.ts';
 import { createComputeRewards } from './experiment/compute-rewards.ts';
 import { createDrawTasks } from './experiment/draw-tasks.ts';
@@ -24,27 +24,28 @@ import { createOpenEpoch } from './experiment/open-epoch.ts';
 import { createParseExperiment } from './experiment/parse-experiment.ts';
 import { createPrepareRun } from './experiment/prepare-run.ts';
 import { createPublishPolicy } from './experiment/publish-policy.ts';
-import { createRecordEnd } from './experiment/record-outcome.ts';
+import { createRecordOutcome } from './experiment/record-outcome.ts';
 import { createRetuneExperiment } from './experiment/retune-experiment.ts';
-import { createRollOut } from './experiment/run-rollouts.ts';
+import { createRunRollouts } from './experiment/run-rollouts.ts';
 import { createTrainAgent } from './experiment/train-agent.ts';
-import { createTrainEnvironment } from './experiment/train-simulator.ts';
+import { createTrainSimulator } from './experiment/train-simulator.ts';
 import { createUpdatePools } from './experiment/update-pools.ts';
 import { createWarmUp } from './experiment/warm-up.ts';
-import {
-  createCloseNight,
-  createCompareAgents,
-  createFailNight,
-  createOpenNight,
-} from './nightly/nightly.ts';
+import { createCloseNight, createFailNight } from './nightly/close-night.ts';
+import { createOpenNight } from './nightly/open-night.ts';
+import { createPlanPromotionTrial } from './nightly/plan-promotion-trial.ts';
 
-/** Activities by queue: what waits for model servers, what computes, what needs the device. */
+/*
+ * What a worker registers, by task queue: `llm` waits for model servers, `cpu` computes, `gpu` needs the
+ * device. The keys are the activity types on the wire; a factory has the name of its file.
+ */
+
 export const createLlmActivities = (dependencies: Dependencies) => ({
-  writePool: createWritePool(dependencies),
+  writePool: createBuildTaskDataset(dependencies),
   generateTasks: createGenerateTasks(dependencies),
-  rollOut: createRollOut(dependencies),
+  rollOut: createRunRollouts(dependencies),
   publishPolicy: createPublishPolicy(dependencies),
-  gateAgent: createGateAgent(dependencies),
+  gateAgent: createCheckForgetting(dependencies),
   evaluatePolicy: createEvaluatePolicy(dependencies),
   crossTasks: createCrossTasks(dependencies),
   crossPlay: createCrossPlay(dependencies),
@@ -56,7 +57,7 @@ export const createCpuActivities = (dependencies: Dependencies) => ({
   parseExperiment: createParseExperiment(dependencies),
   openEpoch: createOpenEpoch(dependencies),
   retuneExperiment: createRetuneExperiment(dependencies),
-  recordEnd: createRecordEnd(dependencies),
+  recordEnd: createRecordOutcome(dependencies),
   prepareRun: createPrepareRun(dependencies),
   drawTasks: createDrawTasks(dependencies),
   computeRewards: createComputeRewards(dependencies),
@@ -68,19 +69,17 @@ export const createCpuActivities = (dependencies: Dependencies) => ({
 export const createGpuActivities = (dependencies: Dependencies) => ({
   warmUp: createWarmUp(dependencies),
   trainAgent: createTrainAgent(dependencies),
-  trainEnvironment: createTrainEnvironment(dependencies),
+  trainEnvironment: createTrainSimulator(dependencies),
   measureGradients: createMeasureGradients(dependencies),
 });
 
-/** Those of a nightly curriculum, on the queue of what computes. */
 export const createNightlyActivities = (dependencies: Dependencies) => ({
   openNight: createOpenNight(dependencies),
-  compareAgents: createCompareAgents(dependencies),
+  compareAgents: createPlanPromotionTrial(dependencies),
   closeNight: createCloseNight(dependencies),
   failNight: createFailNight(dependencies),
 });
 
-/** Those of a comparison of arms, on the queue of what computes. */
 export const createComparisonActivities = (dependencies: Dependencies) => ({
   parseComparison: createParseComparison(dependencies),
   armExperiment: createArmExperiment(dependencies),
@@ -89,13 +88,10 @@ export const createComparisonActivities = (dependencies: Dependencies) => ({
   summarizeComparison: createSummarizeComparison(dependencies),
 });
 
-/**
- * Those of an evaluation on benchmarks: what asks, on the queue of model servers; what judges, on that of
- * what computes.
- */
 export const createEvaluationLlmActivities = (dependencies: Dependencies) => ({
   answerCases: createAnswerCases(dependencies),
 });
+
 export const createEvaluationCpuActivities = (dependencies: Dependencies) => ({
   planEvaluation: createPlanEvaluation(dependencies),
   planRescoring: createPlanRescoring(dependencies),

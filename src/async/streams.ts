@@ -1,26 +1,26 @@
-/** Neighbouring items that belong together, as lists: only one list is in memory at a time. */
+/** Cuts a stream into runs of consecutive items that belong together. One run is in memory at a time. */
 export async function* groupConsecutive<T>(
   items: AsyncIterable<T>,
-  together: (one: T, next: T) => boolean,
+  belongTogether: (first: T, next: T) => boolean,
 ): AsyncGenerator<T[]> {
-  let list: T[] = [];
+  let group: T[] = [];
   for await (const item of items) {
-    if (list.length > 0 && !together(list[0]!, item)) {
-      yield list;
-      list = [];
+    if (group.length > 0 && !belongTogether(group[0]!, item)) {
+      yield group;
+      group = [];
     }
-    list.push(item);
+    group.push(item);
   }
-  if (list.length > 0) yield list;
+  if (group.length > 0) yield group;
 }
 
 /**
- * Streams that are each in order as one that is, with one item of each in memory.
- * @param before whether one item comes before another
+ * Merges streams, each of them sorted, into one sorted stream. One item of each is in memory.
+ * @param isBefore whether `a` must come before `b`
  */
 export async function* mergeSorted<T>(
   streams: readonly AsyncIterable<T>[],
-  before: (one: T, other: T) => boolean,
+  isBefore: (a: T, b: T) => boolean,
 ): AsyncGenerator<T> {
   const open: { rest: AsyncIterator<T>; item: T }[] = [];
   try {
@@ -30,7 +30,7 @@ export async function* mergeSorted<T>(
       if (first.done !== true) open.push({ rest, item: first.value });
     }
     while (open.length > 0) {
-      const first = open.reduce((least, other) => (before(other.item, least.item) ? other : least));
+      const first = open.reduce((least, head) => (isBefore(head.item, least.item) ? head : least));
       yield first.item;
       const next = await first.rest.next();
       if (next.done === true) open.splice(open.indexOf(first), 1);
@@ -41,41 +41,76 @@ export async function* mergeSorted<T>(
   }
 }
 
-/** Items of two streams of equal length side by side, such as tasks and their scores. */
-export async function* zip<A, B>(left: AsyncIterable<A>, right: AsyncIterable<B>): AsyncGenerator<[A, B]> {
-  const others = right[Symbol.asyncIterator]();
+type StreamsOf<Row extends unknown[]> = { [Column in keyof Row]: AsyncIterable<Row[Column]> };
+
+/**
+ * Rows of the first items of all streams, of the second items, and so on.
+ * @throws Error if the streams differ in length
+ */
+export async function* zip<Row extends [unknown, unknown, ...unknown[]]>(
+  ...streams: StreamsOf<Row>
+): AsyncGenerator<Row> {
+  const iterators = streams.map((stream) => stream[Symbol.asyncIterator]());
   try {
-    for await (const one of left) {
-      const other = await others.next();
-      if (other.done === true) throw new Error('streams that belong together differ in length');
-      yield [one, other.value];
+    for (;;) {
+      const results: IteratorResult<unknown, unknown>[] = [];
+      for (const iterator of iterators) results.push(await iterator.next());
+      const ended = results.filter(({ done }) => done === true).length;
+      if (ended === results.length) return;
+      if (ended > 0) throw new Error('streams that belong together differ in length');
+      yield results.map(({ value }) => value) as Row;
     }
   } finally {
-    await others.return?.();
+    for (const iterator of iterators) await iterator.return?.();
   }
 }
 
+/** A record with an id of its own, or one about the task with that id. */
+type IdentifiedRecord = { id: string } | { task_id: string };
+
+/**
+ * Rows of the records of several files that are in the same order (`types/records.ts`), such as tasks, their
+ * scores and the decisions on them. The records of a row have the same id.
+ * @throws Error naming both ids if they differ, and if the files differ in length
+ */
+export async function* zipRecords<Row extends [IdentifiedRecord, IdentifiedRecord, ...IdentifiedRecord[]]>(
+  ...files: StreamsOf<Row>
+): AsyncGenerator<Row> {
+  for await (const row of zip<Row>(...files)) {
+    const [id, ...ids] = row.map(recordId);
+    const mismatch = ids.find((candidate) => candidate !== id);
+    if (mismatch !== undefined)
+      throw new Error(
+        `record ${mismatch} stands where record ${id} should: the files are not in the same order, or not of the same epoch`,
+      );
+    yield row;
+  }
+}
+
+const recordId = (record: IdentifiedRecord): string => ('id' in record ? record.id : record.task_id);
+
 /** Cuts a stream into lists of `size`; the last may be shorter. */
 export async function* chunks<T>(items: AsyncIterable<T>, size: number): AsyncGenerator<T[]> {
-  let list: T[] = [];
+  let chunk: T[] = [];
   for await (const item of items) {
-    list.push(item);
-    if (list.length < size) continue;
-    yield list;
-    list = [];
+    chunk.push(item);
+    if (chunk.length < size) continue;
+    yield chunk;
+    chunk = [];
   }
-  if (list.length > 0) yield list;
+  if (chunk.length > 0) yield chunk;
 }
 
 export async function* filterStream<T>(
   items: AsyncIterable<T>,
-  wanted: (item: T) => boolean,
+  isWanted: (item: T) => boolean,
 ): AsyncGenerator<T> {
-  for await (const item of items) if (wanted(item)) yield item;
+  for await (const item of items) if (isWanted(item)) yield item;
 }
-/** All of a stream at once; only for what is small by design (tasks, scores), never for traces. */
+
+/** All items of a stream at once: only for what is small by design (tasks, scores), never for traces. */
 export async function collect<T>(stream: AsyncIterable<T>): Promise<T[]> {
-  const all: T[] = [];
-  for await (const item of stream) all.push(item);
-  return all;
+  const items: T[] = [];
+  for await (const item of stream) items.push(item);
+  return items;
 }

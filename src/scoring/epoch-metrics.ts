@@ -12,12 +12,19 @@ import type { Experiment } from '../config/experiment.ts';
 import { successHistogram } from '../numerics/intervals.ts';
 import { mean } from '../numerics/preconditions.ts';
 import type { Metrics } from '../types/activity-types.ts';
-import type { LabelRecord, RewardRecord, ScoreRecord, TaskRecord, TraceRecord } from '../types/records.ts';
+import type {
+  LabelRecord,
+  RewardRecord,
+  Sampled,
+  ScoreRecord,
+  TaskRecord,
+  TraceRecord,
+} from '../types/records.ts';
 import { isSolved } from '../worlds/world.ts';
 import type { World } from '../worlds/world.ts';
 
 /** What the metrics need of a valid task that was written this epoch. */
-type Fresh = Pick<
+type WrittenTask = Pick<
   ScoreRecord,
   | 'kind'
   | 'difficulty'
@@ -31,23 +38,21 @@ type Fresh = Pick<
 
 /**
  * Metrics of an epoch's tasks and rollouts (docs/artifacts.md), gathered while they stream by: sums over
- * rollouts, and a few numbers of each task. Sums run in the order of the records, so that bits do not change.
+ * rollouts, and a few numbers of each task. Sums follow the order of the records, so they are the same bits
+ * every time.
  */
 export class EpochMetrics {
   readonly #experiment: Experiment;
   readonly #world: Pick<World, 'solvedFrom'>;
-  readonly #fresh: Fresh[] = [];
+  readonly #tasks: WrittenTask[] = [];
   readonly #specs: string[] = [];
   readonly #invalid: string[] = [];
-  /**
-   * Of each group of the agent, in the order of the traces: its task, and its mean reward over even and odd
-   * attempts.
-   */
-  readonly #halves: { task: number; even: number; odd: number }[] = [];
-  readonly #freshTasks = new Set<number>();
+  /** Each group of the agent in the order of the traces: mean reward of its even and its odd rollouts. */
+  readonly #rewardHalves: { task: number; even: number; odd: number }[] = [];
+  readonly #taskIndexes = new Set<number>();
   readonly #rewards = new RunningMean();
   readonly #deviations = new RunningMean();
-  readonly #flat = new RunningMean();
+  readonly #zeroDeviations = new RunningMean();
   readonly #lengths = new RunningMean();
   readonly #correctLengths = new RunningMean();
   readonly #agreements = new RunningMean();
@@ -57,8 +62,8 @@ export class EpochMetrics {
   #valid = 0;
   #repairs: number | undefined;
   #labels: { votes: number; unconfirmed: number; disputed: number } | undefined;
-  #longest = 0;
-  #cutOff = 0;
+  #maxLength = 0;
+  #clipped = 0;
   #wellFormed = 0;
 
   constructor(experiment: Experiment, world: Pick<World, 'solvedFrom'>) {
@@ -72,19 +77,20 @@ export class EpochMetrics {
       this.#agreements.add(verdictAgreement([reward], [second_reward])!);
     if (traces[0]?.role !== 'agent') return;
     const rewards = scored.map(({ reward }) => reward);
-    this.#deviations.add(deviation(rewards) ?? 0);
-    this.#flat.add(Number(rewards.every((reward) => reward === rewards[0])));
-    const [even, odd] = [0, 1].map((parity) => mean(rewards.filter((_, index) => index % 2 === parity)));
+    this.#deviations.add(standardDeviation(rewards) ?? 0);
+    this.#zeroDeviations.add(Number(rewards.every((reward) => reward === rewards[0])));
+    const even = mean(rewards.filter((_, index) => index % 2 === 0));
+    const odd = mean(rewards.filter((_, index) => index % 2 === 1));
     // A group of one has no halves.
-    if (typeof even === 'number' && typeof odd === 'number') this.#halves.push({ task, even, odd });
+    if (even !== null && odd !== null) this.#rewardHalves.push({ task, even, odd });
     for (const [index, { sampled }] of traces.entries()) {
       const { reward, well_formed } = scored[index]!;
-      const length = sampled.mask?.reduce((sum, bit) => sum + bit, 0) ?? sampled.token_ids.length;
+      const length = countSampledTokens(sampled);
       this.#rewards.add(reward);
       this.#lengths.add(length);
-      this.#longest = Math.max(this.#longest, length);
+      this.#maxLength = Math.max(this.#maxLength, length);
       if (isSolved(this.#world, reward)) this.#correctLengths.add(length);
-      if (sampled.finish_reason === 'length') this.#cutOff += 1;
+      if (sampled.finish_reason === 'length') this.#clipped += 1;
       if (well_formed) this.#wellFormed += 1;
     }
   }
@@ -109,7 +115,7 @@ export class EpochMetrics {
     this.#validWritten += 1;
     const { kind, difficulty, attempts, successes, success_rate, env_reward, frozen_rate, random_rate } =
       score;
-    this.#fresh.push({
+    this.#tasks.push({
       kind,
       difficulty,
       attempts,
@@ -119,24 +125,24 @@ export class EpochMetrics {
       frozen_rate,
       random_rate,
     });
-    this.#freshTasks.add(index);
+    this.#taskIndexes.add(index);
   }
 
-  /** @param archive tasks of earlier epochs, for the novelty of this one's. */
+  /** @param archive texts of earlier epochs' tasks, which the novelty of this epoch's is measured against */
   metrics(archive: readonly string[]): Metrics {
-    const fresh = this.#fresh;
+    const tasks = this.#tasks;
     const attempts = this.#lengths.count;
     return {
-      'env/success_rate': average(fresh.map(({ success_rate }) => success_rate)),
-      ...this.#histogram(fresh),
-      'env/reward': average(fresh.map(({ env_reward }) => env_reward)),
-      'env/in_band_fraction': inBandShare(fresh.map(({ success_rate }) => success_rate)),
-      'env/effective_group_ratio': effectiveGroupRatio(fresh),
-      'env/signal': signalScore(fresh),
-      'env/frozen_success_rate': average(fresh.map(({ frozen_rate }) => frozen_rate)),
-      'env/random_success_rate': average(fresh.map(({ random_rate }) => random_rate)),
+      'env/success_rate': average(tasks.map(({ success_rate }) => success_rate)),
+      ...this.#histogram(tasks),
+      'env/reward': average(tasks.map(({ env_reward }) => env_reward)),
+      'env/in_band_fraction': inBandShare(tasks.map(({ success_rate }) => success_rate)),
+      'env/effective_group_ratio': effectiveGroupRatio(tasks),
+      'env/signal': signalScore(tasks),
+      'env/frozen_success_rate': average(tasks.map(({ frozen_rate }) => frozen_rate)),
+      'env/random_success_rate': average(tasks.map(({ random_rate }) => random_rate)),
       'env/discrimination': average(
-        fresh.map(({ success_rate, random_rate }) => discrimination(success_rate, random_rate)),
+        tasks.map(({ success_rate, random_rate }) => discrimination(success_rate, random_rate)),
       ),
       'env/verdict_agreement': this.#agreements.value,
       'env/split_half_reliability': this.#reliability(),
@@ -144,26 +150,26 @@ export class EpochMetrics {
       'env/distinct_fraction': distinctShare(this.#specs),
       'env/duplicates': this.#repeats,
       'env/archive_distance': archiveDistance(this.#specs, archive),
-      ...counts('env/invalid', this.#invalid),
+      ...countsByName('env/invalid', this.#invalid),
       ...(this.#repairs !== undefined && { 'env/repairs': this.#repairs }),
       ...(this.#labels && {
         'env/label_votes': this.#labels.votes,
         'env/labels_unconfirmed': this.#labels.unconfirmed,
         'env/labels_disputed': this.#labels.disputed,
       }),
-      'env/difficulty': mean(fresh.map(({ difficulty }) => difficulty)),
-      'env/difficulty_sd': deviation(fresh.map(({ difficulty }) => difficulty)),
-      'env/difficulty_solved': difficultySolved(fresh),
-      ...shares(
+      'env/difficulty': mean(tasks.map(({ difficulty }) => difficulty)),
+      'env/difficulty_sd': standardDeviation(tasks.map(({ difficulty }) => difficulty)),
+      'env/difficulty_solved': difficultySolved(tasks),
+      ...sharesByName(
         'env/kind',
-        fresh.map(({ kind }) => kind),
+        tasks.map(({ kind }) => kind),
       ),
       reward: this.#rewards.value,
       reward_std: this.#deviations.value,
-      frac_reward_zero_std: this.#flat.value,
+      frac_reward_zero_std: this.#zeroDeviations.value,
       'completions/mean_length': this.#lengths.value,
-      'completions/max_length': attempts > 0 ? this.#longest : null,
-      'completions/clipped_ratio': attempts > 0 ? this.#cutOff / attempts : null,
+      'completions/max_length': attempts > 0 ? this.#maxLength : null,
+      'completions/clipped_ratio': attempts > 0 ? this.#clipped / attempts : null,
       'completions/well_formed_ratio': attempts > 0 ? this.#wellFormed / attempts : null,
       'completions/correct_mean_length': this.#correctLengths.value,
       'rollouts/count': attempts,
@@ -178,20 +184,23 @@ export class EpochMetrics {
     if (disputed) this.#labels.disputed += 1;
   }
 
-  #histogram(fresh: readonly Fresh[]): Metrics {
-    const { counts: tasks } = successHistogram(fresh, this.#experiment.agent.rolloutsPerTask);
-    return Object.fromEntries(tasks.map((count, k) => [`env/success_rate_hist/${k}`, count]));
+  #histogram(tasks: readonly WrittenTask[]): Metrics {
+    const { counts } = successHistogram(tasks, this.#experiment.agent.rolloutsPerTask);
+    return Object.fromEntries(counts.map((count, k) => [`env/success_rate_hist/${k}`, count]));
   }
 
-  /** From the halves alone: attempts with an even and with an odd index, as one attempt each. */
+  /** Of the tasks written this epoch. */
   #reliability(): number | null {
-    return splitHalfReliability(
-      this.#halves.filter(({ task }) => this.#freshTasks.has(task)).map(({ even, odd }) => [even, odd]),
-    );
+    const halves = this.#rewardHalves.filter(({ task }) => this.#taskIndexes.has(task));
+    return splitHalfReliability(halves.map(({ even, odd }) => [even, odd]));
   }
 }
 
-/** Mean of what is added, summed in order; null of nothing. */
+/** Number of tokens that the policy sampled, without those that it read between turns. */
+const countSampledTokens = ({ mask, token_ids }: Sampled): number =>
+  mask?.reduce((sum, bit) => sum + bit, 0) ?? token_ids.length;
+
+/** Mean of the values added, summed in their order; null without any. */
 class RunningMean {
   count = 0;
   #sum = 0;
@@ -206,30 +215,36 @@ class RunningMean {
   }
 }
 
-/** Mean difficulty of the solved attempts. */
-function difficultySolved(fresh: readonly Fresh[]): number | null {
+/** Mean difficulty of the solved rollouts. */
+function difficultySolved(tasks: readonly WrittenTask[]): number | null {
   const solved = new RunningMean();
-  for (const { difficulty, successes } of fresh)
+  for (const { difficulty, successes } of tasks)
     for (let success = 0; success < successes; success++) solved.add(difficulty);
   return solved.value;
 }
 
+/** Mean of the values that were measured. */
 const average = (values: readonly (number | null)[]): number | null =>
   mean(values.filter((value) => value !== null));
 
-/** Standard deviation over the values themselves (not an estimate of a wider one). */
-function deviation(values: readonly number[]): number | null {
+/** Population standard deviation. */
+function standardDeviation(values: readonly number[]): number | null {
   const centre = mean(values);
-  return centre === null ? null : Math.sqrt(mean(values.map((value) => (value - centre) ** 2))!);
+  if (centre === null) return null;
+  const squares = values.map((value) => (value - centre) ** 2);
+  return Math.sqrt(mean(squares)!);
 }
 
-function counts(name: string, values: readonly string[]): Metrics {
+function countsByName(name: string, values: readonly string[]): Metrics {
   const metrics: Metrics = {};
-  for (const value of values.toSorted()) metrics[`${name}/${value}`] = (metrics[`${name}/${value}`] ?? 0) + 1;
+  for (const value of values.toSorted()) {
+    const metric = `${name}/${value}`;
+    metrics[metric] = (metrics[metric] ?? 0) + 1;
+  }
   return metrics;
 }
 
-const shares = (name: string, values: readonly string[]): Metrics =>
-  Object.fromEntries(
-    Object.entries(counts(name, values)).map(([key, count]) => [key, count! / values.length]),
-  );
+function sharesByName(name: string, values: readonly string[]): Metrics {
+  const counts = Object.entries(countsByName(name, values));
+  return Object.fromEntries(counts.map(([metric, count]) => [metric, count! / values.length]));
+}

@@ -8,6 +8,7 @@ import type { OnDamage } from '../store/errors.ts';
 import { exitSchema, progressSchema, resultSchema } from '../types/training-job.ts';
 import type { JobExit, JobProgress, JobResult, TrainingJob } from '../types/training-job.ts';
 
+/** Python that fails if another process holds the lock. */
 const tryLock = 'import fcntl, sys; fcntl.flock(open(sys.argv[1]), fcntl.LOCK_EX | fcntl.LOCK_NB)';
 
 /** The files of one job (docs/training-jobs.md), seen from the worker. */
@@ -15,7 +16,7 @@ export class JobFolder {
   readonly path: string;
   readonly #python: string;
   readonly #onDamage: OnDamage;
-  readonly #said = new Set<string>();
+  readonly #reported = new Set<string>();
 
   constructor(path: string, python: string, onDamage: OnDamage) {
     this.path = path;
@@ -24,7 +25,7 @@ export class JobFolder {
   }
 
   async job(): Promise<TrainingJob | undefined> {
-    return (await this.#sealed('job.json')) as TrainingJob | undefined;
+    return (await this.#readSealed('job.json')) as TrainingJob | undefined;
   }
 
   async writeJob(job: TrainingJob): Promise<void> {
@@ -33,39 +34,39 @@ export class JobFolder {
   }
 
   async result(): Promise<JobResult | undefined> {
-    const result = await this.#sealed('result.json');
+    const result = await this.#readSealed('result.json');
     return result === undefined ? undefined : resultSchema.parse(result);
   }
 
   async exit(): Promise<JobExit | undefined> {
-    const exit = await this.#sealed('exit.json');
+    const exit = await this.#readSealed('exit.json');
     return exit === undefined ? undefined : exitSchema.parse(exit);
   }
 
-  /** Whole lines of the progress file so far, those of earlier jobs in this folder included. */
+  /** Number of complete lines of the progress file, including those of earlier jobs in this folder. */
   async progressLines(): Promise<number> {
-    return (await this.#progressFile()).length;
+    return (await this.#readProgressLines()).length;
   }
 
-  /** The newest whole line of the progress file; damaged ones are passed over. */
+  /** The newest intact line of the progress file, and its number counted from 1. */
   async progress(): Promise<{ lines: number; last: JobProgress } | undefined> {
-    const lines = await this.#progressFile();
+    const lines = await this.#readProgressLines();
     for (let count = lines.length; count > 0; count -= 1) {
       const last = parseProgress(lines[count - 1]!);
       if (last !== undefined) return { lines: count, last };
-      this.#say('progress.jsonl', `line ${count} is damaged; it is passed over`);
+      this.#report('progress.jsonl', `line ${count} is damaged; it is passed over`);
     }
     return undefined;
   }
 
-  /** Forgets a finished job's result and output: the next start goes on from the newest step checkpoint. */
+  /** Removes a finished job's result and output: the next start resumes from the newest step checkpoint. */
   async discardOutput(): Promise<void> {
     await rm(join(this.path, 'result.json'), { force: true });
     await rm(join(this.path, 'output'), { recursive: true, force: true });
   }
 
-  /** A job lives as long as it holds the lock: a process id says nothing, it may be another's by now. */
-  async alive(): Promise<boolean> {
+  /** A job is alive as long as it holds the lock. A process id does not show that: it may have been reused. */
+  async isAlive(): Promise<boolean> {
     const lock = join(this.path, 'lock');
     if ((await undefinedIfMissing(readFile(lock))) === undefined) return false;
     return new Promise((resolve) =>
@@ -73,31 +74,31 @@ export class JobFolder {
     );
   }
 
-  /** Tells the job that somebody still waits for it. */
+  /** Tells the job that a worker still waits for it. */
   async touchLease(): Promise<void> {
     const lease = join(this.path, 'lease');
     const now = new Date();
-    if ((await undefinedIfMissing(utimes(lease, now, now).then(() => true))) === undefined)
-      await writeFile(lease, '');
+    const touched = await undefinedIfMissing(utimes(lease, now, now).then(() => true));
+    if (touched === undefined) await writeFile(lease, '');
   }
 
-  async #progressFile(): Promise<string[]> {
+  async #readProgressLines(): Promise<string[]> {
     const text = await undefinedIfMissing(readFile(join(this.path, 'progress.jsonl'), 'utf8'));
     return (text ?? '').split('\n').slice(0, -1);
   }
 
-  /** A damaged file is none, and is said. */
-  async #sealed(name: string): Promise<unknown> {
+  /** A damaged file is reported and taken for missing. */
+  async #readSealed(name: string): Promise<unknown> {
     const text = await undefinedIfMissing(readFile(join(this.path, name), 'utf8'));
     const value = text === undefined ? undefined : unseal(text);
     if (text !== undefined && value === undefined)
-      this.#say(name, 'it is torn or altered, and taken for none');
+      this.#report(name, 'it is torn or altered, and taken for none');
     return value;
   }
 
-  #say(name: string, problem: string): void {
-    if (this.#said.has(name + problem)) return;
-    this.#said.add(name + problem);
+  #report(name: string, problem: string): void {
+    if (this.#reported.has(name + problem)) return;
+    this.#reported.add(name + problem);
     this.#onDamage({ file: join(this.path, name), problem });
   }
 }
@@ -121,7 +122,7 @@ export function seal(value: object): string {
   return head + tailOf(head);
 }
 
-/** The object without its seal; undefined where the text is torn or altered. */
+/** The object without its seal; undefined if the text is torn or altered. */
 export function unseal(text: string): unknown {
   const head = text.slice(0, Math.max(0, text.lastIndexOf(mark)));
   return text === head + tailOf(head) ? JSON.parse(`${head}\n}`) : undefined;

@@ -2,7 +2,7 @@ import type { AgentTraining, EnvironmentTraining } from '../config/policies.ts';
 import type { Sampled } from '../types/records.ts';
 import type { JobSettings } from '../types/training-job.ts';
 
-/** Settings of a job that changes nothing: each has a value that does nothing. */
+/** Settings with no effect on the weights: each has its neutral value. */
 export const NEUTRAL_JOB_SETTINGS: JobSettings = {
   learning_rate: 0,
   warmup_steps: 0,
@@ -28,7 +28,7 @@ export const NEUTRAL_JOB_SETTINGS: JobSettings = {
   max_policy_lag: 0,
 };
 
-/** Settings that both updates share; what an update does not use has a value that does nothing. */
+/** The settings that both updates share; the others are neutral. */
 export function jobSettings(training: AgentTraining | EnvironmentTraining): JobSettings {
   return {
     ...NEUTRAL_JOB_SETTINGS,
@@ -49,11 +49,11 @@ export function jobSettings(training: AgentTraining | EnvironmentTraining): JobS
 
 /**
  * A record of a training batch (docs/training-jobs.md): token ids as they were sampled, never decoded and
- * encoded again; what was read between turns has mask 0.
+ * encoded again. The prompt, and what was read between turns, have mask 0.
  */
 export function batchRecord(
   sampled: Sampled,
-  rest: { step: number; group_id: string; env_name: string; advantage: number; weight: number },
+  fields: { step: number; group_id: string; env_name: string; advantage: number; weight: number },
 ): object {
   const {
     prompt_token_ids: prompt,
@@ -65,7 +65,7 @@ export function batchRecord(
   } = sampled;
   const zeros = prompt.map(() => 0);
   return {
-    ...rest,
+    ...fields,
     token_ids: [...prompt, ...completion],
     mask: [...zeros, ...(mask ?? completion.map(() => 1))],
     logprobs: [...zeros, ...logprobs],

@@ -4,22 +4,20 @@ import { createConnection } from 'node:net';
 import { join } from 'node:path';
 import { z } from 'zod';
 
-/** Starts the process of a training job; a local one first, schedulers behind the same interface later. */
+/** Starts the process of a training job. */
 export interface Launcher {
-  /**
-   * Starts the job of a work folder and returns once it is under way; a job that is under way already makes
-   * this one end at once.
-   */
+  /** Starts the job of a work folder and returns when its process runs. A second job of a folder exits at once. */
   launch(folder: string): Promise<void>;
 }
 
-/** The trainer could not be started now; it may be later. */
+/** The trainer could not be started; a later attempt may succeed. */
 export class TrainerUnavailable extends Error {
   override readonly name = 'TrainerUnavailable';
 }
 
 /**
- * One cold process a job, its own session, so that it outlives the worker. `environment` is all it inherits.
+ * Starts a new process for each job, in a session of its own, so that it outlives the worker.
+ * @param environment all of the process's environment variables
  */
 export function processLauncher(python: string, environment: NodeJS.ProcessEnv): Launcher {
   return {
@@ -48,20 +46,20 @@ export function processLauncher(python: string, environment: NodeJS.ProcessEnv):
 
 const answerSchema = z.union([z.object({ pid: z.int() }), z.object({ error: z.string() })]);
 
-/**
- * Jobs forked from a resident parent that has imported torch already: milliseconds instead of seconds a job.
- */
+/** Forks jobs from a resident parent that has imported torch already: milliseconds a job instead of seconds. */
 export function residentLauncher(socket: string, timeoutMs = 60_000): Launcher {
   return {
     async launch(folder) {
-      const answer = answerSchema.parse(JSON.parse(await ask(socket, JSON.stringify({ folder }), timeoutMs)));
+      const line = await askResident(socket, JSON.stringify({ folder }), timeoutMs);
+      const answer = answerSchema.parse(JSON.parse(line));
       if ('error' in answer)
         throw new TrainerUnavailable(`the resident trainer at ${socket} refused ${folder}: ${answer.error}`);
     },
   };
 }
 
-function ask(socket: string, line: string, timeoutMs: number): Promise<string> {
+/** Sends a line to the resident trainer. @returns the line that it answers */
+function askResident(socket: string, line: string, timeoutMs: number): Promise<string> {
   return new Promise((resolve, reject) => {
     const unavailable = (problem: string, cause?: unknown): void => {
       connection.destroy();

@@ -13,46 +13,45 @@ import type { FinishedJob, TrainingBackend } from './run-job.ts';
 
 type TrainingDependencies = PhaseStorage & HasActivityContext & TrainingBackend;
 
-/** Runs a training job and takes what it left into the store: checkpoint, trainer state, metrics. */
+/** Runs a training job and moves its output into the store: checkpoint and trainer state. */
 export async function trainPolicy(
   dependencies: TrainingDependencies,
   context: Phase,
   request: JobRequest,
 ): Promise<Trained & { result: JobResult }> {
   const folder = await context.work();
-  const { result, tokensPerMicroBatch: used } = await runPolicyJob(dependencies, context, request);
-  const [checkpoint, trainer_state] = await takeOutput(dependencies, folder.path, result);
+  const { result, tokensPerMicroBatch } = await runPolicyJob(dependencies, context, request);
+  const [checkpoint, trainer_state] = await storeOutput(dependencies, folder.path, result);
   const name = `${request.role}@${String(request.epoch).padStart(4, '0')}-${checkpoint.sha256.slice(0, 12)}`;
   return {
     policy: { name, checkpoint, trainer_state },
     metrics: result.metrics,
-    note: updateNote(request.role, result, { asked: request.settings.tokens_per_micro_batch, used }),
+    note: updateNote(request.role, result, {
+      requested: request.settings.tokens_per_micro_batch,
+      used: tokensPerMicroBatch,
+    }),
     result,
   };
 }
 
 /**
- * Takes what the job left into the store, if it is still what the job wrote; else forgets it, so that the job
- * is done again from its last step checkpoint. @throws TrainerFailed
+ * Moves the output of a job into the store if it is still what the job wrote. Else the output is discarded, so
+ * that the job resumes from its last step checkpoint.
+ * @throws TrainerFailed for output that is damaged or missing
  */
-async function takeOutput(
+async function storeOutput(
   dependencies: TrainingDependencies,
   folder: string,
   { output }: JobResult,
-): Promise<[FolderRef, FolderRef]> {
+): Promise<[checkpoint: FolderRef, trainerState: FolderRef]> {
   if (output === null)
     throw new TrainerFailed(`${folder}: the result names no output; a job that trains writes its weights`);
+  const move = (name: string, expected: string): Promise<FolderRef> =>
+    dependencies.store.putFolder(join(folder, 'output', name), { move: true, expected });
   try {
-    return [
-      await dependencies.store.putFolder(join(folder, 'output', 'checkpoint'), {
-        move: true,
-        expected: output.checkpoint,
-      }),
-      await dependencies.store.putFolder(join(folder, 'output', 'trainer-state'), {
-        move: true,
-        expected: output.trainer_state,
-      }),
-    ];
+    const checkpoint = await move('checkpoint', output.checkpoint);
+    const trainerState = await move('trainer-state', output.trainer_state);
+    return [checkpoint, trainerState];
   } catch (error) {
     if (!(error instanceof InvalidArtifact) && errorCode(error) !== 'ENOENT') throw error;
     dependencies.onDamage({
@@ -61,30 +60,38 @@ async function takeOutput(
     });
     await new JobFolder(folder, dependencies.python, dependencies.onDamage).discardOutput();
     throw new TrainerFailed(
-      `the output of ${folder} was damaged after the trainer wrote it; the job goes on from its last step`,
+      `the output of ${folder} was damaged after the trainer wrote it; the job continues from its last step`,
       { cause: error },
     );
   }
 }
 
-/** What is to be said of an update besides its metrics; null where nothing is. */
+/**
+ * What an update reports besides its metrics; null if there is nothing to report.
+ * @param budget tokens of a micro-batch
+ */
 export function updateNote(
   role: PolicyRole,
   { steps, skipped, skipped_steps, kl }: JobResult,
-  budget: { asked: number; used: number },
+  budget: { requested: number; used: number },
 ): string | null {
   const notes: string[] = [];
-  if (skipped !== null) notes.push(`no update (${skipped})`);
-  else
-    for (const [reason, count] of Object.entries(skipped_steps))
-      if (reason !== 'kl_cap') notes.push(`${count} of ${steps} steps changed nothing (${reason})`);
-  if (kl.rule === 'pull_back')
-    notes.push(
-      `KL ${kl.before?.toFixed(3) ?? '?'} above its cap, pulled back to ${kl.after?.toFixed(3) ?? '?'}`,
-    );
+  if (skipped !== null) {
+    notes.push(`no update (${skipped})`);
+  } else {
+    const reasons = Object.entries(skipped_steps).filter(([reason]) => reason !== 'kl_cap');
+    for (const [reason, count] of reasons)
+      notes.push(`${count} of ${steps} steps changed nothing (${reason})`);
+  }
+  if (kl.rule === 'pull_back') {
+    const [before, after] = [kl.before, kl.after].map((value) => value?.toFixed(3) ?? '?');
+    notes.push(`KL ${before} above its cap, pulled back to ${after}`);
+  }
   if (kl.rule === 'restored') notes.push('KL above twice its cap, the last step below it was kept');
-  if (budget.used < budget.asked)
-    notes.push(`out of memory, went on with ${budget.used} instead of ${budget.asked} tokens a micro-batch`);
+  if (budget.used < budget.requested)
+    notes.push(
+      `out of memory, went on with ${budget.used} instead of ${budget.requested} tokens a micro-batch`,
+    );
   return notes.length === 0 ? null : `${role}: ${notes.join('; ')}`;
 }
 
@@ -94,14 +101,14 @@ export interface JobRequest {
   epoch: number;
   model: ModelSettings;
   start: JobModel;
-  /** What the KL term and its cap measure the distance to. */
+  /** The policy that the KL term and its cap refer to; null = none. */
   reference: PolicyVersion | null;
   trainerState: PolicyVersion['trainer_state'];
   batch: FileRef;
   settings: JobSettings;
 }
 
-/** Runs a job of the trainer on a policy, on the device that the experiment names. */
+/** Runs a job of the trainer on a policy, on the device of the experiment. @throws what `runJob` throws */
 export async function runPolicyJob(
   dependencies: TrainingDependencies,
   { experiment, inputHash, work }: Phase,
@@ -109,6 +116,8 @@ export async function runPolicyJob(
 ): Promise<FinishedJob> {
   const { trainer, durability, seed } = experiment;
   const { signal, heartbeat, workerStops } = dependencies.activityContext();
+  const { store, devices } = dependencies;
+  const { reference, trainerState } = request;
   const adapter = request.model.type === 'pretrained' ? request.model.adapter : null;
   const job: Omit<TrainingJob, 'fence'> = {
     format: 1,
@@ -119,7 +128,7 @@ export async function runPolicyJob(
     threads: trainer.threads,
     precision: trainer.precision,
     gradient_checkpointing: trainer.gradientCheckpointing,
-    device_lock: trainer.device === 'cpu' ? null : join(dependencies.devices, 'device-0.lock'),
+    device_lock: trainer.device === 'cpu' ? null : join(devices, 'device-0.lock'),
     model: request.start,
     adapter: adapter && {
       r: adapter.r,
@@ -127,12 +136,10 @@ export async function runPolicyJob(
       dropout: adapter.dropout,
       target_modules: adapter.targetModules,
     },
-    reference:
-      request.reference?.checkpoint && adapter === null
-        ? { path: dependencies.store.path(request.reference.checkpoint) }
-        : null,
-    trainer_state: request.trainerState && dependencies.store.path(request.trainerState),
-    batch: dependencies.store.path(request.batch),
+    // A model with an adapter is its own reference, without the adapter.
+    reference: reference?.checkpoint && adapter === null ? { path: store.path(reference.checkpoint) } : null,
+    trainer_state: trainerState && store.path(trainerState),
+    batch: store.path(request.batch),
     settings: request.settings,
     checkpoint_every: trainer.checkpointEvery,
     orphan_grace_seconds: trainer.orphanGraceSeconds,

@@ -18,14 +18,14 @@ export interface TrainingBackend {
   onShutdown: 'checkpoint' | 'detach';
 }
 
-/** The job ended without a result; starting it again goes on from its last step checkpoint. */
+/** The job ended without a result; a new start resumes it from its last step checkpoint. */
 export class TrainerFailed extends Error {
   override readonly name = 'TrainerFailed';
 }
 
 export interface RunJobOptions {
   work: WorkFolder;
-  /** The job but for its claim, which is made here. */
+  /** The job without its fencing token, which `runJob` takes. */
   job: Omit<TrainingJob, 'fence'>;
   launcher: Launcher;
   python: string;
@@ -33,80 +33,78 @@ export interface RunJobOptions {
   onProgress: (progress: JobProgress, msSinceLast: number) => void;
   /** Aborted when the activity is cancelled or its worker stops. */
   signal: AbortSignal;
-  /** Where the signal means that the job should go on without its worker. */
+  /** When the signal is aborted: whether the job continues without its worker. */
   detach: () => boolean;
-  /** Longest silence of a living job. */
+  /** Limit of the time that a living job makes no progress. */
   stallMs: number;
   onDamage: OnDamage;
 }
 
 export interface FinishedJob {
   result: JobResult;
-  /** What was asked for, or less where that did not fit into memory. */
+  /** The job's setting, or less if that did not fit into memory. */
   tokensPerMicroBatch: number;
 }
 
 const pollMs = 20;
 const leaseMs = 2_000;
-const silenceMs = 1_000;
-/** Longest time from a launch until the job holds its lock, on a machine that is busy. */
-const startMs = 10_000;
-const endMs = 20_000;
-const smallestBudget = 256;
+/** Time without progress after which the job's lock is tested. */
+const probeMs = 1_000;
+/** Limit of the time from a launch until the job holds its lock, on a busy machine. */
+const maxStartMs = 10_000;
+/** Limit of the time that a job takes to end. */
+const maxEndMs = 20_000;
+const minTokenBudget = 256;
 
 /**
  * Runs a training job to its result: attaches to one that is alive, else starts it from its last step
- * checkpoint. Out of memory halves the token budget of a micro-batch and goes on.
+ * checkpoint. Out of memory halves the token budget of a micro-batch and continues.
  * @throws TrainerFailed (try again), InvalidConfig, InvalidArtifact; the signal's reason when it aborts.
  */
 export async function runJob(options: RunJobOptions): Promise<FinishedJob> {
-  const folder = new JobFolder(options.work.path, options.python, options.onDamage);
-  let budget = options.job.settings.tokens_per_micro_batch;
+  const { work, job, launcher } = options;
+  const folder = new JobFolder(work.path, options.python, options.onDamage);
+  let tokenBudget = job.settings.tokens_per_micro_batch;
   for (;;) {
-    const finished = await folder.result();
-    const before = await folder.job();
-    if (finished?.input_hash === options.job.input_hash)
-      return { result: finished, tokensPerMicroBatch: before?.settings.tokens_per_micro_batch ?? budget };
-    const last = await folder.exit();
-    // A job that has written its end still holds its lock, and its memory, until its process is gone.
-    if (last) await gone(folder);
-    if (before) budget = Math.min(budget, before.settings.tokens_per_micro_batch);
-    if (last?.reason === 'out_of_memory') budget = halved(budget);
-    const attached = before !== undefined && (await folder.alive());
-    const lines = attached ? 0 : await folder.progressLines();
-    if (!attached) {
-      const { number: fence } = await options.work.claim();
-      await folder.writeJob({
-        ...options.job,
-        fence,
-        settings: { ...options.job.settings, tokens_per_micro_batch: budget },
-      });
+    const result = await folder.result();
+    const previous = await folder.job();
+    if (result?.input_hash === job.input_hash)
+      return { result, tokensPerMicroBatch: previous?.settings.tokens_per_micro_batch ?? tokenBudget };
+    const previousExit = await folder.exit();
+    // A job that has written its exit still holds its lock, and its memory, until its process is gone.
+    if (previousExit) await waitUntilGone(folder);
+    if (previous) tokenBudget = Math.min(tokenBudget, previous.settings.tokens_per_micro_batch);
+    if (previousExit?.reason === 'out_of_memory') tokenBudget = halve(tokenBudget);
+    const isAttached = previous !== undefined && (await folder.isAlive());
+    const linesBefore = isAttached ? 0 : await folder.progressLines();
+    if (!isAttached) {
+      const { number: fence } = await work.claim();
+      const settings = { ...job.settings, tokens_per_micro_batch: tokenBudget };
+      await folder.writeJob({ ...job, fence, settings });
       await folder.touchLease();
-      await options.launcher.launch(options.work.path);
+      await launcher.launch(work.path);
     }
-    await watch(folder, lines, options);
+    await watch(folder, linesBefore, options);
     const exit = await folder.exit();
     if (exit === undefined)
       throw new TrainerFailed(
-        `the trainer of ${options.work.path} died without a word; it goes on from its last step`,
+        `the trainer of ${work.path} died without a word; it continues from its last step`,
       );
-    if (exit.reason === 'out_of_memory') continue;
-    if (exit.reason === 'finished' && (await folder.result())?.input_hash === options.job.input_hash)
-      continue;
-    throw failure(exit, options.work.path);
+    const isFinished = exit.reason === 'finished' && (await folder.result())?.input_hash === job.input_hash;
+    if (!isFinished && exit.reason !== 'out_of_memory') throw failure(exit, work.path);
   }
 }
 
-function halved(budget: number): number {
-  if (budget <= smallestBudget)
+function halve(tokenBudget: number): number {
+  if (tokenBudget <= minTokenBudget)
     throw new TrainerFailed(
-      `out of memory even with ${budget} tokens a micro-batch; use a smaller model or more memory`,
+      `out of memory even with ${tokenBudget} tokens a micro-batch; use a smaller model or more memory`,
     );
-  return Math.floor(budget / 2);
+  return Math.floor(tokenBudget / 2);
 }
 
-function failure({ reason, message: said, file }: JobExit, path: string): Error {
-  const message = said ?? '';
+function failure({ reason, file, ...exit }: JobExit, path: string): Error {
+  const message = exit.message ?? '';
   switch (reason) {
     case 'invalid_config':
       return new InvalidConfig(`trainer: ${message}`);
@@ -118,14 +116,14 @@ function failure({ reason, message: said, file }: JobExit, path: string): Error 
 }
 
 /**
- * Returns when the job has ended, whatever its end. The first `lines` of the progress file are of jobs before
- * it.
+ * Returns when the job has ended, for whatever reason.
+ * @param linesBefore lines of the progress file that earlier jobs wrote
  */
-async function watch(folder: JobFolder, lines: number, options: RunJobOptions): Promise<void> {
+async function watch(folder: JobFolder, linesBefore: number, options: RunJobOptions): Promise<void> {
   const { signal, stallMs } = options;
   const started = Date.now();
-  let seen = lines;
-  let lived = false;
+  let linesSeen = linesBefore;
+  let wasAlive = false;
   let pid: number | undefined;
   let lastProgress = Date.now();
   let lastLease = 0;
@@ -133,31 +131,32 @@ async function watch(folder: JobFolder, lines: number, options: RunJobOptions): 
   for (;;) {
     if ((await folder.exit()) !== undefined) return;
     if (signal.aborted) {
-      if (!options.detach()) await stop(folder, lines);
+      if (!options.detach()) await stop(folder, linesBefore);
       throw signal.reason;
     }
     const progress = await folder.progress();
     const now = Date.now();
-    if (progress && progress.lines !== seen) {
+    if (progress && progress.lines !== linesSeen) {
       options.onProgress(progress.last, now - lastProgress);
-      seen = progress.lines;
+      linesSeen = progress.lines;
       pid = progress.last.pid;
-      lived = true;
-      lastProgress = lastProbe = now;
+      wasAlive = true;
+      lastProgress = now;
+      lastProbe = now;
     }
     if (now - lastLease > leaseMs) {
       await folder.touchLease();
       lastLease = now;
     }
-    if (now - lastProbe > silenceMs) {
+    if (now - lastProbe > probeMs) {
       lastProbe = now;
-      const alive = await folder.alive();
-      if (!alive && (lived || now - started > startMs)) return;
-      lived ||= alive;
+      const isAlive = await folder.isAlive();
+      if (!isAlive && (wasAlive || now - started > maxStartMs)) return;
+      wasAlive ||= isAlive;
       if (now - lastProgress > stallMs) {
         kill(pid, 'SIGKILL');
         throw new TrainerFailed(
-          `the trainer of ${folder.path} made no progress for ${stallMs} ms and was killed; it goes on from its last step`,
+          `the trainer of ${folder.path} made no progress for ${stallMs} ms and was killed; it continues from its last step`,
         );
       }
     }
@@ -165,26 +164,28 @@ async function watch(folder: JobFolder, lines: number, options: RunJobOptions): 
   }
 }
 
-/** Asks the job to checkpoint and end, as soon as it has said who it is, and waits for it. */
-async function stop(folder: JobFolder, lines: number): Promise<void> {
-  let asked = false;
+/** Tells the job to checkpoint and end, once its progress names its process, and waits for its end. */
+async function stop(folder: JobFolder, linesBefore: number): Promise<void> {
+  let isTold = false;
   const started = Date.now();
-  while (Date.now() - started < endMs && (await folder.exit()) === undefined) {
+  while (Date.now() - started < maxEndMs && (await folder.exit()) === undefined) {
     const progress = await folder.progress();
-    if (!asked && progress && progress.lines > lines) {
+    if (!isTold && progress && progress.lines > linesBefore) {
       kill(progress.last.pid, 'SIGTERM');
-      asked = true;
+      isTold = true;
     }
-    if ((asked || Date.now() - started > startMs) && !(await folder.alive())) return;
+    const mayBeDead = isTold || Date.now() - started > maxStartMs;
+    if (mayBeDead && !(await folder.isAlive())) return;
     await sleep(100);
   }
 }
 
-async function gone(folder: JobFolder): Promise<void> {
+async function waitUntilGone(folder: JobFolder): Promise<void> {
   const started = Date.now();
-  while (Date.now() - started < endMs && (await folder.alive())) await sleep(pollMs);
+  while (Date.now() - started < maxEndMs && (await folder.isAlive())) await sleep(pollMs);
 }
 
+/** Signals the process group of a job. */
 function kill(pid: number | undefined, signal: NodeJS.Signals): void {
   if (pid === undefined) return;
   try {

@@ -6,7 +6,15 @@ import type { Latents, TaskSpec } from '../worlds/world.ts';
 
 /**
  * Records of the artifacts (JSON Lines). Field names are snake_case, as Python and `datasets` read them; ids
- * are relative (`epoch-0012/task-05/rollout-03`) and records are ordered by index, never by completion.
+ * are relative (`epoch-0012/task-05/rollout-03`).
+ *
+ * The order of an epoch's records is a contract, since files are read in lockstep (`zipRecords` checks the
+ * ids). It follows from indexes, never from which answer came first:
+ * - tasks: by index. The number that ends a task's id is its place in the file, counted from 0 (`taskIndex`).
+ * - scores and decisions: one for each task, in the order of the tasks.
+ * - traces: the rollouts of one task by one role (a group) are contiguous. Where there are several files,
+ *   their order is that of the epoch's `traces`.
+ * - rewards: one for each trace, in the order of the traces.
  */
 
 /** What one answer of a policy consists of, exactly as it was sampled. */

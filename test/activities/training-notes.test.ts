@@ -14,10 +14,11 @@ const done: JobResult = {
   output: { checkpoint: 'b', trainer_state: 'c' },
   groups: [],
 };
-const whole = { asked: 4096, used: 4096 };
+const fullBudget = { requested: 4096, used: 4096 };
 
 describe('noteOf', () => {
-  it('says nothing of an update like any other', () => expect(updateNote('agent', done, whole)).toBeNull());
+  it('says nothing of an update like any other', () =>
+    expect(updateNote('agent', done, fullBudget)).toBeNull());
 
   it.each([
     [
@@ -43,7 +44,7 @@ describe('noteOf', () => {
       'agent: KL above twice its cap, the last step below it was kept',
     ],
   ] satisfies [Partial<JobResult>, string][])('%o: %s', (result, note) =>
-    expect(updateNote('agent', { ...done, ...result }, whole)).toBe(note),
+    expect(updateNote('agent', { ...done, ...result }, fullBudget)).toBe(note),
   );
 
   it('says that memory ran out, beside all else', () =>
@@ -51,7 +52,7 @@ describe('noteOf', () => {
       updateNote(
         'environment',
         { ...done, steps_done: 2, skipped_steps: { not_finite: 1 } },
-        { asked: 4096, used: 1024 },
+        { requested: 4096, used: 1024 },
       ),
     ).toBe(
       'environment: 1 of 3 steps changed nothing (not_finite); out of memory, went on with 1024 instead of 4096 tokens a micro-batch',

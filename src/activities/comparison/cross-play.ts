@@ -5,6 +5,7 @@ import { deriveSeed, randomStream } from '../../numerics/random.ts';
 import { batchPrompts, openCompletionClient } from '../../rollouts/completion-requests.ts';
 import { streamRollouts } from '../../rollouts/rollout-loop.ts';
 import { runPhaseOnce } from '../../runtime/run-once.ts';
+import type { ObjectStore } from '../../store/object-store.ts';
 import type { FileRef } from '../../store/references.ts';
 import type {
   CrossPlayCell,
@@ -16,9 +17,9 @@ import type { HistoryRecord, SeedTaskRecord } from '../../types/records.ts';
 import type { Dependencies } from '../dependencies.ts';
 
 /**
- * Tasks that the simulator of one epoch writes, told what it was told of its own agent then. Seed tasks and
- * sampling seeds are the same for every epoch, so that the simulators differ in nothing else. What is no task
- * is left out.
+ * Lets the simulator of one epoch write tasks, with the agent history that it was given in that epoch. Seed
+ * tasks and sampling seeds are the same for every epoch, so that only the simulators differ. Invalid tasks are
+ * left out.
  */
 export function createCrossTasks(dependencies: Dependencies) {
   return (input: CrossTasksInput): Promise<FileRef> =>
@@ -63,11 +64,12 @@ export function createCrossTasks(dependencies: Dependencies) {
     });
 }
 
-type Met = SeedTaskRecord & { simulator: number };
-type Attempt = { simulator: number; task_id: string; sample: number; reward: number; answer: string };
+/** A task, and the epoch of the simulator that wrote it. */
+type CrossTask = SeedTaskRecord & { simulator: number };
+type CrossRollout = { simulator: number; task_id: string; sample: number; reward: number; answer: string };
 
 /**
- * The agent of one epoch attempts the tasks of every epoch's simulator; the seeds are the same for every
+ * Lets the agent of one epoch attempt the tasks of every epoch's simulator, with the same seeds for every
  * agent.
  */
 export function createCrossPlay(dependencies: Dependencies) {
@@ -76,17 +78,8 @@ export function createCrossPlay(dependencies: Dependencies) {
       const { experiment, world } = context;
       const { seed, agent, durability } = experiment;
       const { state, samples, epoch } = input;
-      const met = (
-        await Promise.all(
-          input.tasks.map(async ({ epoch: simulator, file }) =>
-            (await collect(dependencies.store.records<SeedTaskRecord>(file))).map((task): Met => ({
-              ...task,
-              simulator,
-            })),
-          ),
-        )
-      ).flat();
-      const planned = batchPrompts(met, durability.promptsPerRequest, (chunk, index) => ({
+      const tasks = await readCrossTasks(dependencies.store, input.tasks);
+      const planned = batchPrompts(tasks, durability.promptsPerRequest, (chunk, index) => ({
         model: state.agent.name,
         prompts: chunk.map(({ spec }) => world.agentPrompt(spec)),
         n: samples,
@@ -100,7 +93,7 @@ export function createCrossPlay(dependencies: Dependencies) {
       });
       const rewards = new Map<number, number[]>(input.tasks.map(({ epoch: simulator }) => [simulator, []]));
       const file = await dependencies.store.putRecords(
-        (async function* (): AsyncGenerator<Attempt> {
+        (async function* (): AsyncGenerator<CrossRollout> {
           // In the world's own words: what differs along the simulators is their tasks alone.
           const rollouts = streamRollouts(client, context, planned, {
             specOf: (task) => task.spec,
@@ -119,10 +112,20 @@ export function createCrossPlay(dependencies: Dependencies) {
           }
         })(),
       );
-      const cells = [...rewards].map(([simulator, all]): CrossPlayCell => {
-        const { successes, attempts } = successRate(all, world.solvedFrom);
+      const cells = [...rewards].map(([simulator, values]): CrossPlayCell => {
+        const { successes, attempts } = successRate(values, world.solvedFrom);
         return { simulator, agent: epoch, successes, attempts };
       });
       return { cells, file };
     });
+}
+
+async function readCrossTasks(store: ObjectStore, simulators: CrossPlayInput['tasks']): Promise<CrossTask[]> {
+  const tasks = await Promise.all(
+    simulators.map(async ({ epoch: simulator, file }) => {
+      const records = await collect(store.records<SeedTaskRecord>(file));
+      return records.map((task): CrossTask => ({ ...task, simulator }));
+    }),
+  );
+  return tasks.flat();
 }

@@ -20,9 +20,9 @@ import { InvalidConfig } from '../../validation/invalid-config.ts';
 import type { Dependencies } from '../dependencies.ts';
 
 /**
- * Reads what the workflow was started with: the same id with the same file is the same comparison, with one
- * that changes or drops a run it is refused. Arms and seeds may be added, and how many runs are under way at
- * a time, and what is measured once they are done, may change: the new file then stands for the old one.
+ * Parses the file that the workflow was started with. The same id with the same file is the same comparison;
+ * a file that changes or drops a run is refused. Arms and seeds may be added, and the concurrency of runs and
+ * what is measured after them may change: the new file then replaces the old one.
  * @throws InvalidConfig naming the field
  */
 export function createParseComparison(dependencies: Dependencies) {
@@ -35,54 +35,60 @@ export function createParseComparison(dependencies: Dependencies) {
     for (const [arm, experiment] of Object.entries(comparison.arms))
       await checkWorld(dependencies, arm, experiment);
     const folder = dependencies.comparisonFolder(id);
-    const existing = await folder.read();
+    const existing = (await folder.read())?.comparison;
     const changes =
-      existing === undefined
-        ? ''
-        : changedFields(decisive(existing.comparison), decisive(comparison, existing.comparison));
+      existing === undefined ? '' : changedFields(runIdentity(existing), runIdentity(comparison, existing));
     if (changes !== '')
       throw new InvalidConfig(
         `comparison: the id ${JSON.stringify(id)} belongs to another comparison file (${changes}); start this one under another id`,
       );
-    if (existing === undefined || hashOf(existing.comparison) !== hashOf(comparison))
-      await folder.write(comparison);
+    if (existing === undefined || hashOf(existing) !== hashOf(comparison)) await folder.write(comparison);
+    const { concurrency, crossPlay, probes } = comparison;
     const runs = armRuns(id, comparison);
-    const of = (measure: { arms: string[]; seeds: number[] } | null): ArmRun[] =>
-      runs.filter(
-        ({ arm, seed }) => measure !== null && measure.arms.includes(arm) && measure.seeds.includes(seed),
-      );
     return {
       id,
       runs,
-      concurrency: comparison.concurrency,
-      crossPlay: of(comparison.crossPlay),
-      probes: of(comparison.probes),
+      concurrency,
+      crossPlay: measuredRuns(runs, crossPlay),
+      probes: measuredRuns(runs, probes),
     };
   };
 }
 
+/** The runs that a measure is taken of; none without the measure. */
+function measuredRuns(
+  runs: readonly ArmRun[],
+  measure: { arms: string[]; seeds: number[] } | null,
+): ArmRun[] {
+  if (measure === null) return [];
+  return runs.filter(({ arm, seed }) => measure.arms.includes(arm) && measure.seeds.includes(seed));
+}
+
 /**
- * Whether this worker has the world, and the world can serve the arm: found now, not by the arm's first run.
+ * Checks that this worker has the world, and that the world can serve the arm, before the arm's first run.
+ * @throws InvalidConfig naming the arm
  */
 async function checkWorld({ loadWorld }: Dependencies, arm: string, experiment: Experiment): Promise<void> {
   try {
     workflowSettings(experiment, await loadWorld(experiment.world));
   } catch (error) {
-    throw error instanceof InvalidConfig
-      ? new InvalidConfig(`comparison: arms.${arm}: ${error.message.replace(/^experiment: /, '')}`)
-      : error;
+    if (!(error instanceof InvalidConfig)) throw error;
+    throw new InvalidConfig(`comparison: arms.${arm}: ${error.message.replace(/^experiment: /, '')}`);
   }
 }
 
-/** What the runs follow from. @param before says which runs: those of its arms and seeds */
-const decisive = ({ name, seeds, arms }: Comparison, before?: Comparison): object => ({
-  name,
-  seeds: before === undefined ? seeds : before.seeds.filter((seed) => seeds.includes(seed)),
-  arms:
-    before === undefined
-      ? arms
-      : Object.fromEntries(Object.entries(arms).filter(([arm]) => arm in before.arms)),
-});
+/**
+ * The fields of a comparison that its runs follow from.
+ * @param existing if given, only the fields of its arms and seeds
+ */
+function runIdentity(comparison: Comparison, existing = comparison): object {
+  const arms = Object.entries(comparison.arms).filter(([arm]) => arm in existing.arms);
+  return {
+    name: comparison.name,
+    seeds: existing.seeds.filter((seed) => comparison.seeds.includes(seed)),
+    arms: Object.fromEntries(arms),
+  };
+}
 
 /** The experiment file of one run of a comparison. */
 export function createArmExperiment(dependencies: Dependencies) {
@@ -96,15 +102,16 @@ export const experimentOf = (
 ): Experiment => ({ ...arms[arm]!, seed });
 
 /**
- * Which epochs of a run meet each other.
- * @throws InvalidConfig where the run has not all of them
+ * Plans which epochs of a run play against each other.
+ * @throws InvalidConfig if the run lacks one of them
  */
 export function createPlanCrossPlay(dependencies: Dependencies) {
   return async ({ id, run }: ArmRunInput): Promise<CrossPlayPlan> => {
     const comparison = await readComparison(dependencies, id);
     const { checkpoints, tasks, samples } = comparison.crossPlay!;
+    const selectEpochs = (last: number): number[] => evenlySpaced(last, checkpoints);
     return {
-      ...(await checkpointsOf(dependencies, comparison, run, (last) => evenlySpaced(last, checkpoints))),
+      ...(await runCheckpoints(dependencies, comparison, run, selectEpochs)),
       tasks,
       samples,
     };
@@ -112,15 +119,17 @@ export function createPlanCrossPlay(dependencies: Dependencies) {
 }
 
 /**
- * Which agents of a run are probed: neither the warm one, which has learnt nothing here, nor the last alone.
- * @throws InvalidConfig where the run has not all of the epochs
+ * Plans which agents of a run are probed: not the warm one, which has learnt nothing yet, and others before
+ * the last.
+ * @throws InvalidConfig if the run lacks one of the epochs
  */
 export function createPlanProbes(dependencies: Dependencies) {
   return async ({ id, run }: ArmRunInput): Promise<ProbePlan> => {
     const comparison = await readComparison(dependencies, id);
     const { checkpoints, tasks, attempts } = comparison.probes!;
+    const selectEpochs = (last: number): number[] => evenlyWithin(last, checkpoints);
     return {
-      ...(await checkpointsOf(dependencies, comparison, run, (last) => evenlyWithin(last, checkpoints))),
+      ...(await runCheckpoints(dependencies, comparison, run, selectEpochs)),
       tasks,
       attempts,
     };
@@ -128,20 +137,21 @@ export function createPlanProbes(dependencies: Dependencies) {
 }
 
 /**
- * A finished run at some of its epochs, for what is measured afterwards.
- * @throws InvalidConfig where the run has not all of them
+ * The states of a finished run after some of its epochs, which are measured afterwards.
+ * @param selectEpochs the epochs, for the number of the last one
+ * @throws InvalidConfig if the run lacks one of them
  */
-export async function checkpointsOf(
+async function runCheckpoints(
   dependencies: Dependencies,
   comparison: Comparison,
   run: ArmRun,
-  epochs: (last: number) => number[],
+  selectEpochs: (last: number) => number[],
 ): Promise<RunCheckpoints> {
   const experiment = experimentOf(comparison, run);
   const opened = await dependencies.runFolder(run.id).open<LedgerEntry>();
   const lines = (await opened?.ledger.read()) ?? [];
-  const checkpoints = epochs(experiment.epochs).map((epoch) => {
-    const line = lines.find((one) => one.epoch === epoch);
+  const checkpoints = selectEpochs(experiment.epochs).map((epoch) => {
+    const line = lines.find((candidate) => candidate.epoch === epoch);
     if (line === undefined)
       throw new InvalidConfig(
         `comparison: ${run.id} has no epoch ${epoch}; its ledger ends with ${lines.at(-1)?.epoch ?? 'none'}`,
@@ -156,13 +166,13 @@ export async function checkpointsOf(
   };
 }
 
-/** A comparison that was begun. @throws InvalidConfig where its file is gone */
+/** The file of a comparison that was started. @throws InvalidConfig if it is missing */
 export async function readComparison({ comparisonFolder }: Dependencies, id: string): Promise<Comparison> {
   const folder = comparisonFolder(id);
-  const found = await folder.read();
-  if (found === undefined)
+  const started = await folder.read();
+  if (started === undefined)
     throw new InvalidConfig(
       `comparison: ${folder.comparisonFile} is missing; start the comparison again with its file`,
     );
-  return found.comparison;
+  return started.comparison;
 }

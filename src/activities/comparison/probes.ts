@@ -1,7 +1,6 @@
 import { collect } from '../../async/streams.ts';
 import { successRate } from '../../coevolution/success-rate.ts';
 import { candidatesPerTask, screening } from '../../comparison/plan.ts';
-import type { ProbedAgent } from '../../comparison/probes.ts';
 import { deriveSeed, randomStream } from '../../numerics/random.ts';
 import { inHalves, spread } from '../../numerics/spacing.ts';
 import { batchPrompts, openCompletionClient } from '../../rollouts/completion-requests.ts';
@@ -17,7 +16,6 @@ import type {
   MeasureGradientsInput,
   ProbeAttempted,
   ProbeAttemptsInput,
-  ProbeRecord,
   ProbeTasksInput,
 } from '../../types/comparison-types.ts';
 import type {
@@ -31,24 +29,22 @@ import { isSolved } from '../../worlds/world.ts';
 import type { Dependencies } from '../dependencies.ts';
 
 /**
- * Tasks whose success rates span (0, 1) for the agent of an epoch. Half of the candidates are held out (a
- * grid from easy to hard, in every world), half are the base tasks and what the simulators have written so
- * far (which crowd where they were rewarded). A few attempts at each sort them by successes, and as many are
- * taken of each class. These attempts are not used again: p is measured afresh.
+ * Selects tasks whose success rates span (0, 1) for the agent of an epoch. Half of the candidates are held out
+ * (a grid from easy to hard, in every world), half are base tasks and what the simulators have written so far
+ * (which crowds where it was rewarded). A few attempts sort the candidates by successes, and equally many are
+ * taken of each class. These attempts are not used again: p is measured by new ones.
  */
 export function createProbeTasks(dependencies: Dependencies) {
   return (input: ProbeTasksInput): Promise<FileRef> =>
     runPhaseOnce(dependencies, 'probe-tasks', input, async (context) => {
-      const candidates = await candidatesOf(dependencies, context, input);
+      const candidates = await drawCandidates(dependencies, context, input);
       const successes = new Map<string, number>(candidates.map(({ id }) => [id, 0]));
-      for await (const { task, solved } of probed(
-        dependencies,
-        context,
-        input,
-        candidates,
-        screening,
-        'probe-tasks',
-      ))
+      const attempts = attemptTasks(dependencies, context, input, {
+        tasks: candidates,
+        attempts: screening,
+        seedName: 'probe-tasks',
+      });
+      for await (const { task, solved } of attempts)
         if (solved) successes.set(task.id, successes.get(task.id)! + 1);
       const classes = Array.from({ length: screening + 1 }, (_, k) =>
         candidates.filter(({ id }) => successes.get(id) === k),
@@ -57,7 +53,7 @@ export function createProbeTasks(dependencies: Dependencies) {
     });
 }
 
-async function candidatesOf(
+async function drawCandidates(
   { store }: Dependencies,
   { experiment }: Phase,
   { epoch, state, tasks }: ProbeTasksInput,
@@ -69,11 +65,12 @@ async function candidatesOf(
     ),
   );
   const pools = [random.shuffle(heldOut!), random.shuffle([...base!, ...history!])];
-  const distinct = new Map(spread(pools, candidatesPerTask * tasks).map(({ spec }) => [spec, spec]));
-  return [...distinct.keys()].map((spec, index) => ({ id: `probe-${String(index).padStart(4, '0')}`, spec }));
+  const candidates = spread(pools, candidatesPerTask * tasks);
+  const specs = [...new Set(candidates.map(({ spec }) => spec))];
+  return specs.map((spec, index) => ({ id: `probe-${String(index).padStart(4, '0')}`, spec }));
 }
 
-/** The agent of an epoch attempts each probed task many times; what it sampled is kept, for gradients. */
+/** Lets the agent of an epoch attempt each probed task many times; its samples are kept for gradients. */
 export function createProbeAttempts(dependencies: Dependencies) {
   return (input: ProbeAttemptsInput): Promise<ProbeAttempted> =>
     runPhaseOnce(dependencies, 'probe-attempts', input, async (context) => {
@@ -86,14 +83,12 @@ export function createProbeAttempts(dependencies: Dependencies) {
       );
       const traces = await dependencies.store.putRecords(
         (async function* (): AsyncGenerator<ProbeTraceRecord> {
-          for await (const { task, attempt, reward, solved, sampled } of probed(
-            dependencies,
-            context,
-            input,
+          const attempts = attemptTasks(dependencies, context, input, {
             tasks,
-            input.attempts,
-            'probe-attempts',
-          )) {
+            attempts: input.attempts,
+            seedName: 'probe-attempts',
+          });
+          for await (const { task, attempt, reward, solved, sampled } of attempts) {
             outcomes.get(task.id)!.solved[attempt] = solved ? 1 : 0;
             yield { task_id: task.id, attempt, reward, sampled };
           }
@@ -103,7 +98,7 @@ export function createProbeAttempts(dependencies: Dependencies) {
     });
 }
 
-interface Probed {
+interface ProbeAttempt {
   task: SeedTaskRecord;
   attempt: number;
   reward: number;
@@ -111,23 +106,26 @@ interface Probed {
   sampled: Sampled;
 }
 
-/**
- * `count` attempts at each of the tasks, in rounds of as many as an epoch makes: requests are no larger than
- * those of a run.
- */
-export async function* probed(
+interface AttemptPlan {
+  tasks: readonly SeedTaskRecord[];
+  /** Number of attempts at each task. */
+  attempts: number;
+  /** Goes into the sampling seeds. */
+  seedName: string;
+}
+
+/** Attempts the tasks in rounds of a group's size, so that requests are no larger than those of a run. */
+async function* attemptTasks(
   dependencies: Dependencies,
   context: Phase,
   { state, epoch }: PhaseInput,
-  tasks: readonly SeedTaskRecord[],
-  count: number,
-  name: string,
-): AsyncGenerator<Probed> {
+  { tasks, attempts, seedName }: AttemptPlan,
+): AsyncGenerator<ProbeAttempt> {
   const { experiment, world } = context;
   const { seed, agent, durability } = experiment;
   const size = agent.rolloutsPerTask;
   const planned = Array.from(
-    { length: Math.ceil(count / size) },
+    { length: Math.ceil(attempts / size) },
     (_, round): PlannedRequest<{ task: SeedTaskRecord; first: number }>[] =>
       batchPrompts(
         tasks.map((task) => ({ task, first: round * size })),
@@ -135,8 +133,8 @@ export async function* probed(
         (chunk, index) => ({
           model: state.agent.name,
           prompts: chunk.map(({ task: { spec } }) => world.agentPrompt(spec)),
-          n: Math.min(size, count - round * size),
-          seed: deriveSeed(seed, epoch, name, round, index),
+          n: Math.min(size, attempts - round * size),
+          seed: deriveSeed(seed, epoch, seedName, round, index),
           temperature: agent.sampling.temperature,
           maxTokens: agent.sampling.maxTokens,
         }),
@@ -162,13 +160,14 @@ export async function* probed(
   }
 }
 
-/** Attempts at each task that a gradient is taken of, at most: claim C7 wants 64 in each tenth of p. */
-const rollouts = 64;
+/** Limit of the attempts at a task that a gradient is taken of: claim C7 needs 64 in each tenth of p. */
+const maxGradients = 64;
 
 /**
- * The gradient signal of each probed task at the agent that attempted it: mean of ‖(r - p̂) ∇ log π(y|x)‖²
- * (GenEnv, Proposition 1, with its baseline b = p). p̂ is taken over the first half of the attempts,
- * gradients over the second, so that neither knows the other. The job takes no step and writes no weights.
+ * Measures the gradient signal of each probed task at the agent that attempted it: mean of
+ * ‖(r - p̂) ∇ log π(y|x)‖² (GenEnv, Proposition 1, with its baseline b = p). p̂ is taken over the first half of
+ * the attempts and gradients over the second, so that they are independent. The job takes no step and writes
+ * no weights.
  */
 export function createMeasureGradients(dependencies: Dependencies) {
   return (input: MeasureGradientsInput): Promise<FileRef> =>
@@ -205,7 +204,7 @@ export function createMeasureGradients(dependencies: Dependencies) {
     });
 }
 
-/** A task is a step, since between steps the job may be stopped and go on. */
+/** Each task is a step, since the job can be stopped and resumed between steps. */
 async function* batchRecords(
   { store }: Dependencies,
   { traces }: MeasureGradientsInput,
@@ -213,14 +212,14 @@ async function* batchRecords(
   rates: ReadonlyMap<string, number>,
 ) {
   const steps = new Map(
-    outcomes.map(({ task_id, solved }, step) => [
-      task_id,
-      { step, solved, first: inHalves(solved).first.length },
-    ]),
+    outcomes.map(({ task_id, solved }, step) => {
+      const first = inHalves(solved).first.length;
+      return [task_id, { step, solved, first }];
+    }),
   );
   for await (const { task_id, attempt, sampled } of store.records<ProbeTraceRecord>(traces)) {
     const { step, solved, first } = steps.get(task_id)!;
-    if (attempt < first || attempt >= first + rollouts) continue;
+    if (attempt < first || attempt >= first + maxGradients) continue;
     yield batchRecord(sampled, {
       step,
       group_id: task_id,
@@ -229,31 +228,4 @@ async function* batchRecords(
       weight: 1,
     });
   }
-}
-
-/** What probes left in the store. @throws InvalidArtifact where a file is not whole */
-export async function readProbes(
-  { store }: Dependencies,
-  probes: readonly ProbeRecord[],
-): Promise<ProbedAgent[]> {
-  return Promise.all(
-    probes.map(async ({ arm, seed, epoch, outcomes, gradients }) => ({
-      arm,
-      seed,
-      epoch,
-      attempts: (await collect(store.records<ProbeOutcomeRecord>(outcomes))).map(({ solved }) =>
-        solved.map((one) => one === 1),
-      ),
-      signal:
-        gradients &&
-        (await collect(store.records<GradientRecord>(gradients))).map(
-          ({ success_rate, squared_norm, squared_score, tokens }) => ({
-            p: success_rate,
-            norm: squared_norm,
-            score: squared_score,
-            tokens,
-          }),
-        ),
-    })),
-  );
 }

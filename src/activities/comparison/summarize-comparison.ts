@@ -1,5 +1,7 @@
 import { relative } from 'node:path';
+import { collect } from '../../async/streams.ts';
 import { armRuns } from '../../comparison/plan.ts';
+import type { ProbedAgent } from '../../comparison/probes.ts';
 import { writeComparisonReport } from '../../comparison/report.ts';
 import { resultsMarkdown } from '../../comparison/results-markdown.ts';
 import { runRecord } from '../../comparison/run-metrics.ts';
@@ -7,16 +9,17 @@ import type { RunRecord } from '../../comparison/run-metrics.ts';
 import { summarize } from '../../comparison/summary.ts';
 import type { LedgerEntry } from '../../runs/ledger-entry.ts';
 import { atomicWrite } from '../../store/atomic-write.ts';
-import type { Summarized, SummarizeInput } from '../../types/comparison-types.ts';
+import type { ObjectStore } from '../../store/object-store.ts';
+import type { ProbeRecord, Summarized, SummarizeInput } from '../../types/comparison-types.ts';
+import type { GradientRecord, ProbeOutcomeRecord } from '../../types/records.ts';
 import { InvalidConfig } from '../../validation/invalid-config.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { experimentOf, readComparison } from './plan-comparison.ts';
-import { readProbes } from './probes.ts';
 
 /**
- * Sums the runs up, by their ledgers, the cross-play and the probes alone, so that the same files come of it
+ * Summarizes the runs from their ledgers, the cross-play and the probes alone, so that the files are the same
  * whenever and wherever it is done.
- * @throws InvalidConfig for a run that has not all of its epochs, or did not start as the others of its seed
+ * @throws InvalidConfig for a run that lacks epochs, or did not start like the others of its seed
  */
 export function createSummarizeComparison(dependencies: Dependencies) {
   return async ({ id, crossPlay, probes }: SummarizeInput): Promise<Summarized> => {
@@ -24,7 +27,8 @@ export function createSummarizeComparison(dependencies: Dependencies) {
     const { heartbeat } = dependencies.activityContext();
     const runs: RunRecord[] = [];
     for (const run of armRuns(id, comparison)) {
-      const lines = (await (await dependencies.runFolder(run.id).open<LedgerEntry>())?.ledger.read()) ?? [];
+      const opened = await dependencies.runFolder(run.id).open<LedgerEntry>();
+      const lines = (await opened?.ledger.read()) ?? [];
       const experiment = experimentOf(comparison, run);
       if (lines.at(-1)?.epoch !== experiment.epochs)
         throw new InvalidConfig(
@@ -33,7 +37,8 @@ export function createSummarizeComparison(dependencies: Dependencies) {
       runs.push(runRecord(run, experiment, lines));
       heartbeat({ runs: runs.length });
     }
-    const summary = summarize(comparison, runs, crossPlay, await readProbes(dependencies, probes));
+    const probedAgents = await Promise.all(probes.map((probe) => readProbe(dependencies.store, probe)));
+    const summary = summarize(comparison, runs, crossPlay, probedAgents);
     heartbeat({ runs: runs.length, summed: true });
     const folder = dependencies.comparisonFolder(id);
     await atomicWrite(folder.summaryFile, `${JSON.stringify(summary, null, 1)}\n`);
@@ -47,3 +52,23 @@ export function createSummarizeComparison(dependencies: Dependencies) {
     };
   };
 }
+
+/** @throws InvalidArtifact if a file of the probe is damaged or missing */
+async function readProbe(store: ObjectStore, probe: ProbeRecord): Promise<ProbedAgent> {
+  const { arm, seed, epoch, outcomes, gradients } = probe;
+  const tasks = await collect(store.records<ProbeOutcomeRecord>(outcomes));
+  return {
+    arm,
+    seed,
+    epoch,
+    attempts: tasks.map(({ solved }) => solved.map((success) => success === 1)),
+    signal: gradients && (await collect(store.records<GradientRecord>(gradients))).map(gradientSignal),
+  };
+}
+
+const gradientSignal = (record: GradientRecord): NonNullable<ProbedAgent['signal']>[number] => ({
+  p: record.success_rate,
+  norm: record.squared_norm,
+  score: record.squared_score,
+  tokens: record.tokens,
+});

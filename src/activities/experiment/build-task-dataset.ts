@@ -3,88 +3,101 @@ import { parseCandidate } from '../../curriculum/generate-candidates.ts';
 import { datasetTexts } from '../../curriculum/task-datasets.ts';
 import { deriveSeed, randomStream } from '../../numerics/random.ts';
 import { runPhaseOnce } from '../../runtime/run-once.ts';
+import type { ObjectStore } from '../../store/object-store.ts';
+import type { FileRef } from '../../store/references.ts';
 import type { Metrics, WritePoolInput, WrittenPool } from '../../types/activity-types.ts';
 import type { SeedTaskRecord } from '../../types/records.ts';
 import { InvalidConfig } from '../../validation/invalid-config.ts';
 import { isSolved } from '../../worlds/world.ts';
-import type { ParsedTask } from '../../worlds/world.ts';
+import type { ParsedTask, World } from '../../worlds/world.ts';
 import type { Dependencies } from '../dependencies.ts';
 
 /**
- * The data set of an arm that learns from one, written once, before the first epoch (GenEnv A.3). `static`:
- * the base tasks and the frozen simulator's variations of each. `offline`: another model's tasks, or those of
- * a file. What is no task, cannot be solved, repeats another, is held out, holds a question of a benchmark or
- * has a label that would need a vote (nobody votes here; a file's labels are its owner's) is dropped and
- * counted.
- * @throws InvalidConfig for a file that is not there, is not the one named by its hash, or has a line that is
- * no record or holds a question of a benchmark
+ * Builds the data set of an arm that learns from one: once, before the first epoch (GenEnv A.3). `static`: the
+ * base tasks and the frozen simulator's variations of each. `offline`: another model's tasks, or those of a
+ * file. A text is dropped and counted if it is no valid task, cannot be solved, repeats another, is held out,
+ * holds a question of a benchmark, or has a label that would need a vote (there is no vote here; the labels
+ * of a file are trusted).
+ * @throws InvalidConfig for a file that is missing, does not match its hash, or has a line that is no record
+ * or holds a question of a benchmark
  */
-export function createWritePool(dependencies: Dependencies) {
+export function createBuildTaskDataset(dependencies: Dependencies) {
   return (input: WritePoolInput): Promise<WrittenPool> =>
     runPhaseOnce(dependencies, 'write-pool', input, async (context) => {
       const { experiment, world } = context;
-      const base = (await collect(dependencies.store.records<SeedTaskRecord>(input.state.base_tasks))).map(
-        ({ spec }) => spec,
-      );
-      const heldOut = new Set(
-        (await collect(dependencies.store.records<SeedTaskRecord>(input.state.held_out))).map(
-          ({ spec }) => spec,
-        ),
-      );
       const { arm, seed } = experiment;
-      const chance = randomStream(deriveSeed(seed, 'write-pool', 'verdict'));
+      const { store } = dependencies;
+      const base = await readSpecs(store, input.state.base_tasks);
+      const heldOut = await readSpecs(store, input.state.held_out);
       const { texts, tokens } = await datasetTexts(dependencies, context, input.state.environment, base);
-      const given = arm.type === 'offline' && arm.source.type === 'file';
-      // A simulator writes held-out tasks in the other arms too; a data set from elsewhere may hold them all.
-      const parse = (text: string): ParsedTask => {
-        const parsed = parseCandidate(world, text);
-        return parsed.valid && !given && world.vote?.needed(parsed.spec) === true
-          ? { valid: false, reason: 'label_unconfirmed' }
-          : parsed;
-      };
-      const checked = keepTasks(
-        texts,
-        parse,
-        (spec) => isSolved(world, world.score(spec, world.referenceAnswer(spec), chance).reward),
-        arm.type === 'offline' ? heldOut : new Set(),
-      );
-      const specs = arm.type === 'static' ? [...base, ...checked.specs] : checked.specs;
+      const trustsLabels = arm.type === 'offline' && arm.source.type === 'file';
+      const verdicts = randomStream(deriveSeed(seed, 'write-pool', 'verdict'));
+      const { specs: accepted, dropped } = selectTasks(texts, {
+        parse: (text) => parseLabelled(world, text, trustsLabels),
+        isSolvable: (spec) => {
+          const { reward } = world.score(spec, world.referenceAnswer(spec), verdicts);
+          return isSolved(world, reward);
+        },
+        // A simulator writes held-out tasks in the other arms too; a data set from elsewhere may hold them all.
+        heldOut: new Set(arm.type === 'offline' ? heldOut : []),
+      });
+      const specs = arm.type === 'static' ? [...base, ...accepted] : accepted;
       if (specs.length === 0)
         throw new InvalidConfig(
-          `experiment: arm: the data set has no valid task; of ${texts.length} texts ${JSON.stringify(checked.dropped)} were dropped`,
+          `experiment: arm: the data set has no valid task; of ${texts.length} texts ${JSON.stringify(dropped)} were dropped`,
         );
-      const pool = await dependencies.store.putRecords(
-        specs.map((spec, index): SeedTaskRecord => ({ id: `pool-${String(index).padStart(4, '0')}`, spec })),
-      );
+      const records = specs.map((spec, index): SeedTaskRecord => ({
+        id: `pool-${String(index).padStart(4, '0')}`,
+        spec,
+      }));
       return {
-        pool,
+        pool: await store.putRecords(records),
         tokens,
-        metrics: { 'pool/written': texts.length, 'pool/size': specs.length, ...checked.dropped },
+        metrics: { 'pool/written': texts.length, 'pool/size': specs.length, ...dropped },
       };
     });
 }
 
-function keepTasks(
+async function readSpecs(store: ObjectStore, tasks: FileRef): Promise<string[]> {
+  const records = await collect(store.records<SeedTaskRecord>(tasks));
+  return records.map(({ spec }) => spec);
+}
+
+/** A task whose label would need a vote is invalid unless its label is trusted. */
+function parseLabelled(world: World, text: string, trustsLabels: boolean): ParsedTask {
+  const parsed = parseCandidate(world, text);
+  const needsVote = parsed.valid && world.vote?.needed(parsed.spec) === true;
+  return needsVote && !trustsLabels ? { valid: false, reason: 'label_unconfirmed' } : parsed;
+}
+
+interface TaskRules {
+  parse: (text: string) => ParsedTask;
+  isSolvable: (spec: string) => boolean;
+  heldOut: ReadonlySet<string>;
+}
+
+/** The distinct tasks that may be learnt from, and for each reason the number of texts dropped for it. */
+function selectTasks(
   texts: readonly string[],
-  parse: (text: string) => ParsedTask,
-  solvable: (spec: string) => boolean,
-  heldOut: ReadonlySet<string>,
+  { parse, isSolvable, heldOut }: TaskRules,
 ): { specs: string[]; dropped: Metrics } {
   const specs = new Set<string>();
+  const reasonToDrop = (parsed: ParsedTask): string | undefined => {
+    if (!parsed.valid) return parsed.reason;
+    if (specs.has(parsed.spec)) return 'repeat';
+    if (heldOut.has(parsed.spec)) return 'held_out';
+    return isSolvable(parsed.spec) ? undefined : 'unsolvable';
+  };
   const dropped: Metrics = {};
   for (const text of texts) {
     const parsed = parse(text);
-    const reason = !parsed.valid
-      ? parsed.reason
-      : specs.has(parsed.spec)
-        ? 'repeat'
-        : heldOut.has(parsed.spec)
-          ? 'held_out'
-          : solvable(parsed.spec)
-            ? undefined
-            : 'unsolvable';
-    if (parsed.valid && reason === undefined) specs.add(parsed.spec);
-    else dropped[`pool/dropped/${reason}`] = (dropped[`pool/dropped/${reason}`] ?? 0) + 1;
+    const reason = reasonToDrop(parsed);
+    if (parsed.valid && reason === undefined) {
+      specs.add(parsed.spec);
+    } else {
+      const metric = `pool/dropped/${reason}`;
+      dropped[metric] = (dropped[metric] ?? 0) + 1;
+    }
   }
   return { specs: [...specs], dropped };
 }

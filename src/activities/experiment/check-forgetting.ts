@@ -1,34 +1,33 @@
 import { collect } from '../../async/streams.ts';
 import { better, isForgetting } from '../../coevolution/guards.ts';
-import type { Experiment } from '../../config/experiment.ts';
+import type { SuccessCount } from '../../numerics/intervals.ts';
 import { deriveSeed, randomStream } from '../../numerics/random.ts';
 import { batchPrompts, openCompletionClient } from '../../rollouts/completion-requests.ts';
 import { streamRollouts } from '../../rollouts/rollout-loop.ts';
 import { runPhaseOnce } from '../../runtime/run-once.ts';
+import type { Phase } from '../../runtime/run-once.ts';
+import type { ObjectStore } from '../../store/object-store.ts';
 import type { FileRef } from '../../store/references.ts';
-import type { ForgettingBaseline, Gated, GateInput } from '../../types/activity-types.ts';
+import type { ForgettingBaseline, Gated, GateInput, PolicyVersion } from '../../types/activity-types.ts';
 import type { SeedTaskRecord } from '../../types/records.ts';
 import { isSolved } from '../../worlds/world.ts';
-import type { World } from '../../worlds/world.ts';
 import type { Dependencies } from '../dependencies.ts';
 
 /**
- * Holds the agent against an anchor set that neither the simulator nor the report's held-out score knows,
- * outside the rollout budget. An agent that has forgotten is rolled back to the last one that passed, with
- * its trainer state. The first one passes: it is the measure.
+ * Checks whether the agent has forgotten: its success on an anchor set, which neither the simulator nor the
+ * held-out score uses, outside the rollout budget. An agent that has forgotten is rolled back to the last
+ * that passed, with its trainer state. The first agent passes: later ones are compared with it.
  */
-export function createGateAgent(dependencies: Dependencies) {
+export function createCheckForgetting(dependencies: Dependencies) {
   return (input: GateInput): Promise<Gated> =>
     runPhaseOnce(dependencies, 'gate', input, async (context) => {
       const { experiment, world } = context;
       const { agent, state } = input;
-      const before = state.anchor;
+      const { store } = dependencies;
+      const baseline = state.anchor;
       const tasks =
-        before?.tasks ??
-        (await anchorTasks(dependencies, experiment, world, [state.base_tasks, state.held_out]));
-      const specs = (await collect(dependencies.store.records<SeedTaskRecord>(tasks))).map(
-        ({ spec }) => spec,
-      );
+        baseline?.tasks ?? (await drawAnchorTasks(store, context, [state.base_tasks, state.held_out]));
+      const specs = (await collect(store.records<SeedTaskRecord>(tasks))).map(({ spec }) => spec);
       const planned = batchPrompts(specs, experiment.durability.promptsPerRequest, (chunk, index) => ({
         model: agent.name,
         prompts: chunk.map((spec) => world.agentPrompt(spec)),
@@ -48,46 +47,50 @@ export function createGateAgent(dependencies: Dependencies) {
         if (isSolved(world, world.score(spec, text, randomStream(deriveSeed(seed, 'verdict', spec))).reward))
           now.successes += 1;
       }
-      const forgot =
-        before !== undefined && isForgetting(now, before.best, experiment.guards.gateAgent!.drop);
-      const anchor: ForgettingBaseline = forgot
-        ? before
-        : { tasks, best: before === undefined ? now : better(before.best, now), agent };
+      const hasForgotten =
+        baseline !== undefined && isForgetting(now, baseline.best, experiment.guards.gateAgent!.drop);
+      const anchor: ForgettingBaseline = hasForgotten
+        ? baseline
+        : { tasks, best: baseline === undefined ? now : better(baseline.best, now), agent };
       return {
         agent: anchor.agent,
         anchor,
         metrics: {
-          'eval/anchor': rate(now),
-          'eval/anchor_best': rate(anchor.best),
-          'eval/anchor_rolled_back': Number(forgot),
+          'eval/anchor': successShare(now),
+          'eval/anchor_best': successShare(anchor.best),
+          'eval/anchor_rolled_back': Number(hasForgotten),
         },
-        note: forgot
-          ? `agent: rolled back to ${before.agent.name}, since ${agent.name} solves ${now.successes} of ${now.attempts} anchor tasks; the best solved ${before.best.successes}`
-          : null,
+        note: hasForgotten ? rollbackNote(agent, now, baseline) : null,
       };
     });
 }
 
-/** Drawn as the held-out tasks are, by another seed, and none of them. */
-async function anchorTasks(
-  { store }: Dependencies,
-  { guards }: Experiment,
-  world: World,
-  others: readonly FileRef[],
+const rollbackNote = (agent: PolicyVersion, now: SuccessCount, baseline: ForgettingBaseline): string =>
+  `agent: rolled back to ${baseline.agent.name}, since ${agent.name} solves ${now.successes} of ` +
+  `${now.attempts} anchor tasks; the best solved ${baseline.best.successes}`;
+
+/**
+ * Draws the anchor set: as the held-out tasks are drawn, but with another seed.
+ * @param excluded files of the tasks that may not be in it
+ */
+async function drawAnchorTasks(
+  store: ObjectStore,
+  { experiment, world }: Phase,
+  excluded: readonly FileRef[],
 ): Promise<FileRef> {
-  const known = new Set(
-    (await Promise.all(others.map((file) => collect(store.records<SeedTaskRecord>(file)))))
-      .flat()
-      .map(({ spec }) => spec),
+  const excludedTasks = await Promise.all(
+    excluded.map((file) => collect(store.records<SeedTaskRecord>(file))),
   );
+  const excludedSpecs = new Set(excludedTasks.flat().map(({ spec }) => spec));
   const random = randomStream(deriveSeed(0, 'anchor-tasks'));
-  const specs = [...new Set(random.shuffle(world.heldOutTasks(random)))]
-    .filter((spec) => !known.has(spec))
-    .slice(0, guards.gateAgent!.tasks);
+  const candidates = new Set(random.shuffle(world.heldOutTasks(random)));
+  const specs = [...candidates]
+    .filter((spec) => !excludedSpecs.has(spec))
+    .slice(0, experiment.guards.gateAgent!.tasks);
   return store.putRecords(
     specs.map((spec, index): SeedTaskRecord => ({ id: `anchor-${String(index).padStart(3, '0')}`, spec })),
   );
 }
 
-const rate = ({ successes, attempts }: { successes: number; attempts: number }): number | null =>
+const successShare = ({ successes, attempts }: SuccessCount): number | null =>
   attempts === 0 ? null : successes / attempts;

@@ -5,6 +5,7 @@ import { mean } from '../../numerics/preconditions.ts';
 import { passAtK } from '../../numerics/tests.ts';
 import type { LedgerEntry } from '../../runs/ledger-entry.ts';
 import { hashOf } from '../../store/canonical-json.ts';
+import type { ObjectStore } from '../../store/object-store.ts';
 import type { FileRef } from '../../store/references.ts';
 import type { CommitInput, CommittedEpoch, Metrics } from '../../types/activity-types.ts';
 import type { VerdictRecord } from '../../types/records.ts';
@@ -12,21 +13,13 @@ import { InvalidConfig } from '../../validation/invalid-config.ts';
 import type { Dependencies } from '../dependencies.ts';
 
 /**
- * Writes the epoch's line into the ledger, once: committing the same epoch again returns the line that is
- * there. Times go beside it, into metrics.jsonl, so that the ledger stays a function of experiment file and
- * seed.
+ * Writes the epoch's line into the ledger, once: committing the same epoch again returns its line. Times go
+ * into metrics.jsonl, so that the ledger stays a function of experiment file and seed.
+ * @throws InvalidConfig for a run without its experiment file
  */
 export function createCommitEpoch(dependencies: Dependencies) {
-  return async ({
-    run,
-    epoch,
-    outputs,
-    next,
-    metrics,
-    notes,
-    retried,
-    seconds,
-  }: CommitInput): Promise<CommittedEpoch> => {
+  return async (input: CommitInput): Promise<CommittedEpoch> => {
+    const { run, epoch, outputs, next, notes, retried, seconds } = input;
     const folder = dependencies.runFolder(run.id);
     const opened = await folder.open<LedgerEntry>();
     if (opened === undefined)
@@ -34,69 +27,68 @@ export function createCommitEpoch(dependencies: Dependencies) {
         `run: ${folder.experimentFile} is missing; restore it, or start the experiment again`,
       );
     const experiment = await dependencies.store.json<Experiment>(run.experiment);
-    const settings = settingsInEffect(experiment);
+    const heldOut = await heldOutMetrics(dependencies.store, outputs.verdicts, experiment.evaluation.passAtK);
+    const metrics: Metrics = {};
+    for (const part of [...input.metrics, heldOut]) Object.assign(metrics, part);
     // The trainer counts the tokens of its job under the same name.
-    const all: Metrics = [
-      ...metrics,
-      await heldOut(dependencies, outputs.verdicts, experiment.evaluation.passAtK),
-      { num_tokens: next.tokens },
-    ].reduce((together, some) => ({ ...together, ...some }), {});
+    metrics.num_tokens = next.tokens;
     const written = await opened.ledger.append({
       epoch,
-      inputs: { experiment: run.experiment, settings },
+      inputs: { experiment: run.experiment, settings: settingsInEffect(experiment) },
       outputs: { ...outputs, state: next },
-      metrics: all,
+      metrics,
       notes,
     });
     const line = hashOf(written);
     await folder.appendMetrics({
       epoch,
       at: new Date().toISOString(),
-      metrics: { ...all, 'rollouts/retried': retried },
+      metrics: { ...metrics, 'rollouts/retried': retried },
       time: seconds,
     });
     for (const note of notes) await folder.appendEvent({ type: 'note', epoch, note });
-    return { epoch, line, state: next, metrics: all, notes };
+    return { epoch, line, state: next, metrics, notes };
   };
 }
 
-async function heldOut(
-  dependencies: Dependencies,
+/** @param k of pass@k; undefined = not measured */
+async function heldOutMetrics(
+  store: ObjectStore,
   files: readonly FileRef[],
   k: number | undefined,
 ): Promise<Metrics> {
-  const counts: Counts = new Map();
-  const tasks: Counts = new Map();
+  const byMetric: SuccessCounts = new Map();
+  const byTask: SuccessCounts = new Map();
   for (const file of files) {
-    for await (const {
-      task_id,
-      kind,
-      difficulty,
-      reward,
-      solved = reward === 1,
-    } of dependencies.store.records<VerdictRecord>(file)) {
-      for (const name of ['eval/heldout', `eval/heldout/${kind}`, `eval/heldout_difficulty/${difficulty}`])
-        count(counts, name, solved);
-      count(tasks, task_id, solved);
+    for await (const verdict of store.records<VerdictRecord>(file)) {
+      const { task_id, kind, difficulty, solved = verdict.reward === 1 } = verdict;
+      countVerdict(byMetric, 'eval/heldout', solved);
+      countVerdict(byMetric, `eval/heldout/${kind}`, solved);
+      countVerdict(byMetric, `eval/heldout_difficulty/${difficulty}`, solved);
+      countVerdict(byTask, task_id, solved);
     }
   }
-  const overall = counts.get('eval/heldout');
+  const overall = byMetric.get('eval/heldout');
   if (overall === undefined) return {};
   const { low, high } = wilsonInterval(overall);
+  const rates = [...byMetric].map(([metric, { successes, attempts }]) => [metric, successes / attempts]);
   return {
     'eval/heldout_low': low,
     'eval/heldout_high': high,
-    ...Object.fromEntries([...counts].map(([name, { successes, attempts }]) => [name, successes / attempts])),
-    ...(k !== undefined && { 'eval/pass_at_1': meanPass(tasks, 1), 'eval/pass_at_k': meanPass(tasks, k) }),
+    ...(Object.fromEntries(rates) as Metrics),
+    ...(k !== undefined && {
+      'eval/pass_at_1': meanPassAtK(byTask, 1),
+      'eval/pass_at_k': meanPassAtK(byTask, k),
+    }),
   };
 }
 
-type Counts = Map<string, { successes: number; attempts: number }>;
+type SuccessCounts = Map<string, { successes: number; attempts: number }>;
 
-function count(counts: Counts, name: string, solved: boolean): void {
-  const { successes, attempts } = counts.get(name) ?? { successes: 0, attempts: 0 };
-  counts.set(name, { successes: successes + Number(solved), attempts: attempts + 1 });
+function countVerdict(counts: SuccessCounts, key: string, solved: boolean): void {
+  const { successes, attempts } = counts.get(key) ?? { successes: 0, attempts: 0 };
+  counts.set(key, { successes: successes + Number(solved), attempts: attempts + 1 });
 }
 
-const meanPass = (tasks: Counts, k: number): number | null =>
+const meanPassAtK = (tasks: SuccessCounts, k: number): number | null =>
   mean([...tasks.values()].map((task) => passAtK(task, k)));

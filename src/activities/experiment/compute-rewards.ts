@@ -8,47 +8,48 @@ import { deriveSeed, randomStream } from '../../numerics/random.ts';
 import { runPhaseOnce } from '../../runtime/run-once.ts';
 import { EpochMetrics } from '../../scoring/epoch-metrics.ts';
 import { clusterGuards, luckGuard, TaskOutcomeCounts } from '../../scoring/task-outcomes.ts';
+import type { TaskOutcomes } from '../../scoring/task-outcomes.ts';
+import type { ObjectStore } from '../../store/object-store.ts';
+import type { FileRef } from '../../store/references.ts';
 import type { ComputeRewardsInput, Rewards } from '../../types/activity-types.ts';
 import { taskIndex } from '../../types/ids.ts';
 import type {
   RewardRecord,
+  Sampled,
   ScoreRecord,
   SeedTaskRecord,
   TaskRecord,
   TraceRecord,
 } from '../../types/records.ts';
 import { isSolved } from '../../worlds/world.ts';
-import type { World } from '../../worlds/world.ts';
+import type { Verdict, World } from '../../worlds/world.ts';
 import type { Dependencies } from '../dependencies.ts';
 
 /**
  * Scores every answer by code, twice, and every task by its answers (GenEnv eqs. 1 to 3). Tasks and traces
- * stream through; what stays in memory is a task's text and a few numbers of it.
+ * stream through; only the text and a few numbers of each task stay in memory.
  */
 export function createComputeRewards(dependencies: Dependencies) {
   return (input: ComputeRewardsInput): Promise<Rewards> =>
     runPhaseOnce(dependencies, 'reward', input, async ({ experiment, world }) => {
       const { store } = dependencies;
-      const specs: (string | null)[] = [];
-      for await (const { spec } of store.records<TaskRecord>(input.tasks)) specs.push(spec);
+      const specs = await readSpecs(store, input.tasks);
+      const context = { experiment, epoch: input.epoch, world };
       const outcomes = new TaskOutcomeCounts(specs.length, world.solvedFrom);
       const summary = new EpochMetrics(experiment, world);
       const { heartbeat } = dependencies.activityContext();
       let answers = 0;
       const rewards = await store.putRecords(
-        (async function* () {
-          // A group is always whole: it is one prompt of one request.
-          for await (const group of groupConsecutive(
-            traces(dependencies, input),
-            (one, next) => one.task_id === next.task_id && one.role === next.role,
-          )) {
+        (async function* (): AsyncGenerator<RewardRecord> {
+          for await (const group of groupConsecutive(readTraces(store, input.traces), isSameGroup)) {
             const { task_id, role } = group[0]!;
             const task = taskIndex(task_id);
-            const scored = scoreGroup(experiment, input.epoch, world, specs[task]!, group);
+            const scored = scoreGroup(context, specs[task]!, group);
             outcomes.add(task, role, scored);
             outcomes.addWordings(task, group);
             summary.addGroup(task, group, scored);
-            heartbeat({ answers: (answers += group.length) });
+            answers += group.length;
+            heartbeat({ answers });
             yield* scored;
           }
         })(),
@@ -56,19 +57,21 @@ export function createComputeRewards(dependencies: Dependencies) {
       const scores = await store.putRecords(
         (async function* (): AsyncGenerator<ScoreRecord> {
           const perBatch = experiment.difficulty.per === 'batch';
-          // The variations of one seed prompt lie side by side.
           const batches = groupConsecutive(
             store.records<TaskRecord>(input.tasks),
-            (one, next) =>
-              perBatch && one.source === 'new' && next.source === 'new' && one.batch_id === next.batch_id,
+            (first, next) => perBatch && isSameBatch(first, next),
           );
-          const near = clusterGuards(experiment.guards, specs);
+          const nearCopyFactors = clusterGuards(experiment.guards, specs);
           let index = 0;
           for await (const batch of batches) {
-            const rate =
+            const batchSuccess =
               perBatch && batch[0]!.source === 'new' ? outcomes.together(index, batch.length) : undefined;
             for (const task of batch) {
-              const score = scoreTask(experiment, input.epoch, world, task, outcomes, index, rate, near);
+              const score = scoreTask(context, task, {
+                ...outcomes.forTask(index),
+                ...(batchSuccess && { batchSuccess }),
+                nearCopyFactor: nearCopyFactors[index]!,
+              });
               summary.addTask(index, task, score);
               index += 1;
               yield score;
@@ -90,67 +93,96 @@ export function createComputeRewards(dependencies: Dependencies) {
     });
 }
 
-async function* traces(dependencies: Dependencies, input: ComputeRewardsInput): AsyncGenerator<TraceRecord> {
-  for (const file of input.traces) yield* dependencies.store.records<TraceRecord>(file);
+/** The texts of the tasks, each at its task's index; null for an invalid task. */
+async function readSpecs(store: ObjectStore, tasks: FileRef): Promise<(string | null)[]> {
+  const specs: (string | null)[] = [];
+  for await (const { id, spec } of store.records<TaskRecord>(tasks)) {
+    if (taskIndex(id) !== specs.length)
+      throw new Error(
+        `task ${id} is at place ${specs.length} of its file: tasks must be in the order of their ids`,
+      );
+    specs.push(spec);
+  }
+  return specs;
+}
+
+/** The traces of all shards of an epoch, in the order that its rewards have. */
+export async function* readTraces(
+  store: ObjectStore,
+  files: readonly FileRef[],
+): AsyncGenerator<TraceRecord> {
+  for (const file of files) yield* store.records<TraceRecord>(file);
+}
+
+/** A group is one prompt of one request, so its traces are contiguous and in one file. */
+const isSameGroup = (a: TraceRecord, b: TraceRecord): boolean => a.task_id === b.task_id && a.role === b.role;
+
+/** The variations of one seed prompt, which are contiguous. */
+const isSameBatch = (a: TaskRecord, b: TaskRecord): boolean =>
+  a.source === 'new' && b.source === 'new' && a.batch_id === b.batch_id;
+
+/** What every verdict of an epoch depends on. */
+interface ScoringContext {
+  experiment: Experiment;
+  epoch: number;
+  world: World;
 }
 
 function scoreGroup(
-  { seed, agent }: Experiment,
-  epoch: number,
-  world: World,
+  { experiment: { seed, agent }, epoch, world }: ScoringContext,
   spec: string,
   group: readonly TraceRecord[],
 ): RewardRecord[] {
-  const verdict = ({ id, sampled }: TraceRecord, which: 'first' | 'second') =>
+  const judge = ({ id, sampled }: TraceRecord, which: 'first' | 'second'): Verdict =>
     world.score(spec, sampled.text, randomStream(deriveSeed(seed, epoch, 'verdict', id, which)));
-  const verdicts = group.map((trace) => ({
-    first: verdict(trace, 'first'),
-    second: verdict(trace, 'second'),
-  }));
-  // Form is paid for here alone: whatever is counted as success reads the verdict.
+  const verdicts = group.map((trace) => ({ first: judge(trace, 'first'), second: judge(trace, 'second') }));
+  // Only the advantage pays for form: success is counted by the verdict alone.
   const formatReward = agent.training?.formatReward ?? 0;
   const { advantages } = groupAdvantages(
     verdicts.map(({ first }) => first.reward + (first.wellFormed ? formatReward : 0)),
     { scaleByStd: agent.training?.scaleByStd ?? false },
   );
-  return group.map(({ id, task_id, role, sampled }, index) => ({
-    id,
-    task_id,
-    role,
-    reward: verdicts[index]!.first.reward,
-    second_reward: verdicts[index]!.second.reward,
-    well_formed: verdicts[index]!.first.wellFormed,
-    advantage: role === 'agent' ? advantages[index]! : 0,
-    answer: sampled.text,
-    ...(world.failure &&
-      role === 'agent' &&
-      !isSolved(world, verdicts[index]!.first.reward) && {
-        failure: sampled.finish_reason === 'length' ? 'cut off' : world.failure(spec, sampled.text),
-      }),
-  }));
+  return group.map(({ id, task_id, role, sampled }, index): RewardRecord => {
+    const { first, second } = verdicts[index]!;
+    const failure =
+      role === 'agent' && !isSolved(world, first.reward) ? describeFailure(world, spec, sampled) : undefined;
+    return {
+      id,
+      task_id,
+      role,
+      reward: first.reward,
+      second_reward: second.reward,
+      well_formed: first.wellFormed,
+      advantage: role === 'agent' ? advantages[index]! : 0,
+      answer: sampled.text,
+      ...(failure !== undefined && { failure }),
+    };
+  });
 }
 
-function scoreTask(
-  { seed, difficulty, guards }: Experiment,
-  epoch: number,
-  world: World,
-  task: TaskRecord,
-  outcomes: TaskOutcomeCounts,
-  index: number,
-  batch: SuccessRate | undefined,
-  near: readonly number[],
-): ScoreRecord {
-  const { successes, attempts, rate } = outcomes.of(index, 'agent');
-  const target = batch === undefined ? rate : batch.rate;
-  const random =
-    task.spec === null
-      ? null
-      : randomRate(
-          world,
-          task.spec,
-          guards.randomAttempts,
-          deriveSeed(seed, epoch, 'random-policy', task.id),
-        );
+/** Why an answer fails; undefined in worlds that do not say. */
+function describeFailure(world: World, spec: string, { finish_reason, text }: Sampled): string | undefined {
+  if (!world.failure) return undefined;
+  return finish_reason === 'length' ? 'cut off' : world.failure(spec, text);
+}
+
+/** What the groups of a task and of its batch came to. */
+interface TaskEvidence extends TaskOutcomes {
+  /** Of all variations of the task's seed prompt; absent if difficulty is judged task by task. */
+  batchSuccess?: SuccessRate;
+  /** Factor on the weight of near copies. */
+  nearCopyFactor: number;
+}
+
+function scoreTask(context: ScoringContext, task: TaskRecord, evidence: TaskEvidence): ScoreRecord {
+  const { difficulty, guards } = context.experiment;
+  const { successes, attempts, rate } = evidence.agent;
+  const target = evidence.batchSuccess === undefined ? rate : evidence.batchSuccess.rate;
+  const randomRate = randomSuccessRate(context, task);
+  const envReward =
+    task.valid && target !== null
+      ? difficultyReward(target, difficulty) * wordingFidelity(evidence.wordings)
+      : null;
   return {
     task_id: task.id,
     source: task.source,
@@ -161,27 +193,28 @@ function scoreTask(
     successes,
     success_rate: rate,
     target_rate: task.valid ? target : null,
-    frozen_rate: outcomes.of(index, 'frozen').rate,
-    random_rate: random,
+    frozen_rate: evidence.frozen.rate,
+    random_rate: randomRate,
     informative: successes > 0 && successes < attempts,
-    ...(outcomes.verdictsDiffer(index) ? { verdicts_differ: true as const } : {}),
-    ...outcomes.failure(index),
-    env_reward:
-      task.valid && target !== null
-        ? difficultyReward(target, difficulty) * wordingFidelity(outcomes.wordings(index))
-        : null,
-    guard: luckGuard(guards, rate, random) * near[index]!,
+    ...(evidence.verdictsDiffer && { verdicts_differ: true as const }),
+    ...(evidence.failure !== undefined && { failure: evidence.failure }),
+    env_reward: envReward,
+    guard: luckGuard(guards, rate, randomRate) * evidence.nearCopyFactor,
   };
 }
 
-function randomRate(world: World, spec: string, attempts: number, seed: number): number {
-  const random = randomStream(seed);
-  const chance = randomStream(deriveSeed(seed, 'verdict'));
-  return successRate(
-    Array.from(
-      { length: attempts },
-      () => world.score(spec, world.randomAnswer(spec, random), chance).reward,
-    ),
-    world.solvedFrom,
-  ).rate!;
+/** Success rate of random answers to the task; null for an invalid one. */
+function randomSuccessRate(
+  { experiment: { seed, guards }, epoch, world }: ScoringContext,
+  { id, spec }: TaskRecord,
+): number | null {
+  if (spec === null) return null;
+  const taskSeed = deriveSeed(seed, epoch, 'random-policy', id);
+  const answers = randomStream(taskSeed);
+  const verdicts = randomStream(deriveSeed(taskSeed, 'verdict'));
+  const rewards = Array.from({ length: guards.randomAttempts }, () => {
+    const answer = world.randomAnswer(spec, answers);
+    return world.score(spec, answer, verdicts).reward;
+  });
+  return successRate(rewards, world.solvedFrom).rate!;
 }

@@ -13,9 +13,9 @@ import type { SeedTaskRecord, TaskRecord } from '../../types/records.ts';
 import type { Dependencies } from '../dependencies.ts';
 
 /**
- * The epoch's tasks: what the arm asks for (mostly what the simulator wrote), repeats counted, and the share
- * of base and earlier tasks that the mix of D_train asks for, drawn to be rolled out afresh (GenEnv 2.3:
- * "retain mastery of earlier curricula").
+ * Draws the epoch's tasks: those of the arm (in most arms what the simulator wrote) with their repeats
+ * counted, and the share of base and earlier tasks in the mix of D_train, which are rolled out again (GenEnv
+ * 2.3: "retain mastery of earlier curricula").
  */
 export function createDrawTasks(dependencies: Dependencies) {
   return (input: DrawTasksInput): Promise<FileRef> =>
@@ -23,7 +23,7 @@ export function createDrawTasks(dependencies: Dependencies) {
       const { experiment } = context;
       const { epoch } = input;
       const { store } = dependencies;
-      const replayed = await replay(dependencies, experiment, input);
+      const replayed = await drawReplayedTasks(dependencies, experiment, input);
       return store.putRecords(
         (async function* (): AsyncGenerator<TaskRecord> {
           let index = 0;
@@ -32,18 +32,19 @@ export function createDrawTasks(dependencies: Dependencies) {
             yield task;
           }
           for (const { source, item } of replayed) {
-            yield taskWithoutSimulator(context, taskId(epoch, index++), {
+            yield taskWithoutSimulator(context, taskId(epoch, index), {
               source: source === 'base' ? 'base' : 'history',
               batch: item.id,
               spec: item.spec,
             });
+            index += 1;
           }
         })(),
       );
     });
 }
 
-async function replay(
+async function drawReplayedTasks(
   { store }: Dependencies,
   experiment: Experiment,
   { epoch, state }: DrawTasksInput,
@@ -62,6 +63,7 @@ async function replay(
   );
 }
 
+/** Counts for each task how often its text came before it. */
 async function* countRepeats(tasks: AsyncIterable<TaskRecord>): AsyncGenerator<TaskRecord> {
   const seen = new Map<string, number>();
   for await (const task of tasks) {

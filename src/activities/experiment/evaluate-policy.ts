@@ -10,14 +10,14 @@ import type { SeedTaskRecord, VerdictRecord } from '../../types/records.ts';
 import { isSolved } from '../../worlds/world.ts';
 import type { Dependencies } from '../dependencies.ts';
 
-/** The agent on the held-out tasks, with the same seeds every time; outside the rollout budget. */
+/** Evaluates the agent on the held-out tasks, with the same seeds every time, outside the rollout budget. */
 export function createEvaluatePolicy(dependencies: Dependencies) {
   return (input: EvaluateInput): Promise<Sampling> =>
     runPhaseOnce(dependencies, 'evaluate', input, async (context) => {
       const { experiment, world } = context;
       const tasks = await collect(dependencies.store.records<SeedTaskRecord>(input.state.held_out));
       const planned = selectShard(
-        plan(experiment, input.agent.name, tasks, world.agentPrompt),
+        planRequests(experiment, input.agent.name, tasks, world.agentPrompt),
         input.shard,
         input.shards,
       );
@@ -54,7 +54,7 @@ export function createEvaluatePolicy(dependencies: Dependencies) {
     });
 }
 
-function plan(
+function planRequests(
   { seed, agent, evaluation, durability }: Experiment,
   model: string,
   tasks: readonly SeedTaskRecord[],

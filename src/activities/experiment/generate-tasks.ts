@@ -22,26 +22,25 @@ import { epochId, taskId } from '../../types/ids.ts';
 import type { HistoryRecord, SeedTaskRecord, TaskRecord } from '../../types/records.ts';
 import type { Dependencies } from '../dependencies.ts';
 
-interface Context {
+/** A seed prompt: which task to vary, and which simulator is asked. */
+interface SeedPrompt {
   prompt: number;
   simulator: 'current' | 'initial';
   text: string;
 }
 
 /**
- * The simulator writes this epoch's tasks (GenEnv, algorithm 1, phase 1): variations of seed tasks,
- * conditioned on the agent's history. A stated share of the prompts goes to the frozen initial simulator.
- * What is no task is asked for again, and labels are put to a vote, in worlds that say so.
+ * Lets the simulator write this epoch's tasks (GenEnv, algorithm 1, phase 1): variations of seed tasks,
+ * conditioned on the agent's history. A share of the prompts goes to the frozen initial simulator. Worlds may
+ * let it repair invalid tasks, and confirm labels by a vote.
  */
 export function createGenerateTasks(dependencies: Dependencies) {
   return (input: ShardInput): Promise<Sampling> =>
     runPhaseOnce(dependencies, 'generate', input, async (context) => {
-      const { experiment } = context;
       const { epoch, state, shard, shards } = input;
-      const starved = await isStarved(dependencies, experiment, state);
       const { agent: history } = await dependencies.store.json<HistoryRecord>(state.history);
       const planned = selectShard(
-        plan(context, epoch, state, await contexts(dependencies, context, input, history, starved)),
+        planRequests(context, epoch, state, await seedPrompts(dependencies, context, input, history)),
         shard,
         shards,
       );
@@ -63,50 +62,45 @@ export function createGenerateTasks(dependencies: Dependencies) {
     });
 }
 
-/** One context for each seed prompt of the epoch: which task to vary, and which simulator is asked. */
-async function contexts(
+/** The seed prompts of the whole epoch, in their order. */
+async function seedPrompts(
   dependencies: Dependencies,
   { experiment, world }: Phase,
   { epoch, state }: ShardInput,
   history: AgentHistory,
-  starved: boolean,
-): Promise<Context[]> {
+): Promise<SeedPrompt[]> {
+  const count = experiment.environment.promptsPerEpoch;
   const base = await collect(dependencies.store.records<SeedTaskRecord>(state.base_tasks));
   const random = randomStream(deriveSeed(experiment.seed, epoch, 'contexts'));
+  const starved = await isStarved(dependencies, experiment, state);
   const { initial } = generationCounts(experiment, starved);
-  const asksInitial = new Set(
-    random
-      .shuffle(Array.from({ length: experiment.environment.promptsPerEpoch }, (_, index) => index))
-      .slice(0, initial),
-  );
+  const order = random.shuffle(Array.from({ length: count }, (_, prompt) => prompt));
+  const forInitial = new Set(order.slice(0, initial));
   const exemplars = await createExemplarDraw(dependencies, experiment, epoch, state);
-  return Array.from({ length: experiment.environment.promptsPerEpoch }, (_, prompt) => {
-    const simulator = asksInitial.has(prompt) ? 'initial' : 'current';
+  return Array.from({ length: count }, (_, prompt): SeedPrompt => {
+    const simulator = forInitial.has(prompt) ? 'initial' : 'current';
     const { spec } = random.pick(base);
-    // The initial simulator stays what it was: it is shown nothing of what was learnt.
+    // The initial simulator stays as it was: it is shown nothing that was learnt.
     const shown = simulator === 'current' ? exemplars(prompt) : [];
-    return {
-      prompt,
-      simulator,
-      text:
-        shown.length === 0
-          ? world.environmentPrompt(history, spec)
-          : world.exemplarPrompt!(history, spec, shown),
-    };
+    const text =
+      shown.length === 0
+        ? world.environmentPrompt(history, spec)
+        : world.exemplarPrompt!(history, spec, shown);
+    return { prompt, simulator, text };
   });
 }
 
-function plan(
+function planRequests(
   { experiment, world }: Phase,
   epoch: number,
   state: RunState,
-  all: readonly Context[],
-): PlannedRequest<Context>[] {
+  prompts: readonly SeedPrompt[],
+): PlannedRequest<SeedPrompt>[] {
   const { seed, durability } = experiment;
   const { sampling } = experiment.environment;
-  const requests = (simulator: 'current' | 'initial', model: string): PlannedRequest<Context>[] =>
+  const requestsTo = (simulator: 'current' | 'initial', model: string): PlannedRequest<SeedPrompt>[] =>
     batchPrompts(
-      all.filter((context) => context.simulator === simulator),
+      prompts.filter((prompt) => prompt.simulator === simulator),
       durability.promptsPerRequest,
       (chunk, index): CompletionRequest => ({
         model,
@@ -119,8 +113,8 @@ function plan(
       }),
     );
   return [
-    ...requests('current', state.environment.name),
-    ...requests('initial', state.initial_environment.name),
+    ...requestsTo('current', state.environment.name),
+    ...requestsTo('initial', state.initial_environment.name),
   ];
 }
 
@@ -128,7 +122,7 @@ function taskRecord(
   { experiment, world }: Phase,
   epoch: number,
   history: AgentHistory,
-  { item, sample, prompt, sampled, parsed, repairs, label }: Candidate<Context>,
+  { item, sample, prompt, sampled, parsed, repairs, label }: Candidate<SeedPrompt>,
 ): TaskRecord {
   return {
     id: taskId(epoch, item.prompt * variationsWritten(experiment) + sample),

@@ -13,31 +13,31 @@ import type { Dependencies } from '../dependencies.ts';
 type Run = OpenedRun<LedgerEntry>;
 
 /**
- * Looks where a run stands before each epoch. Its files decide (docs/decisions/0033): a Temporal server that
- * is behind the ledger is brought forward, damage in the ledger is cut off and kept aside, an epoch whose
- * policies or pools are damaged is stepped back from, so that it is made again; what was retuned is in effect
- * from its epoch on.
- * @throws InvalidConfig for a run without its file, InvalidArtifact for damage that cannot be made again
+ * Finds out where a run stands before each epoch. Its files decide (docs/decisions/0033): a Temporal server
+ * that is behind the ledger is brought forward, damaged lines are cut off the ledger and kept aside, and an
+ * epoch whose policies or pools are damaged is dropped, so that it runs again. Retuned settings are in effect
+ * from their epoch on.
+ * @throws InvalidConfig for a run without its file, InvalidArtifact for damage that no epoch can repair
  */
 export function createOpenEpoch(dependencies: Dependencies) {
-  return async ({ id, known, thorough }: OpenInput): Promise<OpenedEpoch> => {
+  return async (input: OpenInput): Promise<OpenedEpoch> => {
+    const { id, known: lastCommittedEpoch, thorough: verifiesArtifacts } = input;
     const folder = dependencies.runFolder(id);
     const run = await folder.open<LedgerEntry>();
     if (run === undefined)
       throw new InvalidConfig(
         `run: ${folder.experimentFile} is missing; restore it, or start the experiment again`,
       );
-    const lines = await soundLines(folder, run);
-    const last = thorough ? await lastWhole(dependencies, folder, run, lines) : newest(run, lines);
-    if (thorough && lines.length > 0)
+    const lines = await readIntactLines(folder, run);
+    const last = verifiesArtifacts
+      ? await findLastIntactEpoch(dependencies, folder, run, lines)
+      : lastEpoch(run, lines);
+    if (verifiesArtifacts && lines.length > 0)
       await folder.appendEvent({ type: 'resumed', epoch: last?.epoch ?? null });
-    else if (known !== null && last !== null && last.epoch !== known)
-      await folder.appendEvent({ type: 'moved', from: known, epoch: last.epoch });
-    const experiment = await experimentInEffect(
-      folder,
-      parseExperiment(run.experiment),
-      (last?.epoch ?? -1) + 1,
-    );
+    else if (lastCommittedEpoch !== null && last !== null && last.epoch !== lastCommittedEpoch)
+      await folder.appendEvent({ type: 'moved', from: lastCommittedEpoch, epoch: last.epoch });
+    const nextEpoch = last === null ? 0 : last.epoch + 1;
+    const experiment = await experimentInEffect(folder, parseExperiment(run.experiment), nextEpoch);
     return {
       run: { id, experiment: await dependencies.store.putJson(experiment) },
       settings: workflowSettings(experiment, await dependencies.loadWorld(experiment.world)),
@@ -46,13 +46,11 @@ export function createOpenEpoch(dependencies: Dependencies) {
   };
 }
 
-/**
- * The ledger's lines; what is damaged, and all after it, is cut off first: those epochs are committed again.
- */
-async function soundLines(folder: RunFolder, run: Run): Promise<LedgerLine<LedgerEntry>[]> {
+/** The ledger's lines. A damaged line and all after it are cut off first; those epochs run again. */
+async function readIntactLines(folder: RunFolder, run: Run): Promise<LedgerLine<LedgerEntry>[]> {
   const { chain, problem } = await run.ledger.inspect();
   if (problem === undefined) return chain.lines;
-  // An altered line holds by itself where only the note of the ledger's head betrays it.
+  // Without a line number every line is intact by itself, and only the note of the ledger's head differs.
   const keep = problem.line === undefined ? chain.lines.length : Math.min(problem.line, chain.lines.length);
   const branch = await cutLedger(folder, run.ledger, keep, { reason: 'damage', problem: problem.problem });
   await folder.appendEvent({
@@ -64,24 +62,19 @@ async function soundLines(folder: RunFolder, run: Run): Promise<LedgerLine<Ledge
   return chain.lines.slice(0, keep);
 }
 
-function newest({ fork }: Run, lines: readonly LedgerLine<LedgerEntry>[]): CommittedEpoch | null {
+/** The epoch of the last line, or the one that a fork starts from; null if there is none. */
+function lastEpoch({ fork }: Run, lines: readonly LedgerLine<LedgerEntry>[]): CommittedEpoch | null {
   const line = lines.at(-1) ?? fork?.line;
-  return line === undefined
-    ? null
-    : {
-        epoch: line.epoch,
-        line: hashOf(line),
-        state: line.outputs.state,
-        metrics: line.metrics,
-        notes: line.notes,
-      };
+  if (line === undefined) return null;
+  const { epoch, metrics, notes } = line;
+  return { epoch, line: hashOf(line), state: line.outputs.state, metrics, notes };
 }
 
 /**
- * The last epoch whose policies and pools are whole; null where not even the first are, so that the run is
- * prepared again.
+ * The last epoch whose policies and pools are intact; null if not even those of the first are, so that the
+ * run is prepared again.
  */
-async function lastWhole(
+async function findLastIntactEpoch(
   { store, activityContext }: Dependencies,
   folder: RunFolder,
   run: Run,
@@ -89,14 +82,14 @@ async function lastWhole(
 ): Promise<CommittedEpoch | null> {
   const { heartbeat } = activityContext();
   for (let count = lines.length; ; count--) {
-    const last = newest(run, lines.slice(0, count));
+    const last = lastEpoch(run, lines.slice(0, count));
     if (last === null) return null;
     try {
       await store.checkAll(last.state);
       heartbeat({ checked: last.epoch });
       return last;
     } catch (error) {
-      // A fork's first state was made by another run: nothing here could make it again.
+      // Another run made a fork's first state: no epoch of this run could make it again.
       if (!(error instanceof InvalidArtifact) || count === 0) throw error;
       await folder.appendEvent({
         type: 'damaged',

@@ -12,9 +12,9 @@ import type { Dependencies } from '../dependencies.ts';
 import { refusedByName } from '../evaluation/evaluation-inputs.ts';
 
 /**
- * Reads what the workflow was started with and checks it: the same id with the same file is the same run,
- * with another file it is refused. A file with `startFrom` makes a fork. Nothing is written before everything
- * is known to be right.
+ * Parses and checks the file that the workflow was started with. The same id with the same file is the same
+ * run; with another file it is refused. A file with `startFrom` makes a fork. Nothing is written before every
+ * check has passed.
  * @throws InvalidConfig naming the field
  */
 export function createParseExperiment(dependencies: Dependencies) {
@@ -47,22 +47,20 @@ export function createParseExperiment(dependencies: Dependencies) {
   };
 }
 
-/** Found now, not at the first evaluation. @throws InvalidConfig */
-function checkBenchmarks(dependencies: Dependencies, id: string, { every, ...how }: Benchmarks): void {
+/** Checks now what would fail at the first evaluation. @throws InvalidConfig */
+function checkBenchmarks(dependencies: Dependencies, id: string, { every, ...evaluation }: Benchmarks): void {
   if (id.length > MAX_EVALUATED_RUN_ID_LENGTH)
     throw new InvalidConfig(
       `workflow id: got ${JSON.stringify(id)}; with evaluation.benchmarks it has ${MAX_EVALUATED_RUN_ID_LENGTH} characters at most, since evaluations have longer ids`,
     );
   try {
-    parseEvaluation({ name: 'of-an-epoch', policy: { type: 'run', run: id, epoch: every }, ...how });
-    const refused = refusedByName(dependencies.suites.named(how.suites), how);
+    parseEvaluation({ name: 'of-an-epoch', policy: { type: 'run', run: id, epoch: every }, ...evaluation });
+    const refused = refusedByName(dependencies.suites.named(evaluation.suites), evaluation);
     if (refused !== undefined) throw new InvalidConfig(refused);
   } catch (error) {
-    throw error instanceof InvalidConfig
-      ? new InvalidConfig(
-          `experiment: evaluation.benchmarks: ${error.message.replaceAll(/^evaluation: /gm, '')}`,
-        )
-      : error;
+    if (!(error instanceof InvalidConfig)) throw error;
+    const problem = error.message.replaceAll(/^evaluation: /gm, '');
+    throw new InvalidConfig(`experiment: evaluation.benchmarks: ${problem}`);
   }
 }
 

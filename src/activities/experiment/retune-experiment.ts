@@ -3,7 +3,7 @@ import type { Retuned, RetuneInput } from '../../types/activity-types.ts';
 import type { Dependencies } from '../dependencies.ts';
 
 /**
- * Changes settings of a run from an epoch on, and returns those then in effect. The same request again
+ * Changes settings of a run from an epoch on, and returns the settings then in effect. The same request again
  * changes nothing.
  * @throws InvalidConfig naming the field, with nothing changed
  */

@@ -14,10 +14,10 @@ import type { Dependencies } from '../dependencies.ts';
 type Role = TraceRecord['role'];
 
 /**
- * The agent attempts the epoch's tasks, n times each; the frozen initial agent attempts the new ones too, as
- * a guard. All attempts at a task are in one request, so a group is never torn.
+ * Rolls out the epoch's tasks: n rollouts of each by the agent, and as a guard some of the new ones by the
+ * frozen initial agent. All rollouts of a group are in one request, so a group is never split.
  */
-export function createRollOut(dependencies: Dependencies) {
+export function createRunRollouts(dependencies: Dependencies) {
   return (input: RollOutInput): Promise<Sampling> =>
     runPhaseOnce(dependencies, 'roll-out', input, async (context) => {
       const { requests, planned } = await plan(dependencies, context.experiment, input);
@@ -42,48 +42,57 @@ export function createRollOut(dependencies: Dependencies) {
     });
 }
 
-/** What is needed of a task to attempt it. */
-type Attempted = Pick<TaskRecord, 'id' | 'source' | 'prompt'> & { spec: string };
+/** What a rollout needs of a valid task. */
+type RolloutTask = Pick<TaskRecord, 'id' | 'source' | 'prompt'> & { spec: string };
+type RolloutRequest = PlannedRequest<{ task: RolloutTask; role: Role }>;
 
-async function* attempted({ store }: Dependencies, tasks: FileRef): AsyncGenerator<Attempted> {
+async function* readRolloutTasks({ store }: Dependencies, tasks: FileRef): AsyncGenerator<RolloutTask> {
   for await (const { id, source, prompt, spec } of store.records<TaskRecord>(tasks))
     if (spec !== null) yield { id, source, prompt, spec };
 }
 
+const isNew = ({ source }: RolloutTask): boolean => source === 'new';
+
+/** One role's part of an epoch's requests. */
+interface RolePlan {
+  role: Role;
+  model: string;
+  rolloutsPerTask: number;
+  tasks: AsyncIterable<RolloutTask>;
+  /** Place of the first of these requests among all requests of the epoch. */
+  firstRequest: number;
+}
+
 /**
- * The requests of one shard, every `shards`-th of the epoch's, and how many they are. The tasks are counted
- * first and then read again as requests are made, since all of an epoch in each shard would be most of a
- * worker's memory.
+ * Plans the requests of one shard: every `shards`-th of the epoch's. The tasks are read once to count them and
+ * again as requests are made, since the tasks of a whole epoch in each shard would fill most of a worker's
+ * memory.
+ * @returns the requests and their number
  */
 async function plan(
   dependencies: Dependencies,
   { seed, agent, guards, durability }: Experiment,
   { epoch, state, tasks, shard, shards }: RollOutInput,
-) {
+): Promise<{ requests: number; planned: AsyncGenerator<RolloutRequest> }> {
   const size = durability.promptsPerRequest;
-  const isNew = ({ source }: Attempted): boolean => source === 'new';
-  let [all, fresh] = [0, 0];
-  for await (const task of attempted(dependencies, tasks)) {
-    all += 1;
-    if (isNew(task)) fresh += 1;
+  let [taskCount, newCount] = [0, 0];
+  for await (const task of readRolloutTasks(dependencies, tasks)) {
+    taskCount += 1;
+    if (isNew(task)) newCount += 1;
   }
-  const agentRequests = requestCount(all, size);
-  const whole = agentRequests + (guards.frozenSamples === 0 ? 0 : requestCount(fresh, size));
+  const agentRequests = requestCount(taskCount, size);
+  const frozenRequests = guards.frozenSamples === 0 ? 0 : requestCount(newCount, size);
+  const epochRequests = agentRequests + frozenRequests;
 
-  async function* requests(
-    role: Role,
-    model: string,
-    n: number,
-    of: AsyncIterable<Attempted>,
-    first: number,
-  ): AsyncGenerator<PlannedRequest<{ task: Attempted; role: Role }>> {
+  async function* requestsOf(rolePlan: RolePlan): AsyncGenerator<RolloutRequest> {
+    const { role, model, rolloutsPerTask, firstRequest } = rolePlan;
     let index = 0;
-    for await (const chunk of chunks(of, size)) {
-      if ((first + index) % shards === shard) {
+    for await (const chunk of chunks(rolePlan.tasks, size)) {
+      if ((firstRequest + index) % shards === shard) {
         const request = {
           model,
           prompts: chunk.map(({ prompt }) => prompt),
-          n,
+          n: rolloutsPerTask,
           seed: deriveSeed(seed, epoch, 'roll-out', role, index),
           temperature: agent.sampling.temperature,
           maxTokens: agent.sampling.maxTokens,
@@ -93,16 +102,24 @@ async function plan(
       index += 1;
     }
   }
-  async function* planned(): AsyncGenerator<PlannedRequest<{ task: Attempted; role: Role }>> {
-    yield* requests('agent', state.agent.name, agent.rolloutsPerTask, attempted(dependencies, tasks), 0);
+
+  async function* planned(): AsyncGenerator<RolloutRequest> {
+    yield* requestsOf({
+      role: 'agent',
+      model: state.agent.name,
+      rolloutsPerTask: agent.rolloutsPerTask,
+      tasks: readRolloutTasks(dependencies, tasks),
+      firstRequest: 0,
+    });
     if (guards.frozenSamples > 0)
-      yield* requests(
-        'frozen',
-        state.initial_agent.name,
-        guards.frozenSamples,
-        filterStream(attempted(dependencies, tasks), isNew),
-        agentRequests,
-      );
+      yield* requestsOf({
+        role: 'frozen',
+        model: state.initial_agent.name,
+        rolloutsPerTask: guards.frozenSamples,
+        tasks: filterStream(readRolloutTasks(dependencies, tasks), isNew),
+        firstRequest: agentRequests,
+      });
   }
-  return { requests: Math.max(0, Math.ceil((whole - shard) / shards)), planned: planned() };
+
+  return { requests: Math.max(0, Math.ceil((epochRequests - shard) / shards)), planned: planned() };
 }

@@ -1,9 +1,12 @@
 import { recall, regressionRecords, repeatsIn, splitByAge } from '../../coevolution/environment-pool.ts';
+import type { RegressionRecord } from '../../coevolution/environment-pool.ts';
 import { capFamilies, flatRewards } from '../../coevolution/guards.ts';
 import { effectiveSampleSize, regressionWeights } from '../../coevolution/regression-weights.ts';
 import type { Experiment } from '../../config/experiment.ts';
 import { deriveSeed, randomStream } from '../../numerics/random.ts';
+import type { RandomStream } from '../../numerics/random.ts';
 import { runPhaseOnce } from '../../runtime/run-once.ts';
+import type { ObjectStore } from '../../store/object-store.ts';
 import type { FileRef } from '../../store/references.ts';
 import { batchRecord, jobSettings } from '../../training/job-settings.ts';
 import { trainPolicy } from '../../training/policy-update.ts';
@@ -11,35 +14,29 @@ import type { Metrics, Trained, TrainEnvironmentInput } from '../../types/activi
 import type { EnvironmentPoolRecord } from '../../types/records.ts';
 import type { Dependencies } from '../dependencies.ts';
 
-/** A record of D_env without its text, and where it lies in the pool's file. */
-type Entry = Omit<EnvironmentPoolRecord, 'id' | 'sampled'> & { at: number };
-type Weighted = { record: Entry; weight: number };
+/** A record of D_env without its text, and its place in the pool's file. */
+type PoolEntry = Omit<EnvironmentPoolRecord, 'id' | 'sampled'> & { at: number };
+/** An entry with its regression weight. */
+type WeightedEntry = { record: PoolEntry; weight: number };
+/** An entry with a factor on its weight. */
+type DiscountedEntry = Pick<RegressionRecord<PoolEntry>, 'record' | 'discount'>;
 
 /**
- * Reward-weighted regression on D_env (GenEnv 2.3): what taught the agent most becomes more likely to be
- * written.
+ * Trains the simulator by reward-weighted regression on D_env (GenEnv 2.3): what taught the agent most becomes
+ * more likely to be written.
  */
-export function createTrainEnvironment(dependencies: Dependencies) {
+export function createTrainSimulator(dependencies: Dependencies) {
   return (input: TrainEnvironmentInput): Promise<Trained> =>
     runPhaseOnce(dependencies, 'train-environment', input, async (context) => {
       const { experiment } = context;
-      const { environment } = experiment;
+      const { environment, pools, guards } = experiment;
       const { epoch, state } = input;
       const training = environment.training!;
-      const pool: Entry[] = [];
-      for await (const {
-        epoch: written,
-        signature,
-        kind,
-        history_success,
-        env_reward,
-        guard,
-      } of dependencies.store.records<EnvironmentPoolRecord>(input.environmentPool)) {
-        pool.push({ epoch: written, signature, kind, history_success, env_reward, guard, at: pool.length });
-      }
-      const minSpread = experiment.guards.flatRewards ?? null;
-      const rewards = usable(experiment, epoch, pool);
-      // Where there is nothing at all, the job says so itself.
+      const pool = await readPool(dependencies.store, input.environmentPool);
+      const { recent } = splitByAge(pool, { epoch, window: pools.environment.window });
+      const rewards = recent.filter(({ guard }) => guard > 0).map(({ env_reward }) => env_reward);
+      const minSpread = guards.flatRewards ?? null;
+      // Without any reward the batch is empty, which the trainer notes.
       if (minSpread !== null && rewards.length > 0 && flatRewards(rewards, minSpread)) {
         return {
           policy: state.environment,
@@ -47,7 +44,7 @@ export function createTrainEnvironment(dependencies: Dependencies) {
           note: `environment: no update (the rewards of its records span less than guards.flatRewards, ${minSpread})`,
         };
       }
-      const batches = stepBatches(experiment, epoch, pool);
+      const batches = drawStepBatches(experiment, epoch, pool);
       const trained = await trainPolicy(dependencies, context, {
         kind: 'rwr',
         role: 'environment',
@@ -57,98 +54,98 @@ export function createTrainEnvironment(dependencies: Dependencies) {
         reference: state.initial_environment,
         trainerState: state.environment.trainer_state,
         batch: await dependencies.store.putRecords(
-          batchRecords(dependencies, experiment, input.environmentPool, batches),
+          batchRecords(dependencies.store, experiment, input.environmentPool, batches),
         ),
         settings: jobSettings(training),
       });
       return {
         policy: trained.policy,
-        metrics: environmentMetrics(trained, batches.flat()),
+        metrics: simulatorMetrics(trained, batches.flat()),
         note: trained.note,
       };
     });
 }
 
-/** Rewards of the recent records that a guard lets through. */
-function usable({ pools }: Experiment, epoch: number, pool: readonly Entry[]): number[] {
-  const { recent } = splitByAge(pool, { epoch, window: pools.environment.window });
-  return recent.filter(({ guard }) => guard > 0).map(({ env_reward }) => env_reward);
+async function readPool(store: ObjectStore, file: FileRef): Promise<PoolEntry[]> {
+  const pool: PoolEntry[] = [];
+  for await (const record of store.records<EnvironmentPoolRecord>(file)) {
+    const { epoch, signature, kind, history_success, env_reward, guard } = record;
+    pool.push({ epoch, signature, kind, history_success, env_reward, guard, at: pool.length });
+  }
+  return pool;
 }
 
-/** For each step a fresh draw from D_env: recent records without replacement, and some remembered ones. */
-function stepBatches(experiment: Experiment, epoch: number, pool: readonly Entry[]): Weighted[][] {
+/** Draws the batch of each step from D_env: recent records without replacement, and some older ones. */
+function drawStepBatches(
+  experiment: Experiment,
+  epoch: number,
+  pool: readonly PoolEntry[],
+): WeightedEntry[][] {
   const { window, deduplicate, memory } = experiment.pools.environment;
   const { stepsPerEpoch, recordsPerStep } = experiment.environment.training!;
   const { recent, older } = splitByAge(pool, { epoch, window });
-  const fresh = regressionRecords(recent, { epoch, window, deduplicate });
+  const candidates = regressionRecords(recent, { epoch, window, deduplicate });
   const repeatsOf = repeatsIn(pool);
+  const recallOlder = (random: RandomStream): DiscountedEntry[] => {
+    if (memory === null) return [];
+    return recall(older, memory.recordsPerStep, random).map((record) => ({
+      record,
+      discount: memory.deduplicate ? 1 / (1 + repeatsOf(record)) : 1,
+    }));
+  };
   return Array.from({ length: stepsPerEpoch }, (_, step) => {
     const random = randomStream(deriveSeed(experiment.seed, epoch, 'environment-steps', step));
-    const remembered =
-      memory === null
-        ? []
-        : recall(older, memory.recordsPerStep, random).map((record) => ({
-            record,
-            discount: memory.deduplicate ? 1 / (1 + repeatsOf(record)) : 1,
-          }));
-    return weigh(experiment, [...random.shuffle(fresh).slice(0, recordsPerStep), ...remembered]);
+    const remembered = recallOlder(random);
+    const drawn = random.shuffle(candidates).slice(0, recordsPerStep);
+    return weighEntries(experiment, [...drawn, ...remembered]);
   });
 }
 
 /**
- * Regression weight of each record: exp(λ R_env), less for repeats, nothing where a guard says so, no family
- * above its cap.
+ * Weighs entries: exp(λ R_env), discounted, times the guards' factor, with the share of each family capped.
+ * Entries of weight 0 are left out.
  */
-function weigh(
+function weighEntries(
   { environment, guards }: Experiment,
-  records: readonly { record: Entry; discount: number }[],
-): Weighted[] {
+  discounted: readonly DiscountedEntry[],
+): WeightedEntry[] {
   const { lambda, weightClip } = environment.training!;
-  const weights = regressionWeights(
-    records.map(({ record }) => record.env_reward),
-    { lambda, clip: weightClip },
-  );
-  const guarded = weights.map(
-    (weight, index) => weight * records[index]!.discount * records[index]!.record.guard,
-  );
-  const capped =
-    guards.familyCap === null
-      ? guarded
-      : capFamilies(
-          guarded,
-          records.map(({ record }) => record.kind),
-          guards.familyCap,
-        );
-  return records.flatMap(({ record }, index) =>
-    capped[index]! > 0 ? [{ record, weight: capped[index]! }] : [],
-  );
+  const entries = discounted.map(({ record }) => record);
+  const rewards = entries.map(({ env_reward }) => env_reward);
+  const raw = regressionWeights(rewards, { lambda, clip: weightClip });
+  const guarded = discounted.map(({ record, discount }, index) => raw[index]! * discount * record.guard);
+  const families = entries.map(({ kind }) => kind);
+  const weights = guards.familyCap === null ? guarded : capFamilies(guarded, families, guards.familyCap);
+  return entries
+    .map((record, index) => ({ record, weight: weights[index]! }))
+    .filter(({ weight }) => weight > 0);
 }
 
-/** Of the pool's texts only those that were drawn are in memory. */
+/** Reads the texts of the drawn entries only: those of the whole pool would not fit into memory. */
 async function* batchRecords(
-  { store }: Dependencies,
+  store: ObjectStore,
   { world }: Experiment,
   pool: FileRef,
-  batches: readonly Weighted[][],
+  batches: readonly WeightedEntry[][],
 ): AsyncGenerator<object> {
-  const drawn = new Set(batches.flatMap((batch) => batch.map(({ record }) => record.at)));
-  const texts = new Map<number, EnvironmentPoolRecord>();
+  const drawn = new Set(batches.flat().map(({ record }) => record.at));
+  const samples = new Map<number, EnvironmentPoolRecord>();
   let at = 0;
   for await (const record of store.records<EnvironmentPoolRecord>(pool)) {
-    if (drawn.has(at)) texts.set(at, record);
+    if (drawn.has(at)) samples.set(at, record);
     at += 1;
   }
   for (const [step, batch] of batches.entries()) {
     for (const { record, weight } of batch) {
-      const { id, sampled } = texts.get(record.at)!;
+      const { id, sampled } = samples.get(record.at)!;
       yield batchRecord(sampled, { step, group_id: id, env_name: world.type, advantage: 0, weight });
     }
   }
 }
 
-function environmentMetrics(
+function simulatorMetrics(
   { metrics, result }: Awaited<ReturnType<typeof trainPolicy>>,
-  weighted: readonly Weighted[],
+  weighted: readonly WeightedEntry[],
 ): Metrics {
   const weights = weighted.map(({ weight }) => weight);
   return {

@@ -1,7 +1,8 @@
-import { collect, zip } from '../../async/streams.ts';
+import { collect, zipRecords } from '../../async/streams.ts';
 import { updateHistory } from '../../coevolution/agent-history.ts';
 import type { TaskOutcome } from '../../coevolution/agent-history.ts';
 import { openWindow, updateWindow } from '../../coevolution/arms/difficulty-window.ts';
+import type { ObservedOutcome } from '../../coevolution/arms/selection.ts';
 import { learningProgress, updateLearningProgress } from '../../coevolution/diagnostics.ts';
 import { extendPool, remember, splitByAge } from '../../coevolution/environment-pool.ts';
 import { starvedEpochs } from '../../coevolution/guards.ts';
@@ -9,7 +10,8 @@ import type { Arm } from '../../config/arms.ts';
 import type { Experiment } from '../../config/experiment.ts';
 import { mean } from '../../numerics/preconditions.ts';
 import { runPhaseOnce } from '../../runtime/run-once.ts';
-import type { UpdatedPools, UpdatePoolsInput } from '../../types/activity-types.ts';
+import type { ObjectStore } from '../../store/object-store.ts';
+import type { Metrics, UpdatedPools, UpdatePoolsInput } from '../../types/activity-types.ts';
 import type {
   EnvironmentPoolRecord,
   FilterRecord,
@@ -18,20 +20,20 @@ import type {
   SeedTaskRecord,
   TaskRecord,
 } from '../../types/records.ts';
+import type { World } from '../../worlds/world.ts';
 import type { Dependencies } from '../dependencies.ts';
 
-/**
- * A record of D_env without its text: what decides whether it stays, and where it lies in the file it comes
- * from.
- */
-type Entry = Pick<
+/** A record of D_env without its text: what decides whether it stays, and its place in the file. */
+type PoolEntry = Pick<
   EnvironmentPoolRecord,
   'epoch' | 'signature' | 'env_reward' | 'history_success' | 'guard'
 > & { at: number };
 
+type MeasuredOutcome = TaskOutcome & Pick<ScoreRecord, 'success_rate'>;
+
 /**
- * D_train, D_env and the agent's history after this epoch (GenEnv, algorithm 1, phase 3). Records stream
- * through.
+ * Updates D_train, D_env and the agent's history after an epoch (GenEnv, algorithm 1, phase 3). Records
+ * stream through.
  */
 export function createUpdatePools(dependencies: Dependencies) {
   return (input: UpdatePoolsInput): Promise<UpdatedPools> =>
@@ -41,60 +43,22 @@ export function createUpdatePools(dependencies: Dependencies) {
       const { pools } = experiment;
 
       const history = await collect(store.records<SeedTaskRecord>(state.train_pool));
-      const known = new Set(history.map(({ spec }) => spec));
-      const valid: SeedTaskRecord[] = [];
-      const outcomes: (TaskOutcome & Pick<ScoreRecord, 'success_rate'>)[] = [];
-      const written: Entry[] = [];
-      let at = 0;
-      for await (const [
-        { id, spec, source, repeats },
-        { kind, difficulty, attempts, successes, success_rate, valid: isValid, failure },
-        record,
-      ] of judged(dependencies, input)) {
-        if (source === 'new' && spec !== null && repeats === 0 && !known.has(spec)) valid.push({ id, spec });
-        if (source === 'new' && isValid)
-          outcomes.push({
-            kind,
-            difficulty,
-            attempts,
-            successes,
-            success_rate,
-            ...(world.signature && spec !== null && { signature: world.signature(spec) }),
-            ...(failure !== undefined && { failure }),
-          });
-        if (record !== undefined) written.push(entry(record, at));
-        at += 1;
-      }
-      const trainPool = [...history, ...valid].slice(-pools.train.capacity);
+      const { newTasks, outcomes, written } = await readEpoch(store, world, input, history);
+      const trainPool = [...history, ...newTasks].slice(-pools.train.capacity);
 
-      const earlier: Entry[] = [];
+      const earlier: PoolEntry[] = [];
       for await (const record of store.records<EnvironmentPoolRecord>(state.environment_pool))
-        earlier.push(entry(record, earlier.length));
+        earlier.push(poolEntry(record, earlier.length));
       const { recent, older } = splitByAge(earlier, { epoch, window: pools.environment.window });
-      const stay = [
-        ...(pools.environment.memory ? remember(older, pools.environment.memory) : []),
-        ...recent,
-      ];
-      const entries = extendPool(stay, written);
-      // A pool is in the order of its epochs, so what is old comes before what is recent in the file too.
-      const environmentPool = await store.putRecords(
-        (async function* (): AsyncGenerator<EnvironmentPoolRecord> {
-          const places = new Set(stay.map((one) => one.at));
-          let place = 0;
-          for await (const record of store.records<EnvironmentPoolRecord>(state.environment_pool))
-            if (places.has(place++)) yield record;
-          for await (const [, , record] of judged(dependencies, input))
-            if (record !== undefined) yield record;
-        })(),
-      );
+      const remembered = pools.environment.memory ? remember(older, pools.environment.memory) : [];
+      const kept = [...remembered, ...recent];
+      const entries = extendPool(kept, written);
+      const environmentPool = await store.putRecords(environmentPoolRecords(store, input, kept));
 
       const before = await store.json<HistoryRecord>(state.history);
-      const rates = Object.fromEntries(
-        [...ratesByKind(outcomes)].map(([kind, values]) => [kind, mean(values)]),
-      );
       const after: HistoryRecord = {
         agent: updateHistory(before.agent, outcomes, experiment.history),
-        progress: updateLearningProgress(before.progress, rates),
+        progress: updateLearningProgress(before.progress, meanRatesByKind(outcomes)),
         ...armHistory(experiment.arm, before, outcomes, epoch),
         ...starvation(experiment, before, written),
       };
@@ -106,92 +70,136 @@ export function createUpdatePools(dependencies: Dependencies) {
         metrics: {
           'pool/train_size': trainPool.length,
           'pool/env_size': entries.length,
-          ...(after.starved === undefined ? {} : { 'env/starved_epochs': after.starved }),
-          'pool/env_mean_age': mean(entries.map((one) => epoch - one.epoch)),
-          ...Object.fromEntries(
-            Object.entries(learningProgress(after.progress)).map(([kind, progress]) => [
-              `env/learning_progress/${kind}`,
-              progress,
-            ]),
-          ),
+          ...(after.starved !== undefined && { 'env/starved_epochs': after.starved }),
+          'pool/env_mean_age': mean(entries.map((entry) => epoch - entry.epoch)),
+          ...learningProgressMetrics(after.progress),
         },
       };
     });
 }
 
-/**
- * The epoch's tasks, each with its score and, where the environment's update may use it, its record of D_env.
- */
-async function* judged(
-  { store }: Dependencies,
+/** The epoch's new tasks that the history has not yet, the outcomes of its valid ones, and its records of D_env. */
+async function readEpoch(
+  store: ObjectStore,
+  world: World,
+  input: UpdatePoolsInput,
+  history: readonly SeedTaskRecord[],
+): Promise<{ newTasks: SeedTaskRecord[]; outcomes: MeasuredOutcome[]; written: PoolEntry[] }> {
+  const specsOfHistory = new Set(history.map(({ spec }) => spec));
+  const newTasks: SeedTaskRecord[] = [];
+  const outcomes: MeasuredOutcome[] = [];
+  const written: PoolEntry[] = [];
+  let at = 0;
+  for await (const [task, score, record] of judgedTasks(store, input)) {
+    const { id, spec, source, repeats } = task;
+    if (source === 'new' && spec !== null && repeats === 0 && !specsOfHistory.has(spec))
+      newTasks.push({ id, spec });
+    if (source === 'new' && score.valid) outcomes.push(outcomeOf(world, spec, score));
+    if (record !== undefined) written.push(poolEntry(record, at));
+    at += 1;
+  }
+  return { newTasks, outcomes, written };
+}
+
+function outcomeOf(world: World, spec: string | null, score: ScoreRecord): MeasuredOutcome {
+  const { kind, difficulty, attempts, successes, success_rate, failure } = score;
+  return {
+    kind,
+    difficulty,
+    attempts,
+    successes,
+    success_rate,
+    ...(world.signature && spec !== null && { signature: world.signature(spec) }),
+    ...(failure !== undefined && { failure }),
+  };
+}
+
+/** Each task of the epoch with its score, and with its record of D_env if the simulator may learn from it. */
+async function* judgedTasks(
+  store: ObjectStore,
   { epoch, tasks, scores, decisions }: UpdatePoolsInput,
 ): AsyncGenerator<[TaskRecord, ScoreRecord, EnvironmentPoolRecord | undefined]> {
-  for await (const [[task, score], { kept_for_environment }] of zip(
-    zip(store.records<TaskRecord>(tasks), store.records<ScoreRecord>(scores)),
+  const rows = zipRecords(
+    store.records<TaskRecord>(tasks),
+    store.records<ScoreRecord>(scores),
     store.records<FilterRecord>(decisions),
-  )) {
+  );
+  for await (const [task, score, decision] of rows) {
     const { id, spec, kind, history_success, sampled } = task;
     const { env_reward, guard } = score;
-    const usable = kept_for_environment && spec !== null && sampled !== null && env_reward !== null;
-    yield [
-      task,
-      score,
-      usable ? { id, epoch, signature: spec, kind, history_success, env_reward, guard, sampled } : undefined,
-    ];
+    const isUsable =
+      decision.kept_for_environment && spec !== null && sampled !== null && env_reward !== null;
+    const record = isUsable
+      ? { id, epoch, signature: spec, kind, history_success, env_reward, guard, sampled }
+      : undefined;
+    yield [task, score, record];
   }
 }
 
-const entry = (
+/** A pool is in the order of its epochs, so the file has what is kept before what is new. */
+async function* environmentPoolRecords(
+  store: ObjectStore,
+  input: UpdatePoolsInput,
+  kept: readonly PoolEntry[],
+): AsyncGenerator<EnvironmentPoolRecord> {
+  const keptPlaces = new Set(kept.map(({ at }) => at));
+  let at = 0;
+  for await (const record of store.records<EnvironmentPoolRecord>(input.state.environment_pool)) {
+    if (keptPlaces.has(at)) yield record;
+    at += 1;
+  }
+  for await (const [, , record] of judgedTasks(store, input)) if (record !== undefined) yield record;
+}
+
+const poolEntry = (
   { epoch, signature, env_reward, history_success, guard }: EnvironmentPoolRecord,
   at: number,
-): Entry => ({ epoch, signature, env_reward, history_success, guard, at });
+): PoolEntry => ({ epoch, signature, env_reward, history_success, guard, at });
 
-function ratesByKind(outcomes: readonly Pick<ScoreRecord, 'kind' | 'success_rate'>[]): Map<string, number[]> {
+function meanRatesByKind(outcomes: readonly MeasuredOutcome[]): Record<string, number | null> {
   const rates = new Map<string, number[]>();
   for (const { kind, success_rate } of outcomes) {
     if (!rates.has(kind)) rates.set(kind, []);
     if (success_rate !== null) rates.get(kind)!.push(success_rate);
   }
-  return rates;
+  return Object.fromEntries([...rates].map(([kind, values]) => [kind, mean(values)]));
 }
 
-/** What an arm of its own carries from epoch to epoch. */
+function learningProgressMetrics(state: HistoryRecord['progress']): Metrics {
+  const byKind = Object.entries(learningProgress(state));
+  return Object.fromEntries(byKind.map(([kind, progress]) => [`env/learning_progress/${kind}`, progress]));
+}
+
+/** What the arms `window`, `selection` and `best-of-n` carry from epoch to epoch. */
 function armHistory(
   arm: Arm,
   before: HistoryRecord,
-  fresh: readonly TaskOutcome[],
+  epochOutcomes: readonly TaskOutcome[],
   epoch: number,
 ): Pick<HistoryRecord, 'outcomes' | 'window'> {
-  if (arm.type === 'window') return { window: updateWindow(before.window ?? openWindow(arm), fresh, arm) };
+  if (arm.type === 'window')
+    return { window: updateWindow(before.window ?? openWindow(arm), epochOutcomes, arm) };
   if (arm.type !== 'selection' && arm.type !== 'best-of-n') return {};
   const recent = (before.outcomes ?? []).filter((outcome) => epoch - outcome.epoch < arm.memory);
-  return {
-    outcomes: [
-      ...recent,
-      ...fresh.map(({ kind, difficulty, successes, attempts }) => ({
-        epoch,
-        kind,
-        difficulty,
-        successes,
-        attempts,
-      })),
-    ],
-  };
+  const observed = epochOutcomes.map(({ kind, difficulty, successes, attempts }): ObservedOutcome => ({
+    epoch,
+    kind,
+    difficulty,
+    successes,
+    attempts,
+  }));
+  return { outcomes: [...recent, ...observed] };
 }
 
-/** Counted where somebody acts on it. */
+/** Counted only if a setting acts on it. */
 function starvation(
   { guards, environment }: Experiment,
   { starved = 0 }: HistoryRecord,
-  records: readonly Entry[],
+  written: readonly PoolEntry[],
 ): Pick<HistoryRecord, 'starved'> {
   if (guards.starvedAfter === undefined || guards.starvedAfter === null || environment.training === null)
     return {};
-  return {
-    starved: starvedEpochs(
-      starved,
-      records.filter(({ guard }) => guard > 0).map(({ env_reward }) => env_reward),
-      guards.flatRewards ?? 0,
-    ),
-  };
+  const guarded = written.filter(({ guard }) => guard > 0);
+  const rewards = guarded.map(({ env_reward }) => env_reward);
+  return { starved: starvedEpochs(starved, rewards, guards.flatRewards ?? 0) };
 }

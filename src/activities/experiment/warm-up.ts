@@ -7,78 +7,70 @@ import { deriveSeed, randomStream } from '../../numerics/random.ts';
 import { runPhaseOnce } from '../../runtime/run-once.ts';
 import { NEUTRAL_JOB_SETTINGS } from '../../training/job-settings.ts';
 import { trainPolicy } from '../../training/policy-update.ts';
-import type { PolicyVersion, WarmUpInput } from '../../types/activity-types.ts';
+import type { FileRef } from '../../store/references.ts';
+import type { PolicyRole, PolicyVersion, WarmUpInput } from '../../types/activity-types.ts';
 import type { JobModel, JobSettings } from '../../types/training-job.ts';
 import type { CorpusRow, World } from '../../worlds/world.ts';
 import type { Dependencies } from '../dependencies.ts';
 
-/**
- * What warm-ups are kept under, shared by all experiments of a store; no experiment may have an id like it.
- */
+/** The run id that warm-ups are recorded under, shared by all experiments of a store. No experiment may have it. */
 const sharedId = '_warm-up';
 
+/** Settings of every warm-up. */
+const sharedSettings = { betas: [0.9, 0.99], tokens_per_micro_batch: 65_536 } satisfies Partial<JobSettings>;
+
 /**
- * A policy's first weights: a from-scratch model is trained on the world's corpus, a pretrained one is taken
- * as it is, with a fresh adapter if one is asked for. The result is kept under what it depends on (model,
- * corpus, seed, trainer), so it is made once: runs of one worker that need the same one at once wait for the
- * first.
+ * Makes a policy's first weights. A from-scratch model is trained on the world's corpus; a pretrained one is
+ * taken as it is, with a new adapter if the experiment has one. The result is recorded under what it depends
+ * on (model, corpus, seed, trainer), so it is made once: runs of one worker that need the same one at the same
+ * time wait for the first.
  */
 export function createWarmUp(dependencies: Dependencies) {
-  const turns = new KeyedMutex();
+  const mutex = new KeyedMutex();
   return async ({ run, role }: WarmUpInput): Promise<PolicyVersion> => {
-    const { seed, world, trainer, durability, serving, ...rest } = await dependencies.store.json<Experiment>(
-      run.experiment,
-    );
+    const { store, activityContext } = dependencies;
+    const experiment = await store.json<Experiment>(run.experiment);
+    const { seed, world, trainer, durability, serving } = experiment;
     // A server that nothing is published to has its own weights, under its own names.
     if (serving.type === 'openai' && serving.publish === 'none' && serving.models !== null)
       return { name: serving.models[role], checkpoint: null, trainer_state: null };
-    const recipe = await dependencies.store.putJson({
+    const recipe = await store.putJson({
       seed,
       world,
       trainer,
       durability: { heartbeatSeconds: durability.heartbeatSeconds },
-      [role]: { model: rest[role].model },
+      [role]: { model: experiment[role].model },
     });
-    const make = (): Promise<PolicyVersion> =>
-      runPhaseOnce(
-        dependencies,
-        `warm-up-${role}`,
-        { run: { id: sharedId, experiment: recipe }, epoch: 0 },
-        async (context) => {
-          const { model } = context.experiment[role];
-          const corpus =
-            model.type === 'scratch'
-              ? context.world.warmUpCorpus(
-                  role,
-                  model.warmUp.rows,
-                  randomStream(deriveSeed(seed, 'warm-up', role)),
-                )
-              : [];
-          const batch = await dependencies.store.putRecords(
-            steps(corpus, model, context.world.vocabulary, dependencies.activityContext().heartbeat),
-          );
-          const { policy } = await trainPolicy(dependencies, context, {
-            kind: 'supervised',
-            role,
-            epoch: 0,
-            model,
-            start: startOf(model, context.world),
-            reference: null,
-            trainerState: null,
-            batch,
-            settings: warmUpSettings(model),
-          });
-          // Moments of another loss would only mislead the first updates.
-          return { ...policy, trainer_state: null };
-        },
-      );
-    return turns.take(
-      recipe.sha256,
-      dependencies.activityContext(),
-      durability.heartbeatSeconds * 1000,
-      make,
+    const silenceMs = durability.heartbeatSeconds * 1000;
+    return mutex.take(recipe.sha256, activityContext(), silenceMs, () =>
+      warmUpOnce(dependencies, recipe, role),
     );
   };
+}
+
+/** @param recipe the fields of an experiment that the weights depend on */
+function warmUpOnce(dependencies: Dependencies, recipe: FileRef, role: PolicyRole): Promise<PolicyVersion> {
+  const input = { run: { id: sharedId, experiment: recipe }, epoch: 0 };
+  return runPhaseOnce(dependencies, `warm-up-${role}`, input, async (context) => {
+    const { experiment, world } = context;
+    const { model } = experiment[role];
+    const corpusRandom = randomStream(deriveSeed(experiment.seed, 'warm-up', role));
+    const corpus = model.type === 'scratch' ? world.warmUpCorpus(role, model.warmUp.rows, corpusRandom) : [];
+    const { heartbeat } = dependencies.activityContext();
+    const { policy } = await trainPolicy(dependencies, context, {
+      kind: 'supervised',
+      role,
+      epoch: 0,
+      model,
+      start: startOf(model, world),
+      reference: null,
+      trainerState: null,
+      batch: await dependencies.store.putRecords(batchRecords(corpus, model, world.vocabulary, heartbeat)),
+      settings: warmUpSettings(model),
+    });
+    // The optimizer's moments are of another loss: they would mislead the first updates.
+    return { ...policy, trainer_state: null };
+  });
 }
 
 function startOf(model: ModelSettings, world: World): JobModel {
@@ -102,42 +94,39 @@ function startOf(model: ModelSettings, world: World): JobModel {
   };
 }
 
-function* steps(
+function* batchRecords(
   corpus: Iterable<CorpusRow>,
   model: ModelSettings,
   vocabulary: readonly string[],
   heartbeat: (details: unknown) => void,
 ): Generator<object> {
-  const size = model.type === 'scratch' ? model.warmUp.batch : 1;
+  const rowsPerStep = model.type === 'scratch' ? model.warmUp.batch : 1;
   let row = 0;
-  for (const { prompt, completion, more } of corpus) {
+  for (const corpusRow of corpus) {
     if (row % 1000 === 999) heartbeat({ phase: 'corpus', rows: row + 1 });
-    const step = Math.floor(row++ / size);
-    yield more === undefined
-      ? { step, prompt, completion, weight: 1 }
-      : {
-          step,
-          ...dialogueTokens(
-            [prompt, completion, ...more.flatMap(({ read, write }) => [read, write])],
-            vocabulary,
-          ),
-          weight: 1,
-        };
+    const step = Math.floor(row / rowsPerStep);
+    row += 1;
+    yield { step, ...trainedText(corpusRow, vocabulary), weight: 1 };
   }
 }
 
+/** A row of one turn as text, which the trainer tokenizes; of several turns as token ids with a mask. */
+function trainedText({ prompt, completion, more }: CorpusRow, vocabulary: readonly string[]): object {
+  if (more === undefined) return { prompt, completion };
+  const laterTurns = more.flatMap(({ read, write }) => [read, write]);
+  return dialogueTokens([prompt, completion, ...laterTurns], vocabulary);
+}
+
+/** A pretrained model takes no step: its corpus is empty. */
 function warmUpSettings(model: ModelSettings): JobSettings {
-  const { learningRate, warmupSteps, schedule, rows, batch } =
-    model.type === 'scratch'
-      ? model.warmUp
-      : { learningRate: 1e-5, warmupSteps: 0, schedule: 'constant' as const, rows: 0, batch: 1 };
+  if (model.type === 'pretrained') return { ...NEUTRAL_JOB_SETTINGS, ...sharedSettings, learning_rate: 1e-5 };
+  const { learningRate, warmupSteps, schedule, rows, batch } = model.warmUp;
   return {
     ...NEUTRAL_JOB_SETTINGS,
+    ...sharedSettings,
     learning_rate: learningRate,
     warmup_steps: warmupSteps,
     schedule,
     schedule_steps: schedule === 'constant' ? null : Math.ceil(rows / batch),
-    betas: [0.9, 0.99],
-    tokens_per_micro_batch: 65_536,
   };
 }

@@ -1,0 +1,63 @@
+import type { Experiment } from '../../config/experiment.ts';
+import { parseNightly } from '../../config/nightly.ts';
+import type { Nightly } from '../../config/nightly.ts';
+import { changedFields } from '../../config/retune.ts';
+import { deriveSeed } from '../../numerics/random.ts';
+import { hashOf } from '../../store/canonical-json.ts';
+import type { NightPlan, RunEpoch } from '../../types/nightly-types.ts';
+import type { Dependencies } from '../dependencies.ts';
+
+/**
+ * Plans the next night by the curriculum's own record: a new one, or one that was interrupted or failed, whose
+ * experiment is resumed. If the nightly file was changed during an unfinished night, that night is abandoned
+ * and a new one begins.
+ * @throws InvalidConfig naming the field
+ */
+export function createOpenNight({ nightlyFolder, runFolder }: Dependencies) {
+  return async ({ file }: { file: unknown }): Promise<NightPlan> => {
+    const nightly = parseNightly(file);
+    const folder = nightlyFolder(nightly.name);
+    for (;;) {
+      const { night, standing: champion } = await folder.next();
+      const plan = planNight(nightly, night, champion);
+      const started = await runFolder(plan.id).readExperiment();
+      if (started === undefined || started.sha256 === hashOf(plan.experiment)) return plan;
+      const changes = changedFields(started.experiment, plan.experiment);
+      await folder.close({
+        night,
+        outcome: 'abandoned',
+        reason: `the nightly file was changed before the night was closed (${changes}); ${plan.id} is left as it is`,
+        standing: champion,
+        candidate: null,
+        test: null,
+        time: new Date().toISOString(),
+      });
+    }
+  };
+}
+
+function planNight(nightly: Nightly, night: number, champion: RunEpoch | null): NightPlan {
+  const { name, significance, evaluation, deadlineMinutes } = nightly;
+  const from = champion ?? nightly.experiment.startFrom;
+  const experiment = nightExperiment(nightly, night, from);
+  const { heartbeatSeconds, maxPhaseAttempts } = experiment.durability;
+  return {
+    nightly: { name, significance, evaluation },
+    night,
+    id: `${name}-night-${String(night).padStart(4, '0')}`,
+    experiment,
+    from,
+    deadlineMs: deadlineMinutes === null ? null : 60_000 * deadlineMinutes,
+    settings: { heartbeatSeconds, maxPhaseAttempts },
+  };
+}
+
+/** Each night has a seed of its own: the night after one that was not promoted does not repeat it. */
+function nightExperiment(
+  { experiment, epochsPerNight }: Nightly,
+  night: number,
+  from: RunEpoch | null,
+): Experiment {
+  const seed = night === 1 ? experiment.seed : deriveSeed(experiment.seed, 'night', night);
+  return { ...experiment, seed, epochs: (from?.epoch ?? 0) + epochsPerNight, startFrom: from };
+}
