@@ -80,7 +80,7 @@ export function signalGroup({ pid }: ProcessIdentity, signal: NodeJS.Signals): v
 }
 
 /** Waits until the process has ended, at most so long; false where it still runs. */
-export async function ended(target: ProcessIdentity, seconds: number): Promise<boolean> {
+export async function waitForEnd(target: ProcessIdentity, seconds: number): Promise<boolean> {
   const until = performance.now() + seconds * 1000;
   while (isAlive(target)) {
     if (performance.now() > until) return false;
@@ -103,7 +103,7 @@ export async function endProcess(
   while (isAlive(target)) {
     if (hurry?.aborted === true || performance.now() > until) {
       signalGroup(target, 'SIGKILL');
-      await ended(target, 5);
+      await waitForEnd(target, 5);
       return 'killed';
     }
     await sleep(POLL_MS);

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { repository, temporalPath } from '../../infra/setup/locations.mjs';
-import { startExperiment } from '../../src/cli/run/start-experiment.ts';
+import { startExperiment } from '../../src/cli/lib/start-experiment.ts';
 import { parseExperiment } from '../../src/config/parse-experiment.ts';
 import type { LedgerEntry } from '../../src/runs/ledger-entry.ts';
 import { hashOf } from '../../src/store/canonical-json.ts';

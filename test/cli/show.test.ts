@@ -1,11 +1,15 @@
 import { WorkflowFailedError } from '@temporalio/client';
 import { ApplicationFailure, CancelledFailure, TerminatedFailure } from '@temporalio/common';
 import { describe, expect, test } from 'vitest';
-import { explainFailure } from '../../src/cli/run/outcome.ts';
-import { bandScale, bar, sparkline } from '../../src/cli/show/band.ts';
-import { ProgressLines } from '../../src/cli/show/progress-lines.ts';
-import { screen } from '../../src/cli/show/progress-screen.ts';
-import { byteText, durationText } from '../../src/cli/show/units.ts';
+import { explainFailure } from '../../src/cli/lib/follow.ts';
+import {
+  bandScale,
+  bar,
+  ProgressLines,
+  progressScreen,
+  sparkline,
+} from '../../src/cli/lib/progress-display.ts';
+import { byteText, durationText } from '../../src/cli/lib/text.ts';
 import type { Progress } from '../../src/types/activity-types.ts';
 
 const some = (changes: Partial<Progress> = {}): Progress => ({
@@ -109,7 +113,7 @@ describe('plain lines', () => {
 });
 
 test('the picture for a terminal', () => {
-  expect(screen(some()).split('\n')).toEqual([
+  expect(progressScreen(some()).split('\n')).toEqual([
     '',
     'laptop (genenv-tuned): running',
     'epoch        12/90  ███░░░░░░░░░░░░░░░░░░░░░░░░░  about 2 min 38 s to go',
@@ -118,12 +122,12 @@ test('the picture for a terminal', () => {
     'last 5       0.35    ▁▄▅',
     'held-out     0.31    difficulty 5.2    R_env 0.90',
   ]);
-  expect(screen(some({ status: 'preparing', phase: 'warm up' })).split('\n')).toEqual([
+  expect(progressScreen(some({ status: 'preparing', phase: 'warm up' })).split('\n')).toEqual([
     '',
     'laptop (genenv-tuned): preparing',
     'warm up',
   ]);
-  expect(screen(some({ successRate: null, recentSuccessRates: [] }))).toContain('success rate –');
+  expect(progressScreen(some({ successRate: null, recentSuccessRates: [] }))).toContain('success rate –');
 });
 
 test('scales and units', () => {
