@@ -79,7 +79,8 @@ export function takeStackLock(path: string): StackLock | null {
     database.close();
     if (error instanceof Error && error.message.includes('database is locked')) return null;
     throw new Error(
-      `stack lock ${path}: ${error instanceof Error ? error.message : String(error)}; remove the file when no stack runs`,
+      `stack lock ${path}: ${error instanceof Error ? error.message : String(error)}; remove the file when ` +
+        'no stack runs',
       { cause: error },
     );
   }

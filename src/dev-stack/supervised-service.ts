@@ -86,7 +86,8 @@ export class SupervisedService {
       await this.#end();
     }
     throw new Error(
-      `${title}: started ${ATTEMPTS} times, and each time it ${reason}. The end of ${this.#log}:\n${lastLogLines(this.#log)}`,
+      `${title}: started ${ATTEMPTS} times, and each time it ${reason}. The end of ` +
+        `${this.#log}:\n${lastLogLines(this.#log)}`,
     );
   }
 
@@ -123,7 +124,8 @@ export class SupervisedService {
       try {
         if (failures > ATTEMPTS)
           throw new Error(
-            `${this.#service.title}: it ended ${failures} times within ${STEADY_SECONDS} s of its start. The end of ${this.#log}:\n${lastLogLines(this.#log)}`,
+            `${this.#service.title}: it ended ${failures} times within ${STEADY_SECONDS} s of its start. ` +
+              `The end of ${this.#log}:\n${lastLogLines(this.#log)}`,
           );
         if (failures > 1) await sleep(BACKOFF_MS * 2 ** failures);
         const restart = this.#bringUp();

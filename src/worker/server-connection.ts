@@ -100,7 +100,8 @@ export async function registerSearchAttributes(
     return true;
   } catch (error) {
     say(
-      `runs without search attributes, which could not be registered: ${error instanceof Error ? error.message : String(error)}`,
+      'runs without search attributes, which could not be registered: ' +
+        `${error instanceof Error ? error.message : String(error)}`,
     );
     return false;
   }

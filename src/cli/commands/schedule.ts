@@ -126,7 +126,8 @@ const UNIT_SECONDS = { s: 1, m: 60, h: 3600, d: 86_400 };
 function scheduleSpec({ cron, every, timeZone }: CreateOptions): ScheduleSpec {
   if ((cron === undefined) === (every === undefined))
     throw new CliError(
-      `--cron, --every: got ${cron === undefined ? 'neither' : 'both'}; expected one of them, such as --cron "0 2 * * *" or --every 24h`,
+      `--cron, --every: got ${cron === undefined ? 'neither' : 'both'}; expected one of them, such as ` +
+        '--cron "0 2 * * *" or --every 24h',
       exitCodes.badInput,
     );
   if (cron !== undefined)

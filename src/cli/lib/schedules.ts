@@ -59,7 +59,8 @@ export async function createNightSchedule(
   } catch (error) {
     if (error instanceof ScheduleAlreadyRunning)
       throw new CliError(
-        `--id: got ${JSON.stringify(id)}, but there is such a schedule already; delete it first (npx genenv schedule delete ${id}: record and runs stay), or give another`,
+        `--id: got ${JSON.stringify(id)}, but there is such a schedule already; delete it first (npx ` +
+          `genenv schedule delete ${id}: record and runs stay), or give another`,
         exitCodes.badInput,
       );
     // The server parses cron expressions and time zones, so its message is the explanation.
