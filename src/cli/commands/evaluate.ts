@@ -159,7 +159,8 @@ function policyFrom({ policy, baseUrl, apiKeyEnv, api }: EvaluateOptions): objec
   const [, run, epoch] = /^([^@]*)(?:@(\d{1,6}))?$/.exec(policy) ?? [];
   if (run === undefined)
     throw badOption(
-      `--policy: got ${JSON.stringify(policy)}; expected a run, \`RUN@EPOCH\`, \`gold\`, or a model’s name together with --base-url`,
+      `--policy: got ${JSON.stringify(policy)}; expected a run, \`RUN@EPOCH\`, \`gold\`, ` +
+        'or a model’s name together with --base-url',
     );
   return { type: 'run', run, ...(epoch !== undefined && { epoch: Number(epoch) }), ...apiField };
 }

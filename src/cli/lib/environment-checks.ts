@@ -136,7 +136,8 @@ function checkSpace(home: string): Check {
     ? missing(
         'Disk space',
         `${byteText(free)} free`,
-        `free some: a run of the laptop experiment takes less than ${byteText(MIN_FREE_BYTES)}; \`genenv gc\` removes old checkpoints`,
+        `free some: a run of the laptop experiment takes less than ${byteText(MIN_FREE_BYTES)}; ` +
+          '`genenv gc` removes old checkpoints',
       )
     : ok('Disk space', `${byteText(free)} free`);
 }
