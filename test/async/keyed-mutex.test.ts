@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { KeyedMutex } from '../../src/async/keyed-mutex.ts';
 import type { ActivityContext } from '../../src/runtime/activity-context.ts';
 
-/** Work that several runs of a worker ask for at once. */
+/** Work that several runs of a worker need at the same time. */
 
 function attempt(): ActivityContext & { beats: unknown[]; abort: (reason: Error) => void } {
   const controller = new AbortController();
@@ -23,7 +23,7 @@ function attempt(): ActivityContext & { beats: unknown[]; abort: (reason: Error)
   };
 }
 
-/** Work that is under way until it is told to end; `done` says in which order. */
+/** Work that runs until `end` is called; `done` records the order. */
 function work(name: string, done: string[]) {
   const { promise, resolve, reject } = Promise.withResolvers<undefined>();
   return {
@@ -38,7 +38,7 @@ function work(name: string, done: string[]) {
   };
 }
 
-/** Until all that could go on has. */
+/** Resolves when all that could continue has. */
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
 test('the same work is done in turn, other work is not kept waiting', async () => {
@@ -47,8 +47,10 @@ test('the same work is done in turn, other work is not kept waiting', async () =
   const [first, second, third, otherKey] = ['first', 'second', 'third', 'other'].map((name) =>
     work(name, done),
   ) as [ReturnType<typeof work>, ...ReturnType<typeof work>[]];
-  const results = [first, second!, third!].map(({ run }) => mutex.take('agent', attempt(), 60_000, run));
-  const otherResult = mutex.take('environment', attempt(), 60_000, otherKey!.run);
+  const results = [first, second!, third!].map(({ run }) =>
+    mutex.runExclusive('agent', attempt(), 60_000, run),
+  );
+  const otherResult = mutex.runExclusive('environment', attempt(), 60_000, otherKey!.run);
   await settled();
   expect(done).toEqual(['first begins', 'other begins']);
   for (const held of [first, second!, third!, otherKey!]) held.end();
@@ -70,8 +72,10 @@ test('one that waits beats when work is done, and goes on when that work fails',
   const done: string[] = [];
   const [first, second] = [work('first', done), work('second', done)];
   const [holder, waiter] = [attempt(), attempt()];
-  const failed = expect(mutex.take('agent', holder, 60_000, first.run)).rejects.toThrow('the trainer died');
-  const result = mutex.take('agent', waiter, 60_000, second.run);
+  const failed = expect(mutex.runExclusive('agent', holder, 60_000, first.run)).rejects.toThrow(
+    'the trainer died',
+  );
+  const result = mutex.runExclusive('agent', waiter, 60_000, second.run);
   await settled();
   expect(waiter.beats).toEqual([]);
   holder.heartbeat({ step: 1 });
@@ -89,15 +93,17 @@ test('one that is told to stop waits no longer, and leaves the others their turn
   const done: string[] = [];
   const [first, third] = [work('first', done), work('third', done)];
   const [stopped, late] = [attempt(), attempt()];
-  const result = mutex.take('agent', attempt(), 60_000, first.run);
-  const refused = expect(mutex.take('agent', stopped, 60_000, work('second', done).run)).rejects.toThrow(
-    'the worker stops',
-  );
-  const last = mutex.take('agent', attempt(), 60_000, third.run);
+  const result = mutex.runExclusive('agent', attempt(), 60_000, first.run);
+  const refused = expect(
+    mutex.runExclusive('agent', stopped, 60_000, work('second', done).run),
+  ).rejects.toThrow('the worker stops');
+  const last = mutex.runExclusive('agent', attempt(), 60_000, third.run);
   stopped.abort(new Error('the worker stops'));
   late.abort(new Error('before it began'));
   await refused;
-  await expect(mutex.take('agent', late, 60_000, work('late', done).run)).rejects.toThrow('before it began');
+  await expect(mutex.runExclusive('agent', late, 60_000, work('late', done).run)).rejects.toThrow(
+    'before it began',
+  );
   first.end();
   third.end();
   expect(await Promise.all([result, last])).toEqual(['first', 'third']);
@@ -109,9 +115,9 @@ test('one that makes no progress any more is not waited for', async () => {
   const done: string[] = [];
   const [stuck, second] = [work('stuck', done), work('second', done)];
   const silent = attempt();
-  void mutex.take('agent', silent, 500, stuck.run);
+  void mutex.runExclusive('agent', silent, 500, stuck.run);
   await settled();
-  const result = mutex.take('agent', attempt(), 500, second.run);
+  const result = mutex.runExclusive('agent', attempt(), 500, second.run);
   // Three times as long as one may be silent.
   for (let beat = 0; beat < 15; beat++) {
     await sleep(100);
