@@ -71,8 +71,6 @@ export const createGpuActivities = (dependencies: Dependencies) => ({
   trainAgent: createTrainAgent(dependencies),
   trainEnvironment: createTrainSimulator(dependencies),
   measureGradients: createMeasureGradients(dependencies),
-  // For runs of a version that scheduled it on this queue.
-  publishPolicy: createPublishPolicy(dependencies),
 });
 
 export const createNightlyActivities = (dependencies: Dependencies) => ({
@@ -101,10 +99,7 @@ export const createEvaluationCpuActivities = (dependencies: Dependencies) => ({
   scoreEvaluation: createScoreEvaluation(dependencies),
 });
 
-/**
- * The activities that a worker of each queue serves. An activity that moves to another queue stays on its old
- * one too, for what is scheduled there.
- */
+/** What a worker of each queue serves. */
 export const activitiesByQueue = (dependencies: Dependencies) => ({
   llm: { ...createLlmActivities(dependencies), ...createEvaluationLlmActivities(dependencies) },
   cpu: {

@@ -1,10 +1,10 @@
+/** The tasks of an epoch before it draws from the pool, in each arm. */
 import { collect, filterStream, mergeSorted } from '../async/streams.ts';
 import { drawExemplars } from '../coevolution/arms/best-of-n.ts';
 import { drawLevels, openWindow, windowLevels } from '../coevolution/arms/difficulty-window.ts';
 import { predictedSuccess, selectCandidates } from '../coevolution/arms/selection.ts';
 import { difficultyReward } from '../coevolution/difficulty-reward.ts';
 import { poolDraw } from '../coevolution/training-pool.ts';
-import type { Arm } from '../config/arms.ts';
 import type { Experiment } from '../config/experiment.ts';
 import { deriveSeed, randomStream } from '../numerics/random.ts';
 import type { RandomStream } from '../numerics/random.ts';
@@ -17,7 +17,7 @@ import type { EnvironmentPoolRecord, HistoryRecord, SeedTaskRecord, TaskRecord }
 import type { Exemplar } from '../worlds/world.ts';
 import { taskFeatures } from './task-features.ts';
 
-/** The epoch's own tasks: what the simulator wrote, or what the arm puts in its place. */
+/** The epoch's own tasks: those that the simulator wrote, or what the arm puts in their place. */
 export async function* epochTasks(
   { store }: { store: ObjectStore },
   context: Phase,
@@ -27,79 +27,69 @@ export async function* epochTasks(
   const { epoch, state } = input;
   const count = environment.promptsPerEpoch * environment.variationsPerPrompt;
   const random = randomStream(deriveSeed(seed, epoch, 'arm'));
-  const history = (): Promise<HistoryRecord> => store.json<HistoryRecord>(state.history);
+  const newTask = (index: number, batch: string, spec: string): TaskRecord =>
+    taskWithoutSimulator(context, taskId(epoch, index), { source: 'new', batch, spec });
   switch (arm.type) {
     case 'genenv':
     case 'random':
-      yield* generatedTasks(store, context, input);
+      yield* readGeneratedTasks(store, context, input);
       return;
     case 'static':
     case 'offline': {
       const pool = await collect(store.records<SeedTaskRecord>(state.task_pool!));
-      const drawn = poolDraw(pool.length, { count, epoch, seed: deriveSeed(seed, 'pool') });
-      yield* drawn.map((at, index) =>
-        taskWithoutSimulator(context, taskId(epoch, index), {
-          source: 'new',
-          batch: pool[at]!.id,
-          spec: pool[at]!.spec,
-        }),
-      );
+      const positions = poolDraw(pool.length, { count, epoch, seed: deriveSeed(seed, 'pool') });
+      for (const [index, position] of positions.entries()) {
+        const { id, spec } = pool[position]!;
+        yield newTask(index, id, spec);
+      }
       return;
     }
     case 'selection':
     case 'best-of-n': {
-      const candidates = judged(
-        arm,
-        await collect(generatedTasks(store, context, input)),
-        (await history()).outcomes ?? [],
-        epoch,
-      );
-      const chosen =
+      const tasks = await collect(readGeneratedTasks(store, context, input));
+      const { outcomes = [] } = await store.json<HistoryRecord>(state.history);
+      const candidates = predictSuccess(tasks, outcomes, { epoch, bandwidth: arm.bandwidth });
+      const selected =
         arm.type === 'selection'
           ? selectCandidates(candidates, count, random)
           : bestOfEach(candidates, arm.candidates, context.experiment, random);
-      yield* chosen.map((at, index) => ({ ...candidates[at]!.task, id: taskId(epoch, index) }));
+      for (const [index, position] of selected.entries())
+        yield { ...candidates[position]!.task, id: taskId(epoch, index) };
       return;
     }
     case 'window': {
-      const levels = windowLevels((await history()).window ?? openWindow(arm), arm);
-      yield* drawLevels(levels, count, random).map((level, index) =>
-        taskWithoutSimulator(context, taskId(epoch, index), {
-          source: 'new',
-          batch: `${epochId(epoch)}/level-${level}`,
-          spec: context.world.taskAt!(level, random),
-        }),
-      );
+      const { window = openWindow(arm) } = await store.json<HistoryRecord>(state.history);
+      const levels = drawLevels(windowLevels(window, arm), count, random);
+      for (const [index, level] of levels.entries())
+        yield newTask(index, `${epochId(epoch)}/level-${level}`, context.world.taskAt!(level, random));
     }
   }
 }
 
-function generatedTasks(
+/** The tasks of all shards, first those of the current simulator, each in the order of their ids. */
+function readGeneratedTasks(
   store: ObjectStore,
   { experiment }: Phase,
   { generated }: DrawTasksInput,
 ): AsyncGenerator<TaskRecord> {
   // A starved simulator may share its prompts in an experiment where it otherwise does not.
-  const simulators =
-    generationCounts(experiment, typeof experiment.guards.starvedAfter === 'number').initial > 0
-      ? (['current', 'initial'] as const)
-      : (['current'] as const);
+  const mayStarve = typeof experiment.guards.starvedAfter === 'number';
+  const hasInitial = generationCounts(experiment, mayStarve).initial > 0;
+  const simulators = hasInitial ? (['current', 'initial'] as const) : (['current'] as const);
   // Each simulator's tasks are in order in each shard.
-  return mergeSorted(
-    generated.flatMap((file) =>
-      simulators.map((simulator) =>
-        filterStream(store.records<TaskRecord>(file), (task) => task.simulator === simulator),
-      ),
+  const streams = generated.flatMap((file) =>
+    simulators.map((simulator) =>
+      filterStream(store.records<TaskRecord>(file), (task) => task.simulator === simulator),
     ),
-    isBefore,
   );
+  return mergeSorted(streams, isBefore);
 }
 
-/** Ids grow by a digit where the index does. */
+/** Ids of larger indexes may have more digits. */
 const isBefore = (a: TaskRecord, b: TaskRecord): boolean =>
   a.id.length < b.id.length || (a.id.length === b.id.length && a.id < b.id);
 
-/** A task that no simulator wrote for this epoch. */
+/** The record of a task that no simulator wrote for this epoch. */
 export function taskWithoutSimulator(
   { world }: Phase,
   id: string,
@@ -120,76 +110,65 @@ export function taskWithoutSimulator(
   };
 }
 
-type ScoredCandidate = { task: TaskRecord; usable: boolean; predicted: number | null };
+type PredictedCandidate = { task: TaskRecord; usable: boolean; predicted: number | null };
 
 /**
- * What is known of each candidate beforehand. Invalid ones, and repeats of one that is there, come only where
- * there are too few others.
+ * Predicts the success rate of each candidate from the outcomes of earlier tasks. Invalid candidates, and
+ * repeats of an earlier one, are not usable: they are selected only if there are too few others.
  */
-function judged(
-  { bandwidth }: Extract<Arm, { type: 'selection' | 'best-of-n' }>,
+function predictSuccess(
   tasks: readonly TaskRecord[],
   outcomes: NonNullable<HistoryRecord['outcomes']>,
-  epoch: number,
-): ScoredCandidate[] {
+  options: { epoch: number; bandwidth: number },
+): PredictedCandidate[] {
   const seen = new Set<string>();
   return tasks.map((task) => {
     const usable = task.spec !== null && !seen.has(task.spec);
     if (task.spec !== null) seen.add(task.spec);
-    return {
-      task,
-      usable,
-      predicted: task.valid ? predictedSuccess(task, outcomes, { epoch, bandwidth }) : 0,
-    };
+    return { task, usable, predicted: task.valid ? predictedSuccess(task, outcomes, options) : 0 };
   });
 }
 
 /** Of every n candidates the one with the largest predicted R_env. */
 function bestOfEach(
-  candidates: readonly ScoredCandidate[],
+  candidates: readonly PredictedCandidate[],
   n: number,
   { difficulty }: Experiment,
   random: RandomStream,
 ): number[] {
-  const worth = (predicted: number | null): number =>
+  const reward = (predicted: number | null): number =>
     difficultyReward(predicted ?? difficulty.alpha, difficulty);
-  return Array.from(
-    { length: candidates.length / n },
-    (_, slot) =>
-      slot * n + selectCandidates(candidates.slice(slot * n, (slot + 1) * n), 1, random, worth)[0]!,
-  );
+  return Array.from({ length: candidates.length / n }, (_, slot) => {
+    const first = slot * n;
+    const [best] = selectCandidates(candidates.slice(first, first + n), 1, random, reward);
+    return first + best!;
+  });
 }
 
 /**
- * What the arm `best-of-n` shows its simulator in each of an epoch's prompts: tasks of D_env, each text once,
- * its newest reward. Other arms show nothing.
+ * The exemplars that the arm `best-of-n` shows its simulator in each of an epoch's prompts: tasks of D_env,
+ * each text once, with its newest reward. Other arms show none.
  */
-export async function drawnExemplars(
+export async function createExemplarDraw(
   { store }: { store: ObjectStore },
   { arm, seed }: Experiment,
   epoch: number,
   state: RunState,
 ): Promise<(prompt: number) => Exemplar[]> {
   if (arm.type !== 'best-of-n') return () => [];
-  const newest = new Map<
-    string,
-    Pick<EnvironmentPoolRecord, 'env_reward'> & { spec: string; weight: number }
-  >();
-  for await (const { signature, env_reward, guard } of store.records<EnvironmentPoolRecord>(
-    state.environment_pool,
-  ))
+  const newest = new Map<string, { spec: string; env_reward: number; weight: number }>();
+  const pool = store.records<EnvironmentPoolRecord>(state.environment_pool);
+  for await (const { signature, env_reward, guard } of pool)
     newest.set(signature, { spec: signature, env_reward, weight: guard });
   const records = [...newest.values()];
-  return (prompt) =>
-    drawExemplars(
-      records,
-      arm.exemplars,
-      arm,
-      randomStream(deriveSeed(seed, epoch, 'exemplars', prompt)),
-    ).map(({ spec, env_reward }) => ({ spec, reward: env_reward }));
+  return (prompt) => {
+    const random = randomStream(deriveSeed(seed, epoch, 'exemplars', prompt));
+    const exemplars = drawExemplars(records, arm.exemplars, arm, random);
+    return exemplars.map(({ spec, env_reward }) => ({ spec, reward: env_reward }));
+  };
 }
 
-/** Whether the simulator has had nothing to learn from for as long as `guards.starvedAfter` says. */
+/** Whether the simulator has had nothing to learn from for `guards.starvedAfter` epochs in a row. */
 export async function isStarved(
   { store }: { store: ObjectStore },
   { guards }: Experiment,

@@ -1,3 +1,4 @@
+/** From the simulator's texts to candidates for tasks: repair rounds, label votes, the contamination guard. */
 import { contaminated, contaminationFault } from '../benchmarks/contamination/contaminated.ts';
 import type { Contamination } from '../benchmarks/contamination/contaminated.ts';
 import type { Experiment } from '../config/experiment.ts';
@@ -5,79 +6,79 @@ import type { Completion, CompletionRequest } from '../inference/policy-client.t
 import { ROUNDING } from '../numerics/preconditions.ts';
 import { deriveSeed } from '../numerics/random.ts';
 import { batchPrompts, sampleRecord } from '../rollouts/completion-requests.ts';
-import type { PlannedRequest, SendRequest } from '../rollouts/completion-requests.ts';
+import type { CompletionClient, PlannedRequest } from '../rollouts/completion-requests.ts';
 import type { Phase } from '../runtime/run-once.ts';
 import type { LabelRecord, Sampled } from '../types/records.ts';
 import { InvalidConfig } from '../validation/invalid-config.ts';
-import type { ParsedTask, World } from '../worlds/world.ts';
+import type { ParsedTask, TaskSpec, World } from '../worlds/world.ts';
 
-/** What the simulator wrote for one prompt, as it finally stands. */
+/** The simulator's last text for one sample of a prompt, and whether it is a valid task. */
 export interface Candidate<Item> {
   item: Item;
   sample: number;
-  /** What it was told before it wrote this. */
+  /** The prompt that this text answers: a repair prompt after a repair. */
   prompt: string;
   sampled: Sampled;
   parsed: ParsedTask;
-  /** Times it was asked again; absent in worlds that take the first text. */
+  /** Repair rounds so far; absent in worlds that take the first text. */
   repairs?: number;
   /** Absent in worlds whose labels need no vote. */
   label?: LabelRecord;
 }
 
-/** What the server is told of the form of a task, where it can use it. */
-export const structuredOutput = (
+/** The JSON schema of the world's tasks, if it has one and the server can hold a model to it. */
+export function structuredOutput(
   { serving }: Experiment,
   { taskSchema }: World,
-): Pick<CompletionRequest, 'schema'> =>
-  taskSchema !== undefined && serving.type === 'openai' && serving.structuredOutput === 'json_schema'
-    ? { schema: taskSchema }
-    : {};
+): Pick<CompletionRequest, 'schema'> {
+  const isSupported = serving.type === 'openai' && serving.structuredOutput === 'json_schema';
+  return taskSchema !== undefined && isSupported ? { schema: taskSchema } : {};
+}
 
-/** Asks for tasks, and again for each text that is none, as often as the world allows. */
+/** Generates candidates, and again for each invalid one, as often as the world allows. */
 export async function generateCandidates<Item extends { text: string }>(
-  ask: SendRequest,
-  context: Phase,
+  client: Pick<CompletionClient, 'complete'>,
+  { experiment: { durability }, world }: Phase,
   { request, items }: PlannedRequest<Item>,
 ): Promise<Candidate<Item>[]> {
-  const {
-    experiment: { durability },
-    world,
-  } = context;
   const { repairs } = world;
-  const drafts = (await ask(request)).map((completion): Candidate<Item> => {
+  const candidates: Candidate<Item>[] = [];
+  for (const completion of await client.complete(request)) {
     const item = items[completion.prompt]!;
-    return {
+    candidates.push({
       item,
       sample: completion.sample,
       prompt: item.text,
-      ...read(world, request, completion),
+      ...readCompletion(world, request, completion),
       ...(repairs && { repairs: 0 }),
-    };
-  });
-  for (let round = 1; round <= (repairs?.limit ?? 0); round++) {
-    const again = drafts.flatMap((draft) =>
-      draft.parsed.valid
-        ? []
-        : [{ draft, prompt: repairs!.prompt(draft.item.text, draft.sampled.text, draft.parsed.reason) }],
-    );
-    const planned = batchPrompts(again, durability.promptsPerRequest, (chunk, index): CompletionRequest => ({
+    });
+  }
+  if (repairs === undefined) return candidates;
+  for (let round = 1; round <= repairs.limit; round++) {
+    const rejected: { candidate: Candidate<Item>; prompt: string }[] = [];
+    for (const candidate of candidates) {
+      const { item, sampled, parsed } = candidate;
+      if (parsed.valid) continue;
+      rejected.push({ candidate, prompt: repairs.prompt(item.text, sampled.text, parsed.reason) });
+    }
+    const planned = batchPrompts(rejected, durability.promptsPerRequest, (chunk, index) => ({
       ...request,
       prompts: chunk.map(({ prompt }) => prompt),
       n: 1,
       seed: deriveSeed(request.seed, 'repair', round, index),
     }));
-    for (const one of planned) {
-      for (const completion of await ask(one.request)) {
-        const { draft, prompt } = one.items[completion.prompt]!;
-        Object.assign(draft, { prompt, repairs: round }, read(world, one.request, completion));
+    for (const repair of planned) {
+      for (const completion of await client.complete(repair.request)) {
+        const { candidate, prompt } = repair.items[completion.prompt]!;
+        const repaired = readCompletion(world, repair.request, completion);
+        Object.assign(candidate, { prompt, repairs: round }, repaired);
       }
     }
   }
-  return drafts;
+  return candidates;
 }
 
-const read = (
+const readCompletion = (
   world: World,
   request: CompletionRequest,
   completion: Completion,
@@ -90,68 +91,64 @@ const read = (
 });
 
 /**
- * Puts the labels that the simulator wrote itself to the vote of a solver that it does not train: the frozen
- * initial agent. A task whose label too few votes confirm is none. The votes are outside the rollout budget,
- * and the task's tokens include them.
+ * Puts labels that the simulator wrote itself to the vote of a solver that it does not train: the frozen
+ * initial agent. A candidate becomes invalid if too few votes confirm its label. The votes are outside the
+ * rollout budget; the tokens of task generation include them.
  */
 export async function confirmLabels(
-  ask: SendRequest,
+  client: Pick<CompletionClient, 'complete'>,
   { experiment, world }: Phase,
-  drafts: readonly Candidate<unknown>[],
+  candidates: readonly Candidate<unknown>[],
   solver: { model: string; seed: number },
 ): Promise<void> {
   const { vote } = world;
   if (vote === undefined) return;
-  const {
-    agent: { sampling },
-    durability,
-  } = experiment;
-  for (const draft of drafts) draft.label = { votes: 0, agreeing: 0, disputed: false };
-  const doubted = drafts.flatMap((draft) =>
-    draft.parsed.valid && vote.needed(draft.parsed.spec) ? [{ draft, spec: draft.parsed.spec }] : [],
-  );
-  const planned = batchPrompts(doubted, durability.promptsPerRequest, (chunk, index): CompletionRequest => ({
+  const { agent, durability } = experiment;
+  const unconfirmed: { candidate: Candidate<unknown>; spec: TaskSpec }[] = [];
+  for (const candidate of candidates) {
+    const { parsed } = candidate;
+    candidate.label = { votes: 0, agreeing: 0, disputed: false };
+    if (parsed.valid && vote.needed(parsed.spec)) unconfirmed.push({ candidate, spec: parsed.spec });
+  }
+  const planned = batchPrompts(unconfirmed, durability.promptsPerRequest, (chunk, index) => ({
     model: solver.model,
     prompts: chunk.map(({ spec }) => world.agentPrompt(spec)),
     n: vote.votes,
     seed: deriveSeed(solver.seed, 'vote', index),
-    temperature: sampling.temperature,
-    maxTokens: sampling.maxTokens,
+    temperature: agent.sampling.temperature,
+    maxTokens: agent.sampling.maxTokens,
   }));
   for (const { request, items } of planned) {
-    const completions = await ask(request);
-    for (const [row, { draft, spec }] of items.entries()) {
-      const { agreeing, disputed } = vote.tally(
-        spec,
-        completions.filter(({ prompt }) => prompt === row).map(({ text }) => text),
-      );
-      draft.label = { votes: vote.votes, agreeing, disputed };
+    const completions = await client.complete(request);
+    for (const [row, { candidate, spec }] of items.entries()) {
+      const votes = completions.filter(({ prompt }) => prompt === row).map(({ text }) => text);
+      const { agreeing, disputed } = vote.tally(spec, votes);
+      candidate.label = { votes: vote.votes, agreeing, disputed };
       if (agreeing < vote.agreement * vote.votes - ROUNDING)
-        draft.parsed = { valid: false, reason: 'label_unconfirmed' };
+        candidate.parsed = { valid: false, reason: 'label_unconfirmed' };
     }
   }
 }
 
-/** A benchmark question in what the agent would be given for a task. */
-const questionIn = (world: World, spec: string): Contamination | null =>
+/** The benchmark question in the prompt that the agent would get for a task, if there is one. */
+const findContamination = (world: World, spec: string): Contamination | null =>
   contaminated(world.agentPrompt(spec));
 
-/**
- * A text as a task that may be trained on: one that holds a question of a benchmark is none (`contaminated`).
- */
+/** Parses a text into a task that may be trained on; a task with a benchmark question is `contaminated`. */
 export function parseCandidate(world: World, text: string): ParsedTask {
   const parsed = world.parseTask(text);
-  return parsed.valid && questionIn(world, parsed.spec) !== null
-    ? { valid: false, reason: 'contaminated' }
-    : parsed;
+  const isContaminated = parsed.valid && findContamination(world, parsed.spec) !== null;
+  return isContaminated ? { valid: false, reason: 'contaminated' } : parsed;
 }
 
 /**
- * @throws InvalidConfig for a task that holds a question of a benchmark, naming where the task stands, the
+ * @throws InvalidConfig if the task contains a benchmark question, naming the place of the task, the
  * benchmark and its case
  */
 export function rejectContaminated(world: World, spec: string, place: string): void {
-  const found = questionIn(world, spec);
-  if (found !== null)
-    throw new InvalidConfig(`experiment: ${place}: got ${spec.slice(0, 80)}; ${contaminationFault(found)}`);
+  const contamination = findContamination(world, spec);
+  if (contamination === null) return;
+  throw new InvalidConfig(
+    `experiment: ${place}: got ${spec.slice(0, 80)}; ${contaminationFault(contamination)}`,
+  );
 }

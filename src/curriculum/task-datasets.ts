@@ -1,3 +1,4 @@
+/** Data sets of the arms that learn from a fixed one: their candidates, before they are checked. */
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
@@ -6,16 +7,15 @@ import type { PoolSource } from '../config/arms.ts';
 import type { ChatRequest } from '../inference/chat-client.ts';
 import { deriveSeed, randomStream } from '../numerics/random.ts';
 import type { RandomStream } from '../numerics/random.ts';
-import { streamChatCompletions } from '../rollouts/chat-requests.ts';
-import { batchPrompts, streamCompletions } from '../rollouts/completion-requests.ts';
-import type { ModelDependencies, SamplingUsage } from '../rollouts/completion-requests.ts';
+import { batchPrompts, openChatClient, openCompletionClient } from '../rollouts/completion-requests.ts';
+import type { ModelDependencies } from '../rollouts/completion-requests.ts';
 import type { Phase } from '../runtime/run-once.ts';
 import type { PolicyVersion } from '../types/activity-types.ts';
 import { InvalidConfig } from '../validation/invalid-config.ts';
 import type { World } from '../worlds/world.ts';
 import { rejectContaminated, structuredOutput } from './generate-candidates.ts';
 
-/** Texts that ought to be tasks, and the tokens they took. */
+/** Candidates for tasks, and the tokens they took. */
 export interface WrittenDataset {
   texts: string[];
   tokens: number;
@@ -26,119 +26,115 @@ export function datasetTexts(
   dependencies: ModelDependencies,
   context: Phase,
   simulator: PolicyVersion,
-  base: readonly string[],
+  baseTasks: readonly string[],
 ): Promise<WrittenDataset> {
   const { arm } = context.experiment;
-  if (arm.type === 'static') return bySimulator(dependencies, context, simulator, arm.variations, base);
+  if (arm.type === 'static')
+    return generateVariations(dependencies, context, { simulator, variations: arm.variations }, baseTasks);
   if (arm.type !== 'offline') throw new Error(`the arm ${arm.type} has no data set`);
   return arm.source.type === 'file'
-    ? fromFile(context.world, arm.source, Math.ceil(arm.multiple * base.length))
-    : byModel(dependencies, context, arm.source, arm.multiple, base);
+    ? readTaskFile(context.world, arm.source, Math.ceil(arm.multiple * baseTasks.length))
+    : generateOffline(dependencies, context, { ...arm.source, multiple: arm.multiple }, baseTasks);
 }
 
-async function bySimulator(
+/** The frozen simulator's variations of each base task. */
+async function generateVariations(
   dependencies: ModelDependencies,
   context: Phase,
-  simulator: PolicyVersion,
-  variations: number,
-  base: readonly string[],
+  { simulator, variations }: { simulator: PolicyVersion; variations: number },
+  baseTasks: readonly string[],
 ): Promise<WrittenDataset> {
-  const { seed, environment, durability } = context.experiment;
-  const planned = batchPrompts(base, durability.promptsPerRequest, (chunk, index) => ({
+  const { experiment, world } = context;
+  const { seed, environment, durability } = experiment;
+  const planned = batchPrompts(baseTasks, durability.promptsPerRequest, (chunk, index) => ({
     model: simulator.name,
-    prompts: chunk.map((spec) => context.world.environmentPrompt(emptyHistory(), spec)),
+    prompts: chunk.map((spec) => world.environmentPrompt(emptyHistory(), spec)),
     n: variations,
     seed: deriveSeed(seed, 'write-pool', index),
     temperature: environment.sampling.temperature,
     maxTokens: environment.sampling.maxTokens,
-    ...structuredOutput(context.experiment, context.world),
+    ...structuredOutput(experiment, world),
   }));
-  const texts: string[] = [];
-  const count: SamplingUsage = { tokens: 0, retried: 0 };
-  for await (const { completions } of streamCompletions(dependencies, context, planned, {
+  await using client = await openCompletionClient(dependencies, context, {
     requests: planned.length,
     policies: [simulator],
-    count,
-  })) {
-    for (const { text, finish_reason } of completions) texts.push(finish_reason === 'length' ? '' : text);
+  });
+  const texts: string[] = [];
+  for (const { request } of planned) {
+    for (const { text, finish_reason } of await client.complete(request))
+      texts.push(finish_reason === 'length' ? '' : text);
   }
-  return { texts, tokens: count.tokens };
+  return { texts, tokens: client.usage.tokens };
 }
 
-async function byModel(
+/** Another model's variations of the base tasks: `multiple` of them a base task. */
+async function generateOffline(
   dependencies: ModelDependencies,
-  context: Phase,
-  source: Extract<PoolSource, { type: 'model' }>,
-  multiple: number,
-  base: readonly string[],
+  { experiment: { seed, durability }, work }: Phase,
+  source: Extract<PoolSource, { type: 'model' }> & { multiple: number },
+  baseTasks: readonly string[],
 ): Promise<WrittenDataset> {
-  const { seed, durability } = context.experiment;
-  const server = dependencies.chatClient(source, durability.requestTimeoutSeconds * 1000);
-  const asked = base.flatMap((spec, index) => {
-    // Spread evenly where the multiple is no whole number.
+  const { model, temperature, maxTokens, multiple } = source;
+  const requests: { count: number; request: ChatRequest }[] = [];
+  for (const [index, spec] of baseTasks.entries()) {
+    // Spread evenly if the multiple is not a whole number.
     const count = Math.ceil((index + 1) * multiple) - Math.ceil(index * multiple);
-    const at = deriveSeed(seed, 'offline', index);
-    const { model, temperature, maxTokens } = source;
-    return count === 0
-      ? []
-      : [
-          {
-            count,
-            request: {
-              model,
-              messages: offlinePrompt(base, spec, count, randomStream(at)),
-              seed: at % 2 ** 31,
-              temperature,
-              maxTokens,
-            },
-          },
-        ];
-  });
-  const all: WrittenDataset = { texts: [], tokens: 0 };
-  for await (const { item, answer } of streamChatCompletions(dependencies, context, server, asked)) {
-    all.tokens += answer.tokens;
-    all.texts.push(...linesOf(answer.text).slice(0, item.count));
+    if (count === 0) continue;
+    const requestSeed = deriveSeed(seed, 'offline', index);
+    const messages = offlinePrompt(baseTasks, spec, count, randomStream(requestSeed));
+    requests.push({
+      count,
+      request: { model, messages, seed: requestSeed % 2 ** 31, temperature, maxTokens },
+    });
   }
-  return all;
+  const server = dependencies.chatClient(source, durability.requestTimeoutSeconds * 1000);
+  await using client = await openChatClient(dependencies, work, server, requests.length);
+  const texts: string[] = [];
+  for (const { count, request } of requests) {
+    const { text } = await client.complete(request);
+    texts.push(...nonEmptyLines(text).slice(0, count));
+  }
+  return { texts, tokens: client.usage.tokens };
 }
 
 const rowSchema = z.object({ spec: z.string() });
 
-async function fromFile(
+/** The first `max` tasks of a JSONL file. */
+async function readTaskFile(
   world: World,
   { path, sha256 }: Extract<PoolSource, { type: 'file' }>,
-  most: number,
+  max: number,
 ): Promise<WrittenDataset> {
   const bytes = await readFile(path).catch((error: unknown) => {
     throw new InvalidConfig(
-      `experiment: arm.source.path: got ${JSON.stringify(path)}; ${error instanceof Error ? error.message : String(error)}`,
+      `experiment: arm.source.path: got ${JSON.stringify(path)}; ` +
+        (error instanceof Error ? error.message : String(error)),
     );
   });
   const hash = createHash('sha256').update(bytes).digest('hex');
   if (sha256 !== null && hash !== sha256)
     throw new InvalidConfig(`experiment: arm.source.sha256: got ${sha256}; ${path} has ${hash}`);
-  const texts = linesOf(bytes.toString('utf8'))
-    .slice(0, most)
-    .map((line, index) => {
-      const row = rowSchema.safeParse(parsedJson(line));
-      if (!row.success)
-        throw new InvalidConfig(
-          `experiment: arm.source.path: ${path} line ${index + 1}: got ${line.slice(0, 80)}; expected {"spec": "…"}`,
-        );
-      const parsed = world.parseTask(row.data.spec);
-      if (parsed.valid) rejectContaminated(world, parsed.spec, `arm.source.path: ${path} line ${index + 1}`);
-      return row.data.spec;
-    });
+  const lines = nonEmptyLines(bytes.toString('utf8')).slice(0, max);
+  const texts = lines.map((line, index) => {
+    const place = `arm.source.path: ${path} line ${index + 1}`;
+    const row = rowSchema.safeParse(parseJson(line));
+    if (!row.success)
+      throw new InvalidConfig(`experiment: ${place}: got ${line.slice(0, 80)}; expected {"spec": "…"}`);
+    const { spec } = row.data;
+    const parsed = world.parseTask(spec);
+    if (parsed.valid) rejectContaminated(world, parsed.spec, place);
+    return spec;
+  });
   return { texts, tokens: 0 };
 }
 
-const linesOf = (text: string): string[] =>
+const nonEmptyLines = (text: string): string[] =>
   text
     .split('\n')
     .map((line) => line.trim())
     .filter((line) => line !== '');
 
-function parsedJson(line: string): unknown {
+function parseJson(line: string): unknown {
   try {
     return JSON.parse(line);
   } catch {
@@ -146,27 +142,32 @@ function parsedJson(line: string): unknown {
   }
 }
 
-const shown = 8;
+const EXAMPLE_TASKS = 8;
 
 /**
- * Asks for variations of a base task in the world's own text, which it knows from examples alone: so one
- * prompt serves all worlds.
+ * Asks for variations of a base task in the world's own text, which the model knows from examples alone: so
+ * one prompt serves all worlds.
  */
 export function offlinePrompt(
-  base: readonly string[],
+  baseTasks: readonly string[],
   seedTask: string,
   count: number,
   random: RandomStream,
 ): ChatRequest['messages'] {
+  const examples = random.shuffle(baseTasks).slice(0, EXAMPLE_TASKS).join('\n');
+  const tasks = count === 1 ? 'task' : 'tasks';
   return [
     {
       role: 'system',
       content:
-        'You write training tasks for an agent. A task is one line, in exactly the form of the examples. Answer with tasks alone, one a line: no numbers, no comments.',
+        'You write training tasks for an agent. A task is one line, in exactly the form of the examples. ' +
+        'Answer with tasks alone, one a line: no numbers, no comments.',
     },
     {
       role: 'user',
-      content: `Examples:\n${random.shuffle(base).slice(0, shown).join('\n')}\n\nWrite ${count} new ${count === 1 ? 'task' : 'tasks'}, none of them among the examples, as variations of:\n${seedTask}`,
+      content:
+        `Examples:\n${examples}\n\n` +
+        `Write ${count} new ${tasks}, none of them among the examples, as variations of:\n${seedTask}`,
     },
   ];
 }

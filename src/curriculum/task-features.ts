@@ -1,7 +1,7 @@
 import type { TaskRecord } from '../types/records.ts';
 import type { World } from '../worlds/world.ts';
 
-/** What code says about a task. */
+/** The fields of a task's record that the world computes from its spec; null = an invalid task. */
 export function taskFeatures(
   world: World,
   spec: string | null,

@@ -1,13 +1,15 @@
+/** Evaluations of a run's own agent on benchmarks: after which epochs, and under which id. */
+
 /**
- * Id of the evaluation of a run's agent after an epoch, by the epoch's ledger line: an epoch that is made
- * anew after a rewind has another.
+ * Id of the evaluation of a run's agent after an epoch, by the hash of the epoch's ledger line: an epoch that
+ * is repeated after a rewind has another.
  */
 export const evaluationOfEpoch = (run: string, epoch: number, line: string): string =>
   `${run}.epoch-${String(epoch).padStart(4, '0')}-${line.slice(0, 8)}`;
 
-/** The longest id of a run whose evaluations have ids of their own: those have 68 characters at most. */
-export const longestEvaluatedId = 46;
+/** Length limit of the id of a run with evaluations: their ids have 68 characters at most. */
+export const MAX_EVALUATED_RUN_ID_LENGTH = 46;
 
-/** Whether the agent is evaluated on benchmarks after this epoch: after every so many, and after the last. */
-export const isEvaluated = (epoch: number, { every }: { every: number }, epochs: number): boolean =>
+/** Whether the agent is evaluated after this epoch: after every `every`-th, and after the last. */
+export const isEvaluationDue = (epoch: number, { every }: { every: number }, epochs: number): boolean =>
   epoch > 0 && (epoch % every === 0 || epoch >= epochs);

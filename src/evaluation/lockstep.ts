@@ -1,27 +1,29 @@
 import type { AttemptTools, Case } from '../benchmarks/suite.ts';
 import type { Answer, Question } from '../formats/chat-messages.ts';
 
-/** A question of an attempt: `step` counts what the attempt has asked the policy so far. */
+/** A question of a case to the policy; `step` counts the case's questions from 0. */
 export interface PendingQuestion {
   id: string;
   step: number;
   question: Question;
 }
 
+/** What `AttemptTools` of every case come down to. */
 export interface LockstepOptions {
-  /** Answers, in the order of the questions. */
-  answer: (asked: readonly PendingQuestion[]) => Promise<Answer[]>;
+  /** Answers in the order of the questions. */
+  answer: (questions: readonly PendingQuestion[]) => Promise<Answer[]>;
+  /** Answers a question to the judge; null without one. */
   judge: ((id: string, step: number, question: Question) => Promise<Answer>) | null;
+  /** Runs an effect once, over all attempts at the activity. */
   once: <Result>(id: string, step: number, run: (signal: AbortSignal) => Promise<Result>) => Promise<Result>;
   signal: AbortSignal;
 }
 
 /**
- * Attempts at several cases side by side: all that go on ask their next question at the same time, in the
- * order of the cases. So what is asked together follows from the answers alone, and a repeated attempt finds
- * the same batches.
- * @returns what each attempt came to, in the order of the cases
- * @throws what the first failing attempt or request threw
+ * Runs several cases in lockstep: all that are not over ask their next question at the same time, in the
+ * order of the cases. So the batches follow from the answers alone, and a retry makes the same ones.
+ * @returns the response of each case, in the order of the cases
+ * @throws what the first failing case or request threw
  */
 export async function runInLockstep<Item extends Case, Response>(
   items: readonly Item[],
@@ -33,7 +35,7 @@ export async function runInLockstep<Item extends Case, Response>(
   const waiting: (PendingQuestion & { index: number; resolve: (answer: Answer) => void })[] = [];
   let live = items.length;
   let wake = (): void => undefined;
-  const begin = async (item: Item, index: number): Promise<Response> => {
+  const runCase = async (item: Item, index: number): Promise<Response> => {
     const steps = { ask: 0, judge: 0, once: 0 };
     const { id } = item;
     const ask = (question: Question): Promise<Answer> =>
@@ -53,8 +55,8 @@ export async function runInLockstep<Item extends Case, Response>(
       wake();
     }
   };
-  const attempts = Promise.all(items.map(begin));
-  const failed = attempts.then(
+  const responses = Promise.all(items.map(runCase));
+  const failure = responses.then(
     () => undefined,
     (error: unknown) => ({ error }),
   );
@@ -63,16 +65,16 @@ export async function runInLockstep<Item extends Case, Response>(
       if (waiting.length < live) {
         const { promise, resolve } = Promise.withResolvers<undefined>();
         wake = () => resolve(undefined);
-        if ((await Promise.race([promise, failed])) !== undefined) break;
+        if ((await Promise.race([promise, failure])) !== undefined) break;
         continue;
       }
-      const batch = waiting.splice(0).sort((one, other) => one.index - other.index);
+      const batch = waiting.splice(0).sort((a, b) => a.index - b.index);
       const answers = await answer(batch.map(({ id, step, question }) => ({ id, step, question })));
       for (const [index, { resolve }] of batch.entries()) resolve(answers[index]!);
-      // Lets the attempts go on before it is looked who waits.
+      // Lets the cases continue before their next questions are counted.
       await new Promise(setImmediate);
     }
-    return await attempts;
+    return await responses;
   } catch (error) {
     stopped.abort(error);
     throw error;

@@ -1,9 +1,10 @@
+/** Comparison of two evaluations, case by case. */
 import { pairedBootstrapInterval } from '../numerics/intervals.ts';
 import type { IntervalEstimate } from '../numerics/intervals.ts';
 import { mcNemar } from '../numerics/tests.ts';
 import type { McNemar } from '../numerics/tests.ts';
 import { canonicalJson } from '../store/canonical-json.ts';
-import type { CaseLine, EvaluationResults } from '../types/evaluation-types.ts';
+import type { CaseLine, EvaluationResults, ReadySuite } from '../types/evaluation-types.ts';
 import { InvalidConfig } from '../validation/invalid-config.ts';
 
 export interface Evaluated {
@@ -15,48 +16,65 @@ export interface PairedSuite {
   suite: string;
   cases: number;
   test: McNemar;
-  /** Share right by the first minus by the second, with its 95 % bootstrap interval over cases. */
+  /** Accuracy of the first minus that of the second, with its 95 % bootstrap interval over cases. */
   difference: IntervalEstimate;
 }
 
 /**
  * Two evaluations case by case, suite by suite, on the cases that both have.
- * @throws InvalidConfig where they share no suite, or judged one by other data or rules
+ * @throws InvalidConfig if they share no suite, or judged one by other data or rules
  */
 export function pairedEvaluations(first: Evaluated, second: Evaluated): PairedSuite[] {
-  const paired = first.results.suites.flatMap((one): PairedSuite[] => {
-    const other = second.results.suites.find(({ name }) => name === one.name);
-    if (one.skipped !== null || other?.skipped !== null) return [];
-    if (one.dataHash !== other.dataHash)
-      throw new InvalidConfig(
-        `${one.name}: ${first.results.id} has the data ${one.dataHash.slice(0, 12)}, ${second.results.id} ${other.dataHash.slice(0, 12)}: not the same cases`,
-      );
-    const [rules, otherRules] = [canonicalJson(one.versions), canonicalJson(other.versions)];
-    if (rules !== otherRules)
-      throw new InvalidConfig(
-        `${one.name}: ${first.results.id} was judged by ${rules}, ${second.results.id} by ${otherRules}: judge the older one again with \`genenv rescore\``,
-      );
-    const others = new Map(
-      second.cases.filter(({ suite }) => suite === one.name).map(({ id, correct }) => [id, correct]),
-    );
-    const pairs = first.cases.flatMap(({ suite, id, correct }) =>
-      suite === one.name && others.has(id) ? [{ first: correct, second: others.get(id)! }] : [],
-    );
-    if (pairs.length === 0) return [];
-    return [
-      {
-        suite: one.name,
-        cases: pairs.length,
-        test: mcNemar(pairs),
-        difference: pairedBootstrapInterval(
-          pairs.map((pair) => Number(pair.first)),
-          pairs.map((pair) => Number(pair.second)),
-          { seed: 0, resamples: 2000 },
-        )!,
-      },
-    ];
-  });
+  const paired: PairedSuite[] = [];
+  for (const suite of first.results.suites) {
+    const counterpart = second.results.suites.find(({ name }) => name === suite.name);
+    if (suite.skipped !== null || counterpart?.skipped !== null) continue;
+    const ids = [first.results.id, second.results.id] as const;
+    requireSameCases(suite, counterpart, ids);
+    requireSameRules(suite, counterpart, ids);
+    const pairs = pairCases(suite.name, first.cases, second.cases);
+    if (pairs.length === 0) continue;
+    const difference = pairedBootstrapInterval(
+      pairs.map((pair) => Number(pair.first)),
+      pairs.map((pair) => Number(pair.second)),
+      { seed: 0, resamples: 2000 },
+    )!;
+    paired.push({ suite: suite.name, cases: pairs.length, test: mcNemar(pairs), difference });
+  }
   if (paired.length === 0)
     throw new InvalidConfig(`${first.results.id} and ${second.results.id} have no suite in common`);
   return paired;
+}
+
+function pairCases(
+  suite: string,
+  first: readonly CaseLine[],
+  second: readonly CaseLine[],
+): { first: boolean; second: boolean }[] {
+  const ofSuite = (line: CaseLine): boolean => line.suite === suite;
+  const secondCorrect = new Map(second.filter(ofSuite).map(({ id, correct }) => [id, correct]));
+  return first.filter(ofSuite).flatMap(({ id, correct }) => {
+    const counterpart = secondCorrect.get(id);
+    return counterpart === undefined ? [] : [{ first: correct, second: counterpart }];
+  });
+}
+
+type Judged = Pick<ReadySuite, 'name' | 'dataHash' | 'versions'>;
+type EvaluationIds = readonly [first: string, second: string];
+
+function requireSameCases(first: Judged, second: Judged, ids: EvaluationIds): void {
+  if (first.dataHash === second.dataHash) return;
+  const [firstHash, secondHash] = [first.dataHash.slice(0, 12), second.dataHash.slice(0, 12)];
+  throw new InvalidConfig(
+    `${first.name}: ${ids[0]} has the data ${firstHash}, ${ids[1]} ${secondHash}: not the same cases`,
+  );
+}
+
+function requireSameRules(first: Judged, second: Judged, ids: EvaluationIds): void {
+  const [firstRules, secondRules] = [canonicalJson(first.versions), canonicalJson(second.versions)];
+  if (firstRules === secondRules) return;
+  throw new InvalidConfig(
+    `${first.name}: ${ids[0]} was judged by ${firstRules}, ${ids[1]} by ${secondRules}: ` +
+      'judge the older one again with `genenv rescore`',
+  );
 }

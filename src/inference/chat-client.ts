@@ -1,14 +1,15 @@
+/** Clients by OpenAI's chat completions: of any model, and of policies that are never trained. */
 import OpenAI from 'openai';
 import type { ChatCompletionMessageParam } from 'openai/resources/chat/completions';
 import { z } from 'zod';
 import { mapConcurrent } from '../async/map-concurrent.ts';
 import type { Answer, Message, Question, ToolSpec } from '../formats/chat-messages.ts';
 import { deriveSeed } from '../numerics/random.ts';
-import { classify, responseFormat } from './completions-client.ts';
+import { responseFormat, toModelError } from './completions-client.ts';
 import { InvalidAnswer, ModelUnavailable, RequestRefused } from './policy-client.ts';
 import type { Completion, PolicyClient } from './policy-client.ts';
 
-/** A question to a model that this project reads no token ids of. */
+/** A question to a model whose token ids are not needed. */
 export interface ChatRequest extends Question {
   model: string;
   seed: number;
@@ -21,13 +22,13 @@ export interface ChatRequest extends Question {
 export type ChatAnswer = Answer;
 
 export interface ChatClient {
-  /** @throws as `PolicyServer.complete` does */
+  /** @throws as `PolicyClient.complete` does */
   answer(request: ChatRequest, signal: AbortSignal): Promise<ChatAnswer>;
 }
 
 const toolCallSchema = z
   .object({ id: z.string(), function: z.object({ name: z.string(), arguments: z.string() }) })
-  .transform(({ id, function: { name, arguments: given } }) => ({ id, name, arguments: given }));
+  .transform(({ id, function: call }) => ({ id, name: call.name, arguments: call.arguments }));
 // A model that only calls tools has no content.
 const messageSchema = z
   .object({ content: z.string().nullish(), tool_calls: z.array(toolCallSchema).nullish() })
@@ -40,7 +41,7 @@ const answerSchema = z.object({
   usage: z.object({ completion_tokens: z.int().min(0) }).nullish(),
 });
 
-/** Any server that speaks OpenAI's chat completions. It never retries by itself: the activity does. */
+/** The client of any server with OpenAI's chat completions. It never retries by itself: the activity does. */
 export function createChatClient({
   baseUrl,
   apiKey,
@@ -58,10 +59,10 @@ export function createChatClient({
   });
   return {
     async answer({ model, messages, tools, stop, seed, temperature, maxTokens, schema }, signal) {
-      // The client's own timeout ends with the head of the answer; this one covers its body too.
+      // The client's own timeout ends with the headers of the answer; this one covers its body too.
       const limit = AbortSignal.timeout(timeoutMs);
       try {
-        // The names that every compatible server knows, though OpenAI's own has newer ones.
+        // The field names that every compatible server knows, though OpenAI's own has newer ones.
         const body = {
           model,
           messages: messages.map(wireMessage),
@@ -80,11 +81,11 @@ export function createChatClient({
         const { choices, usage } = parsed.data;
         const { content, tool_calls: calls } = choices[0].message;
         return {
-          text: storable(content ?? ''),
+          text: storableText(content ?? ''),
           toolCalls: (calls ?? []).map((call) => ({
-            id: storable(call.id),
-            name: storable(call.name),
-            arguments: storable(call.arguments),
+            id: storableText(call.id),
+            name: storableText(call.name),
+            arguments: storableText(call.arguments),
           })),
           tokens: usage?.completion_tokens ?? 0,
           finish_reason: choices[0].finish_reason ?? 'stop',
@@ -95,14 +96,14 @@ export function createChatClient({
           throw new ModelUnavailable(`${baseUrl} did not answer for ${model} in ${timeoutMs} ms`, {
             cause: error,
           });
-        throw classify(error, baseUrl, model);
+        throw toModelError(error, baseUrl, model);
       }
     },
   };
 }
 
 /** Half of a surrogate pair, which JSON lets through, cannot be stored as UTF-8. */
-const storable = (text: string): string => text.toWellFormed();
+const storableText = (text: string): string => text.toWellFormed();
 
 const wireTool = ({ name, description, parameters }: ToolSpec) => ({
   type: 'function' as const,
@@ -110,8 +111,8 @@ const wireTool = ({ name, description, parameters }: ToolSpec) => ({
 });
 
 /**
- * A message as servers take it. They refuse a conversation with arguments that are no JSON object: what a
- * model wrote instead stands there as `{}`.
+ * A message as servers take it. They refuse tool calls whose arguments are not a JSON object, so such
+ * arguments are sent as `{}`.
  */
 export function wireMessage(message: Message): ChatCompletionMessageParam {
   if (message.role === 'tool')
@@ -121,10 +122,10 @@ export function wireMessage(message: Message): ChatCompletionMessageParam {
   return {
     role: 'assistant',
     content: message.content,
-    tool_calls: message.toolCalls.map(({ id, name, arguments: given }) => ({
-      id,
+    tool_calls: message.toolCalls.map((call) => ({
+      id: call.id,
       type: 'function',
-      function: { name, arguments: isJsonObject(given) ? given : '{}' },
+      function: { name: call.name, arguments: isJsonObject(call.arguments) ? call.arguments : '{}' },
     })),
   };
 }
@@ -137,43 +138,43 @@ function isJsonObject(text: string): boolean {
   }
 }
 
-/** Questions under way at a time: servers limit the rate of requests. */
-const concurrency = 8;
-/** Seeds that every compatible server takes. */
-const seeds = 2 ** 31;
+/** Questions in flight at a time: servers limit the rate of requests. */
+const CONCURRENCY = 8;
+/** Seeds below this are accepted by every compatible server. */
+const SEED_LIMIT = 2 ** 31;
 
 /**
- * A policy server out of chat completions, a question for each sample: texts alone, for frozen policies. A
+ * A policy client on top of chat completions, a question for each sample: texts alone, for frozen policies. A
  * request is answered as a whole or not at all, within `timeoutMs`, so a small `durability.promptsPerRequest`
  * loses little.
  */
 export function createChatPolicyClient(
-  server: ChatClient,
+  client: ChatClient,
   { baseUrl, timeoutMs }: { baseUrl: string; timeoutMs: number },
 ): PolicyClient {
   return {
     async complete({ model, prompts, n, seed, temperature, maxTokens, schema }, signal) {
       const limit = AbortSignal.timeout(timeoutMs);
-      const asked = prompts.flatMap((prompt, row) => {
+      const samples = prompts.flatMap((prompt, row) => {
         if (typeof prompt !== 'string')
           throw new RequestRefused(`${baseUrl}: chat completions take texts, not token ids`);
         return Array.from({ length: n }, (_, sample) => ({ prompt, row, sample }));
       });
       try {
         return await mapConcurrent(
-          asked,
-          concurrency,
+          samples,
+          CONCURRENCY,
           AbortSignal.any([signal, limit]),
           async ({ prompt, row, sample }, stop): Promise<Completion> => {
             const question = {
               model,
               messages: [{ role: 'user' as const, content: prompt }],
-              seed: deriveSeed(seed, row, sample) % seeds,
+              seed: deriveSeed(seed, row, sample) % SEED_LIMIT,
               temperature,
               maxTokens,
               ...(schema && { schema }),
             };
-            const { text, finish_reason } = await server.answer(question, stop);
+            const { text, finish_reason } = await client.answer(question, stop);
             return {
               prompt: row,
               sample,
@@ -189,7 +190,7 @@ export function createChatPolicyClient(
         if (signal.aborted) throw signal.reason;
         if (limit.aborted)
           throw new ModelUnavailable(
-            `${baseUrl} did not answer ${asked.length} questions for ${model} in ${timeoutMs} ms`,
+            `${baseUrl} did not answer ${samples.length} questions for ${model} in ${timeoutMs} ms`,
             { cause: error },
           );
         throw error;

@@ -1,9 +1,10 @@
+/** A policy client by OpenAI's completions, as vLLM and the embedded policy server extend them. */
 import { isDeepStrictEqual } from 'node:util';
 import { APIConnectionError, APIError } from 'openai';
 import OpenAI from 'openai';
 import { z } from 'zod';
-import { InvalidArtifact } from '../store/errors.ts';
 import {
+  DamagedModel,
   InvalidAnswer,
   ModelNotServed,
   ModelUnavailable,
@@ -13,12 +14,12 @@ import {
 import type { Completion, CompletionRequest, PolicyClient } from './policy-client.ts';
 
 const tokenIds = z.array(z.int().min(0));
-const text = { index: z.int().min(0), text: z.string(), finish_reason: z.string() };
-const answerOf = <Choice extends z.ZodType>(choice: Choice) =>
+const textChoice = { index: z.int().min(0), text: z.string(), finish_reason: z.string() };
+const createAnswerSchema = <Choice extends z.ZodType>(choice: Choice) =>
   z.object({ model: z.string(), choices: z.array(choice) });
-const answerSchema = answerOf(
+const answerSchema = createAnswerSchema(
   z.object({
-    ...text,
+    ...textChoice,
     token_ids: tokenIds,
     prompt_token_ids: tokenIds,
     logprobs: z.object({ token_logprobs: z.array(z.number()) }),
@@ -27,8 +28,8 @@ const answerSchema = answerOf(
 /**
  * Of a server that gives no token ids: enough for a frozen policy, which is never trained on what it wrote.
  */
-const textAnswerSchema = answerOf(
-  z.object(text).transform((choice) => ({
+const textAnswerSchema = createAnswerSchema(
+  z.object(textChoice).transform((choice) => ({
     ...choice,
     token_ids: [],
     prompt_token_ids: [],
@@ -38,7 +39,7 @@ const textAnswerSchema = answerOf(
 
 const tokenizedSchema = z.object({ tokens: tokenIds });
 
-/** Reads an answer against what was asked. @throws InvalidAnswer saying what is wrong with it. */
+/** Parses an answer and checks it against its request. @throws InvalidAnswer saying what is wrong with it */
 export function parseAnswer(
   answer: unknown,
   request: CompletionRequest,
@@ -62,14 +63,16 @@ export function parseAnswer(
       if (choice.index !== index) throw new InvalidAnswer(`answer of ${model} lacks choice ${index}`);
       if (logprobs.length !== choice.token_ids.length)
         throw new InvalidAnswer(
-          `choice ${index} of ${model} has ${choice.token_ids.length} token ids but ${logprobs.length} log-probabilities`,
+          `choice ${index} of ${model} has ${choice.token_ids.length} token ids ` +
+            `but ${logprobs.length} log-probabilities`,
         );
       const sent = request.prompts[Math.floor(index / request.n)];
       if (typeof sent === 'object' && !isDeepStrictEqual(sent, choice.prompt_token_ids))
         throw new InvalidAnswer(`choice ${index} of ${model} follows other tokens than those sent`);
       if (choice.token_ids.length > request.maxTokens)
         throw new InvalidAnswer(
-          `choice ${index} of ${model} has ${choice.token_ids.length} tokens; at most ${request.maxTokens} were asked`,
+          `choice ${index} of ${model} has ${choice.token_ids.length} tokens; ` +
+            `at most ${request.maxTokens} were asked`,
         );
       return {
         prompt: Math.floor(index / request.n),
@@ -93,9 +96,8 @@ export interface ModelServerOptions {
 }
 
 /**
- * A server that speaks the OpenAI API with vLLM's extensions (`return_token_ids`, several prompts, `n`,
- * `seed`, `logprobs`). It never retries by itself: the activity does, with the request that is in its
- * journal.
+ * The client of a server with OpenAI's completions and vLLM's extensions (`return_token_ids`, several
+ * prompts, `n`, `seed`, `logprobs`). It never retries by itself: the activity does, with the same request.
  */
 export function createCompletionsClient({
   baseUrl,
@@ -112,7 +114,7 @@ export function createCompletionsClient({
   return {
     async complete(request, signal) {
       const extensions = returnsTokenIds ? { return_token_ids: true, logprobs: 0 } : {};
-      // The client's own timeout ends with the head of the answer; this one covers its body too.
+      // The client's own timeout ends with the headers of the answer; this one covers its body too.
       const limit = AbortSignal.timeout(timeoutMs);
       try {
         const answer = await client.completions.create(
@@ -136,12 +138,12 @@ export function createCompletionsClient({
           throw new ModelUnavailable(`${baseUrl} did not answer for ${request.model} in ${timeoutMs} ms`, {
             cause: error,
           });
-        throw classify(error, baseUrl, request.model);
+        throw toModelError(error, baseUrl, request.model);
       }
     },
     async tokenize(model, prompt, signal) {
       try {
-        // vLLM has it beside /v1, not below.
+        // vLLM serves it at the root, not below /v1.
         const answer: unknown = await client.post(new URL('/tokenize', baseUrl).href, {
           body: { model, prompt, add_special_tokens: false },
           signal,
@@ -151,13 +153,13 @@ export function createCompletionsClient({
         return parsed.data.tokens;
       } catch (error) {
         if (signal.aborted) throw signal.reason;
-        throw classify(error, baseUrl, model);
+        throw toModelError(error, baseUrl, model);
       }
     },
   };
 }
 
-/** What OpenAI's chat completions and both endpoints of vLLM take. */
+/** Structured output, as OpenAI's chat completions and both endpoints of vLLM take it. */
 export const responseFormat = (schema: CompletionRequest['schema']) =>
   schema === undefined
     ? {}
@@ -168,38 +170,38 @@ export const responseFormat = (schema: CompletionRequest['schema']) =>
         },
       };
 
-/** What an error of the client means for a retry. */
-export function classify(error: unknown, baseUrl: string, model: string): unknown {
+/** The error of this room that an error of OpenAI's client stands for, which decides about a retry. */
+export function toModelError(error: unknown, baseUrl: string, model: string): unknown {
   if (error instanceof InvalidAnswer) return error;
   if (error instanceof APIConnectionError)
     return new ModelUnavailable(`${baseUrl} does not answer: ${error.message}`, { cause: error });
   if (error instanceof APIError) {
     const status = error.status as number | undefined;
     const message = `${baseUrl} answered ${status ?? 'an error'} for ${model}: ${error.message}`;
-    if (error.code === 'model_damaged') return new InvalidArtifact(error.param ?? model, message);
+    if (error.code === 'model_damaged') return new DamagedModel(error.param ?? model, message);
     if (status === 404) return new ModelNotServed(message, { cause: error });
-    if (status === 400 && tooLong(error)) return new PromptTooLong(message, { cause: error });
-    const refused =
+    if (status === 400 && isPromptTooLong(error)) return new PromptTooLong(message, { cause: error });
+    const isRefused =
       status !== undefined && status >= 400 && status < 500 && ![408, 409, 425, 429].includes(status);
-    return refused
+    return isRefused
       ? new RequestRefused(message, { cause: error })
       : new ModelUnavailable(message, {
           cause: error,
-          retryAfterMs: retryAfter(error.headers as Headers | undefined),
+          retryAfterMs: parseRetryAfter(error.headers as Headers | undefined),
         });
   }
-  // What is no JSON at all surfaces as a SyntaxError or a terminated stream.
-  return new ModelUnavailable(
-    `${baseUrl} gave an unreadable answer for ${model}: ${error instanceof Error ? error.message : String(error)}`,
-    { cause: error },
-  );
+  // An answer that is not JSON surfaces as a SyntaxError or a terminated stream.
+  const message = error instanceof Error ? error.message : String(error);
+  return new ModelUnavailable(`${baseUrl} gave an unreadable answer for ${model}: ${message}`, {
+    cause: error,
+  });
 }
 
-/** By OpenAI's code, or in the words of servers that have none. */
-const tooLong = ({ code, message }: { code?: unknown; message: string }): boolean =>
+/** By OpenAI's error code, or by the message of servers that send none. */
+const isPromptTooLong = ({ code, message }: { code?: unknown; message: string }): boolean =>
   code === 'context_length_exceeded' || /maximum (context|model) length|context length of/i.test(message);
 
-function retryAfter(headers: Headers | undefined): number | undefined {
+function parseRetryAfter(headers: Headers | undefined): number | undefined {
   const header = headers?.get('retry-after');
   const seconds = header ? Number(header) : NaN;
   return Number.isFinite(seconds) ? seconds * 1000 : undefined;

@@ -1,15 +1,16 @@
+/** Clients of the policy under evaluation: many questions at once, by chat completions or by completions. */
 import { mapConcurrent } from '../async/map-concurrent.ts';
-import type { Answer, Message, Question } from '../formats/chat-messages.ts';
+import type { Answer, Question } from '../formats/chat-messages.ts';
 import type { ChatClient } from './chat-client.ts';
 import { PromptTooLong, RequestRefused } from './policy-client.ts';
 import type { PolicyClient } from './policy-client.ts';
 
-/** A policy behind a server, as an evaluation asks it. */
+/** The client of the policy under evaluation. */
 export interface EvaluationClient {
   /**
-   * Answers in the order of the questions, each drawn by its own seed; all of them or none.
-   * @throws as `PolicyServer.complete` does, but that a question too long for the policy has an answer that
-   * says so
+   * Answers in the order of the questions, each sampled with its own seed; all of them or none. A question
+   * too long for the policy has an answer that says so.
+   * @throws as `PolicyClient.complete` does
    */
   answer(questions: readonly { question: Question; seed: number }[], signal: AbortSignal): Promise<Answer[]>;
 }
@@ -20,14 +21,14 @@ export interface PolicyUnderTest {
   maxTokens: number;
 }
 
-/** Questions under way at a time: servers limit the rate of requests. */
-const concurrency = 16;
-/** Seeds that every compatible server takes. */
-const seeds = 2 ** 31;
+/** Questions in flight at a time: servers limit the rate of requests. */
+const CONCURRENCY = 16;
+/** Seeds below this are accepted by every compatible server. */
+const SEED_LIMIT = 2 ** 31;
 
-const unreadable: Answer = { text: '', toolCalls: [], finish_reason: 'prompt_too_long', tokens: 0 };
+const TOO_LONG: Answer = { text: '', toolCalls: [], finish_reason: 'prompt_too_long', tokens: 0 };
 
-async function unlessTooLong<Answered>(answer: Promise<Answered>): Promise<Answered | undefined> {
+async function undefinedIfTooLong<T>(answer: Promise<T>): Promise<T | undefined> {
   try {
     return await answer;
   } catch (error) {
@@ -37,31 +38,29 @@ async function unlessTooLong<Answered>(answer: Promise<Answered>): Promise<Answe
 }
 
 /**
- * By chat completions, a request for each question: the model's own chat template, and tools where the server
+ * By chat completions, a request for each question: the model's own chat template, and tools if the server
  * takes them.
- * @param onAnswered told of each answer, since those of many questions take their time
+ * @param onAnswered called after each answer, since a batch of them takes long
  */
 export function createChatEvaluationClient(
-  server: ChatClient,
+  client: ChatClient,
   policy: PolicyUnderTest,
   onAnswered: () => void = () => undefined,
 ): EvaluationClient {
   return {
     answer: (questions, signal) =>
-      mapConcurrent(questions, concurrency, signal, async ({ question, seed }, stop) => {
-        const asked = server.answer({ ...question, ...policy, seed: seed % seeds }, stop);
-        const answer = (await unlessTooLong(asked)) ?? unreadable;
+      mapConcurrent(questions, CONCURRENCY, signal, async ({ question, seed }, stop) => {
+        const request = { ...question, ...policy, seed: seed % SEED_LIMIT };
+        const answer = (await undefinedIfTooLong(client.answer(request, stop))) ?? TOO_LONG;
         onAnswered();
         return answer;
       }),
   };
 }
 
-/**
- * By completions, many questions a request, in ChatML. The batch is drawn by the seed of its first question.
- */
+/** By completions, many questions a request, in ChatML. A batch is sampled with its first question's seed. */
 export function createCompletionsEvaluationClient(
-  server: PolicyClient,
+  client: PolicyClient,
   policy: PolicyUnderTest,
 ): EvaluationClient {
   const complete = async (
@@ -76,10 +75,10 @@ export function createCompletionsEvaluationClient(
       maxTokens,
       prompts: questions.map(({ question }) => chatML(question)),
       n: 1,
-      seed: first!.seed % seeds,
+      seed: first!.seed % SEED_LIMIT,
       stop: ['<|im_end|>', ...(first!.question.stop ?? [])],
     };
-    const completions = await server.complete(request, signal);
+    const completions = await client.complete(request, signal);
     return completions.map(({ text, token_ids, finish_reason }) => ({
       text,
       toolCalls: [],
@@ -90,22 +89,23 @@ export function createCompletionsEvaluationClient(
   return {
     async answer(questions, signal) {
       if (questions.length === 0) return [];
-      const together = await unlessTooLong(complete(questions, signal));
-      if (together !== undefined) return together;
-      // One of them is too long for the policy; the others are not.
+      const batch = await undefinedIfTooLong(complete(questions, signal));
+      if (batch !== undefined) return batch;
+      // At least one question is too long for the policy: each is sent alone.
       const answers: Answer[] = [];
       for (const question of questions)
-        answers.push(...((await unlessTooLong(complete([question], signal))) ?? [unreadable]));
+        answers.push(...((await undefinedIfTooLong(complete([question], signal))) ?? [TOO_LONG]));
       return answers;
     },
   };
 }
 
-/** @throws RequestRefused for tools, which completions cannot be given */
+/** @throws RequestRefused for tools, which completions cannot take */
 function chatML({ messages, tools }: Question): string {
   if (tools !== undefined)
     throw new RequestRefused(
       'toolFormat: got "native"; completions take no tools: expected "prompt", or a policy with `api: chat`',
     );
-  return `${messages.map(({ role, content }: Message) => `<|im_start|>${role}\n${content}<|im_end|>\n`).join('')}<|im_start|>assistant\n`;
+  const turns = messages.map(({ role, content }) => `<|im_start|>${role}\n${content}<|im_end|>\n`);
+  return `${turns.join('')}<|im_start|>assistant\n`;
 }

@@ -1,10 +1,12 @@
+/** The client of a policy's server: its requests, its completions, and what can go wrong. */
+
 /**
- * One request to a model server: the unit of batching, storage and retry. What is in it follows from the
- * input alone.
+ * One request to a model server: the unit of batching, storage and retry. It follows from the phase's input
+ * alone.
  */
 export interface CompletionRequest {
   model: string;
-  /** Texts, or token ids where a rollout goes on. */
+  /** Texts, or token ids if a rollout continues. */
   prompts: string[] | number[][];
   /** Samples of each prompt. */
   n: number;
@@ -31,9 +33,9 @@ export interface Completion {
 export interface PolicyClient {
   /**
    * Completions ordered by prompt, then sample.
-   * @throws ModelUnavailable where the server cannot answer now, ModelNotServed where it does not know the
-   * model, InvalidAnswer where what it answered cannot be used, InvalidArtifact where the model's weights are
-   * damaged, RequestRefused where asking again would not help; the signal's reason where it aborts.
+   * @throws ModelUnavailable if the server cannot answer now, ModelNotServed if it does not know the model,
+   * InvalidAnswer if its answer cannot be used, DamagedModel if the model's weights are damaged,
+   * RequestRefused if sending the request again would not help; the signal's reason when it aborts
    */
   complete(request: CompletionRequest, signal: AbortSignal): Promise<Completion[]>;
   /**
@@ -46,7 +48,7 @@ export interface PolicyClient {
 /** The server is away, overloaded or broken; the same request may succeed later. */
 export class ModelUnavailable extends Error {
   override readonly name = 'ModelUnavailable';
-  /** What the server asked to wait, if it did. */
+  /** The server's `Retry-After`, if it sent one. */
   readonly retryAfterMs: number | undefined;
   constructor(message: string, options: { cause?: unknown; retryAfterMs?: number | undefined } = {}) {
     super(message, { cause: options.cause });
@@ -55,14 +57,14 @@ export class ModelUnavailable extends Error {
 }
 
 /**
- * The server knows no model of this name: it started anew, or lost what was published to it. Publishing it
+ * The server knows no model of this name: it has restarted, or lost what was published to it. Publishing it
  * again helps.
  */
 export class ModelNotServed extends Error {
   override readonly name = 'ModelNotServed';
 }
 
-/** The answer is not what was asked for: wrong model, missing token ids, wrong number of choices. Retried. */
+/** The answer does not fit the request: wrong model, missing token ids, wrong number of choices. Retried. */
 export class InvalidAnswer extends Error {
   override readonly name = 'InvalidAnswer';
 }
@@ -74,3 +76,16 @@ export class RequestRefused extends Error {
 
 /** The prompt leaves no room in the model's context: a fact about the model, not a fault. */
 export class PromptTooLong extends RequestRefused {}
+
+/** The weights that the server was to load are damaged. Never retried; fails like a damaged file of the store. */
+export class DamagedModel extends Error {
+  override readonly name = 'InvalidArtifact';
+  readonly file: string;
+  constructor(file: string, problem: string) {
+    super(
+      `Invalid artifact ${file}: ${problem}. Run \`genenv verify\` to see all that is damaged; ` +
+        'what a phase made is made again when its key is looked up.',
+    );
+    this.file = file;
+  }
+}

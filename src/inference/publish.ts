@@ -1,14 +1,16 @@
+/** How a policy's weights reach the server that answers for it. */
 import { join } from 'node:path';
 import type { ServingSettings } from '../config/policies.ts';
 import { atomicWrite } from '../store/atomic-write.ts';
 import type { ObjectStore } from '../store/object-store.ts';
 import type { PolicyVersion } from '../types/activity-types.ts';
 import type { ModelClients } from './model-clients.ts';
-import { ModelUnavailable, RequestRefused } from './policy-client.ts';
+import { ModelNotServed, ModelUnavailable, RequestRefused } from './policy-client.ts';
 
 /**
  * Tells vLLM to serve new weights: a LoRA adapter under its versioned name, or the weights of the running
  * model from disk. A name that is loaded already is left alone: names are never reused.
+ * @throws ModelUnavailable, RequestRefused
  */
 export async function loadOnVllm(
   serving: Extract<ServingSettings, { type: 'openai' }>,
@@ -47,7 +49,7 @@ export async function loadOnVllm(
 }
 
 /**
- * Makes a checkpoint reachable under its versioned name; false where nothing can be done, because the weights
+ * Makes a checkpoint reachable under its versioned name; false if nothing can be done, because the weights
  * are the server's own. Idempotent: a name always means the same weights.
  */
 export async function ensurePolicyServed(
@@ -66,4 +68,20 @@ export async function ensurePolicyServed(
   if (serving.publish === 'none') return false;
   await loadOnServer(serving, name, store.path(checkpoint));
   return true;
+}
+
+/**
+ * Sends a request; if the server has forgotten the policy, publishes it and sends the request once more.
+ * @param publish as `ensurePolicyServed`
+ */
+export async function resendIfForgotten<Response>(
+  send: () => Promise<Response>,
+  publish: () => Promise<boolean>,
+): Promise<Response> {
+  try {
+    return await send();
+  } catch (error) {
+    if (!(error instanceof ModelNotServed) || !(await publish())) throw error;
+    return send();
+  }
 }

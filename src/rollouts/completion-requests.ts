@@ -1,15 +1,16 @@
-import { join } from 'node:path';
+/** Requests to model servers: how prompts are cut into them, and the journaled clients that send them. */
+import type { ChatAnswer, ChatClient, ChatRequest } from '../inference/chat-client.ts';
 import type { ModelClients } from '../inference/model-clients.ts';
-import { ModelNotServed } from '../inference/policy-client.ts';
 import type { Completion, CompletionRequest } from '../inference/policy-client.ts';
-import { ensurePolicyServed } from '../inference/publish.ts';
+import { ensurePolicyServed, resendIfForgotten } from '../inference/publish.ts';
 import type { HasActivityContext, PhaseStorage } from '../runtime/dependencies.ts';
 import type { Phase } from '../runtime/run-once.ts';
-import { Journal } from '../store/journal.ts';
 import type { PolicyVersion, RunState } from '../types/activity-types.ts';
 import type { Sampled } from '../types/records.ts';
+import { JournaledClient } from './journaled-client.ts';
+import type { SamplingUsage } from './journaled-client.ts';
 
-/** What a phase needs to ask models. */
+/** What a phase needs to send requests to models. */
 export type ModelDependencies = PhaseStorage & HasActivityContext & ModelClients;
 
 /** A request, and what its prompts stand for. */
@@ -22,88 +23,89 @@ export interface PlannedRequest<Item> {
 export function batchPrompts<Item>(
   items: readonly Item[],
   size: number,
-  request: (chunk: Item[], index: number) => CompletionRequest,
+  createRequest: (chunk: Item[], index: number) => CompletionRequest,
 ): PlannedRequest<Item>[] {
   const chunks = Array.from({ length: Math.ceil(items.length / size) }, (_, index) =>
     items.slice(index * size, (index + 1) * size),
   );
-  return chunks.map((chunk, index) => ({ request: request(chunk, index), items: chunk }));
+  return chunks.map((chunk, index) => ({ request: createRequest(chunk, index), items: chunk }));
 }
 
 /** The requests of one shard: every `shards`-th. */
 export const selectShard = <T>(planned: readonly T[], shard: number, shards: number): T[] =>
   planned.filter((_, index) => index % shards === shard);
 
-/**
- * Answers to the requests, in their order. Each is on disk before the next is asked, so a retry asks only
- * what is missing, exactly as it was; a newer attempt's claim stops this one. Failed requests are counted
- * over all attempts. A server that has forgotten one of the `policies` is given it again.
- */
-export async function* streamCompletions<Item>(
-  dependencies: ModelDependencies,
-  { experiment, work }: Phase,
-  planned: Iterable<PlannedRequest<Item>> | AsyncIterable<PlannedRequest<Item>>,
-  {
-    requests,
-    policies,
-    count,
-  }: { requests: number; policies: readonly PolicyVersion[]; count: SamplingUsage },
-): AsyncGenerator<PlannedRequest<Item> & { completions: Completion[] }> {
-  const { signal, heartbeat } = dependencies.activityContext();
-  const { serving, durability } = experiment;
-  const server = dependencies.policyClient(serving, durability.requestTimeoutSeconds * 1000);
-  const folder = await work();
-  const claim = await folder.claim();
-  const options = { onDamage: dependencies.onDamage, assertCurrent: () => claim.assertCurrent() };
-  const journal = await Journal.open<Completion[]>(join(folder.path, 'requests.jsonl'), options);
-  const failures = await Journal.open<FailedRequest>(join(folder.path, 'failed-requests.jsonl'), options);
-  count.retried = failures.entries.length;
-  const ask = async (request: CompletionRequest, index: number): Promise<Completion[]> => {
-    try {
-      return await server.complete(request, signal);
-    } catch (error) {
-      if (!signal.aborted) {
-        await failures.append({ request: index, error: error instanceof Error ? error.name : 'Error' });
-        count.retried += 1;
-      }
-      throw error;
-    }
-  };
-  const askServed = async (request: CompletionRequest, index: number): Promise<Completion[]> => {
-    try {
-      return await ask(request, index);
-    } catch (error) {
-      const policy = policies.find(({ name }) => name === request.model);
-      if (
-        !(error instanceof ModelNotServed) ||
-        policy === undefined ||
-        !(await ensurePolicyServed(dependencies, serving, policy))
-      )
-        throw error;
-      return ask(request, index);
-    }
-  };
-  try {
-    let [done, last] = [0, Date.now()];
-    for await (const one of planned) {
-      // In the order of the requests: what was answered before comes first.
-      let completions = journal.entries.shift();
-      if (completions === undefined) {
-        signal.throwIfAborted();
-        completions = await askServed(one.request, done);
-        await journal.append(completions);
-        heartbeat({ requests: done + 1, of: requests, ms_since_last: Date.now() - last });
-        last = Date.now();
-      }
-      count.tokens += completions.reduce((sum, { token_ids }) => sum + token_ids.length, 0);
-      done += 1;
-      yield { ...one, completions };
-    }
-  } finally {
-    await journal.close();
-    await failures.close();
-  }
+/** The policies that an epoch may send requests to. */
+export const epochPolicies = ({
+  agent,
+  environment,
+  initial_agent,
+  initial_environment,
+}: RunState): PolicyVersion[] => [agent, environment, initial_agent, initial_environment];
+
+/** The journaled client of an experiment's policies. */
+export interface CompletionClient extends AsyncDisposable {
+  readonly usage: SamplingUsage;
+  /** As `PolicyClient.complete`, one request after another: see `JournaledClient`. */
+  complete(request: CompletionRequest): Promise<Completion[]>;
+  /** As `PolicyClient.tokenize`; not recorded, since token ids follow from model and text alone. */
+  tokenize(model: string, text: string): Promise<number[]>;
 }
+
+/**
+ * A server that has forgotten one of the `policies` is given it again, and then the request once more.
+ * @param options `requests`: how many are planned, for the details of heartbeats
+ */
+export async function openCompletionClient(
+  dependencies: ModelDependencies,
+  { experiment: { serving, durability }, work }: Phase,
+  { requests, policies }: { requests: number; policies: readonly PolicyVersion[] },
+): Promise<CompletionClient> {
+  const server = dependencies.policyClient(serving, durability.requestTimeoutSeconds * 1000);
+  const client = await JournaledClient.open<CompletionRequest, Completion[]>(dependencies, work, {
+    responses: 'requests.jsonl',
+    failures: 'failed-requests.jsonl',
+    send: (request, signal) => server.complete(request, signal),
+    countTokens: (completions) => completions.reduce((total, { token_ids }) => total + token_ids.length, 0),
+    heartbeatDetails: ({ completed, milliseconds }) => ({
+      ...requestProgress(completed, requests),
+      ms_since_last: milliseconds,
+    }),
+  });
+  const publish = async (model: string): Promise<boolean> => {
+    const policy = policies.find(({ name }) => name === model);
+    return policy !== undefined && ensurePolicyServed(dependencies, serving, policy);
+  };
+  return {
+    usage: client.usage,
+    complete: (request) =>
+      resendIfForgotten(
+        () => client.complete(request),
+        () => publish(request.model),
+      ),
+    tokenize: (model, text) => server.tokenize(model, text, dependencies.activityContext().signal),
+    [Symbol.asyncDispose]: () => client.close(),
+  };
+}
+
+/** A journaled client of a model that no run trains. */
+export const openChatClient = (
+  dependencies: ModelDependencies,
+  work: Phase['work'],
+  server: ChatClient,
+  requests: number,
+): Promise<JournaledClient<ChatRequest, ChatAnswer>> =>
+  JournaledClient.open(dependencies, work, {
+    responses: 'questions.jsonl',
+    send: (request, signal) => server.answer(request, signal),
+    countTokens: ({ tokens }) => tokens,
+    heartbeatDetails: ({ completed }) => requestProgress(completed, requests),
+  });
+
+/** Heartbeat details, as users of Temporal's UI know them. */
+const requestProgress = (completed: number, planned: number) =>
+  // eslint-disable-next-line id-denylist -- the details' own name
+  ({ requests: completed, of: planned });
 
 /** What a record keeps of a completion. */
 export function sampleRecord(
@@ -119,52 +121,5 @@ export function sampleRecord(
     logprobs,
     text,
     finish_reason,
-  };
-}
-
-/** A request that failed and was asked again, or will be. */
-type FailedRequest = { request: number; error: string };
-
-/** What a phase sampled: tokens, and the failed requests among all that it took. */
-export type SamplingUsage = { tokens: number; retried: number };
-
-/** The policies that an epoch may ask. */
-export const epochPolicies = ({
-  agent,
-  environment,
-  initial_agent,
-  initial_environment,
-}: RunState): PolicyVersion[] => [agent, environment, initial_agent, initial_environment];
-
-export type SendRequest = (request: CompletionRequest) => Promise<Completion[]>;
-
-/**
- * Requests each of which follows from the answers before it, journalled like any others: a retry makes the
- * same ones from the same answers.
- */
-export function sequentialRequests(
-  dependencies: ModelDependencies,
-  context: Phase,
-  options: Parameters<typeof streamCompletions>[3],
-): { ask: SendRequest; close: () => Promise<void> } {
-  const next: CompletionRequest[] = [];
-  const stream = streamCompletions(
-    dependencies,
-    context,
-    (function* () {
-      for (let request = next.shift(); request !== undefined; request = next.shift())
-        yield { request, items: [] };
-    })(),
-    options,
-  );
-  return {
-    ask: async (request) => {
-      next.push(request);
-      const { value } = (await stream.next()) as IteratorYieldResult<{ completions: Completion[] }>;
-      return value.completions;
-    },
-    close: async () => {
-      await stream.return(undefined);
-    },
   };
 }

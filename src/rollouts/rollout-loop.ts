@@ -1,183 +1,180 @@
+/** Rollouts of an agent: one completion a task in single-turn worlds, a loop over turns in the others. */
 import type { Completion, CompletionRequest } from '../inference/policy-client.ts';
 import { deriveSeed } from '../numerics/random.ts';
 import type { Phase } from '../runtime/run-once.ts';
 import type { PolicyVersion } from '../types/activity-types.ts';
 import type { Sampled, TurnRecord } from '../types/records.ts';
 import type { TaskSpec, TurnRules } from '../worlds/world.ts';
-import { sampleRecord, sequentialRequests, streamCompletions } from './completion-requests.ts';
-import type { ModelDependencies, PlannedRequest, SamplingUsage, SendRequest } from './completion-requests.ts';
+import { sampleRecord } from './completion-requests.ts';
+import type { CompletionClient, PlannedRequest } from './completion-requests.ts';
 
-/** One finished attempt at a task. */
+/** One finished rollout of a task. */
 export interface Rollout<Item> {
   item: Item;
   sample: number;
   sampled: Sampled;
-  /** Absent in worlds of one turn. */
+  /** Absent in single-turn worlds. */
   turns?: TurnRecord[];
 }
 
-export interface RolloutOptions {
-  requests: number;
-  policies: readonly PolicyVersion[];
-  count: SamplingUsage;
+export interface RolloutOptions<Item> {
+  specOf: (item: Item) => TaskSpec;
   /** The simulator that words what the agent reads between turns; null = the world's own words. */
-  wordedBy: PolicyVersion | null;
+  simulator: PolicyVersion | null;
 }
 
-/**
- * Attempts at the tasks of the planned requests, in their order: one answer each, or as many turns as the
- * world has.
- */
+/** Rollouts of the tasks of the planned requests, in their order. */
 export async function* streamRollouts<Item>(
-  dependencies: ModelDependencies,
-  context: Phase,
-  planned: Iterable<PlannedRequest<Item>> | AsyncIterable<PlannedRequest<Item>>,
-  specOf: (item: Item) => TaskSpec,
-  options: RolloutOptions,
+  client: CompletionClient,
+  phase: Phase,
+  requests: Iterable<PlannedRequest<Item>> | AsyncIterable<PlannedRequest<Item>>,
+  options: RolloutOptions<Item>,
 ): AsyncGenerator<Rollout<Item>> {
-  const { turns } = context.world;
-  if (turns === undefined) {
-    for await (const { request, items, completions } of streamCompletions(
-      dependencies,
-      context,
-      planned,
-      options,
-    )) {
-      for (const completion of completions)
-        yield {
-          item: items[completion.prompt]!,
-          sample: completion.sample,
-          sampled: sampleRecord(request, completion),
-        };
-    }
-    return;
-  }
-  const asked = sequentialRequests(dependencies, context, options);
-  try {
-    for await (const { request, items } of planned)
-      yield* runMultiTurn(
-        asked.ask,
-        createTokenizer(dependencies, context),
-        { request, items },
-        specOf,
-        turns,
-        context,
-        options.wordedBy,
-      );
-  } finally {
-    await asked.close();
+  const { turns: rules } = phase.world;
+  for await (const planned of requests) {
+    yield* rules === undefined
+      ? await runSingleTurn(client, planned)
+      : await runMultiTurn(client, phase, planned, { ...options, rules });
   }
 }
 
-type Tokenize = (model: string, texts: readonly string[]) => Promise<(text: string) => number[]>;
-
-/** Token ids of texts, each asked of the server once: they follow from model and text alone. */
-function createTokenizer(
-  dependencies: ModelDependencies,
-  { experiment: { serving, durability } }: Phase,
-): Tokenize {
-  const known = new Map<string, number[]>();
-  return async (model, texts) => {
-    const server = dependencies.policyClient(serving, durability.requestTimeoutSeconds * 1000);
-    for (const text of new Set(texts))
-      if (!known.has(text))
-        known.set(text, await server.tokenize(model, text, dependencies.activityContext().signal));
-    return (text) => known.get(text)!;
-  };
-}
-
-/** A rollout under way: its tokens as they were sampled or read, never decoded and encoded again. */
-interface MultiTurnRollout<Item> {
-  item: Item;
-  sample: number;
-  spec: TaskSpec;
-  sampled: Sampled & { mask: number[] };
-  actions: string[];
-  turns: TurnRecord[];
-}
-
-async function* runMultiTurn<Item>(
-  ask: SendRequest,
-  tokenise: Tokenize,
+async function runSingleTurn<Item>(
+  client: CompletionClient,
   { request, items }: PlannedRequest<Item>,
-  specOf: (item: Item) => TaskSpec,
-  rules: TurnRules,
-  { experiment: { environment } }: Phase,
-  wordedBy: PolicyVersion | null,
-): AsyncGenerator<Rollout<Item>> {
-  const all = (await ask(request)).map((completion): MultiTurnRollout<Item> => {
+): Promise<Rollout<Item>[]> {
+  const completions = await client.complete(request);
+  return completions.map((completion) => ({
+    item: items[completion.prompt]!,
+    sample: completion.sample,
+    sampled: sampleRecord(request, completion),
+  }));
+}
+
+/** All rollouts of a request, turn by turn in lockstep: those that are not over make one request a turn. */
+async function runMultiTurn<Item>(
+  client: CompletionClient,
+  { experiment }: Phase,
+  { request, items }: PlannedRequest<Item>,
+  { specOf, simulator, rules }: RolloutOptions<Item> & { rules: TurnRules },
+): Promise<Rollout<Item>[]> {
+  const tokenize = createTokenizer(client, request.model);
+  const completions = await client.complete(request);
+  const rollouts = completions.map((completion) => {
     const item = items[completion.prompt]!;
-    const first = sampleRecord(request, completion);
-    return {
-      item,
-      sample: completion.sample,
-      spec: specOf(item),
-      sampled: { ...first, mask: first.token_ids.map(() => 1) },
-      actions: [actionOf(completion)],
-      turns: [turnRecord(request, completion)],
-    };
+    return startRollout(item, specOf(item), request, completion);
   });
   for (let turn = 1; ; turn++) {
-    const prompted = all.flatMap((dialogue) => {
-      // One that was over a turn ago has fewer actions.
-      const prompt =
-        dialogue.actions.length === turn ? rules.wordingPrompt(dialogue.spec, dialogue.actions) : undefined;
-      return prompt === undefined ? [] : [{ dialogue, prompt }];
-    });
-    if (prompted.length === 0) break;
-    const going = prompted.map(({ dialogue }) => dialogue);
-    const { temperature, maxTokens } = environment.sampling;
+    const active: MultiTurnRollout<Item>[] = [];
+    const prompts: string[] = [];
+    for (const rollout of rollouts) {
+      // A rollout that ended in an earlier turn has fewer actions.
+      if (rollout.actions.length !== turn) continue;
+      const prompt = rules.wordingPrompt(rollout.spec, rollout.actions);
+      if (prompt === undefined) continue;
+      active.push(rollout);
+      prompts.push(prompt);
+    }
+    if (active.length === 0) break;
+
+    const { temperature, maxTokens } = experiment.environment.sampling;
     const wordings =
-      wordedBy === null
-        ? null
-        : await ask({
-            model: wordedBy.name,
-            prompts: prompted.map(({ prompt }) => prompt),
+      simulator === null
+        ? undefined
+        : await client.complete({
+            model: simulator.name,
+            prompts,
             n: 1,
             seed: deriveSeed(request.seed, 'wording', turn),
             temperature,
             maxTokens,
           });
-    const observed = going.map(({ spec, actions }, row) =>
-      rules.observe(spec, actions, wordings === null ? null : wordings[row]!.text),
-    );
-    const tokensOf = await tokenise(
-      request.model,
-      observed.map(({ text }) => text),
-    );
-    for (const [row, { sampled: so, turns }] of going.entries()) {
-      const { text, consistent } = observed[row]!;
-      const read = tokensOf(text);
-      so.token_ids.push(...read);
-      so.mask.push(...read.map(() => 0));
-      so.logprobs.push(...read.map(() => 0));
-      Object.assign(turns.at(-1)!, {
-        wording: wordings === null ? null : wordings[row]!.text,
-        observation: text,
-        consistent,
-      });
+    for (const [row, rollout] of active.entries()) {
+      const wording = wordings === undefined ? null : wordings[row]!.text;
+      const { text, consistent } = rules.observe(rollout.spec, rollout.actions, wording);
+      appendObservation(rollout, await tokenize(text), { wording, observation: text, consistent });
     }
+
     const next: CompletionRequest = {
       ...request,
-      prompts: going.map(({ sampled: so }) => [...so.prompt_token_ids, ...so.token_ids]),
+      prompts: active.map(({ sampled }) => [...sampled.prompt_token_ids, ...sampled.token_ids]),
       n: 1,
       seed: deriveSeed(request.seed, 'turn', turn),
     };
-    for (const [row, completion] of (await ask(next)).entries()) {
-      const { sampled: so, actions, turns } = going[row]!;
-      so.token_ids.push(...completion.token_ids);
-      so.mask.push(...completion.token_ids.map(() => 1));
-      so.logprobs.push(...completion.logprobs);
-      so.finish_reason = completion.finish_reason;
-      actions.push(actionOf(completion));
-      turns.push(turnRecord(next, completion));
-    }
+    for (const [row, completion] of (await client.complete(next)).entries())
+      appendAction(active[row]!, next, completion);
   }
-  for (const { item, sample, sampled: so, actions, turns } of all)
-    yield { item, sample, sampled: { ...so, text: actions.join('\n') }, turns };
+  return rollouts.map(({ item, sample, sampled, actions, turns }) => ({
+    item,
+    sample,
+    sampled: { ...sampled, text: actions.join('\n') },
+    turns,
+  }));
 }
 
-/** An answer has one action a line, so an action has none of its own. */
+/** Token ids of texts, each requested from the server once. */
+function createTokenizer(client: CompletionClient, model: string): (text: string) => Promise<number[]> {
+  const tokensByText = new Map<string, number[]>();
+  return async (text) => {
+    const tokens = tokensByText.get(text) ?? (await client.tokenize(model, text));
+    tokensByText.set(text, tokens);
+    return tokens;
+  };
+}
+
+/** An unfinished rollout: its tokens as they were sampled or observed, never decoded and encoded again. */
+interface MultiTurnRollout<Item> {
+  item: Item;
+  sample: number;
+  spec: TaskSpec;
+  /** `mask` is 1 on sampled tokens and 0 on observed ones. */
+  sampled: Sampled & { mask: number[] };
+  actions: string[];
+  turns: TurnRecord[];
+}
+
+function startRollout<Item>(
+  item: Item,
+  spec: TaskSpec,
+  request: CompletionRequest,
+  completion: Completion,
+): MultiTurnRollout<Item> {
+  const sampled = sampleRecord(request, completion);
+  return {
+    item,
+    sample: completion.sample,
+    spec,
+    sampled: { ...sampled, mask: sampled.token_ids.map(() => 1) },
+    actions: [actionOf(completion)],
+    turns: [turnRecord(request, completion)],
+  };
+}
+
+function appendObservation(
+  { sampled, turns }: MultiTurnRollout<unknown>,
+  tokens: readonly number[],
+  observed: Pick<TurnRecord, 'wording' | 'observation' | 'consistent'>,
+): void {
+  const zeros = tokens.map(() => 0);
+  sampled.token_ids.push(...tokens);
+  sampled.mask.push(...zeros);
+  sampled.logprobs.push(...zeros);
+  Object.assign(turns.at(-1)!, observed);
+}
+
+function appendAction(
+  { sampled, actions, turns }: MultiTurnRollout<unknown>,
+  request: CompletionRequest,
+  completion: Completion,
+): void {
+  sampled.token_ids.push(...completion.token_ids);
+  sampled.mask.push(...completion.token_ids.map(() => 1));
+  sampled.logprobs.push(...completion.logprobs);
+  sampled.finish_reason = completion.finish_reason;
+  actions.push(actionOf(completion));
+  turns.push(turnRecord(request, completion));
+}
+
+/** A rollout's text has one action a line, so an action has no line breaks. */
 const actionOf = ({ text }: Completion): string => text.replaceAll('\n', ' ');
 
 const turnRecord = ({ seed }: CompletionRequest, completion: Completion): TurnRecord => ({

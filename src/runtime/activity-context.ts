@@ -2,10 +2,10 @@
 export interface ActivityContext {
   /** Aborted when the activity is cancelled, or its worker stops. */
   signal: AbortSignal;
-  /** Real progress only: a beat says that work was done since the last one. */
+  /** Real progress only: a heartbeat says that work was done since the last one. */
   heartbeat: (details: unknown) => void;
-  /** Calls back at each beat of this attempt from now on, whoever gives it. */
+  /** Calls back at each heartbeat of this attempt from now on, whichever code sends it. */
   onBeat: (listener: () => void) => void;
-  /** True where the signal means that the worker stops, not that a user cancels. */
+  /** True if the signal means that the worker stops, not that a user cancels. */
   workerStops: () => boolean;
 }

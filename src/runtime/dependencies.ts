@@ -1,3 +1,4 @@
+/** What phases are given, whatever they do. */
 import type { OnDamage } from '../store/errors.ts';
 import type { ObjectStore } from '../store/object-store.ts';
 import type { PhaseKeys } from '../store/phase-cache.ts';

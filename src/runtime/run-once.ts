@@ -1,3 +1,4 @@
+/** Phases that run once, whatever happens: their results are recorded under the hash of their inputs. */
 import type { Experiment } from '../config/experiment.ts';
 import { hashOf } from '../store/canonical-json.ts';
 import { Superseded } from '../store/errors.ts';
@@ -11,9 +12,9 @@ import type { PhaseStorage } from './dependencies.ts';
 export interface Phase {
   experiment: Experiment;
   world: World;
-  /** Hash of all that the result depends on. */
+  /** Hash of everything that the result depends on. */
   inputHash: string;
-  /** Folder for unfinished work, made on first use; it goes when the result is recorded. */
+  /** Folder for unfinished work, created on first use and removed once the result is recorded. */
   work: () => Promise<WorkFolder>;
 }
 
@@ -25,45 +26,49 @@ export async function runPhaseOnce<Output>(
   dependencies: PhaseStorage,
   name: string,
   input: { run: Run; epoch: number; shard?: number },
-  run: (phase: Phase) => Promise<Output>,
+  execute: (phase: Phase) => Promise<Output>,
 ): Promise<Output> {
-  const { run: of, epoch, shard } = input;
-  const inputHash = hashOf({ ...input, run: of.experiment });
-  return runOnce(
-    dependencies,
-    { experiment: of.id, epoch, phase: name, inputHash, ...(shard === undefined ? {} : { shard }) },
-    async (work) => {
-      const experiment = await dependencies.store.json<Experiment>(of.experiment);
-      return run({ experiment, world: await dependencies.loadWorld(experiment.world), inputHash, work });
-    },
-  );
+  const { run, epoch, shard } = input;
+  const inputHash = hashOf({ ...input, run: run.experiment });
+  const key: PhaseKey = {
+    experiment: run.id,
+    epoch,
+    phase: name,
+    inputHash,
+    ...(shard === undefined ? {} : { shard }),
+  };
+  return runOnce(dependencies, key, async (work) => {
+    const experiment = await dependencies.store.json<Experiment>(run.experiment);
+    const world = await dependencies.loadWorld(experiment.world);
+    return execute({ experiment, world, inputHash, work });
+  });
 }
 
 /**
- * Runs a piece of work once, whatever happens: looks its key up first, so that a retry, a reset, a fork or an
- * empty Temporal server finds what exists (checked by hash, made again if damaged), and records the result
- * under that key. An attempt that a newer one has superseded takes the newer one's result, if it is there.
+ * Looks the key up first, so that a retry, a reset, a fork or an empty Temporal server finds what exists
+ * (checked by hash, made again if damaged); otherwise runs the work and records its result under that key. An
+ * attempt that a newer one has superseded takes the newer one's result, if it is there.
  */
 export async function runOnce<Output>(
   { store, keys }: PhaseStorage,
   key: PhaseKey,
-  run: (work: Phase['work']) => Promise<Output>,
+  execute: (work: Phase['work']) => Promise<Output>,
 ): Promise<Output> {
   const lookup = (): Promise<Output | undefined> =>
     keys.lookup<Output>(key, (value) => store.checkAll(value));
-  const known = await lookup();
-  if (known !== undefined) return known;
+  const existing = await lookup();
+  if (existing !== undefined) return existing;
   let work: WorkFolder | undefined;
-  const open = async (): Promise<WorkFolder> => {
+  const openWorkOnce = async (): Promise<WorkFolder> => {
     work ??= await openWork(store.root, key);
-    // An attempt that slept until here must not begin again what another one has finished.
+    // An attempt that slept until now must not repeat what another one has finished.
     if ((await keys.lookup(key)) !== undefined)
       throw new Superseded(`${work.path}: another attempt has recorded its result.`);
     return work;
   };
   let output: Output;
   try {
-    output = await run(open);
+    output = await execute(openWorkOnce);
   } catch (error) {
     const newer = error instanceof Superseded ? await lookup() : undefined;
     if (newer === undefined) throw error;

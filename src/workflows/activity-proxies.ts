@@ -83,10 +83,9 @@ export function proxyCaseActivities({
 
 /**
  * Queues of the phases that wait for a model server or need the device; all others compute. The compiler
- * refuses a table that lacks one. `publishPolicy` is served on both queues and scheduled on that of the models.
+ * refuses a table that lacks one.
  */
-const phaseQueues: Record<keyof LlmActivities, 'llm'> &
-  Record<Exclude<keyof GpuActivities, keyof LlmActivities>, 'gpu'> = {
+const phaseQueues: Record<keyof LlmActivities, 'llm'> & Record<keyof GpuActivities, 'gpu'> = {
   writePool: 'llm',
   generateTasks: 'llm',
   rollOut: 'llm',

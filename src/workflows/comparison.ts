@@ -6,7 +6,6 @@ import {
   ApplicationFailure,
   CancellationScope,
   isCancellation,
-  patched,
   setCurrentDetails,
   setHandler,
   workflowInfo,
@@ -59,9 +58,7 @@ export async function comparisonWorkflow(file: unknown): Promise<ComparisonResul
     for (const run of plan.crossPlay) crossPlay.push(await playAcrossEpochs(plan, run));
 
     publishProgress({ status: 'probes' });
-    // One after another in comparisons that began before probes ran concurrently.
-    const concurrency = patched('probes-at-once') ? plan.concurrency : 1;
-    const probes = await mapConcurrently(plan.probes, concurrency, (run) => probeAgents(plan, run));
+    const probes = await mapConcurrently(plan.probes, plan.concurrency, (run) => probeAgents(plan, run));
 
     publishProgress({ status: 'summary' });
     const summary = await summarizeComparison({ id, crossPlay, probes: probes.flat() });

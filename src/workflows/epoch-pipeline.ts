@@ -146,15 +146,11 @@ export async function runPreparation(
   activities: EpochActivities,
   { run, settings }: Pick<OpenedEpoch, 'run' | 'settings'>,
   runner: StepRunner,
-  warmUpTogether = true,
 ): Promise<CommittedEpoch> {
   const warmUp = (role: PolicyRole) => activities.warmUp({ run, role });
-  const [agent, environment] = warmUpTogether
-    ? await runner.step('warm up', () => Promise.all([warmUp('agent'), warmUp('environment')]))
-    : [
-        await runner.step('warm up agent', () => warmUp('agent')),
-        await runner.step('warm up environment', () => warmUp('environment')),
-      ];
+  const [agent, environment] = await runner.step('warm up', () =>
+    Promise.all([warmUp('agent'), warmUp('environment')]),
+  );
   const prepared = await runner.step('prepare', () => activities.prepareRun({ run, agent, environment }));
   await runner.step('publish', () =>
     Promise.all([agent, environment].map((policy) => activities.publishPolicy({ run, policy }))),

@@ -12,7 +12,7 @@ import {
   WorkflowIdReusePolicy,
   workflowInfo,
 } from '@temporalio/workflow';
-import { evaluationOfEpoch, isEvaluated } from '../evaluation/evaluation-id.ts';
+import { evaluationOfEpoch, isEvaluationDue } from '../evaluation/evaluation-id.ts';
 import type { CommittedEpoch, WorkflowSettings } from '../types/activity-types.ts';
 import type {
   AnswerInput,
@@ -167,7 +167,7 @@ export async function evaluateOnBenchmarks(
   { benchmarks, epochs }: WorkflowSettings,
   { epoch, line }: CommittedEpoch,
 ): Promise<string | undefined> {
-  if (benchmarks === undefined || !isEvaluated(epoch, benchmarks, epochs)) return undefined;
+  if (benchmarks === undefined || !isEvaluationDue(epoch, benchmarks, epochs)) return undefined;
   const run = workflowInfo().workflowId;
   const id = evaluationOfEpoch(run, epoch, line);
   const { every, ...options } = benchmarks;

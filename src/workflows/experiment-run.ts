@@ -5,7 +5,6 @@ import {
   ContinueAsNew,
   isCancellation,
   makeContinueAsNewFunc,
-  patched,
   setCurrentDetails,
   setHandler,
   sleep,
@@ -128,7 +127,7 @@ export class ExperimentRun {
 
   #prepare(opened: OpenedEpoch): Promise<CommittedEpoch> {
     const activities = proxyPhaseActivities(opened.settings);
-    return runPreparation(activities, opened, this.#stopwatch.runner(), patched('warm-up-together'));
+    return runPreparation(activities, opened, this.#stopwatch.runner());
   }
 
   /** Once for each epoch. A failure is only noted. */

@@ -1,3 +1,4 @@
+/* eslint-disable id-denylist -- names of fields on disk */
 import { describe, expect, it } from 'vitest';
 import { collect } from '../../src/async/streams.ts';
 import { collectGarbage } from '../../src/runs/garbage-collection.ts';
@@ -12,7 +13,7 @@ describe('an evaluation', () => {
     const { run, results, server, dependencies } = await someEvaluation();
     const { scores, skipped } = await run();
     // 19 of 23: sums 4, 9, 14 and 19 are wrong.
-    expect(scores.map(({ name, successes, of }) => [name, successes, of])).toEqual([
+    expect(scores.map((score) => [score.name, score.successes, score.of])).toEqual([
       ['sums_all', null, 1],
       ['sums_exact', 19, 23],
       ['sums_near', null, 23],
@@ -63,7 +64,7 @@ describe('an evaluation', () => {
     });
     const { server } = undisturbed;
     await undisturbed.run(judge(server.url));
-    const asked = server.chats.length;
+    const questions = server.chats.length;
     const disturbed = await someEvaluation({ server });
     gone.after = 9;
     await expect(disturbed.run(judge(server.url))).rejects.toThrow('503');
@@ -75,10 +76,10 @@ describe('an evaluation', () => {
     expect(await disturbed.bytes()).toEqual(await undisturbed.bytes());
     expect(disturbed.rules.searches).toBe(undisturbed.rules.searches);
     // Asked again: at most the two batches that failed, and what failed in them.
-    expect(server.chats.length - asked).toBeLessThanOrEqual(asked + 2 * 4);
+    expect(server.chats.length - questions).toBeLessThanOrEqual(questions + 2 * 4);
   });
 
-  it('that is killed, and goes on by other rules of judging, asks nothing twice; by other questions it asks all', async () => {
+  it('that resumes with other rules of judging asks nothing twice; with other questions it asks all', async () => {
     const gone = { after: 19 };
     const { run, rules, server, results } = await someEvaluation({
       chat: (messages) => (gone.after-- <= 0 ? 503 : summing(messages)),
@@ -100,9 +101,9 @@ describe('an evaluation', () => {
   it('that is done is not done again', async () => {
     const { run, server, bytes } = await someEvaluation();
     await run();
-    const [asked, before] = [server.chats.length, await bytes()];
+    const [questions, before] = [server.chats.length, await bytes()];
     await run({ concurrency: 1, requestTimeoutSeconds: 7 });
-    expect(server.chats.length).toBe(asked);
+    expect(server.chats.length).toBe(questions);
     expect((await bytes())[1]).toBe(before[1]);
   });
 
@@ -144,7 +145,7 @@ describe('an evaluation', () => {
   it('of a part of the cases has no name of the whole', async () => {
     const { run } = await someEvaluation();
     const { scores } = await run({ limit: 6 });
-    expect(scores.map(({ name, of, note }) => [name, of, note])).toEqual([
+    expect(scores.map((score) => [score.name, score.of, score.note])).toEqual([
       ['sums_exact_first6', 6, '6 of 23 cases'],
       ['sums_near_first6', 6, '6 of 23 cases'],
     ]);
@@ -159,7 +160,7 @@ describe('an evaluation', () => {
     });
     expect((await results()).suites).toEqual([{ name: 'sums', skipped: 'download the sums' }]);
     expect(server.chats).toEqual([]);
-    // Once it is here, the same command goes on with it.
+    // Once it is here, the same command evaluates it.
     rules.missing = null;
     expect((await run()).scores[1]).toMatchObject({ name: 'sums_exact', of: 23 });
   });
@@ -199,13 +200,13 @@ describe('an evaluation', () => {
     const { run, rules } = await someEvaluation();
     await run();
     await expect(run({ seed: 3 })).rejects.toThrow('belongs to another evaluation file (seed: was 0, is 3)');
-    const other = await someEvaluation();
-    let beats = 0;
+    const changing = await someEvaluation();
+    let heartbeats = 0;
     // The rules change between the plan and the first shard.
     await expect(
-      other.run({}, 'some', {
+      changing.run({}, 'some', {
         heartbeat: () => {
-          if (++beats === 1) other.rules.version = '2';
+          if (++heartbeats === 1) changing.rules.version = '2';
         },
       }),
     ).resolves.toBeDefined();
@@ -220,8 +221,8 @@ describe('an evaluation', () => {
     await expect(
       run({}, 'some', {
         signal: stopping.signal,
-        heartbeat: (beat) => {
-          if ((beat as { questions?: number }).questions === 10) stopping.abort(reason);
+        heartbeat: (details) => {
+          if ((details as { questions?: number }).questions === 10) stopping.abort(reason);
         },
       }),
     ).rejects.toBe(reason);
@@ -241,10 +242,10 @@ describe('scoring again', () => {
   it('judges the same answers by the rules that are here now, and asks nobody', async () => {
     const { run, rescore, rules, server, results } = await someEvaluation();
     await run(judge(server.url));
-    const [asked, searches] = [server.chats.length, rules.searches];
+    const [questions, searches] = [server.chats.length, rules.searches];
     Object.assign(rules, { tolerance: 2, version: '2' });
     expect((await rescore()).scores[1]).toMatchObject({ name: 'sums_exact', value: 1 });
-    expect([server.chats.length, rules.searches]).toEqual([asked, searches]);
+    expect([server.chats.length, rules.searches]).toEqual([questions, searches]);
     expect(await results()).toMatchObject({
       judged: 2,
       suites: [{ versions: { rules: '2' }, questions: expect.any(Number) as number }],
@@ -256,7 +257,7 @@ describe('scoring again', () => {
   it('needs nothing that only asking does, without which a suite is skipped, and no shard answered', async () => {
     const { run, rescore, rules, server } = await someEvaluation();
     await run();
-    const asked = server.chats.length;
+    const questions = server.chats.length;
     Object.assign(rules, { cannotAsk: 'set THE_KEY', tolerance: 2, version: '2' });
     expect((await rescore()).scores[1]).toMatchObject({ name: 'sums_exact', value: 1 });
     expect(await run({}, 'another')).toMatchObject({
@@ -271,7 +272,7 @@ describe('scoring again', () => {
         },
       }),
     ).rejects.toThrow('sums cannot be asked on this worker: set THE_KEY');
-    expect(server.chats.length).toBe(asked);
+    expect(server.chats.length).toBe(questions);
   });
 
   it('finds what it needs after a garbage collection', async () => {

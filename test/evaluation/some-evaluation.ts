@@ -6,7 +6,13 @@ import { SuiteLoader } from '../../src/benchmarks/registry.ts';
 import { meanScore, rateScore } from '../../src/benchmarks/suite.ts';
 import type { Benchmark, Case, CaseVerdict, OpenSuite, Suite } from '../../src/benchmarks/suite.ts';
 import type { ActivityContext } from '../../src/runtime/activity-context.ts';
-import type { EvaluationResults, ReadySuite, Scored, ShardRecord } from '../../src/types/evaluation-types.ts';
+import type {
+  EvaluationResults,
+  PlannedSuite,
+  ReadySuite,
+  Scored,
+  ShardRecord,
+} from '../../src/types/evaluation-types.ts';
 import { FakeModelServer } from '../../test-support/fake-model-server.ts';
 import type { FakeChat, FakeModel } from '../../test-support/fake-model-server.ts';
 import { FakeTrainer } from '../../test-support/fake-trainer.ts';
@@ -17,7 +23,7 @@ interface Sum extends Case {
   left: number;
   right: number;
 }
-interface Said {
+interface SumResponse {
   answers: string[];
   looked: number | null;
   judged: string | null;
@@ -43,18 +49,18 @@ export interface Rules {
 }
 
 /**
- * Sums that are asked for, doubted in a second turn where the first is odd, and looked up in between: every
- * kind of effect that an attempt has.
+ * Questions for sums, doubted in a second turn if the first answer is odd, with a search in between: every
+ * kind of effect that a case has.
  */
 export function sums(rules: Rules): Benchmark {
-  const suite = (name: string, searching: boolean): Suite<Sum, Said> => ({
+  const suite = (name: string, searching: boolean): Suite<Sum, SumResponse> => ({
     name,
     about: 'Sums.',
     refuses: ({ search }) =>
       searching && search === null ? 'search: missing; sums_search needs an endpoint' : null,
     open: () => Promise.resolve(rules.missing === null ? open() : { missing: rules.missing }),
   });
-  const open = (): OpenSuite<Sum, Said> => ({
+  const open = (): OpenSuite<Sum, SumResponse> => ({
     cases,
     dataHash: 'd'.repeat(64),
     asking: rules.asking,
@@ -112,6 +118,7 @@ export function sums(rules: Rules): Benchmark {
       {
         name: 'sums_all',
         value: bySuite.get('sums')?.[0]?.value ?? 0,
+        // eslint-disable-next-line id-denylist -- name of a field on disk
         of: bySuite.size,
         successes: null,
         interval: null,
@@ -120,7 +127,7 @@ export function sums(rules: Rules): Benchmark {
   };
 }
 
-/** Says sums, and every fifth one wrongly. */
+/** Answers with sums, every fifth one wrong. */
 export const summing = (messages: readonly { content: string }[]): string => {
   const [left = NaN, right = NaN] = (/(\d+) \+ (\d+)/.exec(messages[0]!.content) ?? []).slice(1).map(Number);
   if (Number.isNaN(left)) return 'yes';
@@ -129,13 +136,16 @@ export const summing = (messages: readonly { content: string }[]): string => {
 
 export const completing: FakeModel = (prompt) => summing([{ content: prompt }]);
 
+const findSuite = (suites: readonly PlannedSuite[], name: string): ReadySuite =>
+  suites.find((suite): suite is ReadySuite => suite.name === name && suite.skipped === null)!;
+
 export interface SomeEvaluation {
   rules: Rules;
   server: FakeModelServer;
   dependencies: Dependencies;
   file: (fields?: object) => Record<string, unknown>;
   /** What the workflow `evaluation` does, in a plain loop. */
-  run: (fields?: object, id?: string, attempt?: Partial<ActivityContext>) => Promise<Scored>;
+  run: (fields?: object, id?: string, context?: Partial<ActivityContext>) => Promise<Scored>;
   rescore: (id?: string) => Promise<Scored>;
   results: (id?: string) => Promise<EvaluationResults>;
   /** Bytes of what is written for people. */
@@ -144,7 +154,7 @@ export interface SomeEvaluation {
 
 export async function someEvaluation({
   chat = summing,
-  server: given,
+  server: sharedServer,
 }: { chat?: FakeChat; server?: FakeModelServer } = {}): Promise<SomeEvaluation> {
   const folder = await memoryFolder();
   const rules: Rules = {
@@ -156,10 +166,10 @@ export async function someEvaluation({
     searches: 0,
     judged: [],
   };
-  const server = given ?? (await FakeModelServer.start({ model: completing, chat }));
-  if (given === undefined) onTestFinished(() => server[Symbol.asyncDispose]());
-  const dependenciesOf = (attempt: Partial<ActivityContext> = {}): Dependencies => ({
-    ...plainDependencies(folder, server.url, new FakeTrainer(), attempt),
+  const server = sharedServer ?? (await FakeModelServer.start({ model: completing, chat }));
+  if (sharedServer === undefined) onTestFinished(() => server[Symbol.asyncDispose]());
+  const dependenciesOf = (context: Partial<ActivityContext> = {}): Dependencies => ({
+    ...plainDependencies(folder, server.url, new FakeTrainer(), context),
     suites: new SuiteLoader([sums(rules)], {
       shipped: '',
       downloads: '',
@@ -168,10 +178,10 @@ export async function someEvaluation({
     }),
   });
   const dependencies = dependenciesOf();
-  const does = (own: Dependencies) => ({
-    ...createEvaluationLlmActivities(own),
-    ...createEvaluationCpuActivities(own),
-  });
+  const createActivities = (context?: Partial<ActivityContext>) => {
+    const own = dependenciesOf(context);
+    return { ...createEvaluationLlmActivities(own), ...createEvaluationCpuActivities(own) };
+  };
   const file = (fields: object = {}): Record<string, unknown> => ({
     name: 'some',
     policy: { type: 'served', baseUrl: server.url, model: 'any' },
@@ -188,8 +198,8 @@ export async function someEvaluation({
     dependencies,
     file,
     results,
-    async run(fields, id = 'some', attempt) {
-      const { planEvaluation, answerCases, judgeCases, scoreEvaluation } = does(dependenciesOf(attempt));
+    async run(fields, id = 'some', context) {
+      const { planEvaluation, answerCases, judgeCases, scoreEvaluation } = createActivities(context);
       const { evaluation, identity, suites, shards } = await planEvaluation({ id, file: file(fields) });
       const records: ShardRecord[] = [];
       for (const { suite: name, ...range } of shards) {
@@ -197,7 +207,7 @@ export async function someEvaluation({
           id,
           evaluation,
           identity,
-          suite: suites.find((one): one is ReadySuite => one.name === name)!,
+          suite: findSuite(suites, name),
           ...range,
         };
         const answered = await answerCases(input);
@@ -211,11 +221,11 @@ export async function someEvaluation({
       return scoreEvaluation({ id, evaluation, identity, suites, shards: records, judged: 1 });
     },
     async rescore(id = 'some') {
-      const { planRescoring, judgeCases, scoreEvaluation } = does(dependenciesOf());
+      const { planRescoring, judgeCases, scoreEvaluation } = createActivities();
       const { evaluation, identity, suites, shards, judged } = await planRescoring({ id });
       const records: ShardRecord[] = [];
       for (const { suite: name, shard, from, to, answered } of shards) {
-        const suite = suites.find((one): one is ReadySuite => one.name === name)!;
+        const suite = findSuite(suites, name);
         records.push({
           suite: name,
           shard,

@@ -13,15 +13,16 @@ const pairs = (both: number, onlyFirst: number, onlySecond: number, neither: num
 describe('McNemar’s exact test', () => {
   // By hand: P = min(1, 2 Σ_{k <= min} C(n, k) / 2^n).
   it.each([
-    [10, 0, 0, 3, 1],
-    [0, 5, 5, 0, 1],
-    [3, 1, 9, 2, (2 * (1 + 10)) / 2 ** 10],
-    [3, 9, 1, 2, (2 * (1 + 10)) / 2 ** 10],
-    [100, 6, 0, 0, 2 / 2 ** 6],
-    [59, 6, 16, 80, (2 * 110_056) / 2 ** 22],
-  ])('of %i, %i, %i, %i has p = %f', (both, onlyFirst, onlySecond, neither, p) => {
+    { both: 10, onlyFirst: 0, onlySecond: 0, neither: 3, p: 1 },
+    { both: 0, onlyFirst: 5, onlySecond: 5, neither: 0, p: 1 },
+    { both: 3, onlyFirst: 1, onlySecond: 9, neither: 2, p: (2 * (1 + 10)) / 2 ** 10 },
+    { both: 3, onlyFirst: 9, onlySecond: 1, neither: 2, p: (2 * (1 + 10)) / 2 ** 10 },
+    { both: 100, onlyFirst: 6, onlySecond: 0, neither: 0, p: 2 / 2 ** 6 },
+    { both: 59, onlyFirst: 6, onlySecond: 16, neither: 80, p: (2 * 110_056) / 2 ** 22 },
+  ])('of $both, $onlyFirst, $onlySecond, $neither has p = $p', ({ p, ...counts }) => {
+    const { both, onlyFirst, onlySecond, neither } = counts;
     const test = mcNemar(pairs(both, onlyFirst, onlySecond, neither));
-    expect(test).toMatchObject({ both, onlyFirst, onlySecond, neither });
+    expect(test).toMatchObject(counts);
     expect(test.p).toBeCloseTo(p, 12);
   });
 });
@@ -35,9 +36,9 @@ function evaluated(
   const suite = { name: 'sums', skipped: null, cases: 4, dataHash, versions };
   return {
     results: { id, suites: [suite] } as unknown as Evaluated['results'],
-    cases: Object.entries(right).map(([of, correct]) => ({
+    cases: Object.entries(right).map(([caseId, correct]) => ({
       suite: 'sums',
-      id: of,
+      id: caseId,
       correct,
       scores: {},
       reason: null,

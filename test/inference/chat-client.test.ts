@@ -33,20 +33,20 @@ const serving = parseExperiment(
 ).serving;
 
 let fake: FakeModelServer;
-let server: PolicyClient;
+let client: PolicyClient;
 
 beforeEach(async () => {
   fake = await FakeModelServer.start({
     model: () => 'completion',
     chat: ([message], random) => `${message!.content}${'x'.repeat(random.int(12))}`,
   });
-  server = createPolicyClient(serving, { baseUrl: fake.url, apiKey: undefined, timeoutMs: 20_000 });
+  client = createPolicyClient(serving, { baseUrl: fake.url, apiKey: undefined, timeoutMs: 20_000 });
   return () => fake[Symbol.asyncDispose]();
 });
 
 describe('a policy behind chat completions', () => {
   it('is asked once for each sample, each with a seed of its own that every server takes', async () => {
-    const completions = await server.complete(request, never);
+    const completions = await client.complete(request, never);
     expect(completions.map(({ prompt, sample, text }) => [prompt, sample, text[0]])).toEqual([
       [0, 0, 'a'],
       [0, 1, 'a'],
@@ -74,13 +74,13 @@ describe('a policy behind chat completions', () => {
     expect(
       completions.every(({ finish_reason, text }) => finish_reason === 'stop' || text.length === 6),
     ).toBe(true);
-    expect(await server.complete(request, never)).toEqual(completions);
-    expect(await server.complete({ ...request, seed: 8 }, never)).not.toEqual(completions);
+    expect(await client.complete(request, never)).toEqual(completions);
+    expect(await client.complete({ ...request, seed: 8 }, never)).not.toEqual(completions);
   });
 
-  it('is held to a schema where the request says so', async () => {
-    await server.complete({ ...request, n: 1, schema }, never);
-    await server.complete({ ...request, n: 1 }, never);
+  it('is held to a schema if the request says so', async () => {
+    await client.complete({ ...request, n: 1, schema }, never);
+    await client.complete({ ...request, n: 1 }, never);
     expect(fake.chats.map(({ response_format }) => response_format)).toEqual([
       ...Array.from({ length: 2 }, () => ({ type: 'json_schema', json_schema: { name: 'task', schema } })),
       undefined,
@@ -89,8 +89,8 @@ describe('a policy behind chat completions', () => {
   });
 
   it('has no token ids to continue from', async () => {
-    await expect(server.complete({ ...request, prompts: [[1, 2]] }, never)).rejects.toThrow(RequestRefused);
-    await expect(server.tokenize('any-model', 'x', never)).rejects.toThrow(RequestRefused);
+    await expect(client.complete({ ...request, prompts: [[1, 2]] }, never)).rejects.toThrow(RequestRefused);
+    await expect(client.tokenize('any-model', 'x', never)).rejects.toThrow(RequestRefused);
   });
 
   it('fails as a whole: away, or stopped for the caller’s own reason', async () => {
@@ -101,13 +101,13 @@ describe('a policy behind chat completions', () => {
     });
     await expect(gone.complete(request, never)).rejects.toThrow(ModelUnavailable);
     const reason = new Error('the worker stops');
-    await expect(server.complete(request, AbortSignal.abort(reason))).rejects.toBe(reason);
+    await expect(client.complete(request, AbortSignal.abort(reason))).rejects.toBe(reason);
     expect(fake.chats).toEqual([]);
   });
 });
 
 describe('completions', () => {
-  it('are held to a schema where the request says so', async () => {
+  it('are held to a schema if the request says so', async () => {
     const plain = createCompletionsClient({ baseUrl: fake.url, apiKey: undefined, timeoutMs: 20_000 });
     await plain.complete({ ...request, maxTokens: 20, schema }, never);
     await plain.complete({ ...request, maxTokens: 20 }, never);

@@ -1,13 +1,13 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createCompletionsClient } from '../../src/inference/completions-client.ts';
 import {
+  DamagedModel,
   InvalidAnswer,
   ModelNotServed,
   ModelUnavailable,
   RequestRefused,
 } from '../../src/inference/policy-client.ts';
 import type { CompletionRequest, PolicyClient } from '../../src/inference/policy-client.ts';
-import { InvalidArtifact } from '../../src/store/errors.ts';
 import { FakeModelServer } from '../../test-support/fake-model-server.ts';
 import { retryAfterSeconds } from '../../test-support/model-server-faults.ts';
 import type { Fault } from '../../test-support/model-server-faults.ts';
@@ -23,32 +23,32 @@ const request: CompletionRequest = {
 const never = new AbortController().signal;
 
 let fake: FakeModelServer;
-let server: PolicyClient;
+let client: PolicyClient;
 
 beforeEach(async () => {
   fake = await FakeModelServer.start({
     model: (prompt, random) => `${prompt.slice(0, 1)}${'x'.repeat(random.int(12))}`,
   });
-  server = createCompletionsClient({ baseUrl: fake.url, apiKey: undefined, timeoutMs: 20_000 });
+  client = createCompletionsClient({ baseUrl: fake.url, apiKey: undefined, timeoutMs: 20_000 });
   return () => fake[Symbol.asyncDispose]();
 });
 
-const failureOf = async (asked: Promise<unknown>): Promise<unknown> =>
-  asked.then(
+const failureOf = async (completions: Promise<unknown>): Promise<unknown> =>
+  completions.then(
     () => 'answered',
     (error: unknown) => error,
   );
 async function failureUnder(fault: Fault): Promise<unknown> {
   fake.nextFaults.push(fault);
-  const asked = fault.startsWith('stall')
+  const faulty = fault.startsWith('stall')
     ? createCompletionsClient({ baseUrl: fake.url, apiKey: undefined, timeoutMs: 150 })
-    : server;
-  return failureOf(asked.complete(request, never));
+    : client;
+  return failureOf(faulty.complete(request, never));
 }
 
-describe('openAIPolicyServer', () => {
+describe('a completions client', () => {
   it('asks for everything that a record keeps', async () => {
-    await server.complete(request, never);
+    await client.complete(request, never);
     expect(fake.requests).toEqual([
       {
         model: request.model,
@@ -64,7 +64,7 @@ describe('openAIPolicyServer', () => {
   });
 
   it('gives what was sampled, by prompt, then sample', async () => {
-    const completions = await server.complete(request, never);
+    const completions = await client.complete(request, never);
     expect(completions.map(({ prompt, sample }) => [prompt, sample])).toEqual([
       [0, 0],
       [0, 1],
@@ -85,9 +85,9 @@ describe('openAIPolicyServer', () => {
   });
 
   it('gives the same again for an equal request, and other samples for another seed', async () => {
-    const first = await server.complete(request, never);
-    expect(await server.complete(request, never)).toEqual(first);
-    expect(await server.complete({ ...request, seed: 8 }, never)).not.toEqual(first);
+    const first = await client.complete(request, never);
+    expect(await client.complete(request, never)).toEqual(first);
+    expect(await client.complete({ ...request, seed: 8 }, never)).not.toEqual(first);
   });
 
   it('asks a server without token ids for text alone, and takes no less', async () => {
@@ -97,7 +97,7 @@ describe('openAIPolicyServer', () => {
       timeoutMs: 20_000,
       returnsTokenIds: false,
     });
-    const sampled = await server.complete(request, never);
+    const sampled = await client.complete(request, never);
     const texts = await plain.complete(request, never);
     expect(fake.requests[1]).toEqual({
       model: request.model,
@@ -115,9 +115,9 @@ describe('openAIPolicyServer', () => {
   });
 
   it('puts choices in order', async () => {
-    const inOrder = await server.complete(request, never);
+    const inOrder = await client.complete(request, never);
     fake.nextFaults.push('choices out of order');
-    expect(await server.complete(request, never)).toEqual(inOrder);
+    expect(await client.complete(request, never)).toEqual(inOrder);
   });
 
   const unavailable: Fault[] = ['server error', 'stall', 'stall in the body', 'cut stream', 'garbage body'];
@@ -161,8 +161,8 @@ describe('openAIPolicyServer', () => {
 
   it('a model whose weights are damaged: an invalid artifact, by its file', async () => {
     const error = await failureUnder('model damaged');
-    expect(error).toBeInstanceOf(InvalidArtifact);
-    expect(error).toMatchObject({ file: '/store/objects/aa/weights' });
+    expect(error).toBeInstanceOf(DamagedModel);
+    expect(error).toMatchObject({ name: 'InvalidArtifact', file: '/store/objects/aa/weights' });
   });
 
   it('bad request: refused for good', async () => {
@@ -182,7 +182,7 @@ describe('openAIPolicyServer', () => {
 
   it('half a surrogate pair in a text becomes a character that can be stored', async () => {
     fake.nextFaults.push('half a surrogate pair');
-    const [first] = await server.complete(request, never);
+    const [first] = await client.complete(request, never);
     expect(first?.text).toMatch(/^\ufffda/);
   });
 
@@ -193,16 +193,16 @@ describe('openAIPolicyServer', () => {
       const reason = new Error('the worker stops');
       const controller = new AbortController();
       fake.nextFaults.push(fault);
-      const asked = failureOf(patient.complete(request, controller.signal));
+      const failure = failureOf(patient.complete(request, controller.signal));
       await expect.poll(() => fake.requests).toHaveLength(1);
       setTimeout(() => controller.abort(reason), 30);
-      expect(await asked).toBe(reason);
+      expect(await failure).toBe(reason);
     },
   );
 
   it('already aborted: nothing is asked', async () => {
     const reason = new Error('cancelled');
-    expect(await failureOf(server.complete(request, AbortSignal.abort(reason)))).toBe(reason);
+    expect(await failureOf(client.complete(request, AbortSignal.abort(reason)))).toBe(reason);
     expect(fake.requests).toHaveLength(0);
   });
 });
@@ -215,17 +215,17 @@ describe('the fake model server', () => {
         faultRates: { 'server error': 0.5 },
         faultSeed: 3,
       });
-      const client = createCompletionsClient({ baseUrl: flaky.url, apiKey: undefined, timeoutMs: 1000 });
+      const flakyClient = createCompletionsClient({ baseUrl: flaky.url, apiKey: undefined, timeoutMs: 1000 });
       const outcomes = new Map<number, boolean[]>();
       for (const seed of seeds) {
-        const failed = (await failureOf(client.complete({ ...request, seed }, never))) instanceof Error;
+        const failed = (await failureOf(flakyClient.complete({ ...request, seed }, never))) instanceof Error;
         outcomes.set(seed, [...(outcomes.get(seed) ?? []), failed]);
       }
       return outcomes;
     };
     const seeds = Array.from({ length: 20 }, (_, seed) => seed);
-    const one = await play([...seeds, ...seeds]);
-    expect(await play([...seeds.toReversed(), ...seeds])).toEqual(one);
-    expect(new Set([...one.values()].flat())).toEqual(new Set([true, false]));
+    const outcomes = await play([...seeds, ...seeds]);
+    expect(await play([...seeds.toReversed(), ...seeds])).toEqual(outcomes);
+    expect(new Set([...outcomes.values()].flat())).toEqual(new Set([true, false]));
   });
 });

@@ -12,7 +12,7 @@ import type { FakeChat, FakeModel } from '../../test-support/fake-model-server.t
 
 const never = new AbortController().signal;
 const policy = { model: 'any', temperature: 0, maxTokens: 40 };
-const asked = (content: string, seed = 1) => ({
+const seededQuestion = (content: string, seed = 1) => ({
   question: { messages: [{ role: 'user' as const, content }] },
   seed,
 });
@@ -23,12 +23,12 @@ async function servers(
 ): Promise<{ fake: FakeModelServer; chats: EvaluationClient; completions: EvaluationClient }> {
   const fake = await FakeModelServer.start({ model, chat });
   onTestFinished(() => fake[Symbol.asyncDispose]());
-  const at = { baseUrl: fake.url, apiKey: undefined, timeoutMs: 2000 };
+  const server = { baseUrl: fake.url, apiKey: undefined, timeoutMs: 2000 };
   return {
     fake,
-    chats: createChatEvaluationClient(createChatClient(at), policy),
+    chats: createChatEvaluationClient(createChatClient(server), policy),
     completions: createCompletionsEvaluationClient(
-      createCompletionsClient({ ...at, returnsTokenIds: false }),
+      createCompletionsClient({ ...server, returnsTokenIds: false }),
       policy,
     ),
   };
@@ -49,7 +49,7 @@ describe('a policy by chat completions', () => {
       ],
       never,
     );
-    // What the model wrote, though it is no JSON.
+    // What the model wrote, though it is not JSON.
     expect(called).toMatchObject({
       text: '',
       toolCalls: [{ id: 'call_0', name: 'add', arguments: '{"a":1' }],
@@ -77,7 +77,7 @@ describe('a policy by chat completions', () => {
       never,
     );
     expect(after!.text).toBe('done');
-    // Servers refuse a conversation with arguments that are none.
+    // Servers refuse a conversation whose arguments are not a JSON object.
     expect(fake.chats[1]!.messages).toEqual([
       {
         role: 'assistant',
@@ -88,15 +88,15 @@ describe('a policy by chat completions', () => {
     ]);
   });
 
-  it('sends arguments back as they were, where they are a JSON object', async () => {
+  it('sends arguments back unchanged if they are a JSON object', async () => {
     const { fake, chats } = await servers(() => 'done');
     const written = ['{"a": 1 }', '{}', '[1]', 'null', '7', '"a"', '', '{"a":'];
     const question = {
-      messages: written.flatMap((given, index) => [
+      messages: written.flatMap((text, index) => [
         {
           role: 'assistant' as const,
           content: '',
-          toolCalls: [{ id: `${index}`, name: 'add', arguments: given }],
+          toolCalls: [{ id: `${index}`, name: 'add', arguments: text }],
         },
         { role: 'tool' as const, content: '3', toolCallId: `${index}` },
       ]),
@@ -105,7 +105,7 @@ describe('a policy by chat completions', () => {
     const sent = fake.chats[0]!.messages.flatMap(
       ({ tool_calls: calls }) => (calls ?? []) as { function: { arguments: string } }[],
     );
-    expect(sent.map(({ function: { arguments: given } }) => given)).toEqual([
+    expect(sent.map((call) => call.function.arguments)).toEqual([
       '{"a": 1 }',
       ...Array.from({ length: 7 }, () => '{}'),
     ]);
@@ -127,7 +127,7 @@ describe('a policy by chat completions', () => {
       messages[0]!.content === 'long' ? 400 : messages[0]!.content.toUpperCase(),
     );
     const answers = await chats.answer(
-      ['a', 'long', 'c'].map((content) => asked(content)),
+      ['a', 'long', 'c'].map((content) => seededQuestion(content)),
       never,
     );
     expect(answers.map(({ text, finish_reason }) => [text, finish_reason])).toEqual([
@@ -139,7 +139,9 @@ describe('a policy by chat completions', () => {
 
   it('fails as a whole, and for the server’s reason', async () => {
     const { chats } = await servers((messages) => (messages[0]!.content === 'b' ? 401 : 'x'));
-    await expect(chats.answer([asked('a'), asked('b')], never)).rejects.toThrow(RequestRefused);
+    await expect(chats.answer([seededQuestion('a'), seededQuestion('b')], never)).rejects.toThrow(
+      RequestRefused,
+    );
   });
 });
 
@@ -149,7 +151,7 @@ describe('a policy by completions', () => {
       () => '',
       (prompt) => prompt.split('\n')[1]!,
     );
-    const answers = await completions.answer([asked('a', 2 ** 31 + 3), asked('bb')], never);
+    const answers = await completions.answer([seededQuestion('a', 2 ** 31 + 3), seededQuestion('bb')], never);
     expect(answers.map(({ text }) => text)).toEqual(['a<|im_end|>', 'bb<|im_end|>']);
     expect(fake.requests).toMatchObject([
       { n: 1, seed: 3, temperature: 0, max_tokens: 40, stop: ['<|im_end|>'] },

@@ -36,9 +36,6 @@ const histories = [
   ['experiment', 'recorded'],
   ['epoch', 'recorded/epoch-0001'],
   ['comparison', 'recorded-comparison'],
-  // Of runs that began before changes behind patched().
-  ['experiment-warm-up-in-turn', 'recorded'],
-  ['comparison-probes-in-turn', 'recorded-comparison'],
 ] as const;
 
 test.each(histories)('the stored history of the workflow %s replays', async (name, workflowId) => {

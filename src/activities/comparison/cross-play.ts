@@ -2,8 +2,7 @@ import { collect } from '../../async/streams.ts';
 import { successRate } from '../../coevolution/success-rate.ts';
 import { parseCandidate, structuredOutput } from '../../curriculum/generate-candidates.ts';
 import { deriveSeed, randomStream } from '../../numerics/random.ts';
-import { batchPrompts, streamCompletions } from '../../rollouts/completion-requests.ts';
-import type { SamplingUsage } from '../../rollouts/completion-requests.ts';
+import { batchPrompts, openCompletionClient } from '../../rollouts/completion-requests.ts';
 import { streamRollouts } from '../../rollouts/rollout-loop.ts';
 import { runPhaseOnce } from '../../runtime/run-once.ts';
 import type { ObjectStore } from '../../store/object-store.ts';
@@ -43,16 +42,16 @@ export function createCrossTasks(dependencies: Dependencies) {
         maxTokens: environment.sampling.maxTokens,
         ...structuredOutput(experiment, world),
       }));
-      const count: SamplingUsage = { tokens: 0, retried: 0 };
+      await using client = await openCompletionClient(dependencies, context, {
+        requests: planned.length,
+        policies: [state.environment],
+      });
       let written = 0;
-      return dependencies.store.putRecords(
+      // Awaited: the client is closed when this function returns.
+      return await dependencies.store.putRecords(
         (async function* (): AsyncGenerator<SeedTaskRecord> {
-          for await (const { completions } of streamCompletions(dependencies, context, planned, {
-            requests: planned.length,
-            policies: [state.environment],
-            count,
-          })) {
-            for (const { text, finish_reason } of completions) {
+          for (const { request } of planned) {
+            for (const { text, finish_reason } of await client.complete(request)) {
               const id = `task-${String(written++).padStart(3, '0')}`;
               const parsed = finish_reason === 'length' ? undefined : parseCandidate(world, text);
               // A label that nobody has confirmed decides nothing between simulators.
@@ -88,17 +87,21 @@ export function createCrossPlay(dependencies: Dependencies) {
         temperature: agent.sampling.temperature,
         maxTokens: agent.sampling.maxTokens,
       }));
-      const count: SamplingUsage = { tokens: 0, retried: 0 };
+      await using client = await openCompletionClient(dependencies, context, {
+        requests: planned.length,
+        policies: [state.agent],
+      });
       const rewards = new Map<number, number[]>(input.tasks.map(({ epoch: simulator }) => [simulator, []]));
       const file = await dependencies.store.putRecords(
         (async function* (): AsyncGenerator<CrossRollout> {
           // In the world's own words: what differs along the simulators is their tasks alone.
-          const options = { requests: planned.length, policies: [state.agent], count, wordedBy: null };
-          for await (const {
-            item: { id, spec, simulator },
-            sample,
-            sampled: { text, seed: drawn },
-          } of streamRollouts(dependencies, context, planned, (task) => task.spec, options)) {
+          const rollouts = streamRollouts(client, context, planned, {
+            specOf: (task) => task.spec,
+            simulator: null,
+          });
+          for await (const { item, sample, sampled } of rollouts) {
+            const { id, spec, simulator } = item;
+            const { text, seed: drawn } = sampled;
             const { reward } = world.score(
               spec,
               text,

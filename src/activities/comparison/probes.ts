@@ -3,8 +3,8 @@ import { successRate } from '../../coevolution/success-rate.ts';
 import { candidatesPerTask, screening } from '../../comparison/plan.ts';
 import { deriveSeed, randomStream } from '../../numerics/random.ts';
 import { inHalves, spread } from '../../numerics/spacing.ts';
-import { batchPrompts } from '../../rollouts/completion-requests.ts';
-import type { PlannedRequest, SamplingUsage } from '../../rollouts/completion-requests.ts';
+import { batchPrompts, openCompletionClient } from '../../rollouts/completion-requests.ts';
+import type { PlannedRequest } from '../../rollouts/completion-requests.ts';
 import { streamRollouts } from '../../rollouts/rollout-loop.ts';
 import { runPhaseOnce } from '../../runtime/run-once.ts';
 import type { Phase } from '../../runtime/run-once.ts';
@@ -140,13 +140,16 @@ async function* attemptTasks(
         }),
       ),
   ).flat();
-  const sampling: SamplingUsage = { tokens: 0, retried: 0 };
-  const options = { requests: planned.length, policies: [state.agent], count: sampling, wordedBy: null };
-  for await (const {
-    item: { task, first },
-    sample,
-    sampled,
-  } of streamRollouts(dependencies, context, planned, ({ task: { spec } }) => spec, options)) {
+  await using client = await openCompletionClient(dependencies, context, {
+    requests: planned.length,
+    policies: [state.agent],
+  });
+  const rollouts = streamRollouts(client, context, planned, {
+    specOf: ({ task }) => task.spec,
+    simulator: null,
+  });
+  for await (const { item, sample, sampled } of rollouts) {
+    const { task, first } = item;
     const attempt = first + sample;
     const { reward } = world.score(
       task.spec,

@@ -1,66 +1,56 @@
-import { join } from 'node:path';
 import { SidecarFailed } from '../../benchmarks/sidecar.ts';
 import type { OpenSuite } from '../../benchmarks/suite.ts';
 import type { Evaluation } from '../../config/evaluation.ts';
 import type { ServingSettings } from '../../config/policies.ts';
 import { runInLockstep } from '../../evaluation/lockstep.ts';
-import type { PendingQuestion } from '../../evaluation/lockstep.ts';
+import type { LockstepOptions, PendingQuestion } from '../../evaluation/lockstep.ts';
 import type { Answer, Question } from '../../formats/chat-messages.ts';
 import {
   createChatEvaluationClient,
   createCompletionsEvaluationClient,
 } from '../../inference/evaluation-client.ts';
 import type { EvaluationClient } from '../../inference/evaluation-client.ts';
-import { ModelNotServed } from '../../inference/policy-client.ts';
-import { ensurePolicyServed } from '../../inference/publish.ts';
+import { ensurePolicyServed, resendIfForgotten } from '../../inference/publish.ts';
 import { deriveSeed } from '../../numerics/random.ts';
+import { JournaledClient } from '../../rollouts/journaled-client.ts';
 import { runOnce } from '../../runtime/run-once.ts';
 import type { Phase } from '../../runtime/run-once.ts';
 import { hashOf, sha256 } from '../../store/canonical-json.ts';
 import { InvalidArtifact } from '../../store/errors.ts';
-import { Journal } from '../../store/journal.ts';
+import type { Journal } from '../../store/journal.ts';
 import type { Answered, AnswerInput, AnswerRecord, EvaluatedPolicy } from '../../types/evaluation-types.ts';
 import { InvalidConfig } from '../../validation/invalid-config.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { casesOf, plannedSuite, readRecord, shardKey } from './evaluation-inputs.ts';
-import type { EvaluationRecord } from './evaluation-inputs.ts';
 
 /**
- * Puts the cases of a shard to the policy, and keeps what will be judged. Every batch of answers is on disk
- * before the next is asked, and so is the result of every search and every word of the judge: a retry asks
- * only what is missing.
+ * Runs the policy on the cases of a shard, and keeps what will be judged. Every batch of answers is on disk
+ * before the next one is requested, and so is the result of every search and every answer of the judge: a
+ * retry requests only what is missing.
  */
 export function createAnswerCases(dependencies: Dependencies) {
   return (input: AnswerInput): Promise<Answered> =>
     runOnce(dependencies, shardKey('answer', input), async (work) => {
       const record = await readRecord(dependencies, input.evaluation);
-      const { suite, opened } = await plannedSuite(dependencies, record.evaluation, input.suite);
-      const cases = casesOf(opened, record.evaluation).slice(input.from, input.to);
-      const count: Counts = { prompts: null, questions: 0, tokens: 0, cutOff: 0, tooLong: 0 };
-      if (record.policy.type === 'gold')
-        return {
-          answers: await dependencies.store.putRecords(
-            cases.map((item): AnswerRecord => ({ id: item.id, response: opened.gold(item) })),
-          ),
-          ...count,
-        };
+      const { evaluation, policy } = record;
+      const { suite, opened } = await plannedSuite(dependencies, evaluation, input.suite);
+      const cases = casesOf(opened, evaluation).slice(input.from, input.to);
+      if (policy.type === 'gold') {
+        const records = cases.map((item): AnswerRecord => ({ id: item.id, response: opened.gold(item) }));
+        return { answers: await dependencies.store.putRecords(records), ...emptyCounts() };
+      }
       if (opened.cannotAsk !== undefined)
         throw new InvalidConfig(
           `evaluation: ${suite.name} cannot be asked on this worker: ${opened.cannotAsk}`,
         );
       try {
-        const answers = await dependencies.store.putRecords(
-          answered(
-            dependencies,
-            { ...record, policy: record.policy },
-            opened,
-            cases,
-            suite.name,
-            work,
-            count,
-          ),
-        );
-        return { answers, ...count };
+        await using session = await AnswerSession.open(dependencies, work, {
+          evaluation,
+          policy,
+          suite: suite.name,
+        });
+        const answers = await dependencies.store.putRecords(answerCases(session, opened, cases));
+        return { answers, ...session.counts };
       } catch (error) {
         if (error instanceof SidecarFailed) await dependencies.suites.discard(opened);
         throw error;
@@ -68,143 +58,197 @@ export function createAnswerCases(dependencies: Dependencies) {
     });
 }
 
-type Counts = Omit<Answered, 'answers'>;
-type Batch = { asked: string; answers: Answer[] };
-type Effect = { of: string; value: unknown };
-
-async function* answered(
-  dependencies: Dependencies,
-  { evaluation, policy }: EvaluationRecord & { policy: Parameters<typeof questionServerOf>[1] },
+/** Cases in lockstep, so many at a time as the policy gets in one request. */
+async function* answerCases(
+  session: AnswerSession,
   opened: OpenSuite,
   cases: OpenSuite['cases'],
-  name: string,
-  work: Phase['work'],
-  count: Counts,
 ): AsyncGenerator<AnswerRecord> {
-  const { signal, heartbeat } = dependencies.activityContext();
-  const server = questionServerOf(dependencies, policy, evaluation);
-  const folder = await work();
-  const claim = await folder.claim();
-  const options = { onDamage: dependencies.onDamage, assertCurrent: () => claim.assertCurrent() };
-  const batches = await Journal.open<Batch>(join(folder.path, 'answers.jsonl'), options);
-  const effects = await Journal.open<Effect>(join(folder.path, 'effects.jsonl'), options);
-  const known = new Map(effects.entries.map(({ of, value }) => [of, value]));
-  const seedOf = (kind: string, id: string, step: number): number =>
-    deriveSeed(evaluation.seed, name, kind, id, step);
-
-  const prompts = new Map<string, Question>();
-  const answer = async (asked: readonly PendingQuestion[]): Promise<Answer[]> => {
-    const hash = hashOf(asked);
-    const before = batches.entries.shift();
-    if (before !== undefined && before.asked !== hash)
-      throw new InvalidArtifact(
-        batches.path,
-        'its next batch is of other questions than are asked now',
-        {},
-        'The suite has changed under the evaluation: remove the file, or start the evaluation under another id.',
-      );
-    const answers =
-      before?.answers ??
-      (await server.answer(
-        asked.map(({ id, step, question }) => ({ question, seed: seedOf('answer', id, step) })),
-        signal,
-      ));
-    if (before === undefined) await batches.append({ asked: hash, answers });
-    count.prompts = sha256(`${count.prompts ?? ''}${hash}`);
-    for (const { id, step, question } of asked) if (step === 0) prompts.set(id, question);
-    for (const { tokens, finish_reason: reason } of answers) {
-      count.questions += 1;
-      count.tokens += tokens;
-      if (reason === 'length') count.cutOff += 1;
-      if (reason === 'prompt_too_long') count.tooLong += 1;
-    }
-    heartbeat({ questions: count.questions });
-    return answers;
-  };
-  const kept = async <Result>(of: string, run: () => Promise<Result>): Promise<Result> => {
-    if (known.has(of)) return known.get(of) as Result;
-    const value = await run();
-    await effects.append({ of, value });
-    heartbeat({ effect: of });
-    return value;
-  };
-  const { judge: judgedBy, requestTimeoutSeconds } = evaluation;
-  const judges =
-    judgedBy &&
-    createChatEvaluationClient(dependencies.chatClient(judgedBy, requestTimeoutSeconds * 1000), {
-      model: judgedBy.model,
-      temperature: 0,
-      maxTokens: 512,
+  const size = session.evaluation.questionsPerRequest;
+  for (let from = 0; from < cases.length; from += size) {
+    const batch = cases.slice(from, from + size);
+    const prompts = new Map<string, Question>();
+    const responses = await runInLockstep(batch, (item, tools) => opened.attempt(item, tools), {
+      answer: (questions) => {
+        for (const { id, step, question } of questions) if (step === 0) prompts.set(id, question);
+        return session.answer(questions);
+      },
+      judge: session.judge,
+      once: (id, step, run) => session.once(`${id}/once/${step}`, () => run(session.signal)),
+      signal: session.signal,
     });
-  try {
-    const size = evaluation.questionsPerRequest;
-    for (let from = 0; from < cases.length; from += size) {
-      const side = cases.slice(from, from + size);
-      const responses = await runInLockstep(side, (item, tools) => opened.attempt(item, tools), {
-        answer,
-        judge:
-          judges &&
-          ((id, step, question) =>
-            kept(
-              `${id}/judge/${step}`,
-              async () => (await judges.answer([{ question, seed: seedOf('judge', id, step) }], signal))[0]!,
-            )),
-        once: (id, step, run) => kept(`${id}/once/${step}`, () => run(signal)),
-        signal,
-      });
-      for (const [index, response] of responses.entries()) {
-        const { id } = side[index]!;
-        const question = prompts.get(id);
-        yield { id, response, ...(question && { question }) };
-      }
-      prompts.clear();
+    for (const [index, response] of responses.entries()) {
+      const { id } = batch[index]!;
+      const question = prompts.get(id);
+      yield { id, response, ...(question && { question }) };
     }
-  } finally {
-    await batches.close();
-    await effects.close();
   }
 }
 
+type Counts = Omit<Answered, 'answers'>;
+/* eslint-disable id-denylist -- names of fields on disk */
+/** A line of `answers.jsonl`: `asked` is the hash of the questions. */
+type AnswerBatch = { asked: string; answers: Answer[] };
+const answerBatch = (questions: readonly PendingQuestion[], answers: Answer[]): AnswerBatch => ({
+  asked: hashOf(questions),
+  answers,
+});
+/** A line of `effects.jsonl`: the key of the effect, and its result. */
+type Effect = { of: string; value: unknown };
+const effectEntry = (key: string, value: unknown): Effect => ({ of: key, value });
+/* eslint-enable id-denylist */
+
+const emptyCounts = (): Counts => ({ prompts: null, questions: 0, tokens: 0, cutOff: 0, tooLong: 0 });
+
 /**
- * Where the evaluated policy is asked. A run's agent that its server does not know, or has forgotten, is
- * given to it.
+ * The policy and the judge during one shard. Batches of questions come one after another, so a
+ * `JournaledClient` records their answers. Searches and answers of the judge come in no fixed order, since
+ * the cases of a batch run at the same time: their journal is read by key instead.
  */
-export function questionServerOf(
+class AnswerSession implements AsyncDisposable {
+  readonly counts = emptyCounts();
+  readonly evaluation: Evaluation;
+  readonly signal: AbortSignal;
+  /** The suite's judge; null in an evaluation that has none. */
+  readonly judge: LockstepOptions['judge'];
+  readonly #suite: string;
+  readonly #heartbeat: (details: unknown) => void;
+  readonly #client: JournaledClient<readonly PendingQuestion[], AnswerBatch>;
+  readonly #effects: Journal<Effect>;
+  readonly #recordedEffects: ReadonlyMap<string, unknown>;
+
+  private constructor(
+    dependencies: Dependencies,
+    { evaluation, suite }: SessionOptions,
+    client: JournaledClient<readonly PendingQuestion[], AnswerBatch>,
+    effects: Journal<Effect>,
+  ) {
+    const { signal, heartbeat } = dependencies.activityContext();
+    this.evaluation = evaluation;
+    this.signal = signal;
+    this.#suite = suite;
+    this.#heartbeat = heartbeat;
+    this.#client = client;
+    this.#effects = effects;
+    this.#recordedEffects = new Map(effects.entries.map((effect) => [effect.of, effect.value]));
+    this.judge = this.#createJudge(dependencies);
+  }
+
+  static async open(
+    dependencies: Dependencies,
+    work: Phase['work'],
+    options: SessionOptions,
+  ): Promise<AnswerSession> {
+    const { evaluation, policy, suite } = options;
+    const policyClient = createClientUnderTest(dependencies, policy, evaluation);
+    const client = await JournaledClient.open<readonly PendingQuestion[], AnswerBatch>(dependencies, work, {
+      responses: 'answers.jsonl',
+      send: async (questions, signal) => {
+        const seeded = questions.map(({ id, step, question }) => ({
+          question,
+          seed: deriveSeed(evaluation.seed, suite, 'answer', id, step),
+        }));
+        return answerBatch(questions, await policyClient.answer(seeded, signal));
+      },
+    });
+    const effects = await client.openJournal<Effect>('effects.jsonl');
+    return new AnswerSession(dependencies, options, client, effects);
+  }
+
+  /** @throws InvalidArtifact if the recorded answers are those of other questions */
+  async answer(questions: readonly PendingQuestion[]): Promise<Answer[]> {
+    const { counts } = this;
+    const hash = hashOf(questions);
+    const batch = await this.#client.complete(questions);
+    if (batch.asked !== hash)
+      throw new InvalidArtifact(
+        this.#client.path,
+        'its next batch is of other questions than are asked now',
+        {},
+        'The suite has changed under the evaluation: ' +
+          'remove the file, or start the evaluation under another id.',
+      );
+    counts.prompts = sha256(`${counts.prompts ?? ''}${hash}`);
+    for (const { tokens, finish_reason: reason } of batch.answers) {
+      counts.questions += 1;
+      counts.tokens += tokens;
+      if (reason === 'length') counts.cutOff += 1;
+      if (reason === 'prompt_too_long') counts.tooLong += 1;
+    }
+    this.#heartbeat({ questions: counts.questions });
+    return batch.answers;
+  }
+
+  /** The recorded result of an effect, or that of running it. */
+  async once<Result>(key: string, run: () => Promise<Result>): Promise<Result> {
+    if (this.#recordedEffects.has(key)) return this.#recordedEffects.get(key) as Result;
+    const value = await run();
+    await this.#effects.append(effectEntry(key, value));
+    this.#heartbeat({ effect: key });
+    return value;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#client.close();
+  }
+
+  #createJudge(dependencies: Dependencies): LockstepOptions['judge'] {
+    const { judge, seed, requestTimeoutSeconds } = this.evaluation;
+    if (judge === null) return null;
+    const client = createChatEvaluationClient(dependencies.chatClient(judge, requestTimeoutSeconds * 1000), {
+      model: judge.model,
+      temperature: 0,
+      maxTokens: 512,
+    });
+    return (id, step, question) =>
+      this.once(`${id}/judge/${step}`, async () => {
+        const seeded = { question, seed: deriveSeed(seed, this.#suite, 'judge', id, step) };
+        const [answer] = await client.answer([seeded], this.signal);
+        return answer!;
+      });
+  }
+}
+
+interface SessionOptions {
+  evaluation: Evaluation;
+  policy: ServedPolicy;
+  suite: string;
+}
+
+/** A policy that a server answers for. */
+type ServedPolicy = Exclude<EvaluatedPolicy, { type: 'gold' }>;
+
+/** A run's agent that its server does not know, or has forgotten, is published there. */
+function createClientUnderTest(
   dependencies: Dependencies,
-  policy: Exclude<EvaluatedPolicy, { type: 'gold' }>,
+  policy: ServedPolicy,
   { temperature, maxTokens, requestTimeoutSeconds }: Evaluation,
 ): EvaluationClient {
   const serving = servingOf(policy);
-  const asked = { model: policy.type === 'run' ? policy.version.name : policy.model, temperature, maxTokens };
+  const model = policy.type === 'run' ? policy.version.name : policy.model;
+  const underTest = { model, temperature, maxTokens };
   const timeoutMs = requestTimeoutSeconds * 1000;
   let answered = 0;
-  const beat = (): void => dependencies.activityContext().heartbeat({ answered: ++answered });
-  const server =
+  const onAnswered = (): void => dependencies.activityContext().heartbeat({ answered: ++answered });
+  const client =
     policy.api === 'chat'
       ? createChatEvaluationClient(
           dependencies.chatClient(serving.type === 'embedded' ? null : serving, timeoutMs),
-          asked,
-          beat,
+          underTest,
+          onAnswered,
         )
-      : createCompletionsEvaluationClient(dependencies.policyClient(serving, timeoutMs), asked);
-  if (policy.type !== 'run') return server;
+      : createCompletionsEvaluationClient(dependencies.policyClient(serving, timeoutMs), underTest);
+  if (policy.type !== 'run') return client;
   return {
-    async answer(questions, signal) {
-      try {
-        return await server.answer(questions, signal);
-      } catch (error) {
-        if (
-          !(error instanceof ModelNotServed) ||
-          !(await ensurePolicyServed(dependencies, serving, policy.version))
-        )
-          throw error;
-        return server.answer(questions, signal);
-      }
-    },
+    answer: (questions, signal) =>
+      resendIfForgotten(
+        () => client.answer(questions, signal),
+        () => ensurePolicyServed(dependencies, serving, policy.version),
+      ),
   };
 }
 
-function servingOf(policy: Exclude<EvaluatedPolicy, { type: 'gold' }>): ServingSettings {
+function servingOf(policy: ServedPolicy): ServingSettings {
   if (policy.type === 'run') return policy.serving;
   const { baseUrl, apiKeyEnv } = policy;
   return { type: 'openai', baseUrl, apiKeyEnv, publish: 'none', returnsTokenIds: false, models: null };

@@ -1,3 +1,4 @@
+/** What the activities of an evaluation share: its record, its keys, its suites as they were planned. */
 import { mapConcurrent } from '../../async/map-concurrent.ts';
 import type { OpenSuite, Suite, SuiteSettings } from '../../benchmarks/suite.ts';
 import type { Evaluation } from '../../config/evaluation.ts';
@@ -14,23 +15,23 @@ export interface EvaluationRecord {
   policy: EvaluatedPolicy;
 }
 
-/** What an evaluation keeps its work under; no experiment may have an id like it. */
+/** The owner of an evaluation's keys; no experiment may have an id like it. */
 const ownerOf = (id: string): string => `_evaluation-${id}`;
 
-/** @param of what the policy that was found, or the record that was made, follows from */
-export const evaluationKey = (id: string, phase: 'policy' | 'record', of: unknown): PhaseKey => ({
+/** @param input what the policy or the record follows from */
+export const evaluationKey = (id: string, phase: 'policy' | 'record', input: unknown): PhaseKey => ({
   experiment: ownerOf(id),
   epoch: 0,
   phase,
-  inputHash: hashOf(of),
+  inputHash: hashOf(input),
 });
 
 /**
- * The key holds every input but how fast the evaluation is to go; that of answers no rules by which they will
- * be judged, so that they outlive those.
+ * The key holds every input but the throughput settings. The key of answers leaves out the rules of judging,
+ * so that answers stay valid when rules change.
  */
 export function shardKey(phase: 'answer' | 'judge', input: AnswerInput): PhaseKey {
-  const { versions, ...asked } = input.suite;
+  const { versions, ...answered } = input.suite;
   return {
     experiment: ownerOf(input.id),
     epoch: 0,
@@ -39,7 +40,7 @@ export function shardKey(phase: 'answer' | 'judge', input: AnswerInput): PhaseKe
     inputHash: hashOf({
       ...input,
       evaluation: input.identity,
-      suite: { ...asked, ...(phase === 'judge' && { versions }) },
+      suite: { ...answered, ...(phase === 'judge' && { versions }) },
     }),
   };
 }
@@ -50,8 +51,7 @@ export const suiteSettings = ({ toolFormat, search }: SuiteSettings): SuiteSetti
 });
 
 /**
- * Why a suite that is named in full does not fit the settings; those that a `*` stands for are skipped where
- * they do not.
+ * Why a suite that is named in full does not fit the settings; suites that match by `*` are skipped instead.
  */
 export const refusedByName = (
   suites: readonly Suite[],
@@ -62,26 +62,25 @@ export const refusedByName = (
     .map((suite) => suite.refuses(suiteSettings(settings)))
     .find((reason) => reason !== null);
 
-/** Plans suites a few at a time, in their order: an engine takes a second to start. */
+/** Plans suites a few at a time: an engine takes a second to start. */
 export function planEach<Named extends { name: string }>(
   dependencies: Dependencies,
   suites: readonly Named[],
   plan: (suite: Named) => Promise<PlannedSuite>,
 ): Promise<PlannedSuite[]> {
   const { signal, heartbeat } = dependencies.activityContext();
-  return mapConcurrent(suites, openedAtOnce, signal, async (suite) => {
+  return mapConcurrent(suites, MAX_OPENING_SUITES, signal, async (suite) => {
     const planned = await plan(suite);
     heartbeat({ suite: suite.name });
     return planned;
   });
 }
 
-const openedAtOnce = 4;
+const MAX_OPENING_SUITES = 4;
 
 /**
  * The suite as it was planned.
- * @throws InvalidConfig where this worker does not have it, or has other data or rules than the evaluation
- * was planned by
+ * @throws InvalidConfig if this worker does not have it, or has other data or rules than the plan
  */
 export async function plannedSuite(
   { suites }: Dependencies,
@@ -94,7 +93,9 @@ export async function plannedSuite(
     throw new InvalidConfig(`evaluation: ${planned.name} is not on this worker: ${opened.missing}`);
   if (rulesOf(opened) !== rulesOf(planned)) {
     throw new InvalidConfig(
-      `evaluation: ${planned.name}: this worker has other data or rules (${rulesOf(opened)}) than the evaluation was planned by (${rulesOf(planned)}); give all workers the same, or start the evaluation under another id`,
+      `evaluation: ${planned.name}: this worker has other data or rules (${rulesOf(opened)}) ` +
+        `than the evaluation was planned by (${rulesOf(planned)}); ` +
+        'give all workers the same, or start the evaluation under another id',
     );
   }
   return { suite: suite!, opened };
@@ -107,7 +108,7 @@ const rulesOf = ({
 }: Pick<ReadySuite, 'dataHash' | 'asking' | 'versions'>): string =>
   canonicalJson({ dataHash, asking, versions });
 
-/** The cases that are evaluated: with an answer key as policy, those that it has. */
+/** The cases to evaluate: if the policy is the answer key, those that have an answer there. */
 export const casesOf = (opened: OpenSuite, { limit, policy }: Evaluation): OpenSuite['cases'] => {
   const cases =
     policy.type === 'gold' ? opened.cases.filter((item) => opened.gold(item) !== undefined) : opened.cases;

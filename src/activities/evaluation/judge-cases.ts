@@ -1,20 +1,16 @@
-import { join } from 'node:path';
 import { collect } from '../../async/streams.ts';
 import { SidecarFailed } from '../../benchmarks/sidecar.ts';
-import type { CaseVerdict } from '../../benchmarks/suite.ts';
+import type { CaseVerdict, OpenSuite } from '../../benchmarks/suite.ts';
+import { JournaledClient } from '../../rollouts/journaled-client.ts';
 import { runOnce } from '../../runtime/run-once.ts';
-import { Journal } from '../../store/journal.ts';
 import type { FileRef } from '../../store/references.ts';
 import type { AnswerRecord, JudgeInput } from '../../types/evaluation-types.ts';
 import { InvalidConfig } from '../../validation/invalid-config.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { plannedSuite, readRecord, shardKey } from './evaluation-inputs.ts';
 
-/**
- * Cases judged at a time where the suite says nothing: enough for engines to be busy, and few enough to be
- * kept often.
- */
-const batchSize = 64;
+/** Cases judged at a time: enough to keep engines busy, and few enough to be recorded often. */
+const DEFAULT_BATCH_SIZE = 64;
 
 /** A verdict with its case, as `scores` of a suite takes them. */
 export interface VerdictLine {
@@ -22,48 +18,42 @@ export interface VerdictLine {
   verdict: CaseVerdict;
 }
 
-/** Judges the answers of a shard; no model is asked. Verdicts are on disk as they are made. */
+/** Judges the answers of a shard; no policy is asked. Each batch of verdicts is on disk before the next. */
 export function createJudgeCases(dependencies: Dependencies) {
   return (input: JudgeInput): Promise<FileRef> =>
     runOnce(dependencies, shardKey('judge', input), async (work) => {
-      const { signal, heartbeat } = dependencies.activityContext();
       const { evaluation } = await readRecord(dependencies, input.evaluation);
       const { suite, opened } = await plannedSuite(dependencies, evaluation, input.suite);
-      const items = new Map(opened.cases.map((item) => [item.id, item]));
+      const cases = new Map(opened.cases.map((item) => [item.id, item]));
+      const caseOf = (id: string): OpenSuite['cases'][number] => {
+        const item = cases.get(id);
+        if (item === undefined)
+          throw new InvalidConfig(`evaluation: ${suite.name} has no case ${JSON.stringify(id)}`);
+        return item;
+      };
       const answers = await collect(dependencies.store.records<AnswerRecord>(input.answers));
-      const folder = await work();
-      const claim = await folder.claim();
-      const journal = await Journal.open<VerdictLine[]>(join(folder.path, 'verdicts.jsonl'), {
-        onDamage: dependencies.onDamage,
-        assertCurrent: () => claim.assertCurrent(),
-      });
-      const lines: VerdictLine[] = journal.entries.flat();
+      const lines: VerdictLine[] = [];
+      await using client = await JournaledClient.open<readonly AnswerRecord[], VerdictLine[]>(
+        dependencies,
+        work,
+        {
+          responses: 'verdicts.jsonl',
+          send: async (batch, signal) => {
+            const attempts = batch.map(({ id, response }) => ({ item: caseOf(id), response }));
+            const verdicts = await opened.judge(attempts, signal);
+            return verdicts.map((verdict, index) => ({ id: batch[index]!.id, verdict }));
+          },
+          heartbeatDetails: ({ response }) => ({ judged: lines.length + response.length }),
+        },
+      );
+      const size = opened.judgedTogether ?? DEFAULT_BATCH_SIZE;
       try {
-        while (lines.length < answers.length) {
-          signal.throwIfAborted();
-          const batch = answers
-            .slice(lines.length, lines.length + (opened.judgedTogether ?? batchSize))
-            .map(({ id, response }) => {
-              const item = items.get(id);
-              if (item === undefined)
-                throw new InvalidConfig(`evaluation: ${suite.name} has no case ${JSON.stringify(id)}`);
-              return { item, response };
-            });
-          const verdicts = await opened.judge(batch, signal);
-          const judged = verdicts.map((verdict, index): VerdictLine => ({
-            id: batch[index]!.item.id,
-            verdict,
-          }));
-          await journal.append(judged);
-          lines.push(...judged);
-          heartbeat({ judged: lines.length });
-        }
+        while (lines.length < answers.length)
+          lines.push(...(await client.complete(answers.slice(lines.length, lines.length + size))));
       } catch (error) {
         if (error instanceof SidecarFailed) await dependencies.suites.discard(opened);
         throw error;
-      } finally {
-        await journal.close();
       }
-      return dependencies.store.putRecords(lines);
+      return await dependencies.store.putRecords(lines);
     });
 }

@@ -1,3 +1,4 @@
+/** Plans of an evaluation, and of judging its answers again. */
 import type { Suite } from '../../benchmarks/suite.ts';
 import { evaluationIdPattern, evaluationIdRule, parseEvaluation } from '../../config/evaluation.ts';
 import type { Evaluation } from '../../config/evaluation.ts';
@@ -28,9 +29,9 @@ import {
 import type { EvaluationRecord } from './evaluation-inputs.ts';
 
 /**
- * Reads what the workflow was started with, finds the policy, and opens every suite. The same id with the
- * same file is the same evaluation, of the same policy, however far its run has gone on since; with another
- * file it is refused.
+ * Reads the file that the workflow was started with, finds the policy, and opens every suite. The same id
+ * with the same file is the same evaluation, of the same policy, even if its run has trained on since; with
+ * another file it is refused.
  * @throws InvalidConfig naming the field
  */
 export function createPlanEvaluation(dependencies: Dependencies) {
@@ -45,17 +46,19 @@ export function createPlanEvaluation(dependencies: Dependencies) {
     if (refused !== undefined) throw new InvalidConfig(`evaluation: ${refused}`);
     const folder = dependencies.evaluationFolder(id);
     const existing = await folder.read();
-    const identity = hashOf(decisive(evaluation));
-    if (existing !== undefined && hashOf(decisive(existing)) !== identity) {
+    const identity = hashOf(identityFields(evaluation));
+    if (existing !== undefined && hashOf(identityFields(existing)) !== identity) {
       throw new InvalidConfig(
-        `evaluation: the id ${JSON.stringify(id)} belongs to another evaluation file (${changedFields(decisive(existing), decisive(evaluation))}); start this one under another id`,
+        `evaluation: the id ${JSON.stringify(id)} belongs to another evaluation file ` +
+          `(${changedFields(identityFields(existing), identityFields(evaluation))}); ` +
+          'start this one under another id',
       );
     }
     const policy = await runOnce(dependencies, evaluationKey(id, 'policy', identity), () =>
       findPolicy(dependencies, evaluation),
     );
     if (existing === undefined) await folder.write(evaluation);
-    // Under a key, so that it is kept as long as what was made by it.
+    // Under a key, so that garbage collection keeps it as long as its results.
     const content: EvaluationRecord = { evaluation, policy };
     const record = await runOnce(dependencies, evaluationKey(id, 'record', content), () =>
       dependencies.store.putJson(content),
@@ -78,10 +81,10 @@ export function createPlanEvaluation(dependencies: Dependencies) {
   };
 }
 
-/** What verdicts follow from: not how fast they are come by. */
-const decisive = (evaluation: Evaluation): object =>
-  Object.fromEntries(Object.entries(evaluation).filter(([field]) => !pace.has(field)));
-const pace: ReadonlySet<string> = new Set([
+/** The fields that verdicts follow from: all but throughput. */
+const identityFields = (evaluation: Evaluation): object =>
+  Object.fromEntries(Object.entries(evaluation).filter(([field]) => !THROUGHPUT_FIELDS.has(field)));
+const THROUGHPUT_FIELDS: ReadonlySet<string> = new Set([
   'concurrency',
   'heartbeatSeconds',
   'maxAttempts',
@@ -124,18 +127,20 @@ async function findPolicy(dependencies: Dependencies, { policy }: Evaluation): P
       `evaluation: policy.run: got ${JSON.stringify(policy.run)}; there is no such run`,
     );
   const lines = await run.ledger.read();
+  const last = lines.at(-1);
   const line =
     policy.epoch === null
-      ? (lines.at(-1) ?? run.fork?.line)
+      ? (last ?? run.fork?.line)
       : [...(run.fork ? [run.fork.line] : []), ...lines].find(({ epoch }) => epoch === policy.epoch);
-  if (line === undefined)
-    throw new InvalidConfig(
-      `evaluation: policy.epoch: got ${policy.epoch}; ${policy.run} has ${lines.length === 0 ? 'no epoch yet' : `epochs up to ${lines.at(-1)!.epoch}`}`,
-    );
+  if (line === undefined) {
+    const available = last === undefined ? 'no epoch yet' : `epochs up to ${last.epoch}`;
+    throw new InvalidConfig(`evaluation: policy.epoch: got ${policy.epoch}; ${policy.run} has ${available}`);
+  }
   const { serving, agent } = await experimentInEffect(folder, parseExperiment(run.experiment), line.epoch);
   if (agent.model.type === 'scratch')
     throw new InvalidConfig(
-      `evaluation: policy.run: got ${JSON.stringify(policy.run)}; its agent was made from scratch and knows the characters of its world alone, none of a benchmark's words: expected a run of a pretrained model`,
+      `evaluation: policy.run: got ${JSON.stringify(policy.run)}; its agent was made from scratch and knows ` +
+        "the characters of its world alone, none of a benchmark's words: expected a run of a pretrained model",
     );
   return {
     type: 'run',
@@ -150,8 +155,8 @@ async function findPolicy(dependencies: Dependencies, { policy }: Evaluation): P
 export type RescoringPlan = Omit<EvaluationPlan, 'shards'> & { shards: Omit<ShardRecord, 'verdicts'>[] };
 
 /**
- * What judging an evaluation's answers again takes: those answers, and the rules and data that are here now.
- * @throws InvalidConfig for an evaluation that is not there or has not ended, or a suite that is not here
+ * Plans to judge an evaluation's recorded answers again, by the rules and data of this worker.
+ * @throws InvalidConfig for an evaluation that does not exist or has not ended, or a suite that is missing
  */
 export function createPlanRescoring(dependencies: Dependencies) {
   return async ({ id }: { id: string }): Promise<RescoringPlan> => {
@@ -159,7 +164,8 @@ export function createPlanRescoring(dependencies: Dependencies) {
     const results = await folder.readResults();
     if (results === undefined)
       throw new InvalidConfig(
-        `rescore: got ${JSON.stringify(id)}; there is no evaluation of that id that has ended (${folder.resultsFile})`,
+        `rescore: got ${JSON.stringify(id)}; there is no evaluation of that id that has ended ` +
+          `(${folder.resultsFile})`,
       );
     const { evaluation } = await readRecord(dependencies, results.record);
     const suites = await planEach(dependencies, results.suites, async (before): Promise<PlannedSuite> => {

@@ -1,6 +1,6 @@
 import { relative } from 'node:path';
 import { collect } from '../../async/streams.ts';
-import type { CaseVerdict, OpenSuite } from '../../benchmarks/suite.ts';
+import type { OpenSuite, Score } from '../../benchmarks/suite.ts';
 import type { Evaluation } from '../../config/evaluation.ts';
 import { atomicWrite } from '../../store/atomic-write.ts';
 import { canonicalJson, hashOf } from '../../store/canonical-json.ts';
@@ -18,8 +18,8 @@ import { casesOf, plannedSuite, readRecord } from './evaluation-inputs.ts';
 import type { VerdictLine } from './judge-cases.ts';
 
 /**
- * Makes the figures, from the verdicts alone: the same bytes whenever and wherever it is done.
- * @throws InvalidConfig where a suite is not on this worker as it was planned
+ * Computes the scores, from the verdicts alone: the same bytes on every worker.
+ * @throws InvalidConfig if a suite is not on this worker as it was planned
  */
 export function createScoreEvaluation(dependencies: Dependencies) {
   return async ({
@@ -39,31 +39,27 @@ export function createScoreEvaluation(dependencies: Dependencies) {
         continue;
       }
       const { opened } = await plannedSuite(dependencies, evaluation, planned);
-      const own = shards
+      const suiteShards = shards
         .filter(({ suite }) => suite === planned.name)
-        .sort((one, other) => one.shard - other.shard);
-      const verdicts = (
-        await Promise.all(
-          own.map(({ verdicts: file }) => collect(dependencies.store.records<VerdictLine>(file))),
-        )
-      ).flat();
-      lines.push(
-        ...verdicts.map(({ id: of, verdict: { correct, scores, reason } }) => ({
-          suite: planned.name,
-          id: of,
-          correct,
-          scores,
-          reason,
-        })),
+        .sort((a, b) => a.shard - b.shard);
+      const verdictsByShard = await Promise.all(
+        suiteShards.map((shard) => collect(dependencies.store.records<VerdictLine>(shard.verdicts))),
       );
-      results.push(suiteResults(planned, own, evaluation, opened, verdicts));
+      const verdicts = verdictsByShard.flat();
+      for (const { id: caseId, verdict } of verdicts) {
+        const { correct, scores, reason } = verdict;
+        lines.push({ suite: planned.name, id: caseId, correct, scores, reason });
+      }
+      results.push(suiteResults(planned, suiteShards, { evaluation, opened, verdicts }));
       dependencies.activityContext().heartbeat({ suite: planned.name });
     }
     const scored = results.flatMap((suite) => ('scores' in suite ? [suite] : []));
-    const bySuite = new Map(scored.filter(({ whole }) => whole).map(({ name, scores }) => [name, scores]));
-    const aggregates = dependencies.suites.benchmarks.flatMap((benchmark) =>
-      benchmark.suites.some(({ name }) => bySuite.has(name)) ? (benchmark.aggregate?.(bySuite) ?? []) : [],
-    );
+    const complete = scored.filter((suite) => suite.whole);
+    const scoresBySuite = new Map(complete.map(({ name, scores }) => [name, scores]));
+    const aggregates = dependencies.suites.benchmarks.flatMap((benchmark) => {
+      const hasScores = benchmark.suites.some(({ name }) => scoresBySuite.has(name));
+      return hasScores ? (benchmark.aggregate?.(scoresBySuite) ?? []) : [];
+    });
     const folder = dependencies.evaluationFolder(id);
     const all: EvaluationResults = {
       id,
@@ -77,7 +73,7 @@ export function createScoreEvaluation(dependencies: Dependencies) {
       judged,
     };
     await atomicWrite(folder.casesFile, lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
-    // In one order of keys, however the parts came here.
+    // Canonical order of keys, whatever order the parts came in.
     await atomicWrite(folder.resultsFile, `${JSON.stringify(JSON.parse(canonicalJson(all)), null, 1)}\n`);
     const inHome = (file: string): string => relative(`${folder.path}/../..`, file);
     const skipped = results.flatMap(({ name, skipped: reason }) =>
@@ -95,38 +91,37 @@ export function createScoreEvaluation(dependencies: Dependencies) {
 function suiteResults(
   planned: ReadySuite,
   shards: readonly ShardRecord[],
-  evaluation: Evaluation,
-  opened: OpenSuite,
-  verdicts: readonly { id: string; verdict: CaseVerdict }[],
+  {
+    evaluation,
+    opened,
+    verdicts,
+  }: { evaluation: Evaluation; opened: OpenSuite; verdicts: readonly VerdictLine[] },
 ): SuiteResults {
-  const sum = (count: 'questions' | 'tokens' | 'cutOff' | 'tooLong'): number =>
-    shards.reduce((total, { answered }) => total + answered[count], 0);
-  // A part of the cases is no score of the benchmark, and its name says so.
-  const whole = casesOf(opened, evaluation).length === opened.cases.length;
-  const scores = opened.scores(verdicts).map((score) =>
-    whole
-      ? score
-      : {
-          ...score,
-          name: `${score.name}_${evaluation.limit === null ? 'keyed' : `first${verdicts.length}`}`,
-          note: [
-            `${verdicts.length} of ${opened.cases.length} cases`,
-            ...(score.note === undefined ? [] : [score.note]),
-          ].join('; '),
-        },
-  );
+  const total = (count: 'questions' | 'tokens' | 'cutOff' | 'tooLong'): number =>
+    shards.reduce((subtotal, { answered }) => subtotal + answered[count], 0);
+  const isComplete = casesOf(opened, evaluation).length === opened.cases.length;
+  // Scores of a part of the cases are not scores of the benchmark, and their names say so.
+  const part = evaluation.limit === null ? 'keyed' : `first${verdicts.length}`;
+  const share = `${verdicts.length} of ${opened.cases.length} cases`;
+  const partialScore = (score: Score): Score => ({
+    ...score,
+    name: `${score.name}_${part}`,
+    note: score.note === undefined ? share : `${share}; ${score.note}`,
+  });
+  const scores = opened.scores(verdicts);
   const prompts = shards.every(({ answered }) => answered.prompts !== null)
     ? hashOf(shards.map(({ answered }) => answered.prompts))
     : null;
   return {
     ...planned,
-    whole,
-    scores,
+    // eslint-disable-next-line id-denylist -- name of a field on disk
+    whole: isComplete,
+    scores: isComplete ? scores : scores.map(partialScore),
     prompts,
     correct: verdicts.filter(({ verdict }) => verdict.correct).length,
-    questions: sum('questions'),
-    tokens: sum('tokens'),
-    cutOff: sum('cutOff'),
-    tooLong: sum('tooLong'),
+    questions: total('questions'),
+    tokens: total('tokens'),
+    cutOff: total('cutOff'),
+    tooLong: total('tooLong'),
   };
 }

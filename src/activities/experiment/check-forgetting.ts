@@ -2,7 +2,7 @@ import { collect } from '../../async/streams.ts';
 import { better, isForgetting } from '../../coevolution/guards.ts';
 import type { SuccessCount } from '../../numerics/intervals.ts';
 import { deriveSeed, randomStream } from '../../numerics/random.ts';
-import { batchPrompts } from '../../rollouts/completion-requests.ts';
+import { batchPrompts, openCompletionClient } from '../../rollouts/completion-requests.ts';
 import { streamRollouts } from '../../rollouts/rollout-loop.ts';
 import { runPhaseOnce } from '../../runtime/run-once.ts';
 import type { Phase } from '../../runtime/run-once.ts';
@@ -37,16 +37,13 @@ export function createCheckForgetting(dependencies: Dependencies) {
         maxTokens: experiment.agent.sampling.maxTokens,
       }));
       const now = { successes: 0, attempts: specs.length };
-      const options = {
+      await using client = await openCompletionClient(dependencies, context, {
         requests: planned.length,
         policies: [agent],
-        count: { tokens: 0, retried: 0 },
-        wordedBy: null,
-      };
-      for await (const {
-        item: spec,
-        sampled: { text, seed },
-      } of streamRollouts(dependencies, context, planned, (task) => task, options)) {
+      });
+      const rollouts = streamRollouts(client, context, planned, { specOf: (spec) => spec, simulator: null });
+      for await (const { item: spec, sampled } of rollouts) {
+        const { text, seed } = sampled;
         if (isSolved(world, world.score(spec, text, randomStream(deriveSeed(seed, 'verdict', spec))).reward))
           now.successes += 1;
       }

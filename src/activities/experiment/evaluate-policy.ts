@@ -1,8 +1,8 @@
 import { collect } from '../../async/streams.ts';
 import type { Experiment } from '../../config/experiment.ts';
 import { deriveSeed, randomStream } from '../../numerics/random.ts';
-import { batchPrompts, selectShard } from '../../rollouts/completion-requests.ts';
-import type { PlannedRequest, SamplingUsage } from '../../rollouts/completion-requests.ts';
+import { batchPrompts, openCompletionClient, selectShard } from '../../rollouts/completion-requests.ts';
+import type { PlannedRequest } from '../../rollouts/completion-requests.ts';
 import { streamRollouts } from '../../rollouts/rollout-loop.ts';
 import { runPhaseOnce } from '../../runtime/run-once.ts';
 import type { EvaluateInput, Sampling } from '../../types/activity-types.ts';
@@ -21,16 +21,20 @@ export function createEvaluatePolicy(dependencies: Dependencies) {
         input.shard,
         input.shards,
       );
-      const count: SamplingUsage = { tokens: 0, retried: 0 };
+      await using client = await openCompletionClient(dependencies, context, {
+        requests: planned.length,
+        policies: [input.agent],
+      });
       const file = await dependencies.store.putRecords(
         (async function* (): AsyncGenerator<VerdictRecord> {
           // In the world's own words, so that agents of different simulators are compared on the same tasks.
-          const options = { requests: planned.length, policies: [input.agent], count, wordedBy: null };
-          for await (const {
-            item: { id, spec },
-            sample,
-            sampled: { text, policy_version, seed },
-          } of streamRollouts(dependencies, context, planned, (task) => task.spec, options)) {
+          const rollouts = streamRollouts(client, context, planned, {
+            specOf: (task) => task.spec,
+            simulator: null,
+          });
+          for await (const { item, sample, sampled } of rollouts) {
+            const { id, spec } = item;
+            const { text, policy_version, seed } = sampled;
             const { reward } = world.score(spec, text, randomStream(deriveSeed(seed, 'verdict', id, sample)));
             yield {
               task_id: id,
@@ -46,7 +50,7 @@ export function createEvaluatePolicy(dependencies: Dependencies) {
           }
         })(),
       );
-      return { file, requests: planned.length, ...count };
+      return { file, requests: planned.length, ...client.usage };
     });
 }
 

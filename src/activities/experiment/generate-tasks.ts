@@ -1,7 +1,7 @@
 import { collect } from '../../async/streams.ts';
 import type { AgentHistory } from '../../coevolution/agent-history.ts';
 import { variationsWritten } from '../../config/arms.ts';
-import { drawnExemplars, isStarved } from '../../curriculum/epoch-tasks.ts';
+import { createExemplarDraw, isStarved } from '../../curriculum/epoch-tasks.ts';
 import { confirmLabels, generateCandidates, structuredOutput } from '../../curriculum/generate-candidates.ts';
 import type { Candidate } from '../../curriculum/generate-candidates.ts';
 import { taskFeatures } from '../../curriculum/task-features.ts';
@@ -10,10 +10,10 @@ import { deriveSeed, randomStream } from '../../numerics/random.ts';
 import {
   batchPrompts,
   epochPolicies,
+  openCompletionClient,
   selectShard,
-  sequentialRequests,
 } from '../../rollouts/completion-requests.ts';
-import type { PlannedRequest, SamplingUsage } from '../../rollouts/completion-requests.ts';
+import type { PlannedRequest } from '../../rollouts/completion-requests.ts';
 import { generationCounts } from '../../runs/request-plan.ts';
 import { runPhaseOnce } from '../../runtime/run-once.ts';
 import type { Phase } from '../../runtime/run-once.ts';
@@ -44,29 +44,21 @@ export function createGenerateTasks(dependencies: Dependencies) {
         shard,
         shards,
       );
-      const count: SamplingUsage = { tokens: 0, retried: 0 };
-      const asked = sequentialRequests(dependencies, context, {
+      await using client = await openCompletionClient(dependencies, context, {
         requests: planned.length,
         policies: epochPolicies(state),
-        count,
       });
       const file = await dependencies.store.putRecords(
         (async function* () {
-          try {
-            for (const one of planned) {
-              const drafts = await generateCandidates(asked.ask, context, one);
-              await confirmLabels(asked.ask, context, drafts, {
-                model: state.initial_agent.name,
-                seed: one.request.seed,
-              });
-              for (const draft of drafts) yield taskRecord(context, epoch, history, draft);
-            }
-          } finally {
-            await asked.close();
+          for (const request of planned) {
+            const candidates = await generateCandidates(client, context, request);
+            const solver = { model: state.initial_agent.name, seed: request.request.seed };
+            await confirmLabels(client, context, candidates, solver);
+            for (const candidate of candidates) yield taskRecord(context, epoch, history, candidate);
           }
         })(),
       );
-      return { file, requests: planned.length, ...count };
+      return { file, requests: planned.length, ...client.usage };
     });
 }
 
@@ -84,7 +76,7 @@ async function seedPrompts(
   const { initial } = generationCounts(experiment, starved);
   const order = random.shuffle(Array.from({ length: count }, (_, prompt) => prompt));
   const forInitial = new Set(order.slice(0, initial));
-  const exemplars = await drawnExemplars(dependencies, experiment, epoch, state);
+  const exemplars = await createExemplarDraw(dependencies, experiment, epoch, state);
   return Array.from({ length: count }, (_, prompt): SeedPrompt => {
     const simulator = forInitial.has(prompt) ? 'initial' : 'current';
     const { spec } = random.pick(base);

@@ -2,7 +2,7 @@ import { parseEvaluation } from '../../config/evaluation.ts';
 import type { Benchmarks } from '../../config/method.ts';
 import { parseExperiment } from '../../config/parse-experiment.ts';
 import { changedFields } from '../../config/retune.ts';
-import { longestEvaluatedId } from '../../evaluation/evaluation-id.ts';
+import { MAX_EVALUATED_RUN_ID_LENGTH } from '../../evaluation/evaluation-id.ts';
 import { resolveFork } from '../../runs/fork.ts';
 import { workflowSettings } from '../../runs/settings-in-effect.ts';
 import { hashOf } from '../../store/canonical-json.ts';
@@ -49,9 +49,9 @@ export function createParseExperiment(dependencies: Dependencies) {
 
 /** Checks now what would fail at the first evaluation. @throws InvalidConfig */
 function checkBenchmarks(dependencies: Dependencies, id: string, { every, ...evaluation }: Benchmarks): void {
-  if (id.length > longestEvaluatedId)
+  if (id.length > MAX_EVALUATED_RUN_ID_LENGTH)
     throw new InvalidConfig(
-      `workflow id: got ${JSON.stringify(id)}; with evaluation.benchmarks it has ${longestEvaluatedId} characters at most, since evaluations have longer ids`,
+      `workflow id: got ${JSON.stringify(id)}; with evaluation.benchmarks it has ${MAX_EVALUATED_RUN_ID_LENGTH} characters at most, since evaluations have longer ids`,
     );
   try {
     parseEvaluation({ name: 'of-an-epoch', policy: { type: 'run', run: id, epoch: every }, ...evaluation });

@@ -1,8 +1,8 @@
 import { chunks, filterStream } from '../../async/streams.ts';
 import type { Experiment } from '../../config/experiment.ts';
 import { deriveSeed } from '../../numerics/random.ts';
-import { epochPolicies } from '../../rollouts/completion-requests.ts';
-import type { PlannedRequest, SamplingUsage } from '../../rollouts/completion-requests.ts';
+import { epochPolicies, openCompletionClient } from '../../rollouts/completion-requests.ts';
+import type { PlannedRequest } from '../../rollouts/completion-requests.ts';
 import { streamRollouts } from '../../rollouts/rollout-loop.ts';
 import { requestCount } from '../../runs/request-plan.ts';
 import { runPhaseOnce } from '../../runtime/run-once.ts';
@@ -21,26 +21,24 @@ export function createRunRollouts(dependencies: Dependencies) {
   return (input: RollOutInput): Promise<Sampling> =>
     runPhaseOnce(dependencies, 'roll-out', input, async (context) => {
       const { requests, planned } = await plan(dependencies, context.experiment, input);
-      const count: SamplingUsage = { tokens: 0, retried: 0 };
+      await using client = await openCompletionClient(dependencies, context, {
+        requests,
+        policies: epochPolicies(input.state),
+      });
       const file = await dependencies.store.putRecords(
         (async function* (): AsyncGenerator<TraceRecord> {
-          const options = {
-            requests,
-            policies: epochPolicies(input.state),
-            count,
-            wordedBy: input.state.environment,
-          };
-          for await (const {
-            item: { task, role },
-            sample,
-            ...rest
-          } of streamRollouts(dependencies, context, planned, ({ task: { spec } }) => spec, options)) {
-            const attempt = `${role === 'agent' ? 'rollout' : 'frozen'}-${String(sample).padStart(2, '0')}`;
-            yield { id: `${task.id}/${attempt}`, task_id: task.id, role, ...rest };
+          const rollouts = streamRollouts(client, context, planned, {
+            specOf: ({ task }) => task.spec,
+            simulator: input.state.environment,
+          });
+          for await (const { item, sample, ...rest } of rollouts) {
+            const { task, role } = item;
+            const name = `${role === 'agent' ? 'rollout' : 'frozen'}-${String(sample).padStart(2, '0')}`;
+            yield { id: `${task.id}/${name}`, task_id: task.id, role, ...rest };
           }
         })(),
       );
-      return { file, requests, ...count };
+      return { file, requests, ...client.usage };
     });
 }
 
