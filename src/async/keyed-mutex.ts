@@ -1,64 +1,64 @@
-/** An activity attempt, as far as a mutex is concerned. */
-interface Attempt {
+/** What a mutex needs of an activity's context. */
+interface Context {
   signal: AbortSignal;
   heartbeat: (details: unknown) => void;
   onBeat: (listener: () => void) => void;
 }
 
 interface Holder {
-  over: Promise<undefined>;
+  released: Promise<undefined>;
   /** Heartbeats of those that wait. */
   waiting: Set<() => void>;
 }
 
 /**
- * Work that several runs may ask one worker for at once, such as the same warm-up: each does it in turn, so
- * that the second finds what the first has recorded, instead of claiming the first one's work folder. Other
- * workers know nothing of it: between them claims decide.
+ * Runs work with the same key one after another within this worker, such as a warm-up that several runs need:
+ * the second finds the recorded result of the first, instead of taking its work folder. Between workers,
+ * fencing tokens decide.
  */
 export class KeyedMutex {
-  readonly #turns = new Map<string, Holder>();
+  readonly #holders = new Map<string, Holder>();
 
   /**
-   * Waits until nobody else is at the work of that key, then does it. The progress of the one that is at it
-   * is the progress of those that wait, and one that has made none for `silenceMs` is waited for no longer.
-   * @throws the signal's reason when it aborts while waiting
+   * Waits until no other work holds the key, then runs this work. Those that wait heartbeat when the holder
+   * does, and a holder that has not done so for `silenceMs` loses the key: its promise may never settle.
+   * @throws the signal's reason if it aborts while waiting
    */
-  async take<Result>(
+  async runExclusive<Result>(
     key: string,
-    attempt: Attempt,
+    context: Context,
     silenceMs: number,
     work: () => Promise<Result>,
   ): Promise<Result> {
-    for (let turn; (turn = this.#turns.get(key)) !== undefined;) await waitFor(turn, attempt);
-    const { promise: over, resolve } = Promise.withResolvers<undefined>();
-    const turn: Holder = { over, waiting: new Set() };
-    const end = (): void => {
+    for (let current; (current = this.#holders.get(key)) !== undefined;) await waitFor(current, context);
+    const { promise: released, resolve } = Promise.withResolvers<undefined>();
+    const holder: Holder = { released, waiting: new Set() };
+    const release = (): void => {
       clearTimeout(silence);
-      if (this.#turns.get(key) === turn) this.#turns.delete(key);
+      if (this.#holders.get(key) === holder) this.#holders.delete(key);
       resolve(undefined);
     };
-    const silence = setTimeout(end, silenceMs);
-    this.#turns.set(key, turn);
-    attempt.onBeat(() => {
+    const silence = setTimeout(release, silenceMs);
+    this.#holders.set(key, holder);
+    context.onBeat(() => {
       silence.refresh();
-      for (const beat of turn.waiting) beat();
+      for (const heartbeat of holder.waiting) heartbeat();
     });
     try {
       return await work();
     } finally {
-      end();
+      release();
     }
   }
 }
 
-async function waitFor({ over, waiting }: Holder, { signal, heartbeat }: Attempt): Promise<void> {
+async function waitFor({ released, waiting }: Holder, { signal, heartbeat }: Context): Promise<void> {
   const { promise: aborted, resolve: abort } = Promise.withResolvers<undefined>();
-  const beat = (): void => heartbeat({ phase: 'waiting for another run that needs the same' });
-  waiting.add(beat);
+  const sendHeartbeat = (): void => heartbeat({ phase: 'waiting for another run that needs the same' });
+  waiting.add(sendHeartbeat);
   signal.addEventListener('abort', () => abort(undefined), { once: true });
   if (signal.aborted) abort(undefined);
-  await Promise.race([over, aborted]);
-  waiting.delete(beat);
+  await Promise.race([released, aborted]);
+  waiting.delete(sendHeartbeat);
   signal.throwIfAborted();
 }

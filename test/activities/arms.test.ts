@@ -28,7 +28,7 @@ const specsOf = async (run: SomeRun, epoch: number): Promise<(string | null)[]> 
   (await tasksOf(run, epoch)).map(({ spec }) => spec);
 const poolOf = (run: SomeRun, { state }: CommittedEpoch): Promise<SeedTaskRecord[]> =>
   run.records<SeedTaskRecord>(state.task_pool ?? null);
-const askedOf = ({ server }: SomeRun, role: string) =>
+const requestsTo = ({ server }: SomeRun, role: string) =>
   server.requests.filter(({ model }) => model.startsWith(role));
 
 describe('the arm `static`', () => {
@@ -44,11 +44,11 @@ describe('the arm `static`', () => {
       .filter(([name]) => name.startsWith('pool/dropped/'))
       .reduce((sum, [, count]) => sum + count!, 0);
     expect(pool.length - 12).toBe(60 - dropped);
-    const asked = askedOf(run, 'environment');
-    expect(asked.map(({ n }) => n)).toEqual(asked.map(() => 5));
+    const requests = requestsTo(run, 'environment');
+    expect(requests.map(({ n }) => n)).toEqual(requests.map(() => 5));
     expect(run.prepared.state.tokens).toBeGreaterThan(0);
     await run.epochs(3);
-    expect(askedOf(run, 'environment')).toEqual(asked);
+    expect(requestsTo(run, 'environment')).toEqual(requests);
     const drawn = [...(await specsOf(run, 1)), ...(await specsOf(run, 2)), ...(await specsOf(run, 3))];
     expect(drawn).toHaveLength(48);
     expect(new Set(drawn.map((spec) => pool.indexOf(spec!))).size).toBe(new Set(drawn).size);
@@ -69,13 +69,13 @@ describe('the arm `static`', () => {
 
   it('writes nothing a second time', async () => {
     const run = await someRun(arm('static'));
-    const asked = run.server.requests.length;
+    const requests = run.server.requests.length;
     const { task_pool, ...prepared } = run.prepared.state;
     const state = { ...prepared };
     delete state.anchor;
     const same = await run.again().writePool({ run: run.plan.run, epoch: 0, state: { ...state, tokens: 0 } });
     expect(same.pool).toEqual(task_pool);
-    expect(run.server.requests.length).toBe(asked);
+    expect(run.server.requests.length).toBe(requests);
   });
 });
 
@@ -106,7 +106,7 @@ describe('the arm `offline`', () => {
         12 * multiple - (metrics['pool/dropped/unparsable'] ?? 0) - (metrics['pool/dropped/repeat'] ?? 0),
       );
       await run.epochs(2);
-      expect(askedOf(run, 'environment')).toEqual([]);
+      expect(requestsTo(run, 'environment')).toEqual([]);
       const pool = new Set((await poolOf(run, run.prepared)).map(({ spec }) => spec));
       expect([...(await specsOf(run, 1)), ...(await specsOf(run, 2))].every((spec) => pool.has(spec!))).toBe(
         true,
@@ -151,12 +151,12 @@ describe('the arm `offline`', () => {
 
 describe('the arm `selection`', () => {
   // The agent solves what is short and fails at what is long; 4 is about half.
-  const success = (difficulty: number): number => (difficulty < 4 ? 1 : difficulty > 4 ? 0 : 0.5);
+  const success = (difficulty: number): number => (1 - Math.sign(difficulty - 4)) / 2;
 
   it('rolls out a quarter of the candidates: at random at first, then those about to be solved half of the time', async () => {
     const run = await someRun(arm('selection'), { success });
     const { metrics } = await run.epochs(4);
-    expect(askedOf(run, 'environment').every(({ n }) => n === 16)).toBe(true);
+    expect(requestsTo(run, 'environment').every(({ n }) => n === 16)).toBe(true);
     expect(metrics['rollouts/count']).toBe(64);
     const lengths = async (epoch: number) => (await tasksOf(run, epoch)).map(({ difficulty }) => difficulty);
     const far = async (epoch: number) => mean((await lengths(epoch)).map((length) => Math.abs(length - 4)))!;
@@ -170,14 +170,14 @@ describe('the arm `selection`', () => {
   });
 
   it('counts what its candidates cost', () => {
-    const of = (type: string) => {
+    const estimateOf = (type: string) => {
       const experiment = parseExperiment(withFields(smallFile, arm(type)));
       return estimateResources(experiment, createWorld(experiment.world));
     };
-    expect(of('selection').rollouts).toBe(of('random').rollouts);
-    expect(of('selection').tokens - of('random').tokens).toBe(5 * 16 * 3 * 30);
-    expect(of('window').tokens).toBe(of('random').tokens - 5 * 16 * 30);
-    expect(of('static').tokens).toBe(of('window').tokens + 12 * 5 * 30);
+    expect(estimateOf('selection').rollouts).toBe(estimateOf('random').rollouts);
+    expect(estimateOf('selection').tokens - estimateOf('random').tokens).toBe(5 * 16 * 3 * 30);
+    expect(estimateOf('window').tokens).toBe(estimateOf('random').tokens - 5 * 16 * 30);
+    expect(estimateOf('static').tokens).toBe(estimateOf('window').tokens + 12 * 5 * 30);
   });
 });
 
@@ -197,7 +197,7 @@ describe('the arm `window`', () => {
     expect(new Set((await tasksOf(run, 6)).map(({ difficulty }) => difficulty))).toEqual(
       new Set([3, 4, 5, 6]),
     );
-    expect(askedOf(run, 'environment')).toEqual([]);
+    expect(requestsTo(run, 'environment')).toEqual([]);
     expect((await run.dependencies.store.json<HistoryRecord>(last.state.history)).window?.hardest).toBe(6);
   });
 });

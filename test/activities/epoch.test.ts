@@ -37,14 +37,14 @@ describe('an epoch in a plain loop', () => {
     expect(traces.filter(({ role }) => role === 'frozen')).toHaveLength(16);
     expect(rewards.map(({ id }) => id)).toEqual(traces.map(({ id }) => id));
     for (const { task_id, attempts, successes, success_rate, env_reward } of scores) {
-      const of = rewards.filter((reward) => reward.task_id === task_id && reward.role === 'agent');
+      const group = rewards.filter((reward) => reward.task_id === task_id && reward.role === 'agent');
       expect([attempts, successes, success_rate]).toEqual([
         4,
-        of.filter(({ reward }) => reward === 1).length,
+        group.filter(({ reward }) => reward === 1).length,
         successes / 4,
       ]);
       expect(env_reward).toBeCloseTo(Math.exp(-8 * (successes / 4 - 0.5) ** 2), 12);
-      expect(of.reduce((sum, { advantage }) => sum + advantage, 0)).toBeCloseTo(0, 12);
+      expect(group.reduce((sum, { advantage }) => sum + advantage, 0)).toBeCloseTo(0, 12);
     }
     expect(metrics['env/success_rate']).toBeCloseTo(
       scores.reduce((sum, { success_rate }) => sum + (success_rate ?? 0), 0) / 16,
@@ -55,8 +55,8 @@ describe('an epoch in a plain loop', () => {
 
   it('counts the tokens sampled since the start', async () => {
     const run = await someRun();
-    const one = await run.epochs(1);
-    const two = await run.epochs(2, one);
+    const first = await run.epochs(1);
+    const second = await run.epochs(2, first);
     const { outputs } = await lastLine(run);
     const sampled = [
       ...(await run.records<TaskRecord>(outputs.tasks)).map((task) => task.sampled),
@@ -65,8 +65,8 @@ describe('an epoch in a plain loop', () => {
         .map((trace) => trace.sampled),
     ];
     const tokens = sampled.reduce((sum, sample) => sum + (sample?.token_ids.length ?? 0), 0);
-    expect(two.state.tokens - one.state.tokens).toBe(tokens);
-    expect(two.metrics.num_tokens).toBe(two.state.tokens);
+    expect(second.state.tokens - first.state.tokens).toBe(tokens);
+    expect(second.metrics.num_tokens).toBe(second.state.tokens);
   });
 
   it('trains the agent on whole groups with signal, exactly as they were sampled', async () => {
@@ -126,12 +126,12 @@ describe('an epoch in a plain loop', () => {
   it('says that the same phase on the same inputs is done: equal references, and nothing asked or trained again', async () => {
     const run = await someRun();
     const first = await run.epochs(2);
-    const asked = run.server.requests.length;
+    const requests = run.server.requests.length;
     const jobs = run.trainer.jobs.length;
     const ledger = await ledgerOf(run);
     const repeated: CommittedEpoch = await run.epochs(2);
     expect(repeated).toEqual(first);
-    expect([run.server.requests.length, run.trainer.jobs.length]).toEqual([asked, jobs]);
+    expect([run.server.requests.length, run.trainer.jobs.length]).toEqual([requests, jobs]);
     expect(await ledgerOf(run)).toBe(ledger);
   });
 
@@ -142,12 +142,12 @@ describe('an epoch in a plain loop', () => {
   });
 
   it('gives equal ledgers, byte for byte, for equal runs under other names', async () => {
-    const [one, two] = [await someRun({}, {}, 'one'), await someRun({}, {}, 'two')];
-    await Promise.all([one.epochs(3), two.epochs(3)]);
-    expect(await ledgerOf(one)).toBe(await ledgerOf(two));
-    const other = await someRun({ seed: 1 });
-    await other.epochs(1);
-    expect((await ledgerOf(other)).split('\n')[1]).not.toBe((await ledgerOf(one)).split('\n')[1]);
+    const [left, right] = [await someRun({}, {}, 'one'), await someRun({}, {}, 'two')];
+    await Promise.all([left.epochs(3), right.epochs(3)]);
+    expect(await ledgerOf(left)).toBe(await ledgerOf(right));
+    const otherSeed = await someRun({ seed: 1 });
+    await otherSeed.epochs(1);
+    expect((await ledgerOf(otherSeed)).split('\n')[1]).not.toBe((await ledgerOf(left)).split('\n')[1]);
   });
 });
 
@@ -208,10 +208,10 @@ describe('the tasks of an epoch', () => {
     expect(
       after.every(({ history_success, context }) => history_success === 1 && context.startsWith('H9')),
     ).toBe(true);
-    const asked = run.server.requests
+    const prompts = run.server.requests
       .filter(({ model }) => model.startsWith('environment'))
       .flatMap(({ prompt }) => prompt as string[]);
-    for (const { context } of [...before, ...after]) expect(asked).toContain(context);
+    for (const { context } of [...before, ...after]) expect(prompts).toContain(context);
     expect(before.map(({ context }) => context)).not.toContain(after[0]?.context);
   });
 

@@ -26,19 +26,22 @@ async function outputsOf({ dependencies, plan }: SomeRun): Promise<LedgerEntry['
 
 /** The tasks of the first epoch, and what its first shard of rollouts is asked with. */
 async function readyToRollOut(run: SomeRun) {
-  const here = { run: run.plan.run, epoch: 1, state: run.prepared.state };
+  const epochInput = { run: run.plan.run, epoch: 1, state: run.prepared.state };
   const generated: Sampling[] = [];
   for (let shard = 0; shard < run.plan.settings.shards.generate; shard++)
     generated.push(
-      await run.does.generateTasks({ ...here, shard, shards: run.plan.settings.shards.generate }),
+      await run.activities.generateTasks({ ...epochInput, shard, shards: run.plan.settings.shards.generate }),
     );
-  const tasks = await run.does.drawTasks({ ...here, generated: generated.map(({ file }) => file) });
+  const tasks = await run.activities.drawTasks({
+    ...epochInput,
+    generated: generated.map(({ file }) => file),
+  });
   run.server.requests.length = 0;
-  return { ...here, shard: 0, shards: 1, tasks };
+  return { ...epochInput, shard: 0, shards: 1, tasks };
 }
 
-const failureOf = (asked: Promise<unknown>): Promise<unknown> =>
-  asked.then(
+const failureOf = (work: Promise<unknown>): Promise<unknown> =>
+  work.then(
     () => 'finished',
     (error: unknown) => error,
   );
@@ -46,9 +49,9 @@ const failureOf = (asked: Promise<unknown>): Promise<unknown> =>
 /** The folder of the only work that is not finished. */
 async function unfinished(run: SomeRun): Promise<string> {
   const folder = join(run.dependencies.store.root, 'work', run.plan.run.id);
-  const [only, ...others] = await readdir(folder);
-  expect(others).toEqual([]);
-  return join(folder, only ?? '');
+  const names = await readdir(folder);
+  expect(names).toHaveLength(1);
+  return join(folder, names[0]!);
 }
 
 describe('a shard that is interrupted', () => {
@@ -58,7 +61,7 @@ describe('a shard that is interrupted', () => {
     'after %i requests asks only the missing ones, each exactly as it was',
     async (done) => {
       const undisturbed = await someRun();
-      const expected = await undisturbed.does.rollOut(await readyToRollOut(undisturbed));
+      const expected = await undisturbed.activities.rollOut(await readyToRollOut(undisturbed));
       const run = await someRun();
       const input = await readyToRollOut(run);
       let beats = 0;
@@ -112,8 +115,8 @@ describe('a shard that is interrupted', () => {
   it('by a newer attempt that has finished takes its result, and leaves no folder behind', async () => {
     const run = await someRun();
     const input = await readyToRollOut(run);
-    let told = (): void => undefined;
-    const newer = new Promise<void>((resolve) => (told = resolve));
+    let announce = (): void => undefined;
+    const newer = new Promise<void>((resolve) => (announce = resolve));
     // The old attempt is asked for an answer, and gets it when the newer one is done.
     const old = createActivities({
       ...run.dependencies,
@@ -130,7 +133,7 @@ describe('a shard that is interrupted', () => {
       .toHaveLength(1);
     await expect.poll(async () => readdir(join(await unfinished(run), 'fence'))).toEqual(['1']);
     const finished = await run.again().rollOut(input);
-    told();
+    announce();
     expect(await old).toEqual(finished);
     expect(await readdir(join(run.dependencies.store.root, 'work', run.plan.run.id))).toEqual([]);
   });
@@ -160,21 +163,21 @@ describe('a shard that is interrupted', () => {
     const run = await someRun();
     const input = await readyToRollOut(run);
     run.server.nextFaults.push(undefined, fault);
-    expect(await failureOf(run.does.rollOut(input))).toBeInstanceOf(type);
+    expect(await failureOf(run.activities.rollOut(input))).toBeInstanceOf(type);
     expect(run.server.requests).toHaveLength(2);
-    await run.does.rollOut(input);
+    await run.activities.rollOut(input);
     expect(run.server.requests).toHaveLength(requests + 1);
     expect(run.server.requests[2]).toEqual(run.server.requests[1]);
   });
 
   it('again and again counts every failed request, and gives what an undisturbed one gives', async () => {
     const undisturbed = await someRun();
-    const expected = await undisturbed.does.rollOut(await readyToRollOut(undisturbed));
+    const expected = await undisturbed.activities.rollOut(await readyToRollOut(undisturbed));
     expect(expected.retried).toBe(0);
     const run = await someRun();
     const input = await readyToRollOut(run);
     run.server.nextFaults.push('server error');
-    await failureOf(run.does.rollOut(input));
+    await failureOf(run.activities.rollOut(input));
     run.server.nextFaults.push(undefined, 'wrong model');
     await failureOf(run.again().rollOut(input));
     expect(
@@ -196,7 +199,7 @@ describe('a shard that is interrupted', () => {
     const before = await readFile(served, 'utf8');
     await rm(served);
     run.server.nextFaults.push(undefined, 'model not loaded');
-    expect(await run.does.rollOut(input)).toMatchObject({ requests, retried: 1 });
+    expect(await run.activities.rollOut(input)).toMatchObject({ requests, retried: 1 });
     expect(await readFile(served, 'utf8')).toBe(before);
     expect(run.server.requests[2]).toEqual(run.server.requests[1]);
   });
@@ -205,9 +208,9 @@ describe('a shard that is interrupted', () => {
     const run = await someRun();
     const input = await readyToRollOut(run);
     run.server.nextFaults.push('model not loaded', 'model not loaded');
-    expect(await failureOf(run.does.rollOut(input))).toBeInstanceOf(ModelNotServed);
+    expect(await failureOf(run.activities.rollOut(input))).toBeInstanceOf(ModelNotServed);
     expect(run.server.requests).toHaveLength(2);
-    expect(await run.does.rollOut(input)).toMatchObject({ retried: 2 });
+    expect(await run.activities.rollOut(input)).toMatchObject({ retried: 2 });
   });
 
   it('by a worker that stops is no failed request', async () => {
@@ -215,10 +218,10 @@ describe('a shard that is interrupted', () => {
     const input = await readyToRollOut(run);
     const controller = new AbortController();
     run.server.nextFaults.push('stall');
-    const asked = failureOf(run.again({ signal: controller.signal }).rollOut(input));
+    const failure = failureOf(run.again({ signal: controller.signal }).rollOut(input));
     await expect.poll(() => run.server.requests).toHaveLength(1);
     controller.abort(new Error('the worker stops'));
-    expect(await asked).toMatchObject({ message: 'the worker stops' });
+    expect(await failure).toMatchObject({ message: 'the worker stops' });
     expect(await run.again().rollOut(input)).toMatchObject({ retried: 0 });
   });
 });
@@ -395,7 +398,10 @@ describe('a training job', () => {
       const undisturbed = await (await someRun()).epochs(1);
       const run = await someRun();
       const damages: Damage[] = [];
-      const does = createActivities({ ...run.dependencies, onDamage: (damage) => damages.push(damage) });
+      const activities = createActivities({
+        ...run.dependencies,
+        onDamage: (damage) => damages.push(damage),
+      });
       run.trainer.afterResult = async (folder) => {
         delete run.trainer.afterResult;
         const path = join(folder, 'output', file);
@@ -403,7 +409,7 @@ describe('a training job', () => {
         data[0]! ^= 1;
         await writeFile(path, data);
       };
-      expect(await failureOf(plainEpoch(does, run.plan, run.prepared))).toMatchObject({
+      expect(await failureOf(plainEpoch(activities, run.plan, run.prepared))).toMatchObject({
         name: 'TrainerFailed',
         message: expect.stringContaining('damaged after the trainer wrote it') as string,
       });
@@ -436,9 +442,12 @@ describe('a warm-up', () => {
     const run = await someRun();
     const before = run.trainer.jobs.length;
     const file = (epochs: number) => ({ ...smallFile, seed: 8, epochs });
-    const [one, two] = await Promise.all([begin(run.does, 'one', file(1)), begin(run.does, 'two', file(2))]);
-    expect(one.prepared.state.agent).toEqual(two.prepared.state.agent);
-    expect(one.prepared.state.environment).toEqual(two.prepared.state.environment);
+    const [first, second] = await Promise.all([
+      begin(run.activities, 'one', file(1)),
+      begin(run.activities, 'two', file(2)),
+    ]);
+    expect(first.prepared.state.agent).toEqual(second.prepared.state.agent);
+    expect(first.prepared.state.environment).toEqual(second.prepared.state.environment);
     expect(run.trainer.jobs.slice(before).map(({ job }) => `${job.kind}, claim ${job.fence}`)).toEqual([
       'supervised, claim 1',
       'supervised, claim 1',
@@ -450,10 +459,10 @@ describe('parseExperiment', () => {
   it('takes the same file as the same run, and refuses another under the same id, writing nothing', async () => {
     const run = await someRun();
     const file = await run.dependencies.store.json(run.plan.run.experiment);
-    expect(await run.does.parseExperiment({ id: 'some-run', file })).toEqual(run.plan);
-    const other = { ...(file as object), seed: 99 };
+    expect(await run.activities.parseExperiment({ id: 'some-run', file })).toEqual(run.plan);
+    const changed = { ...(file as object), seed: 99 };
     const events = await run.dependencies.runFolder('some-run').events();
-    expect(await failureOf(run.does.parseExperiment({ id: 'some-run', file: other }))).toMatchObject({
+    expect(await failureOf(run.activities.parseExperiment({ id: 'some-run', file: changed }))).toMatchObject({
       name: 'InvalidConfig',
       message: expect.stringContaining('seed: was 0, is 99') as string,
     });
@@ -462,15 +471,15 @@ describe('parseExperiment', () => {
 
   it('refuses a bad id or file, and writes nothing', async () => {
     const home = await temporaryFolder();
-    const does = createActivities(plainDependencies(home, 'http://127.0.0.1:1/v1', new FakeTrainer()));
+    const activities = createActivities(plainDependencies(home, 'http://127.0.0.1:1/v1', new FakeTrainer()));
     for (const id of ['', '.hidden', 'a/b', '../up', '_warm-up', 'x'.repeat(81), 'ä']) {
-      expect(await failureOf(does.parseExperiment({ id, file: smallFile }))).toMatchObject({
+      expect(await failureOf(activities.parseExperiment({ id, file: smallFile }))).toMatchObject({
         name: 'InvalidConfig',
         message: expect.stringContaining(`workflow id: got ${JSON.stringify(id)}`) as string,
       });
     }
     for (const file of [null, undefined, 7, { ...smallFile, seed: -1 }]) {
-      expect(await failureOf(does.parseExperiment({ id: 'fine', file }))).toMatchObject({
+      expect(await failureOf(activities.parseExperiment({ id: 'fine', file }))).toMatchObject({
         name: 'InvalidConfig',
         message: expect.stringMatching(/^experiment: /) as string,
       });

@@ -15,11 +15,8 @@ const mixed =
   (prompt: string, random: RandomStream): string => {
     const drawn = random.next();
     const spec = prompt.replace(/_*=$/, '');
-    return drawn < rightShare
-      ? world.referenceAnswer(spec)
-      : drawn < 0.7
-        ? world.randomAnswer(spec, random)
-        : '?!';
+    if (drawn < rightShare) return world.referenceAnswer(spec);
+    return drawn < 0.7 ? world.randomAnswer(spec, random) : '?!';
   };
 
 async function oneEpoch(fields: Record<string, unknown>, rightShare: number) {

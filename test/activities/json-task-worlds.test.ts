@@ -67,10 +67,10 @@ async function runOf(type: 'calls' | 'travel', vary: Vary, fields: Record<string
   });
   onTestFinished(() => server[Symbol.asyncDispose]());
   const ports = plainDependencies(home, server.url, new FakeTrainer());
-  const does = createActivities(ports);
-  const { plan, prepared } = await begin(does, `some-${type}`, file);
+  const activities = createActivities(ports);
+  const { plan, prepared } = await begin(activities, `some-${type}`, file);
   let committed: CommittedEpoch = prepared;
-  for (let epoch = 0; epoch < 2; epoch++) committed = await plainEpoch(does, plan, committed);
+  for (let epoch = 0; epoch < 2; epoch++) committed = await plainEpoch(activities, plan, committed);
   const lines = await (await ports.runFolder(`some-${type}`).open<LedgerEntry>())!.ledger.read();
   return {
     committed,

@@ -73,13 +73,13 @@ async function languageRun(fields: Record<string, unknown> = {}, player: Languag
   const plays = fakeLanguageModel(settings, player);
   const server = await FakeModelServer.start({
     model: plays,
-    chat: ([message], random, asked) => plays(message!.content, random, asked.model, asked.response_format),
+    chat: ([message], random, body) => plays(message!.content, random, body.model, body.response_format),
   });
   onTestFinished(() => server[Symbol.asyncDispose]());
   const trainer = new FakeTrainer();
   const ports = plainDependencies(home, server.url, trainer);
-  const does = createActivities(ports);
-  const { plan, prepared } = await begin(does, id, file);
+  const activities = createActivities(ports);
+  const { plan, prepared } = await begin(activities, id, file);
   const folder = ports.runFolder(id);
   const records = <T>(refs: readonly FileRef[]) =>
     Promise.all(refs.map((ref) => collect(ports.store.records<T>(ref)))).then((all) => all.flat());
@@ -88,19 +88,19 @@ async function languageRun(fields: Record<string, unknown> = {}, player: Languag
     server,
     trainer,
     prepared,
-    does,
+    activities,
     plan,
     records,
     lines,
     ledger: () => readFile(folder.ledgerFile, 'utf8'),
-    asked: (role: string) => server.requests.filter(({ model: name }) => name.startsWith(role)),
+    requestsTo: (role: string) => server.requests.filter(({ model: name }) => name.startsWith(role)),
     tasks: async (epoch: number) =>
       records<TaskRecord>([(await lines()).find((line) => line.epoch === epoch)!.outputs.tasks!]),
     traces: async (epoch: number) =>
       records<TraceRecord>((await lines()).find((line) => line.epoch === epoch)!.outputs.traces),
     epochs: async (count: number): Promise<CommittedEpoch> => {
       let committed = prepared;
-      while (committed.epoch < count) committed = await plainEpoch(does, plan, committed);
+      while (committed.epoch < count) committed = await plainEpoch(activities, plan, committed);
       return committed;
     },
   };
@@ -133,7 +133,7 @@ describe('a run of the language world', () => {
     expect(metrics['eval/heldout']).toBeGreaterThan(0.3);
     const named = await readFile(new URL('../../docs/artifacts.md', import.meta.url), 'utf8');
     for (const name of Object.keys(metrics).filter(
-      (one) => /repairs|label/.test(one) && !one.includes('/invalid/'),
+      (metric) => /repairs|label/.test(metric) && !metric.includes('/invalid/'),
     ))
       expect(named).toContain(`\`${name}\``);
     const again = await languageRun(samePath(run), player);
@@ -144,14 +144,14 @@ describe('a run of the language world', () => {
   it('tells the simulator what it wrote too often', async () => {
     const run = await languageRun({}, { questions: 1 });
     await run.epochs(1);
-    await run.does.generateTasks({
+    await run.activities.generateTasks({
       run: run.plan.run,
       epoch: 2,
       state: (await run.lines()).at(-1)!.outputs.state,
       shard: 0,
       shards: 1,
     });
-    const [first, last] = [run.asked('environment')[0]!, run.asked('environment').at(-1)!];
+    const [first, last] = [run.requestsTo('environment')[0]!, run.requestsTo('environment').at(-1)!];
     expect(first.prompt[0]).not.toContain('Written too often');
     expect(last.prompt[0]).toMatch(
       /Written too often already, do not write these again:\n- exact: which city is the capital of \(1\d times\)\n/,
@@ -175,7 +175,7 @@ it.each([
     expect(new Set(scores.filter(({ attempts }) => attempts > 0).map(({ failure }) => failure))).toEqual(
       new Set([why]),
     );
-    expect(run.asked('environment').at(-1)!.prompt[0]).toMatch(
+    expect(run.requestsTo('environment').at(-1)!.prompt[0]).toMatch(
       new RegExp(`- never solved: execution_\\w+ of difficulty \\d+ \\(${why}\\), `),
     );
   },
@@ -247,7 +247,7 @@ describe('labels that the simulator wrote', () => {
 
   it('do not decide between simulators', async () => {
     const run = await languageRun({}, { ...wrong, questions: 0.5 });
-    const file = await run.does.crossTasks({
+    const file = await run.activities.crossTasks({
       run: run.plan.run,
       epoch: 1,
       state: run.prepared.state,
@@ -265,11 +265,11 @@ describe('labels that the simulator wrote', () => {
     const input = { run: run.plan.run, epoch: 1, state: run.prepared.state, shard: 0, shards: 1 };
     // The simulator is asked for a first batch, and the server fails when the votes are.
     run.server.nextFaults.push(undefined, 'server error');
-    await expect(run.does.generateTasks(input)).rejects.toThrow('500');
+    await expect(run.activities.generateTasks(input)).rejects.toThrow('500');
     const [first, failed] = run.server.requests.slice(-2);
     expect(failed).toMatchObject({ n: 5, model: run.prepared.state.initial_agent.name });
     const before = run.server.requests.length;
-    await run.does.generateTasks(input);
+    await run.activities.generateTasks(input);
     expect(run.server.requests[before]).toEqual(failed);
     expect(run.server.requests.slice(before)).not.toContainEqual(first);
   });
@@ -322,7 +322,7 @@ describe('a text that is no task', () => {
   it('is not asked for again where the world says so', async () => {
     const run = await languageRun({ 'world.repairs': 0 }, often);
     const { metrics } = await run.epochs(1);
-    expect(run.asked('environment').every(({ n }) => n === 4)).toBe(true);
+    expect(run.requestsTo('environment').every(({ n }) => n === 4)).toBe(true);
     expect(metrics['env/repairs']).toBeUndefined();
     expect(metrics['env/valid_fraction']).toBeLessThan(0.9);
   });
@@ -334,15 +334,17 @@ describe('a text that is no task', () => {
     );
     const { metrics } = await run.epochs(1);
     expect(metrics).toMatchObject({ 'env/repairs': 0, 'env/valid_fraction': 1 });
-    expect(run.asked('environment')[0]!.response_format).toMatchObject({
+    expect(run.requestsTo('environment')[0]!.response_format).toMatchObject({
       type: 'json_schema',
       json_schema: { name: 'task', schema: { required: ['prompt', 'tools', 'evaluation'] } },
     });
-    expect(run.asked('environment').every(({ response_format }) => response_format !== undefined)).toBe(true);
-    expect(run.asked('agent').some(({ response_format }) => response_format !== undefined)).toBe(false);
+    expect(run.requestsTo('environment').every(({ response_format }) => response_format !== undefined)).toBe(
+      true,
+    );
+    expect(run.requestsTo('agent').some(({ response_format }) => response_format !== undefined)).toBe(false);
     const plain = await languageRun({}, often);
     await plain.epochs(1);
-    expect(plain.asked('environment').some(({ response_format }) => response_format !== undefined)).toBe(
+    expect(plain.requestsTo('environment').some(({ response_format }) => response_format !== undefined)).toBe(
       false,
     );
   });
@@ -355,15 +357,15 @@ describe('the arm `best-of-n`', () => {
   it('shows the simulator tasks of D_env, and never trains it', async () => {
     const run = await languageRun({ ...bestOfN, 'environment.initialShare': 0.25 }, { questions: 0 });
     const first = await run.epochs(1);
-    expect(run.asked('environment').every(({ n }) => n === 12)).toBe(true);
-    expect(run.asked('environment').flatMap(({ prompt }) => shown(String(prompt)))).toEqual([]);
+    expect(run.requestsTo('environment').every(({ n }) => n === 12)).toBe(true);
+    expect(run.requestsTo('environment').flatMap(({ prompt }) => shown(String(prompt)))).toEqual([]);
     const pool = new Map(
       (await run.records<EnvironmentPoolRecord>([first.state.environment_pool])).map(
         ({ signature, env_reward }) => [signature, env_reward],
       ),
     );
     const before = run.server.requests.length;
-    const last = await plainEpoch(run.does, run.plan, first);
+    const last = await plainEpoch(run.activities, run.plan, first);
     const tasks = await run.tasks(2);
     for (const { context, simulator } of tasks)
       expect(shown(context)).toHaveLength(simulator === 'current' ? 2 : 0);
@@ -386,7 +388,7 @@ describe('the arm `best-of-n`', () => {
     const far = async (fields: Record<string, unknown>) => {
       const run = await languageRun(
         { ...fields, 'environment.variationsPerPrompt': 2, 'guards.frozenSamples': 0 },
-        { questions: 0, success: (difficulty) => (difficulty < 3 ? 1 : difficulty > 3 ? 0 : 0.5) },
+        { questions: 0, success: (difficulty) => (1 - Math.sign(difficulty - 3)) / 2 },
       );
       await run.epochs(3);
       // Nothing is known in the first epoch.
@@ -487,9 +489,9 @@ describe('tasks of one’s own', () => {
     expect(new Set([...base!, ...heldOut!].map(({ spec }) => languageTask(spec).prompt))).toEqual(
       new Set(lines.map((line) => (JSON.parse(line) as { prompt: string }).prompt)),
     );
-    const other = await languageRun({ seed: 5, 'world.tasksFile': { path } });
+    const otherSeed = await languageRun({ seed: 5, 'world.tasksFile': { path } });
     expect(
-      (await other.records<SeedTaskRecord>([other.prepared.state.held_out])).map(({ spec }) => spec),
+      (await otherSeed.records<SeedTaskRecord>([otherSeed.prepared.state.held_out])).map(({ spec }) => spec),
     ).toEqual(heldOut!.map(({ spec }) => spec));
     expect((await run.epochs(2)).metrics['eval/heldout/exact']).toBeGreaterThan(0);
   });
@@ -515,9 +517,13 @@ describe('tasks of one’s own', () => {
       );
       const { metrics, epoch, state } = await run.epochs(1);
       const input = { run: run.plan.run, epoch, state };
-      const attempted = await run.does.probeAttempts({ ...input, tasks: state.base_tasks, attempts: 8 });
+      const attempted = await run.activities.probeAttempts({
+        ...input,
+        tasks: state.base_tasks,
+        attempts: 8,
+      });
       const probed = await run.records<ProbeOutcomeRecord>([attempted.outcomes]);
-      await run.does.measureGradients({ ...input, ...attempted });
+      await run.activities.measureGradients({ ...input, ...attempted });
       const advantages = run.trainer.jobs.at(-1)!.records.map(({ advantage }) => advantage);
       const scores = (await run.records<ScoreRecord>([(await run.lines()).at(-1)!.outputs.scores!])).filter(
         ({ kind }) => kind === 'reference',

@@ -5,16 +5,24 @@ import { branchNames } from '../../src/runs/cut-ledger.ts';
 import type { LedgerEntry } from '../../src/runs/ledger-entry.ts';
 import { verifyRun } from '../../src/runs/verify.ts';
 import type { FolderRef } from '../../src/store/references.ts';
-import type { CommittedEpoch, OpenedEpoch } from '../../src/types/activity-types.ts';
+import type { CommittedEpoch, OpenedEpoch, OpenInput } from '../../src/types/activity-types.ts';
 import { begin, plainEpoch } from '../../test-support/plain-epochs.ts';
 import { smallFile, someRun } from './some-run.ts';
 import type { SomeRun } from './some-run.ts';
 
-const id = 'some-run';
-const folderOf = ({ dependencies }: SomeRun) => dependencies.runFolder(id);
+const runId = 'some-run';
+const folderOf = ({ dependencies }: SomeRun) => dependencies.runFolder(runId);
 const ledgerOf = (run: SomeRun): Promise<string> => readFile(folderOf(run).ledgerFile, 'utf8');
-const open = (run: SomeRun, known: number | null = null, thorough = true): Promise<OpenedEpoch> =>
-  run.does.openEpoch({ id, known, thorough });
+const openInput = (id: string, lastCommittedEpoch: number | null = null, thorough = true): OpenInput => ({
+  id,
+  // eslint-disable-next-line id-denylist -- a field on the wire
+  known: lastCommittedEpoch,
+  thorough,
+});
+const open = (
+  run: SomeRun,
+  ...options: [lastCommittedEpoch?: number | null, thorough?: boolean]
+): Promise<OpenedEpoch> => run.activities.openEpoch(openInput(runId, ...options));
 const events = async (run: SomeRun, type: string) =>
   (await folderOf(run).events()).filter((event) => event.type === type);
 const flip = async (path: string, at: number): Promise<void> => {
@@ -25,11 +33,11 @@ const flip = async (path: string, at: number): Promise<void> => {
 
 /** Goes on from where the run stands, by its files, as the workflow does. */
 async function goOn(run: SomeRun, epochs: number): Promise<CommittedEpoch> {
-  for (let known: number | null = null; ;) {
-    const { last, ...plan } = await open(run, known);
+  for (let lastCommittedEpoch: number | null = null; ;) {
+    const { last, ...plan } = await open(run, lastCommittedEpoch);
     if (last?.epoch === epochs) return last;
-    const from = last ?? (await begin(run.does, id, smallFile)).prepared;
-    known = (await plainEpoch(run.does, { ...run.plan, ...plan }, from)).epoch;
+    const from = last ?? (await begin(run.activities, runId, smallFile)).prepared;
+    lastCommittedEpoch = (await plainEpoch(run.activities, { ...run.plan, ...plan }, from)).epoch;
   }
 }
 
@@ -114,14 +122,16 @@ describe('openEpoch', () => {
     async (_, left) => {
       const run = await someRun();
       const second = await run.epochs(2);
-      await plainEpoch(run.does, run.plan, second);
+      await plainEpoch(run.activities, run.plan, second);
       const undisturbed = await ledgerOf(run);
       await writeFile(folderOf(run).ledgerFile, undisturbed.slice(0, left(undisturbed)));
       await writeFile(
         `${folderOf(run).path}/ledger.head.json`,
         JSON.stringify({ epoch: 2, sha256: second.line }),
       );
-      await expect(plainEpoch(run.does, run.plan, second)).rejects.toMatchObject({ name: 'InvalidArtifact' });
+      await expect(plainEpoch(run.activities, run.plan, second)).rejects.toMatchObject({
+        name: 'InvalidArtifact',
+      });
       await goOn(run, 3);
       expect(await ledgerOf(run)).toBe(undisturbed);
     },
@@ -169,7 +179,7 @@ describe('openEpoch', () => {
     await run.dependencies.store.putJson(
       await folderOf(run)
         .readExperiment()
-        .then((found) => found?.experiment),
+        .then((file) => file?.experiment),
     );
     await goOn(run, 1);
     expect(await ledgerOf(run)).toBe(undisturbed);
@@ -182,12 +192,16 @@ describe('retuneExperiment', () => {
     const run = await someRun();
     const first = await run.epochs(1);
     expect(
-      await run.does.retuneExperiment({ id, set: { 'difficulty.alpha': 0.35, epochs: 4 }, fromEpoch: 2 }),
+      await run.activities.retuneExperiment({
+        id: runId,
+        set: { 'difficulty.alpha': 0.35, epochs: 4 },
+        fromEpoch: 2,
+      }),
     ).toMatchObject({ fromEpoch: 2, settings: { 'difficulty.alpha': 0.35, epochs: 4 } });
     const { last, ...opened } = await open(run);
     expect(last).toEqual(first);
     expect(opened.settings.epochs).toBe(4);
-    await plainEpoch(run.does, { ...run.plan, ...opened }, last!);
+    await plainEpoch(run.activities, { ...run.plan, ...opened }, last!);
     const lines = await (await folderOf(run).open<LedgerEntry>())!.ledger.read();
     expect(lines.map(({ inputs }) => inputs.settings['difficulty.alpha'])).toEqual([0.5, 0.5, 0.35]);
     expect(await run.dependencies.store.json(lines[2]!.inputs.experiment)).toMatchObject({
@@ -205,7 +219,7 @@ describe('retuneExperiment', () => {
     [{ epochs: 0 }, 'epochs: got 0'],
   ])('refuses %j with a reason, and changes nothing', async (set, message) => {
     const run = await someRun();
-    await expect(run.does.retuneExperiment({ id, set, fromEpoch: 1 })).rejects.toMatchObject({
+    await expect(run.activities.retuneExperiment({ id: runId, set, fromEpoch: 1 })).rejects.toMatchObject({
       name: 'InvalidConfig',
       message: expect.stringContaining(message) as string,
     });
@@ -214,12 +228,12 @@ describe('retuneExperiment', () => {
 
   it('merges what is asked for the same epoch, the later winning', async () => {
     const run = await someRun();
-    await run.does.retuneExperiment({
-      id,
+    await run.activities.retuneExperiment({
+      id: runId,
       set: { 'difficulty.alpha': 0.35, 'difficulty.beta': 4 },
       fromEpoch: 1,
     });
-    await run.does.retuneExperiment({ id, set: { 'difficulty.alpha': 0.4 }, fromEpoch: 1 });
+    await run.activities.retuneExperiment({ id: runId, set: { 'difficulty.alpha': 0.4 }, fromEpoch: 1 });
     expect(await folderOf(run).readRetunes()).toMatchObject([
       { fromEpoch: 1, set: { 'difficulty.alpha': 0.4, 'difficulty.beta': 4 } },
     ]);
@@ -227,21 +241,22 @@ describe('retuneExperiment', () => {
 });
 
 describe('a fork', () => {
-  const forkFile = (changes: Record<string, unknown>, startFrom: object = { run: id, epoch: 1 }) => ({
+  const forkFile = (changes: Record<string, unknown>, startFrom: object = { run: runId, epoch: 1 }) => ({
     ...smallFile,
     ...changes,
     startFrom,
   });
-  const asFork = (run: SomeRun, file: object, name = 'fork') => run.does.parseExperiment({ id: name, file });
+  const asFork = (run: SomeRun, file: object, name = 'fork') =>
+    run.activities.parseExperiment({ id: name, file });
 
   it('starts from the epoch of its parent, shares its objects, and its first line chains to the parent’s', async () => {
     const run = await someRun();
     const first = await run.epochs(1);
     await run.epochs(2);
     const plan = await asFork(run, forkFile({ epochs: 3, difficulty: { alpha: 0.4 } }));
-    const { last, ...opened } = await run.does.openEpoch({ id: 'fork', known: null, thorough: true });
+    const { last, ...opened } = await run.activities.openEpoch(openInput('fork'));
     expect(last).toEqual(first);
-    await plainEpoch(run.does, { ...plan, ...opened }, last!);
+    await plainEpoch(run.activities, { ...plan, ...opened }, last!);
     const fork = run.dependencies.runFolder('fork');
     const { ledger } = (await fork.open<LedgerEntry>())!;
     const [line] = await ledger.read();
@@ -258,8 +273,8 @@ describe('a fork', () => {
     const run = await someRun();
     await run.epochs(2);
     const plan = await asFork(run, forkFile({}));
-    const opened = await run.does.openEpoch({ id: 'fork', known: null, thorough: true });
-    const forked = await plainEpoch(run.does, { ...plan, ...opened }, opened.last!);
+    const opened = await run.activities.openEpoch(openInput('fork'));
+    const forked = await plainEpoch(run.activities, { ...plan, ...opened }, opened.last!);
     const second = await run.epochs(2, run.prepared);
     expect(forked.metrics['env/reward']).toBe(second.metrics['env/reward']);
     expect(forked.state.agent.checkpoint).toEqual(second.state.agent.checkpoint);
@@ -273,7 +288,7 @@ describe('a fork', () => {
     ],
     [
       'of an epoch that is not there',
-      forkFile({}, { run: id, epoch: 7 }),
+      forkFile({}, { run: runId, epoch: 7 }),
       'startFrom.epoch: got 7; some-run has epochs 0 to 1',
     ],
     [

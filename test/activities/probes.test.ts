@@ -16,8 +16,8 @@ const fields = { 'world.heldOutLengths': [1, 8], 'world.heldOutPerCell': 2 };
 async function probed(run: SomeRun, attempts = 24) {
   const { epoch, state } = await run.epochs(1);
   const input = { run: run.plan.run, epoch, state };
-  const tasks = await run.does.probeTasks({ ...input, tasks: 10 });
-  const { traces, outcomes } = await run.does.probeAttempts({ ...input, tasks, attempts });
+  const tasks = await run.activities.probeTasks({ ...input, tasks: 10 });
+  const { traces, outcomes } = await run.activities.probeAttempts({ ...input, tasks, attempts });
   return { input, tasks, traces, outcomes };
 }
 
@@ -49,9 +49,7 @@ describe('probes of an agent', () => {
     const all = await run.records<ProbeTraceRecord>(traces);
     expect(all).toHaveLength(100);
     for (const { task_id, solved } of await run.records<ProbeOutcomeRecord>(outcomes)) {
-      const own = all
-        .filter((trace) => trace.task_id === task_id)
-        .sort((one, other) => one.attempt - other.attempt);
+      const own = all.filter((trace) => trace.task_id === task_id).sort((a, b) => a.attempt - b.attempt);
       expect(own.map(({ attempt }) => attempt)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
       expect(solved).toEqual(own.map(({ reward }) => (reward === 1 ? 1 : 0)));
     }
@@ -74,7 +72,7 @@ describe('probes of an agent', () => {
     const run = await someRun(fields, player);
     const { input, traces, outcomes } = await probed(run);
     const measured = await run.records<GradientRecord>(
-      await run.does.measureGradients({ ...input, traces, outcomes }),
+      await run.activities.measureGradients({ ...input, traces, outcomes }),
     );
     const { job, records } = run.trainer.jobs.at(-1)!;
     expect(job).toMatchObject({
@@ -90,17 +88,19 @@ describe('probes of an agent', () => {
       const own = records.filter(({ group_id }) => group_id === task_id);
       const rate = successRate(solved.slice(0, 12)).rate!;
       expect(new Set(own.map((record) => record.step))).toEqual(new Set([step]));
-      expect(own.map(({ advantage }) => advantage)).toEqual(solved.slice(12).map((one) => one - rate));
+      expect(own.map(({ advantage }) => advantage)).toEqual(
+        solved.slice(12).map((success) => success - rate),
+      );
       expect(own[0]!.token_ids).toEqual(
         all
           .filter((trace) => trace.task_id === task_id && trace.attempt === 12)
           .flatMap(({ sampled }) => [...sampled.prompt_token_ids, ...sampled.token_ids]),
       );
       // The fake trainer's gradients have length 1.
-      const found = measured.find((one) => one.task_id === task_id)!;
-      expect(found).toMatchObject({ success_rate: rate, rollouts: 12, squared_score: 1 });
-      expect(found.squared_norm).toBeCloseTo(
-        solved.slice(12).reduce<number>((sum, one) => sum + (one - rate) ** 2, 0) / 12,
+      const gradient = measured.find((record) => record.task_id === task_id)!;
+      expect(gradient).toMatchObject({ success_rate: rate, rollouts: 12, squared_score: 1 });
+      expect(gradient.squared_norm).toBeCloseTo(
+        solved.slice(12).reduce<number>((sum, success) => sum + (success - rate) ** 2, 0) / 12,
         12,
       );
     }
@@ -109,12 +109,12 @@ describe('probes of an agent', () => {
   it('ask and measure nothing twice', async () => {
     const run = await someRun(fields, player);
     const { input, tasks, traces, outcomes } = await probed(run);
-    const gradients = await run.does.measureGradients({ ...input, traces, outcomes });
-    const [asked, trained] = [run.server.requests.length, run.trainer.jobs.length];
+    const gradients = await run.activities.measureGradients({ ...input, traces, outcomes });
+    const [requests, jobs] = [run.server.requests.length, run.trainer.jobs.length];
     const again = run.again();
     expect(await again.probeTasks({ ...input, tasks: 10 })).toEqual(tasks);
     expect(await again.probeAttempts({ ...input, tasks, attempts: 24 })).toEqual({ traces, outcomes });
     expect(await again.measureGradients({ ...input, traces, outcomes })).toEqual(gradients);
-    expect([run.server.requests.length, run.trainer.jobs.length]).toEqual([asked, trained]);
+    expect([run.server.requests.length, run.trainer.jobs.length]).toEqual([requests, jobs]);
   });
 });

@@ -48,12 +48,12 @@ export interface SomeRun {
   server: FakeModelServer;
   trainer: FakeTrainer;
   dependencies: Dependencies;
-  does: Activities;
+  activities: Activities;
   plan: RunPlan;
   prepared: CommittedEpoch;
   /** Runs epochs until that one is committed. */
   epochs(count: number, from?: CommittedEpoch): Promise<CommittedEpoch>;
-  /** Activities on the same store and server, in another attempt. */
+  /** The activities on the same store and server, in another attempt. */
   again(attempt?: Partial<ActivityContext>): Activities;
   records<T>(ref: FileRef | null): Promise<T[]>;
 }
@@ -76,19 +76,19 @@ export async function someRun(
   onTestFinished(() => server[Symbol.asyncDispose]());
   const trainer = new FakeTrainer();
   const dependencies = plainDependencies(home, server.url, trainer);
-  const does = createActivities(dependencies);
-  const { plan, prepared } = await begin(does, id, file);
+  const activities = createActivities(dependencies);
+  const { plan, prepared } = await begin(activities, id, file);
   return {
     home,
     server,
     trainer,
     dependencies,
-    does,
+    activities,
     plan,
     prepared,
     epochs: async (count, from = prepared) => {
       let committed = from;
-      while (committed.epoch < count) committed = await plainEpoch(does, plan, committed);
+      while (committed.epoch < count) committed = await plainEpoch(activities, plan, committed);
       return committed;
     },
     again: (attempt) => createActivities(plainDependencies(home, server.url, trainer, attempt)),

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { KeyedMutex } from '../../src/async/keyed-mutex.ts';
 import type { ActivityContext } from '../../src/runtime/activity-context.ts';
 
-/** Work that several runs of a worker ask for at once. */
+/** Work that several runs of a worker need at the same time. */
 
 function attempt(): ActivityContext & { beats: unknown[]; abort: (reason: Error) => void } {
   const controller = new AbortController();
@@ -23,7 +23,7 @@ function attempt(): ActivityContext & { beats: unknown[]; abort: (reason: Error)
   };
 }
 
-/** Work that is under way until it is told to end; `done` says in which order. */
+/** Work that runs until `end` is called; `done` records the order. */
 function work(name: string, done: string[]) {
   const { promise, resolve, reject } = Promise.withResolvers<undefined>();
   return {
@@ -38,21 +38,23 @@ function work(name: string, done: string[]) {
   };
 }
 
-/** Until all that could go on has. */
+/** Resolves when all that could continue has. */
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
 test('the same work is done in turn, other work is not kept waiting', async () => {
-  const turns = new KeyedMutex();
+  const mutex = new KeyedMutex();
   const done: string[] = [];
-  const [first, second, third, other] = ['first', 'second', 'third', 'other'].map((name) =>
+  const [first, second, third, otherKey] = ['first', 'second', 'third', 'other'].map((name) =>
     work(name, done),
   ) as [ReturnType<typeof work>, ...ReturnType<typeof work>[]];
-  const results = [first, second!, third!].map(({ run }) => turns.take('agent', attempt(), 60_000, run));
-  const beside = turns.take('environment', attempt(), 60_000, other!.run);
+  const results = [first, second!, third!].map(({ run }) =>
+    mutex.runExclusive('agent', attempt(), 60_000, run),
+  );
+  const otherResult = mutex.runExclusive('environment', attempt(), 60_000, otherKey!.run);
   await settled();
   expect(done).toEqual(['first begins', 'other begins']);
-  for (const one of [first, second!, third!, other!]) one.end();
-  expect(await Promise.all([...results, beside])).toEqual(['first', 'second', 'third', 'other']);
+  for (const held of [first, second!, third!, otherKey!]) held.end();
+  expect(await Promise.all([...results, otherResult])).toEqual(['first', 'second', 'third', 'other']);
   expect(done).toEqual([
     'first begins',
     'other begins',
@@ -66,17 +68,19 @@ test('the same work is done in turn, other work is not kept waiting', async () =
 });
 
 test('one that waits beats when work is done, and goes on when that work fails', async () => {
-  const turns = new KeyedMutex();
+  const mutex = new KeyedMutex();
   const done: string[] = [];
   const [first, second] = [work('first', done), work('second', done)];
-  const [one, two] = [attempt(), attempt()];
-  const failed = expect(turns.take('agent', one, 60_000, first.run)).rejects.toThrow('the trainer died');
-  const result = turns.take('agent', two, 60_000, second.run);
+  const [holder, waiter] = [attempt(), attempt()];
+  const failed = expect(mutex.runExclusive('agent', holder, 60_000, first.run)).rejects.toThrow(
+    'the trainer died',
+  );
+  const result = mutex.runExclusive('agent', waiter, 60_000, second.run);
   await settled();
-  expect(two.beats).toEqual([]);
-  one.heartbeat({ step: 1 });
-  expect(one.beats).toEqual([{ step: 1 }]);
-  expect(two.beats).toHaveLength(1);
+  expect(waiter.beats).toEqual([]);
+  holder.heartbeat({ step: 1 });
+  expect(holder.beats).toEqual([{ step: 1 }]);
+  expect(waiter.beats).toHaveLength(1);
   first.fail(new Error('the trainer died'));
   second.end();
   await failed;
@@ -85,19 +89,21 @@ test('one that waits beats when work is done, and goes on when that work fails',
 });
 
 test('one that is told to stop waits no longer, and leaves the others their turn', async () => {
-  const turns = new KeyedMutex();
+  const mutex = new KeyedMutex();
   const done: string[] = [];
   const [first, third] = [work('first', done), work('third', done)];
   const [stopped, late] = [attempt(), attempt()];
-  const result = turns.take('agent', attempt(), 60_000, first.run);
-  const refused = expect(turns.take('agent', stopped, 60_000, work('second', done).run)).rejects.toThrow(
-    'the worker stops',
-  );
-  const last = turns.take('agent', attempt(), 60_000, third.run);
+  const result = mutex.runExclusive('agent', attempt(), 60_000, first.run);
+  const refused = expect(
+    mutex.runExclusive('agent', stopped, 60_000, work('second', done).run),
+  ).rejects.toThrow('the worker stops');
+  const last = mutex.runExclusive('agent', attempt(), 60_000, third.run);
   stopped.abort(new Error('the worker stops'));
   late.abort(new Error('before it began'));
   await refused;
-  await expect(turns.take('agent', late, 60_000, work('late', done).run)).rejects.toThrow('before it began');
+  await expect(mutex.runExclusive('agent', late, 60_000, work('late', done).run)).rejects.toThrow(
+    'before it began',
+  );
   first.end();
   third.end();
   expect(await Promise.all([result, last])).toEqual(['first', 'third']);
@@ -105,13 +111,13 @@ test('one that is told to stop waits no longer, and leaves the others their turn
 });
 
 test('one that makes no progress any more is not waited for', async () => {
-  const turns = new KeyedMutex();
+  const mutex = new KeyedMutex();
   const done: string[] = [];
   const [stuck, second] = [work('stuck', done), work('second', done)];
   const silent = attempt();
-  void turns.take('agent', silent, 500, stuck.run);
+  void mutex.runExclusive('agent', silent, 500, stuck.run);
   await settled();
-  const result = turns.take('agent', attempt(), 500, second.run);
+  const result = mutex.runExclusive('agent', attempt(), 500, second.run);
   // Three times as long as one may be silent.
   for (let beat = 0; beat < 15; beat++) {
     await sleep(100);

@@ -8,8 +8,8 @@ const parent = 'some-run';
 describe('the experiment of a fork', () => {
   it('has the settings in effect at its epoch, some set otherwise, and starts there', async () => {
     const run = await someRun();
-    await run.does.retuneExperiment({ id: parent, set: { 'difficulty.beta': 4 }, fromEpoch: 1 });
-    await run.does.retuneExperiment({ id: parent, set: { 'difficulty.beta': 5 }, fromEpoch: 2 });
+    await run.activities.retuneExperiment({ id: parent, set: { 'difficulty.beta': 4 }, fromEpoch: 1 });
+    await run.activities.retuneExperiment({ id: parent, set: { 'difficulty.beta': 5 }, fromEpoch: 2 });
     await run.epochs(2);
     const experiment = await forkedExperiment(run.home, {
       parent,
@@ -23,8 +23,8 @@ describe('the experiment of a fork', () => {
       seed: 9,
       startFrom: { run: parent, epoch: 1 },
     });
-    await run.does.parseExperiment({ id: 'fork', file: experiment });
-    expect((await run.does.openEpoch({ id: 'fork', known: null, thorough: true })).last?.epoch).toBe(1);
+    await run.activities.parseExperiment({ id: 'fork', file: experiment });
+    expect((await run.activities.openEpoch({ id: 'fork', known: null, thorough: true })).last?.epoch).toBe(1);
   });
 
   it.each<[object, number, string]>([

@@ -18,9 +18,9 @@ const types = async (run: SomeRun) => (await folderOf(run).events()).map(({ type
 /** Resumes a run from its files, as the workflow does. */
 async function resumeRun(run: SomeRun, epochs: number, runId = id): Promise<void> {
   for (;;) {
-    const { last, ...opened } = await run.does.openEpoch({ id: runId, known: null, thorough: true });
+    const { last, ...opened } = await run.activities.openEpoch({ id: runId, known: null, thorough: true });
     if (last!.epoch >= epochs) return;
-    await plainEpoch(run.does, { ...run.plan, ...opened }, last!);
+    await plainEpoch(run.activities, { ...run.plan, ...opened }, last!);
   }
 }
 
@@ -29,7 +29,7 @@ describe('rewind', () => {
     const run = await someRun();
     await run.epochs(3);
     const folder = folderOf(run);
-    await run.does.retuneExperiment({ id, set: { epochs: 9 }, fromEpoch: 5 });
+    await run.activities.retuneExperiment({ id, set: { epochs: 9 }, fromEpoch: 5 });
     const before = {
       ledger: await text(folder.ledgerFile),
       metrics: await text(folder.metricsFile),
@@ -58,7 +58,7 @@ describe('rewind', () => {
 
   it('retunes from the epoch after it on, beside what was retuned up to there', async () => {
     const run = await someRun();
-    await run.does.retuneExperiment({ id, set: { 'difficulty.beta': 4 }, fromEpoch: 2 });
+    await run.activities.retuneExperiment({ id, set: { 'difficulty.beta': 4 }, fromEpoch: 2 });
     await run.epochs(2);
     await back(run, 1, { 'difficulty.alpha': 0.35 });
     expect(await folderOf(run).readRetunes()).toMatchObject([
@@ -119,7 +119,10 @@ describe('rewind', () => {
   it('a fork goes back to its start, not before it', async () => {
     const run = await someRun();
     await run.epochs(2);
-    await run.does.parseExperiment({ id: 'fork', file: { ...smallFile, startFrom: { run: id, epoch: 1 } } });
+    await run.activities.parseExperiment({
+      id: 'fork',
+      file: { ...smallFile, startFrom: { run: id, epoch: 1 } },
+    });
     await resumeRun(run, 3, 'fork');
     const folder = run.dependencies.runFolder('fork');
     const before = await text(folder.ledgerFile);

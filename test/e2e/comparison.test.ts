@@ -110,7 +110,7 @@ test('a comparison that was terminated goes on, on an empty server, with what is
     ids('lost').map(async (id) =>
       (await folder(id).events()).some(({ type }) => type === 'ended') ? id : undefined,
     ),
-  ).then((found) => found.filter((id) => id !== undefined));
+  ).then((endedIds) => endedIds.filter((id) => id !== undefined));
   await stack.stop();
   stack = await InstantStack.start(world, { home: stack.home });
 
@@ -127,7 +127,7 @@ test('a comparison that was terminated goes on, on an empty server, with what is
 }, 300_000);
 
 test('never more runs under way than the file allows; a run that fails stops no other, and is named', async () => {
-  await folder('partly.random.1').writeExperiment({ other: true });
+  await folder('partly.random.1').writeExperiment({ another: true });
   const handle = await start('partly', { ...file, concurrency: 1, crossPlay: null });
   const result = messageOf(handle.result());
   let most = 0;

@@ -135,12 +135,14 @@ describe('pause and resume', () => {
       settings: { name: 'tiny', heartbeatSeconds: 5, maxPhaseAttempts: 3 },
       searchAttributes: true,
     };
+    /* eslint-disable id-denylist -- fields on the wire */
     const carried = {
       plan,
       known: 3,
       recent: { successRates: [0.5], epochSeconds: [1], heldOut: null, notes: [] },
       asked: { paused: true, stopAfterEpoch: false },
     };
+    /* eslint-enable id-denylist */
     const run = await stack.client.workflow.start('experiment', {
       args: [null, carried],
       workflowId: 'carried',

@@ -22,8 +22,8 @@ const questions = JSON.parse(readFileSync(join(repository, 'data/bamboogle/bambo
 }[];
 /** Knows every second answer. */
 const knowing = (messages: readonly { content: string }[]): string => {
-  const asked = messages.map(({ content }) => content).join('\n');
-  const index = questions.findIndex(({ Question }) => asked.includes(Question));
+  const prompt = messages.map(({ content }) => content).join('\n');
+  const index = questions.findIndex(({ Question }) => prompt.includes(Question));
   return `<answer>${index % 2 === 0 ? questions[index]!.Answer : 'unknown'}</answer>`;
 };
 
@@ -82,8 +82,8 @@ test('an evaluation whose worker is killed in the middle ends with the same verd
 }, 180_000);
 
 test('genenv evaluates, scores again without asking, and compares case by case', async () => {
-  const asked = ['--policy', 'knowing', '--base-url', stack.models.url, '--suite', 'bamboogle_closedbook'];
-  const first = await command('evaluate', ...asked, '--id', 'mine', '--against', 'undisturbed');
+  const options = ['--policy', 'knowing', '--base-url', stack.models.url, '--suite', 'bamboogle_closedbook'];
+  const first = await command('evaluate', ...options, '--id', 'mine', '--against', 'undisturbed');
   expect(first, first.err).toMatchObject({ code: 0 });
   expect(first.out).toMatch(/^bamboogle_em_closedbook +50\.40 +41\.\d\d to 59\.\d\d +125/m);
   // Paired with itself.
@@ -172,6 +172,7 @@ test('an experiment evaluates its agent every so many epochs, its report draws i
       epoch: 3,
       version: { name: expect.stringContaining('agent') as string },
     },
+    // eslint-disable-next-line id-denylist -- a field of scores.json
     suites: [{ correct: 5, whole: false }],
   });
   expect(

@@ -66,8 +66,8 @@ test('the same seeds under a history of 0.1 and of 0.9 give different difficulty
     python: pythonPath(),
   };
   const server = createCompletionsClient({ baseUrl: stack.policyUrl, apiKey: undefined, timeoutMs: 30_000 });
-  const does = createActivities(ports);
-  const { plan, prepared } = await begin(does, 'history', file);
+  const activities = createActivities(ports);
+  const { plan, prepared } = await begin(activities, 'history', file);
   const { state } = prepared;
   const seeds = Array.from(
     { length: 16 },
@@ -119,14 +119,14 @@ test('the same seeds under a history of 0.1 and of 0.9 give different difficulty
     }
   }
   const environmentPool = await ports.store.putRecords(records);
-  const { policy } = await does.trainEnvironment({
+  const { policy } = await activities.trainEnvironment({
     run: plan.run,
     epoch: 1,
     state,
     environmentPool,
     decisions: environmentPool,
   });
-  await does.publishPolicy({ run: plan.run, policy });
+  await activities.publishPolicy({ run: plan.run, policy });
   const after = await difference(policy);
   expect(Math.abs(before)).toBeLessThan(0.6);
   expect(after).toBeGreaterThan(1);

@@ -232,9 +232,8 @@ test('at its deadline a night stops after the epoch under way, and what it has m
   expect(await run('late-night-0001').events()).toContainEqual(
     expect.objectContaining({ type: 'ended', outcome: 'stopped', epoch: late.candidate!.epoch }),
   );
-  expect(late.outcome).toBe(
-    late.candidate!.epoch === 0 ? 'kept' : late.test!.p <= 0.05 ? 'kept' : 'promoted',
-  );
+  const isKept = late.candidate!.epoch === 0 || late.test!.p <= 0.05;
+  expect(late.outcome).toBe(isKept ? 'kept' : 'promoted');
 }, 120_000);
 
 test('killed workers and a terminated night cost nothing: the same experiment is gone on with, and one line says what came of it', async () => {
@@ -263,11 +262,11 @@ test('killed workers and a terminated night cost nothing: the same experiment is
 
 test('a night whose experiment fails says why and pauses the schedule; with the right file it goes on', async () => {
   expect(await night(file('mixed'), 'mixed-1')).toMatchObject({ night: 1, outcome: 'promoted' });
-  const other = withFields(experiment, { 'world.symbols': 4 });
+  const changed = withFields(experiment, { 'world.symbols': 4 });
   await cli(
     'schedule',
     'create',
-    inputFile(file('mixed', { experiment: other })),
+    inputFile(file('mixed', { experiment: changed })),
     '--cron',
     '0 2 * * *',
     '--id',
@@ -388,7 +387,8 @@ describe('each line of docs/schedules.md', () => {
       };
       const done: string[] = [];
       for (const [, , verb = '', ...rest] of lines) {
-        const name = verb === 'toggle' ? (rest.includes('--pause') ? 'pause' : 'resume') : verb;
+        const toggled = rest.includes('--pause') ? 'pause' : 'resume';
+        const name = verb === 'toggle' ? toggled : verb;
         const args = [
           'schedule',
           verb,

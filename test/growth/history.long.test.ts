@@ -55,10 +55,10 @@ test('the history of an epoch does not grow with its rollouts, nor that of an ex
   const taskEvents = new Set(['5', '6', '7', '8', '9']);
   const steps = (types: readonly string[]): string[] => types.filter((type) => !taskEvents.has(type));
   const runs = async (workflowId: string): Promise<string[][]> => {
-    const found: string[][] = [];
+    const histories: string[][] = [];
     for await (const { runId } of workflow.list({ query: `WorkflowId = '${workflowId}'` }))
-      found.push(await events(workflowId, runId));
-    return found;
+      histories.push(await events(workflowId, runId));
+    return histories;
   };
   const epoch = (id: string, number: number): Promise<string[]> =>
     events(`${id}/epoch-${String(number).padStart(4, '0')}`);

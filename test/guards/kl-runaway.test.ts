@@ -39,8 +39,8 @@ async function drift(name: string, maxKl: number): Promise<number[]> {
     ...plainDependencies(stack.home, stack.policyUrl, residentLauncher(stack.trainerSocket)),
     python: pythonPath(),
   };
-  const does = createActivities(ports);
-  const { plan, prepared } = await begin(does, name, file);
+  const activities = createActivities(ports);
+  const { plan, prepared } = await begin(activities, name, file);
   const server = createCompletionsClient({ baseUrl: stack.policyUrl, apiKey: undefined, timeoutMs: 60_000 });
   const [seedTask = ''] = world.baseTasks(randomStream(deriveSeed(7, 'base-tasks')));
   const written = await server.complete(
@@ -79,7 +79,7 @@ async function drift(name: string, maxKl: number): Promise<number[]> {
       sampled,
     }));
     const environmentPool = await ports.store.putRecords(pool);
-    const { policy, metrics } = await does.trainEnvironment({
+    const { policy, metrics } = await activities.trainEnvironment({
       run: plan.run,
       epoch,
       state,

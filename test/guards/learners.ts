@@ -33,7 +33,7 @@ export class LearningSimulator {
     this.#write = write;
   }
 
-  /** The initial simulator, which is served beside the current one, does not learn. */
+  /** The initial simulator, which is served with the current one, does not learn. */
   readonly task = (_: string, random: RandomStream, model: string): string => {
     let left = random.next();
     const shares = model.startsWith('environment@0000') ? this.#initial : this.shares;
@@ -42,13 +42,13 @@ export class LearningSimulator {
   };
 
   learn({ records }: TrainedJob): void {
-    const whole = records.reduce((sum, { weight }) => sum + weight, 0);
-    if (whole === 0) return;
-    const of = (kind: string): number =>
+    const totalWeight = records.reduce((sum, { weight }) => sum + weight, 0);
+    if (totalWeight === 0) return;
+    const shareOf = (kind: string): number =>
       records
         .filter((record) => this.#kindOf(textOf(record)) === kind)
-        .reduce((sum, { weight }) => sum + weight, 0) / whole;
-    this.shares = new Map([...this.shares].map(([kind, share]) => [kind, (share + of(kind)) / 2]));
+        .reduce((sum, { weight }) => sum + weight, 0) / totalWeight;
+    this.shares = new Map([...this.shares].map(([kind, share]) => [kind, (share + shareOf(kind)) / 2]));
   }
 }
 

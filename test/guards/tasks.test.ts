@@ -37,8 +37,8 @@ describe('copies', () => {
   /** A simulator that has found one task in the middle of the band, and writes it half of the time. */
   async function copying(fields: Record<string, unknown>): Promise<LearningSimulator> {
     const simulator = new LearningSimulator(
-      { copy: 0.5, other: 0.5 },
-      (text) => (text === 'T:aaaa' ? 'copy' : 'other'),
+      { copy: 0.5, random: 0.5 },
+      (text) => (text === 'T:aaaa' ? 'copy' : 'random'),
       (kind, random) => (kind === 'copy' ? 'T:aaaa' : `T:${word(random, 5)}`),
     );
     const run = await someRun(
@@ -82,7 +82,7 @@ describe('copies', () => {
     await run.epochs(3);
     const remembered = lastUpdate(run).filter(({ group_id }) => group_id.startsWith('epoch-0002/'));
     expect(remembered).toHaveLength(16);
-    const weight = remembered.reduce((sum, one) => sum + one.weight, 0);
+    const weight = remembered.reduce((sum, record) => sum + record.weight, 0);
     expect(weight).toBeGreaterThan(least);
     expect(weight).toBeLessThan(most);
   });
@@ -118,14 +118,14 @@ describe('a batch with two humps', () => {
   it('looks perfect as a batch and worthless task by task', async () => {
     const task = (_: string, random: { int: (n: number) => number }) =>
       random.int(2) === 0 ? 'T:abc' : 'T:abcdefgh';
-    const of = async (per: string) => {
+    const metricsOf = async (per: string) => {
       const run = await someRun(
         { 'difficulty.per': per, 'environment.variationsPerPrompt': 8, 'guards.frozenSamples': 0 },
         { success: (difficulty) => (difficulty < 5 ? 1 : 0), task },
       );
       return (await run.epochs(1)).metrics;
     };
-    const [batch, each] = [await of('batch'), await of('task')];
+    const [batch, each] = [await metricsOf('batch'), await metricsOf('task')];
     expect(batch['env/success_rate']).toBeGreaterThan(0.3);
     expect(batch['env/reward']).toBeGreaterThan(0.7);
     expect(each['env/reward']).toBeCloseTo(Math.exp(-2), 12);
@@ -136,8 +136,11 @@ describe('a batch with two humps', () => {
 
 describe('stale records', () => {
   /** Four symbols are half solved in the first epochs, and always from the third on. */
-  const success = (difficulty: number, model: string): number =>
-    Number(/@(\d+)/.exec(model)?.[1]) >= 2 ? (difficulty <= 4 ? 1 : 0.5) : difficulty <= 4 ? 0.5 : 0.1;
+  const success = (difficulty: number, model: string): number => {
+    const hasLearnt = Number(/@(\d+)/.exec(model)?.[1]) >= 2;
+    const [easy, hard] = hasLearnt ? [1, 0.5] : [0.5, 0.1];
+    return difficulty <= 4 ? easy : hard;
+  };
 
   async function trainedOn(
     environment: Record<string, unknown>,

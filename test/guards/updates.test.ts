@@ -155,12 +155,12 @@ describe('forgetting', () => {
       (await run.records<{ spec: string }>(file)).map(({ spec }) => spec);
     const anchor = await specs(state.anchor!.tasks);
     expect(anchor).toHaveLength(60);
-    const others = new Set([...(await specs(state.base_tasks)), ...(await specs(state.held_out))]);
-    expect(anchor.filter((spec) => others.has(spec))).toEqual([]);
-    const told = run.server.requests
+    const excluded = new Set([...(await specs(state.base_tasks)), ...(await specs(state.held_out))]);
+    expect(anchor.filter((spec) => excluded.has(spec))).toEqual([]);
+    const prompts = run.server.requests
       .filter(({ model }) => model.startsWith('environment'))
       .flatMap(({ prompt }) => prompt.map(String));
-    expect(anchor.filter((spec) => told.some((prompt) => prompt.includes(`|${spec}=`)))).toEqual([]);
+    expect(anchor.filter((spec) => prompts.some((prompt) => prompt.includes(`|${spec}=`)))).toEqual([]);
   });
 
   it('is not seen in a few answers more or less', async () => {

@@ -16,7 +16,7 @@ import { someKey } from '../store/some-key.ts';
 import { temporaryFolder } from '../store/temporary-folder.ts';
 
 const python = 'python3';
-const script = new URL('jobs/job.py', import.meta.url).pathname;
+const scriptFile = new URL('jobs/job.py', import.meta.url).pathname;
 
 interface Trial {
   work: WorkFolder;
@@ -31,7 +31,7 @@ interface Trial {
 
 /** A work folder whose job does what the script says. */
 async function trial(
-  does: {
+  script: {
     fits?: number;
     dies?: boolean;
     ends?: string;
@@ -50,7 +50,7 @@ async function trial(
   });
   const launcher = {
     launch: (folder: string) => {
-      children.push(spawn(python, [script, folder], { detached: true, stdio: 'ignore' }));
+      children.push(spawn(python, [scriptFile, folder], { detached: true, stdio: 'ignore' }));
       return Promise.resolve();
     },
   };
@@ -62,7 +62,7 @@ async function trial(
   } as Omit<TrainingJob, 'fence'>;
   const file = (name: string) => readFile(join(work.path, name), 'utf8').catch(() => undefined);
   const write = (name: string, text: string) => writeFile(join(work.path, name), text);
-  await write('script.json', JSON.stringify(does));
+  await write('script.json', JSON.stringify(script));
   return {
     work,
     progress,

@@ -42,7 +42,7 @@ export function createWarmUp(dependencies: Dependencies) {
       [role]: { model: experiment[role].model },
     });
     const silenceMs = durability.heartbeatSeconds * 1000;
-    return mutex.take(recipe.sha256, activityContext(), silenceMs, () =>
+    return mutex.runExclusive(recipe.sha256, activityContext(), silenceMs, () =>
       warmUpOnce(dependencies, recipe, role),
     );
   };
