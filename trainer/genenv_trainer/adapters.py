@@ -44,7 +44,7 @@ def attach_adapter(base: torch.nn.Module, folder: Path | None, wanted: Adapter |
     held = model.peft_config["default"]
     if wanted and (wanted.r, wanted.alpha, sorted(wanted.target_modules)) != (held.r, held.lora_alpha, sorted(held.target_modules)):
         raise InvalidConfig(
-            f"job.json.adapter: {wanted} differs from the adapter in {folder} (r {held.r}, alpha {held.lora_alpha}, "
+            f"job.json.adapter: {wanted!r} differs from the adapter in {folder} (r {held.r}, alpha {held.lora_alpha}, "
             f"target_modules {sorted(held.target_modules)}); an adapter keeps its shape"
         )
     return model

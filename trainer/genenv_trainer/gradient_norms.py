@@ -4,13 +4,13 @@ import math
 
 import torch
 
-from genenv_trainer import faults
+from genenv_trainer import fault_injection
 from genenv_trainer.batch import micro_batches
 from genenv_trainer.checkpoints import StepCheckpoints
 from genenv_trainer.errors import InvalidArtifact
+from genenv_trainer.forward import label_logprobs, log_distribution
 from genenv_trainer.job_config import JobConfig
 from genenv_trainer.models import Policy
-from genenv_trainer.policy_terms import label_logprobs, log_distribution
 from genenv_trainer.records import Record
 from genenv_trainer.step import Objective
 from genenv_trainer.work_folder import WorkFolder
@@ -50,7 +50,7 @@ class GradientNorms:
     def run(self) -> None:
         """Measure every group that is left. Raises whatever the objective's check raises."""
         while self.step < len(self._steps):
-            faults.before_step(self.step, self._work.path)
+            fault_injection.before_step(self.step, self._work.path)
             self._groups.append(self._measure(self._steps[self.step]))
             self._work.progress("step", self.step, len(self._steps), None)
             if self.step % self._job.checkpoint_every == 0 and self.step < len(self._steps):

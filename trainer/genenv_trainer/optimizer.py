@@ -1,10 +1,11 @@
-"""AdamW over the trainable parameters, with a state that can be written, read and carried to the next job."""
+"""AdamW over the trainable parameters and its learning-rate schedule, with a state that can be written, read and carried to the next job."""
+
+import math
 
 import torch
 
 from genenv_trainer.errors import InvalidArtifact, NotFinite
 from genenv_trainer.job_config import Settings
-from genenv_trainer.schedule import rate_multiple
 
 
 class Optimizer:
@@ -59,3 +60,18 @@ class Optimizer:
                     f"{where}: {key!r} of shape {tuple(value.shape)} fits no trainable parameter; this state belongs to another model"
                 )
             self._adamw.state[parameter][slot] = value.to(parameter.device, copy=True)
+
+
+def rate_multiple(schedule: str, position: int, warmup_steps: int, total_steps: int) -> float:
+    """Multiple of the learning rate at optimizer step `position` (from 0).
+
+    The formulas of transformers' get_{constant,linear,cosine}_schedule_with_warmup: linear from 0 over `warmup_steps`,
+    then 1, or down to 0 at `total_steps` along a line or half a cosine. Theirs are not called, since their linear one
+    rounds differently (checkpoints would change) and their cosine rises again after `total_steps`.
+    """
+    if position < warmup_steps:
+        return position / warmup_steps
+    if schedule == "constant":
+        return 1.0
+    done = min(1.0, (position - warmup_steps) / max(1, total_steps - warmup_steps))
+    return 1 - done if schedule == "linear" else 0.5 * (1 + math.cos(math.pi * done))

@@ -62,7 +62,7 @@ def _only_one(path: Path) -> int:
 
 
 def _import_libraries() -> None:
-    for name in ("genenv_trainer.prepare", *LAZY_IMPORTS):
+    for name in ("genenv_trainer.setup", *LAZY_IMPORTS):
         importlib.import_module(name)
     gc.collect()
     gc.freeze()  # keeps the collector of every job away from what was imported

@@ -8,7 +8,8 @@ import shutil
 import time
 from pathlib import Path
 
-from genenv_trainer.sealed_json import seal, unseal
+from genenv_trainer.job_config import Settings
+from genenv_trainer.work_folder import seal, unseal
 
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "PASSIVE"}
 ENVIRONMENT = os.environ | ONE_THREAD | {"PYTHONPATH": str(Path(__file__).parents[1]), "PYTHONHASHSEED": "random"}
@@ -21,6 +22,22 @@ SCRATCH = {"scratch": {"architecture": ARCHITECTURE, "vocabulary": VOCABULARY}}
 WITH_DROPOUT = {"scratch": {"architecture": ARCHITECTURE | {"attention_dropout": 0.1}, "vocabulary": VOCABULARY}}
 """Makes every step draw random numbers, so that a lost random state shows."""
 VERSION = "agent@0003-aaaaaa"
+SETTINGS = {
+    "learning_rate": 0.01, "warmup_steps": 0, "schedule": "constant", "schedule_steps": None, "betas": (0.9, 0.999),
+    "epsilon": 1e-8, "weight_decay": 0, "max_grad_norm": 1, "loss_type": "dapo", "max_completion_length": None,
+    "clip_low": 0.2, "clip_high": 0.28, "kl_coefficient": 0, "kl_estimator": "k3", "kl_bias_correction": False,
+    "entropy_coefficient": 0, "max_kl": None, "kl_pull_back": 0.5, "tokens_per_micro_batch": 16384,
+    "min_informative_groups": 1, "policy_version": VERSION, "max_policy_lag": 0,
+}
+JOB = {
+    "format": 1, "input_hash": "hash-1", "fence": 1, "seed": 7, "device": "cpu", "threads": 1, "precision": "float32",
+    "gradient_checkpointing": False, "device_lock": None, "adapter": None, "reference": None, "trainer_state": None,
+    "checkpoint_every": 1, "orphan_grace_seconds": 600,
+}
+
+
+def job_settings(**changes) -> Settings:
+    return Settings(**(SETTINGS | changes))
 
 
 def sequence(rng: random.Random, step: int, **fields) -> dict:
@@ -44,7 +61,10 @@ def sequences(steps: int, rows: int = 8, seed: int = 0) -> list[dict]:
 def texts(steps: int, rows: int = 8, seed: int = 0) -> list[dict]:
     rng = random.Random(seed)
     return [
-        {"step": step, "prompt": "".join(rng.choices(VOCABULARY, k=3)), "completion": "".join(rng.choices(VOCABULARY, k=rng.randint(2, 9)))}
+        {
+            "step": step, "prompt": "".join(rng.choices(VOCABULARY, k=3)),
+            "completion": "".join(rng.choices(VOCABULARY, k=rng.randint(2, 9))), "weight": 1,
+        }
         for step in range(steps) for _ in range(rows)
     ]
 
@@ -55,11 +75,8 @@ def work_folder(path: Path, kind: str, records: list[dict], model: dict, setting
     (path / "fence" / "1").touch()
     (path / "lease").touch()
     (path / "batch.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
-    settings = {"learning_rate": 0.01, "policy_version": VERSION, "min_informative_groups": 1} | (settings or {})
-    job = {
-        "format": 1, "kind": kind, "input_hash": "hash-1", "fence": 1, "seed": 7, "device": "cpu", "threads": 1, "model": model,
-        "batch": str(path / "batch.jsonl"), "settings": settings,
-    } | job
+    own = {"kind": kind, "model": model, "batch": str(path / "batch.jsonl"), "settings": SETTINGS | (settings or {})}
+    job = JOB | own | job
     (path / "job.json").write_text(seal(job))
     return path
 

@@ -6,7 +6,7 @@ from job_folders import copy_inputs, outcome, read, sequences, work_folder
 from safetensors.torch import load_file
 from transformers import AutoModelForCausalLM
 
-ADAPTER = {"r": 4, "alpha": 8, "target_modules": ["v_proj", "q_proj", "up_proj", "o_proj", "k_proj", "down_proj"]}
+ADAPTER = {"r": 4, "alpha": 8, "dropout": 0, "target_modules": ["v_proj", "q_proj", "up_proj", "o_proj", "k_proj", "down_proj"]}
 SETTINGS = {"kl_coefficient": 0.1, "max_kl": 100}
 
 

@@ -32,7 +32,7 @@ NEUTRAL: dict[str, tuple] = {
 """Fields of OpenAI and vLLM that this server cannot act on, and the values that ask for nothing."""
 
 Temperature = Annotated[float, Field(ge=0, allow_inf_nan=False)]
-LEAST_TEMPERATURE = 1e-3
+MIN_TEMPERATURE = 1e-3
 """Below it the logits over the temperature leave float32; 0 is greedy."""
 
 
@@ -64,13 +64,13 @@ class SamplingRequest(ModelRequest):
 
     def check(self) -> None:
         self.check_extra()
-        if 0 < self.heat < LEAST_TEMPERATURE:
-            raise invalid_field("temperature", f"0 (greedy) or at least {LEAST_TEMPERATURE}, got {self.heat}")
+        if 0 < self.effective_temperature < MIN_TEMPERATURE:
+            raise invalid_field("temperature", f"0 (greedy) or at least {MIN_TEMPERATURE}, got {self.effective_temperature}")
         if "" in self.stops:
             raise invalid_field("stop", "a stop string has at least one character")
 
     @property
-    def heat(self) -> float:
+    def effective_temperature(self) -> float:
         return 1 if self.temperature is None else self.temperature
 
     @property

@@ -10,11 +10,11 @@ import transformers
 from genenv_trainer import adapters
 from genenv_trainer.batch import check_fits
 from genenv_trainer.errors import InvalidConfig
+from genenv_trainer.forward import Reference
 from genenv_trainer.gradient_norms import GradientNorms
 from genenv_trainer.job_config import JobConfig
 from genenv_trainer.models import Policy, load_policy, load_reference
 from genenv_trainer.optimizer import Optimizer
-from genenv_trainer.policy_terms import Reference
 from genenv_trainer.records import read_records
 from genenv_trainer.step import Objective
 from genenv_trainer.stored_objects import check_stored
@@ -24,15 +24,15 @@ from genenv_trainer.training import Training
 from genenv_trainer.work_folder import WorkFolder
 
 
-def prepare(job: JobConfig, work: WorkFolder, check: Callable[[], None]) -> Training | GradientNorms:
+def prepare_job(job: JobConfig, work: WorkFolder, check: Callable[[], None]) -> Training | GradientNorms:
     """Check and load everything. Raises InvalidConfig or InvalidArtifact."""
 
-    def beat() -> None:
+    def heartbeat() -> None:
         check()
         work.progress("loading", 0, 0, None)
 
     device = _configure_torch(job)
-    _check_inputs(job, beat)
+    _check_inputs(job, heartbeat)
     steps = read_records(Path(job.batch), job.kind, job.settings)
     torch.manual_seed(job.seed)
     policy = load_policy(job, device)
@@ -53,15 +53,15 @@ def prepare(job: JobConfig, work: WorkFolder, check: Callable[[], None]) -> Trai
     return Training(job, work, policy, optimizer, objective, steps, device, steps_before)
 
 
-def _check_inputs(job: JobConfig, beat: Callable[[], None]) -> None:
+def _check_inputs(job: JobConfig, heartbeat: Callable[[], None]) -> None:
     """Raises Damaged if something that job.json names in the store is not whole."""
     models = [Path(path) for path in (job.model.path, job.reference and job.reference.path) if path]
     for model in models:
-        check_stored(model, beat)
+        check_stored(model, heartbeat)
     inputs = [adapters.base_path(model) for model in models] + [Path(path) for path in (job.trainer_state, job.batch) if path]
     for path in inputs:
         if path is not None:
-            check_stored(path, beat)
+            check_stored(path, heartbeat)
 
 
 def _configure_torch(job: JobConfig) -> torch.device:

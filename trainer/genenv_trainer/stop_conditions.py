@@ -8,7 +8,7 @@ from genenv_trainer.errors import Orphaned, Terminated
 from genenv_trainer.work_folder import WorkFolder
 
 
-class Watch:
+class StopConditions:
     """Polled between micro-batches, so a stop never leaves a half-done optimizer step."""
 
     def __init__(self, work: WorkFolder, orphan_grace_seconds: float):
