@@ -37,11 +37,13 @@ def run_job(folder: str) -> int:
     except Exception as error:
         traceback.print_exc()
         ending = OutOfMemory(str(error)) if is_out_of_memory(error) else error
-        reason, code = (ending.reason, ending.exit_code) if isinstance(ending, JobError) else (JobError.reason, JobError.exit_code)
+        kind = type(ending) if isinstance(ending, JobError) else JobError
+        reason, code = kind.reason, kind.exit_code
         report["file"] = getattr(ending, "file", None)
         message = str(ending) if isinstance(ending, JobError) else f"{type(error).__name__}: {error}"
     if holds_lock:  # else the folder and its exit.json belong to another process
-        write_json(path / "exit.json", {"reason": reason, "message": message, **report, "seconds": round(time.monotonic() - started, 3)})
+        seconds = round(time.monotonic() - started, 3)
+        write_json(path / "exit.json", {"reason": reason, "message": message, **report, "seconds": seconds})
     return code
 
 
@@ -51,7 +53,8 @@ def _finish(job: JobConfig, work: WorkFolder, stop_conditions: StopConditions, r
     if result is not None:
         if result["input_hash"] != job.input_hash:
             raise InvalidConfig(
-                f"{work.path / 'result.json'}: input_hash {result['input_hash']} is not job.json's {job.input_hash}; use another work folder"
+                f"{work.path / 'result.json'}: input_hash {result['input_hash']} is not job.json's "
+                f"{job.input_hash}; use another work folder"
             )
         return
     work.progress("loading", 0, 0, None)

@@ -123,7 +123,8 @@ class JobConfig(StrictModel):
 
 
 def load_job(path: Path) -> JobConfig:
-    """Read and check job.json. Raises DamagedFile; or InvalidConfig, naming the field, its value and what is allowed."""
+    """Read and check job.json. Raises DamagedFile; or InvalidConfig, which
+    names the field, its value and what is allowed."""
     try:
         value = unseal(path.read_text("utf-8"))
     except OSError as error:
@@ -134,4 +135,4 @@ def load_job(path: Path) -> JobConfig:
         return JobConfig.model_validate(value)
     except ValidationError as error:
         field, problem = first_problem(error)
-        raise InvalidConfig(f"{'.'.join(filter(None, ('job.json', field)))}: {problem}") from error
+        raise InvalidConfig(f"{'.'.join(filter(None, ('job.json', field)))}: {problem}") from None

@@ -95,7 +95,12 @@ class RolloutLine(TokensLine):
         return self
 
 
-LINES = {"supervised": SupervisedLine, "rwr": WeightedLine, "grpo": RolloutLine, "gradient_norms": RolloutLine}
+LINES = {
+    "supervised": SupervisedLine,
+    "rwr": WeightedLine,
+    "grpo": RolloutLine,
+    "gradient_norms": RolloutLine,
+}
 
 
 def read_records(path: Path, kind: str, settings: Settings) -> list[list[Record]]:
@@ -132,7 +137,8 @@ def check_record(fields: object, where: str, kind: str, settings: Settings) -> R
         line = line_type.model_validate(fields)
     except ValidationError as error:
         field, problem = first_problem(error)
-        raise InvalidArtifact(f"{where}, field {field!r}: {problem}" if field else f"{where}: {problem}") from error
+        place = f"{where}, field {field!r}" if field else where
+        raise InvalidArtifact(f"{place}: {problem}") from None
     if isinstance(line, RolloutLine):
         _check_age(line.policy_version, where, settings)
     used = {name: fields[name] for name in line_type.model_fields if name in Record.__slots__}
@@ -146,8 +152,8 @@ def _check_age(version: str, where: str, settings: Settings) -> None:
     lag = _number(settings.policy_version, where) - _number(version, where)
     if not 0 < lag <= settings.max_policy_lag:
         raise InvalidArtifact(
-            f"{where}: policy_version {version!r} lags {settings.policy_version!r} by {lag}, but max_policy_lag is "
-            f"{settings.max_policy_lag}; sample it again with the current policy"
+            f"{where}: policy_version {version!r} lags {settings.policy_version!r} by {lag}, "
+            f"but max_policy_lag is {settings.max_policy_lag}; sample it again with the current policy"
         )
 
 

@@ -58,31 +58,46 @@ def _check_inputs(job: JobConfig, heartbeat: Callable[[], None]) -> None:
     models = [Path(path) for path in (job.model.path, job.reference and job.reference.path) if path]
     for model in models:
         check_stored(model, heartbeat)
-    inputs = [adapters.base_path(model) for model in models] + [Path(path) for path in (job.trainer_state, job.batch) if path]
+    inputs = [adapters.base_path(model) for model in models] + [
+        Path(path) for path in (job.trainer_state, job.batch) if path
+    ]
     for path in inputs:
         if path is not None:
             check_stored(path, heartbeat)
 
 
 def _configure_torch(job: JobConfig) -> torch.device:
-    """Threads and determinism of this process. Bits are those of a device, a thread count and a version of torch."""
+    """Threads and determinism of this process. Bits are those of a device, a thread count and a version of
+    torch."""
     transformers.utils.logging.disable_progress_bar()
     torch.set_num_threads(job.threads)
     available = job.device != "cpu" and torch.cuda.is_available()
     if job.device == "cuda" and not available:
-        raise InvalidConfig("job.json.device: 'cuda', but torch sees no CUDA device here; use 'auto' or 'cpu'")
+        raise InvalidConfig(
+            "job.json.device: 'cuda', but torch sees no CUDA device here; use 'auto' or 'cpu'"
+        )
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
     torch.use_deterministic_algorithms(True, warn_only=available)
     torch.utils.deterministic.fill_uninitialized_memory = False
     return torch.device("cuda" if available else "cpu")
 
 
-def _reference(job: JobConfig, policy: Policy, autocast: torch.dtype | None, device: torch.device) -> Reference | None:
+def _reference(
+    job: JobConfig, policy: Policy, autocast: torch.dtype | None, device: torch.device
+) -> Reference | None:
     if not job.needs_reference:
         return None
     estimator = job.settings.kl_estimator
     if job.reference is not None:
-        return Reference(load_reference(Path(job.reference.path), getattr(torch, job.precision), device), False, estimator, autocast)
+        return Reference(
+            load_reference(Path(job.reference.path), getattr(torch, job.precision), device),
+            False,
+            estimator,
+            autocast,
+        )
     if not policy.is_adapter:
-        raise InvalidConfig("job.json.reference: null, but kl_coefficient or max_kl needs one and there is no adapter to switch off; give its path")
+        raise InvalidConfig(
+            "job.json.reference: null, but kl_coefficient or max_kl needs one and there is no adapter "
+            "to switch off; give its path"
+        )
     return Reference(policy.model, True, estimator, autocast)

@@ -17,7 +17,10 @@ def save_trainer_state(folder: Path, optimizer: Optimizer, steps_before: int, st
     folder.mkdir()
     save_tensors(optimizer.tensors(), folder / "optimizer.safetensors")
     state = {
-        "format": 1, "step": steps_before + steps_done, "scheduler_position": optimizer.position, "random_state": capture_random_state(),
+        "format": 1,
+        "step": steps_before + steps_done,
+        "scheduler_position": optimizer.position,
+        "random_state": capture_random_state(),
     }
     (folder / "state.json").write_text(json.dumps(state, sort_keys=True) + "\n", "utf-8")
 
@@ -39,7 +42,8 @@ def load_trainer_state(folder: Path, optimizer: Optimizer) -> int:
 
 
 def capture_random_state() -> dict:
-    """The random state of torch as JSON: {"cpu": base64, "cuda": [base64, ...]}; `cuda` is empty before CUDA is used."""
+    """The random state of torch as JSON: {"cpu": base64, "cuda": [base64, ...]}; `cuda` is empty before
+    CUDA is used."""
     cuda = torch.cuda.get_rng_state_all() if torch.cuda.is_initialized() else []
     return {"cpu": _encode(torch.get_rng_state()), "cuda": [_encode(state) for state in cuda]}
 

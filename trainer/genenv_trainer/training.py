@@ -37,12 +37,27 @@ class JobProgress:
 
 
 class Training:
-    """Mutable state of a job: policy, optimizer, random state, progress. `save_checkpoint` may be called at any
-    time: between two steps it writes the present state, inside a step the state before it."""
+    """Mutable state of a job: policy, optimizer, random state, progress. `save_checkpoint` may be called
+    at any time: between two steps it writes the present state, inside a step the state before it."""
 
-    def __init__(self, job: JobConfig, work: WorkFolder, policy: Policy, optimizer: Optimizer, objective: Objective,
-                 steps: list[list[Record]], device: torch.device, steps_before: int):
-        self._job, self._work, self._policy, self._optimizer, self._objective = job, work, policy, optimizer, objective
+    def __init__(
+        self,
+        job: JobConfig,
+        work: WorkFolder,
+        policy: Policy,
+        optimizer: Optimizer,
+        objective: Objective,
+        steps: list[list[Record]],
+        device: torch.device,
+        steps_before: int,
+    ):
+        self._job, self._work, self._policy, self._optimizer, self._objective = (
+            job,
+            work,
+            policy,
+            optimizer,
+            objective,
+        )
         self._steps, self._device, self._steps_before = steps, device, steps_before
         self._parameters = policy.trainable()
         self._checkpoints = StepCheckpoints(work, job.input_hash)
@@ -68,7 +83,7 @@ class Training:
         return self.progress.step
 
     def run(self) -> None:
-        """Do every step that is left. Raises whatever the objective's check raises."""
+        """Do every step that is left. Raises what the objective's check raises."""
         while self.progress.step < len(self._steps) and not self.progress.ended:
             step = self.progress.step
             self._random_state, self._before_step = capture_random_state(), None
@@ -99,7 +114,9 @@ class Training:
     def save_output(self, folder: Path) -> None:
         """Fill `output/`."""
         self._policy.save(folder / "checkpoint")
-        save_trainer_state(folder / "trainer-state", self._optimizer, self._steps_before, self.progress.steps_done)
+        save_trainer_state(
+            folder / "trainer-state", self._optimizer, self._steps_before, self.progress.steps_done
+        )
 
     def result(self) -> dict:
         progress, job = self.progress, self._job
@@ -135,7 +152,11 @@ class Training:
         if settings.max_kl is not None:
             kl_after = self._objective.measure_kl(batch)
             if must_restore(kl_before, kl_after, settings.max_kl):
-                print(f"step {step}: KL went from {kl_before} to {kl_after}, above 2 * {settings.max_kl}; undone, the job ends", flush=True)
+                print(
+                    f"step {step}: KL went from {kl_before} to {kl_after}, above 2 * {settings.max_kl}; "
+                    "undone, the job ends",
+                    flush=True,
+                )
                 self._restore(*self._before_step)
                 self._skip(step, "kl_cap", log | {"undone_kl": kl_after})
                 progress.kl_after, progress.kl_rule, progress.ended = kl_before, "restored", True
@@ -147,9 +168,13 @@ class Training:
         progress.steps_done += 1
 
     def _undo(self, step: int, error: NotFinite) -> None:
-        """Back to the state before the step. Without a snapshot nothing but the random state has moved: what is not finite
-        is seen before the optimizer steps, except in the KL after it."""
-        print(f"step {step}: {error}; undone, going on with the next (lower settings.learning_rate, or look at the batch)", flush=True)
+        """Back to the state before the step. Without a snapshot nothing but the random state has moved:
+        what is not finite is seen before the optimizer steps, except in the KL after it."""
+        print(
+            f"step {step}: {error}; undone, going on with the next "
+            "(lower settings.learning_rate, or look at the batch)",
+            flush=True,
+        )
         if self._before_step is not None:
             self._restore(*self._before_step)
         restore_random_state(self._random_state)
@@ -164,7 +189,11 @@ class Training:
         """Why the job did no step at all; of several reasons the first."""
         if not self._steps:
             return "empty_batch"
-        return next(iter(self.progress.skipped)) if self.progress.steps_done == 0 and self.progress.skipped else None
+        return (
+            next(iter(self.progress.skipped))
+            if self.progress.steps_done == 0 and self.progress.skipped
+            else None
+        )
 
     def _snapshot(self) -> tuple[dict[str, torch.Tensor], dict[str, torch.Tensor], int, dict]:
         weights = {name: p.detach().clone() for name, p in self._parameters.items()}
@@ -172,7 +201,13 @@ class Training:
         return weights, optimizer, self._optimizer.position, self._random_state
 
     @torch.no_grad()
-    def _restore(self, weights: dict[str, torch.Tensor], optimizer: dict[str, torch.Tensor], position: int, random: dict) -> None:
+    def _restore(
+        self,
+        weights: dict[str, torch.Tensor],
+        optimizer: dict[str, torch.Tensor],
+        position: int,
+        random: dict,
+    ) -> None:
         for name, parameter in self._parameters.items():
             parameter.copy_(weights[name])
         self._optimizer.load_tensors(optimizer, "step checkpoint")
@@ -182,9 +217,13 @@ class Training:
 
 
 def skip_reason(kind: str, records: list[Record], min_informative_groups: int) -> str | None:
-    """Why a step has nothing to learn from: no active weighted token, or too few groups with an advantage other than 0."""
+    """Why a step has nothing to learn from: no active weighted token, or too few groups with an advantage
+    other than 0."""
     if not records or totals(records).weighted_tokens == 0:
         return "empty_batch"
-    if kind == "grpo" and len({record.group_id for record in records if record.advantage != 0}) < min_informative_groups:
+    if (
+        kind == "grpo"
+        and len({record.group_id for record in records if record.advantage != 0}) < min_informative_groups
+    ):
         return "too_few_informative_groups"
     return None

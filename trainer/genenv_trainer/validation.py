@@ -15,7 +15,8 @@ class StrictModel(BaseModel):
 
 
 class NotAllowed(ValueError):
-    """Raised by a validator for a rule over several fields: the field to blame, its value and what is allowed."""
+    """Raised by a validator for a rule over several fields: the field to blame, its value and what is
+    allowed."""
 
     def __init__(self, field: str, value: object, allowed: str):
         super().__init__(allowed)
@@ -25,11 +26,13 @@ class NotAllowed(ValueError):
 def first_problem(error: ValidationError) -> tuple[str, str]:
     """(field, problem) of the first thing that is wrong.
 
-    The field is a path such as `settings.betas[0]`, empty for the whole value. The problem names the value, cut to
-    MAX_VALUE_LENGTH, and what is allowed.
+    The field is a path such as `settings.betas[0]`, empty for the whole value. The problem names the value,
+    cut to MAX_VALUE_LENGTH, and what is allowed.
     """
     first = error.errors(include_url=False)[0]
-    field = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"]).removeprefix(".")
+    field = "".join(
+        f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"]
+    ).removeprefix(".")
     if first["type"] == "missing":
         return field, "missing; add it"
     if first["type"] == "extra_forbidden":

@@ -1,4 +1,5 @@
-"""The work folder of one job: sealed JSON, atomic writes, lock, fence, lease and progress. docs/training-jobs.md."""
+"""The work folder of one job: sealed JSON, atomic writes, lock, fence, lease and progress.
+docs/training-jobs.md."""
 
 import fcntl
 import hashlib
@@ -13,12 +14,15 @@ from genenv_trainer.errors import Superseded
 from genenv_trainer.stored_objects import folder_hash
 
 SEAL = ',\n "sha256": "'
-"""Begins the last field of a sealed JSON object: the hash of all text before it. src/training/job-folder.ts."""
+"""Begins the last field of a sealed JSON object: the hash of all text before it.
+src/training/job-folder.ts."""
 
 
 def seal(value: dict) -> str:
     """Canonical text (sorted keys, finite numbers) of an object with at least one field."""
-    head = json.dumps(value, sort_keys=True, indent=1, ensure_ascii=False, allow_nan=False).removesuffix("\n}")
+    head = json.dumps(value, sort_keys=True, indent=1, ensure_ascii=False, allow_nan=False).removesuffix(
+        "\n}"
+    )
     return f"{head}{_seal_of(head)}"
 
 
@@ -84,9 +88,15 @@ class WorkFolder:
     def check_fence(self) -> None:
         """Raises Superseded if another job has claimed the folder after this one."""
         folder = self.path / "fence"
-        highest = max((int(name) for name in os.listdir(folder) if name.isdigit()), default=0) if folder.is_dir() else 0
+        highest = (
+            max((int(name) for name in os.listdir(folder) if name.isdigit()), default=0)
+            if folder.is_dir()
+            else 0
+        )
         if highest > self.fence:
-            raise Superseded(f"{folder}: claim {highest} is higher than this job's {self.fence}; it writes nothing more")
+            raise Superseded(
+                f"{folder}: claim {highest} is higher than this job's {self.fence}; it writes nothing more"
+            )
 
     def progress(self, phase: str, step: int, steps: int, loss: float | None) -> None:
         line = {"phase": phase, "step": step, "steps": steps, "pid": os.getpid()}
@@ -96,7 +106,8 @@ class WorkFolder:
             file.write(json.dumps(line) + "\n")
 
     def publish_output(self, fill: Callable[[Path], None]) -> None:
-        """Make `output/` whole or not at all: `fill` writes a temporary folder, which is fsynced and renamed."""
+        """Make `output/` whole or not at all: `fill` writes a temporary folder, which is fsynced and
+        renamed."""
         self.check_fence()
         temporary, output = self.path / ".output.tmp", self.path / "output"
         shutil.rmtree(temporary, ignore_errors=True)
@@ -114,7 +125,8 @@ class WorkFolder:
         write_json(self.path / "result.json", result)
 
     def read_result(self) -> dict | None:
-        """None if there is none, or a damaged one, which is logged: the job then resumes from its newest checkpoint."""
+        """None if there is none, or a damaged one, which is logged: the job then resumes from its newest
+        checkpoint."""
         path = self.path / "result.json"
         try:
             return unseal(path.read_text("utf-8"))
@@ -126,4 +138,7 @@ class WorkFolder:
 
     def output_hashes(self, heartbeat: Callable[[], None]) -> dict[str, str]:
         """The names that the two folders of `output/` have in a store."""
-        return {name.replace("-", "_"): folder_hash(self.path / "output" / name, heartbeat) for name in ("checkpoint", "trainer-state")}
+        return {
+            name.replace("-", "_"): folder_hash(self.path / "output" / name, heartbeat)
+            for name in ("checkpoint", "trainer-state")
+        }

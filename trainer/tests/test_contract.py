@@ -1,4 +1,5 @@
-"""The files of test/contract/fixtures, which the worker's tests read too: what is written here is what is read there."""
+"""The files of test/contract/fixtures, which the worker's tests read too: what is written here is what is
+read there."""
 
 import json
 from pathlib import Path
@@ -41,7 +42,9 @@ def fields_of(value: object, prefix: str = "") -> set[str]:
         return {name for item in value for name in fields_of(item, prefix)}
     if not isinstance(value, dict):
         return set()
-    return {f"{prefix}{key}" for key in value}.union(*(fields_of(inner, f"{prefix}{key}.") for key, inner in value.items()))
+    return {f"{prefix}{key}" for key in value}.union(
+        *(fields_of(inner, f"{prefix}{key}.") for key, inner in value.items())
+    )
 
 
 def model_fields(model: type[BaseModel], prefix: str = "") -> set[str]:
@@ -98,7 +101,11 @@ def mutated(value: dict, path: list, change: dict) -> dict:
 
 
 def mutations(prefix: str) -> list:
-    return [pytest.param(m, id=f"{m['fixture']} {m['field']}") for m in fixture("mutations.json")[0] if m["fixture"].startswith(prefix)]
+    return [
+        pytest.param(m, id=f"{m['fixture']} {m['field']}")
+        for m in fixture("mutations.json")[0]
+        if m["fixture"].startswith(prefix)
+    ]
 
 
 @pytest.mark.parametrize("mutation", mutations("job-"))
@@ -126,7 +133,9 @@ def finished(launcher, model, reference, tmp_path_factory) -> dict[str, Path]:
     uninformative = [record | {"advantage": 0} if record["step"] else record for record in sequences(2)]
     group = sequences(1, rows=2)
     grpo = work_folder(folder / "grpo", "grpo", uninformative, model, {"max_kl": 100}, reference=reference)
-    norms = work_folder(folder / "norms", "gradient_norms", [record | {"group_id": "g"} for record in group], model)
+    norms = work_folder(
+        folder / "norms", "gradient_norms", [record | {"group_id": "g"} for record in group], model
+    )
     return {"grpo": launcher.run(grpo), "gradient_norms": launcher.run(norms)}
 
 

@@ -46,17 +46,27 @@ def test_rwr_is_weighted_cross_entropy(model, reference):
         logits = policy(torch.tensor([row.token_ids])).logits[0] / row.temperature
         for t in range(1, len(row.token_ids)):
             if row.mask[t]:
-                total = total + row.weight * torch.nn.functional.cross_entropy(logits[t - 1], torch.tensor(row.token_ids[t]))
+                total = total + row.weight * torch.nn.functional.cross_entropy(
+                    logits[t - 1], torch.tensor(row.token_ids[t])
+                )
                 weights += row.weight
     (total / weights).backward()
     assert loss == pytest.approx((total / weights).item(), abs=1e-6)
-    torch.testing.assert_close(gradient, torch.cat([p.grad.flatten() for p in policy.parameters()]), atol=1e-6, rtol=0)
+    torch.testing.assert_close(
+        gradient, torch.cat([p.grad.flatten() for p in policy.parameters()]), atol=1e-6, rtol=0
+    )
 
 
-@pytest.mark.parametrize("kind, changes", [
-    ("grpo", {"loss_type": "grpo"}), ("grpo", {"loss_type": "dr_grpo"}), ("grpo", {"loss_type": "dapo", "entropy_coefficient": 0.1}),
-    ("rwr", {}), ("rwr", {"kl_estimator": "exact"}),
-])
+@pytest.mark.parametrize(
+    "kind, changes",
+    [
+        ("grpo", {"loss_type": "grpo"}),
+        ("grpo", {"loss_type": "dr_grpo"}),
+        ("grpo", {"loss_type": "dapo", "entropy_coefficient": 0.1}),
+        ("rwr", {}),
+        ("rwr", {"kl_estimator": "exact"}),
+    ],
+)
 def test_micro_batches_change_nothing(model, reference, kind, changes):
     settings = job_settings(max_completion_length=9, kl_coefficient=0.1, **changes)
     rows = records(kind, settings)

@@ -30,7 +30,8 @@ def test_schedule_equals_transformers(schedule, warmup):
 
 
 def test_why_the_schedule_is_our_own():
-    """Theirs rounds differently, and its cosine rises again after the last step: a policy's next job may go beyond it."""
+    """Theirs rounds differently, and its cosine rises again after the last step: a policy's next job may
+    go beyond it."""
     linear = [rate_multiple("linear", position, 0, TOTAL) for position in range(TOTAL)]
     assert linear != transformers_multiples("linear", 0, TOTAL)
     assert transformers_multiples("cosine", 0, 2 * TOTAL + 1)[-1] == 1

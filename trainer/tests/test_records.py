@@ -54,7 +54,9 @@ def test_policy_lag(tmp_path):
 
 def test_foreign_token_is_named(tmp_path):
     path = tmp_path / "batch.jsonl"
-    path.write_text(json.dumps({"step": 0, "token_ids": [3, 99], "mask": [0, 1], "temperature": 1, "weight": 1}))
+    path.write_text(
+        json.dumps({"step": 0, "token_ids": [3, 99], "mask": [0, 1], "temperature": 1, "weight": 1})
+    )
     (records,) = read_records(path, "rwr", job_settings())
     with pytest.raises(InvalidArtifact, match="record 1.*99 is outside the model's vocabulary of 19"):
         check_fits(records, 19, None)
@@ -62,23 +64,44 @@ def test_foreign_token_is_named(tmp_path):
         check_fits(records, 100, 1)
 
 
-@pytest.mark.parametrize("change, words", [
-    ({"kind": "ppo"}, ["job.json.kind: 'ppo'", "'grpo'"]),
-    ({"colour": 1}, ["job.json.colour: unknown field"]),
-    ({"settings": {"learning_rate": "1"}}, ["job.json.settings.learning_rate: '1'", "be a valid number"]),
-    ({"settings": {"learning_rate": True}}, ["job.json.settings.learning_rate: True", "be a valid number"]),
-    ({"settings": {"warmup_steps": 1.0}}, ["job.json.settings.warmup_steps: 1.0", "be a valid integer"]),
-    ({"settings": {"betas": [0.9]}}, ["job.json.settings.betas[1]", "missing"]),
-    ({"settings": {"betas": [0.9, "x" * 999]}}, ["job.json.settings.betas[1]: 'xxx", "be a valid number"]),
-    ({"settings": {"clip_low": 1}}, ["job.json.settings.clip_low: 1 ", "be less than 1"]),
-    ({"settings": {"loss_type": "dr_grpo"}}, ["job.json.settings.max_completion_length: None", "dr_grpo"]),
-    ({"settings": {"policy_version": None}}, ["job.json.settings.policy_version: None", "version that sampled"]),
-    ({"settings": {"kl_bias_correction": True, "kl_estimator": "exact"}}, ["settings.kl_bias_correction: True", "k3"]),
-    ({"adapter": {"r": 4, "alpha": 8, "dropout": 0, "target_modules": []}}, ["job.json.adapter: {", "null with model.scratch"]),
-    ({"model": {}}, ["job.json.model: {", "either path or scratch"]),
-    ({"threads": 0}, ["job.json.threads: 0", "be greater than 0"]),
-    ({"seed": 2**63}, ["job.json.seed: 9223372036854775808", "be less than 9223372036854775808"]),
-])
+@pytest.mark.parametrize(
+    "change, words",
+    [
+        ({"kind": "ppo"}, ["job.json.kind: 'ppo'", "'grpo'"]),
+        ({"colour": 1}, ["job.json.colour: unknown field"]),
+        ({"settings": {"learning_rate": "1"}}, ["job.json.settings.learning_rate: '1'", "be a valid number"]),
+        (
+            {"settings": {"learning_rate": True}},
+            ["job.json.settings.learning_rate: True", "be a valid number"],
+        ),
+        ({"settings": {"warmup_steps": 1.0}}, ["job.json.settings.warmup_steps: 1.0", "be a valid integer"]),
+        ({"settings": {"betas": [0.9]}}, ["job.json.settings.betas[1]", "missing"]),
+        (
+            {"settings": {"betas": [0.9, "x" * 999]}},
+            ["job.json.settings.betas[1]: 'xxx", "be a valid number"],
+        ),
+        ({"settings": {"clip_low": 1}}, ["job.json.settings.clip_low: 1 ", "be less than 1"]),
+        (
+            {"settings": {"loss_type": "dr_grpo"}},
+            ["job.json.settings.max_completion_length: None", "dr_grpo"],
+        ),
+        (
+            {"settings": {"policy_version": None}},
+            ["job.json.settings.policy_version: None", "version that sampled"],
+        ),
+        (
+            {"settings": {"kl_bias_correction": True, "kl_estimator": "exact"}},
+            ["settings.kl_bias_correction: True", "k3"],
+        ),
+        (
+            {"adapter": {"r": 4, "alpha": 8, "dropout": 0, "target_modules": []}},
+            ["job.json.adapter: {", "null with model.scratch"],
+        ),
+        ({"model": {}}, ["job.json.model: {", "either path or scratch"]),
+        ({"threads": 0}, ["job.json.threads: 0", "be greater than 0"]),
+        ({"seed": 2**63}, ["job.json.seed: 9223372036854775808", "be less than 9223372036854775808"]),
+    ],
+)
 def test_bad_setting_is_named(tmp_path, change, words):
     folder = work_folder(tmp_path / "work", "grpo", [], SCRATCH)
     change_job(folder, **change)

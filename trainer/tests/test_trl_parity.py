@@ -1,7 +1,8 @@
 """Our GRPO loss and its gradient equal those of TRL's GRPOTrainer, to 1e-6.
 
-TRL offers its loss nowhere in public, so this test calls `_compute_loss` and sets and reads `_entropy_bonus_enabled` and
-`_metrics`. They may change in any release: requirements.in pins TRL to the one release that this test was written for.
+TRL offers its loss nowhere in public, so this test calls `_compute_loss` and sets and reads
+`_entropy_bonus_enabled` and `_metrics`. They may change in any release: requirements.in pins TRL to the one
+release that this test was written for.
 """
 
 import random
@@ -29,11 +30,23 @@ def trainer(model, tmp_path_factory):
     from trl import GRPOConfig, GRPOTrainer
 
     args = GRPOConfig(
-        output_dir=str(tmp_path_factory.mktemp("trl")), use_cpu=True, bf16=False, beta=0.1, epsilon=0.2, epsilon_high=0.28, temperature=TEMPERATURE,
-        max_completion_length=LENGTH, per_device_train_batch_size=8, num_generations=4, report_to=[], gradient_checkpointing=False,
+        output_dir=str(tmp_path_factory.mktemp("trl")),
+        use_cpu=True,
+        bf16=False,
+        beta=0.1,
+        epsilon=0.2,
+        epsilon_high=0.28,
+        temperature=TEMPERATURE,
+        max_completion_length=LENGTH,
+        per_device_train_batch_size=8,
+        num_generations=4,
+        report_to=[],
+        gradient_checkpointing=False,
     )
     return GRPOTrainer(
-        AutoModelForCausalLM.from_pretrained(model["path"], dtype=torch.float32), lambda **_: [0.0], args=args,
+        AutoModelForCausalLM.from_pretrained(model["path"], dtype=torch.float32),
+        lambda **_: [0.0],
+        args=args,
         train_dataset=Dataset.from_list([{"prompt": "ab"}] * 8),
     )
 
@@ -48,14 +61,26 @@ def records(model):
     for record in made:
         (micro,) = StepBatch.of([record], 1000, CPU).micro_batches
         own = label_logprobs(log_distribution(policy, micro, None), micro)[0].tolist()
-        record.logprobs = [0.0] * record.mask.count(0) + [min(0.0, value + rng.gauss(0, 0.4)) for value in own]
+        record.logprobs = [0.0] * record.mask.count(0) + [
+            min(0.0, value + rng.gauss(0, 0.4)) for value in own
+        ]
     return made
 
 
 def trl_inputs(records, reference_model) -> dict:
     """The same records as TRL lays them out: prompts padded on the left, completions on the right."""
     prompt_length = max(record.mask.count(0) for record in records)
-    columns = {name: [] for name in ("prompt_ids", "prompt_mask", "completion_ids", "completion_mask", "old_per_token_logps", "ref_per_token_logps")}
+    columns = {
+        name: []
+        for name in (
+            "prompt_ids",
+            "prompt_mask",
+            "completion_ids",
+            "completion_mask",
+            "old_per_token_logps",
+            "ref_per_token_logps",
+        )
+    }
     for record in records:
         cut = record.mask.count(0)
         pad, tail = prompt_length - cut, LENGTH - (len(record.token_ids) - cut)
@@ -69,7 +94,8 @@ def trl_inputs(records, reference_model) -> dict:
         columns["ref_per_token_logps"].append(ref + [0.0] * tail)
     inputs = {name: torch.tensor(rows) for name, rows in columns.items()}
     return inputs | {
-        "advantages": torch.tensor([record.advantage for record in records]), "num_items_in_batch": inputs["completion_mask"].sum(),
+        "advantages": torch.tensor([record.advantage for record in records]),
+        "num_items_in_batch": inputs["completion_mask"].sum(),
     }
 
 
@@ -99,10 +125,18 @@ def test_loss_and_gradient_equal_trl(trainer, model, reference, records, loss_ty
     loss, sums = objective.accumulate_gradients(StepBatch.of(records, 40, CPU), pull_back=False)
 
     assert loss == pytest.approx(expected.item(), abs=1e-6)
-    for (name, ours_p), (_, theirs_p) in zip(ours.named_parameters(), trainer.model.named_parameters(), strict=True):
-        torch.testing.assert_close(ours_p.grad, theirs_p.grad, atol=1e-6, rtol=0, msg=lambda text: f"{name}: {text}")
+    for (name, ours_p), (_, theirs_p) in zip(
+        ours.named_parameters(), trainer.model.named_parameters(), strict=True
+    ):
+        torch.testing.assert_close(
+            ours_p.grad, theirs_p.grad, atol=1e-6, rtol=0, msg=lambda text: f"{name}: {text}"
+        )
     active = sum(sum(record.mask) for record in records)
     names = ["clip_ratio/low_mean", "clip_ratio/high_mean", "clip_ratio/region_mean", "entropy"]
-    for name in names + ([] if correction or not beta else ["kl"]):  # TRL's kl carries the correction, ours is the plain estimate
+    for name in names + (
+        [] if correction or not beta else ["kl"]
+    ):  # TRL's kl carries the correction, ours is the plain estimate
         assert sums[name] / active == pytest.approx(trainer._metrics["train"][name][0], abs=1e-6), name
-    assert sums["clip_ratio/low_mean"] > 0 and sums["clip_ratio/high_mean"] > 0, "the clip must be active for this test to mean anything"
+    assert (
+        sums["clip_ratio/low_mean"] > 0 and sums["clip_ratio/high_mean"] > 0
+    ), "the clip must be active for this test to mean anything"

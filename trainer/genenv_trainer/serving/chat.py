@@ -53,22 +53,35 @@ class ChatRequest(SamplingRequest):
 
 
 def encode_messages(loaded: LoadedModel, messages: list[Message]) -> list[int]:
-    """Token ids of a conversation up to the assistant's turn: the tokenizer's chat template, else `role: content` lines."""
+    """Token ids of a conversation up to the assistant's turn: the tokenizer's chat template, else `role:
+    content` lines."""
     plain = [message.plain() for message in messages]
     if loaded.tokenizer.chat_template is None:
-        return encode(loaded, "".join(f"{one['role']}: {one['content']}\n" for one in plain) + "assistant:", "messages")
+        return encode(
+            loaded, "".join(f"{one['role']}: {one['content']}\n" for one in plain) + "assistant:", "messages"
+        )
     try:
         return loaded.tokenizer.apply_chat_template(plain, add_generation_prompt=True, return_dict=False)
     except TemplateError as error:
         raise invalid_field("messages", f"the model's chat template refuses them: {error}") from error
 
 
-def prepare_sampling(request: ChatRequest, seed: int, loaded: LoadedModel) -> tuple[LoadedModel, SamplingParams]:
+def prepare_sampling(
+    request: ChatRequest, seed: int, loaded: LoadedModel
+) -> tuple[LoadedModel, SamplingParams]:
     prompts = [encode_messages(loaded, request.messages)]
     check_ids(loaded, prompts, "messages")
     limit = completion_limit(loaded, prompts, request.max_completion_tokens or request.max_tokens, "messages")
     stopped = stop_check(loaded.tokenizer, request.stops)
-    return loaded, SamplingParams(prompts, request.samples, seed, request.effective_temperature, limit, request.top_logprobs or 0, stopped)
+    return loaded, SamplingParams(
+        prompts,
+        request.samples,
+        seed,
+        request.effective_temperature,
+        limit,
+        request.top_logprobs or 0,
+        stopped,
+    )
 
 
 def token_entry(loaded: LoadedModel, token: int, logprob: float) -> dict:
@@ -103,10 +116,16 @@ async def chat_completions(request: ChatRequest, http: Request) -> Response:
         raise invalid_field("top_logprobs", "needs logprobs to be true")
     engine: Engine = http.app.state.engine
     seed = seed_of(request)
-    loaded, params = await asyncio.wrap_future(engine.call(request.model, lambda loaded: prepare_sampling(request, seed, loaded)))
-    rows = await asyncio.wrap_future(engine.sample(request.model, params, request.seed is None and params.n == 1))
+    loaded, params = await asyncio.wrap_future(
+        engine.call(request.model, lambda loaded: prepare_sampling(request, seed, loaded))
+    )
+    rows = await asyncio.wrap_future(
+        engine.sample(request.model, params, request.seed is None and params.n == 1)
+    )
     body = envelope("chatcmpl", "chat.completion", request, seed)
     if request.return_token_ids:
         body["prompt_token_ids"] = params.prompts[0]
     choices = [choice(request, loaded, index, row) for index, row in enumerate(rows)]
-    return json_response(body | {"choices": choices, "usage": usage(params.prompts, sum(len(row.token_ids) for row in rows))})
+    return json_response(
+        body | {"choices": choices, "usage": usage(params.prompts, sum(len(row.token_ids) for row in rows))}
+    )

@@ -29,16 +29,21 @@ class CompletionRequest(SamplingRequest):
     logprobs: int | None = Field(default=None, ge=0, le=5)
 
 
-def prepare_sampling(request: CompletionRequest, seed: int, loaded: LoadedModel) -> tuple[LoadedModel, SamplingParams]:
+def prepare_sampling(
+    request: CompletionRequest, seed: int, loaded: LoadedModel
+) -> tuple[LoadedModel, SamplingParams]:
     prompts = [encode(loaded, prompt, "prompt") for prompt in request.prompt]
     check_ids(loaded, prompts, "prompt")
     limit = completion_limit(loaded, prompts, request.max_tokens or 16, "prompt")
     stopped = stop_check(loaded.tokenizer, request.stops)
-    return loaded, SamplingParams(prompts, request.samples, seed, request.effective_temperature, limit, request.logprobs or 0, stopped)
+    return loaded, SamplingParams(
+        prompts, request.samples, seed, request.effective_temperature, limit, request.logprobs or 0, stopped
+    )
 
 
 def logprobs_of(loaded: LoadedModel, row: Row) -> dict:
-    """OpenAI's parallel lists over the tokens; `text_offset` counts characters of the tokens' texts before each."""
+    """OpenAI's parallel lists over the tokens; `text_offset` counts characters of the tokens' texts before
+    each."""
     tokens = [loaded.token_text(token) for token in row.token_ids]
     offsets = [0]
     for token in tokens[:-1]:
@@ -74,9 +79,16 @@ async def completions(request: CompletionRequest, http: Request) -> Response:
     request.check()
     engine: Engine = http.app.state.engine
     seed = seed_of(request)
-    loaded, params = await asyncio.wrap_future(engine.call(request.model, lambda loaded: prepare_sampling(request, seed, loaded)))
+    loaded, params = await asyncio.wrap_future(
+        engine.call(request.model, lambda loaded: prepare_sampling(request, seed, loaded))
+    )
     shared = request.seed is None and len(params.prompts) * params.n == 1
     rows = await asyncio.wrap_future(engine.sample(request.model, params, shared))
-    choices = [choice(request, loaded, index, row, params.prompts[index // params.n]) for index, row in enumerate(rows)]
+    choices = [
+        choice(request, loaded, index, row, params.prompts[index // params.n])
+        for index, row in enumerate(rows)
+    ]
     body = envelope("cmpl", "text_completion", request, seed)
-    return json_response(body | {"choices": choices, "usage": usage(params.prompts, sum(len(row.token_ids) for row in rows))})
+    return json_response(
+        body | {"choices": choices, "usage": usage(params.prompts, sum(len(row.token_ids) for row in rows))}
+    )

@@ -1,4 +1,5 @@
-"""One thread that does all of the model's work, a request at a time; small unseeded ones that wait together share a batch."""
+"""One thread that does all of the model's work, a request at a time; small unseeded ones that wait
+together share a batch."""
 
 import threading
 from collections import deque
@@ -19,7 +20,8 @@ BATCH_ROWS = 128
 
 @dataclass
 class WorkItem:
-    """Work with one model: a request to sample, alone or in a shared batch, or any other function of the model."""
+    """Work with one model: a request to sample, alone or in a shared batch, or any other function of the
+    model."""
 
     model: str
     work: SamplingParams | Callable[[LoadedModel], object]
@@ -42,7 +44,8 @@ class Engine:
         return self._submit(WorkItem(model, work, Future()))
 
     def sample(self, model: str, params: SamplingParams, shared: bool) -> Future:
-        """Rows of one request; `shared` lets it run in one batch with others like it, at the price of reproducibility."""
+        """Rows of one request; `shared` lets it run in one batch with others like it, at the price of
+        reproducibility."""
         return self._submit(WorkItem(model, params, Future(), shared))
 
     def _submit(self, item: WorkItem) -> Future:
@@ -62,7 +65,8 @@ class Engine:
             return [first, *others]
 
     def _run(self) -> None:
-        torch.set_num_threads(self.threads)  # each thread has its own number, which the order of sums depends on
+        # A thread has its own number of torch threads, which the order of sums depends on.
+        torch.set_num_threads(self.threads)
         while True:
             items = [item for item in self._next() if item.future.set_running_or_notify_cancel()]
             if not items:
@@ -83,4 +87,6 @@ class Engine:
         try:
             return sample(loaded.model, loaded.end_ids, [item.work for item in items])
         except ArithmeticError as error:
-            raise ApiError(500, f"the model {loaded.name!r} cannot be sampled from: {error}", "model", "not_finite") from error
+            raise ApiError(
+                500, f"the model {loaded.name!r} cannot be sampled from: {error}", "model", "not_finite"
+            ) from error

@@ -6,7 +6,16 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from genenv_trainer.serving.errors import invalid_field
 
-IGNORED = {"user", "metadata", "store", "service_tier", "stream_options", "safety_identifier", "prompt_cache_key", "parallel_tool_calls"}
+IGNORED = {
+    "user",
+    "metadata",
+    "store",
+    "service_tier",
+    "stream_options",
+    "safety_identifier",
+    "prompt_cache_key",
+    "parallel_tool_calls",
+}
 
 NEUTRAL: dict[str, tuple] = {
     "stream": (None, False),
@@ -49,8 +58,13 @@ class ModelRequest(BaseModel):
             if name not in NEUTRAL:
                 raise invalid_field(name, "this server does not know the field", "unknown_field")
             if value not in NEUTRAL[name]:
-                allowed = ", ".join(repr(option) for option in NEUTRAL[name] if option is not None) or "absent"
-                raise invalid_field(name, f"not supported by this server, only {allowed} is; got {value!r:.80}", "unsupported_value")
+                options = [repr(option) for option in NEUTRAL[name] if option is not None]
+                allowed = ", ".join(options) or "absent"
+                raise invalid_field(
+                    name,
+                    f"not supported by this server, only {allowed} is; got {value!r:.80}",
+                    "unsupported_value",
+                )
 
 
 class SamplingRequest(ModelRequest):
@@ -65,7 +79,9 @@ class SamplingRequest(ModelRequest):
     def check(self) -> None:
         self.check_extra()
         if 0 < self.effective_temperature < MIN_TEMPERATURE:
-            raise invalid_field("temperature", f"0 (greedy) or at least {MIN_TEMPERATURE}, got {self.effective_temperature}")
+            raise invalid_field(
+                "temperature", f"0 (greedy) or at least {MIN_TEMPERATURE}, got {self.effective_temperature}"
+            )
         if "" in self.stops:
             raise invalid_field("stop", "a stop string has at least one character")
 

@@ -37,14 +37,16 @@ class LoadedModel:
 
 
 class AdapterHost:
-    """Base models with the adapters loaded over them: one base in memory for all of its adapters, never merged."""
+    """Base models with the adapters loaded over them: one base in memory for all of its adapters, never
+    merged."""
 
     def __init__(self) -> None:
         self.bases: dict[Path, PreTrainedModel] = {}
         self.count = 0
 
     def load(self, folder: Path, base: Path) -> tuple[PreTrainedModel, str]:
-        """The base with the adapter of `folder` on it, and the adapter's name there. Raises InvalidArtifact for one that lacks weights."""
+        """The base with the adapter of `folder` on it, and the adapter's name there. Raises
+        InvalidArtifact for one that lacks weights."""
         from peft import PeftConfig, PeftModelForCausalLM  # a second of imports that full models do without
 
         config = PeftConfig.from_pretrained(str(folder))
@@ -59,7 +61,9 @@ class AdapterHost:
         try:
             missing = [key for key in model.load_adapter(str(folder), adapter).missing_keys if adapter in key]
             if missing:
-                raise InvalidArtifact(f"{folder}: weights missing: {', '.join(missing[:5])}; the folder is not whole")
+                raise InvalidArtifact(
+                    f"{folder}: weights missing: {', '.join(missing[:5])}; the folder is not whole"
+                )
         except Exception:
             self.drop(model, adapter)
             raise

@@ -13,7 +13,8 @@ def _is_ids(value: Any) -> bool:
 
 
 def normalise(value: Any) -> list[str] | list[list[int]]:
-    """The prompts of a request as a list, from text, texts, token ids or lists of token ids. Raises ValueError."""
+    """The prompts of a request as a list, from text, texts, token ids or lists of token ids. Raises
+    ValueError."""
     if isinstance(value, str):
         return [value]
     if isinstance(value, list) and value:
@@ -27,7 +28,9 @@ def normalise(value: Any) -> list[str] | list[list[int]]:
 Prompts = Annotated[list[str] | list[list[int]], PlainValidator(normalise)]
 
 
-def encode(loaded: LoadedModel, prompt: str | list[int], param: str, add_special_tokens: bool = True) -> list[int]:
+def encode(
+    loaded: LoadedModel, prompt: str | list[int], param: str, add_special_tokens: bool = True
+) -> list[int]:
     """Token ids of a prompt. Raises a 400 for a text that the tokenizer has no tokens for."""
     if not isinstance(prompt, str):
         return prompt
@@ -44,11 +47,17 @@ def check_ids(loaded: LoadedModel, prompts: list[list[int]], param: str) -> None
             raise invalid_field(param, f"prompt {index} has no tokens")
         for token in (min(ids), max(ids)):
             if not 0 <= token < loaded.vocabulary:
-                raise invalid_field(param, f"prompt {index} has the token {token}; the model's are 0 to {loaded.vocabulary - 1}")
+                raise invalid_field(
+                    param,
+                    f"prompt {index} has the token {token}; the model's are 0 to {loaded.vocabulary - 1}",
+                )
 
 
-def completion_limit(loaded: LoadedModel, prompts: list[list[int]], max_tokens: int | None, param: str) -> int:
-    """Tokens that a completion may have: `max_tokens`, or all that the context has room for. 400 where it does not fit."""
+def completion_limit(
+    loaded: LoadedModel, prompts: list[list[int]], max_tokens: int | None, param: str
+) -> int:
+    """Tokens that a completion may have: `max_tokens`, or all that the context has room for. 400 where it
+    does not fit."""
     longest = max(map(len, prompts))
     if loaded.max_length is None:
         if max_tokens is None:
@@ -57,5 +66,7 @@ def completion_limit(loaded: LoadedModel, prompts: list[list[int]], max_tokens: 
     room = loaded.max_length - longest
     if room < (max_tokens or 1):
         wanted = f"{longest} tokens of prompt and {max_tokens or 1} to sample"
-        raise invalid_field(param, f"{wanted} exceed the model's context of {loaded.max_length}", "context_length_exceeded")
+        raise invalid_field(
+            param, f"{wanted} exceed the model's context of {loaded.max_length}", "context_length_exceeded"
+        )
     return max_tokens or room

@@ -30,7 +30,8 @@ class Registry:
         return sorted(entry.stem for entry in (self.store / "served").glob("*.json"))
 
     def get(self, name: str) -> LoadedModel:
-        """The model, its weights active. 404 for a name that is not served, 500 for one that is damaged or does not load."""
+        """The model, its weights active. 404 for a name that is not served, 500 for one that is damaged or
+        does not load."""
         if name not in self.models:
             entry = self.store / "served" / f"{name}.json"
             if not NAME.fullmatch(name) or not entry.is_file():
@@ -39,7 +40,9 @@ class Registry:
             try:
                 self.models[name] = self._load(name, entry)
             except Damaged as error:
-                raise ApiError(500, f"the model {name!r} is damaged: {error}", error.file, "model_damaged") from error
+                raise ApiError(
+                    500, f"the model {name!r} is damaged: {error}", error.file, "model_damaged"
+                ) from error
             except Exception as error:
                 message = f"the model {name!r} does not load: {type(error).__name__}: {error}"
                 raise ApiError(500, message, "model", "model_not_loadable") from error

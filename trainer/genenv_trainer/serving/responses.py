@@ -14,7 +14,8 @@ from transformers import PreTrainedTokenizerBase
 from genenv_trainer.serving.fields import SamplingRequest
 
 MARGIN = 4
-"""Tokens decoded beyond the longest stop string's bytes: a character cut in two, and a decoder's leading space."""
+"""Tokens decoded beyond the longest stop string's bytes: a character cut in two, and a decoder's leading
+space."""
 
 
 def text_of(tokenizer: PreTrainedTokenizerBase, token_ids: list[int]) -> str:
@@ -22,10 +23,10 @@ def text_of(tokenizer: PreTrainedTokenizerBase, token_ids: list[int]) -> str:
 
 
 def stop_check(tokenizer: PreTrainedTokenizerBase, stops: list[str]) -> Callable[[list[int]], bool] | None:
-    """
-    Whether the end of the tokens sampled so far holds a stop string; None where there are none.
+    """Whether the end of the tokens sampled so far holds a stop string; None where there are none.
 
-    Only the last tokens are decoded, as many as the longest stop string has bytes (a token is at least one) and MARGIN.
+    Only the last tokens are decoded, as many as the longest stop string has bytes (a token is at least one)
+    and MARGIN.
     """
     if not stops:
         return None
@@ -54,9 +55,16 @@ def seed_of(request: SamplingRequest) -> int:
 
 
 def envelope(prefix: str, kind: str, request: SamplingRequest, seed: int) -> dict:
-    """The head of a response. The id is a hash of the request and `created` is 0, so that equal requests have equal responses."""
+    """The head of a response. The id is a hash of the request and `created` is 0, so that equal requests
+    have equal responses."""
     digest = hashlib.sha256(f"{request.model_dump_json()}{seed}".encode()).hexdigest()
-    return {"id": f"{prefix}-{digest[:24]}", "object": kind, "created": 0, "model": request.model, "seed": seed}
+    return {
+        "id": f"{prefix}-{digest[:24]}",
+        "object": kind,
+        "created": 0,
+        "model": request.model,
+        "seed": seed,
+    }
 
 
 def usage(prompts: list[list[int]], completion_tokens: int) -> dict:

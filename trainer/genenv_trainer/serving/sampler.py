@@ -8,7 +8,7 @@ import torch
 from transformers import DynamicCache, PreTrainedModel
 
 KEEP_SHARE = 0.75
-"""Once no more than this share of the rows still goes on, the others leave the batch."""
+"""Once no more than this share of the rows is unfinished, the finished ones leave the batch."""
 
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
@@ -17,7 +17,8 @@ GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 @dataclass(frozen=True)
 class SamplingParams:
-    """What to sample: `n` completions of each prompt, of at most `max_tokens` tokens, at `temperature` (0 is greedy)."""
+    """What to sample: `n` completions of each prompt, of at most `max_tokens` tokens, at `temperature` (0
+    is greedy)."""
 
     prompts: list[list[int]]
     n: int
@@ -32,15 +33,23 @@ class SamplingParams:
 
 @dataclass
 class Row:
-    """One completion: its tokens [T], their log-probabilities [T], and the `top` tokens [T][(id, logprob)] of each step."""
+    """One completion: its tokens [T], their log-probabilities [T], and the `top` tokens [T][(id, logprob)]
+    of each step."""
 
     token_ids: list[int]
     logprobs: list[float]
     top: list[list[tuple[int, float]]]
     finish_reason: str = "length"
 
-    def add(self, token: int, logprob: float, top: list[tuple[int, float]], params: SamplingParams, end_ids: list[int]) -> bool:
-        """Records a token; gives whether the row goes on."""
+    def add(
+        self,
+        token: int,
+        logprob: float,
+        top: list[tuple[int, float]],
+        params: SamplingParams,
+        end_ids: list[int],
+    ) -> bool:
+        """Records a token. Returns True if the row continues."""
         self.token_ids.append(token)
         self.logprobs.append(logprob)
         if params.top:
@@ -65,18 +74,21 @@ def left_pad(prompts: list[list[int]]) -> tuple[torch.Tensor, torch.Tensor]:
 def choose(
     logits_B_V: torch.Tensor, temperature_B: torch.Tensor, uniform_B: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """
-    Tokens [B] by inversion of the cumulative distribution, and log-probabilities [B, V] at the temperature.
+    """Tokens [B] by inversion of the cumulative distribution, and log-probabilities [B, V] at the
+    temperature.
 
-    The token is the first whose cumulative probability exceeds u * total; u has 53 bits, so the product is less than
-    total, and a token of probability 0 is never taken. At temperature 0 it is the most probable one, at the
-    log-probabilities of temperature 1.
+    The token is the first whose cumulative probability exceeds u * total; u has 53 bits, so the product is
+    less than total, and a token of probability 0 is never taken. At temperature 0 it is the most probable
+    one, at the log-probabilities of temperature 1.
     """
     greedy_B = temperature_B == 0
-    logprobs_B_V = torch.log_softmax(logits_B_V.float() / temperature_B.masked_fill(greedy_B, 1)[:, None], dim=-1)
+    logprobs_B_V = torch.log_softmax(
+        logits_B_V.float() / temperature_B.masked_fill(greedy_B, 1)[:, None], dim=-1
+    )
     cumulative_B_V = logprobs_B_V.exp().double().cumsum(dim=-1)
     target_B_1 = uniform_B[:, None] * cumulative_B_V[:, -1:]
-    token_B = torch.searchsorted(cumulative_B_V, target_B_1, right=True)[:, 0].clamp(max=logits_B_V.shape[1] - 1)
+    token_B = torch.searchsorted(cumulative_B_V, target_B_1, right=True)[:, 0]
+    token_B = token_B.clamp(max=logits_B_V.shape[1] - 1)
     if greedy_B.any():
         token_B = torch.where(greedy_B, logits_B_V.argmax(dim=-1), token_B)
     return token_B, logprobs_B_V
@@ -87,7 +99,10 @@ def best_of(logprobs_B_V: torch.Tensor, top: int) -> list[list[tuple[int, float]
     if top == 0:
         return [[]] * len(logprobs_B_V)
     best = logprobs_B_V.topk(min(top, logprobs_B_V.shape[1]), dim=1)
-    return [list(zip(ids, values, strict=True)) for ids, values in zip(best.indices.tolist(), best.values.tolist(), strict=True)]
+    return [
+        list(zip(ids, values, strict=True))
+        for ids, values in zip(best.indices.tolist(), best.values.tolist(), strict=True)
+    ]
 
 
 class Decoder:
@@ -143,17 +158,19 @@ def row_keys(seed: int, prompts: int, n: int) -> np.ndarray:
 
 
 def uniforms(keys_B: np.ndarray, steps: int) -> np.ndarray:
-    """Uniforms [B, steps] in [0, 1): the SplitMix64 stream that starts at each row's key, its upper 53 bits."""
+    """Uniforms [B, steps] in [0, 1): the SplitMix64 stream that starts at each row's key, its upper 53
+    bits."""
     counters_T = np.arange(steps, dtype=np.uint64) * GOLDEN
     return (splitmix64(keys_B[:, None] + counters_T) >> np.uint64(11)) * 2.0**-53
 
 
 @torch.inference_mode()
 def sample(model: PreTrainedModel, end_ids: list[int], batch: list[SamplingParams]) -> list[list[Row]]:
-    """
-    Rows of each request of the batch, ordered by prompt and then sample. A row ends at a token of `end_ids`, at a stop string, or at its limit.
+    """Rows of each request of the batch, ordered by prompt and then sample. A row ends at a token of
+    `end_ids`, at a stop string, or at its limit.
 
-    Every prompt is prefilled once, then repeated `n` times. Raises ArithmeticError where the logits are not finite.
+    Every prompt is prefilled once, then repeated `n` times. Raises ArithmeticError where the logits are not
+    finite.
     """
     row_params = [params for params in batch for _ in range(len(params.prompts) * params.n)]
     limit_B = np.array([params.max_tokens for params in row_params])
@@ -171,25 +188,25 @@ def sample(model: PreTrainedModel, end_ids: list[int], batch: list[SamplingParam
         decoder.select(source_B)
         logits_B_V = logits_B_V[source_B]
 
-    alive = np.arange(len(rows))
+    active = np.arange(len(rows))
     going = np.ones(len(rows), dtype=bool)
     for step in range(int(limit_B.max())):
         if step > 0:
             logits_B_V = decoder.logits()
-        token_B, logprobs_B_V = choose(logits_B_V, temperature_B[alive], uniform_B_T[alive, step])
+        token_B, logprobs_B_V = choose(logits_B_V, temperature_B[active], uniform_B_T[active, step])
         chosen_B = logprobs_B_V.gather(1, token_B[:, None])[:, 0]
         if not bool(chosen_B.isfinite().all()):
             raise ArithmeticError(f"the logits of token {step + 1} are not finite")
         tokens, chosen, best = token_B.tolist(), chosen_B.tolist(), best_of(logprobs_B_V, top)
         for place in np.flatnonzero(going).tolist():
-            at = alive[place]
+            at = active[place]
             going[place] = rows[at].add(tokens[place], chosen[place], best[place], row_params[at], end_ids)
         if not going.any():
             break
         decoder.feed(token_B)
         if going.mean() <= KEEP_SHARE:
             decoder.select(torch.from_numpy(np.flatnonzero(going)))
-            alive, going = alive[going], np.ones(int(going.sum()), dtype=bool)
+            active, going = active[going], np.ones(int(going.sum()), dtype=bool)
 
     answers = iter(rows)
     return [[next(answers) for _ in range(len(params.prompts) * params.n)] for params in batch]

@@ -1,4 +1,5 @@
-"""`python -m genenv_trainer serve`: the FastAPI application over one registry and one engine, and its process."""
+"""`python -m genenv_trainer serve`: the FastAPI application over one registry and one engine, and its
+process."""
 
 import argparse
 import contextlib
@@ -18,11 +19,13 @@ from genenv_trainer.serving.registry import Registry
 
 CACHED_MODELS = 4
 KEEP_ALIVE_SECONDS = 120
-"""Longer than clients keep an idle connection (Node 4 s, httpx 5 s), so that none sends on one just being closed."""
+"""Longer than clients keep an idle connection (Node 4 s, httpx 5 s), so that none sends on one just being
+closed."""
 
 
 class Server(uvicorn.Server):
-    """A uvicorn server that writes its port once it accepts requests, and exits with 0 at SIGTERM after it has answered its requests."""
+    """A uvicorn server that writes its port once it accepts requests, and exits with 0 at SIGTERM after it
+    has answered its requests."""
 
     def __init__(self, config: uvicorn.Config, port_file: Path | None):
         super().__init__(config)
@@ -68,7 +71,14 @@ def create_app(store: Path, threads: int) -> FastAPI:
 def main(args: argparse.Namespace) -> int:
     transformers.utils.logging.disable_progress_bar()
     app = create_app(Path(args.store).resolve(), args.threads)
-    config = uvicorn.Config(app, host=args.host, port=args.port, log_level="warning", lifespan="off", timeout_keep_alive=KEEP_ALIVE_SECONDS)
+    config = uvicorn.Config(
+        app,
+        host=args.host,
+        port=args.port,
+        log_level="warning",
+        lifespan="off",
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
+    )
     server = Server(config, Path(args.port_file) if args.port_file else None)
     server.run()
     return 0 if server.started else 1

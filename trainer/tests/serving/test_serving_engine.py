@@ -30,7 +30,10 @@ def test_unseeded_single_requests_share_a_batch_and_seeded_ones_do_not(registry,
     engine, held = Engine(registry, threads=1), threading.Event()
     engine.call(AGENT, lambda loaded: held.wait())
     requests = [(AGENT, 1, True), (AGENT, 2, False), ("copy@0", 3, True), (AGENT, 4, True), (AGENT, 5, True)]
-    waiting = [engine.sample(model, SamplingParams([[5]], 1, seed, 1.0, 3), shared) for model, seed, shared in requests]
+    waiting = [
+        engine.sample(model, SamplingParams([[5]], 1, seed, 1.0, 3), shared)
+        for model, seed, shared in requests
+    ]
     held.set()
     rows = [future.result(timeout=30) for future in waiting]
     assert batches == [[1, 4, 5], [2], [3]]

@@ -36,7 +36,9 @@ def test_logprobs_are_those_of_a_full_forward_pass(model, temperature):
 def test_greedy_is_that_of_transformers(model):
     [rows] = sample(model, [], [SamplingParams(PROMPTS, 1, 0, 0, 20)])
     for prompt, row in zip(PROMPTS, rows, strict=True):
-        expected = model.generate(torch.tensor([prompt]), do_sample=False, max_new_tokens=20, eos_token_id=None)
+        expected = model.generate(
+            torch.tensor([prompt]), do_sample=False, max_new_tokens=20, eos_token_id=None
+        )
         assert row.token_ids == expected[0, len(prompt) :].tolist()
 
 
@@ -48,7 +50,9 @@ def test_two_tokens_follow_the_models_joint_distribution(model):
         pairs_V_L = torch.tensor([[*prompt, token] for token in range(len(first_V))])
         second_V_V = torch.softmax(model(pairs_V_L).logits[:, -1] / temperature, -1)
     expected = (first_V[:, None] * second_V_V).flatten().double().numpy() * count
-    seen = np.bincount([row.token_ids[0] * len(first_V) + row.token_ids[1] for row in rows], minlength=len(expected))
+    seen = np.bincount(
+        [row.token_ids[0] * len(first_V) + row.token_ids[1] for row in rows], minlength=len(expected)
+    )
     frequent = expected >= 5
     expected = np.append(expected[frequent], expected[~frequent].sum())
     seen = np.append(seen[frequent], seen[~frequent].sum())
