@@ -32,8 +32,9 @@ def k3_kl(logprobs_B_K, reference_logprobs_B_K):
 def exact_kl(log_distribution_B_K_V, reference_log_distribution_B_K_V):
     """KL(policy || reference) over the whole vocabulary at each position, [B, K] in nats:
     sum_v pi (log pi - log ref)."""
-    difference_B_K_V = log_distribution_B_K_V - reference_log_distribution_B_K_V
-    return (log_distribution_B_K_V.exp() * difference_B_K_V).sum(-1)
+    # exp comes first: gradients are added in the order of the operations, and their bits depend on it.
+    probabilities_B_K_V = log_distribution_B_K_V.exp()
+    return (probabilities_B_K_V * (log_distribution_B_K_V - reference_log_distribution_B_K_V)).sum(-1)
 
 
 def entropy(log_distribution_B_K_V):
