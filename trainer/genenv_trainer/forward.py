@@ -14,7 +14,9 @@ CACHED_REFERENCE_NUMBERS = 1 << 26
 def log_distribution(model: torch.nn.Module, batch: MicroBatch, autocast: torch.dtype | None) -> torch.Tensor:
     """log softmax of logits / temperature at the label positions. [B, K, V], float32."""
     with torch.autocast(batch.token_ids_B_T.device.type, dtype=autocast, enabled=autocast is not None):
-        logits = model(input_ids=batch.token_ids_B_T, use_cache=False, logits_to_keep=batch.positions_K - 1).logits
+        logits = model(
+            input_ids=batch.token_ids_B_T, use_cache=False, logits_to_keep=batch.positions_K - 1
+        ).logits
     return torch.log_softmax(logits.float() / batch.temperature_B[:, None, None], dim=-1)
 
 
@@ -38,7 +40,8 @@ class Reference:
         self._cache.clear()
 
     def kl(self, index: int, batch: MicroBatch, policy_B_K_V: torch.Tensor) -> torch.Tensor:
-        """KL(policy || reference) by the estimator, [B, K]; `index` is the micro-batch's place in its step."""
+        """KL(policy || reference) by the estimator, [B, K]; `index` is the micro-batch's place in its
+        step."""
         values = self._cache.get(index)
         if values is None:
             values = self._values(batch)
@@ -59,8 +62,13 @@ class Reference:
 
 
 def policy_terms(
-    model: torch.nn.Module, reference: Reference | None, index: int, batch: MicroBatch, autocast: torch.dtype | None,
-    entropy_gradient: bool, kl_gradient: bool,
+    model: torch.nn.Module,
+    reference: Reference | None,
+    index: int,
+    batch: MicroBatch,
+    autocast: torch.dtype | None,
+    entropy_gradient: bool,
+    kl_gradient: bool,
 ) -> Terms:
     """One forward pass of the policy. Entropy and KL carry a gradient only where a term needs it."""
     policy = log_distribution(model, batch, autocast)

@@ -1,8 +1,8 @@
 """Faults for tests of durability: GENENV_TRAINER_FAULT=<kind>:<step>[:once].
 
-kind: `exit` (as if killed), `hang` (never comes back, deaf to SIGTERM), `oom` (a real failed allocation), `limit` (the process
-may take LIMIT_MIB more of address space, so that a large step runs out of memory).
-The fault comes just before optimizer step <step>; with `once`, only the first time in a work folder.
+kind: `exit` (as if killed), `hang` (never comes back, deaf to SIGTERM), `oom` (a real failed allocation),
+`limit` (the process may take LIMIT_MIB more of address space, so that a large step runs out of memory). The
+fault comes just before optimizer step <step>; with `once`, only the first time in a work folder.
 """
 
 import os

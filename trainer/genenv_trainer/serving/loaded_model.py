@@ -12,7 +12,7 @@ from genenv_trainer.models import load_model
 
 
 @dataclass
-class Served:
+class LoadedModel:
     """A model ready to sample from; `adapter` is the one to activate on `model`, None for a full model."""
 
     name: str
@@ -36,30 +36,34 @@ class Served:
         return self.token_texts[token_id]
 
 
-class Bases:
-    """Base models with the adapters loaded over them: one base in memory for all of its adapters, never merged."""
+class AdapterHost:
+    """Base models with the adapters loaded over them: one base in memory for all of its adapters, never
+    merged."""
 
     def __init__(self) -> None:
-        self.loaded: dict[Path, PreTrainedModel] = {}
+        self.bases: dict[Path, PreTrainedModel] = {}
         self.count = 0
 
     def load(self, folder: Path, base: Path) -> tuple[PreTrainedModel, str]:
-        """The base with the adapter of `folder` on it, and the adapter's name there. Raises InvalidArtifact for one that lacks weights."""
+        """The base with the adapter of `folder` on it, and the adapter's name there. Raises
+        InvalidArtifact for one that lacks weights."""
         from peft import PeftConfig, PeftModelForCausalLM  # a second of imports that full models do without
 
         config = PeftConfig.from_pretrained(str(folder))
         config.inference_mode = True
         adapter = f"adapter{self.count}"
         self.count += 1
-        if base in self.loaded:
-            self.loaded[base].add_adapter(adapter, config)
+        if base in self.bases:
+            self.bases[base].add_adapter(adapter, config)
         else:
-            self.loaded[base] = PeftModelForCausalLM(load_full(base), config, adapter)
-        model = self.loaded[base]
+            self.bases[base] = PeftModelForCausalLM(load_full(base), config, adapter)
+        model = self.bases[base]
         try:
             missing = [key for key in model.load_adapter(str(folder), adapter).missing_keys if adapter in key]
             if missing:
-                raise InvalidArtifact(f"{folder}: weights missing: {', '.join(missing[:5])}; the folder is not whole")
+                raise InvalidArtifact(
+                    f"{folder}: weights missing: {', '.join(missing[:5])}; the folder is not whole"
+                )
         except Exception:
             self.drop(model, adapter)
             raise
@@ -70,7 +74,7 @@ class Bases:
         if len(model.peft_config) > 1:
             model.delete_adapter(adapter)
         else:
-            self.loaded = {base: kept for base, kept in self.loaded.items() if kept is not model}
+            self.bases = {base: kept for base, kept in self.bases.items() if kept is not model}
 
 
 def load_full(folder: Path) -> PreTrainedModel:

@@ -1,4 +1,4 @@
-"""When a job must stop: SIGTERM, a lease that nobody touches, a higher fence."""
+"""When a job must stop: SIGTERM, a lease that is no longer touched, a higher fence."""
 
 import os
 import signal
@@ -8,7 +8,7 @@ from genenv_trainer.errors import Orphaned, Terminated
 from genenv_trainer.work_folder import WorkFolder
 
 
-class Watch:
+class StopConditions:
     """Polled between micro-batches, so a stop never leaves a half-done optimizer step."""
 
     def __init__(self, work: WorkFolder, orphan_grace_seconds: float):
@@ -28,10 +28,13 @@ class Watch:
         self._work.check_fence()
         age = time.time() - self._lease_time()
         if age > self._grace:
-            raise Orphaned(f"{self._work.path / 'lease'}: untouched for {age:.0f} s, more than {self._grace:.0f} s")
+            raise Orphaned(
+                f"{self._work.path / 'lease'}: untouched for {age:.0f} s, more than {self._grace:.0f} s"
+            )
 
     def _lease_time(self) -> float:
-        """When the lease was touched; never before the job's own start, which gives a new owner time to come."""
+        """When the lease was touched; never before the job's own start, which gives a new owner time to
+        come."""
         try:
             return max(self._started, os.stat(self._work.path / "lease").st_mtime)
         except FileNotFoundError:
