@@ -1,4 +1,4 @@
-import { mean } from '../numerics/preconditions.ts';
+import { mean } from '../numerics/arithmetic.ts';
 import { deriveSeed } from '../numerics/random.ts';
 import { trailingMean, WINDOW } from '../report/findings.ts';
 import { guards } from '../report/guards.ts';

@@ -1,4 +1,4 @@
-import { mean } from '../numerics/preconditions.ts';
+import { mean } from '../numerics/arithmetic.ts';
 import { deriveSeed } from '../numerics/random.ts';
 import { rankCorrelation } from '../numerics/tests.ts';
 import { measured } from '../report/run-data.ts';

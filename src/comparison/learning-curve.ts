@@ -1,4 +1,5 @@
-import { mean, requireFinite, requireInteger } from '../numerics/preconditions.ts';
+import { mean } from '../numerics/arithmetic.ts';
+import { requireFinite, requireInteger } from '../numerics/preconditions.ts';
 
 /** Held-out success after so many rollouts of training, all epochs' together. */
 export type CurvePoint = { rollouts: number; score: number };

@@ -1,4 +1,4 @@
-import { mean } from '../numerics/preconditions.ts';
+import { mean } from '../numerics/arithmetic.ts';
 import { WINDOW } from '../report/findings.ts';
 import { measured } from '../report/run-data.ts';
 import type { ArmSummary } from './arm-summary.ts';

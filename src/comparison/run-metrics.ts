@@ -1,6 +1,6 @@
 import { bandResidence } from '../coevolution/diagnostics.ts';
 import type { Experiment } from '../config/experiment.ts';
-import { mean } from '../numerics/preconditions.ts';
+import { mean } from '../numerics/arithmetic.ts';
 import { findings, WINDOW } from '../report/findings.ts';
 import { measured, series, trained } from '../report/run-data.ts';
 import type { EpochRow } from '../report/run-data.ts';

@@ -1,7 +1,7 @@
+import { Mutex } from 'async-mutex';
 import { open, readdir, readFile } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { Serial } from '../async/map-concurrent.ts';
 import { atomicWrite, makeFolder } from '../store/atomic-write.ts';
 import { canonicalJson, hashOf } from '../store/canonical-json.ts';
 import { undefinedIfMissing, withDiskErrors } from '../store/errors.ts';
@@ -50,7 +50,7 @@ export class RunFolder {
   readonly forkFile: string;
   readonly retunesFile: string;
   readonly branchesFolder: string;
-  readonly #serial = new Serial();
+  readonly #mutex = new Mutex();
 
   /** Makes nothing on disk. @throws InvalidConfig for an id that is no folder name */
   constructor(runsRoot: string, id: string) {
@@ -184,7 +184,7 @@ export class RunFolder {
     line: object,
     wanted: (handle: FileHandle) => Promise<boolean> = () => Promise.resolve(true),
   ): Promise<void> {
-    await this.#serial.run(async () => {
+    await this.#mutex.runExclusive(async () => {
       await makeFolder(this.path);
       await withDiskErrors(file, async () => {
         const handle = await open(file, 'a+');

@@ -1,7 +1,7 @@
+import { Mutex } from 'async-mutex';
 import { open } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { Serial } from '../async/map-concurrent.ts';
 import { makeFolder, syncFolder } from './atomic-write.ts';
 import { canonicalJson, sha256 } from './canonical-json.ts';
 import { withDiskErrors } from './errors.ts';
@@ -24,7 +24,7 @@ export class Journal<T> {
   readonly entries: T[];
   readonly #file: FileHandle;
   readonly #assertCurrent: () => Promise<void>;
-  readonly #serial = new Serial();
+  readonly #mutex = new Mutex();
 
   private constructor(path: string, entries: T[], file: FileHandle, assertCurrent: () => Promise<void>) {
     this.path = path;
@@ -62,7 +62,7 @@ export class Journal<T> {
    */
   async append(entry: T): Promise<void> {
     const text = canonicalJson(entry);
-    await this.#serial.run(async () => {
+    await this.#mutex.runExclusive(async () => {
       await this.#assertCurrent();
       await withDiskErrors(this.path, () => this.#write(`${sha256(text)} ${text}\n`));
     });
@@ -70,7 +70,7 @@ export class Journal<T> {
 
   /** Waits for what is being written. */
   async close(): Promise<void> {
-    await this.#serial.run(() => this.#file.close());
+    await this.#mutex.runExclusive(() => this.#file.close());
   }
 
   async #write(line: string): Promise<void> {

@@ -1,9 +1,9 @@
+import { Mutex } from 'async-mutex';
 import { constants } from 'node:fs';
 import type { BigIntStats } from 'node:fs';
 import { open, readFile } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { Serial } from '../async/map-concurrent.ts';
 import { InvalidConfig } from '../validation/invalid-config.ts';
 import { makeFolder, syncFolder } from './atomic-write.ts';
 import { canonicalJson, sha256 } from './canonical-json.ts';
@@ -22,7 +22,7 @@ export class Ledger<Body extends { epoch: number } = LedgerBody> {
   /** Epoch of the first line: 0, but for forks. */
   readonly first: number;
   readonly #head: LedgerHead;
-  readonly #serial = new Serial();
+  readonly #mutex = new Mutex();
 
   constructor(file: string, anchor: string, first = 0) {
     this.file = resolve(file);
@@ -90,7 +90,7 @@ export class Ledger<Body extends { epoch: number } = LedgerBody> {
     body: Body,
     assertCurrent: () => Promise<void> = () => Promise.resolve(),
   ): Promise<LedgerLine<Body>> {
-    return this.#serial.run(async () => {
+    return this.#mutex.runExclusive(async () => {
       for (;;) {
         const end = (await this.#knownEnd(body.epoch)) ?? (await this.#verifiedEnd(body));
         if ('line' in end) return end.line;

@@ -55,8 +55,8 @@ async function replay(
     history: await collect(store.records<SeedTaskRecord>(state.train_pool)),
   };
   return drawMix(
-    { ...pools, fresh: [] },
-    { ...experiment.pools.train.mix, fresh: 0 },
+    { ...pools, new: [] },
+    { ...experiment.pools.train.mix, new: 0 },
     count,
     randomStream(deriveSeed(experiment.seed, epoch, 'mix')),
   );

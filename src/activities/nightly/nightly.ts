@@ -2,7 +2,7 @@ import type { Experiment } from '../../config/experiment.ts';
 import { parseNightly } from '../../config/nightly.ts';
 import type { Nightly } from '../../config/nightly.ts';
 import { changedFields } from '../../config/retune.ts';
-import { mean } from '../../numerics/preconditions.ts';
+import { mean } from '../../numerics/arithmetic.ts';
 import { deriveSeed } from '../../numerics/random.ts';
 import { pairedTest } from '../../numerics/tests.ts';
 import type { LedgerEntry } from '../../runs/ledger-entry.ts';

@@ -1,4 +1,5 @@
-import { mean, requireInRange } from '../../numerics/preconditions.ts';
+import { mean } from '../../numerics/arithmetic.ts';
+import { requireInRange } from '../../numerics/preconditions.ts';
 
 /** A task: its success rate, and the means of ‖(r - p) ∇ log π‖², ‖∇ log π‖² and tokens over its rollouts. */
 export interface SignalTask {

@@ -1,11 +1,6 @@
 import { binomialDistribution } from '../../numerics/intervals.ts';
-import {
-  mean,
-  requireInRange,
-  requireInteger,
-  requirePositive,
-  ROUNDING,
-} from '../../numerics/preconditions.ts';
+import { mean } from '../../numerics/arithmetic.ts';
+import { requireInRange, requireInteger, requirePositive, ROUNDING } from '../../numerics/preconditions.ts';
 import { randomStream } from '../../numerics/random.ts';
 import type { RandomStream } from '../../numerics/random.ts';
 import { inHalves } from '../../numerics/spacing.ts';
