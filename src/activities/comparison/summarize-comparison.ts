@@ -2,7 +2,7 @@ import { relative } from 'node:path';
 import { armRuns } from '../../comparison/plan.ts';
 import { writeComparisonReport } from '../../comparison/report.ts';
 import { resultsMarkdown } from '../../comparison/results-markdown.ts';
-import { runRecord } from '../../comparison/run-metrics.ts';
+import { createRunRecord } from '../../comparison/run-metrics.ts';
 import type { RunRecord } from '../../comparison/run-metrics.ts';
 import { summarize } from '../../comparison/summary.ts';
 import type { LedgerEntry } from '../../runs/ledger-entry.ts';
@@ -30,7 +30,7 @@ export function createSummarizeComparison(dependencies: Dependencies) {
         throw new InvalidConfig(
           `comparison: ${run.id} ends with epoch ${lines.at(-1)?.epoch ?? 'none'} of ${experiment.epochs}`,
         );
-      runs.push(runRecord(run, experiment, lines));
+      runs.push(createRunRecord(run, experiment, lines));
       heartbeat({ runs: runs.length });
     }
     const summary = summarize(comparison, runs, crossPlay, await readProbes(dependencies, probes));

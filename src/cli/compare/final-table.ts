@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { differenceText, estimateText } from '../../comparison/over-seeds.ts';
+import { differenceText, estimateText } from '../../comparison/seed-estimates.ts';
 import type { Summary } from '../../comparison/summary.ts';
 import { plainTable } from '../show/table.ts';
 
