@@ -1,4 +1,4 @@
-import { mean, range, sum } from './arithmetic.ts';
+import { mean, range } from './arithmetic.ts';
 import {
   requireCount,
   requireFinite,
@@ -40,7 +40,9 @@ export function bootstrapInterval(
   const random = randomStream(seed);
   const means = new Float64Array(resamples);
   for (let resample = 0; resample < resamples; resample++) {
-    means[resample] = sum(values.map(() => random.pick(values))) / values.length;
+    let total = 0;
+    for (let draw = 0; draw < values.length; draw++) total += random.pick(values);
+    means[resample] = total / values.length;
   }
   means.sort();
   return { mean: centre, low: quantile(means, (1 - level) / 2), high: quantile(means, (1 + level) / 2) };

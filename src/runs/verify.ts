@@ -56,14 +56,14 @@ async function verifyLedger(run: RunFolder, report: VerifyReport): Promise<Ledge
     report.problems.push({ file, problem });
   const ledger = await ledgerOf(run, note);
   const { chain, problem } = await (ledger ?? run.ledger('')).inspect();
-  if (chain.lines.length === 0 && problem?.found !== undefined) {
-    const own = await run.ledger(problem.found, ledger?.first).inspect();
+  if (chain.lines.length === 0 && problem?.actual !== undefined) {
+    const own = await run.ledger(problem.actual, ledger?.first).inspect();
     const holds = own.problem === undefined || own.chain.lines.length > 1;
     if (holds) {
       if (ledger !== undefined)
         note({
           file: run.experimentFile,
-          problem: `altered: the ledger starts from another experiment (expected ${problem.found}, found ${ledger.anchor})`,
+          problem: `altered: the ledger starts from another experiment (expected ${problem.actual}, found ${ledger.anchor})`,
         });
       if (own.problem !== undefined) note(own.problem);
       return own.chain;
