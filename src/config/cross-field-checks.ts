@@ -2,10 +2,7 @@ import { fitsModelsFromScratch, textLimits, worldProblems } from '../worlds/sett
 import type { Experiment } from './experiment.ts';
 import { positionsFromScratch } from './policies.ts';
 
-/**
- * Combinations of fields, each right by itself, that no run could honour: `<field>: got <value>; <what is
- * allowed>`.
- */
+/** Combinations of valid fields that no run could honour: `<field>: got <value>; <what is allowed>`. */
 export function impossibleCombinations(experiment: Experiment): string[] {
   return [
     ...methodProblems(experiment),
@@ -94,9 +91,9 @@ function* textProblems({ world, agent, environment }: Experiment): Generator<str
     if (maxTokens < answer)
       yield `${role}.sampling.maxTokens: got ${maxTokens}; the longest ${what} needs ${answer}`;
     const read = prompt + (turns - 1) * observation;
-    const most = Math.floor((positionsFromScratch - read) / turns);
-    if (policy.model.type === 'scratch' && maxTokens > most)
-      yield `${role}.sampling.maxTokens: got ${maxTokens}; expected at most ${most}, since a model from scratch has ${positionsFromScratch} positions and the longest prompt takes ${read}${turns === 1 ? '' : ` over ${turns} turns`}`;
+    const limit = Math.floor((positionsFromScratch - read) / turns);
+    if (policy.model.type === 'scratch' && maxTokens > limit)
+      yield `${role}.sampling.maxTokens: got ${maxTokens}; expected at most ${limit}, since a model from scratch has ${positionsFromScratch} positions and the longest prompt takes ${read}${turns === 1 ? '' : ` over ${turns} turns`}`;
   }
 }
 

@@ -4,7 +4,7 @@ import type { SuccessCount } from '../numerics/intervals.ts';
 import type { FileRef, FolderRef } from '../store/references.ts';
 
 /**
- * What activities take and give: references and small numbers, never rollouts. Types only, so workflows may
+ * Inputs and results of activities: references and small numbers, never rollouts. Types only, so workflows may
  * import them.
  */
 
@@ -16,7 +16,7 @@ export type PolicyRole = 'agent' | 'environment';
 /** A policy with a version. `name` is what a model server is asked for, and is never reused. */
 export interface PolicyVersion {
   name: string;
-  /** null where a server has the weights and this project does not (a frozen policy behind an API). */
+  /** null if only a server has the weights (a frozen policy behind an API). */
   checkpoint: FolderRef | null;
   trainer_state: FolderRef | null;
 }
@@ -41,7 +41,7 @@ export interface RunState {
   environment_pool: FileRef;
   /** The data set that was written once; absent in arms without one. */
   task_pool?: FileRef;
-  /** What the agent is held against; absent where nothing is. */
+  /** Absent without the guard against forgetting. */
   anchor?: ForgettingBaseline;
   tokens: number;
 }
@@ -49,11 +49,11 @@ export interface RunState {
 /** An experiment as its activities see it. */
 export interface Run {
   id: string;
-  /** The settings in effect: the run's experiment file with what was retuned since. */
+  /** The settings in effect: the run's experiment file with its retunes. */
   experiment: FileRef;
 }
 
-/** What the workflow needs to know of the experiment file: counts and time limits, nothing of the method. */
+/** The settings that the workflow needs: counts and time limits, nothing of the method. */
 export interface WorkflowSettings {
   name: string;
   arm: string;
@@ -64,7 +64,7 @@ export interface WorkflowSettings {
   trains: { agent: boolean; environment: boolean };
   /** Whether epoch 0 writes the data set that all epochs draw from. */
   writesPool?: true;
-  /** Epochs between two looks at whether the agent has forgotten; absent = never. */
+  /** Epochs between two checks for forgetting; absent = never. */
   gateEvery?: number;
   /** Evaluation of the agent on benchmarks; absent = none. */
   benchmarks?: Benchmarks;
@@ -84,22 +84,18 @@ export interface RunPlan {
 
 export interface OpenInput {
   id: string;
-  /** The epoch that the caller took for the last committed one; null where it knows of none. */
+  /** The last committed epoch to the caller's knowledge; null if it knows of none. */
+  // eslint-disable-next-line id-denylist -- a field of an activity's input
   known: number | null;
-  /**
-   * Whether to compare every byte that the next epoch depends on: when a run is taken up, and after a
-   * failure.
-   */
+  /** Whether to verify every byte that the next epoch depends on: when a run is resumed, and after a failure. */
   thorough: boolean;
 }
 
-/**
- * Where a run stands by its files, which decide: what the next epoch starts from, and under which settings.
- */
+/** The state of a run by its files, which decide: the start of the next epoch, and its settings. */
 export interface OpenedEpoch {
   run: Run;
   settings: WorkflowSettings;
-  /** Last committed epoch (0 = prepared) that is whole; null where the run starts fresh. */
+  /** Last committed epoch (0 = prepared) that is intact; null if the run starts fresh. */
   last: CommittedEpoch | null;
 }
 export type RetuneInput = { id: string; set: FieldValues; fromEpoch: number };
@@ -122,7 +118,7 @@ export interface CommittedEpoch {
 
 export interface ParseInput {
   id: string;
-  /** What the workflow was started with, whatever it is. */
+  /** The workflow's input, not parsed yet. */
   file: unknown;
 }
 export type WarmUpInput = { run: Run; role: PolicyRole };
@@ -137,10 +133,7 @@ export interface PhaseInput {
 export type WritePoolInput = PhaseInput;
 export type ShardInput = PhaseInput & { shard: number; shards: number };
 
-/**
- * `retried`: requests that failed and were asked again. It says how the run went, not what came of it, so it
- * stays out of the ledger.
- */
+/** `retried`: requests that failed and were sent again; not part of the result, so it stays out of the ledger. */
 export type Sampling = { file: FileRef; requests: number; tokens: number; retried: number };
 export type DrawTasksInput = PhaseInput & { generated: FileRef[] };
 export type RollOutInput = ShardInput & { tasks: FileRef };
@@ -168,10 +161,10 @@ export type UpdatedPools = {
   environmentPool: FileRef;
   metrics: Metrics;
 };
-/** `note` says why an update was skipped, pulled back or stopped; null where nothing is to be said. */
+/** `note` says why an update was skipped, pulled back or stopped; null if it was not. */
 export type Trained = { policy: PolicyVersion; metrics: Metrics; note: string | null };
 
-/** The agent to go on with: the new one, or the last that passed. */
+/** The agent to continue with: the new one, or the last that passed. */
 export type Gated = {
   agent: PolicyVersion;
   anchor: ForgettingBaseline;
@@ -194,15 +187,12 @@ export interface CommitInput {
   next: RunState;
   metrics: Metrics[];
   notes: string[];
-  /** Model requests that failed and were asked again. Beside the ledger, as the seconds are. */
+  /** Model requests that failed and were sent again. Next to the ledger, not in it, as the seconds. */
   retried: number;
-  /** Seconds by phase; they go beside the ledger, not into it. */
+  /** Seconds by phase; next to the ledger, not in it. */
   seconds: Record<string, number>;
 }
-/**
- * Type of the failure that an activity reports when its worker was told to stop: nothing went wrong, and no
- * attempt was used up.
- */
+/** Failure type that an activity reports when its worker is stopped: no error, and no attempt used up. */
 export type WorkerStopped = 'WorkerStopped';
 
 /** What the query `progress` of an experiment's workflow answers. Types only, so workflows may import it. */

@@ -1,9 +1,6 @@
 import { z } from 'zod';
 
-/**
- * The files through which worker and trainer speak: docs/training-jobs.md. Field names are those that Python
- * reads.
- */
+/** The files between worker and trainer: docs/training-jobs.md. Field names are those that Python reads. */
 
 /** All but `gradient_norms` train; that one measures, and writes no weights. */
 export type JobKind = 'supervised' | 'grpo' | 'rwr' | 'gradient_norms';
@@ -46,7 +43,7 @@ export interface TrainingJob {
   threads: number;
   precision: 'float32' | 'bfloat16';
   gradient_checkpointing: boolean;
-  /** Null where jobs may share the device, as they do a processor. */
+  /** Null if jobs may share the device, as they do a processor. */
   device_lock: string | null;
   model: JobModel;
   adapter: { r: number; alpha: number; dropout: number; target_modules: string[] } | null;
@@ -81,7 +78,7 @@ export const resultSchema = z.object({
   input_hash: z.string(),
   steps: z.int(),
   steps_done: z.int(),
-  /** Why no step was done; null where one was. */
+  /** Why no step was done; null if one was. */
   skipped: z.string().nullable(),
   /** Steps that changed nothing, by reason. */
   skipped_steps: z.record(z.string(), z.int()),
@@ -93,10 +90,10 @@ export const resultSchema = z.object({
   metrics: z.record(z.string(), z.number().nullable()),
   /**
    * Hashes that the two folders of `output/` have in a store: what is there now must still have them. Null
-   * where no weights are written.
+   * if no weights are written.
    */
   output: z.object({ checkpoint: z.string(), trainer_state: z.string() }).nullable(),
-  /** What `gradient_norms` measured of each group of records. */
+  /** Results of `gradient_norms` for each group of records. */
   groups: z.array(groupSchema).default([]),
 });
 export type JobResult = z.infer<typeof resultSchema>;
