@@ -102,6 +102,9 @@ export function* describeAgentTrainingDifferences(
     if (experiment.agent.training === null || base.agent.training === null) continue;
     const changed = changedFields(agentTraining(base), agentTraining(experiment), 20);
     if (changed !== '')
-      yield `${name} trains its agent otherwise than ${baseline} (${changed}): what differs between them is not the curriculum’s alone.`;
+      yield (
+        `${name} trains its agent otherwise than ${baseline} (${changed}): what differs between them is ` +
+        'not the curriculum’s alone.'
+      );
   }
 }

@@ -70,7 +70,9 @@ export function learningClaims({ arms, experiments }: ClaimEvidence, main: ArmSu
       claim:
         'a curriculum emerges: difficulty and length of correct answers rise while success stays in the band',
       paper: 'tokens of an answer +49 %',
-      ours: `since entering the band: difficulty ${estimateText(main.figures.difficultyRise, 'change')}, tokens of correct answers ${estimateText(main.figures.lengthRise, 'change')}`,
+      ours:
+        `since entering the band: difficulty ${estimateText(main.figures.difficultyRise, 'change')}, ` +
+        `tokens of correct answers ${estimateText(main.figures.lengthRise, 'change')}`,
       verdict: claimVerdict([
         isAbove(main.figures.difficultyRise),
         isAbove(main.figures.lengthRise),
@@ -96,7 +98,9 @@ export function learningClaims({ arms, experiments }: ClaimEvidence, main: ArmSu
       ours:
         random === undefined
           ? noArmText('Random')
-          : `${random.arm === 'random' ? '' : `${random.arm}: `}never solved ${plainDifferenceText(main, random, 'unsolvedEnd')}, always solved ${plainDifferenceText(main, random, 'solvedEnd')}`,
+          : `${random.arm === 'random' ? '' : `${random.arm}: `}never solved ` +
+            `${plainDifferenceText(main, random, 'unsolvedEnd')}, always solved ` +
+            plainDifferenceText(main, random, 'solvedEnd'),
       verdict: claimVerdict(
         random === undefined
           ? [null]
@@ -171,7 +175,8 @@ const crossPlayClaim = (played: CrossPlaySummary | undefined): Claim => ({
   ours:
     played === undefined
       ? 'no cross-play'
-      : `${played.arm}: rank correlation with the epoch ${estimateText(played.trends.simulator)} along simulators, ${estimateText(played.trends.agent)} along agents`,
+      : `${played.arm}: rank correlation with the epoch ${estimateText(played.trends.simulator)} along ` +
+        `simulators, ${estimateText(played.trends.agent)} along agents`,
   verdict: claimVerdict(
     played === undefined ? [null] : [isBelow(played.trends.simulator), isAbove(played.trends.agent)],
   ),
@@ -219,7 +224,9 @@ function retentionClaim(played: readonly CrossPlaySummary[], replays: (arm: stri
   const untestedText =
     isTested || withoutReplay.length === 0 ? '' : ', so that nothing puts replay to the test';
   return {
-    claim: `with replay from the pool at most ${MAX_FORGETTING} of success on earlier epochs' tasks is lost, and more without`,
+    claim:
+      `with replay from the pool at most ${MAX_FORGETTING} of success on earlier epochs' tasks is lost, ` +
+      'and more without',
     paper: 'stated, not measured',
     ours: `forgetting with replay: ${forgettingText(withReplay)}; without: ${forgettingText(withoutReplay)}${untestedText}`,
     verdict: claimVerdict(withReplay.length === 0 ? [null] : [...withReplay.map(retains), isTested || null]),

@@ -12,10 +12,14 @@ export const measuresParts = ({ crossPlay, probes }: Pick<Summary, 'crossPlay' |
 
 const crossPlayParts = (crossPlay: readonly CrossPlaySummary[]): string[] => [
   '## Cross-play',
-  'Success of the agent of one epoch (row) on tasks of the simulator of another (column), mean over seeds. Co-evolution shows as success that falls along the simulators and rises along the agents; the trends are rank correlations with the epoch.',
+  'Success of the agent of one epoch (row) on tasks of the simulator of another (column), mean over ' +
+    'seeds. Co-evolution shows as success that falls along the simulators and rises along the agents; ' +
+    'the trends are rank correlations with the epoch.',
   ...crossPlay.flatMap(crossPlayPart),
   '## Retention',
-  'Tasks of each epoch’s simulator: success of the agent of that epoch, of the best agent before the last, and of the last. Forgetting is the best minus the last, mean over the epochs; the best of several is too high by chance, so it is rather too large.',
+  'Tasks of each epoch’s simulator: success of the agent of that epoch, of the best agent before ' +
+    'the last, and of the last. Forgetting is the best minus the last, mean over the epochs; the best ' +
+    'of several is too high by chance, so it is rather too large.',
   table(
     ['arm', 'tasks of epoch', 'agent of that epoch', 'best before the last', 'last agent', 'forgetting'],
     crossPlay.flatMap(retentionRows),
@@ -24,10 +28,18 @@ const crossPlayParts = (crossPlay: readonly CrossPlaySummary[]): string[] => [
 
 const probeParts = (probes: readonly ProbeSummary[]): string[] => [
   '## Gradient signal',
-  'Mean of ‖(r − p̂) ∇ log π(y|x)‖² over tasks in bins of p̂ (each task alike), in units of each agent’s mean ‖∇ log π‖²; p̂ comes from the first half of the attempts, gradients from the second. Where the norm of ∇ log π does not depend on p, the second column is p(1−p). The last two say what confounds it: the norm without the factor (r − p̂)², and the length of the answers, which have a longer gradient whatever comes of them.',
+  'Mean of ‖(r − p̂) ∇ log π(y|x)‖² over tasks in bins of p̂ (each task alike), in units of each ' +
+    'agent’s mean ‖∇ log π‖²; p̂ comes from the first half of the attempts, gradients from the ' +
+    'second. Where the norm of ∇ log π does not depend on p, the second column is p(1−p). The last ' +
+    'two say what confounds it: the norm without the factor (r − p̂)², and the length of the answers, ' +
+    'which have a longer gradient whatever comes of them.',
   ...probes.flatMap(signalPart),
   '## Ranking',
-  'How often n attempts rank two tasks wrongly by R_env; ties count as wrong. The first half of the attempts says which of two is nearer to α, the second is cut into disjoint samples. Exact: binomials at p̂, which are too few, since estimated gaps are larger than true ones. Expected: binomials with p as uncertain as its estimate, and where 99 % of such measurements would lie. Bound: Theorem 1, at most 1.',
+  'How often n attempts rank two tasks wrongly by R_env; ties count as wrong. The first half of the ' +
+    'attempts says which of two is nearer to α, the second is cut into disjoint samples. Exact: ' +
+    'binomials at p̂, which are too few, since estimated gaps are larger than true ones. Expected: ' +
+    'binomials with p as uncertain as its estimate, and where 99 % of such measurements would lie. ' +
+    'Bound: Theorem 1, at most 1.',
   ...probes.flatMap(rankingPart),
 ];
 

@@ -132,7 +132,10 @@ function crossPlayChart({ arm, seeds, epochs, rates }: CrossPlaySummary): Chart 
   return {
     id: `cross-play-${arm}`,
     title: `Cross-play: ${arm}`,
-    caption: `Success of each agent on each simulator’s tasks, mean over ${seeds.length === 1 ? 'one seed' : `${seeds.length} seeds`}. Co-evolution darkens upwards and pales to the right.`,
+    caption:
+      'Success of each agent on each simulator’s tasks, mean over ' +
+      `${seeds.length === 1 ? 'one seed' : `${seeds.length} seeds`}. Co-evolution darkens upwards and ` +
+      'pales to the right.',
     option: heatMap({
       columns: names,
       rows: names,
@@ -194,7 +197,9 @@ function signalChart(arm: string, signal: SignalFit): Chart {
   return {
     id: `signal-${arm}`,
     title: `Gradient signal by success rate: ${arm}`,
-    caption: `Mean ‖(r − p̂) ∇ log π‖² over tasks in each tenth of p̂, in units of the agent’s mean ‖∇ log π‖², and its fit by c · p(1−p): R² ${signal.r2?.toFixed(2) ?? '–'}.`,
+    caption:
+      'Mean ‖(r − p̂) ∇ log π‖² over tasks in each tenth of p̂, in units of the agent’s mean ‖∇ log ' +
+      `π‖², and its fit by c · p(1−p): R² ${signal.r2?.toFixed(2) ?? '–'}.`,
     option: overCategories(
       signal.bins.map(({ low, high }) => `${low.toFixed(1)}–${high.toFixed(1)}`),
       'p̂',
@@ -210,7 +215,8 @@ const rankingChart = (arm: string, ranking: readonly Misranking[]): Chart => ({
   id: `ranking-${arm}`,
   title: `Mis-ranked pairs by attempts: ${arm}`,
   caption:
-    'Share of pairs of tasks that n attempts rank wrongly by R_env, what binomials say with p as uncertain as its estimate (99 % range shaded), and Theorem 1’s bound.',
+    'Share of pairs of tasks that n attempts rank wrongly by R_env, what binomials say with p as ' +
+    'uncertain as its estimate (99 % range shaded), and Theorem 1’s bound.',
   option: overCategories(
     ranking.map(({ n }) => String(n)),
     'n',

@@ -53,7 +53,8 @@ export async function writeComparisonReport(summary: Summary, file: string): Pro
 ${notes.map((note) => `<p class="note warn">${escapeHtml(note)}</p>`).join('\n')}`,
     sections,
     footer:
-      'Written by genenv, from the ledgers of the runs and what was measured on their policies. Figures: Apache ECharts.',
+      'Written by genenv, from the ledgers of the runs and what was measured on their policies. ' +
+      'Figures: Apache ECharts.',
     withoutScripts: 'The figures need JavaScript; the tables do not.',
     data: {
       charts: Object.fromEntries(
@@ -71,7 +72,9 @@ const bold = (text: string): string => escapeHtml(text).replace(/\*\*(.+)\*\*/, 
 
 function differencesTable({ reference, rows }: Against, seeds: number): string {
   if (rows.length === 0) return '';
-  const lead = `<p class="lead">Arm minus ${escapeHtml(reference)}, seed by seed, with bootstrap 95 % intervals over ${seeds} seeds. Bold where Student’s leave 0 out too.</p>`;
+  const lead =
+    `<p class="lead">Arm minus ${escapeHtml(reference)}, seed by seed, with bootstrap 95 % intervals ` +
+    `over ${seeds} seeds. Bold where Student’s leave 0 out too.</p>`;
   const differences = table(
     ['figure', ...rows.map(({ arm }) => escapeHtml(arm))],
     runMetricNames.map((metric) => [

@@ -22,13 +22,22 @@ export function resultsMarkdown(summary: Summary): string {
   const { name, arms, against, seeds, epochs, rolloutsPerEpoch, rollouts, notes, claims } = summary;
   return [
     `# Results: ${name}`,
-    `Made by \`genenv compare\`, from the runs' ledgers and what was measured on their policies. ${arms.length} arms, ${seedsText(seeds)}, ${epochs} epochs of ${rolloutsPerEpoch} rollouts of the agent each. Every arm is given the same rollouts, updates of the agent, warm policies (by seed) and held-out tasks. What is no task is not attempted, and an epoch without signal updates nothing, so arms make different use of that: curves go by the rollouts that were made, and are compared up to ${rollouts}, which every run made. Brackets are 95 % intervals of the mean over seeds, by bootstrap; over few seeds those are too narrow, so bold and verdicts ask Student’s interval too.`,
+    `Made by \`genenv compare\`, from the runs' ledgers and what was measured on their policies. ` +
+      `${arms.length} arms, ${seedsText(seeds)}, ${epochs} epochs of ${rolloutsPerEpoch} rollouts of ` +
+      'the agent each. Every arm is given the same rollouts, updates of the agent, warm policies (by ' +
+      'seed) and held-out tasks. What is no task is not attempted, and an epoch without signal updates ' +
+      'nothing, so arms make different use of that: curves go by the rollouts that were made, and are ' +
+      `compared up to ${rollouts}, which every run made. Brackets are 95 % intervals of the mean over ` +
+      'seeds, by bootstrap; over few seeds those are too narrow, so bold and verdicts ask Student’s ' +
+      'interval too.',
     ...notes.map((note) => `> ${note}`),
     ...(claims.length === 0
       ? []
       : [
           '## Claims',
-          'Of the method. A claim is held or not held by its rule (docs/comparison.md); not measured is what this comparison cannot tell: it lacks an arm, a probe, seeds, or what would put it to the test.',
+          'Of the method. A claim is held or not held by its rule (docs/comparison.md); not measured is ' +
+            'what this comparison cannot tell: it lacks an arm, a probe, seeds, or what would put it to the ' +
+            'test.',
         ]),
     ...claims.flatMap(({ arm, rows }) => [
       `### Judged by the arm ${arm}`,
@@ -106,7 +115,9 @@ function againstParts({ reference, rows }: Against, summary: Summary): string[] 
   if (rows.length === 0) return [];
   return [
     `## Against ${reference}`,
-    `Differences under the same seed, arm minus ${reference}. Bold where both intervals leave 0 out. Of rollouts to the threshold fewer are better; only seeds under which both arms reached it count.`,
+    `Differences under the same seed, arm minus ${reference}. Bold where both intervals leave 0 out. ` +
+      'Of rollouts to the threshold fewer are better; only seeds under which both arms reached it ' +
+      'count.',
     table(
       ['arm', ...mainTitles(summary)],
       rows.map(({ arm, differences }) => [arm, ...differenceCells(differences, summary)]),
@@ -153,7 +164,8 @@ function controlParts(summary: Summary): string[] {
   if (againstControls.length === 0) return [];
   return [
     '## Against a frozen simulator with the same agent',
-    'What training the simulator is worth where the agent is trained in the same way: arm minus control, under the same seed.',
+    'What training the simulator is worth where the agent is trained in the same way: arm minus ' +
+      'control, under the same seed.',
     table(
       ['arm', 'control', ...mainTitles(summary)],
       againstControls.map(({ arm, control, differences }) => [
@@ -197,7 +209,8 @@ function kindParts(arms: readonly ArmSummary[]): string[] {
     return share === undefined ? '–' : `${valueText(share.end)} (${valueText(share.most)})`;
   };
   return [
-    'Kinds of tasks: their shares in the last five epochs, mean over the seeds, and the most of five epochs on end under any seed:',
+    'Kinds of tasks: their shares in the last five epochs, mean over the seeds, and the most of five ' +
+      'epochs on end under any seed:',
     table(
       ['arm', ...kinds],
       arms.map((arm) => [arm.arm, ...kinds.map((kind) => shareCell(arm, kind))]),

@@ -134,7 +134,8 @@ function requireSameStart(runs: readonly RunRecord[]): void {
     for (const role of ['agent', 'environment'] as const) {
       if (run.warm[role] !== first.warm[role])
         throw new InvalidConfig(
-          `comparison: ${run.id} and ${first.id} did not start from the same ${role} (${run.warm[role].slice(0, 12)}, ${first.warm[role].slice(0, 12)}), so they cannot be compared`,
+          `comparison: ${run.id} and ${first.id} did not start from the same ${role} (${run.warm[role].slice(0, 12)}, ` +
+            `${first.warm[role].slice(0, 12)}), so they cannot be compared`,
         );
     }
   }
@@ -145,5 +146,8 @@ function* cautionNotes(runs: readonly RunRecord[], seeds: readonly number[]): Ge
     yield `There are ${seeds.length} seeds: intervals over so few are too narrow, and say little.`;
   for (const { id, changed } of runs)
     if (changed.length > 0)
-      yield `${id} ran under changed settings in epochs ${changed[0]} to ${changed.at(-1)}: it is not on equal terms with the others.`;
+      yield (
+        `${id} ran under changed settings in epochs ${changed[0]} to ${changed.at(-1)}: it is not on ` +
+        'equal terms with the others.'
+      );
 }

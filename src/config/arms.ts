@@ -117,7 +117,8 @@ const bestOfNArm = z
     ...predictorFields,
   })
   .describe(
-    'For a simulator that cannot be trained: of its candidates the one with the largest predicted R_env, and exemplars in its prompt.',
+    'For a simulator that cannot be trained: of its candidates the one with the largest predicted ' +
+      'R_env, and exemplars in its prompt.',
   );
 
 const windowArm = z

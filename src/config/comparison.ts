@@ -127,7 +127,8 @@ export const comparisonSchema = z
     arms: z
       .record(z.string().regex(armPattern, armRule), z.record(z.string(), z.unknown()))
       .describe(
-        'What each arm changes in the experiment: objects merge key by key, other values replace; null takes a policy’s training away.',
+        'What each arm changes in the experiment: objects merge key by key, other values replace; null ' +
+          'takes a policy’s training away.',
       ),
     baseline: z.string().describe('Arm that the others are compared with, seed by seed.'),
     concurrency: z.int().min(1).max(16).default(2).describe('Runs under way at a time.'),
@@ -227,7 +228,10 @@ export function armDifferences(arms: Record<string, Experiment>, baseline: strin
 
 function* differences(experiment: Experiment, base: Experiment, baseline: string): Generator<string> {
   if (experiment.startFrom !== null)
-    yield `startFrom: got ${show(experiment.startFrom)}; expected null, since all arms start from the same warm policies`;
+    yield (
+      `startFrom: got ${show(experiment.startFrom)}; expected null, since all arms start from the same ` +
+      'warm policies'
+    );
   if (experiment.maxTokens !== null)
     yield `maxTokens: got ${experiment.maxTokens}; expected null, since a run that ends early cannot be compared`;
   const changed = changedFields(sharedSettings(base), sharedSettings(experiment));
@@ -237,7 +241,11 @@ function* differences(experiment: Experiment, base: Experiment, baseline: string
     yield `epochs: got ${experiment.epochs}; expected ${base.epochs}, as ${baseline} has`;
   const [rollouts, baseRollouts] = [agentRollouts(experiment), agentRollouts(base)];
   if (rollouts !== baseRollouts)
-    yield `the agent makes ${rollouts} rollouts an epoch; expected ${baseRollouts}, as in ${baseline}: set environment.promptsPerEpoch, environment.variationsPerPrompt, pools.train.mix or agent.rolloutsPerTask`;
+    yield (
+      `the agent makes ${rollouts} rollouts an epoch; expected ${baseRollouts}, as in ${baseline}: set ` +
+      'environment.promptsPerEpoch, environment.variationsPerPrompt, pools.train.mix or ' +
+      'agent.rolloutsPerTask'
+    );
   // A frozen agent is a control: it learns nothing by design.
   const steps = experiment.agent.training?.stepsPerEpoch;
   const baseSteps = base.agent.training?.stepsPerEpoch;

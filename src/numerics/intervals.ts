@@ -38,11 +38,12 @@ export function bootstrapInterval(
   const centre = mean(values);
   if (centre === null) return null;
   const random = randomStream(seed);
+  const count = values.length;
   const means = new Float64Array(resamples);
   for (let resample = 0; resample < resamples; resample++) {
     let total = 0;
-    for (let draw = 0; draw < values.length; draw++) total += random.pick(values);
-    means[resample] = total / values.length;
+    for (let draw = 0; draw < count; draw++) total += random.pick(values);
+    means[resample] = total / count;
   }
   means.sort();
   return { mean: centre, low: quantile(means, (1 - level) / 2), high: quantile(means, (1 + level) / 2) };

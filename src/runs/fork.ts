@@ -21,7 +21,8 @@ export async function resolveFork(
 ): Promise<Fork<LedgerEntry>> {
   if (run === id)
     throw new InvalidConfig(
-      `experiment: startFrom.run: got ${JSON.stringify(run)}, this run itself; to go back within a run use \`genenv rewind\``,
+      `experiment: startFrom.run: got ${JSON.stringify(run)}, this run itself; to go back within a run ` +
+        `use \`genenv rewind\``,
     );
   const parent = await runFolder(run).open<LedgerEntry>();
   if (parent === undefined)
@@ -40,7 +41,8 @@ export async function resolveFork(
   requireForkable(run, await store.json<Experiment>(line.inputs.experiment), experiment);
   if (experiment.epochs <= epoch)
     throw new InvalidConfig(
-      `experiment: epochs: got ${experiment.epochs}; expected more than startFrom.epoch (${epoch}), since epochs are counted from the parent's start`,
+      `experiment: epochs: got ${experiment.epochs}; expected more than startFrom.epoch (${epoch}), ` +
+        `since epochs are counted from the parent's start`,
     );
   // From now on the policies are read from the store: a fork from pruned or damaged ones fails here, not in
   // its first epoch.
@@ -62,6 +64,7 @@ function requireForkable(run: string, before: Experiment, experiment: Experiment
     );
   if (drawsFromPool(experiment.arm) && hashOf(before.arm) !== hashOf(experiment.arm))
     throw new InvalidConfig(
-      `experiment: arm: the arm "${experiment.arm.type}" draws from a data set that epoch 0 writes, and ${run} has another arm (${changedFields({ arm: before.arm }, { arm: experiment.arm })})`,
+      `experiment: arm: the arm "${experiment.arm.type}" draws from a data set that epoch 0 writes, and ` +
+        `${run} has another arm (${changedFields({ arm: before.arm }, { arm: experiment.arm })})`,
     );
 }

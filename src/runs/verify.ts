@@ -60,7 +60,9 @@ async function verifyLedger(run: RunFolder, report: VerifyReport): Promise<Ledge
       if (ledger !== undefined)
         note({
           file: run.experimentFile,
-          problem: `altered: the ledger starts from another experiment (expected ${problem.actual}, found ${ledger.anchor})`,
+          problem:
+            `altered: the ledger starts from another experiment (expected ${problem.actual}, found ` +
+            `${ledger.anchor})`,
         });
       if (own.problem !== undefined) note(own.problem);
       return own.chain;

@@ -118,7 +118,8 @@ export class Ledger<Body extends { epoch: number } = LedgerBody> {
     const committed = chain.hashes[index] ?? (await this.#head.hashOfEpoch(body.epoch));
     if (committed !== undefined && committed !== sha256(text)) {
       throw new LedgerConflict(
-        `Epoch ${body.epoch} is in ${this.file} already, with other content (its line is ${committed}, not ${sha256(text)}). A committed epoch never changes: fork the experiment to go on otherwise.`,
+        `Epoch ${body.epoch} is in ${this.file} already, with other content (its line is ${committed}, ` +
+          `not ${sha256(text)}). A committed epoch never changes: fork the experiment to go on otherwise.`,
       );
     }
     if (index === -1)
@@ -133,7 +134,8 @@ export class Ledger<Body extends { epoch: number } = LedgerBody> {
     if (Number.isSafeInteger(epoch) && epoch > next)
       throw new InvalidArtifact(this.file, `the lines of epochs ${next} to ${epoch - 1} are gone`);
     throw new InvalidConfig(
-      `Epoch ${epoch} cannot follow ${last === undefined ? 'the start' : `epoch ${last}`} in ${this.file}: commit the epochs in order.`,
+      `Epoch ${epoch} cannot follow ${last === undefined ? 'the start' : `epoch ${last}`} in ` +
+        `${this.file}: commit the epochs in order.`,
     );
   }
 

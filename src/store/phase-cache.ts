@@ -118,7 +118,8 @@ export function checkKey(key: PhaseKey): PhaseKey {
   const wrong = parts.find((part) => !isValid[part]);
   if (wrong !== undefined)
     throw new InvalidConfig(
-      `Key of a phase has ${wrong} ${JSON.stringify(key[wrong])}: expected epoch and shard from 0, a phase such as train-agent, and a sha256 as inputHash.`,
+      `Key of a phase has ${wrong} ${JSON.stringify(key[wrong])}: expected epoch and shard from 0, a ` +
+        'phase such as train-agent, and a sha256 as inputHash.',
     );
   checkRunId(key.experiment);
   return key;
@@ -147,6 +148,7 @@ export const isRunId = (id: string): boolean => /^[A-Za-z0-9_-][A-Za-z0-9._-]{0,
 export function checkRunId(id: string): string {
   if (isRunId(id)) return id;
   throw new InvalidConfig(
-    `Experiment id ${JSON.stringify(id)} cannot be used: it takes 1 to 80 letters, digits, dots, underscores and hyphens, and no leading dot. Give another id.`,
+    `Experiment id ${JSON.stringify(id)} cannot be used: it takes 1 to 80 letters, digits, dots, ` +
+      'underscores and hyphens, and no leading dot. Give another id.',
   );
 }
