@@ -41,7 +41,7 @@ try {
             id,
             evaluation,
             identity,
-            suite: suites.find((one): one is ReadySuite => one.name === name)!,
+            suite: suites.find((suite): suite is ReadySuite => suite.name === name)!,
             ...range,
           };
           const answered = await answerCases(input);

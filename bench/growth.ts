@@ -66,21 +66,21 @@ export async function growth(): Promise<Record<string, unknown>> {
   const runs: Measured[] = [];
   for (const size of sizes) runs.push(await measure(size));
   const [small, large] = [runs[0]!, runs.at(-1)!];
-  const worst = (of: (run: Measured) => number): number => Math.max(...runs.map(of));
-  const found = {
+  const worst = (value: (run: Measured) => number): number => Math.max(...runs.map(value));
+  const largest = {
     payloadBytes: worst((run) => run.largest_payload_bytes),
     historyEvents: worst((run) => run.history_events),
   };
   for (const name of ['payloadBytes', 'historyEvents'] as const) {
-    if (found[name] > limits[name])
-      throw new Error(`growth: ${name} is ${found[name]}; at most ${limits[name]}`);
+    if (largest[name] > limits[name])
+      throw new Error(`growth: ${name} is ${largest[name]}; at most ${limits[name]}`);
   }
   return {
     runs,
     memory_ratio: large.peak_megabytes / small.peak_megabytes,
     target_memory_ratio: 1.3,
     time_per_rollout_ratio: large.milliseconds_per_rollout / small.milliseconds_per_rollout,
-    largest_payload_bytes: found.payloadBytes,
-    history_events: found.historyEvents,
+    largest_payload_bytes: largest.payloadBytes,
+    history_events: largest.historyEvents,
   };
 }

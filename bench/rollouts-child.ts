@@ -27,9 +27,9 @@ const file = withFields(exampleFile, {
   'durability.shards': 8,
 });
 try {
-  const { does, seconds } = timed(createActivities(plainDependencies(home, url, new FakeTrainer())));
-  const { plan, prepared } = await begin(does, 'bench', file);
-  const { metrics } = await plainEpoch(does, plan, prepared);
+  const { activities, seconds } = timed(createActivities(plainDependencies(home, url, new FakeTrainer())));
+  const { plan, prepared } = await begin(activities, 'bench', file);
+  const { metrics } = await plainEpoch(activities, plan, prepared);
   const made = metrics['rollouts/count']!;
   const used = seconds.rollOut! + seconds.computeRewards!;
   console.log(

@@ -1,10 +1,10 @@
 import type { Activities } from '../test-support/plain-epochs.ts';
 
 /** The activities, and the wall-clock seconds that each took; shards that run side by side count once. */
-export function timed(does: Activities): { does: Activities; seconds: Record<string, number> } {
+export function timed(activities: Activities): { activities: Activities; seconds: Record<string, number> } {
   const seconds: Record<string, number> = {};
   const open = new Map<string, { count: number; since: number }>();
-  const measured = Object.entries(does).map(([name, activity]) => [
+  const measured = Object.entries(activities).map(([name, activity]) => [
     name,
     async (input: never): Promise<unknown> => {
       const entry = open.get(name) ?? { count: 0, since: performance.now() };
@@ -17,5 +17,5 @@ export function timed(does: Activities): { does: Activities; seconds: Record<str
       return result;
     },
   ]);
-  return { does: Object.fromEntries(measured) as Activities, seconds };
+  return { activities: Object.fromEntries(measured) as Activities, seconds };
 }

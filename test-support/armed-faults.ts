@@ -19,7 +19,7 @@ export interface ArmedFault {
   target?: string;
 }
 
-/** What a worker does, one line each; `known`: what the phase gives was there already. */
+/** What a worker does, one line each; `isRecorded`: the phase has a recorded result already. */
 export interface TrailLine {
   at: number;
   pid: number;
@@ -29,7 +29,7 @@ export interface TrailLine {
   epoch: number | null;
   shard: number | null;
   attempt: number;
-  known: boolean;
+  isRecorded: boolean;
   message?: string;
 }
 
@@ -56,38 +56,27 @@ export function armedFaults(folder: string, home: string): ActivityInterceptorsF
     inbound: {
       async execute(input, next) {
         const { run, id, epoch, shard } = (input.args[0] ?? {}) as Input;
-        const of = run?.id ?? id ?? '';
+        const runId = run?.id ?? id ?? '';
         const phase = phaseOf[info.activityType];
-        const known =
-          phase !== undefined &&
-          epoch !== undefined &&
-          existsSync(
-            join(
-              home,
-              'store',
-              'keys',
-              of,
-              String(epoch).padStart(4, '0'),
-              phase,
-              ...(shard === undefined ? [] : [String(shard).padStart(2, '0')]),
-            ),
-          );
+        const keys = join(home, 'store', 'keys', runId, String(epoch).padStart(4, '0'), phase ?? '');
+        const shardKeys = shard === undefined ? keys : join(keys, String(shard).padStart(2, '0'));
+        const isRecorded = phase !== undefined && epoch !== undefined && existsSync(shardKeys);
         const note = (what: TrailLine['what'], message?: string): void => {
           const line: TrailLine = {
             at: Date.now(),
             pid: process.pid,
             what,
-            run: of,
+            run: runId,
             activity: info.activityType,
             epoch: epoch ?? null,
             shard: shard ?? null,
             attempt: info.attempt,
-            known,
+            isRecorded,
             ...(message === undefined ? {} : { message }),
           };
           appendFileSync(trailFile(folder), `${JSON.stringify(line)}\n`);
         };
-        const fault = claim(folder, of, info.activityType, epoch);
+        const fault = claim(folder, runId, info.activityType, epoch);
         const strike = (): void => {
           note('fault', JSON.stringify(fault));
           if (fault?.signal) process.kill(process.pid, fault.signal);

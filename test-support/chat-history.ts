@@ -16,9 +16,9 @@ export function historyFault(messages: readonly WireMessage[]): string | null {
     const answered = rest.slice(0, next === -1 ? rest.length : next).map(({ tool_call_id: id }) => id);
     for (const {
       id,
-      function: { name, arguments: given },
+      function: { name, arguments: parameters },
     } of calls as WireCall[]) {
-      if (!isObject(given)) return `the arguments of ${name} are no JSON object: ${given}`;
+      if (!isObject(parameters)) return `the arguments of ${name} are no JSON object: ${parameters}`;
       if (!answered.includes(id)) return `the call ${id} of ${name} has no answer`;
     }
   }

@@ -55,9 +55,9 @@ export function fakeLanguageModel(
   }: LanguagePlayer = {},
 ): FakeModel {
   const world = createLanguage({ ...settings, tasksFile: null });
-  const known = new Map<string, string>();
+  const specs = new Map<string, string>();
   const remember = (spec: string): string => {
-    known.set(world.agentPrompt(spec), spec);
+    specs.set(world.agentPrompt(spec), spec);
     return spec;
   };
   world.heldOutTasks(randomStream(deriveSeed(0, 'held-out-tasks'))).forEach(remember);
@@ -69,8 +69,8 @@ export function fakeLanguageModel(
     if (random.next() >= questions)
       return remember(languageSpec(drawLanguageTask(1 + random.int(6), random, settings)));
     const [country, capital] = random.pick(capitals);
-    const others = capitals.map(([, city]) => city).filter((city) => city !== capital);
-    const answer = random.next() < wrongLabels ? random.pick(others) : capital;
+    const otherCities = capitals.map(([, city]) => city).filter((city) => city !== capital);
+    const answer = random.next() < wrongLabels ? random.pick(otherCities) : capital;
     return JSON.stringify({
       prompt: `${preamble}Which city is the capital of ${country}? Quiz ${random.int(10_000)}.`,
       tools: [],
@@ -82,7 +82,7 @@ export function fakeLanguageModel(
     const capital = truthOf(prompt);
     if (capital !== undefined)
       return `It is well known.\nAnswer: ${random.next() < 0.9 ? capital : 'Atlantis'}`;
-    const spec = known.get(prompt);
+    const spec = specs.get(prompt);
     if (spec === undefined) return otherwise;
     return random.next() < success(world.difficulty(spec)) ? world.referenceAnswer(spec) : 'Answer: -1';
   };

@@ -45,7 +45,7 @@ export type FakeCalls = { calls: { name: string; arguments: string }[] };
 export type FakeChat = (
   messages: ReceivedChat['messages'],
   random: RandomStream,
-  asked: ReceivedChat,
+  request: ReceivedChat,
 ) => string | FakeCalls | number;
 
 export interface FakeModelServerOptions {
@@ -136,8 +136,8 @@ export class FakeModelServer implements AsyncDisposable {
             },
           }),
         );
-      const whole = typeof said === 'string' ? said : '';
-      const content = whole.slice(0, question.max_tokens);
+      const full = typeof said === 'string' ? said : '';
+      const content = full.slice(0, question.max_tokens);
       const calls =
         typeof said === 'string'
           ? {}
@@ -158,7 +158,7 @@ export class FakeModelServer implements AsyncDisposable {
           {
             index: 0,
             message: { role: 'assistant', content, ...calls },
-            finish_reason: content.length < whole.length ? 'length' : 'stop',
+            finish_reason: content.length < full.length ? 'length' : 'stop',
           },
         ],
         usage: { prompt_tokens: 0, completion_tokens: content.length, total_tokens: content.length },
@@ -167,10 +167,10 @@ export class FakeModelServer implements AsyncDisposable {
       return;
     }
     if (request.url !== '/v1/completions') return void response.writeHead(404).end();
-    const asked = JSON.parse(body.toString('utf8')) as ReceivedRequest;
-    if (this.#options.keepRequests !== false) this.requests.push(asked);
+    const received = JSON.parse(body.toString('utf8')) as ReceivedRequest;
+    if (this.#options.keepRequests !== false) this.requests.push(received);
     const fault = this.nextFaults.length > 0 ? this.nextFaults.shift() : this.#faultByChance(body);
-    faults[fault ?? 'none'](response, answerTo(asked, this.#options.model));
+    faults[fault ?? 'none'](response, answerTo(received, this.#options.model));
   }
 
   #faultByChance(body: Buffer): Fault | undefined {
@@ -184,27 +184,27 @@ export class FakeModelServer implements AsyncDisposable {
   }
 }
 
-function answerTo(asked: ReceivedRequest, model: FakeModel): Answer {
-  const choices = asked.prompt.flatMap((given: string | number[], row) => {
-    const prompt_token_ids = typeof given === 'string' ? tokensOf(given) : given;
-    const prompt = typeof given === 'string' ? given : String.fromCharCode(...given);
-    return Array.from({ length: asked.n }, (_, sample): Choice => {
-      const random = randomStream(deriveSeed(asked.seed, row, sample));
-      const text = model(prompt, random, asked.model, asked.response_format);
-      const whole = [...tokensOf(text), 0];
-      const token_ids = whole.slice(0, asked.max_tokens);
+function answerTo(request: ReceivedRequest, model: FakeModel): Answer {
+  const choices = request.prompt.flatMap((input: string | number[], row) => {
+    const prompt_token_ids = typeof input === 'string' ? tokensOf(input) : input;
+    const prompt = typeof input === 'string' ? input : String.fromCharCode(...input);
+    return Array.from({ length: request.n }, (_, sample): Choice => {
+      const random = randomStream(deriveSeed(request.seed, row, sample));
+      const text = model(prompt, random, request.model, request.response_format);
+      const tokens = [...tokensOf(text), 0];
+      const token_ids = tokens.slice(0, request.max_tokens);
       return {
-        index: row * asked.n + sample,
-        text: text.slice(0, asked.max_tokens),
-        finish_reason: token_ids.length < whole.length ? 'length' : 'stop',
-        ...(asked.logprobs === undefined
+        index: row * request.n + sample,
+        text: text.slice(0, request.max_tokens),
+        finish_reason: token_ids.length < tokens.length ? 'length' : 'stop',
+        ...(request.logprobs === undefined
           ? {}
           : { logprobs: { token_logprobs: token_ids.map(() => -Math.round(random.next() * 1e4) / 1e4) } }),
-        ...(asked.return_token_ids === true ? { token_ids, prompt_token_ids } : {}),
+        ...(request.return_token_ids === true ? { token_ids, prompt_token_ids } : {}),
       };
     });
   });
-  return { id: 'cmpl-fake', object: 'text_completion', created: 0, model: asked.model, choices };
+  return { id: 'cmpl-fake', object: 'text_completion', created: 0, model: request.model, choices };
 }
 
 function tokensOf(text: string): number[] {

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { sum } from '../src/numerics/arithmetic.ts';
 import { hashOf, sha256 } from '../src/store/canonical-json.ts';
 import { seal } from '../src/training/job-folder.ts';
 import type { Launcher } from '../src/training/launchers.ts';
@@ -83,7 +84,8 @@ function resultOf(
     records.filter(({ advantage }) => advantage !== 0).map(({ group_id }) => group_id),
   ).size;
   const tooFew = job.kind === 'grpo' && informative < job.settings.min_informative_groups;
-  const skipped = steps === 0 ? 'empty_batch' : tooFew ? 'too_few_informative_groups' : null;
+  const tooFewReason = tooFew ? 'too_few_informative_groups' : null;
+  const skipped = steps === 0 ? 'empty_batch' : tooFewReason;
   const number = createHash('sha256').update(job.input_hash).digest().readUInt16BE(0) / 65_536;
   const metrics = {
     loss: number,
@@ -114,12 +116,12 @@ function resultOf(
 
 /** Every rollout has a gradient of length 1, so the signal of a group is the variance of its rewards. */
 function groupsOf(records: readonly BatchRecord[]): JobResult['groups'] {
-  return [...Map.groupBy(records, ({ group_id }) => group_id)].map(([group_id, of]) => ({
+  return [...Map.groupBy(records, ({ group_id }) => group_id)].map(([group_id, group]) => ({
     group_id,
-    rollouts: of.length,
+    rollouts: group.length,
     squared_score: 1,
-    squared_norm: of.reduce((sum, { advantage }) => sum + advantage ** 2, 0) / of.length,
-    tokens: of.reduce((sum, { mask }) => sum + mask.filter(Boolean).length, 0) / of.length,
+    squared_norm: sum(group.map(({ advantage }) => advantage ** 2)) / group.length,
+    tokens: sum(group.map(({ mask }) => mask.filter(Boolean).length)) / group.length,
   }));
 }
 

@@ -37,8 +37,10 @@ const refuse = (
   response: ServerResponse,
   status: number,
   message: string,
-  headers: Record<string, string> = {},
-  error: { param?: string; code?: string } = {},
+  {
+    headers = {},
+    error = {},
+  }: { headers?: Record<string, string>; error?: { param?: string; code?: string } } = {},
 ): void =>
   send(
     response,
@@ -67,18 +69,14 @@ const alterChoices = (body: Answer, alter: (choice: Choice) => object): object =
 export const faults = {
   none: answer,
   'too many requests': (response) =>
-    refuse(response, 429, 'slow down', { 'retry-after': String(retryAfterSeconds) }),
+    refuse(response, 429, 'slow down', { headers: { 'retry-after': String(retryAfterSeconds) } }),
   'server error': (response) => refuse(response, 500, 'out of luck'),
   'bad request': (response) => refuse(response, 400, 'prompt: too long'),
   'model not loaded': (response) => refuse(response, 404, 'the model does not exist'),
   'model damaged': (response) =>
-    refuse(
-      response,
-      500,
-      'the model is damaged',
-      {},
-      { param: '/store/objects/aa/weights', code: 'model_damaged' },
-    ),
+    refuse(response, 500, 'the model is damaged', {
+      error: { param: '/store/objects/aa/weights', code: 'model_damaged' },
+    }),
   /** Takes the request and never answers. */
   stall: () => undefined,
   'stall in the body': half,

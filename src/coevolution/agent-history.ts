@@ -1,18 +1,16 @@
 import type { SuccessCount } from '../numerics/intervals.ts';
-import { mean, requireCount, requireFinite, requireInteger } from '../numerics/preconditions.ts';
+import { mean, sum } from '../numerics/arithmetic.ts';
+import { requireCount, requireFinite, requireInteger } from '../numerics/preconditions.ts';
 import { inBand, TARGET_BAND } from './diagnostics.ts';
 import type { Band } from './diagnostics.ts';
 
-/**
- * What became of one task: its family, its latent difficulty in the world's own unit, and the agent's
- * attempts.
- */
+/** Outcome of one task: its family, its latent difficulty in the world's own unit, and the agent's attempts. */
 export type TaskOutcome = SuccessCount & {
   kind: string;
   difficulty: number;
-  /** What near copies have in common, in worlds that tell the simulator of them. */
+  /** Key that near copies share, in worlds that report repeats to the simulator. */
   signature?: string;
-  /** Why its attempts failed, in worlds that tell the simulator. */
+  /** Why its attempts failed, in worlds that report it to the simulator. */
   failure?: string;
 };
 
@@ -26,7 +24,7 @@ export type EpochCounts = {
   /** Sum of the measured tasks' difficulties, in the world's own unit. */
   difficulty: number;
   failures: Failure[];
-  /** Tasks by signature, the most frequent ones; absent where tasks have none. */
+  /** Tasks by signature, the most frequent ones; absent if tasks have none. */
   signatures?: Record<string, number>;
 };
 
@@ -46,7 +44,7 @@ export type AgentHistory = {
    * Least-squares slope of the epochs' success rates, per epoch, in [-1, 1]; null below two measured epochs.
    */
   trend: number | null;
-  /** The signatures written most often, at least twice, most frequent first; absent where tasks have none. */
+  /** The signatures written most often, at least twice, most frequent first; absent if tasks have none. */
   repeated?: { signature: string; count: number }[];
   /** Oldest first: what the rest was computed from. */
   epochs: EpochCounts[];
@@ -76,8 +74,8 @@ export function emptyHistory(): AgentHistory {
 /**
  * Folds one epoch's outcomes into the history that conditions the simulator ("summary signals, e.g. recent
  * success statistics", GenEnv 2.3, which prints no format). A pure fold: the result depends on the last
- * `window` epochs' outcomes only, and not on the order of tasks, the listed failures aside. An epoch without
- * outcomes counts as one.
+ * `window` epochs' outcomes only, and, but for the listed failures, not on the order of tasks. An epoch without
+ * outcomes counts as an epoch.
  */
 export function updateHistory(
   history: AgentHistory,
@@ -88,6 +86,7 @@ export function updateHistory(
   requireInteger('failures', failures, 0);
   const epochs = [...history.epochs, countEpoch(outcomes, failures, band)].slice(-window);
   const byKind = sumByKind(epochs.map((epoch) => epoch.byKind));
+  const tasks = sum(epochs.map((epoch) => epoch.tasks));
   const signatures = epochs.flatMap((epoch) => (epoch.signatures === undefined ? [] : [epoch.signatures]));
   return {
     success: rateOf(byKind),
@@ -96,23 +95,22 @@ export function updateHistory(
       .toReversed()
       .flatMap((epoch) => epoch.failures)
       .slice(0, failures),
-    inBandShare: ratio(sum(epochs.map((epoch) => epoch.inBand)), sum(epochs.map((epoch) => epoch.tasks))),
-    difficulty: ratio(sum(epochs.map((epoch) => epoch.difficulty)), sum(epochs.map((epoch) => epoch.tasks))),
+    inBandShare: ratio(sum(epochs.map((epoch) => epoch.inBand)), tasks),
+    difficulty: ratio(sum(epochs.map((epoch) => epoch.difficulty)), tasks),
     trend: slope(epochs.map((epoch) => rateOf(epoch.byKind))),
-    ...(signatures.length > 0 && {
-      repeated: mostFrequent(
-        addCounts(signatures.flatMap((counts) => Object.entries(counts))),
-        LISTED_SIGNATURES,
-        2,
-      ).map(([signature, count]) => ({ signature, count })),
-    }),
+    ...(signatures.length > 0 && { repeated: listRepeated(signatures) }),
     epochs,
   };
 }
 
-/** Signatures that the simulator is told of, and those that are kept of an epoch. */
+/** Signatures listed to the simulator, and signatures kept of an epoch. */
 const LISTED_SIGNATURES = 4;
 const KEPT_SIGNATURES = 32;
+
+function listRepeated(signatures: readonly Record<string, number>[]): NonNullable<AgentHistory['repeated']> {
+  const counts = addCounts(signatures.flatMap((epoch) => Object.entries(epoch)));
+  return mostFrequent(counts, LISTED_SIGNATURES, 2).map(([signature, count]) => ({ signature, count }));
+}
 
 function countEpoch(outcomes: readonly TaskOutcome[], failures: number, band: Band): EpochCounts {
   for (const [i, outcome] of outcomes.entries()) {
@@ -148,12 +146,12 @@ function addCounts(counts: readonly (readonly [string, number])[]): Map<string, 
   return total;
 }
 
-/** Equally frequent ones in code-unit order, so that the order of tasks decides nothing. */
-function mostFrequent(counts: ReadonlyMap<string, number>, most: number, atLeast = 1): [string, number][] {
+/** Ties are in code-unit order, so that the order of tasks decides nothing. */
+function mostFrequent(counts: ReadonlyMap<string, number>, max: number, min = 1): [string, number][] {
   return [...counts]
-    .filter(([, count]) => count >= atLeast)
-    .sort(([left, one], [right, other]) => other - one || (left < right ? -1 : 1))
-    .slice(0, most);
+    .filter(([, count]) => count >= min)
+    .sort(([a, countA], [b, countB]) => countB - countA || (a < b ? -1 : 1))
+    .slice(0, max);
 }
 
 function sumByKind(counts: readonly Record<string, SuccessCount>[]): Record<string, SuccessCount> {
@@ -170,12 +168,8 @@ function rateOf(byKind: Record<string, SuccessCount>): number | null {
   return ratio(sum(counts.map(({ successes }) => successes)), sum(counts.map(({ attempts }) => attempts)));
 }
 
-function ratio(part: number, whole: number): number | null {
-  return whole === 0 ? null : part / whole;
-}
-
-function sum(values: readonly number[]): number {
-  return values.reduce((total, value) => total + value, 0);
+function ratio(part: number, total: number): number | null {
+  return total === 0 ? null : part / total;
 }
 
 function slope(rates: readonly (number | null)[]): number | null {

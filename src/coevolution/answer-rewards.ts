@@ -45,6 +45,7 @@ function isList(action: Action): action is readonly Action[] {
 function normalised(text: string): string {
   return text.normalize('NFKC').toLowerCase().replace(/\s+/gu, ' ').trim();
 }
+
 /** A number with its sign and its decimals, or a run of letters, marks and digits. */
 const TOKEN = /(?<![\p{L}\p{N}])-?\p{Nd}+(?:[.,]\p{Nd}+)*(?![\p{L}\p{M}])|[\p{L}\p{M}\p{N}]+/gu;
 
@@ -55,7 +56,7 @@ const TOKEN = /(?<![\p{L}\p{N}])-?\p{Nd}+(?:[.,]\p{Nd}+)*(?![\p{L}\p{M}])|[\p{L}
  *
  * Normalised as in SQuAD (case, punctuation, space), with two differences that close holes: a number keeps
  * its sign and its point (SQuAD reads 2.5 as 25), and articles count (to SQuAD the answers "A" and "The" are
- * both empty). Where neither has a token, they are as similar as equal: "?" and "!" are not.
+ * both empty). If neither has a token, they are similar only if equal: "?" and "!" are not.
  */
 export function softSimilarity(answer: string, reference: string): number {
   const left = tokens(answer);

@@ -1,6 +1,7 @@
 import type { SuccessCount } from '../numerics/intervals.ts';
+import { distance as editDistance } from 'fastest-levenshtein';
+import { mean, sum } from '../numerics/arithmetic.ts';
 import {
-  mean,
   requireCount,
   requireFinite,
   requireInRange,
@@ -8,7 +9,6 @@ import {
   requireSameLength,
   ROUNDING,
 } from '../numerics/preconditions.ts';
-import { editDistance } from './edit-distance.ts';
 
 /**
  * Effective-group ratio: share of the measured groups with 0 < k < n, the only ones with a GRPO signal, in
@@ -21,7 +21,7 @@ export function effectiveGroupRatio(groups: readonly SuccessCount[]): number | n
   return mean(measured.map(({ successes, attempts }) => (successes > 0 && successes < attempts ? 1 : 0)));
 }
 
-/** What to expect of a task with success probability p in groups of G: 1 - p^G - (1-p)^G, in [0, 1). */
+/** Expected ratio of tasks with success probability p in groups of G: 1 - p^G - (1-p)^G, in [0, 1). */
 export function expectedEffectiveGroupRatio(p: number, groupSize: number): number {
   requireInRange('p', p, 0, 1);
   requireInteger('groupSize', groupSize, 1);
@@ -31,7 +31,7 @@ export function expectedEffectiveGroupRatio(p: number, groupSize: number): numbe
 /**
  * Mean signal of tasks: S = mean_i 4 p̂_i (1 - p̂_i) n / (n - 1), the unbiased estimate of 4p(1-p), which
  * bounds the squared policy gradient (GenEnv, Prop. 1) and is VCRL's normalised variance (2509.19803). 0
- * where all tasks are solved always or never, 1 in expectation at p = 0.5; a single task reaches n / (n - 1).
+ * if all tasks are solved always or never, 1 in expectation at p = 0.5; a single task reaches n / (n - 1).
  * Tasks with fewer than two attempts have no estimate; null when that is all. Far below R_env of the mean
  * rate: the batch is bimodal.
  */
@@ -55,13 +55,14 @@ export function verdictAgreement(first: readonly number[], second: readonly numb
   requireSameLength('first', first.length, 'second', second.length);
   let equal = 0;
   for (const [i, verdict] of first.entries()) {
-    const again = second[i] ?? NaN;
+    const repeated = second[i] ?? NaN;
     requireFinite(`first[${i}]`, verdict);
-    requireFinite(`second[${i}]`, again);
-    if (verdict === again) equal++;
+    requireFinite(`second[${i}]`, repeated);
+    if (verdict === repeated) equal++;
   }
   return first.length === 0 ? null : equal / first.length;
 }
+
 /**
  * Share of distinct tasks in a batch, in (0, 1]: distinct signatures over all of them; null for an empty
  * batch. 1 is no proof of variety (the same skill in new words is distinct too); a fall is a proof of
@@ -76,7 +77,7 @@ export const ARCHIVE_CAPACITY = 512;
 
 /**
  * Novelty of a batch: the mean over its tasks of the edit distance to the nearest task of the archive, in [0,
- * 1]; 0 when all are repeats, null where batch or archive is empty. `archive` is oldest first; only its
+ * 1]; 0 when all are repeats, null if batch or archive is empty. `archive` is oldest first; only its
  * newest `capacity` distinct entries count, so the cost grows with the batch and not with the run: batch x
  * capacity x length² / 32. Give it the worlds' canonical texts, not rendered prompts. After the novelty terms
  * of R-Zero (2508.05004) and POET.
@@ -89,12 +90,10 @@ export function archiveDistance(
   requireInteger('capacity', capacity, 1);
   const newest = [...new Set(archive.toReversed())].slice(0, capacity);
   if (newest.length === 0) return null;
-  const known = new Set(newest);
-  return mean(
-    batch.map((task) =>
-      known.has(task) ? 0 : Math.min(...newest.map((entry) => normalisedEditDistance(task, entry))),
-    ),
-  );
+  const archived = new Set(newest);
+  const distanceToArchive = (task: string): number =>
+    archived.has(task) ? 0 : Math.min(...newest.map((entry) => normalisedEditDistance(task, entry)));
+  return mean(batch.map(distanceToArchive));
 }
 
 /** Levenshtein distance over the longer length, in UTF-16 code units: 0 for equal texts, at most 1. */
@@ -110,7 +109,7 @@ export function normalisedEditDistance(left: string, right: string): number {
  * or all are alike); a negative value, which has no lower bound, is noise and reads as 0.
  *
  * `rewards` has one list a task, in the order of the attempts; tasks with fewer than two have no halves and
- * are left out. Null where it is undefined: fewer than two tasks, a half in which all tasks score alike, or r
+ * are left out. Null if it is undefined: fewer than two tasks, a half in which all tasks score alike, or r
  * = -1.
  */
 export function splitHalfReliability(rewards: readonly (readonly number[])[]): number | null {
@@ -135,7 +134,7 @@ function correlation(left: readonly number[], right: readonly number[]): number 
   const leftMean = mean(left) ?? 0;
   const rightMean = mean(right) ?? 0;
   const sumOver = (term: (x: number, y: number) => number) =>
-    left.reduce((sum, x, i) => sum + term(x - leftMean, (right[i] ?? 0) - rightMean), 0);
+    sum(left.map((x, i) => term(x - leftMean, (right[i] ?? 0) - rightMean)));
   const leftSpread = sumOver((x) => x * x);
   const rightSpread = sumOver((_, y) => y * y);
   // Equal values leave rounding errors, not zeros, behind.
@@ -178,9 +177,9 @@ export function updateLearningProgress(
 }
 
 /**
- * Learning progress by family: fast - slow, in [-1, 1]. Above 0 the agent gets better there, about 0 it has
+ * Learning progress by family: fast - slow, in [-1, 1]. Above 0 the agent improves on it, about 0 it has
  * mastered it or learns nothing (noise), below 0 it forgets. Success on tasks that get harder hides progress:
- * read it with the difficulty beside it.
+ * read it next to the difficulty.
  */
 export function learningProgress(state: ProgressState): Record<string, number> {
   return sorted(new Map(Object.entries(state).map(([family, { fast, slow }]) => [family, fast - slow])));
@@ -240,11 +239,11 @@ export function bandResidence(
     if (level !== null) judged.push({ epoch, inside: inBand(level, band) });
   }
   const entry = judged.find(({ inside }) => inside)?.epoch ?? null;
-  const share = (of: typeof judged) => mean(of.map(({ inside }) => (inside ? 1 : 0)));
+  const shareInside = (epochs: typeof judged) => mean(epochs.map(({ inside }) => (inside ? 1 : 0)));
   return {
     entry,
-    residence: share(judged),
-    afterEntry: entry === null ? null : share(judged.filter(({ epoch }) => epoch >= entry)),
+    residence: shareInside(judged),
+    afterEntry: entry === null ? null : shareInside(judged.filter(({ epoch }) => epoch >= entry)),
   };
 }
 

@@ -10,7 +10,7 @@ export type DifficultyRule =
   /** The `k` nearest to α, or all when there are fewer. */
   | { type: 'topK'; alpha: number; k: number };
 
-/** 'surplus': p̂ equals α, but enough others do too and come first. */
+/** 'surplus': p̂ equals α, but enough tasks before it do too. */
 export type FilterReason = 'kept' | 'too easy' | 'too hard' | 'surplus' | 'not measured';
 
 export type FilterDecision = { kept: boolean; reason: FilterReason };
@@ -20,8 +20,8 @@ export type FilterDecision = { kept: boolean; reason: FilterReason };
  * not. GenEnv 2.2 excludes |p̂ - α| > k_min = 0.1 from the update of the environment, and only from that.
  * Equal distances to α (up to rounding) go by index. What was not measured is never kept, whatever the rule.
  *
- * There is no fallback: where all are out of bounds nothing is kept, and the caller skips that update and
- * records that it did. (The reference release keeps nothing by accident below ten prompts; relaxing the bound
+ * There is no fallback: if all are out of bounds nothing is kept, and the caller skips that update and
+ * records it. (The reference release keeps nothing by accident below ten prompts; relaxing the bound
  * in silence would hide that the simulator is starved. `quantile` and `topK` are the rules that do not
  * starve.)
  */
@@ -32,10 +32,10 @@ export function difficultyFilter(
   for (const [i, rate] of successRates.entries()) {
     if (rate !== null) requireInRange(`successRates[${i}]`, rate, 0, 1);
   }
-  const keep = keptIndices(successRates, rule);
+  const keptTasks = keptIndices(successRates, rule);
   return successRates.map((rate, i) => {
     if (rate === null) return { kept: false, reason: 'not measured' };
-    if (rule.type === 'off' || keep.has(i)) return { kept: true, reason: 'kept' };
+    if (rule.type === 'off' || keptTasks.has(i)) return { kept: true, reason: 'kept' };
     if (steps(rate, rule.alpha) === 0) return { kept: false, reason: 'surplus' };
     return { kept: false, reason: rate > rule.alpha ? 'too easy' : 'too hard' };
   });
@@ -56,9 +56,8 @@ function keptIndices(successRates: readonly (number | null)[], rule: DifficultyR
     case 'quantile': {
       if (!(rule.keep > 0 && rule.keep <= 1))
         throw new RangeError(`keep must be in (0, 1], got ${rule.keep}`);
-      return new Set(
-        nearest.slice(0, Math.ceil(rule.keep * nearest.length - ROUNDING)).map(({ index }) => index),
-      );
+      const count = Math.ceil(rule.keep * nearest.length - ROUNDING);
+      return new Set(nearest.slice(0, count).map(({ index }) => index));
     }
     case 'topK': {
       requireInteger('k', rule.k, 1);

@@ -1,10 +1,8 @@
+import { range } from '../numerics/arithmetic.ts';
 import { requireInRange, requireInteger } from '../numerics/preconditions.ts';
 import type { RandomStream } from '../numerics/random.ts';
 
-/**
- * What D_env must know of a record (conditioning context -> task): when it was written, and what makes it a
- * repeat.
- */
+/** What D_env needs of a record (conditioning context -> task): when it was written, and its key as a repeat. */
 export type EnvironmentRecord = { epoch: number; signature: string };
 
 export type RegressionRecord<R extends EnvironmentRecord> = {
@@ -39,7 +37,7 @@ export function extendPool<R extends EnvironmentRecord>(pool: readonly R[], reco
 
 /**
  * Records of D_env that the environment's regression uses, in the pool's order. Success rates are those of
- * the agent of their time, and age badly: a window of four epochs let the simulator overshoot for thirty, so
+ * the agent at that time, and age badly: a window of four epochs let the simulator overshoot for thirty, so
  * ours is 1 or 2. With `deduplicate`, of equal signatures the newest record stays (the first, within an
  * epoch), and its weight is divided by 1 + repeats, counted over all of the pool that is given: a task
  * written again in every epoch fades.
@@ -64,13 +62,13 @@ export function regressionRecords<R extends EnvironmentRecord>(
 export function distinctNewest<R extends EnvironmentRecord>(pool: readonly R[]): R[] {
   const newest = new Map<string, R>();
   for (const record of pool) {
-    const known = newest.get(record.signature);
-    if (known === undefined || record.epoch > known.epoch) newest.set(record.signature, record);
+    const current = newest.get(record.signature);
+    if (current === undefined || record.epoch > current.epoch) newest.set(record.signature, record);
   }
   return pool.filter((record) => newest.get(record.signature) === record);
 }
 
-/** How often the signature of a record of this pool occurs in it beside the record itself. */
+/** Counts, for a record of this pool, the other records with its signature. */
 export function repeatsIn<R extends EnvironmentRecord>(pool: readonly R[]): (record: R) => number {
   const counts = new Map<string, number>();
   for (const { signature } of pool) counts.set(signature, (counts.get(signature) ?? 0) + 1);
@@ -78,8 +76,8 @@ export function repeatsIn<R extends EnvironmentRecord>(pool: readonly R[]): (rec
 }
 
 /**
- * What the memory of D_env must know of a record: when it was written, what makes it a repeat, what it
- * earned, and what recent success its context told of.
+ * What the memory of D_env needs of a record: when it was written, its key as a repeat, what it earned, and
+ * the recent success that its context reported.
  */
 export type MemoryRecord = {
   epoch: number;
@@ -88,10 +86,7 @@ export type MemoryRecord = {
   history_success: number | null;
 };
 
-/**
- * Splits D_env into the records of the last `window` epochs (this one included) and the older ones; null: all
- * are recent.
- */
+/** Splits D_env into the records of the last `window` epochs (this one included) and the rest; null: all recent. */
 export function splitByAge<R extends { epoch: number }>(
   pool: readonly R[],
   { epoch, window }: { epoch: number; window: number | null },
@@ -102,7 +97,7 @@ export function splitByAge<R extends { epoch: number }>(
 
 /**
  * Older records worth keeping: R_env of at least `minReward`, the newest `perTenth` for each tenth of the
- * success that their context told of, in the pool's order. All of an epoch's tasks are written under one
+ * success that their context reported, in the pool's order. All of an epoch's tasks are written under one
  * history, so without these the regression could not learn what another history asks for. (A history that
  * states success and difficulty places the agent: its records do not go stale.) With `deduplicate`, of equal
  * signatures only the newest is kept, whatever history it was written under.
@@ -126,10 +121,7 @@ export function remember<R extends MemoryRecord>(
   return older.filter((record) => kept.has(record));
 }
 
-/**
- * Draws `count` of the remembered records, spread evenly over the tenths that are there, each as likely
- * within its tenth.
- */
+/** Draws `count` of the remembered records, evenly over the tenths that have any, uniformly within a tenth. */
 export function recall<R extends MemoryRecord>(
   memory: readonly R[],
   count: number,
@@ -137,14 +129,13 @@ export function recall<R extends MemoryRecord>(
 ): R[] {
   requireInteger('count', count, 0);
   const tenths = [...byTenth(memory).values()];
-  return tenths.length === 0
-    ? []
-    : Array.from({ length: count }, (_, index) => random.pick(tenths[index % tenths.length]!));
+  if (tenths.length === 0) return [];
+  return range(count).map((index) => random.pick(tenths[index % tenths.length]!));
 }
 
 /**
- * Records by the tenth of success their context told of (9 = 90 % and more), lowest first; a context that
- * told of none has none.
+ * Records by the tenth of success that their context reported (9 = 90 % and more), lowest first; without the
+ * records whose context reported none.
  */
 function byTenth<R extends MemoryRecord>(records: readonly R[]): Map<number, R[]> {
   const groups = new Map<number, R[]>();

@@ -1,4 +1,5 @@
-import { mean, requireFinite } from '../numerics/preconditions.ts';
+import { mean, sum } from '../numerics/arithmetic.ts';
+import { requireFinite } from '../numerics/preconditions.ts';
 
 export type GroupAdvantages = {
   /** In the order of the rewards; all exactly 0 in a group that is not informative. */
@@ -32,7 +33,7 @@ export function groupAdvantages(
   const informative = rewards.some((reward) => reward !== rewards[0]);
   if (!informative) return { advantages: rewards.map(() => 0), mean: groupMean, std: 0, informative };
 
-  const squares = rewards.reduce((sum, reward) => sum + (reward - groupMean) ** 2, 0);
+  const squares = sum(rewards.map((reward) => (reward - groupMean) ** 2));
   const std = Math.sqrt(squares / (rewards.length - 1));
   const scale = scaleByStd ? std + EPSILON : 1;
   return {

@@ -1,3 +1,4 @@
+import { range, sum } from '../numerics/arithmetic.ts';
 import { wilsonInterval } from '../numerics/intervals.ts';
 import type { SuccessCount } from '../numerics/intervals.ts';
 import {
@@ -12,7 +13,7 @@ import { normalisedEditDistance } from './diagnostics.ts';
 
 /**
  * Discrimination of a task: success rate of the agent minus that of a random policy on it, in [-1, 1]; null
- * where one of them was not measured. About 0 inside the band: luck decides, and there is nothing to learn.
+ * if one of them was not measured. About 0 inside the band: luck decides, and there is nothing to learn.
  */
 export function discrimination(agentRate: number | null, randomRate: number | null): number | null {
   if (agentRate === null || randomRate === null) return null;
@@ -22,8 +23,8 @@ export function discrimination(agentRate: number | null, randomRate: number | nu
 }
 
 /**
- * Guard on the reward of the simulator: 1 where the discrimination is above `minimum` (in [0, 1)), else 0.
- * What was not measured does not pass: a guard that opens when its evidence is missing is none.
+ * Guard on the reward of the simulator: 1 if the discrimination is above `minimum` (in [0, 1)), else 0. A gap
+ * that was not measured does not pass: a guard must not open when its evidence is missing.
  */
 export function discriminationGate(gap: number | null, minimum = 0): 0 | 1 {
   requireInRange('minimum', minimum, 0, 1);
@@ -38,9 +39,8 @@ export function discriminationGate(gap: number | null, minimum = 0): 0 | 1 {
  * above the cap are scaled down alike until its share of what remains is `maxShare`; others are left as they
  * are. Weights >= 0.
  *
- * Of F families with weight none can be held below 1/F, so a cap below that makes them equal, and a lone
- * family stays as it is: regression divides by the sum of the weights, so there is nothing to balance it
- * against.
+ * With F families that have weight, no share can be below 1/F: a lower cap makes them equal, and a lone family
+ * stays as it is, since regression divides by the sum of the weights.
  */
 export function capFamilies(
   weights: readonly number[],
@@ -62,15 +62,12 @@ export function capFamilies(
   });
 }
 
-/**
- * The total c that families above it are scaled to: c = s (m c + the others), for the m largest of the
- * families.
- */
+/** The total c that families above it are scaled to: c = s (m c + the rest), for the m largest families. */
 function cappedTotal(totals: readonly number[], maxShare: number): number {
   const falling = totals.filter((total) => total > 0).sort((left, right) => right - left);
   for (let capped = 0; capped < falling.length - 1; capped++) {
-    const others = falling.slice(capped).reduce((sum, total) => sum + total, 0);
-    const cap = (maxShare * others) / (1 - capped * maxShare);
+    const uncapped = sum(falling.slice(capped));
+    const cap = (maxShare * uncapped) / (1 - capped * maxShare);
     if ((falling[capped] ?? 0) <= cap * (1 + ROUNDING)) return cap;
   }
   // All but the smallest are above the cap: it stays, and they come down to it, or as near as the cap allows.
@@ -87,10 +84,10 @@ function cappedTotal(totals: readonly number[], maxShare: number): number {
 export function flatRewards(rewards: readonly number[], minSpread: number): boolean {
   requireInRange('minSpread', minSpread, 0, 1);
   for (const [i, reward] of rewards.entries()) requireFinite(`rewards[${i}]`, reward);
-  return (
-    rewards.length === 0 ||
-    rewards.reduce((a, b) => Math.max(a, b)) - rewards.reduce((a, b) => Math.min(a, b)) < minSpread
-  );
+  if (rewards.length === 0) return true;
+  const highest = rewards.reduce((a, b) => Math.max(a, b));
+  const lowest = rewards.reduce((a, b) => Math.min(a, b));
+  return highest - lowest < minSpread;
 }
 
 /**
@@ -104,7 +101,7 @@ export function starvedEpochs(before: number, rewards: readonly number[], minSpr
 
 /**
  * Whether an agent has forgotten: the upper end of the 95 % interval of its success on the anchor set is
- * below the best success there so far, less what may be lost (`drop`, in [0, 1]). The anchor set is never
+ * below the best success there so far, minus the allowed loss (`drop`, in [0, 1]). The anchor set is never
  * seen by the simulator and is not the held-out set. With 128 tasks about ten points must be gone at p = 0.5
  * before this acts: a gate for collapses, not for noise.
  */
@@ -123,36 +120,53 @@ export const better = (left: SuccessCount, right: SuccessCount): SuccessCount =>
 /**
  * Size of the cluster that each task belongs to: average-link clustering of the distinct texts by normalised
  * edit distance, merging while the nearest two clusters are at most `maxDistance` apart. Copies of a text
- * count once: what they are discounted by is `regressionRecords`. After the repetition penalty of R-Zero
+ * count once: `regressionRecords` discounts them. After the repetition penalty of R-Zero
  * (2508.05004: 1 - BLEU, average link, at 0.5); our texts are a world's short canonical ones. The cost is
  * that of all pairs: for the tasks of one epoch.
  */
 export function clusterSizes(texts: readonly string[], maxDistance: number): number[] {
   requireInRange('maxDistance', maxDistance, 0, 1);
-  let clusters = [...new Set(texts)].map((text) => [text]);
-  const apart = new Map<string, Map<string, number>>(clusters.map(([text]) => [text!, new Map()]));
-  for (const [i, [left]] of clusters.entries())
-    for (const [right] of clusters.slice(i + 1)) {
-      const distance = normalisedEditDistance(left!, right!);
-      apart.get(left!)!.set(right!, distance);
-      apart.get(right!)!.set(left!, distance);
-    }
-  const between = (left: readonly string[], right: readonly string[]): number =>
-    left.reduce((sum, one) => sum + right.reduce((of, other) => of + apart.get(one)!.get(other)!, 0), 0) /
-    (left.length * right.length);
+  const distances = pairwiseDistances([...new Set(texts)]);
+  let clusters = [...distances.keys()].map((text) => [text]);
   for (;;) {
-    let nearest = { distance: Infinity, left: 0, right: 0 };
-    for (let left = 0; left < clusters.length; left++)
-      for (let right = left + 1; right < clusters.length; right++) {
-        const distance = between(clusters[left]!, clusters[right]!);
-        if (distance < nearest.distance) nearest = { distance, left, right };
-      }
-    if (!(nearest.distance <= maxDistance)) break;
-    const merged = [...clusters[nearest.left]!, ...clusters[nearest.right]!];
-    clusters = [...clusters.filter((_, index) => index !== nearest.left && index !== nearest.right), merged];
+    const { distance, left, right } = nearestPair(clusters, distances);
+    if (!(distance <= maxDistance)) break;
+    const merged = [...clusters[left]!, ...clusters[right]!];
+    clusters = [...clusters.filter((_, index) => index !== left && index !== right), merged];
   }
   const sizes = new Map(
     clusters.flatMap((cluster) => cluster.map((text) => [text, cluster.length] as const)),
   );
   return texts.map((text) => sizes.get(text)!);
+}
+
+type Distances = ReadonlyMap<string, ReadonlyMap<string, number>>;
+
+function pairwiseDistances(texts: readonly string[]): Distances {
+  const distances = new Map(texts.map((text) => [text, new Map<string, number>()]));
+  for (const [i, left] of texts.entries())
+    for (const right of texts.slice(i + 1)) {
+      const distance = normalisedEditDistance(left, right);
+      distances.get(left)!.set(right, distance);
+      distances.get(right)!.set(left, distance);
+    }
+  return distances;
+}
+
+/** The two clusters nearest to each other by average link; at distance Infinity if there are fewer than two. */
+function nearestPair(
+  clusters: readonly (readonly string[])[],
+  distances: Distances,
+): { distance: number; left: number; right: number } {
+  const distanceBetween = (left: readonly string[], right: readonly string[]): number => {
+    const rowSums = left.map((a) => sum(right.map((b) => distances.get(a)!.get(b)!)));
+    return sum(rowSums) / (left.length * right.length);
+  };
+  let nearest = { distance: Infinity, left: 0, right: 0 };
+  for (const left of range(clusters.length))
+    for (let right = left + 1; right < clusters.length; right++) {
+      const distance = distanceBetween(clusters[left]!, clusters[right]!);
+      if (distance < nearest.distance) nearest = { distance, left, right };
+    }
+  return nearest;
 }

@@ -1,3 +1,4 @@
+import { sum } from '../numerics/arithmetic.ts';
 import { requireFinite, requireInRange, requirePositive } from '../numerics/preconditions.ts';
 
 /** lambda >= 0: inverse temperature (1 in the paper; 0 weighs all alike). clip > 0: largest weight. */
@@ -21,8 +22,8 @@ export function regressionWeights(
   requirePositive('clip', clip);
   const highest = rewards.reduce((high, reward) => Math.max(high, reward), -Infinity);
   const unscaled = rewards.map((reward) => Math.exp(lambda * (reward - highest)));
-  const sum = unscaled.reduce((total, weight) => total + weight, 0);
-  return unscaled.map((weight) => Math.min(clip, (rewards.length * weight) / sum));
+  const total = sum(unscaled);
+  return unscaled.map((weight) => Math.min(clip, (rewards.length * weight) / total));
 }
 
 /**
@@ -35,7 +36,7 @@ export function effectiveSampleSize(weights: readonly number[]): number | null {
   const highest = weights.reduce((high, weight) => Math.max(high, weight), 0);
   if (highest === 0) return null;
   // In units of the largest weight: squares of very small or large ones would under- or overflow.
-  const sum = weights.reduce((total, weight) => total + weight / highest, 0);
-  const squares = weights.reduce((total, weight) => total + (weight / highest) ** 2, 0);
-  return Math.min(1, sum ** 2 / (weights.length * squares));
+  const scaled = weights.map((weight) => weight / highest);
+  const squares = sum(scaled.map((weight) => weight ** 2));
+  return Math.min(1, sum(scaled) ** 2 / (weights.length * squares));
 }

@@ -5,7 +5,7 @@ export type SuccessRate = SuccessCount & { rate: number | null };
 
 /**
  * Success rate p̂ = k / n, in [0, 1]: k counts the rewards of at least `threshold`, n all of them. GenEnv eq.
- * (2). `rewards` (each in [0, 1]) holds those of one task, or of all variations of one seed prompt where p̂
+ * (2). `rewards` (each in [0, 1]) holds those of one task, or of all variations of one seed prompt if p̂
  * is taken over a batch. A rollout that failed for infrastructure reasons has no reward and is left out by
  * the caller: it is never a zero. Without any attempt the rate is null: not measured.
  */

@@ -1,9 +1,10 @@
+import { range, sum } from '../numerics/arithmetic.ts';
 import { requireInRange, requireInteger } from '../numerics/preconditions.ts';
 import { deriveSeed, randomStream } from '../numerics/random.ts';
 import type { RandomStream } from '../numerics/random.ts';
 
 /** D_train: the seed tasks, the valid tasks of earlier epochs (oldest first), and those of this epoch. */
-export type TrainingPool<T> = { base: readonly T[]; history: readonly T[]; fresh: readonly T[] };
+export type TrainingPool<T> = { base: readonly T[]; history: readonly T[]; new: readonly T[] };
 
 export type Source = keyof TrainingPool<unknown>;
 
@@ -12,15 +13,15 @@ export type TrainingMix = Record<Source, number>;
 
 export type Drawn<T> = { source: Source; index: number; item: T };
 
-const SOURCES: readonly Source[] = ['base', 'history', 'fresh'];
+const SOURCES: readonly Source[] = ['base', 'history', 'new'];
 
 /**
  * Draws `count` tasks from D_train in a stated mix, in random order. GenEnv 2.3 samples from the accumulated
  * pool to "retain mastery of earlier curricula" and gives no ratio. Quotas are apportioned by largest
- * remainder (ties in the order base, history, fresh), and drawn without replacement. A source that has too
+ * remainder (ties in the order base, history, new), and drawn without replacement. A source that has too
  * few passes what is missing on to the others, by their parts; a source whose part is 0 is never drawn from.
  * Only when all that may be drawn has been does a task come a second time, so that arms keep equal budgets.
- * Nothing to draw from: nothing drawn.
+ * Empty pools give no tasks.
  */
 export function drawMix<T>(
   pool: TrainingPool<T>,
@@ -53,27 +54,16 @@ function apportion(
   pool: TrainingPool<unknown>,
   count: number,
 ): Record<Source, number> {
-  const quotas: Record<Source, number> = { base: 0, history: 0, fresh: 0 };
+  const quotas: Record<Source, number> = { base: 0, history: 0, new: 0 };
   let open = usable;
   let left = count;
   while (left > 0 && open.length > 0) {
-    const parts = open.map((source) => mix[source] / Math.max(...open.map((other) => mix[other])));
-    const whole = parts.reduce((sum, part) => sum + part, 0);
-    const shares = open.map((source, i) => ({ source, exact: (left * (parts[i] ?? 0)) / whole }));
+    const largestPart = Math.max(...open.map((source) => mix[source]));
+    const parts = open.map((source) => mix[source] / largestPart);
+    const total = sum(parts);
+    const shares = open.map((source, i) => ({ source, exact: (left * (parts[i] ?? 0)) / total }));
     const short = shares.filter(({ source, exact }) => exact > pool[source].length);
-    if (short.length === 0) {
-      const floors = shares.map(({ source, exact }) => ({
-        source,
-        floor: Math.floor(exact),
-        rest: exact - Math.floor(exact),
-      }));
-      let spare = left - floors.reduce((sum, { floor }) => sum + floor, 0);
-      for (const { source, floor } of floors.toSorted((one, other) => other.rest - one.rest)) {
-        // A share at or below a source's size rounds up to at most that size.
-        quotas[source] = floor + (spare-- > 0 ? 1 : 0);
-      }
-      return quotas;
-    }
+    if (short.length === 0) return { ...quotas, ...roundByLargestRemainder(shares, left) };
     for (const { source } of short) {
       quotas[source] = pool[source].length;
       left -= pool[source].length;
@@ -83,12 +73,28 @@ function apportion(
   return quotas;
 }
 
+/** Whole quotas of sum `total`. A share at or below a source's size rounds up to at most that size. */
+function roundByLargestRemainder(
+  shares: readonly { source: Source; exact: number }[],
+  total: number,
+): Partial<Record<Source, number>> {
+  const floors = shares.map(({ source, exact }) => {
+    const floor = Math.floor(exact);
+    return { source, floor, remainder: exact - floor };
+  });
+  let spare = total - sum(floors.map(({ floor }) => floor));
+  const quotas: Partial<Record<Source, number>> = {};
+  for (const { source, floor } of floors.toSorted((a, b) => b.remainder - a.remainder))
+    quotas[source] = floor + (spare-- > 0 ? 1 : 0);
+  return quotas;
+}
+
 /**
  * Indices of the tasks that an epoch draws from a data set of `size`: without replacement, in an order
- * shuffled anew for each pass over it, so that every task is drawn once before any is drawn again. Where a
+ * shuffled for each pass over it, so that every task is drawn once before any is drawn again. If a
  * pass ends inside an epoch, the next one begins with tasks that this epoch has not drawn yet. Epochs are
- * counted from 1. A function of its arguments alone: nothing is carried from epoch to epoch. Nothing to draw
- * from: nothing drawn.
+ * counted from 1. A function of its arguments alone: nothing is carried from epoch to epoch. An empty data set
+ * gives no tasks.
  */
 export function poolDraw(
   size: number,
@@ -98,11 +104,11 @@ export function poolDraw(
   requireInteger('count', count, 0);
   requireInteger('epoch', epoch, 1);
   if (size === 0) return [];
-  const all = Array.from({ length: size }, (_, index) => index);
+  const all = range(size);
   let left: number[] = [];
   let pass = 0;
   let drawn: number[] = [];
-  for (let at = 1; at <= epoch; at++) {
+  for (let current = 1; current <= epoch; current++) {
     drawn = [];
     while (drawn.length < count) {
       if (left.length === 0) {

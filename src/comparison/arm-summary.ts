@@ -1,4 +1,4 @@
-import { mean } from '../numerics/preconditions.ts';
+import { mean, range } from '../numerics/arithmetic.ts';
 import { deriveSeed } from '../numerics/random.ts';
 import { trailingMean, WINDOW } from '../report/findings.ts';
 import { guards } from '../report/guards.ts';
@@ -6,8 +6,8 @@ import { measured, namesUnder, trained } from '../report/run-data.ts';
 import type { EpochRow } from '../report/run-data.ts';
 import { meanCurve } from './learning-curve.ts';
 import type { CurveMean, CurvePoint } from './learning-curve.ts';
-import { overSeeds, pairedOverSeeds } from './over-seeds.ts';
-import type { OverSeeds } from './over-seeds.ts';
+import { estimateOverSeeds, estimateDifferenceOverSeeds } from './seed-estimates.ts';
+import type { SeedEstimate } from './seed-estimates.ts';
 import { heldOutCurve, measureRun, runMetricNames, shareSolved } from './run-metrics.ts';
 import type { EqualTerms, RunMetricName, RunMetrics, RunRecord } from './run-metrics.ts';
 
@@ -22,17 +22,17 @@ export interface ArmSummary {
   /** `genenv`, `random`, `static`, … */
   type: string;
   /**
-   * The arm that trains its agent in the same way on tasks of a frozen simulator; null where there is none,
-   * and for an agent that does not learn.
+   * The arm that trains its agent in the same way on tasks of a frozen simulator; null if there is none, and
+   * for an agent that does not learn.
    */
   control: string | null;
   runs: { id: string; seed: number; ledger: string; figures: RunMetrics; curve: CurvePoint[] }[];
   curve: CurveMean[];
   courses: EpochSeries;
-  figures: Record<RunMetricName, OverSeeds | null>;
+  figures: Record<RunMetricName, SeedEstimate | null>;
   /**
-   * Share of each kind of task in what was written: in the last five epochs, mean over the seeds, and the
-   * most of five epochs on end under any seed.
+   * Share of each kind among the written tasks: in the last five epochs, mean over the seeds; and the largest
+   * mean of five consecutive epochs under any seed.
    */
   kinds: { kind: string; end: number; most: number }[];
   /** Guards that warn at the end of a run, and under how many seeds. */
@@ -40,17 +40,17 @@ export interface ArmSummary {
 }
 
 /**
- * An arm's runs summed up, by seed in the order of the seeds. @param places rollouts at which its curve is
- * shown
+ * Sums up an arm's runs, in the order of the seeds.
+ * @param places rollouts at which its curve is shown
  */
-export function armSummary(
+export function summarizeArm(
   arm: string,
   runs: readonly RunRecord[],
   terms: EqualTerms,
   places: readonly number[],
 ): Omit<ArmSummary, 'control'> {
   const curves = runs.map(heldOutCurve);
-  const figured = runs.map((run) => measureRun(run, terms));
+  const metricsOfRuns = runs.map((run) => measureRun(run, terms));
   return {
     arm,
     type: runs[0]!.experiment.arm.type,
@@ -58,54 +58,59 @@ export function armSummary(
       id,
       seed,
       ledger,
-      figures: figured[index]!,
+      figures: metricsOfRuns[index]!,
       curve: curves[index]!,
     })),
     curve: meanCurve(curves, places),
     courses: epochSeries(runs),
-    figures: eachMetric((figure) =>
-      overSeeds(
-        figured.map((one) => one[figure]),
-        deriveSeed(0, 'bootstrap', arm, figure),
+    figures: mapMetrics((metric) =>
+      estimateOverSeeds(
+        metricsOfRuns.map((metrics) => metrics[metric]),
+        deriveSeed(0, 'bootstrap', arm, metric),
       ),
     ),
-    kinds: kindsOf(runs),
-    warnings: warningsOf(runs),
+    kinds: kindShares(runs),
+    warnings: countWarnings(runs),
   };
 }
 
-/** One arm minus another in a figure, under the same seeds. */
-export const difference = (arm: ArmSummary, other: ArmSummary, figure: RunMetricName): OverSeeds | null =>
-  pairedOverSeeds(
-    arm.runs.map(({ figures }) => figures[figure]),
-    other.runs.map(({ figures }) => figures[figure]),
-    deriveSeed(0, 'bootstrap', arm.arm, other.arm, figure),
+/** One arm minus a reference in a metric, under the same seeds. */
+export const estimateDifference = (
+  arm: ArmSummary,
+  reference: ArmSummary,
+  metric: RunMetricName,
+): SeedEstimate | null =>
+  estimateDifferenceOverSeeds(
+    arm.runs.map(({ figures }) => figures[metric]),
+    reference.runs.map(({ figures }) => figures[metric]),
+    deriveSeed(0, 'bootstrap', arm.arm, reference.arm, metric),
   );
 
-export const eachMetric = <T>(value: (figure: RunMetricName) => T): Record<RunMetricName, T> =>
-  Object.fromEntries(runMetricNames.map((figure) => [figure, value(figure)])) as Record<RunMetricName, T>;
+export const mapMetrics = <T>(value: (metric: RunMetricName) => T): Record<RunMetricName, T> =>
+  Object.fromEntries(runMetricNames.map((metric) => [metric, value(metric)])) as Record<RunMetricName, T>;
 
 function epochSeries(runs: readonly RunRecord[]): EpochSeries {
   const epochs = runs.map(({ rows, experiment }) => ({
     rows: trained(rows),
     n: experiment.agent.rolloutsPerTask,
   }));
-  const course = (value: (row: EpochRow, n: number) => number | null): (number | null)[] =>
-    Array.from({ length: epochs[0]?.rows.length ?? 0 }, (_, index) =>
-      mean(measured(epochs.map(({ rows, n }) => (rows[index] === undefined ? null : value(rows[index], n))))),
-    );
-  const metric = (name: string) => course(({ metrics }) => metrics[name] ?? null);
+  const meanByEpoch = (value: (row: EpochRow, n: number) => number | null): (number | null)[] =>
+    range(epochs[0]?.rows.length ?? 0).map((index) => {
+      const values = epochs.map(({ rows, n }) => (rows[index] === undefined ? null : value(rows[index], n)));
+      return mean(measured(values));
+    });
+  const metric = (name: string) => meanByEpoch(({ metrics }) => metrics[name] ?? null);
   return {
     success: metric('env/success_rate'),
     difficulty: metric('env/difficulty'),
     correctLength: metric('completions/correct_mean_length'),
     informative: metric('env/effective_group_ratio'),
-    unsolved: course((row, n) => shareSolved([row], 0, n)),
-    solved: course((row, n) => shareSolved([row], n, n)),
+    unsolved: meanByEpoch((row, n) => shareSolved([row], 0, n)),
+    solved: meanByEpoch((row, n) => shareSolved([row], n, n)),
   };
 }
 
-function kindsOf(runs: readonly RunRecord[]): ArmSummary['kinds'] {
+function kindShares(runs: readonly RunRecord[]): ArmSummary['kinds'] {
   const prefix = 'env/kind/';
   // An epoch in which no task was written has no shares; in others a kind that is not named has none.
   const written = runs.map(({ rows }) =>
@@ -114,22 +119,25 @@ function kindsOf(runs: readonly RunRecord[]): ArmSummary['kinds'] {
   return namesUnder(written.flat(), prefix).map((kind) => {
     const shares = written
       .filter(({ length }) => length > 0)
-      .map((rows) =>
-        measured(trailingMean(rows.map(({ metrics }) => metrics[`${prefix}${kind}`] ?? 0))).slice(
-          Math.min(WINDOW, rows.length) - 1,
-        ),
-      );
-    return { kind, end: mean(shares.map((of) => of.at(-1)!))!, most: Math.max(...shares.flat()) };
+      .map((rows) => {
+        const byEpoch = rows.map(({ metrics }) => metrics[`${prefix}${kind}`] ?? 0);
+        return measured(trailingMean(byEpoch)).slice(Math.min(WINDOW, rows.length) - 1);
+      });
+    return {
+      kind,
+      end: mean(shares.map((trailing) => trailing.at(-1)!))!,
+      most: Math.max(...shares.flat()),
+    };
   });
 }
 
-function warningsOf(runs: readonly RunRecord[]): ArmSummary['warnings'] {
+function countWarnings(runs: readonly RunRecord[]): ArmSummary['warnings'] {
   const warned = runs.flatMap(({ rows, experiment }) =>
     guards(trained(rows), experiment).filter(({ state }) => state === 'warn'),
   );
   const labels = [...new Set(warned.map(({ label }) => label))];
   return labels.map((guard) => {
-    const of = warned.filter(({ label }) => label === guard);
-    return { guard, threshold: of[0]!.threshold, seeds: of.length };
+    const warnings = warned.filter(({ label }) => label === guard);
+    return { guard, threshold: warnings[0]!.threshold, seeds: warnings.length };
   });
 }

@@ -1,25 +1,26 @@
 import type { Experiment } from '../config/experiment.ts';
 import { changedFields } from '../config/retune.ts';
 import { RESIDENCE } from '../report/findings.ts';
-import { difference } from './arm-summary.ts';
+import { estimateDifference } from './arm-summary.ts';
 import type { ArmSummary } from './arm-summary.ts';
 import {
-  above,
-  atLeast,
-  below,
   claimVerdict,
-  firstOfEachPreset,
+  firstArmOfEachPreset,
+  hasReplay,
   hasSameAgentTraining,
+  isAbove,
+  isAtLeast,
+  isBelow,
   isMethod,
   metricText,
-  replays,
 } from './claim-rules.ts';
 import type { CheckResult, Claim, ClaimEvidence } from './claim-rules.ts';
 import type { CrossPlaySummary } from './cross-play.ts';
-import { differenceText, estimateText, valueText } from './over-seeds.ts';
+import { differenceText, estimateText, valueText } from './seed-estimates.ts';
 import type { ProbeSummary } from './probes.ts';
 import { runMetrics } from './run-metrics.ts';
 import type { RunMetricName } from './run-metrics.ts';
+import type { Misranking } from './theory/ranking.ts';
 
 /** The claims, judged for one arm. */
 export interface Claims {
@@ -31,23 +32,25 @@ export interface Claims {
  * What the method and its theory claim (GenEnv, 2512.19682), and whether it held in this comparison, for the
  * first arm of each preset.
  */
-export const claimsOf = (facts: ClaimEvidence): Claims[] =>
-  firstOfEachPreset(facts.experiments).map((arm) => {
-    const main = facts.arms.find((one) => one.arm === arm)!;
-    return {
-      arm,
-      rows: [...learningClaims(facts, main), ...measureClaims(facts, main), ...ablationClaims(facts, main)],
-    };
+export const judgeClaims = (evidence: ClaimEvidence): Claims[] =>
+  firstArmOfEachPreset(evidence.experiments).map((name) => {
+    const main = evidence.arms.find(({ arm }) => arm === name)!;
+    const rows = [
+      ...learningClaims(evidence, main),
+      ...measureClaims(evidence, main),
+      ...ablationClaims(evidence, main),
+    ];
+    return { arm: name, rows };
   });
 
-/** Claims that the runs themselves show: the band, the curriculum, the arms against each other. */
+/** Claims judged by the runs themselves: the band, the curriculum, the arms against each other. */
 export function learningClaims({ arms, experiments }: ClaimEvidence, main: ArmSummary): Claim[] {
   const random = arms.find(({ arm }) => arm === main.control);
   const fixed = arms.find(({ type }) => type === 'static');
   const frozenAgent = arms.find(
     ({ arm }) => experiments[arm]!.arm.type === 'genenv' && experiments[arm]!.agent.training === null,
   );
-  const stays = atLeast(main.figures.residence?.mean, RESIDENCE);
+  const staysInBand = isAtLeast(main.figures.residence?.mean, RESIDENCE);
   return [
     {
       claim:
@@ -59,85 +62,101 @@ export function learningClaims({ arms, experiments }: ClaimEvidence, main: ArmSu
         ...metricText(`frozen agent (${frozenAgent?.arm}), which learns nothing,`, frozenAgent, 'residence'),
       ].join('; '),
       verdict: claimVerdict([
-        stays,
-        random === undefined ? null : above(difference(main, random, 'residence')),
+        staysInBand,
+        random === undefined ? null : isAbove(estimateDifference(main, random, 'residence')),
       ]),
     },
     {
       claim:
         'a curriculum emerges: difficulty and length of correct answers rise while success stays in the band',
       paper: 'tokens of an answer +49 %',
-      ours: `since entering the band: difficulty ${estimateText(main.figures.difficultyRise, 'change')}, tokens of correct answers ${estimateText(main.figures.lengthRise, 'change')}`,
-      verdict: claimVerdict([above(main.figures.difficultyRise), above(main.figures.lengthRise), stays]),
+      ours:
+        `since entering the band: difficulty ${estimateText(main.figures.difficultyRise, 'change')}, ` +
+        `tokens of correct answers ${estimateText(main.figures.lengthRise, 'change')}`,
+      verdict: claimVerdict([
+        isAbove(main.figures.difficultyRise),
+        isAbove(main.figures.lengthRise),
+        staysInBand,
+      ]),
     },
-    beats('Random', 'final score +12.3 % relative', main, random, true),
-    beats(
-      'Static',
-      'final score +6.0 % relative',
-      main,
-      fixed,
-      fixed !== undefined && hasSameAgentTraining(experiments[fixed.arm]!, experiments[main.arm]!),
-    ),
+    fasterLearningClaim(main, {
+      name: 'Random',
+      paper: 'final score +12.3 % relative',
+      arm: random,
+      hasSameAgent: true,
+    }),
+    fasterLearningClaim(main, {
+      name: 'Static',
+      paper: 'final score +6.0 % relative',
+      arm: fixed,
+      hasSameAgent:
+        fixed !== undefined && hasSameAgentTraining(experiments[fixed.arm]!, experiments[main.arm]!),
+    }),
     {
       claim: 'fewer tasks that always fail and more that always succeed than with Random, in the last third',
       paper: 'never solved −20.3 %, always solved +3.5 %',
       ours:
         random === undefined
-          ? noneLike('Random')
-          : `${random.arm === 'random' ? '' : `${random.arm}: `}never solved ${plainDifference(main, random, 'unsolvedEnd')}, always solved ${plainDifference(main, random, 'solvedEnd')}`,
+          ? noArmText('Random')
+          : `${random.arm === 'random' ? '' : `${random.arm}: `}never solved ` +
+            `${plainDifferenceText(main, random, 'unsolvedEnd')}, always solved ` +
+            plainDifferenceText(main, random, 'solvedEnd'),
       verdict: claimVerdict(
         random === undefined
           ? [null]
-          : [sign(main, random, 'unsolvedEnd', -1), sign(main, random, 'solvedEnd', 1)],
+          : [hasSign(main, random, 'unsolvedEnd', -1), hasSign(main, random, 'solvedEnd', 1)],
       ),
     },
   ];
 }
 
-/**
- * @param alike whether the agents of both are trained in the same way: else what differs is not the
- * curriculum's alone
- */
-function beats(
-  name: string,
-  paper: string,
-  main: ArmSummary,
-  other: ArmSummary | undefined,
-  alike: boolean,
-): Claim {
+interface Rival {
+  name: string;
+  /** The paper's figure. */
+  paper: string;
+  arm: ArmSummary | undefined;
+  /** Whether the agents of both are trained in the same way: else more than the curriculum differs. */
+  hasSameAgent: boolean;
+}
+
+function fasterLearningClaim(main: ArmSummary, { name, paper, arm, hasSameAgent }: Rival): Claim {
   const claim = `learns faster than ${name} at equal rollouts (area under the held-out curve)`;
-  if (other === undefined) return { claim, paper, ours: noneLike(name), verdict: 'not measured' };
-  const found = `area ${plainDifference(main, other, 'area')}; rollouts to the threshold ${plainDifference(main, other, 'rolloutsToThreshold')}; at the end ${plainDifference(main, other, 'finalHeldOut')}`;
-  const against = [
-    ...(other.arm === name.toLowerCase() && alike ? [] : [other.arm]),
-    ...(alike ? [] : ['whose agent is trained in another way']),
+  if (arm === undefined) return { claim, paper, ours: noArmText(name), verdict: 'not measured' };
+  const differences = [
+    `area ${plainDifferenceText(main, arm, 'area')}`,
+    `rollouts to the threshold ${plainDifferenceText(main, arm, 'rolloutsToThreshold')}`,
+    `at the end ${plainDifferenceText(main, arm, 'finalHeldOut')}`,
+  ].join('; ');
+  const rivalText = [
+    ...(arm.arm === name.toLowerCase() && hasSameAgent ? [] : [arm.arm]),
+    ...(hasSameAgent ? [] : ['whose agent is trained in another way']),
   ].join(', ');
   return {
     claim,
     paper,
-    ours: against === '' ? found : `${against}: ${found}`,
-    verdict: claimVerdict([alike ? above(difference(main, other, 'area')) : null]),
+    ours: rivalText === '' ? differences : `${rivalText}: ${differences}`,
+    verdict: claimVerdict([hasSameAgent ? isAbove(estimateDifference(main, arm, 'area')) : null]),
   };
 }
 
-const noneLike = (name: string): string =>
+const noArmText = (name: string): string =>
   `no arm ${name.toLowerCase()}${name === 'Random' ? ' with the same agent' : ''}`;
 
-const plainDifference = (arm: ArmSummary, other: ArmSummary, figure: RunMetricName): string =>
-  differenceText(difference(arm, other, figure), runMetrics[figure].unit).replaceAll('**', '');
+const plainDifferenceText = (arm: ArmSummary, reference: ArmSummary, metric: RunMetricName): string =>
+  differenceText(estimateDifference(arm, reference, metric), runMetrics[metric].unit).replaceAll('**', '');
 
-/** The direction of a mean difference alone. */
-function sign(arm: ArmSummary, other: ArmSummary, figure: RunMetricName, wanted: 1 | -1): CheckResult {
-  const found = difference(arm, other, figure);
-  return found === null ? null : Math.sign(found.mean) === wanted;
+/** Whether a mean difference has this sign, whatever its interval. */
+function hasSign(arm: ArmSummary, reference: ArmSummary, metric: RunMetricName, sign: 1 | -1): CheckResult {
+  const difference = estimateDifference(arm, reference, metric);
+  return difference === null ? null : Math.sign(difference.mean) === sign;
 }
 
-/** R² from which on the signal counts as following p(1-p). */
-export const FOLLOWS = 0.8;
+/** Least R² at which the signal counts as following p(1-p). */
+const MIN_R2 = 0.8;
 /** Success that may be lost on an epoch's tasks. */
-export const FORGETTING = 0.02;
+const MAX_FORGETTING = 0.02;
 
-/** Claims that policies of finished runs show: cross-play and probes. */
+/** Claims judged by policies of finished runs: cross-play and probes. */
 export function measureClaims({ experiments, crossPlay, probes }: ClaimEvidence, main: ArmSummary): Claim[] {
   const played = crossPlay.filter(({ arm }) => isMethod(experiments[arm]!));
   const own = played.find(({ arm }) => arm === main.arm);
@@ -146,7 +165,7 @@ export function measureClaims({ experiments, crossPlay, probes }: ClaimEvidence,
     crossPlayClaim(own),
     gradientClaim(probed),
     rankingClaim(probed),
-    retentionClaim(played, (arm) => replays(experiments[arm]!)),
+    retentionClaim(played, (arm) => hasReplay(experiments[arm]!)),
   ];
 }
 
@@ -156,9 +175,10 @@ const crossPlayClaim = (played: CrossPlaySummary | undefined): Claim => ({
   ours:
     played === undefined
       ? 'no cross-play'
-      : `${played.arm}: rank correlation with the epoch ${estimateText(played.trends.simulator)} along simulators, ${estimateText(played.trends.agent)} along agents`,
+      : `${played.arm}: rank correlation with the epoch ${estimateText(played.trends.simulator)} along ` +
+        `simulators, ${estimateText(played.trends.agent)} along agents`,
   verdict: claimVerdict(
-    played === undefined ? [null] : [below(played.trends.simulator), above(played.trends.agent)],
+    played === undefined ? [null] : [isBelow(played.trends.simulator), isAbove(played.trends.agent)],
   ),
 });
 
@@ -172,7 +192,7 @@ function gradientClaim(probed: ProbeSummary | undefined): Claim {
       signal === null
         ? 'no gradients'
         : `R² ${valueText(signal.r2)}, largest in [${signal.peak.low.toFixed(1)}, ${signal.peak.high.toFixed(1)}]`,
-    verdict: claimVerdict([atLeast(signal?.r2, FOLLOWS), inBand]),
+    verdict: claimVerdict([isAtLeast(signal?.r2, MIN_R2), inBand]),
   };
 }
 
@@ -186,78 +206,75 @@ function rankingClaim(probed: ProbeSummary | undefined): Claim {
     claim:
       'n attempts rank tasks by R_env ever more surely: mis-ranking falls with n, as binomials say and below Theorem 1',
     paper: 'Theorem 1, not measured',
-    ours:
-      rows.length === 0
-        ? 'no pairs'
-        : rows
-            .map(
-              ({ n, measured, expected }) =>
-                `n = ${n}: ${valueText(measured)} (expected ${valueText(expected)})`,
-            )
-            .join('; '),
+    ours: rows.length === 0 ? 'no pairs' : rows.map(rankingText).join('; '),
     verdict: claimVerdict(rows.length < 2 ? [null] : [falls, within]),
   };
 }
 
-function retentionClaim(played: readonly CrossPlaySummary[], replayed: (arm: string) => boolean): Claim {
-  const text = (of: readonly CrossPlaySummary[]): string =>
-    of.length === 0
-      ? 'not measured'
-      : of.map(({ arm, retention }) => `${arm} ${estimateText(retention.forgetting)}`).join(', ');
-  const [withPool, without] = [
-    played.filter(({ arm }) => replayed(arm)),
-    played.filter(({ arm }) => !replayed(arm)),
-  ];
-  const kept = ({ retention: { forgetting } }: CrossPlaySummary): CheckResult =>
-    forgetting === null ? null : forgetting.mean <= FORGETTING;
-  // Where nothing is lost without replay, keeping it all says nothing of replay.
-  const tested = without.some((one) => kept(one) === false);
+const rankingText = ({ n, measured, expected }: Misranking): string =>
+  `n = ${n}: ${valueText(measured)} (expected ${valueText(expected)})`;
+
+function retentionClaim(played: readonly CrossPlaySummary[], replays: (arm: string) => boolean): Claim {
+  const withReplay = played.filter(({ arm }) => replays(arm));
+  const withoutReplay = played.filter(({ arm }) => !replays(arm));
+  const retains = ({ retention: { forgetting } }: CrossPlaySummary): CheckResult =>
+    forgetting === null ? null : forgetting.mean <= MAX_FORGETTING;
+  // If nothing is lost without replay, keeping it all says nothing about replay.
+  const isTested = withoutReplay.some((summary) => retains(summary) === false);
+  const untestedText =
+    isTested || withoutReplay.length === 0 ? '' : ', so that nothing puts replay to the test';
   return {
-    claim: `with replay from the pool at most ${FORGETTING} of success on earlier epochs' tasks is lost, and more without`,
+    claim:
+      `with replay from the pool at most ${MAX_FORGETTING} of success on earlier epochs' tasks is lost, ` +
+      'and more without',
     paper: 'stated, not measured',
-    ours: `forgetting with replay: ${text(withPool)}; without: ${text(without)}${tested || without.length === 0 ? '' : ', so that nothing puts replay to the test'}`,
-    verdict: claimVerdict(withPool.length === 0 ? [null] : [...withPool.map(kept), tested || null]),
+    ours: `forgetting with replay: ${forgettingText(withReplay)}; without: ${forgettingText(withoutReplay)}${untestedText}`,
+    verdict: claimVerdict(withReplay.length === 0 ? [null] : [...withReplay.map(retains), isTested || null]),
   };
 }
 
-/** Claims about single settings of the method: arms that differ from the main one in nothing else. */
+const forgettingText = (played: readonly CrossPlaySummary[]): string =>
+  played.length === 0
+    ? 'not measured'
+    : played.map(({ arm, retention }) => `${arm} ${estimateText(retention.forgetting)}`).join(', ');
+
+/** Claims about single settings of the method: arms that differ from the main one in those alone. */
 export function ablationClaims({ arms, experiments }: ClaimEvidence, main: ArmSummary): Claim[] {
   const base = experiments[main.arm]!;
-  const variants = (fields: (of: Experiment) => Experiment) =>
-    arms.filter(
-      ({ arm }) => changedFields(withoutName(fields(experiments[arm]!)), withoutName(fields(base))) === '',
-    );
-  const targets = variants((of) => ({ ...of, difficulty: { ...of.difficulty, alpha: 0 } }));
-  const updates = variants((of) => ({
-    ...of,
-    filter: { type: 'off' },
-    environment: {
-      ...of.environment,
-      training: of.environment.training && { ...of.environment.training, lambda: 0 },
-    },
-  }));
+  const variants = (neutralize: (experiment: Experiment) => Experiment) => {
+    const comparable = (experiment: Experiment) => ({ ...neutralize(experiment), name: '' });
+    return arms.filter(({ arm }) => changedFields(comparable(experiments[arm]!), comparable(base)) === '');
+  };
   return [
-    ...targetClaim(targets, ({ arm }) => experiments[arm]!.difficulty.alpha),
-    ...weightsClaim(updates, ({ arm }) => experiments[arm]!),
+    ...targetClaim(variants(withoutTarget), ({ arm }) => experiments[arm]!.difficulty.alpha),
+    ...weightsClaim(variants(withoutFilterAndWeights), ({ arm }) => experiments[arm]!),
   ];
 }
 
-const withoutName = (of: Experiment): object => ({ ...of, name: '' });
+const withoutTarget = (experiment: Experiment): Experiment => ({
+  ...experiment,
+  difficulty: { ...experiment.difficulty, alpha: 0 },
+});
+const withoutFilterAndWeights = ({ environment, ...experiment }: Experiment): Experiment => ({
+  ...experiment,
+  filter: { type: 'off' },
+  environment: { ...environment, training: environment.training && { ...environment.training, lambda: 0 } },
+});
 const areaOf = ({ figures }: ArmSummary): number => figures.area?.mean ?? 0;
-const text = (name: string, arm: ArmSummary): string => `${name} ${estimateText(arm.figures.area)}`;
+const areaText = (name: string, arm: ArmSummary): string => `${name} ${estimateText(arm.figures.area)}`;
 
 function* targetClaim(arms: readonly ArmSummary[], alphaOf: (arm: ArmSummary) => number): Generator<Claim> {
-  const sorted = arms.toSorted((one, other) => alphaOf(one) - alphaOf(other));
+  const sorted = arms.toSorted((a, b) => alphaOf(a) - alphaOf(b));
   const half = sorted.find((arm) => alphaOf(arm) === 0.5);
   if (half === undefined || sorted.length < 3) return;
   const ends = [sorted[0]!, sorted.at(-1)!].filter((arm) => arm !== half);
   yield {
     claim: 'α = 0.5 is right: the largest area under the held-out curve, and more than at both ends',
     paper: 'argued from p(1-p), not measured',
-    ours: sorted.map((arm) => text(`α ${alphaOf(arm)}:`, arm)).join('; '),
+    ours: sorted.map((arm) => areaText(`α ${alphaOf(arm)}:`, arm)).join('; '),
     verdict: claimVerdict([
       sorted.every((arm) => areaOf(arm) <= areaOf(half)),
-      ...ends.map((end) => above(difference(half, end, 'area'))),
+      ...ends.map((end) => isAbove(estimateDifference(half, end, 'area'))),
     ]),
   };
 }
@@ -266,21 +283,22 @@ function* weightsClaim(
   arms: readonly ArmSummary[],
   experimentOf: (arm: ArmSummary) => Experiment,
 ): Generator<Claim> {
-  const find = (filters: boolean, weighs: boolean) =>
-    arms.find(
-      (arm) =>
-        (experimentOf(arm).filter.type !== 'off') === filters &&
-        experimentOf(arm).environment.training!.lambda > 0 === weighs,
-    );
+  const find = (hasFilter: boolean, hasWeights: boolean) =>
+    arms.find((arm) => {
+      const { filter, environment } = experimentOf(arm);
+      return (filter.type !== 'off') === hasFilter && environment.training!.lambda > 0 === hasWeights;
+    });
   const [filter, weights, both] = [find(true, false), find(false, true), find(true, true)];
   if (filter === undefined || weights === undefined || both === undefined) return;
   yield {
     claim: 'the filter and the weights are both needed: neither alone has more area under the held-out curve',
     paper: 'both are used, not measured',
-    ours: [text('filter alone', filter), text('weights alone', weights), text('both', both)].join('; '),
+    ours: [areaText('filter alone', filter), areaText('weights alone', weights), areaText('both', both)].join(
+      '; ',
+    ),
     verdict: claimVerdict(
       [filter, weights].map((alone) =>
-        areaOf(alone) > areaOf(both) ? false : below(difference(alone, both, 'area')),
+        areaOf(alone) > areaOf(both) ? false : isBelow(estimateDifference(alone, both, 'area')),
       ),
     ),
   };

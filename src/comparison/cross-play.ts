@@ -1,10 +1,10 @@
-import { mean } from '../numerics/preconditions.ts';
+import { mean } from '../numerics/arithmetic.ts';
 import { deriveSeed } from '../numerics/random.ts';
 import { rankCorrelation } from '../numerics/tests.ts';
 import { measured } from '../report/run-data.ts';
 import type { CrossPlayCell, CrossPlayRecord } from '../types/comparison-types.ts';
-import { overSeeds } from './over-seeds.ts';
-import type { OverSeeds } from './over-seeds.ts';
+import { estimateOverSeeds } from './seed-estimates.ts';
+import type { SeedEstimate } from './seed-estimates.ts';
 
 export interface CrossPlaySummary {
   arm: string;
@@ -12,47 +12,49 @@ export interface CrossPlaySummary {
   epochs: number[];
   /**
    * Success of the agent of each epoch (row) on the tasks of the simulator of each (column), mean over the
-   * seeds; null where it wrote no task.
+   * seeds; null if it wrote no task.
    */
   rates: (number | null)[][];
   /**
-   * Rank correlation of success with the simulator's epoch, mean over agents, then over seeds: below 0 where
-   * simulators write ever harder tasks. `agent` is the same with the agent's epoch: above 0 where agents get
+   * Rank correlation of success with the simulator's epoch, mean over agents, then over seeds: below 0 if
+   * simulators write ever harder tasks. `agent` is the same with the agent's epoch: above 0 if agents get
    * better at the same tasks. SPICE's test of co-evolution (2510.24684).
    */
-  trends: { simulator: OverSeeds | null; agent: OverSeeds | null };
+  trends: { simulator: SeedEstimate | null; agent: SeedEstimate | null };
   retention: Retention;
 }
 
-export function crossPlaySummary(records: readonly CrossPlayRecord[]): CrossPlaySummary[] {
+export function summarizeCrossPlay(records: readonly CrossPlayRecord[]): CrossPlaySummary[] {
   const arms = [...new Set(records.map(({ arm }) => arm))];
   return arms.map((arm) => {
-    const of = records.filter((record) => record.arm === arm);
-    const epochs = [...new Set(of[0]!.cells.map(({ agent }) => agent))].sort((a, b) => a - b);
-    const seeds = of.map(({ cells }) => matrix(cells, epochs));
+    const ownRecords = records.filter((record) => record.arm === arm);
+    const epochs = [...new Set(ownRecords[0]!.cells.map(({ agent }) => agent))].sort((a, b) => a - b);
+    const matrices = ownRecords.map(({ cells }) => rateMatrix(cells, epochs));
     const columns = (rates: Rates) => epochs.map((_, simulator) => rates.map((row) => row[simulator]!));
-    const along = (side: string, lines: (rates: Rates) => Rates) =>
-      overSeeds(
-        seeds.map((rates) => mean(measured(lines(rates).map((line) => trend(epochs, line))))),
-        deriveSeed(0, 'bootstrap', arm, 'trend', side),
-      );
+    const estimateTrend = (side: string, lines: (rates: Rates) => Rates) => {
+      const bySeed = matrices.map((rates) => mean(measured(lines(rates).map((line) => trend(epochs, line)))));
+      return estimateOverSeeds(bySeed, deriveSeed(0, 'bootstrap', arm, 'trend', side));
+    };
+    const meanRate = (agent: number, simulator: number) =>
+      mean(measured(matrices.map((rates) => rates[agent]![simulator]!)));
     return {
       arm,
-      seeds: of.map(({ seed }) => seed),
+      seeds: ownRecords.map(({ seed }) => seed),
       epochs,
-      rates: epochs.map((_, agent) =>
-        epochs.map((_, simulator) => mean(measured(seeds.map((rates) => rates[agent]![simulator]!)))),
-      ),
-      trends: { simulator: along('simulator', (rates) => rates), agent: along('agent', columns) },
-      retention: retention(arm, epochs, seeds),
+      rates: epochs.map((_, agent) => epochs.map((_, simulator) => meanRate(agent, simulator))),
+      trends: {
+        simulator: estimateTrend('simulator', (rates) => rates),
+        agent: estimateTrend('agent', columns),
+      },
+      retention: measureRetention(arm, epochs, matrices),
     };
   });
 }
 
-const matrix = (cells: readonly CrossPlayCell[], epochs: readonly number[]): (number | null)[][] =>
+const rateMatrix = (cells: readonly CrossPlayCell[], epochs: readonly number[]): (number | null)[][] =>
   epochs.map((agent) =>
     epochs.map((simulator) => {
-      const cell = cells.find((one) => one.agent === agent && one.simulator === simulator);
+      const cell = cells.find((played) => played.agent === agent && played.simulator === simulator);
       return cell === undefined || cell.attempts === 0 ? null : cell.successes / cell.attempts;
     }),
   );
@@ -65,11 +67,8 @@ function trend(epochs: readonly number[], rates: readonly (number | null)[]): nu
   );
 }
 
-/**
- * Success of an epoch's agent (row) on the tasks of an epoch's simulator (column), of one run; null where
- * there was none.
- */
-export type Rates = readonly (readonly (number | null)[])[];
+/** Success of an epoch's agent (row) on the tasks of an epoch's simulator (column) of one run; null if none. */
+type Rates = readonly (readonly (number | null)[])[];
 
 export interface Retention {
   /**
@@ -77,16 +76,16 @@ export interface Retention {
    * before the last, and the last.
    */
   epochs: { epoch: number; then: number | null; best: number | null; end: number | null }[];
-  /** Best earlier agent minus the last, mean over the simulators; above 0 where skill was lost. */
-  forgetting: OverSeeds | null;
+  /** Best earlier agent minus the last, mean over the simulators; above 0 if skill was lost. */
+  forgetting: SeedEstimate | null;
 }
 
 /**
- * What is left at the end of what was learnt on each epoch's tasks (GenEnv 2.3: the pool is there to "retain
+ * How much of the success on each epoch's tasks remains at the end (GenEnv 2.3: the pool is there to "retain
  * mastery of earlier curricula"). The best of several measured rates is too high by chance, so forgetting is
- * measured rather too large.
+ * overestimated.
  */
-export function retention(arm: string, epochs: readonly number[], runs: readonly Rates[]): Retention {
+function measureRetention(arm: string, epochs: readonly number[], runs: readonly Rates[]): Retention {
   const last = epochs.length - 1;
   const columns = runs.map((rates) =>
     epochs.slice(0, last).map((_, simulator) => {
@@ -98,18 +97,18 @@ export function retention(arm: string, epochs: readonly number[], runs: readonly
       };
     }),
   );
-  const over = (simulator: number, of: 'then' | 'best' | 'end') =>
-    mean(measured(columns.map((column) => column[simulator]![of])));
+  const meanOverRuns = (simulator: number, field: 'then' | 'best' | 'end') =>
+    mean(measured(columns.map((column) => column[simulator]![field])));
   const lost = columns.map((column) =>
     mean(column.flatMap(({ best, end }) => (best === null || end === null ? [] : [best - end]))),
   );
   return {
     epochs: epochs.slice(0, last).map((epoch, simulator) => ({
       epoch,
-      then: over(simulator, 'then'),
-      best: over(simulator, 'best'),
-      end: over(simulator, 'end'),
+      then: meanOverRuns(simulator, 'then'),
+      best: meanOverRuns(simulator, 'best'),
+      end: meanOverRuns(simulator, 'end'),
     })),
-    forgetting: overSeeds(lost, deriveSeed(0, 'bootstrap', arm, 'forgetting')),
+    forgetting: estimateOverSeeds(lost, deriveSeed(0, 'bootstrap', arm, 'forgetting')),
   };
 }

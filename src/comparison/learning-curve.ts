@@ -1,4 +1,5 @@
-import { mean, requireFinite, requireInteger } from '../numerics/preconditions.ts';
+import { mean, sum } from '../numerics/arithmetic.ts';
+import { requireFinite, requireInteger } from '../numerics/preconditions.ts';
 
 /** Held-out success after so many rollouts of training, all epochs' together. */
 export type CurvePoint = { rollouts: number; score: number };
@@ -21,16 +22,15 @@ export function scoreAt(curve: readonly CurvePoint[], rollouts: number): number 
   if (right === undefined) return null;
   if (right.rollouts === rollouts) return right.score;
   const left = curve[after - 1];
-  return left === undefined
-    ? null
-    : left.score +
-        ((rollouts - left.rollouts) / (right.rollouts - left.rollouts)) * (right.score - left.score);
+  if (left === undefined) return null;
+  const share = (rollouts - left.rollouts) / (right.rollouts - left.rollouts);
+  return left.score + share * (right.score - left.score);
 }
 
 /**
  * Area under a learning curve from its first point to `upTo` rollouts, over that distance: the mean score on
  * the way, in the unit of the score (trapezoids). An arm that learns early has more of it than one that ends
- * as high. Null where the curve does not reach `upTo`, or begins there: areas over other distances cannot be
+ * as high. Null if the curve does not reach `upTo`, or begins there: areas over other distances cannot be
  * compared.
  */
 export function areaUnderCurve(curve: readonly CurvePoint[], upTo: number): number | null {
@@ -38,37 +38,33 @@ export function areaUnderCurve(curve: readonly CurvePoint[], upTo: number): numb
   const start = curve[0];
   if (end === null || start === undefined || start.rollouts >= upTo) return null;
   const points = [...curve.filter(({ rollouts }) => rollouts < upTo), { rollouts: upTo, score: end }];
-  const area = points
-    .slice(1)
-    .reduce(
-      (sum, { rollouts, score }, i) =>
-        sum + ((rollouts - points[i]!.rollouts) * (score + points[i]!.score)) / 2,
-      0,
-    );
-  return area / (upTo - start.rollouts);
+  const trapezoids = points.slice(1).map(({ rollouts, score }, i) => {
+    const left = points[i]!;
+    return ((rollouts - left.rollouts) * (score + left.score)) / 2;
+  });
+  return sum(trapezoids) / (upTo - start.rollouts);
 }
 
 /**
- * Rollouts after which a curve first has a score of `threshold`, linear between its points; null where it
+ * Rollouts after which a curve first has a score of `threshold`, linear between its points; null if it
  * never has.
  */
 export function rolloutsToThreshold(curve: readonly CurvePoint[], threshold: number): number | null {
   requireCurve(curve);
   requireFinite('threshold', threshold);
-  const at = curve.findIndex(({ score }) => score >= threshold);
-  const point = curve[at];
+  const reached = curve.findIndex(({ score }) => score >= threshold);
+  const point = curve[reached];
   if (point === undefined) return null;
-  const before = curve[at - 1];
-  return before === undefined
-    ? point.rollouts
-    : before.rollouts +
-        ((threshold - before.score) / (point.score - before.score)) * (point.rollouts - before.rollouts);
+  const before = curve[reached - 1];
+  if (before === undefined) return point.rollouts;
+  const share = (threshold - before.score) / (point.score - before.score);
+  return before.rollouts + share * (point.rollouts - before.rollouts);
 }
 
 /**
  * Mean of several seeds' curves at each of the given numbers of rollouts, with the 95 % interval of the mean,
- * mean ± t s / √n with Student's t at n - 1 degrees of freedom ("Student" 1908). Seeds whose curve is not
- * there do not count. Not cut to [0, 1]: an interval that leaves it says that there are too few seeds.
+ * mean ± t s / √n with Student's t at n - 1 degrees of freedom ("Student" 1908). Seeds whose curve does
+ * not reach there do not count. Not cut to [0, 1]: an interval that leaves it says that there are too few seeds.
  */
 export function meanCurve(
   curves: readonly (readonly CurvePoint[])[],
@@ -89,7 +85,7 @@ export function studentInterval(
   const centre = mean(values);
   if (centre === null) return null;
   if (values.length === 1) return { mean: centre, low: null, high: null };
-  const variance = values.reduce((sum, value) => sum + (value - centre) ** 2, 0) / (values.length - 1);
+  const variance = sum(values.map((value) => (value - centre) ** 2)) / (values.length - 1);
   const margin = studentQuantile(values.length - 1) * Math.sqrt(variance / values.length);
   return { mean: centre, low: centre - margin, high: centre + margin };
 }
@@ -107,10 +103,9 @@ const NORMAL_95 = 1.959963984540054;
  */
 function studentQuantile(degrees: number): number {
   const z = NORMAL_95;
-  return (
-    STUDENT_95[degrees - 1] ??
-    z + (z ** 3 + z) / (4 * degrees) + (5 * z ** 5 + 16 * z ** 3 + 3 * z) / (96 * degrees ** 2)
-  );
+  const first = (z ** 3 + z) / (4 * degrees);
+  const second = (5 * z ** 5 + 16 * z ** 3 + 3 * z) / (96 * degrees ** 2);
+  return STUDENT_95[degrees - 1] ?? z + first + second;
 }
 
 function requireCurve(curve: readonly CurvePoint[]): void {

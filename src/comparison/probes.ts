@@ -8,13 +8,14 @@ import type { Attempts, Misranking } from './theory/ranking.ts';
 /** A probed agent with what its files hold. */
 export interface ProbedAgent extends Pick<ProbeRecord, 'arm' | 'seed' | 'epoch'> {
   attempts: Attempts[];
-  /** Null where the agent's weights are not here. */
+  /** Null if the agent's weights are not here. */
   signal: SignalTask[] | null;
 }
 
-/** Sizes of the table; a pair's distances from α differ by at least the gap. */
-export const SIZES = [4, 8, 16, 32, 64] as const;
-export const MIN_GAP = 0.1;
+/** Attempts that a ranking is made from. */
+const SIZES = [4, 8, 16, 32, 64] as const;
+/** Least difference of a pair's distances from α. */
+const MIN_GAP = 0.1;
 
 export interface ProbeSummary {
   arm: string;
@@ -22,30 +23,31 @@ export interface ProbeSummary {
   alpha: number;
   minGap: number;
   ranking: Misranking[];
-  /**
-   * Of all agents together, each in units of its own mean ‖∇ log π‖²; null where no gradient was measured.
-   */
+  /** Of all agents together, each in units of its own mean ‖∇ log π‖²; null if no gradient was measured. */
   signal: SignalFit | null;
 }
 
-/** What the probes of each arm came to. @param alpha target success rate of an arm */
-export function probeSummary(agents: readonly ProbedAgent[], alpha: (arm: string) => number): ProbeSummary[] {
+/** Sums up the probes of each arm. @param alpha target success rate of an arm */
+export function summarizeProbes(
+  agents: readonly ProbedAgent[],
+  alpha: (arm: string) => number,
+): ProbeSummary[] {
   const arms = [...new Set(agents.map(({ arm }) => arm))];
   return arms.map((arm) => {
-    const of = agents.filter((agent) => agent.arm === arm);
+    const probed = agents.filter((agent) => agent.arm === arm);
     return {
       arm,
-      agents: of.map(({ seed, epoch, attempts, signal }) => {
+      agents: probed.map(({ seed, epoch, attempts, signal }) => {
         const fit = signal && signalFit(signal);
         return { seed, epoch, tasks: attempts.length, r2: fit?.r2 ?? null, peak: fit?.peak ?? null };
       }),
       alpha: alpha(arm),
       minGap: MIN_GAP,
       ranking: misranking(
-        of.map(({ attempts }) => attempts),
+        probed.map(({ attempts }) => attempts),
         { alpha: alpha(arm), minGap: MIN_GAP, sizes: SIZES, seed: deriveSeed(0, 'misranking', arm) },
       ),
-      signal: signalFit(of.flatMap(({ signal }) => inOwnUnits(signal ?? []))),
+      signal: signalFit(probed.flatMap(({ signal }) => inOwnUnits(signal ?? []))),
     };
   });
 }

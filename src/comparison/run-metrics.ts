@@ -1,6 +1,6 @@
 import { bandResidence } from '../coevolution/diagnostics.ts';
 import type { Experiment } from '../config/experiment.ts';
-import { mean } from '../numerics/preconditions.ts';
+import { mean, range, sum } from '../numerics/arithmetic.ts';
 import { findings, WINDOW } from '../report/findings.ts';
 import { measured, series, trained } from '../report/run-data.ts';
 import type { EpochRow } from '../report/run-data.ts';
@@ -11,7 +11,7 @@ import type { ArmRun } from '../types/comparison-types.ts';
 import { areaUnderCurve, rolloutsToThreshold, scoreAt } from './learning-curve.ts';
 import type { CurvePoint } from './learning-curve.ts';
 
-/** What each run is summed up by. `better` says which way an arm wants it; null where it wants neither. */
+/** The metrics of a run. `better` is the direction that an arm aims for; null if it has none. */
 export const runMetrics = {
   area: {
     title: 'held-out success, mean over the run (area under the curve)',
@@ -52,7 +52,7 @@ export type RunMetricName = keyof typeof runMetrics;
 export const runMetricNames = Object.keys(runMetrics) as RunMetricName[];
 export type RunMetrics = Record<RunMetricName, number | null>;
 
-/** What arms are measured by alike. */
+/** Terms that all arms are measured by. */
 export interface EqualTerms {
   /** Held-out success that rollouts are counted up to. */
   threshold: number;
@@ -60,12 +60,12 @@ export interface EqualTerms {
   rollouts: number;
 }
 
-/** The figures of one run; null where it measured nothing of the kind, or never came to it. */
+/** The metrics of one run; null if it did not measure one, or never reached it. */
 export function measureRun(run: RunRecord, { threshold, rollouts }: EqualTerms): RunMetrics {
   const curve = heldOutCurve(run);
   const rows = trained(run.rows);
-  const of = (name: string): number[] => measured(series(rows, name));
-  const total = (name: string): number => of(name).reduce((sum, value) => sum + value, 0);
+  const values = (name: string): number[] => measured(series(rows, name));
+  const total = (name: string): number => sum(values(name));
   const thirds = [
     rows.slice(0, Math.ceil(rows.length / 3)),
     rows.slice(-Math.ceil(rows.length / 3)),
@@ -76,11 +76,11 @@ export function measureRun(run: RunRecord, { threshold, rollouts }: EqualTerms):
     rolloutsToThreshold: rolloutsToThreshold(curve, threshold),
     finalHeldOut: scoreAt(curve, rollouts),
     residence: findings(run.rows).success?.residence ?? null,
-    informative: mean(of('env/effective_group_ratio')),
-    difficultyStart: mean(of('env/difficulty').slice(0, WINDOW)),
-    difficultyEnd: mean(of('env/difficulty').slice(-WINDOW)),
-    lengthStart: mean(of('completions/correct_mean_length').slice(0, WINDOW)),
-    lengthEnd: mean(of('completions/correct_mean_length').slice(-WINDOW)),
+    informative: mean(values('env/effective_group_ratio')),
+    difficultyStart: mean(values('env/difficulty').slice(0, WINDOW)),
+    difficultyEnd: mean(values('env/difficulty').slice(-WINDOW)),
+    lengthStart: mean(values('completions/correct_mean_length').slice(0, WINDOW)),
+    lengthEnd: mean(values('completions/correct_mean_length').slice(-WINDOW)),
     difficultyRise: riseInBand(rows, 'env/difficulty'),
     lengthRise: riseInBand(rows, 'completions/correct_mean_length'),
     unsolvedStart: shareSolved(thirds[0], 0, n),
@@ -94,27 +94,26 @@ export function measureRun(run: RunRecord, { threshold, rollouts }: EqualTerms):
 }
 
 /**
- * Mean of the last epochs minus that of the epochs with which success came into the band; null where it never
- * did, or too late for both.
+ * Mean of the last epochs minus that of the epochs in which success entered the band; null if it never did, or
+ * too late for both.
  */
 function riseInBand(rows: readonly EpochRow[], name: string): number | null {
   const { entry } = bandResidence(series(rows, 'env/success_rate'), { window: WINDOW });
   if (entry === null || entry + WINDOW >= rows.length) return null;
-  const [start, end] = [rows.slice(entry - WINDOW + 1, entry + 1), rows.slice(-WINDOW)].map((of) =>
-    mean(measured(series(of, name))),
-  );
-  return start === null || start === undefined || end === null || end === undefined ? null : end - start;
+  const start = mean(measured(series(rows.slice(entry - WINDOW + 1, entry + 1), name)));
+  const end = mean(measured(series(rows.slice(-WINDOW), name)));
+  return start === null || end === null ? null : end - start;
 }
 
 /** Share of the tasks, each attempted `n` times, of which `k` attempts succeeded. */
 export function shareSolved(rows: readonly EpochRow[], k: number, n: number): number | null {
-  const tasks = (at: number): number =>
-    rows.reduce((sum, { metrics }) => sum + (metrics[`env/success_rate_hist/${at}`] ?? 0), 0);
-  const all = Array.from({ length: n + 1 }, (_, at) => tasks(at)).reduce((sum, count) => sum + count, 0);
-  return all === 0 ? null : tasks(k) / all;
+  const countTasks = (successes: number): number =>
+    sum(rows.map(({ metrics }) => metrics[`env/success_rate_hist/${successes}`] ?? 0));
+  const all = sum(range(n + 1).map(countTasks));
+  return all === 0 ? null : countTasks(k) / all;
 }
 
-/** A finished run as its ledger tells of it: no times, so that equal runs give equal records. */
+/** A finished run, from its ledger: without times, so that equal runs give equal records. */
 export interface RunRecord extends ArmRun {
   experiment: Experiment;
   rows: EpochRow[];
@@ -122,12 +121,12 @@ export interface RunRecord extends ArmRun {
   ledger: string;
   /** Hashes of the policies that it started from. */
   warm: { agent: string; environment: string };
-  /** Epochs that ran under other settings than the comparison's. */
+  /** Epochs that ran under settings other than the comparison's. */
   changed: number[];
 }
 
 /** @param lines at least one: the first is the preparation */
-export function runRecord(
+export function createRunRecord(
   run: ArmRun,
   experiment: Experiment,
   lines: readonly LedgerLine<LedgerEntry>[],
@@ -155,10 +154,7 @@ export function runRecord(
   };
 }
 
-/**
- * Held-out success against the rollouts that were made, which may be fewer than the arm was given: what is no
- * task is not attempted.
- */
+/** Held-out success against the rollouts made; they may be below the budget, as invalid tasks get none. */
 export function heldOutCurve({ rows }: Pick<RunRecord, 'rows'>): CurvePoint[] {
   const scores = new Map<number, number>();
   let made = 0;

@@ -1,31 +1,31 @@
 import { agentRollouts } from '../config/comparison.ts';
 import type { Comparison } from '../config/comparison.ts';
+import { range } from '../numerics/arithmetic.ts';
 import { hashOf } from '../store/canonical-json.ts';
 import type { CrossPlayRecord } from '../types/comparison-types.ts';
 import { InvalidConfig } from '../validation/invalid-config.ts';
-import { armSummary, difference, eachMetric } from './arm-summary.ts';
+import { estimateDifference, mapMetrics, summarizeArm } from './arm-summary.ts';
 import type { ArmSummary } from './arm-summary.ts';
-import { controlOf, describeAgentTrainingDifferences, firstOfEachPreset, isMethod } from './claim-rules.ts';
-import { claimsOf } from './claims.ts';
+import {
+  controlOf,
+  describeAgentTrainingDifferences,
+  firstArmOfEachPreset,
+  isMethod,
+} from './claim-rules.ts';
+import { judgeClaims } from './claims.ts';
 import type { Claims } from './claims.ts';
-import { crossPlaySummary } from './cross-play.ts';
+import { summarizeCrossPlay } from './cross-play.ts';
 import type { CrossPlaySummary } from './cross-play.ts';
-import type { OverSeeds } from './over-seeds.ts';
-import { probeSummary } from './probes.ts';
+import type { SeedEstimate } from './seed-estimates.ts';
+import { summarizeProbes } from './probes.ts';
 import type { ProbedAgent, ProbeSummary } from './probes.ts';
 import { heldOutCurve } from './run-metrics.ts';
 import type { RunMetricName, RunRecord } from './run-metrics.ts';
 
-/**
- * What a comparison came to: a function of its file, its runs' ledgers, its cross-play and its probes, of
- * nothing else.
- */
+/** The result of a comparison: a function of its file, its runs' ledgers, its cross-play and its probes. */
 export interface Summary {
   name: string;
-  /**
-   * Hash of the comparison as it was read from its file, the order of its arms included, but for how many
-   * runs are under way at a time.
-   */
+  /** Hash of the comparison as read from its file, with the order of its arms, without its concurrency. */
   comparison: string;
   baseline: string;
   seeds: number[];
@@ -44,9 +44,9 @@ export interface Summary {
   againstControls: { arm: string; control: string; differences: Differences }[];
   crossPlay: CrossPlaySummary[];
   probes: ProbeSummary[];
-  /** What the method claims, and whether it held here, for each preset. */
+  /** The claims of the method and whether they held here, for each preset. */
   claims: Claims[];
-  /** What a reader must know before the figures are trusted. */
+  /** What a reader must know before trusting the figures. */
   notes: string[];
 }
 
@@ -56,13 +56,13 @@ export interface Against {
   rows: { arm: string; differences: Differences }[];
 }
 
-type Differences = Record<RunMetricName, OverSeeds | null>;
+type Differences = Record<RunMetricName, SeedEstimate | null>;
 
 /** @see Summary.comparison */
 export const comparisonHash = (comparison: Comparison): string =>
   hashOf({ ...comparison, concurrency: null, order: Object.keys(comparison.arms) });
 
-/** @throws InvalidConfig where the runs under a seed did not start from the same policies */
+/** @throws InvalidConfig if the runs under a seed did not start from the same policies */
 export function summarize(
   comparison: Comparison,
   runs: readonly RunRecord[],
@@ -72,9 +72,9 @@ export function summarize(
   requireSameStart(runs);
   const { name, baseline, seeds, threshold, arms: experiments } = comparison;
   const rollouts = Math.min(...runs.map((run) => heldOutCurve(run).at(-1)?.rollouts ?? 0));
-  const places = evenly(heldOutCurve(runs[0]!).length, rollouts);
+  const places = evenPlaces(heldOutCurve(runs[0]!).length, rollouts);
   const arms = Object.keys(experiments).map((arm): ArmSummary => ({
-    ...armSummary(
+    ...summarizeArm(
       arm,
       runs.filter((run) => run.arm === arm),
       { threshold, rollouts },
@@ -83,8 +83,8 @@ export function summarize(
     control: controlOf(experiments, arm),
   }));
   const measures = {
-    crossPlay: crossPlaySummary(crossPlay),
-    probes: probeSummary(probed, (arm) => experiments[arm]!.difficulty.alpha),
+    crossPlay: summarizeCrossPlay(crossPlay),
+    probes: summarizeProbes(probed, (arm) => experiments[arm]!.difficulty.alpha),
   };
   return {
     name,
@@ -96,40 +96,37 @@ export function summarize(
     rolloutsPerEpoch: agentRollouts(experiments[baseline]!),
     rollouts,
     arms,
-    against: [...new Set([baseline, ...firstOfEachPreset(experiments)])].map((reference) =>
-      against(arms, reference),
+    against: [...new Set([baseline, ...firstArmOfEachPreset(experiments)])].map((reference) =>
+      compareWith(arms, reference),
     ),
     againstControls: arms.flatMap((arm) => {
-      const control = arms.find((one) => one.arm === arm.control);
-      return control === undefined || !isMethod(experiments[arm.arm]!)
-        ? []
-        : [{ arm: arm.arm, control: control.arm, differences: differences(arm, control) }];
+      const control = arms.find((candidate) => candidate.arm === arm.control);
+      if (control === undefined || !isMethod(experiments[arm.arm]!)) return [];
+      return [{ arm: arm.arm, control: control.arm, differences: estimateDifferences(arm, control) }];
     }),
     ...measures,
-    claims: claimsOf({ arms, experiments, ...measures }),
-    notes: [...notesOf(runs, seeds), ...describeAgentTrainingDifferences(experiments, baseline)],
+    claims: judgeClaims({ arms, experiments, ...measures }),
+    notes: [...cautionNotes(runs, seeds), ...describeAgentTrainingDifferences(experiments, baseline)],
   };
 }
 
-/** So many numbers of rollouts from none to all, evenly spaced. */
-const evenly = (count: number, rollouts: number): number[] => [
-  ...new Set(
-    Array.from({ length: count }, (_, index) => Math.round((index * rollouts) / Math.max(1, count - 1))),
-  ),
+/** `count` numbers of rollouts from 0 to `rollouts`, evenly spaced. */
+const evenPlaces = (count: number, rollouts: number): number[] => [
+  ...new Set(range(count).map((index) => Math.round((index * rollouts) / Math.max(1, count - 1)))),
 ];
 
-function against(arms: readonly ArmSummary[], reference: string): Against {
+function compareWith(arms: readonly ArmSummary[], reference: string): Against {
   const base = arms.find(({ arm }) => arm === reference)!;
   return {
     reference,
     rows: arms
       .filter((arm) => arm !== base)
-      .map((arm) => ({ arm: arm.arm, differences: differences(arm, base) })),
+      .map((arm) => ({ arm: arm.arm, differences: estimateDifferences(arm, base) })),
   };
 }
 
-const differences = (arm: ArmSummary, other: ArmSummary): Differences =>
-  eachMetric((figure) => difference(arm, other, figure));
+const estimateDifferences = (arm: ArmSummary, reference: ArmSummary): Differences =>
+  mapMetrics((metric) => estimateDifference(arm, reference, metric));
 
 function requireSameStart(runs: readonly RunRecord[]): void {
   for (const run of runs) {
@@ -137,16 +134,20 @@ function requireSameStart(runs: readonly RunRecord[]): void {
     for (const role of ['agent', 'environment'] as const) {
       if (run.warm[role] !== first.warm[role])
         throw new InvalidConfig(
-          `comparison: ${run.id} and ${first.id} did not start from the same ${role} (${run.warm[role].slice(0, 12)}, ${first.warm[role].slice(0, 12)}), so they cannot be compared`,
+          `comparison: ${run.id} and ${first.id} did not start from the same ${role} (${run.warm[role].slice(0, 12)}, ` +
+            `${first.warm[role].slice(0, 12)}), so they cannot be compared`,
         );
     }
   }
 }
 
-function* notesOf(runs: readonly RunRecord[], seeds: readonly number[]): Generator<string> {
+function* cautionNotes(runs: readonly RunRecord[], seeds: readonly number[]): Generator<string> {
   if (seeds.length < 5)
     yield `There are ${seeds.length} seeds: intervals over so few are too narrow, and say little.`;
   for (const { id, changed } of runs)
     if (changed.length > 0)
-      yield `${id} ran under changed settings in epochs ${changed[0]} to ${changed.at(-1)}: it is not on equal terms with the others.`;
+      yield (
+        `${id} ran under changed settings in epochs ${changed[0]} to ${changed.at(-1)}: it is not on ` +
+        'equal terms with the others.'
+      );
 }

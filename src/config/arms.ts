@@ -1,8 +1,8 @@
 import { z } from 'zod';
 
 /**
- * Where an arm's tasks come from: all else (rollouts, the agent's update, guards, evaluation) is the same in
- * every arm, so that what differs between two runs of one file is the curriculum alone.
+ * Where an arm's tasks come from. All else (rollouts, the agent's update, guards, evaluation) is the same in
+ * every arm, so that two runs of one file differ in the curriculum alone.
  */
 
 const poolSourceSchema = z
@@ -39,116 +39,121 @@ const poolSourceSchema = z
   ])
   .describe('Where the data set comes from.');
 
+/** Settings of the predictor of success, in arms that choose among candidates. */
+const predictorFields = {
+  bandwidth: z
+    .number()
+    .positive()
+    .default(1)
+    .describe('Difficulty over which the predictor of success smooths, in the world’s own unit.'),
+  memory: z.int().positive().default(4).describe('Epochs of outcomes that the predictor looks back on.'),
+};
+
+const genenvArm = z
+  .strictObject({
+    type: z.literal('genenv'),
+    preset: z
+      .enum(['paper', 'tuned'])
+      .describe('`paper` = the constants as printed; `tuned` = those that work at this scale.'),
+  })
+  .describe('The method: both policies adapt to each other.');
+
+const randomArm = z
+  .strictObject({ type: z.literal('random') })
+  .describe('The simulator stays frozen: random variations of the seeds.');
+
+const staticArm = z
+  .strictObject({
+    type: z.literal('static'),
+    variations: z
+      .int()
+      .positive()
+      .default(5)
+      .describe('Variations of each base task that the frozen simulator writes, once. Paper: 5.'),
+  })
+  .describe('A data set written once: the base tasks and their variations.');
+
+const offlineArm = z
+  .strictObject({
+    type: z.literal('offline'),
+    multiple: z
+      .number()
+      .positive()
+      .default(2)
+      .describe(
+        'Size of the data set before it is filtered, in multiples of the base tasks. Paper: 2 and 4.',
+      ),
+    source: poolSourceSchema,
+  })
+  .describe('A data set written once by another model, or given, filtered for validity.');
+
+const selectionArm = z
+  .strictObject({
+    type: z.literal('selection'),
+    candidates: z
+      .int()
+      .min(2)
+      .default(4)
+      .describe('Tasks that the frozen simulator writes for each that is rolled out.'),
+    ...predictorFields,
+  })
+  .describe('Selection only: of the frozen simulator’s candidates those with the largest predicted p(1-p).');
+
+const bestOfNArm = z
+  .strictObject({
+    type: z.literal('best-of-n'),
+    candidates: z
+      .int()
+      .min(2)
+      .default(4)
+      .describe('n: tasks that the frozen simulator writes for each that is rolled out.'),
+    exemplars: z
+      .int()
+      .min(0)
+      .max(16)
+      .default(3)
+      .describe('Tasks of D_env in each of its prompts, drawn by exp(λ R_env).'),
+    lambda: z.number().min(0).default(5).describe('Temperature λ of that draw.'),
+    ...predictorFields,
+  })
+  .describe(
+    'For a simulator that cannot be trained: of its candidates the one with the largest predicted ' +
+      'R_env, and exemplars in its prompt.',
+  );
+
+const windowArm = z
+  .strictObject({
+    type: z.literal('window'),
+    start: z
+      .number()
+      .positive()
+      .default(1)
+      .describe('Hardest level at the start, in the world’s own unit of difficulty.'),
+    raiseAt: z
+      .number()
+      .gt(0)
+      .max(1)
+      .default(0.9)
+      .describe('Success at the hardest level at which the next one opens.'),
+    step: z.number().positive().default(1).describe('Distance of two levels.'),
+    levels: z.int().positive().default(4).describe('Levels that stay open, the hardest included.'),
+    minAttempts: z
+      .int()
+      .positive()
+      .default(64)
+      .describe('Attempts at the hardest level before it is judged, over as many epochs as that takes.'),
+  })
+  .describe('A difficulty set by hand: no simulator writes; the hardest level rises with success.');
+
 export const armSchema = z
   .discriminatedUnion('type', [
-    z
-      .strictObject({
-        type: z.literal('genenv'),
-        preset: z
-          .enum(['paper', 'tuned'])
-          .describe('`paper` = the constants as printed; `tuned` = those that work at this scale.'),
-      })
-      .describe('The method: both policies adapt to each other.'),
-    z
-      .strictObject({ type: z.literal('random') })
-      .describe('The simulator stays frozen: random variations of the seeds.'),
-    z
-      .strictObject({
-        type: z.literal('static'),
-        variations: z
-          .int()
-          .positive()
-          .default(5)
-          .describe('Variations of each base task that the frozen simulator writes, once. Paper: 5.'),
-      })
-      .describe('A data set written once: the base tasks and their variations.'),
-    z
-      .strictObject({
-        type: z.literal('offline'),
-        multiple: z
-          .number()
-          .positive()
-          .default(2)
-          .describe(
-            'Size of the data set before it is filtered, in multiples of the base tasks. Paper: 2 and 4.',
-          ),
-        source: poolSourceSchema,
-      })
-      .describe('A data set written once by another model, or given, filtered for validity.'),
-    z
-      .strictObject({
-        type: z.literal('selection'),
-        candidates: z
-          .int()
-          .min(2)
-          .default(4)
-          .describe('Tasks that the frozen simulator writes for each that is rolled out.'),
-        bandwidth: z
-          .number()
-          .positive()
-          .default(1)
-          .describe('Difficulty over which the predictor of success smooths, in the world’s own unit.'),
-        memory: z
-          .int()
-          .positive()
-          .default(4)
-          .describe('Epochs of outcomes that the predictor looks back on.'),
-      })
-      .describe(
-        'Selection only: of the frozen simulator’s candidates those with the largest predicted p(1-p).',
-      ),
-    z
-      .strictObject({
-        type: z.literal('best-of-n'),
-        candidates: z
-          .int()
-          .min(2)
-          .default(4)
-          .describe('n: tasks that the frozen simulator writes for each that is rolled out.'),
-        exemplars: z
-          .int()
-          .min(0)
-          .max(16)
-          .default(3)
-          .describe('Tasks of D_env in each of its prompts, drawn by exp(λ R_env).'),
-        lambda: z.number().min(0).default(5).describe('Temperature λ of that draw.'),
-        bandwidth: z
-          .number()
-          .positive()
-          .default(1)
-          .describe('Difficulty over which the predictor of success smooths, in the world’s own unit.'),
-        memory: z
-          .int()
-          .positive()
-          .default(4)
-          .describe('Epochs of outcomes that the predictor looks back on.'),
-      })
-      .describe(
-        'For a simulator that cannot be trained: of its candidates the one with the largest predicted R_env, and exemplars in its prompt.',
-      ),
-    z
-      .strictObject({
-        type: z.literal('window'),
-        start: z
-          .number()
-          .positive()
-          .default(1)
-          .describe('Hardest level at the start, in the world’s own unit of difficulty.'),
-        raiseAt: z
-          .number()
-          .gt(0)
-          .max(1)
-          .default(0.9)
-          .describe('Success at the hardest level at which the next one opens.'),
-        step: z.number().positive().default(1).describe('Distance of two levels.'),
-        levels: z.int().positive().default(4).describe('Levels that stay open, the hardest included.'),
-        minAttempts: z
-          .int()
-          .positive()
-          .default(64)
-          .describe('Attempts at the hardest level before it is judged, over as many epochs as that takes.'),
-      })
-      .describe('A difficulty set by hand: no simulator writes; the hardest level rises with success.'),
+    genenvArm,
+    randomArm,
+    staticArm,
+    offlineArm,
+    selectionArm,
+    bestOfNArm,
+    windowArm,
   ])
   .describe('Variant of the method: where the tasks come from.');
 
@@ -156,19 +161,17 @@ export type Arm = z.infer<typeof armSchema>;
 export type PoolSource = z.infer<typeof poolSourceSchema>;
 type Written = { arm: Arm; environment: { variationsPerPrompt: number } };
 
-/** What an arm is called in tables, search attributes and charts. */
+/** The name of an arm in tables, search attributes and charts. */
 export function armName(arm: Arm): string {
   if (arm.type === 'genenv') return `genenv-${arm.preset}`;
   return arm.type === 'offline' ? `offline-${arm.multiple}x` : arm.type;
 }
 
-/** Whether its tasks are drawn from a data set that is written once, before the first epoch. */
+/** Whether an arm draws its tasks from a data set written once, before the first epoch. */
 export const drawsFromPool = (arm: Arm): arm is Extract<Arm, { type: 'static' | 'offline' }> =>
   arm.type === 'static' || arm.type === 'offline';
 
-/**
- * Tasks that the simulator writes for each of an epoch's seed prompts: none where they come from elsewhere.
- */
+/** Tasks that the simulator writes for each of an epoch's seed prompts; 0 if they come from elsewhere. */
 export function variationsWritten({ arm, environment }: Written): number {
   if (drawsFromPool(arm) || arm.type === 'window') return 0;
   return arm.type === 'selection' || arm.type === 'best-of-n'

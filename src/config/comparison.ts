@@ -8,12 +8,7 @@ import type { Experiment } from './experiment.ts';
 import { merge, parseExperiment } from './parse-experiment.ts';
 import { changedFields } from './retune.ts';
 
-/**
- * What a comparison of arms is made of, and what its activities take and give. Types only, so workflows may
- * import them.
- */
-
-/** Which policies of a comparison's runs are measured, and on how many tasks. */
+/** Which policies of a comparison's runs to measure, and on how many tasks. */
 interface MeasureSettings {
   arms: string[];
   seeds: number[];
@@ -36,14 +31,11 @@ export interface Comparison {
   probes: ProbeSettings | null;
 }
 
-/**
- * What a comparison measures after its runs: it touches none of them, so it may change between two calls of
- * the same id.
- */
+const seedsSchema = z.array(z.int().min(0).max(999_999_999)).min(1).max(100);
 
-export const seedsSchema = z.array(z.int().min(0).max(999_999_999)).min(1).max(100);
+/** Measures taken after the runs, which change none of them: they may differ between two calls of one id. */
 
-export const crossPlaySchema = z
+const crossPlaySchema = z
   .strictObject({
     arms: z.array(z.string()).min(1).describe('Arms whose checkpoints meet each other.'),
     seeds: seedsSchema.describe('Seeds of which.'),
@@ -60,7 +52,7 @@ export const crossPlaySchema = z
   .default(null)
   .describe('Simulators of one epoch against agents of another; null = none.');
 
-export const probesSchema = z
+const probesSchema = z
   .strictObject({
     arms: z.array(z.string()).min(1).describe('Arms whose agents are probed.'),
     seeds: seedsSchema.describe('Seeds of which.'),
@@ -87,15 +79,13 @@ export const probesSchema = z
   );
 
 const measures = ['crossPlay', 'probes'] as const;
+type ComparedNames = Pick<Comparison, 'seeds' | 'baseline' | 'crossPlay' | 'probes'> & { arms: string[] };
 
-/** Arms and seeds that are not there, or named twice: `<field>: got <value>; allowed: <those that are>`. */
-export function* measureProblems({
-  seeds,
-  arms,
-  ...of
-}: Pick<Comparison, 'seeds' | (typeof measures)[number]> & { arms: string[] }): Generator<string> {
+/** Arms and seeds that are unknown or repeated: `<field>: got <value>; allowed: <values>`. */
+function* measureProblems(plan: ComparedNames): Generator<string> {
+  const { seeds, arms } = plan;
   for (const name of measures) {
-    const measure = of[name];
+    const measure = plan[name];
     if (measure === null) continue;
     yield* repeated(`${name}.seeds`, measure.seeds);
     yield* repeated(`${name}.arms`, measure.arms);
@@ -106,7 +96,7 @@ export function* measureProblems({
   }
 }
 
-export function* repeated(field: string, values: readonly (string | number)[]): Generator<string> {
+function* repeated(field: string, values: readonly (string | number)[]): Generator<string> {
   const twice = values.find((value, index) => values.indexOf(value) !== index);
   if (twice !== undefined) yield `${field}: got ${show(twice)} twice; expected each once`;
 }
@@ -137,7 +127,8 @@ export const comparisonSchema = z
     arms: z
       .record(z.string().regex(armPattern, armRule), z.record(z.string(), z.unknown()))
       .describe(
-        'What each arm changes in the experiment: objects merge key by key, other values replace; null takes a policy’s training away.',
+        'What each arm changes in the experiment: objects merge key by key, other values replace; null ' +
+          'takes a policy’s training away.',
       ),
     baseline: z.string().describe('Arm that the others are compared with, seed by seed.'),
     concurrency: z.int().min(1).max(16).default(2).describe('Runs under way at a time.'),
@@ -171,7 +162,7 @@ export function parseComparison(raw: unknown): Comparison {
     crossPlay,
     probes,
   } = parseFile('comparison', comparisonSchema, raw, 'experiments/compare-laptop.json');
-  const problems = [...namesOf({ seeds, arms: Object.keys(overrides), baseline, crossPlay, probes })];
+  const problems = [...nameProblems({ seeds, arms: Object.keys(overrides), baseline, crossPlay, probes })];
   if (problems.length > 0) throw invalid(problems);
   const arms = Object.fromEntries(
     Object.entries(overrides).map(([arm, changes]) => [arm, armOf(name, arm, experiment, changes)]),
@@ -184,7 +175,7 @@ export function parseComparison(raw: unknown): Comparison {
 const invalid = (problems: readonly string[]): InvalidConfig =>
   new InvalidConfig(problems.map((problem) => `comparison: ${problem}`).join('\n'));
 
-/** An arm's experiment under no seed yet. */
+/** An arm's experiment, without a seed yet. */
 function armOf(
   comparison: string,
   arm: string,
@@ -201,20 +192,18 @@ function armOf(
   }
 }
 
-function* namesOf(
-  of: Pick<Comparison, 'seeds' | 'baseline' | 'crossPlay' | 'probes'> & { arms: string[] },
-): Generator<string> {
-  const { seeds, arms, baseline } = of;
+function* nameProblems(plan: ComparedNames): Generator<string> {
+  const { seeds, arms, baseline } = plan;
   if (arms.length === 0) yield 'arms: got {}; expected at least one arm';
   if (arms.length * seeds.length > 200)
     yield `seeds: got ${seeds.length} for ${arms.length} arms; expected at most 200 runs`;
   if (!arms.includes(baseline)) yield `baseline: got ${show(baseline)}; allowed: ${arms.join(', ')}`;
   yield* repeated('seeds', seeds);
-  yield* measureProblems(of);
+  yield* measureProblems(plan);
 }
 
-/** What all arms must have in common, so that what differs in the outcome is the arm's own. */
-const shared = (experiment: Experiment) => ({
+/** The settings that all arms must share, so that a difference in outcome is the arm's own. */
+const sharedSettings = (experiment: Experiment) => ({
   world: experiment.world,
   agent: { model: experiment.agent.model },
   environment: { model: experiment.environment.model },
@@ -229,10 +218,7 @@ export const agentRollouts = (experiment: Experiment): number =>
     replayCount(experiment)) *
   experiment.agent.rolloutsPerTask;
 
-/**
- * Where arms are not on equal terms with the baseline: `arms.<arm>: <field>: got <value>; <what is
- * expected>`.
- */
+/** How arms are not on equal terms with the baseline: `arms.<arm>: <field>: got <value>; <expectation>`. */
 export function armDifferences(arms: Record<string, Experiment>, baseline: string): string[] {
   const base = arms[baseline]!;
   return Object.entries(arms).flatMap(([arm, experiment]) =>
@@ -242,19 +228,27 @@ export function armDifferences(arms: Record<string, Experiment>, baseline: strin
 
 function* differences(experiment: Experiment, base: Experiment, baseline: string): Generator<string> {
   if (experiment.startFrom !== null)
-    yield `startFrom: got ${show(experiment.startFrom)}; expected null, since all arms start from the same warm policies`;
+    yield (
+      `startFrom: got ${show(experiment.startFrom)}; expected null, since all arms start from the same ` +
+      'warm policies'
+    );
   if (experiment.maxTokens !== null)
     yield `maxTokens: got ${experiment.maxTokens}; expected null, since a run that ends early cannot be compared`;
-  const changed = changedFields(shared(base), shared(experiment));
+  const changed = changedFields(sharedSettings(base), sharedSettings(experiment));
   if (changed !== '')
     yield `world, models, trainer, serving and evaluation must be those of ${baseline}, and these differ (${changed})`;
   if (experiment.epochs !== base.epochs)
     yield `epochs: got ${experiment.epochs}; expected ${base.epochs}, as ${baseline} has`;
-  const [rollouts, wanted] = [agentRollouts(experiment), agentRollouts(base)];
-  if (rollouts !== wanted)
-    yield `the agent makes ${rollouts} rollouts an epoch; expected ${wanted}, as in ${baseline}: set environment.promptsPerEpoch, environment.variationsPerPrompt, pools.train.mix or agent.rolloutsPerTask`;
+  const [rollouts, baseRollouts] = [agentRollouts(experiment), agentRollouts(base)];
+  if (rollouts !== baseRollouts)
+    yield (
+      `the agent makes ${rollouts} rollouts an epoch; expected ${baseRollouts}, as in ${baseline}: set ` +
+      'environment.promptsPerEpoch, environment.variationsPerPrompt, pools.train.mix or ' +
+      'agent.rolloutsPerTask'
+    );
   // A frozen agent is a control: it learns nothing by design.
-  const [steps, wantedSteps] = [experiment.agent.training?.stepsPerEpoch, base.agent.training?.stepsPerEpoch];
-  if (steps !== undefined && wantedSteps !== undefined && steps !== wantedSteps)
-    yield `agent.training.stepsPerEpoch: got ${steps}; expected ${wantedSteps}, as ${baseline} has`;
+  const steps = experiment.agent.training?.stepsPerEpoch;
+  const baseSteps = base.agent.training?.stepsPerEpoch;
+  if (steps !== undefined && baseSteps !== undefined && steps !== baseSteps)
+    yield `agent.training.stepsPerEpoch: got ${steps}; expected ${baseSteps}, as ${baseline} has`;
 }

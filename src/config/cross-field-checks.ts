@@ -2,10 +2,7 @@ import { fitsModelsFromScratch, textLimits, worldProblems } from '../worlds/sett
 import type { Experiment } from './experiment.ts';
 import { positionsFromScratch } from './policies.ts';
 
-/**
- * Combinations of fields, each right by itself, that no run could honour: `<field>: got <value>; <what is
- * allowed>`.
- */
+/** Combinations of valid fields that no run could honour: `<field>: got <value>; <what is allowed>`. */
 export function impossibleCombinations(experiment: Experiment): string[] {
   return [
     ...methodProblems(experiment),
@@ -27,19 +24,31 @@ const rolesOf = ({ agent, environment }: Experiment) =>
 function* methodProblems(experiment: Experiment): Generator<string> {
   const { agent, environment, arm } = experiment;
   if (arm.type !== 'genenv' && environment.training !== null)
-    yield `environment.training: got settings; the arm "${arm.type}" keeps the simulator frozen, leave the field out or set it to null`;
+    yield (
+      `environment.training: got settings; the arm "${arm.type}" keeps the simulator frozen, leave the ` +
+      'field out or set it to null'
+    );
   if (!['genenv', 'random', 'best-of-n'].includes(arm.type) && agent.training === null)
     yield `agent.training: got null; the arm "${arm.type}" trains the agent alone, and this leaves nothing to train`;
   if (arm.type === 'genenv' && environment.training === null && agent.training === null)
     yield 'agent.training: got null; the arm "genenv" trains the agent, the environment, or both';
   const groups = environment.promptsPerEpoch * environment.variationsPerPrompt;
   if (agent.training && agent.training.minInformativeGroups > groups)
-    yield `agent.training.minInformativeGroups: got ${agent.training.minInformativeGroups}; an epoch has only ${groups} new tasks`;
+    yield (
+      `agent.training.minInformativeGroups: got ${agent.training.minInformativeGroups}; an epoch has ` +
+      `only ${groups} new tasks`
+    );
   if (agent.training && agent.training.stepsPerEpoch > groups)
-    yield `agent.training.stepsPerEpoch: got ${agent.training.stepsPerEpoch}; an epoch has only ${groups} new tasks, and a group is never split`;
+    yield (
+      `agent.training.stepsPerEpoch: got ${agent.training.stepsPerEpoch}; an epoch has only ${groups} ` +
+      'new tasks, and a group is never split'
+    );
   for (const { role, policy } of rolesOf(experiment)) {
     if (policy.training && policy.training.schedule !== 'constant' && policy.training.scheduleSteps === null)
-      yield `${role}.training.scheduleSteps: got null; the schedule "${policy.training.schedule}" needs its number of steps`;
+      yield (
+        `${role}.training.scheduleSteps: got null; the schedule "${policy.training.schedule}" needs its ` +
+        'number of steps'
+      );
   }
 }
 
@@ -48,17 +57,29 @@ function* servingProblems(experiment: Experiment): Generator<string> {
   if (serving.type !== 'openai') return;
   const trained = agent.training !== null || environment.training !== null;
   if (trained && !serving.returnsTokenIds)
-    yield 'serving.returnsTokenIds: got false; a trained policy needs a server that returns token ids (set agent.training and environment.training to null to keep both frozen)';
+    yield (
+      'serving.returnsTokenIds: got false; a trained policy needs a server that returns token ids (set ' +
+      'agent.training and environment.training to null to keep both frozen)'
+    );
   if (trained && serving.publish === 'none')
     yield 'serving.publish: got "none"; a trained policy needs "vllm-lora" or "vllm-reload"';
   if (textLimits(experiment.world)?.agent.turns !== undefined && !serving.returnsTokenIds)
-    yield `serving.returnsTokenIds: got false; a rollout of the world "${experiment.world.type}" takes several turns, which needs token ids`;
+    yield (
+      `serving.returnsTokenIds: got false; a rollout of the world "${experiment.world.type}" takes ` +
+      'several turns, which needs token ids'
+    );
   if (serving.api === 'chat' && serving.publish !== 'none')
-    yield `serving.publish: got "${serving.publish}"; expected "none", since what is served behind chat completions (serving.api) stays as it is`;
+    yield (
+      `serving.publish: got "${serving.publish}"; expected "none", since what is served behind chat ` +
+      'completions (serving.api) stays as it is'
+    );
   if (serving.api === 'chat' && serving.returnsTokenIds)
     yield 'serving.returnsTokenIds: got true; expected false, since chat completions (serving.api) give no token ids';
   if (serving.api === 'chat' && 'format' in experiment.world && experiment.world.format !== 'plain')
-    yield `world.format: got "${experiment.world.format}"; expected "plain", since chat completions (serving.api) apply the model’s own template`;
+    yield (
+      `world.format: got "${experiment.world.format}"; expected "plain", since chat completions ` +
+      '(serving.api) apply the model’s own template'
+    );
   if (serving.publish === 'none' && serving.models === null)
     yield 'serving.models: got null; with publish "none" the names of the served models are needed';
   for (const { role, policy } of rolesOf(experiment)) {
@@ -75,11 +96,17 @@ function* modelProblems(experiment: Experiment): Generator<string> {
   for (const { role, policy } of rolesOf(experiment)) {
     if (policy.model.type !== 'scratch') continue;
     if (!fitsModelsFromScratch(experiment.world))
-      yield `${role}.model.type: got "scratch"; the world "${experiment.world.type}" is in natural language, which takes a model that knows it: "pretrained"`;
+      yield (
+        `${role}.model.type: got "scratch"; the world "${experiment.world.type}" is in natural language, ` +
+        'which takes a model that knows it: "pretrained"'
+      );
     const { architecture, warmUp } = policy.model;
     const { hiddenSize, heads } = architecture;
     if (hiddenSize % heads !== 0 || (hiddenSize / heads) % 2 !== 0)
-      yield `${role}.model.architecture.heads: got ${heads}; hiddenSize ${hiddenSize} must divide into heads of an even size`;
+      yield (
+        `${role}.model.architecture.heads: got ${heads}; hiddenSize ${hiddenSize} must divide into heads ` +
+        'of an even size'
+      );
     if (warmUp.rows < warmUp.batch)
       yield `${role}.model.warmUp.rows: got ${warmUp.rows}; expected at least one batch (${warmUp.batch})`;
   }
@@ -94,24 +121,39 @@ function* textProblems({ world, agent, environment }: Experiment): Generator<str
     if (maxTokens < answer)
       yield `${role}.sampling.maxTokens: got ${maxTokens}; the longest ${what} needs ${answer}`;
     const read = prompt + (turns - 1) * observation;
-    const most = Math.floor((positionsFromScratch - read) / turns);
-    if (policy.model.type === 'scratch' && maxTokens > most)
-      yield `${role}.sampling.maxTokens: got ${maxTokens}; expected at most ${most}, since a model from scratch has ${positionsFromScratch} positions and the longest prompt takes ${read}${turns === 1 ? '' : ` over ${turns} turns`}`;
+    const limit = Math.floor((positionsFromScratch - read) / turns);
+    if (policy.model.type === 'scratch' && maxTokens > limit)
+      yield (
+        `${role}.sampling.maxTokens: got ${maxTokens}; expected at most ${limit}, since a model from ` +
+        `scratch has ${positionsFromScratch} positions and the longest prompt takes ${read}${turns === 1 ? '' : ` over ${turns} turns`}`
+      );
   }
 }
 
 function* evaluationProblems({ evaluation, agent }: Experiment): Generator<string> {
   const { passAtK, samples, temperature } = evaluation;
   if (passAtK !== undefined && samples < passAtK)
-    yield `evaluation.samples: got ${samples}; pass@${passAtK} (evaluation.passAtK) takes at least ${passAtK} attempts at each held-out task`;
+    yield (
+      `evaluation.samples: got ${samples}; pass@${passAtK} (evaluation.passAtK) takes at least ` +
+      `${passAtK} attempts at each held-out task`
+    );
   if (passAtK !== undefined && temperature === 0)
-    yield 'evaluation.temperature: got 0; greedy attempts are all alike, so pass@k (evaluation.passAtK) needs a temperature above 0';
+    yield (
+      'evaluation.temperature: got 0; greedy attempts are all alike, so pass@k (evaluation.passAtK) ' +
+      'needs a temperature above 0'
+    );
   if (evaluation.benchmarks !== undefined && agent.model.type === 'scratch')
-    yield 'evaluation.benchmarks: got suites to evaluate on; an agent made from scratch knows the characters of its world alone: expected none, or agent.model.type "pretrained"';
+    yield (
+      'evaluation.benchmarks: got suites to evaluate on; an agent made from scratch knows the ' +
+      'characters of its world alone: expected none, or agent.model.type "pretrained"'
+    );
 }
 
 function* durabilityProblems({ durability }: Experiment): Generator<string> {
   const { requestTimeoutSeconds, heartbeatSeconds } = durability;
   if (requestTimeoutSeconds > heartbeatSeconds)
-    yield `durability.heartbeatSeconds: got ${heartbeatSeconds}; expected at least requestTimeoutSeconds (${requestTimeoutSeconds}), since a request beats when it is answered`;
+    yield (
+      `durability.heartbeatSeconds: got ${heartbeatSeconds}; expected at least requestTimeoutSeconds (${requestTimeoutSeconds}), ` +
+      'since a request beats when it is answered'
+    );
 }

@@ -68,7 +68,8 @@ export function parseEvaluation(raw: unknown): Evaluation {
   const { policy, toolFormat, heartbeatSeconds, requestTimeoutSeconds } = evaluation;
   if (heartbeatSeconds <= requestTimeoutSeconds)
     throw new InvalidConfig(
-      `evaluation: heartbeatSeconds: got ${heartbeatSeconds}; expected more than requestTimeoutSeconds (${requestTimeoutSeconds}), or a slow answer would look like a dead worker`,
+      `evaluation: heartbeatSeconds: got ${heartbeatSeconds}; expected more than requestTimeoutSeconds ` +
+        `(${requestTimeoutSeconds}), or a slow answer would look like a dead worker`,
     );
   if (toolFormat === 'native' && policy.type !== 'gold' && policy.api === 'completions')
     throw new InvalidConfig(

@@ -13,7 +13,6 @@ import {
 import { agentSchema, environmentSchema, servingSchema, trainerSchema } from './policies.ts';
 
 /** The experiment file, resolved: presets merged in, every default written out. */
-
 export const experimentSchema = z
   .strictObject({
     $schema: z.string().optional().describe('For editors.'),
@@ -60,10 +59,9 @@ export const experimentSchema = z
 
 export type Experiment = z.infer<typeof experimentSchema>;
 
-/** Base and earlier tasks an epoch draws, from the shares of the mix. */
+/** Base and earlier tasks that an epoch draws, from the shares of the mix. */
 export function replayCount({ environment, pools }: Pick<Experiment, 'environment' | 'pools'>): number {
-  const { base, history, new: fresh } = pools.train.mix;
-  return Math.round(
-    (environment.promptsPerEpoch * environment.variationsPerPrompt * (base + history)) / fresh,
-  );
+  const { mix } = pools.train;
+  const newTasks = environment.promptsPerEpoch * environment.variationsPerPrompt;
+  return Math.round((newTasks * (mix.base + mix.history)) / mix.new);
 }

@@ -4,33 +4,31 @@ import type { JsonSchema } from '../validation/json-schema.ts';
 import { experimentSchema } from './experiment.ts';
 import { presets } from './presets.ts';
 
-/**
- * JSON Schema of the file as people write it: what every preset supplies may be left out, and its description
- * says so.
- */
+/** JSON Schema of the file as people write it: fields that every preset supplies are optional, and say so. */
 export function experimentJsonSchema(): object {
   const schema = z.toJSONSchema(experimentSchema, { io: 'input', target: 'draft-7' }) as JsonSchema;
-  return supplied(withoutLimitsOfIntegers(schema), presets.paper, presets.tuned);
+  return withPresets(withoutLimitsOfIntegers(schema), presets.paper, presets.tuned);
 }
 
-function supplied(schema: JsonSchema, paper: unknown, tuned: unknown): JsonSchema {
+function withPresets(schema: JsonSchema, paper: unknown, tuned: unknown): JsonSchema {
   if (paper === undefined && tuned === undefined) return schema;
-  if (schema.anyOf) return { ...schema, anyOf: schema.anyOf.map((one) => supplied(one, paper, tuned)) };
+  if (schema.anyOf)
+    return { ...schema, anyOf: schema.anyOf.map((option) => withPresets(option, paper, tuned)) };
   if (schema.properties === undefined || !isObject(paper) || !isObject(tuned))
-    return described(schema, paper, tuned);
+    return describePresets(schema, paper, tuned);
   const properties = Object.fromEntries(
     Object.entries(schema.properties).map(([key, property]) => [
       key,
-      supplied(property, paper[key], tuned[key]),
+      withPresets(property, paper[key], tuned[key]),
     ]),
   );
-  // A field that a preset supplies in part is required for the rest of it.
-  const wanted = (key: string): boolean =>
+  // A field that a preset supplies only in part is required for the rest.
+  const isRequired = (key: string): boolean =>
     paper[key] === undefined || tuned[key] === undefined || (properties[key]?.required ?? []).length > 0;
-  return { ...schema, ...(schema.required && { required: schema.required.filter(wanted) }), properties };
+  return { ...schema, ...(schema.required && { required: schema.required.filter(isRequired) }), properties };
 }
 
-function described(schema: JsonSchema, paper: unknown, tuned: unknown): JsonSchema {
+function describePresets(schema: JsonSchema, paper: unknown, tuned: unknown): JsonSchema {
   if (schema.type === 'null') return schema;
   const values = Object.entries({ paper, tuned }).flatMap(([name, value]) =>
     value === undefined ? [] : [`${name} ${JSON.stringify(value)}`],
@@ -62,25 +60,21 @@ function* fields(node: JsonSchema, path: string): Generator<Row> {
   const required = new Set(node.required);
   for (const [key, property] of Object.entries(node.properties ?? {})) {
     if (key === '$schema' || property.const !== undefined) continue;
-    const at = `${path}${key}`;
-    const fallback =
-      property.default === undefined
-        ? required.has(key)
-          ? 'required'
-          : ''
-        : `\`${JSON.stringify(property.default)}\``;
+    const fieldPath = `${path}${key}`;
+    const absent = required.has(key) ? 'required' : '';
     yield {
-      path: at,
+      path: fieldPath,
       allowed: cell(expectation(property).replace(/^(allowed: |expected )/, '')),
-      fallback,
+      fallback: property.default === undefined ? absent : `\`${JSON.stringify(property.default)}\``,
       description: cell(property.description ?? ''),
     };
-    yield* below(property, at);
+    yield* nestedFields(property, fieldPath);
   }
 }
 
-function* below(node: JsonSchema, path: string): Generator<Row> {
+function* nestedFields(node: JsonSchema, path: string): Generator<Row> {
   yield* fields(node, `${path}.`);
-  for (const one of node.anyOf ?? []) yield* below(one, path);
-  for (const one of node.oneOf ?? []) yield* fields(one, `${path} (${String(one.properties?.type?.const)}).`);
+  for (const option of node.anyOf ?? []) yield* nestedFields(option, path);
+  for (const variant of node.oneOf ?? [])
+    yield* fields(variant, `${path} (${String(variant.properties?.type?.const)}).`);
 }

@@ -44,7 +44,8 @@ export const evaluationOptions = {
     .nullable()
     .default(null)
     .describe(
-      'Only so many cases of each suite, its first ones, for a quick look; null = all. Names of scores then end in `_first<limit>`.',
+      'Only so many cases of each suite, its first ones, for a quick look; null = all. Names of scores ' +
+        'then end in `_first<limit>`.',
     ),
   questionsPerRequest: z
     .int()
@@ -60,7 +61,8 @@ export const evaluationOptions = {
     .min(1)
     .default(150)
     .describe(
-      'Heartbeat timeout of the activities, which beat after each request: how soon a worker that died is noticed. Above requestTimeoutSeconds.',
+      'Heartbeat timeout of the activities, which beat after each request: how soon a worker that died ' +
+        'is noticed. Above requestTimeoutSeconds.',
     ),
   maxAttempts: z
     .int()
@@ -86,7 +88,8 @@ const unit = z.number().min(0).max(1);
 export const difficultySchema = z
   .strictObject({
     alpha: unit.describe(
-      'Target success rate α of the simulator: its reward is highest where the agent solves this share of its attempts. Paper: 0.5.',
+      'Target success rate α of the simulator: its reward is highest where the agent solves this share ' +
+        'of its attempts. Paper: 0.5.',
     ),
     beta: z
       .number()
@@ -171,7 +174,8 @@ export const poolsSchema = z
               .boolean()
               .optional()
               .describe(
-                'Remember of equal tasks the newest alone, and divide its weight by how often it occurs in D_env. Left out = false.',
+                'Remember of equal tasks the newest alone, and divide its weight by how often it occurs in D_env. ' +
+                  'Left out = false.',
               ),
           })
           .nullable()
@@ -196,7 +200,8 @@ export const guardsSchema = z
       .nullable()
       .optional()
       .describe(
-        'Largest share of the random policy’s attempts that may solve a task: above it the task gets no weight. Left out or null = not looked at.',
+        'Largest share of the random policy’s attempts that may solve a task: above it the task gets no ' +
+          'weight. Left out or null = not looked at.',
       ),
     verdictAgreement: z
       .boolean()
@@ -206,13 +211,15 @@ export const guardsSchema = z
       .nullable()
       .optional()
       .describe(
-        'Normalised edit distance up to which an epoch’s tasks are near copies, which weigh as one task together. Left out or null = only exact copies are.',
+        'Normalised edit distance up to which an epoch’s tasks are near copies, which weigh as one task ' +
+          'together. Left out or null = only exact copies are.',
       ),
     flatRewards: unit
       .nullable()
       .optional()
       .describe(
-        'Smallest span of R_env over an epoch’s records with which the simulator is updated. Left out or null = always.',
+        'Smallest span of R_env over an epoch’s records with which the simulator is updated. Left out or ' +
+          'null = always.',
       ),
     starvedAfter: z
       .int()
@@ -220,7 +227,9 @@ export const guardsSchema = z
       .nullable()
       .optional()
       .describe(
-        'Epochs without anything for the simulator to learn from after which it is helped, until there is: its filter keeps the quarter nearest to α, and at least half of the prompts go to the initial simulator. Left out or null = never.',
+        'Epochs without anything for the simulator to learn from after which it is helped, until there ' +
+          'is: its filter keeps the quarter nearest to α, and at least half of the prompts go to the ' +
+          'initial simulator. Left out or null = never.',
       ),
     gateAgent: z
       .strictObject({
@@ -237,7 +246,8 @@ export const guardsSchema = z
       .nullable()
       .optional()
       .describe(
-        'Roll the agent back where it has forgotten an anchor set that the simulator never sees. Left out or null = never.',
+        'Roll the agent back where it has forgotten an anchor set that the simulator never sees. Left out ' +
+          'or null = never.',
       ),
     frozenSamples: z
       .int()
@@ -270,7 +280,8 @@ export const evaluationSettingsSchema = z
       .min(2)
       .optional()
       .describe(
-        'Report success in one attempt and in at least one of so many (pass@1, pass@k), estimated from `samples` attempts at each held-out task. Left out = not reported.',
+        'Report success in one attempt and in at least one of so many (pass@1, pass@k), estimated from ' +
+          '`samples` attempts at each held-out task. Left out = not reported.',
       ),
     benchmarks: benchmarksSchema.optional(),
   })

@@ -30,7 +30,8 @@ export const nightlySchema = z
       .regex(namePattern, nameRule)
       .optional()
       .describe(
-        'Identity of the curriculum: its record, and its runs `<name>-night-0001` and so on. By default the name of the experiment.',
+        'Identity of the curriculum: its record, and its runs `<name>-night-0001` and so on. By default ' +
+          'the name of the experiment.',
       ),
     experiment: z
       .record(z.string(), z.unknown())

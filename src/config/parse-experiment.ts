@@ -40,7 +40,8 @@ function presetOf({ arm, environment }: Record<string, unknown>): unknown {
 export function parseExperiment(raw: unknown): Experiment {
   if (raw === undefined || raw === null)
     throw new InvalidConfig(
-      'experiment: no input was given; expected the content of an experiment file (`--input-file experiments/laptop.json`)',
+      'experiment: no input was given; expected the content of an experiment file (`--input-file ' +
+        'experiments/laptop.json`)',
     );
   if (!isObject(raw))
     throw new InvalidConfig(

@@ -118,7 +118,8 @@ const optimizer = {
     .positive()
     .nullable()
     .describe(
-      'KL cap, nats a token: above it only the KL term acts, above twice it the last step below is published; null = none.',
+      'KL cap, nats a token: above it only the KL term acts, above twice it the last step below is ' +
+        'published; null = none.',
     ),
   klPullBack: z.number().min(0).default(0.5).describe('Coefficient of the KL term above the cap.'),
   tokensPerMicroBatch: z
@@ -151,7 +152,8 @@ export const agentTrainingSchema = z
       .max(0.2)
       .optional()
       .describe(
-        'Added, in advantages alone, to the reward of an answer of the right form; p̂, R_env, filters and metrics of success never see it. Left out = 0.',
+        'Added, in advantages alone, to the reward of an answer of the right form; p̂, R_env, filters and ' +
+          'metrics of success never see it. Left out = 0.',
       ),
     minInformativeGroups: z.int().min(0).default(2).describe('Fewer groups with signal than this: no step.'),
   })
@@ -272,13 +274,15 @@ export const servingSchema = z
         .enum(['completions', 'chat'])
         .optional()
         .describe(
-          'Endpoint that is asked: `chat` for servers that have chat completions only, whose models are frozen and give no token ids. Left out = completions.',
+          'Endpoint that is asked: `chat` for servers that have chat completions only, whose models are ' +
+            'frozen and give no token ids. Left out = completions.',
         ),
       structuredOutput: z
         .enum(['none', 'json_schema'])
         .optional()
         .describe(
-          'Whether the simulator is held to the world’s JSON Schema by the server (`response_format`), in worlds that have one. Left out = none.',
+          'Whether the simulator is held to the world’s JSON Schema by the server (`response_format`), in ' +
+            'worlds that have one. Left out = none.',
         ),
     }),
   ])

@@ -6,7 +6,7 @@ import type { Experiment } from './experiment.ts';
 /** Settings by dotted path, such as `{'difficulty.alpha': 0.4}`. */
 export type FieldValues = Record<string, unknown>;
 
-/** Fields that `retune` may change under a run. All others decide what the run is: they take a fork. */
+/** Fields of a run that `retune` may change. All others define the run: changing them takes a fork. */
 export const retunableFields = [
   'epochs',
   'difficulty.alpha',
@@ -19,60 +19,57 @@ export const retunableFields = [
   'agent.sampling.temperature',
 ] as const;
 
-/**
- * Values of the retunable fields that are in effect: among an epoch's inputs in the ledger. Fields that this
- * experiment has not are left out.
- */
+/** Values of the retunable fields that an experiment has; they are among an epoch's inputs in the ledger. */
 export function settingsInEffect(experiment: Experiment): Record<string, number> {
   const values: Record<string, number> = {};
   for (const path of retunableFields) {
     const value = path
       .split('.')
-      .reduce<unknown>((at, name) => (at as Record<string, unknown> | null | undefined)?.[name], experiment);
+      .reduce<unknown>((node, name) => (node as Json | null | undefined)?.[name], experiment);
     if (typeof value === 'number') values[path] = value;
   }
   return values;
 }
 
 /**
- * A copy of a settings object with fields set by dotted path (`difficulty.alpha`). Only fields that are there
- * can be set.
+ * A copy of a settings object with fields set by dotted path (`difficulty.alpha`). Only existing fields can be
+ * set.
  * @throws InvalidConfig naming the path, and what is there instead
  */
 export function setFields(settings: object, values: FieldValues): Record<string, unknown> {
-  const copy = structuredClone(settings) as Record<string, unknown>;
+  const copy = structuredClone(settings) as Json;
   for (const [path, value] of Object.entries(values)) {
     const names = path.split('.');
     const last = names.pop() ?? '';
-    let at: Record<string, unknown> = copy;
-    for (const [depth, name] of names.entries())
-      at = below(at, name, path, names.slice(0, depth + 1).join('.'));
-    if (!(last in at)) throw unknown(path, last, at);
-    at[last] = value;
+    let node: Json = copy;
+    for (const [depth, name] of names.entries()) {
+      requireField(node, name, path);
+      const child = node[name];
+      if (!isObject(child)) {
+        const parentPath = names.slice(0, depth + 1).join('.');
+        throw new InvalidConfig(
+          `${path}: cannot be set, since ${parentPath} is ${show(child)} in this experiment`,
+        );
+      }
+      node = child;
+    }
+    requireField(node, last, path);
+    node[last] = value;
   }
   return copy;
 }
 
-function below(
-  at: Record<string, unknown>,
-  name: string,
-  path: string,
-  soFar: string,
-): Record<string, unknown> {
-  if (!(name in at)) throw unknown(path, name, at);
-  const next = at[name];
-  if (isObject(next)) return next;
-  throw new InvalidConfig(`${path}: cannot be set, since ${soFar} is ${show(next)} in this experiment`);
+type Json = Record<string, unknown>;
+
+function requireField(node: Json, name: string, path: string): void {
+  if (name in node) return;
+  const names = Object.keys(node);
+  const near = nearestName(name, names);
+  const remedy =
+    near === undefined ? `allowed: ${names.join(', ')}` : `did you mean ${JSON.stringify(near)}?`;
+  throw new InvalidConfig(`${path}: there is no field ${JSON.stringify(name)}; ${remedy}`);
 }
 
-function unknown(path: string, name: string, at: object): InvalidConfig {
-  const names = Object.keys(at);
-  const near = nearestName(name, names);
-  return new InvalidConfig(
-    `${path}: there is no field ${JSON.stringify(name)}; ${near === undefined ? `allowed: ${names.join(', ')}` : `did you mean ${JSON.stringify(near)}?`}`,
-  );
-}
-type Json = Record<string, unknown>;
 const isRecord = (value: unknown): value is Json => typeof value === 'object' && value !== null;
 const showValue = (value: unknown): string => (value === undefined ? 'nothing' : JSON.stringify(value));
 
@@ -80,8 +77,8 @@ const showValue = (value: unknown): string => (value === undefined ? 'nothing' :
  * The first fields in which two experiments differ, for a message: `epochs: was 90, is 120; world.tools: was
  * 4, is 5`.
  */
-export function changedFields(before: unknown, after: unknown, most = 3): string {
-  return [...differences(before, after, '')].slice(0, most).join('; ');
+export function changedFields(before: unknown, after: unknown, max = 3): string {
+  return [...differences(before, after, '')].slice(0, max).join('; ');
 }
 
 function* differences(before: unknown, after: unknown, path: string): Generator<string> {

@@ -1,5 +1,5 @@
+import { mean, range } from './arithmetic.ts';
 import {
-  mean,
   requireCount,
   requireFinite,
   requireInRange,
@@ -9,7 +9,7 @@ import {
 } from './preconditions.ts';
 import { randomStream } from './random.ts';
 
-/** k successes of n attempts that were really made. */
+/** k successes of n attempts that were made. */
 export type SuccessCount = { successes: number; attempts: number };
 
 export type BootstrapSettings = {
@@ -38,15 +38,18 @@ export function bootstrapInterval(
   const centre = mean(values);
   if (centre === null) return null;
   const random = randomStream(seed);
+  const count = values.length;
   const means = new Float64Array(resamples);
   for (let resample = 0; resample < resamples; resample++) {
-    means[resample] = values.reduce((sum) => sum + random.pick(values), 0) / values.length;
+    let total = 0;
+    for (let draw = 0; draw < count; draw++) total += random.pick(values);
+    means[resample] = total / count;
   }
   means.sort();
   return { mean: centre, low: quantile(means, (1 - level) / 2), high: quantile(means, (1 + level) / 2) };
 }
 
-/** The same for left minus right, pair by pair: two arms under the same seeds, whose common luck cancels. */
+/** The interval of left minus right, pair by pair: two arms under the same seeds, whose common luck cancels. */
 export function pairedBootstrapInterval(
   left: readonly number[],
   right: readonly number[],
@@ -60,9 +63,10 @@ export function pairedBootstrapInterval(
 }
 
 function quantile(sorted: Float64Array, share: number): number {
-  const at = share * (sorted.length - 1);
-  const below = sorted[Math.floor(at)]!;
-  return below + (at - Math.floor(at)) * (sorted[Math.ceil(at)]! - below);
+  const position = share * (sorted.length - 1);
+  const low = sorted[Math.floor(position)]!;
+  const high = sorted[Math.ceil(position)]!;
+  return low + (position - Math.floor(position)) * (high - low);
 }
 
 export type Interval = { low: number; high: number };
@@ -95,7 +99,7 @@ export function binomialDistribution(n: number, p: number): number[] {
   requireInteger('n', n, 0);
   requireInRange('p', p, 0, 1);
   let logChoose = 0;
-  return Array.from({ length: n + 1 }, (_, k) => {
+  return range(n + 1).map((k) => {
     if (k > 0) logChoose += Math.log(n - k + 1) - Math.log(k);
     // 0 * log 0 is 0 here: no failure in no attempt is certain.
     const logSuccesses = k === 0 ? 0 : k * Math.log(p);
@@ -107,7 +111,7 @@ export function binomialDistribution(n: number, p: number): number[] {
 export type SuccessHistogram = {
   /** counts[k]: groups with k successes of n, for k = 0..n. */
   counts: number[];
-  /** Groups with another number of attempts than n (some rollouts errored): on no bin of this histogram. */
+  /** Groups with another number of attempts than n (some rollouts failed): in no bin of this histogram. */
   incomplete: number;
 };
 

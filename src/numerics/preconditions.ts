@@ -51,13 +51,3 @@ export function requireSameLength(
     throw new RangeError(`${left} and ${right} must be equally long, got ${leftLength} and ${rightLength}`);
   }
 }
-
-/**
- * Arithmetic mean; null of nothing, since nothing was measured. Summed in order, so that bits do not change.
- */
-export function mean(values: readonly number[]): number | null {
-  if (values.length === 0) return null;
-  let sum = 0;
-  for (const value of values) sum += value;
-  return sum / values.length;
-}

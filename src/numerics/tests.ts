@@ -1,17 +1,8 @@
 import { binomialDistribution } from './intervals.ts';
-import {
-  mean,
-  requireCount,
-  requireFinite,
-  requireInteger,
-  requireSameLength,
-  ROUNDING,
-} from './preconditions.ts';
+import { mean, sum } from './arithmetic.ts';
+import { requireCount, requireFinite, requireInteger, requireSameLength, ROUNDING } from './preconditions.ts';
 
-/**
- * Tasks by which agent does better on them, and `p`: how likely so many or more are worse by chance, in (0,
- * 1].
- */
+/** Tasks by which agent is better on them, and `p`: the chance of so many or more being worse, in (0, 1]. */
 export type PairedTest = { better: number; worse: number; tied: number; p: number };
 
 /**
@@ -25,22 +16,17 @@ export type PairedTest = { better: number; worse: number; tied: number; p: numbe
 export function pairedTest(before: readonly number[], after: readonly number[]): PairedTest {
   requireSameLength('before', before.length, 'after', after.length);
   let [better, worse] = [0, 0];
-  for (const [i, old] of before.entries()) {
-    const difference = (after[i] ?? NaN) - old;
+  for (const [i, reward] of before.entries()) {
+    const difference = (after[i] ?? NaN) - reward;
     requireFinite(`after[${i}] - before[${i}]`, difference);
     if (difference > ROUNDING) better++;
     if (difference < -ROUNDING) worse++;
   }
-  const tail = binomialDistribution(better + worse, 0.5)
-    .slice(worse)
-    .reduce((sum, share) => sum + share, 0);
+  const tail = sum(binomialDistribution(better + worse, 0.5).slice(worse));
   return { better, worse, tied: before.length - better - worse, p: worse === 0 ? 1 : Math.min(1, tail) };
 }
 
-/**
- * Cases by who is right, and `p`: how likely so uneven a split of those on which the two differ is by chance,
- * in (0, 1].
- */
+/** Cases by who is right, and `p`: the chance of so uneven a split of those on which the two differ, in (0, 1]. */
 export type McNemar = { both: number; onlyFirst: number; onlySecond: number; neither: number; p: number };
 
 /**
@@ -52,16 +38,14 @@ export function mcNemar(pairs: readonly { first: boolean; second: boolean }[]): 
   const count = (first: boolean, second: boolean): number =>
     pairs.filter((pair) => pair.first === first && pair.second === second).length;
   const [onlyFirst, onlySecond] = [count(true, false), count(false, true)];
-  const tail = binomialDistribution(onlyFirst + onlySecond, 0.5).slice(
-    0,
-    Math.min(onlyFirst, onlySecond) + 1,
-  );
+  const distribution = binomialDistribution(onlyFirst + onlySecond, 0.5);
+  const tail = sum(distribution.slice(0, Math.min(onlyFirst, onlySecond) + 1));
   return {
     both: count(true, true),
     onlyFirst,
     onlySecond,
     neither: count(false, false),
-    p: Math.min(1, 2 * tail.reduce((sum, share) => sum + share, 0)),
+    p: Math.min(1, 2 * tail),
   };
 }
 
@@ -75,18 +59,18 @@ export function rankCorrelation(left: readonly number[], right: readonly number[
   const middle = mean(a);
   if (middle === null) return null;
   const product = (x: readonly number[], y: readonly number[]): number =>
-    x.reduce((sum, value, i) => sum + (value - middle) * (y[i]! - middle), 0);
+    sum(x.map((value, i) => (value - middle) * (y[i]! - middle)));
   const spread = Math.sqrt(product(a, a) * product(b, b));
   return spread === 0 ? null : product(a, b) / spread;
 }
 
 function ranks(name: string, values: readonly number[]): number[] {
   for (const [i, value] of values.entries()) requireFinite(`${name}[${i}]`, value);
-  return values.map(
-    (value) =>
-      values.filter((other) => other < value).length +
-      (values.filter((other) => other === value).length + 1) / 2,
-  );
+  return values.map((value) => {
+    const below = values.filter((candidate) => candidate < value).length;
+    const equal = values.filter((candidate) => candidate === value).length;
+    return below + (equal + 1) / 2;
+  });
 }
 
 /**

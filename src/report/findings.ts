@@ -1,5 +1,5 @@
 import { bandResidence, inBand, TARGET_BAND } from '../coevolution/diagnostics.ts';
-import { mean } from '../numerics/preconditions.ts';
+import { mean } from '../numerics/arithmetic.ts';
 import type { Metrics } from '../types/activity-types.ts';
 import { formatNumber, formatPercent, formatRate } from './document.ts';
 import { measured, series, trained } from './run-data.ts';

@@ -1,5 +1,5 @@
 import type { Experiment } from '../config/experiment.ts';
-import { mean } from '../numerics/preconditions.ts';
+import { mean } from '../numerics/arithmetic.ts';
 import { combine } from './charts/options.ts';
 import { formatNumber, formatPercent, formatRate } from './document.ts';
 import { lastMean } from './findings.ts';

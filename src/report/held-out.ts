@@ -1,4 +1,4 @@
-import { mean } from '../numerics/preconditions.ts';
+import { mean } from '../numerics/arithmetic.ts';
 import type { ObjectStore } from '../store/object-store.ts';
 import type { VerdictRecord } from '../types/records.ts';
 import { readRecords } from './load-run.ts';

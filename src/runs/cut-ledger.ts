@@ -11,10 +11,10 @@ import type { RunFolder } from './run-folder.ts';
 export type Branch = { name: string; folder: string };
 
 /**
- * Cuts a run's ledger back to its first `keep` lines, which must hold, and keeps what it leaves as a branch:
- * a folder `branches/<nnnn>` with whole copies of ledger, note of its head, metrics and retunes, and
- * `why.json`. A process killed in between has lost nothing: the copies come first, and a head behind its
- * ledger is a state that every reader knows.
+ * Cuts a run's ledger back to its first `keep` lines, which must be valid, and archives the run as a branch: a
+ * folder `branches/<nnnn>` with whole copies of ledger, head, metrics and retunes, and `why.json`. A process
+ * killed in between has lost nothing: the copies come first, and every reader accepts a head behind its
+ * ledger.
  * @throws StoreUnavailable, InvalidArtifact if fewer lines hold
  */
 export async function cutLedger(
@@ -39,29 +39,24 @@ export async function cutLedger(
   return branch;
 }
 
-/** Copies what changes when a run goes back. The folder gets its name when it is whole. */
+/** Copies the files that a rewind changes. The folder gets its name when it is complete. */
 async function archive(folder: RunFolder, why: Record<string, unknown>): Promise<Branch> {
   return withDiskErrors(folder.branchesFolder, async () => {
     await makeFolder(folder.branchesFolder);
     const staged = temporaryName(folder.branchesFolder);
     await makeFolder(staged);
-    for (const file of [
-      folder.ledgerFile,
-      new LedgerHead(folder.ledgerFile).file,
-      folder.metricsFile,
-      folder.retunesFile,
-    ])
+    const headFile = new LedgerHead(folder.ledgerFile).file;
+    for (const file of [folder.ledgerFile, headFile, folder.metricsFile, folder.retunesFile])
       await undefinedIfMissing(copyFile(file, join(staged, basename(file))));
-    await atomicWrite(
-      join(staged, 'why.json'),
-      `${JSON.stringify({ time: new Date().toISOString(), ...why }, null, 2)}\n`,
-    );
+    const reason = { time: new Date().toISOString(), ...why };
+    await atomicWrite(join(staged, 'why.json'), `${JSON.stringify(reason, null, 2)}\n`);
     await syncFolder(staged);
-    return place(folder.branchesFolder, staged);
+    return renameToNext(folder.branchesFolder, staged);
   });
 }
 
-async function place(branches: string, staged: string): Promise<Branch> {
+/** Gives a staged folder the next free number. */
+async function renameToNext(branches: string, staged: string): Promise<Branch> {
   for (let next = (await branchNames(branches)).length + 1; ; next += 1) {
     const name = String(next).padStart(4, '0');
     try {
@@ -74,6 +69,8 @@ async function place(branches: string, staged: string): Promise<Branch> {
   }
 }
 
-/** Names of the branches that a run has left, oldest first. */
-export const branchNames = async (branchesFolder: string): Promise<string[]> =>
-  ((await undefinedIfMissing(readdir(branchesFolder))) ?? []).filter((name) => /^\d{4,}$/.test(name)).sort();
+/** Names of a run's branches, oldest first. */
+export async function branchNames(branchesFolder: string): Promise<string[]> {
+  const names = (await undefinedIfMissing(readdir(branchesFolder))) ?? [];
+  return names.filter((name) => /^\d{4,}$/.test(name)).sort();
+}

@@ -2,16 +2,18 @@ import { variationsWritten } from '../config/arms.ts';
 import { replayCount } from '../config/experiment.ts';
 import type { Experiment } from '../config/experiment.ts';
 
+/** Requests that the phases of an epoch send to model servers. */
+
 export const evaluationRequests = (heldOut: number, { durability }: Experiment): number =>
   requestCount(heldOut, durability.promptsPerRequest);
 
-/** Most requests that an epoch's rollouts can take: all new tasks valid. */
+/** Upper limit of an epoch's rollout requests: all new tasks valid. */
 export function rolloutRequests(experiment: Experiment): number {
   const { environment, durability, guards } = experiment;
-  const fresh = environment.promptsPerEpoch * environment.variationsPerPrompt;
+  const newTasks = environment.promptsPerEpoch * environment.variationsPerPrompt;
   return (
-    requestCount(fresh + replayCount(experiment), durability.promptsPerRequest) +
-    (guards.frozenSamples === 0 ? 0 : requestCount(fresh, durability.promptsPerRequest))
+    requestCount(newTasks + replayCount(experiment), durability.promptsPerRequest) +
+    (guards.frozenSamples === 0 ? 0 : requestCount(newTasks, durability.promptsPerRequest))
   );
 }
 
@@ -20,9 +22,7 @@ export const requestCount = (prompts: number, size: number): number => Math.ceil
 /** Share of the prompts that go to the initial simulator while the current one is starved. */
 const STARVED_SHARE = 0.5;
 
-/**
- * Number of generation requests an epoch has: those to the current simulator and those to the initial one.
- */
+/** Seed prompts of an epoch by simulator, and the generation requests for both. */
 export function generationCounts(
   experiment: Experiment,
   starved = false,

@@ -2,6 +2,7 @@ import { drawsFromPool, variationsWritten } from '../config/arms.ts';
 import { replayCount } from '../config/experiment.ts';
 import type { Experiment } from '../config/experiment.ts';
 import type { ModelSettings } from '../config/policies.ts';
+import { sum } from '../numerics/arithmetic.ts';
 import { randomStream } from '../numerics/random.ts';
 import type { World } from '../worlds/world.ts';
 import { evaluationRequests, generationCounts, rolloutRequests } from './request-plan.ts';
@@ -29,29 +30,27 @@ const BYTES_PER_TOKEN = 70;
 /** Weights, and the two moments of AdamW, in float32. */
 const BYTES_PER_PARAMETER = 4 + 8;
 
-/** What an experiment takes at most: every task valid, every answer as long as it may be. */
+/** Upper limit of what an experiment takes: every task valid, every completion at its token limit. */
 export function estimateResources(experiment: Experiment, world: World): ResourceEstimate {
   const { epochs, environment, agent, evaluation, guards, durability } = experiment;
-  const fresh = environment.promptsPerEpoch * environment.variationsPerPrompt;
-  const rolledOut = (fresh + replayCount(experiment)) * agent.rolloutsPerTask;
-  const frozen = fresh * guards.frozenSamples;
+  const newTasks = environment.promptsPerEpoch * environment.variationsPerPrompt;
+  const rolloutsPerEpoch = (newTasks + replayCount(experiment)) * agent.rolloutsPerTask;
+  const frozenRollouts = newTasks * guards.frozenSamples;
   const heldOut = world.heldOutTasks(randomStream(0)).length;
   // After every so many epochs, after the last, and once before the first.
   const evaluated = Math.ceil(epochs / evaluation.every) + 1;
   const evaluations = evaluated * heldOut * evaluation.samples;
-  const gated =
-    guards.gateAgent && agent.training !== null
-      ? { looks: Math.ceil(epochs / guards.gateAgent.every) + 1, tasks: guards.gateAgent.tasks }
-      : { looks: 0, tasks: 0 };
+  const gate = agent.training === null ? null : guards.gateAgent;
+  const gateChecks = gate ? Math.ceil(epochs / gate.every) + 1 : 0;
   const written = environment.promptsPerEpoch * variationsWritten(experiment);
   const repairs = (world.repairs?.limit ?? 0) * environment.sampling.maxTokens;
   const votes = (world.vote?.votes ?? 0) * agent.sampling.maxTokens;
+  const generationTokens = written * (environment.sampling.maxTokens + repairs + votes);
+  const rolloutTokens = (rolloutsPerEpoch + frozenRollouts) * agent.sampling.maxTokens;
+  const checkRollouts = evaluations + gateChecks * (gate?.tasks ?? 0);
   const tokens =
-    epochs *
-      (written * (environment.sampling.maxTokens + repairs + votes) +
-        (rolledOut + frozen) * agent.sampling.maxTokens) +
-    evaluations * agent.sampling.maxTokens +
-    gated.looks * gated.tasks * agent.sampling.maxTokens +
+    epochs * (generationTokens + rolloutTokens) +
+    checkRollouts * agent.sampling.maxTokens +
     poolTokens(experiment, world.baseTasks(randomStream(0)).length);
 
   const shards = (requests: number): number => Math.max(1, Math.min(durability.shards, requests));
@@ -67,21 +66,20 @@ export function estimateResources(experiment: Experiment, world: World): Resourc
     evaluated * shards(evaluationRequests(heldOut, experiment)) +
     6 +
     (drawsFromPool(experiment.arm) ? 1 : 0) +
-    gated.looks;
+    gateChecks;
   const vocabulary = world.vocabulary.length;
-  const disk =
-    epochs *
-      trained.reduce((sum, { model }) => sum + parameters(model, vocabulary) * BYTES_PER_PARAMETER, 0) +
-    tokens * BYTES_PER_TOKEN;
+  const checkpointBytes = sum(
+    trained.map(({ model }) => countParameters(model, vocabulary) * BYTES_PER_PARAMETER),
+  );
   return {
-    tasks: epochs * fresh,
-    rollouts: epochs * rolledOut,
+    tasks: epochs * newTasks,
+    rollouts: epochs * rolloutsPerEpoch,
     evaluations,
     tokens,
     activities,
     events: activities * EVENTS_PER_ACTIVITY + epochs * EVENTS_PER_CHILD,
     runs: Math.ceil(epochs / durability.epochsPerRun),
-    disk,
+    disk: epochs * checkpointBytes + tokens * BYTES_PER_TOKEN,
   };
 }
 
@@ -92,7 +90,7 @@ function poolTokens({ arm, environment }: Experiment, base: number): number {
 }
 
 /** Trained parameters of a Llama-style model made from scratch; 0 for one whose folder is elsewhere. */
-function parameters(model: ModelSettings, vocabulary: number): number {
+function countParameters(model: ModelSettings, vocabulary: number): number {
   if (model.type !== 'scratch') return 0;
   const { hiddenSize: h, layers, intermediateSize, tieEmbeddings } = model.architecture;
   return (

@@ -18,8 +18,8 @@ export interface RunFolders {
 }
 
 /**
- * What a person opens of a comparison: `comparisons/<id>/`. All but its file is made from the runs' ledgers
- * and can be made again.
+ * The files of a comparison for people: `comparisons/<id>/`. All but the comparison file are made from the
+ * runs' ledgers and can be made again.
  */
 export class ComparisonFolder {
   readonly path: string;
@@ -28,7 +28,7 @@ export class ComparisonFolder {
   readonly resultsFile: string;
   readonly reportFile: string;
 
-  /** Makes nothing on disk. @throws InvalidConfig for an id that is no folder name */
+  /** Makes nothing on disk. @throws InvalidConfig for an id that cannot be a folder name */
   constructor(root: string, id: string) {
     this.path = join(resolve(root), checkRunId(id));
     this.comparisonFile = join(this.path, 'comparison.json');
@@ -37,10 +37,7 @@ export class ComparisonFolder {
     this.reportFile = join(this.path, 'report.html');
   }
 
-  /**
-   * The comparison as it was begun, and its hash; undefined if there is none. @throws InvalidArtifact if it
-   * is no JSON
-   */
+  /** The comparison as it was started, and its hash; undefined if none. @throws InvalidArtifact if not JSON */
   async read(): Promise<{ comparison: Comparison; sha256: string } | undefined> {
     const comparison = await readJsonFile<Comparison>(
       this.comparisonFile,
@@ -55,14 +52,14 @@ export class ComparisonFolder {
   }
 }
 
-/** What a person opens of an evaluation: `evaluations/<id>/`. */
+/** The files of an evaluation for people: `evaluations/<id>/`. */
 export class EvaluationFolder {
   readonly path: string;
   readonly evaluationFile: string;
   readonly resultsFile: string;
   readonly casesFile: string;
 
-  /** Makes nothing on disk. @throws InvalidConfig for an id that is no folder name */
+  /** Makes nothing on disk. @throws InvalidConfig for an id that cannot be a folder name */
   constructor(root: string, id: string) {
     this.path = join(resolve(root), checkRunId(id));
     this.evaluationFile = join(this.path, 'evaluation.json');
@@ -70,14 +67,14 @@ export class EvaluationFolder {
     this.casesFile = join(this.path, 'cases.jsonl');
   }
 
-  /** The evaluation as it was begun; undefined if there is none. @throws InvalidArtifact if it is no JSON */
+  /** The evaluation as it was started; undefined if there is none. @throws InvalidArtifact if it is not JSON */
   read(): Promise<Evaluation | undefined> {
-    return readJsonFile<Evaluation>(this.evaluationFile, remedy);
+    return readJsonFile<Evaluation>(this.evaluationFile, REMEDY);
   }
 
-  /** What came of it; undefined before its end. @throws InvalidArtifact if it is no JSON */
+  /** Its results; undefined before its end. @throws InvalidArtifact if it is not JSON */
   readResults(): Promise<EvaluationResults | undefined> {
-    return readJsonFile<EvaluationResults>(this.resultsFile, remedy);
+    return readJsonFile<EvaluationResults>(this.resultsFile, REMEDY);
   }
 
   /** @throws StoreUnavailable */
@@ -86,41 +83,36 @@ export class EvaluationFolder {
   }
 }
 
-const remedy = 'Remove it and start the evaluation again with its file: what was answered is kept.';
+const REMEDY = 'Remove it and start the evaluation again with its file: what was answered is kept.';
 
-/**
- * The record of a nightly curriculum: `nightly/<name>/nights.jsonl`, a line for what each night came to. It
- * decides what comes next.
- */
+/** The record of a nightly curriculum: `nightly/<name>/nights.jsonl`, a line a night. It decides what comes next. */
 export class NightlyFolder {
   readonly path: string;
   readonly nightsFile: string;
 
-  /** Makes nothing on disk. @throws InvalidConfig for a name that is no folder name */
+  /** Makes nothing on disk. @throws InvalidConfig for a name that cannot be a folder name */
   constructor(root: string, name: string) {
     this.path = join(resolve(root), checkRunId(name));
     this.nightsFile = join(this.path, 'nights.jsonl');
   }
 
   /**
-   * What can be read of the record. A night whose line is torn is closed again: its run is there, and the
-   * same comes of it. @throws StoreUnavailable
+   * The readable lines of the record. A night whose line is torn is closed again, with the same result from its
+   * run. @throws StoreUnavailable
    */
   async nights(): Promise<NightRecord[]> {
     return readJsonLines<NightRecord>(this.nightsFile);
   }
 
-  /**
-   * The night to be done, and what it starts from. A failed night is gone on with. @throws StoreUnavailable
-   */
+  /** The next night, and what it starts from. A failed night is continued. @throws StoreUnavailable */
   async next(): Promise<{ night: number; standing: RunEpoch | null }> {
-    const last = (await this.nights()).filter(closes).at(-1);
+    const last = (await this.nights()).filter(isClosed).at(-1);
     return { night: (last?.night ?? 0) + 1, standing: last?.standing ?? null };
   }
 
-  /** Closes a night once: closing it again gives the line that is there. @throws StoreUnavailable */
+  /** Closes a night once: closing it again returns the existing line. @throws StoreUnavailable */
   async close(record: NightRecord): Promise<NightRecord> {
-    const before = (await this.nights()).find((one) => closes(one) && one.night === record.night);
+    const before = (await this.nights()).find((line) => isClosed(line) && line.night === record.night);
     if (before === undefined) await this.note(record);
     return before ?? record;
   }
@@ -131,4 +123,4 @@ export class NightlyFolder {
   }
 }
 
-const closes = ({ outcome }: NightRecord): boolean => outcome !== 'failed';
+const isClosed = ({ outcome }: NightRecord): boolean => outcome !== 'failed';

@@ -9,7 +9,7 @@ import type { RunFolder } from './run-folder.ts';
 import { experimentInEffect } from './settings-in-effect.ts';
 
 /**
- * Changes settings of a run from an epoch on, and returns those then in effect. The same request again
+ * Changes settings of a run from an epoch on, and returns the settings then in effect. Repeating a request
  * changes nothing.
  * @param earliest the first epoch that the caller knows to be open; the ledger may be ahead of it
  * @throws InvalidConfig naming the field, with nothing changed
@@ -17,20 +17,19 @@ import { experimentInEffect } from './settings-in-effect.ts';
 export async function retuneRun(folder: RunFolder, set: FieldValues, earliest: number): Promise<Retuned> {
   const run = await folder.open();
   if (run === undefined) throw new InvalidConfig(`run: there is no run ${JSON.stringify(folder.id)}`);
-  // A server that is behind the ledger knows of fewer epochs than there are.
+  // The workflow may be behind the ledger.
   const fromEpoch = Math.max(earliest, ((await run.ledger.head())?.line.epoch ?? -1) + 1);
   const after = await applyRetune(folder, parseExperiment(run.experiment), set, fromEpoch);
   const before = await folder.readRetunes();
-  const same = before.find((retune) => retune.fromEpoch === fromEpoch);
-  const retune = { fromEpoch, set: { ...same?.set, ...set }, time: new Date().toISOString() };
-  await folder.writeRetunes(
-    [...before.filter((entry) => entry !== same), retune].sort((a, b) => a.fromEpoch - b.fromEpoch),
-  );
+  const replaced = before.find((retune) => retune.fromEpoch === fromEpoch);
+  const retune = { fromEpoch, set: { ...replaced?.set, ...set }, time: new Date().toISOString() };
+  const retunes = [...before.filter((entry) => entry !== replaced), retune];
+  await folder.writeRetunes(retunes.sort((a, b) => a.fromEpoch - b.fromEpoch));
   await folder.appendEvent({ type: 'retuned', fromEpoch, set });
   return { fromEpoch, settings: settingsInEffect(after) };
 }
 
-/** The settings with some set otherwise from an epoch on. @throws InvalidConfig naming the field */
+/** The settings of an epoch with some fields changed. @throws InvalidConfig naming the field */
 export async function applyRetune(
   folder: RunFolder,
   experiment: Experiment,
@@ -53,7 +52,9 @@ function checkFields(set: FieldValues): void {
   const wrong = paths.find((path) => !(retunableFields as readonly string[]).includes(path));
   if (wrong === undefined) return;
   const near = nearestName(wrong, retunableFields);
-  throw new InvalidConfig(
-    `${wrong}: cannot be retuned; ${near === undefined ? `allowed: ${retunableFields.join(', ')}. For other fields fork the run` : `did you mean ${near}?`}`,
-  );
+  const remedy =
+    near === undefined
+      ? `allowed: ${retunableFields.join(', ')}. For other fields fork the run`
+      : `did you mean ${near}?`;
+  throw new InvalidConfig(`${wrong}: cannot be retuned; ${remedy}`);
 }

@@ -11,7 +11,7 @@ import type { OpenedRun, RunFolder } from './run-folder.ts';
 
 export interface Rewind {
   epoch: number;
-  /** Settings from the epoch after it on. */
+  /** Settings to change, from the epoch after it on. */
   set: FieldValues;
 }
 
@@ -19,16 +19,16 @@ export interface Rewound {
   epoch: number;
   /** Epochs that the ledger no longer has. */
   dropped: number;
-  /** Where they are kept; null where there were none. */
+  /** Where they are archived; null if there were none. */
   branch: string | null;
 }
 
 /**
- * Goes back within a run whose workflow does not run: ledger, metrics and retunes are cut after an epoch, and
- * kept whole as a branch. Doing it again changes nothing more; a process killed in between leaves a run that
- * `finishRewind` takes up.
- * @throws InvalidConfig for an epoch that cannot be gone back to or settings that cannot be retuned, with
- * nothing changed; InvalidArtifact where the epoch's policies are no longer there
+ * Rewinds a run whose workflow does not run: ledger, metrics and retunes are cut after an epoch, and archived
+ * whole as a branch. Repeating it changes nothing more; if the process is killed in between, `finishRewind`
+ * completes it.
+ * @throws InvalidConfig for an epoch that is not committed or settings that cannot be retuned, with nothing
+ * changed; InvalidArtifact if the epoch's policies are no longer stored
  */
 export async function rewindFolder(
   folder: RunFolder,
@@ -38,25 +38,15 @@ export async function rewindFolder(
   const run = await folder.open<LedgerEntry>();
   if (run === undefined) throw new InvalidConfig(`run: there is no run ${JSON.stringify(folder.id)}`);
   const { keep, dropped } = await linesUpTo(run, epoch, home);
-  const retunes = Object.keys(set).length > 0;
-  if (retunes) await applyRetune(folder, parseExperiment(run.experiment), set, epoch + 1);
+  const hasRetunes = Object.keys(set).length > 0;
+  if (hasRetunes) await applyRetune(folder, parseExperiment(run.experiment), set, epoch + 1);
 
   await folder.appendEvent({ type: 'rewinding', epoch, set });
   const branch =
     dropped === 0 ? null : await cutLedger(folder, run.ledger, keep, { reason: 'rewind', epoch });
-  const kept = await folder.readRetunes();
-  if (kept.some(({ fromEpoch }) => fromEpoch > epoch + 1))
-    await folder.writeRetunes(kept.filter(({ fromEpoch }) => fromEpoch <= epoch + 1));
-  const metrics = await folder.metrics();
-  if (metrics.some((line) => line.epoch > epoch))
-    await atomicWrite(
-      folder.metricsFile,
-      metrics
-        .filter((line) => line.epoch <= epoch)
-        .map((line) => `${JSON.stringify(line)}\n`)
-        .join(''),
-    );
-  if (retunes) await retuneRun(folder, set, epoch + 1);
+  await cutRetunes(folder, epoch + 1);
+  await cutMetrics(folder, epoch);
+  if (hasRetunes) await retuneRun(folder, set, epoch + 1);
   await folder.appendEvent({
     type: 'rewound',
     epoch,
@@ -66,7 +56,20 @@ export async function rewindFolder(
   return { epoch, dropped, branch: branch?.folder ?? null };
 }
 
-/** Ends a rewind that was killed in between, unless the run was gone on with since. */
+async function cutRetunes(folder: RunFolder, lastEpoch: number): Promise<void> {
+  const retunes = await folder.readRetunes();
+  if (!retunes.some(({ fromEpoch }) => fromEpoch > lastEpoch)) return;
+  await folder.writeRetunes(retunes.filter(({ fromEpoch }) => fromEpoch <= lastEpoch));
+}
+
+async function cutMetrics(folder: RunFolder, lastEpoch: number): Promise<void> {
+  const metrics = await folder.metrics();
+  if (!metrics.some(({ epoch }) => epoch > lastEpoch)) return;
+  const kept = metrics.filter(({ epoch }) => epoch <= lastEpoch);
+  await atomicWrite(folder.metricsFile, kept.map((line) => `${JSON.stringify(line)}\n`).join(''));
+}
+
+/** Completes a rewind that was killed in between, unless the run was continued since. */
 export async function finishRewind(folder: RunFolder, home: string): Promise<boolean> {
   const last = (await folder.events()).findLast(({ type }) =>
     ['rewinding', 'rewound', 'started', 'resumed', 'moved', 'ended'].includes(type),
@@ -76,23 +79,24 @@ export async function finishRewind(folder: RunFolder, home: string): Promise<boo
   return true;
 }
 
-/** How many lines stay, and how many go. */
+/** How many lines to keep, and how many to drop. */
 async function linesUpTo(
   { ledger, fork }: OpenedRun<LedgerEntry>,
   epoch: number,
   home: string,
 ): Promise<{ keep: number; dropped: number }> {
   const { chain, problem } = await ledger.inspect();
-  const found = chain.lines.findIndex((line) => line.epoch === epoch);
-  const line = chain.lines[found] ?? (fork?.epoch === epoch ? fork.line : undefined);
+  const index = chain.lines.findIndex((line) => line.epoch === epoch);
+  const line = chain.lines[index] ?? (fork?.epoch === epoch ? fork.line : undefined);
   if (line === undefined) {
     const last = chain.lines.at(-1)?.epoch ?? fork?.epoch;
-    throw new InvalidConfig(
-      `epoch: got ${epoch}; ${last === undefined ? 'no epoch is committed' : `expected a committed epoch, ${fork?.epoch ?? chain.lines[0]?.epoch ?? last} to ${last}`}`,
-    );
+    if (last === undefined) throw new InvalidConfig(`epoch: got ${epoch}; no epoch is committed`);
+    const first = fork?.epoch ?? chain.lines[0]?.epoch ?? last;
+    throw new InvalidConfig(`epoch: got ${epoch}; expected a committed epoch, ${first} to ${last}`);
   }
   await new ObjectStore(join(home, 'store')).checkAll(line.outputs.state);
-  const dropped = chain.lines.length - (found + 1);
-  // A damaged end goes with what is cut.
-  return { keep: found + 1, dropped: dropped === 0 && problem !== undefined ? 1 : dropped };
+  const keep = index + 1;
+  const dropped = chain.lines.length - keep;
+  // A damaged end is dropped too.
+  return { keep, dropped: dropped === 0 && problem !== undefined ? 1 : dropped };
 }

@@ -1,7 +1,7 @@
+import { Mutex } from 'async-mutex';
 import { open, readdir, readFile } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { Serial } from '../async/map-concurrent.ts';
 import { atomicWrite, makeFolder } from '../store/atomic-write.ts';
 import { canonicalJson, hashOf } from '../store/canonical-json.ts';
 import { undefinedIfMissing, withDiskErrors } from '../store/errors.ts';
@@ -13,20 +13,17 @@ import { checkRunId, isRunId } from '../store/phase-cache.ts';
 export type RunEvent = { type: string; time?: string } & Record<string, unknown>;
 export type MetricsLine = { epoch: number } & Record<string, unknown>;
 
-/**
- * What a fork starts from: an epoch of another run, with that run's ledger line, whose hash the fork's ledger
- * starts from.
- */
+/** The start of a fork: an epoch of another run, with its ledger line, whose hash anchors the fork's ledger. */
 export type Fork<Body extends { epoch: number } = LedgerBody> = {
   run: string;
   epoch: number;
   line: LedgerLine<Body>;
 };
 
-/** Settings that were changed under a run, from an epoch on. */
+/** Settings of a run that were changed from an epoch on. */
 export type Retune = { fromEpoch: number; set: Record<string, unknown>; time: string };
 
-/** A run as it can be gone on with: its file, and its ledger from the right anchor. */
+/** A run that can be resumed: its experiment file, and its ledger from the right anchor. */
 export type OpenedRun<Body extends { epoch: number }> = {
   experiment: unknown;
   sha256: string;
@@ -34,10 +31,7 @@ export type OpenedRun<Body extends { epoch: number }> = {
   ledger: Ledger<Body>;
 };
 
-/**
- * What a person opens of a run: `runs/<id>/`. Nothing in it but the ledger and the experiment is needed to go
- * on.
- */
+/** The files of a run for people: `runs/<id>/`. Only the ledger and the experiment are needed to resume. */
 export class RunFolder {
   readonly id: string;
   readonly path: string;
@@ -50,9 +44,9 @@ export class RunFolder {
   readonly forkFile: string;
   readonly retunesFile: string;
   readonly branchesFolder: string;
-  readonly #serial = new Serial();
+  readonly #mutex = new Mutex();
 
-  /** Makes nothing on disk. @throws InvalidConfig for an id that is no folder name */
+  /** Makes nothing on disk. @throws InvalidConfig for an id that cannot be a folder name */
   constructor(runsRoot: string, id: string) {
     this.id = checkRunId(id);
     this.path = join(resolve(runsRoot), id);
@@ -73,15 +67,13 @@ export class RunFolder {
     const runs = entries
       .filter((entry) => entry.isDirectory() && isRunId(entry.name))
       .map(({ name }) => new RunFolder(runsRoot, name));
-    const found = await Promise.all(
+    const exists = await Promise.all(
       runs.map(async (run) => (await undefinedIfMissing(readFile(run.experimentFile))) !== undefined),
     );
-    return runs.filter((_, index) => found[index]).sort((a, b) => (a.id < b.id ? -1 : 1));
+    return runs.filter((_, index) => exists[index]).sort((a, b) => (a.id < b.id ? -1 : 1));
   }
 
-  /**
-   * Writes the experiment, and gives its hash: the ledger's anchor. @throws NotSerializable, StoreUnavailable
-   */
+  /** Writes the experiment and returns its hash, the ledger's anchor. @throws NotSerializable, StoreUnavailable */
   async writeExperiment(experiment: object): Promise<string> {
     const anchor = hashOf(experiment);
     await atomicWrite(this.experimentFile, `${JSON.stringify(experiment, null, 2)}\n`);
@@ -89,8 +81,8 @@ export class RunFolder {
   }
 
   /**
-   * The experiment and its hash, whatever its white space; undefined if there is none. @throws
-   * InvalidArtifact if it is no JSON
+   * The experiment and its hash, independent of white space; undefined if there is none.
+   * @throws InvalidArtifact if it is not JSON
    */
   async readExperiment(): Promise<{ experiment: unknown; sha256: string } | undefined> {
     const experiment = await readJsonFile<unknown>(
@@ -100,7 +92,7 @@ export class RunFolder {
     return experiment === undefined ? undefined : { experiment, sha256: hashOf(experiment) };
   }
 
-  /** What this run was forked from; undefined for one that starts fresh. @throws InvalidArtifact */
+  /** The start of this run if it is a fork; undefined if not. @throws InvalidArtifact */
   async readFork<Body extends { epoch: number } = LedgerBody>(): Promise<Fork<Body> | undefined> {
     return readJsonFile<Fork<Body>>(
       this.forkFile,
@@ -113,7 +105,7 @@ export class RunFolder {
     await atomicWrite(this.forkFile, canonicalJson(fork));
   }
 
-  /** What was retuned, in order of the epochs. @throws InvalidArtifact */
+  /** The retunes, in order of the epochs. @throws InvalidArtifact */
   async readRetunes(): Promise<Retune[]> {
     return (
       (await readJsonFile<Retune[]>(
@@ -129,34 +121,34 @@ export class RunFolder {
   }
 
   /**
-   * The run with its ledger, which a fork's parent anchors; undefined if there is no such run. @throws
-   * InvalidArtifact
+   * The run with its ledger, which a fork's parent anchors; undefined if there is no such run.
+   * @throws InvalidArtifact
    */
   async open<Body extends { epoch: number } = LedgerBody>(): Promise<OpenedRun<Body> | undefined> {
-    const found = await this.readExperiment();
-    if (found === undefined) return undefined;
+    const run = await this.readExperiment();
+    if (run === undefined) return undefined;
     const fork = await this.readFork<Body>();
     return {
-      ...found,
+      ...run,
       fork,
       ledger:
         fork === undefined
-          ? this.ledger<Body>(found.sha256)
+          ? this.ledger<Body>(run.sha256)
           : this.ledger<Body>(hashOf(fork.line), fork.epoch + 1),
     };
   }
 
-  /** The ledger that starts from this anchor, with this epoch. */
+  /** The ledger with this anchor and first epoch. */
   ledger<Body extends { epoch: number } = LedgerBody>(anchor: string, first = 0): Ledger<Body> {
     return new Ledger<Body>(this.ledgerFile, anchor, first);
   }
 
-  /** Adds an event, with the time now if it has none. @throws StoreUnavailable */
+  /** Adds an event, with the current time if it has none. @throws StoreUnavailable */
   async appendEvent(event: RunEvent): Promise<void> {
     await this.#append(this.eventsFile, { time: new Date().toISOString(), ...event });
   }
 
-  /** Adds an epoch's metrics, unless that epoch has some. @throws StoreUnavailable */
+  /** Adds an epoch's metrics, unless it has some already. @throws StoreUnavailable */
   async appendMetrics(line: MetricsLine): Promise<void> {
     await this.#append(
       this.metricsFile,
@@ -165,31 +157,27 @@ export class RunFolder {
     );
   }
 
-  /** What can be read of the events; torn lines are passed over. */
+  /** The readable events; torn lines are skipped. */
   async events(): Promise<RunEvent[]> {
-    return this.#lines<RunEvent>(this.eventsFile);
+    return readJsonLines<RunEvent>(this.eventsFile);
   }
 
-  /** What can be read of the metrics; torn lines are passed over. */
+  /** The readable metrics; torn lines are skipped. */
   async metrics(): Promise<MetricsLine[]> {
-    return this.#lines<MetricsLine>(this.metricsFile);
-  }
-
-  async #lines<T>(file: string): Promise<T[]> {
-    return readJsonLines<T>(file);
+    return readJsonLines<MetricsLine>(this.metricsFile);
   }
 
   async #append(
     file: string,
     line: object,
-    wanted: (handle: FileHandle) => Promise<boolean> = () => Promise.resolve(true),
+    isNeeded: (handle: FileHandle) => Promise<boolean> = () => Promise.resolve(true),
   ): Promise<void> {
-    await this.#serial.run(async () => {
+    await this.#mutex.runExclusive(async () => {
       await makeFolder(this.path);
       await withDiskErrors(file, async () => {
         const handle = await open(file, 'a+');
         try {
-          if (await wanted(handle)) await writeLine(handle, JSON.stringify(line));
+          if (await isNeeded(handle)) await writeLine(handle, JSON.stringify(line));
         } finally {
           await handle.close();
         }
@@ -198,18 +186,15 @@ export class RunFolder {
   }
 }
 
-/**
- * The newest line of an epoch up to this one. Epochs are added in order, so that it is near the end, whatever
- * the length of the file.
- */
+/** The newest line of an epoch up to this one. Epochs are in order, so it is near the end of a long file. */
 async function newestUpTo(handle: FileHandle, epoch: number): Promise<MetricsLine | undefined> {
   const { size } = await handle.stat();
   for (let length = Math.min(size, 1 << 16); ; length = Math.min(size, 2 * length)) {
     const tail = Buffer.alloc(length);
     await handle.read(tail, 0, length, size - length);
-    // Where it starts within a line, that one is left to the next, longer tail.
-    const whole = length === size ? tail : tail.subarray(tail.indexOf('\n') + 1);
-    const found = parseLines<MetricsLine>(whole).findLast((line) => line.epoch <= epoch);
-    if (found !== undefined || length === size) return found;
+    // The tail may start within a line: that line is left to the next, longer tail.
+    const lines = length === size ? tail : tail.subarray(tail.indexOf('\n') + 1);
+    const newest = parseLines<MetricsLine>(lines).findLast((line) => line.epoch <= epoch);
+    if (newest !== undefined || length === size) return newest;
   }
 }

@@ -14,17 +14,17 @@ export async function requireRun(home: string, id: string): Promise<RunFolder> {
   const runs = await RunFolder.list(runsFolder(home));
   const run = runs.find((folder) => folder.id === id);
   if (run !== undefined) return run;
-  const known =
+  const existing =
     runs.length === 0 ? 'there are none yet' : `there are: ${runs.map((folder) => folder.id).join(', ')}`;
   throw new InvalidConfig(
-    `run: got ${JSON.stringify(id)}, but ${runsFolder(home)} has no such run; ${known}`,
+    `run: got ${JSON.stringify(id)}, but ${runsFolder(home)} has no such run; ${existing}`,
   );
 }
 
-/** How far a run has come, by its files alone. */
+/** The progress of a run, from its files alone. */
 export interface RunOverview {
   id: string;
-  /** With what was retuned. */
+  /** With its retunes. */
   experiment: Experiment;
   /** Of the run's file. */
   sha256: string;
@@ -33,21 +33,21 @@ export interface RunOverview {
   finished: boolean;
 }
 
-/** Reads a run's experiment file and ledger; null where there is no such run. @throws InvalidArtifact */
+/** Reads a run's experiment file and ledger; null if there is no such run. @throws InvalidArtifact */
 export async function readRunOverview(folder: RunFolder): Promise<RunOverview | null> {
-  const found = await folder.open<LedgerEntry>();
-  if (found === undefined) return null;
-  const last = (await found.ledger.head())?.line ?? found.fork?.line;
+  const run = await folder.open<LedgerEntry>();
+  if (run === undefined) return null;
+  const last = (await run.ledger.head())?.line ?? run.fork?.line;
   const epoch = last?.epoch ?? null;
-  const experiment = await experimentInEffect(folder, parseExperiment(found.experiment), (epoch ?? -1) + 1);
-  const capped =
-    experiment.maxTokens !== null && last !== undefined && last.outputs.state.tokens >= experiment.maxTokens;
+  const experiment = await experimentInEffect(folder, parseExperiment(run.experiment), (epoch ?? -1) + 1);
+  const tokens = last?.outputs.state.tokens ?? 0;
+  const isCapped = last !== undefined && experiment.maxTokens !== null && tokens >= experiment.maxTokens;
   return {
     id: folder.id,
     experiment,
-    sha256: found.sha256,
+    sha256: run.sha256,
     epoch,
-    finished: epoch !== null && (epoch >= experiment.epochs || capped),
+    finished: epoch !== null && (epoch >= experiment.epochs || isCapped),
   };
 }
 
@@ -57,7 +57,7 @@ export async function lastRewindTime(folder: RunFolder): Promise<Date | null> {
   return time === undefined ? null : new Date(time);
 }
 
-/** The hash that the ledger of this experiment starts from. */
+/** The anchor of this experiment's ledger. */
 export const experimentHash = (experiment: Experiment): string => hashOf(experiment);
 
 /** A run and an epoch of it that another was forked from. */
@@ -67,18 +67,18 @@ export interface Ancestor {
 }
 
 /**
- * What a run was forked from, its parent first; as far as the folders of its ancestors are there. @throws
- * InvalidArtifact
+ * The runs that a run was forked from, its parent first; as far as the folders of its ancestors exist.
+ * @throws InvalidArtifact
  */
 export async function lineage(folder: RunFolder): Promise<Ancestor[]> {
   const ancestors: Ancestor[] = [];
   const seen = new Set<string>();
-  for (let at = folder; !seen.has(at.id);) {
-    seen.add(at.id);
-    const fork = await at.readFork();
+  for (let run = folder; !seen.has(run.id);) {
+    seen.add(run.id);
+    const fork = await run.readFork();
     if (fork === undefined) break;
     ancestors.push({ run: fork.run, epoch: fork.epoch });
-    at = new RunFolder(dirname(at.path), fork.run);
+    run = new RunFolder(dirname(run.path), fork.run);
   }
   return ancestors;
 }

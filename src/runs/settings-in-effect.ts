@@ -9,7 +9,7 @@ import type { World } from '../worlds/world.ts';
 import { evaluationRequests, generationCounts, rolloutRequests } from './request-plan.ts';
 import type { RunFolder } from './run-folder.ts';
 
-/** The settings in effect in an epoch of a run: those of its file, with what was retuned up to then. */
+/** The settings in effect in an epoch of a run: those of its file, with the retunes up to then. */
 export async function experimentInEffect(
   folder: RunFolder,
   experiment: Experiment,
@@ -21,7 +21,7 @@ export async function experimentInEffect(
 }
 
 /**
- * What the workflow needs to know of an experiment.
+ * The settings of an experiment that its workflow needs.
  * @throws InvalidConfig for an arm that the world cannot serve
  */
 export function workflowSettings(experiment: Experiment, world: World): WorkflowSettings {
@@ -36,7 +36,7 @@ export function workflowSettings(experiment: Experiment, world: World): Workflow
     );
   const heldOut = world.heldOutTasks(randomStream(0)).length;
   const shards = (requests: number): number => Math.max(1, Math.min(durability.shards, requests));
-  const generating = generationCounts(experiment).requests;
+  const generationRequests = generationCounts(experiment).requests;
   const newTasks = environment.promptsPerEpoch * environment.variationsPerPrompt;
   return {
     name,
@@ -45,7 +45,7 @@ export function workflowSettings(experiment: Experiment, world: World): Workflow
     evaluateEvery: evaluation.every,
     epochsPerRun: durability.epochsPerRun,
     shards: {
-      generate: generating === 0 ? 0 : shards(generating),
+      generate: generationRequests === 0 ? 0 : shards(generationRequests),
       rollOut: shards(rolloutRequests(experiment)),
       evaluate: shards(evaluationRequests(heldOut, experiment)),
     },

@@ -8,20 +8,20 @@ import type { Ref } from '../store/references.ts';
 import type { RunFolder } from './run-folder.ts';
 
 export type VerifyReport = {
-  /** Ledger lines whose chain holds. */
+  /** Ledger lines whose chain is valid. */
   lines: number;
-  /** Objects that are whole, and their bytes. */
+  /** Intact objects, and their bytes. */
   objects: number;
   bytes: number;
-  /** Objects that retention has removed: gone, not broken. */
+  /** Objects that retention has removed: not damaged. */
   pruned: number;
-  /** What is wrong, the first bad file first; `file` is absolute. Empty for a run that is whole. */
+  /** The problems, in the order of the ledger; `file` is absolute. Empty for an intact run. */
   problems: { file: string; problem: string }[];
 };
 
 /**
- * Recomputes all that a run claims: that its ledger starts from its experiment file, that every line chains
- * to the one before, and that every object named in a line has the bytes it had. Changes nothing.
+ * Verifies that a run's ledger starts from its experiment file, that every line chains to the one before, and
+ * that every object referenced in a line has its bytes. Changes nothing.
  * @throws StoreUnavailable
  */
 export async function verifyRun(store: ObjectStore, run: RunFolder): Promise<VerifyReport> {
@@ -47,23 +47,22 @@ export async function verifyRun(store: ObjectStore, run: RunFolder): Promise<Ver
   return report;
 }
 
-/**
- * Verifies experiment file and ledger; where the first line does not fit, finds out which of the two was
- * altered.
- */
+/** Verifies experiment file and ledger; if the first line does not fit, finds out which of them was altered. */
 async function verifyLedger(run: RunFolder, report: VerifyReport): Promise<LedgerChain<LedgerLine>> {
   const note = ({ file, problem }: { file: string; problem: string }) =>
     report.problems.push({ file, problem });
   const ledger = await ledgerOf(run, note);
   const { chain, problem } = await (ledger ?? run.ledger('')).inspect();
-  if (chain.lines.length === 0 && problem?.found !== undefined) {
-    const own = await run.ledger(problem.found, ledger?.first).inspect();
-    const holds = own.problem === undefined || own.chain.lines.length > 1;
-    if (holds) {
+  if (chain.lines.length === 0 && problem?.actual !== undefined) {
+    const own = await run.ledger(problem.actual, ledger?.first).inspect();
+    const isLedgerValid = own.problem === undefined || own.chain.lines.length > 1;
+    if (isLedgerValid) {
       if (ledger !== undefined)
         note({
           file: run.experimentFile,
-          problem: `altered: the ledger starts from another experiment (expected ${problem.found}, found ${ledger.anchor})`,
+          problem:
+            `altered: the ledger starts from another experiment (expected ${problem.actual}, found ` +
+            `${ledger.anchor})`,
         });
       if (own.problem !== undefined) note(own.problem);
       return own.chain;
@@ -78,9 +77,9 @@ async function ledgerOf(
   note: (problem: { file: string; problem: string }) => void,
 ): Promise<Ledger | undefined> {
   try {
-    const found = await run.open();
-    if (found === undefined) note({ file: run.experimentFile, problem: 'missing' });
-    return found?.ledger;
+    const opened = await run.open();
+    if (opened === undefined) note({ file: run.experimentFile, problem: 'missing' });
+    return opened?.ledger;
   } catch (error) {
     if (!(error instanceof InvalidArtifact)) throw error;
     note(error);

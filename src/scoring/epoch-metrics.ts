@@ -10,7 +10,7 @@ import {
 import { discrimination } from '../coevolution/guards.ts';
 import type { Experiment } from '../config/experiment.ts';
 import { successHistogram } from '../numerics/intervals.ts';
-import { mean } from '../numerics/preconditions.ts';
+import { mean } from '../numerics/arithmetic.ts';
 import type { Metrics } from '../types/activity-types.ts';
 import type {
   LabelRecord,

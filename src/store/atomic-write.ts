@@ -4,13 +4,12 @@ import type { FileHandle } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { errorCode, withDiskErrors } from './errors.ts';
 
-/** A name that no reader looks at; what carries one and is old was left by a process that was killed. */
+/** A name that no reader looks at; an old file with such a name was left by a killed process. */
 export const temporaryName = (folder: string): string => join(folder, `.${randomUUID()}.tmp`);
 export const isTemporary = (name: string): boolean => /^\.[0-9a-f-]{36}\.tmp$/.test(name);
 
 /**
- * Writes a whole file so that a reader, or a power cut, finds the old file or the new one and nothing
- * between.
+ * Writes a whole file so that a reader, or a power cut, finds the old file or the new one, nothing between.
  * @throws StoreUnavailable
  */
 export async function atomicWrite(path: string, data: string | Uint8Array): Promise<void> {
@@ -18,7 +17,7 @@ export async function atomicWrite(path: string, data: string | Uint8Array): Prom
 }
 
 /**
- * The same, only where there is no file yet: exactly one of several writers gets true.
+ * Creates a whole file if there is none yet: exactly one of several writers gets true.
  * @throws StoreUnavailable
  */
 export async function atomicCreate(path: string, data: string | Uint8Array): Promise<boolean> {
@@ -39,10 +38,7 @@ async function stageAll<T>(
   }
 }
 
-/**
- * A file in the making, under a temporary name. Call `discard` at the end in any case: after `commit` it does
- * nothing.
- */
+/** A file being written, under a temporary name. Always call `discard` at the end: after `commit` it does nothing. */
 export class StagedFile {
   readonly path: string;
   readonly #handle: FileHandle;
@@ -67,7 +63,7 @@ export class StagedFile {
     await withDiskErrors(this.path, () => this.#handle.writeFile(data));
   }
 
-  /** Gives the file its name, in place of the one that has it. @throws StoreUnavailable */
+  /** Gives the file its name, replacing any file of that name. @throws StoreUnavailable */
   async commit(target: string): Promise<void> {
     await withDiskErrors(target, async () => {
       await this.#finish();
@@ -77,7 +73,7 @@ export class StagedFile {
     });
   }
 
-  /** Gives the file its name if nothing has it; true where it did. @throws StoreUnavailable */
+  /** Gives the file its name unless a file has it; true if it did. @throws StoreUnavailable */
   async create(target: string): Promise<boolean> {
     return withDiskErrors(target, async () => {
       await this.#finish();
@@ -109,7 +105,7 @@ export class StagedFile {
   }
 }
 
-/** Makes a folder and those above it, so that they outlive a power cut. @throws StoreUnavailable */
+/** Makes a folder and its parents so that they survive a power cut. @throws StoreUnavailable */
 export async function makeFolder(folder: string): Promise<void> {
   await withDiskErrors(folder, async () => {
     // Not `recursive: true`, which reports a read-only file system as ENOENT.
@@ -125,7 +121,7 @@ export async function makeFolder(folder: string): Promise<void> {
   });
 }
 
-/** Makes the names in a folder durable; network file systems that cannot do it do it by themselves. */
+/** Makes the names in a folder durable; network file systems without this call are durable already. */
 export async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, 'r');
   try {
@@ -137,7 +133,7 @@ export async function syncFolder(folder: string): Promise<void> {
   }
 }
 
-/** Removes a file or folder in one step: it is there whole, or not at all. @throws StoreUnavailable */
+/** Removes a file or folder in one step: readers find all of it or nothing. @throws StoreUnavailable */
 export async function atomicRemove(path: string): Promise<void> {
   await withDiskErrors(path, async () => {
     const aside = temporaryName(dirname(path));

@@ -23,7 +23,7 @@ export function hashOf(value: unknown): string {
 }
 
 type Trail = (string | number)[];
-const deepest = 1000;
+const MAX_DEPTH = 1000;
 
 function write(value: unknown, trail: Trail): string {
   switch (typeof value) {
@@ -37,7 +37,7 @@ function write(value: unknown, trail: Trail): string {
       return value ? 'true' : 'false';
     case 'object':
       if (value === null) return 'null';
-      if (trail.length > deepest)
+      if (trail.length > MAX_DEPTH)
         return refuse('a deeper value', trail.slice(0, 8), 'it refers to itself, or is nested too deeply');
       return Array.isArray(value) ? list(value, trail) : record(value, trail);
     default:
@@ -73,7 +73,8 @@ function record(value: object, trail: Trail): string {
     return refuse(`a ${value.constructor.name}`, trail, 'convert it to a plain object, list, text or number');
   }
   const fields = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
-  return `{${fields.map(([key, field]) => `${text(key, trail)}:${step(field, key, trail)}`).join(',')}}`;
+  const members = fields.map(([key, field]) => `${text(key, trail)}:${step(field, key, trail)}`);
+  return `{${members.join(',')}}`;
 }
 
 function step(value: unknown, key: string | number, trail: Trail): string {

@@ -1,17 +1,17 @@
-/** Something on disk is not what it should be, and was handled; `file` is absolute. */
+/** A damaged file that was handled; `file` is absolute. */
 export type Damage = { file: string; problem: string };
 export type OnDamage = (damage: Damage) => void;
 
 /**
  * Errors of the store. `name` is the failure type that activities report to Temporal; `retryable` says
- * whether the same call can succeed later with nothing else changed.
+ * whether the same call can succeed later without any other change.
  */
 abstract class StoreError extends Error {
   abstract override readonly name: string;
   abstract readonly retryable: boolean;
 }
 
-/** The disk refuses: full, read-only, not permitted. Retryable: somebody can repair it under the run. */
+/** The disk refuses: full, read-only, not permitted. Retryable: it can be repaired while the run waits. */
 export class StoreUnavailable extends StoreError {
   override readonly name = 'StoreUnavailable';
   readonly retryable = true;
@@ -23,13 +23,17 @@ export class StoreUnavailable extends StoreError {
   }
 }
 
+const REMEDY =
+  'Run `genenv verify` to see all that is damaged; ' +
+  'what a phase made is made again when its key is looked up.';
+
 /** A stored file is missing, torn or altered. */
 export class InvalidArtifact extends StoreError {
   override readonly name = 'InvalidArtifact';
   readonly retryable = false;
   readonly file: string;
   readonly expected: string | undefined;
-  readonly found: string | undefined;
+  readonly actual: string | undefined;
   readonly problem: string;
   /** Of a ledger: lines before the one that is damaged. */
   readonly line: number | undefined;
@@ -37,29 +41,29 @@ export class InvalidArtifact extends StoreError {
   constructor(
     file: string,
     problem: string,
-    hashes: { expected?: string; found?: string; line?: number } = {},
-    remedy = 'Run `genenv verify` to see all that is damaged; what a phase made is made again when its key is looked up.',
+    hashes: { expected?: string; actual?: string; line?: number } = {},
+    remedy = REMEDY,
   ) {
     const detail =
       hashes.expected === undefined
         ? ''
-        : ` (expected ${hashes.expected}, found ${hashes.found ?? 'nothing'})`;
+        : ` (expected ${hashes.expected}, found ${hashes.actual ?? 'nothing'})`;
     super(`Invalid artifact ${file}: ${problem}${detail}. ${remedy}`);
     this.file = file;
     this.problem = `${problem}${detail}`;
     this.expected = hashes.expected;
-    this.found = hashes.found;
+    this.actual = hashes.actual;
     this.line = hashes.line;
   }
 }
 
-/** Another attempt has claimed this work since: this one may write nothing more. */
+/** Another attempt has since claimed this work: this one must not write any more. */
 export class Superseded extends StoreError {
   override readonly name = 'Superseded';
   readonly retryable = false;
 }
 
-/** An epoch is in the ledger already, with other content. */
+/** An epoch is in the ledger already, with different content. */
 export class LedgerConflict extends StoreError {
   override readonly name = 'LedgerConflict';
   readonly retryable = false;
@@ -85,10 +89,7 @@ const remedies: Record<string, string> = {
   ESTALE: 'The network file system lost the file handle: check the mount.',
 };
 
-/**
- * Runs a piece of file work. @throws StoreUnavailable in place of errors that only the machine's owner can
- * repair.
- */
+/** Runs file work. @throws StoreUnavailable in place of errors that only the machine's owner can repair */
 export async function withDiskErrors<T>(path: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -103,7 +104,7 @@ export function errorCode(error: unknown): string | undefined {
   return error instanceof Error ? (error as NodeJS.ErrnoException).code : undefined;
 }
 
-/** Lets through what `work` gives, and undefined where the file is not there. */
+/** The result of `work`, or undefined if the file does not exist. */
 export async function undefinedIfMissing<T>(work: Promise<T>): Promise<T | undefined> {
   try {
     return await work;

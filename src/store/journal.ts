@@ -1,7 +1,7 @@
+import { Mutex } from 'async-mutex';
 import { open } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { Serial } from '../async/map-concurrent.ts';
 import { makeFolder, syncFolder } from './atomic-write.ts';
 import { canonicalJson, sha256 } from './canonical-json.ts';
 import { withDiskErrors } from './errors.ts';
@@ -9,22 +9,22 @@ import type { OnDamage } from './errors.ts';
 
 export type JournalOptions = {
   onDamage?: OnDamage;
-  /** Called before each write, such as a claim's: what it throws stops the append. */
+  /** Called before each write, such as a fencing token's check: an error that it throws stops the append. */
   assertCurrent?: () => Promise<void>;
 };
 
 /**
  * Entries of unfinished work, each on disk when its `append` returns. A line is the sha256 of an entry's
- * canonical JSON, a space, and that JSON. Opening cuts a torn tail, which a killed process leaves, and
- * everything from the first damaged line on, which is said; what is cut is done again.
+ * canonical JSON, a space, and that JSON. Opening cuts a torn tail, which a killed process leaves, and reports
+ * and cuts everything from the first damaged line on; that work is done again.
  */
 export class Journal<T> {
   readonly path: string;
-  /** What was there when it was opened; what is appended since is on disk only. */
+  /** The entries at the time it was opened; later ones are on disk only. */
   readonly entries: T[];
   readonly #file: FileHandle;
   readonly #assertCurrent: () => Promise<void>;
-  readonly #serial = new Serial();
+  readonly #mutex = new Mutex();
 
   private constructor(path: string, entries: T[], file: FileHandle, assertCurrent: () => Promise<void>) {
     this.path = path;
@@ -62,15 +62,15 @@ export class Journal<T> {
    */
   async append(entry: T): Promise<void> {
     const text = canonicalJson(entry);
-    await this.#serial.run(async () => {
+    await this.#mutex.runExclusive(async () => {
       await this.#assertCurrent();
       await withDiskErrors(this.path, () => this.#write(`${sha256(text)} ${text}\n`));
     });
   }
 
-  /** Waits for what is being written. */
+  /** Closes the file after all pending appends. */
   async close(): Promise<void> {
-    await this.#serial.run(() => this.#file.close());
+    await this.#mutex.runExclusive(() => this.#file.close());
   }
 
   async #write(line: string): Promise<void> {
@@ -93,11 +93,8 @@ function parseJournal(data: Buffer): { entries: unknown[]; length: number; probl
     const line = data.subarray(length, end);
     const entry = line.subarray(65);
     if (line.toString('latin1', 0, 65) !== `${sha256(entry)} `) {
-      return {
-        entries,
-        length,
-        problem: `line ${entries.length + 1} is damaged; it and what follows (${data.length - length} bytes) is cut and done again`,
-      };
+      const lost = `it and what follows (${data.length - length} bytes) is cut and done again`;
+      return { entries, length, problem: `line ${entries.length + 1} is damaged; ${lost}` };
     }
     entries.push(JSON.parse(entry.toString('utf8')));
     length = end + 1;

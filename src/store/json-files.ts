@@ -6,9 +6,9 @@ import { InvalidArtifact, undefinedIfMissing, withDiskErrors } from './errors.ts
 import { linesOf } from './object-integrity.ts';
 
 /**
- * The JSON of a file that a person may have edited; undefined if there is no such file. `remedy`: what to do
- * where it is no JSON.
- * @throws InvalidArtifact if it is no JSON
+ * The JSON of a file that a person may have edited; undefined if there is no such file.
+ * @param remedy what to do if it is not JSON
+ * @throws InvalidArtifact if it is not JSON
  * @throws StoreUnavailable
  */
 export async function readJsonFile<T>(file: string, remedy: string): Promise<T | undefined> {
@@ -21,7 +21,7 @@ export async function readJsonFile<T>(file: string, remedy: string): Promise<T |
   }
 }
 
-/** Adds a line, durably; the folder is made where it is not there. @throws StoreUnavailable */
+/** Adds a line durably, making the folder if it does not exist. @throws StoreUnavailable */
 export async function appendJsonLine(file: string, line: object): Promise<void> {
   await makeFolder(dirname(file));
   await withDiskErrors(file, async () => {
@@ -34,16 +34,13 @@ export async function appendJsonLine(file: string, line: object): Promise<void> 
   });
 }
 
-/**
- * What can be read of a file of lines, none where there is no file; torn lines are passed over. @throws
- * StoreUnavailable
- */
+/** The readable lines of a file; none if there is no file. Torn lines are skipped. @throws StoreUnavailable */
 export async function readJsonLines<T>(file: string): Promise<T[]> {
   const data = (await withDiskErrors(file, () => undefinedIfMissing(readFile(file)))) ?? Buffer.alloc(0);
   return parseLines<T>(data);
 }
 
-/** The lines of a text that are whole. */
+/** The lines of a text that parse as JSON. */
 export function parseLines<T>(data: Buffer): T[] {
   return [...linesOf(data)].flatMap((line) => {
     try {
@@ -54,7 +51,7 @@ export function parseLines<T>(data: Buffer): T[] {
   });
 }
 
-/** Adds a line to a file that is open for reading and appending, durably. */
+/** Adds a line durably to a file that is open for reading and appending. */
 export async function writeLine(handle: FileHandle, line: string): Promise<void> {
   const { size } = await handle.stat();
   const last = Buffer.alloc(1, '\n');

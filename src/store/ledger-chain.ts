@@ -17,21 +17,23 @@ export type LedgerLine<Body extends { epoch: number } = LedgerBody> = Body & { p
 
 export type LedgerChain<Line> = {
   lines: Line[];
-  /** Hash of the last line's bytes, without the newline; the anchor where there is no line. */
+  /** Hash of the last line's bytes, without the newline; the anchor if there is no line. */
   head: string;
   /** Hashes of all the lines' bytes. */
   hashes: string[];
-  /** Bytes that the lines take; what follows is a torn line. */
+  /** Bytes of the lines; a torn line may follow. */
   length: number;
   /** What is wrong with the line after `lines`. */
   problem?: InvalidArtifact;
 };
 
+type LinkedLine = { epoch: number; previous: string };
+
 /**
- * Recomputes a ledger's chain from its bytes, up to the first line that does not hold. The text after the
- * last newline is no line: the process that wrote it was killed, and the epoch is committed again.
+ * Recomputes a ledger's chain from its bytes, up to the first invalid line. Text after the last newline is not
+ * a line: the process that wrote it was killed, and the epoch is committed again.
  */
-export function readChain<Line extends { epoch: number; previous: string }>(
+export function readChain<Line extends LinkedLine>(
   data: Buffer,
   { anchor, first }: { anchor: string; first: number },
   file: string,
@@ -40,27 +42,8 @@ export function readChain<Line extends { epoch: number; previous: string }>(
   for (let end = data.indexOf('\n'); end !== -1; end = data.indexOf('\n', chain.length)) {
     const bytes = data.subarray(chain.length, end);
     const line = parseLine(bytes);
-    const where = `line ${chain.lines.length + 1}`;
-    const last = chain.lines.at(-1);
-    if (line === undefined)
-      chain.problem = new InvalidArtifact(file, `${where} is no ledger line in canonical JSON`, {}, remedy);
-    else if (line.previous !== chain.head)
-      chain.problem = new InvalidArtifact(
-        file,
-        last === undefined
-          ? `${where} does not start from this experiment file`
-          : `line ${chain.lines.length} or ${where} was altered: their hashes do not chain`,
-        { expected: chain.head, found: line.previous, line: Math.max(0, chain.lines.length - 1) },
-        remedy,
-      );
-    else if (line.epoch !== (last === undefined ? first : last.epoch + 1))
-      chain.problem = new InvalidArtifact(
-        file,
-        `${where} has epoch ${line.epoch}${last === undefined ? `, not ${first}` : ` after epoch ${last.epoch}`}`,
-        {},
-        remedy,
-      );
-    if (line === undefined || chain.problem !== undefined) return chain;
+    const problem = lineProblem(line, chain, first, file);
+    if (problem !== undefined) return { ...chain, problem };
     chain.lines.push(line as Line);
     chain.head = sha256(bytes);
     chain.hashes.push(chain.head);
@@ -69,12 +52,37 @@ export function readChain<Line extends { epoch: number; previous: string }>(
   return chain;
 }
 
-const remedy =
-  'Restore the file from a copy, or cut it before that line: the epochs from there on are then committed again.';
+/** Why a line does not continue the chain before it; undefined if it does. */
+function lineProblem(
+  line: LinkedLine | undefined,
+  { lines, head }: LedgerChain<LinkedLine>,
+  first: number,
+  file: string,
+): InvalidArtifact | undefined {
+  const name = `line ${lines.length + 1}`;
+  const last = lines.at(-1);
+  if (line === undefined)
+    return new InvalidArtifact(file, `${name} is no ledger line in canonical JSON`, {}, REMEDY);
+  if (line.previous !== head) {
+    const problem =
+      last === undefined
+        ? `${name} does not start from this experiment file`
+        : `line ${lines.length} or ${name} was altered: their hashes do not chain`;
+    const hashes = { expected: head, actual: line.previous, line: Math.max(0, lines.length - 1) };
+    return new InvalidArtifact(file, problem, hashes, REMEDY);
+  }
+  if (line.epoch === (last === undefined ? first : last.epoch + 1)) return undefined;
+  const expected = last === undefined ? `, not ${first}` : ` after epoch ${last.epoch}`;
+  return new InvalidArtifact(file, `${name} has epoch ${line.epoch}${expected}`, {}, REMEDY);
+}
 
-function parseLine(bytes: Buffer): { epoch: number; previous: string } | undefined {
+const REMEDY =
+  'Restore the file from a copy, or cut it before that line: ' +
+  'the epochs from there on are then committed again.';
+
+function parseLine(bytes: Buffer): LinkedLine | undefined {
   try {
-    const line = JSON.parse(bytes.toString('utf8')) as { epoch: number; previous: string };
+    const line = JSON.parse(bytes.toString('utf8')) as LinkedLine;
     return Number.isSafeInteger(line.epoch) &&
       typeof line.previous === 'string' &&
       Buffer.from(canonicalJson(line)).equals(bytes)
@@ -88,8 +96,8 @@ function parseLine(bytes: Buffer): { epoch: number; previous: string } | undefin
 export type Head = { epoch: number; sha256: string };
 
 /**
- * `ledger.head.json`, the hash of a ledger's last line: no later line covers that one. It is written after
- * its line, so it can be one line behind; never ahead, but for a last line that was torn.
+ * `ledger.head.json`, the hash of a ledger's last line, which no later line covers. It is written after its
+ * line, so it can be one line behind; it is ahead only if the last line was torn.
  */
 export class LedgerHead {
   readonly file: string;
@@ -103,20 +111,17 @@ export class LedgerHead {
     await atomicWrite(this.file, canonicalJson({ epoch, sha256 }));
   }
 
-  /**
-   * The hash of an epoch's line, where this is the epoch noted. @throws InvalidArtifact if the note itself is
-   * damaged
-   */
+  /** The hash of an epoch's line, if the head is of that epoch. @throws InvalidArtifact if the head is damaged */
   async hashOfEpoch(epoch: number): Promise<string | undefined> {
     const head = await this.read();
     return head?.epoch === epoch ? head.sha256 : undefined;
   }
 
   /**
-   * What the note, read before it, says against a chain read from a ledger of `size` bytes; undefined where
+   * Compares the head, read before the ledger, with a chain read from a ledger of `size` bytes; undefined if
    * they agree.
    */
-  objection(
+  findProblem(
     head: Head | undefined,
     { file, first }: { file: string; first: number },
     size: number,
@@ -124,32 +129,22 @@ export class LedgerHead {
   ): InvalidArtifact | undefined {
     if (head === undefined) return undefined;
     const remedy = `Restore it from a copy. To accept it as it is, remove ${this.file}.`;
-    const at = lines.findIndex((line) => line.epoch === head.epoch);
-    const found = hashes[at];
-    if (found !== undefined) {
-      return found === head.sha256
-        ? undefined
-        : new InvalidArtifact(
-            file,
-            `line ${at + 1} was altered`,
-            { expected: head.sha256, found, line: at },
-            remedy,
-          );
+    const index = lines.findIndex((line) => line.epoch === head.epoch);
+    const actual = hashes[index];
+    if (actual !== undefined) {
+      if (actual === head.sha256) return undefined;
+      const mismatch = { expected: head.sha256, actual, line: index };
+      return new InvalidArtifact(file, `line ${index + 1} was altered`, mismatch, remedy);
     }
-    // A torn line that the note has seen whole is committed again, with that hash. Any other line is lost.
+    // A torn line whose head was written is committed again, with that hash. Any other line is lost.
     const next = (lines.at(-1)?.epoch ?? first - 1) + 1;
-    const torn = length < size && head.epoch === next;
-    return torn
-      ? undefined
-      : new InvalidArtifact(
-          file,
-          `the line of epoch ${head.epoch} is gone`,
-          { expected: head.sha256 },
-          remedy,
-        );
+    const isTorn = length < size && head.epoch === next;
+    if (isTorn) return undefined;
+    const problem = `the line of epoch ${head.epoch} is gone`;
+    return new InvalidArtifact(file, problem, { expected: head.sha256 }, remedy);
   }
 
-  /** @throws InvalidArtifact if it is no JSON, StoreUnavailable */
+  /** @throws InvalidArtifact if it is not JSON, StoreUnavailable */
   async read(): Promise<Head | undefined> {
     const text = await withDiskErrors(this.file, () => undefinedIfMissing(readFile(this.file, 'utf8')));
     if (text === undefined) return undefined;
@@ -163,44 +158,44 @@ export class LedgerHead {
 
 /** The end of a ledger whose lines were all verified. */
 export type LedgerEnd = {
-  /** Of the last line; undefined where there is none. */
+  /** Of the last line; undefined if there is none. */
   epoch: number | undefined;
   /** Hash of the last line's bytes, or the anchor. */
   head: string;
   /** Bytes of all lines. */
   length: number;
-  /** Bytes of the file: more where a torn line follows. */
+  /** Bytes of the file: more if a torn line follows. */
   size: number;
 };
 
 type Memo = LedgerEnd & { anchor: string; lastLine: number; stamp: string };
 
-/** By file, for the whole process: each commit opens its ledger anew. */
+/** By file, for the whole process: each commit opens its ledger again. */
 const memos = new Map<string, Memo>();
-const most = 64;
+const MAX_MEMOS = 64;
 
 const stampOf = ({ size, mtimeNs, ctimeNs, ino }: BigIntStats): string =>
   [size, mtimeNs, ctimeNs, ino].join(' ');
 
-/** Notes how a ledger ends that this process has verified and then written a line of `lastLine` bytes to. */
+/** Remembers the end of a ledger that this process has verified and then written a line of `lastLine` bytes to. */
 export function rememberEnd(
   file: string,
   memo: LedgerEnd & { anchor: string; lastLine: number },
   written: BigIntStats,
 ): void {
   memos.delete(file);
-  if (memos.size >= most) memos.delete(memos.keys().next().value!);
+  if (memos.size >= MAX_MEMOS) memos.delete(memos.keys().next().value!);
   memos.set(file, { ...memo, stamp: stampOf(written) });
 }
 
 export const forgetEnd = (file: string): void => void memos.delete(file);
 
 /**
- * How a ledger ends, where its file is the one that this process wrote (same place, size and times) and still
- * has the last line that it had: no later line covers that one, so its bytes are hashed again each time.
+ * The remembered end of a ledger, if its file is as this process wrote it (same place, size and times) and its
+ * last line is unchanged: no later line covers that one, so its bytes are hashed again each time.
  * @throws StoreUnavailable
  */
-export async function knownEnd(file: string, anchor: string): Promise<LedgerEnd | undefined> {
+export async function recallEnd(file: string, anchor: string): Promise<LedgerEnd | undefined> {
   const memo = memos.get(file);
   if (memo?.anchor !== anchor) return undefined;
   return withDiskErrors(file, async () => {

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { constants, createReadStream } from 'node:fs';
 import { copyFile, link, mkdir, open, readdir, readFile, realpath, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { sum } from '../numerics/arithmetic.ts';
 import { syncFolder } from './atomic-write.ts';
 import { sha256 } from './canonical-json.ts';
 import { errorCode, InvalidArtifact, undefinedIfMissing, withDiskErrors } from './errors.ts';
@@ -15,9 +16,9 @@ import type { FileRef, Ref } from './references.ts';
 export async function checkObject(root: string, ref: Ref, onHashed?: OnHashed): Promise<void> {
   const path = objectPath(root, ref);
   await withDiskErrors(path, async () => {
-    if ((await undefinedIfMissing(stat(path))) === undefined) throw await absent(root, ref);
+    if ((await undefinedIfMissing(stat(path))) === undefined) throw await missingError(root, ref);
     if (isFolderRef(ref)) await checkStoredFolder(root, ref, onHashed);
-    else agree(path, ref, await fileFacts(path, onHashed));
+    else requireMatch(path, ref, await fileFacts(path, onHashed));
   });
 }
 
@@ -25,8 +26,8 @@ export async function checkObject(root: string, ref: Ref, onHashed?: OnHashed): 
 export async function readChecked(root: string, ref: FileRef): Promise<Buffer> {
   const path = objectPath(root, ref);
   const data = await withDiskErrors(path, () => undefinedIfMissing(readFile(path)));
-  if (data === undefined) throw await absent(root, ref);
-  agree(path, ref, { sha256: sha256(data), bytes: data.length, lines: countLines(data) });
+  if (data === undefined) throw await missingError(root, ref);
+  requireMatch(path, ref, { sha256: sha256(data), bytes: data.length, lines: countLines(data) });
   return data;
 }
 
@@ -41,7 +42,7 @@ async function checkStoredFolder(root: string, ref: Ref, onHashed?: OnHashed): P
   const path = objectPath(root, ref);
   const manifest = await readManifest(manifestPath(root, ref), ref.sha256);
   await checkFolder(path, manifest, onHashed);
-  const bytes = manifest.reduce((sum, file) => sum + file.bytes, 0);
+  const bytes = sum(manifest.map((file) => file.bytes));
   if (bytes === ref.bytes && manifest.length === ref.count) return;
   throw new InvalidArtifact(
     path,
@@ -49,16 +50,15 @@ async function checkStoredFolder(root: string, ref: Ref, onHashed?: OnHashed): P
   );
 }
 
-function agree(path: string, ref: FileRef, found: FileFacts): void {
-  if (found.sha256 !== ref.sha256 || found.bytes !== ref.bytes) {
-    throw new InvalidArtifact(path, 'altered or torn', { expected: ref.sha256, found: found.sha256 });
-  }
-  const count = ref.uri.endsWith('.jsonl') ? found.lines : 1;
+function requireMatch(path: string, ref: FileRef, { sha256, bytes, lines }: FileFacts): void {
+  if (sha256 !== ref.sha256 || bytes !== ref.bytes)
+    throw new InvalidArtifact(path, 'altered or torn', { expected: ref.sha256, actual: sha256 });
+  const count = ref.uri.endsWith('.jsonl') ? lines : 1;
   if (count !== ref.count)
     throw new InvalidArtifact(path, `the reference says ${ref.count} records, the file has ${count}`);
 }
 
-async function absent(root: string, ref: Ref): Promise<InvalidArtifact> {
+async function missingError(root: string, ref: Ref): Promise<InvalidArtifact> {
   return new InvalidArtifact(
     objectPath(root, ref),
     (await isPruned(root, ref)) ? 'pruned by `genenv gc`' : 'missing',
@@ -66,10 +66,7 @@ async function absent(root: string, ref: Ref): Promise<InvalidArtifact> {
   );
 }
 
-/**
- * What a folder holds, sorted by path. Its canonical JSON is the manifest, and the hash of that names the
- * folder.
- */
+/** The files of a folder, sorted by path. The hash of the manifest's canonical JSON names the folder. */
 export type Manifest = { path: string; sha256: string; bytes: number }[];
 
 /**
@@ -94,10 +91,10 @@ export async function listFiles(folder: string, under = ''): Promise<string[]> {
 }
 
 /**
- * Fills `to` with the files of `from`, durably, and says what is there now. With `linked`, files are hard
- * links where the file system allows: no time, no space.
+ * Fills `to` with the files of `from`, durably, and returns the manifest. With `linked`, files are hard links
+ * if the file system allows: no time, no space.
  */
-export async function takeFolder(
+export async function copyFolder(
   from: string,
   to: string,
   linked: boolean,
@@ -125,21 +122,21 @@ export async function readManifest(file: string, expected: string): Promise<Mani
   const data = await undefinedIfMissing(readFile(file, 'utf8'));
   if (data === undefined) throw new InvalidArtifact(file, 'the manifest is missing', { expected });
   if (sha256(data) !== expected)
-    throw new InvalidArtifact(file, 'the manifest was altered', { expected, found: sha256(data) });
+    throw new InvalidArtifact(file, 'the manifest was altered', { expected, actual: sha256(data) });
   return JSON.parse(data) as Manifest;
 }
 
-/** @throws InvalidArtifact naming the first file that is missing, altered or too many */
+/** @throws InvalidArtifact naming the first file that is missing, altered or not in the manifest */
 export async function checkFolder(folder: string, manifest: Manifest, onHashed?: OnHashed): Promise<void> {
   for (const { path, sha256, bytes } of manifest) {
     const file = join(folder, path);
-    const found = await undefinedIfMissing(fileFacts(file, onHashed));
-    if (found === undefined) throw new InvalidArtifact(file, 'missing', { expected: sha256 });
-    if (found.bytes !== bytes || found.sha256 !== sha256)
-      throw new InvalidArtifact(file, 'altered or torn', { expected: sha256, found: found.sha256 });
+    const actual = await undefinedIfMissing(fileFacts(file, onHashed));
+    if (actual === undefined) throw new InvalidArtifact(file, 'missing', { expected: sha256 });
+    if (actual.bytes !== bytes || actual.sha256 !== sha256)
+      throw new InvalidArtifact(file, 'altered or torn', { expected: sha256, actual: actual.sha256 });
   }
-  const known = new Set(manifest.map(({ path }) => path));
-  const extra = (await listFiles(folder)).find((path) => !known.has(path));
+  const listed = new Set(manifest.map(({ path }) => path));
+  const extra = (await listFiles(folder)).find((path) => !listed.has(path));
   if (extra !== undefined)
     throw new InvalidArtifact(
       join(folder, extra),
@@ -170,26 +167,28 @@ async function syncFile(path: string): Promise<void> {
   }
 }
 
-const newline = 0x0a;
-/** Small: a phase may read all its shards side by side, at most 128 of them. */
-const options = { highWaterMark: 1 << 16 };
+const NEWLINE = 0x0a;
+/** Small: a phase may read all its shards at a time, at most 128 of them. */
+const streamOptions = { highWaterMark: 1 << 16 };
 
 export type FileFacts = { sha256: string; bytes: number; lines: number };
 
-/** Told now and then while a large file is hashed: how many bytes of it are done. */
+/** Called while a large file is hashed, with the bytes done so far. */
 export type OnHashed = (progress: { file: string; bytes: number }) => void;
-const beatBytes = 64 << 20;
+/** Bytes between two calls of `onHashed`. */
+const PROGRESS_BYTES = 64 << 20;
 
 /** Hash, size and number of lines of a file, in one pass and in flat memory. */
 export async function fileFacts(path: string, onHashed: OnHashed = () => undefined): Promise<FileFacts> {
   const digest = createHash('sha256');
   let bytes = 0;
   let lines = 0;
-  for await (const chunk of createReadStream(path, options) as AsyncIterable<Buffer>) {
+  for await (const chunk of createReadStream(path, streamOptions) as AsyncIterable<Buffer>) {
     digest.update(chunk);
-    if (Math.floor((bytes + chunk.length) / beatBytes) > Math.floor(bytes / beatBytes))
-      onHashed({ file: path, bytes: bytes + chunk.length });
+    const before = bytes;
     bytes += chunk.length;
+    if (Math.floor(bytes / PROGRESS_BYTES) > Math.floor(before / PROGRESS_BYTES))
+      onHashed({ file: path, bytes });
     lines += countLines(chunk);
   }
   return { sha256: digest.digest('hex'), bytes, lines };
@@ -197,14 +196,14 @@ export async function fileFacts(path: string, onHashed: OnHashed = () => undefin
 
 export function countLines(data: Buffer): number {
   let lines = 0;
-  for (let at = data.indexOf(newline); at !== -1; at = data.indexOf(newline, at + 1)) lines += 1;
+  for (let end = data.indexOf(NEWLINE); end !== -1; end = data.indexOf(NEWLINE, end + 1)) lines += 1;
   return lines;
 }
 
 /** Splits at newlines only: a text in a record may hold U+2028, at which Node's own `readline` splits too. */
 export function* linesOf(data: Buffer): Generator<string> {
   let start = 0;
-  for (let end = data.indexOf(newline); end !== -1; end = data.indexOf(newline, start)) {
+  for (let end = data.indexOf(NEWLINE); end !== -1; end = data.indexOf(NEWLINE, start)) {
     yield data.toString('utf8', start, end);
     start = end + 1;
   }
@@ -214,8 +213,8 @@ export function* linesOf(data: Buffer): Generator<string> {
 /** The lines of a file, in flat memory. */
 export async function* streamLines(path: string): AsyncGenerator<string> {
   let rest: Buffer[] = [];
-  for await (const chunk of createReadStream(path, options) as AsyncIterable<Buffer>) {
-    const end = chunk.lastIndexOf(newline) + 1;
+  for await (const chunk of createReadStream(path, streamOptions) as AsyncIterable<Buffer>) {
+    const end = chunk.lastIndexOf(NEWLINE) + 1;
     if (end > 0) {
       yield* linesOf(Buffer.concat([...rest, chunk.subarray(0, end)]));
       rest = [];

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { rename, rm, stat, utimes } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
+import { sum } from '../numerics/arithmetic.ts';
 import {
   atomicRemove,
   atomicWrite,
@@ -12,7 +13,7 @@ import {
 import { canonicalJson, sha256 } from './canonical-json.ts';
 import { errorCode, InvalidArtifact, undefinedIfMissing, withDiskErrors } from './errors.ts';
 import type { OnDamage } from './errors.ts';
-import { checkObject, linesOf, readChecked, streamLines, takeFolder } from './object-integrity.ts';
+import { checkObject, linesOf, readChecked, streamLines, copyFolder } from './object-integrity.ts';
 import type { OnHashed } from './object-integrity.ts';
 import {
   fileRef,
@@ -25,13 +26,12 @@ import {
 } from './references.ts';
 import type { FileRef, FolderRef, Ref } from './references.ts';
 
-/** Below this a file is read whole, so that what is parsed are the very bytes that were hashed. */
-const wholeFileBytes = 1 << 18;
+/** Smaller files are read whole, so that the parsed bytes are the hashed ones. */
+const WHOLE_FILE_BYTES = 1 << 18;
 
 /**
- * Content-addressed files and folders. What is put twice is stored once; what is read is checked against its
- * hash first. Every put is durable when it returns, and every method throws StoreUnavailable where the disk
- * refuses.
+ * Content-addressed files and folders. Equal content is stored once; every read is checked against its hash
+ * first. Every put is durable when it returns, and every method throws StoreUnavailable if the disk refuses.
  */
 export class ObjectStore {
   readonly root: string;
@@ -73,8 +73,8 @@ export class ObjectStore {
 
   /**
    * Stores a folder as it is. With `move` its files become the store's: hard links on the same file system,
-   * so nothing is copied; the caller writes them no more, and removes the folder once the reference is
-   * recorded. It is left there until then, so that a process killed in between has lost nothing.
+   * so nothing is copied; the caller must not write them any more, and removes the folder once the
+   * reference is recorded. It stays until then, so that a process killed in between has lost nothing.
    * @throws InvalidArtifact if the folder is empty, or is not the one with the `expected` hash; then nothing
    * is stored
    */
@@ -85,7 +85,7 @@ export class ObjectStore {
     const staged = temporaryName(join(this.root, 'objects'));
     try {
       await makeFolder(staged);
-      const manifest = await withDiskErrors(staged, () => takeFolder(folder, staged, move, this.#onHashed));
+      const manifest = await withDiskErrors(staged, () => copyFolder(folder, staged, move, this.#onHashed));
       if (manifest.length === 0)
         throw new InvalidArtifact(
           folder,
@@ -95,8 +95,8 @@ export class ObjectStore {
         );
       const text = canonicalJson(manifest);
       if (expected !== undefined && sha256(text) !== expected)
-        throw new InvalidArtifact(folder, 'altered or torn', { expected, found: sha256(text) });
-      const bytes = manifest.reduce((sum, file) => sum + file.bytes, 0);
+        throw new InvalidArtifact(folder, 'altered or torn', { expected, actual: sha256(text) });
+      const bytes = sum(manifest.map((file) => file.bytes));
       const ref = folderRef(sha256(text), bytes, manifest.length);
       await this.#keep(ref, async () => {
         await atomicWrite(manifestPath(this.root, ref), text);
@@ -109,9 +109,9 @@ export class ObjectStore {
     }
   }
 
-  /** The records of a file, none of them before the whole file is checked. @throws InvalidArtifact */
+  /** The records of a file, after the whole file was checked. @throws InvalidArtifact */
   async *records<T>(ref: FileRef): AsyncGenerator<T> {
-    if (ref.bytes < wholeFileBytes) {
+    if (ref.bytes < WHOLE_FILE_BYTES) {
       for (const line of linesOf(await readChecked(this.root, ref))) yield JSON.parse(line) as T;
       return;
     }
@@ -129,10 +129,7 @@ export class ObjectStore {
     return (await readChecked(this.root, ref)).toString('utf8');
   }
 
-  /**
-   * Where the object is, absolute; says nothing of whether it is there. @throws InvalidArtifact for a
-   * malformed reference
-   */
+  /** Absolute path of an object, which may not exist. @throws InvalidArtifact for a malformed reference */
   path(ref: Ref): string {
     return objectPath(this.root, ref);
   }
@@ -142,17 +139,15 @@ export class ObjectStore {
     await checkObject(this.root, ref, this.#onHashed);
   }
 
-  /**
-   * Checks every reference found anywhere in a value. @throws InvalidArtifact for the first that is not whole
-   */
+  /** Checks every reference anywhere in a value. @throws InvalidArtifact for the first damaged object */
   async checkAll(value: unknown): Promise<void> {
     for (const { ref } of refsIn(value)) await this.check(ref);
   }
 
-  /** True if something of that name and, for files, that size is there; `check` says whether it is whole. */
+  /** Whether an object of that name and, for files, that size exists; `check` compares its bytes. */
   async has(ref: Ref): Promise<boolean> {
-    const found = await withDiskErrors(this.root, () => undefinedIfMissing(stat(this.path(ref))));
-    return found !== undefined && (isFolderRef(ref) || found.size === ref.bytes);
+    const stats = await withDiskErrors(this.root, () => undefinedIfMissing(stat(this.path(ref))));
+    return stats !== undefined && (isFolderRef(ref) || stats.size === ref.bytes);
   }
 
   async #putWhole(data: Buffer, suffix: '.json' | '.txt'): Promise<FileRef> {
@@ -161,12 +156,12 @@ export class ObjectStore {
     return ref;
   }
 
-  /** Leaves a whole object as it is, and writes one that is missing or damaged. */
+  /** Keeps an intact object as it is, and writes one that is missing or damaged. */
   async #keep(ref: Ref, write: () => Promise<void>): Promise<void> {
     const path = this.path(ref);
     try {
       await this.check(ref);
-      // Retention removes nothing that was put a short time ago, and this object was put again now.
+      // Retention spares what was put a short time ago, and this object was put again now.
       await withDiskErrors(path, () => utimes(path, new Date(), new Date()));
     } catch (error) {
       if (!(error instanceof InvalidArtifact)) throw error;
@@ -184,12 +179,12 @@ async function nameFolder(staged: string, path: string): Promise<void> {
     await rename(staged, path);
     await syncFolder(dirname(path));
   } catch (error) {
-    // Another process has put the same folder in the meantime.
+    // Another process has put the same folder meanwhile.
     if (!['ENOTEMPTY', 'EEXIST'].includes(errorCode(error) ?? '')) throw error;
   }
 }
 
-const chunkChars = 1 << 16;
+const CHUNK_CHARS = 1 << 16;
 
 /**
  * Writes records as canonical JSON Lines, in the order they come, in flat memory. @throws NotSerializable,
@@ -211,7 +206,7 @@ export async function writeRecords(
   for await (const record of records) {
     pending += `${canonicalJson(record)}\n`;
     count += 1;
-    if (pending.length > chunkChars) await flush();
+    if (pending.length > CHUNK_CHARS) await flush();
   }
   await flush();
   return fileRef(digest.digest('hex'), '.jsonl', bytes, count);

@@ -6,9 +6,7 @@ import { canonicalJson, hashOf } from './canonical-json.ts';
 import { errorCode, InvalidArtifact, undefinedIfMissing, withDiskErrors } from './errors.ts';
 import type { OnDamage } from './errors.ts';
 
-/**
- * Names one piece of an experiment's work: the phase of an epoch, or a shard of it, on exactly these inputs.
- */
+/** Names a piece of an experiment's work: the phase of an epoch, or a shard of it, on exactly these inputs. */
 export type PhaseKey = {
   experiment: string;
   epoch: number;
@@ -17,7 +15,7 @@ export type PhaseKey = {
   inputHash: string;
 };
 
-/** What finished work gave. Every activity looks its key up first, so nothing is done twice. */
+/** The results of finished work. Every activity looks its key up first, so nothing is done twice. */
 export class PhaseKeys {
   readonly root: string;
   readonly #onDamage: OnDamage;
@@ -28,8 +26,8 @@ export class PhaseKeys {
   }
 
   /**
-   * What was recorded under the key. A damaged record is removed, and said. So is one whose value does not
-   * pass `check` (give `(value) => store.checkAll(value)` to have the objects behind it checked): the work is
+   * The value recorded under a key. A damaged record is reported and removed, and so is one whose value does
+   * not pass `check` (give `(value) => store.checkAll(value)` to check the objects behind it): the work is
    * done again.
    * @throws StoreUnavailable, and what `check` throws other than InvalidArtifact
    */
@@ -54,12 +52,13 @@ export class PhaseKeys {
   }
 
   /**
-   * Records a value; where another attempt was first, its value is kept and returned. @throws
-   * NotSerializable, StoreUnavailable
+   * Records a value; if another attempt was first, its value is kept and returned.
+   * @throws NotSerializable, StoreUnavailable
    */
   async record<T>(key: PhaseKey, value: T): Promise<T> {
     const file = this.path(key);
-    const text = canonicalJson({ checksum: hashOf({ key: plain(key), value }), key: plain(key), value });
+    const record = { key: plainKey(key), value };
+    const text = canonicalJson({ checksum: hashOf(record), ...record });
     while (true) {
       if (await atomicCreate(file, text)) return value;
       const first = await this.lookup<T>(key);
@@ -67,11 +66,11 @@ export class PhaseKeys {
     }
   }
 
-  /** Where the record lies, absolute. @throws InvalidConfig for a key that makes no path */
+  /** Absolute path of the record. @throws InvalidConfig for a key that cannot be a path */
   path(key: PhaseKey): string {
     const { experiment, epoch, phase, shard, inputHash } = checkKey(key);
-    const shards = shard === undefined ? [] : [digits(shard, 2)];
-    return join(this.root, 'keys', experiment, digits(epoch, 4), phase, ...shards, `${inputHash}.json`);
+    const shards = shard === undefined ? [] : [zeroPad(shard, 2)];
+    return join(this.root, 'keys', experiment, zeroPad(epoch, 4), phase, ...shards, `${inputHash}.json`);
   }
 
   async #discardDamaged(key: PhaseKey, file: string): Promise<undefined> {
@@ -104,29 +103,29 @@ export function parseKeyRecord(text: string): KeyRecord | undefined {
   }
 }
 
-export const digits = (value: number, width: number): string => String(value).padStart(width, '0');
+export const zeroPad = (value: number, width: number): string => String(value).padStart(width, '0');
 
-/** @throws InvalidConfig naming the part that makes no path */
+/** @throws InvalidConfig naming the part that cannot be in a path */
 export function checkKey(key: PhaseKey): PhaseKey {
-  const natural = (value: number) => Number.isSafeInteger(value) && value >= 0;
-  const wrong = !natural(key.epoch)
-    ? 'epoch'
-    : !natural(key.shard ?? 0)
-      ? 'shard'
-      : !/^[a-z]\w*(-[a-z]\w*)*$/i.test(key.phase)
-        ? 'phase'
-        : !/^[0-9a-f]{64}$/.test(key.inputHash)
-          ? 'inputHash'
-          : undefined;
+  const isNatural = (value: number) => Number.isSafeInteger(value) && value >= 0;
+  const isValid = {
+    epoch: isNatural(key.epoch),
+    shard: isNatural(key.shard ?? 0),
+    phase: /^[a-z]\w*(-[a-z]\w*)*$/i.test(key.phase),
+    inputHash: /^[0-9a-f]{64}$/.test(key.inputHash),
+  };
+  const parts = Object.keys(isValid) as (keyof typeof isValid)[];
+  const wrong = parts.find((part) => !isValid[part]);
   if (wrong !== undefined)
     throw new InvalidConfig(
-      `Key of a phase has ${wrong} ${JSON.stringify(key[wrong])}: expected epoch and shard from 0, a phase such as train-agent, and a sha256 as inputHash.`,
+      `Key of a phase has ${wrong} ${JSON.stringify(key[wrong])}: expected epoch and shard from 0, a ` +
+        'phase such as train-agent, and a sha256 as inputHash.',
     );
   checkRunId(key.experiment);
   return key;
 }
 
-const plain = ({ experiment, epoch, phase, shard, inputHash }: PhaseKey): PhaseKey => ({
+const plainKey = ({ experiment, epoch, phase, shard, inputHash }: PhaseKey): PhaseKey => ({
   experiment,
   epoch,
   phase,
@@ -140,18 +139,16 @@ function read(file: string): Promise<string | undefined> {
 
 function readRecord(key: PhaseKey, text: string): KeyRecord | undefined {
   const record = parseKeyRecord(text);
-  return record !== undefined && hashOf(record.key) === hashOf(plain(key)) ? record : undefined;
+  return record !== undefined && hashOf(record.key) === hashOf(plainKey(key)) ? record : undefined;
 }
 
 export const isRunId = (id: string): boolean => /^[A-Za-z0-9_-][A-Za-z0-9._-]{0,79}$/.test(id);
 
-/**
- * Gives back the id of an experiment. @throws InvalidConfig if it could not be a workflow id and a folder
- * name
- */
+/** Returns the id of an experiment. @throws InvalidConfig if it cannot be a workflow id and a folder name */
 export function checkRunId(id: string): string {
   if (isRunId(id)) return id;
   throw new InvalidConfig(
-    `Experiment id ${JSON.stringify(id)} cannot be used: it takes 1 to 80 letters, digits, dots, underscores and hyphens, and no leading dot. Give another id.`,
+    `Experiment id ${JSON.stringify(id)} cannot be used: it takes 1 to 80 letters, digits, dots, ` +
+      'underscores and hyphens, and no leading dot. Give another id.',
   );
 }

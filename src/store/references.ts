@@ -12,18 +12,18 @@ const shape = {
   count: Count.describe('Number of records; for a folder, of files'),
 };
 
-const uriAgrees = (suffix: string) => (ref: { uri: string; sha256: string }) =>
+const hasUriOfHash = (suffix: string) => (ref: { uri: string; sha256: string }) =>
   new RegExp(`^objects/${ref.sha256.slice(0, 2)}/${ref.sha256}${suffix}$`).test(ref.uri);
 
 /** Names a file in the store: `objects/<aa>/<sha256>.jsonl`, `.json` or `.txt`. */
-export const FileRef = z.strictObject(shape).refine(uriAgrees('\\.(jsonl|json|txt)'), {
+export const FileRef = z.strictObject(shape).refine(hasUriOfHash('\\.(jsonl|json|txt)'), {
   path: ['uri'],
   error: 'expected objects/<aa>/<sha256>.jsonl, .json or .txt, with the sha256 of this reference',
 });
 export type FileRef = z.infer<typeof FileRef>;
 
 /** Names a folder in the store, a Hugging Face folder as it is: `objects/<aa>/<sha256>/`. */
-export const FolderRef = z.strictObject(shape).refine(uriAgrees('/'), {
+export const FolderRef = z.strictObject(shape).refine(hasUriOfHash('/'), {
   path: ['uri'],
   error: 'expected objects/<aa>/<sha256>/, with the sha256 of this reference',
 });
@@ -32,10 +32,10 @@ export type FolderRef = z.infer<typeof FolderRef>;
 /** Either of the two: they have one shape, and `isFolderRef` tells them apart. */
 export type Ref = FileRef;
 
-/** True for what names a folder: its uri ends with a slash. */
+/** Whether a reference names a folder: its uri ends with a slash. */
 export const isFolderRef = (ref: Ref): boolean => ref.uri.endsWith('/');
 
-/** Where an object with this hash lies in a store, without what follows the hash in its name. */
+/** Path of an object with this hash in a store, without the suffix of its name. */
 export const objectUri = (sha256: string): string => `objects/${sha256.slice(0, 2)}/${sha256}`;
 
 export const fileRef = (
@@ -52,14 +52,14 @@ export const folderRef = (sha256: string, bytes: number, count: number): FolderR
   count,
 });
 
-/** The object itself. @throws InvalidArtifact for a reference whose uri is not the place of its hash */
+/** Path of an object. @throws InvalidArtifact for a reference whose uri does not match its hash */
 export function objectPath(root: string, ref: Ref): string {
   return join(root, parseRef(ref).uri.replace(/\/$/, ''));
 }
 
 /**
- * @throws InvalidArtifact for what has a reference's fields and is none; nothing else may name a path in the
- * store
+ * Checks a reference: nothing else may name a path in the store.
+ * @throws InvalidArtifact for an object with a reference's fields that is not one
  */
 export function parseRef({ uri, sha256, bytes, count }: Record<keyof Ref, unknown>): Ref {
   const parsed = (typeof uri === 'string' && uri.endsWith('/') ? FolderRef : FileRef).safeParse({
@@ -69,25 +69,26 @@ export function parseRef({ uri, sha256, bytes, count }: Record<keyof Ref, unknow
     count,
   });
   if (parsed.success) return parsed.data;
+  const issues = parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`);
   throw new InvalidArtifact(
     typeof uri === 'string' ? uri : JSON.stringify(uri),
-    `not a reference to the store: ${parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; ')}`,
+    `not a reference to the store: ${issues.join('; ')}`,
     {},
     'Use references as the store gave them.',
   );
 }
 
-/** The list of a folder's files, beside it, so that the folder itself is an ordinary Hugging Face folder. */
+/** The manifest of a folder lies next to it, so that the folder itself is an ordinary Hugging Face folder. */
 export const manifestPath = (root: string, ref: Ref): string =>
   join(root, `${objectUri(ref.sha256)}.manifest.json`);
 
-/** What retention leaves of an object it has pruned. */
+/** The note that retention leaves for an object it has pruned. */
 export const tombstonePath = (root: string, ref: Ref): string =>
   join(root, `${objectUri(ref.sha256)}.pruned.json`);
 
 /**
  * Every reference to the store in a value, with the field names that lead to it, in order.
- * @throws InvalidArtifact for an object with a reference's fields that is none
+ * @throws InvalidArtifact for an object with a reference's fields that is not one
  */
 export function* refsIn(value: unknown, path: string[] = []): Generator<{ ref: Ref; path: string[] }> {
   if (typeof value !== 'object' || value === null) return;

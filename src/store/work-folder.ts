@@ -3,7 +3,7 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { atomicRemove, makeFolder, syncFolder } from './atomic-write.ts';
 import { errorCode, Superseded, undefinedIfMissing, withDiskErrors } from './errors.ts';
-import { checkKey, digits } from './phase-cache.ts';
+import { checkKey, zeroPad } from './phase-cache.ts';
 import type { PhaseKey } from './phase-cache.ts';
 
 /**
@@ -21,18 +21,15 @@ export type FencingToken = {
 export type WorkFolder = {
   path: string;
   /**
-   * Claims the next number. @throws StoreUnavailable; Superseded if the folder was removed, because its work
-   * is finished
+   * Claims the next number.
+   * @throws StoreUnavailable, Superseded if the folder was removed because its work is finished
    */
   claim(): Promise<FencingToken>;
   /** Removes the folder and all claims on it: once the result is recorded. */
   remove(): Promise<void>;
 };
 
-/**
- * The folder for the work of a key; makes it if need be. @throws InvalidConfig for a bad key,
- * StoreUnavailable
- */
+/** The folder for the work of a key, made if needed. @throws InvalidConfig for a bad key, StoreUnavailable */
 export async function openWork(root: string, key: PhaseKey): Promise<WorkFolder> {
   const path = workPath(root, key);
   await makeFolder(join(path, 'fence'));
@@ -40,15 +37,15 @@ export async function openWork(root: string, key: PhaseKey): Promise<WorkFolder>
 }
 
 /**
- * `work/<experiment>/<epoch>-<phase>[-<shard>]-<first 12 digits of the input hash>`, absolute. @throws
- * InvalidConfig
+ * `work/<experiment>/<epoch>-<phase>[-<shard>]-<first 12 digits of the input hash>`, absolute.
+ * @throws InvalidConfig
  */
 export function workPath(root: string, key: PhaseKey): string {
   const { experiment, epoch, phase, shard, inputHash } = checkKey(key);
   const parts = [
-    digits(epoch, 4),
+    zeroPad(epoch, 4),
     phase,
-    ...(shard === undefined ? [] : [digits(shard, 2)]),
+    ...(shard === undefined ? [] : [zeroPad(shard, 2)]),
     inputHash.slice(0, 12),
   ];
   return join(resolve(root), 'work', experiment, parts.join('-'));
@@ -56,24 +53,22 @@ export function workPath(root: string, key: PhaseKey): string {
 
 async function claim(path: string): Promise<FencingToken> {
   const fence = join(path, 'fence');
-  // A folder that was removed and made anew starts at 1 again; the token tells its claims from the earlier
-  // ones.
+  // A folder that was removed and made again starts at 1 again; the token tells its claims from earlier ones.
   const token = randomUUID();
   const number = await withDiskErrors(fence, async () => {
-    for (let next = (await highest(fence)) + 1; ; next += 1) {
+    for (let next = (await highestClaim(fence)) + 1; ; next += 1) {
       if (await createExclusively(fence, next, token)) return next;
     }
   });
+  const readToken = () => undefinedIfMissing(readFile(join(fence, String(number)), 'utf8'));
   const isCurrent = () =>
     withDiskErrors(
       fence,
-      async () =>
-        (await highest(fence)) === number &&
-        (await undefinedIfMissing(readFile(join(fence, String(number)), 'utf8'))) === token,
+      async () => (await highestClaim(fence)) === number && (await readToken()) === token,
     );
   const assertCurrent = async () => {
     if (await isCurrent()) return;
-    const newest = await highest(fence);
+    const newest = await highestClaim(fence);
     const why =
       newest > number
         ? `attempt ${newest} has claimed it since, and goes on`
@@ -83,7 +78,7 @@ async function claim(path: string): Promise<FencingToken> {
   return { number, isCurrent, assertCurrent };
 }
 
-async function highest(fence: string): Promise<number> {
+async function highestClaim(fence: string): Promise<number> {
   const names = (await undefinedIfMissing(readdir(fence))) ?? [];
   return Math.max(0, ...names.filter((name) => /^\d+$/.test(name)).map(Number));
 }

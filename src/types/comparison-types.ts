@@ -13,9 +13,9 @@ export interface ComparisonPlan {
   id: string;
   runs: ArmRun[];
   concurrency: number;
-  /** Those of the runs whose policies meet each other. */
+  /** The runs whose policies play each other. */
   crossPlay: ArmRun[];
-  /** Those whose agents are probed. */
+  /** The runs whose agents are probed. */
   probes: ArmRun[];
 }
 
@@ -27,9 +27,9 @@ export interface RunCheckpoints {
   settings: Pick<WorkflowSettings, 'heartbeatSeconds' | 'maxPhaseAttempts'>;
   checkpoints: { epoch: number; state: RunState }[];
 }
-/** Those whose policies meet each other. */
+/** A run whose policies play each other. */
 export type CrossPlayPlan = RunCheckpoints & { tasks: number; samples: number };
-/** Those whose agents are probed. */
+/** A run whose agents are probed. */
 export type ProbePlan = RunCheckpoints & { tasks: number; attempts: number };
 
 export type CrossTasksInput = { run: Run; epoch: number; state: RunState; tasks: number };
@@ -63,11 +63,11 @@ export type ProbeAttemptsInput = {
   tasks: FileRef;
   attempts: number;
 };
-/** `traces` has each attempt with its token ids, `outcomes` what became of each task. */
+/** `traces` has each attempt with its token ids, `outcomes` the result of each task. */
 export type ProbeAttempted = { traces: FileRef; outcomes: FileRef };
 export type MeasureGradientsInput = { run: Run; epoch: number; state: RunState } & ProbeAttempted;
 
-/** One probed agent; `gradients` is null where its weights are not here. */
+/** One probed agent; `gradients` is null if its weights are not here. */
 export interface ProbeRecord {
   arm: string;
   seed: number;

@@ -5,12 +5,9 @@ import type { Question } from '../formats/chat-messages.ts';
 import type { FileRef } from '../store/references.ts';
 import type { PolicyVersion } from './activity-types.ts';
 
-/**
- * What an evaluation is made of, and what its activities take and give. Types only, so workflows may import
- * them.
- */
+/** Parts of an evaluation, and inputs and results of its activities. Types only, so workflows may import them. */
 
-/** The policy as it is asked, found once: a run that goes on does not change what is evaluated. */
+/** The policy under test, resolved once: later epochs of its run do not change what is evaluated. */
 export type EvaluatedPolicy =
   | { type: 'gold' }
   | { type: 'served'; baseUrl: string; model: string; apiKeyEnv: string | null; api: 'chat' | 'completions' }
@@ -43,7 +40,7 @@ export interface EvaluationPlan {
   id: string;
   /** The evaluation and its policy, as the activities read them. */
   evaluation: FileRef;
-  /** Hash of all in it that answers and verdicts follow from: not how fast they are come by. */
+  /** Hash of the settings that answers and verdicts depend on: not of those for throughput. */
   identity: string;
   suites: PlannedSuite[];
   /** Which shard is which: cases `from` to before `to` of a suite. */
@@ -51,7 +48,7 @@ export interface EvaluationPlan {
   concurrency: number;
   heartbeatSeconds: number;
   maxAttempts: number;
-  /** How often the answers have been judged before. */
+  /** How often the answers were judged before. */
   judged: number;
 }
 
@@ -72,7 +69,7 @@ type CaseRange = Omit<CaseShard, 'suite'>;
 export type JudgeInput = AnswerInput & { answers: FileRef; judged: number };
 /**
  * `tokens` sampled, `questions` asked; counts of answers that were cut off, and of questions that the policy
- * could not read. `prompts` is the sha256 of everything that was asked, null where nobody was.
+ * could not read. `prompts` is the sha256 of everything that was asked, null if nobody was.
  */
 export type Answered = {
   answers: FileRef;
@@ -86,7 +83,7 @@ export type Answered = {
 export interface AnswerRecord {
   id: string;
   response: unknown;
-  /** The first question of the case, whole: the prompt. Absent where nobody was asked. */
+  /** The first question of the case, whole: the prompt. Absent if nobody was asked. */
   question?: Question;
 }
 
@@ -100,7 +97,7 @@ export type ScoreInput = {
   judged: number;
 };
 
-/** `evaluations/<id>/results.json`. No times and no places are in it: equal answers give equal bytes. */
+/** `evaluations/<id>/results.json`, without times and paths: equal answers give equal bytes. */
 export interface EvaluationResults {
   id: string;
   evaluation: Evaluation;
@@ -118,8 +115,9 @@ export interface EvaluationResults {
 
 export type SuiteResults =
   | { name: string; skipped: string }
-  // `whole`: all cases of the suite were evaluated.
   | (ReadySuite & {
+      /** All cases of the suite were evaluated. */
+      // eslint-disable-next-line id-denylist -- a field of results.json
       whole: boolean;
       scores: Score[];
       prompts: string | null;

@@ -4,7 +4,7 @@ import type { PairedTest } from '../numerics/tests.ts';
 import type { FileRef } from '../store/references.ts';
 import type { PolicyVersion, Run, RunState, WorkflowSettings } from './activity-types.ts';
 
-/** What the activities of a nightly curriculum take and give. Types only, so workflows may import them. */
+/** Inputs and results of a nightly curriculum's activities. Types only, so workflows may import them. */
 
 /** A committed epoch of a run. */
 export interface RunEpoch {
@@ -12,7 +12,7 @@ export interface RunEpoch {
   epoch: number;
 }
 
-/** A night that is to be done, or to be gone on with. */
+/** A night to start or to resume. */
 export interface NightPlan {
   nightly: Pick<Nightly, 'name' | 'significance' | 'evaluation'>;
   night: number;
@@ -20,7 +20,7 @@ export interface NightPlan {
   id: string;
   /** Its file. */
   experiment: Experiment;
-  /** What it starts from: the standing agent's epoch; null on a first night that starts fresh. */
+  /** What it starts from: the champion's epoch; null on a first night that starts fresh. */
   from: RunEpoch | null;
   deadlineMs: number | null;
   settings: Pick<WorkflowSettings, 'heartbeatSeconds' | 'maxPhaseAttempts'>;
@@ -29,7 +29,7 @@ export interface NightPlan {
 /** How the night's experiment ended: the last epoch that it committed. */
 export type CandidateInput = { night: NightPlan; epoch: number };
 
-/** The standing agent and the new one, to be evaluated alike. */
+/** The champion and the new agent, to be evaluated in the same way. */
 export interface PromotionTrial {
   run: Run;
   epoch: number;
@@ -43,21 +43,21 @@ export type Verdicts = { before: FileRef[]; after: FileRef[] };
 export type CloseNightInput = CandidateInput & {
   /** How the experiment ended. */
   outcome: string;
-  /** Null where the night brought no new epoch. */
+  /** Null if the night brought no new epoch. */
   verdicts: Verdicts | null;
 };
 export type FailNightInput = { night: NightPlan; reason: string };
 
-/** A line of `nights.jsonl`: what a night came to, and why. */
+/** A line of `nights.jsonl`: the outcome of a night, and why. */
 export interface NightRecord {
   night: number;
   /**
-   * `promoted` and `kept` close a night; so does `abandoned`, whose file was changed under it. A `failed`
-   * night is gone on with.
+   * `promoted` and `kept` close a night; so does `abandoned`, whose file was changed meanwhile. A `failed` night
+   * is resumed.
    */
   outcome: 'promoted' | 'kept' | 'abandoned' | 'failed';
   reason: string;
-  /** What the next night starts from; null where it starts fresh. */
+  /** The champion, which the next night starts from; null if it starts fresh. */
   standing: RunEpoch | null;
   candidate: RunEpoch | null;
   test: NightTest | null;
@@ -69,7 +69,7 @@ export type NightTest = PairedTest & {
   /** Attempts at each task. */
   samples: number;
   significance: number;
-  /** Mean success of the standing agent and of the new one. */
+  /** Mean success of the champion and of the new agent. */
   before: number;
   after: number;
   verdicts: Verdicts;

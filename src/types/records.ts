@@ -17,7 +17,7 @@ import type { Latents, TaskSpec } from '../worlds/world.ts';
  * - rewards: one for each trace, in the order of the traces.
  */
 
-/** What one answer of a policy consists of, exactly as it was sampled. */
+/** One completion of a policy, exactly as it was sampled. */
 export interface Sampled {
   policy_version: string;
   seed: number;
@@ -29,21 +29,21 @@ export interface Sampled {
   text: string;
   finish_reason: string;
   /**
-   * Over `token_ids`, where there were several turns: 1 = sampled, 0 = read by the agent (its log-probability
-   * is 0). Absent where all were sampled.
+   * Over `token_ids`, if there were several turns: 1 = sampled, 0 = read by the agent (its log-probability
+   * is 0). Absent if all were sampled.
    */
   mask?: number[];
 }
 
-/** One turn of a rollout: what the agent did, and what it was told of it. */
+/** One turn of a rollout: the agent's action, and the observation. */
 export interface TurnRecord {
   seed: number;
   action: string;
-  /** As the simulator worded it; null where nobody was asked, or the rollout was over. */
+  /** As the simulator worded it; null if nobody was asked, or the rollout was over. */
   wording: string | null;
-  /** What the agent read: the wording, or the world's own words where that was not true. */
+  /** What the agent read: the wording, or the world's own words if that was not true. */
   observation: string | null;
-  /** False where the wording contradicted what happened, and was replaced. */
+  /** False if the wording contradicted what happened, and was replaced. */
   consistent: boolean;
 }
 
@@ -56,15 +56,15 @@ export interface SeedTaskRecord {
   spec: TaskSpec;
 }
 
-/** What is folded from epoch to epoch beside the pools. */
+/** State that is folded from epoch to epoch, next to the pools. */
 export interface HistoryRecord {
   agent: AgentHistory;
   progress: ProgressState;
-  /** What became of recent tasks, for the predictor of the arm `selection`; absent in other arms. */
+  /** Outcomes of recent tasks, for the predictor of the arm `selection`; absent in other arms. */
   outcomes?: ObservedOutcome[];
-  /** Where the arm `window` stands; absent in other arms. */
+  /** State of the arm `window`; absent in other arms. */
   window?: WindowState;
-  /** Epochs in a row in which the simulator had nothing to learn from; absent where nobody acts on it. */
+  /** Epochs in a row in which the simulator had nothing to learn from; absent if nothing acts on it. */
   starved?: number;
 }
 
@@ -75,15 +75,12 @@ export interface TaskRecord {
   batch_id: string;
   /** What the simulator was told: agent history and seed task. Empty for base tasks. */
   context: string;
-  /**
-   * The agent's recent success that the context tells of; null where nothing was measured yet, and for base
-   * tasks.
-   */
+  /** The agent's recent success that the context reports; null if not measured yet, and for base tasks. */
   history_success: number | null;
-  /** `current`, or `initial` where the frozen initial simulator wrote it. */
+  /** `current`, or `initial` if the frozen initial simulator wrote it. */
   simulator: 'current' | 'initial' | 'none';
   valid: boolean;
-  /** Why the simulator's text is no task; empty where it is. */
+  /** Why the simulator's text is not a task; empty if it is. */
   invalid_reason: string;
   /** Occurrences of the same task in this epoch before this one. */
   repeats: number;
@@ -99,7 +96,7 @@ export interface TaskRecord {
   sampled: Sampled | null;
 }
 
-/** What the frozen initial agent made of a label: `votes` is 0 where none were needed. */
+/** The frozen initial agent's vote on a label: `votes` is 0 if none were needed. */
 export interface LabelRecord {
   votes: number;
   agreeing: number;
@@ -142,16 +139,16 @@ export interface ScoreRecord {
   valid: boolean;
   attempts: number;
   successes: number;
-  /** p̂ of the task; null where nothing was measured. */
+  /** p̂ of the task; null if nothing was measured. */
   success_rate: number | null;
   /** p̂ that the simulator is rewarded for: the task's own or its batch's. */
   target_rate: number | null;
   frozen_rate: number | null;
   random_rate: number | null;
   informative: boolean;
-  /** Two verdicts on one of its answers differed; absent where they never did. */
+  /** Two verdicts on one of its answers differed; absent if they never did. */
   verdicts_differ?: true;
-  /** Why its attempts fail, most often; absent where one was solved, and in worlds that do not say. */
+  /** Why its attempts fail, most often; absent if one was solved, and in worlds that do not say. */
   failure?: string;
   env_reward: number | null;
   /** Factor of the guards on the regression weight, in [0, 1]. */
@@ -172,7 +169,7 @@ export interface EnvironmentPoolRecord {
   /** The task itself: equal signatures are repeats. */
   signature: string;
   kind: string;
-  /** The recent success that its context told of. */
+  /** The recent success that its context reported. */
   history_success: number | null;
   env_reward: number;
   guard: number;
@@ -185,7 +182,7 @@ export interface VerdictRecord {
   difficulty: number;
   sample: number;
   reward: number;
-  /** Whether it counts as solved; absent where that is a reward of 1. */
+  /** Whether it counts as solved; absent if that is a reward of 1. */
   solved?: boolean;
   answer: string;
   policy_version: string;

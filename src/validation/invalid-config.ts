@@ -1,4 +1,4 @@
-/** Bad input, said once and clearly: which field, what it holds, what is allowed. Never retried. */
+/** Bad input; the message names the field, its value and what is allowed. Never retried. */
 export class InvalidConfig extends Error {
   override readonly name = 'InvalidConfig';
 }

@@ -23,7 +23,7 @@ type Json = Record<string, unknown>;
 export const isObject = (value: unknown): value is Json =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** What is there under a path; undefined where the path leaves the value. */
+/** The value under a path; undefined if the path leaves the value. */
 export const valueAt = (root: unknown, path: readonly PropertyKey[]): unknown =>
   path.reduce<unknown>(
     (value, key) => (value === null || value === undefined ? undefined : (value as Json)[key as string]),
@@ -36,19 +36,17 @@ export function schemaAt(
   value: unknown,
   path: readonly PropertyKey[],
 ): JsonSchema | undefined {
-  const here = variant(schema, value);
+  const node = variant(schema, value);
   const [key, ...rest] = path;
-  if (key === undefined) return here;
-  const next =
-    typeof key === 'number'
-      ? Array.isArray(here.items)
-        ? here.items[key]
-        : here.items
-      : here.properties?.[key as string];
-  return next && schemaAt(next, valueAt(value, [key]), rest);
+  if (key === undefined) return node;
+  const child = typeof key === 'number' ? itemSchema(node, key) : node.properties?.[key as string];
+  return child && schemaAt(child, valueAt(value, [key]), rest);
 }
 
-/** The one that the value's `type` chooses; the schema itself where there is no choice, or none was made. */
+const itemSchema = ({ items }: JsonSchema, index: number): JsonSchema | undefined =>
+  Array.isArray(items) ? items[index] : items;
+
+/** The variant that the value's `type` chooses; the schema itself if it has no variants, or none is chosen. */
 function variant(schema: JsonSchema, value: unknown): JsonSchema {
   const unlessNull = schema.anyOf?.find(({ type }) => type !== 'null');
   if (unlessNull && isObject(value)) return variant(unlessNull, value);
@@ -60,7 +58,7 @@ function variant(schema: JsonSchema, value: unknown): JsonSchema {
 
 const show = (values: readonly unknown[]): string => values.map((value) => JSON.stringify(value)).join(', ');
 
-/** What a field may hold, as a sentence says it: `expected a whole number from 1 to 12`. */
+/** The allowed values of a field, for a message: `expected a whole number from 1 to 12`. */
 export function expectation(schema: JsonSchema): string {
   const { choices, nullable } = alternatives(schema);
   if (choices.length > 0) return `allowed: ${show(nullable ? [...choices, null] : choices)}`;
@@ -70,20 +68,24 @@ export function expectation(schema: JsonSchema): string {
 function alternatives(schema: JsonSchema): { choices: readonly unknown[]; nullable: boolean } {
   const nullable = schema.anyOf?.some(({ type }) => type === 'null') ?? false;
   const inner = schema.anyOf?.find(({ type }) => type !== 'null') ?? schema;
-  return {
-    choices:
-      inner.enum ??
-      (inner.const !== undefined ? [inner.const] : inner.type === 'boolean' ? [true, false] : []),
-    nullable,
-  };
+  return { choices: choicesOf(inner), nullable };
+}
+
+function choicesOf(schema: JsonSchema): readonly unknown[] {
+  if (schema.enum) return schema.enum;
+  if (schema.const !== undefined) return [schema.const];
+  return schema.type === 'boolean' ? [true, false] : [];
 }
 
 function noun(schema: JsonSchema): string {
-  if (schema.oneOf)
-    return `an object whose "type" is ${schema.oneOf.map(({ properties }) => JSON.stringify(properties?.type?.const)).join(' or ')}`;
-  if (schema.anyOf) return schema.anyOf.map((one) => (one.type === 'null' ? 'null' : noun(one))).join(' or ');
-  const [type = 'object', ...others] = [schema.type ?? 'object'].flat();
-  return others.includes('null') ? `${nounOfType(type, schema)} or null` : nounOfType(type, schema);
+  if (schema.oneOf) {
+    const types = schema.oneOf.map(({ properties }) => JSON.stringify(properties?.type?.const));
+    return `an object whose "type" is ${types.join(' or ')}`;
+  }
+  if (schema.anyOf)
+    return schema.anyOf.map((option) => (option.type === 'null' ? 'null' : noun(option))).join(' or ');
+  const [type = 'object', ...alternativeTypes] = [schema.type ?? 'object'].flat();
+  return alternativeTypes.includes('null') ? `${nounOfType(type, schema)} or null` : nounOfType(type, schema);
 }
 
 function nounOfType(type: string, schema: JsonSchema): string {
@@ -108,8 +110,10 @@ function text({ format, minLength }: JsonSchema): string {
 
 function list({ items, minItems }: JsonSchema): string {
   if (Array.isArray(items)) return `a list of ${items.length}, each ${noun(items[0] ?? {})}`;
-  const of = items?.enum ? `one of ${show(items.enum)}` : noun(items ?? {});
-  return minItems === undefined ? `a list of ${of}` : `a list with at least ${minItems} entry, each ${of}`;
+  const item = items?.enum ? `one of ${show(items.enum)}` : noun(items ?? {});
+  return minItems === undefined
+    ? `a list of ${item}`
+    : `a list with at least ${minItems} entry, each ${item}`;
 }
 
 function range({ minimum, maximum, exclusiveMinimum, exclusiveMaximum }: JsonSchema): string {
@@ -125,16 +129,13 @@ function range({ minimum, maximum, exclusiveMinimum, exclusiveMaximum }: JsonSch
   return bounds.length === 0 ? '' : ` ${bounds.join(' and ')}`;
 }
 
-/** Every integer is at most 2^53 - 1: true, and of no help to anybody in an editor. */
+/** Removes the limits of safe integers, which help nobody in an editor. */
 export function withoutLimitsOfIntegers<T>(schema: T): T {
   if (Array.isArray(schema)) return schema.map((item: unknown) => withoutLimitsOfIntegers(item)) as T;
   if (!isObject(schema)) return schema;
-  const kept = Object.entries(schema).filter(
-    ([key, value]) =>
-      !(
-        (key === 'maximum' && value === Number.MAX_SAFE_INTEGER) ||
-        (key === 'minimum' && value === Number.MIN_SAFE_INTEGER)
-      ),
-  );
+  const isLimit = (key: string, value: unknown): boolean =>
+    (key === 'maximum' && value === Number.MAX_SAFE_INTEGER) ||
+    (key === 'minimum' && value === Number.MIN_SAFE_INTEGER);
+  const kept = Object.entries(schema).filter(([key, value]) => !isLimit(key, value));
   return Object.fromEntries(kept.map(([key, value]) => [key, withoutLimitsOfIntegers(value)])) as T;
 }

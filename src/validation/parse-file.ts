@@ -9,8 +9,8 @@ export const fileJsonSchema = (schema: z.ZodType): JsonSchema =>
   withoutLimitsOfIntegers(z.toJSONSchema(schema, { io: 'input', target: 'draft-7' }) as JsonSchema);
 
 /**
- * What a workflow was started with, as its file's schema reads it.
- * @param kind what the file is called, and its messages begin with: `comparison`
+ * Parses a workflow's input by the schema of its file.
+ * @param kind name of the file, with which messages begin: `comparison`
  * @param example path of such a file
  * @throws InvalidConfig naming every wrong field, what it holds and what is allowed
  */
@@ -26,11 +26,7 @@ export function parseFile<Schema extends z.ZodType>(
   if (!isObject(raw)) throw new InvalidConfig(`${kind}: got ${show(raw)}; expected an object, ${file}`);
   const parsed = schema.safeParse(raw);
   if (parsed.success) return parsed.data;
-  const described = fileJsonSchema(schema);
-  throw new InvalidConfig(
-    parsed.error.issues
-      .flatMap((issue) => describeIssue(issue, raw, described))
-      .map((problem) => `${kind}: ${problem}`)
-      .join('\n'),
-  );
+  const jsonSchema = fileJsonSchema(schema);
+  const problems = parsed.error.issues.flatMap((issue) => describeIssue(issue, raw, jsonSchema));
+  throw new InvalidConfig(problems.map((problem) => `${kind}: ${problem}`).join('\n'));
 }

@@ -5,7 +5,7 @@
 import { defineSearchAttributeKey } from '@temporalio/common';
 import type { SearchAttributeUpdatePair } from '@temporalio/common';
 import { workflowInfo } from '@temporalio/workflow';
-import { mean } from '../numerics/preconditions.ts';
+import { mean } from '../numerics/arithmetic.ts';
 import type { CommittedEpoch, Progress, RunOutcome, WorkflowSettings } from '../types/activity-types.ts';
 import type { StepRunner } from './epoch-pipeline.ts';
 import type { ControlState } from './messages.ts';

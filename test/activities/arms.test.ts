@@ -3,7 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parseExperiment } from '../../src/config/parse-experiment.ts';
-import { mean } from '../../src/numerics/preconditions.ts';
+import { mean } from '../../src/numerics/arithmetic.ts';
 import type { LedgerEntry } from '../../src/runs/ledger-entry.ts';
 import { estimateResources } from '../../src/runs/resource-estimate.ts';
 import type { CommittedEpoch } from '../../src/types/activity-types.ts';

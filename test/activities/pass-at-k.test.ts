@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { mean } from '../../src/numerics/preconditions.ts';
+import { mean } from '../../src/numerics/arithmetic.ts';
 import { passAtK } from '../../src/numerics/tests.ts';
 import type { VerdictRecord } from '../../src/types/records.ts';
 import { linesOf } from '../guards/learners.ts';

@@ -156,8 +156,7 @@ const linkOf = (path: string): string => {
 /** Computing activities that began again although what they give was not there yet. */
 function computedAgain({ trail }: Scene): number {
   const begun = trail.filter(
-    ({ what, activity, known: isRecorded }) =>
-      what === 'begin' && computing.includes(activity) && !isRecorded,
+    ({ what, activity, isRecorded }) => what === 'begin' && computing.includes(activity) && !isRecorded,
   );
   return begun.length - new Set(begun.map(({ activity, epoch }) => `${activity} ${epoch}`)).size;
 }

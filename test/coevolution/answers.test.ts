@@ -44,19 +44,19 @@ describe('softSimilarity', () => {
       maxLength: 6,
     });
     fc.assert(
-      fc.property(phrase, phrase, (one, other) => {
-        const similarity = softSimilarity(one.join(' '), other.join(' '));
+      fc.property(phrase, phrase, (left, right) => {
+        const similarity = softSimilarity(left.join(' '), right.join(' '));
         expect(similarity >= 0 && similarity <= 1).toBe(true);
-        expect(softSimilarity(other.join(' '), one.join(' '))).toBe(similarity);
-        expect(softSimilarity(one.join(' '), one.join(' '))).toBe(1);
-        if (one.some((word) => word !== '!'))
-          expect(softSimilarity(one.toReversed().join(' '), other.join(' '))).toBe(similarity);
+        expect(softSimilarity(right.join(' '), left.join(' '))).toBe(similarity);
+        expect(softSimilarity(left.join(' '), left.join(' '))).toBe(1);
+        if (left.some((word) => word !== '!'))
+          expect(softSimilarity(left.toReversed().join(' '), right.join(' '))).toBe(similarity);
       }),
     );
     fc.assert(
-      fc.property(fc.string({ unit: 'binary' }), fc.string({ unit: 'binary' }), (one, other) => {
-        expect(softSimilarity(one, other)).toBe(softSimilarity(other, one));
-        expect(softSimilarity(one, one)).toBe(1);
+      fc.property(fc.string({ unit: 'binary' }), fc.string({ unit: 'binary' }), (left, right) => {
+        expect(softSimilarity(left, right)).toBe(softSimilarity(right, left));
+        expect(softSimilarity(left, left)).toBe(1);
       }),
     );
   });
@@ -102,9 +102,9 @@ describe('exactMatch', () => {
           : inner,
       );
     fc.assert(
-      fc.property(json, json, (one, other) => {
-        expect(exactMatch(one, JSON.parse(JSON.stringify(one)) as Action)).toBe(1);
-        expect(exactMatch(one, other)).toBe(canonical(one) === canonical(other) ? 1 : 0);
+      fc.property(json, json, (left, right) => {
+        expect(exactMatch(left, JSON.parse(JSON.stringify(left)) as Action)).toBe(1);
+        expect(exactMatch(left, right)).toBe(canonical(left) === canonical(right) ? 1 : 0);
       }),
     );
   });

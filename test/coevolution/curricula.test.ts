@@ -84,11 +84,12 @@ describe('predicted success', () => {
 });
 
 describe('selection of candidates', () => {
-  const of = (...predicted: (number | null)[]) => predicted.map((p) => ({ predicted: p, usable: true }));
+  const candidates = (...predicted: (number | null)[]) =>
+    predicted.map((p) => ({ predicted: p, usable: true }));
 
   it('takes the largest p(1-p), the unknown as 1/2', () => {
-    expect(selectCandidates(of(0.1, 0.5, 0.9, 0.45, 1), 2, randomStream(1))).toEqual([1, 3]);
-    expect(selectCandidates(of(0.1, null, 0.9, 0.45, 1), 2, randomStream(1))).toEqual([1, 3]);
+    expect(selectCandidates(candidates(0.1, 0.5, 0.9, 0.45, 1), 2, randomStream(1))).toEqual([1, 3]);
+    expect(selectCandidates(candidates(0.1, null, 0.9, 0.45, 1), 2, randomStream(1))).toEqual([1, 3]);
   });
 
   it('leaves what is not usable for last', () => {
@@ -105,7 +106,7 @@ describe('selection of candidates', () => {
     const picked = new Set(
       Array.from(
         { length: 40 },
-        (_, seed) => selectCandidates(of(0.5, 0.5, 0.5, 0.5), 1, randomStream(seed))[0],
+        (_, seed) => selectCandidates(candidates(0.5, 0.5, 0.5, 0.5), 1, randomStream(seed))[0],
       ),
     );
     expect(picked).toEqual(new Set([0, 1, 2, 3]));

@@ -105,9 +105,9 @@ describe('difficultyFilter', () => {
   it('keeps more as the bound widens', () => {
     const rate = fc.double({ min: 0, max: 1, noNaN: true });
     fc.assert(
-      fc.property(fc.array(rate), rate, rate, (values, one, other) => {
-        const narrow = kept(values, { type: 'threshold', alpha: 0.5, kMin: Math.min(one, other) });
-        const wide = kept(values, { type: 'threshold', alpha: 0.5, kMin: Math.max(one, other) });
+      fc.property(fc.array(rate), rate, rate, (values, left, right) => {
+        const narrow = kept(values, { type: 'threshold', alpha: 0.5, kMin: Math.min(left, right) });
+        const wide = kept(values, { type: 'threshold', alpha: 0.5, kMin: Math.max(left, right) });
         expect(wide).toEqual(expect.arrayContaining(narrow));
       }),
     );

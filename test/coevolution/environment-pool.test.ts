@@ -49,11 +49,11 @@ describe('regressionRecords', () => {
         const epoch = Math.max(0, written.length - 1);
         const kept = regressionRecords(all, { epoch, window, deduplicate: true });
         const inWindow = new Set(
-          all.filter((one) => epoch - one.epoch < window).map(({ signature }) => signature),
+          all.filter((entry) => epoch - entry.epoch < window).map(({ signature }) => signature),
         );
         expect(kept.map(({ record }) => record.signature).toSorted()).toEqual([...inWindow].toSorted());
-        for (const { record: one, repeats, discount } of kept) {
-          expect(repeats + 1).toBe(all.filter(({ signature }) => signature === one.signature).length);
+        for (const { record: entry, repeats, discount } of kept) {
+          expect(repeats + 1).toBe(all.filter(({ signature }) => signature === entry.signature).length);
           expect(discount * (repeats + 1)).toBeCloseTo(1, 12);
         }
         const places = kept.map(({ record }) => all.indexOf(record));
@@ -74,8 +74,8 @@ describe('regressionRecords', () => {
 
 describe('extendPool', () => {
   it('appends an epoch, once', () => {
-    const one = extendPool([], [record(0, 'a'), record(0, 'b')]);
-    const two = extendPool(one, [record(1, 'c')]);
+    const first = extendPool([], [record(0, 'a'), record(0, 'b')]);
+    const two = extendPool(first, [record(1, 'c')]);
     expect(two.map(({ signature }) => signature)).toEqual(['a', 'b', 'c']);
     expect(extendPool(two, [])).toEqual(two);
     expect(() => extendPool(two, [record(1, 'c')])).toThrow(

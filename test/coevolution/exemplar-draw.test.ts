@@ -28,7 +28,7 @@ describe('exemplars', () => {
           expect(drawn).toEqual(drawExemplars(all, count, { lambda }, randomStream(seed)));
           expect(drawn).toHaveLength(Math.min(count, all.filter(({ weight }) => weight > 0).length));
           expect(new Set(drawn).size).toBe(drawn.length);
-          expect(drawn.every((one) => one.weight > 0 && all.includes(one))).toBe(true);
+          expect(drawn.every((exemplar) => exemplar.weight > 0 && all.includes(exemplar))).toBe(true);
         },
       ),
     );
@@ -61,10 +61,10 @@ describe('exemplars', () => {
 describe('the choice among candidates', () => {
   it('goes by what they are worth, and takes what is no task last of all', () => {
     const worth = (predicted: number | null): number => 1 - Math.abs((predicted ?? 0.3) - 0.3);
-    const of = (...predicted: (number | null)[]) =>
-      predicted.map((one) => ({ predicted: one, usable: true }));
-    expect(selectCandidates(of(0.5, 0.35, 1), 1, randomStream(1), worth)).toEqual([1]);
-    expect(selectCandidates(of(0.5, null, 1), 1, randomStream(1), worth)).toEqual([1]);
+    const candidates = (...predicted: (number | null)[]) =>
+      predicted.map((p) => ({ predicted: p, usable: true }));
+    expect(selectCandidates(candidates(0.5, 0.35, 1), 1, randomStream(1), worth)).toEqual([1]);
+    expect(selectCandidates(candidates(0.5, null, 1), 1, randomStream(1), worth)).toEqual([1]);
     expect(
       selectCandidates(
         [
@@ -98,7 +98,7 @@ describe('signatures in the agent’s history', () => {
     for (const signatures of epochs)
       history = updateHistory(
         history,
-        signatures.map((one) => outcome(one)),
+        signatures.map((signature) => outcome(signature)),
         { window: 2 },
       );
     expect(history.repeated).toEqual([
@@ -119,8 +119,8 @@ describe('signatures in the agent’s history', () => {
     ]).flat();
     const { repeated, epochs } = updateHistory(
       emptyHistory(),
-      [...many, outcome('never', 0), outcome('never', 0), outcome('never', 0)].map((one) =>
-        one.attempts === 0 ? { ...one, successes: 0 } : one,
+      [...many, outcome('never', 0), outcome('never', 0), outcome('never', 0)].map((task) =>
+        task.attempts === 0 ? { ...task, successes: 0 } : task,
       ),
       { window: 1 },
     );

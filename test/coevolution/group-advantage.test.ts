@@ -54,8 +54,8 @@ describe('groupAdvantages', () => {
         const { advantages } = groupAdvantages(group, { scaleByStd });
         expect(advantages.reduce((sum, advantage) => sum + advantage, 0)).toBeCloseTo(0, 6);
         for (const [i, advantage] of advantages.entries()) {
-          for (const [j, other] of advantages.entries()) {
-            if ((group[i] ?? 0) > (group[j] ?? 0)) expect(advantage).toBeGreaterThanOrEqual(other);
+          for (const [j, advantage2] of advantages.entries()) {
+            if ((group[i] ?? 0) > (group[j] ?? 0)) expect(advantage).toBeGreaterThanOrEqual(advantage2);
           }
         }
         const shifted = groupAdvantages(

@@ -12,7 +12,7 @@ const groups = (...successes: number[]) => successes.map((k) => ({ successes: k,
 const unmeasured = { successes: 0, attempts: 0 };
 const group = fc
   .tuple(fc.nat(12), fc.nat(12))
-  .map(([one, other]) => ({ successes: Math.min(one, other), attempts: Math.max(one, other) }));
+  .map(([a, b]) => ({ successes: Math.min(a, b), attempts: Math.max(a, b) }));
 
 describe('effectiveGroupRatio', () => {
   it('is the share of measured groups that are neither unsolved nor fully solved', () => {

@@ -86,8 +86,8 @@ describe('verdictAgreement', () => {
     const pair = fc.tuple(fc.constantFrom(0, 0.5, 1), fc.constantFrom(0, 0.5, 1));
     fc.assert(
       fc.property(fc.array(pair, { minLength: 1 }), (pairs) => {
-        const first = pairs.map(([one]) => one);
-        const second = pairs.map(([, other]) => other);
+        const first = pairs.map(([first]) => first);
+        const second = pairs.map(([, second]) => second);
         expect(verdictAgreement(first, second)).toBe(verdictAgreement(second, first));
         expect(verdictAgreement(first, first)).toBe(1);
       }),

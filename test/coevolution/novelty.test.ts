@@ -33,20 +33,20 @@ describe('normalisedEditDistance', () => {
 
   it('is 0 for equal texts only, symmetric, at most 1, and at least the difference of lengths', () => {
     fc.assert(
-      fc.property(text, text, (one, other) => {
-        const distance = normalisedEditDistance(one, other);
-        expect(distance === 0).toBe(one === other);
-        expect(distance).toBe(normalisedEditDistance(other, one));
+      fc.property(text, text, (left, right) => {
+        const distance = normalisedEditDistance(left, right);
+        expect(distance === 0).toBe(left === right);
+        expect(distance).toBe(normalisedEditDistance(right, left));
         expect(distance).toBeLessThanOrEqual(1);
-        const longest = Math.max(one.length, other.length, 1);
-        expect(distance).toBeGreaterThanOrEqual(Math.abs(one.length - other.length) / longest);
+        const longest = Math.max(left.length, right.length, 1);
+        expect(distance).toBeGreaterThanOrEqual(Math.abs(left.length - right.length) / longest);
       }),
     );
   });
 
   it('keeps the triangle before it is divided', () => {
-    const edits = (one: string, other: string) =>
-      normalisedEditDistance(one, other) * Math.max(one.length, other.length);
+    const edits = (left: string, right: string) =>
+      normalisedEditDistance(left, right) * Math.max(left.length, right.length);
     fc.assert(
       fc.property(text, text, text, (a, b, c) => {
         expect(edits(a, c)).toBeLessThanOrEqual(edits(a, b) + edits(b, c) + 1e-9);

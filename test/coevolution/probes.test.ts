@@ -12,7 +12,7 @@ const half = (successes: number, count: number): boolean[] =>
 
 /** C(n, k) B(k + a, n - k + b) / B(a, b) for k = 0..n. */
 function betaBinomial(n: number, a: number, b: number): number[] {
-  const factorial = (of: number): number => (of < 2 ? 1 : of * factorial(of - 1));
+  const factorial = (n: number): number => (n < 2 ? 1 : n * factorial(n - 1));
   const beta = (x: number, y: number): number => (factorial(x - 1) * factorial(y - 1)) / factorial(x + y - 1);
   return Array.from(
     { length: n + 1 },
@@ -108,7 +108,7 @@ describe('misranking', () => {
       (sum, share, k1) =>
         sum +
         far.reduce(
-          (inner, other, k2) => inner + (Math.abs(k1 - 4) >= Math.abs(k2 - 4) ? share * other : 0),
+          (inner, share2, k2) => inner + (Math.abs(k1 - 4) >= Math.abs(k2 - 4) ? share * share2 : 0),
           0,
         ),
       0,

@@ -20,9 +20,9 @@ describe('regressionWeights', () => {
 
   it('is clipped at 20', () => {
     // 30 records, all weight on one: 30, clipped.
-    const one = [1, ...Array<number>(29).fill(0)];
-    expect(regressionWeights(one, { lambda: 100 })[0]).toBe(20);
-    expect(regressionWeights(one, { lambda: 100, clip: 5 })[0]).toBe(5);
+    const single = [1, ...Array<number>(29).fill(0)];
+    expect(regressionWeights(single, { lambda: 100 })[0]).toBe(20);
+    expect(regressionWeights(single, { lambda: 100, clip: 5 })[0]).toBe(5);
   });
 
   it('has the contrasts of coevolution.md 3.1', () => {
@@ -58,8 +58,8 @@ describe('regressionWeights', () => {
         for (const [i, weight] of weights.entries()) {
           expect(weight).toBeGreaterThan(0);
           expect(weight).toBeLessThanOrEqual(values.length * (1 + 1e-12));
-          for (const [j, other] of weights.entries()) {
-            if ((values[i] ?? 0) > (values[j] ?? 0)) expect(weight).toBeGreaterThanOrEqual(other);
+          for (const [j, weight2] of weights.entries()) {
+            if ((values[i] ?? 0) > (values[j] ?? 0)) expect(weight).toBeGreaterThanOrEqual(weight2);
           }
         }
         const shifted = regressionWeights(

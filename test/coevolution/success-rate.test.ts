@@ -15,9 +15,9 @@ describe('successRate', () => {
   it('is in [0, 1], does not depend on order, and falls as the threshold rises', () => {
     const reward = fc.double({ min: 0, max: 1, noNaN: true });
     fc.assert(
-      fc.property(fc.array(reward, { minLength: 1 }), reward, reward, (rewards, one, other) => {
-        const low = successRate(rewards, Math.min(one, other)).rate ?? NaN;
-        const high = successRate(rewards.toReversed(), Math.max(one, other)).rate ?? NaN;
+      fc.property(fc.array(reward, { minLength: 1 }), reward, reward, (rewards, left, right) => {
+        const low = successRate(rewards, Math.min(left, right)).rate ?? NaN;
+        const high = successRate(rewards.toReversed(), Math.max(left, right)).rate ?? NaN;
         expect(low).toBeLessThanOrEqual(1);
         expect(high).toBeGreaterThanOrEqual(0);
         expect(high).toBeLessThanOrEqual(low);

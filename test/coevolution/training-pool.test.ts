@@ -5,16 +5,16 @@ import type { Drawn, TrainingMix, TrainingPool } from '../../src/coevolution/tra
 import { randomStream } from '../../src/numerics/random.ts';
 
 const numbers = (count: number, prefix: string) => Array.from({ length: count }, (_, i) => `${prefix}${i}`);
-const pool = (base: number, history: number, fresh: number): TrainingPool<string> => ({
+const pool = (base: number, history: number, written: number): TrainingPool<string> => ({
   base: numbers(base, 'b'),
   history: numbers(history, 'h'),
-  fresh: numbers(fresh, 'f'),
+  new: numbers(written, 'n'),
 });
-const mixed = { base: 1, history: 1, fresh: 2 };
+const mixed = { base: 1, history: 1, new: 2 };
 
 function tally(drawn: readonly Drawn<string>[]): [number, number, number] {
-  const of = (source: string) => drawn.filter((draw) => draw.source === source).length;
-  return [of('base'), of('history'), of('fresh')];
+  const countFrom = (source: string) => drawn.filter((draw) => draw.source === source).length;
+  return [countFrom('base'), countFrom('history'), countFrom('new')];
 }
 
 describe('drawMix', () => {
@@ -23,7 +23,7 @@ describe('drawMix', () => {
 
   it('draws the stated mix', () => {
     expect(counts(pool(50, 50, 50), mixed, 32)).toEqual([8, 8, 16]);
-    expect(counts(pool(50, 50, 50), { base: 25, history: 25, fresh: 50 }, 32)).toEqual([8, 8, 16]);
+    expect(counts(pool(50, 50, 50), { base: 25, history: 25, new: 50 }, 32)).toEqual([8, 8, 16]);
     // 10 / 4 = 2.5, 2.5, 5: the spare one goes to the first of the equal remainders.
     expect(counts(pool(50, 50, 50), mixed, 10)).toEqual([3, 2, 5]);
   });
@@ -31,13 +31,13 @@ describe('drawMix', () => {
   it('passes on what a source lacks', () => {
     // Epoch 0: no history. 32 in the parts 1 : 2 are 10.67 and 21.33.
     expect(counts(pool(50, 0, 50), mixed, 32)).toEqual([11, 0, 21]);
-    // Four fresh instead of 16; the other 28 in the parts 1 : 1.
+    // Four new ones instead of 16; the other 28 in the parts 1 : 1.
     expect(counts(pool(50, 50, 4), mixed, 32)).toEqual([14, 14, 4]);
   });
 
   it('never draws from a source without a part', () => {
-    expect(counts(pool(50, 50, 3), { base: 0, history: 0, fresh: 1 }, 8)).toEqual([0, 0, 8]);
-    expect(counts(pool(50, 50, 0), { base: 0, history: 0, fresh: 1 }, 8)).toEqual([0, 0, 0]);
+    expect(counts(pool(50, 50, 3), { base: 0, history: 0, new: 1 }, 8)).toEqual([0, 0, 8]);
+    expect(counts(pool(50, 50, 0), { base: 0, history: 0, new: 1 }, 8)).toEqual([0, 0, 0]);
   });
 
   it('draws every task once before any task twice', () => {
@@ -47,11 +47,11 @@ describe('drawMix', () => {
         fc.tuple(fc.nat(4), fc.nat(4), fc.nat(4)),
         fc.nat(40),
         fc.nat(),
-        ([b, h, f], [mb, mh, mf], count, seed) => {
-          fc.pre(mb + mh + mf > 0);
-          const sizes = pool(b, h, f);
-          const drawn = drawMix(sizes, { base: mb, history: mh, fresh: mf }, count, randomStream(seed));
-          const usable = (mb > 0 ? b : 0) + (mh > 0 ? h : 0) + (mf > 0 ? f : 0);
+        ([b, h, n], [mb, mh, mn], count, seed) => {
+          fc.pre(mb + mh + mn > 0);
+          const sizes = pool(b, h, n);
+          const drawn = drawMix(sizes, { base: mb, history: mh, new: mn }, count, randomStream(seed));
+          const usable = (mb > 0 ? b : 0) + (mh > 0 ? h : 0) + (mn > 0 ? n : 0);
           expect(drawn).toHaveLength(usable === 0 ? 0 : count);
           const times = new Map<string, number>();
           for (const { source, index, item } of drawn) {
@@ -60,14 +60,14 @@ describe('drawMix', () => {
           }
           if (usable > 0) {
             const rounds = Math.floor(count / usable);
-            for (const n of times.values()) expect(n === rounds || n === rounds + 1).toBe(true);
+            for (const draws of times.values()) expect(draws === rounds || draws === rounds + 1).toBe(true);
           }
         },
       ),
     );
   });
 
-  it('is within one task of the mix where no source is short', () => {
+  it('is within one task of the mix if no source is short', () => {
     fc.assert(
       fc.property(
         fc.tuple(
@@ -76,11 +76,12 @@ describe('drawMix', () => {
           fc.integer({ min: 1, max: 20 }),
         ),
         fc.nat(40),
-        ([base, history, fresh], count) => {
-          const whole = base + history + fresh;
-          const got = counts(pool(50, 50, 50), { base, history, fresh }, count);
-          for (const [i, part] of [base, history, fresh].entries())
-            expect(Math.abs((got[i] ?? NaN) - (count * part) / whole)).toBeLessThan(1);
+        (parts, count) => {
+          const [base, history, written] = parts;
+          const total = base + history + written;
+          const got = counts(pool(50, 50, 50), { base, history, new: written }, count);
+          for (const [i, part] of parts.entries())
+            expect(Math.abs((got[i] ?? NaN) - (count * part) / total)).toBeLessThan(1);
         },
       ),
     );
@@ -95,10 +96,10 @@ describe('drawMix', () => {
   });
 
   it('names what is out of its domain', () => {
-    expect(() => counts(pool(1, 1, 1), { base: 0, history: 0, fresh: 0 }, 1)).toThrow(
+    expect(() => counts(pool(1, 1, 1), { base: 0, history: 0, new: 0 }, 1)).toThrow(
       'mix must have a part above 0',
     );
-    expect(() => counts(pool(1, 1, 1), { base: -1, history: 0, fresh: 1 }, 1)).toThrow('mix.base');
+    expect(() => counts(pool(1, 1, 1), { base: -1, history: 0, new: 1 }, 1)).toThrow('mix.base');
     expect(() => counts(pool(1, 1, 1), mixed, 1.5)).toThrow(
       'count must be an integer of at least 0, got 1.5',
     );

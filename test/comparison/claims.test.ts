@@ -47,15 +47,15 @@ const lags: Course = {
   success: (epoch) => epoch / 20,
   metrics: () => ({ 'env/difficulty': 3, 'completions/correct_mean_length': 5, ...histogram(12, 1) }),
 };
-const judged = (of: Summary, words: string, by = 'tuned') =>
-  of.claims.find(({ arm }) => arm === by)!.rows.find(({ claim }) => claim.includes(words)) ??
+const judged = ({ claims }: Summary, words: string, by = 'tuned') =>
+  claims.find(({ arm }) => arm === by)!.rows.find(({ claim }) => claim.includes(words)) ??
   expect.fail(`no claim with "${words}"`);
 const summary = (
   courses: Record<string, Course>,
   more: { crossPlay?: CrossPlayRecord[]; probed?: ProbedAgent[]; seeds?: number[] } = {},
 ): Summary => {
-  const of = compared({ tuned: {}, random, static: { ...random, arm: { type: 'static' } } }, more.seeds);
-  return summarize(of, runs(of, courses), more.crossPlay ?? [], more.probed);
+  const plan = compared({ tuned: {}, random, static: { ...random, arm: { type: 'static' } } }, more.seeds);
+  return summarize(plan, runs(plan, courses), more.crossPlay ?? [], more.probed);
 };
 const all = (tuned: Course): Record<string, Course> => ({ tuned, random: lags, static: lags });
 
@@ -108,10 +108,10 @@ describe('what the runs show', () => {
   });
 
   test('beside the band stands the frozen agent, whose simulator may be calibrated and teach nothing', () => {
-    const of = compared({ tuned: {}, random, 'frozen-agent': { agent: { training: null } } });
+    const plan = compared({ tuned: {}, random, 'frozen-agent': { agent: { training: null } } });
     const summed = summarize(
-      of,
-      runs(of, { tuned: learns, random: lags, 'frozen-agent': { ...lags, success: () => 0.5 } }),
+      plan,
+      runs(plan, { tuned: learns, random: lags, 'frozen-agent': { ...lags, success: () => 0.5 } }),
       [],
     );
     expect(judged(summed, 'success settles').ours).toMatch(
@@ -120,9 +120,9 @@ describe('what the runs show', () => {
   });
 
   test('an interval that one seed cannot have, and an arm that is not there, are not measured', () => {
-    const one = summary(all(learns), { seeds: [1] });
+    const single = summary(all(learns), { seeds: [1] });
     for (const words of ['success settles', 'a curriculum emerges', 'learns faster than Random'])
-      expect(judged(one, words).verdict).toBe('not measured');
+      expect(judged(single, words).verdict).toBe('not measured');
     const alone = compared({ tuned: {} });
     expect(
       judged(summarize(alone, runs(alone, { tuned: learns }), []), 'learns faster than Random'),
@@ -137,7 +137,7 @@ describe('presets', () => {
     arm: { type: 'genenv', preset: 'paper' },
     pools: { train: { mix: { base: 0, history: 0, new: 1 } } },
   };
-  const of = compared({
+  const plan = compared({
     tuned: {},
     again: {},
     paper,
@@ -145,8 +145,8 @@ describe('presets', () => {
     random,
   });
   const summed = summarize(
-    of,
-    runs(of, { tuned: learns, again: learns, paper: learns, frozen: learns, random: lags }),
+    plan,
+    runs(plan, { tuned: learns, again: learns, paper: learns, frozen: learns, random: lags }),
     [],
   );
 
@@ -183,12 +183,12 @@ describe('presets', () => {
     ]);
     expect(resultsMarkdown(summed)).toMatch(/^\| paper \| frozen \| 0\.000 \[/m);
     const fixed = compared({ paper, static: { ...random, arm: { type: 'static' } } });
-    const other = judged(
+    const fasterThanStatic = judged(
       summarize(fixed, runs(fixed, { paper: learns, static: lags }), []),
       'learns faster than Static',
       'paper',
     );
-    expect(other).toMatchObject({
+    expect(fasterThanStatic).toMatchObject({
       verdict: 'not measured',
       ours: expect.stringMatching(
         /^static, whose agent is trained in another way: area \*?\*?\+0\./,
@@ -237,7 +237,7 @@ describe('what policies of finished runs show', () => {
   });
 
   test('retention: best earlier agent minus the last on each epoch’s tasks, judged where the pool is replayed', () => {
-    const of = compared({
+    const plan = compared({
       tuned: {},
       replay: {
         environment: { promptsPerEpoch: 2 },
@@ -249,7 +249,7 @@ describe('what policies of finished runs show', () => {
     const forgets = (simulator: number, agent: number): number => rates[agent]![simulator === 0 ? 0 : 1]!;
     const keeps = (_: number, agent: number): number => 0.1 + agent / 30;
     const summed = (replay: typeof keeps) =>
-      summarize(of, runs(of, { tuned: learns, replay: learns }), [
+      summarize(plan, runs(plan, { tuned: learns, replay: learns }), [
         ...played(forgets),
         ...played(replay, 'replay'),
       ]);
@@ -258,7 +258,7 @@ describe('what policies of finished runs show', () => {
     expect(
       tuned!.retention.epochs.map(({ epoch, then, best, end }) => [
         epoch,
-        ...[then, best, end].map((one) => Number(one!.toFixed(3))),
+        ...[then, best, end].map((rate) => Number(rate!.toFixed(3))),
       ]),
     ).toEqual([
       [0, 0.402, 0.802, 0.602],
@@ -272,7 +272,7 @@ describe('what policies of finished runs show', () => {
     });
     expect(judged(summed(forgets), 'with replay').verdict).toBe('not held');
     // Where nothing is lost without replay, it has nothing to keep.
-    const kept = summarize(of, runs(of, { tuned: learns, replay: learns }), [
+    const kept = summarize(plan, runs(plan, { tuned: learns, replay: learns }), [
       ...played(keeps),
       ...played(keeps, 'replay'),
     ]);
@@ -371,12 +371,12 @@ describe('single settings of the method', () => {
   });
 
   test('α: held where 0.5 has the largest area, and more than both ends', () => {
-    const of = compared({ tuned: {}, low: alpha(0.2), middle: alpha(0.35), high: alpha(0.8) });
+    const plan = compared({ tuned: {}, low: alpha(0.2), middle: alpha(0.35), high: alpha(0.8) });
     const claim = (low: number, middle: number) =>
       judged(
         summarize(
-          of,
-          runs(of, { tuned: scores(0.8), low: scores(low), middle: scores(middle), high: scores(0.3) }),
+          plan,
+          runs(plan, { tuned: scores(0.8), low: scores(low), middle: scores(middle), high: scores(0.3) }),
           [],
         ),
         'α = 0.5',
@@ -391,14 +391,14 @@ describe('single settings of the method', () => {
 
   test('filter and weights: held where both together have more than either alone', () => {
     const filter = { filter: { type: 'threshold', kMin: 0.1 } };
-    const of = compared({
+    const plan = compared({
       tuned: {},
       filter: { ...filter, environment: { training: { lambda: 0 } } },
       both: filter,
     });
     const claim = (both: number) =>
       judged(
-        summarize(of, runs(of, { tuned: scores(0.5), filter: scores(0.4), both: scores(both) }), []),
+        summarize(plan, runs(plan, { tuned: scores(0.5), filter: scores(0.4), both: scores(both) }), []),
         'filter and the weights',
       );
     expect(claim(0.8).verdict).toBe('held');

@@ -23,14 +23,14 @@ export interface Course {
   rollouts?: number;
 }
 
-export const runs = (of: Comparison, courses: Record<string, Course>): RunRecord[] =>
-  of.seeds.flatMap((seed) =>
+export const runs = (comparison: Comparison, courses: Record<string, Course>): RunRecord[] =>
+  comparison.seeds.flatMap((seed) =>
     Object.entries(courses).map(
       ([arm, { heldOut, success, metrics = () => ({}), rollouts = 64 }]): RunRecord => ({
         arm,
         seed,
-        id: `${of.name}.${arm}.${seed}`,
-        experiment: { ...of.arms[arm]!, seed },
+        id: `${comparison.name}.${arm}.${seed}`,
+        experiment: { ...comparison.arms[arm]!, seed },
         ledger: `${arm}${seed}`.padEnd(64, '0'),
         warm: { agent: `agent-${seed}`, environment: `environment-${seed}` },
         changed: [],

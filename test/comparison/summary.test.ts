@@ -35,9 +35,11 @@ const random: Course = {
   }),
 };
 const summary = (): Summary => summarize(comparison(), runs(comparison(), { tuned, random }), []);
-const armOf = (of: Summary, name: string) => of.arms.find(({ arm }) => arm === name)!;
-const against = (of: Summary, reference: string, name: string) =>
-  of.against.find((one) => one.reference === reference)!.rows.find(({ arm }) => arm === name)?.differences;
+const armOf = ({ arms }: Summary, name: string) => arms.find(({ arm }) => arm === name)!;
+const differencesFrom = (summed: Summary, reference: string, name: string) => {
+  const { rows } = summed.against.find((against) => against.reference === reference)!;
+  return rows.find(({ arm }) => arm === name)?.differences;
+};
 
 describe('figures of an arm', () => {
   const { figures } = armOf(summary(), 'tuned');
@@ -86,7 +88,7 @@ describe('what was written', () => {
   test('shares of the kinds: the last five epochs, and the most of five on end', () => {
     const kinds = (epoch: number) =>
       epoch <= 6 ? { 'env/kind/T': 1 } : { 'env/kind/T': 0.25, 'env/kind/W': 0.75 };
-    const of = summarize(
+    const summed = summarize(
       comparison(),
       runs(comparison(), {
         tuned: { ...tuned, metrics: (epoch) => ({ ...tuned.metrics!(epoch), ...kinds(epoch) }) },
@@ -94,11 +96,11 @@ describe('what was written', () => {
       }),
       [],
     );
-    expect(armOf(of, 'tuned').kinds).toEqual([
+    expect(armOf(summed, 'tuned').kinds).toEqual([
       { kind: 'T', end: 0.25, most: 1 },
       { kind: 'W', end: 0.75, most: 0.75 },
     ]);
-    expect(resultsMarkdown(of)).toMatch(
+    expect(resultsMarkdown(summed)).toMatch(
       /^\| tuned \| 0\.250 \(1\.000\) \| 0\.750 \(0\.750\) \|\n\| random \| – \| – \|$/m,
     );
     expect(resultsMarkdown(summary())).not.toContain('Kinds of tasks');
@@ -107,19 +109,21 @@ describe('what was written', () => {
 
 describe('equal rollouts', () => {
   // Half of what the second arm was given was no task: it made 32 rollouts an epoch.
-  const of = summarize(
+  const summed = summarize(
     comparison(),
     runs(comparison(), { tuned, random: { ...random, heldOut: () => [0.1, 0.3, 0.5, 0.7], rollouts: 32 } }),
     [],
   );
 
   test('curves go by the rollouts that were made, and end where every run has come to', () => {
-    expect(of.rollouts).toBe(384);
-    expect(armOf(of, 'random').runs[0]!.curve.map(({ rollouts }) => rollouts)).toEqual([0, 128, 256, 384]);
-    expect(armOf(of, 'tuned').curve.map(({ rollouts }) => rollouts)).toEqual([0, 128, 256, 384]);
+    expect(summed.rollouts).toBe(384);
+    expect(armOf(summed, 'random').runs[0]!.curve.map(({ rollouts }) => rollouts)).toEqual([
+      0, 128, 256, 384,
+    ]);
+    expect(armOf(summed, 'tuned').curve.map(({ rollouts }) => rollouts)).toEqual([0, 128, 256, 384]);
     // Half way from its second to its third evaluation.
-    expect(armOf(of, 'tuned').figures.finalHeldOut?.mean).toBeCloseTo((0.42 + 0.6) / 2, 9);
-    expect(armOf(of, 'random').figures).toMatchObject({
+    expect(armOf(summed, 'tuned').figures.finalHeldOut?.mean).toBeCloseTo((0.42 + 0.6) / 2, 9);
+    expect(armOf(summed, 'random').figures).toMatchObject({
       area: { mean: expect.closeTo((0.1 / 2 + 0.3 + 0.5 + 0.7 / 2) / 3, 9) as number },
       rolloutsToThreshold: { mean: 256 },
     });
@@ -127,13 +131,13 @@ describe('equal rollouts', () => {
 
   test('what was made of what was given is said', () => {
     expect(
-      of.arms.map(({ figures: { rollouts, agentSteps } }) => [rollouts?.mean, agentSteps?.mean]),
+      summed.arms.map(({ figures: { rollouts, agentSteps } }) => [rollouts?.mean, agentSteps?.mean]),
     ).toEqual([
       [768, 24],
       [384, 24],
     ]);
-    expect(resultsMarkdown(of)).toContain('| random | 384 | 24 | 0 |');
-    expect(resultsMarkdown(of)).toContain('are compared up to 384');
+    expect(resultsMarkdown(summed)).toContain('| random | 384 | 24 | 0 |');
+    expect(resultsMarkdown(summed)).toContain('are compared up to 384');
   });
 });
 
@@ -170,22 +174,22 @@ test('arms are set against the baseline, and against the method of each preset',
 describe('differences against the baseline', () => {
   test('are taken seed by seed: what seeds have in common cancels', () => {
     const luck = (base: number): Course => ({ ...tuned, heldOut: (seed) => [0, 0, 0, base + seed / 10] });
-    const of = summarize(comparison(), runs(comparison(), { tuned: luck(0.15), random: luck(0.1) }), []);
-    const { figures } = armOf(of, 'tuned');
-    const differences = against(of, 'random', 'tuned')!;
+    const summed = summarize(comparison(), runs(comparison(), { tuned: luck(0.15), random: luck(0.1) }), []);
+    const { figures } = armOf(summed, 'tuned');
+    const differences = differencesFrom(summed, 'random', 'tuned')!;
     expect(differences.finalHeldOut?.mean).toBeCloseTo(0.05, 9);
     expect(differences.finalHeldOut!.high! - differences.finalHeldOut!.low!).toBeLessThan(1e-9);
     expect(figures.finalHeldOut!.high! - figures.finalHeldOut!.low!).toBeGreaterThan(0.1);
-    expect(against(of, 'random', 'random')).toBeUndefined();
+    expect(differencesFrom(summed, 'random', 'random')).toBeUndefined();
   });
 
   test('only seeds under which both came to it count', () => {
-    expect(against(summary(), 'random', 'tuned')!.rolloutsToThreshold?.seeds).toBe(2);
+    expect(differencesFrom(summary(), 'random', 'tuned')!.rolloutsToThreshold?.seeds).toBe(2);
   });
 
   test('a single seed has no interval', () => {
-    const of = summarize(comparison([1]), runs(comparison([1]), { tuned, random }), []);
-    expect(against(of, 'random', 'tuned')!.finalHeldOut).toMatchObject({
+    const summed = summarize(comparison([1]), runs(comparison([1]), { tuned, random }), []);
+    expect(differencesFrom(summed, 'random', 'tuned')!.finalHeldOut).toMatchObject({
       low: null,
       high: null,
       studentLow: null,
@@ -211,10 +215,10 @@ test('guards that warn are counted by seed', () => {
 });
 
 test('runs of a seed that did not start from the same policies are not compared', () => {
-  const others = runs(comparison(), { tuned, random }).map((run) =>
+  const mixed = runs(comparison(), { tuned, random }).map((run) =>
     run.arm === 'random' && run.seed === 2 ? { ...run, warm: { ...run.warm, agent: 'another' } } : run,
   );
-  expect(() => summarize(comparison(), others, [])).toThrow(
+  expect(() => summarize(comparison(), mixed, [])).toThrow(
     'comparison: tiny-comparison.random.2 and tiny-comparison.tuned.2 did not start from the same agent (another, agent-2)',
   );
 });
@@ -240,7 +244,7 @@ describe('cross-play', () => {
     );
 
   test('falls along simulators and rises along agents where both get better', () => {
-    const of = summarize(
+    const summed = summarize(
       comparison(),
       runs(comparison(), { tuned, random }),
       [1, 2].map((seed) => ({
@@ -249,7 +253,7 @@ describe('cross-play', () => {
         cells: cells((simulator, agent) => 0.5 + (agent - simulator) / 30 + seed / 100),
       })),
     );
-    const [played] = of.crossPlay;
+    const [played] = summed.crossPlay;
     expect(played).toMatchObject({
       arm: 'tuned',
       seeds: [1, 2],

@@ -6,7 +6,7 @@ import { exampleFile, withFields } from '../../test-support/experiments.ts';
 const tuned = parseExperiment(exampleFile);
 
 /** An ablation, the fields that a file sets for it, and what then differs from the tuned method. */
-const ablations: [string, Record<string, unknown>, (of: Experiment) => unknown, unknown][] = [
+const ablations: [string, Record<string, unknown>, (experiment: Experiment) => unknown, unknown][] = [
   [
     'the filter alone',
     { 'environment.training.lambda': 0, filter: { type: 'threshold', kMin: 0.1 } },

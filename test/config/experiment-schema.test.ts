@@ -12,7 +12,7 @@ const accepts = (file: unknown): boolean => editor.safeParse(file).success;
 
 /** All schemas below one, with their paths. */
 function* fields(node: JsonSchema, path: string): Generator<[string, JsonSchema]> {
-  for (const one of [...(node.anyOf ?? []), ...(node.oneOf ?? [])]) yield* fields(one, path);
+  for (const variant of [...(node.anyOf ?? []), ...(node.oneOf ?? [])]) yield* fields(variant, path);
   for (const [key, property] of Object.entries(node.properties ?? {})) {
     yield [`${path}.${key}`, property];
     yield* fields(property, `${path}.${key}`);

@@ -4,7 +4,7 @@ import { emptyHistory } from '../../src/coevolution/agent-history.ts';
 import type { AgentHistory } from '../../src/coevolution/agent-history.ts';
 import { parseExperiment } from '../../src/config/parse-experiment.ts';
 import { createCompletionsClient } from '../../src/inference/completions-client.ts';
-import { mean } from '../../src/numerics/preconditions.ts';
+import { mean } from '../../src/numerics/arithmetic.ts';
 import { residentLauncher } from '../../src/training/launchers.ts';
 import type { PolicyVersion } from '../../src/types/activity-types.ts';
 import type { EnvironmentPoolRecord } from '../../src/types/records.ts';

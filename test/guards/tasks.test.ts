@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { mean } from '../../src/numerics/preconditions.ts';
+import { mean } from '../../src/numerics/arithmetic.ts';
 import type { EnvironmentPoolRecord, FilterRecord, ScoreRecord } from '../../src/types/records.ts';
 import type { BatchRecord } from '../../test-support/fake-trainer.ts';
 import { someRun } from '../activities/some-run.ts';

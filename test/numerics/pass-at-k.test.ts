@@ -26,8 +26,8 @@ describe('passAtK', () => {
 
   it('is the success rate at k = 1, and never falls with k', () => {
     fc.assert(
-      fc.property(fc.integer({ min: 2, max: 64 }), fc.nat(64), (attempts, some) => {
-        const count = { successes: Math.min(some, attempts), attempts };
+      fc.property(fc.integer({ min: 2, max: 64 }), fc.nat(64), (attempts, sampled) => {
+        const count = { successes: Math.min(sampled, attempts), attempts };
         const curve = Array.from({ length: attempts }, (_, index) => passAtK(count, index + 1));
         expect(curve[0]).toBeCloseTo(count.successes / attempts, 12);
         expect(curve).toEqual(curve.toSorted((left, right) => left - right));

@@ -32,11 +32,11 @@ describe('deriveSeed', () => {
       fc.property(
         fc.array(part, { minLength: 1 }),
         fc.array(part, { minLength: 1 }),
-        ([root = 0, ...path], [other = 0, ...way]) => {
+        ([root = 0, ...path], [otherRoot = 0, ...way]) => {
           const seed = deriveSeed(root, ...path);
           expect(Number.isSafeInteger(seed) && seed >= 0 && seed < 2 ** 48).toBe(true);
-          const same = JSON.stringify([root, ...path]) === JSON.stringify([other, ...way]);
-          expect(seed === deriveSeed(other, ...way)).toBe(same);
+          const same = JSON.stringify([root, ...path]) === JSON.stringify([otherRoot, ...way]);
+          expect(seed === deriveSeed(otherRoot, ...way)).toBe(same);
         },
       ),
     );
@@ -66,11 +66,11 @@ describe('randomStream', () => {
   });
 
   it('repeats with its seed, and has no state outside', () => {
-    const one = randomStream(7);
-    const other = randomStream(7);
-    const ones = Array.from({ length: 20 }, () => one.next());
-    expect(Array.from({ length: 20 }, () => other.next())).toEqual(ones);
-    expect(new Set(ones).size).toBe(20);
+    const left = randomStream(7);
+    const right = randomStream(7);
+    const draws = Array.from({ length: 20 }, () => left.next());
+    expect(Array.from({ length: 20 }, () => right.next())).toEqual(draws);
+    expect(new Set(draws).size).toBe(20);
   });
 
   it('is uniform', () => {

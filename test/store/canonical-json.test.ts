@@ -72,11 +72,11 @@ describe('canonical JSON', () => {
     ['a typed array', { ids: new Int32Array(2) }, '$.ids', 'a Int32Array'],
     ['half a surrogate pair', { text: 'x\ud83d' }, '$.text', 'toWellFormed'],
     ['a cycle', circular, '$.self', 'refers to itself'],
-  ])('refuses %s and says where', (_, value, path, found) => {
+  ])('refuses %s and says where', (_, value, path, shown) => {
     const attempt = () => canonicalJson(value);
     expect(attempt).toThrow(NotSerializable);
     expect(attempt).toThrow(path);
-    expect(attempt).toThrow(found);
+    expect(attempt).toThrow(shown);
   });
 
   test('hashes are those of the standard tools', () => {

@@ -73,12 +73,12 @@ async function openRun(home: string) {
  * A damaged file gives what the whole one gives; a key may be gone, and a journal or a torn ledger end early:
  * that is done again.
  */
-function isHarmless(kind: string, found: unknown, whole: unknown): boolean {
-  if (kind === 'key' && found === undefined) return true;
+function isHarmless(kind: string, actual: unknown, intact: unknown): boolean {
+  if (kind === 'key' && actual === undefined) return true;
   const expected = ['journal', 'ledger'].includes(kind)
-    ? (whole as unknown[]).slice(0, (found as unknown[]).length)
-    : whole;
-  return JSON.stringify(found) === JSON.stringify(expected);
+    ? (intact as unknown[]).slice(0, (actual as unknown[]).length)
+    : intact;
+  return JSON.stringify(actual) === JSON.stringify(expected);
 }
 
 const damages = fc.oneof(
@@ -98,7 +98,7 @@ test.each(['records', 'file of a folder', 'manifest', 'key', 'journal', 'ledger'
   async (kind) => {
     const { root, home, kinds } = await someFiles();
     const { file, read } = kinds[kind]!;
-    const whole = await read(home);
+    const intact = await read(home);
     const copy = join(root, 'copy');
     const damaged = join(copy, file.slice(home.length + 1));
     await fc.assert(
@@ -113,7 +113,7 @@ test.each(['records', 'file of a folder', 'manifest', 'key', 'journal', 'ledger'
           await writeFile(damaged, data);
         }
         try {
-          expect(isHarmless(kind, await read(copy), whole)).toBe(true);
+          expect(isHarmless(kind, await read(copy), intact)).toBe(true);
         } catch (error) {
           expect(error).toBeInstanceOf(InvalidArtifact);
         }

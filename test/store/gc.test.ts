@@ -123,11 +123,11 @@ describe('what nobody needs', () => {
   test('an object that no ledger and no key names goes, once it is old', async () => {
     const made = await someStore();
     const { run } = await made.someRun('a', 2);
-    const [lost, fresh] = [await made.store.putText('lost'), await made.store.putText('fresh')];
+    const [lost, recent] = [await made.store.putText('lost'), await made.store.putText('fresh')];
     await old(made.store.path(lost));
     const report = await collectGarbage(made.store, [run], { keep: newest });
     expect(report.items).toMatchObject([{ kind: 'unreferenced', path: made.store.path(lost), bytes: 4 }]);
-    expect([await made.store.has(lost), await made.store.has(fresh)]).toEqual([false, true]);
+    expect([await made.store.has(lost), await made.store.has(recent)]).toEqual([false, true]);
   });
 
   test('an old object that is put again is young', async () => {

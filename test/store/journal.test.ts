@@ -22,29 +22,31 @@ async function written(path: string, values: unknown[]): Promise<Buffer> {
 }
 
 /** What opening gives, before and after one more entry. */
-async function reopened(path: string): Promise<{ found: unknown[]; after: unknown[]; said: Damage[] }> {
+async function reopened(
+  path: string,
+): Promise<{ entriesBefore: unknown[]; after: unknown[]; said: Damage[] }> {
   const said: Damage[] = [];
   const journal = await Journal.open<unknown>(path, { onDamage: (damage) => said.push(damage) });
-  const found = [...journal.entries];
+  const entriesBefore = [...journal.entries];
   await journal.append('more');
   await journal.close();
   const again = await Journal.open<unknown>(path, { onDamage: (damage) => said.push(damage) });
   await again.close();
-  return { found, after: again.entries, said };
+  return { entriesBefore, after: again.entries, said };
 }
 
 const completeLines = (data: Buffer, length: number) =>
   data.subarray(0, length).toString('latin1').split('\n').length - 1;
 
-test('cut at any byte, it holds the entries that were whole, and goes on after them', async () => {
+test('cut at any byte, it holds the entries that were complete, and goes on after them', async () => {
   const path = join(await memoryFolder(), 'requests.jsonl');
   const data = await written(path, entries);
   for (let length = 0; length <= data.length; length += 1) {
     await writeFile(path, data.subarray(0, length));
-    const { found, after, said } = await reopened(path);
-    const whole = entries.slice(0, completeLines(data, length));
-    expect(found).toEqual(whole);
-    expect(after).toEqual([...whole, 'more']);
+    const { entriesBefore, after, said } = await reopened(path);
+    const complete = entries.slice(0, completeLines(data, length));
+    expect(entriesBefore).toEqual(complete);
+    expect(after).toEqual([...complete, 'more']);
     expect(said).toEqual([]);
   }
 });
@@ -62,10 +64,12 @@ test('the same for any entries and any tail that a power cut may leave', async (
         const data = await written(path, values);
         const length = Math.floor(share * data.length);
         await writeFile(path, Buffer.concat([data.subarray(0, length), tail]));
-        const { found, after } = await reopened(path);
-        const whole = JSON.parse(JSON.stringify(values.slice(0, completeLines(data, length)))) as unknown[];
-        expect(found).toEqual(whole);
-        expect(after).toEqual([...whole, 'more']);
+        const { entriesBefore, after } = await reopened(path);
+        const complete = JSON.parse(
+          JSON.stringify(values.slice(0, completeLines(data, length))),
+        ) as unknown[];
+        expect(entriesBefore).toEqual(complete);
+        expect(after).toEqual([...complete, 'more']);
       },
     ),
     { numRuns: 60 },
@@ -79,10 +83,10 @@ test('a flipped bit anywhere cuts from its line on, and is said', async () => {
     const flipped = Buffer.from(data);
     flipped[at] = (flipped[at] ?? 0) ^ 4;
     await writeFile(path, flipped);
-    const { found, after, said } = await reopened(path);
-    const whole = entries.slice(0, completeLines(data, at));
-    expect(found).toEqual(whole);
-    expect(after).toEqual([...whole, 'more']);
+    const { entriesBefore, after, said } = await reopened(path);
+    const complete = entries.slice(0, completeLines(data, at));
+    expect(entriesBefore).toEqual(complete);
+    expect(after).toEqual([...complete, 'more']);
     // Without its newline the last line is no more than a torn one.
     if (completeLines(data, at) < entries.length - 1) expect(said).toMatchObject([{ file: path }]);
   }

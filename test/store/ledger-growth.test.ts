@@ -54,11 +54,11 @@ test('a ledger is verified whole once, not for each epoch', async () => {
 
 test('what another process added is seen: the same line is found, another is a conflict, the next follows', async () => {
   const ledger = await ledgerOf(3);
-  const other = new Ledger(join(await memoryFolder(), 'ledger.jsonl'), anchor);
-  await Promise.all([copyFile(ledger.file, other.file), copyFile(headOf(ledger), headOf(other))]);
-  await other.append(body(3));
-  await Promise.all([copyFile(other.file, ledger.file), copyFile(headOf(other), headOf(ledger))]);
-  expect(await again(ledger).append(body(3))).toEqual((await other.read())[3]);
+  const copy = new Ledger(join(await memoryFolder(), 'ledger.jsonl'), anchor);
+  await Promise.all([copyFile(ledger.file, copy.file), copyFile(headOf(ledger), headOf(copy))]);
+  await copy.append(body(3));
+  await Promise.all([copyFile(copy.file, ledger.file), copyFile(headOf(copy), headOf(ledger))]);
+  expect(await again(ledger).append(body(3))).toEqual((await copy.read())[3]);
   await expect(again(ledger).append(body(3, 0.6))).rejects.toThrow(LedgerConflict);
   await again(ledger).append(body(4));
   expect(await again(ledger).read()).toHaveLength(5);

@@ -69,13 +69,9 @@ describe('appending', () => {
 
   test.each([4, 7, -1, 2.5, NaN])('epoch %s after epoch 2 is refused', async (epoch) => {
     const ledger = await ledgerOf(3);
-    await expect(ledger.append(body(epoch))).rejects.toThrow(
-      Number.isNaN(epoch)
-        ? 'found NaN'
-        : epoch > 2.5
-          ? `the lines of epochs 3 to ${epoch - 1} are gone`
-          : InvalidConfig,
-    );
+    const gone = `the lines of epochs 3 to ${epoch - 1} are gone`;
+    const refusal = epoch > 2.5 ? gone : InvalidConfig;
+    await expect(ledger.append(body(epoch))).rejects.toThrow(Number.isNaN(epoch) ? 'found NaN' : refusal);
     expect(await ledger.read()).toHaveLength(3);
   });
 
@@ -104,17 +100,17 @@ describe('appending', () => {
     'a line torn at any byte is passed over, and written again with the same bytes (its hash noted: %s)',
     async (noted) => {
       const ledger = await ledgerOf(3);
-      const whole = await readFile(ledger.file);
-      const start = whole.lastIndexOf('\n', whole.length - 2) + 1;
+      const intact = await readFile(ledger.file);
+      const start = intact.lastIndexOf('\n', intact.length - 2) + 1;
       const head = await readFile(headOf(ledger));
-      for (let length = start + 1; length < whole.length; length += 1) {
-        await writeFile(ledger.file, whole.subarray(0, length));
+      for (let length = start + 1; length < intact.length; length += 1) {
+        await writeFile(ledger.file, intact.subarray(0, length));
         await (noted ? writeFile(headOf(ledger), head) : rm(headOf(ledger), { force: true }));
         expect(await again(ledger).read()).toHaveLength(2);
         expect((await readFile(ledger.file)).length).toBe(length);
         if (length % 16 === 0) {
           await again(ledger).append(body(2));
-          expect(await readFile(ledger.file)).toEqual(whole);
+          expect(await readFile(ledger.file)).toEqual(intact);
         }
       }
     },
@@ -122,11 +118,11 @@ describe('appending', () => {
 
   test('a torn line whose hash was noted cannot be replaced by another', async () => {
     const ledger = await ledgerOf(2);
-    const whole = await readFile(ledger.file);
-    await writeFile(ledger.file, whole.subarray(0, whole.length - 4));
+    const intact = await readFile(ledger.file);
+    await writeFile(ledger.file, intact.subarray(0, intact.length - 4));
     await expect(again(ledger).append(body(1, { notes: 'other' }))).rejects.toThrow(LedgerConflict);
     await again(ledger).append(body(1));
-    expect(await readFile(ledger.file)).toEqual(whole);
+    expect(await readFile(ledger.file)).toEqual(intact);
   });
 
   test('a process killed between the line and the note of its hash is forgiven', async () => {
@@ -143,9 +139,9 @@ describe('appending', () => {
 describe('a doctored ledger', () => {
   test('is detected at every bit of every byte, the last line included', async () => {
     const ledger = await ledgerOf(3);
-    const whole = await readFile(ledger.file);
-    for (let at = 0; at < whole.length - 1; at += 1) {
-      const doctored = Buffer.from(whole);
+    const intact = await readFile(ledger.file);
+    for (let at = 0; at < intact.length - 1; at += 1) {
+      const doctored = Buffer.from(intact);
       doctored[at] = (doctored[at] ?? 0) ^ (1 << (at % 8));
       await writeFile(ledger.file, doctored);
       const problem = await again(ledger)

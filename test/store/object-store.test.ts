@@ -87,7 +87,7 @@ describe('files', () => {
     ['a missing file', (file: string) => rm(file)],
   ])('%s is found before a record is read, and mended by the next put', async (_, damage) => {
     const said: Damage[] = [];
-    const store = new ObjectStore(await temporaryFolder(), { onDamage: (found) => said.push(found) });
+    const store = new ObjectStore(await temporaryFolder(), { onDamage: (damage) => said.push(damage) });
     const ref = await store.putRecords(records);
     await damage(store.path(ref));
     const problem = await store

@@ -12,7 +12,7 @@ import { filesIn, leftovers, memoryFolder } from './temporary-folder.ts';
 async function keysWithDamage() {
   const said: Damage[] = [];
   const root = await memoryFolder();
-  return { root, said, keys: new PhaseKeys(root, { onDamage: (found) => said.push(found) }) };
+  return { root, said, keys: new PhaseKeys(root, { onDamage: (damage) => said.push(damage) }) };
 }
 
 test('what is recorded is found, under that key alone', async () => {
@@ -20,14 +20,14 @@ test('what is recorded is found, under that key alone', async () => {
   expect(await keys.lookup(someKey({ shard: 3 }))).toBeUndefined();
   await keys.record(someKey({ shard: 3 }), { done: 1 });
   expect(await keys.lookup(someKey({ shard: 3 }))).toEqual({ done: 1 });
-  for (const other of [
+  for (const change of [
     {},
     { shard: 4 },
     { shard: 3, epoch: 8 },
     { shard: 3, experiment: 'b' },
     { shard: 3, inputHash: hashOf('other') },
   ])
-    expect(await keys.lookup(someKey(other))).toBeUndefined();
+    expect(await keys.lookup(someKey(change))).toBeUndefined();
   expect(await filesIn(root)).toEqual([`keys/night-1/0007/train-agent/03/${hashOf('input')}.json`]);
 });
 
@@ -41,16 +41,16 @@ test('a record torn at any byte, or with any bit flipped, is removed, said, and 
   const { root, keys, said } = await keysWithDamage();
   await keys.record(someKey(), { loss: 0.25 });
   const file = keys.path(someKey());
-  const whole = await readFile(file);
-  for (let at = 0; at < whole.length; at += 1) {
+  const intact = await readFile(file);
+  for (let at = 0; at < intact.length; at += 1) {
     await truncate(file, at);
     expect(await keys.lookup(someKey())).toBeUndefined();
-    const flipped = Buffer.from(whole);
+    const flipped = Buffer.from(intact);
     flipped[at] = (flipped[at] ?? 0) ^ 1;
     await writeFile(file, flipped);
     expect(await keys.lookup(someKey())).toBeUndefined();
-    expect(said.splice(0).map((found) => found.file)).toEqual([file, file]);
-    await writeFile(file, whole);
+    expect(said.splice(0).map(({ file: damaged }) => damaged)).toEqual([file, file]);
+    await writeFile(file, intact);
   }
   await truncate(file, 5);
   expect(await keys.record(someKey(), { loss: 0.5 })).toEqual({ loss: 0.5 });
@@ -70,11 +70,11 @@ test('a record whose objects are not whole is dropped, so that another result ca
   const { root, keys, said } = await keysWithDamage();
   const store = new ObjectStore(join(root, 'store'));
   const ref = await store.putText('rewards');
-  const whole = (value: unknown) => store.checkAll(value);
+  const checkAll = (value: unknown) => store.checkAll(value);
   await keys.record(someKey(), { files: [ref] });
-  expect(await keys.lookup(someKey(), whole)).toEqual({ files: [ref] });
+  expect(await keys.lookup(someKey(), checkAll)).toEqual({ files: [ref] });
   await truncate(store.path(ref), 2);
-  expect(await keys.lookup(someKey(), whole)).toBeUndefined();
+  expect(await keys.lookup(someKey(), checkAll)).toBeUndefined();
   expect(said[0]?.problem).toContain(store.path(ref));
   expect(await keys.record(someKey(), { files: [] })).toEqual({ files: [] });
 });

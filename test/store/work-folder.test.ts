@@ -38,10 +38,10 @@ test('a claim on a folder that was removed and made again is not mistaken for th
   await work.remove();
   await expect(work.claim()).rejects.toMatchObject({ name: 'Superseded' });
   await expect(old.assertCurrent()).rejects.toThrow('it was removed since');
-  const fresh = await (await openWork(root, someKey())).claim();
-  expect(fresh.number).toBe(old.number);
+  const renewed = await (await openWork(root, someKey())).claim();
+  expect(renewed.number).toBe(old.number);
   expect(await old.isCurrent()).toBe(false);
-  expect(await fresh.isCurrent()).toBe(true);
+  expect(await renewed.isCurrent()).toBe(true);
 });
 
 test('removing takes everything, and twice is as good as once', async () => {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { mean } from '../../src/numerics/preconditions.ts';
+import { mean } from '../../src/numerics/arithmetic.ts';
 import type { LedgerEntry } from '../../src/runs/ledger-entry.ts';
 import type { RewardRecord, ScoreRecord } from '../../src/types/records.ts';
 import { someRun } from '../activities/some-run.ts';

@@ -4,7 +4,7 @@ import { armRuns } from '../../comparison/plan.ts';
 import type { ProbedAgent } from '../../comparison/probes.ts';
 import { writeComparisonReport } from '../../comparison/report.ts';
 import { resultsMarkdown } from '../../comparison/results-markdown.ts';
-import { runRecord } from '../../comparison/run-metrics.ts';
+import { createRunRecord } from '../../comparison/run-metrics.ts';
 import type { RunRecord } from '../../comparison/run-metrics.ts';
 import { summarize } from '../../comparison/summary.ts';
 import type { LedgerEntry } from '../../runs/ledger-entry.ts';
@@ -34,7 +34,7 @@ export function createSummarizeComparison(dependencies: Dependencies) {
         throw new InvalidConfig(
           `comparison: ${run.id} ends with epoch ${lines.at(-1)?.epoch ?? 'none'} of ${experiment.epochs}`,
         );
-      runs.push(runRecord(run, experiment, lines));
+      runs.push(createRunRecord(run, experiment, lines));
       heartbeat({ runs: runs.length });
     }
     const probedAgents = await Promise.all(probes.map((probe) => readProbe(dependencies.store, probe)));

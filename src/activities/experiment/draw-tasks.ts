@@ -56,8 +56,8 @@ async function drawReplayedTasks(
     history: await collect(store.records<SeedTaskRecord>(state.train_pool)),
   };
   return drawMix(
-    { ...pools, fresh: [] },
-    { ...experiment.pools.train.mix, fresh: 0 },
+    { ...pools, new: [] },
+    { ...experiment.pools.train.mix, new: 0 },
     count,
     randomStream(deriveSeed(experiment.seed, epoch, 'mix')),
   );

@@ -8,7 +8,7 @@ import { extendPool, remember, splitByAge } from '../../coevolution/environment-
 import { starvedEpochs } from '../../coevolution/guards.ts';
 import type { Arm } from '../../config/arms.ts';
 import type { Experiment } from '../../config/experiment.ts';
-import { mean } from '../../numerics/preconditions.ts';
+import { mean } from '../../numerics/arithmetic.ts';
 import { runPhaseOnce } from '../../runtime/run-once.ts';
 import type { ObjectStore } from '../../store/object-store.ts';
 import type { Metrics, UpdatedPools, UpdatePoolsInput } from '../../types/activity-types.ts';

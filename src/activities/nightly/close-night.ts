@@ -1,4 +1,4 @@
-import { mean } from '../../numerics/preconditions.ts';
+import { mean } from '../../numerics/arithmetic.ts';
 import { pairedTest } from '../../numerics/tests.ts';
 import type { ObjectStore } from '../../store/object-store.ts';
 import type { FileRef } from '../../store/references.ts';

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { differenceText, estimateText } from '../../comparison/over-seeds.ts';
+import { differenceText, estimateText } from '../../comparison/seed-estimates.ts';
 import type { Summary } from '../../comparison/summary.ts';
 import { atomicWrite } from '../../store/atomic-write.ts';
 import { plainTable } from './table.ts';

@@ -1,5 +1,5 @@
 import { createLogUpdate } from 'log-update';
-import { mean } from '../../numerics/preconditions.ts';
+import { mean } from '../../numerics/arithmetic.ts';
 import type { Progress } from '../../types/activity-types.ts';
 import type { CliContext } from '../context.ts';
 import { durationText, rateText } from './text.ts';

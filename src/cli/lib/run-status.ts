@@ -2,7 +2,7 @@ import { WorkflowNotFoundError } from '@temporalio/client';
 import type { Client } from '@temporalio/client';
 import { armName } from '../../config/arms.ts';
 import type { Retune, RunFolder } from '../../runs/run-folder.ts';
-import { mean } from '../../numerics/preconditions.ts';
+import { mean } from '../../numerics/arithmetic.ts';
 import { lineage, lineageText, readRunOverview, settingsText } from '../../runs/run-state.ts';
 import type { Ancestor } from '../../runs/run-state.ts';
 import type { Metrics, Progress } from '../../types/activity-types.ts';

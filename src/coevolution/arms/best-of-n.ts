@@ -19,10 +19,8 @@ export function drawExemplars<R extends { env_reward: number; weight: number }>(
     requireFinite(`records[${i}].env_reward`, record.env_reward);
     requireInRange(`records[${i}].weight`, record.weight, 0, 1);
     // In logarithms, so that no λ overflows: ln(-ln(1 - u)) - λ R - ln(weight).
-    return {
-      record,
-      time: Math.log(-Math.log1p(-random.next())) - lambda * record.env_reward - Math.log(record.weight),
-    };
+    const logDraw = Math.log(-Math.log1p(-random.next()));
+    return { record, time: logDraw - lambda * record.env_reward - Math.log(record.weight) };
   });
   return timed
     .filter(({ record }) => record.weight > 0)

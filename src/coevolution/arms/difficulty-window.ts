@@ -1,3 +1,4 @@
+import { range } from '../../numerics/arithmetic.ts';
 import type { SuccessCount } from '../../numerics/intervals.ts';
 import {
   requireCount,
@@ -29,20 +30,18 @@ export const openWindow = ({ start }: WindowSettings): WindowState => ({
 export function windowLevels({ hardest }: WindowState, { start, step, levels }: WindowSettings): number[] {
   requirePositive('step', step);
   requireInteger('levels', levels, 1);
-  const open = Array.from({ length: levels }, (_, index) => hardest - index * step).filter(
-    (level) => level > start - step / 2,
-  );
-  return open.toReversed();
+  const candidates = range(levels).map((index) => hardest - index * step);
+  return candidates.filter((level) => level > start - step / 2).toReversed();
 }
 
 /** Levels for `count` tasks, evenly over those that are open, in random order. */
 export function drawLevels(levels: readonly number[], count: number, random: RandomStream): number[] {
-  return random.shuffle(Array.from({ length: count }, (_, index) => levels[index % levels.length]!));
+  return random.shuffle(range(count).map((index) => levels[index % levels.length]!));
 }
 
 /**
  * The window after an epoch: once the hardest level has seen `minAttempts`, it is judged, and the next one
- * opens where success is at least `raiseAt`; it never falls back. RLVE (2511.07317): raise at 0.9 over 8
+ * opens if success is at least `raiseAt`; it never falls back. RLVE (2511.07317): raise at 0.9 over 8
  * groups, keep four levels. A curriculum that is set by hand: whoever sets it must know what makes a task
  * hard, which the simulator has to find out.
  */
@@ -55,7 +54,7 @@ export function updateWindow(
   let { successes, attempts } = state;
   for (const [i, outcome] of outcomes.entries()) {
     requireCount(`outcomes[${i}]`, outcome);
-    // What the world made may be a little off the level that was asked for.
+    // The world may have missed the requested level by a little.
     if (Math.abs(outcome.difficulty - state.hardest) >= step / 2) continue;
     successes += outcome.successes;
     attempts += outcome.attempts;

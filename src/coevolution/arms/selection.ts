@@ -11,10 +11,9 @@ import type { RandomStream } from '../../numerics/random.ts';
 /**
  * Indices of the `count` candidates to roll out, in rising order: those worth most, by default with the
  * largest p̃ (1 - p̃), which bounds their squared policy gradient. LILO (2502.12272) and SFL (2408.15099),
- * with a predicted p̃ in place of a measured one. A candidate nothing is known of (null) is worth the most
- * there is (1/4 here): it is worth a look. `worth` is in [0, 1]. Ties are drawn, so that the order in which
- * the simulator wrote decides nothing; `usable` false comes last of all, and only where there are too few
- * others.
+ * with a predicted p̃ in place of a measured one. A candidate without a prediction (null) has the highest worth
+ * (1/4 here). `worth` is in [0, 1]. Ties are drawn, so that the order in which the simulator wrote decides
+ * nothing; candidates with `usable` false come last, only if there are too few usable ones.
  */
 export function selectCandidates(
   candidates: readonly { predicted: number | null; usable: boolean }[],
@@ -40,7 +39,7 @@ function signalOf(predicted: number | null): number {
   return p * (1 - p);
 }
 
-/** What became of a task that was rolled out. */
+/** Outcome of a task that was rolled out. */
 export type ObservedOutcome = SuccessCount & { epoch: number; kind: string; difficulty: number };
 
 export type PredictorSettings = {
@@ -50,15 +49,15 @@ export type PredictorSettings = {
   bandwidth: number;
 };
 
-/** What an outcome of another kind counts for, beside one of the same kind. */
+/** Weight of an outcome of another kind, relative to one of the same kind. */
 const OTHER_KIND = 0.25;
-/** What an outcome counts for, an epoch later. */
+/** Factor on an outcome's weight for each epoch of age. */
 const AGEING = 0.7;
-/** Attempts that the overall rate stands for, where nothing similar was seen. */
+/** Attempts that the overall rate counts as. */
 const PRIOR = 1;
 
 /**
- * Success to expect of a task that nobody has tried, from what became of similar ones: a kernel regression p̃
+ * Predicted success on a task without attempts, from the outcomes of similar ones: a kernel regression p̃
  * = (Σ w k + a p₀) / (Σ w n + a), w = exp(-(d_i - d)² / 2h²) x (1 for the same kind, else 1/4) x 0.7^age, p₀
  * the overall rate, a = 1 attempt (Nadaraya 1964, Watson 1964). It costs no rollout, unlike probing the
  * candidates; the idea of a cheap predictor in front of the rollouts is PCL's (2510.01135). In [0, 1]; null
@@ -73,20 +72,19 @@ export function predictedSuccess(
   requirePositive('bandwidth', bandwidth);
   let successes = 0;
   let attempts = 0;
-  let near = 0;
+  let nearSuccesses = 0;
   let nearAttempts = 0;
   for (const [i, outcome] of outcomes.entries()) {
     requireCount(`outcomes[${i}]`, outcome);
     requireInteger(`outcomes[${i}].epoch`, outcome.epoch, 0, epoch);
     const distance = (outcome.difficulty - task.difficulty) / bandwidth;
-    const weight =
-      Math.exp(-(distance ** 2) / 2) *
-      (outcome.kind === task.kind ? 1 : OTHER_KIND) *
-      AGEING ** (epoch - outcome.epoch);
+    const kindFactor = outcome.kind === task.kind ? 1 : OTHER_KIND;
+    const weight = Math.exp(-(distance ** 2) / 2) * kindFactor * AGEING ** (epoch - outcome.epoch);
     successes += outcome.successes;
     attempts += outcome.attempts;
-    near += weight * outcome.successes;
+    nearSuccesses += weight * outcome.successes;
     nearAttempts += weight * outcome.attempts;
   }
-  return attempts === 0 ? null : (near + PRIOR * (successes / attempts)) / (nearAttempts + PRIOR);
+  if (attempts === 0) return null;
+  return (nearSuccesses + PRIOR * (successes / attempts)) / (nearAttempts + PRIOR);
 }

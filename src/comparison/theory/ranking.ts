@@ -1,11 +1,6 @@
 import { binomialDistribution } from '../../numerics/intervals.ts';
-import {
-  mean,
-  requireInRange,
-  requireInteger,
-  requirePositive,
-  ROUNDING,
-} from '../../numerics/preconditions.ts';
+import { mean, range, sum } from '../../numerics/arithmetic.ts';
+import { requireInRange, requireInteger, requirePositive, ROUNDING } from '../../numerics/preconditions.ts';
 import { randomStream } from '../../numerics/random.ts';
 import type { RandomStream } from '../../numerics/random.ts';
 import { inHalves } from '../../numerics/spacing.ts';
@@ -30,7 +25,7 @@ export function misrankBound(delta1: number, delta2: number, n: number): number 
 export function misrankProbability(p1: number, p2: number, n: number, alpha = 0.5): number {
   requireInteger('n', n, 1);
   requireInRange('alpha', alpha, 0, 1);
-  const distance = (k: number) => Math.abs(k / n - alpha);
+  const distance = (successes: number) => Math.abs(successes / n - alpha);
   const first = binomialDistribution(n, p1);
   const second = binomialDistribution(n, p2);
   let wrong = 0;
@@ -65,7 +60,7 @@ export interface Misranking {
   /** What the exact binomials say at p̂. */
   exact: number;
   /**
-   * What they say in the mean where p is as uncertain as its estimate, and the range in which 99 % of such
+   * What they say in the mean if p is as uncertain as its estimate, and the range in which 99 % of such
    * measurements lie.
    */
   expected: number;
@@ -83,8 +78,8 @@ const Z_99 = 2.5758293035489004;
  * each. The first half of a task's attempts says what p is, and so which of two tasks is nearer to α; the
  * second half is cut into disjoint samples of n, and the i-th samples of two tasks are ranked. Ties count as
  * wrong, as in the theorem. The range comes from simulated second halves: p drawn from Beta(k + 1, m - k +
- * 1), what k of m successes leave open where every p is as likely before, then binomials. Sizes for which
- * there are too few attempts are left out, and all of them where no pair is far enough apart.
+ * 1), the posterior of k of m successes under a uniform prior, then binomials. Sizes for which there are too
+ * few attempts are left out, and all of them if no pair is far enough apart.
  */
 export function misranking(
   groups: readonly (readonly Attempts[])[],
@@ -93,35 +88,34 @@ export function misranking(
   requirePositive('minGap', minGap);
   for (const n of sizes) requireInteger('sizes', n, 1);
   const judged = groups.map((tasks) => judge(tasks, alpha, minGap)).filter(({ pairs }) => pairs.length > 0);
-  const longest = Math.min(...judged.map(({ second }) => Math.min(...second.map((half) => half.length))));
-  const usable = judged.length === 0 ? [] : sizes.filter((n) => n <= longest);
+  const maxSize = Math.min(...judged.flatMap(({ second }) => second.map((half) => half.length)));
+  const usable = judged.length === 0 ? [] : sizes.filter((n) => n <= maxSize);
   const random = randomStream(seed);
-  const simulated = Array.from({ length: resamples }, () => {
-    const drawn = judged.map((group) => ({
-      pairs: group.pairs,
-      second: group.estimates.map((estimate, task) => simulate(estimate, group.second[task]!.length, random)),
+  const simulated = range(resamples).map(() => {
+    const drawn = judged.map(({ pairs, second, estimates }) => ({
+      pairs,
+      second: estimates.map((estimate, task) => simulate(estimate, second[task]!.length, random)),
     }));
     return usable.map((n) => wrongShare(drawn, n, alpha).share);
   });
   const pairs = judged.flatMap((group) => group.pairs);
   return usable.map((n, index) => {
     const { share, rankings } = wrongShare(judged, n, alpha);
-    const shares = simulated.map((one) => one[index]!);
+    const shares = simulated.map((resample) => resample[index]!);
     const centre = mean(shares)!;
-    const margin =
-      Z_99 *
-      Math.sqrt(shares.reduce((sum, one) => sum + (one - centre) ** 2, 0) / Math.max(1, shares.length - 1));
-    const of = (value: (pair: Pair) => number): number => mean(pairs.map(value))!;
+    const squares = sum(shares.map((simulatedShare) => (simulatedShare - centre) ** 2));
+    const margin = Z_99 * Math.sqrt(squares / Math.max(1, shares.length - 1));
+    const meanOf = (value: (pair: Pair) => number): number => mean(pairs.map(value))!;
     return {
       n,
       pairs: pairs.length,
       rankings,
       measured: share,
-      exact: of(remembered(({ p1, p2 }) => misrankProbability(p1, p2, n, alpha))),
+      exact: meanOf(memoize(({ p1, p2 }) => misrankProbability(p1, p2, n, alpha))),
       expected: centre,
       low: Math.max(0, centre - margin),
       high: Math.min(1, centre + margin),
-      bound: of(({ p1, p2 }) => Math.min(1, misrankBound(Math.abs(p1 - alpha), Math.abs(p2 - alpha), n))),
+      bound: meanOf(({ p1, p2 }) => Math.min(1, misrankBound(Math.abs(p1 - alpha), Math.abs(p2 - alpha), n))),
     };
   });
 }
@@ -164,9 +158,9 @@ function wrongShare(
   for (const { pairs, second } of groups) {
     const distances = second.map((attempts) => distancesOfSamples(attempts, n, alpha));
     for (const { near, far } of pairs) {
-      const [first, other] = [distances[near]!, distances[far]!];
-      const count = Math.min(first.length, other.length);
-      for (let i = 0; i < count; i++) if (first[i]! >= other[i]! - ROUNDING) wrong += 1;
+      const [nearer, farther] = [distances[near]!, distances[far]!];
+      const count = Math.min(nearer.length, farther.length);
+      for (let i = 0; i < count; i++) if (nearer[i]! >= farther[i]! - ROUNDING) wrong += 1;
       rankings += count;
     }
   }
@@ -185,21 +179,21 @@ function distancesOfSamples(attempts: Attempts, n: number, alpha: number): Float
 }
 
 /**
- * Attempts that succeed with a p drawn from what the estimate leaves open: the (k + 1)-th smallest of m + 1
- * uniform numbers is Beta(k + 1, m - k + 1).
+ * Attempts that succeed with a p drawn from the estimate's posterior: the (k + 1)-th smallest of m + 1 uniform
+ * numbers is Beta(k + 1, m - k + 1).
  */
 function simulate({ successes, attempts }: Estimate, count: number, random: RandomStream): boolean[] {
   const p = Float64Array.from({ length: attempts + 1 }, () => random.next()).sort()[successes]!;
-  return Array.from({ length: count }, () => random.next() < p);
+  return range(count).map(() => random.next() < p);
 }
 
 /** Tasks share their p̂, so few of the pairs' probabilities differ. */
-function remembered(value: (pair: Pair) => number): (pair: Pair) => number {
-  const known = new Map<string, number>();
+function memoize(compute: (pair: Pair) => number): (pair: Pair) => number {
+  const values = new Map<string, number>();
   return (pair) => {
     const key = `${pair.p1}/${pair.p2}`;
-    const found = known.get(key) ?? value(pair);
-    known.set(key, found);
-    return found;
+    const value = values.get(key) ?? compute(pair);
+    values.set(key, value);
+    return value;
   };
 }

@@ -1,0 +1,104 @@
+import { readdir, readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { isTemporary } from './atomic-write.ts';
+import { undefinedIfMissing } from './errors.ts';
+import { parseKeyRecord } from './phase-cache.ts';
+import type { PhaseKey } from './phase-cache.ts';
+import { refsIn } from './references.ts';
+import type { Ref } from './references.ts';
+
+/** Walks over everything in a store, for garbage collection. */
+
+/** Something on disk: absolute path, size with all below it, and when it was last written. */
+export type StoredFile = { path: string; bytes: number; mtimeMs: number };
+
+/** Names in a folder, sorted; none if there is no folder. */
+const namesIn = async (folder: string): Promise<string[]> =>
+  ((await undefinedIfMissing(readdir(folder))) ?? []).sort();
+
+/** Size and age of a file or folder; undefined if it has gone meanwhile. */
+export async function measure(path: string): Promise<StoredFile | undefined> {
+  const own = await undefinedIfMissing(stat(path));
+  if (own === undefined) return undefined;
+  if (!own.isDirectory()) return { path, bytes: own.size, mtimeMs: own.mtimeMs };
+  const folder: StoredFile = { path, bytes: 0, mtimeMs: own.mtimeMs };
+  for (const name of await namesIn(path)) {
+    const entry = await measure(join(path, name));
+    folder.bytes += entry?.bytes ?? 0;
+    folder.mtimeMs = Math.max(folder.mtimeMs, entry?.mtimeMs ?? 0);
+  }
+  return folder;
+}
+
+/** Files and folders directly in `objects/<aa>/`, with the uri of the object that they belong to. */
+export async function scanObjects(root: string): Promise<{ uri: string; path: string }[]> {
+  const objects: { uri: string; path: string }[] = [];
+  for (const prefix of await namesIn(join(root, 'objects'))) {
+    for (const name of await namesIn(join(root, 'objects', prefix))) {
+      const [, suffix] = /^[0-9a-f]{64}(\.jsonl|\.json|\.txt|\.manifest\.json|)$/.exec(name) ?? [];
+      if (suffix === undefined) continue;
+      // A manifest goes with its folder.
+      const uri = `objects/${prefix}/${suffix === '' ? `${name}/` : name.replace('.manifest.json', '/')}`;
+      objects.push({ uri, path: join(root, 'objects', prefix, name) });
+    }
+  }
+  return objects;
+}
+
+/** Files that killed processes left under temporary names, in the store and in run folders. */
+export async function scanTemporaries(root: string, runFolders: string[]): Promise<string[]> {
+  const temporaries: string[] = [];
+  const visit = async (folder: string, depth: number): Promise<void> => {
+    for (const entry of (await undefinedIfMissing(readdir(folder, { withFileTypes: true }))) ?? []) {
+      const path = join(folder, entry.name);
+      if (isTemporary(entry.name)) temporaries.push(path);
+      else if (entry.isDirectory() && depth > 1) await visit(path, depth - 1);
+    }
+  };
+  await visit(join(root, 'objects'), 2);
+  await visit(join(root, 'keys'), 5);
+  await visit(join(root, 'work'), 3);
+  for (const folder of runFolders) await visit(folder, 1);
+  return temporaries.sort();
+}
+
+/** Work folders, with the experiment and epoch in their names. */
+export async function scanWork(root: string): Promise<{ path: string; experiment: string; epoch: number }[]> {
+  const folders: { path: string; experiment: string; epoch: number }[] = [];
+  for (const experiment of await namesIn(join(root, 'work'))) {
+    for (const name of await namesIn(join(root, 'work', experiment))) {
+      const epoch = /^(\d{4,})-.+-[0-9a-f]{12}$/.exec(name)?.[1];
+      if (epoch !== undefined)
+        folders.push({ path: join(root, 'work', experiment, name), experiment, epoch: Number(epoch) });
+    }
+  }
+  return folders;
+}
+
+/** Uris of objects that an unfinished job reads: the paths in the JSON files of its work folder. */
+export async function urisInWork(path: string): Promise<string[]> {
+  const uris: string[] = [];
+  for (const name of (await namesIn(path)).filter((name) => name.endsWith('.json'))) {
+    const text = (await undefinedIfMissing(readFile(join(path, name), 'utf8'))) ?? '';
+    for (const [uri] of text.matchAll(/objects\/[0-9a-f]{2}\/[0-9a-f]{64}(\.jsonl|\.json|\.txt|)/g))
+      uris.push(/\.\w+$/.test(uri) ? uri : `${uri}/`);
+  }
+  return uris;
+}
+
+export type RecordedKey = { file: string; key: PhaseKey; refs: Ref[] };
+
+/** The records of finished work, by path, with the references in their values. */
+export async function scanKeys(root: string): Promise<RecordedKey[]> {
+  const folder = join(root, 'keys');
+  const names = (await undefinedIfMissing(readdir(folder, { recursive: true }))) ?? [];
+  const keys: RecordedKey[] = [];
+  for (const name of names.filter((name) => /[0-9a-f]{64}\.json$/.test(name)).sort()) {
+    const file = join(folder, name);
+    const record = parseKeyRecord((await undefinedIfMissing(readFile(file, 'utf8'))) ?? '');
+    // A damaged record references nothing: its phase is done again.
+    if (record === undefined) continue;
+    keys.push({ file, key: record.key, refs: [...refsIn(record.value)].map(({ ref }) => ref) });
+  }
+  return keys;
+}
