@@ -1,5 +1,5 @@
 import { pythonPath } from '../../../infra/setup/locations.mjs';
-import { mean as meanOf } from '../../numerics/preconditions.ts';
+import { mean as meanOf } from '../../numerics/arithmetic.ts';
 import { findings } from '../../report/findings.ts';
 import { loadRun } from '../../report/load-run.ts';
 import { measured, series, trained } from '../../report/run-data.ts';
