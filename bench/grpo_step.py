@@ -18,6 +18,12 @@ from genenv_trainer.tokenizer import character_tokenizer
 
 SEQUENCES, PROMPT, COMPLETION, VERSION, BUDGET = 256, 28, 18, "agent@0001-0", 16384
 CPU = torch.device("cpu")
+SETTINGS = Settings(
+    learning_rate=1e-6, warmup_steps=0, schedule="constant", schedule_steps=None, betas=(0.9, 0.999), epsilon=1e-8,
+    weight_decay=0, max_grad_norm=1, loss_type="dapo", max_completion_length=COMPLETION, clip_low=0.2, clip_high=0.28,
+    kl_coefficient=0, kl_estimator="k3", kl_bias_correction=False, entropy_coefficient=0, max_kl=None, kl_pull_back=0.5,
+    tokens_per_micro_batch=BUDGET, min_informative_groups=2, policy_version=VERSION, max_policy_lag=0,
+)
 CHARACTERS = [*"abcdefghijklmnopqrstuvwxyz0123456789TUVWHLF:|=_()"]
 
 
@@ -68,8 +74,7 @@ def optimizer_step(model: torch.nn.Module, backward):
 
 def our_step(folder: Path, records: list[Record]):
     model = LlamaForCausalLM.from_pretrained(folder).train()
-    settings = Settings(learning_rate=1e-6, loss_type="dapo", max_completion_length=COMPLETION, clip_high=0.28, policy_version=VERSION)
-    objective = Objective("grpo", settings, model, None, None, lambda: None)
+    objective = Objective("grpo", SETTINGS, model, None, None, lambda: None)
     return optimizer_step(model, lambda: objective.accumulate_gradients(StepBatch.of(records, BUDGET, CPU), pull_back=False))
 
 
@@ -106,7 +111,7 @@ def main() -> None:
         folder, batch = Path(scratch) / "policy", Path(scratch) / "batch.jsonl"
         tiny_policy(folder)
         write_batch(batch, len(CHARACTERS) + 3)
-        (records,) = read_records(batch, "grpo", Settings(learning_rate=1e-6, policy_version=VERSION))
+        (records,) = read_records(batch, "grpo", SETTINGS)
         # In turns, so that both meet the same noise.
         ours, theirs = our_step(folder, records), trl_step(folder, Path(scratch) / "trl", records)
         rounds = [(median_seconds(ours), median_seconds(theirs)) for _ in range(3)]

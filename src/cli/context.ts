@@ -1,13 +1,53 @@
 import { resolve } from 'node:path';
+import type { Command } from 'commander';
+
+/** What `genenv` exits with; `genenv --help` prints the meanings. */
+export const exitCodes = {
+  ok: 0,
+  failed: 1,
+  badInput: 2,
+  stopped: 3,
+  busy: 4,
+  interrupted: 130,
+} as const;
+
+export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
+
+export const exitCodeMeanings: Record<ExitCode, string> = {
+  0: 'done (for run: the experiment is finished)',
+  1: 'failed',
+  2: 'bad input: an argument or the experiment file; nothing was started or written',
+  3: 'the experiment was stopped or cancelled before its last epoch; the same command goes on',
+  4: 'another process uses the stack of this home folder',
+  130: 'interrupted; the same command goes on',
+};
+
+/** An error whose message is all that a person needs; no stack trace is shown. */
+export class CliError extends Error {
+  override readonly name = 'CliError';
+  readonly exitCode: ExitCode;
+
+  constructor(message: string, exitCode: ExitCode = exitCodes.failed) {
+    super(message);
+    this.exitCode = exitCode;
+  }
+}
+
+/** What a command is declared with. Commands import heavy modules in their actions, so that `--help` is quick. */
+export interface CommandParts {
+  program: Command;
+  context: CliContext;
+  exit: (code: ExitCode) => void;
+}
 
 /** The world around a command: everything it reads from, or prints to, its process. */
 export interface CliContext {
   env: NodeJS.ProcessEnv;
   /** Results. */
   print: (line: string) => void;
-  /** Errors and what goes beside results. */
+  /** Errors and remarks that are not results. */
   warn: (line: string) => void;
-  /** Where live progress is drawn; null where lines are printed instead. */
+  /** Where live progress is drawn; null if plain lines are printed instead. */
   terminal: NodeJS.WriteStream | null;
 }
 
@@ -22,5 +62,5 @@ export function processContext(): CliContext {
   };
 }
 
-/** Where stack, store and runs are: GENENV_HOME, or `.genenv` in the current folder. */
+/** The folder of stack, store and runs: GENENV_HOME, or `.genenv` in the current folder. */
 export const homeFolder = (env: NodeJS.ProcessEnv): string => resolve(env.GENENV_HOME ?? '.genenv');

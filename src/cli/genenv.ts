@@ -1,20 +1,18 @@
 import { CommanderError } from 'commander';
-import { processContext } from './context.ts';
-import { CliError, exitCodes } from './exit-codes.ts';
+import { CliError, exitCodes, processContext } from './context.ts';
 import { createProgram } from './program.ts';
 
-/** The genenv command. */
 const context = processContext();
 try {
   await createProgram(context, (code) => (process.exitCode = code)).parseAsync();
 } catch (error) {
   process.exitCode = explain(error);
 }
-// A connection to a server that is gone would keep the process for as long as it tries.
+// A connection that still retries a lost server would keep the process alive.
 process.exit();
 
 function explain(error: unknown): number {
-  // commander has said already what is wrong; help and version are no errors.
+  // commander has printed the problem already; help and version are not errors.
   if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.ok : exitCodes.badInput;
   if (error instanceof CliError) {
     context.warn(`genenv: ${error.message}`);

@@ -1,25 +1,27 @@
 import { Command } from 'commander';
 import { addCompare } from './commands/compare.ts';
-import { addControl } from './commands/control.ts';
+import { addCancel, addPause, addRetune, addStop } from './commands/control.ts';
 import { addDoctor } from './commands/doctor.ts';
-import { addDown } from './commands/down.ts';
-import { addEvaluate, addPaired, addRescore, addSuites } from './commands/evaluate.ts';
-import { addGc } from './commands/gc.ts';
-import { addReport } from './commands/report.ts';
+import { addEvaluate } from './commands/evaluate.ts';
+import { addFork } from './commands/fork.ts';
+import { addGc, addReport, addSchema, addVerify } from './commands/maintenance.ts';
+import { addPaired } from './commands/paired.ts';
+import { addRescore } from './commands/rescore.ts';
+import { addResume } from './commands/resume.ts';
+import { addRewind } from './commands/rewind.ts';
 import { addRun } from './commands/run.ts';
 import { addSchedule } from './commands/schedule.ts';
-import { addSchema } from './commands/schema.ts';
+import { addDown, addUp } from './commands/stack.ts';
 import { addStatus } from './commands/status.ts';
-import { addUp } from './commands/up.ts';
-import { addVerify } from './commands/verify.ts';
-import type { CliContext } from './context.ts';
-import { exitCodeMeanings } from './exit-codes.ts';
-import type { ExitCode } from './exit-codes.ts';
+import { addSuites } from './commands/suites.ts';
+import { exitCodeMeanings } from './context.ts';
+import type { CliContext, ExitCode } from './context.ts';
 
 export function createProgram(context: CliContext, exit: (code: ExitCode) => void): Command {
   const program = new Command('genenv')
     .description(
-      'Trains an agent and the simulator of its environment against each other, as a durable workflow (GenEnv, arXiv 2512.19682).',
+      'Trains an agent and the simulator of its environment against each other, ' +
+        'as a durable workflow (GenEnv, arXiv 2512.19682).',
     )
     .addHelpText('after', help)
     .exitOverride()
@@ -36,7 +38,13 @@ export function createProgram(context: CliContext, exit: (code: ExitCode) => voi
     addRescore,
     addPaired,
     addSuites,
-    addControl,
+    addPause,
+    addResume,
+    addStop,
+    addCancel,
+    addRetune,
+    addFork,
+    addRewind,
     addSchedule,
     addStatus,
     addReport,

@@ -25,7 +25,7 @@ export interface StackOptions {
   say: (line: string) => void;
 }
 
-/** The embedded stack of one home: its processes, its lock, its record. One at a time. */
+/** The embedded stack of a home: its processes, its lock and its record. A home has at most one. */
 export class EmbeddedStack {
   readonly #options: StackOptions;
   readonly #lock: StackLock;
@@ -36,7 +36,7 @@ export class EmbeddedStack {
   readonly givenUp: Promise<Error>;
   #stopped: Promise<void> | null = null;
 
-  /** @throws StackInUse where another process looks after this home's stack. */
+  /** @throws StackInUse if another process runs this home's stack. */
   constructor(options: StackOptions) {
     const { paths, command, cwd, say } = options;
     this.#options = options;
@@ -63,16 +63,17 @@ export class EmbeddedStack {
     );
   }
 
-  /** Brings all services up; on a failure the caller stops the stack. */
+  /** Starts all services; on a failure the caller stops the stack. */
   async start(): Promise<StackAddresses> {
     const { say } = this.#options;
     for (const stage of this.#supervised) {
       if (this.#stopped !== null) throw new Error('the stack was stopped while it started');
       const starting = stage.map(async ({ service, supervised }) => {
-        const begun = performance.now();
-        const how = await supervised.start();
+        const startedAt = performance.now();
+        const outcome = await supervised.start();
+        const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
         say(
-          `${service.title}: ${how === 'adopted' ? 'still running, taken over' : `ready in ${((performance.now() - begun) / 1000).toFixed(1)} s`}`,
+          `${service.title}: ${outcome === 'adopted' ? 'still running, taken over' : `ready in ${seconds} s`}`,
         );
         this.#update({ ports: { ...this.#record.ports, ...service.ports?.() } });
       });
@@ -94,17 +95,17 @@ export class EmbeddedStack {
     const { paths } = this.#options;
     for (const stage of [...this.#supervised].reverse())
       for (const { supervised } of [...stage].reverse()) await supervised.stop(hurry);
-    // What an interrupted start never came to, and training jobs, which have sessions of their own.
+    // What an interrupted start left, and training jobs, which have sessions of their own.
     await endLeftovers(paths.home, this.#record, hurry);
     this.#update({ owner: null, state: 'stopped', addresses: null, processes: {} });
     this.#lock.release();
   }
 
   #recordProcess(name: ServiceName, recorded: RecordedProcess | null): void {
-    const others = Object.fromEntries(
-      Object.entries(this.#record.processes).filter(([other]) => other !== name),
+    const remaining = Object.fromEntries(
+      Object.entries(this.#record.processes).filter(([key]) => key !== name),
     );
-    this.#update({ processes: recorded === null ? others : { ...others, [name]: recorded } });
+    this.#update({ processes: recorded === null ? remaining : { ...remaining, [name]: recorded } });
   }
 
   #update(change: Partial<StackRecord>): void {
@@ -137,14 +138,13 @@ export function embeddedServices(
   paths: StackPaths,
   ports: Record<string, number>,
 ): StackServices {
-  // The stack's own profile takes the place of the user's: their addresses, keys and certificates are for
-  // other servers.
-  const own = {
+  // The stack's own profile replaces the user's: its addresses, keys and certificates are for other servers.
+  const stackEnv = {
     ...Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('TEMPORAL_'))),
     [STACK_MARK]: paths.home,
   };
-  const trainerPackage = new TrainerPackage(python, join(repository, 'trainer'), own);
-  const server = new TemporalServer(temporal, paths, own, ports);
+  const trainerPackage = new TrainerPackage(python, join(repository, 'trainer'), stackEnv);
+  const server = new TemporalServer(temporal, paths, stackEnv, ports);
   const policyServer = new PolicyServerService(trainerPackage, paths, ports);
   const trainer = new TrainerParent(trainerPackage, paths);
   const addresses = (): StackAddresses => ({
@@ -155,7 +155,7 @@ export function embeddedServices(
     trainerSocket: paths.trainerSocket,
   });
   const worker = new WorkerProcess(
-    { node, repository, home: paths.home, python, profile: paths.profile, env: own, addresses },
+    { node, repository, home: paths.home, python, profile: paths.profile, env: stackEnv, addresses },
     ports,
   );
   return { stages: [[server, policyServer, trainer], [worker]], addresses };

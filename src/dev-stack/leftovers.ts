@@ -5,52 +5,49 @@ import type { ServiceName, StackRecord } from './record.ts';
 
 /** Time for a training job to write its checkpoint, and for a server to close its files. */
 const GRACE_SECONDS = 15;
-const order: readonly ServiceName[] = ['worker', 'trainer', 'policy-server', 'temporal'];
+const END_ORDER: readonly ServiceName[] = ['worker', 'trainer', 'policy-server', 'temporal'];
 
-/**
- * Living processes of a home's stack that nobody looks after: those recorded, the worker first, then all else
- * with its mark.
- */
+/** Living processes that a stack left: those recorded, the worker first, then all others with its mark. */
 export function leftovers(home: string, { processes }: StackRecord): ProcessIdentity[] {
-  const recorded = order.flatMap((name) => processes[name] ?? []);
+  const recorded = END_ORDER.flatMap((name) => processes[name] ?? []);
   const pids = new Set(recorded.map(({ pid }) => pid));
   return [...recorded, ...markedProcesses(home).filter(({ pid }) => !pids.has(pid))].filter(isAlive);
 }
 
-/** Ends them: the recorded one after the other, the others together. */
+/** Ends the recorded processes one after the other, then all others together. */
 export async function endLeftovers(home: string, record: StackRecord, hurry?: AbortSignal): Promise<void> {
-  const how = { graceSeconds: GRACE_SECONDS, ...(hurry ? { hurry } : {}) };
-  for (const name of order) {
+  const options = { graceSeconds: GRACE_SECONDS, ...(hurry ? { hurry } : {}) };
+  for (const name of END_ORDER) {
     const process = record.processes[name];
-    if (process !== undefined) await endProcess(process, how);
+    if (process !== undefined) await endProcess(process, options);
   }
-  await Promise.all(markedProcesses(home).map((process) => endProcess(process, how)));
+  await Promise.all(markedProcesses(home).map((process) => endProcess(process, options)));
 }
 
-/** Environment variable that every process of a stack, and whatever it starts, carries: the home's path. */
+/** Environment variable of every process of a stack and its child processes: the home's path. */
 export const STACK_MARK = 'GENENV_STACK_HOME';
 
 /**
- * All processes of a home's stack, training jobs in sessions of their own included. Linux only; elsewhere
- * none are found, and a job that nobody looks after ends itself after its grace time.
+ * All processes of a home's stack, including training jobs in sessions of their own. Empty except on Linux;
+ * a training job without an owner ends itself after its grace time.
  */
 export function markedProcesses(home: string): ProcessIdentity[] {
   if (!existsSync('/proc/self/environ')) return [];
-  const found: ProcessIdentity[] = [];
+  const marked: ProcessIdentity[] = [];
   for (const name of readdirSync('/proc')) {
     const pid = Number(name);
-    if (!Number.isInteger(pid) || pid === process.pid || !carriesMark(pid, home)) continue;
+    if (!Number.isInteger(pid) || pid === process.pid || !hasMark(pid, home)) continue;
     const identity = identify(pid);
-    if (identity !== null) found.push(identity);
+    if (identity !== null) marked.push(identity);
   }
-  return found;
+  return marked;
 }
 
-function carriesMark(pid: number, home: string): boolean {
+function hasMark(pid: number, home: string): boolean {
   try {
-    return `\0${readFileSync(`/proc/${pid}/environ`, 'latin1')}\0`.includes(
-      `\0${Buffer.from(`${STACK_MARK}=${home}`).toString('latin1')}\0`,
-    );
+    const environment = readFileSync(`/proc/${pid}/environ`, 'latin1');
+    const mark = Buffer.from(`${STACK_MARK}=${home}`).toString('latin1');
+    return `\0${environment}\0`.includes(`\0${mark}\0`);
   } catch {
     return false;
   }

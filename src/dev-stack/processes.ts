@@ -1,4 +1,5 @@
 import { execFileSync, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import {
   closeSync,
   existsSync,
@@ -16,13 +17,13 @@ const LOG_BYTES = 20_000_000;
 
 export interface Launched {
   identity: ProcessIdentity;
-  /** How it ended, as far as is known; for people. */
+  /** How it ended, in words, as far as that is known. */
   ending(): string;
 }
 
 /**
- * Starts a process in a session of its own, with its output in a log file: neither Ctrl-C in the terminal nor
- * the death of the process that started it reaches it.
+ * Starts a process in a session of its own, with its output in a log file. It survives Ctrl-C in the terminal
+ * and the death of its parent.
  */
 export async function launchProcess(
   { command, args, env }: Launch,
@@ -41,20 +42,17 @@ export async function launchProcess(
     const { pid } = child;
     if (pid === undefined) throw new Error(`${command} could not be started`);
     child.unref();
-    // null: it ended before it could be looked at.
+    // null: it ended before it could be identified.
     const identity = identify(pid) ?? { pid, started: 'ended' };
-    return {
-      identity,
-      ending: () =>
-        child.signalCode !== null
-          ? `ended by ${child.signalCode}`
-          : child.exitCode !== null
-            ? `ended with exit code ${child.exitCode}`
-            : 'ended',
-    };
+    return { identity, ending: () => endingOf(child) };
   } finally {
     closeSync(output);
   }
+}
+
+function endingOf({ signalCode, exitCode }: ChildProcess): string {
+  if (signalCode !== null) return `ended by ${signalCode}`;
+  return exitCode === null ? 'ended' : `ended with exit code ${exitCode}`;
 }
 
 /** The end of a log file, indented. */
@@ -79,8 +77,8 @@ export function signalGroup({ pid }: ProcessIdentity, signal: NodeJS.Signals): v
   }
 }
 
-/** Waits until the process has ended, at most so long; false where it still runs. */
-export async function ended(target: ProcessIdentity, seconds: number): Promise<boolean> {
+/** Waits until the process has ended; false if it still runs after that time. */
+export async function waitForEnd(target: ProcessIdentity, seconds: number): Promise<boolean> {
   const until = performance.now() + seconds * 1000;
   while (isAlive(target)) {
     if (performance.now() > until) return false;
@@ -90,8 +88,8 @@ export async function ended(target: ProcessIdentity, seconds: number): Promise<b
 }
 
 /**
- * Ends a process: SIGTERM to it alone, which it may answer in its own time, then SIGKILL to its group.
- * `hurry` cuts the time short.
+ * Ends a process: SIGTERM to it alone, then SIGKILL to its group after the grace time, or once `hurry` is
+ * aborted.
  */
 export async function endProcess(
   target: ProcessIdentity,
@@ -103,17 +101,17 @@ export async function endProcess(
   while (isAlive(target)) {
     if (hurry?.aborted === true || performance.now() > until) {
       signalGroup(target, 'SIGKILL');
-      await ended(target, 5);
+      await waitForEnd(target, 5);
       return 'killed';
     }
     await sleep(POLL_MS);
   }
-  // Its leader has ended: what is left of the group has no one to answer to.
+  // The leader has ended: the rest of its group is not needed any more.
   signalGroup(target, 'SIGKILL');
   return 'ended';
 }
 
-/** A process, told apart from a later one that got the same number by when it was started. */
+/** A process. The start time tells it apart from a later process with the same id. */
 export interface ProcessIdentity {
   pid: number;
   started: string;
@@ -122,7 +120,7 @@ export interface ProcessIdentity {
 const onLinux = existsSync('/proc/self/stat');
 const boot = onLinux ? readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim() : '';
 
-/** The identity of a process that runs now; null where there is none, or only its unreaped rest. */
+/** The identity of a process that runs now; null if there is none, or only a zombie. */
 export function identify(pid: number): ProcessIdentity | null {
   const started = onLinux ? startedOnLinux(pid) : startedByPs(pid);
   return started === null ? null : { pid, started };
@@ -137,8 +135,7 @@ function startedOnLinux(pid: number): string | null {
   } catch {
     return null;
   }
-  // The name in parentheses may hold spaces: fields count from after it (state is the first, start time the
-  // 20th).
+  // The name in parentheses may contain spaces. After it, the state is field 1 and the start time field 20.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   const ended = fields[0] === 'Z' || fields[0] === 'X';
   return ended ? null : `${boot}/${fields[19] ?? ''}`;

@@ -13,7 +13,7 @@ export interface RecordedProcess extends ProcessIdentity {
   fingerprint: string;
 }
 
-/** Where the stack is reached. */
+/** The addresses of the stack's services. */
 export interface StackAddresses {
   temporal: string;
   namespace: string;
@@ -22,10 +22,10 @@ export interface StackAddresses {
   trainerSocket: string;
 }
 
-/** stack.json: what a later start, or another command, must know of the stack of a home. */
+/** stack.json: what a later start, or another command, must know about the stack of a home. */
 export interface StackRecord {
   version: 1;
-  /** Who looks after the processes: a run, or `genenv up`. */
+  /** The process that runs the stack: a run, or `genenv up`. */
   owner: (ProcessIdentity & { command: 'run' | 'up' }) | null;
   state: 'starting' | 'ready' | 'stopped';
   addresses: StackAddresses | null;
@@ -43,7 +43,7 @@ export const emptyRecord = (): StackRecord => ({
   processes: {},
 });
 
-/** The record of a home; an empty one where there is none, or one that nobody can read. */
+/** The record of a home; an empty one if it is missing or unreadable. */
 export function readStackRecord(path: string): StackRecord {
   try {
     const record = JSON.parse(readFileSync(path, 'utf8')) as Partial<StackRecord>;
@@ -53,7 +53,7 @@ export function readStackRecord(path: string): StackRecord {
   }
 }
 
-/** Synchronous, so that there is hardly a moment in which a process runs and is not recorded. */
+/** Synchronous, to keep the time in which a process runs unrecorded short. */
 export function writeStackRecord(path: string, record: StackRecord): void {
   mkdirSync(dirname(path), { recursive: true });
   const temporary = `${path}.${process.pid}`;
@@ -66,9 +66,8 @@ export interface StackLock {
 }
 
 /**
- * Takes the lock of a home's stack, or gives null where another process has it. The kernel holds it and lets
- * go of it when the process ends, however it ends: there is no stale lock. (Node has no flock; SQLite's
- * exclusive lock is one.)
+ * Takes the lock of a home's stack; null if another process has it. The kernel releases it when the process
+ * ends, however it ends, so there is no stale lock. (Node has no flock; SQLite's exclusive lock serves.)
  */
 export function takeStackLock(path: string): StackLock | null {
   mkdirSync(dirname(path), { recursive: true });
@@ -79,14 +78,15 @@ export function takeStackLock(path: string): StackLock | null {
     database.close();
     if (error instanceof Error && error.message.includes('database is locked')) return null;
     throw new Error(
-      `stack lock ${path}: ${error instanceof Error ? error.message : String(error)}; remove the file when no stack runs`,
+      `stack lock ${path}: ${error instanceof Error ? error.message : String(error)}; ` +
+        'remove the file when no stack runs',
       { cause: error },
     );
   }
   return { release: () => database.close() };
 }
 
-/** Another process looks after the stack of this home. */
+/** Another process runs the stack of this home. */
 export class StackInUse extends Error {
   override readonly name = 'StackInUse';
   readonly record: StackRecord;
@@ -101,8 +101,8 @@ export class StackInUse extends Error {
   }
 }
 
-/** Longest path of a Unix socket that every system takes (macOS 103, Linux 107 bytes). */
-const SOCKET_PATH_BYTES = 100;
+/** Maximum length of the path of a Unix socket on every system (macOS 103, Linux 107 bytes). */
+const MAX_SOCKET_PATH_BYTES = 100;
 
 export interface StackPaths {
   home: string;
@@ -112,7 +112,7 @@ export interface StackPaths {
   record: string;
   lock: string;
   database: string;
-  /** There once the database has a complete schema. */
+  /** Exists once the database has a complete schema. */
   databaseReady: string;
   /** Profile for the Temporal CLI and for clients that read @temporalio/envconfig. */
   profile: string;
@@ -135,13 +135,13 @@ export function stackPaths(home: string): StackPaths {
     databaseReady: join(folder, 'temporal.db.ready'),
     profile: join(folder, 'temporal.toml'),
     policyServerPort: join(folder, 'policy-server.port'),
-    trainerSocket: Buffer.byteLength(socket) <= SOCKET_PATH_BYTES ? socket : short,
+    trainerSocket: Buffer.byteLength(socket) <= MAX_SOCKET_PATH_BYTES ? socket : short,
   };
 }
 
 /**
- * Settings and source files in one short text: a process whose fingerprint differs runs something else than
- * we would start now.
+ * A hash of settings and source files. A process with another fingerprint runs something else than a start now
+ * would.
  */
 export function serviceFingerprint(settings: unknown, sources: readonly string[]): string {
   const hash = createHash('sha256').update(JSON.stringify(settings));

@@ -6,23 +6,23 @@ import type { RecordedProcess, ServiceName } from './record.ts';
 
 const POLL_MS = 100;
 const ADOPT_SECONDS = 5;
-const ATTEMPTS = 5;
+const MAX_ATTEMPTS = 5;
 const BACKOFF_MS = 150;
-/** A process that lived for less has failed to start, whatever it answered before. */
+/** A process that lived for a shorter time has failed to start, even if it answered. */
 const STEADY_SECONDS = 20;
 
 export interface Supervision {
   cwd: string;
   logs: string;
-  /** What an earlier stack recorded of this service. */
+  /** The process that an earlier stack recorded for this service. */
   recorded: RecordedProcess | undefined;
   record: (process: RecordedProcess | null) => void;
   say: (line: string) => void;
-  /** It kept ending and is no longer started. */
+  /** Called when the process kept ending and is no longer restarted. */
   onGivenUp: (error: Error) => void;
 }
 
-/** Keeps one process of the stack running: adopts or starts it, starts it again when it ends, ends it. */
+/** Keeps one process of the stack running: adopts or starts it, restarts it when it ends, and ends it. */
 export class SupervisedService {
   readonly #service: Service;
   readonly #supervision: Supervision;
@@ -38,11 +38,11 @@ export class SupervisedService {
 
   /** Resolves when it answers. */
   async start(): Promise<'adopted' | 'started'> {
-    const starting = this.#adoptOrBringUp();
+    const starting = this.#adoptOrStart();
     this.#work = starting.catch(() => undefined);
-    const how = await starting;
+    const outcome = await starting;
     if (!this.#isStopping()) void this.#watch();
-    return how;
+    return outcome;
   }
 
   async stop(hurry?: AbortSignal): Promise<void> {
@@ -51,7 +51,7 @@ export class SupervisedService {
     await this.#end(hurry);
   }
 
-  async #adoptOrBringUp(): Promise<'adopted' | 'started'> {
+  async #adoptOrStart(): Promise<'adopted' | 'started'> {
     const { recorded, say } = this.#supervision;
     if (recorded !== undefined && isAlive(recorded)) {
       this.#process = recorded;
@@ -65,14 +65,14 @@ export class SupervisedService {
       say(`${this.#service.title}: ending the one that an earlier stack left (process ${recorded.pid})`);
       await this.#end();
     }
-    await this.#bringUp();
+    await this.#startUntilReady();
     return 'started';
   }
 
-  async #bringUp(): Promise<void> {
+  async #startUntilReady(): Promise<void> {
     const { title, readySeconds } = this.#service;
     let reason = '';
-    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
       if (attempt > 0) await sleep(BACKOFF_MS * 2 ** attempt);
       if (this.#stopping) throw new Error(`${title}: stopped while it started`);
       const process = await this.#launch();
@@ -86,7 +86,8 @@ export class SupervisedService {
       await this.#end();
     }
     throw new Error(
-      `${title}: started ${ATTEMPTS} times, and each time it ${reason}. The end of ${this.#log}:\n${lastLogLines(this.#log)}`,
+      `${title}: started ${MAX_ATTEMPTS} times, and each time it ${reason}. ` +
+        `The end of ${this.#log}:\n${lastLogLines(this.#log)}`,
     );
   }
 
@@ -111,25 +112,26 @@ export class SupervisedService {
   async #watch(): Promise<void> {
     const { say, onGivenUp } = this.#supervision;
     let failures = 0;
-    let since = performance.now();
+    let startedAt = performance.now();
     while (this.#process !== null) {
       const process = this.#process;
       while (!this.#stopping && isAlive(process)) await sleep(POLL_MS);
       if (this.#isStopping()) return;
-      failures = performance.now() - since < STEADY_SECONDS * 1000 ? failures + 1 : 1;
+      failures = performance.now() - startedAt < STEADY_SECONDS * 1000 ? failures + 1 : 1;
       say(
         `${this.#service.title} ${this.#launched?.ending() ?? 'ended'}; starting it again (log: ${this.#log})`,
       );
       try {
-        if (failures > ATTEMPTS)
+        if (failures > MAX_ATTEMPTS)
           throw new Error(
-            `${this.#service.title}: it ended ${failures} times within ${STEADY_SECONDS} s of its start. The end of ${this.#log}:\n${lastLogLines(this.#log)}`,
+            `${this.#service.title}: it ended ${failures} times within ${STEADY_SECONDS} s of its start. ` +
+              `The end of ${this.#log}:\n${lastLogLines(this.#log)}`,
           );
         if (failures > 1) await sleep(BACKOFF_MS * 2 ** failures);
-        const restart = this.#bringUp();
+        const restart = this.#startUntilReady();
         this.#work = restart.catch(() => undefined);
         await restart;
-        since = performance.now();
+        startedAt = performance.now();
       } catch (error) {
         if (!this.#isStopping()) onGivenUp(error as Error);
         return;
@@ -137,7 +139,7 @@ export class SupervisedService {
     }
   }
 
-  /** As a call, since others change it while this class waits. */
+  /** A method, because the compiler does not expect the field to change during an await. */
   #isStopping(): boolean {
     return this.#stopping;
   }
@@ -145,11 +147,11 @@ export class SupervisedService {
   async #end(hurry?: AbortSignal): Promise<void> {
     const process = this.#process;
     if (process === null) return;
-    const how = await endProcess(process, {
+    const outcome = await endProcess(process, {
       graceSeconds: this.#service.graceSeconds,
       ...(hurry ? { hurry } : {}),
     });
-    if (how === 'killed' && hurry?.aborted !== true)
+    if (outcome === 'killed' && hurry?.aborted !== true)
       this.#supervision.say(
         `${this.#service.title} did not end within ${this.#service.graceSeconds} s and was killed`,
       );
@@ -165,16 +167,16 @@ export class SupervisedService {
 /** One process of the stack: how it is launched, when it is ready, how long it may take to end. */
 export interface Service {
   name: ServiceName;
-  /** What people read. */
+  /** The name shown to people. */
   title: string;
   fingerprint(): string;
-  /** Called before every start: a restart uses the port that others were told of. */
+  /** Called before every start; a restart uses the same port, since other services know it. */
   launch(): Promise<Launch> | Launch;
-  /** Whether it answers now. Rejects, or gives false, while it does not. */
+  /** Whether it answers now; false or a rejection if it does not. */
   answers(): Promise<boolean>;
-  /** Once after it first answered, started or adopted. */
+  /** Called once it answers, whether it was started or adopted. */
   prepare?(): Promise<void>;
-  /** Ports in use, to be used again by the next stack of this home. */
+  /** Ports in use, which the next stack of this home reuses. */
   ports?(): Record<string, number>;
   readySeconds: number;
   graceSeconds: number;

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import type { Chart } from './charts/options.ts';
 
-/** What a page is drawn with. */
+/** The scripts and styles of a page. */
 export interface Assets {
   echarts: string;
   style: string;
@@ -72,7 +72,7 @@ ${header}
 ${cards}
 <nav>${sections.map(({ id, short }) => `<a href="#${id}">${escapeHtml(short)}</a>`).join('')}</nav>
 ${lead}
-${sections.map(({ id, title: heading, body }) => `<section id="${id}"><h2>${escapeHtml(heading)}</h2>${body}</section>`).join('\n')}
+${sections.map(sectionHtml).join('\n')}
 </main>
 <footer class="quiet">${footer}</footer>
 <noscript><p class="gaps">${withoutScripts}</p></noscript>
@@ -86,11 +86,18 @@ ${scripts.map((script) => `<script>${inlineScript(script)}</script>`).join('\n')
 `;
 }
 
+const sectionHtml = ({ id, title, body }: Section): string =>
+  `<section id="${id}"><h2>${escapeHtml(title)}</h2>${body}</section>`;
+
 export const figures = (charts: readonly Chart[]): string =>
-  charts.length === 0
-    ? ''
-    : `<div class="figures">${charts.map(({ id, title, caption, size = '' }) => `<figure class="panel ${size}"><h3>${escapeHtml(title)}</h3><div class="chart" id="chart-${id}" role="img" aria-label="${escapeHtml(title)}"></div><figcaption>${escapeHtml(caption)}</figcaption></figure>`).join('')}</div>`;
-/** A number for people: three significant digits, or what is asked for; a dash where nothing was measured. */
+  charts.length === 0 ? '' : `<div class="figures">${charts.map(figure).join('')}</div>`;
+
+const figure = ({ id, title, caption, size }: Chart): string =>
+  `<figure class="panel ${size ?? ''}"><h3>${escapeHtml(title)}</h3>` +
+  `<div class="chart" id="chart-${id}" role="img" aria-label="${escapeHtml(title)}"></div>` +
+  `<figcaption>${escapeHtml(caption)}</figcaption></figure>`;
+
+/** A number with three significant digits, or as many as `digits` says; a dash if nothing was measured. */
 export function formatNumber(value: number | null | undefined, digits = 3): string {
   if (value === null || value === undefined || !Number.isFinite(value)) return '–';
   if (value === 0) return '0';
@@ -121,8 +128,10 @@ export function formatDuration(seconds: number): string {
   return hours < 48 ? `${hours} h ${minutes % 60} min` : `${Math.floor(hours / 24)} d ${hours % 24} h`;
 }
 
-export const formatBytes = (size: number): string =>
-  size < 1e3 ? `${size} B` : size < 1e6 ? `${(size / 1e3).toFixed(0)} kB` : `${(size / 1e6).toFixed(1)} MB`;
+export function formatBytes(size: number): string {
+  if (size < 1e3) return `${size} B`;
+  return size < 1e6 ? `${(size / 1e3).toFixed(0)} kB` : `${(size / 1e6).toFixed(1)} MB`;
+}
 
 const entities: Record<string, string> = {
   '&': '&amp;',
@@ -142,8 +151,8 @@ export const inlineJson = (value: unknown): string =>
     .replace(/\u2029/g, '\\u2029');
 
 /**
- * A script that may stand inside a script element: `</script` and `<!--` occur in strings and patterns only,
- * where the escape changes nothing.
+ * A script that may stand inside a script element. `</script` and `<!--` occur only in strings and patterns,
+ * in which the escape changes nothing.
  */
 export const inlineScript = (source: string): string =>
   source.replace(/<\/(script)/gi, '<\\/$1').replace(/<!--/g, '<\\!--');

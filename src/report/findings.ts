@@ -19,7 +19,7 @@ export interface HeldOutEvaluation {
 export interface Course {
   start: number;
   end: number;
-  /** Where the 5-epoch mean went beyond both ends, if it did. */
+  /** The extreme of the 5-epoch mean, if it went beyond both ends. */
   turn: { epoch: number; value: number } | null;
 }
 
@@ -50,16 +50,10 @@ export function findings(rows: readonly EpochRow[]): Findings {
 export function evaluationsOf(rows: readonly EpochRow[]): HeldOutEvaluation[] {
   return rows.flatMap(({ epoch, metrics }) => {
     const value = metrics['eval/heldout'];
-    return value === null || value === undefined
-      ? []
-      : [
-          {
-            epoch,
-            value,
-            low: metrics['eval/heldout_low'] ?? null,
-            high: metrics['eval/heldout_high'] ?? null,
-          },
-        ];
+    if (value === null || value === undefined) return [];
+    const low = metrics['eval/heldout_low'] ?? null;
+    const high = metrics['eval/heldout_high'] ?? null;
+    return [{ epoch, value, low, high }];
   });
 }
 
@@ -92,12 +86,13 @@ function courseOf(epochs: EpochRow[], name: string): Course | null {
 }
 
 /** The findings in sentences, each only as strong as the numbers are. */
-export function verdict(found: Findings): string[] {
-  if (found.success === null) return ['No epoch has been committed yet: there is nothing to judge.'];
+export function verdict(results: Findings): string[] {
+  if (results.success === null) return ['No epoch has been committed yet: there is nothing to judge.'];
+  const { success, epochs, heldOut, difficulty } = results;
   return [
-    bandSentence(found.success, found.epochs),
-    heldOutSentence(found.heldOut),
-    found.epochs < 2 * WINDOW ? null : courseSentence('Mean task difficulty', found.difficulty),
+    bandSentence(success, epochs),
+    heldOutSentence(heldOut),
+    epochs < 2 * WINDOW ? null : courseSentence('Mean task difficulty', difficulty),
   ].filter((sentence) => sentence !== null);
 }
 
@@ -106,16 +101,24 @@ function bandSentence(
   epochs: number,
 ): string {
   if (epochs < 2 * WINDOW)
-    return `Too early to judge: ${epochs} epoch${epochs === 1 ? '' : 's'} committed, success rate ${formatRate(end)} on the simulator’s tasks.`;
-  const where = inBand(start)
+    return (
+      `Too early to judge: ${epochs} epoch${epochs === 1 ? '' : 's'} committed, success rate ` +
+      `${formatRate(end)} on the simulator’s tasks.`
+    );
+  const beginning = inBand(start)
     ? `started in ${bandText} (${formatRate(start)})`
     : `started at ${formatRate(start)}`;
   if (entry === null)
-    return `Success on the simulator’s tasks ${where}, never entered ${bandText} (5-epoch mean), and ended at ${formatRate(end)}.`;
+    return (
+      `Success on the simulator’s tasks ${beginning}, never entered ${bandText} (5-epoch mean), and ended at ` +
+      `${formatRate(end)}.`
+    );
   const entered = inBand(start) ? '' : `, entered ${bandText} in epoch ${entry}`;
   const enough = (residence ?? 0) >= RESIDENCE;
-  const stay = `was there in ${formatPercent(residence)} of the second half’s epochs (5-epoch mean${enough ? '' : `; ${formatPercent(RESIDENCE)} would count as staying`})`;
-  return `Success on the simulator’s tasks ${where}${entered} and ${stay}${inBand(end) ? '' : `, ending outside at ${formatRate(end)}`}.`;
+  const required = enough ? '' : `; ${formatPercent(RESIDENCE)} would count as staying`;
+  const stay = `was there in ${formatPercent(residence)} of the second half’s epochs (5-epoch mean${required})`;
+  const ending = inBand(end) ? '' : `, ending outside at ${formatRate(end)}`;
+  return `Success on the simulator’s tasks ${beginning}${entered} and ${stay}${ending}.`;
 }
 
 const withInterval = ({ value, low, high }: HeldOutEvaluation): string =>
@@ -127,7 +130,10 @@ function heldOutSentence(heldOut: Findings['heldOut']): string {
   if (heldOut === null) return 'Held-out success has not been evaluated.';
   const { first, last } = heldOut;
   if (first.epoch === last.epoch)
-    return `Held-out success was ${withInterval(first)} after epoch ${first.epoch}; there is no later evaluation to compare with.`;
+    return (
+      `Held-out success was ${withInterval(first)} after epoch ${first.epoch}; there is no later evaluation ` +
+      'to compare with.'
+    );
   const values = `from ${withInterval(first)} to ${withInterval(last)} (epochs ${first.epoch} to ${last.epoch})`;
   if (first.low === null || first.high === null || last.low === null || last.high === null)
     return `Held-out success went ${values}; no interval is recorded, so this may be noise.`;
@@ -139,17 +145,22 @@ function heldOutSentence(heldOut: Findings['heldOut']): string {
 function courseSentence(what: string, course: Course | null): string | null {
   if (course === null) return null;
   const { start, end, turn } = course;
-  if (turn !== null)
-    return `${what} went from ${formatNumber(start)} ${turn.value < start ? 'down' : 'up'} to ${formatNumber(turn.value)} (epoch ${turn.epoch}) and ${turn.value < start ? 'up' : 'down'} to ${formatNumber(end)}.`;
+  if (turn !== null) {
+    const [outward, back] = turn.value < start ? ['down', 'up'] : ['up', 'down'];
+    return (
+      `${what} went from ${formatNumber(start)} ${outward} to ${formatNumber(turn.value)} ` +
+      `(epoch ${turn.epoch}) and ${back} to ${formatNumber(end)}.`
+    );
+  }
   if (Math.abs(end - start) < 0.1 * Math.max(Math.abs(start), Math.abs(end)))
     return `${what} stayed near ${formatNumber(end)}.`;
   return `${what} ${end > start ? 'rose' : 'fell'} from ${formatNumber(start)} to ${formatNumber(end)}.`;
 }
 
-/** Epochs that the report averages over: what GenEnv's claim C1 is judged by. */
+/** Number of epochs that the report averages over; claim C1 is judged by it. */
 export const WINDOW = 5;
 
-/** Mean of each value and the up to `window - 1` before it; null where none was measured. */
+/** Mean of each value and the up to `window - 1` before it; null if none was measured. */
 export function trailingMean(values: readonly (number | null)[], window = WINDOW): (number | null)[] {
   return values.map((_, index) => mean(measured(values.slice(Math.max(0, index - window + 1), index + 1))));
 }
@@ -159,11 +170,11 @@ export const lastMean = (values: readonly (number | null)[], count = WINDOW): nu
   mean(measured(values).slice(-count));
 
 /**
- * At most `most` rows, each the mean of equally many epochs, for charts of long runs. Named by the last of
- * its epochs.
+ * At most `max` rows for charts of long runs: each is the mean of equally many epochs, and has the number of the
+ * last of them.
  */
-export function thinned(rows: readonly EpochRow[], most = 500): { rows: EpochRow[]; epochsPerPoint: number } {
-  const size = Math.max(1, Math.ceil(rows.length / most));
+export function thinned(rows: readonly EpochRow[], max = 500): { rows: EpochRow[]; epochsPerPoint: number } {
+  const size = Math.max(1, Math.ceil(rows.length / max));
   if (size === 1) return { rows: [...rows], epochsPerPoint: 1 };
   const bins = Array.from({ length: Math.ceil(rows.length / size) }, (_, bin) =>
     rows.slice(bin * size, (bin + 1) * size),

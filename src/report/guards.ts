@@ -1,6 +1,6 @@
 import type { Experiment } from '../config/experiment.ts';
 import { mean } from '../numerics/preconditions.ts';
-import { between } from './charts/options.ts';
+import { combine } from './charts/options.ts';
 import { formatNumber, formatPercent, formatRate } from './document.ts';
 import { lastMean } from './findings.ts';
 import { measured, namesUnder, series } from './run-data.ts';
@@ -12,7 +12,7 @@ export interface Guard {
   value: string;
   threshold: string;
   state: 'ok' | 'warn' | 'info' | 'missing';
-  meaning: string;
+  explanation: string;
   history: (number | null)[];
 }
 
@@ -20,11 +20,12 @@ interface Rule {
   label: string;
   history: (number | null)[];
   threshold: string;
-  ok: ((value: number) => boolean) | null;
-  meaning: string;
+  /** null for a guard that is read, not judged. */
+  isOk: ((value: number) => boolean) | null;
+  explanation: string;
   format?: (value: number) => string;
-  /** What is judged; the mean of the last five epochs unless it says otherwise. */
-  over?: (history: number[]) => number | null;
+  /** The value that is judged; by default the mean of the last five epochs. */
+  judgedBy?: (history: number[]) => number | null;
 }
 
 /**
@@ -36,130 +37,149 @@ export function guards(rows: readonly EpochRow[], experiment: Experiment | null)
     ...taskRules(rows, experiment),
     ...worldRules(rows, experiment),
     ...updateRules(rows, experiment),
-  ].map(({ label, history, threshold, ok, meaning, format = formatRate, over }) => {
-    const now = over && measured(history).length > 0 ? over(measured(history)) : lastMean(history);
-    const state = now === null ? 'missing' : ok === null ? 'info' : ok(now) ? 'ok' : 'warn';
-    return { label, value: now === null ? 'not measured' : format(now), threshold, state, meaning, history };
-  });
+  ].map(judge);
 }
 
+function judge({ label, history, threshold, isOk, explanation, format = formatRate, judgedBy }: Rule): Guard {
+  const values = measured(history);
+  const value = judgedBy && values.length > 0 ? judgedBy(values) : lastMean(history);
+  const guard = { label, threshold, explanation, history };
+  if (value === null) return { ...guard, value: 'not measured', state: 'missing' };
+  return { ...guard, value: format(value), state: stateOf(value, isOk) };
+}
+
+function stateOf(value: number, isOk: Rule['isOk']): Guard['state'] {
+  if (isOk === null) return 'info';
+  return isOk(value) ? 'ok' : 'warn';
+}
+
+const latest = (history: number[]): number | null => history.at(-1) ?? null;
+const lowest = (history: number[]): number => Math.min(...history);
+const total = (history: number[]): number => history.reduce((sum, value) => sum + value, 0);
+
 function taskRules(rows: readonly EpochRow[], experiment: Experiment | null): Rule[] {
-  const of = (name: string) => series(rows, name);
-  const success = of('env/success_rate');
+  const metric = (name: string) => series(rows, name);
+  const success = metric('env/success_rate');
   const cap = Math.max(0.5, experiment?.guards.familyCap ?? 0.5);
-  const ahead = between(success, of('env/frozen_success_rate'), (agent, frozen) => agent - frozen);
+  const ahead = combine(success, metric('env/frozen_success_rate'), (agent, frozen) => agent - frozen);
   return [
     {
       label: 'Effective groups',
-      history: of('env/effective_group_ratio'),
+      history: metric('env/effective_group_ratio'),
       threshold: '≥ 0.5',
-      ok: (value) => value >= 0.5,
-      meaning:
-        'Share of tasks solved sometimes, not always or never. Only these teach the agent. A mean in the band with few of them is half trivial, half impossible.',
+      isOk: (value) => value >= 0.5,
+      explanation:
+        'Share of tasks solved sometimes, not always or never. Only these teach the agent. A mean in the ' +
+        'band with few of them is half trivial, half impossible.',
     },
     {
       label: 'Signal 4p(1−p)',
-      history: of('env/signal'),
+      history: metric('env/signal'),
       threshold: '≥ 0.5',
-      ok: (value) => value >= 0.5,
-      meaning:
+      isOk: (value) => value >= 0.5,
+      explanation:
         'How much each task can teach, 1 at p = 0.5. Far below the simulator’s reward, it means a two-humped batch.',
     },
     {
       label: 'Random policy',
-      history: of('env/random_success_rate'),
+      history: metric('env/random_success_rate'),
       threshold: '≤ 0.05',
-      ok: (value) => value <= 0.05,
-      meaning:
+      isOk: (value) => value <= 0.05,
+      explanation:
         'Success of blind answers on the same tasks. High: tasks can be guessed, or their verdicts are noise.',
     },
     {
       label: 'Discrimination',
-      history: of('env/discrimination'),
+      history: metric('env/discrimination'),
       threshold: '≥ 0.1',
-      ok: (value) => value >= 0.1,
-      meaning: 'Agent minus random policy. Near 0: skill makes no difference on these tasks.',
+      isOk: (value) => value >= 0.1,
+      explanation: 'Agent minus random policy. Near 0: skill makes no difference on these tasks.',
     },
     {
       label: 'Ahead of its frozen self',
       history: ahead,
       threshold: '> 0.02',
-      ok: (value) => value > 0.02,
+      isOk: (value) => value > 0.02,
       format: formatNumber,
-      meaning:
-        'Agent minus its initial copy on the same tasks. Near 0: the band was reached by easier tasks alone, not by learning.',
+      explanation:
+        'Agent minus its initial copy on the same tasks. Near 0: the band was reached by easier tasks ' +
+        'alone, not by learning.',
     },
     {
       label: 'Verdict agreement',
-      history: of('env/verdict_agreement'),
+      history: metric('env/verdict_agreement'),
       threshold: '= 1, always',
-      ok: (value) => value >= 1,
-      over: (history) => Math.min(...history),
-      meaning:
+      isOk: (value) => value >= 1,
+      judgedBy: lowest,
+      explanation:
         'Every answer is judged twice. Below 1, the checker is not deterministic and can be exploited as a coin flip.',
     },
     {
       label: 'Split-half reliability',
-      history: of('env/split_half_reliability'),
+      history: metric('env/split_half_reliability'),
       threshold: 'read with verdicts',
-      ok: null,
+      isOk: null,
       format: formatNumber,
-      meaning:
-        'Whether tasks differ in difficulty. Near 0 with agreeing verdicts, all are alike, as a calibrated simulator writes them; with differing verdicts, success is noise.',
+      explanation:
+        'Whether tasks differ in difficulty. Near 0 with agreeing verdicts, all are alike, as a calibrated ' +
+        'simulator writes them; with differing verdicts, success is noise.',
     },
     {
       label: 'Valid tasks',
-      history: of('env/valid_fraction'),
+      history: metric('env/valid_fraction'),
       threshold: '≥ 0.8',
-      ok: (value) => value >= 0.8,
-      meaning: 'Share of what the simulator wrote that is a task at all.',
+      isOk: (value) => value >= 0.8,
+      explanation: 'Share of what the simulator wrote that is a task at all.',
     },
     {
       label: 'Distinct tasks',
-      history: of('env/distinct_fraction'),
+      history: metric('env/distinct_fraction'),
       threshold: '≥ 0.7',
-      ok: (value) => value >= 0.7,
-      meaning: 'Share that does not repeat another task of the same epoch. Low: collapse onto a few tasks.',
+      isOk: (value) => value >= 0.7,
+      explanation:
+        'Share that does not repeat another task of the same epoch. Low: collapse onto a few tasks.',
     },
     {
       label: 'Distance to the archive',
-      history: of('env/archive_distance'),
+      history: metric('env/archive_distance'),
       threshold: '> 0',
-      ok: (value) => value > 0,
-      meaning: 'How new tasks are against those of earlier epochs. 0: copies.',
+      isOk: (value) => value > 0,
+      explanation: 'How new tasks are against those of earlier epochs. 0: copies.',
     },
     {
       label: 'Simulator starved',
-      history: of('env/starved_epochs'),
+      history: metric('env/starved_epochs'),
       threshold: `< ${experiment?.guards.starvedAfter ?? 5} in a row`,
-      ok: (value) => value < (experiment?.guards.starvedAfter ?? 5),
-      over: (history) => history.at(-1) ?? null,
+      isOk: (value) => value < (experiment?.guards.starvedAfter ?? 5),
+      judgedBy: latest,
       format: formatNumber,
-      meaning:
+      explanation:
         'Epochs in a row in which nothing it wrote could teach it. At the threshold it is helped, until something can.',
     },
     {
       label: 'Largest kind',
       history: largestKind(rows),
       threshold: `≤ ${formatRate(cap)}`,
-      ok: (value) => value <= cap + 0.02,
-      meaning:
-        'Share of the most frequent kind of task. A simulator that found one exploitable kind moves everything onto it.',
+      isOk: (value) => value <= cap + 0.02,
+      explanation:
+        'Share of the most frequent kind of task. A simulator that found one exploitable kind moves ' +
+        'everything onto it.',
     },
-    recordsAge(of('pool/env_mean_age'), experiment?.pools.environment),
+    recordsAge(metric('pool/env_mean_age'), experiment?.pools.environment),
     {
       label: 'Slowest kind’s progress',
       history: slowestKind(rows),
       threshold: 'read with difficulty',
-      ok: null,
+      isOk: null,
       format: formatNumber,
-      meaning:
-        'Learning progress (fast minus slow average of success) of the kind that progresses least. Near 0 is fine while difficulty rises; near 0 at constant difficulty, nothing is learned there.',
+      explanation:
+        'Learning progress (fast minus slow average of success) of the kind that progresses least. Near 0 ' +
+        'is fine while difficulty rises; near 0 at constant difficulty, nothing is learned there.',
     },
   ];
 }
 
-/** Of worlds where the simulator writes more than tasks: a run of another world has no such line. */
+/** Guards of worlds in which the simulator writes more than tasks; empty for other worlds. */
 function worldRules(rows: readonly EpochRow[], experiment: Experiment | null): Rule[] {
   return [...wordingRules(series(rows, 'env/inconsistent')), ...labelRules(rows, experiment)];
 }
@@ -171,156 +191,165 @@ function wordingRules(history: (number | null)[]): Rule[] {
       label: 'Untrue wordings',
       history,
       threshold: '≤ 5 %',
-      ok: (value) => value <= 0.05,
+      isOk: (value) => value <= 0.05,
       format: formatPercent,
-      meaning:
-        'Share of the simulator’s wordings that contradicted what happened. The agent never reads them: the world’s own words stand in, and the task earns that much less.',
+      explanation:
+        'Share of the simulator’s wordings that contradicted what happened. The agent never reads them: ' +
+        'the world’s own words stand in, and the task earns that much less.',
     },
   ];
 }
 
 function labelRules(rows: readonly EpochRow[], experiment: Experiment | null): Rule[] {
   const votes = series(rows, 'env/label_votes');
-  const each =
+  const votesPerLabel =
     experiment !== null && 'vote' in experiment.world ? (experiment.world.vote?.votes ?? null) : null;
-  if (each === null || measured(votes).length === 0) return [];
-  const labelled = votes.map((cast) => (cast ? cast / each : null));
-  const ofLabels = (name: string) => between(series(rows, name), labelled, (tasks, labels) => tasks / labels);
+  if (votesPerLabel === null || measured(votes).length === 0) return [];
+  const labelled = votes.map((cast) => (cast ? cast / votesPerLabel : null));
+  const labelShare = (name: string) =>
+    combine(series(rows, name), labelled, (tasks, labels) => tasks / labels);
   return [
     {
       label: 'Disputed labels',
-      history: ofLabels('env/labels_disputed'),
+      history: labelShare('env/labels_disputed'),
       threshold: '≤ 2 %',
-      ok: (value) => value <= 0.02,
+      isOk: (value) => value <= 0.02,
       format: formatPercent,
-      meaning:
-        'Share of the simulator’s own labels against which most votes of the initial agent agree on another answer. High: it writes wrong labels, of which some pass the vote.',
+      explanation:
+        'Share of the simulator’s own labels against which most votes of the initial agent agree on ' +
+        'another answer. High: it writes wrong labels, of which some pass the vote.',
     },
     {
       label: 'Unconfirmed labels',
-      history: ofLabels('env/labels_unconfirmed'),
+      history: labelShare('env/labels_unconfirmed'),
       threshold: 'read with disputed labels',
-      ok: null,
+      isOk: null,
       format: formatPercent,
-      meaning:
-        'Share of the simulator’s own labels that too few votes confirmed, which makes the task invalid. High with few disputes: the questions are too hard for the agent that votes.',
+      explanation:
+        'Share of the simulator’s own labels that too few votes confirmed, which makes the task invalid. ' +
+        'High with few disputes: the questions are too hard for the agent that votes.',
     },
   ];
 }
 
 function updateRules(rows: readonly EpochRow[], experiment: Experiment | null): Rule[] {
-  const of = (name: string) => series(rows, name);
+  const metric = (name: string) => series(rows, name);
   const cap = (role: 'agent' | 'environment') => experiment?.[role].training?.maxKl ?? null;
   const underCap = (label: string, name: string, maxKl: number | null): Rule => ({
     label,
-    history: of(name),
+    history: metric(name),
     threshold: maxKl === null ? 'no cap set' : `≤ ${formatNumber(maxKl)}`,
-    ok: maxKl === null ? null : (value) => value <= maxKl,
+    isOk: maxKl === null ? null : (value) => value <= maxKl,
     format: formatNumber,
-    meaning:
+    explanation:
       'Nats a token between the policy and its reference. Above the cap only the KL term acts, until it is back.',
   });
-  const updated = (label: string, name: string, role: 'agent' | 'environment', low: string): Rule => {
+  const updateShare = (label: string, name: string, role: 'agent' | 'environment', low: string): Rule => {
     const frozen = experiment !== null && experiment[role].training === null;
     const rule = {
       label,
-      history: of(name).map((steps) => (steps === null ? null : Number(steps > 0))),
+      history: metric(name).map((steps) => (steps === null ? null : Number(steps > 0))),
       format: formatPercent,
-      over: mean,
+      judgedBy: mean,
     };
     if (frozen)
       return {
         ...rule,
         threshold: 'frozen',
-        ok: null,
-        meaning: 'The experiment file keeps this policy as it is.',
+        isOk: null,
+        explanation: 'The experiment file keeps this policy as it is.',
       };
     return {
       ...rule,
       threshold: '≥ 80 %',
-      ok: (value) => value >= 0.8,
-      meaning: `Share of all epochs in which it was updated. Low: ${low}.`,
+      isOk: (value) => value >= 0.8,
+      explanation: `Share of all epochs in which it was updated. Low: ${low}.`,
     };
   };
   const tolerance = experiment?.trainer.precision === 'bfloat16' ? 1e-2 : 1e-4;
   return [
-    updated('Simulator updated', 'env/steps', 'environment', 'the difficulty filter starves it'),
-    updated('Agent updated', 'steps', 'agent', 'too few informative groups'),
+    updateShare('Simulator updated', 'env/steps', 'environment', 'the difficulty filter starves it'),
+    updateShare('Agent updated', 'steps', 'agent', 'too few informative groups'),
     {
       label: 'Regression weights in use',
-      history: of('env/rwr_ess'),
+      history: metric('env/rwr_ess'),
       threshold: '0.2 to 0.98',
-      ok: (value) => value >= 0.2 && value <= 0.98,
-      meaning:
-        'Effective sample size of the weights over their number. Low: few tasks decide; near 1: rewards make no difference, as with the paper’s constants.',
+      isOk: (value) => value >= 0.2 && value <= 0.98,
+      explanation:
+        'Effective sample size of the weights over their number. Low: few tasks decide; near 1: rewards ' +
+        'make no difference, as with the paper’s constants.',
     },
     {
       label: 'Anchor set',
-      history: between(of('eval/anchor'), of('eval/anchor_best'), (now, best) => now - best),
+      history: combine(metric('eval/anchor'), metric('eval/anchor_best'), (current, best) => current - best),
       threshold: 'read with rollbacks',
-      ok: null,
-      over: (history) => history.at(-1) ?? null,
+      isOk: null,
+      judgedBy: latest,
       format: formatNumber,
-      meaning:
-        'Success on tasks that the simulator never sees, against the best so far. The agent is rolled back where this is more than chance.',
+      explanation:
+        'Success on tasks that the simulator never sees, against the best so far. The agent is rolled back ' +
+        'where this is more than chance.',
     },
     {
       label: 'Rollbacks of the agent',
-      history: of('eval/anchor_rolled_back'),
+      history: metric('eval/anchor_rolled_back'),
       threshold: '= 0 in all',
-      ok: (value) => value === 0,
-      over: (history) => history.reduce((sum, value) => sum + value, 0),
+      isOk: (value) => value === 0,
+      judgedBy: total,
       format: formatNumber,
-      meaning: 'Looks at the anchor set after which the agent was rolled back, because it had forgotten.',
+      explanation: 'Looks at the anchor set after which the agent was rolled back, because it had forgotten.',
     },
     underCap('KL of the simulator', 'env/kl', cap('environment')),
     underCap('KL of the agent', 'kl', cap('agent')),
     {
       label: 'Sampler against trainer',
-      history: of('sampling/sampling_logp_difference/mean'),
+      history: metric('sampling/sampling_logp_difference/mean'),
       threshold: `≤ ${formatNumber(tolerance)}`,
-      ok: (value) => value <= tolerance,
+      isOk: (value) => value <= tolerance,
       format: formatNumber,
-      meaning:
+      explanation:
         'Mean difference of log-probabilities as sampled and as recomputed. Large: the two do not run the same model.',
     },
     {
       label: 'Rollouts lost',
-      history: of('rollouts/errored'),
+      history: metric('rollouts/errored'),
       threshold: '= 0 in all',
-      ok: (value) => value === 0,
-      over: (history) => history.reduce((sum, value) => sum + value, 0),
+      isOk: (value) => value === 0,
+      judgedBy: total,
       format: formatNumber,
-      meaning: 'Rollouts that could not be run. They are never counted as failures of the agent.',
+      explanation: 'Rollouts that could not be run. They are never counted as failures of the agent.',
     },
   ];
 }
 
-/** Without settings, nothing is said of what is too old. */
+/** Without settings, there is no threshold. */
 function recordsAge(history: (number | null)[], pool: Experiment['pools']['environment'] | undefined): Rule {
   const rule = { label: 'Age of the simulator’s records', history, format: formatNumber };
   if (pool === undefined)
     return {
       ...rule,
       threshold: 'read with the window',
-      ok: null,
-      meaning: 'Epochs since a record of D_env was written, in the mean.',
+      isOk: null,
+      explanation: 'Epochs since a record of D_env was written, in the mean.',
     };
   if (pool.memory !== null)
     return {
       ...rule,
       threshold: 'with a memory: read',
-      ok: null,
-      meaning:
-        'Epochs since a record of D_env was written, in the mean. It grows with the memory, as it should: a remembered record answers the success that its context told of, so its reward holds however old it is.',
+      isOk: null,
+      explanation:
+        'Epochs since a record of D_env was written, in the mean. It grows with the memory, as it should: ' +
+        'a remembered record answers the success that its context told of, so its reward holds however old ' +
+        'it is.',
     };
-  const most = pool.window ?? 1;
+  const maxAge = pool.window ?? 1;
   return {
     ...rule,
-    threshold: `≤ ${most}`,
-    ok: (value) => value <= most,
-    meaning:
-      'Epochs since a record of D_env was written, in the mean. Old records carry success rates of an agent that is gone, and pull the simulator back to what was hard then.',
+    threshold: `≤ ${maxAge}`,
+    isOk: (value) => value <= maxAge,
+    explanation:
+      'Epochs since a record of D_env was written, in the mean. Old records carry success rates of an ' +
+      'agent that is gone, and pull the simulator back to what was hard then.',
   };
 }
 

@@ -1,3 +1,4 @@
+import { mean } from '../numerics/preconditions.ts';
 import type { ObjectStore } from '../store/object-store.ts';
 import type { VerdictRecord } from '../types/records.ts';
 import { readRecords } from './load-run.ts';
@@ -22,12 +23,10 @@ export async function heldOutGrids(
   const grids: HeldOutGrid[] = [];
   for (const row of ends) {
     if (row === undefined) continue;
-    const verdicts = await readRecords<VerdictRecord>(
-      store,
-      row.outputs.verdicts ?? [],
-      `epoch ${row.epoch}: held-out verdicts`,
+    const verdicts = await readRecords<VerdictRecord>(store, row.outputs.verdicts ?? [], {
+      what: `epoch ${row.epoch}: held-out verdicts`,
       gaps,
-    );
+    });
     if (verdicts !== null && verdicts.length > 0) grids.push(gridOf(row.epoch, verdicts));
   }
   return grids;
@@ -38,18 +37,11 @@ function gridOf(epoch: number, verdicts: readonly VerdictRecord[]): HeldOutGrid 
   const difficulties = [...new Set(verdicts.map(({ difficulty }) => difficulty))].sort((a, b) => a - b);
   const cells = difficulties.flatMap((difficulty, column) =>
     kinds.flatMap((kind, row): HeldOutGrid['cells'] => {
-      const rewards = verdicts
-        .filter((one) => one.kind === kind && one.difficulty === difficulty)
-        .map(({ reward }) => reward);
-      return rewards.length === 0
-        ? []
-        : [
-            [
-              column,
-              row,
-              Number((rewards.reduce((sum, reward) => sum + reward, 0) / rewards.length).toFixed(3)),
-            ],
-          ];
+      const matching = verdicts.filter(
+        (verdict) => verdict.kind === kind && verdict.difficulty === difficulty,
+      );
+      const success = mean(matching.map(({ reward }) => reward));
+      return success === null ? [] : [[column, row, Number(success.toFixed(3))]];
     }),
   );
   return { epoch, kinds, difficulties: difficulties.map(String), cells };

@@ -29,7 +29,7 @@ interface MetricsLine {
 }
 
 /**
- * What a run's folder says, as far as it goes: a run in progress has few lines, and a killed one may end in
+ * Reads a run's folder as far as it can be read: a run in progress has few lines, and a killed one may end in
  * half a line. The ledger decides which epochs are committed and what their metrics are; `metrics.jsonl` adds
  * the times.
  * @throws Error if there is no such run
@@ -48,7 +48,8 @@ export async function loadRun({ home, runId }: { home: string; runId: string }):
     readLines(run.eventsFile, gaps),
   ]);
   if (experiment !== null) {
-    const problem = (await (await unlessDamaged(run.open(), undefined, gaps))?.ledger.inspect())?.problem;
+    const opened = await unlessDamaged(run.open(), undefined, gaps);
+    const problem = (await opened?.ledger.inspect())?.problem;
     if (problem)
       gaps.push(
         `ledger.jsonl does not verify: ${problem.problem}. What follows from there is shown, but not vouched for.`,
@@ -62,16 +63,16 @@ export async function loadRun({ home, runId }: { home: string; runId: string }):
     ledger.map(({ value }) => value as LedgerLine),
     timed.map(({ value }) => value as MetricsLine),
   );
-  const lines = new Map(ledger.map(({ value, line }) => [(value as LedgerLine).epoch, sha256(line)]));
+  const lineHashes = new Map(ledger.map(({ value, line }) => [(value as LedgerLine).epoch, sha256(line)]));
   if ((experiment?.experiment as Partial<Experiment> | undefined)?.evaluation?.benchmarks !== undefined) {
-    for (const row of rows)
-      Object.assign(
-        row.metrics,
-        await benchmarkScores(home, runId, row.epoch, lines.get(row.epoch) ?? '', gaps),
-      );
+    for (const row of rows) {
+      const id = evaluationOfEpoch(runId, row.epoch, lineHashes.get(row.epoch) ?? '');
+      const folder = new EvaluationFolder(join(home, 'evaluations'), id);
+      Object.assign(row.metrics, await benchmarkScores(folder, gaps));
+    }
   }
   const last = ledger.at(-1);
-  const file = understood(experiment?.experiment, gaps);
+  const file = parseSettings(experiment?.experiment, gaps);
   const inEffect =
     file === null
       ? null
@@ -89,13 +90,13 @@ export async function loadRun({ home, runId }: { home: string; runId: string }):
   };
 }
 
-async function unlessDamaged<T>(read: Promise<T>, otherwise: T, gaps: string[]): Promise<T> {
+async function unlessDamaged<T>(read: Promise<T>, fallback: T, gaps: string[]): Promise<T> {
   try {
     return await read;
   } catch (error) {
     if (!(error instanceof InvalidArtifact)) throw error;
     gaps.push(error.message);
-    return otherwise;
+    return fallback;
   }
 }
 
@@ -105,7 +106,7 @@ function eventOf(value: unknown): ReportEvent {
 }
 
 function mergeRows(ledger: LedgerLine[], timed: MetricsLine[]): EpochRow[] {
-  // An epoch that was begun again has several lines: the last one is what was committed.
+  // An epoch that was started again has several lines: the last one was committed.
   const times = new Map(timed.map((line) => [line.epoch, line]));
   const committed: LedgerLine[] = ledger.length > 0 ? ledger : [...times.values()];
   return committed
@@ -143,13 +144,15 @@ async function readExperiment(
 }
 
 /** An experiment of another version is shown, but its settings are not relied on. */
-function understood(experiment: unknown, gaps: string[]): Experiment | null {
+function parseSettings(experiment: unknown, gaps: string[]): Experiment | null {
   if (experiment === undefined) return null;
   const { success, error } = experimentSchema.safeParse(experiment);
   if (success) return experiment as Experiment;
   const field = error.issues[0]?.path.map(String).join('.') ?? '';
   gaps.push(
-    `experiment.json was written by another version (it differs in ${field === '' ? 'its fields' : field}): tasks are shown as the simulator wrote them, and guards by general thresholds.`,
+    'experiment.json was written by another version (it differs in ' +
+      `${field === '' ? 'its fields' : field}): tasks are shown as the simulator wrote them, and guards by ` +
+      'general thresholds.',
   );
   return null;
 }
@@ -170,7 +173,9 @@ async function readLines(file: string, gaps: string[]): Promise<{ value: unknown
       return [{ value: JSON.parse(line) as unknown, line }];
     } catch {
       gaps.push(
-        `${name}: line ${index + 1} is ${index === lines.length - 1 ? 'torn (the process that wrote it was killed)' : 'not valid JSON'}, and left out.`,
+        `${name}: line ${index + 1} is ` +
+          `${index === lines.length - 1 ? 'torn (the process that wrote it was killed)' : 'not valid JSON'}, ` +
+          'and left out.',
       );
       return [];
     }
@@ -178,15 +183,13 @@ async function readLines(file: string, gaps: string[]): Promise<{ value: unknown
 }
 
 /**
- * Records of some files, those that `keep` says; null where a file is pruned, missing or damaged, which
- * `gaps` then tells.
+ * The records of some files that `keep` selects. If a file is pruned, missing or damaged, the result is null and
+ * `gaps` says so.
  */
 export async function readRecords<T>(
   store: ObjectStore,
   refs: readonly FileRef[],
-  what: string,
-  gaps: string[],
-  keep: (record: T) => boolean = () => true,
+  { what, gaps, keep = () => true }: { what: string; gaps: string[]; keep?: (record: T) => boolean },
 ): Promise<T[] | null> {
   const kept: T[] = [];
   try {
@@ -204,25 +207,14 @@ export async function readRecords<T>(
 
 export const benchmarkPrefix = 'benchmark/';
 
-/**
- * Main score of each suite that the agent was evaluated on after an epoch, as metrics; none where it was not.
- */
-export async function benchmarkScores(
-  home: string,
-  run: string,
-  epoch: number,
-  line: string,
-  gaps: string[],
-): Promise<Metrics> {
+/** The main score of each suite of an evaluation, as metrics; empty if there is no evaluation. */
+async function benchmarkScores(folder: EvaluationFolder, gaps: string[]): Promise<Metrics> {
   try {
-    const results = await new EvaluationFolder(
-      join(home, 'evaluations'),
-      evaluationOfEpoch(run, epoch, line),
-    ).readResults();
-    const main = (results?.suites ?? []).flatMap((suite) =>
+    const results = await folder.readResults();
+    const mainScores = (results?.suites ?? []).flatMap((suite) =>
       suite.skipped === null ? suite.scores.slice(0, 1) : [],
     );
-    return Object.fromEntries(main.map(({ name, value }) => [`${benchmarkPrefix}${name}`, value]));
+    return Object.fromEntries(mainScores.map(({ name, value }) => [`${benchmarkPrefix}${name}`, value]));
   } catch (error) {
     if (!(error instanceof InvalidArtifact)) throw error;
     gaps.push(error.message);

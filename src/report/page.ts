@@ -37,6 +37,7 @@ export interface PageContent {
 export function page(content: PageContent): string {
   const { run, state, charts, samples, assets } = content;
   const begun = trained(run.rows).length > 0;
+  const sampleCount = samples.flatMap((epoch) => epoch.samples).length;
   const sections = [
     {
       id: 'frontier',
@@ -79,7 +80,9 @@ ${warning(content.guards)}${gaps(run)}`,
         ? `<p class="quiet">Each point of the figures is the mean of ${content.epochsPerPoint} epochs.</p>`
         : '',
     sections,
-    footer: `Written ${escapeHtml(content.writtenAt)} by genenv, from the ledger and the store alone. ${formatCount(samples.reduce((sum, one) => sum + one.samples.length, 0))} sampled tasks. Figures: Apache ECharts.`,
+    footer:
+      `Written ${escapeHtml(content.writtenAt)} by genenv, from the ledger and the store alone. ` +
+      `${formatCount(sampleCount)} sampled tasks. Figures: Apache ECharts.`,
     withoutScripts: 'The figures and the task browser need JavaScript; the tables do not.',
     data: {
       charts: Object.fromEntries(
@@ -94,7 +97,8 @@ ${warning(content.guards)}${gaps(run)}`,
 function setting({ experiment }: RunData): string {
   if (experiment === null) return 'The settings could not be read.';
   const { arm, world, seed, agent, environment, name } = experiment;
-  const shape = `${environment.promptsPerEpoch * environment.variationsPerPrompt} tasks × ${agent.rolloutsPerTask} attempts an epoch`;
+  const tasks = environment.promptsPerEpoch * environment.variationsPerPrompt;
+  const shape = `${tasks} tasks × ${agent.rolloutsPerTask} attempts an epoch`;
   return [
     name,
     arm.type === 'genenv' ? `arm genenv, preset ${arm.preset}` : `arm ${arm.type}`,
@@ -104,17 +108,21 @@ function setting({ experiment }: RunData): string {
   ].join(' · ');
 }
 
-/** Which runs it goes back to, and how it ended if badly. */
+/** The runs that it was forked from, and the reason if it failed. */
 function origin({ forkedFrom, events }: RunData): string {
+  const lines: string[] = [];
+  const root = forkedFrom.at(-1);
+  if (root !== undefined)
+    lines.push(
+      `<p class="quiet">This run was ${escapeHtml(lineageText(forkedFrom))}; ` +
+        `epochs are counted from the start of ${escapeHtml(root.run)}.</p>\n`,
+    );
   const end = events.findLast(({ type }) => ['started', 'resumed', 'rewound', 'ended'].includes(type));
-  return [
-    forkedFrom.length === 0
-      ? ''
-      : `<p class="quiet">This run was ${escapeHtml(lineageText(forkedFrom))}; epochs are counted from the start of ${escapeHtml(forkedFrom.at(-1)?.run ?? '')}.</p>\n`,
-    end?.outcome === 'failed'
-      ? `<p class="note warn">It failed: ${escapeHtml(end.reason ?? 'no reason is recorded')}</p>\n`
-      : '',
-  ].join('');
+  if (end?.outcome === 'failed') {
+    const reason = end.reason ?? 'no reason is recorded';
+    lines.push(`<p class="note warn">It failed: ${escapeHtml(reason)}</p>\n`);
+  }
+  return lines.join('');
 }
 
 function warning(guards: readonly Guard[]): string {
@@ -122,28 +130,53 @@ function warning(guards: readonly Guard[]): string {
   const judged = guards.filter(({ state }) => state === 'ok' || state === 'warn').length;
   if (judged === 0) return '';
   if (warned.length === 0)
-    return `<p class="note good">All ${judged} guards are quiet: nothing measured here says that the curve is an artefact.</p>`;
-  return `<p class="note warn"><b>${warned.length} of ${judged} guards warn</b>: ${escapeHtml(warned.map(({ label }) => label).join(', '))}. Read <a href="#guards">what they mean</a> before trusting the curve.</p>`;
+    return (
+      `<p class="note good">All ${judged} guards are quiet: ` +
+      'nothing measured here says that the curve is an artefact.</p>'
+    );
+  const labels = escapeHtml(warned.map(({ label }) => label).join(', '));
+  return (
+    `<p class="note warn"><b>${warned.length} of ${judged} guards warn</b>: ${labels}. ` +
+    'Read <a href="#guards">what they mean</a> before trusting the curve.</p>'
+  );
 }
 
-const gaps = ({ gaps: missing }: RunData): string =>
-  missing.length === 0
-    ? ''
-    : `<details class="gaps"><summary>${missing.length === 1 ? 'One thing' : `${missing.length} things`} could not be shown</summary><ul>${missing.map((gap) => `<li>${escapeHtml(gap)}</li>`).join('')}</ul></details>`;
+function gaps({ gaps: missing }: RunData): string {
+  if (missing.length === 0) return '';
+  const count = missing.length === 1 ? 'One thing' : `${missing.length} things`;
+  const items = missing.map((gap) => `<li>${escapeHtml(gap)}</li>`).join('');
+  return `<details class="gaps"><summary>${count} could not be shown</summary><ul>${items}</ul></details>`;
+}
 
 const card = ({ label, value, detail, tone }: Card): string =>
-  `<div class="card ${tone}"><span class="label">${escapeHtml(label)}</span><span class="value">${escapeHtml(value)}</span><span class="detail">${escapeHtml(detail)}</span></div>`;
+  `<div class="card ${tone}">` +
+  `<span class="label">${escapeHtml(label)}</span>` +
+  `<span class="value">${escapeHtml(value)}</span>` +
+  `<span class="detail">${escapeHtml(detail)}</span></div>`;
+
+const table = (rows: readonly string[]): string => `<table><tbody>${rows.join('')}</tbody></table>`;
 
 const states = { ok: 'ok', warn: 'warn', info: 'read', missing: '–' };
 
-export function guardTable(guards: readonly Guard[]): string {
-  const rows = guards.map(
-    ({ label, value, threshold, state, meaning, history: values }) =>
-      `<tr><th scope="row">${escapeHtml(label)}</th><td class="figure">${escapeHtml(value)}</td><td>${sparkline(values)}</td><td class="figure">${escapeHtml(threshold)}</td><td><span class="state ${state}">${states[state]}</span></td><td class="meaning">${escapeHtml(meaning)}</td></tr>`,
-  );
-  return `<p class="lead">A success rate in the band proves little by itself: a simulator that found one coin-flip task would show a perfect curve. These say whether the tasks are worth learning from.</p>
-<div class="panel scroll"><table class="guards"><thead><tr><th>Guard</th><th>Now</th><th>Course</th><th>Wanted</th><th></th><th>What it means</th></tr></thead><tbody>${rows.join('')}</tbody></table></div>`;
+function guardTable(guards: readonly Guard[]): string {
+  const head =
+    '<tr><th>Guard</th><th>Now</th><th>Course</th><th>Wanted</th><th></th><th>What it means</th></tr>';
+  const rows = guards.map(guardRow).join('');
+  return `<p class="lead">${GUARD_LEAD}</p>
+<div class="panel scroll"><table class="guards"><thead>${head}</thead><tbody>${rows}</tbody></table></div>`;
 }
+
+const GUARD_LEAD =
+  'A success rate in the band proves little by itself: a simulator that found one coin-flip task would show ' +
+  'a perfect curve. These say whether the tasks are worth learning from.';
+
+const guardRow = ({ label, value, threshold, state, explanation, history: values }: Guard): string =>
+  `<tr><th scope="row">${escapeHtml(label)}</th>` +
+  `<td class="figure">${escapeHtml(value)}</td>` +
+  `<td>${sparkline(values)}</td>` +
+  `<td class="figure">${escapeHtml(threshold)}</td>` +
+  `<td><span class="state ${state}">${states[state]}</span></td>` +
+  `<td class="meaning">${escapeHtml(explanation)}</td></tr>`;
 
 /** A curve the size of a word. */
 function sparkline(values: readonly (number | null)[]): string {
@@ -151,65 +184,92 @@ function sparkline(values: readonly (number | null)[]): string {
   if (present.length < 2) return '';
   const [low, high] = [Math.min(...present), Math.max(...present)];
   const [width, height] = [96, 22];
-  const place = (value: number, index: number) =>
-    `${((index / (values.length - 1)) * width).toFixed(1)},${(height - 2 - (high === low ? 0.5 : (value - low) / (high - low)) * (height - 4)).toFixed(1)}`;
-  const path = values.flatMap((value, index) => (value === null ? [] : [place(value, index)])).join(' ');
-  return `<svg class="spark" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" aria-hidden="true"><polyline points="${path}"/></svg>`;
+  const point = (value: number, index: number) => {
+    const x = (index / (values.length - 1)) * width;
+    const level = high === low ? 0.5 : (value - low) / (high - low);
+    const y = height - 2 - level * (height - 4);
+    return `${x.toFixed(1)},${y.toFixed(1)}`;
+  };
+  const path = values.flatMap((value, index) => (value === null ? [] : [point(value, index)])).join(' ');
+  return (
+    `<svg class="spark" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" aria-hidden="true">` +
+    `<polyline points="${path}"/></svg>`
+  );
 }
 
 /** Starts, resumes, attempts and ends, and the ledger's notes. */
-export function history({ events, rows, retunes }: RunData): string {
+function history({ events, rows, retunes }: RunData): string {
   const turns = events.filter(({ type }) => type !== 'attempt' && type !== 'note');
   const attempts = events.filter(({ type }) => type === 'attempt');
   const resumes = events.filter(({ type }) => type === 'resumed').length;
-  const summary = `${resumes === 0 ? 'Never resumed' : resumes === 1 ? 'Resumed once' : `Resumed ${resumes} times`}; ${attempts.length === 0 ? 'no phase was tried again' : attempts.length === 1 ? 'one further attempt at a phase' : `${attempts.length} further attempts at phases`}.`;
+  const summary = `${resumesText(resumes)}; ${attemptsText(attempts.length)}.`;
   const notes = notesOf(rows, events);
+  const noteRows = notes.map(
+    ({ epoch, text }) => `<tr><td class="figure">${epoch}</td><td>${escapeHtml(text)}</td></tr>`,
+  );
+  const allSucceeded = '<p class="quiet">Every phase succeeded at its first attempt.</p>';
+  const noNotes = '<p class="quiet">None.</p>';
   return `<p class="lead">${summary}</p>${retuneTable(retunes)}<div class="columns">
 <div class="panel scroll"><h3>Timeline</h3>${timeline(turns)}</div>
-<div class="panel scroll"><h3>Attempts</h3>${attempts.length === 0 ? '<p class="quiet">Every phase succeeded at its first attempt.</p>' : attemptTable(attempts)}</div>
-<div class="panel scroll"><h3>Notes</h3>${notes.length === 0 ? '<p class="quiet">None.</p>' : `<table><tbody>${notes.map(({ epoch, text }) => `<tr><td class="figure">${epoch}</td><td>${escapeHtml(text)}</td></tr>`).join('')}</tbody></table>`}</div>
+<div class="panel scroll"><h3>Attempts</h3>${attempts.length === 0 ? allSucceeded : attemptTable(attempts)}</div>
+<div class="panel scroll"><h3>Notes</h3>${notes.length === 0 ? noNotes : table(noteRows)}</div>
 </div>`;
+}
+
+function resumesText(count: number): string {
+  if (count === 0) return 'Never resumed';
+  return count === 1 ? 'Resumed once' : `Resumed ${count} times`;
+}
+
+function attemptsText(count: number): string {
+  if (count === 0) return 'no phase was tried again';
+  return count === 1 ? 'one further attempt at a phase' : `${count} further attempts at phases`;
 }
 
 function retuneTable(retunes: RunData['retunes']): string {
   if (retunes.length === 0) return '';
   const rows = retunes.map(
     ({ fromEpoch, set, time }) =>
-      `<tr><td class="figure">from epoch ${fromEpoch}</td><td>${escapeHtml(settingsText(set))}</td><td class="figure">${moment(time)}</td></tr>`,
+      `<tr><td class="figure">from epoch ${fromEpoch}</td>` +
+      `<td>${escapeHtml(settingsText(set))}</td><td class="figure">${moment(time)}</td></tr>`,
   );
-  return `<div class="panel scroll"><h3>Retuned</h3><table><tbody>${rows.join('')}</tbody></table></div>`;
+  return `<div class="panel scroll"><h3>Retuned</h3>${table(rows)}</div>`;
 }
 
 const moment = (at: string): string => escapeHtml(at.replace('T', ' ').replace(/(\.\d+)?Z$/, ' UTC'));
-const details = ({ epoch, phase, attempt, reason, text, ...rest }: ReportEvent): string => {
-  const others = Object.entries(rest).filter(([key]) => key !== 'type' && key !== 'at');
-  const extra = others.map(
+function details({ epoch, phase, attempt, reason, text, ...rest }: ReportEvent): string {
+  const fields = Object.entries(rest).filter(([key]) => key !== 'type' && key !== 'at');
+  const extra = fields.map(
     ([key, value]) => `${key} ${typeof value === 'string' ? value : JSON.stringify(value)}`,
   );
-  const where = [
+  const parts = [
     epoch === undefined ? '' : `epoch ${epoch}`,
     phase ?? '',
     attempt === undefined ? '' : `attempt ${attempt}`,
     ...extra,
-  ]
-    .filter((part) => part !== '')
-    .join(', ');
-  return escapeHtml([where, reason ?? text ?? ''].filter((part) => part !== '').join(': '));
-};
+  ];
+  const place = parts.filter((part) => part !== '').join(', ');
+  return escapeHtml([place, reason ?? text ?? ''].filter((part) => part !== '').join(': '));
+}
 
 function timeline(events: readonly ReportEvent[]): string {
   if (events.length === 0) return '<p class="quiet">No events are recorded.</p>';
-  return `<table><tbody>${events.map((event) => `<tr><td class="figure">${moment(event.at)}</td><td><span class="state ${eventTone(event)}">${escapeHtml(event.type)}</span></td><td>${details(event)}</td></tr>`).join('')}</tbody></table>`;
+  return table(
+    events.map(
+      (event) =>
+        `<tr><td class="figure">${moment(event.at)}</td>` +
+        `<td><span class="state ${eventTone(event)}">${escapeHtml(event.type)}</span></td>` +
+        `<td>${details(event)}</td></tr>`,
+    ),
+  );
 }
 
-const eventTone = ({ type, outcome }: ReportEvent): string =>
-  type === 'started' || outcome === 'finished'
-    ? 'ok'
-    : type === 'damaged' || outcome === 'failed'
-      ? 'warn'
-      : 'info';
+function eventTone({ type, outcome }: ReportEvent): string {
+  if (type === 'started' || outcome === 'finished') return 'ok';
+  return type === 'damaged' || outcome === 'failed' ? 'warn' : 'info';
+}
 
-/** Each attempt where there are few; their number by phase and reason where there are many. */
+/** Each attempt if there are few, else their number by phase and reason. */
 function attemptTable(attempts: readonly ReportEvent[]): string {
   if (attempts.length <= 40) return timeline(attempts);
   const groups = new Map<string, ReportEvent[]>();
@@ -217,13 +277,16 @@ function attemptTable(attempts: readonly ReportEvent[]): string {
     const what = `${event.phase ?? '?'}: ${event.reason ?? 'no reason given'}`;
     groups.set(what, [...(groups.get(what) ?? []), event]);
   }
-  const rows = [...groups]
-    .sort(([, a], [, b]) => b.length - a.length)
-    .map(
-      ([what, of]) =>
-        `<tr><td class="figure">${of.length}×</td><td>${escapeHtml(what)}</td><td class="figure">${moment(of[0]?.at ?? '')} to ${moment(of.at(-1)?.at ?? '')}</td></tr>`,
-    );
-  return `<table><tbody>${rows.join('')}</tbody></table>`;
+  const byCount = [...groups].sort(([, a], [, b]) => b.length - a.length);
+  return table(
+    byCount.map(([what, events]) => {
+      const [first, last] = [moment(events[0]?.at ?? ''), moment(events.at(-1)?.at ?? '')];
+      return (
+        `<tr><td class="figure">${events.length}×</td><td>${escapeHtml(what)}</td>` +
+        `<td class="figure">${first} to ${last}</td></tr>`
+      );
+    }),
+  );
 }
 
 function notesOf(
@@ -231,48 +294,73 @@ function notesOf(
   events: readonly ReportEvent[],
 ): { epoch: number | string; text: string }[] {
   const ledger = rows.flatMap(({ epoch, notes }) => notes.map((text) => ({ epoch, text })));
-  const known = new Set(ledger.map(({ epoch, text }) => `${epoch} ${text}`));
-  const more = events
+  const inLedger = new Set(ledger.map(({ epoch, text }) => `${epoch} ${text}`));
+  const eventNotes = events
     .filter(({ type }) => type === 'note')
     .map(({ epoch, text, reason }) => ({ epoch: epoch ?? '–', text: text ?? reason ?? '' }));
-  return [...ledger, ...more.filter(({ epoch, text }) => !known.has(`${epoch} ${text}`))];
+  return [...ledger, ...eventNotes.filter(({ epoch, text }) => !inLedger.has(`${epoch} ${text}`))];
 }
 
-export function record({ runId, experimentFile, head, rows, forkedFrom }: RunData): string {
+function record({ runId, experimentFile, head, rows, forkedFrom }: RunData): string {
   const facts: [string, string][] = [
     ['Run', runId],
     ['Experiment file, sha256', experimentFile?.sha256 ?? 'unreadable'],
-    ...forkedFrom
-      .slice(0, 1)
-      .map(({ run, epoch }): [string, string] => ['Forked from', `${run}, epoch ${epoch}`]),
-    ['Ledger, last line', head ?? 'empty'],
-    [
-      'Committed',
-      rows.length === 0 ? 'nothing yet' : `epochs ${rows[0]?.epoch ?? 0} to ${rows.at(-1)?.epoch ?? 0}`,
-    ],
   ];
-  return `<div class="panel scroll"><table><tbody>${facts.map(([name, value]) => `<tr><th scope="row">${escapeHtml(name)}</th><td><code>${escapeHtml(value)}</code></td></tr>`).join('')}</tbody></table>
-<p class="quiet">The ledger is a chain of hashes, a pure function of experiment file and seed: two runs of them end with the same last line. <code>genenv verify ${escapeHtml(runId)}</code> recomputes the chain and checks every stored file.</p></div>
-${experimentFile === null ? '' : `<details class="panel"><summary>Experiment file, presets and defaults written out</summary><pre class="json">${escapeHtml(JSON.stringify(experimentFile.experiment, null, 2))}</pre></details>`}`;
+  const parent = forkedFrom[0];
+  if (parent !== undefined) facts.push(['Forked from', `${parent.run}, epoch ${parent.epoch}`]);
+  facts.push(['Ledger, last line', head ?? 'empty']);
+  const [first, last] = [rows[0]?.epoch ?? 0, rows.at(-1)?.epoch ?? 0];
+  facts.push(['Committed', rows.length === 0 ? 'nothing yet' : `epochs ${first} to ${last}`]);
+  const factRows = facts.map(
+    ([name, value]) =>
+      `<tr><th scope="row">${escapeHtml(name)}</th><td><code>${escapeHtml(value)}</code></td></tr>`,
+  );
+  const ledgerNote =
+    'The ledger is a chain of hashes, a pure function of experiment file and seed: ' +
+    'two runs of them end with the same last line. ' +
+    `<code>genenv verify ${escapeHtml(runId)}</code> recomputes the chain and checks every stored file.`;
+  return `<div class="panel scroll">${table(factRows)}
+<p class="quiet">${ledgerNote}</p></div>
+${experimentFile === null ? '' : settingsDetails(experimentFile.experiment)}`;
 }
 
+function settingsDetails(experiment: unknown): string {
+  const json = escapeHtml(JSON.stringify(experiment, null, 2));
+  return (
+    '<details class="panel"><summary>Experiment file, presets and defaults written out</summary>' +
+    `<pre class="json">${json}</pre></details>`
+  );
+}
+
+const NO_SAMPLES =
+  'No stored tasks to show: no epoch is committed yet, or their files are pruned or missing.';
+const BROWSER_LEAD =
+  'Some tasks of some epochs, chosen evenly from never to always solved: ' +
+  'what the simulator was told and wrote, what the agent answered, and what came of it.';
+
 /** The frame of the task browser; client/browser.js fills it. */
-export function browser(epochs: readonly SampledEpoch[]): string {
-  if (epochs.every(({ samples }) => samples.length === 0))
-    return '<p class="quiet">No stored tasks to show: no epoch is committed yet, or their files are pruned or missing.</p>';
-  const kinds = [...new Set(epochs.flatMap(({ samples }) => samples.map(({ kind }) => kind)))]
-    .filter((kind) => kind !== '')
-    .sort();
-  const option = (value: string, label: string) =>
-    `<option value="${escapeHtml(value)}">${escapeHtml(label)}</option>`;
+function browser(epochs: readonly SampledEpoch[]): string {
+  const samples = epochs.flatMap((epoch) => epoch.samples);
+  if (samples.length === 0) return `<p class="quiet">${NO_SAMPLES}</p>`;
+  const kinds = [...new Set(samples.map(({ kind }) => kind))].filter((kind) => kind !== '').sort();
   const last = epochs.at(-1)?.epoch;
-  return `<p class="lead">Some tasks of some epochs, chosen evenly from never to always solved: what the simulator was told and wrote, what the agent answered, and what came of it.</p>
+  const epochOptions = epochs.map(
+    ({ epoch }) => `<option value="${epoch}"${epoch === last ? ' selected' : ''}>${epoch}</option>`,
+  );
+  const epochSelect =
+    '<span class="pair"><button type="button" id="previous-epoch" aria-label="previous epoch">‹</button>' +
+    `<select name="epoch">${option('all', 'all')}${epochOptions.join('')}</select>` +
+    '<button type="button" id="next-epoch" aria-label="next epoch">›</button></span>';
+  const successRange =
+    `<span class="pair">${rateInput('low', '0', 'lowest success rate')} to ` +
+    `${rateInput('high', '1', 'highest success rate')}</span>`;
+  return `<p class="lead">${BROWSER_LEAD}</p>
 <form class="panel filters" id="filters" autocomplete="off">
-<label>Epoch <span class="pair"><button type="button" id="previous-epoch" aria-label="previous epoch">‹</button><select name="epoch">${option('all', 'all')}${epochs.map(({ epoch }) => `<option value="${epoch}"${epoch === last ? ' selected' : ''}>${epoch}</option>`).join('')}</select><button type="button" id="next-epoch" aria-label="next epoch">›</button></span></label>
-<label>Kind <select name="kind">${option('', 'all')}${kinds.map((kind) => option(kind, kind)).join('')}</select></label>
-<label>Task <select name="valid">${option('', 'all')}${option('valid', 'valid')}${option('invalid', 'invalid')}</select></label>
-<label>Simulator’s update <select name="kept">${option('', 'all')}${option('kept', 'kept')}${option('filtered', 'filtered')}</select></label>
-<label>Success <span class="pair"><input name="low" type="number" min="0" max="1" step="0.05" value="0" aria-label="lowest success rate"> to <input name="high" type="number" min="0" max="1" step="0.05" value="1" aria-label="highest success rate"></span></label>
+<label>Epoch ${epochSelect}</label>
+<label>Kind ${select('kind', kinds)}</label>
+<label>Task ${select('valid', ['valid', 'invalid'])}</label>
+<label>Simulator’s update ${select('kept', ['kept', 'filtered'])}</label>
+<label>Success ${successRange}</label>
 <label class="grow">Text <input name="text" type="search" placeholder="in tasks, contexts and answers"></label>
 <button type="reset">Reset</button>
 </form>
@@ -280,6 +368,16 @@ export function browser(epochs: readonly SampledEpoch[]): string {
 <div id="sample-list"></div>
 <button type="button" id="more-samples" hidden>Show more</button>`;
 }
+
+const option = (value: string, label: string): string =>
+  `<option value="${escapeHtml(value)}">${escapeHtml(label)}</option>`;
+
+/** A choice among values, or all of them. */
+const select = (name: string, values: readonly string[]): string =>
+  `<select name="${name}">${option('', 'all')}${values.map((value) => option(value, value)).join('')}</select>`;
+
+const rateInput = (name: string, value: string, label: string): string =>
+  `<input name="${name}" type="number" min="0" max="1" step="0.05" value="${value}" aria-label="${label}">`;
 
 export interface Card {
   label: string;
@@ -291,7 +389,6 @@ export interface Card {
 /** The run in eight numbers. */
 export function cards(run: RunData, { epochs, success, heldOut, difficulty, length }: Findings): Card[] {
   const rows = trained(run.rows);
-  const planned = run.experiment?.epochs;
   const rollouts = rows.reduce((sum, { metrics }) => sum + (metrics['rollouts/count'] ?? 0), 0);
   const errored = rows.reduce((sum, { metrics }) => sum + (metrics['rollouts/errored'] ?? 0), 0);
   const tokens = rows.at(-1)?.metrics.num_tokens ?? null;
@@ -299,14 +396,7 @@ export function cards(run: RunData, { epochs, success, heldOut, difficulty, leng
     {
       label: 'Epochs',
       value: String(epochs),
-      detail:
-        planned === undefined
-          ? 'committed'
-          : (rows.at(-1)?.epoch ?? 0) >= planned
-            ? 'all committed'
-            : run.forkedFrom.length > 0
-              ? `to epoch ${rows.at(-1)?.epoch ?? run.forkedFrom[0]?.epoch ?? 0} of ${planned}`
-              : `of ${planned} committed`,
+      detail: epochsDetail(run, rows),
       tone: 'plain',
     },
     successCard(success),
@@ -329,6 +419,15 @@ export function cards(run: RunData, { epochs, success, heldOut, difficulty, leng
   ];
 }
 
+function epochsDetail({ experiment, forkedFrom }: RunData, rows: readonly EpochRow[]): string {
+  const planned = experiment?.epochs;
+  const last = rows.at(-1)?.epoch;
+  if (planned === undefined) return 'committed';
+  if ((last ?? 0) >= planned) return 'all committed';
+  const parent = forkedFrom[0];
+  return parent === undefined ? `of ${planned} committed` : `to epoch ${last ?? parent.epoch} of ${planned}`;
+}
+
 function successCard(success: Findings['success']): Card {
   const label = 'Success rate';
   if (success === null) return { label, value: '–', detail: 'not measured', tone: 'plain' };
@@ -337,7 +436,7 @@ function successCard(success: Findings['success']): Card {
     label,
     value: arrow(formatRate(start), formatRate(end)),
     detail: 'epoch 1 → mean of the last 5',
-    tone: residence === null ? 'plain' : inBand(end) ? 'good' : 'warn',
+    tone: residence === null ? 'plain' : goodIf(inBand(end)),
   };
 }
 
@@ -349,10 +448,11 @@ function residenceCard(residence: number | null): Card {
     label,
     value: formatPercent(residence),
     detail: 'of the second half’s epochs',
-    tone: residence >= RESIDENCE ? 'good' : 'warn',
+    tone: goodIf(residence >= RESIDENCE),
   };
 }
 
+const goodIf = (isGood: boolean): Card['tone'] => (isGood ? 'good' : 'warn');
 const arrow = (start: string, end: string): string => `${start} → ${end}`;
 const compact = (value: number): string =>
   value < 1e6 ? formatCount(value) : `${formatNumber(value / 1e6)} M`;
@@ -369,7 +469,7 @@ function heldOutCard(heldOut: Findings['heldOut']): Card {
     label,
     value: arrow(formatRate(first.value), formatRate(last.value)),
     detail: `${interval(first)} → ${interval(last)}`,
-    tone: rose ? 'good' : fell ? 'warn' : 'plain',
+    tone: rose || fell ? goodIf(rose) : 'plain',
   };
 }
 
@@ -394,15 +494,11 @@ function timeCard(rows: EpochRow[], { events, rows: all }: RunData): Card {
   const times = [...events.map(({ at }) => at), ...all.map(({ at }) => at ?? '')]
     .map((at) => Date.parse(at))
     .filter(Number.isFinite);
-  const elapsed = times.length < 2 ? null : (Math.max(...times) - Math.min(...times)) / 1000;
+  const elapsed = times.length < 2 ? 0 : (Math.max(...times) - Math.min(...times)) / 1000;
+  const duration = elapsed < 1 ? seconds : elapsed;
   return {
     label: 'Wall time',
-    value:
-      elapsed === null || elapsed < 1
-        ? seconds > 0
-          ? formatDuration(seconds)
-          : '–'
-        : formatDuration(elapsed),
+    value: duration > 0 ? formatDuration(duration) : '–',
     detail:
       rows.length > 0 && seconds > 0
         ? `${formatDuration(seconds / rows.length)} an epoch in the mean`

@@ -4,11 +4,11 @@ import type { Ancestor } from '../runs/run-state.ts';
 import type { FileRef } from '../store/references.ts';
 import type { Metrics } from '../types/activity-types.ts';
 
-/** One committed epoch: what the ledger says of it, and how long it took. Epoch 0 is the preparation. */
+/** One committed epoch: its ledger line, and how long it took. Epoch 0 is the preparation. */
 export interface EpochRow {
   epoch: number;
   metrics: Metrics;
-  /** Seconds by phase; empty where `metrics.jsonl` has no line for the epoch. */
+  /** Seconds by phase; empty if `metrics.jsonl` has no line for the epoch. */
   time: Record<string, number>;
   at: string | null;
   notes: string[];
@@ -26,7 +26,7 @@ export interface EpochOutputs {
 }
 
 export interface ReportEvent {
-  /** ISO time; empty where the line has none. */
+  /** ISO time; empty if the line has none. */
   at: string;
   type: string;
   epoch?: number;
@@ -41,11 +41,11 @@ export interface ReportEvent {
 export interface RunData {
   runId: string;
   /**
-   * With what was retuned; null where the file is missing, unreadable or of another version: the report then
+   * The settings in effect; null if the file is missing, unreadable or of another version: the report then
    * says so.
    */
   experiment: Experiment | null;
-  /** What the file holds, and its hash. */
+  /** The file's content, and its hash. */
   experimentFile: { experiment: unknown; sha256: string } | null;
   rows: EpochRow[];
   events: ReportEvent[];
@@ -61,7 +61,7 @@ export interface RunData {
 /** Epochs in which tasks were written: all but the preparation. */
 export const trained = (rows: readonly EpochRow[]): EpochRow[] => rows.filter(({ epoch }) => epoch > 0);
 
-/** One value an epoch; null where it was not measured. */
+/** One value an epoch; null if it was not measured. */
 export const series = (rows: readonly EpochRow[], name: string): (number | null)[] =>
   rows.map(({ metrics }) => metrics[name] ?? null);
 

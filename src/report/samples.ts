@@ -13,9 +13,9 @@ export interface SampledEpoch {
   samples: Sample[];
 }
 
-const mostEpochs = 30;
-const mostTasks = 12;
-const budgetBytes = 2_500_000;
+const MAX_EPOCHS = 30;
+const MAX_TASKS = 12;
+const BUDGET_BYTES = 2_500_000;
 /** Longest text that is shown whole, tried in turn until all fits the budget. */
 const textLimits = [4000, 1200, 400, 120];
 
@@ -30,10 +30,8 @@ export async function sampleEpochs(
   gaps: string[],
 ): Promise<SampledEpoch[]> {
   const epochs: SampledEpoch[] = [];
-  for (const row of spreadSample(
-    trained(rows).filter(({ outputs }) => outputs.tasks),
-    mostEpochs,
-  )) {
+  const withTasks = trained(rows).filter(({ outputs }) => outputs.tasks);
+  for (const row of spreadSample(withTasks, MAX_EPOCHS)) {
     const sampled = await sampleEpoch(row, store, world, gaps);
     if (sampled !== null) epochs.push(sampled);
   }
@@ -48,18 +46,18 @@ async function sampleEpoch(
 ): Promise<SampledEpoch | null> {
   if (!outputs.tasks) return null;
   const read = <T>(refs: Parameters<typeof readRecords>[1], what: string, keep?: (record: T) => boolean) =>
-    readRecords<T>(store, refs, `epoch ${epoch}: ${what}`, gaps, keep);
+    readRecords<T>(store, refs, { what: `epoch ${epoch}: ${what}`, gaps, ...(keep && { keep }) });
   const tasks = await read<TaskRecord>([outputs.tasks], 'tasks');
   if (tasks === null) return null;
   const scores = byTask((await read<ScoreRecord>(listed(outputs.scores), 'scores')) ?? []);
-  const chosen = choose(tasks, scores, mostTasks);
+  const chosen = chooseTasks(tasks, scores, MAX_TASKS);
   const ids = new Set(chosen.map(({ id }) => id));
-  const wanted = (record: { task_id: string }) => ids.has(record.task_id);
+  const isChosen = (record: { task_id: string }) => ids.has(record.task_id);
   const decisions = byTask(
-    (await read<FilterRecord>(listed(outputs.decisions), 'filter decisions', wanted)) ?? [],
+    (await read<FilterRecord>(listed(outputs.decisions), 'filter decisions', isChosen)) ?? [],
   );
-  const rewards = (await read<RewardRecord>(listed(outputs.rewards), 'rewards', wanted)) ?? [];
-  const traces = (await read<TraceRecord>(outputs.traces ?? [], 'traces', wanted)) ?? [];
+  const rewards = (await read<RewardRecord>(listed(outputs.rewards), 'rewards', isChosen)) ?? [];
+  const traces = (await read<TraceRecord>(outputs.traces ?? [], 'traces', isChosen)) ?? [];
   const samples = chosen.map((task) =>
     describeSample(epoch, task, {
       score: scores.get(task.id),
@@ -80,44 +78,47 @@ function withinBudget(epochs: SampledEpoch[], gaps: string[]): SampledEpoch[] {
   const size = (value: unknown) => Buffer.byteLength(JSON.stringify(value));
   for (const limit of textLimits) {
     const clipped = clip(epochs, limit) as SampledEpoch[];
-    if (size(clipped) <= budgetBytes) return clipped;
+    if (size(clipped) <= BUDGET_BYTES) return clipped;
   }
   gaps.push(
     'Sample tasks: too large to show all; some epochs are left out. The files in the store have them.',
   );
   const clipped = clip(epochs, 120) as SampledEpoch[];
-  return spreadSample(clipped, Math.max(1, Math.floor((clipped.length * budgetBytes) / size(clipped) / 1.5)));
+  return spreadSample(
+    clipped,
+    Math.max(1, Math.floor((clipped.length * BUDGET_BYTES) / size(clipped) / 1.5)),
+  );
 }
 
-/** The value with every text in it cut to a length, and said to be cut. */
+/** Cuts every text in a value to a length, and says so in the text. */
 function clip(value: unknown, limit: number): unknown {
-  if (typeof value === 'string')
-    return value.length <= limit
-      ? value
-      : `${value.slice(0, limit)}… (${value.length - limit} more characters)`;
+  if (typeof value === 'string') {
+    if (value.length <= limit) return value;
+    return `${value.slice(0, limit)}… (${value.length - limit} more characters)`;
+  }
   if (Array.isArray(value)) return value.map((item) => clip(item, limit));
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(Object.entries(value).map(([key, field]) => [key, clip(field, limit)]));
 }
 
-/** At most `most` items, evenly spread, with the first and the last. */
-export function spreadSample<T>(items: readonly T[], most: number): T[] {
-  if (items.length <= most) return [...items];
-  if (most <= 1) return items.slice(-most);
-  const places = new Set(
-    Array.from({ length: most }, (_, index) => Math.round((index * (items.length - 1)) / (most - 1))),
+/** At most `max` items, evenly spread, with the first and the last. */
+export function spreadSample<T>(items: readonly T[], max: number): T[] {
+  if (items.length <= max) return [...items];
+  if (max <= 1) return items.slice(-max);
+  const indices = new Set(
+    Array.from({ length: max }, (_, index) => Math.round((index * (items.length - 1)) / (max - 1))),
   );
-  return items.filter((_, index) => places.has(index));
+  return items.filter((_, index) => indices.has(index));
 }
 
 /**
  * Tasks that show an epoch's range: valid ones from never to always solved, and up to a quarter invalid ones,
  * in the epoch's own order. No chance is involved, so a report written again shows the same.
  */
-export function choose(
+export function chooseTasks(
   tasks: readonly TaskRecord[],
   scores: ReadonlyMap<string, ScoreRecord>,
-  most: number,
+  max: number,
 ): TaskRecord[] {
   const invalid = tasks.filter(({ valid }) => !valid);
   const bySuccess = tasks
@@ -125,12 +126,12 @@ export function choose(
     .filter(({ task }) => task.valid)
     .sort((a, b) => a.rate - b.rate || a.index - b.index)
     .map(({ task }) => task);
-  const shownInvalid = spreadSample(invalid, Math.max(Math.floor(most / 4), most - bySuccess.length));
-  const chosen = new Set([...shownInvalid, ...spreadSample(bySuccess, most - shownInvalid.length)]);
+  const shownInvalid = spreadSample(invalid, Math.max(Math.floor(max / 4), max - bySuccess.length));
+  const chosen = new Set([...shownInvalid, ...spreadSample(bySuccess, max - shownInvalid.length)]);
   return tasks.filter((task) => chosen.has(task));
 }
 
-/** One attempt at a task. */
+/** One rollout of a task. */
 export interface SampleAnswer {
   role: 'agent' | 'frozen';
   text: string;
@@ -144,7 +145,7 @@ export interface SampleAnswer {
   finish: string;
 }
 
-/** A task with what became of it, as the browser of the page shows it. */
+/** A task with its outcome, as the task browser of the page shows it. */
 export interface Sample {
   id: string;
   epoch: number;
@@ -160,7 +161,7 @@ export interface Sample {
   historySuccess: number | null;
   raw: string;
   prompt: string;
-  /** The task for people, as JSON; empty where it is none. */
+  /** The task for people, as JSON; the text itself if it is not a valid task. */
   task: string;
   reference: string;
   successes: number | null;
@@ -179,7 +180,7 @@ export interface Sample {
   answers: SampleAnswer[];
 }
 
-interface Outcome {
+interface TaskOutcome {
   score: ScoreRecord | undefined;
   decision: FilterRecord | undefined;
   rewards: readonly RewardRecord[];
@@ -190,10 +191,10 @@ interface Outcome {
 export function describeSample(
   epoch: number,
   task: TaskRecord,
-  { score, decision, rewards, traces, world }: Outcome,
+  { score, decision, rewards, traces, world }: TaskOutcome,
 ): Sample {
   const { spec } = task;
-  const known = world !== null && spec !== null;
+  const canRender = world !== null && spec !== null;
   return {
     id: task.id,
     epoch,
@@ -208,8 +209,8 @@ export function describeSample(
     historySuccess: task.history_success,
     raw: task.sampled?.text ?? spec ?? '',
     prompt: task.prompt,
-    task: known ? attempt(() => JSON.stringify(world.renderTask(spec), null, 2)) || spec : (spec ?? ''),
-    reference: known ? attempt(() => world.referenceAnswer(spec)) : '',
+    task: canRender ? tryRender(() => JSON.stringify(world.renderTask(spec), null, 2)) || spec : (spec ?? ''),
+    reference: canRender ? tryRender(() => world.referenceAnswer(spec)) : '',
     successes: score?.successes ?? null,
     attempts: score?.attempts ?? null,
     rate: score?.success_rate ?? null,
@@ -228,8 +229,8 @@ export function describeSample(
 }
 
 /**
- * One answer for each reward, with its trace; a trace without a reward (or the other way round) is shown as
- * it is.
+ * One answer for each reward, with its trace. A trace without a reward is shown too, and a reward without a
+ * trace.
  */
 function answersOf(
   rewards: readonly RewardRecord[],
@@ -244,7 +245,7 @@ function answersOf(
     return {
       role: reward?.role ?? trace?.role ?? 'agent',
       text,
-      reading: world === null ? '' : attempt(() => JSON.stringify(world.renderAnswer(text))),
+      reading: world === null ? '' : tryRender(() => JSON.stringify(world.renderAnswer(text))),
       reward: reward?.reward ?? null,
       disputed: reward !== undefined && reward.reward !== reward.second_reward,
       wellFormed: reward?.well_formed ?? true,
@@ -255,8 +256,8 @@ function answersOf(
   });
 }
 
-/** A world that has changed since may not understand an old task: the report shows what it can. */
-function attempt(render: () => string): string {
+/** A world that has changed since may not be able to render an old task: the report shows the rest. */
+function tryRender(render: () => string): string {
   try {
     return render();
   } catch {

@@ -20,8 +20,8 @@ import type { RunData } from './run-data.ts';
 import { sampleEpochs } from './samples.ts';
 
 /**
- * Writes the report of a run, finished or not, into its folder, and gives its path. What is missing or pruned
- * is said in the page, never a reason to fail.
+ * Writes the report of a run, finished or not, into its folder, and gives its path. The page says what is missing
+ * or pruned; that is never a reason to fail.
  * @param worlds the list of worlds from outside that may be loaded, as in GENENV_WORLDS
  * @throws Error if there is no such run, StoreUnavailable if the folder cannot be written
  */
@@ -40,7 +40,7 @@ export async function writeReport({
   const samples = await sampleEpochs(run.rows, store, world, run.gaps);
   const grids = await heldOutGrids(run.rows, store, run.gaps);
   const { rows, epochsPerPoint } = thinned(run.rows);
-  const found = findings(run.rows);
+  const results = findings(run.rows);
   const file = join(home, 'runs', runId, 'report.html');
   await atomicWrite(
     file,
@@ -49,8 +49,8 @@ export async function writeReport({
       samples,
       epochsPerPoint,
       state: stateOf(run),
-      verdict: verdict(found),
-      cards: cards(run, found),
+      verdict: verdict(results),
+      cards: cards(run, results),
       guards: guards(trained(run.rows), run.experiment),
       charts: chartsOf(rows, grids, run.experiment, run.retunes),
       writtenAt: new Date().toISOString().slice(0, 16).replace('T', ' ') + ' UTC',
@@ -87,11 +87,10 @@ function stateOf({ events, rows, experiment }: RunData): PageContent['state'] {
 }
 
 const trainer = fileURLToPath(new URL('../../trainer', import.meta.url));
-const patience = 120_000;
+const EXPORT_TIMEOUT_MS = 120_000;
 
 /**
- * Writes the run's metrics as TensorBoard event files, anew, with the interpreter of the trainer's
- * environment.
+ * Replaces the run's TensorBoard event files, with the interpreter of the trainer's environment.
  * @throws Error with what Python said
  */
 export async function writeTensorboard({
@@ -108,13 +107,14 @@ export async function writeTensorboard({
     // From the trainer's folder, where the package is found whether it is installed or not.
     await promisify(execFile)(python, ['-m', 'genenv_trainer.tensorboard_export', path], {
       cwd: trainer,
-      timeout: patience,
+      timeout: EXPORT_TIMEOUT_MS,
     });
   } catch (error) {
     const { stderr, message } = error as Error & { stderr?: string };
-    const said = stderr?.trim().split('\n').at(-1) ?? '';
+    const lastLine = stderr?.trim().split('\n').at(-1) ?? '';
     throw new Error(
-      `Cannot write TensorBoard files of ${path}: ${said === '' ? message : said}. The run and its report are not affected.`,
+      `Cannot write TensorBoard files of ${path}: ${lastLine === '' ? message : lastLine}. The run and its report ` +
+        'are not affected.',
       { cause: error },
     );
   }

@@ -2,61 +2,80 @@ import { z } from 'zod';
 
 /**
  * The files through which worker and trainer speak: docs/training-jobs.md. Field names are those that Python
- * reads.
+ * reads; test/contract checks both sides against the same files.
  */
 
 /** All but `gradient_norms` train; that one measures, and writes no weights. */
-export type JobKind = 'supervised' | 'grpo' | 'rwr' | 'gradient_norms';
+const jobKindSchema = z.enum(['supervised', 'grpo', 'rwr', 'gradient_norms']);
+export type JobKind = z.infer<typeof jobKindSchema>;
 
-export interface JobSettings {
-  learning_rate: number;
-  warmup_steps: number;
-  schedule: 'constant' | 'cosine' | 'linear';
-  schedule_steps: number | null;
-  betas: [number, number];
-  epsilon: number;
-  weight_decay: number;
-  max_grad_norm: number;
-  loss_type: 'grpo' | 'dr_grpo' | 'dapo';
-  max_completion_length: number;
-  clip_low: number;
-  clip_high: number;
-  kl_coefficient: number;
-  kl_estimator: 'k3' | 'exact';
-  kl_bias_correction: boolean;
-  entropy_coefficient: number;
-  max_kl: number | null;
-  kl_pull_back: number;
-  tokens_per_micro_batch: number;
-  min_informative_groups: number;
-  policy_version: string | null;
-  max_policy_lag: number;
-}
+const settingsSchema = z.strictObject({
+  learning_rate: z.number(),
+  warmup_steps: z.int(),
+  schedule: z.enum(['constant', 'cosine', 'linear']),
+  schedule_steps: z.int().nullable(),
+  betas: z.tuple([z.number(), z.number()]),
+  epsilon: z.number(),
+  weight_decay: z.number(),
+  max_grad_norm: z.number(),
+  loss_type: z.enum(['grpo', 'dr_grpo', 'dapo']),
+  max_completion_length: z.int(),
+  clip_low: z.number(),
+  clip_high: z.number(),
+  kl_coefficient: z.number(),
+  kl_estimator: z.enum(['k3', 'exact']),
+  kl_bias_correction: z.boolean(),
+  entropy_coefficient: z.number(),
+  max_kl: z.number().nullable(),
+  kl_pull_back: z.number(),
+  tokens_per_micro_batch: z.int(),
+  min_informative_groups: z.int(),
+  policy_version: z.string().nullable(),
+  max_policy_lag: z.int(),
+});
+export type JobSettings = z.infer<typeof settingsSchema>;
 
-export type JobModel =
-  { path: string } | { scratch: { architecture: Record<string, unknown>; vocabulary: readonly string[] } };
+const modelSchema = z.union([
+  z.strictObject({ path: z.string() }),
+  z.strictObject({
+    scratch: z.strictObject({
+      architecture: z.record(z.string(), z.unknown()),
+      vocabulary: z.array(z.string()).readonly(),
+    }),
+  }),
+]);
+export type JobModel = z.infer<typeof modelSchema>;
 
-export interface TrainingJob {
-  format: 1;
-  kind: JobKind;
-  input_hash: string;
-  fence: number;
-  seed: number;
-  device: 'auto' | 'cpu' | 'cuda';
-  threads: number;
-  precision: 'float32' | 'bfloat16';
-  gradient_checkpointing: boolean;
-  /** Null where jobs may share the device, as they do a processor. */
-  device_lock: string | null;
-  model: JobModel;
-  adapter: { r: number; alpha: number; dropout: number; target_modules: string[] } | null;
-  reference: { path: string } | null;
-  trainer_state: string | null;
-  batch: string;
-  settings: JobSettings;
-  checkpoint_every: number;
-  orphan_grace_seconds: number;
-}
+/** Every field is written: the trainer has no defaults, and refuses a job that lacks one. */
+export const trainingJobSchema = z.strictObject({
+  format: z.literal(1),
+  kind: jobKindSchema,
+  input_hash: z.string(),
+  fence: z.int(),
+  seed: z.int(),
+  device: z.enum(['auto', 'cpu', 'cuda']),
+  threads: z.int(),
+  precision: z.enum(['float32', 'bfloat16']),
+  gradient_checkpointing: z.boolean(),
+  /** Null if jobs may share the device, as they do a processor. */
+  device_lock: z.string().nullable(),
+  model: modelSchema,
+  adapter: z
+    .strictObject({
+      r: z.int(),
+      alpha: z.int(),
+      dropout: z.number(),
+      target_modules: z.array(z.string()),
+    })
+    .nullable(),
+  reference: z.strictObject({ path: z.string() }).nullable(),
+  trainer_state: z.string().nullable(),
+  batch: z.string(),
+  settings: settingsSchema,
+  checkpoint_every: z.int(),
+  orphan_grace_seconds: z.number(),
+});
+export type TrainingJob = z.infer<typeof trainingJobSchema>;
 
 export const progressSchema = z.object({
   phase: z.enum(['loading', 'waiting', 'step', 'saving']),

@@ -8,8 +8,8 @@ import { abandonIfStalled, workerStops } from './activity-context.ts';
 
 const workerStopped: WorkerStopped = 'WorkerStopped';
 
-/** Errors that the same call would meet again: they fail the epoch at once. All others are tried again. */
-const final = new Set([
+/** Errors that a retry would meet again: they fail the epoch at once. All others are retried. */
+const nonRetryable = new Set([
   'InvalidConfig',
   'InvalidArtifact',
   'RequestRefused',
@@ -17,7 +17,7 @@ const final = new Set([
   'NotSerializable',
 ]);
 
-/** What an activity reports to Temporal: the error's name as type, and whether to try again, and when. */
+/** The failure that Temporal gets: the error's name as type, whether to retry, and after what delay. */
 export function toFailure(error: unknown): unknown {
   if (
     !(error instanceof Error) ||
@@ -30,7 +30,7 @@ export function toFailure(error: unknown): unknown {
   return ApplicationFailure.create({
     message: error.message,
     type: error.name,
-    nonRetryable: final.has(error.name),
+    nonRetryable: nonRetryable.has(error.name),
     cause: error,
     ...(error instanceof ModelUnavailable && error.retryAfterMs !== undefined
       ? { nextRetryDelay: error.retryAfterMs }
@@ -39,8 +39,8 @@ export function toFailure(error: unknown): unknown {
 }
 
 /**
- * What an activity reports that its stopping worker interrupted, whatever it threw. Not retryable: a retry by
- * the server would use up one of the phase's attempts, so the workflow schedules the activity again
+ * The failure of an activity that its stopping worker interrupted. Not retryable: a retry by the server would use
+ * up one of the phase's attempts, so the workflow schedules the activity again
  * (src/workflows/activity-proxies.ts).
  */
 export const toWorkerStopped = (activity: string): ApplicationFailure =>
@@ -52,8 +52,8 @@ export const toWorkerStopped = (activity: string): ApplicationFailure =>
   });
 
 /**
- * Gives errors their type and retry rule, and notes in the run's events each further attempt, and each that
- * its stopping worker interrupted.
+ * Converts errors to failures, and records in the run's events each retry and each attempt that its stopping
+ * worker interrupted.
  */
 export const activityInterceptor =
   (dependencies: Dependencies, stopping: AbortSignal) =>
@@ -62,20 +62,19 @@ export const activityInterceptor =
       async execute(input, next) {
         const { activityType: phase, attempt, workflowExecution } = context.info;
         const id = (input.args[0] as { run?: { id?: string } } | undefined)?.run?.id;
-        const note = async (type: string): Promise<void> => {
-          if (id !== undefined)
-            await dependencies
-              .runFolder(id)
-              .appendEvent({ type, phase, attempt, workflow: workflowExecution?.workflowId ?? '' });
+        const recordEvent = async (type: string): Promise<void> => {
+          if (id === undefined) return;
+          const workflow = workflowExecution?.workflowId ?? '';
+          await dependencies.runFolder(id).appendEvent({ type, phase, attempt, workflow });
         };
         try {
-          // What the queue gave out as the worker stopped is for another to begin.
+          // A task that was polled while the worker stops is left to another worker.
           stopping.throwIfAborted();
-          if (attempt > 1) await note('attempt');
+          if (attempt > 1) await recordEvent('attempt');
           return await abandonIfStalled(context, () => next(input));
         } catch (error) {
           if (!workerStops(context, stopping)) throw toFailure(error);
-          await note('worker-stopped').catch(() => undefined);
+          await recordEvent('worker-stopped').catch(() => undefined);
           throw toWorkerStopped(phase);
         }
       },

@@ -6,7 +6,7 @@ import { activitiesByQueue } from '../activities/index.ts';
 import { queues } from '../workflows/activity-proxies.ts';
 import type { QueueName, WorkerSettings } from './settings.ts';
 
-/** How a worker of each queue is made, as often as need be. */
+/** A function that creates a worker of a queue; it may be called again for the same queue. */
 export async function workerFactory(
   settings: WorkerSettings,
   dependencies: Dependencies,
@@ -14,9 +14,9 @@ export async function workerFactory(
 ): Promise<(queue: QueueName) => Promise<Worker>> {
   const { version, maxCachedWorkflows, trainingJobs } = settings;
   const shared = {
-    // Activities hear of a stop at once (run-worker.ts); what has not let go by then is left to its timeout.
+    // Activities are told at once (run-worker.ts); those that have not ended by then are left to their timeout.
     shutdownForceTime: '50 seconds',
-    // Cancellation reaches an activity with a heartbeat: this bounds how long that takes.
+    // Cancellation reaches an activity with its heartbeat: this limits the delay.
     maxHeartbeatThrottleInterval: '2 seconds',
     ...(version
       ? {
@@ -36,16 +36,16 @@ export async function workerFactory(
           logger: new DefaultLogger('WARN'),
         }),
         maxCachedWorkflows,
-        // A task for a worker that is gone, or was made anew, goes to another after this.
+        // After this a task of a worker that is gone or was replaced goes to another.
         stickyQueueScheduleToStartTimeout: '3 seconds',
       }
     : {};
   const { llm, cpu, gpu } = activitiesByQueue(dependencies);
-  const own: Record<QueueName, Partial<WorkerOptions>> = {
+  const byQueue: Record<QueueName, Partial<WorkerOptions>> = {
     workflows,
     llm: { activities: llm, maxConcurrentActivityTaskExecutions: 16 },
     cpu: { activities: cpu, maxConcurrentActivityTaskExecutions: 4 },
     gpu: { activities: gpu, maxConcurrentActivityTaskExecutions: trainingJobs },
   };
-  return (queue) => Worker.create({ ...shared, ...own[queue], taskQueue: queues[queue] });
+  return (queue) => Worker.create({ ...shared, ...byQueue[queue], taskQueue: queues[queue] });
 }

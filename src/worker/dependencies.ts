@@ -15,10 +15,7 @@ import { processLauncher, residentLauncher } from '../training/launchers.ts';
 import { worldLoader } from '../worlds/registry.ts';
 import type { WorkerSettings } from './settings.ts';
 
-/**
- * The concrete parts behind the dependencies. Trainer processes are given the environment here, and nowhere
- * else.
- */
+/** Creates the dependencies. Only here do trainer processes get the environment. */
 export function createDependencies(
   settings: WorkerSettings,
   environment: NodeJS.ProcessEnv,
@@ -35,7 +32,7 @@ export function createDependencies(
     keys: new PhaseKeys(store, { onDamage: options.onDamage }),
     loadWorld: worldLoader(settings.worlds),
     runFolder: (id) => new RunFolder(runs, id),
-    // Beside the runs, which hosts share.
+    // Next to the runs, which hosts share.
     nightlyFolder: (name) => new NightlyFolder(join(runs, '..', 'nightly'), name),
     comparisonFolder: (id) => new ComparisonFolder(join(runs, '..', 'comparisons'), id),
     evaluationFolder: (id) => new EvaluationFolder(join(runs, '..', 'evaluations'), id),

@@ -11,9 +11,8 @@ export function serveHealth(port: number, queues: () => Promise<Record<string, s
     void queues().then((workers) => {
       const healthy =
         Object.keys(workers).length > 0 && Object.values(workers).every((state) => state === 'polling');
-      response.writeHead(request.url === '/health' ? (healthy ? 200 : 503) : 404, {
-        'content-type': 'application/json',
-      });
+      const status = healthy ? 200 : 503;
+      response.writeHead(request.url === '/health' ? status : 404, { 'content-type': 'application/json' });
       response.end(JSON.stringify({ healthy, workers }));
     });
   });
@@ -23,17 +22,17 @@ export function serveHealth(port: number, queues: () => Promise<Record<string, s
   });
 }
 
-/** A poll is held open for up to a minute; one that began before this is of a poller that is gone. */
-const freshMs = 150_000;
-const answerMs = 2_000;
-/** Temporal's enum, whose package is not among ours. */
+/** A poll is held open for up to a minute; a poller that last polled longer ago than this is gone. */
+const MAX_POLL_AGE_MS = 150_000;
+const ANSWER_MS = 2_000;
+/** Temporal's enum, whose package is not a dependency. */
 const queueTypes = { workflows: 1, activities: 2 } as const;
 
 /**
- * Whether a worker polls, by the server's own word: `polling`, or why it does not. Its state says nothing,
- * since a worker whose server is away keeps running. While it is busy it need not poll.
+ * Asks the server whether a worker polls: `polling`, or the reason why it does not. The worker's own state says
+ * nothing, since it keeps running without a server. While it is busy it need not poll.
  */
-export async function polls(
+export async function readPollState(
   connection: NativeConnection,
   worker: Worker,
   kind: keyof typeof queueTypes,
@@ -41,14 +40,14 @@ export async function polls(
   const { namespace, taskQueue, identity } = worker.options;
   if (worker.getState() !== 'RUNNING') return worker.getState();
   try {
-    const asked: object = { namespace, taskQueue: { name: taskQueue }, taskQueueType: queueTypes[kind] };
-    const { pollers } = await connection.withDeadline(Date.now() + answerMs, () =>
-      connection.workflowService.describeTaskQueue(asked),
+    const request: object = { namespace, taskQueue: { name: taskQueue }, taskQueueType: queueTypes[kind] };
+    const { pollers } = await connection.withDeadline(Date.now() + ANSWER_MS, () =>
+      connection.workflowService.describeTaskQueue(request),
     );
     if (worker.getStatus().numInFlightActivities > 0) return 'polling';
     const own = pollers.find((poller) => poller.identity === identity);
-    const seen = Number(own?.lastAccessTime?.seconds ?? 0) * 1000;
-    return Date.now() - seen < freshMs ? 'polling' : 'the server has not been polled';
+    const lastPoll = Number(own?.lastAccessTime?.seconds ?? 0) * 1000;
+    return Date.now() - lastPoll < MAX_POLL_AGE_MS ? 'polling' : 'the server has not been polled';
   } catch (error) {
     return `the server does not answer: ${error instanceof Error ? error.message : String(error)}`;
   }

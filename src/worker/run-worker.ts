@@ -7,7 +7,7 @@ import { createActivityContext } from './activity-context.ts';
 import { activityInterceptor } from './activity-interceptor.ts';
 import { workerFactory } from './create-worker.ts';
 import { createDependencies } from './dependencies.ts';
-import { polls, serveHealth } from './health.ts';
+import { readPollState, serveHealth } from './health.ts';
 import { registerSearchAttributes, ServerWatch, untilPossible } from './server-connection.ts';
 import type { QueueName, WorkerSettings } from './settings.ts';
 
@@ -15,11 +15,11 @@ const stopSignals = ['SIGTERM', 'SIGINT'] as const;
 const say = (message: string): void => console.log(message);
 
 export interface WorkerAdditions {
-  /** Run inside the project's own interceptor, such as the faults of a test. */
+  /** They run inside the project's own interceptor; a test injects faults with them. */
   activityInterceptors?: ActivityInterceptorsFactory[];
 }
 
-/** Connects to the Temporal that the environment names and serves the queues until it is told to stop. */
+/** Connects to the Temporal server that the environment names, and serves the queues until it is stopped. */
 export async function runWorker(
   settings: WorkerSettings,
   environment: NodeJS.ProcessEnv,
@@ -29,8 +29,7 @@ export async function runWorker(
   const { signal } = stopping;
   const workers: Partial<Record<QueueName, Worker>> = {};
   const stop = (): void => {
-    // No more is taken from the queues before activities let go of what they have: they would be given it
-    // back.
+    // Polling stops before activities are interrupted; otherwise this worker would be given them again.
     for (const worker of Object.values(workers)) if (worker.getState() === 'RUNNING') worker.shutdown();
     stopping.abort();
   };
@@ -41,22 +40,17 @@ export async function runWorker(
   Runtime.install({ logger, shutdownSignals: [] });
   let connection: NativeConnection | undefined;
   let dependencies: Dependencies | undefined;
-  const states = async (): Promise<Record<string, string>> =>
+  const pollState = async (queue: QueueName): Promise<string> => {
+    const worker = workers[queue];
+    if (connection === undefined || worker === undefined) return 'waiting for Temporal';
+    return readPollState(connection, worker, queue === 'workflows' ? 'workflows' : 'activities');
+  };
+  const pollStates = async (): Promise<Record<string, string>> =>
     Object.fromEntries(
-      await Promise.all(
-        settings.queues.map(
-          async (queue) =>
-            [
-              queue,
-              connection && workers[queue]
-                ? await polls(connection, workers[queue], queue === 'workflows' ? 'workflows' : 'activities')
-                : 'waiting for Temporal',
-            ] as const,
-        ),
-      ),
+      await Promise.all(settings.queues.map(async (queue) => [queue, await pollState(queue)] as const)),
     );
   const health =
-    settings.healthPort === undefined ? undefined : await serveHealth(settings.healthPort, states);
+    settings.healthPort === undefined ? undefined : await serveHealth(settings.healthPort, pollStates);
   const { connectionOptions, namespace = 'default' } = loadClientConnectConfig();
   const watch = new ServerWatch(connectionOptions);
   try {
@@ -76,12 +70,12 @@ export async function runWorker(
       namespace,
       interceptors: { activity: [activityInterceptor(dependencies, signal), ...activityInterceptors] },
     });
-    const createSoon = async (queue: QueueName): Promise<Worker> =>
+    const createWorker = async (queue: QueueName): Promise<Worker> =>
       (workers[queue] = await untilPossible(`a worker of ${queue}`, () => create(queue), { signal, say }));
-    for (const queue of settings.queues) await createSoon(queue);
+    for (const queue of settings.queues) await createWorker(queue);
     const running = settings.queues.map((queue) =>
       queue === 'workflows'
-        ? serveWorkflows(workers[queue]!, () => register().then(() => createSoon(queue)), watch, signal)
+        ? serveWorkflows(workers[queue]!, () => register().then(() => createWorker(queue)), watch, signal)
         : workers[queue]!.run(),
     );
     say('worker ready');
@@ -99,10 +93,10 @@ export async function runWorker(
 }
 
 /**
- * Runs the worker of the workflows; anew, with an empty cache, each time the server was away. A server that
- * comes back may have lost what it had last said (an older copy of its database): a cached workflow that is
- * ahead of it would wait for ever, one that is read anew does not. Nor need it know the search attributes any
- * more, without which every workflow task would fail.
+ * Runs the worker of the workflows, and replaces it by one with an empty cache each time the server was away. A
+ * server that comes back may have lost its last events (an older copy of its database). A cached workflow that
+ * is ahead of it would wait for ever; a replayed one does not. Search attributes are registered again too,
+ * since without them every workflow task would fail.
  */
 async function serveWorkflows(
   first: Worker,
@@ -127,9 +121,9 @@ const aborted = (signal: AbortSignal): Promise<void> =>
   );
 
 /**
- * Makes V8 collect its old generation after little growth. A worker's live data is some 20 MB whatever the
- * size of an epoch, since records stream; left to itself V8 lets several times as much garbage lie before it
- * looks, more the longer a phase runs. From inside, since workers are started in several ways (command line,
- * stack, containers), and this flag is read at each collection.
+ * Makes V8 collect its old generation after little growth. A worker's live data is some 20 MB for any size of
+ * epoch, since records stream; by default V8 lets several times as much garbage build up, more the longer a phase
+ * runs. Set at run time, since workers are started in several ways (command line, stack, containers) and V8 reads
+ * this flag at each collection.
  */
 export const keepHeapSmall = (): void => setFlagsFromString('--optimize-for-size');

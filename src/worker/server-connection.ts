@@ -8,17 +8,16 @@ import type { NativeConnection } from '@temporalio/worker';
 import { searchAttributeKeys } from '../workflows/progress.ts';
 
 /**
- * Watches whether the Temporal server is there, by the state of a connection of its own. A server that only
- * moves its clients on (as one with a maximum age of connections does) was not away: only an attempt to
- * connect that failed says so.
+ * Watches whether the Temporal server is reachable, by the state of a connection of its own. A server that
+ * closes connections of a certain age stays reachable: only a failed attempt to connect says otherwise.
  */
 export class ServerWatch {
   readonly #connection: Connection;
-  #here = false;
+  #isReachable = false;
   readonly #events = new EventEmitter();
 
   constructor(options: ConnectionOptions) {
-    // Idle would be taken for lost, and a server that comes back is to be found soon.
+    // An idle connection would look lost, and a server that is back has to be noticed soon.
     const channelArgs = {
       'grpc.client_idle_timeout_ms': 2 ** 31 - 1,
       'grpc.initial_reconnect_backoff_ms': 200,
@@ -31,9 +30,9 @@ export class ServerWatch {
     this.#follow();
   }
 
-  /** Resolves when the server is there (`true`) or away (`false`), at once where it is so. */
-  async until(here: boolean): Promise<void> {
-    while (this.#here !== here) await once(this.#events, 'change');
+  /** Resolves when the server is reachable (`true`) or not (`false`), at once if that is so already. */
+  async until(isReachable: boolean): Promise<void> {
+    while (this.#isReachable !== isReachable) await once(this.#events, 'change');
   }
 
   async close(): Promise<void> {
@@ -41,24 +40,24 @@ export class ServerWatch {
   }
 
   #follow(): void {
-    // Protected, but the only way to the state of a connection.
+    // A protected field, but the only way to the state of a connection.
     const channel = (this.#connection as unknown as { client: Client }).client.getChannel();
     const state = channel.getConnectivityState(true);
     if (state === connectivityState.SHUTDOWN) return;
-    if (state === connectivityState.READY) this.#now(true);
-    if (state === connectivityState.TRANSIENT_FAILURE) this.#now(false);
+    if (state === connectivityState.READY) this.#update(true);
+    if (state === connectivityState.TRANSIENT_FAILURE) this.#update(false);
     channel.watchConnectivityState(state, Infinity, () => this.#follow());
   }
 
-  #now(here: boolean): void {
-    if (here === this.#here) return;
-    this.#here = here;
+  #update(isReachable: boolean): void {
+    if (isReachable === this.#isReachable) return;
+    this.#isReachable = isReachable;
     this.#events.emit('change');
   }
 }
 
 /**
- * Tries until it works: a worker that gave up while its server is away would look alive and never poll.
+ * Retries until it succeeds: a worker that gave up while its server is away would look alive and never poll.
  * @throws the signal's reason
  */
 export async function untilPossible<T>(
@@ -79,7 +78,7 @@ export async function untilPossible<T>(
 
 const indexedValueTypes: Record<string, number> = { KEYWORD: 2, INT: 3, DOUBLE: 4 };
 
-/** Registers what the workflows upsert; false, and said, where this worker may not. */
+/** Registers the search attributes that workflows upsert; false, with a message, if that is not permitted. */
 export async function registerSearchAttributes(
   connection: NativeConnection,
   namespace: string,
@@ -99,9 +98,8 @@ export async function registerSearchAttributes(
     }
     return true;
   } catch (error) {
-    say(
-      `runs without search attributes, which could not be registered: ${error instanceof Error ? error.message : String(error)}`,
-    );
+    const reason = error instanceof Error ? error.message : String(error);
+    say(`runs without search attributes, which could not be registered: ${reason}`);
     return false;
   }
 }

@@ -4,7 +4,7 @@ import { cacheRoot, pythonPath } from '../../infra/setup/locations.mjs';
 export type QueueName = 'workflows' | 'llm' | 'cpu' | 'gpu';
 const queueNames: readonly QueueName[] = ['workflows', 'llm', 'cpu', 'gpu'];
 
-/** What a worker is told by its environment and command line. */
+/** A worker's settings, from its environment and command line. */
 export interface WorkerSettings {
   home: string;
   store: string;
@@ -15,28 +15,28 @@ export interface WorkerSettings {
   trainerSocket: string;
   python: string;
   queues: readonly QueueName[];
-  /** Folder of benchmark data that was downloaded. */
+  /** Folder of downloaded benchmark data. */
   benchmarks: string;
-  /** Worlds from outside that it may load. */
+  /** External worlds that it may load. */
   worlds: string | undefined;
   onShutdown: 'checkpoint' | 'detach';
   healthPort: number | undefined;
   /** Workflows kept in memory; one that is not is replayed from its history. */
   maxCachedWorkflows: number;
-  /** Training jobs under way at a time; on a GPU a lock lets one work. */
+  /** Training jobs at a time; on a GPU a lock lets one work. */
   trainingJobs: number;
-  /** Deployment version of this worker; a run stays with the version it began on. */
+  /** Deployment version of this worker; a run stays with the version it was started on. */
   version: { deploymentName: string; buildId: string } | undefined;
 }
 
 /** @throws Error naming the variable or flag, its value and what is allowed */
 export function workerSettings(environment: NodeJS.ProcessEnv, queues: string | undefined): WorkerSettings {
   const home = resolve(environment.GENENV_HOME ?? '.genenv');
-  const chosen = (queues ?? queueNames.join(',')).split(',').map((name) => name.trim());
-  const wrong = chosen.find((name) => !queueNames.includes(name as QueueName));
-  if (wrong !== undefined)
+  const selected = (queues ?? queueNames.join(',')).split(',').map((name) => name.trim());
+  const unknownQueue = selected.find((name) => !queueNames.includes(name as QueueName));
+  if (unknownQueue !== undefined)
     throw new Error(
-      `--queues: got ${JSON.stringify(wrong)}; allowed: ${queueNames.join(', ')}, separated by commas`,
+      `--queues: got ${JSON.stringify(unknownQueue)}; allowed: ${queueNames.join(', ')}, separated by commas`,
     );
   const onShutdown = environment.GENENV_ON_SHUTDOWN ?? 'checkpoint';
   if (onShutdown !== 'checkpoint' && onShutdown !== 'detach')
@@ -54,23 +54,21 @@ export function workerSettings(environment: NodeJS.ProcessEnv, queues: string | 
     policyServer: environment.GENENV_POLICY_SERVER ?? 'http://127.0.0.1:8741/v1',
     trainerSocket: environment.GENENV_TRAINER_SOCKET ?? `${home}/stack/trainer.sock`,
     python: pythonPath(),
-    queues: chosen as QueueName[],
+    queues: selected as QueueName[],
     benchmarks: resolve(environment.GENENV_BENCHMARKS ?? join(cacheRoot(), 'benchmarks')),
     worlds: environment.GENENV_WORLDS,
     onShutdown,
-    healthPort: wholeNumber('GENENV_HEALTH_PORT', environment.GENENV_HEALTH_PORT, 65_535),
+    healthPort: readWholeNumber('GENENV_HEALTH_PORT', environment.GENENV_HEALTH_PORT, 65_535),
     maxCachedWorkflows:
-      wholeNumber('GENENV_MAX_CACHED_WORKFLOWS', environment.GENENV_MAX_CACHED_WORKFLOWS, 100_000) ?? 50,
-    trainingJobs: wholeNumber('GENENV_TRAINING_JOBS', environment.GENENV_TRAINING_JOBS, 64, 1) ?? 1,
+      readWholeNumber('GENENV_MAX_CACHED_WORKFLOWS', environment.GENENV_MAX_CACHED_WORKFLOWS, 100_000) ?? 50,
+    trainingJobs: readWholeNumber('GENENV_TRAINING_JOBS', environment.GENENV_TRAINING_JOBS, 64, 1) ?? 1,
     version: deploymentName === undefined || buildId === undefined ? undefined : { deploymentName, buildId },
   };
 }
 
-function wholeNumber(name: string, value: string | undefined, most: number, least = 0): number | undefined {
+function readWholeNumber(name: string, value: string | undefined, max: number, min = 0): number | undefined {
   if (value === undefined) return undefined;
-  if (!/^\d{1,6}$/.test(value) || Number(value) < least || Number(value) > most)
-    throw new Error(
-      `${name}: got ${JSON.stringify(value)}; expected a whole number from ${least} to ${most}`,
-    );
+  if (!/^\d{1,6}$/.test(value) || Number(value) < min || Number(value) > max)
+    throw new Error(`${name}: got ${JSON.stringify(value)}; expected a whole number from ${min} to ${max}`);
   return Number(value);
 }

@@ -154,8 +154,8 @@ describe('a home with a finished run', () => {
   });
 
   test('run refuses another file under its id, and names what differs', async () => {
-    const other = file('other.json', JSON.stringify({ ...made.experiment, seed: 8, epochs: 9 }));
-    const { code, err } = await genenv(['run', other, '--id', 'done'], { GENENV_HOME: home });
+    const changedFile = file('other.json', JSON.stringify({ ...made.experiment, seed: 8, epochs: 9 }));
+    const { code, err } = await genenv(['run', changedFile, '--id', 'done'], { GENENV_HOME: home });
     expect(err).toContain(
       'genenv: experiment: the id "done" belongs to another experiment file (epochs: was 6, is 9; seed: was 7, is 8); start this one under another id',
     );
@@ -187,10 +187,10 @@ describe('a home with a finished run', () => {
     const { out } = await genenv(['status'], { GENENV_HOME: home });
     expect(out).toMatch(/^done +finished +6\/6 /m);
     expect(out).toMatch(/^half +interrupted +3\/6 /m);
-    const found = JSON.parse(
+    const status = JSON.parse(
       (await genenv(['status', 'half', '--json'], { GENENV_HOME: home })).out,
     ) as object;
-    expect(found).toMatchObject({
+    expect(status).toMatchObject({
       id: 'half',
       state: 'interrupted',
       epoch: 3,
@@ -216,9 +216,9 @@ describe('a home with a finished run', () => {
   });
 
   test('verify passes a whole run, and names the first bad file of one that is not', async () => {
-    const whole = await genenv(['verify', 'done'], { GENENV_HOME: home });
-    expect(whole.out).toMatch(/^done: whole\. 7 ledger lines, \d+ objects/);
-    expect(whole.code).toBe(0);
+    const intact = await genenv(['verify', 'done'], { GENENV_HOME: home });
+    expect(intact.out).toMatch(/^done: whole\. 7 ledger lines, \d+ objects/);
+    expect(intact.code).toBe(0);
     appendFileSync(join(home, 'runs/half/ledger.jsonl'), 'torn\n');
     const bad = await genenv(['verify', 'half'], { GENENV_HOME: home });
     expect(bad.err).toContain(`half: ${join(home, 'runs/half/ledger.jsonl')}`);

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { repository, temporalPath } from '../../infra/setup/locations.mjs';
-import { startExperiment } from '../../src/cli/run/start-experiment.ts';
+import { startExperiment } from '../../src/cli/lib/start-experiment.ts';
 import { parseExperiment } from '../../src/config/parse-experiment.ts';
 import type { LedgerEntry } from '../../src/runs/ledger-entry.ts';
 import { hashOf } from '../../src/store/canonical-json.ts';
@@ -35,11 +35,15 @@ afterAll(async () => stack[Symbol.asyncDispose](), MINUTES);
 
 const environment = () => ({ GENENV_HOME: stack.home, TEMPORAL_ADDRESS: stack.address });
 const say = (...args: string[]) => genenv(args, environment());
-const entries = (of: string): LedgerEntry[] =>
-  existsSync(stack.run(of).ledgerFile) ? stack.entries(of) : [];
-const described = (of = id) => stack.client.workflow.getHandle(of).describe();
-const ended = (of = id) =>
-  until(async () => (await described(of)).status.name !== 'RUNNING', 2 * MINUTES, `the end of ${of}`);
+const entries = (run: string): LedgerEntry[] =>
+  existsSync(stack.run(run).ledgerFile) ? stack.entries(run) : [];
+const describeWorkflow = (run = id) => stack.client.workflow.getHandle(run).describe();
+const waitForEnd = (run = id) =>
+  until(
+    async () => (await describeWorkflow(run)).status.name !== 'RUNNING',
+    2 * MINUTES,
+    `the end of ${run}`,
+  );
 const state = async () =>
   JSON.parse((await say('status', id, '--json')).out) as {
     state: string;
@@ -91,7 +95,7 @@ describe('genenv', () => {
       expect((await say('stop', id)).out).toBe(
         `${id} stops after the epoch under way.\nTo go on after that: npx genenv resume ${id}\n`,
       );
-      await ended();
+      await waitForEnd();
       expect(await state()).toMatchObject({ state: 'stopped', goOn: `npx genenv resume ${id}` });
     },
     4 * MINUTES,
@@ -133,7 +137,7 @@ describe('genenv', () => {
         code: 3,
         err: expect.stringContaining(`${id} was cancelled`) as string,
       });
-      expect((await described()).status.name).toBe('CANCELLED');
+      expect((await describeWorkflow()).status.name).toBe('CANCELLED');
       expect(await state()).toMatchObject({ state: 'cancelled', goOn: `npx genenv resume ${id}` });
     },
     4 * MINUTES,
@@ -173,8 +177,8 @@ describe('the Temporal lines of docs/operating.md', () => {
     .map((line) =>
       line.split(' | ').map((cell) => [...cell.matchAll(/`([^`]+)`/g)].map(([, code]) => code!)),
     );
-  /** The Temporal lines beside a genenv line. */
-  const beside = (line: string): string[] =>
+  /** The Temporal lines next to a genenv line. */
+  const temporalLines = (line: string): string[] =>
     rows.filter(([first]) => first?.length === 1 && first[0] === line).flatMap(([, second]) => second ?? []);
   /** As a person types it, in the folder of the home folder. */
   const shell = (line: string) =>
@@ -196,23 +200,25 @@ describe('the Temporal lines of docs/operating.md', () => {
   test(
     'work as they are written',
     async () => {
-      const [resume, start] = beside('genenv resume my-run');
+      const [resume, start] = temporalLines('genenv resume my-run');
       await shell(start!);
-      await shell(beside('genenv pause my-run')[0]!);
+      await shell(temporalLines('genenv pause my-run')[0]!);
       expect(await progress()).toBe('paused');
-      const retuned = await shell(`${beside('genenv retune my-run difficulty.alpha=0.4')[0]!} --output json`);
+      const retuned = await shell(
+        `${temporalLines('genenv retune my-run difficulty.alpha=0.4')[0]!} --output json`,
+      );
       expect(retuned.stdout).toMatch(/"difficulty\.alpha":\s*0\.4/);
       await shell(resume!);
       expect(['preparing', 'running']).toContain(await progress());
-      await shell(beside('genenv stop my-run')[0]!);
-      await ended();
+      await shell(temporalLines('genenv stop my-run')[0]!);
+      await waitForEnd();
       expect((await stack.client.workflow.getHandle(id).result()) as object).toMatchObject({
         outcome: 'stopped',
       });
       await shell(start!);
-      await shell(beside('genenv cancel my-run')[0]!);
-      await ended();
-      expect((await described()).status.name).toBe('CANCELLED');
+      await shell(temporalLines('genenv cancel my-run')[0]!);
+      await waitForEnd();
+      expect((await describeWorkflow()).status.name).toBe('CANCELLED');
     },
     4 * MINUTES,
   );
@@ -220,14 +226,14 @@ describe('the Temporal lines of docs/operating.md', () => {
   test(
     'start what genenv fork --print wrote',
     async () => {
-      const [print, begin] = beside('genenv fork my-run --epoch 2');
+      const [print, begin] = temporalLines('genenv fork my-run --epoch 2');
       await shell(print!);
       const file = join(folder, 'other.json');
       const fork = JSON.parse(readFileSync(file, 'utf8')) as { startFrom: unknown };
       expect(fork.startFrom).toEqual({ run: id, epoch: 2 });
       writeFileSync(file, JSON.stringify({ ...fork, epochs: 3 }));
       await shell(begin!);
-      await ended('other');
+      await waitForEnd('other');
       expect(entries('other')).toMatchObject([{ epoch: 3, previous: hashOf(entries(id)[2]) }]);
     },
     4 * MINUTES,
@@ -241,7 +247,7 @@ test(
     const start = (rewoundAt: Date | null) =>
       startExperiment(stack.client, { id: 'rewound', raw, experiment: parseExperiment(raw), rewoundAt });
     expect((await start(null)).attached).toBe(false);
-    const { runId } = await described('rewound');
+    const { runId } = await describeWorkflow('rewound');
     expect((await start(new Date(Date.now() - MINUTES))).attached).toBe(true);
     expect((await start(new Date(Date.now() + MINUTES))).attached).toBe(false);
     expect((await stack.client.workflow.getHandle('rewound', runId).describe()).status.name).toBe(

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { assignments } from '../../src/cli/control/assignments.ts';
-import { forkedExperiment } from '../../src/cli/control/fork.ts';
+import { forkedExperiment } from '../../src/cli/lib/forked-experiment.ts';
+import { parseAssignments } from '../../src/cli/lib/options.ts';
 import { someRun } from '../activities/some-run.ts';
 
 const parent = 'some-run';
@@ -43,9 +43,9 @@ describe('the experiment of a fork', () => {
 
 it('values are JSON where they can be, else text', () => {
   expect(
-    assignments(['a.b=0.4', 'c=null', 'd=true', 'e=http://x?y=1', 'f={"g":[1]}', 'h=', 'i="1"']),
+    parseAssignments(['a.b=0.4', 'c=null', 'd=true', 'e=http://x?y=1', 'f={"g":[1]}', 'h=', 'i="1"']),
   ).toEqual({ 'a.b': 0.4, c: null, d: true, e: 'http://x?y=1', f: { g: [1] }, h: '', i: '1' });
-  expect(() => assignments(['alpha'])).toThrow(
+  expect(() => parseAssignments(['alpha'])).toThrow(
     'got "alpha"; expected key=value, such as difficulty.alpha=0.4',
   );
 });

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { resultsIn, writeResultsDocument } from '../../src/cli/compare/results-document.ts';
+import { generatedPart, writeResultsDocument } from '../../src/cli/lib/comparison-results.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'genenv-results-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -16,6 +16,6 @@ test('what people wrote below the line is kept, whatever the results become', as
   expect(readFileSync(file, 'utf8')).toBe(
     `# Second\n\n${line!.trimEnd()}\n\n## What we make of it\n\nIt holds.\n`,
   );
-  expect(resultsIn(readFileSync(file, 'utf8'))).toBe('# Second\n');
+  expect(generatedPart(readFileSync(file, 'utf8'))).toBe('# Second\n');
   expect(readFileSync(join(folder, 'results.json'), 'utf8')).toBe('{"second":2}');
 });

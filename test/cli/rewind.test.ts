@@ -15,10 +15,10 @@ const folderOf = ({ dependencies }: SomeRun): RunFolder => dependencies.runFolde
 const text = (file: string): Promise<string> => readFile(file, 'utf8');
 const back = (run: SomeRun, epoch: number, set = {}) => rewindFolder(folderOf(run), run.home, { epoch, set });
 const types = async (run: SomeRun) => (await folderOf(run).events()).map(({ type }) => type);
-/** Goes on by its files, as the workflow does. */
-async function goOn(run: SomeRun, epochs: number, of = id): Promise<void> {
+/** Resumes a run from its files, as the workflow does. */
+async function resumeRun(run: SomeRun, epochs: number, runId = id): Promise<void> {
   for (;;) {
-    const { last, ...opened } = await run.activities.openEpoch({ id: of, known: null, thorough: true });
+    const { last, ...opened } = await run.activities.openEpoch({ id: runId, known: null, thorough: true });
     if (last!.epoch >= epochs) return;
     await plainEpoch(run.activities, { ...run.plan, ...opened }, last!);
   }
@@ -51,7 +51,7 @@ describe('rewind', () => {
       dropped: 2,
       kept: branch,
     });
-    await goOn(run, 3);
+    await resumeRun(run, 3);
     expect(await text(folder.ledgerFile)).toBe(before.ledger);
     expect((await verifyRun(run.dependencies.store, folder)).problems).toEqual([]);
   });
@@ -64,7 +64,7 @@ describe('rewind', () => {
     expect(await folderOf(run).readRetunes()).toMatchObject([
       { fromEpoch: 2, set: { 'difficulty.alpha': 0.35, 'difficulty.beta': 4 } },
     ]);
-    await goOn(run, 2);
+    await resumeRun(run, 2);
     const lines = await (await folderOf(run).open<LedgerEntry>())!.ledger.read();
     expect(lines.map(({ inputs }) => inputs.settings['difficulty.alpha'])).toEqual([0.5, 0.5, 0.35]);
   });
@@ -123,14 +123,14 @@ describe('rewind', () => {
       id: 'fork',
       file: { ...smallFile, startFrom: { run: id, epoch: 1 } },
     });
-    await goOn(run, 3, 'fork');
+    await resumeRun(run, 3, 'fork');
     const folder = run.dependencies.runFolder('fork');
     const before = await text(folder.ledgerFile);
     await expect(rewindFolder(folder, run.home, { epoch: 0, set: {} })).rejects.toMatchObject({
       message: 'epoch: got 0; expected a committed epoch, 1 to 3',
     });
     expect(await rewindFolder(folder, run.home, { epoch: 1, set: {} })).toMatchObject({ dropped: 2 });
-    await goOn(run, 3, 'fork');
+    await resumeRun(run, 3, 'fork');
     expect(await text(folder.ledgerFile)).toBe(before);
   });
 
@@ -146,7 +146,7 @@ describe('rewind', () => {
     expect(await readdir(folder.branchesFolder)).toHaveLength(1);
     expect(await finishRewind(folder, run.home)).toBe(false);
     await folder.appendEvent({ type: 'rewinding', epoch: 0, set: {} });
-    await goOn(run, 2);
+    await resumeRun(run, 2);
     expect(await finishRewind(folder, run.home)).toBe(false);
   });
 });

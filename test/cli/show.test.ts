@@ -1,14 +1,18 @@
 import { WorkflowFailedError } from '@temporalio/client';
 import { ApplicationFailure, CancelledFailure, TerminatedFailure } from '@temporalio/common';
 import { describe, expect, test } from 'vitest';
-import { explainFailure } from '../../src/cli/run/outcome.ts';
-import { bandScale, bar, sparkline } from '../../src/cli/show/band.ts';
-import { ProgressLines } from '../../src/cli/show/progress-lines.ts';
-import { screen } from '../../src/cli/show/progress-screen.ts';
-import { byteText, durationText } from '../../src/cli/show/units.ts';
+import { explainFailure } from '../../src/cli/lib/follow.ts';
+import {
+  bandScale,
+  bar,
+  ProgressLines,
+  progressScreen,
+  sparkline,
+} from '../../src/cli/lib/progress-display.ts';
+import { byteText, durationText } from '../../src/cli/lib/text.ts';
 import type { Progress } from '../../src/types/activity-types.ts';
 
-const some = (changes: Partial<Progress> = {}): Progress => ({
+const makeProgress = (changes: Partial<Progress> = {}): Progress => ({
   experiment: 'laptop',
   arm: 'genenv-tuned',
   status: 'running',
@@ -37,22 +41,22 @@ describe('plain lines', () => {
   };
 
   test('each phase of the preparation once, then one line for each epoch', () => {
-    const preparing = some({
+    const preparing = makeProgress({
       status: 'preparing',
       epoch: 0,
       phase: 'warm up',
       successRate: null,
       recentSuccessRates: [],
     });
-    const first = some({ epoch: 1, successRate: null, recentSuccessRates: [] });
+    const first = makeProgress({ epoch: 1, successRate: null, recentSuccessRates: [] });
     const printed = lines(
       preparing,
       preparing,
       { ...preparing, phase: 'evaluate' },
       first,
       first,
-      some({ epoch: 2, recentSuccessRates: [0.52] }),
-      some({ epoch: 2, recentSuccessRates: [0.52] }),
+      makeProgress({ epoch: 2, recentSuccessRates: [0.52] }),
+      makeProgress({ epoch: 2, recentSuccessRates: [0.52] }),
     );
     expect(printed).toEqual([
       'preparing: warm up',
@@ -63,9 +67,13 @@ describe('plain lines', () => {
 
   test('epochs that ended between two looks have their lines too, and the last one', () => {
     const printed = lines(
-      some({ epoch: 1, recentSuccessRates: [] }),
-      some({ epoch: 4 }),
-      some({ epoch: 90, status: 'finished', recentSuccessRates: Array.from({ length: 50 }, () => 0.5) }),
+      makeProgress({ epoch: 1, recentSuccessRates: [] }),
+      makeProgress({ epoch: 4 }),
+      makeProgress({
+        epoch: 90,
+        status: 'finished',
+        recentSuccessRates: Array.from({ length: 50 }, () => 0.5),
+      }),
     );
     expect(printed.slice(0, 3).map((line) => line.slice(0, 45))).toEqual([
       'epoch  1/90  success 0.10 (band 0.4 to 0.6)',
@@ -77,22 +85,22 @@ describe('plain lines', () => {
   });
 
   test('a run that is followed from its middle starts with its last epoch', () => {
-    expect(lines(some())).toHaveLength(1);
-    expect(lines(some())[0]).toMatch(/^epoch 11\/90 /);
+    expect(lines(makeProgress())).toHaveLength(1);
+    expect(lines(makeProgress())[0]).toMatch(/^epoch 11\/90 /);
   });
 
   test('what others ask of it, once', () => {
     expect(
       lines(
-        some(),
-        some({ status: 'paused' }),
-        some({ status: 'paused' }),
-        some(),
-        some({ status: 'stopping' }),
-        some({ epoch: 12, status: 'stopped' }),
+        makeProgress(),
+        makeProgress({ status: 'paused' }),
+        makeProgress({ status: 'paused' }),
+        makeProgress(),
+        makeProgress({ status: 'stopping' }),
+        makeProgress({ epoch: 12, status: 'stopped' }),
       ).filter((line) => !line.startsWith('epoch')),
     ).toEqual(['paused; `npx genenv resume` goes on', 'goes on', 'stops after the epoch under way']);
-    expect(lines(some(), some({ epoch: 12, status: 'stopped' })).at(-1)).toMatch(
+    expect(lines(makeProgress(), makeProgress({ epoch: 12, status: 'stopped' })).at(-1)).toMatch(
       /^epoch 12\/90 .*2\.0 s an epoch$/,
     );
   });
@@ -100,16 +108,16 @@ describe('plain lines', () => {
   test('notes once', () => {
     expect(
       lines(
-        some({ notes: ['kl cap'] }),
-        some({ notes: ['kl cap'] }),
-        some({ notes: ['kl cap', 'no step'] }),
+        makeProgress({ notes: ['kl cap'] }),
+        makeProgress({ notes: ['kl cap'] }),
+        makeProgress({ notes: ['kl cap', 'no step'] }),
       ).filter((line) => line.startsWith('note')),
     ).toEqual(['note: kl cap', 'note: no step']);
   });
 });
 
 test('the picture for a terminal', () => {
-  expect(screen(some()).split('\n')).toEqual([
+  expect(progressScreen(makeProgress()).split('\n')).toEqual([
     '',
     'laptop (genenv-tuned): running',
     'epoch        12/90  ███░░░░░░░░░░░░░░░░░░░░░░░░░  about 2 min 38 s to go',
@@ -118,12 +126,14 @@ test('the picture for a terminal', () => {
     'last 5       0.35    ▁▄▅',
     'held-out     0.31    difficulty 5.2    R_env 0.90',
   ]);
-  expect(screen(some({ status: 'preparing', phase: 'warm up' })).split('\n')).toEqual([
+  expect(progressScreen(makeProgress({ status: 'preparing', phase: 'warm up' })).split('\n')).toEqual([
     '',
     'laptop (genenv-tuned): preparing',
     'warm up',
   ]);
-  expect(screen(some({ successRate: null, recentSuccessRates: [] }))).toContain('success rate –');
+  expect(progressScreen(makeProgress({ successRate: null, recentSuccessRates: [] }))).toContain(
+    'success rate –',
+  );
 });
 
 test('scales and units', () => {

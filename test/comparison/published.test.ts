@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { repository } from '../../infra/setup/locations.mjs';
-import { resultsIn, summaryBeside } from '../../src/cli/compare/results-document.ts';
+import { generatedPart, summaryFileFor } from '../../src/cli/lib/comparison-results.ts';
 import { resultsMarkdown } from '../../src/comparison/results-markdown.ts';
 import { comparisonHash } from '../../src/comparison/summary.ts';
 import type { Summary } from '../../src/comparison/summary.ts';
@@ -18,7 +18,7 @@ const documents = readdirSync(join(repository, 'docs'))
   .filter((name) => /^results.*\.md$/.test(name))
   .map((name) => `docs/${name}`);
 const summaryOf = (document: string): Summary =>
-  JSON.parse(readFileSync(join(repository, summaryBeside(document)), 'utf8')) as Summary;
+  JSON.parse(readFileSync(join(repository, summaryFileFor(document)), 'utf8')) as Summary;
 
 test('there are some', () => {
   expect(documents.map((file) => summaryOf(file).name)).toEqual(
@@ -30,7 +30,7 @@ describe.each(documents)('%s', (document) => {
   const summary = summaryOf(document);
 
   test('has the text that its summary gives', () => {
-    expect(resultsIn(readFileSync(join(repository, document), 'utf8'))).toBe(resultsMarkdown(summary));
+    expect(generatedPart(readFileSync(join(repository, document), 'utf8'))).toBe(resultsMarkdown(summary));
   });
 
   test('is of the comparison file as it is', () => {

@@ -37,9 +37,9 @@ function supervisor(worker = ''): Supervisor {
 }
 const record = () => readStackRecord(stackPaths(home).record);
 const recorded = (name: ServiceName): RecordedProcess => {
-  const found = record().processes[name];
-  if (found === undefined) throw new Error(`${name} is not recorded`);
-  return found;
+  const process = record().processes[name];
+  if (process === undefined) throw new Error(`${name} is not recorded`);
+  return process;
 };
 const processes = () => Object.values(record().processes);
 

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { expect, test } from 'vitest';
-import { ended, endProcess, identify, isAlive } from '../../src/dev-stack/processes.ts';
+import { endProcess, identify, isAlive, waitForEnd } from '../../src/dev-stack/processes.ts';
 import type { ProcessIdentity } from '../../src/dev-stack/processes.ts';
 
 /** A process in a group of its own, once it runs. */
@@ -58,6 +58,6 @@ test.each(['process.exit()', 'undefined'])(
     const target = identify(parent.pid ?? 0);
     if (grandchild === null || target === null) throw new Error('it has not started');
     await endProcess(target, { graceSeconds: 1 });
-    expect(await ended(grandchild, 2)).toBe(true);
+    expect(await waitForEnd(grandchild, 2)).toBe(true);
   },
 );

@@ -2,7 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { NightSchedule } from '../../src/cli/schedule/night-schedules.ts';
+import type { NightSchedule } from '../../src/cli/lib/schedules.ts';
 import type { Experiment } from '../../src/config/experiment.ts';
 import { NightlyFolder } from '../../src/runs/result-folders.ts';
 import { RunFolder } from '../../src/runs/run-folder.ts';

@@ -5,7 +5,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { pythonPath, repository } from '../../infra/setup/locations.mjs';
 import { parseExperiment } from '../../src/config/parse-experiment.ts';
 import { workerSettings } from '../../src/worker/settings.ts';
-import { exists, given, read } from './repository.ts';
+import { defined, exists, read } from './repository.ts';
 
 interface Service {
   image: string;
@@ -44,9 +44,9 @@ const workers = (profile: string): Service[] =>
         image.startsWith('genenv-') && command?.[0] === '--queues' && (profiles?.includes(profile) ?? true),
     )
     .map(([, service]) => service);
-const service = (name: string): Service => given(compose.services[name]);
-const environmentOf = (name: string): Record<string, string> => given(service(name).environment);
-const commandOf = (name: string): string[] => given(service(name).command);
+const service = (name: string): Service => defined(compose.services[name]);
+const environmentOf = (name: string): Record<string, string> => defined(service(name).environment);
+const commandOf = (name: string): string[] => defined(service(name).command);
 
 describe('infra/compose.yaml', () => {
   test('is accepted by docker compose, with both profiles', (context) => {
@@ -90,10 +90,13 @@ describe('infra/compose.yaml', () => {
 
   test('waits only for what can be waited for', () => {
     for (const [name, { depends_on = {} }] of services) {
-      for (const [other, { condition }] of Object.entries(depends_on)) {
-        expect(compose.services, `${name} waits for ${other}`).toHaveProperty(other);
+      for (const [dependency, { condition }] of Object.entries(depends_on)) {
+        expect(compose.services, `${name} waits for ${dependency}`).toHaveProperty(dependency);
         if (condition === 'service_healthy')
-          expect(service(other).healthcheck, `${name} waits for the health of ${other}`).toBeDefined();
+          expect(
+            service(dependency).healthcheck,
+            `${name} waits for the health of ${dependency}`,
+          ).toBeDefined();
       }
     }
   });
@@ -107,7 +110,7 @@ describe('infra/compose.yaml', () => {
     const text = read('infra/compose.yaml');
     for (const [, name, value] of text.matchAll(/^\s+(\w*(?:PASSWORD|PWD|KEY)\w*): (.+)$/gm))
       expect(value, name).toMatch(/^(?:&[\w-]+ )?\$\{\w+:\?.+\}$|^\*[\w-]+$/);
-    const names = [...text.matchAll(/\$\{(\w+)/g)].map(([, name]) => given(name));
+    const names = [...text.matchAll(/\$\{(\w+)/g)].map(([, name]) => defined(name));
     for (const name of new Set(names))
       expect(read('infra/example.env'), name).toMatch(new RegExp(`^#?${name}=`, 'm'));
   });
@@ -121,7 +124,7 @@ describe('infra/compose.yaml', () => {
     'serves each queue once with the profile %s, with settings that a worker takes',
     (profile) => {
       const served = workers(profile).flatMap(
-        ({ environment, command }) => workerSettings(given(environment), command?.[1]).queues,
+        ({ environment, command }) => workerSettings(defined(environment), command?.[1]).queues,
       );
       expect(served.toSorted()).toEqual(['cpu', 'gpu', 'llm', 'workflows']);
     },
@@ -132,14 +135,14 @@ describe('infra/compose.yaml', () => {
       ([, name]) => name,
     );
     const experiment = parseExperiment(JSON.parse(read('infra/vllm.json')));
-    const known = new Set([
+    const readVariables = new Set([
       ...readByWorkers,
       'TEMPORAL_ADDRESS',
       'TEMPORAL_NAMESPACE',
       ...(experiment.serving.type === 'openai' ? [experiment.serving.apiKeyEnv] : []),
     ]);
     for (const worker of [...workers('gpu'), ...workers('cpu')])
-      for (const name of Object.keys(given(worker.environment))) expect(known).toContain(name);
+      for (const name of Object.keys(defined(worker.environment))) expect(readVariables).toContain(name);
   });
 
   test('shows the store to workers and model servers under one path, to vLLM for reading only', () => {
@@ -158,12 +161,14 @@ describe('infra/compose.yaml', () => {
     const { store, policyServer } = workerSettings(environmentOf('worker'), undefined);
     const command = commandOf('policy-server');
     expect(command).toContain(store);
-    expect(new URL(policyServer).host).toBe(`policy-server:${given(command[command.indexOf('--port') + 1])}`);
+    expect(new URL(policyServer).host).toBe(
+      `policy-server:${defined(command[command.indexOf('--port') + 1])}`,
+    );
   });
 
   test('reserves GPUs for the trainer and for vLLM', () => {
     for (const name of ['worker-gpu', 'vllm'])
-      expect(given(service(name).deploy).resources.reservations.devices[0]).toMatchObject({
+      expect(defined(service(name).deploy).resources.reservations.devices[0]).toMatchObject({
         driver: 'nvidia',
         capabilities: ['gpu'],
       });
@@ -177,7 +182,7 @@ describe('infra/vllm.json', () => {
     const flags = Object.fromEntries(
       commandOf('vllm').map((flag) => /^([^=]+)=?(.*)$/.exec(flag)?.slice(1) as [string, string]),
     );
-    expect(new URL(serving.baseUrl).host).toBe(`vllm:${given(flags['--port'])}`);
+    expect(new URL(serving.baseUrl).host).toBe(`vllm:${defined(flags['--port'])}`);
     expect(serving.publish).toBe('vllm-lora');
     expect(service('vllm').environment).toHaveProperty('VLLM_ALLOW_RUNTIME_LORA_UPDATING', 'True');
     expect(flags).toMatchObject({
@@ -185,12 +190,12 @@ describe('infra/vllm.json', () => {
       '--logprobs-mode': 'processed_logprobs',
       '--generation-config': 'vllm',
     });
-    expect(environmentOf('worker-gpu')).toHaveProperty(given(serving.apiKeyEnv));
-    const largestRank = Number(/:-(\d+)\}/.exec(given(flags['--max-lora-rank']))?.[1]);
+    expect(environmentOf('worker-gpu')).toHaveProperty(defined(serving.apiKeyEnv));
+    const largestRank = Number(/:-(\d+)\}/.exec(defined(flags['--max-lora-rank']))?.[1]);
     for (const { model } of [agent, environment]) {
       if (model.type !== 'pretrained') throw new Error(`model.type is ${model.type}`);
       expect(model.path).toBe(flags['--model']);
-      expect(given(model.adapter).r).toBeLessThanOrEqual(largestRank);
+      expect(defined(model.adapter).r).toBeLessThanOrEqual(largestRank);
     }
     // There is no resident parent in a container: each job is a process of its own.
     expect(trainer).toMatchObject({ launcher: { type: 'process' }, device: 'cuda' });

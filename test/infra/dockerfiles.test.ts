@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { onPath, repository } from '../../infra/setup/locations.mjs';
-import { exists, given, read } from './repository.ts';
+import { defined, exists, read } from './repository.ts';
 
 const dockerfiles = ['infra/Dockerfile.worker', 'infra/Dockerfile.trainer'];
 
@@ -23,7 +23,7 @@ const argumentsOf = (path: string, name: string): string[][] =>
 const copies = (path: string): { sources: string[]; target: string }[] =>
   argumentsOf(path, 'COPY')
     .filter(([first]) => first?.startsWith('--from') === false)
-    .map((words) => ({ sources: words.slice(0, -1), target: given(words.at(-1)) }));
+    .map((words) => ({ sources: words.slice(0, -1), target: defined(words.at(-1)) }));
 
 describe.each(dockerfiles)('%s', (dockerfile) => {
   test('passes its own checker', (context) => {
@@ -49,7 +49,7 @@ describe.each(dockerfiles)('%s', (dockerfile) => {
 
   test('has the Node that package.json names', () => {
     const { dependencies } = JSON.parse(read('package.json')) as { dependencies: Record<string, string> };
-    expect(argumentsOf(dockerfile, 'FROM')[0]?.[0]).toBe(`node:${given(dependencies.node)}-bookworm-slim`);
+    expect(argumentsOf(dockerfile, 'FROM')[0]?.[0]).toBe(`node:${defined(dependencies.node)}-bookworm-slim`);
   });
 
   test('copies what is there, and its .dockerignore lets that through', () => {
@@ -85,7 +85,7 @@ describe.each(dockerfiles)('%s', (dockerfile) => {
     }
     linkProductionPackages(app);
     const [interpreter, script] = JSON.parse(
-      given(instructions(dockerfile).find((line) => line.startsWith('ENTRYPOINT '))).slice(
+      defined(instructions(dockerfile).find((line) => line.startsWith('ENTRYPOINT '))).slice(
         'ENTRYPOINT '.length,
       ),
     ) as [string, string];

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { repository } from '../../infra/setup/locations.mjs';
 import { createProgram } from '../../src/cli/program.ts';
 import { searchAttributeKeys } from '../../src/workflows/progress.ts';
-import { exists, filesBelow, given, read } from './repository.ts';
+import { defined, exists, filesBelow, read } from './repository.ts';
 
 const documents = [
   'README.md',
@@ -16,7 +16,7 @@ const documents = [
 const pictures = new Set(['docs/report.png']);
 
 const matches = (text: string, pattern: RegExp): string[] =>
-  [...text.matchAll(pattern)].map(([, found]) => given(found));
+  [...text.matchAll(pattern)].map(([, group]) => defined(group));
 const withoutCode = (text: string): string => text.replace(/```[^]*?```/g, '').replace(/`[^`\n]*`/g, '');
 /** A heading's anchor, as GitHub makes it. */
 const anchor = (heading: string): string =>
@@ -57,16 +57,16 @@ describe.each(documents)('%s', (document) => {
       /\bgenenv (run|compare|pause|resume|stop|cancel|retune|fork|rewind|schedule|status|report|verify|up|down|gc|schema|doctor|[a-z]+(?=`))([^`\n#]*)/g,
     )) {
       const group = program.commands.find((candidate) => candidate.name() === name);
-      const verb = /^ ([a-z]+)/.exec(given(rest))?.[1];
+      const verb = /^ ([a-z]+)/.exec(defined(rest))?.[1];
       const command =
         name === 'schedule' && verb !== undefined
           ? group?.commands.find((candidate) => candidate.name() === verb)
           : group;
-      expect(command, `genenv ${given(name)} ${verb ?? ''}`).toBeDefined();
-      for (const option of matches(given(rest), /(--[a-z-]+)/g))
+      expect(command, `genenv ${defined(name)} ${verb ?? ''}`).toBeDefined();
+      for (const option of matches(defined(rest), /(--[a-z-]+)/g))
         expect(
           command?.options.map(({ long }) => long),
-          `genenv ${given(name)}`,
+          `genenv ${defined(name)}`,
         ).toContain(option);
     }
     const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
@@ -104,6 +104,6 @@ test('every decision is in the index', () => {
 test('the map of rooms in CONTRIBUTING.md is the list that lint checks', () => {
   const [, rooms] = /const rooms = \[([^\]]*)\]/.exec(read('eslint.config.js')) ?? [];
   expect(matches(read('CONTRIBUTING.md'), /^\| `([\w-]+)` \|/gm)).toEqual(
-    matches(given(rooms), /'([\w-]+)'/g),
+    matches(defined(rooms), /'([\w-]+)'/g),
   );
 });

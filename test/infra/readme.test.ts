@@ -6,16 +6,16 @@ import { emptyHistory } from '../../src/coevolution/agent-history.ts';
 import { parseExperiment } from '../../src/config/parse-experiment.ts';
 import { randomStream } from '../../src/numerics/random.ts';
 import type { World } from '../../src/worlds/world.ts';
-import { given, read } from './repository.ts';
+import { defined, read } from './repository.ts';
 
 const readme = read('README.md');
 
 /** The code block below `<!-- <label>: <file> -->`. */
 function block(label: string): { file: string; code: string } {
-  const [, file, code] = given(
+  const [, file, code] = defined(
     new RegExp(`<!-- ${label}: (\\S+) -->\\n\`\`\`ts\\n([^]*?)\`\`\``).exec(readme),
   );
-  return { file: given(file), code: given(code) };
+  return { file: defined(file), code: defined(code) };
 }
 
 async function createReverse(maxLength: number): Promise<World> {
@@ -111,10 +111,10 @@ describe('the world of the README', () => {
 /** JSON with comments, as the README shows it. */
 const fromJsonc = (text: string): Record<string, unknown> =>
   JSON.parse(text.replace(/\s\/\/.*$/gm, '')) as Record<string, unknown>;
-const jsonc = [...readme.matchAll(/```jsonc\n([^]*?)```/g)].map(([, text]) => given(text));
+const jsonc = [...readme.matchAll(/```jsonc\n([^]*?)```/g)].map(([, text]) => defined(text));
 
 test('the experiment file of the README is one', () => {
-  expect(parseExperiment(fromJsonc(given(jsonc[0])))).toMatchObject({
+  expect(parseExperiment(fromJsonc(defined(jsonc[0])))).toMatchObject({
     name: 'laptop',
     environment: { variationsPerPrompt: 4 },
     agent: { rolloutsPerTask: 8 },
@@ -123,7 +123,7 @@ test('the experiment file of the README is one', () => {
 
 test('the settings for vLLM and a GPU fit infra/vllm.json', () => {
   const { serving, trainer } = parseExperiment(JSON.parse(read('infra/vllm.json')));
-  const shown = fromJsonc(`{${given(jsonc[1])}}`);
+  const shown = fromJsonc(`{${defined(jsonc[1])}}`);
   expect(serving).toMatchObject(shown.serving as object);
   expect(trainer).toMatchObject(shown.trainer as object);
 });

@@ -15,8 +15,8 @@ export function exists(path: string): boolean {
   return statSync(join(repository, path), { throwIfNoEntry: false }) !== undefined;
 }
 
-/** The value, which a well-formed file has. */
-export function given<T>(value: T | null | undefined): T {
+/** The value. @throws Error if it is missing, which a well-formed file rules out */
+export function defined<T>(value: T | null | undefined): T {
   if (value === null || value === undefined) throw new Error('missing');
   return value;
 }

@@ -43,10 +43,11 @@ type Drawn = {
   markArea?: { data: { yAxis: number }[][] };
 };
 const all = (): Chart[] => Object.values(charts).flat() as Chart[];
-const chart = (id: string): Chart => all().find((one) => one.id === id) ?? expect.fail(`no chart ${id}`);
+const chart = (id: string): Chart =>
+  all().find((candidate) => candidate.id === id) ?? expect.fail(`no chart ${id}`);
 const seriesOf = (id: string): Drawn[] => chart(id).option.series as Drawn[];
 const named = (id: string, name: string): Drawn =>
-  seriesOf(id).find((one) => one.name === name) ?? expect.fail(`${id} has no series ${name}`);
+  seriesOf(id).find((drawn) => drawn.name === name) ?? expect.fail(`${id} has no series ${name}`);
 
 it('shows success with the band shaded, each epoch and the 5-epoch mean', () => {
   const rates = rows.map(({ metrics }) => metrics['env/success_rate'] ?? null);
@@ -146,13 +147,13 @@ it('thins long runs to means of equally many epochs', () => {
 });
 
 describe('guards', () => {
-  const one = (
+  const guardOf = (
     label: string,
-    over: Record<string, number | null>,
+    metrics: Record<string, number | null>,
     settings: typeof experiment | null = experiment,
   ) =>
     guards(
-      rows.map((row) => ({ ...row, metrics: { ...row.metrics, ...over } })),
+      rows.map((row) => ({ ...row, metrics: { ...row.metrics, ...metrics } })),
       settings,
     ).find((guard) => guard.label === label) ?? expect.fail(`no guard ${label}`);
 
@@ -172,8 +173,8 @@ describe('guards', () => {
     ['Sampler against trainer', { 'sampling/sampling_logp_difference/mean': 0.01 }],
     ['Rollouts lost', { 'rollouts/errored': 1 }],
   ])('%s warns, and is quiet otherwise', (label, bad) => {
-    expect(one(label, {}).state).toBe('ok');
-    expect(one(label, bad).state).toBe('warn');
+    expect(guardOf(label, {}).state).toBe('ok');
+    expect(guardOf(label, bad).state).toBe('warn');
   });
 
   it('judges a verdict that once disagreed, however long ago', () => {
@@ -187,7 +188,7 @@ describe('guards', () => {
 
   it('judges the age of records by the window, and only reads it where there is a memory', () => {
     const age = (over: Partial<Experiment['pools']['environment']>, mean: number) =>
-      one(
+      guardOf(
         'Age of the simulator’s records',
         { 'pool/env_mean_age': mean },
         {
@@ -202,12 +203,12 @@ describe('guards', () => {
       age({ memory: null, window: null }, 1).state,
       age({ memory: null, window: null }, 1.5).state,
     ]).toEqual(['ok', 'warn']);
-    expect(one('Age of the simulator’s records', {}, null).state).toBe('info');
+    expect(guardOf('Age of the simulator’s records', {}, null).state).toBe('info');
   });
 
   it('judges wordings where the simulator writes some', () => {
-    expect(one('Untrue wordings', { 'env/inconsistent': 0.05 }).state).toBe('ok');
-    expect(one('Untrue wordings', { 'env/inconsistent': 0.06 }).state).toBe('warn');
+    expect(guardOf('Untrue wordings', { 'env/inconsistent': 0.05 }).state).toBe('ok');
+    expect(guardOf('Untrue wordings', { 'env/inconsistent': 0.06 }).state).toBe('warn');
     expect(guards(rows, experiment).some(({ label }) => label === 'Untrue wordings')).toBe(false);
   });
 
@@ -219,7 +220,7 @@ describe('guards', () => {
         'env/labels_disputed': disputed,
         'env/labels_unconfirmed': unconfirmed,
       };
-      return ['Disputed labels', 'Unconfirmed labels'].map((label) => one(label, over, language));
+      return ['Disputed labels', 'Unconfirmed labels'].map((label) => guardOf(label, over, language));
     };
     expect(labels(0, 8)).toMatchObject([
       { state: 'ok', history: rows.map(() => 0) },
@@ -232,11 +233,11 @@ describe('guards', () => {
 
   it('does not blame a frozen policy, nor judge what was not measured', () => {
     const frozen = { ...experiment, environment: { ...experiment.environment, training: null } };
-    expect(one('Simulator updated', { 'env/steps': 0 }, frozen)).toMatchObject({
+    expect(guardOf('Simulator updated', { 'env/steps': 0 }, frozen)).toMatchObject({
       state: 'info',
       threshold: 'frozen',
     });
-    expect(one('Discrimination', { 'env/discrimination': null })).toMatchObject({
+    expect(guardOf('Discrimination', { 'env/discrimination': null })).toMatchObject({
       state: 'missing',
       value: 'not measured',
     });

@@ -4,9 +4,9 @@ import type { EpochRow } from '../../src/report/run-data.ts';
 import type { Metrics } from '../../src/types/activity-types.ts';
 
 const rowsOf = (metrics: Metrics[], first = 1): EpochRow[] =>
-  metrics.map((one, index) => ({
+  metrics.map((epochMetrics, index) => ({
     epoch: first + index,
-    metrics: one,
+    metrics: epochMetrics,
     time: {},
     at: null,
     notes: [],

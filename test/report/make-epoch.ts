@@ -70,13 +70,12 @@ export function makeEpoch(
     );
     const argument = Array.from({ length: size }, () => random.pick(symbols)).join('');
     const slip = random.next();
-    const raw =
-      slip < 0.03 ? `${kind}${argument}` : slip < 0.045 ? `${kind}:<b>&</script>` : `${kind}:${argument}`;
+    const raw = taskText(kind, argument, slip);
     const parsed = world.parseTask(raw);
     const spec = parsed.valid ? parsed.spec : null;
     const repeats = spec === null ? 0 : (seen.get(spec) ?? 0);
     if (spec !== null) seen.set(spec, repeats + 1);
-    const known = {
+    const origin = {
       id,
       source: 'new' as const,
       batch_id: `epoch-${epoch}/batch-${Math.floor(index / environment.variationsPerPrompt)}`,
@@ -84,7 +83,7 @@ export function makeEpoch(
       repeats,
     };
     files.tasks.push({
-      ...known,
+      ...origin,
       context: `H4T7U3V5W5FT9F__|${kind}:${argument}=`,
       history_success: 0.43,
       valid: parsed.valid,
@@ -106,7 +105,19 @@ export function makeEpoch(
   return files;
 }
 
-interface Attempted {
+/** What the simulator writes; sometimes it slips. */
+function taskText(kind: string, argument: string, slip: number): string {
+  if (slip < 0.03) return `${kind}${argument}`;
+  return slip < 0.045 ? `${kind}:<b>&</script>` : `${kind}:${argument}`;
+}
+
+function filterReason(rate: number | null): string {
+  if (rate === null) return 'not measured';
+  if (Math.abs(rate - 0.5) <= 0.4) return 'kept';
+  return rate > 0.5 ? 'too easy' : 'too hard';
+}
+
+interface MadeTask {
   id: string;
   spec: string | null;
   epoch: number;
@@ -119,7 +130,7 @@ interface Attempted {
 function addOutcome(
   files: EpochFiles,
   world: World,
-  { id, spec, epoch, right, frozen, attempts, difficulty }: Attempted,
+  { id, spec, epoch, right, frozen, attempts, difficulty }: MadeTask,
   random: RandomStream,
 ): void {
   const rewards: number[] = [];
@@ -175,14 +186,7 @@ function addOutcome(
     env_reward: rate === null ? null : difficultyReward(rate, difficulty),
     guard: rate === null ? 0 : 1,
   });
-  const reason =
-    rate === null
-      ? 'not measured'
-      : Math.abs(rate - 0.5) <= 0.4
-        ? 'kept'
-        : rate > 0.5
-          ? 'too easy'
-          : 'too hard';
+  const reason = filterReason(rate);
   files.decisions.push({
     task_id: id,
     kept_for_agent: rate !== null,
@@ -194,8 +198,7 @@ function addOutcome(
 export function makeVerdicts(
   world: World,
   specs: readonly string[],
-  right: number,
-  epoch: number,
+  { right, epoch }: { right: number; epoch: number },
   random: RandomStream,
 ): VerdictRecord[] {
   return specs.map((spec, index) => {

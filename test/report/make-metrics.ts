@@ -24,12 +24,12 @@ export function metricsOf(
   const success = mean(present(valid.map(({ success_rate }) => success_rate))) ?? 0;
   const difficulty = mean(valid.map((score) => score.difficulty)) ?? 0;
   const kinds = ['T', 'U', 'V', 'W'];
-  const of = (kind: string) => valid.filter((score) => score.kind === kind);
+  const ofKind = (kind: string) => valid.filter((score) => score.kind === kind);
   const tally = (prefix: string, reasons: string[]) =>
     Object.fromEntries(
       [...new Set(reasons)].map((reason) => [
         `${prefix}${reason}`,
-        reasons.filter((one) => one === reason).length,
+        reasons.filter((candidate) => candidate === reason).length,
       ]),
     );
   const metrics: Metrics = {
@@ -57,7 +57,7 @@ export function metricsOf(
     ),
     ...Object.fromEntries(
       kinds.flatMap((kind, index) => [
-        [`env/kind/${kind}`, of(kind).length / valid.length],
+        [`env/kind/${kind}`, ofKind(kind).length / valid.length],
         [`env/learning_progress/${kind}`, 0.08 * Math.exp(-epoch / 14) * Math.sin(epoch / 4 + index)],
       ]),
     ),
@@ -117,15 +117,15 @@ export function metricsOf(
 }
 
 export function evaluationMetrics(verdicts: readonly VerdictRecord[]): Metrics {
-  const success = (of: readonly VerdictRecord[]) => rounded(mean(of.map(({ reward }) => reward)));
+  const success = (group: readonly VerdictRecord[]) => rounded(mean(group.map(({ reward }) => reward)));
   const interval = wilsonInterval({
     successes: verdicts.filter(({ reward }) => reward >= 1).length,
     attempts: verdicts.length,
   });
   const by = (field: 'kind' | 'difficulty', prefix: string) =>
-    [...new Set(verdicts.map((one) => one[field]))].map((value) => [
+    [...new Set(verdicts.map((verdict) => verdict[field]))].map((value) => [
       `${prefix}${value}`,
-      success(verdicts.filter((one) => one[field] === value)),
+      success(verdicts.filter((verdict) => verdict[field] === value)),
     ]);
   return {
     'eval/heldout': success(verdicts),

@@ -66,7 +66,7 @@ export async function makeRun({
   const at = (epoch: number) => new Date(started + 4200 * epoch).toISOString();
 
   const evaluate = async (epoch: number, right: number) => {
-    const verdicts = makeVerdicts(world, heldOut, right, epoch, random);
+    const verdicts = makeVerdicts(world, heldOut, { right, epoch }, random);
     return { verdicts: [await store.putRecords(verdicts)], metrics: evaluationMetrics(verdicts) };
   };
   const commit = async (

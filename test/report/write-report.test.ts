@@ -69,8 +69,8 @@ describe('a finished run', () => {
     const samples = samplesOf(page);
     expect(samples).toHaveLength(30);
     expect([samples[0]?.epoch, samples.at(-1)?.epoch]).toEqual([1, 40]);
-    expect(samples.every((one) => one.samples.length === 12)).toBe(true);
-    const all = samples.flatMap((one) => one.samples);
+    expect(samples.every((epoch) => epoch.samples.length === 12)).toBe(true);
+    const all = samples.flatMap((epoch) => epoch.samples);
     expect(all.some(({ valid }) => !valid)).toBe(true);
     const solved = all.find(({ rate }) => rate === 1) ?? expect.fail('no task was always solved');
     expect(JSON.parse(solved.task)).toMatchObject({ evaluation: { kind: 'exact_call' } });

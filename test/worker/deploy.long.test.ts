@@ -44,7 +44,7 @@ beforeAll(async () => {
 }, 240_000);
 afterAll(async () => stack[Symbol.asyncDispose](), 60_000);
 
-describe('a worker that is told to stop lets go at once, and no attempt is used up', () => {
+describe('a worker that is stoppedWorker to stop lets go at once, and no attempt is used up', () => {
   test.each([
     ['rollOut', '20ms'],
     ['trainAgent', '40ms'],
@@ -52,9 +52,9 @@ describe('a worker that is told to stop lets go at once, and no attempt is used 
     'in %s (%s)',
     async (activity, when) => {
       const id = `stopped-${activity}`;
-      const told = await stack.startWorker({ fault: `SIGTERM:${activity}:2:${when}` });
+      const stoppedWorker = await stack.startWorker({ fault: `SIGTERM:${activity}:2:${when}` });
       const run = await start(id);
-      expect(await told.exited, told.output).toBe(0);
+      expect(await stoppedWorker.exited, stoppedWorker.output).toBe(0);
       await using worker = await stack.startWorker();
       await run.result();
       await worker.stop();

@@ -37,7 +37,7 @@ async function activitiesOf(
 ): Promise<{ identity: string; from: number; to: number }[]> {
   const ms = (time: temporal.api.history.v1.IHistoryEvent['eventTime']): number =>
     Number(time?.seconds ?? 0) * 1000 + (time?.nanos ?? 0) / 1e6;
-  const found = [];
+  const activities = [];
   for (const id of workflows) {
     const events = (await stack.client.workflow.getHandle(id).fetchHistory()).events ?? [];
     const byId = new Map(events.map((event) => [Number(event.eventId), event]));
@@ -49,14 +49,14 @@ async function activitiesOf(
       )
         continue;
       const began = byId.get(Number(completed.startedEventId));
-      found.push({
+      activities.push({
         identity: began?.activityTaskStartedEventAttributes?.identity ?? '',
         from: ms(began?.eventTime),
         to: ms(eventTime),
       });
     }
   }
-  return found;
+  return activities;
 }
 
 beforeAll(async () => {
@@ -88,9 +88,9 @@ test('a worker that is allowed two training jobs warms up both policies at once,
   // Another seed: else there is nothing left to warm up.
   await (await start('both', { ...file, seed: 71, epochs: 1 })).result();
   await worker.stop();
-  const [one, other] = await activitiesOf(['both'], queues.gpu);
-  expect(one!.from).toBeLessThan(other!.to);
-  expect(other!.from).toBeLessThan(one!.to);
+  const [first, second] = await activitiesOf(['both'], queues.gpu);
+  expect(first!.from).toBeLessThan(second!.to);
+  expect(second!.from).toBeLessThan(first!.to);
 }, 120_000);
 
 test('two hosts, with the store and the runs folder in common, share one experiment', async () => {

@@ -26,7 +26,8 @@ def parser() -> argparse.ArgumentParser:
 
 def main() -> int:
     args = parser().parse_args()
-    # Threads that spin at a barrier cost other processes their core: up to 10x on a busy machine. Read when torch loads.
+    # Read when torch loads. Threads that spin at a barrier take other processes' cores: up to 10x
+    # slower on a busy machine.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     if args.command == "job":
         from genenv_trainer.job import run_job

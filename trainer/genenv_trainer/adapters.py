@@ -1,4 +1,4 @@
-"""LoRA adapters with peft, which is imported only where there is one."""
+"""LoRA adapters with peft, which is imported only if there is one."""
 
 import json
 from pathlib import Path
@@ -11,7 +11,8 @@ from genenv_trainer.job_config import Adapter
 
 
 def base_path(folder: Path) -> Path | None:
-    """Folder of the base model if `folder` is a peft adapter, else None. Raises InvalidArtifact if it is unreadable."""
+    """Folder of the base model if `folder` is a peft adapter, else None. Raises InvalidArtifact if it is
+    unreadable."""
     config = folder / "adapter_config.json"
     if not config.exists():
         return None
@@ -25,13 +26,18 @@ def base_path(folder: Path) -> Path | None:
 def attach_adapter(base: torch.nn.Module, folder: Path | None, wanted: Adapter | None) -> torch.nn.Module:
     """`base` with the adapter of `folder`, trainable, or with a new one (from torch's random state).
 
-    Raises InvalidConfig if `wanted` says something else than `folder` holds; InvalidArtifact if it does not load.
+    Raises InvalidConfig if `wanted` differs from what `folder` holds; InvalidArtifact if it does not
+    load.
     """
     from peft import LoraConfig, PeftModel, get_peft_model
 
     if folder is None:
         config = LoraConfig(
-            r=wanted.r, lora_alpha=wanted.alpha, lora_dropout=wanted.dropout, target_modules=sorted(wanted.target_modules), task_type="CAUSAL_LM"
+            r=wanted.r,
+            lora_alpha=wanted.alpha,
+            lora_dropout=wanted.dropout,
+            target_modules=sorted(wanted.target_modules),
+            task_type="CAUSAL_LM",
         )
         try:
             return get_peft_model(base, config)
@@ -39,22 +45,29 @@ def attach_adapter(base: torch.nn.Module, folder: Path | None, wanted: Adapter |
             raise InvalidConfig(f"job.json.adapter: {error}") from error
     try:
         model = PeftModel.from_pretrained(base, folder, is_trainable=True)
-    except Exception as error:  # whatever a torn or foreign folder makes the libraries raise
+    except Exception as error:  # a torn or foreign folder makes the libraries raise anything
         raise InvalidArtifact(f"{folder}: not a loadable peft adapter: {error}") from error
     held = model.peft_config["default"]
-    if wanted and (wanted.r, wanted.alpha, sorted(wanted.target_modules)) != (held.r, held.lora_alpha, sorted(held.target_modules)):
+    held_shape = (held.r, held.lora_alpha, sorted(held.target_modules))
+    if wanted and (wanted.r, wanted.alpha, sorted(wanted.target_modules)) != held_shape:
         raise InvalidConfig(
-            f"job.json.adapter: {wanted} differs from the adapter in {folder} (r {held.r}, alpha {held.lora_alpha}, "
-            f"target_modules {sorted(held.target_modules)}); an adapter keeps its shape"
+            f"job.json.adapter: {wanted!r} differs from the adapter in {folder} "
+            f"(r {held.r}, alpha {held.lora_alpha}, target_modules {sorted(held.target_modules)}); "
+            "an adapter keeps its shape"
         )
     return model
 
 
 def save_adapter(model: torch.nn.Module, folder: Path) -> None:
-    """Write what PeftModel.from_pretrained reads, with lists sorted and no model card, so equal adapters give equal bytes."""
+    """Write what PeftModel.from_pretrained reads, with lists sorted and no model card, so equal adapters
+    give equal bytes."""
     from peft import get_peft_model_state_dict
 
     save_tensors(get_peft_model_state_dict(model), folder / "adapter_model.safetensors")
     config = model.peft_config["default"].to_dict() | {"inference_mode": True}
-    text = json.dumps(config, sort_keys=True, indent=2, default=lambda value: sorted(value) if isinstance(value, set) else str(value))
+    text = json.dumps(config, sort_keys=True, indent=2, default=_sorted_or_text)
     (folder / "adapter_config.json").write_text(text + "\n", "utf-8")
+
+
+def _sorted_or_text(value: object) -> object:
+    return sorted(value) if isinstance(value, set) else str(value)

@@ -26,7 +26,9 @@ class MicroBatch:
     weight_B: torch.Tensor
 
     def to(self, device: torch.device) -> "MicroBatch":
-        return replace(self, **{name: tensor.to(device, non_blocking=True) for name, tensor in vars(self).items()})
+        return replace(
+            self, **{name: tensor.to(device, non_blocking=True) for name, tensor in vars(self).items()}
+        )
 
 
 @dataclass(frozen=True)
@@ -46,12 +48,13 @@ def totals(records: list[Record]) -> Totals:
 
 
 def check_fits(records: list[Record], vocabulary_size: int, max_length: int | None) -> None:
-    """Raises InvalidArtifact for a token id outside the vocabulary or a sequence the model has no positions for."""
+    """Raises InvalidArtifact for a token id outside the vocabulary or a sequence the model has no
+    positions for."""
     for record in records:
         if max(record.token_ids) >= vocabulary_size:
             raise InvalidArtifact(
-                f"{record.where}, field 'token_ids': {max(record.token_ids)} is outside the model's vocabulary of "
-                f"{vocabulary_size}; the batch was made with another tokenizer"
+                f"{record.where}, field 'token_ids': {max(record.token_ids)} is outside the model's "
+                f"vocabulary of {vocabulary_size}; the batch was made with another tokenizer"
             )
         if max_length is not None and len(record.token_ids) > max_length:
             raise InvalidArtifact(
@@ -61,11 +64,13 @@ def check_fits(records: list[Record], vocabulary_size: int, max_length: int | No
 
 
 def micro_batches(records: list[Record], token_budget: int) -> list[MicroBatch]:
-    """Group records, longest first, so that B * T <= token_budget (a longer record stands alone).
+    """Group records, longest first, so that B * T <= token_budget (a longer record is alone).
 
     Sequences with no active token count in the totals but are not run.
     """
-    order = sorted((record for record in records if any(record.mask)), key=lambda record: -len(record.token_ids))
+    order = sorted(
+        (record for record in records if any(record.mask)), key=lambda record: -len(record.token_ids)
+    )
     batches, start = [], 0
     while start < len(order):
         rows = max(1, token_budget // len(order[start].token_ids))

@@ -25,7 +25,9 @@ class StepCheckpoints:
         self._folder = work.path / "checkpoints"
         self._input_hash = input_hash
 
-    def write(self, step: int, weights: dict[str, torch.Tensor], optimizer: dict[str, torch.Tensor], state: dict) -> None:
+    def write(
+        self, step: int, weights: dict[str, torch.Tensor], optimizer: dict[str, torch.Tensor], state: dict
+    ) -> None:
         """Write and fsync under a temporary name, rename, drop what is too old. Raises Superseded."""
         self._work.check_fence()
         temporary, final = self._folder / f".step-{step:06d}.tmp", self._folder / f"step-{step:06d}"
@@ -33,7 +35,9 @@ class StepCheckpoints:
         temporary.mkdir(parents=True)
         save_tensors(weights, temporary / "weights.safetensors")
         save_tensors(optimizer, temporary / "optimizer.safetensors")
-        (temporary / "state.json").write_text(json.dumps(state | {"input_hash": self._input_hash}, sort_keys=True), "utf-8")
+        (temporary / "state.json").write_text(
+            json.dumps(state | {"input_hash": self._input_hash}, sort_keys=True), "utf-8"
+        )
         hashes = {path.name: _sha256(path) for path in sorted(temporary.iterdir())}
         (temporary / "manifest.json").write_text(json.dumps({"files": hashes}, sort_keys=True), "utf-8")
         fsync_tree(temporary)
@@ -45,7 +49,8 @@ class StepCheckpoints:
             shutil.rmtree(old)
 
     def read_newest(self) -> tuple[dict[str, torch.Tensor], dict[str, torch.Tensor], dict] | None:
-        """(weights, optimizer, state) of the newest complete checkpoint, or None. Torn ones are named and removed.
+        """(weights, optimizer, state) of the newest complete checkpoint, or None. Torn ones are named and
+        removed.
 
         Raises InvalidConfig if the checkpoint was made for another input hash.
         """
@@ -58,8 +63,12 @@ class StepCheckpoints:
                 continue
             state = json.loads((folder / "state.json").read_text("utf-8"))
             if state["input_hash"] != self._input_hash:
-                raise InvalidConfig(f"{folder}: input_hash {state['input_hash']} is not job.json's {self._input_hash}; use another work folder")
-            return load_file(folder / "weights.safetensors"), load_file(folder / "optimizer.safetensors"), state
+                raise InvalidConfig(
+                    f"{folder}: input_hash {state['input_hash']} is not job.json's {self._input_hash}; "
+                    "use another work folder"
+                )
+            weights = load_file(folder / "weights.safetensors")
+            return weights, load_file(folder / "optimizer.safetensors"), state
         return None
 
     def _existing(self) -> list[Path]:
@@ -72,7 +81,9 @@ class StepCheckpoints:
 
 def save_tensors(tensors: dict[str, torch.Tensor], path: Path) -> None:
     """Safetensors file whose bytes depend on names and values only."""
-    save_file({name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}, path, {"format": "pt"})
+    save_file(
+        {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}, path, {"format": "pt"}
+    )
     os.chmod(path, 0o644)  # the library makes it private
 
 

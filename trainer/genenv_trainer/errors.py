@@ -53,17 +53,28 @@ class Orphaned(JobError):
 
 
 class NotFinite(ArithmeticError):
-    """Loss, gradient or KL is NaN or infinite. Belongs to one step, which is undone; the job goes on with the next."""
+    """Loss, gradient or KL is NaN or infinite. Belongs to one step, which is undone; the job
+    continues with the next."""
 
 
-OUT_OF_MEMORY_WORDS = ("not enough memory", "DefaultCPUAllocator", "bad_alloc", "annot allocate memory", "not create a memory")
+OUT_OF_MEMORY_WORDS = (
+    "not enough memory",
+    "DefaultCPUAllocator",
+    "bad_alloc",
+    "annot allocate memory",
+    "not create a memory",
+)
 """How the CPU allocator, C++, the system and oneDNN say it."""
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """True for torch's CUDA OutOfMemoryError, Python's MemoryError, and what the libraries make of a failed allocation."""
+    """True for torch's CUDA OutOfMemoryError, Python's MemoryError, and what the libraries make of a
+    failed allocation."""
     return (
         isinstance(error, MemoryError)
         or type(error).__name__ == "OutOfMemoryError"
-        or (isinstance(error, (RuntimeError, OSError)) and any(words in str(error) for words in OUT_OF_MEMORY_WORDS))
+        or (
+            isinstance(error, (RuntimeError, OSError))
+            and any(words in str(error) for words in OUT_OF_MEMORY_WORDS)
+        )
     )

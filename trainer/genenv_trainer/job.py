@@ -9,12 +9,11 @@ from pathlib import Path
 
 from genenv_trainer.errors import InvalidConfig, JobError, Orphaned, OutOfMemory, Terminated, is_out_of_memory
 from genenv_trainer.job_config import JobConfig, load_job
-from genenv_trainer.watch import Watch
+from genenv_trainer.stop_conditions import StopConditions
 from genenv_trainer.work_folder import WorkFolder, wait_for_lock, write_json
 
-
 WAITING_SECONDS = 1
-"""Between two lines that say so: less than the shortest silence that a worker takes for a hang."""
+"""Between two `waiting` lines of progress: less than the shortest silence that a worker takes for a hang."""
 
 
 def run_job(folder: str) -> int:
@@ -28,39 +27,42 @@ def run_job(folder: str) -> int:
         job = load_job(path / "job.json")
         report["tokens_per_micro_batch"] = job.settings.tokens_per_micro_batch
         work = WorkFolder(path, job.fence)
-        watch = Watch(work, job.orphan_grace_seconds)
+        stop_conditions = StopConditions(work, job.orphan_grace_seconds)
         holds_lock = False
-        wait_for_lock(path / "lock", watch.check)
+        wait_for_lock(path / "lock", stop_conditions.check)
         holds_lock = True
         (path / "exit.json").unlink(missing_ok=True)
-        _finish(job, work, watch, report)
+        _finish(job, work, stop_conditions, report)
         reason, message, code = "finished", "", 0
     except Exception as error:
         traceback.print_exc()
         ending = OutOfMemory(str(error)) if is_out_of_memory(error) else error
-        reason, code = (ending.reason, ending.exit_code) if isinstance(ending, JobError) else (JobError.reason, JobError.exit_code)
+        kind = type(ending) if isinstance(ending, JobError) else JobError
+        reason, code = kind.reason, kind.exit_code
         report["file"] = getattr(ending, "file", None)
         message = str(ending) if isinstance(ending, JobError) else f"{type(error).__name__}: {error}"
-    if holds_lock:  # else the folder, and its exit.json, are another process's
-        write_json(path / "exit.json", {"reason": reason, "message": message, **report, "seconds": round(time.monotonic() - started, 3)})
+    if holds_lock:  # else the folder and its exit.json belong to another process
+        seconds = round(time.monotonic() - started, 3)
+        write_json(path / "exit.json", {"reason": reason, "message": message, **report, "seconds": seconds})
     return code
 
 
-def _finish(job: JobConfig, work: WorkFolder, watch: Watch, report: dict) -> None:
+def _finish(job: JobConfig, work: WorkFolder, stop_conditions: StopConditions, report: dict) -> None:
     """Bring the folder to a result.json of this input hash. Raises JobError."""
     result = work.read_result()
     if result is not None:
         if result["input_hash"] != job.input_hash:
             raise InvalidConfig(
-                f"{work.path / 'result.json'}: input_hash {result['input_hash']} is not job.json's {job.input_hash}; use another work folder"
+                f"{work.path / 'result.json'}: input_hash {result['input_hash']} is not job.json's "
+                f"{job.input_hash}; use another work folder"
             )
         return
     work.progress("loading", 0, 0, None)
     if job.device_lock is not None:
-        wait_for_lock(Path(job.device_lock), waiting(work, watch.check))
-    from genenv_trainer.prepare import prepare
+        wait_for_lock(Path(job.device_lock), reports_waiting(work, stop_conditions.check))
+    from genenv_trainer.setup import prepare_job
 
-    training = prepare(job, work, watch.check)
+    training = prepare_job(job, work, stop_conditions.check)
     report["resumed_from"] = training.resume()
     try:
         training.run()
@@ -69,29 +71,29 @@ def _finish(job: JobConfig, work: WorkFolder, watch: Watch, report: dict) -> Non
         raise
     result = training.result()
 
-    def beat() -> None:
+    def heartbeat() -> None:
         work.progress("saving", training.step, result["steps"], None)
 
-    beat()
+    heartbeat()
     if not job.writes_weights:
         work.write_result(result | {"output": None})
         return
     work.publish_output(training.save_output)
-    work.write_result(result | {"output": work.output_hashes(beat)})
+    work.write_result(result | {"output": work.output_hashes(heartbeat)})
 
 
-def waiting(work: WorkFolder, check: Callable[[], None]) -> Callable[[], None]:
-    """`check`, and a `waiting` line of progress now and then: a job that polls for its turn does not hang."""
-    said = None
+def reports_waiting(work: WorkFolder, check: Callable[[], None]) -> Callable[[], None]:
+    """`check`, and a `waiting` line of progress each second: a job that polls for its turn does not hang."""
+    last_line = None
 
-    def check_and_say() -> None:
-        nonlocal said
+    def check_and_report() -> None:
+        nonlocal last_line
         check()
-        if said is None or time.monotonic() - said > WAITING_SECONDS:
-            said = time.monotonic()
+        if last_line is None or time.monotonic() - last_line > WAITING_SECONDS:
+            last_line = time.monotonic()
             work.progress("waiting", 0, 0, None)
 
-    return check_and_say
+    return check_and_report
 
 
 def _log_to(path: Path) -> None:

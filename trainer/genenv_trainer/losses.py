@@ -1,7 +1,7 @@
 """The losses of GRPO, reward-weighted regression and supervised training, over one batch format.
 
-Shapes: B sequences, K label positions, V vocabulary. `mask` is 1 at active tokens. Every loss is a sum over the
-tokens of a micro-batch, already divided by the totals of the whole step, so micro-batches simply add up.
+Shapes: B sequences, K label positions, V vocabulary. `mask` is 1 at active tokens. Every loss is a sum over
+the tokens of a micro-batch, already divided by the totals of the whole step, so micro-batches simply add up.
 """
 
 from dataclasses import dataclass
@@ -23,14 +23,18 @@ def clipped_ratio_loss(log_ratio_B_K, advantage_B, clip_low: float, clip_high: f
 
 
 def k3_kl(logprobs_B_K, reference_logprobs_B_K):
-    """Schulman's k3 estimate of KL(policy || reference) at sampled tokens: exp(d) - d - 1, d = log ref - log pi. [B, K]."""
+    """Schulman's k3 estimate of KL(policy || reference) at sampled tokens, [B, K]:
+    exp(d) - d - 1, d = log ref - log pi."""
     difference = reference_logprobs_B_K - logprobs_B_K
     return torch.exp(difference) - difference - 1
 
 
 def exact_kl(log_distribution_B_K_V, reference_log_distribution_B_K_V):
-    """KL(policy || reference) over the whole vocabulary at each position: sum_v pi (log pi - log ref). [B, K], in nats."""
-    return (log_distribution_B_K_V.exp() * (log_distribution_B_K_V - reference_log_distribution_B_K_V)).sum(-1)
+    """KL(policy || reference) over the whole vocabulary at each position, [B, K] in nats:
+    sum_v pi (log pi - log ref)."""
+    # exp comes first: gradients are added in the order of the operations, and their bits depend on it.
+    probabilities_B_K_V = log_distribution_B_K_V.exp()
+    return (probabilities_B_K_V * (log_distribution_B_K_V - reference_log_distribution_B_K_V)).sum(-1)
 
 
 def entropy(log_distribution_B_K_V):
@@ -41,8 +45,8 @@ def entropy(log_distribution_B_K_V):
 def policy_normaliser(kind: str, settings: Settings, mask_B_K, totals: Totals):
     """What each token of the policy term is multiplied by. [B, 1] or a number.
 
-    grpo: 1 / (N |y_i|). dr_grpo: 1 / (N max_completion_length) (Liu et al. 2025). dapo: 1 / sum |y| (Yu et al. 2025).
-    rwr, supervised: 1 / sum w |y| (the weight itself is in the term).
+    grpo: 1 / (N |y_i|). dr_grpo: 1 / (N max_completion_length) (Liu et al. 2025).
+    dapo: 1 / sum |y| (Yu et al. 2025). rwr, supervised: 1 / sum w |y| (the weight itself is in the term).
     """
     if kind != "grpo":
         return 1 / totals.weighted_tokens
@@ -62,11 +66,13 @@ class Terms:
     kl: torch.Tensor | None
 
 
-def policy_loss(kind: str, settings: Settings, batch: MicroBatch, terms: Terms, totals: Totals) -> torch.Tensor:
+def policy_loss(
+    kind: str, settings: Settings, batch: MicroBatch, terms: Terms, totals: Totals
+) -> torch.Tensor:
     """The loss of one micro-batch, a scalar; over the micro-batches of a step they sum to the step's loss.
 
-    grpo: clipped ratio + kl_coefficient * KL (times rho with kl_bias_correction), both under the normaliser of
-    loss_type, - entropy_coefficient * mean entropy of the active tokens (as TRL, whatever the loss type).
+    grpo: clipped ratio + kl_coefficient * KL (times rho with kl_bias_correction), both under the normaliser
+    of loss_type, - entropy_coefficient * mean entropy of the active tokens (as TRL, for every loss type).
     rwr, supervised: -w log pi (Peters & Schaal 2007), + kl_coefficient * KL averaged over the active tokens.
     """
     mask = batch.mask_B_K

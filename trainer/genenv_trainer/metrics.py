@@ -37,11 +37,15 @@ def add_sums(total: dict[str, float], sums: dict[str, float]) -> None:
         total[name] = max(total.get(name, value), value) if name in MAXIMA else total.get(name, 0.0) + value
 
 
-def step_metrics(kind: str, records: list[Record], totals: Totals, sums: dict[str, float]) -> dict[str, float]:
+def step_metrics(
+    kind: str, records: list[Record], totals: Totals, sums: dict[str, float]
+) -> dict[str, float]:
     """Means over the step's active tokens (maxima stay), its tokens, and for RWR the spread of the weights:
     effective sample size (sum w)^2 / sum w^2, in sequences, and the largest weight.
     """
-    metrics = {name: value if name in MAXIMA else value / totals.active_tokens for name, value in sums.items()}
+    metrics = {
+        name: value if name in MAXIMA else value / totals.active_tokens for name, value in sums.items()
+    }
     metrics["num_tokens"] = totals.all_tokens
     if kind == "rwr":
         weights = [record.weight for record in records]
@@ -51,8 +55,8 @@ def step_metrics(kind: str, records: list[Record], totals: Totals, sums: dict[st
 
 
 def job_metrics(steps: list[dict]) -> dict[str, float]:
-    """Metrics of a job from those of its done steps: the sum of num_tokens, the last learning_rate, the greatest of
-    the maxima, the mean of everything else. Empty if no step was done."""
+    """Metrics of a job from those of its done steps: the sum of num_tokens, the last learning_rate, the
+    greatest of the maxima, the mean of everything else. Empty if no step was done."""
     result = {}
     for name in steps[0] if steps else ():
         values = [step[name] for step in steps]

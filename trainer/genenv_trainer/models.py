@@ -9,7 +9,13 @@ from pathlib import Path
 
 import torch
 import transformers
-from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
+from transformers import (
+    AutoConfig,
+    AutoModelForCausalLM,
+    AutoTokenizer,
+    PreTrainedModel,
+    PreTrainedTokenizerBase,
+)
 from transformers.conversion_mapping import get_checkpoint_conversion_mapping
 from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
 
@@ -20,14 +26,24 @@ from genenv_trainer.stored_objects import is_stored
 from genenv_trainer.tokenizer import character_tokenizer
 
 TOKENIZER_FILES = (
-    "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "vocab.json", "vocab.txt",
-    "merges.txt", "tokenizer.model", "spiece.model", "chat_template.jinja", "chat_template.json",
+    "tokenizer.json",
+    "tokenizer_config.json",
+    "special_tokens_map.json",
+    "added_tokens.json",
+    "vocab.json",
+    "vocab.txt",
+    "merges.txt",
+    "tokenizer.model",
+    "spiece.model",
+    "chat_template.jinja",
+    "chat_template.json",
 )
 
 
 @dataclass
 class Policy:
-    """A model to train. `tokenizer_folder` is copied beside the weights; a new model brings its `new_tokenizer`."""
+    """A model to train. `tokenizer_folder` is copied next to the weights; a new model brings its
+    `new_tokenizer`."""
 
     model: torch.nn.Module
     is_adapter: bool
@@ -38,10 +54,13 @@ class Policy:
         return {name: p for name, p in self.model.named_parameters() if p.requires_grad}
 
     def tokenizer(self) -> PreTrainedTokenizerBase:
-        return self.new_tokenizer or AutoTokenizer.from_pretrained(self.tokenizer_folder, local_files_only=True)
+        return self.new_tokenizer or AutoTokenizer.from_pretrained(
+            self.tokenizer_folder, local_files_only=True
+        )
 
     def save(self, folder: Path) -> None:
-        """Write an ordinary Hugging Face (or peft) folder with its tokenizer. Equal weights give equal bytes."""
+        """Write an ordinary Hugging Face (or peft) folder with its tokenizer. Equal weights give equal
+        bytes."""
         folder.mkdir()
         if self.is_adapter:
             adapters.save_adapter(self.model, folder)
@@ -58,8 +77,8 @@ class Policy:
 
 
 def load_policy(job: JobConfig, device: torch.device) -> Policy:
-    """The model that job.json names, in training mode on `device`. Full weights and adapters train in float32;
-    the frozen base of an adapter has job.json's precision.
+    """The model that job.json names, in training mode on `device`. Full weights and adapters train in
+    float32; the frozen base of an adapter has job.json's precision.
 
     Raises InvalidConfig or InvalidArtifact.
     """
@@ -101,27 +120,34 @@ def model_type(model: dict) -> str | None:
 
 
 def import_architecture(name: str) -> None:
-    """Import and cache what transformers does when the first model of this type is made. An unknown one is left to the job."""
+    """Import and cache what transformers does when the first model of this type is made. An unknown one is
+    left to the job."""
     if name in MODEL_FOR_CAUSAL_LM_MAPPING_NAMES:
         getattr(transformers, MODEL_FOR_CAUSAL_LM_MAPPING_NAMES[name])
         get_checkpoint_conversion_mapping(name)
 
 
 def load_model(path: Path, dtype: torch.dtype) -> PreTrainedModel:
-    """from_pretrained that refuses a folder which lacks some of the weights, and owns those of a stored one. Raises InvalidArtifact."""
+    """from_pretrained that refuses a folder which lacks some of the weights, and owns those of a stored
+    one. Raises InvalidArtifact."""
     try:
         model, info = AutoModelForCausalLM.from_pretrained(
             path, dtype=dtype, attn_implementation="sdpa", local_files_only=True, output_loading_info=True
         )
-    except Exception as error:  # whatever a torn or foreign folder makes the libraries raise
+    except Exception as error:  # a torn or foreign folder makes the libraries raise anything
         if isinstance(error, (torch.OutOfMemoryError, MemoryError)):
             raise
-        raise InvalidArtifact(f"{path}: not a loadable Hugging Face causal language model: {error}") from error
+        raise InvalidArtifact(
+            f"{path}: not a loadable Hugging Face causal language model: {error}"
+        ) from error
     wrong = sorted(map(str, [*info["missing_keys"], *info["mismatched_keys"]]))
     if wrong:
-        raise InvalidArtifact(f"{path}: weights missing or of another shape: {', '.join(wrong[:5])}; the folder is not whole")
+        raise InvalidArtifact(
+            f"{path}: weights missing or of another shape: {', '.join(wrong[:5])}; the folder is not whole"
+        )
     if is_stored(path):
-        # They are mapped from the file, which was checked: what happens to it now must neither alter them nor kill who reads them.
+        # They are mapped from the file, which was checked: a later change of it must neither alter them nor
+        # crash their reader.
         for tensor in itertools.chain(model.parameters(), model.buffers()):
             tensor.data = tensor.data.clone()
     return model
@@ -135,5 +161,7 @@ def _new_model(scratch: Scratch) -> tuple[PreTrainedModel, PreTrainedTokenizerBa
         config = AutoConfig.for_model(**{**scratch.architecture, "vocab_size": len(tokenizer), **special})
         model = AutoModelForCausalLM.from_config(config, attn_implementation="sdpa", dtype=torch.float32)
     except (TypeError, ValueError, KeyError) as error:
-        raise InvalidConfig(f"job.json.model.scratch.architecture: {json.dumps(scratch.architecture)}: {error}") from error
+        raise InvalidConfig(
+            f"job.json.model.scratch.architecture: {json.dumps(scratch.architecture)}: {error}"
+        ) from error
     return model, tokenizer

@@ -1,7 +1,7 @@
-"""A parent that has paid for the imports and forks one process for each job.
+"""A parent process that has done the imports and forks one process for each job.
 
-It runs no torch operation: a process whose OpenMP threads have started cannot be forked safely. Jobs are sessions
-of their own and outlive it; while it lives it reaps them, afterwards init does.
+It runs no torch operation: a process whose OpenMP threads have started cannot be forked safely. Jobs are
+sessions of their own and outlive it; while it lives it reaps them, afterwards init does.
 """
 
 import fcntl
@@ -17,7 +17,7 @@ import traceback
 from pathlib import Path
 
 LAZY_IMPORTS = ("peft",)
-"""What the libraries import at first use: paid here once, not in every job."""
+"""What the libraries import at first use: imported here once, not in every job."""
 
 LONGEST_REQUEST = 1 << 16
 
@@ -35,7 +35,10 @@ def main(path: str) -> int:
     for name in (signal.SIGTERM, signal.SIGINT, signal.SIGCHLD):
         signal.signal(name, lambda *_: None)
     Path(path).unlink(missing_ok=True)
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener, selectors.DefaultSelector() as selector:
+    with (
+        socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener,
+        selectors.DefaultSelector() as selector,
+    ):
         listener.bind(path)
         listener.listen(64)
         selector.register(listener, selectors.EVENT_READ)
@@ -55,14 +58,14 @@ def main(path: str) -> int:
 
 
 def _only_one(path: Path) -> int:
-    """Hold the lock that says who serves the socket. Raises BlockingIOError if somebody does."""
+    """Hold the lock of the socket's server. Raises BlockingIOError if another process has it."""
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     return descriptor
 
 
 def _import_libraries() -> None:
-    for name in ("genenv_trainer.prepare", *LAZY_IMPORTS):
+    for name in ("genenv_trainer.setup", *LAZY_IMPORTS):
         importlib.import_module(name)
     gc.collect()
     gc.freeze()  # keeps the collector of every job away from what was imported
@@ -135,7 +138,7 @@ def _fork_job(folder: Path, inherited: list[int]) -> int:
 
 
 def _reap() -> None:
-    """Collect ended jobs, and say how those ended that could not say it themselves."""
+    """Collect ended jobs, and print the signal of those that one ended."""
     while True:
         try:
             pid, status = os.waitpid(-1, os.WNOHANG)

@@ -1,4 +1,4 @@
-"""Gradients and measurements of one optimizer step, over its micro-batches."""
+"""Gradients and measurements of one optimizer step, over its micro-batches, and the KL cap."""
 
 import math
 from collections.abc import Callable
@@ -8,10 +8,10 @@ import torch
 
 from genenv_trainer.batch import MicroBatch, Totals, micro_batches, totals
 from genenv_trainer.errors import NotFinite
+from genenv_trainer.forward import Reference, policy_terms
 from genenv_trainer.job_config import Settings
 from genenv_trainer.losses import policy_loss, pull_back_loss
 from genenv_trainer.metrics import add_sums, micro_batch_sums
-from genenv_trainer.policy_terms import Reference, policy_terms
 from genenv_trainer.records import Record
 
 
@@ -29,7 +29,8 @@ class StepBatch:
 
 @dataclass(frozen=True)
 class Objective:
-    """What a job minimises, and with which models. `check` runs before each micro-batch and may raise to stop."""
+    """What a job minimises, and with which models. `check` runs before each micro-batch and may raise to
+    stop."""
 
     kind: str
     settings: Settings
@@ -39,7 +40,8 @@ class Objective:
     check: Callable[[], None]
 
     def accumulate_gradients(self, batch: StepBatch, pull_back: bool) -> tuple[float, dict[str, float]]:
-        """Add the gradient of the step's loss to the parameters. Returns the loss and the sums of its metrics.
+        """Add the gradient of the step's loss to the parameters. Returns the loss and the sums of its
+        metrics.
 
         Raises NotFinite if the loss is NaN or infinite; the gradients are then worthless.
         """
@@ -48,7 +50,9 @@ class Objective:
         entropy_gradient = not pull_back and settings.entropy_coefficient != 0
         for index, micro in enumerate(batch.micro_batches):
             self.check()
-            terms = policy_terms(self.model, self.reference, index, micro, self.autocast, entropy_gradient, kl_gradient)
+            terms = policy_terms(
+                self.model, self.reference, index, micro, self.autocast, entropy_gradient, kl_gradient
+            )
             if pull_back:
                 loss = pull_back_loss(settings, micro, terms, batch.totals)
             else:
@@ -76,3 +80,15 @@ class Objective:
         if not math.isfinite(total):
             raise NotFinite(f"KL is {total}")
         return total / batch.totals.active_tokens
+
+
+def must_pull_back(kl_before: float, max_kl: float) -> bool:
+    """True if a step that starts at `kl_before` (nats a token), above the cap, must minimise the KL term
+    alone."""
+    return kl_before > max_kl
+
+
+def must_restore(kl_before: float, kl_after: float, max_kl: float) -> bool:
+    """True if the step took the policy above 2 * max_kl from at or below it: the weights before it are
+    published."""
+    return kl_after > 2 * max_kl >= kl_before

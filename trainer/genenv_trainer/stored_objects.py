@@ -1,6 +1,6 @@
 """Objects of the store, checked before they are used: what is damaged is neither served nor trained on.
 
-A folder is `objects/<aa>/<sha256>`, and beside it lies `<sha256>.manifest.json`: canonical JSON, a list of
+A folder is `objects/<aa>/<sha256>`; next to it is `<sha256>.manifest.json`: canonical JSON, a list of
 {"path", "sha256", "bytes"} whose own sha256 is the folder's name. A file is `objects/<aa>/<sha256>.<suffix>`.
 """
 
@@ -14,8 +14,8 @@ from pathlib import Path
 from genenv_trainer.errors import InvalidArtifact
 
 CHUNK = 1 << 22
-BEAT_BYTES = 1 << 28
-"""Bytes hashed between two beats: well below a second of work, so that a large folder is seen to make progress."""
+HEARTBEAT_BYTES = 1 << 28
+"""Bytes hashed between two heartbeats: well below a second of work, so that a large folder shows progress."""
 
 
 class Damaged(InvalidArtifact):
@@ -27,45 +27,60 @@ class Damaged(InvalidArtifact):
 
 
 def is_stored(path: Path) -> bool:
-    """True for what has the place of an object in a store; anything else, such as a pretrained model's folder, has no hash."""
+    """True for what has the place of an object in a store; anything else, such as a pretrained model's
+    folder, has no hash."""
     name = path.name.partition(".")[0]
-    return re.fullmatch("[0-9a-f]{64}", name) is not None and path.parent.name == name[:2] and path.parent.parent.name == "objects"
+    return (
+        re.fullmatch("[0-9a-f]{64}", name) is not None
+        and path.parent.name == name[:2]
+        and path.parent.parent.name == "objects"
+    )
 
 
-def check_stored(path: Path, beat: Callable[[], None] = lambda: None) -> None:
-    """Compare every byte of a stored file or folder with its name; a path outside a store passes. Raises Damaged."""
+def check_stored(path: Path, heartbeat: Callable[[], None] = lambda: None) -> None:
+    """Compare every byte of a stored file or folder with its name; a path outside a store passes. Raises
+    Damaged."""
     path = Path(os.path.abspath(path))
     if not is_stored(path):
         return
     if path.suffix:
-        _check_file(path, path.name.partition(".")[0], None, beat)
+        _check_file(path, path.name.partition(".")[0], None, heartbeat)
         return
     if not path.is_dir():
         raise Damaged(path, "missing")
     manifest = _manifest(path)
     for entry in manifest:
-        _check_file(path / entry["path"], entry["sha256"], entry["bytes"], beat)
+        _check_file(path / entry["path"], entry["sha256"], entry["bytes"], heartbeat)
     known = {entry["path"] for entry in manifest}
-    extra = sorted(name for file in path.rglob("*") if file.is_file() and (name := file.relative_to(path).as_posix()) not in known)
+    extra = sorted(
+        name
+        for file in path.rglob("*")
+        if file.is_file() and (name := file.relative_to(path).as_posix()) not in known
+    )
     if extra:
         raise Damaged(path / extra[0], "a file that is not in the manifest")
 
 
-def folder_hash(folder: Path, beat: Callable[[], None] = lambda: None) -> str:
+def folder_hash(folder: Path, heartbeat: Callable[[], None] = lambda: None) -> str:
     """The sha256 of the manifest that a store would make of the folder: its name there."""
     files = {file.relative_to(folder).as_posix(): file for file in folder.rglob("*") if file.is_file()}
-    manifest = [{"bytes": file.stat().st_size, "path": path, "sha256": sha256_of(file, beat)} for path, file in sorted(files.items())]
-    return hashlib.sha256(json.dumps(manifest, separators=(",", ":"), ensure_ascii=False).encode()).hexdigest()
+    manifest = [
+        {"bytes": file.stat().st_size, "path": path, "sha256": sha256_of(file, heartbeat)}
+        for path, file in sorted(files.items())
+    ]
+    return hashlib.sha256(
+        json.dumps(manifest, separators=(",", ":"), ensure_ascii=False).encode()
+    ).hexdigest()
 
 
-def sha256_of(path: Path, beat: Callable[[], None] = lambda: None) -> str:
+def sha256_of(path: Path, heartbeat: Callable[[], None] = lambda: None) -> str:
     digest, since = hashlib.sha256(), 0
     with open(path, "rb") as file:
         while chunk := file.read(CHUNK):
             digest.update(chunk)
             since += len(chunk)
-            if since >= BEAT_BYTES:
-                beat()
+            if since >= HEARTBEAT_BYTES:
+                heartbeat()
                 since = 0
     return digest.hexdigest()
 
@@ -81,9 +96,13 @@ def _manifest(folder: Path) -> list[dict]:
     return json.loads(data)
 
 
-def _check_file(file: Path, expected: str, size: int | None, beat: Callable[[], None]) -> None:
+def _check_file(file: Path, expected: str, size: int | None, heartbeat: Callable[[], None]) -> None:
     if not file.is_file():
         raise Damaged(file, f"missing (expected {expected})")
-    found = f"{file.stat().st_size} bytes" if size not in (None, file.stat().st_size) else sha256_of(file, beat)
+    found = (
+        f"{file.stat().st_size} bytes"
+        if size not in (None, file.stat().st_size)
+        else sha256_of(file, heartbeat)
+    )
     if found != expected:
         raise Damaged(file, f"altered or torn (expected {expected}, found {found})")

@@ -1,7 +1,8 @@
-"""Writes a run's metrics.jsonl as TensorBoard event files: `python -m genenv_trainer.tensorboard_export RUN_FOLDER`.
+"""Writes a run's metrics.jsonl as TensorBoard event files: `python -m genenv_trainer.tensorboard_export
+RUN_FOLDER`.
 
-The files are made anew each time, in a temporary folder that then takes the place of `tensorboard/`: a reader finds the
-old files or the new ones. No torch is imported, so this takes a second.
+The files are written again each time, in a temporary folder that then takes the place of `tensorboard/`: a
+reader finds the old files or the new ones. No torch is imported, so this takes a second.
 """
 
 import argparse
@@ -32,8 +33,12 @@ def whole_lines(file: Path) -> Iterator[dict]:
 
 
 def scalars(record: dict) -> Iterator[tuple[str, float]]:
-    """Metrics under their own names, and the seconds of each phase under `time/`. What was not measured is left out."""
-    named = {**record.get("metrics", {}), **{f"time/{phase}": seconds for phase, seconds in record.get("time", {}).items()}}
+    """Metrics under their own names, and the seconds of each phase under `time/`. What was not measured is
+    left out."""
+    named = {
+        **record.get("metrics", {}),
+        **{f"time/{phase}": seconds for phase, seconds in record.get("time", {}).items()},
+    }
     for name, value in sorted(named.items()):
         if isinstance(value, (int, float)) and math.isfinite(value):
             yield name, float(value)
@@ -66,7 +71,8 @@ def export(run_folder: Path) -> Path:
 
 
 def replace_folder(staged: Path, target: Path) -> None:
-    """Gives `staged` the name of `target`. A folder cannot be renamed onto a full one, so that one steps aside first."""
+    """Gives `staged` the name of `target`. A folder cannot be renamed onto a full one, so
+    the old one moves away first."""
     aside = Path(tempfile.mkdtemp(prefix=".tensorboard-", suffix=".tmp", dir=target.parent))
     try:
         if target.exists():
@@ -77,11 +83,14 @@ def replace_folder(staged: Path, target: Path) -> None:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="genenv_trainer.tensorboard_export", description=__doc__.splitlines()[0])
+    summary = " ".join(__doc__.split("\n\n")[0].split())
+    parser = argparse.ArgumentParser(prog="genenv_trainer.tensorboard_export", description=summary)
     parser.add_argument("run_folder", type=Path, help="folder of one run, with its metrics.jsonl")
     run_folder = parser.parse_args(arguments).run_folder
     if not (run_folder / "metrics.jsonl").is_file():
-        print(f"{run_folder}: no metrics.jsonl there; expected the folder of a run, runs/<id>", file=sys.stderr)
+        print(
+            f"{run_folder}: no metrics.jsonl there; expected the folder of a run, runs/<id>", file=sys.stderr
+        )
         return 2
     print(export(run_folder))
     return 0

@@ -18,40 +18,61 @@ def character_tokenizer(vocabulary: list[str]) -> PreTrainedTokenizerFast:
     seen = set()
     for index, entry in enumerate(vocabulary):
         if len(entry) != 1 or entry in seen:
-            raise InvalidConfig(f"job.json.model.scratch.vocabulary[{index}]: {entry!r} must be one character, and once")
+            raise InvalidConfig(
+                f"job.json.model.scratch.vocabulary[{index}]: {entry!r} must be one character, and once"
+            )
         seen.add(entry)
     tokens = {token: index for index, token in enumerate((*SPECIAL_TOKENS, *vocabulary))}
     tokenizer = Tokenizer(models.WordLevel(tokens, unk_token="<unk>"))
     tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex(r"[\s\S]"), "isolated")
     tokenizer.decoder = decoders.Fuse()
     return PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer, pad_token="<pad>", bos_token="<bos>", eos_token="<eos>", clean_up_tokenization_spaces=False
+        tokenizer_object=tokenizer,
+        pad_token="<pad>",
+        bos_token="<bos>",
+        eos_token="<eos>",
+        clean_up_tokenization_spaces=False,
     )
 
 
 def tokenise(records: list[Record], tokenizer: PreTrainedTokenizerBase) -> None:
-    """Fill `token_ids` and `mask` of text records: prompt + completion + end of sequence, active after the prompt.
+    """Fill `token_ids` and `mask` of text records: prompt + completion + end of sequence, active after the
+    prompt.
 
-    The prompt gets what the tokenizer adds to a prompt (a server does the same); the completion nothing but the end.
+    The prompt gets what the tokenizer adds to a prompt (a server does the same); the completion nothing but
+    the end.
     """
     texts = [record for record in records if record.token_ids is None]
     if not texts:
         return
     if tokenizer.eos_token_id is None:
-        raise InvalidArtifact("the tokenizer of job.json.model has no end-of-sequence token; set its eos_token")
+        raise InvalidArtifact(
+            "the tokenizer of job.json.model has no end-of-sequence token; set its eos_token"
+        )
     prompts = _encode([record.prompt for record in texts], tokenizer, texts, add_special_tokens=True)
     completions = _encode([record.completion for record in texts], tokenizer, texts, add_special_tokens=False)
     for record, prompt, completion in zip(texts, prompts, completions):
         if not prompt:
-            raise InvalidArtifact(f"{record.where}, field 'prompt': {record.prompt!r} has no token, so nothing predicts the first of the completion")
+            raise InvalidArtifact(
+                f"{record.where}, field 'prompt': {record.prompt!r} has no token, "
+                "so nothing predicts the first of the completion"
+            )
         record.token_ids = prompt + completion + [tokenizer.eos_token_id]
         record.mask = [0] * len(prompt) + [1] * (len(completion) + 1)
 
 
-def _encode(texts: list[str], tokenizer: PreTrainedTokenizerBase, records: list[Record], add_special_tokens: bool) -> list[list[int]]:
+def _encode(
+    texts: list[str], tokenizer: PreTrainedTokenizerBase, records: list[Record], add_special_tokens: bool
+) -> list[list[int]]:
     try:
-        return [encoding.ids for encoding in tokenizer.backend_tokenizer.encode_batch_fast(texts, add_special_tokens=add_special_tokens)]
+        return [
+            encoding.ids
+            for encoding in tokenizer.backend_tokenizer.encode_batch_fast(
+                texts, add_special_tokens=add_special_tokens
+            )
+        ]
     except Exception as error:  # the Rust library raises plain Exception
         raise InvalidArtifact(
-            f"{records[0].where} to {records[-1].where}: a text has a character outside the vocabulary ({error}); add it to the vocabulary"
+            f"{records[0].where} to {records[-1].where}: a text has a character outside the vocabulary "
+            f"({error}); add it to the vocabulary"
         ) from error

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import torch
 
-from genenv_trainer import faults, kl_cap, random_state
+from genenv_trainer import fault_injection
 from genenv_trainer.batch import totals
 from genenv_trainer.checkpoints import StepCheckpoints
 from genenv_trainer.errors import NotFinite
@@ -15,13 +15,13 @@ from genenv_trainer.metrics import job_metrics, step_metrics
 from genenv_trainer.models import Policy
 from genenv_trainer.optimizer import Optimizer
 from genenv_trainer.records import Record
-from genenv_trainer.step import Objective, StepBatch
-from genenv_trainer.trainer_state import save_trainer_state
+from genenv_trainer.step import Objective, StepBatch, must_pull_back, must_restore
+from genenv_trainer.trainer_state import capture_random_state, restore_random_state, save_trainer_state
 from genenv_trainer.work_folder import WorkFolder
 
 
 @dataclass
-class Position:
+class JobProgress:
     """How far the job is; written into every step checkpoint, and the source of result.json."""
 
     step: int = 0
@@ -37,81 +37,98 @@ class Position:
 
 
 class Training:
-    """Mutable state of a job: policy, optimizer, random state, position. `save_checkpoint` may be called at any
-    time: between two steps it writes the present state, inside a step the state before it."""
+    """Mutable state of a job: policy, optimizer, random state, progress. `save_checkpoint` may be called
+    at any time: between two steps it writes the present state, inside a step the state before it."""
 
-    def __init__(self, job: JobConfig, work: WorkFolder, policy: Policy, optimizer: Optimizer, objective: Objective,
-                 steps: list[list[Record]], device: torch.device, steps_before: int):
-        self._job, self._work, self._policy, self._optimizer, self._objective = job, work, policy, optimizer, objective
+    def __init__(
+        self,
+        job: JobConfig,
+        work: WorkFolder,
+        policy: Policy,
+        optimizer: Optimizer,
+        objective: Objective,
+        steps: list[list[Record]],
+        device: torch.device,
+        steps_before: int,
+    ):
+        self._job, self._work, self._policy, self._optimizer, self._objective = (
+            job,
+            work,
+            policy,
+            optimizer,
+            objective,
+        )
         self._steps, self._device, self._steps_before = steps, device, steps_before
         self._parameters = policy.trainable()
         self._checkpoints = StepCheckpoints(work, job.input_hash)
-        self._random_state = random_state.capture()
+        self._random_state = capture_random_state()
         self._before_step: tuple | None = None
         self._checkpointed_step = 0
-        self.position = Position()
+        self.progress = JobProgress()
 
     @property
     def step(self) -> int:
-        """Steps that are behind it, whatever came of them."""
-        return self.position.step
+        """Steps that were tried, done or not."""
+        return self.progress.step
 
     def resume(self) -> int | None:
-        """Go back to the newest complete step checkpoint. Returns its step, or None if there is none."""
+        """Load the newest complete step checkpoint. Returns its step, or None if there is none."""
         found = self._checkpoints.read_newest()
         if found is None:
             return None
         weights, optimizer, state = found
         self._restore(weights, optimizer, state["scheduler_position"], state["random_state"])
-        self.position = Position(**state["position"])
-        self._checkpointed_step = self.position.step
-        return self.position.step
+        self.progress = JobProgress(**state["position"])
+        self._checkpointed_step = self.progress.step
+        return self.progress.step
 
     def run(self) -> None:
-        """Do every step that is left. Raises whatever the objective's check raises."""
-        while self.position.step < len(self._steps) and not self.position.ended:
-            step = self.position.step
-            self._random_state, self._before_step = random_state.capture(), None
+        """Do every step that is left. Raises what the objective's check raises."""
+        while self.progress.step < len(self._steps) and not self.progress.ended:
+            step = self.progress.step
+            self._random_state, self._before_step = capture_random_state(), None
             self._objective.check()
-            faults.before_step(step, self._work.path)
+            fault_injection.before_step(step, self._work.path)
             try:
                 self._step(step, self._steps[step])
             except NotFinite as error:
                 self._undo(step, error)
-            self.position.step += 1
-            self._random_state = random_state.capture()
-            last = self.position.steps_log[-1]
-            self._work.progress("step", self.position.step, len(self._steps), last.get("loss"))
-            if self.position.step % self._job.checkpoint_every == 0 and self.position.step < len(self._steps):
+            self.progress.step += 1
+            self._random_state = capture_random_state()
+            last = self.progress.steps_log[-1]
+            self._work.progress("step", self.progress.step, len(self._steps), last.get("loss"))
+            if self.progress.step % self._job.checkpoint_every == 0 and self.progress.step < len(self._steps):
                 self.save_checkpoint()
 
     def save_checkpoint(self) -> None:
         """Write a step checkpoint, unless the newest one is already here."""
-        if self.position.step == self._checkpointed_step:
+        if self.progress.step == self._checkpointed_step:
             return
         state = {
             "scheduler_position": self._optimizer.position, "random_state": self._random_state,
-            "position": dataclasses.asdict(self.position),
+            "position": dataclasses.asdict(self.progress),
         }
-        self._checkpoints.write(self.position.step, self._parameters, self._optimizer.tensors(), state)
-        self._checkpointed_step = self.position.step
+        self._checkpoints.write(self.progress.step, self._parameters, self._optimizer.tensors(), state)
+        self._checkpointed_step = self.progress.step
 
     def save_output(self, folder: Path) -> None:
         """Fill `output/`."""
         self._policy.save(folder / "checkpoint")
-        save_trainer_state(folder / "trainer-state", self._optimizer, self._steps_before, self.position.steps_done)
+        save_trainer_state(
+            folder / "trainer-state", self._optimizer, self._steps_before, self.progress.steps_done
+        )
 
     def result(self) -> dict:
-        position, job = self.position, self._job
+        progress, job = self.progress, self._job
         return {
             "format": 1, "input_hash": job.input_hash, "kind": job.kind, "steps": len(self._steps),
-            "steps_done": position.steps_done, "skipped": self._skipped(), "skipped_steps": position.skipped,
-            "kl": {"before": position.kl_before, "after": position.kl_after, "rule": position.kl_rule},
-            "metrics": job_metrics(position.metrics), "steps_log": position.steps_log,
+            "steps_done": progress.steps_done, "skipped": self._skipped(), "skipped_steps": progress.skipped,
+            "kl": {"before": progress.kl_before, "after": progress.kl_after, "rule": progress.kl_rule},
+            "metrics": job_metrics(progress.metrics), "steps_log": progress.steps_log,
         }
 
     def _step(self, step: int, records: list[Record]) -> None:
-        position, settings = self.position, self._job.settings
+        progress, settings = self.progress, self._job.settings
         reason = skip_reason(self._job.kind, records, settings.min_informative_groups)
         if reason is not None:
             print(f"step {step}: skipped, {reason}", flush=True)
@@ -123,8 +140,8 @@ class Training:
         pull_back, kl_before = False, None
         if settings.max_kl is not None:
             kl_before = self._objective.measure_kl(batch)
-            position.kl_before = kl_before if position.kl_before is None else position.kl_before
-            pull_back = kl_cap.pulls_back(kl_before, settings.max_kl)
+            progress.kl_before = kl_before if progress.kl_before is None else progress.kl_before
+            pull_back = must_pull_back(kl_before, settings.max_kl)
             self._before_step = self._snapshot()
         self._optimizer.zero_grad()
         loss, sums = self._objective.accumulate_gradients(batch, pull_back)
@@ -134,37 +151,49 @@ class Training:
         log = {"step": step, "loss": loss, "grad_norm": grad_norm, "kl": metrics.get("kl")}
         if settings.max_kl is not None:
             kl_after = self._objective.measure_kl(batch)
-            if kl_cap.must_restore(kl_before, kl_after, settings.max_kl):
-                print(f"step {step}: KL went from {kl_before} to {kl_after}, above 2 * {settings.max_kl}; undone, the job ends", flush=True)
+            if must_restore(kl_before, kl_after, settings.max_kl):
+                print(
+                    f"step {step}: KL went from {kl_before} to {kl_after}, above 2 * {settings.max_kl}; "
+                    "undone, the job ends",
+                    flush=True,
+                )
                 self._restore(*self._before_step)
                 self._skip(step, "kl_cap", log | {"undone_kl": kl_after})
-                position.kl_after, position.kl_rule, position.ended = kl_before, "restored", True
+                progress.kl_after, progress.kl_rule, progress.ended = kl_before, "restored", True
                 return
-            position.kl_after = kl_after
-            position.kl_rule = "pull_back" if pull_back else position.kl_rule
-        position.steps_log.append(log)
-        position.metrics.append(metrics)
-        position.steps_done += 1
+            progress.kl_after = kl_after
+            progress.kl_rule = "pull_back" if pull_back else progress.kl_rule
+        progress.steps_log.append(log)
+        progress.metrics.append(metrics)
+        progress.steps_done += 1
 
     def _undo(self, step: int, error: NotFinite) -> None:
-        """Back to the state before the step. Without a snapshot nothing but the random state has moved: what is not finite
-        is seen before the optimizer steps, except in the KL after it."""
-        print(f"step {step}: {error}; undone, going on with the next (lower settings.learning_rate, or look at the batch)", flush=True)
+        """Back to the state before the step. Without a snapshot nothing but the random state has moved:
+        what is not finite is seen before the optimizer steps, except in the KL after it."""
+        print(
+            f"step {step}: {error}; undone, going on with the next "
+            "(lower settings.learning_rate, or look at the batch)",
+            flush=True,
+        )
         if self._before_step is not None:
             self._restore(*self._before_step)
-        random_state.restore(self._random_state)
+        restore_random_state(self._random_state)
         self._optimizer.zero_grad()
         self._skip(step, "not_finite", {"why": str(error)})
 
     def _skip(self, step: int, reason: str, log: dict | None = None) -> None:
-        self.position.skipped[reason] = self.position.skipped.get(reason, 0) + 1
-        self.position.steps_log.append({"step": step, "skipped": reason} | (log or {}))
+        self.progress.skipped[reason] = self.progress.skipped.get(reason, 0) + 1
+        self.progress.steps_log.append({"step": step, "skipped": reason} | (log or {}))
 
     def _skipped(self) -> str | None:
         """Why the job did no step at all; of several reasons the first."""
         if not self._steps:
             return "empty_batch"
-        return next(iter(self.position.skipped)) if self.position.steps_done == 0 and self.position.skipped else None
+        return (
+            next(iter(self.progress.skipped))
+            if self.progress.steps_done == 0 and self.progress.skipped
+            else None
+        )
 
     def _snapshot(self) -> tuple[dict[str, torch.Tensor], dict[str, torch.Tensor], int, dict]:
         weights = {name: p.detach().clone() for name, p in self._parameters.items()}
@@ -172,19 +201,29 @@ class Training:
         return weights, optimizer, self._optimizer.position, self._random_state
 
     @torch.no_grad()
-    def _restore(self, weights: dict[str, torch.Tensor], optimizer: dict[str, torch.Tensor], position: int, random: dict) -> None:
+    def _restore(
+        self,
+        weights: dict[str, torch.Tensor],
+        optimizer: dict[str, torch.Tensor],
+        position: int,
+        random: dict,
+    ) -> None:
         for name, parameter in self._parameters.items():
             parameter.copy_(weights[name])
         self._optimizer.load_tensors(optimizer, "step checkpoint")
         self._optimizer.position = position
         self._random_state = random
-        random_state.restore(random)
+        restore_random_state(random)
 
 
 def skip_reason(kind: str, records: list[Record], min_informative_groups: int) -> str | None:
-    """Why a step has nothing to learn from: no active weighted token, or too few groups with an advantage other than 0."""
+    """Why a step has nothing to learn from: no active weighted token, or too few groups with an advantage
+    other than 0."""
     if not records or totals(records).weighted_tokens == 0:
         return "empty_batch"
-    if kind == "grpo" and len({record.group_id for record in records if record.advantage != 0}) < min_informative_groups:
+    if (
+        kind == "grpo"
+        and len({record.group_id for record in records if record.advantage != 0}) < min_informative_groups
+    ):
         return "too_few_informative_groups"
     return None

@@ -1,6 +1,8 @@
-"""The work folder of one job: atomic writes, lock, fence, lease and progress. docs/training-jobs.md."""
+"""The work folder of one job: sealed JSON, atomic writes, lock, fence, lease and progress.
+docs/training-jobs.md."""
 
 import fcntl
+import hashlib
 import json
 import os
 import shutil
@@ -9,8 +11,31 @@ from collections.abc import Callable
 from pathlib import Path
 
 from genenv_trainer.errors import Superseded
-from genenv_trainer.sealed_json import seal, unseal
 from genenv_trainer.stored_objects import folder_hash
+
+SEAL = ',\n "sha256": "'
+"""Begins the last field of a sealed JSON object: the hash of all text before it.
+src/training/job-folder.ts."""
+
+
+def seal(value: dict) -> str:
+    """Canonical text (sorted keys, finite numbers) of an object with at least one field."""
+    head = json.dumps(value, sort_keys=True, indent=1, ensure_ascii=False, allow_nan=False).removesuffix(
+        "\n}"
+    )
+    return f"{head}{_seal_of(head)}"
+
+
+def unseal(text: str) -> dict:
+    """The object without its seal. Raises ValueError if the text is torn or altered."""
+    head, _, _ = text.rpartition(SEAL)
+    if text != f"{head}{_seal_of(head)}":
+        raise ValueError("torn or altered: its sha256 is not that of its text")
+    return json.loads(f"{head}\n}}")
+
+
+def _seal_of(head: str) -> str:
+    return f'{SEAL}{hashlib.sha256(head.encode()).hexdigest()}"\n}}\n'
 
 
 def fsync_path(path: Path) -> None:
@@ -42,7 +67,7 @@ def write_json(path: Path, value: dict) -> None:
 
 
 def wait_for_lock(path: Path, check: Callable[[], None]) -> int:
-    """Take the exclusive flock on `path` and return its descriptor; `check` runs between the attempts."""
+    """Take the exclusive flock on `path` and return its descriptor; `check` runs between two tries."""
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
     while True:
         try:
@@ -61,11 +86,17 @@ class WorkFolder:
         self.fence = fence
 
     def check_fence(self) -> None:
-        """Raises Superseded if somebody has claimed the folder after this job."""
+        """Raises Superseded if another job has claimed the folder after this one."""
         folder = self.path / "fence"
-        highest = max((int(name) for name in os.listdir(folder) if name.isdigit()), default=0) if folder.is_dir() else 0
+        highest = (
+            max((int(name) for name in os.listdir(folder) if name.isdigit()), default=0)
+            if folder.is_dir()
+            else 0
+        )
         if highest > self.fence:
-            raise Superseded(f"{folder}: claim {highest} is higher than this job's {self.fence}; it writes nothing more")
+            raise Superseded(
+                f"{folder}: claim {highest} is higher than this job's {self.fence}; it writes nothing more"
+            )
 
     def progress(self, phase: str, step: int, steps: int, loss: float | None) -> None:
         line = {"phase": phase, "step": step, "steps": steps, "pid": os.getpid()}
@@ -75,7 +106,8 @@ class WorkFolder:
             file.write(json.dumps(line) + "\n")
 
     def publish_output(self, fill: Callable[[Path], None]) -> None:
-        """Make `output/` whole or not at all: `fill` writes a temporary folder, which is fsynced and renamed."""
+        """Make `output/` whole or not at all: `fill` writes a temporary folder, which is fsynced and
+        renamed."""
         self.check_fence()
         temporary, output = self.path / ".output.tmp", self.path / "output"
         shutil.rmtree(temporary, ignore_errors=True)
@@ -93,7 +125,8 @@ class WorkFolder:
         write_json(self.path / "result.json", result)
 
     def read_result(self) -> dict | None:
-        """None where there is none, or a damaged one, which is said: then the job goes on from its newest checkpoint."""
+        """None if there is none, or a damaged one, which is logged: the job then resumes from its newest
+        checkpoint."""
         path = self.path / "result.json"
         try:
             return unseal(path.read_text("utf-8"))
@@ -103,6 +136,9 @@ class WorkFolder:
             print(f"{path}: {error}; taken for no result", flush=True)
             return None
 
-    def output_hashes(self, beat: Callable[[], None]) -> dict[str, str]:
-        """What names the two folders of `output/` in a store."""
-        return {name.replace("-", "_"): folder_hash(self.path / "output" / name, beat) for name in ("checkpoint", "trainer-state")}
+    def output_hashes(self, heartbeat: Callable[[], None]) -> dict[str, str]:
+        """The names that the two folders of `output/` have in a store."""
+        return {
+            name.replace("-", "_"): folder_hash(self.path / "output" / name, heartbeat)
+            for name in ("checkpoint", "trainer-state")
+        }

@@ -17,13 +17,21 @@ os.environ |= job_folders.ONE_THREAD  # of this process: its models are tiny
 class Launcher:
     def __init__(self):
         script = Path(__file__).with_name("launcher.py")
-        self._process = subprocess.Popen([sys.executable, script], env=job_folders.ENVIRONMENT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self._process = subprocess.Popen(
+            [sys.executable, script],
+            env=job_folders.ENVIRONMENT,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
         self._ended: list[queue.Queue] = []
         threading.Thread(target=self._collect, daemon=True).start()
 
     def start(self, folder: Path, **env: str) -> "queue.Queue[int]":
         self._ended.append(ended := queue.Queue())
-        self._process.stdin.write(json.dumps({"id": len(self._ended) - 1, "folder": str(folder), "env": env}) + "\n")
+        self._process.stdin.write(
+            json.dumps({"id": len(self._ended) - 1, "folder": str(folder), "env": env}) + "\n"
+        )
         self._process.stdin.flush()
         return ended
 
@@ -57,7 +65,9 @@ def launcher():
 def policy(launcher, tmp_path_factory) -> Path:
     """Work folder of a finished supervised job: a policy and its trainer state."""
     folder = tmp_path_factory.mktemp("policy") / "work"
-    return launcher.run(job_folders.work_folder(folder, "supervised", job_folders.texts(2), job_folders.SCRATCH))
+    return launcher.run(
+        job_folders.work_folder(folder, "supervised", job_folders.texts(2), job_folders.SCRATCH)
+    )
 
 
 @pytest.fixture(scope="session")
@@ -69,5 +79,7 @@ def model(policy) -> dict:
 def reference(launcher, tmp_path_factory) -> dict:
     """Another policy of the same shape, to measure KL against."""
     folder = tmp_path_factory.mktemp("reference") / "work"
-    launcher.run(job_folders.work_folder(folder, "supervised", job_folders.texts(3, seed=9), job_folders.SCRATCH))
+    launcher.run(
+        job_folders.work_folder(folder, "supervised", job_folders.texts(3, seed=9), job_folders.SCRATCH)
+    )
     return {"path": str(folder / "output" / "checkpoint")}

@@ -8,19 +8,74 @@ import shutil
 import time
 from pathlib import Path
 
-from genenv_trainer.sealed_json import seal, unseal
+from genenv_trainer.job_config import Settings
+from genenv_trainer.work_folder import seal, unseal
 
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "PASSIVE"}
-ENVIRONMENT = os.environ | ONE_THREAD | {"PYTHONPATH": str(Path(__file__).parents[1]), "PYTHONHASHSEED": "random"}
+ENVIRONMENT = (
+    os.environ | ONE_THREAD | {"PYTHONPATH": str(Path(__file__).parents[1]), "PYTHONHASHSEED": "random"}
+)
 VOCABULARY = list("abcdefghijklmnop")
 ARCHITECTURE = {
-    "model_type": "llama", "hidden_size": 16, "intermediate_size": 24, "num_hidden_layers": 2, "num_attention_heads": 2,
-    "num_key_value_heads": 1, "max_position_embeddings": 64, "tie_word_embeddings": True,
+    "model_type": "llama",
+    "hidden_size": 16,
+    "intermediate_size": 24,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 2,
+    "num_key_value_heads": 1,
+    "max_position_embeddings": 64,
+    "tie_word_embeddings": True,
 }
 SCRATCH = {"scratch": {"architecture": ARCHITECTURE, "vocabulary": VOCABULARY}}
-WITH_DROPOUT = {"scratch": {"architecture": ARCHITECTURE | {"attention_dropout": 0.1}, "vocabulary": VOCABULARY}}
+WITH_DROPOUT = {
+    "scratch": {"architecture": ARCHITECTURE | {"attention_dropout": 0.1}, "vocabulary": VOCABULARY}
+}
 """Makes every step draw random numbers, so that a lost random state shows."""
 VERSION = "agent@0003-aaaaaa"
+SETTINGS = {
+    "learning_rate": 0.01,
+    "warmup_steps": 0,
+    "schedule": "constant",
+    "schedule_steps": None,
+    "betas": (0.9, 0.999),
+    "epsilon": 1e-8,
+    "weight_decay": 0,
+    "max_grad_norm": 1,
+    "loss_type": "dapo",
+    "max_completion_length": None,
+    "clip_low": 0.2,
+    "clip_high": 0.28,
+    "kl_coefficient": 0,
+    "kl_estimator": "k3",
+    "kl_bias_correction": False,
+    "entropy_coefficient": 0,
+    "max_kl": None,
+    "kl_pull_back": 0.5,
+    "tokens_per_micro_batch": 16384,
+    "min_informative_groups": 1,
+    "policy_version": VERSION,
+    "max_policy_lag": 0,
+}
+JOB = {
+    "format": 1,
+    "input_hash": "hash-1",
+    "fence": 1,
+    "seed": 7,
+    "device": "cpu",
+    "threads": 1,
+    "precision": "float32",
+    "gradient_checkpointing": False,
+    "device_lock": None,
+    "adapter": None,
+    "reference": None,
+    "trainer_state": None,
+    "checkpoint_every": 1,
+    "orphan_grace_seconds": 600,
+}
+
+
+def job_settings(**changes) -> Settings:
+    return Settings(**(SETTINGS | changes))
 
 
 def sequence(rng: random.Random, step: int, **fields) -> dict:
@@ -28,10 +83,16 @@ def sequence(rng: random.Random, step: int, **fields) -> dict:
     prompt, completion = rng.randint(2, 5), rng.randint(3, 9)
     length = prompt + completion
     record = {
-        "step": step, "token_ids": [rng.randrange(3, 3 + len(VOCABULARY)) for _ in range(length)],
-        "mask": [0] * prompt + [1] * completion, "logprobs": [0.0] * prompt + [-rng.uniform(2.0, 3.5) for _ in range(completion)],
-        "temperature": 0.9, "advantage": rng.uniform(-1, 1), "weight": rng.uniform(0.2, 2), "group_id": f"g{rng.randrange(4)}",
-        "policy_version": VERSION, "env_name": "test",
+        "step": step,
+        "token_ids": [rng.randrange(3, 3 + len(VOCABULARY)) for _ in range(length)],
+        "mask": [0] * prompt + [1] * completion,
+        "logprobs": [0.0] * prompt + [-rng.uniform(2.0, 3.5) for _ in range(completion)],
+        "temperature": 0.9,
+        "advantage": rng.uniform(-1, 1),
+        "weight": rng.uniform(0.2, 2),
+        "group_id": f"g{rng.randrange(4)}",
+        "policy_version": VERSION,
+        "env_name": "test",
     }
     return record | fields
 
@@ -44,22 +105,29 @@ def sequences(steps: int, rows: int = 8, seed: int = 0) -> list[dict]:
 def texts(steps: int, rows: int = 8, seed: int = 0) -> list[dict]:
     rng = random.Random(seed)
     return [
-        {"step": step, "prompt": "".join(rng.choices(VOCABULARY, k=3)), "completion": "".join(rng.choices(VOCABULARY, k=rng.randint(2, 9)))}
+        {
+            "step": step, "prompt": "".join(rng.choices(VOCABULARY, k=3)),
+            "completion": "".join(rng.choices(VOCABULARY, k=rng.randint(2, 9))), "weight": 1,
+        }
         for step in range(steps) for _ in range(rows)
     ]
 
 
-def work_folder(path: Path, kind: str, records: list[dict], model: dict, settings: dict | None = None, **job) -> Path:
+def work_folder(
+    path: Path, kind: str, records: list[dict], model: dict, settings: dict | None = None, **job
+) -> Path:
     """A work folder as the worker leaves it before launch."""
     (path / "fence").mkdir(parents=True)
     (path / "fence" / "1").touch()
     (path / "lease").touch()
     (path / "batch.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
-    settings = {"learning_rate": 0.01, "policy_version": VERSION, "min_informative_groups": 1} | (settings or {})
-    job = {
-        "format": 1, "kind": kind, "input_hash": "hash-1", "fence": 1, "seed": 7, "device": "cpu", "threads": 1, "model": model,
-        "batch": str(path / "batch.jsonl"), "settings": settings,
-    } | job
+    own = {
+        "kind": kind,
+        "model": model,
+        "batch": str(path / "batch.jsonl"),
+        "settings": SETTINGS | (settings or {}),
+    }
+    job = JOB | own | job
     (path / "job.json").write_text(seal(job))
     return path
 
@@ -82,7 +150,12 @@ def copy_inputs(source: Path, target: Path) -> Path:
 
 def digests(folder: Path, *names: str) -> dict[str, str]:
     """sha256 of every file below the named entries."""
-    files = [file for name in names for file in ([folder / name] if (folder / name).is_file() else (folder / name).rglob("*")) if file.is_file()]
+    files = [
+        file
+        for name in names
+        for file in ([folder / name] if (folder / name).is_file() else (folder / name).rglob("*"))
+        if file.is_file()
+    ]
     assert files
     return {str(file.relative_to(folder)): hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
 

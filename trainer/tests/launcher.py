@@ -1,7 +1,8 @@
 """Forks jobs for the tests: one import of torch for all of them, with an environment of its own for each.
 
-Standard input: `{"id": 1, "folder": "/…", "env": {…}}` a line. Output: `{"id": 1, "code": 0}` a line, when a job has
-ended (a negative code is a signal). It has one thread, as the resident trainer has: a fork copies what other threads have locked.
+Standard input: `{"id": 1, "folder": "/…", "env": {…}}` a line. Output: `{"id": 1, "code": 0}` a line,
+when a job has ended (a negative code is a signal). It has one thread, as the resident trainer has: a fork
+copies what other threads have locked.
 """
 
 import json
@@ -53,7 +54,11 @@ def _report(identities: dict[int, int]) -> None:
         pid, status = os.waitpid(-1, os.WNOHANG)
         if pid == 0:
             return
-        os.write(1, json.dumps({"id": identities.pop(pid), "code": os.waitstatus_to_exitcode(status)}).encode() + b"\n")
+        os.write(
+            1,
+            json.dumps({"id": identities.pop(pid), "code": os.waitstatus_to_exitcode(status)}).encode()
+            + b"\n",
+        )
 
 
 main()

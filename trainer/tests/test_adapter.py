@@ -1,4 +1,5 @@
-"""LoRA: only the adapter trains, the policy with its adapter off is the reference, and peft loads what is left."""
+"""LoRA: only the adapter trains, the policy with its adapter off is the reference, and peft loads what is
+left."""
 
 import pytest
 import torch
@@ -6,7 +7,12 @@ from job_folders import copy_inputs, outcome, read, sequences, work_folder
 from safetensors.torch import load_file
 from transformers import AutoModelForCausalLM
 
-ADAPTER = {"r": 4, "alpha": 8, "target_modules": ["v_proj", "q_proj", "up_proj", "o_proj", "k_proj", "down_proj"]}
+ADAPTER = {
+    "r": 4,
+    "alpha": 8,
+    "dropout": 0,
+    "target_modules": ["v_proj", "q_proj", "up_proj", "o_proj", "k_proj", "down_proj"],
+}
 SETTINGS = {"kl_coefficient": 0.1, "max_kl": 100}
 
 
@@ -25,7 +31,12 @@ def test_peft_loads_it(adapted, model):
     from peft import AutoPeftModelForCausalLM
 
     folder = adapted / "output" / "checkpoint"
-    assert sorted(path.name for path in folder.iterdir()) == ["adapter_config.json", "adapter_model.safetensors", "tokenizer.json", "tokenizer_config.json"]
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "adapter_config.json",
+        "adapter_model.safetensors",
+        "tokenizer.json",
+        "tokenizer_config.json",
+    ]
     loaded = AutoPeftModelForCausalLM.from_pretrained(folder)
     ids = torch.tensor([[3, 4, 5]])
     plain = AutoModelForCausalLM.from_pretrained(model["path"])(ids).logits
@@ -40,7 +51,9 @@ def test_equal_bytes_after_a_kill(launcher, adapted, tmp_path):
     launcher.run(folder)
     assert outcome(folder) == outcome(adapted)
     written = read(folder / "output" / "checkpoint", "adapter_config.json")["target_modules"]
-    assert written == sorted(ADAPTER["target_modules"]), "peft keeps a set, whose order is that of the process's string hashes"
+    assert written == sorted(
+        ADAPTER["target_modules"]
+    ), "peft keeps a set, whose order is that of the process's string hashes"
 
 
 def test_next_job_goes_on_with_the_adapter(launcher, adapted, tmp_path):
@@ -49,10 +62,19 @@ def test_next_job_goes_on_with_the_adapter(launcher, adapted, tmp_path):
     parts = [[record | {"step": 0} for record in records if record["step"] == step] for step in (0, 1)]
     model = read(adapted, "job.json")["model"]
     first = launcher.run(work_folder(tmp_path / "one", "rwr", parts[0], model, SETTINGS, adapter=ADAPTER))
-    start = {"model": {"path": str(first / "output/checkpoint")}, "trainer_state": str(first / "output/trainer-state")}
-    second = launcher.run(work_folder(tmp_path / "two", "rwr", parts[1], settings=SETTINGS, adapter=ADAPTER, **start))
-    ours, whole = (load_file(folder / "output/checkpoint/adapter_model.safetensors") for folder in (second, adapted))
+    start = {
+        "model": {"path": str(first / "output/checkpoint")},
+        "trainer_state": str(first / "output/trainer-state"),
+    }
+    second = launcher.run(
+        work_folder(tmp_path / "two", "rwr", parts[1], settings=SETTINGS, adapter=ADAPTER, **start)
+    )
+    ours, whole = (
+        load_file(folder / "output/checkpoint/adapter_model.safetensors") for folder in (second, adapted)
+    )
     assert all(torch.equal(ours[name], whole[name]) for name in whole)
-    other = work_folder(tmp_path / "other", "rwr", parts[1], settings=SETTINGS, adapter=ADAPTER | {"r": 2}, **start)
+    other = work_folder(
+        tmp_path / "other", "rwr", parts[1], settings=SETTINGS, adapter=ADAPTER | {"r": 2}, **start
+    )
     launcher.run(other, expect=1)
     assert "an adapter keeps its shape" in read(other, "exit.json")["message"]

@@ -1,11 +1,25 @@
-"""Killed, stopped, torn, orphaned, superseded: a job ends with the bytes it would have ended with undisturbed."""
+"""Killed, stopped, torn, orphaned, superseded: a job ends with the bytes it would have ended with
+undisturbed."""
 
 import os
 import signal
 import time
 
 import pytest
-from job_folders import ARCHITECTURE, SCRATCH, WITH_DROPOUT, change_job, copy_inputs, outcome, progress, read, sequences, texts, wait_until, work_folder
+from job_folders import (
+    ARCHITECTURE,
+    SCRATCH,
+    WITH_DROPOUT,
+    change_job,
+    copy_inputs,
+    outcome,
+    progress,
+    read,
+    sequences,
+    texts,
+    wait_until,
+    work_folder,
+)
 from safetensors.torch import load_file
 
 STEPS = 4
@@ -40,9 +54,14 @@ def test_torn_checkpoint_is_named_and_left_for_the_one_before(launcher, undistur
     assert outcome(folder) == outcome(undisturbed)
 
 
-@pytest.mark.parametrize("name, spoil", [
-    ("result.json", lambda text: text[:-20]), ("result.json", lambda text: text.replace('"steps": 4', '"steps": 5')), ("result.json", lambda text: ""),
-])
+@pytest.mark.parametrize(
+    "name, spoil",
+    [
+        ("result.json", lambda text: text[:-20]),
+        ("result.json", lambda text: text.replace('"steps": 4', '"steps": 5')),
+        ("result.json", lambda text: ""),
+    ],
+)
 def test_damaged_result_is_no_result(launcher, undisturbed, tmp_path, name, spoil):
     folder = copy_inputs(undisturbed, tmp_path / "work")
     launcher.run(folder)
@@ -68,7 +87,9 @@ def test_checkpoints_are_taken_in_numeric_order(launcher, model, tmp_path):
     folder = work_folder(tmp_path / "work", "rwr", sequences(12, rows=2), model)
     launcher.run(folder, expect=137, GENENV_TRAINER_FAULT="exit:11")
     assert sorted(path.name for path in (folder / "checkpoints").iterdir()) == ["step-000010", "step-000011"]
-    (folder / "checkpoints" / "step-000011").rename(folder / "checkpoints" / "step-9")  # would be last as text
+    (folder / "checkpoints" / "step-000011").rename(
+        folder / "checkpoints" / "step-9"
+    )  # would be last as text
     launcher.run(folder)
     assert read(folder, "exit.json")["resumed_from"] == 10
 
@@ -118,7 +139,9 @@ def assert_same_weights(one, other):
 def test_sigterm_checkpoints_and_goes_on(launcher, tmp_path):
     """One sequence a micro-batch, so the signal comes in the middle of a step."""
     settings = {"tokens_per_micro_batch": 1}
-    stopped = work_folder(tmp_path / "stopped", "supervised", texts(20, rows=40), WITH_DROPOUT, settings, checkpoint_every=1000)
+    stopped = work_folder(
+        tmp_path / "stopped", "supervised", texts(20, rows=40), WITH_DROPOUT, settings, checkpoint_every=1000
+    )
     whole = copy_inputs(stopped, tmp_path / "whole")
     ended = launcher.start(stopped)
     lines = wait_until(lambda: (found := progress(stopped)) and found[-1]["step"] >= 2 and found)
@@ -132,7 +155,14 @@ def test_sigterm_checkpoints_and_goes_on(launcher, tmp_path):
 
 
 def test_orphan_checkpoints_and_ends(launcher, model, tmp_path):
-    folder = work_folder(tmp_path / "work", "rwr", sequences(3000, rows=1), model, orphan_grace_seconds=1, checkpoint_every=5000)
+    folder = work_folder(
+        tmp_path / "work",
+        "rwr",
+        sequences(3000, rows=1),
+        model,
+        orphan_grace_seconds=1,
+        checkpoint_every=5000,
+    )
     tomorrow = time.time() + 86400
     os.utime(folder / "lease", (tomorrow, tomorrow))
     ended = launcher.start(folder)

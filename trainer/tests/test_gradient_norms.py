@@ -1,4 +1,5 @@
-"""Squared gradient norms of single rollouts: against finite differences, and without a trace in the policy."""
+"""Squared gradient norms of single rollouts: against finite differences, and without a trace in the
+policy."""
 
 import random
 from pathlib import Path
@@ -14,8 +15,12 @@ GROUPS, ROWS = 3, 2
 def rollouts() -> list[dict]:
     """Step s holds the rollouts of one group."""
     rng = random.Random(5)
-    records = [sequence(rng, step, group_id=f"task-{step}", advantage=advantage) for step in range(GROUPS) for advantage in (0.75, -0.25)]
-    # The farthest from what the policy says stands first, so that a job that goes on has to remember it.
+    records = [
+        sequence(rng, step, group_id=f"task-{step}", advantage=advantage)
+        for step in range(GROUPS)
+        for advantage in (0.75, -0.25)
+    ]
+    # The farthest from the policy's own value comes first, so that a resumed job has to remember it.
     records[0]["logprobs"] = [4 * logprob for logprob in records[0]["logprobs"]]
     return records
 
@@ -28,13 +33,15 @@ def measured(launcher, model, tmp_path_factory) -> Path:
 
 def log_probability(policy: torch.nn.Module, record: dict) -> torch.Tensor:
     """log pi(y|x) at the record's temperature, straight from the definition."""
-    distribution = torch.log_softmax(policy(torch.tensor([record["token_ids"]])).logits[0] / record["temperature"], -1)
+    distribution = torch.log_softmax(
+        policy(torch.tensor([record["token_ids"]])).logits[0] / record["temperature"], -1
+    )
     return sum(distribution[t - 1, token] for t, token in enumerate(record["token_ids"]) if record["mask"][t])
 
 
 def score_by_differences(policy: torch.nn.Module, record: dict, size: float = 1e-4) -> float:
-    """||grad log pi||^2: the square of how fast log pi rises along its own gradient, by a central difference in double precision.
-    Along no other direction does it rise as fast."""
+    """||grad log pi||^2: the square of how fast log pi rises along its own gradient, by a central
+    difference in double precision. Along no other direction does it rise as fast."""
     weights = list({id(p): p for p in policy.parameters()}.values())
     gradient = torch.autograd.grad(log_probability(policy, record), weights)
     length = torch.sqrt(sum(part.pow(2).sum() for part in gradient))
@@ -54,7 +61,9 @@ def test_is_the_squared_norm_of_the_gradient(measured, model):
     group = read(measured, "result.json")["groups"][0]
     assert (group["group_id"], group["rollouts"]) == ("task-0", ROWS)
     assert group["squared_score"] == pytest.approx(sum(scores) / ROWS, rel=1e-3)
-    assert group["squared_norm"] == pytest.approx((0.75**2 * scores[0] + 0.25**2 * scores[1]) / ROWS, rel=1e-3)
+    assert group["squared_norm"] == pytest.approx(
+        (0.75**2 * scores[0] + 0.25**2 * scores[1]) / ROWS, rel=1e-3
+    )
     assert group["tokens"] == sum(sum(record["mask"]) for record in own) / ROWS
 
 
@@ -63,7 +72,9 @@ def test_each_group_has_its_means_and_no_weights_are_written(measured, policy):
     assert [group["group_id"] for group in result["groups"]] == ["task-0", "task-1", "task-2"]
     assert (result["steps_done"], result["output"]) == (GROUPS, None)
     assert not (measured / "output").exists()
-    assert result["metrics"]["sampling/sampling_logp_difference/max"] > 0, "the tests' log-probabilities are made up"
+    assert (
+        result["metrics"]["sampling/sampling_logp_difference/max"] > 0
+    ), "the tests' log-probabilities are made up"
 
 
 def test_the_policy_is_what_it_was(launcher, policy, model, tmp_path):
@@ -88,7 +99,10 @@ def test_killed_between_groups_it_goes_on_to_the_same_bytes(launcher, measured, 
 def test_measures_as_it_was_sampled_without_dropout(launcher, tmp_path):
     policy = launcher.run(work_folder(tmp_path / "policy", "supervised", texts(1), WITH_DROPOUT))
     start = {"path": str(policy / "output/checkpoint")}
-    twice = [launcher.run(work_folder(tmp_path / str(seed), "gradient_norms", rollouts(), start, seed=seed)) for seed in (1, 2)]
+    twice = [
+        launcher.run(work_folder(tmp_path / str(seed), "gradient_norms", rollouts(), start, seed=seed))
+        for seed in (1, 2)
+    ]
     one, other = (read(folder, "result.json")["groups"] for folder in twice)
     assert one == other
 

@@ -2,7 +2,18 @@
 
 import pytest
 import torch
-from job_folders import WITH_DROPOUT, change_job, copy_inputs, digests, outcome, progress, read, sequences, texts, work_folder
+from job_folders import (
+    WITH_DROPOUT,
+    change_job,
+    copy_inputs,
+    digests,
+    outcome,
+    progress,
+    read,
+    sequences,
+    texts,
+    work_folder,
+)
 from safetensors.torch import load_file
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
@@ -32,24 +43,41 @@ def test_progress_and_exit(policy):
     phases = [(line["phase"], line["step"], line["steps"]) for line in progress(policy)]
     assert phases == [("loading", 0, 0), ("step", 1, 2), ("step", 2, 2), ("saving", 2, 2)]
     report = read(policy, "exit.json")
-    assert (report["reason"], report["resumed_from"], report["tokens_per_micro_batch"]) == ("finished", None, 16384)
+    assert (report["reason"], report["resumed_from"], report["tokens_per_micro_batch"]) == (
+        "finished",
+        None,
+        16384,
+    )
 
 
 @pytest.mark.parametrize("kind", ["grpo", "rwr", "supervised"])
 def test_steps_in_many_jobs_equal_one_job(launcher, tmp_path, kind):
     """Optimizer moments, schedule position and random state (dropout is on) travel with the trainer state."""
     first = launcher.run(work_folder(tmp_path / "first", "supervised", texts(1), WITH_DROPOUT, COSINE))
-    start = {"model": {"path": str(first / "output/checkpoint")}, "trainer_state": str(first / "output/trainer-state"), "settings": COSINE}
+    start = {
+        "model": {"path": str(first / "output/checkpoint")},
+        "trainer_state": str(first / "output/trainer-state"),
+        "settings": COSINE,
+    }
     records = texts(3) if kind == "supervised" else sequences(3)
     whole = launcher.run(work_folder(tmp_path / "whole", kind, records, **start))
     before = first
     for step in range(3):
         own = [record | {"step": 0} for record in records if record["step"] == step]
-        start |= {"model": {"path": str(before / "output/checkpoint")}, "trainer_state": str(before / "output/trainer-state")}
-        before = launcher.run(work_folder(tmp_path / f"part-{step}", kind, own, **start, seed=100 + step, input_hash=f"hash-{step}"))
+        start |= {
+            "model": {"path": str(before / "output/checkpoint")},
+            "trainer_state": str(before / "output/trainer-state"),
+        }
+        before = launcher.run(
+            work_folder(
+                tmp_path / f"part-{step}", kind, own, **start, seed=100 + step, input_hash=f"hash-{step}"
+            )
+        )
     assert digests(before, "output") == digests(whole, "output")
     weights = [load_file(folder / "output/checkpoint/model.safetensors") for folder in (first, whole)]
-    assert any(not torch.equal(weights[0][name], weights[1][name]) for name in weights[0]), "it must have trained"
+    assert any(
+        not torch.equal(weights[0][name], weights[1][name]) for name in weights[0]
+    ), "it must have trained"
 
 
 def test_finished_folder_returns_at_once_and_refuses_another_hash(launcher, model, tmp_path):
@@ -94,7 +122,11 @@ def test_what_cannot_run_says_why(launcher, model, tmp_path, change, reason, wor
 
 
 def test_bfloat16_and_gradient_checkpointing_run_on_cpu(launcher, model, tmp_path):
-    folder = work_folder(tmp_path / "work", "grpo", sequences(1), model, precision="bfloat16", gradient_checkpointing=True)
+    folder = work_folder(
+        tmp_path / "work", "grpo", sequences(1), model, precision="bfloat16", gradient_checkpointing=True
+    )
     launcher.run(folder)
     assert read(folder, "result.json")["steps_done"] == 1
-    assert load_file(folder / "output/checkpoint/model.safetensors")["model.norm.weight"].dtype == torch.float32
+    assert (
+        load_file(folder / "output/checkpoint/model.safetensors")["model.norm.weight"].dtype == torch.float32
+    )

@@ -15,7 +15,9 @@ def test_far_policy_is_pulled_back(launcher, model, reference, tmp_path):
 def test_leap_is_undone(launcher, policy, model, tmp_path, kl_estimator):
     settings = {"max_kl": 0.05, "kl_estimator": kl_estimator, "learning_rate": 1.0}
     state = str(policy / "output/trainer-state")
-    folder = work_folder(tmp_path / "work", "rwr", sequences(3), model, settings, reference=model, trainer_state=state)
+    folder = work_folder(
+        tmp_path / "work", "rwr", sequences(3), model, settings, reference=model, trainer_state=state
+    )
     result = read(launcher.run(folder), "result.json")
     assert (result["kl"]["rule"], result["skipped"], result["steps_done"]) == ("restored", "kl_cap", 0)
     assert result["kl"]["after"] == result["kl"]["before"] == pytest.approx(0, abs=1e-6)
@@ -25,7 +27,9 @@ def test_leap_is_undone(launcher, policy, model, tmp_path, kl_estimator):
 
 def test_inside_the_cap_nothing_changes(launcher, model, tmp_path):
     free = launcher.run(work_folder(tmp_path / "free", "rwr", sequences(2), model))
-    capped = launcher.run(work_folder(tmp_path / "capped", "rwr", sequences(2), model, {"max_kl": 100}, reference=model))
+    capped = launcher.run(
+        work_folder(tmp_path / "capped", "rwr", sequences(2), model, {"max_kl": 100}, reference=model)
+    )
     assert digests(free, "output") == digests(capped, "output")
     kl = read(capped, "result.json")["kl"]
     assert kl["rule"] == "none" and kl["before"] == pytest.approx(0, abs=1e-6) and kl["after"] > 1e-4

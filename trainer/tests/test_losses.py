@@ -5,15 +5,15 @@ from pathlib import Path
 
 import pytest
 import torch
-from job_folders import VERSION, sequence
+from job_folders import job_settings, sequence
 from transformers import AutoModelForCausalLM
 
 from genenv_trainer.errors import NotFinite
+from genenv_trainer.forward import Reference
 from genenv_trainer.job_config import Settings
 from genenv_trainer.losses import exact_kl, k3_kl
 from genenv_trainer.models import load_reference
-from genenv_trainer.policy_terms import Reference
-from genenv_trainer.records import _record
+from genenv_trainer.records import check_record
 from genenv_trainer.step import Objective, StepBatch
 
 CPU = torch.device("cpu")
@@ -21,7 +21,7 @@ CPU = torch.device("cpu")
 
 def records(kind: str, settings: Settings, count: int = 8):
     rng = random.Random(3)
-    return [_record(sequence(rng, 0), f"record {i}", kind, settings) for i in range(count)]
+    return [check_record(sequence(rng, 0), f"record {i}", kind, settings) for i in range(count)]
 
 
 def gradients(kind, settings, model, reference, rows, token_budget):
@@ -36,7 +36,7 @@ def gradients(kind, settings, model, reference, rows, token_budget):
 
 
 def test_rwr_is_weighted_cross_entropy(model, reference):
-    settings = Settings(learning_rate=0)
+    settings = job_settings()
     rows = records("rwr", settings)
     loss, gradient, _ = gradients("rwr", settings, model, reference, rows, 1000)
 
@@ -46,19 +46,29 @@ def test_rwr_is_weighted_cross_entropy(model, reference):
         logits = policy(torch.tensor([row.token_ids])).logits[0] / row.temperature
         for t in range(1, len(row.token_ids)):
             if row.mask[t]:
-                total = total + row.weight * torch.nn.functional.cross_entropy(logits[t - 1], torch.tensor(row.token_ids[t]))
+                total = total + row.weight * torch.nn.functional.cross_entropy(
+                    logits[t - 1], torch.tensor(row.token_ids[t])
+                )
                 weights += row.weight
     (total / weights).backward()
     assert loss == pytest.approx((total / weights).item(), abs=1e-6)
-    torch.testing.assert_close(gradient, torch.cat([p.grad.flatten() for p in policy.parameters()]), atol=1e-6, rtol=0)
+    torch.testing.assert_close(
+        gradient, torch.cat([p.grad.flatten() for p in policy.parameters()]), atol=1e-6, rtol=0
+    )
 
 
-@pytest.mark.parametrize("kind, changes", [
-    ("grpo", {"loss_type": "grpo"}), ("grpo", {"loss_type": "dr_grpo"}), ("grpo", {"loss_type": "dapo", "entropy_coefficient": 0.1}),
-    ("rwr", {}), ("rwr", {"kl_estimator": "exact"}),
-])
+@pytest.mark.parametrize(
+    "kind, changes",
+    [
+        ("grpo", {"loss_type": "grpo"}),
+        ("grpo", {"loss_type": "dr_grpo"}),
+        ("grpo", {"loss_type": "dapo", "entropy_coefficient": 0.1}),
+        ("rwr", {}),
+        ("rwr", {"kl_estimator": "exact"}),
+    ],
+)
 def test_micro_batches_change_nothing(model, reference, kind, changes):
-    settings = Settings(learning_rate=0, policy_version=VERSION, max_completion_length=9, kl_coefficient=0.1, **changes)
+    settings = job_settings(max_completion_length=9, kl_coefficient=0.1, **changes)
     rows = records(kind, settings)
     loss, gradient, one = gradients(kind, settings, model, reference, rows, 1000)
     for budget in (40, 1):
@@ -69,7 +79,7 @@ def test_micro_batches_change_nothing(model, reference, kind, changes):
 
 
 def test_loss_that_is_not_finite_stops(model):
-    settings = Settings(learning_rate=0)
+    settings = job_settings()
     policy = AutoModelForCausalLM.from_pretrained(model["path"], dtype=torch.float32)
     next(policy.parameters()).data.fill_(float("nan"))
     objective = Objective("rwr", settings, policy, None, None, lambda: None)

@@ -13,7 +13,12 @@ from job_folders import ENVIRONMENT, copy_inputs, outcome, progress, read, seque
 
 
 def start(*command: str, **env: str) -> subprocess.Popen:
-    return subprocess.Popen([sys.executable, "-m", "genenv_trainer", *command], env=ENVIRONMENT | env, stderr=subprocess.PIPE, text=True)
+    return subprocess.Popen(
+        [sys.executable, "-m", "genenv_trainer", *command],
+        env=ENVIRONMENT | env,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
 
 
 def ask(path: Path, request: object) -> dict:
@@ -54,7 +59,11 @@ def test_resident(resident, model, tmp_path, request):
     wait_until((hanging / ".fault-hang-2").exists)
     assert os.getsid(survivor) == survivor != os.getsid(process.pid)
     targets = [os.readlink(f"/proc/{survivor}/fd/{fd}") for fd in os.listdir(f"/proc/{survivor}/fd")]
-    assert not [target for target in targets if target.startswith(("socket:", "pipe:", "anon_inode:")) or target.endswith("s.lock")], targets
+    assert not [
+        target
+        for target in targets
+        if target.startswith(("socket:", "pipe:", "anon_inode:")) or target.endswith("s.lock")
+    ], targets
 
     second = start("resident", "--socket", str(path))
     assert second.wait(timeout=120) == 1 and "another resident trainer" in second.stderr.read()

@@ -15,9 +15,16 @@ from genenv_trainer.stored_objects import Damaged, check_stored, folder_hash
 
 def put_folder(store: Path, source: Path) -> Path:
     """A folder as src/store/object-store.ts stores it."""
-    files = sorted((file for file in source.rglob("*") if file.is_file()), key=lambda file: file.relative_to(source).as_posix())
+    files = sorted(
+        (file for file in source.rglob("*") if file.is_file()),
+        key=lambda file: file.relative_to(source).as_posix(),
+    )
     manifest = [
-        {"bytes": file.stat().st_size, "path": file.relative_to(source).as_posix(), "sha256": hashlib.sha256(file.read_bytes()).hexdigest()}
+        {
+            "bytes": file.stat().st_size,
+            "path": file.relative_to(source).as_posix(),
+            "sha256": hashlib.sha256(file.read_bytes()).hexdigest(),
+        }
         for file in files
     ]
     text = json.dumps(manifest, separators=(",", ":"))
@@ -49,15 +56,24 @@ def stored(policy, tmp_path):
     return put_folder(tmp_path / "store", policy / "output" / "checkpoint")
 
 
-@pytest.mark.parametrize("spoil, words", [
-    (lambda folder: flip_bit(folder / "model.safetensors"), "model.safetensors: altered or torn"),
-    (lambda folder: (folder / "model.safetensors").write_bytes(b"short"), "found 5 bytes"),
-    (lambda folder: (folder / "config.json").unlink(), "config.json: missing"),
-    (lambda folder: (folder / "adapter_config.json").write_text("{}"), "adapter_config.json: a file that is not in the manifest"),
-    (lambda folder: flip_bit(folder.with_name(f"{folder.name}.manifest.json")), "the manifest was altered"),
-    (lambda folder: folder.with_name(f"{folder.name}.manifest.json").unlink(), "the manifest is missing"),
-    (shutil.rmtree, "missing"),
-])
+@pytest.mark.parametrize(
+    "spoil, words",
+    [
+        (lambda folder: flip_bit(folder / "model.safetensors"), "model.safetensors: altered or torn"),
+        (lambda folder: (folder / "model.safetensors").write_bytes(b"short"), "found 5 bytes"),
+        (lambda folder: (folder / "config.json").unlink(), "config.json: missing"),
+        (
+            lambda folder: (folder / "adapter_config.json").write_text("{}"),
+            "adapter_config.json: a file that is not in the manifest",
+        ),
+        (
+            lambda folder: flip_bit(folder.with_name(f"{folder.name}.manifest.json")),
+            "the manifest was altered",
+        ),
+        (lambda folder: folder.with_name(f"{folder.name}.manifest.json").unlink(), "the manifest is missing"),
+        (shutil.rmtree, "missing"),
+    ],
+)
 def test_damage_is_named(stored, spoil, words):
     check_stored(stored)
     spoil(stored)
@@ -75,16 +91,33 @@ def test_job_refuses_a_damaged_input(launcher, policy, tmp_path, part):
     store, output = tmp_path / "store", policy / "output"
     model, state = put_folder(store, output / "checkpoint"), put_folder(store, output / "trainer-state")
     reference = put_folder(tmp_path / "other", output / "checkpoint")
-    folder = work_folder(tmp_path / "work", "rwr", sequences(1), {"path": str(model)}, {"max_kl": 9.0}, reference={"path": str(reference)}, trainer_state=str(state))
+    folder = work_folder(
+        tmp_path / "work",
+        "rwr",
+        sequences(1),
+        {"path": str(model)},
+        {"max_kl": 9.0},
+        reference={"path": str(reference)},
+        trainer_state=str(state),
+    )
     batch = put_file(store, folder / "batch.jsonl")
     change_job(folder, batch=str(batch))
     whole = copy_inputs(folder, tmp_path / "whole")
-    file = {"model": model / "model.safetensors", "reference": reference / "model.safetensors", "trainer_state": state / "optimizer.safetensors", "batch": batch}[part]
+    file = {
+        "model": model / "model.safetensors",
+        "reference": reference / "model.safetensors",
+        "trainer_state": state / "optimizer.safetensors",
+        "batch": batch,
+    }[part]
     before = file.read_bytes()
     flip_bit(file)
     launcher.run(folder, expect=1)
     report = read(folder, "exit.json")
-    assert report["reason"] == "invalid_artifact" and report["file"] == str(file) and "altered or torn" in report["message"]
+    assert (
+        report["reason"] == "invalid_artifact"
+        and report["file"] == str(file)
+        and "altered or torn" in report["message"]
+    )
     assert not (folder / "output").exists() and not (folder / "checkpoints").exists()
     file.write_bytes(before)
     assert outcome(launcher.run(folder)) == outcome(launcher.run(whole))
@@ -105,5 +138,11 @@ def test_weights_that_are_loaded_outlive_their_file(stored):
         assert torch.equal(before, model(torch.tensor([[1, 2]])).logits)
         print("as before")
     """
-    run = subprocess.run([sys.executable, "-c", code, str(stored)], capture_output=True, text=True, timeout=300, cwd=Path(__file__).parents[1])
+    run = subprocess.run(
+        [sys.executable, "-c", code, str(stored)],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        cwd=Path(__file__).parents[1],
+    )
     assert run.stdout == "as before\n", (run.returncode, run.stderr)

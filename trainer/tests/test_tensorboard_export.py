@@ -16,7 +16,10 @@ TRAINER = Path(__file__).parents[1]
 
 def line(epoch: int, **metrics: float | None) -> str:
     at = datetime(2026, 11, 21, 9, 0, epoch, tzinfo=timezone.utc).isoformat().replace("+00:00", "Z")
-    return json.dumps({"epoch": epoch, "metrics": metrics, "time": {"rollOut": 1.5, "epoch": 3.0}, "at": at}) + "\n"
+    return (
+        json.dumps({"epoch": epoch, "metrics": metrics, "time": {"rollOut": 1.5, "epoch": 3.0}, "at": at})
+        + "\n"
+    )
 
 
 @pytest.fixture
@@ -37,7 +40,10 @@ def test_every_metric_and_phase_by_epoch(run_folder: Path) -> None:
     assert [(event.step, event.value) for event in events.Scalars("reward")] == [(1, 0.5), (2, 0.75)]
     assert [(event.step, event.value) for event in events.Scalars("eval/heldout")] == [(0, 0.25)]
     assert [event.value for event in events.Scalars("time/rollOut")] == [1.5, 1.5, 1.5]
-    assert events.Scalars("reward")[0].wall_time == datetime(2026, 11, 21, 9, 0, 1, tzinfo=timezone.utc).timestamp()
+    assert (
+        events.Scalars("reward")[0].wall_time
+        == datetime(2026, 11, 21, 9, 0, 1, tzinfo=timezone.utc).timestamp()
+    )
     assert "env/kl" not in events.Tags()["scalars"]
 
 
@@ -65,5 +71,8 @@ def test_folder_without_metrics(tmp_path: Path, capsys: pytest.CaptureFixture[st
 
 
 def test_imports_no_torch(run_folder: Path) -> None:
-    code = f"import sys, genenv_trainer.tensorboard_export as t; t.main([{str(run_folder)!r}]); sys.exit('torch' in sys.modules)"
+    code = (
+        "import sys, genenv_trainer.tensorboard_export as t; "
+        f"t.main([{str(run_folder)!r}]); sys.exit('torch' in sys.modules)"
+    )
     subprocess.run([sys.executable, "-c", code], check=True, cwd=TRAINER, timeout=60)

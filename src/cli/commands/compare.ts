@@ -1,12 +1,26 @@
-import type { CommandParts } from '../command-parts.ts';
-import { withTemporal } from '../temporal-options.ts';
-import type { TemporalOptions } from '../temporal-options.ts';
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Comparison } from '../../config/comparison.ts';
+import { exitCodes, homeFolder } from '../context.ts';
+import type { CliContext, CommandParts, ExitCode } from '../context.ts';
+import { addTemporalOptions, SERVED_ADDRESS } from '../lib/options.ts';
+import type { TemporalOptions } from '../lib/options.ts';
+import { byteText, countText } from '../lib/text.ts';
 
-export interface CompareOptions extends TemporalOptions {
+interface CompareOptions extends TemporalOptions {
   id?: string;
   docs?: string;
   dryRun?: boolean;
 }
+
+const EXAMPLES = `
+Runs that are finished are not run again. Starting an id again goes on, with the same file only.
+
+Examples:
+  genenv compare experiments/compare-tiny.json
+  genenv compare experiments/compare-laptop.json --docs docs/results.md
+  genenv compare experiments/compare-laptop.json --dry-run`;
 
 export function addCompare({ program, context, exit }: CommandParts): void {
   const command = program
@@ -19,21 +33,101 @@ export function addCompare({ program, context, exit }: CommandParts): void {
     )
     .option('--docs <path>', 'write the results there too, such as docs/results.md')
     .option('--dry-run', 'print the runs and what they would take; start nothing');
-  withTemporal(
-    command,
-    'an own Temporal server instead of the embedded stack; a worker must serve it (npm run worker)',
-  )
-    .addHelpText('after', examples)
-    .action(async (file: string, options: CompareOptions) => {
-      const { compare } = await import('../compare/compare.ts');
-      exit(await compare(file, options, context));
-    });
+  addTemporalOptions(command, SERVED_ADDRESS)
+    .addHelpText('after', EXAMPLES)
+    .action(async (file: string, options: CompareOptions) => exit(await compare(file, options, context)));
 }
 
-const examples = `
-Runs that are finished are not run again. Starting an id again goes on, with the same file only.
+/** Checks everything before it starts or writes anything. */
+async function compare(file: string, options: CompareOptions, context: CliContext): Promise<ExitCode> {
+  const { parseComparison } = await import('../../config/comparison.ts');
+  const { readInputFile } = await import('../lib/read-file.ts');
+  const raw = await readInputFile('comparison file', file, 'experiments/compare-laptop.json');
+  const comparison = parseComparison(raw);
+  const id = options.id ?? comparison.name;
+  if (options.dryRun === true) {
+    context.print(await describeComparison(id, comparison, context));
+    return exitCodes.ok;
+  }
+  const { runInSession } = await import('../lib/follow.ts');
+  const { runComparison } = await import('../lib/run-comparison.ts');
+  const { externalTemporal } = await import('../lib/session.ts');
+  return runInSession(externalTemporal(options, context.env), context, {
+    resumeCommand: [
+      'npx genenv compare',
+      file,
+      ...(options.id === undefined ? [] : [`--id ${id}`]),
+      ...(options.docs === undefined ? [] : [`--docs ${options.docs}`]),
+    ].join(' '),
+    follow: (session, interruption) => runComparison(session, { id, raw, comparison }, context, interruption),
+    end: () => printResults(id, options, context),
+  });
+}
 
-Examples:
-  genenv compare experiments/compare-tiny.json
-  genenv compare experiments/compare-laptop.json --docs docs/results.md
-  genenv compare experiments/compare-laptop.json --dry-run`;
+async function printResults(id: string, { docs }: CompareOptions, context: CliContext): Promise<ExitCode> {
+  const { ComparisonFolder } = await import('../../runs/result-folders.ts');
+  const folder = new ComparisonFolder(join(homeFolder(context.env), 'comparisons'), id);
+  if (!existsSync(folder.resultsFile)) {
+    context.print(`${id}: finished. Its files are with its workers, not in this home folder.`);
+    return exitCodes.ok;
+  }
+  const { resultsTable, writeResultsDocument } = await import('../lib/comparison-results.ts');
+  const results = await readFile(folder.resultsFile, 'utf8');
+  context.print(await resultsTable(folder.summaryFile));
+  if (docs !== undefined) {
+    const summary = await readFile(folder.summaryFile, 'utf8');
+    await writeResultsDocument(docs, results, summary);
+  }
+  context.print(`Results: ${docs ?? folder.resultsFile}`);
+  context.print(`Report: ${folder.reportFile}`);
+  return exitCodes.ok;
+}
+
+/** What `--dry-run` prints: the arms, what a run of each would take, and all of them together. */
+async function describeComparison(id: string, comparison: Comparison, { env }: CliContext): Promise<string> {
+  const { armRuns } = await import('../../comparison/plan.ts');
+  const { estimateResources } = await import('../../runs/resource-estimate.ts');
+  const { plainTable } = await import('../lib/table.ts');
+  const { worldLoader } = await import('../../worlds/registry.ts');
+  const loadWorld = worldLoader(env.GENENV_WORLDS);
+  const { arms, seeds, concurrency } = comparison;
+  const table = plainTable(['arm', 'epochs', 'rollouts', 'held-out attempts', 'tokens', 'disk']);
+  const total = { tokens: 0, disk: 0 };
+  for (const [arm, experiment] of Object.entries(arms)) {
+    const world = await loadWorld(experiment.world);
+    const { rollouts, evaluations, tokens, disk } = estimateResources(experiment, world);
+    const counts = [experiment.epochs, rollouts, evaluations, tokens].map(countText);
+    table.push([arm, ...counts, byteText(disk)]);
+    total.tokens += tokens * seeds.length;
+    total.disk += disk * seeds.length;
+  }
+  const runs = armRuns(id, comparison);
+  return [
+    'A run of each arm, at most:',
+    table.toString(),
+    '',
+    ...(await describeMeasures(comparison)),
+    `runs    ${runs.length}, ${concurrency} at a time: ${runs[0]!.id} to ${runs.at(-1)!.id}`,
+    `tokens  ${countText(total.tokens)} sampled by the runs`,
+    `disk    about ${byteText(total.disk)} in the store`,
+    'Nothing was started or written.',
+  ].join('\n');
+}
+
+/** What is sampled once the runs are finished. */
+async function describeMeasures({ crossPlay, probes }: Comparison): Promise<string[]> {
+  const { probingAttempts } = await import('../../comparison/plan.ts');
+  const lines: string[] = [];
+  if (crossPlay !== null) {
+    const { arms, seeds, checkpoints, tasks, samples } = crossPlay;
+    const tasksWritten = arms.length * seeds.length * checkpoints * tasks;
+    const attempts = tasksWritten * checkpoints * samples;
+    lines.push(`cross-play  ${countText(tasksWritten)} tasks written, ${countText(attempts)} attempts`);
+  }
+  if (probes !== null) {
+    const { arms, seeds, checkpoints } = probes;
+    const attempts = arms.length * seeds.length * checkpoints * probingAttempts(probes);
+    lines.push(`probes  ${countText(attempts)} attempts`);
+  }
+  return lines;
+}

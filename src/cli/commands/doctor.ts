@@ -1,38 +1,25 @@
-import type { CommandParts } from '../command-parts.ts';
-import { homeFolder } from '../context.ts';
-import { exitCodes } from '../exit-codes.ts';
+import { exitCodes } from '../context.ts';
+import type { CliContext, CommandParts, ExitCode } from '../context.ts';
 
 export function addDoctor({ program, context, exit }: CommandParts): void {
   program
     .command('doctor')
     .description(
-      'what is installed and reachable, and what to do about what is not; exits 1 if something needed is missing',
+      'what is installed and reachable, and what to do about what is not; ' +
+        'exits 1 if something needed is missing',
     )
     .addHelpText('after', '\nExample:\n  genenv doctor')
-    .action(async () => {
-      const [{ node, python, temporal }, { places }, { servers }, { plainTable }] = await Promise.all([
-        import('../doctor/programs.ts'),
-        import('../doctor/places.ts'),
-        import('../doctor/servers.ts'),
-        import('../show/table.ts'),
-      ]);
-      const [pythonChecks, temporalCheck, serverChecks] = await Promise.all([
-        python(),
-        temporal(),
-        servers(context),
-      ]);
-      const checks = [
-        node(),
-        ...pythonChecks,
-        temporalCheck,
-        ...places(homeFolder(context.env)),
-        ...serverChecks,
-      ];
-      const table = plainTable(['', 'what', 'found']);
-      for (const { what, state, found: text } of checks) table.push([state, what, text]);
-      context.print(table.toString());
-      const problems = checks.filter(({ state }) => state === 'missing');
-      for (const { what, remedy } of problems) context.print(`${what}: ${remedy}.`);
-      if (problems.length > 0) exit(exitCodes.failed);
-    });
+    .action(async () => exit(await doctor(context)));
+}
+
+async function doctor(context: CliContext): Promise<ExitCode> {
+  const { checkEnvironment } = await import('../lib/environment-checks.ts');
+  const { plainTable } = await import('../lib/table.ts');
+  const checks = await checkEnvironment(context);
+  const table = plainTable(['', 'what', 'found']);
+  for (const { what, state, finding } of checks) table.push([state, what, finding]);
+  context.print(table.toString());
+  const problems = checks.filter(({ state }) => state === 'missing');
+  for (const { what, remedy } of problems) context.print(`${what}: ${remedy}.`);
+  return problems.length > 0 ? exitCodes.failed : exitCodes.ok;
 }

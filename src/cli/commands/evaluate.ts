@@ -1,9 +1,9 @@
-import type { CommandParts } from '../command-parts.ts';
-import { withTemporal } from '../temporal-options.ts';
-import type { TemporalOptions } from '../temporal-options.ts';
-import { parseWholeNumber } from '../whole-number.ts';
+import { CliError, exitCodes } from '../context.ts';
+import type { CliContext, CommandParts, ExitCode } from '../context.ts';
+import { addTemporalOptions, parseWholeNumber, SERVED_ADDRESS } from '../lib/options.ts';
+import type { TemporalOptions } from '../lib/options.ts';
 
-export interface EvaluateOptions extends TemporalOptions {
+interface EvaluateOptions extends TemporalOptions {
   id?: string;
   policy?: string;
   suite?: string;
@@ -22,6 +22,15 @@ export interface EvaluateOptions extends TemporalOptions {
   judgeKeyEnv?: string;
   against?: string;
 }
+
+const EXAMPLES = `
+What was answered is not asked again. Starting an id again goes on, with the same settings only.
+
+Examples:
+  genenv evaluate --policy gold --suite bamboogle_closedbook
+  genenv evaluate --policy qwen2.5-7b@40 --suite api_bank_toolrl
+  genenv evaluate --policy Qwen/Qwen2.5-7B-Instruct --base-url http://vllm:8000/v1 --suite 'bfcl_v4_*'
+  genenv evaluate experiments/evaluate-gold.json --limit 20`;
 
 export function addEvaluate({ program, context, exit }: CommandParts): void {
   const command = program
@@ -51,61 +60,123 @@ export function addEvaluate({ program, context, exit }: CommandParts): void {
     .option('--judge-url <url>', 'its server')
     .option('--judge-key-env <name>', 'environment variable with its key')
     .option('--against <id>', 'compare with another evaluation afterwards, case by case');
-  withTemporal(
-    command,
-    'an own Temporal server instead of the embedded stack; a worker must serve it (npm run worker)',
-  )
-    .addHelpText('after', evaluateExamples)
-    .action(async (file: string | undefined, options: EvaluateOptions) => {
-      const { evaluate } = await import('../evaluate/evaluate.ts');
-      exit(await evaluate(file, options, context));
-    });
+  addTemporalOptions(command, SERVED_ADDRESS)
+    .addHelpText('after', EXAMPLES)
+    .action(async (file: string | undefined, options: EvaluateOptions) =>
+      exit(await evaluate(file, options, context)),
+    );
 }
 
-export function addRescore({ program, context, exit }: CommandParts): void {
-  const command = program
-    .command('rescore')
-    .description(
-      'judge the answers of an evaluation again, by the rules that are here now; no model is asked',
-    )
-    .argument('<id>', 'id of an evaluation that has ended');
-  withTemporal(command, 'an own Temporal server instead of the embedded stack')
-    .addHelpText('after', '\nExample:\n  genenv rescore evaluate-gold')
-    .action(async (id: string, options: TemporalOptions) => {
-      const { rescore } = await import('../evaluate/rescore.ts');
-      exit(await rescore(id, options, context));
-    });
+/** Checks everything that can be checked before it starts or writes anything. */
+async function evaluate(
+  file: string | undefined,
+  options: EvaluateOptions,
+  context: CliContext,
+): Promise<ExitCode> {
+  const { parseEvaluation } = await import('../../config/evaluation.ts');
+  const { isObject } = await import('../../validation/json-schema.ts');
+  const { runInSession } = await import('../lib/follow.ts');
+  const { followEvaluation, startEvaluation } = await import('../lib/follow-evaluation.ts');
+  const { readInputFile } = await import('../lib/read-file.ts');
+  const { showPaired, showScores } = await import('../lib/scores.ts');
+  const { externalTemporal } = await import('../lib/session.ts');
+  const content =
+    file === undefined ? {} : await readInputFile('evaluation file', file, 'experiments/evaluate-gold.json');
+  const raw = isObject(content) ? await mergeOptions(content, options) : content;
+  const { name, suites } = parseEvaluation(raw);
+  const id = options.id ?? name;
+  return runInSession(externalTemporal(options, context.env), context, {
+    resumeCommand: 'the same command',
+    follow: async (session, interruption) => {
+      const summary = `${name}: ${suites.join(', ')}`.slice(0, 200);
+      const handle = await startEvaluation(session.client, { id, raw, summary });
+      return followEvaluation(session, { id, handle }, context, interruption);
+    },
+    end: async () => {
+      const code = await showScores(id, context);
+      if (code !== exitCodes.ok || options.against === undefined) return code;
+      return showPaired(id, options.against, context);
+    },
+  });
 }
 
-export function addPaired({ program, context, exit }: CommandParts): void {
-  program
-    .command('paired')
-    .description('two evaluations case by case: exact McNemar test')
-    .argument('<first>', 'id of an evaluation')
-    .argument('<second>', 'id of another')
-    .addHelpText('after', '\nExample:\n  genenv paired trained warm')
-    .action(async (first: string, second: string) => {
-      const { paired } = await import('../evaluate/paired.ts');
-      exit(await paired(first, second, context));
-    });
+/**
+ * What the workflow is started with: the file's fields, overridden by the options.
+ * @throws CliError for options that contradict each other
+ */
+async function mergeOptions(
+  file: Record<string, unknown>,
+  options: EvaluateOptions,
+): Promise<Record<string, unknown>> {
+  const { hashOf } = await import('../../store/canonical-json.ts');
+  const { suite, temperature, maxTokens, seed, limit, toolFormat } = options;
+  const overrides = {
+    policy: policyFrom(options),
+    suites: suite?.split(',').map((name) => name.trim()),
+    temperature: temperature === undefined ? undefined : Number(temperature),
+    maxTokens,
+    seed,
+    limit,
+    toolFormat,
+    search: searchFrom(options),
+    judge: judgeFrom(options),
+  };
+  const present = Object.entries(overrides).filter(([, value]) => value !== undefined);
+  const merged = { ...file, ...Object.fromEntries(present) };
+  if (!('policy' in merged))
+    throw badOption(
+      '--policy: missing; expected a run, `RUN@EPOCH`, `gold`, or a model’s name together with --base-url',
+    );
+  if (!('suites' in merged))
+    throw badOption('--suite: missing; expected names of suites, which `genenv suites` lists');
+  // The same options name the same evaluation, so the same command resumes it.
+  return { name: `${slug(options.policy ?? 'policy')}-${hashOf(merged).slice(0, 8)}`, ...merged };
 }
 
-export function addSuites({ program, context, exit }: CommandParts): void {
-  program
-    .command('suites')
-    .description('suites of the benchmarks: which are here, and what the others need')
-    .addHelpText('after', '\nExample:\n  genenv suites')
-    .action(async () => {
-      const { suites } = await import('../evaluate/suites.ts');
-      exit(await suites(context));
-    });
+function searchFrom({ searchUrl, searchKeyEnv }: EvaluateOptions): object | undefined {
+  if (searchUrl === undefined) return undefined;
+  return { url: searchUrl, ...(searchKeyEnv !== undefined && { apiKeyEnv: searchKeyEnv }) };
 }
 
-const evaluateExamples = `
-What was answered is not asked again. Starting an id again goes on, with the same settings only.
+function policyFrom({ policy, baseUrl, apiKeyEnv, api }: EvaluateOptions): object | undefined {
+  const apiField = { ...(api !== undefined && { api }) };
+  if (policy === undefined) {
+    if (baseUrl !== undefined)
+      throw badOption(
+        `--base-url: got ${JSON.stringify(baseUrl)} without --policy; expected the model’s name there`,
+      );
+    return undefined;
+  }
+  if (baseUrl !== undefined)
+    return {
+      type: 'served',
+      baseUrl,
+      model: policy,
+      ...(apiKeyEnv !== undefined && { apiKeyEnv }),
+      ...apiField,
+    };
+  if (policy === 'gold') return { type: 'gold' };
+  const [, run, epoch] = /^([^@]*)(?:@(\d{1,6}))?$/.exec(policy) ?? [];
+  if (run === undefined)
+    throw badOption(
+      `--policy: got ${JSON.stringify(policy)}; expected a run, \`RUN@EPOCH\`, \`gold\`, ` +
+        'or a model’s name together with --base-url',
+    );
+  return { type: 'run', run, ...(epoch !== undefined && { epoch: Number(epoch) }), ...apiField };
+}
 
-Examples:
-  genenv evaluate --policy gold --suite bamboogle_closedbook
-  genenv evaluate --policy qwen2.5-7b@40 --suite api_bank_toolrl
-  genenv evaluate --policy Qwen/Qwen2.5-7B-Instruct --base-url http://vllm:8000/v1 --suite 'bfcl_v4_*'
-  genenv evaluate experiments/evaluate-gold.json --limit 20`;
+function judgeFrom({ judgeUrl, judgeModel, judgeKeyEnv }: EvaluateOptions): object | undefined {
+  if ((judgeUrl === undefined) !== (judgeModel === undefined))
+    throw badOption('--judge-model and --judge-url: got one of them; give both, or none');
+  return judgeUrl === undefined
+    ? undefined
+    : { baseUrl: judgeUrl, model: judgeModel, ...(judgeKeyEnv !== undefined && { apiKeyEnv: judgeKeyEnv }) };
+}
+
+const slug = (text: string): string =>
+  text
+    .replace(/[^A-Za-z0-9.-]+/g, '-')
+    .replace(/^[.-]+/, '')
+    .slice(0, 40) || 'policy';
+
+const badOption = (message: string): CliError => new CliError(message, exitCodes.badInput);

@@ -1,35 +1,16 @@
-import type { CommandParts } from '../command-parts.ts';
-import type { CliContext } from '../context.ts';
-import type { ExitCode } from '../exit-codes.ts';
-import { withTemporal } from '../temporal-options.ts';
-import type { TemporalOptions } from '../temporal-options.ts';
+import type { Experiment } from '../../config/experiment.ts';
+import { exitCodes, homeFolder } from '../context.ts';
+import type { CliContext, CommandParts, ExitCode } from '../context.ts';
+import { addTemporalOptions, SERVED_ADDRESS } from '../lib/options.ts';
+import type { TemporalOptions } from '../lib/options.ts';
+import { byteText, countText } from '../lib/text.ts';
 
-export interface RunOptions extends TemporalOptions {
+interface RunOptions extends TemporalOptions {
   id?: string;
   dryRun?: boolean;
 }
 
-export function addRun({ program, context, exit }: CommandParts): void {
-  const command = program
-    .command('run')
-    .description('run an experiment, or go on with it, and follow it to its end')
-    .argument('<file>', 'experiment file')
-    .option('--id <id>', 'id of the run: its folder and its workflow id (default: the name in the file)')
-    .option('--dry-run', 'print the resolved file and what the run would take; start nothing');
-  withTemporal(
-    command,
-    'an own Temporal server instead of the embedded stack; a worker must serve it (npm run worker)',
-  )
-    .addHelpText('after', examples)
-    .action(async (file: string, options: RunOptions) => exit(await run(file, options, context)));
-}
-
-async function run(file: string, options: RunOptions, context: CliContext): Promise<ExitCode> {
-  const { runExperiment } = await import('../run/run-experiment.ts');
-  return runExperiment(file, options, context);
-}
-
-const examples = `
+const EXAMPLES = `
 Starting an id again goes on from its last finished epoch, with the same file only.
 Ctrl-C stops cleanly, a second Ctrl-C at once; either way the same command goes on.
 
@@ -38,3 +19,66 @@ Examples:
   genenv run experiments/laptop.json --id laptop-2
   genenv run experiments/laptop.json --dry-run
   genenv run experiments/laptop.json --address localhost:7233`;
+
+export function addRun({ program, context, exit }: CommandParts): void {
+  const command = program
+    .command('run')
+    .description('run an experiment, or go on with it, and follow it to its end')
+    .argument('<file>', 'experiment file')
+    .option('--id <id>', 'id of the run: its folder and its workflow id (default: the name in the file)')
+    .option('--dry-run', 'print the resolved file and what the run would take; start nothing');
+  addTemporalOptions(command, SERVED_ADDRESS)
+    .addHelpText('after', EXAMPLES)
+    .action(async (file: string, options: RunOptions) => exit(await runExperiment(file, options, context)));
+}
+
+/** Checks everything before it starts or writes anything. */
+async function runExperiment(file: string, options: RunOptions, context: CliContext): Promise<ExitCode> {
+  const { readExperimentFile } = await import('../lib/read-file.ts');
+  const { externalTemporal } = await import('../lib/session.ts');
+  const { raw, experiment } = await readExperimentFile(file);
+  const id = options.id ?? experiment.name;
+  const external = externalTemporal(options, context.env);
+  if (options.dryRun === true) {
+    context.print(await describeRun(experiment, context));
+    return exitCodes.ok;
+  }
+  const { startOrResume } = await import('../lib/start-experiment.ts');
+  const request = {
+    raw,
+    experiment,
+    id,
+    home: homeFolder(context.env),
+    resumeCommand: `npx genenv run ${file}${id === experiment.name ? '' : ` --id ${id}`}`,
+    restartCommand: `npx genenv run ${file} --id ${id}-2`,
+  };
+  return startOrResume(request, external, context);
+}
+
+/** What `--dry-run` prints: the resolved file, then what the run would take. */
+async function describeRun(experiment: Experiment, { env }: CliContext): Promise<string> {
+  const { worldLoader } = await import('../../worlds/registry.ts');
+  const { estimateResources } = await import('../../runs/resource-estimate.ts');
+  const world = await worldLoader(env.GENENV_WORLDS)(experiment.world);
+  const estimate = estimateResources(experiment, world);
+  const { epochs, maxTokens } = experiment;
+  const epochsText = countText(epochs);
+  const rolloutsText = countText(estimate.rollouts);
+  const rolloutsPerEpoch = countText(estimate.rollouts / epochs);
+  const tokenCap = maxTokens === null ? '' : `; capped at ${countText(maxTokens)}`;
+  return [
+    JSON.stringify(experiment, null, 2),
+    '',
+    'What it would take, at most:',
+    `epochs      ${epochsText}`,
+    `tasks       ${countText(estimate.tasks)} written by the simulator`,
+    `rollouts    ${rolloutsText} (${rolloutsPerEpoch} an epoch), ` +
+      `and ${countText(estimate.evaluations)} of held-out evaluation`,
+    `tokens      ${countText(estimate.tokens)} sampled${tokenCap}`,
+    `activities  ${countText(estimate.activities)}`,
+    `events      about ${countText(estimate.events)} in Temporal's histories, ` +
+      `in ${epochsText} epoch workflows and ${countText(estimate.runs)} runs of the experiment's`,
+    `disk        about ${byteText(estimate.disk)} in the store`,
+    'Nothing was started or written.',
+  ].join('\n');
+}

@@ -1,8 +1,11 @@
-import type { CommandParts } from '../command-parts.ts';
-import { withTemporal } from '../temporal-options.ts';
-import type { TemporalOptions } from '../temporal-options.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Client } from '@temporalio/client';
+import { exitCodes, homeFolder } from '../context.ts';
+import type { CliContext, CommandParts, ExitCode } from '../context.ts';
+import { addTemporalOptions } from '../lib/options.ts';
+import type { TemporalOptions } from '../lib/options.ts';
 
-export interface StatusOptions extends TemporalOptions {
+interface StatusOptions extends TemporalOptions {
   json?: boolean;
   watch?: boolean;
 }
@@ -14,13 +17,90 @@ export function addStatus({ program, context, exit }: CommandParts): void {
     .argument('[run]', 'id of a run')
     .option('--json', 'print JSON')
     .option('--watch', 'again and again, until Ctrl-C');
-  withTemporal(command)
+  addTemporalOptions(command)
     .addHelpText(
       'after',
       '\nExamples:\n  genenv status\n  genenv status laptop --watch\n  genenv status --json | jq .',
     )
-    .action(async (id: string | undefined, options: StatusOptions) => {
-      const { status } = await import('../status/status.ts');
-      exit(await status(id, options, context));
-    });
+    .action(async (id: string | undefined, options: StatusOptions) =>
+      exit(await status(id, options, context)),
+    );
+}
+
+async function status(
+  id: string | undefined,
+  options: StatusOptions,
+  context: CliContext,
+): Promise<ExitCode> {
+  const { requireRun } = await import('../../runs/run-state.ts');
+  const { connectIfReachable } = await import('../lib/session.ts');
+  const home = homeFolder(context.env);
+  if (id !== undefined) await requireRun(home, id);
+  const client = await connectIfReachable(options, context);
+  const readText =
+    id === undefined
+      ? () => allRunsText(client, options, context)
+      : () => runText(id, client, options, context);
+  try {
+    if (options.watch !== true) context.print(await readText());
+    else await watch(readText, context);
+  } finally {
+    await client?.connection.close();
+  }
+  return exitCodes.ok;
+}
+
+async function runText(
+  id: string,
+  client: Client | null,
+  { json }: StatusOptions,
+  { env }: CliContext,
+): Promise<string> {
+  const { RunFolder } = await import('../../runs/run-folder.ts');
+  const { runsFolder } = await import('../../runs/run-state.ts');
+  const { readRunStatus, runDetails } = await import('../lib/run-status.ts');
+  const run = await readRunStatus(new RunFolder(runsFolder(homeFolder(env)), id), client);
+  return json === true ? JSON.stringify(run, null, 2) : runDetails(run);
+}
+
+async function allRunsText(
+  client: Client | null,
+  { json }: StatusOptions,
+  context: CliContext,
+): Promise<string> {
+  const { RunFolder } = await import('../../runs/run-folder.ts');
+  const { runsFolder } = await import('../../runs/run-state.ts');
+  const { readRunStatus, runTable } = await import('../lib/run-status.ts');
+  const home = homeFolder(context.env);
+  const folders = await RunFolder.list(runsFolder(home));
+  const runs = await Promise.all(folders.map((folder) => readRunStatus(folder, client)));
+  if (json === true) return JSON.stringify(runs, null, 2);
+  const text =
+    runs.length === 0
+      ? `No runs in ${home} yet. Start one: npx genenv run experiments/laptop.json`
+      : runTable(runs);
+  if (client === null) return text;
+  const { scheduleTable } = await import('../lib/schedules.ts');
+  const schedules = await scheduleTable(client, context);
+  return schedules === '' ? text : `${text}\n\n${schedules}`;
+}
+
+const WATCH_MS = 2_000;
+
+/** Drawn in place on a terminal; without one, printed when something has changed. */
+async function watch(readText: () => Promise<string>, { terminal, print }: CliContext): Promise<void> {
+  const { createLogUpdate } = await import('log-update');
+  const { Interruption } = await import('../lib/interruption.ts');
+  const interruption = new Interruption(() => undefined);
+  const log = terminal === null ? null : createLogUpdate(terminal);
+  let printed = '';
+  while (!interruption.stop.aborted) {
+    const text = await readText();
+    if (log !== null) log(text);
+    else if (text !== printed) print(text);
+    printed = text;
+    await sleep(WATCH_MS, undefined, { signal: interruption.stop }).catch(() => undefined);
+  }
+  log?.done();
+  interruption.dispose();
 }

@@ -41,7 +41,7 @@ export class PolicyServerService implements Service {
   async launch(): Promise<Launch> {
     mkdirSync(this.#paths.store, { recursive: true });
     rmSync(this.#paths.policyServerPort, { force: true });
-    // The first time the system gives a port; from then on it stays, since others were told of it.
+    // The first time the system chooses a port; from then on it stays, since other services know it.
     if (!this.#pinned && (await tryPort(this.#port)) === null) this.#port = 0;
     const port = this.#port;
     if (!this.#pinned) this.#port = 0;

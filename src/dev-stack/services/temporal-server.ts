@@ -10,8 +10,8 @@ const NAMESPACE = 'default';
 /** The dev server keeps closed workflows for a day only; yesterday's crash must still be there. */
 const RETENTION_SECONDS = 60 * 24 * 3600;
 /**
- * Of a queue's four partitions a worker with few slots polls one: a task in another one waited two seconds
- * and more. New tasks all go to the first; what an older run of the server left in the others is still read.
+ * A worker with few slots polls one of a queue's four partitions, and a task in another partition waited two
+ * seconds or more. So all new tasks go to the first; tasks that an older server left in the others are still read.
  */
 export const oneWritePartition = 'matching.numTaskqueueWritePartitions=1';
 
@@ -58,7 +58,7 @@ export class TemporalServer implements Service {
       const temporal = await choosePort([this.#ports.temporal, 7233]);
       this.#ports = { temporal, ui: await choosePort([this.#ports.ui, 8233]) };
     }
-    // A server that was killed while it made the schema leaves a file that no server can open.
+    // A server that was killed while it created the schema leaves a file that no server can open.
     if (!existsSync(this.#paths.databaseReady))
       for (const suffix of ['', '-wal', '-shm', '-journal'])
         rmSync(this.#paths.database + suffix, { force: true });
@@ -69,8 +69,8 @@ export class TemporalServer implements Service {
       '--db-filename': this.#paths.database,
       '--log-level': 'warn',
     };
-    // WAL and NORMAL: a killed server loses nothing; a power cut may cost the last moments, which the ledger
-    // makes good.
+    // WAL and NORMAL: a killed server loses nothing; a power cut may lose the last moments, which the ledger
+    // restores.
     const pragmas = ['journal_mode=wal', 'synchronous=normal'].flatMap((pragma) => [
       '--sqlite-pragma',
       pragma,

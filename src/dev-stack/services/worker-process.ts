@@ -11,7 +11,7 @@ export interface WorkerProcessSettings {
   repository: string;
   home: string;
   python: string;
-  /** File with a profile of this stack, so that none of the user's own profiles is read. */
+  /** File with a profile of this stack, so that the user's own profiles are not read. */
   profile: string;
   env: Record<string, string | undefined>;
   /** Known when the servers are up. */
@@ -19,14 +19,14 @@ export interface WorkerProcessSettings {
 }
 
 /** Each takes some hundred megabytes. */
-const mostTrainingJobs = 4;
+const MAX_TRAINING_JOBS = 4;
 
 /** The worker of all queues. It is the last to start and the first to end. */
 export class WorkerProcess implements Service {
   readonly name = 'worker';
   readonly title = 'Worker';
   readonly readySeconds = 120;
-  /** It lets go of activities at once, but a training job may have to write its checkpoint first. */
+  /** It abandons activities at once, but a training job may have to write its checkpoint first. */
   readonly graceSeconds = 60;
   readonly #settings: WorkerProcessSettings;
   #healthPort: number;
@@ -48,14 +48,14 @@ export class WorkerProcess implements Service {
   async launch(): Promise<Launch> {
     const { node, repository, env } = this.#settings;
     this.#healthPort = await choosePort([this.#healthPort]);
-    const own = { ...this.#contract(), GENENV_HEALTH_PORT: String(this.#healthPort) };
+    const settings = { ...this.#contract(), GENENV_HEALTH_PORT: String(this.#healthPort) };
     return {
       command: node,
       args: [join(repository, 'src/worker.ts')],
       env: {
-        GENENV_TRAINING_JOBS: String(Math.min(availableParallelism(), mostTrainingJobs)),
+        GENENV_TRAINING_JOBS: String(Math.min(availableParallelism(), MAX_TRAINING_JOBS)),
         ...env,
-        ...own,
+        ...settings,
       },
     };
   }
@@ -67,7 +67,7 @@ export class WorkerProcess implements Service {
     return response.ok;
   }
 
-  /** What src/worker.ts reads. */
+  /** The environment variables that src/worker.ts reads. */
   #contract(): Record<string, string> {
     const { home, python, profile, addresses } = this.#settings;
     const { temporal, namespace, policyServer, trainerSocket } = addresses();

@@ -7,10 +7,10 @@ import type { Chart, Values } from './options.ts';
 /** Does the band mean anything? */
 export function guardCharts(allRows: readonly EpochRow[]): Chart[] {
   const rows = trained(allRows);
-  const of = (name: string) => series(rows, name);
+  const metric = (name: string) => series(rows, name);
   const byKind = (prefix: string, area: boolean) =>
     namesUnder(rows, prefix).map((kind, index) =>
-      line(kind, of(`${prefix}${kind}`), {
+      line(kind, metric(`${prefix}${kind}`), {
         color: colorAt(index),
         ...(area ? { area, stack: 'kinds' } : {}),
       }),
@@ -20,12 +20,13 @@ export function guardCharts(allRows: readonly EpochRow[]): Chart[] {
       id: 'informative-groups',
       title: 'How much the tasks can teach',
       caption:
-        'Share of groups with mixed outcomes, and the mean signal 4p(1−p). Both should stand high while success is in the band.',
+        'Share of groups with mixed outcomes, and the mean signal 4p(1−p). Both should stand high while ' +
+        'success is in the band.',
       option: overEpochs(
         rows,
         [
-          line('effective groups', of('env/effective_group_ratio'), { color: '$blue' }),
-          line('signal 4p(1−p)', of('env/signal'), { color: '$orange' }),
+          line('effective groups', metric('env/effective_group_ratio'), { color: '$blue' }),
+          line('signal 4p(1−p)', metric('env/signal'), { color: '$orange' }),
         ],
         { min: 0 },
       ),
@@ -34,16 +35,17 @@ export function guardCharts(allRows: readonly EpochRow[]): Chart[] {
       id: 'baselines',
       title: 'Agent against baselines',
       caption:
-        'The same tasks answered by the frozen initial agent and at random. The gap to the frozen agent is what was learned.',
+        'The same tasks answered by the frozen initial agent and at random. The gap to the frozen agent is ' +
+        'what was learned.',
       option: overEpochs(
         rows,
         [
-          line('agent', of('env/success_rate'), { color: '$blue' }),
-          line('frozen agent', of('env/frozen_success_rate'), { color: '$purple' }),
-          line('random policy', of('env/random_success_rate'), { color: '$red' }),
-          line('discrimination', of('env/discrimination'), { color: '$teal', dashed: true }),
+          line('agent', metric('env/success_rate'), { color: '$blue' }),
+          line('frozen agent', metric('env/frozen_success_rate'), { color: '$purple' }),
+          line('random policy', metric('env/random_success_rate'), { color: '$red' }),
+          line('discrimination', metric('env/discrimination'), { color: '$teal', dashed: true }),
         ],
-        { ...floor(of('env/discrimination')), max: 1 },
+        { ...floor(metric('env/discrimination')), max: 1 },
       ),
     },
     {
@@ -54,10 +56,10 @@ export function guardCharts(allRows: readonly EpochRow[]): Chart[] {
       option: overEpochs(
         rows,
         [
-          line('verdict agreement', of('env/verdict_agreement'), { color: '$green' }),
-          line('split-half reliability', of('env/split_half_reliability'), { color: '$orange' }),
+          line('verdict agreement', metric('env/verdict_agreement'), { color: '$green' }),
+          line('split-half reliability', metric('env/split_half_reliability'), { color: '$orange' }),
         ],
-        { ...floor(of('env/split_half_reliability')), max: 1 },
+        { ...floor(metric('env/split_half_reliability')), max: 1 },
       ),
     },
     {
@@ -67,9 +69,9 @@ export function guardCharts(allRows: readonly EpochRow[]): Chart[] {
       option: overEpochs(
         rows,
         [
-          line('valid', of('env/valid_fraction'), { color: '$green' }),
-          line('distinct', of('env/distinct_fraction'), { color: '$blue' }),
-          line('distance to archive', of('env/archive_distance'), { color: '$purple' }),
+          line('valid', metric('env/valid_fraction'), { color: '$green' }),
+          line('distinct', metric('env/distinct_fraction'), { color: '$blue' }),
+          line('distance to archive', metric('env/archive_distance'), { color: '$purple' }),
         ],
         { min: 0, max: 1 },
       ),
@@ -84,13 +86,14 @@ export function guardCharts(allRows: readonly EpochRow[]): Chart[] {
       id: 'learning-progress',
       title: 'Learning progress by kind',
       caption:
-        'Fast minus slow average of success. Above 0: getting better at it; 0 at constant difficulty: nothing is learned.',
+        'Fast minus slow average of success. Above 0: getting better at it; 0 at constant difficulty: ' +
+        'nothing is learned.',
       option: overEpochs(rows, byKind('env/learning_progress/', false)),
     },
   ].flatMap(unlessEmpty);
 }
 
-/** An axis from 0, or from -1 where something is negative. */
+/** An axis from 0, or from -1 if a value is negative. */
 const floor = (values: Values): { min: number } => ({
   min: values.some((value) => value !== null && value < 0) ? -1 : 0,
 });
@@ -133,15 +136,16 @@ export function costCharts(allRows: readonly EpochRow[]): Chart[] {
   const phases = [...new Set(rows.flatMap(({ time }) => Object.keys(time)))].filter(
     (phase) => phase !== 'epoch',
   );
-  const average = (phase: string) => rows.reduce((sum, { time }) => sum + (time[phase] ?? 0), 0);
-  phases.sort((a, b) => average(b) - average(a));
+  const totalSeconds = (phase: string) => rows.reduce((sum, { time }) => sum + (time[phase] ?? 0), 0);
+  phases.sort((a, b) => totalSeconds(b) - totalSeconds(a));
   const charts: Chart[] = [
     {
       id: 'time',
       title: 'Time by phase',
       size: 'wide',
       caption:
-        'Seconds of each epoch, the longest phase at the bottom. The dashed line is the whole epoch; what is above the areas is orchestration.',
+        'Seconds of each epoch, the longest phase at the bottom. The dashed line is the whole epoch; what ' +
+        'is above the areas is orchestration.',
       option: overEpochs(
         rows,
         [

@@ -33,15 +33,15 @@ const palette = [
 /** Colour of the index-th of several like things. */
 export const colorAt = (index: number): string => palette[index % palette.length] ?? '$blue';
 
-/** A value and its spread, as the curve `sign` standard deviations from it; null where either is. */
-export const chartPair = (values: Values, spreads: Values, sign: number): Values =>
-  between(values, spreads, (value, spread) => value + sign * spread);
+/** Each value plus its spread times a factor; null if either is null. */
+export const addSpread = (values: Values, spreads: Values, factor: number): Values =>
+  combine(values, spreads, (value, spread) => value + factor * spread);
 
-/** Two curves made one, null where either is. */
-export const between = (left: Values, right: Values, join: (left: number, right: number) => number): Values =>
-  left.map((value, index) => {
-    const other = right[index] ?? null;
-    return value === null || other === null ? null : join(value, other);
+/** Combines two curves value by value; null if either is null. */
+export const combine = (left: Values, right: Values, join: (left: number, right: number) => number): Values =>
+  left.map((leftValue, index) => {
+    const rightValue = right[index] ?? null;
+    return leftValue === null || rightValue === null ? null : join(leftValue, rightValue);
   });
 
 interface LineStyle {
@@ -91,7 +91,7 @@ export function ribbon(name: string, low: Values, high: Values, color: string): 
     symbol: 'none',
     lineStyle: { opacity: 0 },
   } as const;
-  const height = between(high, low, (above, below) => above - below);
+  const height = combine(high, low, (above, below) => above - below);
   return [
     { ...invisible, name: `${name}, low`, data: low, stack: name, stackStrategy: 'all' },
     {
@@ -109,11 +109,11 @@ export function ribbon(name: string, low: Values, high: Values, color: string): 
 
 /** Shades a range of y behind a series. */
 export const shaded = (
-  one: SeriesOption,
+  series: SeriesOption,
   [from, to]: readonly [number, number],
   label: string,
 ): SeriesOption => ({
-  ...one,
+  ...series,
   markArea: {
     silent: true,
     itemStyle: { color: '$band', opacity: 0.16 },
@@ -123,8 +123,8 @@ export const shaded = (
 });
 
 /** Marks a level across the chart. */
-export const marked = (one: SeriesOption, level: number, label: string): SeriesOption => ({
-  ...one,
+export const marked = (series: SeriesOption, level: number, label: string): SeriesOption => ({
+  ...series,
   markLine: {
     silent: true,
     symbol: 'none',
@@ -150,7 +150,7 @@ export function overEpochs(
   series: SeriesOption[],
   { name, min, max, log = false, bars = false }: Axes = {},
 ): EChartsOption {
-  const legend = series.map((one) => String(one.name)).filter((label) => !label.includes(', '));
+  const legend = series.map(({ name: label }) => String(label)).filter((label) => !label.includes(', '));
   const shares = min === 0 && max === 1;
   return {
     animation: false,
@@ -250,28 +250,25 @@ export function heatMap({
   };
 }
 
+const hasValue = ({ data }: SeriesOption): boolean =>
+  Array.isArray(data) && data.some((value) => (Array.isArray(value) ? value[2] : value) !== null);
+
 /** The chart, unless nothing in it was measured. */
 export function unlessEmpty(chart: Chart): Chart[] {
-  const drawn = [chart.option.series ?? []]
-    .flat()
-    .some(
-      (one) =>
-        Array.isArray(one.data) &&
-        one.data.some((value) => (Array.isArray(value) ? value[2] : value) !== null),
-    );
-  return drawn ? [chart] : [];
+  const allSeries = [chart.option.series ?? []].flat();
+  return allSeries.some(hasValue) ? [chart] : [];
 }
 
-/** The charts of the whole run that tell what a change of its settings did. */
-const withMarker: ReadonlySet<string> = new Set(['success-rate', 'difficulty', 'held-out']);
+/** Ids of the charts that mark a change of settings. */
+const chartsWithRetunes: ReadonlySet<string> = new Set(['success-rate', 'difficulty', 'held-out']);
 
-/** Marks on a chart over epochs where settings were changed under the run. */
+/** Marks the epochs from which settings were changed during the run. */
 export function withRetunes(chart: Chart, rows: readonly EpochRow[], retunes: readonly Retune[]): Chart {
-  if (!withMarker.has(chart.id)) return chart;
+  if (!chartsWithRetunes.has(chart.id)) return chart;
   const shown = new Set((chart.option.xAxis as { data: string[] }).data);
   const data = retunes.flatMap(({ fromEpoch, set }) => {
-    const at = rows.find(({ epoch }) => epoch >= fromEpoch && shown.has(String(epoch)));
-    return at === undefined ? [] : [{ xAxis: String(at.epoch), label: { formatter: settingsText(set) } }];
+    const row = rows.find(({ epoch }) => epoch >= fromEpoch && shown.has(String(epoch)));
+    return row === undefined ? [] : [{ xAxis: String(row.epoch), label: { formatter: settingsText(set) } }];
   });
   if (data.length === 0) return chart;
   const markLine = {
@@ -281,9 +278,9 @@ export function withRetunes(chart: Chart, rows: readonly EpochRow[], retunes: re
     label: { position: 'insideEndTop', color: '$muted', fontSize: 10 },
     data,
   };
-  const [first, ...others] = [chart.option.series ?? []].flat();
+  const [first, ...rest] = [chart.option.series ?? []].flat();
   return {
     ...chart,
-    option: { ...chart.option, series: [{ ...first, markLine } as SeriesOption, ...others] },
+    option: { ...chart.option, series: [{ ...first, markLine } as SeriesOption, ...rest] },
   };
 }

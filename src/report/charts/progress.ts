@@ -6,7 +6,7 @@ import { benchmarkPrefix } from '../load-run.ts';
 import { measured, namesUnder, series, trained } from '../run-data.ts';
 import type { EpochRow } from '../run-data.ts';
 import {
-  chartPair,
+  addSpread,
   colorAt,
   heatMap,
   line,
@@ -33,7 +33,8 @@ export function frontierCharts(allRows: readonly EpochRow[]): Chart[] {
       title: 'Success rate on the simulator’s tasks',
       size: 'wide',
       caption:
-        'Mean p̂ over valid new tasks: one dot an epoch, the line is their 5-epoch mean. The shaded band is where an agent learns fastest.',
+        'Mean p̂ over valid new tasks: one dot an epoch, the line is their 5-epoch mean. The shaded band ' +
+        'is where an agent learns fastest.',
       option: overEpochs(
         rows,
         [
@@ -52,14 +53,15 @@ export function frontierCharts(allRows: readonly EpochRow[]): Chart[] {
       id: 'difficulty',
       title: 'Task difficulty',
       caption:
-        'What the simulator writes: mean and standard deviation of the world’s own measure. The dashed line weighs tasks by how often they are solved.',
+        'What the simulator writes: mean and standard deviation of the world’s own measure. The dashed ' +
+        'line weighs tasks by how often they are solved.',
       option: overEpochs(
         rows,
         [
           ...ribbon(
             'difficulty',
-            chartPair(difficulty, spread, -1),
-            chartPair(difficulty, spread, 1),
+            addSpread(difficulty, spread, -1),
+            addSpread(difficulty, spread, 1),
             '$orange',
           ),
           line('mean', difficulty, { color: '$orange', width: 3 }),
@@ -87,7 +89,9 @@ function histogram(rows: EpochRow[]): Chart[] {
     {
       id: 'success-histogram',
       title: 'Tasks by number of successes',
-      caption: `Each column is an epoch: how many tasks were solved in k of ${n} attempts. A healthy run is bright in the middle; two bright edges are tasks that teach nothing.`,
+      caption:
+        `Each column is an epoch: how many tasks were solved in k of ${n} attempts. A healthy run is bright ` +
+        'in the middle; two bright edges are tasks that teach nothing.',
       option: heatMap({
         columns: rows.map(({ epoch }) => String(epoch)),
         rows: ks.map((k) => `${k}/${n}`),
@@ -99,12 +103,17 @@ function histogram(rows: EpochRow[]): Chart[] {
   ];
 }
 
+const PASS_AT_K_CAPTION =
+  ' pass@k: solved in at least one of k attempts. Level or falling while success rises, training only ' +
+  'sharpened what the agent could do.';
+
 /** Did the agent learn what it was not trained on? */
 export function heldOutCharts(rows: readonly EpochRow[], grids: readonly HeldOutGrid[]): Chart[] {
   const evaluations = evaluationsOf(rows);
-  const evaluated = rows.filter(({ epoch }) => evaluations.some((one) => one.epoch === epoch));
+  const evaluated = rows.filter(({ epoch }) => evaluations.some((evaluation) => evaluation.epoch === epoch));
   const kinds = namesUnder(rows, 'eval/heldout/');
   const passes = series(evaluated, 'eval/pass_at_k');
+  const hasPasses = measured(passes).length > 0;
   const suites = namesUnder(rows, benchmarkPrefix);
   const benchmarked = rows.filter(({ metrics }) =>
     suites.some((suite) => typeof metrics[`${benchmarkPrefix}${suite}`] === 'number'),
@@ -114,7 +123,9 @@ export function heldOutCharts(rows: readonly EpochRow[], grids: readonly HeldOut
       id: 'held-out',
       title: 'Held-out success',
       ...(grids.length === 0 && kinds.length === 0 ? { size: 'wide' as const } : {}),
-      caption: `Tasks that the simulator never sees, with 95 % Wilson intervals.${measured(passes).length === 0 ? '' : ' pass@k: solved in at least one of k attempts. Level or falling while success rises, training only sharpened what the agent could do.'}`,
+      caption:
+        'Tasks that the simulator never sees, with 95 % Wilson intervals.' +
+        (hasPasses ? PASS_AT_K_CAPTION : ''),
       option: overEpochs(
         evaluated,
         [
@@ -132,7 +143,7 @@ export function heldOutCharts(rows: readonly EpochRow[], grids: readonly HeldOut
             ),
             showSymbol: true,
           },
-          ...(measured(passes).length === 0 ? [] : [line('pass@k', passes, { color: '$purple' })]),
+          ...(hasPasses ? [line('pass@k', passes, { color: '$purple' })] : []),
         ],
         { min: 0, max: 1 },
       ),
@@ -182,11 +193,12 @@ export function heldOutCharts(rows: readonly EpochRow[], grids: readonly HeldOut
 /** Rewards and the two policies' updates. */
 export function updateCharts(allRows: readonly EpochRow[], experiment: Experiment | null): Chart[] {
   const rows = trained(allRows);
-  const of = (name: string) => series(rows, name);
+  const metric = (name: string) => series(rows, name);
   const maxKl = experiment?.environment.training?.maxKl ?? null;
-  const simulatorKl = line('simulator', of('env/kl'), { color: '$orange' });
-  const highestKl = Math.max(0, ...of('env/kl').map((value) => value ?? 0));
-  const near = maxKl === null || highestKl < maxKl / 4 ? null : maxKl;
+  const simulatorKl = line('simulator', metric('env/kl'), { color: '$orange' });
+  const highestKl = Math.max(0, ...metric('env/kl').map((value) => value ?? 0));
+  // The cap is drawn once the KL comes near it.
+  const shownCap = maxKl === null || highestKl < maxKl / 4 ? null : maxKl;
   const clipNames = namesUnder(rows, 'clip_ratio/').filter((name) =>
     ['low_mean', 'high_mean', 'region_mean', 'low', 'high', 'region'].includes(name),
   );
@@ -195,13 +207,14 @@ export function updateCharts(allRows: readonly EpochRow[], experiment: Experimen
       id: 'rewards',
       title: 'Rewards',
       caption:
-        'The simulator’s R_env, highest where success is at its target, and the agent’s mean and standard deviation over all rollouts.',
+        'The simulator’s R_env, highest where success is at its target, and the agent’s mean and standard ' +
+        'deviation over all rollouts.',
       option: overEpochs(
         rows,
         [
-          line('agent', of('reward'), { color: '$blue' }),
-          line('agent, standard deviation', of('reward_std'), { color: '$blue', dashed: true, width: 1 }),
-          line('simulator R_env', of('env/reward'), { color: '$orange' }),
+          line('agent', metric('reward'), { color: '$blue' }),
+          line('agent, standard deviation', metric('reward_std'), { color: '$blue', dashed: true, width: 1 }),
+          line('simulator R_env', metric('env/reward'), { color: '$orange' }),
         ],
         { min: 0, max: 1 },
       ),
@@ -214,9 +227,9 @@ export function updateCharts(allRows: readonly EpochRow[], experiment: Experimen
       option: overEpochs(
         rows,
         [
-          line('all', of('completions/mean_length'), { color: '$blue' }),
-          line('correct', of('completions/correct_mean_length'), { color: '$green', width: 3 }),
-          line('longest', of('completions/max_length'), { color: '$slate', dashed: true, width: 1 }),
+          line('all', metric('completions/mean_length'), { color: '$blue' }),
+          line('correct', metric('completions/correct_mean_length'), { color: '$green', width: 3 }),
+          line('longest', metric('completions/max_length'), { color: '$slate', dashed: true, width: 1 }),
         ],
         { min: 0 },
       ),
@@ -228,10 +241,10 @@ export function updateCharts(allRows: readonly EpochRow[], experiment: Experimen
       option: overEpochs(
         rows,
         [
-          near === null ? simulatorKl : marked(simulatorKl, near, `cap ${near}`),
-          line('agent', of('kl'), { color: '$blue' }),
+          shownCap === null ? simulatorKl : marked(simulatorKl, shownCap, `cap ${shownCap}`),
+          line('agent', metric('kl'), { color: '$blue' }),
         ],
-        { min: 0, ...(near === null || highestKl > near ? {} : { max: near * 1.2 }) },
+        { min: 0, ...(shownCap === null || highestKl > shownCap ? {} : { max: shownCap * 1.2 }) },
       ),
     },
     {
@@ -241,8 +254,8 @@ export function updateCharts(allRows: readonly EpochRow[], experiment: Experimen
       option: overEpochs(
         rows,
         [
-          line('agent', of('grad_norm'), { color: '$blue' }),
-          line('simulator', of('env/grad_norm'), { color: '$orange' }),
+          line('agent', metric('grad_norm'), { color: '$blue' }),
+          line('simulator', metric('env/grad_norm'), { color: '$orange' }),
         ],
         { min: 0 },
       ),
@@ -252,15 +265,15 @@ export function updateCharts(allRows: readonly EpochRow[], experiment: Experimen
       title: 'Loss',
       caption: 'GRPO’s loss hovers near 0 by construction; the simulator’s is a weighted cross-entropy.',
       option: overEpochs(rows, [
-        line('agent', of('loss'), { color: '$blue' }),
-        line('simulator', of('env/loss'), { color: '$orange' }),
+        line('agent', metric('loss'), { color: '$blue' }),
+        line('simulator', metric('env/loss'), { color: '$orange' }),
       ]),
     },
     {
       id: 'entropy',
       title: 'Entropy of the agent',
       caption: 'Nats a token. A fall to 0 ends exploration.',
-      option: overEpochs(rows, [line('entropy', of('entropy'), { color: '$purple' })], { min: 0 }),
+      option: overEpochs(rows, [line('entropy', metric('entropy'), { color: '$purple' })], { min: 0 }),
     },
     {
       id: 'clip-ratio',
@@ -269,7 +282,7 @@ export function updateCharts(allRows: readonly EpochRow[], experiment: Experimen
       option: overEpochs(
         rows,
         clipNames.map((name, index) =>
-          line(name.replace('_mean', ''), of(`clip_ratio/${name}`), { color: colorAt(index) }),
+          line(name.replace('_mean', ''), metric(`clip_ratio/${name}`), { color: colorAt(index) }),
         ),
         { min: 0 },
       ),
@@ -279,7 +292,7 @@ export function updateCharts(allRows: readonly EpochRow[], experiment: Experimen
       title: 'Effective sample size of the regression',
       caption:
         'Share of the records that really count. Near 1 the weighting does nothing; below 0.2 few records decide.',
-      option: overEpochs(rows, [line('effective sample size', of('env/rwr_ess'), { color: '$orange' })], {
+      option: overEpochs(rows, [line('effective sample size', metric('env/rwr_ess'), { color: '$orange' })], {
         min: 0,
         max: 1,
       }),
@@ -288,7 +301,7 @@ export function updateCharts(allRows: readonly EpochRow[], experiment: Experimen
       id: 'rwr-weight',
       title: 'Largest regression weight',
       caption: 'The mean weight is 1; the clip is in the experiment file.',
-      option: overEpochs(rows, [line('largest weight', of('env/rwr_weight_max'), { color: '$red' })], {
+      option: overEpochs(rows, [line('largest weight', metric('env/rwr_weight_max'), { color: '$red' })], {
         min: 0,
       }),
     },
@@ -300,8 +313,8 @@ export function updateCharts(allRows: readonly EpochRow[], experiment: Experimen
       option: overEpochs(
         rows,
         [
-          line('mean', positive(of('sampling/sampling_logp_difference/mean')), { color: '$blue' }),
-          line('max', positive(of('sampling/sampling_logp_difference/max')), {
+          line('mean', positive(metric('sampling/sampling_logp_difference/mean')), { color: '$blue' }),
+          line('max', positive(metric('sampling/sampling_logp_difference/max')), {
             color: '$slate',
             dashed: true,
           }),

@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "trainer"))
-from genenv_trainer.sealed_json import seal
+from genenv_trainer.work_folder import seal
 
 folder = Path(sys.argv[1])
 script = json.loads((folder / "script.json").read_text())

@@ -7,14 +7,21 @@ from fastapi import APIRouter, Request, Response
 from jinja2 import TemplateError
 from pydantic import BaseModel, ConfigDict, Field
 
-from genenv_trainer.serving.answers import envelope, json_response, seed_of, usage
 from genenv_trainer.serving.engine import Engine
 from genenv_trainer.serving.errors import invalid_field
 from genenv_trainer.serving.fields import SamplingRequest
+from genenv_trainer.serving.loaded_model import LoadedModel
 from genenv_trainer.serving.prompts import check_ids, completion_limit, encode
-from genenv_trainer.serving.sampler import Draw, Row
-from genenv_trainer.serving.served import Served
-from genenv_trainer.serving.stop_strings import before_stop, stop_check, text_of
+from genenv_trainer.serving.responses import (
+    before_stop,
+    envelope,
+    json_response,
+    seed_of,
+    stop_check,
+    text_of,
+    usage,
+)
+from genenv_trainer.serving.sampler import Row, SamplingParams
 
 router = APIRouter()
 
@@ -45,46 +52,59 @@ class ChatRequest(SamplingRequest):
     top_logprobs: int | None = Field(default=None, ge=0, le=20)
 
 
-def encode_messages(served: Served, messages: list[Message]) -> list[int]:
-    """Token ids of a conversation up to the assistant's turn: the tokenizer's chat template, else `role: content` lines."""
+def encode_messages(loaded: LoadedModel, messages: list[Message]) -> list[int]:
+    """Token ids of a conversation up to the assistant's turn: the tokenizer's chat template, else `role:
+    content` lines."""
     plain = [message.plain() for message in messages]
-    if served.tokenizer.chat_template is None:
-        return encode(served, "".join(f"{one['role']}: {one['content']}\n" for one in plain) + "assistant:", "messages")
+    if loaded.tokenizer.chat_template is None:
+        return encode(
+            loaded, "".join(f"{one['role']}: {one['content']}\n" for one in plain) + "assistant:", "messages"
+        )
     try:
-        return served.tokenizer.apply_chat_template(plain, add_generation_prompt=True, return_dict=False)
+        return loaded.tokenizer.apply_chat_template(plain, add_generation_prompt=True, return_dict=False)
     except TemplateError as error:
         raise invalid_field("messages", f"the model's chat template refuses them: {error}") from error
 
 
-def prepare(request: ChatRequest, seed: int, served: Served) -> tuple[Served, Draw]:
-    prompts = [encode_messages(served, request.messages)]
-    check_ids(served, prompts, "messages")
-    limit = completion_limit(served, prompts, request.max_completion_tokens or request.max_tokens, "messages")
-    stopped = stop_check(served.tokenizer, request.stops)
-    return served, Draw(prompts, request.samples, seed, request.heat, limit, request.top_logprobs or 0, stopped)
+def prepare_sampling(
+    request: ChatRequest, seed: int, loaded: LoadedModel
+) -> tuple[LoadedModel, SamplingParams]:
+    prompts = [encode_messages(loaded, request.messages)]
+    check_ids(loaded, prompts, "messages")
+    limit = completion_limit(loaded, prompts, request.max_completion_tokens or request.max_tokens, "messages")
+    stopped = stop_check(loaded.tokenizer, request.stops)
+    return loaded, SamplingParams(
+        prompts,
+        request.samples,
+        seed,
+        request.effective_temperature,
+        limit,
+        request.top_logprobs or 0,
+        stopped,
+    )
 
 
-def token_entry(served: Served, token: int, logprob: float) -> dict:
-    text = served.token_text(token)
+def token_entry(loaded: LoadedModel, token: int, logprob: float) -> dict:
+    text = loaded.token_text(token)
     return {"token": text, "logprob": logprob, "bytes": list(text.encode())}
 
 
-def logprobs_of(served: Served, row: Row) -> dict:
+def logprobs_of(loaded: LoadedModel, row: Row) -> dict:
     """OpenAI's list with an entry for each token."""
     content = []
     for step, (token, logprob) in enumerate(zip(row.token_ids, row.logprobs, strict=True)):
-        best = [token_entry(served, *pair) for pair in row.top[step]] if row.top else []
-        content.append(token_entry(served, token, logprob) | {"top_logprobs": best})
+        best = [token_entry(loaded, *pair) for pair in row.top[step]] if row.top else []
+        content.append(token_entry(loaded, token, logprob) | {"top_logprobs": best})
     return {"content": content}
 
 
-def choice(request: ChatRequest, served: Served, index: int, row: Row) -> dict:
-    text = before_stop(text_of(served.tokenizer, row.token_ids), request.stops)
+def choice(request: ChatRequest, loaded: LoadedModel, index: int, row: Row) -> dict:
+    text = before_stop(text_of(loaded.tokenizer, row.token_ids), request.stops)
     answer = {
         "index": index,
         "message": {"role": "assistant", "content": text},
         "finish_reason": row.finish_reason,
-        "logprobs": logprobs_of(served, row) if request.logprobs else None,
+        "logprobs": logprobs_of(loaded, row) if request.logprobs else None,
     }
     return answer | {"token_ids": row.token_ids} if request.return_token_ids else answer
 
@@ -96,10 +116,16 @@ async def chat_completions(request: ChatRequest, http: Request) -> Response:
         raise invalid_field("top_logprobs", "needs logprobs to be true")
     engine: Engine = http.app.state.engine
     seed = seed_of(request)
-    served, draw = await asyncio.wrap_future(engine.call(request.model, lambda served: prepare(request, seed, served)))
-    rows = await asyncio.wrap_future(engine.sample(request.model, draw, request.seed is None and draw.n == 1))
+    loaded, params = await asyncio.wrap_future(
+        engine.call(request.model, lambda loaded: prepare_sampling(request, seed, loaded))
+    )
+    rows = await asyncio.wrap_future(
+        engine.sample(request.model, params, request.seed is None and params.n == 1)
+    )
     body = envelope("chatcmpl", "chat.completion", request, seed)
     if request.return_token_ids:
-        body["prompt_token_ids"] = draw.prompts[0]
-    choices = [choice(request, served, index, row) for index, row in enumerate(rows)]
-    return json_response(body | {"choices": choices, "usage": usage(draw.prompts, sum(len(row.token_ids) for row in rows))})
+        body["prompt_token_ids"] = params.prompts[0]
+    choices = [choice(request, loaded, index, row) for index, row in enumerate(rows)]
+    return json_response(
+        body | {"choices": choices, "usage": usage(params.prompts, sum(len(row.token_ids) for row in rows))}
+    )

@@ -5,13 +5,20 @@ import asyncio
 from fastapi import APIRouter, Request, Response
 from pydantic import Field
 
-from genenv_trainer.serving.answers import envelope, json_response, seed_of, usage
 from genenv_trainer.serving.engine import Engine
 from genenv_trainer.serving.fields import SamplingRequest
+from genenv_trainer.serving.loaded_model import LoadedModel
 from genenv_trainer.serving.prompts import Prompts, check_ids, completion_limit, encode
-from genenv_trainer.serving.sampler import Draw, Row
-from genenv_trainer.serving.served import Served
-from genenv_trainer.serving.stop_strings import before_stop, stop_check, text_of
+from genenv_trainer.serving.responses import (
+    before_stop,
+    envelope,
+    json_response,
+    seed_of,
+    stop_check,
+    text_of,
+    usage,
+)
+from genenv_trainer.serving.sampler import Row, SamplingParams
 
 router = APIRouter()
 
@@ -22,40 +29,45 @@ class CompletionRequest(SamplingRequest):
     logprobs: int | None = Field(default=None, ge=0, le=5)
 
 
-def prepare(request: CompletionRequest, seed: int, served: Served) -> tuple[Served, Draw]:
-    prompts = [encode(served, prompt, "prompt") for prompt in request.prompt]
-    check_ids(served, prompts, "prompt")
-    limit = completion_limit(served, prompts, request.max_tokens or 16, "prompt")
-    stopped = stop_check(served.tokenizer, request.stops)
-    return served, Draw(prompts, request.samples, seed, request.heat, limit, request.logprobs or 0, stopped)
+def prepare_sampling(
+    request: CompletionRequest, seed: int, loaded: LoadedModel
+) -> tuple[LoadedModel, SamplingParams]:
+    prompts = [encode(loaded, prompt, "prompt") for prompt in request.prompt]
+    check_ids(loaded, prompts, "prompt")
+    limit = completion_limit(loaded, prompts, request.max_tokens or 16, "prompt")
+    stopped = stop_check(loaded.tokenizer, request.stops)
+    return loaded, SamplingParams(
+        prompts, request.samples, seed, request.effective_temperature, limit, request.logprobs or 0, stopped
+    )
 
 
-def logprobs_of(served: Served, row: Row) -> dict:
-    """OpenAI's parallel lists over the tokens; `text_offset` counts characters of the tokens' texts before each."""
-    tokens = [served.token_text(token) for token in row.token_ids]
+def logprobs_of(loaded: LoadedModel, row: Row) -> dict:
+    """OpenAI's parallel lists over the tokens; `text_offset` counts characters of the tokens' texts before
+    each."""
+    tokens = [loaded.token_text(token) for token in row.token_ids]
     offsets = [0]
     for token in tokens[:-1]:
         offsets.append(offsets[-1] + len(token))
     return {
         "tokens": tokens,
         "token_logprobs": row.logprobs,
-        "top_logprobs": [top_of(served, row, step) for step in range(len(tokens))] if row.top else None,
+        "top_logprobs": [top_of(loaded, row, step) for step in range(len(tokens))] if row.top else None,
         "text_offset": offsets,
     }
 
 
-def top_of(served: Served, row: Row, step: int) -> dict[str, float]:
+def top_of(loaded: LoadedModel, row: Row, step: int) -> dict[str, float]:
     """The most probable tokens of a step by text, and the sampled one."""
-    best = {served.token_text(token): value for token, value in row.top[step]}
-    return {served.token_text(row.token_ids[step]): row.logprobs[step]} | best
+    best = {loaded.token_text(token): value for token, value in row.top[step]}
+    return {loaded.token_text(row.token_ids[step]): row.logprobs[step]} | best
 
 
-def choice(request: CompletionRequest, served: Served, index: int, row: Row, prompt: list[int]) -> dict:
+def choice(request: CompletionRequest, loaded: LoadedModel, index: int, row: Row, prompt: list[int]) -> dict:
     answer = {
         "index": index,
-        "text": before_stop(text_of(served.tokenizer, row.token_ids), request.stops),
+        "text": before_stop(text_of(loaded.tokenizer, row.token_ids), request.stops),
         "finish_reason": row.finish_reason,
-        "logprobs": None if request.logprobs is None else logprobs_of(served, row),
+        "logprobs": None if request.logprobs is None else logprobs_of(loaded, row),
     }
     if request.return_token_ids:
         answer |= {"token_ids": row.token_ids, "prompt_token_ids": prompt}
@@ -67,9 +79,16 @@ async def completions(request: CompletionRequest, http: Request) -> Response:
     request.check()
     engine: Engine = http.app.state.engine
     seed = seed_of(request)
-    served, draw = await asyncio.wrap_future(engine.call(request.model, lambda served: prepare(request, seed, served)))
-    shared = request.seed is None and len(draw.prompts) * draw.n == 1
-    rows = await asyncio.wrap_future(engine.sample(request.model, draw, shared))
-    choices = [choice(request, served, index, row, draw.prompts[index // draw.n]) for index, row in enumerate(rows)]
+    loaded, params = await asyncio.wrap_future(
+        engine.call(request.model, lambda loaded: prepare_sampling(request, seed, loaded))
+    )
+    shared = request.seed is None and len(params.prompts) * params.n == 1
+    rows = await asyncio.wrap_future(engine.sample(request.model, params, shared))
+    choices = [
+        choice(request, loaded, index, row, params.prompts[index // params.n])
+        for index, row in enumerate(rows)
+    ]
     body = envelope("cmpl", "text_completion", request, seed)
-    return json_response(body | {"choices": choices, "usage": usage(draw.prompts, sum(len(row.token_ids) for row in rows))})
+    return json_response(
+        body | {"choices": choices, "usage": usage(params.prompts, sum(len(row.token_ids) for row in rows))}
+    )

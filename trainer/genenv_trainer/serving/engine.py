@@ -1,4 +1,5 @@
-"""One thread that does all of the model's work, a request at a time; small unseeded ones that wait together share a batch."""
+"""One thread that does all of the model's work, a request at a time; small unseeded ones that wait
+together share a batch."""
 
 import threading
 from collections import deque
@@ -9,78 +10,83 @@ from dataclasses import dataclass
 import torch
 
 from genenv_trainer.serving.errors import ApiError
+from genenv_trainer.serving.loaded_model import LoadedModel
 from genenv_trainer.serving.registry import Registry
-from genenv_trainer.serving.sampler import Draw, Row, sample
-from genenv_trainer.serving.served import Served
+from genenv_trainer.serving.sampler import SamplingParams, sample
 
 BATCH_ROWS = 128
 """Rows of a batch made out of single requests, at most."""
 
 
 @dataclass
-class Job:
-    """Work on a model: a draw to sample, alone or with others, or any other `work` with the model."""
+class WorkItem:
+    """Work with one model: a request to sample, alone or in a shared batch, or any other function of the
+    model."""
 
     model: str
-    work: Draw | Callable[[Served], object]
+    work: SamplingParams | Callable[[LoadedModel], object]
     future: Future
     shared: bool = False
 
-    def joins(self, other: "Job") -> bool:
+    def joins(self, other: "WorkItem") -> bool:
         return self.shared and other.shared and self.model == other.model
 
 
 class Engine:
     def __init__(self, registry: Registry, threads: int):
         self.registry, self.threads = registry, threads
-        self.waiting: deque[Job] = deque()
+        self.waiting: deque[WorkItem] = deque()
         self.changed = threading.Condition()
         threading.Thread(target=self._run, name="engine", daemon=True).start()
 
-    def call(self, model: str, work: Callable[[Served], object]) -> Future:
+    def call(self, model: str, work: Callable[[LoadedModel], object]) -> Future:
         """Runs `work` on the loaded model: tokenising, which needs no batch."""
-        return self._submit(Job(model, work, Future()))
+        return self._submit(WorkItem(model, work, Future()))
 
-    def sample(self, model: str, draw: Draw, shared: bool) -> Future:
-        """Rows of the draw; `shared` lets it run in one batch with others like it, at the price of reproducibility."""
-        return self._submit(Job(model, draw, Future(), shared))
+    def sample(self, model: str, params: SamplingParams, shared: bool) -> Future:
+        """Rows of one request; `shared` lets it run in one batch with others like it, at the price of
+        reproducibility."""
+        return self._submit(WorkItem(model, params, Future(), shared))
 
-    def _submit(self, job: Job) -> Future:
+    def _submit(self, item: WorkItem) -> Future:
         with self.changed:
-            self.waiting.append(job)
+            self.waiting.append(item)
             self.changed.notify()
-        return job.future
+        return item.future
 
-    def _next(self) -> list[Job]:
+    def _next(self) -> list[WorkItem]:
         with self.changed:
             while not self.waiting:
                 self.changed.wait()
             first = self.waiting.popleft()
-            others = [job for job in self.waiting if job.joins(first)][: BATCH_ROWS - 1]
-            for job in others:
-                self.waiting.remove(job)
+            others = [item for item in self.waiting if item.joins(first)][: BATCH_ROWS - 1]
+            for item in others:
+                self.waiting.remove(item)
             return [first, *others]
 
     def _run(self) -> None:
-        torch.set_num_threads(self.threads)  # each thread has its own number, which the order of sums depends on
+        # A thread has its own number of torch threads, which the order of sums depends on.
+        torch.set_num_threads(self.threads)
         while True:
-            jobs = [job for job in self._next() if job.future.set_running_or_notify_cancel()]
-            if not jobs:
+            items = [item for item in self._next() if item.future.set_running_or_notify_cancel()]
+            if not items:
                 continue
             try:
-                results = self._work(jobs)
-            except Exception as error:  # belongs to the requests, the thread goes on
-                for job in jobs:
-                    job.future.set_exception(error)
+                results = self._compute(items)
+            except Exception as error:  # belongs to the requests: the thread continues
+                for item in items:
+                    item.future.set_exception(error)
             else:
-                for job, result in zip(jobs, results, strict=True):
-                    job.future.set_result(result)
+                for item, result in zip(items, results, strict=True):
+                    item.future.set_result(result)
 
-    def _work(self, jobs: list[Job]) -> list[object]:
-        served = self.registry.get(jobs[0].model)
-        if not isinstance(jobs[0].work, Draw):
-            return [jobs[0].work(served)]
+    def _compute(self, items: list[WorkItem]) -> list[object]:
+        loaded = self.registry.get(items[0].model)
+        if not isinstance(items[0].work, SamplingParams):
+            return [items[0].work(loaded)]
         try:
-            return sample(served.model, served.end_ids, [job.work for job in jobs])
+            return sample(loaded.model, loaded.end_ids, [item.work for item in items])
         except ArithmeticError as error:
-            raise ApiError(500, f"the model {served.name!r} cannot be sampled from: {error}", "model", "not_finite") from error
+            raise ApiError(
+                500, f"the model {loaded.name!r} cannot be sampled from: {error}", "model", "not_finite"
+            ) from error

@@ -7,7 +7,8 @@ from starlette.exceptions import HTTPException
 
 
 class ApiError(Exception):
-    """An answer that is an error: its HTTP status, what is wrong, and the field of the request, or the file, at fault."""
+    """An answer that is an error: its HTTP status, what is wrong, and the field of the request, or the
+    file, at fault."""
 
     def __init__(self, status: int, message: str, param: str | None = None, code: str | None = None):
         super().__init__(message)
@@ -36,7 +37,7 @@ def from_validation(error: RequestValidationError) -> ApiError:
 
 
 def install(app: FastAPI) -> None:
-    """Every error of the app leaves in OpenAI's shape; what nobody foresaw is a 500 with its traceback on stderr."""
+    """Give every error of the app OpenAI's shape; an unexpected one is a 500 with its traceback on stderr."""
 
     @app.exception_handler(ApiError)
     async def api_error(_: Request, error: ApiError) -> JSONResponse:

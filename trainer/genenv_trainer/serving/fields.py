@@ -6,7 +6,16 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from genenv_trainer.serving.errors import invalid_field
 
-IGNORED = {"user", "metadata", "store", "service_tier", "stream_options", "safety_identifier", "prompt_cache_key", "parallel_tool_calls"}
+IGNORED = {
+    "user",
+    "metadata",
+    "store",
+    "service_tier",
+    "stream_options",
+    "safety_identifier",
+    "prompt_cache_key",
+    "parallel_tool_calls",
+}
 
 NEUTRAL: dict[str, tuple] = {
     "stream": (None, False),
@@ -32,7 +41,7 @@ NEUTRAL: dict[str, tuple] = {
 """Fields of OpenAI and vLLM that this server cannot act on, and the values that ask for nothing."""
 
 Temperature = Annotated[float, Field(ge=0, allow_inf_nan=False)]
-LEAST_TEMPERATURE = 1e-3
+MIN_TEMPERATURE = 1e-3
 """Below it the logits over the temperature leave float32; 0 is greedy."""
 
 
@@ -49,8 +58,13 @@ class ModelRequest(BaseModel):
             if name not in NEUTRAL:
                 raise invalid_field(name, "this server does not know the field", "unknown_field")
             if value not in NEUTRAL[name]:
-                allowed = ", ".join(repr(option) for option in NEUTRAL[name] if option is not None) or "absent"
-                raise invalid_field(name, f"not supported by this server, only {allowed} is; got {value!r:.80}", "unsupported_value")
+                options = [repr(option) for option in NEUTRAL[name] if option is not None]
+                allowed = ", ".join(options) or "absent"
+                raise invalid_field(
+                    name,
+                    f"not supported by this server, only {allowed} is; got {value!r:.80}",
+                    "unsupported_value",
+                )
 
 
 class SamplingRequest(ModelRequest):
@@ -64,13 +78,15 @@ class SamplingRequest(ModelRequest):
 
     def check(self) -> None:
         self.check_extra()
-        if 0 < self.heat < LEAST_TEMPERATURE:
-            raise invalid_field("temperature", f"0 (greedy) or at least {LEAST_TEMPERATURE}, got {self.heat}")
+        if 0 < self.effective_temperature < MIN_TEMPERATURE:
+            raise invalid_field(
+                "temperature", f"0 (greedy) or at least {MIN_TEMPERATURE}, got {self.effective_temperature}"
+            )
         if "" in self.stops:
             raise invalid_field("stop", "a stop string has at least one character")
 
     @property
-    def heat(self) -> float:
+    def effective_temperature(self) -> float:
         return 1 if self.temperature is None else self.temperature
 
     @property

@@ -6,7 +6,13 @@ from pathlib import Path
 
 from genenv_trainer.adapters import base_path
 from genenv_trainer.serving.errors import ApiError
-from genenv_trainer.serving.served import Bases, Served, load_full, load_tokenizer, read_entry
+from genenv_trainer.serving.loaded_model import (
+    AdapterHost,
+    LoadedModel,
+    load_full,
+    load_tokenizer,
+    read_entry,
+)
 from genenv_trainer.stored_objects import Damaged, check_stored
 
 NAME = re.compile(r"[A-Za-z0-9_@][A-Za-z0-9._@+-]*")
@@ -17,45 +23,48 @@ class Registry:
 
     def __init__(self, store: Path, capacity: int):
         self.store, self.capacity = store, capacity
-        self.bases = Bases()
-        self.loaded: OrderedDict[str, Served] = OrderedDict()
+        self.adapter_host = AdapterHost()
+        self.models: OrderedDict[str, LoadedModel] = OrderedDict()
 
     def names(self) -> list[str]:
         return sorted(entry.stem for entry in (self.store / "served").glob("*.json"))
 
-    def get(self, name: str) -> Served:
-        """The model, its weights active. 404 for a name that is not served, 500 for one that is damaged or does not load."""
-        if name not in self.loaded:
+    def get(self, name: str) -> LoadedModel:
+        """The model, its weights active. 404 for a name that is not served, 500 for one that is damaged or
+        does not load."""
+        if name not in self.models:
             entry = self.store / "served" / f"{name}.json"
             if not NAME.fullmatch(name) or not entry.is_file():
                 message = f"the model {name!r} is not served: there is no {entry.name} in STORE/served"
                 raise ApiError(404, message, "model", "model_not_found")
             try:
-                self.loaded[name] = self._load(name, entry)
+                self.models[name] = self._load(name, entry)
             except Damaged as error:
-                raise ApiError(500, f"the model {name!r} is damaged: {error}", error.file, "model_damaged") from error
+                raise ApiError(
+                    500, f"the model {name!r} is damaged: {error}", error.file, "model_damaged"
+                ) from error
             except Exception as error:
                 message = f"the model {name!r} does not load: {type(error).__name__}: {error}"
                 raise ApiError(500, message, "model", "model_not_loadable") from error
-            while len(self.loaded) > self.capacity:
-                self._evict(next(iter(self.loaded)))
-        self.loaded.move_to_end(name)
-        served = self.loaded[name]
-        if served.adapter is not None:
-            served.model.set_adapter(served.adapter)
-        return served
+            while len(self.models) > self.capacity:
+                self._evict(next(iter(self.models)))
+        self.models.move_to_end(name)
+        loaded = self.models[name]
+        if loaded.adapter is not None:
+            loaded.model.set_adapter(loaded.adapter)
+        return loaded
 
-    def _load(self, name: str, entry: Path) -> Served:
+    def _load(self, name: str, entry: Path) -> LoadedModel:
         folder, tokenizer = read_entry(entry, self.store)
         for part in {folder, tokenizer}:
             check_stored(part)
         base = base_path(folder)
         if base is not None:
             check_stored(base)
-        model, adapter = (load_full(folder), None) if base is None else self.bases.load(folder, base)
-        return Served(name, model, load_tokenizer(tokenizer), adapter)
+        model, adapter = (load_full(folder), None) if base is None else self.adapter_host.load(folder, base)
+        return LoadedModel(name, model, load_tokenizer(tokenizer), adapter)
 
     def _evict(self, name: str) -> None:
-        served = self.loaded.pop(name)
-        if served.adapter is not None:
-            self.bases.drop(served.model, served.adapter)
+        loaded = self.models.pop(name)
+        if loaded.adapter is not None:
+            self.adapter_host.drop(loaded.model, loaded.adapter)

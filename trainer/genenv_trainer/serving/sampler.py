@@ -7,15 +7,18 @@ import numpy as np
 import torch
 from transformers import DynamicCache, PreTrainedModel
 
-from genenv_trainer.serving.uniforms import row_keys, uniforms
-
 KEEP_SHARE = 0.75
-"""Once no more than this share of the rows still goes on, the others leave the batch."""
+"""Once no more than this share of the rows is unfinished, the finished ones leave the batch."""
+
+
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+"""SplitMix64's increment."""
 
 
 @dataclass(frozen=True)
-class Draw:
-    """What to sample: `n` completions of each prompt, of at most `max_tokens` tokens, at `temperature` (0 is greedy)."""
+class SamplingParams:
+    """What to sample: `n` completions of each prompt, of at most `max_tokens` tokens, at `temperature` (0
+    is greedy)."""
 
     prompts: list[list[int]]
     n: int
@@ -30,23 +33,31 @@ class Draw:
 
 @dataclass
 class Row:
-    """One completion: its tokens [T], their log-probabilities [T], and the `top` tokens [T][(id, logprob)] of each step."""
+    """One completion: its tokens [T], their log-probabilities [T], and the `top` tokens [T][(id, logprob)]
+    of each step."""
 
     token_ids: list[int]
     logprobs: list[float]
     top: list[list[tuple[int, float]]]
     finish_reason: str = "length"
 
-    def add(self, token: int, logprob: float, top: list[tuple[int, float]], draw: Draw, end_ids: list[int]) -> bool:
-        """Records a token; gives whether the row goes on."""
+    def add(
+        self,
+        token: int,
+        logprob: float,
+        top: list[tuple[int, float]],
+        params: SamplingParams,
+        end_ids: list[int],
+    ) -> bool:
+        """Records a token. Returns True if the row continues."""
         self.token_ids.append(token)
         self.logprobs.append(logprob)
-        if draw.top:
-            self.top.append(top[: draw.top])
-        if token in end_ids or (draw.stopped is not None and draw.stopped(self.token_ids)):
+        if params.top:
+            self.top.append(top[: params.top])
+        if token in end_ids or (params.stopped is not None and params.stopped(self.token_ids)):
             self.finish_reason = "stop"
             return False
-        return len(self.token_ids) < draw.max_tokens
+        return len(self.token_ids) < params.max_tokens
 
 
 def left_pad(prompts: list[list[int]]) -> tuple[torch.Tensor, torch.Tensor]:
@@ -63,18 +74,21 @@ def left_pad(prompts: list[list[int]]) -> tuple[torch.Tensor, torch.Tensor]:
 def choose(
     logits_B_V: torch.Tensor, temperature_B: torch.Tensor, uniform_B: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """
-    Tokens [B] by inversion of the cumulative distribution, and log-probabilities [B, V] at the temperature.
+    """Tokens [B] by inversion of the cumulative distribution, and log-probabilities [B, V] at the
+    temperature.
 
-    The token is the first whose cumulative probability exceeds u * total; u has 53 bits, so the product is less than
-    total, and a token of probability 0 is never taken. At temperature 0 it is the most probable one, at the
-    log-probabilities of temperature 1.
+    The token is the first whose cumulative probability exceeds u * total; u has 53 bits, so the product is
+    less than total, and a token of probability 0 is never taken. At temperature 0 it is the most probable
+    one, at the log-probabilities of temperature 1.
     """
     greedy_B = temperature_B == 0
-    logprobs_B_V = torch.log_softmax(logits_B_V.float() / temperature_B.masked_fill(greedy_B, 1)[:, None], dim=-1)
+    logprobs_B_V = torch.log_softmax(
+        logits_B_V.float() / temperature_B.masked_fill(greedy_B, 1)[:, None], dim=-1
+    )
     cumulative_B_V = logprobs_B_V.exp().double().cumsum(dim=-1)
     target_B_1 = uniform_B[:, None] * cumulative_B_V[:, -1:]
-    token_B = torch.searchsorted(cumulative_B_V, target_B_1, right=True)[:, 0].clamp(max=logits_B_V.shape[1] - 1)
+    token_B = torch.searchsorted(cumulative_B_V, target_B_1, right=True)[:, 0]
+    token_B = token_B.clamp(max=logits_B_V.shape[1] - 1)
     if greedy_B.any():
         token_B = torch.where(greedy_B, logits_B_V.argmax(dim=-1), token_B)
     return token_B, logprobs_B_V
@@ -85,7 +99,10 @@ def best_of(logprobs_B_V: torch.Tensor, top: int) -> list[list[tuple[int, float]
     if top == 0:
         return [[]] * len(logprobs_B_V)
     best = logprobs_B_V.topk(min(top, logprobs_B_V.shape[1]), dim=1)
-    return [list(zip(ids, values, strict=True)) for ids, values in zip(best.indices.tolist(), best.values.tolist(), strict=True)]
+    return [
+        list(zip(ids, values, strict=True))
+        for ids, values in zip(best.indices.tolist(), best.values.tolist(), strict=True)
+    ]
 
 
 class Decoder:
@@ -125,48 +142,71 @@ class Decoder:
             self.mask_B_S = self.mask_B_S[rows_B]
 
 
+def splitmix64(state: np.ndarray) -> np.ndarray:
+    """SplitMix64's output function (Steele, Lea and Flood 2014) on uint64, elementwise; it is a bijection."""
+    z = state + GOLDEN
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
+
+
+def row_keys(seed: int, prompts: int, n: int) -> np.ndarray:
+    """Keys [prompts * n] of a request's rows, by prompt and then sample: mix(mix(mix(seed) + i) + j)."""
+    root = splitmix64(np.array([seed % 2**64], dtype=np.uint64))
+    of_prompt_P_1 = splitmix64(root + np.arange(prompts, dtype=np.uint64))[:, None]
+    return splitmix64(of_prompt_P_1 + np.arange(n, dtype=np.uint64)).reshape(-1)
+
+
+def uniforms(keys_B: np.ndarray, steps: int) -> np.ndarray:
+    """Uniforms [B, steps] in [0, 1): the SplitMix64 stream that starts at each row's key, its upper 53
+    bits."""
+    counters_T = np.arange(steps, dtype=np.uint64) * GOLDEN
+    return (splitmix64(keys_B[:, None] + counters_T) >> np.uint64(11)) * 2.0**-53
+
+
 @torch.inference_mode()
-def sample(model: PreTrainedModel, end_ids: list[int], draws: list[Draw]) -> list[list[Row]]:
-    """
-    Rows of each draw, ordered by prompt and then sample. A row ends at a token of `end_ids`, at a stop string, or at its limit.
+def sample(model: PreTrainedModel, end_ids: list[int], batch: list[SamplingParams]) -> list[list[Row]]:
+    """Rows of each request of the batch, ordered by prompt and then sample. A row ends at a token of
+    `end_ids`, at a stop string, or at its limit.
 
-    Every prompt is prefilled once, then repeated `n` times. Raises ArithmeticError where the logits are not finite.
+    Every prompt is prefilled once, then repeated `n` times. Raises ArithmeticError where the logits are not
+    finite.
     """
-    row_draws = [draw for draw in draws for _ in range(len(draw.prompts) * draw.n)]
-    limit_B = np.array([draw.max_tokens for draw in row_draws])
-    keys_B = np.concatenate([row_keys(draw.seed, len(draw.prompts), draw.n) for draw in draws])
+    row_params = [params for params in batch for _ in range(len(params.prompts) * params.n)]
+    limit_B = np.array([params.max_tokens for params in row_params])
+    keys_B = np.concatenate([row_keys(params.seed, len(params.prompts), params.n) for params in batch])
     uniform_B_T = torch.from_numpy(uniforms(keys_B, int(limit_B.max())))
-    temperature_B = torch.tensor([draw.temperature for draw in row_draws])
-    top = max(draw.top for draw in draws)
-    rows = [Row([], [], []) for _ in row_draws]
+    temperature_B = torch.tensor([params.temperature for params in row_params])
+    top = max(params.top for params in batch)
+    rows = [Row([], [], []) for _ in row_params]
 
-    decoder = Decoder(model, [prompt for draw in draws for prompt in draw.prompts], int(limit_B.max()))
+    decoder = Decoder(model, [prompt for params in batch for prompt in params.prompts], int(limit_B.max()))
     logits_B_V = decoder.logits()
-    copies_P = torch.tensor([draw.n for draw in draws for _ in draw.prompts])
+    copies_P = torch.tensor([params.n for params in batch for _ in params.prompts])
     if int(copies_P.max()) > 1:
         source_B = torch.repeat_interleave(copies_P)
         decoder.select(source_B)
         logits_B_V = logits_B_V[source_B]
 
-    alive = np.arange(len(rows))
+    active = np.arange(len(rows))
     going = np.ones(len(rows), dtype=bool)
     for step in range(int(limit_B.max())):
         if step > 0:
             logits_B_V = decoder.logits()
-        token_B, logprobs_B_V = choose(logits_B_V, temperature_B[alive], uniform_B_T[alive, step])
+        token_B, logprobs_B_V = choose(logits_B_V, temperature_B[active], uniform_B_T[active, step])
         chosen_B = logprobs_B_V.gather(1, token_B[:, None])[:, 0]
         if not bool(chosen_B.isfinite().all()):
             raise ArithmeticError(f"the logits of token {step + 1} are not finite")
         tokens, chosen, best = token_B.tolist(), chosen_B.tolist(), best_of(logprobs_B_V, top)
         for place in np.flatnonzero(going).tolist():
-            at = alive[place]
-            going[place] = rows[at].add(tokens[place], chosen[place], best[place], row_draws[at], end_ids)
+            at = active[place]
+            going[place] = rows[at].add(tokens[place], chosen[place], best[place], row_params[at], end_ids)
         if not going.any():
             break
         decoder.feed(token_B)
         if going.mean() <= KEEP_SHARE:
             decoder.select(torch.from_numpy(np.flatnonzero(going)))
-            alive, going = alive[going], np.ones(int(going.sum()), dtype=bool)
+            active, going = active[going], np.ones(int(going.sum()), dtype=bool)
 
     answers = iter(rows)
-    return [[next(answers) for _ in range(len(draw.prompts) * draw.n)] for draw in draws]
+    return [[next(answers) for _ in range(len(params.prompts) * params.n)] for params in batch]

@@ -1,4 +1,5 @@
-"""`python -m genenv_trainer serve`: the policy server as a process."""
+"""`python -m genenv_trainer serve`: the FastAPI application over one registry and one engine, and its
+process."""
 
 import argparse
 import contextlib
@@ -8,14 +9,23 @@ import signal
 from collections.abc import Iterator
 from pathlib import Path
 
+import transformers
 import uvicorn
+from fastapi import FastAPI, Request
 
+from genenv_trainer.serving import chat, completions, errors, tokenization
+from genenv_trainer.serving.engine import Engine
+from genenv_trainer.serving.registry import Registry
+
+CACHED_MODELS = 4
 KEEP_ALIVE_SECONDS = 120
-"""Longer than clients keep an idle connection (Node 4 s, httpx 5 s), so that none sends on one just being closed."""
+"""Longer than clients keep an idle connection (Node 4 s, httpx 5 s), so that none sends on one just being
+closed."""
 
 
 class Server(uvicorn.Server):
-    """A uvicorn server that says its port once it accepts requests, and ends with 0 at SIGTERM, its requests answered."""
+    """A uvicorn server that writes its port once it accepts requests, and exits with 0 at SIGTERM after it
+    has answered its requests."""
 
     def __init__(self, config: uvicorn.Config, port_file: Path | None):
         super().__init__(config)
@@ -37,17 +47,38 @@ class Server(uvicorn.Server):
         yield
 
 
+def create_app(store: Path, threads: int) -> FastAPI:
+    app = FastAPI(title="GenEnv policy server", openapi_url=None)
+    app.state.registry = Registry(store, CACHED_MODELS)
+    app.state.engine = Engine(app.state.registry, threads)
+    errors.install(app)
+    for part in (completions, chat, tokenization):
+        app.include_router(part.router)
+
+    @app.get("/health")
+    async def health() -> dict:
+        return {"status": "ok"}
+
+    @app.get("/v1/models")
+    async def models(http: Request) -> dict:
+        names = http.app.state.registry.names()
+        data = [{"id": name, "object": "model", "created": 0, "owned_by": "genenv"} for name in names]
+        return {"object": "list", "data": data}
+
+    return app
+
+
 def main(args: argparse.Namespace) -> int:
-    # Read when torch is loaded: its threads sleep between two parallel regions. At this size spinning costs more than it
-    # saves, most of all where others use the cores.
-    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-    import transformers
-
-    from genenv_trainer.serving.app import create_app
-
     transformers.utils.logging.disable_progress_bar()
     app = create_app(Path(args.store).resolve(), args.threads)
-    config = uvicorn.Config(app, host=args.host, port=args.port, log_level="warning", lifespan="off", timeout_keep_alive=KEEP_ALIVE_SECONDS)
+    config = uvicorn.Config(
+        app,
+        host=args.host,
+        port=args.port,
+        log_level="warning",
+        lifespan="off",
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
+    )
     server = Server(config, Path(args.port_file) if args.port_file else None)
     server.run()
     return 0 if server.started else 1

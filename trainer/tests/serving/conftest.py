@@ -16,7 +16,8 @@ def store(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def servers(store, tmp_path_factory):
-    """Two server processes over the same store; the second is there to be compared with the first, then ended."""
+    """Two server processes over the same store; the second is there to be compared with the first, then
+    ended."""
     folder = tmp_path_factory.mktemp("servers")
     both = [ServerProcess(store, folder / f"port-{index}.json") for index in range(2)]
     yield both
@@ -36,7 +37,9 @@ def complete(client):
     """Posts a completion for the full model and gives its choices."""
 
     def post(**fields):
-        answer = client.post("/v1/completions", json={"model": AGENT, "seed": 7, "return_token_ids": True} | fields)
+        answer = client.post(
+            "/v1/completions", json={"model": AGENT, "seed": 7, "return_token_ids": True} | fields
+        )
         assert answer.status_code == 200, answer.text
         return answer.json()["choices"]
 

@@ -14,19 +14,33 @@ TRAINER = Path(__file__).resolve().parents[2]
 
 class ServerProcess:
     def __init__(self, store: Path, port_file: Path):
-        command = [sys.executable, "-m", "genenv_trainer", "serve", "--store", store, "--threads", "2", "--port-file", port_file]
-        self.process = subprocess.Popen(list(map(str, command)), cwd=TRAINER, env=os.environ | {"HF_HUB_OFFLINE": "1"})
+        command = [
+            sys.executable,
+            "-m",
+            "genenv_trainer",
+            "serve",
+            "--store",
+            store,
+            "--threads",
+            "2",
+            "--port-file",
+            port_file,
+        ]
+        self.process = subprocess.Popen(
+            list(map(str, command)), cwd=TRAINER, env=os.environ | {"HF_HUB_OFFLINE": "1"}
+        )
         self.port_file = port_file
 
     def client(self) -> httpx.Client:
-        """A client, once the server has said its port."""
+        """A client, once the server has written its port."""
         while not self.port_file.exists():
             if self.process.poll() is not None:
-                raise RuntimeError(f"the server ended with {self.process.returncode} before it said its port")
+                code = self.process.returncode
+                raise RuntimeError(f"the server ended with {code} before it wrote its port")
             time.sleep(0.05)
-        said = json.loads(self.port_file.read_text())
-        assert said["pid"] == self.process.pid
-        return httpx.Client(base_url=f"http://127.0.0.1:{said['port']}", timeout=60)
+        written = json.loads(self.port_file.read_text())
+        assert written["pid"] == self.process.pid
+        return httpx.Client(base_url=f"http://127.0.0.1:{written['port']}", timeout=60)
 
     def stop(self) -> int:
         """Its exit status after SIGTERM."""

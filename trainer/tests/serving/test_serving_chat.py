@@ -2,7 +2,10 @@
 
 from tiny_models import AGENT
 
-MESSAGES = [{"role": "system", "content": "add"}, {"role": "user", "content": [{"type": "text", "text": "3+4?"}]}]
+MESSAGES = [
+    {"role": "system", "content": "add"},
+    {"role": "user", "content": [{"type": "text", "text": "3+4?"}]},
+]
 
 
 def chat(client, **fields):
@@ -33,7 +36,10 @@ def test_logprobs_have_an_entry_for_each_token(client):
     [choice] = chat(client, logprobs=True, top_logprobs=2)["choices"]
     content = choice["logprobs"]["content"]
     assert len(content) == len(choice["token_ids"])
-    assert all(bytes(entry["bytes"]).decode() == entry["token"] and len(entry["top_logprobs"]) == 2 for entry in content)
+    assert all(
+        bytes(entry["bytes"]).decode() == entry["token"] and len(entry["top_logprobs"]) == 2
+        for entry in content
+    )
     assert chat(client)["choices"][0]["logprobs"] is None
 
 
@@ -41,7 +47,9 @@ def test_a_chat_without_limit_ends_by_itself_or_at_the_context(client):
     answer = chat(client, max_tokens=None, n=8)
     room = 128 - len(answer["prompt_token_ids"])
     for choice in answer["choices"]:
-        assert choice["finish_reason"] == ("length" if len(choice["token_ids"]) == room and choice["token_ids"][-1] != 2 else "stop")
+        assert choice["finish_reason"] == (
+            "length" if len(choice["token_ids"]) == room and choice["token_ids"][-1] != 2 else "stop"
+        )
 
 
 def test_a_chat_template_is_used_where_there_is_one(client, store):
@@ -49,19 +57,32 @@ def test_a_chat_template_is_used_where_there_is_one(client, store):
     import shutil
 
     shutil.copytree(store / "objects" / "full", store / "objects" / "template")
-    template = "{% for m in messages %}{% if m.role == 'tool' %}{{ raise_exception('no tools') }}{% endif %}{{ m.role }}={{ m.content }}\n{% endfor %}a:"
+    template = (
+        "{% for m in messages %}{% if m.role == 'tool' %}{{ raise_exception('no tools') }}{% endif %}"
+        "{{ m.role }}={{ m.content }}\n{% endfor %}a:"
+    )
     (store / "objects" / "template" / "chat_template.jinja").write_text(template)
-    (store / "served" / "template.json").write_text(json.dumps({"path": "objects/full", "tokenizer": "objects/template"}))
+    (store / "served" / "template.json").write_text(
+        json.dumps({"path": "objects/full", "tokenizer": "objects/template"})
+    )
     answer = client.post("/tokenize", json={"model": "template", "messages": MESSAGES}).json()
-    assert client.post("/detokenize", json={"model": "template", "tokens": answer["tokens"]}).json() == {"prompt": "system=add\nuser=3+4?\na:"}
-    refused = client.post("/v1/chat/completions", json={"model": "template", "messages": [{"role": "tool", "content": "x"}]})
+    assert client.post("/detokenize", json={"model": "template", "tokens": answer["tokens"]}).json() == {
+        "prompt": "system=add\nuser=3+4?\na:"
+    }
+    refused = client.post(
+        "/v1/chat/completions", json={"model": "template", "messages": [{"role": "tool", "content": "x"}]}
+    )
     assert (refused.status_code, refused.json()["error"]["param"]) == (400, "messages")
     assert "no tools" in refused.json()["error"]["message"]
 
 
 def test_tokens_go_round(client):
     text = "what is 3 + 4?\nask: 7"
-    answer = client.post("/tokenize", json={"model": AGENT, "prompt": text, "add_special_tokens": False}).json()
+    answer = client.post(
+        "/tokenize", json={"model": AGENT, "prompt": text, "add_special_tokens": False}
+    ).json()
     assert answer["count"] == len(answer["tokens"]) == len(text)
     assert answer["max_model_len"] == 128
-    assert client.post("/detokenize", json={"model": AGENT, "tokens": answer["tokens"]}).json() == {"prompt": text}
+    assert client.post("/detokenize", json={"model": AGENT, "tokens": answer["tokens"]}).json() == {
+        "prompt": text
+    }

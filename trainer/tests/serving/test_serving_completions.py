@@ -26,11 +26,20 @@ def test_all_kinds_of_prompt_are_the_same_prompt(client, complete):
 def test_tokens_text_and_logprobs_are_aligned(complete):
     for choice in complete(prompt=PROMPTS, n=8, max_tokens=24, logprobs=2):
         found = choice["logprobs"]
-        assert len(choice["token_ids"]) == len(found["tokens"]) == len(found["token_logprobs"]) == len(found["text_offset"])
+        assert (
+            len(choice["token_ids"])
+            == len(found["tokens"])
+            == len(found["token_logprobs"])
+            == len(found["text_offset"])
+        )
         shown = [token for token in found["tokens"] if token not in ("<pad>", "<bos>", "<eos>")]
         assert choice["text"] == "".join(shown)
-        assert found["text_offset"] == [len("".join(found["tokens"][:step])) for step in range(len(found["tokens"]))]
-        for token, logprob, top in zip(found["tokens"], found["token_logprobs"], found["top_logprobs"], strict=True):
+        assert found["text_offset"] == [
+            len("".join(found["tokens"][:step])) for step in range(len(found["tokens"]))
+        ]
+        for token, logprob, top in zip(
+            found["tokens"], found["token_logprobs"], found["top_logprobs"], strict=True
+        ):
             assert top[token] == logprob <= max(top.values()) <= 0
             assert 2 <= len(top) <= 3
 
@@ -42,7 +51,11 @@ def test_a_row_ends_at_the_end_token_or_at_the_limit(complete):
         ended = 2 in choice["token_ids"]
         assert choice["finish_reason"] == ("stop" if ended else "length")
         assert "<eos>" not in choice["text"]
-        assert choice["token_ids"].index(2) == len(choice["token_ids"]) - 1 if ended else len(choice["token_ids"]) == 40
+        assert (
+            choice["token_ids"].index(2) == len(choice["token_ids"]) - 1
+            if ended
+            else len(choice["token_ids"]) == 40
+        )
 
 
 def test_stop_strings_end_a_row_and_are_cut_from_its_text(complete):
@@ -61,7 +74,10 @@ def test_temperature_0_is_greedy_with_the_logprobs_of_temperature_1(complete):
     [one] = complete(prompt="a", temperature=0, logprobs=1, seed=1)
     [other] = complete(prompt="a", temperature=0, logprobs=1, seed=2)
     assert one == other
-    assert all(list(top) == [token] for token, top in zip(one["logprobs"]["tokens"], one["logprobs"]["top_logprobs"], strict=True))
+    assert all(
+        list(top) == [token]
+        for token, top in zip(one["logprobs"]["tokens"], one["logprobs"]["top_logprobs"], strict=True)
+    )
     assert one["logprobs"]["token_logprobs"][0] < 0
 
 
@@ -91,7 +107,8 @@ def test_an_adapter_is_served_beside_its_base(complete):
 
 
 def test_concurrent_requests_get_their_own_answers(client, complete):
-    """Greedy ones, many at once and so partly in one batch, answer as they do alone; a seeded one is bit-equal."""
+    """Greedy ones, many at once and so partly in one batch, answer as they do alone; a seeded one is
+    bit-equal."""
     prompts = [f"{index} + {index}" for index in range(24)]
     fields = {"temperature": 0, "max_tokens": 8, "seed": None}
     alone = [complete(prompt=prompt, **fields)[0]["text"] for prompt in prompts]
@@ -99,6 +116,10 @@ def test_concurrent_requests_get_their_own_answers(client, complete):
     expected = complete(**seeded)
     with ThreadPoolExecutor(12) as pool:
         answers = list(pool.map(lambda prompt: complete(prompt=prompt, **fields)[0]["text"], prompts * 2))
-        repeated = list(pool.map(lambda index: complete(**seeded) if index % 2 else complete(prompt="a", seed=None), range(12)))
+        repeated = list(
+            pool.map(
+                lambda index: complete(**seeded) if index % 2 else complete(prompt="a", seed=None), range(12)
+            )
+        )
     assert answers == alone * 2
     assert all(answer == expected for answer in repeated[1::2])

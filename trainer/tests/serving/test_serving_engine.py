@@ -8,7 +8,7 @@ from tiny_models import ADAPTED, AGENT, serve_name
 from genenv_trainer.serving import engine as engine_module
 from genenv_trainer.serving.engine import Engine
 from genenv_trainer.serving.registry import Registry
-from genenv_trainer.serving.sampler import Draw
+from genenv_trainer.serving.sampler import SamplingParams
 
 
 @pytest.fixture
@@ -21,16 +21,19 @@ def registry(store):
 def test_unseeded_single_requests_share_a_batch_and_seeded_ones_do_not(registry, monkeypatch):
     batches = []
 
-    def recorded(model, end_ids, draws):
-        batches.append([draw.seed for draw in draws])
-        return plain(model, end_ids, draws)
+    def recorded(model, end_ids, batch):
+        batches.append([params.seed for params in batch])
+        return plain(model, end_ids, batch)
 
     plain = engine_module.sample
     monkeypatch.setattr(engine_module, "sample", recorded)
     engine, held = Engine(registry, threads=1), threading.Event()
-    engine.call(AGENT, lambda served: held.wait())
-    draws = [(AGENT, 1, True), (AGENT, 2, False), ("copy@0", 3, True), (AGENT, 4, True), (AGENT, 5, True)]
-    waiting = [engine.sample(model, Draw([[5]], 1, seed, 1.0, 3), shared) for model, seed, shared in draws]
+    engine.call(AGENT, lambda loaded: held.wait())
+    requests = [(AGENT, 1, True), (AGENT, 2, False), ("copy@0", 3, True), (AGENT, 4, True), (AGENT, 5, True)]
+    waiting = [
+        engine.sample(model, SamplingParams([[5]], 1, seed, 1.0, 3), shared)
+        for model, seed, shared in requests
+    ]
     held.set()
     rows = [future.result(timeout=30) for future in waiting]
     assert batches == [[1, 4, 5], [2], [3]]
@@ -40,16 +43,16 @@ def test_unseeded_single_requests_share_a_batch_and_seeded_ones_do_not(registry,
 def test_a_failed_request_does_not_end_the_engine(registry):
     engine = Engine(registry, threads=1)
     with pytest.raises(ZeroDivisionError):
-        engine.call(AGENT, lambda served: 1 / 0).result(timeout=30)
-    cancelled = engine.call(AGENT, lambda served: None)
+        engine.call(AGENT, lambda loaded: 1 / 0).result(timeout=30)
+    cancelled = engine.call(AGENT, lambda loaded: None)
     cancelled.cancel()
-    assert engine.call(AGENT, lambda served: served.name).result(timeout=30) == AGENT
+    assert engine.call(AGENT, lambda loaded: loaded.name).result(timeout=30) == AGENT
 
 
 def test_the_least_recently_used_model_goes(registry):
     for name in ("copy@0", "copy@1", "copy@0", "copy@2"):
         registry.get(name)
-    assert list(registry.loaded) == ["copy@0", "copy@2"]
+    assert list(registry.models) == ["copy@0", "copy@2"]
 
 
 def test_adapters_share_one_base_which_goes_with_the_last(registry, store):
@@ -61,4 +64,4 @@ def test_adapters_share_one_base_which_goes_with_the_last(registry, store):
     registry.get("copy@0")
     assert list(first.model.peft_config) == [first.adapter]
     registry.get("copy@1")
-    assert registry.bases.loaded == {}
+    assert registry.adapter_host.bases == {}

@@ -22,11 +22,14 @@ def refusal(client, path, body):
 @pytest.mark.parametrize(
     ("param", "value"),
     [
-        ("prompt", 3), ("prompt", []), ("prompt", ""), ("prompt", ["a", 5]), ("prompt", [[1], "a"]), ("prompt", [1000]), ("prompt", [-1]),
+        ("prompt", 3), ("prompt", []), ("prompt", ""), ("prompt", ["a", 5]), ("prompt", [[1], "a"]),
+        ("prompt", [1000]), ("prompt", [-1]),
         ("prompt", [[]]), ("prompt", "UPPER"), ("prompt", "a" * 127),
-        ("n", 0), ("n", "2"), ("max_tokens", 0), ("max_tokens", 1.5), ("temperature", -1), ("temperature", 1e-9), ("temperature", "hot"),
+        ("n", 0), ("n", "2"), ("max_tokens", 0), ("max_tokens", 1.5), ("temperature", -1),
+        ("temperature", 1e-9), ("temperature", "hot"),
         ("logprobs", 6), ("logprobs", True), ("seed", 2**64), ("stop", ""), ("stop", [1]),
-        ("stream", True), ("top_p", 0.9), ("best_of", 2), ("echo", True), ("suffix", "x"), ("top_k", 5), ("presence_penalty", 1),
+        ("stream", True), ("top_p", 0.9), ("best_of", 2), ("echo", True), ("suffix", "x"), ("top_k", 5),
+        ("presence_penalty", 1),
         ("frequency_penalty", 0.5), ("logit_bias", {"1": 5}), ("prompt_logprobs", 1), ("max_token", 5),
     ],
 )  # fmt: skip
@@ -39,8 +42,10 @@ def test_a_completion_names_its_bad_field(client, param, value):
 @pytest.mark.parametrize(
     ("param", "value"),
     [
-        ("messages", []), ("messages", "hi"), ("messages", [{"content": "a"}]), ("messages", [{"role": "user", "content": [{"type": "image_url"}]}]),
-        ("messages", [{"role": "user", "content": "a" * 200}]), ("top_logprobs", 2), ("tools", [{}]), ("response_format", {"type": "json_object"}),
+        ("messages", []), ("messages", "hi"), ("messages", [{"content": "a"}]),
+        ("messages", [{"role": "user", "content": [{"type": "image_url"}]}]),
+        ("messages", [{"role": "user", "content": "a" * 200}]), ("top_logprobs", 2), ("tools", [{}]),
+        ("response_format", {"type": "json_object"}),
     ],
 )  # fmt: skip
 def test_a_chat_names_its_bad_field(client, param, value):
@@ -49,15 +54,36 @@ def test_a_chat_names_its_bad_field(client, param, value):
 
 
 def test_fields_that_ask_for_nothing_are_let_through(client):
-    harmless = {"user": "u", "stream": False, "top_p": 1.0, "best_of": None, "echo": False, "presence_penalty": 0, "n": None, "stop": None, "logprobs": None}
+    harmless = {
+        "user": "u",
+        "stream": False,
+        "top_p": 1.0,
+        "best_of": None,
+        "echo": False,
+        "presence_penalty": 0,
+        "n": None,
+        "stop": None,
+        "logprobs": None,
+    }
     assert client.post("/v1/completions", json=COMPLETION | harmless).status_code == 200
-    chat = {"tools": None, "response_format": {"type": "text"}, "metadata": {"a": "b"}, "parallel_tool_calls": True, "logprobs": None}
+    chat = {
+        "tools": None,
+        "response_format": {"type": "text"},
+        "metadata": {"a": "b"},
+        "parallel_tool_calls": True,
+        "logprobs": None,
+    }
     assert client.post("/v1/chat/completions", json=CHAT | chat).status_code == 200
 
 
 @pytest.mark.parametrize("name", ["nobody@0001", "../objects/full", "", "a/b"])
 def test_a_name_that_is_not_served_is_a_404(client, name):
-    for path, body in (("/v1/completions", COMPLETION), ("/v1/chat/completions", CHAT), ("/tokenize", {"prompt": "a"}), ("/detokenize", {"tokens": [1]})):
+    for path, body in (
+        ("/v1/completions", COMPLETION),
+        ("/v1/chat/completions", CHAT),
+        ("/tokenize", {"prompt": "a"}),
+        ("/detokenize", {"tokens": [1]}),
+    ):
         status, error = refusal(client, path, body | {"model": name})
         assert (status, error["code"], error["param"]) == (404, "model_not_found", "model")
 
@@ -87,9 +113,13 @@ def test_a_broken_model_is_a_500_that_names_it_and_the_rest_goes_on(client, stor
 
 
 def test_a_damaged_model_is_a_500_that_names_the_file(client, store):
-    """A bit of the weights is flipped: the folder loads, but is not what its name says."""
+    """A bit of the weights is flipped: the folder loads, but does not match its name."""
     manifest = [
-        {"bytes": file.stat().st_size, "path": file.name, "sha256": hashlib.sha256(file.read_bytes()).hexdigest()}
+        {
+            "bytes": file.stat().st_size,
+            "path": file.name,
+            "sha256": hashlib.sha256(file.read_bytes()).hexdigest(),
+        }
         for file in sorted((store / "objects" / "full").iterdir())
     ]
     text = json.dumps(manifest, separators=(",", ":"))

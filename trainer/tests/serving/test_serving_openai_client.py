@@ -15,8 +15,13 @@ def test_completions_and_chat_parse(openai_client):
     answer = openai_client.completions.create(prompt=["a", "b"], logprobs=1, **asked)
     assert [choice.index for choice in answer.choices] == [0, 1, 2, 3]
     assert all(len(choice.token_ids) == len(choice.logprobs.token_logprobs) for choice in answer.choices)
-    chat = openai_client.chat.completions.create(messages=[{"role": "user", "content": "hi"}], logprobs=True, top_logprobs=1, **asked)
-    assert all(choice.message.role == "assistant" and choice.logprobs.content[0].top_logprobs for choice in chat.choices)
+    chat = openai_client.chat.completions.create(
+        messages=[{"role": "user", "content": "hi"}], logprobs=True, top_logprobs=1, **asked
+    )
+    assert all(
+        choice.message.role == "assistant" and choice.logprobs.content[0].top_logprobs
+        for choice in chat.choices
+    )
     assert [model.id for model in openai_client.models.list()].count(AGENT) == 1
 
 

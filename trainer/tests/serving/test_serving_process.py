@@ -5,7 +5,14 @@ import time
 
 from tiny_models import ADAPTED, AGENT
 
-BODY = {"prompt": ["what is 3+4?", "a", "add 17 and 25"], "n": 5, "seed": 12345, "max_tokens": 30, "logprobs": 1, "temperature": 0.8}
+BODY = {
+    "prompt": ["what is 3+4?", "a", "add 17 and 25"],
+    "n": 5,
+    "seed": 12345,
+    "max_tokens": 30,
+    "logprobs": 1,
+    "temperature": 0.8,
+}
 
 
 def test_two_processes_give_the_same_bytes(servers, client):
@@ -14,7 +21,11 @@ def test_two_processes_give_the_same_bytes(servers, client):
             body = BODY | {"model": model}
             answer = client.post("/v1/completions", json=body)
             assert answer.status_code == 200
-            assert answer.content == client.post("/v1/completions", json=body).content == other.post("/v1/completions", json=body).content
+            assert (
+                answer.content
+                == client.post("/v1/completions", json=body).content
+                == other.post("/v1/completions", json=body).content
+            )
 
 
 def test_sigterm_ends_it_with_0_once_the_request_is_answered(servers):

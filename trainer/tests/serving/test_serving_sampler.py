@@ -5,8 +5,7 @@ import pytest
 import torch
 from tiny_models import save_model
 
-from genenv_trainer.serving.sampler import Draw, choose, left_pad, sample
-from genenv_trainer.serving.uniforms import row_keys, uniforms
+from genenv_trainer.serving.sampler import SamplingParams, choose, left_pad, row_keys, sample, uniforms
 
 PROMPTS = [[5, 6, 7], [8], [9, 10, 11, 12, 13, 14]]
 
@@ -27,7 +26,7 @@ def full_logprobs(model, prompt, tokens, temperature):
 @pytest.mark.parametrize("temperature", [1.0, 0.7])
 def test_logprobs_are_those_of_a_full_forward_pass(model, temperature):
     # token 30 ends a row, so that rows of different lengths leave the batch
-    [rows] = sample(model, [30], [Draw(PROMPTS, 8, 11, temperature, 24)])
+    [rows] = sample(model, [30], [SamplingParams(PROMPTS, 8, 11, temperature, 24)])
     assert len({len(row.token_ids) for row in rows}) > 3
     for index, row in enumerate(rows):
         expected = full_logprobs(model, PROMPTS[index // 8], row.token_ids, temperature)
@@ -35,21 +34,25 @@ def test_logprobs_are_those_of_a_full_forward_pass(model, temperature):
 
 
 def test_greedy_is_that_of_transformers(model):
-    [rows] = sample(model, [], [Draw(PROMPTS, 1, 0, 0, 20)])
+    [rows] = sample(model, [], [SamplingParams(PROMPTS, 1, 0, 0, 20)])
     for prompt, row in zip(PROMPTS, rows, strict=True):
-        expected = model.generate(torch.tensor([prompt]), do_sample=False, max_new_tokens=20, eos_token_id=None)
+        expected = model.generate(
+            torch.tensor([prompt]), do_sample=False, max_new_tokens=20, eos_token_id=None
+        )
         assert row.token_ids == expected[0, len(prompt) :].tolist()
 
 
 def test_two_tokens_follow_the_models_joint_distribution(model):
     count, prompt, temperature = 20_000, [5, 6, 7], 0.5
-    [rows] = sample(model, [], [Draw([prompt], count, 1, temperature, 2)])
+    [rows] = sample(model, [], [SamplingParams([prompt], count, 1, temperature, 2)])
     with torch.no_grad():
         first_V = torch.softmax(model(torch.tensor([prompt])).logits[0, -1] / temperature, -1)
         pairs_V_L = torch.tensor([[*prompt, token] for token in range(len(first_V))])
         second_V_V = torch.softmax(model(pairs_V_L).logits[:, -1] / temperature, -1)
     expected = (first_V[:, None] * second_V_V).flatten().double().numpy() * count
-    seen = np.bincount([row.token_ids[0] * len(first_V) + row.token_ids[1] for row in rows], minlength=len(expected))
+    seen = np.bincount(
+        [row.token_ids[0] * len(first_V) + row.token_ids[1] for row in rows], minlength=len(expected)
+    )
     frequent = expected >= 5
     expected = np.append(expected[frequent], expected[~frequent].sum())
     seen = np.append(seen[frequent], seen[~frequent].sum())
@@ -68,11 +71,11 @@ def test_choose_never_takes_a_token_of_probability_0():
     assert logprobs_B_V[0, 1].item() == pytest.approx(np.log(0.5))
 
 
-def test_a_draw_beside_others_keeps_its_own_length_temperature_and_seed(model):
-    one, other = Draw([[5, 6]], 1, 3, 0.0, 4), Draw([[7, 8, 9]], 1, 4, 1.0, 9)
+def test_a_request_batched_with_others_keeps_its_own_length_temperature_and_seed(model):
+    one, other = SamplingParams([[5, 6]], 1, 3, 0.0, 4), SamplingParams([[7, 8, 9]], 1, 4, 1.0, 9)
     together = sample(model, [], [one, other])
     assert [[row.token_ids for row in rows] for rows in together] == [
-        [row.token_ids for row in sample(model, [], [draw])[0]] for draw in (one, other)
+        [row.token_ids for row in sample(model, [], [params])[0]] for params in (one, other)
     ]
 
 
@@ -83,7 +86,7 @@ def test_logits_that_are_not_finite_are_an_error(model):
         weight[3] = torch.nan
         try:
             with pytest.raises(ArithmeticError, match="token 1 "):
-                sample(model, [], [Draw([[5]], 1, 0, 1.0, 3)])
+                sample(model, [], [SamplingParams([[5]], 1, 0, 1.0, 3)])
         finally:
             weight[3] = kept
 

@@ -45,7 +45,9 @@ def save_adapter(folder: Path, base: Path, seed: int) -> None:
     from peft import LoraConfig, get_peft_model
 
     torch.manual_seed(seed)
-    model = get_peft_model(LlamaForCausalLM.from_pretrained(base), LoraConfig(r=4, target_modules=["q_proj", "v_proj"]))
+    model = get_peft_model(
+        LlamaForCausalLM.from_pretrained(base), LoraConfig(r=4, target_modules=["q_proj", "v_proj"])
+    )
     with torch.no_grad():
         for name, weight in model.named_parameters():
             if "lora_B" in name:

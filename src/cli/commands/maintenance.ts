@@ -1,0 +1,118 @@
+import { join } from 'node:path';
+import { exitCodes, homeFolder } from '../context.ts';
+import type { CliContext, CommandParts, ExitCode } from '../context.ts';
+import { parseWholeNumber } from '../lib/options.ts';
+import { byteText, plural } from '../lib/text.ts';
+
+// The commands that need no server: they work on the files of the home folder.
+
+export function addReport({ program, context }: CommandParts): void {
+  program
+    .command('report')
+    .description('write the report and the TensorBoard files of a run, and print where the report is')
+    .argument('<run>', 'id of the run')
+    .addHelpText('after', '\nExample:\n  genenv report laptop')
+    .action(async (id: string) => report(id, context));
+}
+
+async function report(id: string, context: CliContext): Promise<void> {
+  const { requireRun } = await import('../../runs/run-state.ts');
+  const { writeResults } = await import('../lib/run-results.ts');
+  const home = homeFolder(context.env);
+  await requireRun(home, id);
+  context.print(await writeResults(home, id, context));
+}
+
+export function addVerify({ program, context, exit }: CommandParts): void {
+  program
+    .command('verify')
+    .description('check the ledger of a run and every file that it names; exits 1 naming the first bad file')
+    .argument('<run>', 'id of the run')
+    .addHelpText('after', '\nExample:\n  genenv verify laptop')
+    .action(async (id: string) => exit(await verify(id, context)));
+}
+
+const MAX_PROBLEMS = 10;
+
+async function verify(id: string, { env, print, warn }: CliContext): Promise<ExitCode> {
+  const { requireRun } = await import('../../runs/run-state.ts');
+  const { verifyRun } = await import('../../runs/verify.ts');
+  const { ObjectStore } = await import('../../store/object-store.ts');
+  const home = homeFolder(env);
+  const run = await requireRun(home, id);
+  const store = new ObjectStore(join(home, 'store'));
+  const { lines, objects, bytes, pruned, problems } = await verifyRun(store, run);
+  if (problems.length === 0) {
+    const ledgerText = plural(lines, 'ledger line');
+    const objectText = `${plural(objects, 'object')} (${byteText(bytes)})`;
+    const prunedText = pruned === 0 ? '' : `, ${pruned} pruned by retention`;
+    print(`${id}: whole. ${ledgerText}, ${objectText}${prunedText}.`);
+    return exitCodes.ok;
+  }
+  for (const { file, problem } of problems.slice(0, MAX_PROBLEMS)) warn(`${id}: ${file}: ${problem}`);
+  if (problems.length > MAX_PROBLEMS) warn(`${id}: and ${problems.length - MAX_PROBLEMS} more`);
+  return exitCodes.failed;
+}
+
+interface GcOptions {
+  dryRun?: boolean;
+  keepLast: number;
+  keepEvery: number;
+  keepBest: boolean;
+}
+
+export function addGc({ program, context }: CommandParts): void {
+  program
+    .command('gc')
+    .description('remove checkpoints that are not kept, finished work and what killed processes left')
+    .option('--dry-run', 'only say what would go')
+    .option(
+      '--keep-last <n>',
+      'keep the checkpoints of the last n epochs of each run',
+      parseWholeNumber('--keep-last', 1),
+      2,
+    )
+    .option('--keep-every <n>', 'and of every n-th epoch; 0 = none', parseWholeNumber('--keep-every', 0), 10)
+    .option('--no-keep-best', 'do not keep the checkpoints with the best held-out success')
+    .addHelpText('after', '\nExamples:\n  genenv gc --dry-run\n  genenv gc --keep-last 5 --keep-every 20')
+    .action(async (options: GcOptions) => gc(options, context));
+}
+
+async function gc(
+  { dryRun = false, keepLast, keepEvery, keepBest }: GcOptions,
+  { env, print }: CliContext,
+): Promise<void> {
+  const { collectGarbage } = await import('../../runs/garbage-collection.ts');
+  const { RunFolder } = await import('../../runs/run-folder.ts');
+  const { runsFolder } = await import('../../runs/run-state.ts');
+  const { ObjectStore } = await import('../../store/object-store.ts');
+  const { plainTable } = await import('../lib/table.ts');
+  const home = homeFolder(env);
+  const runs = await RunFolder.list(runsFolder(home));
+  const keep = { last: keepLast, every: keepEvery, best: keepBest };
+  const store = new ObjectStore(join(home, 'store'));
+  const { items, bytes: freed } = await collectGarbage(store, runs, { keep, dryRun });
+  const table = plainTable(['what', 'number', 'size']);
+  let total = 0;
+  for (const [kind, size] of Object.entries(freed)) {
+    const count = items.filter((item) => item.kind === kind).length;
+    if (count > 0) table.push([kind.replace('_', ' '), count, byteText(size)]);
+    total += size;
+  }
+  if (items.length > 0) print(table.toString());
+  const verb = dryRun ? 'Would free' : 'Freed';
+  print(
+    `${verb} ${byteText(total)} in ${plural(items.length, 'item')}, of ${plural(runs.length, 'run')} in ${home}.`,
+  );
+}
+
+export function addSchema({ program, context }: CommandParts): void {
+  program
+    .command('schema')
+    .description('print the JSON Schema of the experiment file')
+    .addHelpText('after', '\nExample:\n  genenv schema > experiments/experiment.schema.json')
+    .action(async () => {
+      const { experimentJsonSchema } = await import('../../config/json-schema.ts');
+      context.print(JSON.stringify(experimentJsonSchema(), null, 2));
+    });
+}

@@ -1,0 +1,30 @@
+import type { CliContext, CommandParts, ExitCode } from '../context.ts';
+import { addTemporalOptions } from '../lib/options.ts';
+import type { TemporalOptions } from '../lib/options.ts';
+
+export function addRescore({ program, context, exit }: CommandParts): void {
+  const command = program
+    .command('rescore')
+    .description(
+      'judge the answers of an evaluation again, by the rules that are here now; no model is asked',
+    )
+    .argument('<id>', 'id of an evaluation that has ended');
+  addTemporalOptions(command, 'an own Temporal server instead of the embedded stack')
+    .addHelpText('after', '\nExample:\n  genenv rescore evaluate-gold')
+    .action(async (id: string, options: TemporalOptions) => exit(await rescore(id, options, context)));
+}
+
+async function rescore(id: string, options: TemporalOptions, context: CliContext): Promise<ExitCode> {
+  const { runInSession } = await import('../lib/follow.ts');
+  const { followEvaluation, startRescoring } = await import('../lib/follow-evaluation.ts');
+  const { showScores } = await import('../lib/scores.ts');
+  const { externalTemporal } = await import('../lib/session.ts');
+  return runInSession(externalTemporal(options, context.env), context, {
+    resumeCommand: `npx genenv rescore ${id}`,
+    follow: async (session, interruption) => {
+      const handle = await startRescoring(session.client, id);
+      return followEvaluation(session, { id, handle }, context, interruption);
+    },
+    end: () => showScores(id, context),
+  });
+}

@@ -1,0 +1,133 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { StackAddresses } from '../../dev-stack/record.ts';
+import { CliError, exitCodes, homeFolder } from '../context.ts';
+import type { CliContext, CommandParts, ExitCode } from '../context.ts';
+
+export function addUp({ program, context, exit }: CommandParts): void {
+  program
+    .command('up')
+    .description(
+      'start the embedded stack alone and leave it running: Temporal, policy server, trainer, worker',
+    )
+    .option('--foreground', 'stay, and stop the stack on Ctrl-C')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  genenv up\n' +
+        '  TEMPORAL_CONFIG_FILE=.genenv/stack/temporal.toml temporal workflow list\n  genenv down',
+    )
+    .action(async ({ foreground }: { foreground?: boolean }) =>
+      exit(await (foreground === true ? upInForeground(context) : upInBackground(context))),
+    );
+}
+
+/** Keeps the stack running until Ctrl-C. */
+async function upInForeground(context: CliContext): Promise<ExitCode> {
+  const { Interruption } = await import('../lib/interruption.ts');
+  const { createStack } = await import('../lib/stack.ts');
+  const interruption = new Interruption(() => context.print('Stopping the stack ...'));
+  const stack = createStack(context, 'up');
+  try {
+    const addresses = await interruption.unlessStopped(stack.start());
+    if (addresses !== undefined) {
+      printAddresses(context, addresses);
+      const reason = await interruption.unlessStopped(stack.givenUp);
+      if (reason !== undefined) throw new CliError(reason.message);
+    }
+    return exitCodes.ok;
+  } finally {
+    await stack.stop(interruption.hurry);
+    interruption.dispose();
+  }
+}
+
+/** Starts a process that keeps the stack running, and returns when the stack is ready. */
+async function upInBackground(context: CliContext): Promise<ExitCode> {
+  const { lastLogLines } = await import('../../dev-stack/processes.ts');
+  const { runningStack, startSupervisor, waitForStack } = await import('../lib/stack.ts');
+  const home = homeFolder(context.env);
+  const running = runningStack(home);
+  if (running !== null) {
+    context.print(
+      `The stack of ${home} runs already (\`genenv ${running.owner.command}\`, process ${running.owner.pid}).`,
+    );
+    if (running.addresses !== null) printAddresses(context, running.addresses);
+    return exitCodes.ok;
+  }
+  const { child, log } = startSupervisor(home, context.env);
+  context.print(`Starting the stack of ${home} (log: ${log}) ...`);
+  while (child.exitCode === null && child.signalCode === null) {
+    const record = runningStack(home);
+    if (record?.owner.pid === child.pid) {
+      const ready = await waitForStack(home);
+      if (ready?.addresses) {
+        printAddresses(context, ready.addresses);
+        return exitCodes.ok;
+      }
+    }
+    await sleep(100);
+  }
+  throw new CliError(`the stack did not come up. The end of ${log}:\n${lastLogLines(log, 20)}`);
+}
+
+function printAddresses({ print }: CliContext, { temporal, ui, policyServer }: StackAddresses): void {
+  print(`Temporal      ${temporal}`);
+  print(`Temporal UI   ${ui}`);
+  print(`Policy server ${policyServer}`);
+}
+
+export function addDown({ program, context, exit }: CommandParts): void {
+  program
+    .command('down')
+    .description(
+      'stop the embedded stack; a run that uses it is interrupted, and goes on when it is started again',
+    )
+    .addHelpText('after', '\nExample:\n  genenv down')
+    .action(async () => exit(await down(context)));
+}
+
+/** Longer than worker, trainer, policy server and Temporal together take to end. */
+const STOP_SECONDS = 150;
+
+async function down(context: CliContext): Promise<ExitCode> {
+  const { runningStack } = await import('../lib/stack.ts');
+  const home = homeFolder(context.env);
+  const running = runningStack(home);
+  if (running === null) return downLeftovers(home, context);
+  const { waitForEnd } = await import('../../dev-stack/processes.ts');
+  const { stackPaths } = await import('../../dev-stack/record.ts');
+  const { command, pid } = running.owner;
+  context.print(`Stopping \`genenv ${command}\` (process ${pid}) and its stack ...`);
+  process.kill(pid, 'SIGTERM');
+  if (!(await waitForEnd(running.owner, STOP_SECONDS)))
+    throw new CliError(`process ${pid} has not ended after ${STOP_SECONDS} s; see ${stackPaths(home).logs}`);
+  context.print('Stopped.');
+  return exitCodes.ok;
+}
+
+/** Ends the services that a killed process left running. */
+async function downLeftovers(home: string, context: CliContext): Promise<ExitCode> {
+  const { endLeftovers, leftovers } = await import('../../dev-stack/leftovers.ts');
+  const { readStackRecord, stackPaths, takeStackLock, writeStackRecord } =
+    await import('../../dev-stack/record.ts');
+  const paths = stackPaths(home);
+  const record = readStackRecord(paths.record);
+  if (leftovers(home, record).length === 0) {
+    context.print(`No stack runs in ${home}.`);
+    return exitCodes.ok;
+  }
+  const lock = takeStackLock(paths.lock);
+  if (lock === null)
+    throw new CliError(`a stack of ${home} is just being started; try again`, exitCodes.busy);
+  context.print('Ending what a killed process left ...');
+  await endLeftovers(home, record);
+  writeStackRecord(paths.record, {
+    ...record,
+    owner: null,
+    state: 'stopped',
+    addresses: null,
+    processes: {},
+  });
+  lock.release();
+  context.print('Stopped.');
+  return exitCodes.ok;
+}

@@ -1,0 +1,52 @@
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { differenceText, estimateText } from '../../comparison/over-seeds.ts';
+import type { Summary } from '../../comparison/summary.ts';
+import { atomicWrite } from '../../store/atomic-write.ts';
+import { plainTable } from './table.ts';
+
+/** The results of a comparison in a few columns; the results document and the report have the rest. */
+export async function resultsTable(summaryFile: string): Promise<string> {
+  const { arms, against, baseline, threshold, notes } = JSON.parse(
+    await readFile(summaryFile, 'utf8'),
+  ) as Summary;
+  const table = plainTable([
+    'arm',
+    'held-out, mean over the run',
+    `minus ${baseline}`,
+    'held-out at the end',
+    `rollouts to ${threshold}`,
+    'in the band',
+  ]);
+  const differenceByArm = new Map(against[0]?.rows.map(({ arm, differences }) => [arm, differences.area]));
+  for (const { arm, figures } of arms) {
+    const { area, finalHeldOut, rolloutsToThreshold, residence } = figures;
+    table.push([
+      arm,
+      estimateText(area),
+      differenceText(differenceByArm.get(arm) ?? null).replaceAll('**', ''),
+      estimateText(finalHeldOut),
+      estimateText(rolloutsToThreshold, 'count'),
+      estimateText(residence),
+    ]);
+  }
+  return [table.toString(), ...notes].join('\n');
+}
+
+const HANDWRITTEN_BELOW = '<!-- What stands below this line is written by people, and kept. -->';
+
+/**
+ * Writes the results to a document, and their summary to a file next to it. What people wrote in the document
+ * below the line that separates the two is kept.
+ */
+export async function writeResultsDocument(file: string, results: string, summary: string): Promise<void> {
+  const document = existsSync(file) ? await readFile(file, 'utf8') : '';
+  const [, handwritten = '\n'] = document.split(HANDWRITTEN_BELOW);
+  await atomicWrite(file, `${results}\n${HANDWRITTEN_BELOW}${handwritten}`);
+  await atomicWrite(summaryFileFor(file), summary);
+}
+
+/** The part of a results document that the command writes. */
+export const generatedPart = (document: string): string => document.split(`\n${HANDWRITTEN_BELOW}`)[0]!;
+
+export const summaryFileFor = (document: string): string => `${document.replace(/\.md$/, '')}.json`;

@@ -1,0 +1,85 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Client, WorkflowHandle } from '@temporalio/client';
+import { createLogUpdate } from 'log-update';
+import type { EvaluationProgress } from '../../types/evaluation-types.ts';
+import { queues } from '../../workflows/activity-proxies.ts';
+import type { evaluationWorkflow, rescoringWorkflow } from '../../workflows/evaluation.ts';
+import type { CliContext } from '../context.ts';
+import { queryIfAnswered, resultWhileWatching, workflowLink } from './follow.ts';
+import type { Interruption } from './interruption.ts';
+import { bar } from './progress-display.ts';
+import type { Session } from './session.ts';
+
+interface ScoringHandle<Result> {
+  workflowId: string;
+  result(): Promise<Result>;
+  query<Answer>(name: string): Promise<Answer>;
+}
+
+/** Starts an evaluation, or attaches to the one that runs under this id. */
+export const startEvaluation = (
+  client: Client,
+  { id, raw, summary }: { id: string; raw: unknown; summary: string },
+): Promise<WorkflowHandle<typeof evaluationWorkflow>> =>
+  client.workflow.start<typeof evaluationWorkflow>('evaluation', {
+    taskQueue: queues.workflows,
+    workflowId: id,
+    args: [raw],
+    workflowIdConflictPolicy: 'USE_EXISTING',
+    workflowIdReusePolicy: 'ALLOW_DUPLICATE',
+    staticSummary: summary,
+  });
+
+/** Judges the answers of an evaluation again. */
+export const startRescoring = (
+  client: Client,
+  id: string,
+): Promise<WorkflowHandle<typeof rescoringWorkflow>> =>
+  client.workflow.start<typeof rescoringWorkflow>('rescoring', {
+    taskQueue: queues.workflows,
+    workflowId: `${id}/rescoring`,
+    args: [{ evaluation: id }],
+    workflowIdConflictPolicy: 'USE_EXISTING',
+    workflowIdReusePolicy: 'ALLOW_DUPLICATE',
+    staticSummary: `the answers of ${id}, judged again`,
+  });
+
+/** Shows the progress of an evaluation until `stop`: a bar on a terminal, plain lines without one. */
+async function showProgress(
+  client: Client,
+  handle: Pick<ScoringHandle<unknown>, 'query'>,
+  { terminal, print }: CliContext,
+  stop: AbortSignal,
+): Promise<void> {
+  const log = terminal === null ? null : createLogUpdate(terminal);
+  let printed = '';
+  const showLatest = async (): Promise<void> => {
+    const progress = await queryIfAnswered(client, () => handle.query<EvaluationProgress>('progress'));
+    if (progress === undefined) return;
+    const { status, shards, answered, judged } = progress;
+    const started = shards > 0;
+    const line = started ? `${status}: ${answered} of ${shards} shards answered, ${judged} judged` : status;
+    if (log !== null) log(`${line}  ${bar(started ? (answered + judged) / (2 * shards) : 0)}`);
+    else if (line !== printed) print(line);
+    printed = line;
+  };
+  while (!stop.aborted) {
+    await showLatest();
+    await sleep(1_000, undefined, { signal: stop }).catch(() => undefined);
+  }
+  await showLatest();
+  log?.done();
+}
+
+/** Shows the progress of a workflow that scores, until it has ended. */
+export async function followEvaluation<Result>(
+  session: Session,
+  { id, handle }: { id: string; handle: ScoringHandle<Result> },
+  context: CliContext,
+  interruption: Interruption,
+): Promise<Result | undefined> {
+  context.print(`Following ${id}${workflowLink(session, handle.workflowId)}`);
+  return resultWhileWatching(session, { id, handle }, interruption, (stop) =>
+    showProgress(session.client, handle, context, stop),
+  );
+}

@@ -1,0 +1,196 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isGrpcServiceError, WorkflowFailedError, WorkflowNotFoundError } from '@temporalio/client';
+import type { Client, WorkflowHandle } from '@temporalio/client';
+import { ApplicationFailure, CancelledFailure, TerminatedFailure } from '@temporalio/common';
+import type { Progress } from '../../types/activity-types.ts';
+import type { experimentWorkflow } from '../../workflows/experiment.ts';
+import type { EpochProgress } from '../../workflows/messages.ts';
+import { CliError, exitCodes } from '../context.ts';
+import type { CliContext, ExitCode } from '../context.ts';
+import { Interruption } from './interruption.ts';
+import { openSession } from './session.ts';
+import type { ExternalTemporal, Session } from './session.ts';
+
+export type ExperimentHandle = WorkflowHandle<typeof experimentWorkflow>;
+
+interface SessionWork<Result> {
+  resumeCommand: string;
+  /** What is done in the session; gives undefined if a stop was requested. */
+  follow: (session: Session, interruption: Interruption) => Promise<Result | undefined>;
+  /** What is done with the result, when the session is closed. */
+  end: (result: Result) => Promise<ExitCode>;
+}
+
+/** Opens a session, follows something in it until that ends or Ctrl-C stops it, and closes the session. */
+export async function runInSession<Result>(
+  external: ExternalTemporal | null,
+  context: CliContext,
+  { resumeCommand, follow, end }: SessionWork<Result>,
+): Promise<ExitCode> {
+  const interruption = new Interruption((signal) =>
+    context.print(`\n${signal}: stopping; what is under way is saved. Once more stops at once.`),
+  );
+  const session = await openSession(external, context, interruption);
+  try {
+    const result = session && (await follow(session, interruption));
+    if (session === undefined || result === undefined) {
+      context.print(`Stopping. To go on: ${resumeCommand}`);
+      return exitCodes.interrupted;
+    }
+    await session.close(interruption.hurry);
+    return await end(result);
+  } finally {
+    await session?.close(interruption.hurry);
+    interruption.dispose();
+  }
+}
+
+/** A workflow's result, or undefined if a stop was requested. @throws CliError if it failed or the stack is lost */
+async function sessionResult<Result>(
+  { client, lost }: Session,
+  id: string,
+  handle: { result(): Promise<Result> },
+  interruption: Interruption,
+): Promise<Result | undefined> {
+  const stackLost = lost.then((reason): never => {
+    throw new CliError(reason.message);
+  });
+  stackLost.catch(() => undefined);
+  try {
+    return await interruption.unlessStopped(
+      Promise.race([awaitResult(client, handle, interruption.stop), stackLost]),
+    );
+  } catch (error) {
+    throw error instanceof WorkflowFailedError ? explainFailure(error, id) : error;
+  }
+}
+
+/** A workflow's result, as `sessionResult` gives it; `watch` shows the progress until then. */
+export async function resultWhileWatching<Result>(
+  session: Session,
+  { id, handle }: { id: string; handle: { result(): Promise<Result> } },
+  interruption: Interruption,
+  watch: (stop: AbortSignal) => Promise<void>,
+): Promise<Result | undefined> {
+  const ended = new AbortController();
+  const watching = watch(AbortSignal.any([ended.signal, interruption.stop]));
+  try {
+    return await sessionResult(session, id, handle, interruption);
+  } finally {
+    ended.abort();
+    await watching;
+  }
+}
+
+const QUERY_SECONDS = 5;
+const RETRY_MS = 1_000;
+
+/**
+ * The result, even if the server goes away meanwhile.
+ * @throws WorkflowFailedError, and what the client throws once it is closed
+ */
+async function awaitResult<Result>(
+  client: Client,
+  handle: { result(): Promise<Result> },
+  stop: AbortSignal,
+): Promise<Result> {
+  for (;;) {
+    try {
+      return await client.withAbortSignal(stop, () => handle.result());
+    } catch (error) {
+      if (error instanceof WorkflowFailedError || stop.aborted || !isGrpcServiceError(error)) throw error;
+      await sleep(RETRY_MS);
+    }
+  }
+}
+
+/** Queries the progress until `stop`; a worker that is busy or away is queried again later. */
+export async function pollProgress(
+  client: Client,
+  handle: ExperimentHandle,
+  {
+    everyMs,
+    detail,
+    stop,
+    show,
+  }: { everyMs: number; detail: boolean; stop: AbortSignal; show: (progress: Progress) => void },
+): Promise<void> {
+  while (!stop.aborted) {
+    const progress = await queryIfAnswered(client, () => handle.query<Progress>('progress'));
+    const epoch =
+      detail && progress?.status === 'running'
+        ? await queryIfAnswered(client, () => epochProgress(client, handle.workflowId, progress.epoch))
+        : undefined;
+    if (progress !== undefined && !isAborted(stop))
+      show({ ...progress, ...(epoch && { phase: epoch.phase, rolloutsDone: epoch.rolloutsDone }) });
+    await sleep(everyMs, undefined, { signal: stop }).catch(() => undefined);
+  }
+}
+
+/** Shows the state that the workflow ended in, which may fall between two polls. */
+export async function showFinalProgress(
+  client: Client,
+  handle: ExperimentHandle,
+  show: (progress: Progress) => void,
+): Promise<void> {
+  const progress = await queryIfAnswered(client, () => handle.query<Progress>('progress'));
+  if (progress !== undefined) show(progress);
+}
+
+const isAborted = (signal: AbortSignal): boolean => signal.aborted;
+
+const epochProgress = (client: Client, id: string, epoch: number): Promise<EpochProgress> =>
+  client.workflow
+    .getHandle(`${id}/epoch-${String(epoch).padStart(4, '0')}`)
+    .query<EpochProgress>('epochProgress');
+
+/** The workflow that runs under an id; null if none does. */
+export async function describeRunning(
+  client: Client,
+  id: string,
+): Promise<{ memo: Record<string, unknown> | undefined; startTime: Date } | null> {
+  try {
+    const { status, memo, startTime } = await client.workflow.getHandle(id).describe();
+    return status.name === 'RUNNING' ? { memo, startTime } : null;
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return null;
+    throw error;
+  }
+}
+
+/** The address of a workflow in Temporal's UI, to be printed after its id; empty without a UI. */
+export const workflowLink = ({ ui }: Session, workflowId: string): string =>
+  ui === null ? '' : `: ${ui}/namespaces/default/workflows/${workflowId}`;
+
+/** What a query answers; undefined if it can not be answered now. */
+export async function queryIfAnswered<T>(client: Client, query: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await client.withDeadline(Date.now() + QUERY_SECONDS * 1000, query);
+  } catch {
+    // No worker yet, an epoch that has just ended, or a server that restarts: it is asked again later.
+    return undefined;
+  }
+}
+
+/** The failure of a workflow as a person needs it: its root cause, once, and what to do. */
+export function explainFailure(error: WorkflowFailedError, id: string): CliError {
+  const causes = [...causesOf(error)];
+  const stopped = (how: string): CliError =>
+    new CliError(`${id} was ${how}; the same command goes on from its last epoch`, exitCodes.stopped);
+  if (causes.some((cause) => cause instanceof CancelledFailure)) return stopped('cancelled');
+  if (causes.some((cause) => cause instanceof TerminatedFailure)) return stopped('terminated');
+  const root = causes.at(-1) ?? error;
+  const type = causes.find((cause) => cause instanceof ApplicationFailure)?.type;
+  if (type === 'InvalidConfig') return new CliError(root.message, exitCodes.badInput);
+  const name = type ? `${type}: ` : '';
+  return new CliError(
+    `${id} failed: ${name}${root.message}\n` +
+      'The log is in stack/logs/worker.log of the home folder; ' +
+      'once the cause is gone, the same command goes on from the last epoch.',
+  );
+}
+
+/** The causes of an error, its own first, the root last. */
+export function* causesOf(error: Error): Generator<Error> {
+  for (let cause = error.cause; cause instanceof Error; cause = cause.cause) yield cause;
+}

@@ -1,0 +1,76 @@
+import type { Command } from 'commander';
+import type { FieldValues } from '../../config/retune.ts';
+import { CliError, exitCodes } from '../context.ts';
+import type { CommandParts } from '../context.ts';
+
+export interface TemporalOptions {
+  address?: string;
+  namespace?: string;
+  profile?: string;
+}
+
+/** What `--address` means to a command that starts a workflow. */
+export const SERVED_ADDRESS =
+  'an own Temporal server instead of the embedded stack; a worker must serve it (npm run worker)';
+
+/** The options that name another Temporal server than the embedded one. */
+export const addTemporalOptions = (
+  command: Command,
+  address = 'ask this Temporal server instead of the embedded one',
+): Command =>
+  command
+    .option('--address <host:port>', address)
+    .option('--namespace <name>', 'namespace on that server')
+    .option('--profile <name>', 'profile of the Temporal configuration file');
+
+/** A command about one run. */
+export const addRunCommand = (
+  { program }: CommandParts,
+  name: string,
+  description: string,
+  examples: string,
+): Command =>
+  program
+    .command(name)
+    .description(description)
+    .argument('<run>', 'id of the run')
+    .addHelpText('after', `\nExamples:\n${examples}`);
+
+/** Collects an option that may be given several times. */
+export const collectOption = (text: string, collected: string[]): string[] => [...collected, text];
+
+/** Reads an option that takes a whole number. @throws CliError */
+export const parseWholeNumber =
+  (flag: string, min: number) =>
+  (text: string): number => {
+    const value = Number(text);
+    if (!Number.isInteger(value) || value < min)
+      throw new CliError(
+        `${flag}: got ${JSON.stringify(text)}; expected a whole number of ${min} or more`,
+        exitCodes.badInput,
+      );
+    return value;
+  };
+
+/** `difficulty.alpha=0.4` as a field and its value: JSON if it is valid JSON, else text. @throws CliError */
+export function parseAssignments(texts: readonly string[]): FieldValues {
+  return Object.fromEntries(texts.map(parseAssignment));
+}
+
+function parseAssignment(text: string): [string, unknown] {
+  const equalsSign = text.indexOf('=');
+  if (equalsSign < 1)
+    throw new CliError(
+      `got ${JSON.stringify(text)}; expected key=value, such as difficulty.alpha=0.4`,
+      exitCodes.badInput,
+    );
+  return [text.slice(0, equalsSign).trim(), parseValue(text.slice(equalsSign + 1).trim())];
+}
+
+function parseValue(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,227 @@
+import { WorkflowNotFoundError } from '@temporalio/client';
+import type { Client } from '@temporalio/client';
+import { armName } from '../../config/arms.ts';
+import type { Retune, RunFolder } from '../../runs/run-folder.ts';
+import { mean } from '../../numerics/preconditions.ts';
+import { lineage, lineageText, readRunOverview, settingsText } from '../../runs/run-state.ts';
+import type { Ancestor } from '../../runs/run-state.ts';
+import type { Metrics, Progress } from '../../types/activity-types.ts';
+import { progressScreen } from './progress-display.ts';
+import { plainTable } from './table.ts';
+import { rateText, timeText } from './text.ts';
+
+const RECENT_EPOCHS = 5;
+
+const resumableStates: ReadonlySet<RunState> = new Set([
+  'paused',
+  'stopped',
+  'cancelled',
+  'terminated',
+  'failed',
+  'interrupted',
+]);
+
+/** What `genenv status` knows of a run. */
+export interface RunStatus {
+  id: string;
+  state: RunState;
+  arm: string;
+  epoch: number;
+  epochs: number;
+  successRate: number | null;
+  /** Mean of the last epochs. */
+  recentSuccessRate: number | null;
+  heldOut: number | null;
+  difficulty: number | null;
+  /** When the last epoch was committed. */
+  updated: string | null;
+  /** Only while it runs and its worker answers. */
+  progress: Progress | null;
+  problem: string | null;
+  /** What it was forked from, its parent first. */
+  forkedFrom: Ancestor[];
+  retunes: Retune[];
+  /** Command that resumes it; null while it runs, and when it is finished. */
+  goOn: string | null;
+  folder: string;
+}
+
+/** The status of a run, by its files, and by Temporal if a server is reached. */
+export async function readRunStatus(folder: RunFolder, client: Client | null): Promise<RunStatus> {
+  const unreadable = unreadableRun(folder);
+  try {
+    const run = await readRunOverview(folder);
+    if (run === null) return { ...unreadable, problem: 'no experiment.json' };
+    const lines = (await folder.metrics()) as { epoch: number; at?: string; metrics?: Metrics }[];
+    const values = (name: string): number[] =>
+      lines.map(({ metrics }) => metrics?.[name]).filter((value) => typeof value === 'number');
+    const rates = values('env/success_rate');
+    const current: CurrentState = run.finished
+      ? { state: 'finished', progress: null }
+      : await currentState(folder, client);
+    return {
+      ...unreadable,
+      ...current,
+      forkedFrom: await lineage(folder),
+      retunes: await folder.readRetunes(),
+      goOn: resumableStates.has(current.state) ? `npx genenv resume ${folder.id}` : null,
+      arm: armName(run.experiment.arm),
+      epoch: run.epoch ?? 0,
+      epochs: run.experiment.epochs,
+      successRate: rates.at(-1) ?? null,
+      recentSuccessRate: mean(rates.slice(-RECENT_EPOCHS)),
+      heldOut: values('eval/heldout').at(-1) ?? null,
+      difficulty: values('env/difficulty').at(-1) ?? null,
+      updated: lines.at(-1)?.at ?? null,
+    };
+  } catch (error) {
+    return { ...unreadable, problem: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+const QUERY_MS = 3_000;
+
+/** `interrupted`: epochs are left, and no workflow runs. */
+export type RunState =
+  | 'finished'
+  | 'running'
+  | 'paused'
+  | 'stopping'
+  | 'stopped'
+  | 'cancelled'
+  | 'terminated'
+  | 'failed'
+  | 'interrupted'
+  | 'unreadable';
+
+export interface CurrentState {
+  state: RunState;
+  /** Only while it runs and its worker answers. */
+  progress: Progress | null;
+}
+
+/** The state of a run that is not finished: by its workflow if that runs, else by how it ended. */
+export async function currentState(folder: RunFolder, client: Client | null): Promise<CurrentState> {
+  const [workflow, last] = await Promise.all([
+    client === null ? null : workflowState(client, folder.id),
+    lastOutcome(folder),
+  ]);
+  if (workflow?.progress !== undefined)
+    return { state: activeState(workflow.progress), progress: workflow.progress };
+  if (last === 'stopped' || last === 'cancelled' || last === 'failed') return { state: last, progress: null };
+  // A run that was rewound since, or that another server runs, is where its files say.
+  return { state: last === 'rewound' ? 'interrupted' : (workflow?.ended ?? 'interrupted'), progress: null };
+}
+
+const activeState = (progress: Progress | null): RunState =>
+  progress?.status === 'paused' || progress?.status === 'stopping' ? progress.status : 'running';
+
+/** How the run ended, or what came after that. */
+async function lastOutcome(folder: RunFolder): Promise<unknown> {
+  const event = (await folder.events()).findLast(({ type }) =>
+    ['started', 'resumed', 'moved', 'ended', 'rewound'].includes(type),
+  );
+  return event?.type === 'ended' ? event.outcome : event?.type;
+}
+
+/** `progress` if it runs (null if its worker does not answer), else how it ended as far as Temporal knows. */
+async function workflowState(
+  client: Client,
+  id: string,
+): Promise<{ progress?: Progress | null; ended?: RunState }> {
+  const handle = client.workflow.getHandle(id);
+  try {
+    const { status } = await client.withDeadline(Date.now() + QUERY_MS, () => handle.describe());
+    switch (status.name) {
+      case 'RUNNING':
+        return {
+          progress: await client
+            .withDeadline(Date.now() + QUERY_MS, () => handle.query<Progress>('progress'))
+            .catch(() => null),
+        };
+      case 'FAILED':
+      case 'TIMED_OUT':
+        return { ended: 'failed' };
+      case 'CANCELLED':
+        return { ended: 'cancelled' };
+      case 'TERMINATED':
+        return { ended: 'terminated' };
+      default:
+        return {};
+    }
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return {};
+    throw error;
+  }
+}
+
+const unreadableRun = (folder: RunFolder): RunStatus => ({
+  id: folder.id,
+  state: 'unreadable',
+  arm: '',
+  epoch: 0,
+  epochs: 0,
+  successRate: null,
+  recentSuccessRate: null,
+  heldOut: null,
+  difficulty: null,
+  updated: null,
+  progress: null,
+  problem: null,
+  forkedFrom: [],
+  retunes: [],
+  goOn: null,
+  folder: folder.path,
+});
+
+export function runTable(runs: readonly RunStatus[]): string {
+  const table = plainTable([
+    'run',
+    'state',
+    'epoch',
+    'success',
+    'last 5',
+    'held-out',
+    'difficulty',
+    'last epoch (UTC)',
+  ]);
+  for (const run of runs) {
+    table.push([
+      run.id,
+      run.state,
+      `${run.epoch}/${run.epochs}`,
+      rateText(run.successRate),
+      rateText(run.recentSuccessRate),
+      rateText(run.heldOut),
+      rateText(run.difficulty, 1),
+      timeText(run.updated),
+    ]);
+  }
+  return table.toString();
+}
+
+const NAME_WIDTH = 14;
+
+const retunesText = (retunes: readonly Retune[]): string =>
+  retunes
+    .map(({ fromEpoch, set }) => `from epoch ${fromEpoch} on: ${settingsText(set)}`)
+    .join(`\n${' '.repeat(NAME_WIDTH)}`);
+
+export function runDetails(run: RunStatus): string {
+  const details: [string, string][] = [
+    ['run', run.id],
+    ['state', run.goOn === null ? run.state : `${run.state}; to go on: ${run.goOn}`],
+    ['arm', run.arm],
+    ['epoch', `${run.epoch}/${run.epochs}`],
+    ['success rate', `${rateText(run.successRate)} (mean of the last 5: ${rateText(run.recentSuccessRate)})`],
+    ['held-out', rateText(run.heldOut)],
+    ['difficulty', rateText(run.difficulty, 1)],
+    ['last epoch', `${timeText(run.updated)} UTC`],
+  ];
+  if (run.forkedFrom.length > 0) details.push(['lineage', lineageText(run.forkedFrom)]);
+  if (run.retunes.length > 0) details.push(['retuned', retunesText(run.retunes)]);
+  details.push(['folder', run.folder]);
+  if (run.problem !== null) details.push(['problem', run.problem]);
+  const text = details.map(([name, value]) => name.padEnd(NAME_WIDTH) + value).join('\n');
+  return run.progress === null ? text : `${text}\n${progressScreen(run.progress)}`;
+}

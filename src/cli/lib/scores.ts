@@ -1,0 +1,99 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { pairedEvaluations } from '../../evaluation/paired.ts';
+import type { Evaluated } from '../../evaluation/paired.ts';
+import { EvaluationFolder } from '../../runs/result-folders.ts';
+import type { CaseLine, EvaluationResults } from '../../types/evaluation-types.ts';
+import { CliError, exitCodes, homeFolder } from '../context.ts';
+import type { CliContext, ExitCode } from '../context.ts';
+import { plainTable } from './table.ts';
+import { countText } from './text.ts';
+
+export const evaluationFolder = (id: string, { env }: CliContext): EvaluationFolder =>
+  new EvaluationFolder(join(homeFolder(env), 'evaluations'), id);
+
+/** Prints the scores; the exit code says failed if no suite could be evaluated. */
+export async function showScores(id: string, context: CliContext): Promise<ExitCode> {
+  const folder = evaluationFolder(id, context);
+  const results = await folder.readResults();
+  if (results === undefined) {
+    context.print(`${id}: finished. Its files are with its workers, not in this home folder.`);
+    return exitCodes.ok;
+  }
+  context.print(scoreTable(results));
+  context.print(`Results: ${folder.resultsFile}`);
+  context.print(`Cases: ${folder.casesFile}`);
+  return results.suites.every(({ skipped }) => skipped !== null) ? exitCodes.failed : exitCodes.ok;
+}
+
+const percentText = (share: number): string => (100 * share).toFixed(2);
+
+/** Every score of an evaluation with its interval, what was skipped and why, and what was cut off. */
+export function scoreTable({ suites, aggregates }: EvaluationResults): string {
+  const table = plainTable(['score', '%', '95 % interval', 'of', 'note']);
+  const evaluated = suites.flatMap((suite) => (suite.skipped === null ? [suite] : []));
+  const scores = [...aggregates, ...evaluated.flatMap((suite) => suite.scores)];
+  for (const { name, value, interval, of: total, note } of scores) {
+    table.push([
+      name,
+      percentText(value),
+      interval === null ? '' : `${percentText(interval.low)} to ${percentText(interval.high)}`,
+      countText(total),
+      note ?? '',
+    ]);
+  }
+  const lines = evaluated.length === 0 ? [] : [table.toString()];
+  for (const { name, skipped } of suites) if (skipped !== null) lines.push(`skipped ${name}: ${skipped}`);
+  for (const { name, cutOff, tooLong, questions } of evaluated) {
+    if (cutOff > 0) lines.push(`${name}: ${cutOff} of ${questions} answers were cut off at the most tokens`);
+    if (tooLong > 0)
+      lines.push(
+        `${name}: ${tooLong} of ${questions} questions were too long for the policy; they count as wrong`,
+      );
+  }
+  return lines.join('\n');
+}
+
+/** Prints two evaluations case by case: how often one is right and the other is not. */
+export async function showPaired(first: string, second: string, context: CliContext): Promise<ExitCode> {
+  const table = plainTable([
+    'suite',
+    'cases',
+    'both',
+    `only ${first}`,
+    `only ${second}`,
+    'neither',
+    'difference, points',
+    '95 % interval',
+    'p (McNemar, exact)',
+  ]);
+  const evaluations = [await readEvaluation(first, context), await readEvaluation(second, context)] as const;
+  for (const { suite, cases, test, difference } of pairedEvaluations(...evaluations)) {
+    table.push([
+      suite,
+      cases,
+      test.both,
+      test.onlyFirst,
+      test.onlySecond,
+      test.neither,
+      percentText(difference.mean),
+      `${percentText(difference.low)} to ${percentText(difference.high)}`,
+      test.p.toPrecision(3),
+    ]);
+  }
+  context.print(table.toString());
+  return exitCodes.ok;
+}
+
+async function readEvaluation(id: string, context: CliContext): Promise<Evaluated> {
+  const folder = evaluationFolder(id, context);
+  const results = await folder.readResults();
+  if (results === undefined)
+    throw new CliError(
+      `evaluation: got ${JSON.stringify(id)}; there is none of that id that has ended (${folder.resultsFile})`,
+      exitCodes.badInput,
+    );
+  const text = await readFile(folder.casesFile, 'utf8');
+  const lines = text.split('\n').filter((line) => line !== '');
+  return { results, cases: lines.map((line) => JSON.parse(line) as CaseLine) };
+}

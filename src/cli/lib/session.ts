@@ -1,0 +1,165 @@
+import { Client, Connection } from '@temporalio/client';
+import type { ConnectionOptions } from '@temporalio/client';
+import { loadClientConnectConfig } from '@temporalio/envconfig';
+import type { EmbeddedStack } from '../../dev-stack/dev-stack.ts';
+import { StackInUse } from '../../dev-stack/record.ts';
+import { CliError, exitCodes, homeFolder } from '../context.ts';
+import type { CliContext } from '../context.ts';
+import type { Interruption } from './interruption.ts';
+import type { TemporalOptions } from './options.ts';
+import { createStack, runningStack, waitForStack } from './stack.ts';
+
+export interface ExternalTemporal {
+  connectionOptions: ConnectionOptions;
+  namespace: string;
+}
+
+/** Variables that select a server other than the embedded one. The mere existence of a profile file does not. */
+const TARGET_VARIABLES = ['TEMPORAL_ADDRESS', 'TEMPORAL_PROFILE', 'TEMPORAL_CONFIG_FILE'] as const;
+
+/**
+ * The Temporal server that options or environment name, read as the Temporal CLI reads them (address,
+ * namespace, TLS, API key, profiles); null if they name none, which means the embedded one.
+ * @throws CliError for a profile that does not exist
+ */
+export function externalTemporal(options: TemporalOptions, env: NodeJS.ProcessEnv): ExternalTemporal | null {
+  const target =
+    options.address ??
+    options.profile ??
+    TARGET_VARIABLES.map((name) => env[name]).find((value) => value !== undefined && value !== '');
+  if (target === undefined) {
+    if (options.namespace === undefined) return null;
+    throw new CliError(
+      `--namespace: got ${JSON.stringify(options.namespace)} without --address or --profile; ` +
+        'the embedded server has the namespace "default"',
+      exitCodes.badInput,
+    );
+  }
+  const { connectionOptions, namespace } = loadProfile(options, env);
+  if (options.address !== undefined) connectionOptions.address = options.address;
+  return { connectionOptions, namespace: options.namespace ?? namespace };
+}
+
+function loadProfile({ profile }: TemporalOptions, env: NodeJS.ProcessEnv): ExternalTemporal {
+  const overrideEnvVars = Object.fromEntries(
+    Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined),
+  );
+  try {
+    const { connectionOptions, namespace } = loadClientConnectConfig({
+      overrideEnvVars,
+      ...(profile === undefined ? {} : { profile }),
+    });
+    return { connectionOptions, namespace: namespace ?? 'default' };
+  } catch (error) {
+    const name = profile ?? env.TEMPORAL_PROFILE ?? 'default';
+    throw new CliError(
+      `Temporal profile ${JSON.stringify(name)}: ${(error as Error).message}; ` +
+        '`temporal config list` shows the profiles there are',
+      exitCodes.badInput,
+    );
+  }
+}
+
+/** A connection to Temporal, and the stack behind it if this process runs it. */
+export interface Session {
+  client: Client;
+  ui: string | null;
+  /** Resolves if the stack cannot be kept running; never for a stack of another process. */
+  lost: Promise<Error>;
+  /**
+   * Stops the stack if this process runs it. The connection stays open until the process ends: closing it
+   * during a retry throws from a timer.
+   */
+  close(hurry: AbortSignal): Promise<void>;
+}
+
+const neverLost = new Promise<Error>(() => undefined);
+
+/**
+ * Connects to the external server if there is one, else to the stack that `genenv up` left running, else starts
+ * a stack. Undefined if a stop was requested meanwhile.
+ */
+export async function openSession(
+  external: ExternalTemporal | null,
+  context: CliContext,
+  interruption: Interruption,
+): Promise<Session | undefined> {
+  if (external !== null) {
+    context.print(`Connecting to Temporal at ${external.connectionOptions.address ?? 'localhost:7233'} ...`);
+    const client = await interruption.unlessStopped(connect(external));
+    return client && { client, ui: null, lost: neverLost, close: () => Promise.resolve() };
+  }
+  try {
+    return await openOwnStack(createStack(context, 'run'), interruption);
+  } catch (error) {
+    if (!(error instanceof StackInUse)) throw error;
+    return joinStack(error, context, interruption);
+  }
+}
+
+async function openOwnStack(stack: EmbeddedStack, interruption: Interruption): Promise<Session | undefined> {
+  try {
+    const addresses = await interruption.unlessStopped(stack.start());
+    if (addresses === undefined) {
+      await stack.stop(interruption.hurry);
+      return undefined;
+    }
+    const client = await connect({
+      connectionOptions: { address: addresses.temporal },
+      namespace: addresses.namespace,
+    });
+    return { client, ui: addresses.ui, lost: stack.givenUp, close: (hurry) => stack.stop(hurry) };
+  } catch (error) {
+    await stack.stop(interruption.hurry);
+    throw error instanceof StackInUse ? error : new CliError((error as Error).message);
+  }
+}
+
+/** Another process runs the stack: that of `genenv up` may be used, that of a run may not. */
+async function joinStack(
+  inUse: StackInUse,
+  context: CliContext,
+  interruption: Interruption,
+): Promise<Session | undefined> {
+  if (inUse.record.owner?.command !== 'up') throw new CliError(inUse.message, exitCodes.busy);
+  context.print(`Using the stack of \`genenv up\` (process ${inUse.record.owner.pid}).`);
+  const record = await waitForStack(homeFolder(context.env), interruption.stop);
+  if (interruption.stop.aborted) return undefined;
+  if (!record?.addresses)
+    throw new CliError('the stack of `genenv up` ended before it was ready; see `genenv doctor`');
+  const { temporal, namespace, ui } = record.addresses;
+  const client = await connect({ connectionOptions: { address: temporal }, namespace });
+  return { client, ui, lost: neverLost, close: () => Promise.resolve() };
+}
+
+export async function connect({
+  connectionOptions,
+  namespace,
+}: ExternalTemporal): Promise<Client & { connection: Connection }> {
+  try {
+    const connection = await Connection.connect({ connectTimeout: '10s', ...connectionOptions });
+    return Object.assign(new Client({ connection, namespace }), { connection });
+  } catch (error) {
+    throw new CliError(
+      `Temporal at ${connectionOptions.address ?? 'localhost:7233'} does not answer: ` +
+        `${(error as Error).message}; check address, TLS and API key (\`genenv doctor\`)`,
+    );
+  }
+}
+
+/**
+ * The server that options or environment name, else the embedded one if it runs, else null: most commands can
+ * answer from files. @throws CliError if the server does not answer
+ */
+export async function connectIfReachable(
+  options: TemporalOptions,
+  { env }: CliContext,
+): Promise<(Client & { connection: Connection }) | null> {
+  const addresses = runningStack(homeFolder(env))?.addresses ?? null;
+  const embedded =
+    addresses === null
+      ? null
+      : { connectionOptions: { address: addresses.temporal }, namespace: addresses.namespace };
+  const target = externalTemporal(options, env) ?? embedded;
+  return target === null ? null : connect(target);
+}

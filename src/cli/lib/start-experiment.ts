@@ -1,0 +1,208 @@
+import { isGrpcServiceError } from '@temporalio/client';
+import type { Client } from '@temporalio/client';
+import { armName } from '../../config/arms.ts';
+import type { Experiment } from '../../config/experiment.ts';
+import { changedFields } from '../../config/retune.ts';
+import { finishRewind } from '../../runs/rewind.ts';
+import { RunFolder } from '../../runs/run-folder.ts';
+import { experimentHash, lastRewindTime, readRunOverview, runsFolder } from '../../runs/run-state.ts';
+import { InvalidConfig } from '../../validation/invalid-config.ts';
+import { queues } from '../../workflows/activity-proxies.ts';
+import type { experimentWorkflow, ExperimentResult } from '../../workflows/experiment.ts';
+import { exitCodes } from '../context.ts';
+import type { CliContext, ExitCode } from '../context.ts';
+import {
+  describeRunning,
+  pollProgress,
+  resultWhileWatching,
+  runInSession,
+  showFinalProgress,
+  workflowLink,
+} from './follow.ts';
+import type { ExperimentHandle } from './follow.ts';
+import type { Interruption } from './interruption.ts';
+import { progressDisplay } from './progress-display.ts';
+import type { ExperimentFile } from './read-file.ts';
+import type { ExternalTemporal, Session } from './session.ts';
+
+/** An experiment to start or to resume. */
+export interface RunRequest extends ExperimentFile {
+  id: string;
+  home: string;
+  resumeCommand: string;
+  /** The command that starts the same experiment under a new id. */
+  restartCommand: string;
+  /** Called if its workflow runs already, to resume it for example. */
+  onAttached?: (running: { client: Client; handle: ExperimentHandle }) => Promise<void>;
+}
+
+/**
+ * Starts or resumes an experiment, and follows it to its end. Checks everything before it starts or writes
+ * anything.
+ */
+export async function startOrResume(
+  request: RunRequest,
+  external: ExternalTemporal | null,
+  context: CliContext,
+): Promise<ExitCode> {
+  if (await finishRewind(new RunFolder(runsFolder(request.home), request.id), request.home))
+    context.print(`A rewind of ${request.id} had been interrupted; it is done now.`);
+  // Files on this machine say nothing about a run whose workers are elsewhere.
+  if (external === null && (await reportIfFinished(request, context))) return exitCodes.ok;
+
+  return runInSession(external, context, {
+    resumeCommand: request.resumeCommand,
+    follow: (session, interruption) => followRun(session, request, context, interruption),
+    end: async (result) => {
+      await printOutcome(request, result, context);
+      return result.outcome === 'stopped' ? exitCodes.stopped : exitCodes.ok;
+    },
+  });
+}
+
+/** Prints the report if all epochs are done. @throws InvalidConfig if the id belongs to another file */
+async function reportIfFinished(
+  { experiment, id, home, restartCommand }: RunRequest,
+  context: CliContext,
+): Promise<boolean> {
+  const folder = new RunFolder(runsFolder(home), id);
+  const run = await readRunOverview(folder);
+  if (run === null) return false;
+  if (run.sha256 !== experimentHash(experiment)) {
+    const file = (await folder.readExperiment())?.experiment;
+    throw new InvalidConfig(
+      `experiment: the id ${JSON.stringify(id)} belongs to another experiment file ` +
+        `(${changedFields(file, experiment)}); start this one under another id (${restartCommand}), ` +
+        `or go on with ${folder.experimentFile}`,
+    );
+  }
+  if (!run.finished) {
+    if (run.epoch !== null)
+      context.print(`${id} goes on after epoch ${run.epoch} of ${run.experiment.epochs}.`);
+    return false;
+  }
+  const { writeReport } = await import('../../report/write-report.ts');
+  const report = await writeReport({ home, runId: id, worlds: context.env.GENENV_WORLDS });
+  context.print(`${id} is finished: ${run.epoch ?? 0} epochs. Report: ${report}`);
+  context.print(`To start a fresh one, give it another id: ${restartCommand}`);
+  return true;
+}
+
+/** The result, or undefined if a stop was requested. */
+async function followRun(
+  session: Session,
+  { raw, experiment, id, home, onAttached }: RunRequest,
+  context: CliContext,
+  interruption: Interruption,
+): Promise<ExperimentResult | undefined> {
+  const { handle, attached } = await startExperiment(session.client, {
+    id,
+    raw,
+    experiment,
+    rewoundAt: await lastRewindTime(new RunFolder(runsFolder(home), id)),
+  });
+  context.print(`${attached ? 'Following' : 'Started'} ${id}${workflowLink(session, id)}`);
+  if (attached) await onAttached?.({ client: session.client, handle });
+  const otherRuns = session.ui === null ? [] : await listOtherRunning(session.client, id);
+  if (otherRuns.length > 0)
+    context.print(
+      `Interrupted earlier, these go on at the same time: ${otherRuns.join(', ')} ` +
+        '(`npx genenv cancel` ends one)',
+    );
+  const display = progressDisplay(context);
+  try {
+    const result = await resultWhileWatching(session, { id, handle }, interruption, (stop) =>
+      pollProgress(session.client, handle, { ...display, stop }),
+    );
+    if (result !== undefined) await showFinalProgress(session.client, handle, display.show);
+    return result;
+  } finally {
+    display.end();
+  }
+}
+
+async function printOutcome(
+  { id, home, resumeCommand, restartCommand }: RunRequest,
+  result: ExperimentResult,
+  context: CliContext,
+): Promise<void> {
+  context.print(
+    `${id}: ${result.outcome} after ${result.epochs} epochs; ledger ${result.ledger.slice(0, 12)}`,
+  );
+  if ((await readRunOverview(new RunFolder(runsFolder(home), id))) === null) {
+    context.print('Its files are with its workers, not in this home folder.');
+    return;
+  }
+  const { summaryTable, writeResults } = await import('./run-results.ts');
+  context.print(await summaryTable(home, id));
+  context.print(`Report: ${await writeResults(home, id, context)}`);
+  context.print(
+    result.outcome === 'stopped' ? `To go on: ${resumeCommand}` : `A fresh one: ${restartCommand}`,
+  );
+}
+
+export interface StartedExperiment {
+  handle: ExperimentHandle;
+  /** Whether it was running already. */
+  attached: boolean;
+}
+
+export interface StartRequest {
+  id: string;
+  raw: unknown;
+  experiment: Experiment;
+  /** When the run was last rewound; null if never. */
+  rewoundAt: Date | null;
+}
+
+/**
+ * Starts the experiment's workflow, or attaches to the one that runs under this id. A workflow older than the
+ * last rewind works on epochs that no longer exist: it is terminated, and the run resumes from its files.
+ * @throws InvalidConfig if the id runs with another file
+ */
+export async function startExperiment(
+  client: Client,
+  { id, raw, experiment, rewoundAt }: StartRequest,
+): Promise<StartedExperiment> {
+  const hash = experimentHash(experiment);
+  const existing = await describeRunning(client, id);
+  const outdated = existing !== null && rewoundAt !== null && existing.startTime < rewoundAt;
+  const running = outdated ? null : existing;
+  const runningHash = running?.memo?.experimentHash;
+  if (runningHash !== undefined && runningHash !== hash) {
+    throw new InvalidConfig(
+      `experiment: the id ${JSON.stringify(id)} is running with another experiment file; ` +
+        'wait until it has ended, or give --id another',
+    );
+  }
+  const { name, epochs, arm, seed } = experiment;
+  const summary = `${name}: ${epochs} epochs, ${armName(arm)}, seed ${seed}`;
+  const handle = await client.workflow.start<typeof experimentWorkflow>('experiment', {
+    taskQueue: queues.workflows,
+    workflowId: id,
+    args: [raw],
+    workflowIdConflictPolicy: outdated ? 'TERMINATE_EXISTING' : 'USE_EXISTING',
+    workflowIdReusePolicy: 'ALLOW_DUPLICATE',
+    memo: { experimentHash: hash },
+    staticSummary: summary.slice(0, 200),
+  });
+  // A handle by id alone, since the workflow continues as new.
+  return {
+    handle: client.workflow.getHandle<typeof experimentWorkflow>(handle.workflowId),
+    attached: running !== null,
+  };
+}
+
+/** Other experiments that run on this server; empty if the server cannot list workflows. */
+async function listOtherRunning(client: Client, id: string): Promise<string[]> {
+  const ids: string[] = [];
+  try {
+    for await (const { workflowId } of client.workflow.list({
+      query: 'WorkflowType = "experiment" AND ExecutionStatus = "Running"',
+    }))
+      if (workflowId !== id) ids.push(workflowId);
+  } catch (error) {
+    if (!isGrpcServiceError(error)) throw error;
+  }
+  return ids;
+}

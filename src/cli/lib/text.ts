@@ -1,0 +1,29 @@
+/** 1234567 -> "1.2 MB". */
+export function byteText(count: number): string {
+  const units = ['B', 'kB', 'MB', 'GB', 'TB'];
+  const power = Math.min(units.length - 1, count < 1000 ? 0 : Math.floor(Math.log10(count) / 3));
+  return `${power === 0 ? count : (count / 1000 ** power).toFixed(1)} ${units[power] ?? 'B'}`;
+}
+
+/** 5000 -> "1 h 23 min"; the two largest units. */
+export function durationText(seconds: number): string {
+  if (seconds < 10) return `${seconds.toFixed(1)} s`;
+  if (seconds < 60) return `${Math.round(seconds)} s`;
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 60) return `${minutes} min ${String(Math.round(seconds % 60) % 60).padStart(2, '0')} s`;
+  return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}
+
+/** 1234567 -> "1,234,567". */
+export const countText = (count: number): string => Math.round(count).toLocaleString('en-US');
+
+export const plural = (count: number, noun: string): string =>
+  `${countText(count)} ${noun}${count === 1 ? '' : 's'}`;
+
+/** Two decimals, or a dash if nothing was measured. */
+export const rateText = (value: number | null | undefined, digits = 2): string =>
+  value === null || value === undefined ? '–' : value.toFixed(digits);
+
+/** An ISO time to the minute, or a dash. */
+export const timeText = (iso: string | null): string =>
+  iso === null ? '–' : iso.slice(0, 16).replace('T', ' ');

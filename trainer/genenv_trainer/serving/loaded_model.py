@@ -1,0 +1,92 @@
+"""Loads the models of the store: Hugging Face folders, and peft adapters over a base that they share."""
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import torch
+from transformers import AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
+
+from genenv_trainer.errors import InvalidArtifact
+from genenv_trainer.models import load_model
+
+
+@dataclass
+class LoadedModel:
+    """A model ready to sample from; `adapter` is the one to activate on `model`, None for a full model."""
+
+    name: str
+    model: PreTrainedModel
+    tokenizer: PreTrainedTokenizerBase
+    adapter: str | None
+    token_texts: dict[int, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        config, generation = self.model.config, self.model.generation_config
+        ends = generation.eos_token_id if generation.eos_token_id is not None else config.eos_token_id
+        ends = set(ends if isinstance(ends, list) else [ends]) | {self.tokenizer.eos_token_id}
+        self.end_ids = sorted(ends - {None})
+        self.max_length: int | None = getattr(config, "max_position_embeddings", None)
+        self.vocabulary: int = config.vocab_size
+
+    def token_text(self, token_id: int) -> str:
+        """One token alone as text, special tokens by name."""
+        if token_id not in self.token_texts:
+            self.token_texts[token_id] = self.tokenizer.decode([token_id], clean_up_tokenization_spaces=False)
+        return self.token_texts[token_id]
+
+
+class AdapterHost:
+    """Base models with the adapters loaded over them: one base in memory for all of its adapters, never
+    merged."""
+
+    def __init__(self) -> None:
+        self.bases: dict[Path, PreTrainedModel] = {}
+        self.count = 0
+
+    def load(self, folder: Path, base: Path) -> tuple[PreTrainedModel, str]:
+        """The base with the adapter of `folder` on it, and the adapter's name there. Raises
+        InvalidArtifact for one that lacks weights."""
+        from peft import PeftConfig, PeftModelForCausalLM  # a second of imports that full models do without
+
+        config = PeftConfig.from_pretrained(str(folder))
+        config.inference_mode = True
+        adapter = f"adapter{self.count}"
+        self.count += 1
+        if base in self.bases:
+            self.bases[base].add_adapter(adapter, config)
+        else:
+            self.bases[base] = PeftModelForCausalLM(load_full(base), config, adapter)
+        model = self.bases[base]
+        try:
+            missing = [key for key in model.load_adapter(str(folder), adapter).missing_keys if adapter in key]
+            if missing:
+                raise InvalidArtifact(
+                    f"{folder}: weights missing: {', '.join(missing[:5])}; the folder is not whole"
+                )
+        except Exception:
+            self.drop(model, adapter)
+            raise
+        return model.eval(), adapter
+
+    def drop(self, model: PreTrainedModel, adapter: str) -> None:
+        """Removes an adapter, and its base when it was the last one there."""
+        if len(model.peft_config) > 1:
+            model.delete_adapter(adapter)
+        else:
+            self.bases = {base: kept for base, kept in self.bases.items() if kept is not model}
+
+
+def load_full(folder: Path) -> PreTrainedModel:
+    return load_model(folder, torch.float32).eval()
+
+
+def read_entry(entry: Path, store: Path) -> tuple[Path, Path]:
+    """Folders of the model and of its tokenizer that served/<name>.json names, relative to the store."""
+    fields = json.loads(entry.read_text())
+    folder = store / fields["path"]
+    return folder, store / fields["tokenizer"] if fields.get("tokenizer") else folder
+
+
+def load_tokenizer(folder: Path) -> PreTrainedTokenizerBase:
+    return AutoTokenizer.from_pretrained(folder, local_files_only=True)

@@ -1,0 +1,103 @@
+"""job.json -> a job that is ready to run: torch's settings, models, batch, optimizer."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import torch
+import transformers
+
+from genenv_trainer import adapters
+from genenv_trainer.batch import check_fits
+from genenv_trainer.errors import InvalidConfig
+from genenv_trainer.forward import Reference
+from genenv_trainer.gradient_norms import GradientNorms
+from genenv_trainer.job_config import JobConfig
+from genenv_trainer.models import Policy, load_policy, load_reference
+from genenv_trainer.optimizer import Optimizer
+from genenv_trainer.records import read_records
+from genenv_trainer.step import Objective
+from genenv_trainer.stored_objects import check_stored
+from genenv_trainer.tokenizer import tokenise
+from genenv_trainer.trainer_state import load_trainer_state
+from genenv_trainer.training import Training
+from genenv_trainer.work_folder import WorkFolder
+
+
+def prepare_job(job: JobConfig, work: WorkFolder, check: Callable[[], None]) -> Training | GradientNorms:
+    """Check and load everything. Raises InvalidConfig or InvalidArtifact."""
+
+    def heartbeat() -> None:
+        check()
+        work.progress("loading", 0, 0, None)
+
+    device = _configure_torch(job)
+    _check_inputs(job, heartbeat)
+    steps = read_records(Path(job.batch), job.kind, job.settings)
+    torch.manual_seed(job.seed)
+    policy = load_policy(job, device)
+    records = [record for step in steps for record in step]
+    if any(record.token_ids is None for record in records):
+        tokenise(records, policy.tokenizer())
+    config = policy.model.config
+    check_fits(records, config.vocab_size, getattr(config, "max_position_embeddings", None))
+    autocast = torch.bfloat16 if job.precision == "bfloat16" else None
+    reference = _reference(job, policy, autocast, device)
+    objective = Objective(job.kind, job.settings, policy.model, reference, autocast, check)
+    if job.kind == "gradient_norms":
+        return GradientNorms(job, work, policy, objective, steps, device)
+    optimizer = Optimizer(policy.trainable(), job.settings, job.settings.schedule_steps or len(steps))
+    steps_before = 0
+    if job.trainer_state is not None:
+        steps_before = load_trainer_state(Path(job.trainer_state), optimizer)
+    return Training(job, work, policy, optimizer, objective, steps, device, steps_before)
+
+
+def _check_inputs(job: JobConfig, heartbeat: Callable[[], None]) -> None:
+    """Raises Damaged if something that job.json names in the store is not whole."""
+    models = [Path(path) for path in (job.model.path, job.reference and job.reference.path) if path]
+    for model in models:
+        check_stored(model, heartbeat)
+    inputs = [adapters.base_path(model) for model in models] + [
+        Path(path) for path in (job.trainer_state, job.batch) if path
+    ]
+    for path in inputs:
+        if path is not None:
+            check_stored(path, heartbeat)
+
+
+def _configure_torch(job: JobConfig) -> torch.device:
+    """Threads and determinism of this process. Bits are those of a device, a thread count and a version of
+    torch."""
+    transformers.utils.logging.disable_progress_bar()
+    torch.set_num_threads(job.threads)
+    available = job.device != "cpu" and torch.cuda.is_available()
+    if job.device == "cuda" and not available:
+        raise InvalidConfig(
+            "job.json.device: 'cuda', but torch sees no CUDA device here; use 'auto' or 'cpu'"
+        )
+    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+    torch.use_deterministic_algorithms(True, warn_only=available)
+    torch.utils.deterministic.fill_uninitialized_memory = False
+    return torch.device("cuda" if available else "cpu")
+
+
+def _reference(
+    job: JobConfig, policy: Policy, autocast: torch.dtype | None, device: torch.device
+) -> Reference | None:
+    if not job.needs_reference:
+        return None
+    estimator = job.settings.kl_estimator
+    if job.reference is not None:
+        return Reference(
+            load_reference(Path(job.reference.path), getattr(torch, job.precision), device),
+            False,
+            estimator,
+            autocast,
+        )
+    if not policy.is_adapter:
+        raise InvalidConfig(
+            "job.json.reference: null, but kl_coefficient or max_kl needs one and there is no adapter "
+            "to switch off; give its path"
+        )
+    return Reference(policy.model, True, estimator, autocast)
