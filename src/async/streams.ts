@@ -81,7 +81,8 @@ export async function* zipRecords<Row extends [IdentifiedRecord, IdentifiedRecor
     const mismatch = ids.find((candidate) => candidate !== id);
     if (mismatch !== undefined)
       throw new Error(
-        `record ${mismatch} stands where record ${id} should: the files are not in the same order, or not of the same epoch`,
+        `record ${mismatch} stands where record ${id} should: ` +
+          `the files are not in the same order, or not of the same epoch`,
       );
     yield row;
   }

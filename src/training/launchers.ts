@@ -33,7 +33,8 @@ export function processLauncher(python: string, environment: NodeJS.ProcessEnv):
         child.once('error', (cause) =>
           reject(
             new TrainerUnavailable(
-              `cannot start the trainer with ${python}: ${cause.message}; run the set-up (npm start) or set GENENV_PYTHON`,
+              `cannot start the trainer with ${python}: ${cause.message}; ` +
+                `run the set-up (npm start) or set GENENV_PYTHON`,
               { cause },
             ),
           ),
@@ -65,7 +66,8 @@ function askResident(socket: string, line: string, timeoutMs: number): Promise<s
       connection.destroy();
       reject(
         new TrainerUnavailable(
-          `the resident trainer at ${socket} ${problem}; start it with \`genenv up\`, or choose trainer.launcher "process"`,
+          `the resident trainer at ${socket} ${problem}; ` +
+            `start it with \`genenv up\`, or choose trainer.launcher "process"`,
           { cause },
         ),
       );

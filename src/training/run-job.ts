@@ -156,7 +156,8 @@ async function watch(folder: JobFolder, linesBefore: number, options: RunJobOpti
       if (now - lastProgress > stallMs) {
         kill(pid, 'SIGKILL');
         throw new TrainerFailed(
-          `the trainer of ${folder.path} made no progress for ${stallMs} ms and was killed; it continues from its last step`,
+          `the trainer of ${folder.path} made no progress for ${stallMs} ms and was killed; ` +
+            `it continues from its last step`,
         );
       }
     }

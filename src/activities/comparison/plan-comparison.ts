@@ -40,7 +40,8 @@ export function createParseComparison(dependencies: Dependencies) {
       existing === undefined ? '' : changedFields(runIdentity(existing), runIdentity(comparison, existing));
     if (changes !== '')
       throw new InvalidConfig(
-        `comparison: the id ${JSON.stringify(id)} belongs to another comparison file (${changes}); start this one under another id`,
+        `comparison: the id ${JSON.stringify(id)} belongs to another comparison file (${changes}); ` +
+          `start this one under another id`,
       );
     if (existing === undefined || hashOf(existing) !== hashOf(comparison)) await folder.write(comparison);
     const { concurrency, crossPlay, probes } = comparison;

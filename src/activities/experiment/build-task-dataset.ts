@@ -44,7 +44,8 @@ export function createBuildTaskDataset(dependencies: Dependencies) {
       const specs = arm.type === 'static' ? [...base, ...accepted] : accepted;
       if (specs.length === 0)
         throw new InvalidConfig(
-          `experiment: arm: the data set has no valid task; of ${texts.length} texts ${JSON.stringify(dropped)} were dropped`,
+          `experiment: arm: the data set has no valid task; of ${texts.length} texts ` +
+            `${JSON.stringify(dropped)} were dropped`,
         );
       const records = specs.map((spec, index): SeedTaskRecord => ({
         id: `pool-${String(index).padStart(4, '0')}`,

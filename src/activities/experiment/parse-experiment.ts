@@ -27,8 +27,10 @@ export function createParseExperiment(dependencies: Dependencies) {
     const folder = dependencies.runFolder(id);
     const existing = await folder.readExperiment();
     if (existing !== undefined && existing.sha256 !== hashOf(experiment)) {
+      const changes = changedFields(existing.experiment, experiment);
       throw new InvalidConfig(
-        `experiment: the id ${JSON.stringify(id)} belongs to another experiment file (${changedFields(existing.experiment, experiment)}); start this one under another id, or go on with the file in ${folder.experimentFile}`,
+        `experiment: the id ${JSON.stringify(id)} belongs to another experiment file (${changes}); ` +
+          `start this one under another id, or continue with the file in ${folder.experimentFile}`,
       );
     }
     const fork =
@@ -51,7 +53,8 @@ export function createParseExperiment(dependencies: Dependencies) {
 function checkBenchmarks(dependencies: Dependencies, id: string, { every, ...evaluation }: Benchmarks): void {
   if (id.length > MAX_EVALUATED_RUN_ID_LENGTH)
     throw new InvalidConfig(
-      `workflow id: got ${JSON.stringify(id)}; with evaluation.benchmarks it has ${MAX_EVALUATED_RUN_ID_LENGTH} characters at most, since evaluations have longer ids`,
+      `workflow id: got ${JSON.stringify(id)}; with evaluation.benchmarks it has ` +
+        `${MAX_EVALUATED_RUN_ID_LENGTH} characters at most, since evaluations have longer ids`,
     );
   try {
     parseEvaluation({ name: 'of-an-epoch', policy: { type: 'run', run: id, epoch: every }, ...evaluation });
@@ -67,7 +70,8 @@ function checkBenchmarks(dependencies: Dependencies, id: string, { every, ...eva
 function checkId(id: string): void {
   if (!/^[A-Za-z0-9-][A-Za-z0-9._-]{0,79}$/.test(id)) {
     throw new InvalidConfig(
-      `workflow id: got ${JSON.stringify(id)}; it is the experiment's id: 1 to 80 letters, digits, dots, dashes or underscores, no dot or underscore first`,
+      `workflow id: got ${JSON.stringify(id)}; it is the experiment's id: ` +
+        `1 to 80 letters, digits, dots, dashes or underscores, no dot or underscore first`,
     );
   }
 }
