@@ -149,7 +149,7 @@ class ComparisonScreen {
     this.#log(comparisonScreen(progress, runs));
   }
 
-  /** Leaves the last picture where it is. */
+  /** Leaves the last picture on the screen. */
   end(): void {
     this.#log.done();
   }

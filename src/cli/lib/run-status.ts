@@ -109,7 +109,7 @@ export async function currentState(folder: RunFolder, client: Client | null): Pr
   if (workflow?.progress !== undefined)
     return { state: activeState(workflow.progress), progress: workflow.progress };
   if (last === 'stopped' || last === 'cancelled' || last === 'failed') return { state: last, progress: null };
-  // A run that was rewound since, or that another server runs, is where its files say.
+  // A run that was rewound since, or that another server runs, is as far as its files say.
   return { state: last === 'rewound' ? 'interrupted' : (workflow?.ended ?? 'interrupted'), progress: null };
 }
 
