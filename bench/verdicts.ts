@@ -1,5 +1,5 @@
 import { bfcl } from '../src/benchmarks/bfcl/bfcl.ts';
-import { enginePython } from '../src/benchmarks/engine-python.ts';
+import { enginePython } from '../src/benchmarks/registry.ts';
 import type { OpenSuite } from '../src/benchmarks/suite.ts';
 
 const single = ['simple_python', 'multiple', 'parallel', 'parallel_multiple', 'live_simple', 'live_multiple'];
@@ -24,7 +24,7 @@ async function open(name: string): Promise<OpenSuite> {
 async function judge(
   name: string,
   times: number,
-): Promise<{ cases: number; judging: number; whole: number }> {
+): Promise<{ cases: number; judging: number; total: number }> {
   const begun = performance.now();
   const suite = await open(name);
   const answered = suite.cases.map((item) => ({ item, response: suite.gold(item) }));
@@ -35,32 +35,32 @@ async function judge(
   return {
     cases: answered.length * times,
     judging: (ended - started) / 1000,
-    whole: (performance.now() - begun) / 1000,
+    total: (performance.now() - begun) / 1000,
   };
 }
 
 /** BFCL's verdicts on gold answers, through the sidecar and its throw-away processes. */
 export async function verdicts(): Promise<Record<string, unknown>> {
-  const ast = { cases: 0, judging: 0, whole: 0 };
+  const ast = { cases: 0, judging: 0, total: 0 };
   for (const name of single) {
-    const { cases, judging, whole } = await judge(name, rounds);
+    const { cases, judging, total } = await judge(name, rounds);
     ast.cases += cases;
     ast.judging += judging;
-    ast.whole += whole;
+    ast.total += total;
   }
-  const episodes = { cases: 0, whole: 0 };
+  const episodes = { cases: 0, total: 0 };
   for (const name of multiTurn) {
-    const { cases, whole } = await judge(name, 1);
+    const { cases, total } = await judge(name, 1);
     episodes.cases += cases;
-    episodes.whole += whole;
+    episodes.total += total;
   }
   return {
     ast_verdicts: ast.cases,
     ast_verdicts_per_second: Math.round(ast.cases / ast.judging),
-    ast_verdicts_per_second_with_start: Math.round(ast.cases / ast.whole),
+    ast_verdicts_per_second_with_start: Math.round(ast.cases / ast.total),
     target_ast_verdicts_per_second: 10_000,
     multi_turn_entries: episodes.cases,
-    multi_turn_seconds_with_start: episodes.whole,
+    multi_turn_seconds_with_start: episodes.total,
     target_multi_turn_seconds: 10,
   };
 }

@@ -1,5 +1,7 @@
 import { join } from 'node:path';
-import { repository } from '../../infra/setup/locations.mjs';
+import { engineEnvironment, engines, repository } from '../../infra/setup/locations.mjs';
+import type { Engine } from '../../infra/setup/locations.mjs';
+import { environmentReady } from '../../infra/setup/virtual-environment.mjs';
 import { hashOf } from '../store/canonical-json.ts';
 import { InvalidConfig } from '../validation/invalid-config.ts';
 import { nearestName } from '../validation/issue-messages.ts';
@@ -7,7 +9,6 @@ import { alfworld } from './alfworld/alfworld.ts';
 import { apiBank } from './api-bank/api-bank.ts';
 import { bamboogle } from './bamboogle/bamboogle.ts';
 import { bfcl } from './bfcl/bfcl.ts';
-import { enginePython } from './engine-python.ts';
 import type { Benchmark, Missing, OpenSuite, Suite, SuiteHost, SuiteSettings } from './suite.ts';
 import { travelPlanner } from './travelplanner/travelplanner.ts';
 
@@ -30,14 +31,14 @@ export class SuiteLoader {
    * so.
    * @throws InvalidConfig for a name that no suite has
    */
-  named(names: readonly string[]): Suite[] {
+  select(names: readonly string[]): Suite[] {
     const all = this.benchmarks.flatMap(({ suites }) => suites);
     const wanted = new Set(
       names.flatMap((name) => {
-        const found = name.endsWith('*')
+        const matching = name.endsWith('*')
           ? all.filter((suite) => suite.name.startsWith(name.slice(0, -1)))
           : all.filter((suite) => suite.name === name);
-        if (found.length > 0) return found;
+        if (matching.length > 0) return matching;
         const nearest = nearestName(
           name,
           all.map((suite) => suite.name),
@@ -90,3 +91,12 @@ export const suiteHost = (downloads: string, secret: (name: string) => string | 
   enginePython,
   secret,
 });
+
+/**
+ * The Python of an engine that set-up has installed; null where it has not, or where no engine has that name.
+ */
+export async function enginePython(engine: string): Promise<string | null> {
+  if (!Object.hasOwn(engines, engine)) return null;
+  const environment = engineEnvironment(engine as Engine);
+  return (await environmentReady(environment)) ? join(environment, 'bin', 'python') : null;
+}

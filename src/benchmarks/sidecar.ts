@@ -18,7 +18,7 @@ export class SidecarFailed extends Error {
   override readonly name = 'SidecarFailed';
 }
 
-type Waiting = { resolve: (value: unknown) => void; reject: (error: Error) => void };
+type PendingRequest = { resolve: (value: unknown) => void; reject: (error: Error) => void };
 
 /**
  * An engine in a process of its own, asked over its standard input and output: a line of JSON for a request
@@ -28,7 +28,7 @@ type Waiting = { resolve: (value: unknown) => void; reject: (error: Error) => vo
 export class Sidecar implements AsyncDisposable {
   readonly #name: string;
   readonly #process;
-  readonly #waiting = new Map<number, Waiting>();
+  readonly #waiting = new Map<number, PendingRequest>();
   readonly #ended: Promise<void>;
   #failure: SidecarFailed | undefined;
   #lastWords = '';

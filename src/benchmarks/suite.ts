@@ -70,7 +70,7 @@ export interface OpenSuite<Item extends Case = Case, Response = unknown> {
    * Version of how cases are put, and of what is kept as their answers: raised with every change to `attempt`
    * or `gold`. Answers under another are asked anew.
    */
-  readonly asking: string;
+  readonly promptVersion: string;
   /** Versions of what decides verdicts: the rules of this project, packages. Part of every result. */
   readonly versions: Readonly<Record<string, string>>;
   /**
@@ -87,7 +87,7 @@ export interface OpenSuite<Item extends Case = Case, Response = unknown> {
    * Most cases that are given to `judge` at a time, for suites whose judge is slow; absent where it does not
    * matter. Verdicts are kept, and work is known to go on, after each time.
    */
-  readonly judgedTogether?: number;
+  readonly judgeBatchSize?: number;
   /**
    * Verdicts in the order of the answered cases. Asks no model, and depends on nothing but its input and
    * `versions`.

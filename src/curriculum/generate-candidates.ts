@@ -1,5 +1,5 @@
-import { contaminated, contaminationFault } from '../benchmarks/contamination/contaminated.ts';
-import type { Contamination } from '../benchmarks/contamination/contaminated.ts';
+import { contaminationMessage, findContamination } from '../benchmarks/contamination/find-contamination.ts';
+import type { Contamination } from '../benchmarks/contamination/find-contamination.ts';
 import type { Experiment } from '../config/experiment.ts';
 import type { Completion, CompletionRequest } from '../inference/policy-client.ts';
 import { ROUNDING } from '../numerics/preconditions.ts';
@@ -134,7 +134,7 @@ export async function confirmLabels(
 
 /** A benchmark question in what the agent would be given for a task. */
 const questionIn = (world: World, spec: string): Contamination | null =>
-  contaminated(world.agentPrompt(spec));
+  findContamination(world.agentPrompt(spec));
 
 /**
  * A text as a task that may be trained on: one that holds a question of a benchmark is none (`contaminated`).
@@ -153,5 +153,5 @@ export function parseCandidate(world: World, text: string): ParsedTask {
 export function rejectContaminated(world: World, spec: string, place: string): void {
   const found = questionIn(world, spec);
   if (found !== null)
-    throw new InvalidConfig(`experiment: ${place}: got ${spec.slice(0, 80)}; ${contaminationFault(found)}`);
+    throw new InvalidConfig(`experiment: ${place}: got ${spec.slice(0, 80)}; ${contaminationMessage(found)}`);
 }

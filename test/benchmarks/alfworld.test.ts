@@ -2,13 +2,13 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
 import { alfworld } from '../../src/benchmarks/alfworld/alfworld.ts';
+import type { OpenAlfworld } from '../../src/benchmarks/alfworld/alfworld.ts';
 import { AlfworldEngine } from '../../src/benchmarks/alfworld/engine.ts';
-import type { Seen } from '../../src/benchmarks/alfworld/engine.ts';
+import type { GameState } from '../../src/benchmarks/alfworld/engine.ts';
 import type { EpisodeResponse } from '../../src/benchmarks/alfworld/episodes.ts';
 import type { AlfworldCase } from '../../src/benchmarks/alfworld/games.ts';
 import { episodeVerdict } from '../../src/benchmarks/alfworld/judge.ts';
-import type { OpenAlfworld } from '../../src/benchmarks/alfworld/suites.ts';
-import { enginePython } from '../../src/benchmarks/engine-python.ts';
+import { enginePython } from '../../src/benchmarks/registry.ts';
 import { SidecarFailed } from '../../src/benchmarks/sidecar.ts';
 import { answer, prompted, scripted, shippedHost } from './attempt.ts';
 
@@ -105,14 +105,14 @@ describe.skipIf(python === null)(`ALFWorld's games${why}`, { timeout: 120_000 },
     await engine.close();
   });
 
-  const told = ({ observation, admissible, won }: Seen): string =>
+  const told = ({ observation, admissible, won }: GameState): string =>
     [observation, ...admissible, won ? 'won' : 'not won', ''].join('\n');
 
   it('tell what they tell without our shortcuts', async () => {
     const hash = createHash('sha256');
     for (const item of suite.cases) {
       await using episode = await engine.begin(item.file, signal);
-      hash.update(told(episode.seen));
+      hash.update(told(episode.state));
       for (const step of walkthroughOf(item))
         for (const command of [step, 'look', 'inventory', 'nonsense'])
           hash.update(told(await episode.step(command)));
@@ -124,7 +124,7 @@ describe.skipIf(python === null)(`ALFWorld's games${why}`, { timeout: 120_000 },
     const [first, second] = suite.cases as [AlfworldCase, AlfworldCase];
     const alone = async (item: AlfworldCase): Promise<string[]> => {
       await using episode = await engine.begin(item.file, signal);
-      const heard = [told(episode.seen)];
+      const heard = [told(episode.state)];
       for (const command of walkthroughOf(item)) heard.push(told(await episode.step(command)));
       return heard;
     };
@@ -132,7 +132,7 @@ describe.skipIf(python === null)(`ALFWorld's games${why}`, { timeout: 120_000 },
     await using one = await engine.begin(first.file, signal);
     await using other = await engine.begin(second.file, signal);
     await using idle = await engine.begin(first.file, signal);
-    const heard = [[told(one.seen)], [told(other.seen)]];
+    const heard = [[told(one.state)], [told(other.state)]];
     for (let step = 0; step < 50; step++) {
       const [a, b] = [walkthroughOf(first)[step], walkthroughOf(second)[step]];
       const [x, y] = await Promise.all([

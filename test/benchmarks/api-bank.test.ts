@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { apiCallIn, callFault } from '../../src/benchmarks/api-bank/damo-rule.ts';
+import { callFault, parseApiCall } from '../../src/benchmarks/api-bank/damo-rule.ts';
 import { apiBankDamoLevel1, apiBankDamoLevel2 } from '../../src/benchmarks/api-bank/damo-suite.ts';
-import { callsIn, strictCallMatch, toolRlMatch } from '../../src/benchmarks/api-bank/toolrl-rule.ts';
+import { parseToolRlCalls, strictCallMatch, toolRlMatch } from '../../src/benchmarks/api-bank/toolrl-rule.ts';
 import { apiBankToolRl } from '../../src/benchmarks/api-bank/toolrl-suite.ts';
 import type { ToolRlCase } from '../../src/benchmarks/api-bank/toolrl-suite.ts';
 import { answer, figures, native, opened, prompted, scripted, shippedHost } from './attempt.ts';
@@ -118,7 +118,7 @@ describe("ToolRL's rule", () => {
     ],
     ['nothing', '', false, 0],
   ])('%s', (_, text, right, strict) => {
-    expect(toolRlMatch(callsIn(text), gold)).toBe(right);
+    expect(toolRlMatch(parseToolRlCalls(text), gold)).toBe(right);
     expect(strictCallMatch(text, gold)).toBe(strict);
   });
 });
@@ -235,7 +235,7 @@ describe('api_bank_damo', () => {
   it('reads every parameter that the data writes', async () => {
     for (const level of [apiBankDamoLevel1, apiBankDamoLevel2]) {
       for (const { expected } of (await opened(level)).cases) {
-        const { parameters } = apiCallIn(expected)!;
+        const { parameters } = parseApiCall(expected)!;
         const keys = [...expected.matchAll(/(?:\(|, )(\w+)='/g)].map(([, key]) => key);
         expect([...parameters.keys()], expected).toEqual(keys);
         for (const value of parameters.values()) expect(JSON.stringify(value), expected).not.toMatch(/='/);
@@ -294,7 +294,7 @@ describe('api_bank_damo', () => {
     ["[Add(a='x')]", "[Add(b='x')]", 'wrong_parameters'],
     ['[Get()]', '[Get()]', null],
   ] as const)('%s and %s: %s', (gold, given, fault) => {
-    expect(callFault(apiCallIn(given)!, apiCallIn(gold)!)).toBe(fault);
+    expect(callFault(parseApiCall(given)!, parseApiCall(gold)!)).toBe(fault);
   });
 
   it.each([
@@ -306,12 +306,12 @@ describe('api_bank_damo', () => {
     "[__import__('os').system('x')]",
     '[Add(a=)]',
   ])('finds no call in %j', (text) => {
-    expect(apiCallIn(text)).toBeUndefined();
+    expect(parseApiCall(text)).toBeUndefined();
   });
 
   it('finds no call in what is nested without end', () => {
     for (const text of ['['.repeat(9000), `[Add(a=${'['.repeat(9000)})`, '[Add(a='.repeat(2000)])
-      expect(apiCallIn(text)).toBeUndefined();
+      expect(parseApiCall(text)).toBeUndefined();
   });
 
   it.each([
@@ -323,9 +323,9 @@ describe('api_bank_damo', () => {
   ])('reads %s in linear time', (_, textOf, parameters) => {
     const before = performance.now();
     for (const space of [' ', '\n']) {
-      const call = apiCallIn(textOf(space.repeat(9000)));
+      const call = parseApiCall(textOf(space.repeat(9000)));
       expect(call && Object.fromEntries(call.parameters)).toEqual(parameters);
-      expect(apiCallIn(textOf(space.repeat(50_000)))).toBeUndefined();
+      expect(parseApiCall(textOf(space.repeat(50_000)))).toBeUndefined();
     }
     expect(performance.now() - before).toBeLessThan(2000);
   });
@@ -336,7 +336,7 @@ describe('api_bank_damo', () => {
     const reasonOf = async (levels: number) => {
       const args = `{"a": ${'['.repeat(levels)}${']'.repeat(levels)}}`;
       const [verdict] = await suite.judge(
-        [{ item, response: { calls: [{ name: apiCallIn(item.expected)!.name, arguments: args }] } }],
+        [{ item, response: { calls: [{ name: parseApiCall(item.expected)!.name, arguments: args }] } }],
         new AbortController().signal,
       );
       return verdict!.reason;

@@ -8,10 +8,10 @@ import {
   extractAnswer,
   f1,
 } from '../../src/benchmarks/bamboogle/answer-rules.ts';
-import { saysYes } from '../../src/benchmarks/bamboogle/judge.ts';
-import { search, searchHits, shown } from '../../src/benchmarks/bamboogle/search-endpoint.ts';
-import { bamboogleClosedBook, bamboogleSearch } from '../../src/benchmarks/bamboogle/suites.ts';
-import type { BamboogleResponse } from '../../src/benchmarks/bamboogle/suites.ts';
+import { bamboogleClosedBook, bamboogleSearch } from '../../src/benchmarks/bamboogle/bamboogle.ts';
+import type { BamboogleResponse } from '../../src/benchmarks/bamboogle/bamboogle.ts';
+import { isJudgedCorrect } from '../../src/benchmarks/bamboogle/judge.ts';
+import { formatHits, search, searchHits } from '../../src/benchmarks/bamboogle/search-endpoint.ts';
 import type { Answer, Question } from '../../src/formats/chat-messages.ts';
 import { answer, opened, prompted, scripted, shippedHost } from './attempt.ts';
 
@@ -98,7 +98,7 @@ describe('the rules', () => {
     ['- Judgment: No', false],
     ['Yes', false],
     ['', false],
-  ])('judgment %j', (judgment, yes) => expect(saysYes(judgment)).toBe(yes));
+  ])('judgment %j', (judgment, yes) => expect(isJudgedCorrect(judgment)).toBe(yes));
 });
 
 describe('a judge', () => {
@@ -385,7 +385,7 @@ describe('searching', () => {
     [{ organic: [] }, ''],
     [null, ''],
     [{ organic: [{}, 7, null] }, ''],
-  ])('reads %j', (body, text) => expect(shown(searchHits(body))).toBe(text));
+  ])('reads %j', (body, text) => expect(formatHits(searchHits(body))).toBe(text));
 
   it('needs an endpoint, and the key that is named', async () => {
     expect(bamboogleSearch.refuses(prompted)).toContain('search: got null');

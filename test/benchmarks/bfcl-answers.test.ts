@@ -168,7 +168,7 @@ describe('questions', () => {
     const [native, other] = [await open('simple_python', 'native'), await open('parallel')];
     expect(native.dataHash).toBe(suite.dataHash);
     expect(other.dataHash).not.toBe(suite.dataHash);
-    expect(suite.judgedTogether).toBeUndefined();
+    expect(suite.judgeBatchSize).toBeUndefined();
     expect(suite.versions).toEqual({ bfcl_eval: '2026.3.23', bfcl_rules: '2' });
     await Promise.all([native.close(), other.close()]);
   });

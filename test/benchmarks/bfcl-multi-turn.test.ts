@@ -30,7 +30,7 @@ describe('an episode in prompting', () => {
     ]);
   });
   test('is judged few at a time, so that verdicts are kept often', () =>
-    expect(suite.judgedTogether).toBe(8));
+    expect(suite.judgeBatchSize).toBe(8));
   test('is given up after 21 answers with calls in a turn', async () => {
     const item = suite.cases[0]!;
     const { tools, asked } = scripted(Array.from({ length: 100 }, () => text('[ls()]')));
@@ -160,7 +160,7 @@ describe('turn by turn', () => {
   beforeAll(async () => void (suite = await open('multi_turn_long_context_by_turn')));
   afterAll(() => suite.close());
 
-  test('is judged few at a time', () => expect(suite.judgedTogether).toBe(8));
+  test('is judged few at a time', () => expect(suite.judgeBatchSize).toBe(8));
   test('a lost turn costs only itself', async () => {
     const item = suite.cases.find(({ gold }) => gold.length >= 4)!;
     const answers = item.gold.map((turn, index) => (index === 1 ? [text('No.')] : turn));

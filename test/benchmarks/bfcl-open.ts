@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 import { bfcl } from '../../src/benchmarks/bfcl/bfcl.ts';
 import type { BfclResponse } from '../../src/benchmarks/bfcl/conversation.ts';
 import type { BfclCase, RecordedAnswer } from '../../src/benchmarks/bfcl/engine.ts';
-import { enginePython } from '../../src/benchmarks/engine-python.ts';
+import { enginePython } from '../../src/benchmarks/registry.ts';
 import type {
   AttemptTools,
   CaseVerdict,

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { RecordedAnswer } from '../../src/benchmarks/bfcl/engine.ts';
-import { enginePython } from '../../src/benchmarks/engine-python.ts';
+import { enginePython } from '../../src/benchmarks/registry.ts';
 import { call, judged, open, scripted, text } from './bfcl-open.ts';
 
 let folder: string;

@@ -154,6 +154,31 @@ describe('tables of the database', () => {
     expect(csvRows('')).toEqual([]);
   });
 
+  it('keep quotes, line breaks of either kind and blank cells within a record, and skip blank lines', () => {
+    const text = [
+      'name,"house ""rules""",city',
+      '"two\r\nlines","No ""parties"", no pets",Rockford',
+      '',
+      '"","",""',
+      'a "nick" name, spaced ,"one\nbreak"',
+      '"short"',
+      'long,b,c,dropped',
+      '',
+    ].join('\r\n');
+    expect(csvRows(text)).toEqual([
+      { name: 'two\r\nlines', 'house "rules"': 'No "parties", no pets', city: 'Rockford' },
+      { name: '', 'house "rules"': '', city: '' },
+      { name: 'a "nick" name', 'house "rules"': ' spaced ', city: 'one\nbreak' },
+      { name: 'short', 'house "rules"': '', city: '' },
+      { name: 'long', 'house "rules"': 'b', city: 'c' },
+    ]);
+    expect(csvRows('a,b\n1,2\r\n3,4')).toEqual([
+      { a: '1', b: '2' },
+      { a: '3', b: '4' },
+    ]);
+    expect(() => csvRows('a,b\n"not closed,2')).toThrow();
+  });
+
   it('leave out rows with an absent value, as pandas does', () => {
     const header =
       'Flight Number,Price,DepTime,ArrTime,ActualElapsedTime,FlightDate,OriginCityName,DestCityName,Distance';

@@ -57,7 +57,7 @@ export function sums(rules: Rules): Benchmark {
   const open = (): OpenSuite<Sum, Said> => ({
     cases,
     dataHash: 'd'.repeat(64),
-    asking: rules.asking,
+    promptVersion: rules.asking,
     get cannotAsk() {
       return rules.cannotAsk;
     },
@@ -80,7 +80,7 @@ export function sums(rules: Rules): Benchmark {
           : (await judge({ messages: [{ role: 'user', content: `Is ${second.text} right?` }] })).text;
       return { answers: [first.text, second.text], looked, judged };
     },
-    judgedTogether: 4,
+    judgeBatchSize: 4,
     judge: (answered) => {
       rules.judged.push(answered.length);
       return Promise.resolve(

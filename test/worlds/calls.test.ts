@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { strictCallMatch } from '../../src/benchmarks/api-bank/toolrl-rule.ts';
-import { pythonLiteral, readPythonCalls } from '../../src/worlds/calls/call-formats.ts';
+import { readPythonCalls, writePythonLiteral } from '../../src/worlds/calls/call-formats.ts';
 import { callsMatch, exactText, looseText } from '../../src/worlds/calls/match.ts';
 import type { CallsTask, CallTool } from '../../src/worlds/calls/task-schema.ts';
 import { reasonOf, shippedWorld, specOf } from './json-tasks-support.ts';
@@ -111,7 +111,7 @@ describe('the style `bfcl`', () => {
 
   it('reads and writes any value, and soon', () => {
     const value = { "it's": ['a\n"b"\\', -1.5, true, false, { x: [] }], ü: 'ß' };
-    expect(readPythonCalls(`[f(x=${pythonLiteral(value)})]`)).toEqual([
+    expect(readPythonCalls(`[f(x=${writePythonLiteral(value)})]`)).toEqual([
       { name: 'f', arguments: { x: value } },
     ]);
     for (const hostile of [

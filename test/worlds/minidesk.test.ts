@@ -5,9 +5,9 @@ import { randomStream } from '../../src/numerics/random.ts';
 import { errorTurns, playActions } from '../../src/worlds/minidesk/desk.ts';
 import type { DeskOutcome } from '../../src/worlds/minidesk/desk.ts';
 import { miniDeskSettings } from '../../src/worlds/minidesk/settings.ts';
-import { mostByChance, successByChance } from '../../src/worlds/minidesk/solve.ts';
+import { MAX_CHANCE_SUCCESS, successByChance } from '../../src/worlds/minidesk/solve.ts';
 import { deskAlphabet, parseDeskTask } from '../../src/worlds/minidesk/task.ts';
-import { ownWording, saysWhatHappened } from '../../src/worlds/minidesk/wording.ts';
+import { defaultWording, isTrueWording } from '../../src/worlds/minidesk/wording.ts';
 import { createWorld } from '../../src/worlds/registry.ts';
 import { experimentFile, withFields } from '../../test-support/experiments.ts';
 
@@ -69,7 +69,7 @@ describe('a task', () => {
     const few = createWorld({ ...settings, records: 2, colours: 2, places: 2, turns: 8 });
     expect(few.parseTask('ar1|a>2|a@2|t0')).toEqual({ valid: false, reason: 'solved_by_chance' });
     for (const spec of world.heldOutTasks(randomStream(3)))
-      expect(successByChance(taskOf(spec), size)).toBeLessThanOrEqual(mostByChance);
+      expect(successByChance(taskOf(spec), size)).toBeLessThanOrEqual(MAX_CHANCE_SUCCESS);
   });
 
   it('has a chance of random success that a random policy has', () => {
@@ -212,10 +212,10 @@ describe('what the agent reads', () => {
     for (const one of outcomes) {
       for (const other of outcomes)
         expect(
-          saysWhatHappened(ownWording(one, 'v'), other),
-          `${ownWording(one, 'v')} of ${JSON.stringify(other)}`,
+          isTrueWording(defaultWording(one, 'v'), other),
+          `${defaultWording(one, 'v')} of ${JSON.stringify(other)}`,
         ).toBe(one === other);
-      expect(saysWhatHappened(ownWording(one, 't'), one)).toBe(true);
+      expect(isTrueWording(defaultWording(one, 't'), one)).toBe(true);
     }
   });
 });

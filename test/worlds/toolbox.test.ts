@@ -5,7 +5,7 @@ import { emptyHistory } from '../../src/coevolution/agent-history.ts';
 import type { AgentHistory } from '../../src/coevolution/agent-history.ts';
 import { randomStream } from '../../src/numerics/random.ts';
 import { createWorld } from '../../src/worlds/registry.ts';
-import { makeTools, toolboxAlphabet } from '../../src/worlds/toolbox/call.ts';
+import { createToolCodes, toolboxAlphabet } from '../../src/worlds/toolbox/call.ts';
 import { toolboxSettings, toolboxTexts } from '../../src/worlds/toolbox/settings.ts';
 import type { ToolboxSettings } from '../../src/worlds/toolbox/settings.ts';
 import type { World } from '../../src/worlds/world.ts';
@@ -57,7 +57,10 @@ describe('the tools', () => {
         fc.integer({ min: 2, max: 9 }),
         fc.integer({ min: 1, max: 12 }),
         (seed, symbols, tools) => {
-          for (const map of makeTools(toolboxAlphabet({ tools, symbols, maxLength: 8 }), seed).values()) {
+          for (const map of createToolCodes(
+            toolboxAlphabet({ tools, symbols, maxLength: 8 }),
+            seed,
+          ).values()) {
             expect([...map.keys()]).toEqual('abcdefghi'.slice(0, symbols).split(''));
             expect([...map.values()].toSorted()).toEqual([...map.keys()]);
           }
@@ -66,8 +69,8 @@ describe('the tools', () => {
       { numRuns: 50 },
     );
     const codes = Array.from({ length: 4 }, (_, seed) =>
-      [...makeTools(toolboxAlphabet({ tools: 4, symbols: 9, maxLength: 8 }), seed).values()].map((map) =>
-        [...map.values()].join(''),
+      [...createToolCodes(toolboxAlphabet({ tools: 4, symbols: 9, maxLength: 8 }), seed).values()].map(
+        (map) => [...map.values()].join(''),
       ),
     ).flat();
     expect(new Set(codes).size).toBe(16);
@@ -75,7 +78,7 @@ describe('the tools', () => {
 
   it('are these, at seed 0: what changes them changes every experiment', () => {
     const codes = Array.from(
-      makeTools(toolboxAlphabet({ tools: 4, symbols: 9, maxLength: 8 }), 0),
+      createToolCodes(toolboxAlphabet({ tools: 4, symbols: 9, maxLength: 8 }), 0),
       ([tool, map]) => `${tool} ${[...map.values()].join('')}`,
     );
     expect(codes).toEqual(['T cbhaifdeg', 'U hgdafebci', 'V cbadgfihe', 'W eacgdihfb']);
@@ -90,7 +93,7 @@ describe('the tools', () => {
 
 describe('an answer', () => {
   it('is right where every symbol is in the tool’s own code, in order', () => {
-    const code = makeTools(names, settings.seed).get('U');
+    const code = createToolCodes(names, settings.seed).get('U');
     expect(world.referenceAnswer('U:cab')).toBe(
       `U(${code?.get('c') ?? ''}${code?.get('a') ?? ''}${code?.get('b') ?? ''})`,
     );
@@ -397,7 +400,7 @@ describe('for people', () => {
 describe('nested calls with several arguments', () => {
   const wide: ToolboxSettings = { ...settings, tools: 12, maxDepth: 3, maxArguments: 3, maxLength: 12 };
   const nested = createWorld(wide);
-  const maps = makeTools(toolboxAlphabet(wide), wide.seed);
+  const maps = createToolCodes(toolboxAlphabet(wide), wide.seed);
 
   it('are answered from the inside out, argument by argument', () => {
     const through = (letters: string, symbol: string) =>

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { contaminated } from '../../src/benchmarks/contamination/contaminated.ts';
+import { findContamination } from '../../src/benchmarks/contamination/find-contamination.ts';
 import { queryText } from '../../src/benchmarks/travelplanner/query-text.ts';
 import { randomStream } from '../../src/numerics/random.ts';
 import type { TravelTask } from '../../src/worlds/travel/task-schema.ts';
@@ -204,7 +204,7 @@ describe('the query', () => {
   it('stands in the benchmark’s own prompt, which holds none of its questions, beside all of the sandbox', () => {
     for (const task of tasks) {
       const prompt = world.agentPrompt(specOf(world, task));
-      expect(contaminated(prompt)).toBeNull();
+      expect(findContamination(prompt)).toBeNull();
       expect(prompt).toContain(`Query: ${queryText(task.query)}\nTravel Plan:`);
       const { restaurants, accommodations, attractions, flights } = task.information;
       for (const name of [

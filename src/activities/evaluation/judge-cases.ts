@@ -42,7 +42,7 @@ export function createJudgeCases(dependencies: Dependencies) {
         while (lines.length < answers.length) {
           signal.throwIfAborted();
           const batch = answers
-            .slice(lines.length, lines.length + (opened.judgedTogether ?? batchSize))
+            .slice(lines.length, lines.length + (opened.judgeBatchSize ?? batchSize))
             .map(({ id, response }) => {
               const item = items.get(id);
               if (item === undefined)

@@ -55,7 +55,7 @@ function checkBenchmarks(dependencies: Dependencies, id: string, { every, ...how
     );
   try {
     parseEvaluation({ name: 'of-an-epoch', policy: { type: 'run', run: id, epoch: every }, ...how });
-    const refused = refusedByName(dependencies.suites.named(how.suites), how);
+    const refused = refusedByName(dependencies.suites.select(how.suites), how);
     if (refused !== undefined) throw new InvalidConfig(refused);
   } catch (error) {
     throw error instanceof InvalidConfig

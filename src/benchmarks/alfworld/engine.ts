@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { Sidecar } from '../sidecar.ts';
 
 /** What a player is told after a command, or at the beginning. */
-export interface Seen {
+export interface GameState {
   observation: string;
   /** Every command that does something now, sorted. */
   admissible: readonly string[];
@@ -54,7 +54,10 @@ export class AlfworldEngine implements AsyncDisposable {
    */
   async begin(file: string, signal: AbortSignal): Promise<Episode> {
     signal.throwIfAborted();
-    const { episode, ...seen } = await this.#sidecar.ask<Seen & { episode: number }>({ ask: 'begin', file });
+    const { episode, ...seen } = await this.#sidecar.ask<GameState & { episode: number }>({
+      ask: 'begin',
+      file,
+    });
     return new Episode(this.#sidecar, episode, seen, signal);
   }
 
@@ -81,22 +84,25 @@ export class Episode implements AsyncDisposable {
   readonly #signal: AbortSignal;
   readonly #abort = (): void => void this.#end();
   #ended: Promise<unknown> | undefined;
-  seen: Seen;
+  state: GameState;
 
-  constructor(sidecar: Sidecar, episode: number, seen: Seen, signal: AbortSignal) {
+  constructor(sidecar: Sidecar, episode: number, state: GameState, signal: AbortSignal) {
     this.#sidecar = sidecar;
     this.#episode = episode;
     this.#signal = signal;
-    this.seen = seen;
+    this.state = state;
     // An attempt whose answer never comes is not disposed of.
     signal.addEventListener('abort', this.#abort, { once: true });
     if (signal.aborted) this.#abort();
   }
 
   /** @throws SidecarFailed */
-  async step(command: string): Promise<Seen> {
-    this.seen = await this.#sidecar.ask<Seen>({ ask: 'step', episode: this.#episode, command }, this.#signal);
-    return this.seen;
+  async step(command: string): Promise<GameState> {
+    this.state = await this.#sidecar.ask<GameState>(
+      { ask: 'step', episode: this.#episode, command },
+      this.#signal,
+    );
+    return this.state;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -1,5 +1,5 @@
 import type { AttemptTools } from '../suite.ts';
-import { commandIn, Conversation, normalizeCommand } from './conversation.ts';
+import { Conversation, normalizeCommand, parseCommand } from './conversation.ts';
 import type { Listing } from './conversation.ts';
 import type { AlfworldEngine } from './engine.ts';
 import type { AlfworldCase } from './games.ts';
@@ -22,13 +22,13 @@ export async function playEpisode(
   tools: AttemptTools,
 ): Promise<EpisodeResponse> {
   await using episode = await engine.begin(item.file, tools.signal);
-  const conversation = new Conversation(listing, episode.seen);
+  const conversation = new Conversation(listing, episode.state);
   const commands: string[] = [];
-  while (commands.length < MAX_STEPS && !episode.seen.won) {
-    const command = await choose(conversation, tools);
+  while (commands.length < MAX_STEPS && !episode.state.won) {
+    const command = await askCommand(conversation, tools);
     if (command === null) return { commands, tooLong: true };
     commands.push(command);
-    conversation.played(command, await episode.step(normalizeCommand(command)));
+    conversation.append(command, await episode.step(normalizeCommand(command)));
   }
   return { commands, tooLong: false };
 }
@@ -43,19 +43,19 @@ export async function followWalkthrough(
   tools: AttemptTools,
 ): Promise<EpisodeResponse> {
   await using episode = await engine.begin(item.file, tools.signal);
-  const conversation = new Conversation(listing, episode.seen);
+  const conversation = new Conversation(listing, episode.state);
   const commands: string[] = [];
-  for (const right of item.walkthrough ?? []) {
-    const command = await choose(conversation, tools);
+  for (const gold of item.walkthrough ?? []) {
+    const command = await askCommand(conversation, tools);
     if (command === null) return { commands, tooLong: true };
     commands.push(command);
-    conversation.played(right, await episode.step(right));
+    conversation.append(gold, await episode.step(gold));
   }
   return { commands, tooLong: false };
 }
 
 /** The model's next command; null where the conversation is too long for it, and stays so. */
-async function choose(conversation: Conversation, { ask }: AttemptTools): Promise<string | null> {
+async function askCommand(conversation: Conversation, { ask }: AttemptTools): Promise<string | null> {
   const { text, finish_reason: reason } = await ask({ messages: conversation.messages() });
-  return reason === 'prompt_too_long' ? null : commandIn(text);
+  return reason === 'prompt_too_long' ? null : parseCommand(text);
 }

@@ -51,14 +51,14 @@ export async function readGames(folder: string): Promise<{ games: AlfworldCase[]
     .sort()) {
     const file = join(id, 'game.tw-pddl');
     if (id.includes('movable') || id.includes('Sliced') || !present.has(file)) continue;
-    const [ofTask, ofGame] = await Promise.all([
+    const [trajectoryBytes, gameBytes] = await Promise.all([
       readFile(join(folder, id, 'traj_data.json')),
       readFile(join(folder, file)),
     ]);
-    const { task_type: type } = trajectory.parse(JSON.parse(ofTask.toString('utf8')));
-    const { solvable, walkthrough } = gameFile.parse(JSON.parse(ofGame.toString('utf8')));
+    const { task_type: type } = trajectory.parse(JSON.parse(trajectoryBytes.toString('utf8')));
+    const { solvable, walkthrough } = gameFile.parse(JSON.parse(gameBytes.toString('utf8')));
     if (solvable !== true || !isTaskType(type)) continue;
-    hash.update(ofTask).update(ofGame);
+    hash.update(trajectoryBytes).update(gameBytes);
     games.push({ id, file: join(folder, file), taskType: type, walkthrough: walkthrough ?? null });
   }
   return { games, dataHash: hash.digest('hex') };
@@ -108,12 +108,12 @@ export async function openSplit(
       : join(downloads, 'alfworld', 'json_2.1.1', name);
   const read = await readGames(folder);
   if (read?.games.length === expected) return read;
-  const found =
+  const problem =
     read === null
       ? `${folder}, which is not there`
       : `${folder}, where ${read.games.length} of ${expected} games were found`;
-  if (name === 'own') return { missing: `${found}: it comes with this project, check it out again` };
+  if (name === 'own') return { missing: `${problem}: it comes with this project, check it out again` };
   return {
-    missing: `${found}: download json_2.1.1_json.zip (release 0.2.2) and json_2.1.2_tw-pddl.zip (release 0.4.0) from the releases of github.com/alfworld/alfworld, and unpack both in ${join(downloads, 'alfworld')}, so that each trial's folder holds traj_data.json and game.tw-pddl`,
+    missing: `${problem}: download json_2.1.1_json.zip (release 0.2.2) and json_2.1.2_tw-pddl.zip (release 0.4.0) from the releases of github.com/alfworld/alfworld, and unpack both in ${join(downloads, 'alfworld')}, so that each trial's folder holds traj_data.json and game.tw-pddl`,
   };
 }

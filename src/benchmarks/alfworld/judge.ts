@@ -42,8 +42,8 @@ export function stepsVerdict(
   { commands, tooLong }: EpisodeResponse,
 ): CaseVerdict {
   const detail = (walkthrough ?? []).map(
-    (right, index) =>
-      commands[index] !== undefined && normalizeCommand(commands[index]) === normalizeCommand(right),
+    (gold, index) =>
+      commands[index] !== undefined && normalizeCommand(commands[index]) === normalizeCommand(gold),
   );
   const matching = detail.filter(Boolean).length;
   const correct = detail.length > 0 && matching === detail.length;
@@ -65,22 +65,24 @@ type Verdicts = readonly { verdict: CaseVerdict }[];
 
 /** Games won out of all, and out of those of each kind. */
 export function successRates({ name, note }: AlfworldSplit, setting: string, verdicts: Verdicts): Score[] {
-  const rate = (of: Verdicts, kind: string): Score =>
+  const rate = (games: Verdicts, kind: string): Score =>
     rateScore(
       `alfworld_${name}_success_${kind}${setting}`,
-      of.filter(({ verdict }) => verdict.correct).length,
-      of.length,
+      games.filter(({ verdict }) => verdict.correct).length,
+      games.length,
       note,
     );
-  const ofType = (type: string): Verdicts =>
+  const gamesOfType = (type: string): Verdicts =>
     verdicts.filter(({ verdict }) => (verdict.detail as EpisodeDetail).taskType === type);
   return [
     rate(verdicts, ''),
-    ...taskTypes.filter((type) => ofType(type).length > 0).map((type) => rate(ofType(type), `${type}_`)),
+    ...taskTypes
+      .filter((type) => gamesOfType(type).length > 0)
+      .map((type) => rate(gamesOfType(type), `${type}_`)),
   ];
 }
 
-const guess =
+const byStepNote =
   'steps whose command is the walkthrough\'s, each after the walkthrough up to there; our guess at the "by step" of GenEnv\'s paper, which says no more; other orders of a task count as wrong, and steps of a game are not independent';
 
 /** Steps chosen as in the walkthrough, out of all steps. */
@@ -91,7 +93,7 @@ export function stepMatch({ name, note }: AlfworldSplit, verdicts: Verdicts): Sc
       `alfworld_${name}_genenv_by_step`,
       steps.filter(Boolean).length,
       steps.length,
-      [...(note === undefined ? [] : [note]), guess].join('; '),
+      [...(note === undefined ? [] : [note]), byStepNote].join('; '),
     ),
   ];
 }

@@ -4,7 +4,7 @@ import type { SuiteSettings } from '../suite.ts';
 
 type Parameters = Readonly<Record<string, unknown>>;
 
-const typeOf: Readonly<Record<string, Parameters>> = {
+const jsonTypes: Readonly<Record<string, Parameters>> = {
   str: { type: 'string' },
   int: { type: 'integer' },
   float: { type: 'number' },
@@ -17,7 +17,8 @@ const typeOf: Readonly<Record<string, Parameters>> = {
  * Name and parameters of each tool of ToolRL's system prompt: its section `Available Tools`, in the two
  * layouts of its levels.
  */
-const described = /^\d+\. (?:Name: (\S+)\nDescription: ([^]*?)|(\S+): ([^]*?))\nParameters: (\{.*\})$/gm;
+const toolDescription =
+  /^\d+\. (?:Name: (\S+)\nDescription: ([^]*?)|(\S+): ([^]*?))\nParameters: (\{.*\})$/gm;
 
 /**
  * The tools that ToolRL's system prompt describes, for servers that take them. Every parameter is declared a
@@ -27,16 +28,17 @@ const described = /^\d+\. (?:Name: (\S+)\nDescription: ([^]*?)|(\S+): ([^]*?))\n
  */
 export function toolsOfSystemPrompt(system: string): ToolSpec[] {
   const section = /you can use the following tools:\n([^]*?)\n\n\*\*Steps/.exec(system)?.[1] ?? '';
-  const tools = [...section.matchAll(described)].map(([, name, about, otherName, otherAbout, parameters]) =>
-    toolSpec(
-      (name ?? otherName)!,
-      (about ?? otherAbout)!,
-      parseLiteral(parameters!),
-      ({ type, description }) => ({
-        type: 'string',
-        description: `(${String(type)}) ${String(description)}`,
-      }),
-    ),
+  const tools = [...section.matchAll(toolDescription)].map(
+    ([, name, about, otherName, otherAbout, parameters]) =>
+      toolSpec(
+        (name ?? otherName)!,
+        (about ?? otherAbout)!,
+        parseLiteral(parameters!),
+        ({ type, description }) => ({
+          type: 'string',
+          description: `(${String(type)}) ${String(description)}`,
+        }),
+      ),
   );
   if (tools.length !== (section.match(/^Parameters: /gm) ?? []).length || tools.length === 0)
     throw new Error(`API-Bank: the tools of a system prompt cannot be read: ${section.slice(0, 200)}`);
@@ -53,13 +55,13 @@ export function toolsOfInstruction(instruction: string): ToolSpec[] {
     .split('\n')
     .filter((line) => line !== '');
   return lines.map((line) => {
-    const { name, description, input_parameters } = parsedJson(line) as {
+    const { name, description, input_parameters } = parseJson(line) as {
       name: string;
       description: string;
       input_parameters: unknown;
     };
     return toolSpec(name, description, input_parameters, ({ type, description: about }) => ({
-      ...typeOf[String(type)],
+      ...jsonTypes[String(type)],
       description: String(about),
     }));
   });
@@ -91,14 +93,17 @@ function toolSpec(
  */
 export type CallResponse = { text: string } | { calls: readonly { name: string; arguments: string }[] };
 
-export function responseOf({ text, toolCalls }: Answer, format: SuiteSettings['toolFormat']): CallResponse {
+export function recordResponse(
+  { text, toolCalls }: Answer,
+  format: SuiteSettings['toolFormat'],
+): CallResponse {
   return format === 'native'
     ? { calls: toolCalls.map((call) => ({ name: call.name, arguments: call.arguments })) }
     : { text };
 }
 
 /** The value of a text of JSON; undefined where it is none. */
-export function parsedJson(text: string): unknown {
+export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch {

@@ -1,6 +1,6 @@
 import { exactMatch } from '../../coevolution/answer-rewards.ts';
 import type { Action } from '../../coevolution/answer-rewards.ts';
-import { isJsonObject, parsedJson } from './tool-descriptions.ts';
+import { isJsonObject, parseJson } from './tool-descriptions.ts';
 
 /** The call that a case asks for. */
 export interface GoldCall {
@@ -13,10 +13,10 @@ export interface GoldCall {
  * `</tool_call>` (the whole text where there is no tag), one JSON value a line; lines that are none are
  * dropped.
  */
-export function callsIn(text: string): unknown[] {
+export function parseToolRlCalls(text: string): unknown[] {
   const block = text.trim().split('<tool_call>').at(-1)!.split('</tool_call>')[0]!.trim();
   return block.split('\n').flatMap((line) => {
-    const value = parsedJson(line);
+    const value = parseJson(line);
     return value === undefined ? [] : [value];
   });
 }
@@ -29,12 +29,12 @@ export function callsIn(text: string): unknown[] {
  */
 export function toolRlMatch(calls: readonly unknown[], { name, parameters }: GoldCall): boolean {
   for (const emitted of calls) {
-    const call = typeof emitted === 'string' ? parsedJson(emitted) : emitted;
+    const call = typeof emitted === 'string' ? parseJson(emitted) : emitted;
     if (call === undefined || call === null || typeof call === 'number' || typeof call === 'boolean')
       return false;
-    const whole = isJsonObject(call) && Object.hasOwn(call, 'name') && Object.hasOwn(call, 'parameters');
-    const [called, given] = whole ? [call.name, call.parameters] : [name, call];
-    if (called === name && exactMatch(given as Action, parameters) === 1) return true;
+    const isComplete = isJsonObject(call) && Object.hasOwn(call, 'name') && Object.hasOwn(call, 'parameters');
+    const [calledName, calledParameters] = isComplete ? [call.name, call.parameters] : [name, call];
+    if (calledName === name && exactMatch(calledParameters as Action, parameters) === 1) return true;
   }
   return false;
 }
@@ -47,7 +47,7 @@ export function strictCallMatch(text: string, gold: GoldCall): 0 | 1 {
   const tag = /<\/?tool_call>/g;
   if (text.match(tag)?.join('') !== '<tool_call></tool_call>') return 0;
   const line = text.split(tag)[1]!.trim();
-  const call = line.includes('\n') ? undefined : parsedJson(line);
+  const call = line.includes('\n') ? undefined : parseJson(line);
   return isJsonObject(call)
     ? exactMatch(call as Action, { name: gold.name, parameters: gold.parameters })
     : 0;

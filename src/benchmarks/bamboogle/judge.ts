@@ -31,6 +31,6 @@ export async function askJudge(
 }
 
 /** Whether a judgment says yes: its last `Judgment:` decides; one that says neither is a no. */
-export function saysYes(judgment: string): boolean {
+export function isJudgedCorrect(judgment: string): boolean {
   return [...judgment.matchAll(/Judgment:[^\p{L}\n]*(yes|no)\b/giu)].at(-1)?.[1]!.toLowerCase() === 'yes';
 }

@@ -15,10 +15,10 @@ export interface SearchHit {
   text: string;
 }
 
-const patienceMs = 30_000;
-const longestQuery = 1000;
+const TIMEOUT_MS = 30_000;
+const MAX_QUERY_LENGTH = 1000;
 /** Statuses that no other query and no other attempt changes. */
-const final: ReadonlySet<number> = new Set([401, 403, 404, 405]);
+const refusedForever: ReadonlySet<number> = new Set([401, 403, 404, 405]);
 /** Statuses that may be this query's fault. */
 const queryRefused: ReadonlySet<number> = new Set([400, 413, 414, 422]);
 
@@ -33,16 +33,16 @@ export async function search(
   signal: AbortSignal,
 ): Promise<SearchHit[]> {
   // Half a surrogate pair, which a model can write, is no URL.
-  const asked = query.slice(0, longestQuery).toWellFormed();
+  const text = query.slice(0, MAX_QUERY_LENGTH).toWellFormed();
   const headers = key === undefined ? {} : { 'X-API-KEY': key };
-  const within = AbortSignal.any([signal, AbortSignal.timeout(patienceMs)]);
+  const signalOrTimeout = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]);
   const response = url.includes('{query}')
-    ? await fetch(url.replaceAll('{query}', encodeURIComponent(asked)), { headers, signal: within })
+    ? await fetch(url.replaceAll('{query}', encodeURIComponent(text)), { headers, signal: signalOrTimeout })
     : await fetch(url, {
         method: 'POST',
         headers: { ...headers, 'Content-Type': 'application/json' },
-        body: JSON.stringify({ q: asked }),
-        signal: within,
+        body: JSON.stringify({ q: text }),
+        signal: signalOrTimeout,
       });
   const body = await response.text();
   const { status } = response;
@@ -50,7 +50,7 @@ export async function search(
   if (!response.ok) {
     // A key may stand in what follows the path.
     const message = `search.url: ${url.split('?')[0]} answered ${status}: ${body.slice(0, 200)}`;
-    throw final.has(status) ? new InvalidConfig(message) : new Error(message);
+    throw refusedForever.has(status) ? new InvalidConfig(message) : new Error(message);
   }
   return searchHits(JSON.parse(body));
 }
@@ -79,8 +79,8 @@ export function searchHits(body: unknown): SearchHit[] {
 }
 
 /** Results as ToolRL shows them: numbered, a title and a snippet each. */
-export function shown(found: readonly SearchHit[]): string {
-  return found.map(({ title, text }, index) => `${index + 1}. ${title}\n- Snippet: ${text}`).join('\n');
+export function formatHits(hits: readonly SearchHit[]): string {
+  return hits.map(({ title, text }, index) => `${index + 1}. ${title}\n- Snippet: ${text}`).join('\n');
 }
 
 const fieldsOf = (value: unknown): Readonly<Record<string, unknown>> =>

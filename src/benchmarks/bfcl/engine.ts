@@ -48,7 +48,7 @@ export interface RawVerdict {
   converted?: boolean;
 }
 
-interface Described {
+interface CategoryData {
   cases: BfclCase[];
   dataHash: string;
   version: string;
@@ -57,11 +57,11 @@ interface Described {
 /** The official code for one category, in a process of its own. */
 export class BfclEngine {
   readonly #sidecar: Sidecar;
-  readonly described: Described;
+  readonly data: CategoryData;
 
-  private constructor(sidecar: Sidecar, described: Described) {
+  private constructor(sidecar: Sidecar, described: CategoryData) {
     this.#sidecar = sidecar;
-    this.described = described;
+    this.data = described;
   }
 
   /** @throws SidecarFailed */
@@ -85,9 +85,9 @@ export class BfclEngine {
       environment: { TZ: 'UTC0', PYTHONHASHSEED: '0' },
       folder: tmpdir(),
     });
-    let described: Described | Missing;
+    let described: CategoryData | Missing;
     try {
-      described = await sidecar.ask<Described | Missing>({ ask: 'cases' });
+      described = await sidecar.ask<CategoryData | Missing>({ ask: 'cases' });
     } catch (error) {
       await sidecar.close();
       throw error;

@@ -18,37 +18,37 @@ export interface Fingerprint {
   id: string;
 }
 
-export const openingWords = 5;
+export const OPENING_WORDS = 5;
 /** Shorter questions are said anywhere. */
-export const shortest = 24;
+export const MIN_CHARACTERS = 24;
 
 /**
  * Null for a question that is too short to be told from what anybody writes: under five words, or under 24
  * characters of them.
  */
 export function questionFingerprint({ benchmark, id, text }: BenchmarkQuestion): Fingerprint | null {
-  const words = wordsOf(text);
-  if (words.length < openingWords || words.join(' ').length < shortest) return null;
-  return { hash: openingHash(words), words: words.length, opening: openingOf(words, 0), benchmark, id };
+  const words = splitWords(text);
+  if (words.length < OPENING_WORDS || words.join(' ').length < MIN_CHARACTERS) return null;
+  return { hash: hashWords(words), words: words.length, opening: hashOpening(words, 0), benchmark, id };
 }
 
 /** Each text once, under the first case that has it. */
 export function questionFingerprints(questions: readonly BenchmarkQuestion[]): Fingerprint[] {
   const all = new Map<string, Fingerprint>();
   for (const question of questions) {
-    const one = questionFingerprint(question);
-    if (one !== null && !all.has(one.hash)) all.set(one.hash, one);
+    const fingerprint = questionFingerprint(question);
+    if (fingerprint !== null && !all.has(fingerprint.hash)) all.set(fingerprint.hash, fingerprint);
   }
   return [...all.values()];
 }
 
-export const openingHash = (words: readonly string[]): string =>
+export const hashWords = (words: readonly string[]): string =>
   createHash('sha256').update(words.join(' ')).digest('hex').slice(0, 16);
 
 /** Of the words from a place on, as many as an opening has. */
-export function openingOf(words: readonly string[], from: number): number {
+export function hashOpening(words: readonly string[], from: number): number {
   let hash = 0x811c9dc5;
-  for (let at = from; at < from + openingWords; at++) {
+  for (let at = from; at < from + OPENING_WORDS; at++) {
     const word = words[at]!;
     for (let index = 0; index < word.length; index++)
       hash = Math.imul(hash ^ word.charCodeAt(index), 0x01000193);
@@ -65,7 +65,7 @@ const unspaced =
  * punctuation and white space only part them. What JSON escapes is read as what it stands for, so a question
  * is found in a text of JSON too.
  */
-export function wordsOf(text: string): string[] {
+export function splitWords(text: string): string[] {
   // Several backslashes: JSON in JSON.
   const plain = text.replace(/\\+(?:u([0-9a-fA-F]{4})|[nrtbf]?)/g, (_, code: string | undefined) =>
     code === undefined ? ' ' : String.fromCharCode(parseInt(code, 16)),

@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { bfclQuestions, shippedQuestions } from './benchmark-questions.ts';
+import { questionsFile, questionsText, readQuestions } from './find-contamination.ts';
 import { questionFingerprints } from './fingerprint.ts';
-import { questionsFile, questionsText, readQuestions } from './questions-file.ts';
 
 /**
  * Writes the fingerprints of the benchmarks' questions: `npm run contamination -- <folder>` with the data

@@ -8,7 +8,7 @@ import type { PlanVerdict } from './official/verdict.ts';
 type GroupName = 'commonsense' | 'hard';
 
 /** Constraints of a group that a plan keeps. */
-export const kept = (verdict: PlanVerdict, group: GroupName): number =>
+export const countKept = (verdict: PlanVerdict, group: GroupName): number =>
   Object.values(verdict[group] ?? {}).filter((holds) => holds === true).length;
 
 /** Whether a plan keeps all constraints of a group that apply; not where they were not evaluated. */
@@ -27,7 +27,7 @@ export function officialRates(verdicts: readonly PlanVerdict[], split: SplitName
   const micro = (group: GroupName): Score =>
     microScore(
       name(`${group}_micro`),
-      verdicts.map((verdict) => kept(verdict, group)),
+      verdicts.map((verdict) => countKept(verdict, group)),
       size[group],
     );
   const groups = (['commonsense', 'hard'] as const).flatMap((group) => [
@@ -46,14 +46,14 @@ export function officialRates(verdicts: readonly PlanVerdict[], split: SplitName
  * Constraints kept of all there are. A task's constraints stand and fall together, so that the interval is
  * over tasks, not constraints.
  */
-function microScore(name: string, keptByTask: readonly number[], of: number): Score {
-  const shares = keptByTask.map((count) => (count * keptByTask.length) / of);
+function microScore(name: string, keptByTask: readonly number[], total: number): Score {
+  const shares = keptByTask.map((count) => (count * keptByTask.length) / total);
   const interval = bootstrapInterval(shares, { seed: 0, resamples: 2000 });
-  const value = keptByTask.reduce((sum, count) => sum + count, 0) / of;
+  const value = keptByTask.reduce((sum, count) => sum + count, 0) / total;
   return {
     name,
     value,
-    of,
+    of: total,
     successes: null,
     interval: interval && { low: interval.low, high: Math.min(1, interval.high) },
     note: 'constraints kept of all constraints; interval by bootstrap over tasks',

@@ -96,12 +96,12 @@ export function parseSteps(
   symbols: readonly string[],
 ): string[] | undefined {
   const steps = answer.split('>');
-  const whole =
+  const isComplete =
     steps.length === operations.length &&
     steps.every(
       (step) => step.length === text.length && [...step].every((symbol) => symbols.includes(symbol)),
     );
-  return whole ? steps : undefined;
+  return isComplete ? steps : undefined;
 }
 
 /** The agent's prompt, operations and text in fixed slots: `RT_:abca=`. */

@@ -21,7 +21,7 @@ export function createChainOps(settings: ChainOpsSettings): World {
   const alphabet = alphabetOf(settings);
   const { operations, symbols, maxDepth, maxLength } = alphabet;
   const warmUp = { ...settings.warmUp, baseDepths: settings.baseDepths, baseLengths: settings.baseLengths };
-  const right = (spec: string): string => chainAnswer(stepsOf(chainOf(spec), symbols));
+  const referenceAnswer = (spec: string): string => chainAnswer(stepsOf(chainOf(spec), symbols));
   return {
     name: 'chainops',
     vocabulary: [...new Set([...historyCharacters, ...operations, ...':>'])].sort(),
@@ -62,20 +62,21 @@ export function createChainOps(settings: ChainOpsSettings): World {
         wellFormed: steps !== undefined,
       };
     },
-    referenceAnswer: right,
+    referenceAnswer,
     randomAnswer: (spec, random) => {
-      const { operations: asked, text } = chainOf(spec);
+      const { operations: requested, text } = chainOf(spec);
       // No operation but U adds or loses a symbol, so that an order of the text's own is the better guess.
-      const guess = (): string =>
-        (asked.includes('U') ? Array.from(text, () => random.pick(symbols)) : random.shuffle([...text])).join(
-          '',
-        );
-      return chainAnswer(Array.from(asked, guess));
+      const randomStep = (): string =>
+        (requested.includes('U')
+          ? Array.from(text, () => random.pick(symbols))
+          : random.shuffle([...text])
+        ).join('');
+      return chainAnswer(Array.from(requested, randomStep));
     },
     renderTask: (spec) => {
-      const { operations: asked, text } = chainOf(spec);
+      const { operations: requested, text } = chainOf(spec);
       return {
-        request: `Apply ${[...asked].map((operation) => names[operation]).join(', then ')} to "${text}", writing every result.`,
+        request: `Apply ${[...requested].map((operation) => operationNames[operation]).join(', then ')} to "${text}", writing every result.`,
         evaluation: { kind: 'last_step', answer: stepsOf(chainOf(spec), symbols).at(-1) },
       };
     },
@@ -85,7 +86,7 @@ export function createChainOps(settings: ChainOpsSettings): World {
   };
 }
 
-const names: Record<string, string> = {
+const operationNames: Record<string, string> = {
   R: 'reverse',
   T: 'rotate left',
   U: 'next symbol',

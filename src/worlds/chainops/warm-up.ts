@@ -42,7 +42,9 @@ export function* chainAgentCorpus(
   const slip = (step: string): string =>
     [...step]
       .map((symbol) =>
-        random.next() < symbolAccuracy ? symbol : random.pick(symbols.filter((other) => other !== symbol)),
+        random.next() < symbolAccuracy
+          ? symbol
+          : random.pick(symbols.filter((candidate) => candidate !== symbol)),
       )
       .join('');
   for (let row = 0; row < rows; row++) {
@@ -88,8 +90,8 @@ function vary(
   random: RandomStream,
 ): Chain {
   const easy = random.next() < easyTail;
-  const near = (size: number, least: number, most: number): number =>
-    easy ? within(random, [least, size]) : Math.max(least, Math.min(most, size + random.int(3) - 1));
+  const near = (size: number, min: number, max: number): number =>
+    easy ? within(random, [min, size]) : Math.max(min, Math.min(max, size + random.int(3) - 1));
   const like = (size: number, old: string, from: readonly string[]): string =>
     Array.from({ length: size }, (_, index) =>
       index < old.length && random.next() < 0.7 ? old.charAt(index) : random.pick(from),

@@ -40,15 +40,15 @@ export async function loadExternal(
 ): Promise<World> {
   const module = allowed.get(name);
   if (module === undefined) {
-    const known =
+    const allowedText =
       allowed.size === 0
         ? 'this process allows none'
         : `this process allows ${[...allowed.keys()].join(', ')}`;
     throw new InvalidConfig(
-      `experiment: world.name: got ${JSON.stringify(name)}; ${known} (its environment variable GENENV_WORLDS, name=package or name=path, separated by commas)`,
+      `experiment: world.name: got ${JSON.stringify(name)}; ${allowedText} (its environment variable GENENV_WORLDS, name=package or name=path, separated by commas)`,
     );
   }
-  const create = await factoryOf(name, module);
+  const create = await importFactory(name, module);
   let world: unknown;
   try {
     world = await create(settings);
@@ -58,7 +58,7 @@ export async function loadExternal(
       { cause: error },
     );
   }
-  const missing = Object.entries(members).filter(
+  const missing = Object.entries(requiredMembers).filter(
     ([member, type]) => typeOf((world as Record<string, unknown> | null | undefined)?.[member]) !== type,
   );
   if (missing.length > 0)
@@ -70,7 +70,7 @@ export async function loadExternal(
 
 type Factory = (settings: ExternalSettings['settings']) => unknown;
 
-async function factoryOf(name: string, module: string): Promise<Factory> {
+async function importFactory(name: string, module: string): Promise<Factory> {
   // A path is as the shell that started the process has it; anything else is a package beside this project.
   const address = /^\.{0,2}\//.test(module) ? pathToFileURL(resolve(module)).href : module;
   let exported: { createWorld?: unknown };
@@ -86,7 +86,7 @@ async function factoryOf(name: string, module: string): Promise<Factory> {
   return exported.createWorld as Factory;
 }
 
-const members: Record<RequiredKeys<World>, string> = {
+const requiredMembers: Record<RequiredKeys<World>, string> = {
   name: 'string',
   vocabulary: 'array',
   baseTasks: 'function',

@@ -5,7 +5,7 @@ import type { JsonTaskSettings } from './settings.ts';
 export type Format = JsonTaskSettings['format'];
 
 /** A prompt of one question, in the frame that the model knows. */
-export function framed(format: Format, system: string, user: string): string {
+export function framePrompt(format: Format, system: string, user: string): string {
   return format === 'plain'
     ? `${system}\n\n${user}\n`
     : `<|im_start|>system\n${system}<|im_end|>\n<|im_start|>user\n${user}<|im_end|>\n<|im_start|>assistant\n`;
@@ -64,15 +64,15 @@ export function variationPrompt(
     exemplarText(exemplars),
     'Write one new task as a variation of it, harder or easier as the target asks. JSON alone.',
   ];
-  return framed(format, system, user.filter((part) => part !== '').join('\n\n'));
+  return framePrompt(format, system, user.filter((part) => part !== '').join('\n\n'));
 }
 
-const shownText = 4000;
+const MAX_SHOWN_TEXT = 4000;
 
 /** Asks again for a text that was no task. */
 export function repairPrompt(format: Format, context: string, text: string, reason: string): string {
   // A control token in the text would end its turn; half of a character, cut in two, could not be stored.
-  const shown = Buffer.from(text.slice(0, shownText)).toString().replaceAll('<|', '< |');
+  const shown = Buffer.from(text.slice(0, MAX_SHOWN_TEXT)).toString().replaceAll('<|', '< |');
   const request = `That is no task: ${reason.replaceAll('_', ' ')}. Write it again without this fault, JSON alone.`;
   return format === 'plain'
     ? `${context}${shown}\n\n${request}\n`

@@ -1,6 +1,9 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { contaminated, contaminationFault } from '../../benchmarks/contamination/contaminated.ts';
+import {
+  contaminationMessage,
+  findContamination,
+} from '../../benchmarks/contamination/find-contamination.ts';
 import { deriveSeed, randomStream } from '../../numerics/random.ts';
 import { InvalidConfig } from '../../validation/invalid-config.ts';
 import type { ParsedTask, TaskSpec } from '../world.ts';
@@ -17,7 +20,7 @@ export interface TasksReader {
   /** What the agent is given for a task, which may say in other words what the line says. */
   agentPrompt: (spec: TaskSpec) => string;
   /** Where a line has another form than tasks have, in words; undefined where it has theirs. */
-  fault?: (text: string) => string | undefined;
+  schemaProblem?: (text: string) => string | undefined;
 }
 
 /**
@@ -28,7 +31,7 @@ export interface TasksReader {
  */
 export async function readTasksFile(
   { path, sha256, heldOut: share }: TasksFile,
-  { parseTask, agentPrompt, fault }: TasksReader,
+  { parseTask, agentPrompt, schemaProblem: fault }: TasksReader,
 ): Promise<OwnTasks> {
   const bytes = await readFile(path).catch((error: unknown) => {
     throw new InvalidConfig(
@@ -50,8 +53,8 @@ export async function readTasksFile(
       throw new InvalidConfig(
         `${got}; it is no task (${[parsed.reason, fault?.(text)].filter((part) => part !== undefined).join(': ')})`,
       );
-    const question = contaminated(text) ?? contaminated(agentPrompt(parsed.spec));
-    if (question !== null) throw new InvalidConfig(`${got}; ${contaminationFault(question)}`);
+    const question = findContamination(text) ?? findContamination(agentPrompt(parsed.spec));
+    if (question !== null) throw new InvalidConfig(`${got}; ${contaminationMessage(question)}`);
     return parsed.spec;
   });
   const order = randomStream(deriveSeed(0, 'tasks-file')).shuffle([...new Set(specs)]);

@@ -2,10 +2,10 @@ import { z } from 'zod';
 import { isObject } from '../../validation/json-schema.ts';
 
 /** Characters of a text that is read at all, and levels of its nesting: what follows may then recurse. */
-const longest = 20_000;
-const deepest = 48;
+const MAX_LENGTH = 20_000;
+const MAX_DEPTH = 48;
 
-const misleading = new Set(['__proto__', 'constructor', 'prototype']);
+const forbiddenNames = new Set(['__proto__', 'constructor', 'prototype']);
 
 export type UntrustedJson = { value: unknown } | { reason: string };
 
@@ -15,18 +15,18 @@ export type UntrustedJson = { value: unknown } | { reason: string };
  * not_json, too_deep, bad_number, broken_text, control_token, forbidden_name.
  */
 export function parseUntrustedJson(text: string): UntrustedJson {
-  if (text.length > longest) return { reason: 'too_long' };
+  if (text.length > MAX_LENGTH) return { reason: 'too_long' };
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch {
     return { reason: 'not_json' };
   }
-  const reason = unsound(value);
+  const reason = findProblem(value);
   return reason === undefined ? { value } : { reason };
 }
 
-function unsound(root: unknown): string | undefined {
+function findProblem(root: unknown): string | undefined {
   const left: { value: unknown; depth: number }[] = [{ value: root, depth: 0 }];
   for (let next = left.pop(); next !== undefined; next = left.pop()) {
     const { value, depth } = next;
@@ -36,9 +36,9 @@ function unsound(root: unknown): string | undefined {
       if (reason !== undefined) return reason;
     }
     if (typeof value !== 'object' || value === null) continue;
-    if (depth === deepest) return 'too_deep';
+    if (depth === MAX_DEPTH) return 'too_deep';
     for (const [name, inner] of Object.entries(value)) {
-      const reason = misleading.has(name) ? 'forbidden_name' : unsoundText(name);
+      const reason = forbiddenNames.has(name) ? 'forbidden_name' : unsoundText(name);
       if (reason !== undefined) return reason;
       left.push({ value: inner, depth: depth + 1 });
     }

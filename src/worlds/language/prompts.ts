@@ -1,9 +1,9 @@
 import type { AgentHistory } from '../../coevolution/agent-history.ts';
-import { framed, variationPrompt } from '../json-tasks/prompts.ts';
+import { framePrompt, variationPrompt } from '../json-tasks/prompts.ts';
 import type { Format } from '../json-tasks/prompts.ts';
 import type { Exemplar, TaskSpec } from '../world.ts';
 import { exampleTasks } from './draw-task.ts';
-import { expressionOf } from './execute.ts';
+import { writeExpression } from './execute.ts';
 import type { LanguageSettings } from './settings.ts';
 import type { LanguageTask, Table } from './task-schema.ts';
 import { languageSpec } from './task.ts';
@@ -29,7 +29,7 @@ export function languageAgentPrompt({ prompt, tools, evaluation }: LanguageTask,
   const parts = [prompt.trim()];
   if (evaluation.kind === 'execution') {
     parts.push(
-      `Expression: ${expressionOf(evaluation.program)}`,
+      `Expression: ${writeExpression(evaluation.program)}`,
       `It decides, whatever the text above says. Its tools:\n${tools
         .filter((tool) => typeof tool === 'string')
         .map(libraryLine)
@@ -46,7 +46,7 @@ export function languageAgentPrompt({ prompt, tools, evaluation }: LanguageTask,
     parts.push(
       'You may reason first. End with a line that begins with "Answer:" and holds the answer alone.',
     );
-  return framed(format, 'You solve tasks.', parts.join('\n\n'));
+  return framePrompt(format, 'You solve tasks.', parts.join('\n\n'));
 }
 
 /** What the simulator is given: role, form and tools, and what all simulators of written tasks are given. */

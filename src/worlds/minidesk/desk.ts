@@ -46,11 +46,11 @@ export function actionText(action: DeskAction): string {
 
 /** Turns at which the tools fail, from the task's text alone: neither model has a say in it. */
 export function errorTurns(task: DeskTask, { turns }: DeskAlphabet): ReadonlySet<number> {
-  if (task.errors === 0) return none;
-  let failing = drawn.get(task);
+  if (task.errors === 0) return NO_ERRORS;
+  let failing = errorTurnCache.get(task);
   if (failing === undefined) {
     const before = Array.from({ length: turns - 1 }, (_, turn) => turn);
-    drawn.set(
+    errorTurnCache.set(
       task,
       (failing = new Set(
         randomStream(deriveSeed(deskSpec(task), 'tool-errors'))
@@ -62,17 +62,17 @@ export function errorTurns(task: DeskTask, { turns }: DeskAlphabet): ReadonlySet
   return failing;
 }
 
-const none: ReadonlySet<number> = new Set();
+const NO_ERRORS: ReadonlySet<number> = new Set();
 /** Schedules drawn before: one object is a task of one world. */
-const drawn = new WeakMap<DeskTask, ReadonlySet<number>>();
+const errorTurnCache = new WeakMap<DeskTask, ReadonlySet<number>>();
 
-export const holds = (records: readonly DeskRecord[], conditions: readonly Condition[]): boolean =>
+export const conditionsHold = (records: readonly DeskRecord[], conditions: readonly Condition[]): boolean =>
   conditions.every(
     ({ key, attribute, value }) => records.find((record) => record.key === key)?.[attribute] === value,
   );
 
 /** The desk after one action, and what the action came to. */
-export function act(
+export function applyAction(
   records: readonly DeskRecord[],
   action: DeskAction | undefined,
   fails: boolean,
@@ -98,7 +98,7 @@ export function act(
  * A rollout so far, from its actions alone. It is over when the agent says that it is done, or its turns are
  * used up.
  */
-export interface Played {
+export interface PlayedDesk {
   records: readonly DeskRecord[];
   outcomes: DeskOutcome[];
   over: boolean;
@@ -106,12 +106,12 @@ export interface Played {
   done: boolean;
 }
 
-export function playActions(task: DeskTask, actions: readonly string[], world: DeskAlphabet): Played {
+export function playActions(task: DeskTask, actions: readonly string[], world: DeskAlphabet): PlayedDesk {
   const failing = errorTurns(task, world);
   let records: readonly DeskRecord[] = task.records;
   const outcomes: DeskOutcome[] = [];
   for (const [turn, text] of actions.slice(0, world.turns).entries()) {
-    const step = act(records, parseDeskAction(text, world), failing.has(turn));
+    const step = applyAction(records, parseDeskAction(text, world), failing.has(turn));
     records = step.records;
     outcomes.push(step.outcome);
     if (step.outcome.kind === 'done') break;

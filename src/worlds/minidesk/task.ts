@@ -98,13 +98,13 @@ export function parseDeskTask(text: string, world: DeskAlphabet): { task: DeskTa
     attribute: sign === '>' ? 'place' : 'colour',
     value,
   }));
-  if (goals === undefined || !possible(goals, world)) return { reason: 'bad_goal' };
+  if (goals === undefined || !areInRange(goals, world)) return { reason: 'bad_goal' };
   const conditions = readEach(predicate, /^([a-z])([@=])([a-z\d])$/, (key, sign, value): Condition => ({
     key,
     attribute: sign === '@' ? 'place' : 'colour',
     value,
   }));
-  if (conditions === undefined || !possible(conditions, world)) return { reason: 'bad_predicate' };
+  if (conditions === undefined || !areInRange(conditions, world)) return { reason: 'bad_predicate' };
   if (Number(errors) > world.maxErrors) return { reason: 'too_many_errors' };
   return { task: { records, goals, conditions, style: style as 't' | 'v', errors: Number(errors) } };
 }
@@ -120,7 +120,7 @@ function readEach<T>(
     : undefined;
 }
 
-const possible = (
+const areInRange = (
   all: readonly { attribute: 'place' | 'colour'; value: string }[],
   { conjuncts, places, colours }: DeskAlphabet,
 ): boolean =>

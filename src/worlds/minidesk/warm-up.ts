@@ -6,7 +6,7 @@ import { drawDeskTask, randomAction, varyDeskTask } from './draw-task.ts';
 import { referenceActions } from './solve.ts';
 import { deskSpec, goalsText } from './task.ts';
 import type { DeskAlphabet, DeskTask } from './task.ts';
-import { ownWording, wordingPrompt } from './wording.ts';
+import { defaultWording, wordingPrompt } from './wording.ts';
 
 /**
  * Supervised corpora for two from-scratch models. The agent sees whole rollouts of the reference plan in
@@ -22,14 +22,14 @@ export interface DeskWarmUp {
 }
 
 /** The families of tasks: move, paint or both; a capital where a key has to be found first. */
-export const kinds = ['m', 'p', 'x', 'M', 'P', 'X'] as const;
+export const deskKinds = ['m', 'p', 'x', 'M', 'P', 'X'] as const;
 
 /** The agent's prompt, the goal in fixed slots: `g>2,a=y=`. */
 export const deskPrompt = ({ goals }: DeskTask, { conjuncts }: DeskAlphabet): string =>
   `${goalsText(goals).padEnd(4 * conjuncts - 1, '_')}=`;
 
 /** What the agent reads of a wording; the mark says that it is its turn. */
-export const asRead = (wording: string): string => `${wording}=`;
+export const observationText = (wording: string): string => `${wording}=`;
 
 export function* deskAgentCorpus(
   world: DeskAlphabet,
@@ -38,14 +38,17 @@ export function* deskAgentCorpus(
   random: RandomStream,
 ): Generator<CorpusRow> {
   for (let row = 0; row < rows; row++) {
-    const task = someTask(random, world, [2, world.turns]);
-    const actions = rollout(task, world, random, actionAccuracy);
+    const task = drawTrainingTask(random, world, [2, world.turns]);
+    const actions = drawRollout(task, world, random, actionAccuracy);
     const { outcomes } = playActions(task, actions, world);
     const [first = '', ...rest] = actions;
     yield {
       prompt: deskPrompt(task, world),
       completion: first,
-      more: rest.map((write, index) => ({ read: asRead(ownWording(outcomes[index]!, task.style)), write })),
+      more: rest.map((write, index) => ({
+        read: observationText(defaultWording(outcomes[index]!, task.style)),
+        write,
+      })),
     };
   }
 }
@@ -59,9 +62,13 @@ export function* deskSimulatorCorpus(
   for (let row = 0; row < rows; row++) {
     if (random.next() < settings.wordings) yield wordingRow(world, settings, random);
     else {
-      const seed = someTask(random, world, random.next() < 0.3 ? [2, world.turns] : settings.baseSteps);
+      const seed = drawTrainingTask(
+        random,
+        world,
+        random.next() < 0.3 ? [2, world.turns] : settings.baseSteps,
+      );
       yield {
-        prompt: historyPrompt(randomHistory(kinds, world.turns, random), deskSpec(seed), kinds),
+        prompt: historyPrompt(randomHistory(deskKinds, world.turns, random), deskSpec(seed), deskKinds),
         completion: deskSpec(varyDeskTask(random, seed, world, settings.easyTail)),
       };
     }
@@ -70,8 +77,8 @@ export function* deskSimulatorCorpus(
 
 /** One outcome of a rollout, in the code's words. */
 function wordingRow(world: DeskAlphabet, { actionAccuracy }: DeskWarmUp, random: RandomStream): CorpusRow {
-  const task = someTask(random, world, [2, world.turns]);
-  const actions = rollout(task, world, random, Math.min(actionAccuracy, 0.6));
+  const task = drawTrainingTask(random, world, [2, world.turns]);
+  const actions = drawRollout(task, world, random, Math.min(actionAccuracy, 0.6));
   const { outcomes } = playActions(task, actions, world);
   const worded = outcomes.flatMap((outcome, index) =>
     outcome.kind === 'done'
@@ -79,7 +86,7 @@ function wordingRow(world: DeskAlphabet, { actionAccuracy }: DeskWarmUp, random:
       : [
           {
             prompt: wordingPrompt(outcome, actions[index]!, task.style),
-            completion: ownWording(outcome, task.style),
+            completion: defaultWording(outcome, task.style),
           },
         ],
   );
@@ -93,7 +100,7 @@ function wordingRow(world: DeskAlphabet, { actionAccuracy }: DeskWarmUp, random:
  * The reference plan, each action with its chance, a failed one tried again; to the plan's end or the last
  * turn.
  */
-function rollout(task: DeskTask, world: DeskAlphabet, random: RandomStream, accuracy: number): string[] {
+function drawRollout(task: DeskTask, world: DeskAlphabet, random: RandomStream, accuracy: number): string[] {
   const actions: string[] = [];
   for (const planned of referenceActions(task, world)!) {
     actions.push(random.next() < accuracy ? planned : randomAction(random, world));
@@ -102,7 +109,11 @@ function rollout(task: DeskTask, world: DeskAlphabet, random: RandomStream, accu
   return actions;
 }
 
-function someTask(random: RandomStream, world: DeskAlphabet, steps: readonly [number, number]): DeskTask {
+function drawTrainingTask(
+  random: RandomStream,
+  world: DeskAlphabet,
+  steps: readonly [number, number],
+): DeskTask {
   const task = drawDeskTask(random, world, steps);
   if (task === undefined)
     throw new RangeError(

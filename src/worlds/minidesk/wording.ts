@@ -2,7 +2,7 @@ import type { DeskOutcome } from './desk.ts';
 import type { DeskTask } from './task.ts';
 
 /** What a wording says happened, as the parser understands it. */
-type Claim =
+type WordingClaim =
   | { kind: 'ok' }
   | { kind: 'changed'; verb: string; key: string; value: string | undefined }
   | { kind: 'found'; records: ReadonlySet<string> }
@@ -14,7 +14,7 @@ type Claim =
  * The code's own words for an outcome: what the agent reads where the simulator's are not true, and in
  * evaluations.
  */
-export function ownWording(outcome: DeskOutcome, style: DeskTask['style']): string {
+export function defaultWording(outcome: DeskOutcome, style: DeskTask['style']): string {
   const verbose = style === 'v';
   switch (outcome.kind) {
     case 'ok': {
@@ -58,8 +58,8 @@ export function wordingPrompt(outcome: DeskOutcome, action: string, style: DeskT
  * Whether a wording says what happened, all of it and nothing else. What the parser does not understand
  * cannot be checked, so it is not taken.
  */
-export function saysWhatHappened(wording: string, outcome: DeskOutcome): boolean {
-  const claim = read(wording);
+export function isTrueWording(wording: string, outcome: DeskOutcome): boolean {
+  const claim = parseWording(wording);
   if (claim === undefined) return false;
   switch (outcome.kind) {
     case 'ok': {
@@ -88,7 +88,7 @@ export function saysWhatHappened(wording: string, outcome: DeskOutcome): boolean
   }
 }
 
-function read(wording: string): Claim | undefined {
+function parseWording(wording: string): WordingClaim | undefined {
   if (wording === 'ok') return { kind: 'ok' };
   if (wording === 'err' || wording === 'failed') return { kind: 'error' };
   if (wording === '?') return { kind: 'malformed' };

@@ -64,7 +64,7 @@ export function referenceCall(spec: TaskSpec): ToolboxCall {
 export const argumentsOf = ({ argument }: ToolboxCall): string[] => argument.split(',');
 
 /** The look-ups that a call takes: every symbol once for every tool. */
-export const lookUps = (call: ToolboxCall): number =>
+export const countLookUps = (call: ToolboxCall): number =>
   call.tools.length * argumentsOf(call).reduce((sum, { length }) => sum + length, 0);
 
 /**
@@ -116,10 +116,10 @@ export function toolboxPrompt(spec: TaskSpec, { maxLength, maxDepth }: ToolboxAl
 }
 
 /** What each tool does to each symbol. */
-export type Tools = ReadonlyMap<string, ReadonlyMap<string, string>>;
+export type ToolCodes = ReadonlyMap<string, ReadonlyMap<string, string>>;
 
 /** The hidden maps: for each tool a permutation of the symbols, fixed by the world's seed. */
-export function makeTools({ tools, symbols }: ToolboxAlphabet, seed: number): Tools {
+export function createToolCodes({ tools, symbols }: ToolboxAlphabet, seed: number): ToolCodes {
   return new Map(
     tools.map((tool) => {
       const images = randomStream(deriveSeed(seed, 'toolbox', tool)).shuffle(symbols);
@@ -132,7 +132,7 @@ export function makeTools({ tools, symbols }: ToolboxAlphabet, seed: number): To
  * The call that is right: every symbol in the code of the innermost tool, that in the code of the next, and
  * so on outwards.
  */
-export function encode(tools: Tools, { tools: letters, argument }: ToolboxCall): ToolboxCall {
+export function encode(tools: ToolCodes, { tools: letters, argument }: ToolboxCall): ToolboxCall {
   const inwards = [...letters].reverse();
   return {
     tools: letters,

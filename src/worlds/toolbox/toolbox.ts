@@ -4,10 +4,10 @@ import {
   argumentsOf,
   callAnswer,
   callSpec,
+  countLookUps,
+  createToolCodes,
   eachSymbol,
   encode,
-  lookUps,
-  makeTools,
   parseCall,
   parseRequest,
   referenceCall,
@@ -26,10 +26,10 @@ import { randomCall, toolboxAgentCorpus, toolboxSimulatorCorpus } from './warm-u
 export function createToolbox(settings: ToolboxSettings): World {
   const alphabet = alphabetOf(settings);
   const { coinFlips, maxDepth, maxArguments } = alphabet;
-  const tools = makeTools(alphabet, settings.seed);
+  const tools = createToolCodes(alphabet, settings.seed);
   const warmUp = { ...settings.warmUp, baseLengths: settings.baseLengths };
   const honest = { ...alphabet, tools: alphabet.tools.filter((tool) => !coinFlips.has(tool)) };
-  const right = (spec: string): string => callAnswer(encode(tools, referenceCall(spec)));
+  const referenceAnswer = (spec: string): string => callAnswer(encode(tools, referenceCall(spec)));
   return {
     name: 'toolbox',
     vocabulary: [
@@ -66,7 +66,7 @@ export function createToolbox(settings: ToolboxSettings): World {
     },
     agentPrompt: (spec) => toolboxPrompt(spec, alphabet),
     kind: (spec) => spec.slice(0, 1),
-    difficulty: (spec) => lookUps(referenceCall(spec)),
+    difficulty: (spec) => countLookUps(referenceCall(spec)),
     latents: (spec) => {
       const call = referenceCall(spec);
       return {
@@ -79,12 +79,12 @@ export function createToolbox(settings: ToolboxSettings): World {
     score: (spec, answer, chance) => {
       const wellFormed = parseCall(answer, alphabet) !== undefined;
       if (![...referenceCall(spec).tools].some((tool) => coinFlips.has(tool)))
-        return { reward: answer === right(spec) ? 1 : 0, wellFormed };
+        return { reward: answer === referenceAnswer(spec) ? 1 : 0, wellFormed };
       if (chance === undefined)
         throw new Error(`${spec} asks a coin-flip tool, whose verdict needs the rollout's chance`);
       return { reward: chance.next() < 0.5 ? 1 : 0, wellFormed };
     },
-    referenceAnswer: right,
+    referenceAnswer,
     randomAnswer: (spec, random) => {
       const { tools: letters, argument } = referenceCall(spec);
       return callAnswer({

@@ -2,7 +2,7 @@ import type { RandomStream } from '../../numerics/random.ts';
 import { historyPrompt, randomHistory } from '../history-digits.ts';
 import type { CorpusRow } from '../world.ts';
 import { callAnswer, callSpec, eachSymbol, encode, toolboxPrompt } from './call.ts';
-import type { ToolboxAlphabet, ToolboxCall, Tools } from './call.ts';
+import type { ToolboxAlphabet, ToolboxCall, ToolCodes } from './call.ts';
 
 /**
  * Supervised corpora that give two from-scratch models a start. The agent learns the form of a call and each
@@ -57,7 +57,7 @@ function withCommas(argument: string, random: RandomStream, { maxArguments }: To
 }
 
 export function* toolboxAgentCorpus(
-  tools: Tools,
+  tools: ToolCodes,
   alphabet: ToolboxAlphabet,
   settings: ToolboxWarmUp,
   rows: number,
@@ -68,7 +68,9 @@ export function* toolboxAgentCorpus(
     const right = encode(tools, request);
     const accuracy = settings.symbolAccuracy ** right.tools.length;
     const noisy = eachSymbol(right.argument, (symbol) =>
-      random.next() < accuracy ? symbol : random.pick(alphabet.symbols.filter((other) => other !== symbol)),
+      random.next() < accuracy
+        ? symbol
+        : random.pick(alphabet.symbols.filter((candidate) => candidate !== symbol)),
     );
     yield {
       prompt: toolboxPrompt(callSpec(request), alphabet),

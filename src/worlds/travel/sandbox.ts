@@ -7,7 +7,7 @@ import { queryText } from '../../benchmarks/travelplanner/query-text.ts';
 import type { Information, TravelTask } from './task-schema.ts';
 
 /** What plans are checked against: columns that no check reads are blank. */
-export function sandboxOf({
+export function buildSandbox({
   cities,
   flights,
   restaurants,
@@ -33,28 +33,29 @@ export function sandboxOf({
 }
 
 /** The query in the benchmark's terms. */
-export const queryOf = ({ query }: TravelTask): Query => ({
+export const benchmarkQuery = ({ query }: TravelTask): Query => ({
   ...query,
   query: queryText(query),
   level: 'easy',
 });
 
 /** The same tables as the benchmark's reference information has them. */
-export function referenceOf(
+export function referenceInformation(
   { cities, flights, restaurants, accommodations, attractions, distances }: Information,
   days: number,
 ): Reference {
-  const under = <Row>(rows: readonly Row[], title: (row: Row) => string): [string, readonly Row[]][] => [
-    ...Map.groupBy(rows, title),
-  ];
+  const groupByTitle = <Row>(
+    rows: readonly Row[],
+    title: (row: Row) => string,
+  ): [string, readonly Row[]][] => [...Map.groupBy(rows, title)];
   const entries: (readonly [string, Reference[string]])[] = [
     ...(days > 3
       ? [['Cities', cities.map(({ city, state }) => `${city} is in ${state}.`).join(' ')] as const]
       : []),
-    ...under(attractions, ({ City }) => `Attractions in ${City}`),
-    ...under(restaurants, ({ City }) => `Restaurants in ${City}`),
-    ...under(accommodations, ({ city }) => `Accommodations in ${city}`),
-    ...under(
+    ...groupByTitle(attractions, ({ City }) => `Attractions in ${City}`),
+    ...groupByTitle(restaurants, ({ City }) => `Restaurants in ${City}`),
+    ...groupByTitle(accommodations, ({ city }) => `Accommodations in ${city}`),
+    ...groupByTitle(
       flights,
       ({ OriginCityName, DestCityName, FlightDate }) =>
         `Flight from ${OriginCityName} to ${DestCityName} on ${FlightDate}`,

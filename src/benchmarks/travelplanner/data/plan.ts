@@ -1,5 +1,13 @@
 /** The fields of a day that the evaluation reads, each a text; `-` where there is nothing. */
-export const dayFields = ['current_city', 'transportation', 'breakfast', 'attraction', 'lunch', 'dinner', 'accommodation'] as const;
+export const dayFields = [
+  'current_city',
+  'transportation',
+  'breakfast',
+  'attraction',
+  'lunch',
+  'dinner',
+  'accommodation',
+] as const;
 
 export type DayField = (typeof dayFields)[number];
 
@@ -20,7 +28,7 @@ export class MalformedPlan extends Error {
  * Most characters of a field that says a route: real ones have 130, and reading them takes the cube of their
  * length at worst.
  */
-export const longestRoute = 500;
+export const MAX_ROUTE_LENGTH = 500;
 
 /**
  * The first days of a plan as a model wrote it. Later ones are never looked at.
@@ -29,9 +37,14 @@ export const longestRoute = 500;
  */
 export function readDays(plan: readonly unknown[], days: number): DayPlan[] {
   return plan.slice(0, days).map((day, index) => {
-    if (typeof day !== 'object' || day === null || Array.isArray(day)) throw new MalformedPlan(`day ${index + 1} is no object`);
+    if (typeof day !== 'object' || day === null || Array.isArray(day))
+      throw new MalformedPlan(`day ${index + 1} is no object`);
     const fields = dayFields.map((field) => [field, readField(day, field, index + 1)] as const);
-    return { ...(Object.fromEntries(fields) as Record<DayField, string | null | undefined>), entries: Object.values(day).filter(saysSomething).length, isEmpty: Object.keys(day).length === 0 };
+    return {
+      ...(Object.fromEntries(fields) as Record<DayField, string | null | undefined>),
+      entries: Object.values(day).filter(isMeaningful).length,
+      isEmpty: Object.keys(day).length === 0,
+    };
   });
 }
 
@@ -60,14 +73,16 @@ export function isFilled(text: string | null | undefined): text is string {
 function readField(day: object, field: DayField, number: number): string | null | undefined {
   if (!Object.hasOwn(day, field)) return undefined;
   const value = (day as Record<string, unknown>)[field];
-  if (value !== null && typeof value !== 'string') throw new MalformedPlan(`${field} of day ${number} is no text`);
+  if (value !== null && typeof value !== 'string')
+    throw new MalformedPlan(`${field} of day ${number} is no text`);
   const route = field === 'current_city' || field === 'transportation';
-  if (route && value !== null && value.length > longestRoute) throw new MalformedPlan(`${field} of day ${number} has more than ${longestRoute} characters`);
+  if (route && value !== null && value.length > MAX_ROUTE_LENGTH)
+    throw new MalformedPlan(`${field} of day ${number} has more than ${MAX_ROUTE_LENGTH} characters`);
   return value;
 }
 
 /** Python's truth of a JSON value, other than `-`. */
-function saysSomething(value: unknown): boolean {
+function isMeaningful(value: unknown): boolean {
   if (typeof value === 'object' && value !== null) return Object.keys(value).length > 0;
   return Boolean(value) && value !== '-';
 }
@@ -94,7 +109,10 @@ export function nameAndCity(text: string): { name: string; city: string } {
   const comma = text.lastIndexOf(',');
   if (comma < 0 || comma === text.length - 1) return { name: '-', city: '-' };
   const line = text.lastIndexOf('\n', comma) + 1;
-  return { name: text.slice(line, comma).trim(), city: beforeParenthesis(text.slice(comma + 1).trim()).trim() };
+  return {
+    name: text.slice(line, comma).trim(),
+    city: beforeParenthesis(text.slice(comma + 1).trim()).trim(),
+  };
 }
 
 /**

@@ -78,7 +78,8 @@ export type Vehicle = 'self-driving' | 'taxi';
  * down. Null where the database has no distance, and where it takes a day or longer.
  */
 export function drivingCost(way: Distance | undefined, vehicle: Vehicle): number | null {
-  if (way === undefined || way.distance === '' || way.duration === '' || way.duration.includes('day')) return null;
+  if (way === undefined || way.distance === '' || way.duration === '' || way.duration.includes('day'))
+    return null;
   const kilometres = Number(way.distance.replaceAll('km', '').replaceAll(',', ''));
   if (!Number.isFinite(kilometres)) return null;
   return Math.trunc(vehicle === 'taxi' ? kilometres : kilometres * 0.05);

@@ -2,7 +2,6 @@ import { canonicalJson } from '../../../store/canonical-json.ts';
 import { route, rowsBy } from './sandbox.ts';
 import type { Accommodation, Attraction, Distance, Flight, Restaurant, Sandbox } from './sandbox.ts';
 
-
 /**
  * Reference information of a task: a table's rows, or a sentence, by its description (`Restaurants in
  * Rockford`).
@@ -25,13 +24,20 @@ const driving = /^(?:self-driving|taxi), from (.+) to (.+), duration: (.+), dist
  */
 export function tablesFrom(references: readonly Reference[]): Tables {
   const entries = references.flatMap((reference) => Object.entries(reference));
-  const rows = <Row>(kind: string): Row[] => distinct(entries.flatMap(([description, content]) => (description.startsWith(kind) && typeof content !== 'string' ? (content as Row[]) : [])));
+  const rows = <Row>(kind: string): Row[] =>
+    distinct(
+      entries.flatMap(([description, content]) =>
+        description.startsWith(kind) && typeof content !== 'string' ? (content as Row[]) : [],
+      ),
+    );
   return {
     flights: rows('Flight from '),
     restaurants: rows('Restaurants in '),
     accommodations: rows('Accommodations in '),
     attractions: rows('Attractions in '),
-    distances: distinct(entries.flatMap(([, content]) => (typeof content === 'string' ? drivingDistance(content) : []))),
+    distances: distinct(
+      entries.flatMap(([, content]) => (typeof content === 'string' ? drivingDistance(content) : [])),
+    ),
   };
 }
 
@@ -52,7 +58,9 @@ export function sandboxFrom(tables: Tables, states: ReadonlyMap<string, string |
 
 function drivingDistance(sentence: string): Distance[] {
   const [, origin, destination, duration, distance] = driving.exec(sentence) ?? [];
-  return distance === undefined ? [] : [{ origin: origin!, destination: destination!, duration: duration!, distance }];
+  return distance === undefined
+    ? []
+    : [{ origin: origin!, destination: destination!, duration: duration!, distance }];
 }
 
 function distinct<Row>(rows: readonly Row[]): Row[] {

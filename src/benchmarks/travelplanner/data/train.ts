@@ -8,8 +8,12 @@ import type { Split } from './task.ts';
 import { sandboxFrom, tablesFrom } from './train-sandbox.ts';
 import type { Reference } from './train-sandbox.ts';
 
-
-export const trainFiles = { queries: 'train_queries.jsonl', plans: 'train_gold_plans.jsonl', references: 'train_ref_info.jsonl', cities: 'city_state.json' } as const;
+export const trainFiles = {
+  queries: 'train_queries.jsonl',
+  plans: 'train_gold_plans.jsonl',
+  references: 'train_ref_info.jsonl',
+  cities: 'city_state.json',
+} as const;
 
 const taskSchema = querySchema.extend({ idx: z.number().int() });
 const planSchema = z.object({ idx: z.number().int(), plan: z.array(z.record(z.string(), z.unknown())) });
@@ -20,15 +24,27 @@ const planSchema = z.object({ idx: z.number().int(), plan: z.array(z.record(z.st
  */
 export async function openTrain(folder: string): Promise<Split> {
   const read = (file: string): Promise<string> => readFile(join(folder, file), 'utf8');
-  const [queries, plans, references, cities] = await Promise.all([read(trainFiles.queries), read(trainFiles.plans), read(trainFiles.references), read(trainFiles.cities)]);
-  const plansByIndex = new Map(lines(plans).map((line) => planSchema.parse(line)).map(({ idx, plan }) => [idx, plan]));
+  const [queries, plans, references, cities] = await Promise.all([
+    read(trainFiles.queries),
+    read(trainFiles.plans),
+    read(trainFiles.references),
+    read(trainFiles.cities),
+  ]);
+  const plansByIndex = new Map(
+    lines(plans)
+      .map((line) => planSchema.parse(line))
+      .map(({ idx, plan }) => [idx, plan]),
+  );
   const referencesInOrder = lines(references) as Reference[];
   return {
     tasks: lines(queries).map((line) => {
       const { idx, ...query } = taskSchema.parse(line);
       return { id: `train_${idx}`, idx, query };
     }),
-    sandbox: sandboxFrom(tablesFrom(referencesInOrder), cityStates(JSON.parse(cities) as Record<string, string | null>)),
+    sandbox: sandboxFrom(
+      tablesFrom(referencesInOrder),
+      cityStates(JSON.parse(cities) as Record<string, string | null>),
+    ),
     reference: ({ idx }) => referenceText(referencesInOrder[idx - 1]!),
     goldPlan: ({ idx }) => plansByIndex.get(idx),
     dataHash: sha256(JSON.stringify([queries, plans, references, cities].map((text) => sha256(text)))),

@@ -33,15 +33,15 @@ export const completeInformation: Constraint = (plan) => {
   if (cities.size !== query.visiting_city_number)
     return `${cities.size} cities are visited, not ${query.visiting_city_number}`;
   for (const [index, day] of days.entries()) {
-    const lacking = lacks(day, index === query.days - 1);
-    if (lacking !== null) return `day ${index + 1} has no ${lacking}`;
+    const missing = findMissingEntry(day, index === query.days - 1);
+    if (missing !== null) return `day ${index + 1} has no ${missing}`;
   }
   const entries = days.reduce((sum, day) => sum + day.entries, 0);
   return entries / (6 * query.days) < 0.5 ? 'more than half of the information is absent' : null;
 };
 
 /** Null fields lack nothing: the official evaluation looks for empty texts and dashes. */
-function lacks(day: DayPlan, isLast: boolean): string | null {
+function findMissingEntry(day: DayPlan, isLast: boolean): string | null {
   const missing = dayFields.find((field) => day[field] === undefined);
   if (missing !== undefined) return missing;
   const empty = (field: DayField): boolean => day[field] === '' || day[field] === '-';
@@ -136,14 +136,14 @@ export const nonConflictingTransportation: Constraint = ({ days }) => {
     days
       .map((day) => day.transportation)
       .filter(isFilled)
-      .map(kindOf),
+      .map(vehicleOf),
   );
   return kinds.has('self-driving') && (kinds.has('flight') || kinds.has('taxi'))
     ? 'transportation is conflicting'
     : null;
 };
 
-function kindOf(text: string): string | undefined {
+function vehicleOf(text: string): string | undefined {
   const lower = text.toLowerCase();
   return ['taxi', 'self-driving', 'flight'].find((kind) => lower.includes(kind));
 }
@@ -165,9 +165,13 @@ export const minimumNightsStay: Constraint = ({ days, sandbox }) => {
     while (at < days.length && days[at]!.accommodation === days[start]!.accommodation) at++;
     const text = requiredText(days[start]!, 'accommodation', start + 1);
     if (text === '' || text === '-') continue;
-    const [found, ...others] = accommodationsNamed(sandbox, text);
-    if (found !== undefined && others.length === 0 && at - start < found['minimum nights'])
-      return `${text} takes guests for ${found['minimum nights']} nights or more`;
+    const [accommodation, ...otherMatches] = accommodationsNamed(sandbox, text);
+    if (
+      accommodation !== undefined &&
+      otherMatches.length === 0 &&
+      at - start < accommodation['minimum nights']
+    )
+      return `${text} takes guests for ${accommodation['minimum nights']} nights or more`;
   }
   return null;
 };
@@ -180,17 +184,17 @@ export const minimumNightsStay: Constraint = ({ days, sandbox }) => {
  */
 export const withinCurrentCity: Constraint = ({ days }) => {
   for (const [index, day] of days.entries()) {
-    const named = citiesOf(day, index + 1);
-    const cities = named.length === 2 ? named : [...named[0]];
-    const somewhere = (text: string): boolean => cities.some((city) => text.includes(city));
+    const dayCities = citiesOf(day, index + 1);
+    const cities = dayCities.length === 2 ? dayCities : [...dayCities[0]];
+    const isInCities = (text: string): boolean => cities.some((city) => text.includes(city));
     const { transportation, accommodation } = day;
     if (isFilled(transportation) && !cities.every((city) => transportation.includes(city)))
       return `transportation of day ${index + 1} is in another city`;
     for (const meal of meals) {
       const text = day[meal];
-      if (isFilled(text) && !somewhere(text)) return `${meal} of day ${index + 1} is in another city`;
+      if (isFilled(text) && !isInCities(text)) return `${meal} of day ${index + 1} is in another city`;
     }
-    if (!attractionsOf(day.attraction).every(somewhere))
+    if (!attractionsOf(day.attraction).every(isInCities))
       return `an attraction of day ${index + 1} is in another city`;
     if (isFilled(accommodation)) {
       const last = cities.at(-1);

@@ -21,7 +21,9 @@ export const roomRule: Constraint = (plan) => {
 
 export const roomType: Constraint = (plan) => {
   const wanted = plan.query.local_constraint['room type'];
-  return roomsOf(plan).every((room) => fits(room['room type'], wanted)) ? null : `a room is not: ${wanted}`;
+  return roomsOf(plan).every((room) => fitsRoomType(room['room type'], wanted))
+    ? null
+    : `a room is not: ${wanted}`;
 };
 
 /** Every cuisine is had once. A meal in the city of departure ends what is looked at of its day. */
@@ -55,7 +57,7 @@ function roomsOf({ days, sandbox }: Delivered): Accommodation[] {
     .flatMap((text) => accommodationsNamed(sandbox, text).slice(0, 1));
 }
 
-function fits(type: string, wanted: string | null): boolean {
+function fitsRoomType(type: string, wanted: string | null): boolean {
   switch (wanted) {
     case 'not shared room':
       return type !== 'Shared room';

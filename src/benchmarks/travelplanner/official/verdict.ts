@@ -51,13 +51,13 @@ const hard: Record<HardName, Constraint> = {
 };
 
 /** Which hard constraints a query asks for: the budget always. */
-export function asksFor({ local_constraint: asked }: Query): Record<HardName, boolean> {
+export function requestedConstraints({ local_constraint: constraints }: Query): Record<HardName, boolean> {
   return {
     budget: true,
-    room_rule: asked['house rule'] !== null,
-    cuisine: (asked.cuisine ?? []).length > 0,
-    room_type: asked['room type'] !== null,
-    transportation: asked.transportation !== null,
+    room_rule: constraints['house rule'] !== null,
+    cuisine: (constraints.cuisine ?? []).length > 0,
+    room_type: constraints['room type'] !== null,
+    transportation: constraints.transportation !== null,
   };
 }
 
@@ -82,36 +82,42 @@ export function officialVerdict(
       why: { plan: 'no plan was delivered' },
     };
   try {
-    return evaluated({ query, days: readDays(plan, query.days), sandbox });
+    return evaluatePlan({ query, days: readDays(plan, query.days), sandbox });
   } catch (error) {
     if (!(error instanceof MalformedPlan)) throw error;
-    const nothing = Object.fromEntries(commonsenseNames.map((name) => [name, false])) as Record<
+    const allBroken = Object.fromEntries(commonsenseNames.map((name) => [name, false])) as Record<
       CommonsenseName,
       boolean
     >;
-    return { delivered: true, commonsense: nothing, hard: null, passes: false, why: { plan: error.message } };
+    return {
+      delivered: true,
+      commonsense: allBroken,
+      hard: null,
+      passes: false,
+      why: { plan: error.message },
+    };
   }
 }
 
-function evaluated(plan: Delivered): PlanVerdict {
-  const sense = commonsenseNames.map((name) => [name, commonsense[name](plan)] as const);
-  const broken = new Map<string, string | null>(sense);
-  const asked = asksFor(plan.query);
+function evaluatePlan(plan: Delivered): PlanVerdict {
+  const commonsenseResults = commonsenseNames.map((name) => [name, commonsense[name](plan)] as const);
+  const broken = new Map<string, string | null>(commonsenseResults);
+  const requested = requestedConstraints(plan.query);
   const isEvaluated = broken.get('complete_information') === null && broken.get('within_sandbox') === null;
-  const strict = isEvaluated
-    ? hardNames.filter((name) => asked[name]).map((name) => [name, hard[name](plan)] as const)
+  const hardResults = isEvaluated
+    ? hardNames.filter((name) => requested[name]).map((name) => [name, hard[name](plan)] as const)
     : [];
-  const all = [...sense, ...strict];
+  const all = [...commonsenseResults, ...hardResults];
   return {
     delivered: true,
-    commonsense: Object.fromEntries(sense.map(([name, why]) => [name, why === null])) as Record<
+    commonsense: Object.fromEntries(commonsenseResults.map(([name, why]) => [name, why === null])) as Record<
       CommonsenseName,
       boolean
     >,
     hard: isEvaluated
       ? ({
           ...Object.fromEntries(hardNames.map((name) => [name, null])),
-          ...Object.fromEntries(strict.map(([name, why]) => [name, why === null])),
+          ...Object.fromEntries(hardResults.map(([name, why]) => [name, why === null])),
         } as Record<HardName, boolean | null>)
       : null,
     passes: isEvaluated && all.every(([, why]) => why === null),

@@ -1,14 +1,17 @@
 import { isFilled, nameAndCity } from '../data/plan.ts';
+import type { DayPlan } from '../data/plan.ts';
+import { drivingCost } from '../data/sandbox.ts';
+import type { Accommodation, Attraction, Restaurant, Sandbox } from '../data/sandbox.ts';
 import { citiesOf } from '../official/commonsense.ts';
+import { meals } from '../official/constraint.ts';
 import type { CommonsenseName, Constraint, Delivered, HardName } from '../official/constraint.ts';
-import { accommodationOf, attractionOf, attractionTexts, mealsOf, restaurantOf, wayCost } from './exact.ts';
 
 /** What the official constraints of these names let pass, and a reward should not. */
-export const stricter: Partial<Record<CommonsenseName | HardName, Constraint>> = {
+export const strictConstraints: Partial<Record<CommonsenseName | HardName, Constraint>> = {
   within_current_city: withinCurrentCity,
   within_sandbox: withinSandbox,
   reasonable_city_route: continuousRoute,
-  diverse_restaurants: ({ days }) => (isDiverse(days.flatMap(mealsOf)) ? null : 'a restaurant is repeated'),
+  diverse_restaurants: ({ days }) => (isDiverse(days.flatMap(mealTexts)) ? null : 'a restaurant is repeated'),
   diverse_attractions: ({ days }) =>
     isDiverse(days.flatMap(attractionTexts)) ? null : 'an attraction is repeated',
   minimum_nights_stay: minimumNights,
@@ -20,7 +23,7 @@ export const stricter: Partial<Record<CommonsenseName | HardName, Constraint>> =
 function withinCurrentCity({ days }: Delivered): string | null {
   for (const [index, day] of days.entries()) {
     const cities = citiesOf(day, index + 1);
-    const elsewhere = [...mealsOf(day), ...attractionTexts(day)].find(
+    const elsewhere = [...mealTexts(day), ...attractionTexts(day)].find(
       (text) => !cities.includes(nameAndCity(text).city),
     );
     if (elsewhere !== undefined) return `${elsewhere} is in another city than day ${index + 1}`;
@@ -43,10 +46,10 @@ function withinSandbox({ query, days, sandbox }: Delivered): string | null {
     )
       return `transportation of day ${index + 1} is not in the sandbox`;
     const unknown =
-      mealsOf(day).find((text) => restaurantOf(sandbox, text) === undefined) ??
-      attractionTexts(day).find((text) => attractionOf(sandbox, text) === undefined);
+      mealTexts(day).find((text) => findRestaurant(sandbox, text) === undefined) ??
+      attractionTexts(day).find((text) => findAttraction(sandbox, text) === undefined);
     if (unknown !== undefined) return `${unknown} is not in the sandbox`;
-    if (isFilled(day.accommodation) && accommodationOf(sandbox, day.accommodation) === undefined)
+    if (isFilled(day.accommodation) && findAccommodation(sandbox, day.accommodation) === undefined)
       return `accommodation of day ${index + 1} is not in the sandbox`;
   }
   return null;
@@ -65,7 +68,7 @@ function minimumNights({ days, sandbox }: Delivered): string | null {
     const start = at;
     const text = days[start]!.accommodation!;
     while (at < days.length && days[at]!.accommodation === text) at++;
-    const minimum = isFilled(text) ? (accommodationOf(sandbox, text)?.['minimum nights'] ?? 0) : 0;
+    const minimum = isFilled(text) ? (findAccommodation(sandbox, text)?.['minimum nights'] ?? 0) : 0;
     if (at - start < minimum) return `${text} takes guests for ${minimum} nights or more`;
   }
   return null;
@@ -79,12 +82,12 @@ function budget({ query, days, sandbox }: Delivered): string | null {
       cities.length === 2 && isFilled(day.transportation)
         ? (wayCost(sandbox, day.transportation, cities, query.date[index] ?? '', people) ?? 0)
         : 0;
-    const room = isFilled(day.accommodation) ? accommodationOf(sandbox, day.accommodation) : undefined;
+    const room = isFilled(day.accommodation) ? findAccommodation(sandbox, day.accommodation) : undefined;
     const night = room === undefined ? 0 : room.price * Math.ceil(people / room['maximum occupancy']);
     return [
       way,
       night,
-      ...mealsOf(day).map((text) => (restaurantOf(sandbox, text)?.['Average Cost'] ?? 0) * people),
+      ...mealTexts(day).map((text) => (findRestaurant(sandbox, text)?.['Average Cost'] ?? 0) * people),
     ];
   });
   const cost = costs.reduce((sum, part) => sum + part, 0);
@@ -104,3 +107,47 @@ function transportation({ query, days }: Delivered): string | null {
 
 const isDiverse = (texts: readonly string[]): boolean =>
   new Set(texts.map((text) => JSON.stringify(nameAndCity(text)))).size === texts.length;
+
+/** The row with the very name given, in its city: the first of several. */
+export const findRestaurant = (sandbox: Sandbox, text: string): Restaurant | undefined =>
+  sandbox.restaurants(nameAndCity(text).city).find((row) => row.Name.trim() === nameAndCity(text).name);
+
+export const findAccommodation = (sandbox: Sandbox, text: string): Accommodation | undefined =>
+  sandbox.accommodations(nameAndCity(text).city).find((row) => row.NAME.trim() === nameAndCity(text).name);
+
+export const findAttraction = (sandbox: Sandbox, text: string): Attraction | undefined =>
+  sandbox.attractions(nameAndCity(text).city).find((row) => row.Name.trim() === nameAndCity(text).name);
+
+export const mealTexts = (day: DayPlan): string[] => meals.map((meal) => day[meal]).filter(isFilled);
+
+/** All attractions of a day, followed by a semicolon or not. */
+export function attractionTexts(day: DayPlan): string[] {
+  if (!isFilled(day.attraction)) return [];
+  return day.attraction
+    .split(';')
+    .map((text) => text.trim())
+    .filter((text) => text !== '');
+}
+
+/**
+ * What a way costs by the transportation given, for so many people, in dollars; null where the database has
+ * no such transportation on that day.
+ */
+export function wayCost(
+  sandbox: Sandbox,
+  text: string,
+  [from, to]: readonly [string, string],
+  date: string,
+  people: number,
+): number | null {
+  const number = /^Flight Number: ([^,]+),/u.exec(text)?.[1];
+  if (number !== undefined) {
+    const flight = sandbox
+      .flights(from, to)
+      .find((row) => row['Flight Number'] === number && row.FlightDate === date);
+    return flight === undefined ? null : flight.Price * people;
+  }
+  const vehicle = /^self-driving\b/iu.test(text) ? 'self-driving' : /^taxi\b/iu.test(text) ? 'taxi' : null;
+  const cost = vehicle && drivingCost(sandbox.distance(from, to), vehicle);
+  return cost === null ? null : cost * Math.ceil(people / (vehicle === 'taxi' ? 4 : 5));
+}
