@@ -48,7 +48,7 @@ export interface Score {
   /** In [0, 1]. */
   value: number;
   /** Cases, or whatever else the denominator counts. */
-  of: number;
+  of: number; // eslint-disable-line id-denylist -- its name on disk
   /**
    * The numerator where the figure is a rate, which then has a Wilson interval; null for means and
    * aggregates.
@@ -149,27 +149,34 @@ export interface Benchmark {
   aggregate?(bySuite: ReadonlyMap<string, readonly Score[]>): Score[];
 }
 
-/** A rate with its Wilson interval. Without cases it is 0 of 0, known to be anywhere in [0, 1]. */
-export function rateScore(name: string, successes: number, of: number, note?: string): Score {
-  return {
-    name,
-    value: of === 0 ? 0 : successes / of,
-    of,
-    successes,
-    interval: wilsonInterval({ successes, attempts: of }),
-    ...(note !== undefined && { note }),
-  };
+/** A figure over so many cases. */
+export function figureScore({
+  name,
+  value,
+  total,
+  successes = null,
+  interval = null,
+  note,
+}: Pick<Score, 'name' | 'value'> & {
+  total: number;
+  successes?: number | null;
+  interval?: Score['interval'];
+  note?: string | undefined;
+}): Score {
+  // eslint-disable-next-line id-denylist -- its name on disk
+  return { name, value, of: total, successes, interval, ...(note !== undefined && { note }) };
+}
+
+/** A rate with its Wilson interval. Without cases it is 0 of 0, with the interval [0, 1]. */
+export function rateScore(name: string, successes: number, total: number, note?: string): Score {
+  const value = total === 0 ? 0 : successes / total;
+  const interval = wilsonInterval({ successes, attempts: total });
+  return figureScore({ name, value, total, successes, interval, note });
 }
 
 /** A mean over cases with its bootstrap interval. */
 export function meanScore(name: string, values: readonly number[], note?: string): Score {
   const estimate = bootstrapInterval(values, { seed: 0, resamples: 2000 });
-  return {
-    name,
-    value: estimate?.mean ?? 0,
-    of: values.length,
-    successes: null,
-    interval: estimate && { low: estimate.low, high: estimate.high },
-    ...(note !== undefined && { note }),
-  };
+  const interval = estimate && { low: estimate.low, high: estimate.high };
+  return figureScore({ name, value: estimate?.mean ?? 0, total: values.length, interval, note });
 }

@@ -195,7 +195,9 @@ describe('text that tries to run code', () => {
           for (const result of step?.results ?? []) expect(result).toMatch(/^Error during execution|"error"/);
       }
       expect(existsSync(join(folder, 'reached'))).toBe(false);
-      const [verdict] = (await judged(suite, (other) => (other === item ? item.gold : undefined))).values();
+      const [verdict] = (
+        await judged(suite, (candidate) => (candidate === item ? item.gold : undefined))
+      ).values();
       expect(verdict).toMatchObject({ correct: true });
       await suite.close();
     },

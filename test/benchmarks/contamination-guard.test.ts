@@ -133,7 +133,7 @@ describe('tasks of any world', () => {
     const ports = plainDependencies(home, server.url, new FakeTrainer());
     const loadWorld = async (settings: Parameters<typeof ports.loadWorld>[0]): Promise<World> => {
       const own = await ports.loadWorld(settings);
-      return { ...own, agentPrompt: (spec) => agentPrompt(spec, (one) => own.agentPrompt(one)) };
+      return { ...own, agentPrompt: (spec) => agentPrompt(spec, (inner) => own.agentPrompt(inner)) };
     };
     const { prepared: run } = await begin(
       createActivities({

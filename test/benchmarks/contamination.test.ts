@@ -18,12 +18,12 @@ const data = shippedHost.shipped;
 const kept = readQuestions();
 const bamboogle = shippedQuestions.bamboogle!(data);
 const citibank = bamboogle[0]!.text;
-const found = { benchmark: 'bamboogle', id: 'bamboogle_0' };
+const contamination = { benchmark: 'bamboogle', id: 'bamboogle_0' };
 
 describe('the fingerprints that come with the project', () => {
   it.each(Object.keys(shippedQuestions))('of %s are those of its data', (benchmark) => {
     if (benchmark === 'travelplanner' && !existsSync(join(data, benchmark))) return;
-    expect(questionsText(kept.filter((one) => one.benchmark === benchmark))).toBe(
+    expect(questionsText(kept.filter((fingerprint) => fingerprint.benchmark === benchmark))).toBe(
       questionsText(questionFingerprints(shippedQuestions[benchmark]!(data))),
     );
   });
@@ -36,7 +36,7 @@ describe('the fingerprints that come with the project', () => {
 
   it('cover every case of Bamboogle, TravelPlanner and API-Bank, and BFCL', () => {
     const ids = (benchmark: string) =>
-      new Set(kept.filter((one) => one.benchmark === benchmark).map(({ id }) => id));
+      new Set(kept.filter((fingerprint) => fingerprint.benchmark === benchmark).map(({ id }) => id));
     expect([ids('bamboogle').size, ids('travelplanner').size]).toEqual([125, 45]);
     expect(new Set([...ids('bfcl_v4')].map((id) => id.replace(/_\d.*$/, '')))).toEqual(
       new Set([
@@ -95,7 +95,7 @@ describe('contaminated', () => {
       'in full-width letters',
       citibank.replace(/[a-z]/gi, (letter) => String.fromCodePoint(letter.codePointAt(0)! + 0xfee0)),
     ],
-  ])('finds a question %s', (_, text) => expect(findContamination(text)).toEqual(found));
+  ])('finds a question %s', (_, text) => expect(findContamination(text)).toEqual(contamination));
 
   it.each([
     ['a part of it', citibank.split(' ').slice(0, -1).join(' ')],

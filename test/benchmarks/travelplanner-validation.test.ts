@@ -118,9 +118,9 @@ describe('the validation split', () => {
     // constraint.
     expect(
       Object.fromEntries(
-        scores.map(({ name, of, value }) => [
-          name.replace('travelplanner_validation_', ''),
-          [of, Number((value * of).toFixed(6))],
+        scores.map((score) => [
+          score.name.replace('travelplanner_validation_', ''),
+          [score.of, Number((score.value * score.of).toFixed(6))],
         ]),
       ),
     ).toEqual({

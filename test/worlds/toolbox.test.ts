@@ -227,14 +227,14 @@ describe('what the simulator writes', () => {
 
 describe('prompts', () => {
   const chars = new Set(world.vocabulary);
-  const known = (text: string) => text.split('').every((char) => chars.has(char));
+  const isInVocabulary = (text: string) => text.split('').every((char) => chars.has(char));
 
   it('have one length for the agent, and tell different tasks apart', () => {
     expect(world.agentPrompt('T:abc')).toBe('T:abc_____=');
     fc.assert(
-      fc.property(aSpec, aSpec, (one, two) => {
-        expect(world.agentPrompt(one)).toHaveLength(settings.maxLength + 3);
-        expect(world.agentPrompt(one) === world.agentPrompt(two)).toBe(one === two);
+      fc.property(aSpec, aSpec, (left, right) => {
+        expect(world.agentPrompt(left)).toHaveLength(settings.maxLength + 3);
+        expect(world.agentPrompt(left) === world.agentPrompt(right)).toBe(left === right);
       }),
     );
   });
@@ -250,12 +250,12 @@ describe('prompts', () => {
           world.randomAnswer(spec, randomStream(seed)),
           world.environmentPrompt(history, spec),
         ])
-          expect(known(text)).toBe(true);
+          expect(isInVocabulary(text)).toBe(true);
       }),
     );
     for (const policy of ['agent', 'environment'] as const)
       for (const { prompt, completion } of world.warmUpCorpus(policy, 300, randomStream(3)))
-        expect(known(prompt + completion)).toBe(true);
+        expect(isInVocabulary(prompt + completion)).toBe(true);
   });
 
   it('have the simulator’s one length but for the task they vary, within what an experiment file is checked with', () => {
@@ -488,12 +488,12 @@ describe('nested calls with several arguments', () => {
   });
 
   it('change nothing for a world that does not ask for them', () => {
-    const said = (one: World) => [
-      one.vocabulary,
-      one.baseTasks(randomStream(4)),
-      one.heldOutTasks(randomStream(4)),
-      [...one.warmUpCorpus('agent', 50, randomStream(4))],
-      [...one.warmUpCorpus('environment', 50, randomStream(4))],
+    const said = (tested: World) => [
+      tested.vocabulary,
+      tested.baseTasks(randomStream(4)),
+      tested.heldOutTasks(randomStream(4)),
+      [...tested.warmUpCorpus('agent', 50, randomStream(4))],
+      [...tested.warmUpCorpus('environment', 50, randomStream(4))],
     ];
     expect(said(worldOf({ maxDepth: 1, maxArguments: 1, coinFlipTools: 0 }))).toEqual(said(world));
     // As they were before there were such calls.

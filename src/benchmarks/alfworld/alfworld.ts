@@ -30,7 +30,7 @@ export function episodeSuite(split: AlfworldSplit, listing: Listing): AlfworldSu
         const verdicts = [];
         // One after the other: what is aborted is not played to its end.
         for (const { item, response } of answered)
-          verdicts.push(await episodeVerdict(engine, item, response, signal));
+          verdicts.push(await episodeVerdict(engine, item, response, { signal }));
         return verdicts;
       },
       scores: (verdicts) => successRates(split, listing, verdicts),

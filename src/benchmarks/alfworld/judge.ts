@@ -7,7 +7,7 @@ import type { EpisodeResponse } from './episodes.ts';
 import { taskTypes } from './games.ts';
 import type { AlfworldCase, AlfworldSplit, TaskType } from './games.ts';
 
-/** What a verdict on an episode keeps beside its score. */
+/** What a verdict on an episode keeps in addition to its score. */
 export interface EpisodeDetail {
   taskType: TaskType;
   /** Commands until the win, or all that count. */
@@ -15,28 +15,32 @@ export interface EpisodeDetail {
 }
 
 /**
- * Won within 50 commands, played anew from the beginning.
- * @param reading what is played for a command; as it stands, where the official game's own strictness is
- * wanted
+ * Whether the commands win within 50 steps, replayed from the beginning.
+ * @param normalize makes the command that is played; the identity gives the official game's own strictness
  */
 export async function episodeVerdict(
   engine: AlfworldEngine,
   { file, taskType }: AlfworldCase,
   { commands, tooLong }: EpisodeResponse,
-  signal: AbortSignal,
-  reading: (command: string) => string = normalizeCommand,
+  { signal, normalize = normalizeCommand }: { signal: AbortSignal; normalize?: (command: string) => string },
 ): Promise<CaseVerdict> {
-  const { won, steps } = await engine.replay(file, commands.slice(0, MAX_STEPS).map(reading), signal);
+  const played = commands.slice(0, MAX_STEPS).map(normalize);
+  const { won, steps } = await engine.replay(file, played, signal);
   const detail: EpisodeDetail = { taskType, steps };
   return {
     correct: won,
     scores: { success: won ? 1 : 0 },
-    reason: won ? null : tooLong ? 'prompt_too_long' : steps === MAX_STEPS ? 'out_of_steps' : 'not_won',
+    reason: won ? null : lossReason(tooLong, steps),
     detail,
   };
 }
 
-/** Every step of the walkthrough chosen as it stands there; `detail` says which were. */
+function lossReason(tooLong: boolean, steps: number): string {
+  if (tooLong) return 'prompt_too_long';
+  return steps === MAX_STEPS ? 'out_of_steps' : 'not_won';
+}
+
+/** Correct if every step of the walkthrough was chosen; `detail` says which were. */
 export function stepsVerdict(
   { walkthrough }: AlfworldCase,
   { commands, tooLong }: EpisodeResponse,
@@ -50,15 +54,14 @@ export function stepsVerdict(
   return {
     correct,
     scores: { step_match: detail.length === 0 ? null : matching / detail.length },
-    reason: correct
-      ? null
-      : detail.length === 0
-        ? 'no_walkthrough'
-        : tooLong
-          ? 'prompt_too_long'
-          : 'other_command',
+    reason: correct ? null : mismatchReason(detail.length, tooLong),
     detail,
   };
+}
+
+function mismatchReason(steps: number, tooLong: boolean): string {
+  if (steps === 0) return 'no_walkthrough';
+  return tooLong ? 'prompt_too_long' : 'other_command';
 }
 
 type Verdicts = readonly { verdict: CaseVerdict }[];

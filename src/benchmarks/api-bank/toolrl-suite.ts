@@ -85,11 +85,8 @@ function judgeCase({ gold }: ToolRlCase, response: CallResponse): CaseVerdict {
       ? parseToolRlCalls(response.text)
       : response.calls.map((call) => ({ name: call.name, parameters: parseJson(call.arguments) }));
   const correct = toolRlMatch(calls, gold);
-  return {
-    correct,
-    scores: { exact: Number(correct) },
-    reason: correct ? null : calls.length === 0 ? 'no_call' : 'wrong_call',
-  };
+  const failure = calls.length === 0 ? 'no_call' : 'wrong_call';
+  return { correct, scores: { exact: Number(correct) }, reason: correct ? null : failure };
 }
 
 function computeScores(

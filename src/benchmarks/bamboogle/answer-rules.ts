@@ -3,7 +3,7 @@ import { stripReasoning } from '../../formats/toolrl.ts';
 /** Punctuation of ASCII, which the rules drop. */
 const punctuation = /[!-/:-@[-`{-~]/g;
 const articles = /(?<![\p{L}\p{N}_])(?:a|an|the)(?![\p{L}\p{N}_])/gu;
-/** Answers that F1 takes whole: part of one is no answer. */
+/** Answers for which F1 counts no partial match. */
 const indivisible: ReadonlySet<string> = new Set(['yes', 'no', 'noanswer']);
 
 /**
@@ -32,7 +32,10 @@ export function containedAnswerMatch(prediction: string, gold: string): 0 | 1 {
   return normalizeAnswer(prediction).includes(normalizeAnswer(gold)) ? 1 : 0;
 }
 
-/** 2 |shared| / (|prediction| + |gold|) over normalised words, counted as often as they occur, in [0, 1] (ReSearch, from FlashRAG). */
+/**
+ * 2 |shared| / (|prediction| + |gold|) over normalised words, counted as often as they occur, in [0, 1]
+ * (ReSearch, from FlashRAG).
+ */
 export function f1(prediction: string, gold: string): number {
   const [predicted, expected] = [normalizedWords(prediction), normalizedWords(gold)];
   const [predictedText, expectedText] = [predicted.join(' '), expected.join(' ')];

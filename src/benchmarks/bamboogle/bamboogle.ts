@@ -110,6 +110,7 @@ async function openBamboogle(
 function judgeCase({ gold }: BamboogleCase, { text, judgment }: BamboogleResponse): CaseVerdict {
   const predicted = extractAnswer(text);
   const em = exactAnswerMatch(predicted, gold);
+  const failure = predicted === '' ? 'no_answer' : 'wrong_answer';
   return {
     correct: em === 1,
     scores: {
@@ -118,7 +119,7 @@ function judgeCase({ gold }: BamboogleCase, { text, judgment }: BamboogleRespons
       f1: f1(predicted, gold),
       judge: judgment === null ? null : Number(isJudgedCorrect(judgment)),
     },
-    reason: em === 1 ? null : predicted === '' ? 'no_answer' : 'wrong_answer',
+    reason: em === 1 ? null : failure,
   };
 }
 

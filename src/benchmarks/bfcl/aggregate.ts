@@ -1,11 +1,10 @@
-import { rateScore } from '../suite.ts';
+import { figureScore, rateScore } from '../suite.ts';
 import type { CaseVerdict, Score } from '../suite.ts';
 import { accuracyName, bfclCategories, suiteName } from './categories.ts';
 import type { CategoryName } from './categories.ts';
 
 interface Part {
   value: number;
-  /** Cases. */
   cases: number;
   notRun: readonly string[];
 }
@@ -15,7 +14,7 @@ const sum = (numbers: readonly number[]): number => numbers.reduce((total, numbe
 function combineParts(parts: readonly Part[], value: number): Part {
   return {
     value,
-    cases: sum(parts.map(({ cases: of }) => of)),
+    cases: sum(parts.map(({ cases }) => cases)),
     notRun: parts.flatMap(({ notRun }) => notRun),
   };
 }
@@ -23,11 +22,10 @@ function combineParts(parts: readonly Part[], value: number): Part {
 const meanOf = (...parts: Part[]): Part =>
   combineParts(parts, sum(parts.map(({ value }) => value)) / parts.length);
 
-const weightedByCases = (...parts: Part[]): Part =>
-  combineParts(
-    parts,
-    sum(parts.map(({ value, cases: of }) => value * of)) / sum(parts.map(({ cases: of }) => of)),
-  );
+function weightedByCases(...parts: Part[]): Part {
+  const correct = sum(parts.map(({ value, cases }) => value * cases));
+  return combineParts(parts, correct / sum(parts.map(({ cases }) => cases)));
+}
 
 /**
  * The official v4 table: `generate_leaderboard_csv` in bfcl_eval.eval_checker.eval_runner_helper. Categories
@@ -77,19 +75,19 @@ export function aggregate(bySuite: ReadonlyMap<string, readonly Score[]>): Score
       return { value: score.value, cases: score.of, notRun: [] };
     });
     if (categoriesRun === 0) return [];
-    return Object.entries(figures).map(([name, { value, cases: of, notRun }]): Score => {
+    return Object.entries(figures).map(([name, { value, cases, notRun }]) => {
       const note =
         notRun.length === 0
-          ? {}
-          : { note: `not run, counted as 0 as in the official table: ${notRun.join(', ')}` };
-      return { name: `bfcl_v4_${name}_${toolFormat}`, value, of, successes: null, interval: null, ...note };
+          ? undefined
+          : `not run, counted as 0 as in the official table: ${notRun.join(', ')}`;
+      return figureScore({ name: `bfcl_v4_${name}_${toolFormat}`, value, total: cases, note });
     });
   });
 }
 
 type Verdicts = readonly { id: string; verdict: CaseVerdict }[];
 
-/** What a verdict keeps beside its scores. */
+/** What a verdict keeps in addition to its scores. */
 export interface Detail {
   error: string | null;
   converted: boolean;
@@ -105,7 +103,7 @@ export function accuracy(category: CategoryName, toolFormat: string, verdicts: V
   return [rateScore(accuracyName(category, toolFormat), correct(verdicts), verdicts.length, note)];
 }
 
-/** Turns that were right, out of all turns. */
+/** Correct turns out of all turns. */
 export function turnSuccess(category: CategoryName, toolFormat: string, verdicts: Verdicts): Score[] {
   const turns = verdicts.flatMap(({ verdict }) => verdict.detail as boolean[]);
   const note =

@@ -5,11 +5,11 @@ import { acceptedValues, callMatches } from './match.ts';
 import type { TextEquality } from './match.ts';
 import type { ArgumentValue, Call, CallsTask, CallTool, ExpectedCall, Parameter } from './task-schema.ts';
 
-/** Why a task has no right answer, or one that says nothing; undefined where it has one. */
+/** Why a task has no correct answer, or an uninformative one; undefined if it is sound. */
 export function validateCallsTask({ dialogue, tools, calls }: CallsTask): string | undefined {
   if (dialogue.at(-1)!.role !== 'user' || dialogue.some(({ content }) => content.trim() === ''))
     return 'no_request';
-  // A name twice would be two tools for one call.
+  // Two tools of one name would make a call ambiguous.
   if (new Set(tools.map(({ name }) => name)).size !== tools.length) return 'unknown_tool';
   if (
     !tools.every((tool) =>
@@ -39,7 +39,7 @@ function validateCall({ arguments: accepted }: ExpectedCall, tool: CallTool): st
   return undefined;
 }
 
-/** Whether a parameter says what it takes. */
+/** Whether a parameter's schema is consistent. */
 function isSoundParameter({
   type,
   enum: allowed,
@@ -83,13 +83,14 @@ function fits(
   );
 }
 
-/** How many values a parameter has, where they are few. */
-const countChoices = ({ type, enum: allowed }: Parameter): number =>
-  type === 'boolean' ? 2 : allowed === undefined ? Infinity : Math.max(2, new Set(allowed).size);
+/** How many values a parameter can have. */
+function countChoices({ type, enum: allowed }: Parameter): number {
+  if (type === 'boolean') return 2;
+  return allowed === undefined ? Infinity : Math.max(2, new Set(allowed).size);
+}
 
 /**
- * Whether the dialogue holds a call that is asked for, in either way of writing calls: copying would be
- * success.
+ * Whether the dialogue contains an expected call, in either format: copying it would be success.
  */
 export function leaksCall({ dialogue, tools, calls }: CallsTask, same: TextEquality): boolean {
   const writtenCalls = dialogue.flatMap(({ content }) => [

@@ -120,9 +120,9 @@ export function createJsonTaskWorld<Task>(
     baseTasks: () => [...own.base],
     heldOutTasks: () => [...own.heldOut],
     environmentPrompt: (history, seedTask) =>
-      variationPrompt(settings, definition.instructions, history, seedTask),
+      variationPrompt(settings, definition.instructions, history, { seedTask }),
     exemplarPrompt: (history, seedTask, exemplars) =>
-      variationPrompt(settings, definition.instructions, history, seedTask, exemplars),
+      variationPrompt(settings, definition.instructions, history, { seedTask, exemplars }),
     parseTask: (text) => parseJsonTask(definition, text),
     agentPrompt: (spec) => agentPrompt(definition, settings, taskOf(spec)),
     kind: (spec) => definition.kind(taskOf(spec)),
@@ -141,7 +141,7 @@ export function createJsonTaskWorld<Task>(
     randomAnswer: (spec, random) => definition.randomAnswer(taskOf(spec), random),
     renderTask: (spec) => taskOf(spec) as object,
     renderAnswer: (answer) => definition.renderAnswer(answer),
-    // eslint-disable-next-line require-yield -- no corpus makes a model speak: an experiment with one from scratch is refused
+    // eslint-disable-next-line require-yield -- models from scratch cannot learn natural language
     *warmUpCorpus() {
       throw new InvalidConfig(
         `experiment: the world "${definition.name}" has no corpus; its models must be pretrained`,

@@ -54,12 +54,12 @@ function unsoundText(text: string): string | undefined {
 
 /** The JSON objects that stand somewhere in a text. */
 export function jsonObjects(text: string): unknown[] {
-  const found: unknown[] = [];
+  const objects: unknown[] = [];
   for (let from = text.indexOf('{'); from !== -1; from = text.indexOf('{', from + 1)) {
     const json = parseUntrustedJson(text.slice(from, endOfObject(text, from)));
-    if ('value' in json) found.push(json.value);
+    if ('value' in json) objects.push(json.value);
   }
-  return found;
+  return objects;
 }
 
 /** Where the object that begins there ends: one pass, whatever the text. */

@@ -119,6 +119,10 @@ export function randomResponse({ prompt, tools, evaluation }: LanguageTask, rand
     .map((word) => word.replace(/^\W+|\W+$/g, ''))
     .filter((word) => word !== '');
   const word = (): string => (words.length === 0 ? 'yes' : random.pick(words));
+  const randomArgument = (type: string): string | boolean | number => {
+    if (type === 'string') return word();
+    return type === 'boolean' ? random.int(2) === 0 : random.int(10);
+  };
   switch (evaluation.kind) {
     case 'execution':
       return `Answer: ${guessValue(evaluation, random)}`;
@@ -127,10 +131,7 @@ export function randomResponse({ prompt, tools, evaluation }: LanguageTask, rand
         tools.filter((candidate): candidate is OwnTool => typeof candidate !== 'string'),
       );
       const args = Object.fromEntries(
-        Object.entries(tool.parameters).map(([name, type]) => [
-          name,
-          type === 'string' ? word() : type === 'boolean' ? random.int(2) === 0 : random.int(10),
-        ]),
+        Object.entries(tool.parameters).map(([name, type]) => [name, randomArgument(type)]),
       );
       return `<tool_call>${JSON.stringify({ name: tool.name, arguments: args })}</tool_call>`;
     }

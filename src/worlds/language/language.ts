@@ -83,7 +83,7 @@ export function createLanguage(settings: LanguageSettings, own?: OwnTasks): Worl
         ? { answer: finalAnswer(answer) ?? null, response: answer }
         : (call as object);
     },
-    // eslint-disable-next-line require-yield -- no corpus makes a model speak: an experiment with one from scratch is refused
+    // eslint-disable-next-line require-yield -- models from scratch cannot learn natural language
     *warmUpCorpus() {
       throw new InvalidConfig(
         'experiment: the world "language" has no corpus; its models must be pretrained',

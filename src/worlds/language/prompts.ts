@@ -70,5 +70,5 @@ export function languageSimulatorPrompt(
       : []),
     'The prompt must not contain the answer.',
   ].join('\n\n');
-  return variationPrompt(settings, system, history, seedTask, exemplars);
+  return variationPrompt(settings, system, history, { seedTask, exemplars });
 }

@@ -115,6 +115,7 @@ export function createMiniDesk(settings: MiniDeskSettings): World {
 
 function taskKind({ conditions, goals }: DeskTask, colours: readonly string[]): string {
   const attributes = new Set(conditions.map(({ attribute }) => attribute));
-  const kind = attributes.size > 1 ? 'x' : attributes.has('place') ? 'm' : 'p';
+  const single = attributes.has('place') ? 'm' : 'p';
+  const kind = attributes.size > 1 ? 'x' : single;
   return goals.some(({ subject }) => colours.includes(subject)) ? kind.toUpperCase() : kind;
 }

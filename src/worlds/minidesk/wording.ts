@@ -42,16 +42,20 @@ export function defaultWording(outcome: DeskOutcome, style: DeskTask['style']): 
  * `v|ma2|ok=`.
  */
 export function wordingPrompt(outcome: DeskOutcome, action: string, style: DeskTask['style']): string {
-  if (outcome.kind === 'malformed') return `${style}|?|?=`;
-  const facts =
-    outcome.kind === 'found'
-      ? outcome.records.map(({ key, place }) => key + place).join('') || '-'
-      : outcome.kind === 'ok'
-        ? 'ok'
-        : outcome.kind === 'missing'
-          ? 'no'
-          : 'err';
-  return `${style}|${action}|${facts}=`;
+  return outcome.kind === 'malformed' ? `${style}|?|?=` : `${style}|${action}|${outcomeFacts(outcome)}=`;
+}
+
+function outcomeFacts(outcome: DeskOutcome): string {
+  switch (outcome.kind) {
+    case 'found':
+      return outcome.records.map(({ key, place }) => key + place).join('') || '-';
+    case 'ok':
+      return 'ok';
+    case 'missing':
+      return 'no';
+    default:
+      return 'err';
+  }
 }
 
 /**

@@ -26,10 +26,10 @@ import { randomCall, toolboxAgentCorpus, toolboxSimulatorCorpus } from './warm-u
 export function createToolbox(settings: ToolboxSettings): World {
   const alphabet = alphabetOf(settings);
   const { coinFlips, maxDepth, maxArguments } = alphabet;
-  const tools = createToolCodes(alphabet, settings.seed);
+  const codes = createToolCodes(alphabet, settings.seed);
   const warmUp = { ...settings.warmUp, baseLengths: settings.baseLengths };
   const honest = { ...alphabet, tools: alphabet.tools.filter((tool) => !coinFlips.has(tool)) };
-  const referenceAnswer = (spec: string): string => callAnswer(encode(tools, referenceCall(spec)));
+  const referenceAnswer = (spec: string): string => callAnswer(encode(codes, referenceCall(spec)));
   return {
     name: 'toolbox',
     vocabulary: [
@@ -99,7 +99,7 @@ export function createToolbox(settings: ToolboxSettings): World {
     },
     warmUpCorpus: (policy, rows, random) =>
       policy === 'agent'
-        ? toolboxAgentCorpus(tools, alphabet, warmUp, rows, random)
+        ? toolboxAgentCorpus({ alphabet, codes }, warmUp, rows, random)
         : toolboxSimulatorCorpus(alphabet, warmUp, rows, random),
   };
 }

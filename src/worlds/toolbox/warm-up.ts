@@ -57,24 +57,23 @@ function withCommas(argument: string, random: RandomStream, { maxArguments }: To
 }
 
 export function* toolboxAgentCorpus(
-  tools: ToolCodes,
-  alphabet: ToolboxAlphabet,
-  settings: ToolboxWarmUp,
+  { alphabet, codes }: { alphabet: ToolboxAlphabet; codes: ToolCodes },
+  { symbolAccuracy }: ToolboxWarmUp,
   rows: number,
   random: RandomStream,
 ): Generator<CorpusRow> {
   for (let row = 0; row < rows; row++) {
     const request = randomCall(random, alphabet, [1, alphabet.maxLength]);
-    const right = encode(tools, request);
-    const accuracy = settings.symbolAccuracy ** right.tools.length;
-    const noisy = eachSymbol(right.argument, (symbol) =>
+    const encoded = encode(codes, request);
+    const accuracy = symbolAccuracy ** encoded.tools.length;
+    const noisy = eachSymbol(encoded.argument, (symbol) =>
       random.next() < accuracy
         ? symbol
         : random.pick(alphabet.symbols.filter((candidate) => candidate !== symbol)),
     );
     yield {
       prompt: toolboxPrompt(callSpec(request), alphabet),
-      completion: callAnswer({ tools: right.tools, argument: noisy }),
+      completion: callAnswer({ tools: encoded.tools, argument: noisy }),
     };
   }
 }

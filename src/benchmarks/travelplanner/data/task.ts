@@ -2,7 +2,6 @@ import { z } from 'zod';
 import type { Case } from '../../suite.ts';
 import type { Sandbox } from './sandbox.ts';
 
-
 const localConstraintSchema = z.object({
   /** `smoking`, `parties`, `children under 10`, `visitors` or `pets`: must be allowed. */
   'house rule': z.string().nullable(),

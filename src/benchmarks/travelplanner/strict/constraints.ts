@@ -1,7 +1,7 @@
 import { isFilled, nameAndCity } from '../data/plan.ts';
 import type { DayPlan } from '../data/plan.ts';
 import { drivingCost } from '../data/sandbox.ts';
-import type { Accommodation, Attraction, Restaurant, Sandbox } from '../data/sandbox.ts';
+import type { Accommodation, Attraction, Restaurant, Sandbox, Vehicle } from '../data/sandbox.ts';
 import { citiesOf } from '../official/commonsense.ts';
 import { meals } from '../official/constraint.ts';
 import type { CommonsenseName, Constraint, Delivered, HardName } from '../official/constraint.ts';
@@ -36,13 +36,14 @@ function withinCurrentCity({ days }: Delivered): string | null {
 }
 
 /** Names are whole, a flight is on its day and route, and the last attraction counts too. */
-function withinSandbox({ query, days, sandbox }: Delivered): string | null {
+function withinSandbox(plan: Delivered): string | null {
+  const { days, sandbox } = plan;
   for (const [index, day] of days.entries()) {
     const cities = citiesOf(day, index + 1);
     if (
       cities.length === 2 &&
       isFilled(day.transportation) &&
-      wayCost(sandbox, day.transportation, cities, query.date[index] ?? '', query.people_number) === null
+      wayCost(plan, day.transportation, cities, index) === null
     )
       return `transportation of day ${index + 1} is not in the sandbox`;
     const unknown =
@@ -74,21 +75,17 @@ function minimumNights({ days, sandbox }: Delivered): string | null {
   return null;
 }
 
-function budget({ query, days, sandbox }: Delivered): string | null {
+function budget(plan: Delivered): string | null {
+  const { query, days, sandbox } = plan;
   const people = query.people_number;
   const costs = days.flatMap((day, index) => {
     const cities = citiesOf(day, index + 1);
-    const way =
-      cities.length === 2 && isFilled(day.transportation)
-        ? (wayCost(sandbox, day.transportation, cities, query.date[index] ?? '', people) ?? 0)
-        : 0;
+    const isTravelled = cities.length === 2 && isFilled(day.transportation);
+    const way = isTravelled ? (wayCost(plan, day.transportation, cities, index) ?? 0) : 0;
     const room = isFilled(day.accommodation) ? findAccommodation(sandbox, day.accommodation) : undefined;
     const night = room === undefined ? 0 : room.price * Math.ceil(people / room['maximum occupancy']);
-    return [
-      way,
-      night,
-      ...mealTexts(day).map((text) => (findRestaurant(sandbox, text)?.['Average Cost'] ?? 0) * people),
-    ];
+    const meals = mealTexts(day).map((text) => findRestaurant(sandbox, text)?.['Average Cost'] ?? 0);
+    return [way, night, ...meals.map((price) => price * people)];
   });
   const cost = costs.reduce((sum, part) => sum + part, 0);
   return cost <= query.budget ? null : `it costs ${cost}, more than ${query.budget}`;
@@ -130,16 +127,17 @@ export function attractionTexts(day: DayPlan): string[] {
 }
 
 /**
- * What a way costs by the transportation given, for so many people, in dollars; null where the database has
+ * What a day's transportation from one city to another costs all people, in dollars; null if the database has
  * no such transportation on that day.
  */
-export function wayCost(
-  sandbox: Sandbox,
+function wayCost(
+  { query, sandbox }: Delivered,
   text: string,
   [from, to]: readonly [string, string],
-  date: string,
-  people: number,
+  dayIndex: number,
 ): number | null {
+  const date = query.date[dayIndex] ?? '';
+  const people = query.people_number;
   const number = /^Flight Number: ([^,]+),/u.exec(text)?.[1];
   if (number !== undefined) {
     const flight = sandbox
@@ -147,7 +145,8 @@ export function wayCost(
       .find((row) => row['Flight Number'] === number && row.FlightDate === date);
     return flight === undefined ? null : flight.Price * people;
   }
-  const vehicle = /^self-driving\b/iu.test(text) ? 'self-driving' : /^taxi\b/iu.test(text) ? 'taxi' : null;
-  const cost = vehicle && drivingCost(sandbox.distance(from, to), vehicle);
+  const vehicle = /^(self-driving|taxi)\b/iu.exec(text)?.[1]?.toLowerCase() as Vehicle | undefined;
+  if (vehicle === undefined) return null;
+  const cost = drivingCost(sandbox.distance(from, to), vehicle);
   return cost === null ? null : cost * Math.ceil(people / (vehicle === 'taxi' ? 4 : 5));
 }

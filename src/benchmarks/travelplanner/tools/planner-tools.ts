@@ -160,12 +160,17 @@ export function searchDistance(sandbox: Sandbox, from: string, to: string, mode:
   const [origin, destination] = [beforeParenthesis(from), beforeParenthesis(to)];
   const way = sandbox.distance(origin, destination);
   if (way === undefined) return succeeded(`${mode}, from ${origin} to ${destination}, no valid information.`);
-  const vehicle: Vehicle | null = mode.includes('driving') ? 'self-driving' : mode === 'taxi' ? 'taxi' : null;
+  const vehicle = vehicleOf(mode);
   if (drivingCost(way, 'taxi') === null) return succeeded('No valid information.');
   const cost = vehicle === null ? 'None' : String(drivingCost(way, vehicle));
   return succeeded(
     `${mode}, from ${origin} to ${destination}, duration: ${way.duration}, distance: ${way.distance}, cost: ${cost}`,
   );
+}
+
+function vehicleOf(mode: string): Vehicle | null {
+  if (mode.includes('driving')) return 'self-driving';
+  return mode === 'taxi' ? 'taxi' : null;
 }
 
 function invalidCity(sandbox: Sandbox, city: string): SearchResult {
