@@ -18,8 +18,8 @@ async function open(name: string): Promise<OpenSuite> {
 }
 
 /**
- * Judges the gold answers of every case so many times; cases judged, seconds of the judging, and seconds with
- * the start of the sidecar.
+ * Judges the gold answers of every case `times` times. Gives the cases judged, the seconds of judging, and
+ * the seconds with the start of the sidecar.
  */
 async function judge(
   name: string,

@@ -15,7 +15,7 @@ import { travelPlanner } from './travelplanner/travelplanner.ts';
 /** Every benchmark of this project. */
 export const benchmarks: readonly Benchmark[] = [bfcl, apiBank, bamboogle, travelPlanner, alfworld];
 
-/** The suites of a worker, each opened once for all that it does: engines take seconds to start. */
+/** The suites of a worker. Each is opened once, since engines take seconds to start. */
 export class SuiteLoader {
   readonly benchmarks: readonly Benchmark[];
   readonly #host: SuiteHost;
@@ -27,9 +27,8 @@ export class SuiteLoader {
   }
 
   /**
-   * The suites of these names, each once, in their benchmarks' order; `bfcl_v4_*` stands for all that begin
-   * so.
-   * @throws InvalidConfig for a name that no suite has
+   * The suites of these names, each once, in their benchmarks' order; `bfcl_v4_*` selects by prefix.
+   * @throws InvalidConfig for an unknown name
    */
   select(names: readonly string[]): Suite[] {
     const all = this.benchmarks.flatMap(({ suites }) => suites);
@@ -51,7 +50,7 @@ export class SuiteLoader {
     return all.filter((suite) => wanted.has(suite));
   }
 
-  /** An opened suite, or what is missing, which is looked for again the next time. */
+  /** An opened suite, or what it lacks; a suite that lacks something is opened again the next time. */
   async open(suite: Suite, settings: SuiteSettings): Promise<OpenSuite | Missing> {
     const key = hashOf({ name: suite.name, settings });
     const opening = this.#open.get(key) ?? suite.open(this.#host, settings);
@@ -66,10 +65,7 @@ export class SuiteLoader {
     }
   }
 
-  /**
-   * Lets go of a suite whose engine has failed, so that the next attempt opens it anew; others may have done
-   * so already.
-   */
+  /** Closes a suite whose engine has failed, so that the next attempt opens it again. Idempotent. */
   async discard(failed: OpenSuite): Promise<void> {
     for (const [key, opening] of this.#open)
       if ((await opening.catch(() => undefined)) === failed) this.#open.delete(key);
@@ -92,9 +88,7 @@ export const suiteHost = (downloads: string, secret: (name: string) => string | 
   secret,
 });
 
-/**
- * The Python of an engine that set-up has installed; null where it has not, or where no engine has that name.
- */
+/** The Python of an engine that set-up has installed; null if it is unknown or not installed. */
 export async function enginePython(engine: string): Promise<string | null> {
   if (!Object.hasOwn(engines, engine)) return null;
   const environment = engineEnvironment(engine as Engine);

@@ -3,7 +3,7 @@ import type { RandomStream } from '../numerics/random.ts';
 import type { TaskSpec } from './world.ts';
 
 /**
- * What a small simulator is told of the agent: success overall and by kind (kinds are single letters) in
+ * What a small simulator is told about the agent: success overall and by kind (kinds are single letters) in
  * tenths (9 = 90 % or more), the mean difficulty of the tasks that success was measured on (success means
  * nothing without it), and the last failures. null = not measured.
  */
@@ -19,7 +19,7 @@ const tenths = (rate: number | null): number | null =>
   rate === null ? null : Math.min(9, Math.floor(10 * rate));
 const digit = (value: number | null): string => (value === null ? '_' : Math.min(35, value).toString(36));
 
-/** Characters of the prompts below, besides kinds and tasks. */
+/** Characters of the prompts below, other than kinds and tasks. */
 export const historyCharacters = [...'0123456789abcdefghijklmnopqrstuvwxyz', ...'HLF|=_'];
 
 export function historyDigits(history: AgentHistory, kinds: readonly string[]): HistoryDigits {

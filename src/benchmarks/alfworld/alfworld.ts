@@ -10,12 +10,12 @@ import { episodeVerdict, stepMatch, stepsVerdict, successRates } from './judge.t
 export type AlfworldSuite = Suite<AlfworldCase, EpisodeResponse>;
 export type OpenAlfworld = OpenSuite<AlfworldCase, EpisodeResponse>;
 
-/** What this project decides about prompts. Raised with every change to it, as `rules` is. */
+/** Version of this project's prompts. Raised with every change, like `rulesVersion`. */
 const promptVersion = '1';
-/** What this project decides about verdicts. */
+/** Version of this project's verdicts. */
 const rulesVersion = '1';
 
-/** Replays at a time: one takes up to some seconds. */
+/** Replays in one call of `judge`: each takes up to some seconds. */
 const judgeBatchSize = 8;
 
 /** Whole episodes, with or without the admissible commands in sight. */
@@ -28,7 +28,7 @@ export function episodeSuite(split: AlfworldSplit, listing: Listing): AlfworldSu
       attempt: (item, tools) => playEpisode(engine, item, listing, tools),
       async judge(answered, signal) {
         const verdicts = [];
-        // One after the other: what is aborted is not played to its end.
+        // Sequential, so that an abort stops the remaining replays.
         for (const { item, response } of answered)
           verdicts.push(await episodeVerdict(engine, item, response, { signal }));
         return verdicts;

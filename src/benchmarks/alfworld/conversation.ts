@@ -29,9 +29,9 @@ Answer with one line and nothing after it:
 Action: <command>`;
 
 /**
- * What was played so far, as a conversation: the game's words as the user's, commands as the model's, without
- * the thoughts before them. Admissible commands are listed for the last state only: of 50 states they would
- * fill the prompt.
+ * The game so far as a conversation: the game's text as user messages, commands as assistant messages,
+ * without reasoning. Admissible commands are listed for the last state only: of 50 states they would fill the
+ * prompt.
  */
 export class Conversation {
   readonly #listing: Listing;
@@ -58,13 +58,13 @@ export class Conversation {
   }
 }
 
-/** Longest command that is kept of an answer, in UTF-16 units; those of the games stay below 100. */
+/** Maximum length of a command, in UTF-16 units; commands of the games stay below 100. */
 const MAX_COMMAND_LENGTH = 200;
 
 /**
  * The command in what a model said, after any thoughts (`</think>`): its last `<action>` block; else what
  * follows its last line that begins with `Action:`; else its last line that says anything. One line, as the
- * model wrote it; '' where there is none.
+ * model wrote it; '' if there is none.
  */
 export function parseCommand(text: string): string {
   const answer = stripReasoning(text);

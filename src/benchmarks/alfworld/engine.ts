@@ -2,7 +2,7 @@ import { tmpdir } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { Sidecar } from '../sidecar.ts';
 
-/** What a player is told after a command, or at the beginning. */
+/** What a player sees after a command, or at the beginning. */
 export interface GameState {
   observation: string;
   /** Every command that does something now, sorted. */
@@ -36,7 +36,7 @@ export class AlfworldEngine implements AsyncDisposable {
       name: 'alfworld',
       command: python,
       arguments: ['-X', 'utf8', '-s', fileURLToPath(new URL('sidecar', import.meta.url))],
-      // The package makes its folder for downloads when it is imported, unless there is one.
+      // The package creates its download folder on import unless it exists.
       environment: { PYTHONHASHSEED: '0', ALFWORLD_DATA: tmpdir() },
       folder: tmpdir(),
     });
@@ -61,9 +61,7 @@ export class AlfworldEngine implements AsyncDisposable {
     return new Episode(this.#sidecar, episode, seen, signal);
   }
 
-  /**
-   * What the commands come to, played from the beginning; the first win ends the game. @throws SidecarFailed
-   */
+  /** Plays the commands from the beginning; the first win ends the game. @throws SidecarFailed */
   replay(file: string, commands: readonly string[], signal: AbortSignal): Promise<EpisodeOutcome> {
     return this.#sidecar.ask({ ask: 'replay', file, commands }, signal);
   }
@@ -77,7 +75,7 @@ export class AlfworldEngine implements AsyncDisposable {
   }
 }
 
-/** A game under way; others do not touch it. */
+/** A game in progress, independent of other episodes. */
 export class Episode implements AsyncDisposable {
   readonly #sidecar: Sidecar;
   readonly #episode: number;
@@ -91,7 +89,7 @@ export class Episode implements AsyncDisposable {
     this.#episode = episode;
     this.#signal = signal;
     this.state = state;
-    // An attempt whose answer never comes is not disposed of.
+    // An attempt that never gets its answer is not disposed of.
     signal.addEventListener('abort', this.#abort, { once: true });
     if (signal.aborted) this.#abort();
   }

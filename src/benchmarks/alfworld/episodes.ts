@@ -10,7 +10,7 @@ export const MAX_STEPS = 50;
 export interface EpisodeResponse {
   /** What the model chose in each step, one line each, as it wrote it. */
   commands: readonly string[];
-  /** Whether the policy could not read how the game went on. */
+  /** Whether the conversation became too long for the policy. */
   tooLong: boolean;
 }
 
@@ -34,7 +34,8 @@ export async function playEpisode(
 }
 
 /**
- * Asks for the next command in every state of the walkthrough, which is played whatever the model chooses.
+ * Asks for the next command in every state of the walkthrough, which continues regardless of the model's
+ * choice.
  */
 export async function followWalkthrough(
   engine: AlfworldEngine,
@@ -54,7 +55,7 @@ export async function followWalkthrough(
   return { commands, tooLong: false };
 }
 
-/** The model's next command; null where the conversation is too long for it, and stays so. */
+/** The model's next command; null if the conversation is too long for it. */
 async function askCommand(conversation: Conversation, { ask }: AttemptTools): Promise<string | null> {
   const { text, finish_reason: reason } = await ask({ messages: conversation.messages() });
   return reason === 'prompt_too_long' ? null : parseCommand(text);

@@ -11,10 +11,10 @@ const freeTexts: ReadonlySet<string> = new Set(['content', 'keywords']);
 export type CallFault = 'wrong_api' | 'wrong_parameters' | 'wrong_value';
 
 /**
- * What is wrong with a call; null where it is right. The API's name and the names of its parameters are
- * equal, and so is every value: a list or dict written as text is the list or dict, a number or a truth value
- * is what its text says (data and models quote them at will), texts are equal up to white space around and
- * between words; case counts. Free texts share more than half of their words, whatever the case.
+ * What is wrong with a call; null if it is correct. The API's name and the names of its parameters are equal,
+ * and so is every value: a list or dict written as text is the list or dict, a number or a truth value is
+ * what its text says (data and models quote them at will), texts are equal up to white space around and
+ * between words; case counts. Free texts must share more than half of their words, ignoring case.
  */
 export function callFault(call: ApiCall, gold: ApiCall): CallFault | null {
   if (call.name !== gold.name) return 'wrong_api';
@@ -96,16 +96,13 @@ export interface ApiCall {
 const opening = /\[\s*([A-Za-z_]\w*)\s*\(/g;
 const key = /\s*([A-Za-z_]\w*)\s*=\s*/y;
 const closing = /\s*(?:,\s*)?\)\s*\]/y;
-/**
- * What ends a value: the next parameter, or the end of the call. Takes time linear in the white space that it
- * passes.
- */
+/** The end of a value: the next parameter, or the end of the call. Linear in the white space. */
 const valueEnd = /\s*(?:,\s*[A-Za-z_]\w*\s*=|(?:,\s*)?\)\s*\])/y;
-/** Longer texts are not read: a text of many beginnings is read from each. */
+/** Longer texts are not read: parsing starts at every possible beginning. */
 const MAX_ANSWER_LENGTH = 20_000;
 
 /**
- * The first call in a text that can be read, after any thoughts (`</think>`); undefined where there is none.
+ * The first call in a text that can be read, after any reasoning (`</think>`); undefined if there is none.
  * Nothing is evaluated.
  */
 export function parseApiCall(text: string): ApiCall | undefined {
@@ -134,7 +131,7 @@ function readParameters(text: string, start: number): Map<string, Literal> | und
 }
 
 /**
- * A literal where it stands alone; else what lies between quotes, which the data does not escape within them;
+ * A literal, if it is the whole value; else the text between quotes (the data does not escape inner ones);
  * else the bare text.
  */
 function readValue(text: string, start: number): { value: Literal; end: number } | undefined {
@@ -142,7 +139,7 @@ function readValue(text: string, start: number): { value: Literal; end: number }
   if (literal !== undefined && matches(valueEnd, text, literal.end)) return literal;
   const quote = text[start] === "'" || text[start] === '"' ? text[start] : '';
   for (let end = start + 1; end < text.length; end++) {
-    // Tried only where a value can end, not at each of the spaces before.
+    // Tried only at positions where a value can end, which keeps it linear.
     if (quote === '' ? text[end] !== ',' && text[end] !== ')' : text[end] !== quote) continue;
     const next = end + quote.length;
     if (matches(valueEnd, text, next))

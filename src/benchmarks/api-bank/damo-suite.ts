@@ -31,7 +31,7 @@ export const apiBankDamoLevel1 = damoSuite(
   'API-Bank level 1 of DAMO, 399 calls of described APIs, arguments compared',
 );
 
-/** Level 2: the model finds its APIs with a search, whose results stand in the dialogue. */
+/** Level 2: the model finds its APIs with a search, whose results are in the dialogue. */
 export const apiBankDamoLevel2 = damoSuite(
   2,
   'API-Bank level 2 of DAMO, 135 calls of APIs that a search has to find, arguments compared',

@@ -24,7 +24,7 @@ const toolDescription =
  * The tools that ToolRL's system prompt describes, for servers that take them. Every parameter is declared a
  * string, with the type that the data names in its description: all gold values are strings, and its rule
  * tells "5" from 5.
- * @throws Error for a prompt whose tools cannot be read, which the shipped data has none of
+ * @throws Error for a prompt whose tools cannot be read; the shipped data has none
  */
 export function toolsOfSystemPrompt(system: string): ToolSpec[] {
   const section = /you can use the following tools:\n([^]*?)\n\n\*\*Steps/.exec(system)?.[1] ?? '';
@@ -74,7 +74,7 @@ function toolSpec(
   property: (field: Parameters) => Parameters,
 ): ToolSpec {
   if (!isJsonObject(parameters)) throw new Error(`API-Bank: the parameters of ${name} cannot be read`);
-  // The data does not say which parameters may be left out, and gold calls leave some out.
+  // The data does not mark optional parameters, and gold calls leave some out.
   return {
     name,
     description,
@@ -87,10 +87,7 @@ function toolSpec(
   };
 }
 
-/**
- * What is judged: the answer's text, or the calls that the server parsed, their arguments as the model wrote
- * them.
- */
+/** What is judged: the answer's text, or the calls that the server parsed, with their raw arguments. */
 export type CallResponse = { text: string } | { calls: readonly { name: string; arguments: string }[] };
 
 export function recordResponse(
@@ -102,7 +99,7 @@ export function recordResponse(
     : { text };
 }
 
-/** The value of a text of JSON; undefined where it is none. */
+/** The value of a JSON text; undefined if it is not JSON. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;

@@ -22,7 +22,7 @@ export interface BamboogleCase extends Case {
   gold: string;
 }
 
-/** The model's last words, and what the judge said of the answer in them: null where none was named. */
+/** The model's last text, and the judge's words on the answer in it: null without a judge. */
 export interface BamboogleResponse {
   text: string;
   judgment: string | null;
@@ -35,6 +35,7 @@ type Row = { Question: string; Answer: string };
 
 const closedBookPrompt = (question: string): string =>
   `Answer the question. You may reason step by step first. Then give a short answer, a name, a date or a number alone, as <answer>...</answer>.\n\nQuestion: ${question}`;
+
 const judgeNote = 'share that a judge model calls right: the judge model as named in the evaluation';
 const genEnvNote = `search in four rounds and a judge, as in ToolRL's harness (whose judge is gpt-4o), which GenEnv's paper seems to use; it names no protocol; ${judgeNote}`;
 

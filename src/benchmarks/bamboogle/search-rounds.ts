@@ -6,13 +6,13 @@ import { formatHits, search } from './search-endpoint.ts';
 import type { SearchEndpoint } from './search-endpoint.ts';
 
 /**
- * Turns of the model, as in ToolRL's harness: what it calls in the last one is not run, for no turn is left
- * to read it.
+ * Turns of the model, as in ToolRL's harness: a call in the last one is not run, since no turn is left to
+ * read its result.
  */
 const MAX_ROUNDS = 4;
 const MAX_SHOWN_RESULTS = 5;
 
-/** What a model came to with searches: its last words, '' where its rounds ran out. */
+/** The outcome of a search conversation: the model's last text, '' if it ran out of rounds. */
 export interface SearchOutcome {
   text: string;
   rounds: number;
@@ -20,8 +20,8 @@ export interface SearchOutcome {
 }
 
 /**
- * Lets the model search and answer, at most four turns. A turn's first call is run; a call that cannot be
- * read costs its turn, and the same is asked again.
+ * Lets the model search and answer, at most four turns. A turn's first call is run; an unreadable call costs
+ * its turn, and the same question is asked again.
  */
 export async function runSearchRounds(
   question: string,
@@ -53,7 +53,7 @@ export async function runSearchRounds(
 interface SearchHistory {
   messages(): Message[];
   hasCall(answer: Answer): boolean;
-  /** What the answer's first call searches for; undefined where that cannot be read. */
+  /** The query of the answer's first call; undefined if it cannot be read. */
   query(answer: Answer): string | undefined;
   add(answer: Answer, observation: string, next: string): void;
 }
@@ -112,7 +112,7 @@ class NativeHistory implements SearchHistory {
 
   add({ text, toolCalls }: Answer, observation: string, next: string): void {
     this.#messages.push({ role: 'assistant', content: text, toolCalls });
-    // Chat completions want an answer to every call.
+    // Chat completions require an answer to every call.
     for (const [index, { id }] of toolCalls.entries())
       this.#messages.push({
         role: 'tool',
@@ -185,8 +185,10 @@ export const nativeSystem = 'You are a helpful assistant that can call a search 
 
 export const searchQuestion = (question: string): string =>
   `${question}\nPerform tool call if you are not sure about the answer. Make a plan to solve the problem step by step.`;
+
 export const searchResults = (hits: string): string =>
   `Search results for the first tool call query:\n${hits}`;
+
 export const continuePrompt =
   'Please continue to search if needed. If you can obtain the answer, please do not call any tool and directly provide a succinct answer in the response.';
 export const answerNowPrompt =

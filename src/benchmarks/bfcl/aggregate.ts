@@ -62,7 +62,7 @@ function officialTable(category: (name: CategoryName) => Part): Record<string, P
   return { non_live: nonLive, live, irrelevance_mean: irrelevance, multi_turn: multiTurn, agentic, overall };
 }
 
-/** The table for each way of giving tools that any category of it ran with. */
+/** The table for each tool format that any category ran with. */
 export function aggregate(bySuite: ReadonlyMap<string, readonly Score[]>): Score[] {
   return ['prompt', 'native'].flatMap((toolFormat) => {
     let categoriesRun = 0;

@@ -11,15 +11,14 @@ import type { BfclCase, RawVerdict, RecordedAnswer } from './engine.ts';
 type BfclSuite = Suite<BfclCase, BfclResponse>;
 
 /**
- * What this project decides about verdicts: how answers are decoded, and what may run. Raised with every
- * change to it.
+ * Version of this project's verdicts: how answers are decoded, and what may run. Raised with every change.
  */
 const rulesVersion = '2';
 
-/** How this project asks, with what the official code writes. Raised with every change to it. */
+/** Version of this project's prompts. Raised with every change. */
 const promptVersion = '1';
 
-/** Episodes at a time: each has a process of its own, and may take half a minute. */
+/** Episodes in one call of `judge`: each has its own process and may take half a minute. */
 const judgeBatchSize = 8;
 
 /** A category by the official rules. */
@@ -68,7 +67,7 @@ export function byTurnSuite(category: CategoryName): BfclSuite {
   );
 }
 
-/** A category that is listed and cannot run. */
+/** A category that is listed but cannot run. */
 export function unavailableSuite(category: CategoryName, missing: string): BfclSuite {
   return {
     name: suiteName(category),
@@ -113,7 +112,7 @@ function createSuite(
   };
 }
 
-/** A question that the policy could not read is wrong, though no call may be what was wanted. */
+/** A question too long for the policy is wrong, even if no call was expected. */
 const unlessUnread = (answers: readonly RecordedAnswer[], verdict: RawVerdict): RawVerdict =>
   answers.some(({ unread }) => unread) ? { valid: false, reason: 'prompt_too_long', error: null } : verdict;
 
@@ -136,10 +135,7 @@ function turnsVerdict(turns: readonly RawVerdict[]): CaseVerdict {
   };
 }
 
-/**
- * Why the agentic categories are listed only: their backends need what cannot be given to a process without
- * network and files.
- */
+/** Why the agentic categories cannot run: their backends need network or files, which the sandbox denies. */
 const unavailable: Partial<Record<CategoryName, string>> = {
   web_search_base:
     'its official backend asks SerpAPI with a key and reads pages of the open web; run it with the official bfcl-eval',

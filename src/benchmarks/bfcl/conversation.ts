@@ -7,10 +7,7 @@ export interface BfclResponse {
   turns: TurnCalls;
 }
 
-/**
- * Answers with calls that a turn may have before the official handler gives up: it stops after this many and
- * one more.
- */
+/** The official handler gives up a turn after this many answers with calls and one more. */
 const MAX_STEPS = 20;
 
 /** One question, one answer. */
@@ -41,13 +38,13 @@ export async function runEpisode(
       before: turns.slice(0, -1),
       answers: turns.at(-1)!,
     });
-    // Fewer turns than the truth has: the official judge calls it forced to quit.
+    // Fewer turns than the ground truth: the official judge calls it forced to quit.
     if (!ended) break;
   }
   return { turns };
 }
 
-/** Each turn on its own, after the truth's own calls in the turns before it. */
+/** Each turn on its own, after the gold calls of the turns before it. */
 export async function runIndependentTurns(
   engine: BfclEngine,
   item: BfclCase,
@@ -87,8 +84,8 @@ interface TurnInput {
 }
 
 /**
- * Whether the turn ended by itself, rather than by too many steps, by calls that cannot be run or by a
- * question that cannot be read.
+ * Whether the turn ended by itself, not by too many steps, calls that cannot run or a question that is too
+ * long.
  */
 async function runTurn({
   engine,
@@ -102,10 +99,10 @@ async function runTurn({
   while (answers.length <= MAX_STEPS) {
     const answer = await tools.ask(question(messages, turnTools));
     answers.push(recordAnswer(answer));
-    // Every later question of the conversation holds this one.
+    // Every later question of the conversation contains this one.
     if (answer.finish_reason === 'prompt_too_long') return false;
     messages.push(assistantMessage(answer.text, answer.toolCalls));
-    // Kept, since a limit on time may strike once and not again.
+    // Stored, since a time limit may be hit only once.
     const last = await tools.once(async (signal) =>
       lastStep(await engine.lastTurn(item.id, [...before, answers], signal)),
     );
@@ -157,20 +154,17 @@ const question = (messages: readonly Message[], tools: readonly ToolSpec[] | nul
   ...(tools !== null && { tools }),
 });
 
-/** As the official handlers of reasoning models: what was thought is not said again. */
+/** As in the official handlers of reasoning models, reasoning is not repeated in the conversation. */
 function assistantMessage(text: string, toolCalls: Answer['toolCalls']): Message {
   const content = stripReasoning(text).replace(/^\n+/, '');
   return { role: 'assistant', content, ...(toolCalls.length > 0 && { toolCalls }) };
 }
 
-/** Servers want an answer to every call in a conversation, to those too that nobody could read. */
+/** Servers require an answer to every call in a conversation, also to unreadable ones. */
 const unreadMessages = (toolCalls: Answer['toolCalls']): Message[] =>
   toolCalls.map(({ id }) => ({ role: 'tool', toolCallId: id, content: 'The call could not be read.' }));
 
-/**
- * To calls that came natively an answer each; to calls in a text one message, as the official handlers have
- * both.
- */
+/** An answer to each native call, or one message to calls in a text, as in the official handlers. */
 function toolMessages(toolCalls: Answer['toolCalls'], { results, feedback }: Step): Message[] {
   if (toolCalls.length === 0) return [{ role: 'user', content: feedback }];
   return toolCalls.map(({ id }, index) => ({ role: 'tool', toolCallId: id, content: results[index] ?? '' }));

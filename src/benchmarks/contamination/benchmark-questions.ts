@@ -5,7 +5,7 @@ import type { TravelQuery } from '../travelplanner/query-text.ts';
 import { splitWords } from './fingerprint.ts';
 import type { BenchmarkQuestion } from './fingerprint.ts';
 
-/** Utterances that are shorter are said in any dialogue ("Can you help me delete my account?"). */
+/** Shorter utterances occur in any dialogue ("Can you help me delete my account?"). */
 const MIN_UTTERANCE_WORDS = 10;
 /** ToolRL's own last line of every dialogue. */
 const closingRequest = 'Based on our conversation above, please only make one tool call to solve my need.';
@@ -13,7 +13,7 @@ const closingRequest = 'Based on our conversation above, please only make one to
 /**
  * Questions of the data that comes with the project, from its folder, benchmark by benchmark. ALFWorld has
  * none: its goals ("put a mug in the sink") are a few words, which any household task may share, and its
- * games are what is kept apart.
+ * games are kept apart instead.
  */
 export const shippedQuestions: Readonly<Record<string, (data: string) => BenchmarkQuestion[]>> = {
   api_bank: (data) => apiBank(join(data, 'api-bank')),
@@ -21,7 +21,7 @@ export const shippedQuestions: Readonly<Record<string, (data: string) => Benchma
   travelplanner: (data) => travelPlanner(join(data, 'travelplanner', 'train_queries.jsonl')),
 };
 
-/** Whole dialogues, and what the user says in them where it is distinctive. */
+/** Whole dialogues, and the user's distinctive utterances in them. */
 function apiBank(folder: string): BenchmarkQuestion[] {
   const read = <Row>(file: string): Row[] => JSON.parse(readFileSync(join(folder, file), 'utf8')) as Row[];
   const toolRl = [1, 2, 3].flatMap((level) =>
@@ -64,7 +64,7 @@ const bamboogle = (file: string): BenchmarkQuestion[] =>
     text: Question,
   }));
 
-/** In the benchmark's words and in those that the world Travel puts the same parts into. */
+/** In the benchmark's words and in the words of the world Travel. */
 const travelPlanner = (file: string): BenchmarkQuestion[] =>
   readLines(file).flatMap((line, index) => {
     const row = JSON.parse(line) as TravelQuery & { query: string };

@@ -16,9 +16,8 @@ let shipped: QuestionIndex | undefined;
 const shippedIndex = (): QuestionIndex => (shipped ??= indexFingerprints(readQuestions()));
 
 /**
- * The first benchmark question in a text, wherever it stands in it: its words in their order with none
- * between, whatever the case, punctuation, line ends or quotes around and within (`words.ts`); null where
- * there is none. A question in other words is not found.
+ * The first benchmark question that a text contains: its words in order with none between, regardless of
+ * case, punctuation, line ends and quotes (`splitWords`); null if there is none. Paraphrases are not found.
  */
 export function findContamination(text: string, index?: QuestionIndex): Contamination | null {
   if (text.length < OPENING_WORDS) return null;
@@ -38,7 +37,7 @@ export function findContamination(text: string, index?: QuestionIndex): Contamin
   return null;
 }
 
-/** For people: what is wrong with a text that holds a benchmark's question, and what to do about it. */
+/** The error message about a text that contains a benchmark's question, with what to do about it. */
 export const contaminationMessage = ({ benchmark, id }: Contamination): string =>
   `it holds the question ${id} of the benchmark ${benchmark}, which says nothing of a policy that was trained on it: leave it out`;
 
@@ -47,7 +46,7 @@ export const questionsFile = fileURLToPath(
   new URL('../../../data/contamination/questions.tsv', import.meta.url),
 );
 
-/** A line for each: hash, words, opening, benchmark, id, a tab between. */
+/** A line for each, tab-separated: hash, words, opening, benchmark, id. */
 export const questionsText = (all: readonly Fingerprint[]): string =>
   all
     .map(
@@ -56,7 +55,7 @@ export const questionsText = (all: readonly Fingerprint[]): string =>
     )
     .join('');
 
-/** @throws Error where the file is not there: it comes with the project */
+/** @throws Error if the file, which comes with the project, is missing */
 export function readQuestions(file = questionsFile): Fingerprint[] {
   return readFileSync(file, 'utf8')
     .split('\n')

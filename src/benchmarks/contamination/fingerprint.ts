@@ -12,20 +12,17 @@ export interface Fingerprint {
   /** First 16 hexadecimal digits of the sha256 of its words, a space apart. */
   hash: string;
   words: number;
-  /** FNV-1a, 32 bits, of its first words: says cheaply where it may begin. */
+  /** FNV-1a, 32 bits, of its first words: a cheap check for where it may begin. */
   opening: number;
   benchmark: string;
   id: string;
 }
 
 export const OPENING_WORDS = 5;
-/** Shorter questions are said anywhere. */
+/** Shorter questions occur anywhere. */
 export const MIN_CHARACTERS = 24;
 
-/**
- * Null for a question that is too short to be told from what anybody writes: under five words, or under 24
- * characters of them.
- */
+/** Null for a question too short to be distinctive: under five words or 24 characters. */
 export function questionFingerprint({ benchmark, id, text }: BenchmarkQuestion): Fingerprint | null {
   const words = splitWords(text);
   if (words.length < OPENING_WORDS || words.join(' ').length < MIN_CHARACTERS) return null;
@@ -45,7 +42,7 @@ export function questionFingerprints(questions: readonly BenchmarkQuestion[]): F
 export const hashWords = (words: readonly string[]): string =>
   createHash('sha256').update(words.join(' ')).digest('hex').slice(0, 16);
 
-/** Of the words from a place on, as many as an opening has. */
+/** Hash of the opening that begins at a place. */
 export function hashOpening(words: readonly string[], from: number): number {
   let hash = 0x811c9dc5;
   for (let at = from; at < from + OPENING_WORDS; at++) {
@@ -56,14 +53,15 @@ export function hashOpening(words: readonly string[], from: number): number {
   }
   return hash >>> 0;
 }
+
 /** Scripts that put no space between words: a character counts as one. */
 const unspaced =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/gu;
 
 /**
  * The words of a text as the guard compares them: NFKC, lower case, runs of letters, marks and digits;
- * punctuation and white space only part them. What JSON escapes is read as what it stands for, so a question
- * is found in a text of JSON too.
+ * punctuation and white space only separate them. JSON escapes are decoded, so a question is found in JSON
+ * too.
  */
 export function splitWords(text: string): string[] {
   // Several backslashes: JSON in JSON.

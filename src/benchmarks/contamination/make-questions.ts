@@ -6,7 +6,7 @@ import { questionFingerprints } from './fingerprint.ts';
 
 /**
  * Writes the fingerprints of the benchmarks' questions: `npm run contamination -- <folder>` with the data
- * folder of the package bfcl-eval; without it, BFCL's stay as they are.
+ * folder of the package bfcl-eval; without it, BFCL's are kept.
  */
 const [bfclFolder] = process.argv.slice(2);
 const data = fileURLToPath(new URL('../../../data', import.meta.url));

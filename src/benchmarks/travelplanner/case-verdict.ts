@@ -4,7 +4,7 @@ import { commonsenseNames, hardNames } from './official/constraint.ts';
 import type { PlanVerdict } from './official/verdict.ts';
 import { countKept, keepsAll } from './rates.ts';
 
-/** Most characters that are kept of why a constraint is broken: a plan's own texts are in it. */
+/** Maximum characters of a reason that are kept: it quotes the plan's own texts. */
 const MAX_REASON_LENGTH = 300;
 
 /**
@@ -40,12 +40,12 @@ function failureReason(plan: PlanVerdict): string {
   return [...commonsenseNames, ...hardNames].find((name) => plan.why[name] !== undefined) ?? 'not_evaluated';
 }
 
-/** Most characters of an answer that are looked at, from its end: real plans of seven days have 6,000. */
+/** Characters of an answer that are read, from its end: real plans of seven days have 6,000. */
 const MAX_ANSWER_LENGTH = 200_000;
 
 /**
- * The last list of objects in an answer, which may think aloud or fence it: the plan. Null where there is
- * none that is whole.
+ * The last complete list of objects in an answer, after any reasoning and in any fence: the plan. Null if
+ * there is none.
  */
 export function findPlan(answer: string): Record<string, unknown>[] | null {
   const text = answer.slice(-MAX_ANSWER_LENGTH);
@@ -66,12 +66,13 @@ function isPlan(value: unknown): value is Record<string, unknown>[] {
     value.every((day) => typeof day === 'object' && day !== null && !Array.isArray(day))
   );
 }
-/** What of an attempt is judged, and what else tells how it went. JSON. */
+
+/** What is judged of an attempt, and how it ended. JSON. */
 export interface PlanResponse {
-  /** The text that should hold the plan; empty where it did not come to one. */
+  /** The text that should contain the plan; empty if the attempt ended before it. */
   answer: string;
   /** Steps of tool use, the call of the planner included; 0 in sole planning. */
   steps: number;
-  /** Why it ended: the last answer's finish reason, or what made the agent give up. */
+  /** Why it ended: the last answer's finish reason, or why the agent gave up. */
   end: string;
 }

@@ -15,10 +15,7 @@ export interface TravelQuery {
   budget: number;
 }
 
-/**
- * The query in words, written from its parts by code: what is asked for in words is what plans are checked
- * against.
- */
+/** The query in words, written from its parts by code, so that plans are checked against what it says. */
 export function queryText({
   org,
   dest,

@@ -76,7 +76,7 @@ function openSuite(name: SplitName, split: Split, setting: Setting): OpenSuite<P
 }
 
 /**
- * TravelPlanner (Xie et al. 2024, arXiv 2402.01622): plans of trips, held to 8 commonsense and 5 hard
+ * TravelPlanner (Xie et al. 2024, arXiv 2402.01622): plans of trips under 8 commonsense and 5 hard
  * constraints.
  */
 export const travelPlanner: Benchmark = {

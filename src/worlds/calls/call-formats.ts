@@ -11,8 +11,8 @@ import type { Call } from './task-schema.ts';
 const [open, close] = ['<tool_call>', '</tool_call>'];
 
 /**
- * The calls of an answer, working before them allowed; undefined where it has not exactly one block, at its
- * end, of nothing but calls.
+ * The calls of an answer, which may reason before them; undefined unless it ends with its only block and that
+ * holds nothing but calls.
  */
 export function readJsonCalls(answer: string): Call[] | undefined {
   const text = answer.trim();
@@ -51,16 +51,13 @@ export const writeJsonCalls = (calls: readonly Call[]): string =>
  * Calls as BFCL asks for them: `[find(city='Oslo', limit=3), book(id=7)]`. Nothing of a text is evaluated.
  */
 
-/** Characters; a longer answer is none. */
+/** Characters; a longer answer counts as no answer. */
 const MAX_ANSWER_LENGTH = 20_000;
 const space = /\s*/y;
 const dotted = /[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*/y;
 const keyword = /[A-Za-z_]\w*/y;
 
-/**
- * The calls of an answer, which holds nothing else but reasoning up to `</think>`; undefined where it is no
- * list of calls.
- */
+/** The calls of an answer, after reasoning up to `</think>`; undefined if the rest is not a list of calls. */
 export function readPythonCalls(answer: string): Call[] | undefined {
   if (answer.length > MAX_ANSWER_LENGTH) return undefined;
   const text = stripReasoning(answer).trim();
@@ -78,7 +75,7 @@ export function readPythonCalls(answer: string): Call[] | undefined {
   }
 }
 
-/** The call that begins there, its arguments by name; undefined where none does. */
+/** The call that begins at `start`, its arguments by name; undefined if none does. */
 export function readPythonCall(text: string, start: number): { call: Call; end: number } | undefined {
   const parenthesis = skip(dotted, text, start);
   if (parenthesis === start || text[parenthesis] !== '(') return undefined;

@@ -13,8 +13,8 @@ import type { ArgumentValue, Call, CallsTask, Parameter } from './task-schema.ts
 import { leaksCall, validateCallsTask } from './validate.ts';
 
 /**
- * Function calling as BFCL and API-Bank have it: a dialogue, tools, and the calls that it asks for. Whether
- * an answer is right is code's word; whether the calls are those the dialogue asks for is put to a vote.
+ * Function calling as in BFCL and API-Bank: a dialogue, tools, and the calls that it asks for. Code compares
+ * an answer with the expected calls; a vote decides whether the dialogue asks for those.
  * @param own tasks of `tasksFile`, which `worldLoader` reads
  */
 export const createCalls = (settings: CallsSettings, own?: OwnTasks): World =>
@@ -32,7 +32,7 @@ export function callsDefinition({ style: name, categories }: CallsSettings): Jso
       categories.includes(callCategory(task))
         ? (validateCallsTask(task) ?? (leaksCall(task, style.sameText) ? 'answer_in_prompt' : undefined))
         : 'kind_not_allowed',
-    // Neither the order of tools nor that of calls makes another task.
+    // Tasks that differ in the order of tools or calls alone are equal.
     canonical: ({ tools, calls, ...rest }) => ({
       ...rest,
       tools: tools.toSorted((left, right) => (left.name < right.name ? -1 : 1)),
@@ -62,7 +62,7 @@ export function callsDefinition({ style: name, categories }: CallsSettings): Jso
     renderAnswer: (answer) => ({ calls: style.read(answer) ?? null, response: answer }),
     answersAgree: (_, left, right) => {
       const [leftCalls, rightCalls] = [style.read(left), style.read(right)];
-      // As lists: a vote is about what most answers say, which they say in the order of the request.
+      // Compared in order: answers list calls in the order of the request.
       return (
         leftCalls !== undefined &&
         rightCalls !== undefined &&
@@ -72,7 +72,7 @@ export function callsDefinition({ style: name, categories }: CallsSettings): Jso
   };
 }
 
-/** The first accepted value of each argument; what may be left out and has none is. */
+/** The first accepted value of each argument; optional arguments without one are left out. */
 function referenceCalls({ calls, tools }: CallsTask): Call[] {
   return calls.map(({ name, arguments: accepted }) => {
     const tool = tools.find((candidate) => candidate.name === name)!;
@@ -90,8 +90,8 @@ const instructions = `You write training tasks in function calling for an agent.
 One call or several at once (parallel); one tool (simple, parallel) or several (multiple, parallel_multiple).`;
 
 /**
- * As many calls as are asked for, of tools drawn blindly, their required arguments made of the dialogue's own
- * words and small numbers.
+ * The expected number of calls of random tools, their required arguments drawn from the dialogue's words and
+ * small numbers.
  */
 export function randomCalls({ dialogue, tools, calls }: CallsTask, random: RandomStream): Call[] {
   const words = dialogue

@@ -1,6 +1,6 @@
 import type { Call, CallTool, ExpectedCall } from './task-schema.ts';
 
-/** Whether two values are one: of the same type always, and as a style has it. */
+/** Whether two texts count as equal. */
 export type TextEquality = (left: string, right: string) => boolean;
 
 /**
@@ -40,7 +40,7 @@ export function sameValue(left: unknown, right: unknown, same: TextEquality): bo
   );
 }
 
-/** Values that may be given for a parameter: `""` for an optional one stands for none. */
+/** Accepted values of a parameter; `""` of an optional parameter stands for leaving it out. */
 export const acceptedValues = (
   tool: CallTool,
   parameter: string,
@@ -49,8 +49,8 @@ export const acceptedValues = (
   tool.required.includes(parameter) ? values : values.filter((value) => value !== '');
 
 /**
- * Whether a call is the one asked for, by the rules of BFCL's AST checker: the name exactly; each argument
- * one of those accepted; nothing that the answer does not name; nothing left out but what may be.
+ * Whether a call matches the expected one, by the rules of BFCL's AST checker: the name exactly; each
+ * argument one of those accepted; nothing that the answer does not name; nothing left out but what may be.
  */
 export function callMatches(gold: ExpectedCall, tool: CallTool, call: Call, same: TextEquality): boolean {
   if (
@@ -66,8 +66,8 @@ export function callMatches(gold: ExpectedCall, tool: CallTool, call: Call, same
 }
 
 /**
- * Whether the calls are those asked for, each once, in any order: a perfect matching (Kuhn), so that no order
- * of accepted values decides.
+ * Whether the calls are the expected ones, each once, in any order: a perfect matching (Kuhn's algorithm), so
+ * the order of accepted values does not matter.
  */
 export function callsMatch(
   gold: readonly ExpectedCall[],

@@ -13,8 +13,8 @@ import type { Call, CallMessage, CallsTask, CallTool, Parameter, Type } from './
 type Question = { system: string; user: string };
 
 /**
- * BFCL's system prompt for models that are asked in text (`DEFAULT_SYSTEM_PROMPT` of bfcl-eval), as far as it
- * is about one turn.
+ * The single-turn part of BFCL's system prompt for models without native tools (`DEFAULT_SYSTEM_PROMPT` of
+ * bfcl-eval).
  */
 export function bfclQuestion({ tools, dialogue }: CallsTask): Question {
   return {
@@ -47,7 +47,7 @@ const bfclParameter = ({ type, items, properties, ...rest }: Parameter): object 
   ...rest,
 });
 
-/** ToolRL's prompt for API-Bank, as far as it is about calls. */
+/** The part of ToolRL's prompt for API-Bank that is about calls. */
 export function apiBankQuestion({ tools, dialogue, calls }: CallsTask): Question {
   const listed = tools.map(
     ({ name, description, parameters, required }, index) =>
@@ -109,7 +109,7 @@ const mapParameters = (
 ): Record<string, object> =>
   Object.fromEntries(Object.entries(parameters).map(([name, parameter]) => [name, convert(parameter)]));
 
-/** How a benchmark asks for calls, has them written and compares them. */
+/** How a benchmark asks for calls, writes them and compares them. */
 export interface CallStyle {
   question(task: CallsTask): { system: string; user: string };
   read(answer: string): Call[] | undefined;

@@ -49,7 +49,7 @@ export function parseChain(
   if (chain.operations.length > maxDepth || chain.text.length > maxLength) return { reason: 'too_long' };
   if ([...chain.operations].some((operation) => !operations.includes(operation)))
     return { reason: 'unknown_operation' };
-  // Reversing or rotating one symbol is no step at all.
+  // Reversing or rotating one symbol changes nothing.
   if (chain.text.length < 2) return { reason: 'too_short' };
   if ([...chain.text].some((symbol) => !symbols.includes(symbol))) return { reason: 'unknown_symbol' };
   return { chain };
@@ -74,7 +74,8 @@ export function applyChain(operation: string, text: string, symbols: readonly st
 }
 
 /**
- * What each operation of a chain makes, in order; `slip` may spoil a step, and the next goes on from that.
+ * The result of each operation, in order. `slip` may corrupt a step; the next step starts from the corrupted
+ * one.
  */
 export function stepsOf(
   { operations, text }: Chain,
@@ -89,7 +90,7 @@ export function stepsOf(
 /** Steps as an answer has them, `acba>cbaa`: the result of every operation, the last one being the answer. */
 export const chainAnswer = (steps: readonly string[]): string => steps.join('>');
 
-/** The steps of an answer, where it has one of the right length for each operation. */
+/** The steps of an answer; undefined unless there is one of the right length for each operation. */
 export function parseSteps(
   answer: string,
   { operations, text }: Chain,

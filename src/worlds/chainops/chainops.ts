@@ -65,7 +65,7 @@ export function createChainOps(settings: ChainOpsSettings): World {
     referenceAnswer,
     randomAnswer: (spec, random) => {
       const { operations: requested, text } = chainOf(spec);
-      // No operation but U adds or loses a symbol, so that an order of the text's own is the better guess.
+      // Only U changes symbols, so a permutation of the text is the better guess.
       const randomStep = (): string =>
         (requested.includes('U')
           ? Array.from(text, () => random.pick(symbols))

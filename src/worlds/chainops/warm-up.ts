@@ -6,7 +6,7 @@ import type { Chain, ChainAlphabet } from './chain.ts';
 
 /**
  * Supervised corpora for two from-scratch models. The agent sees chains whose steps slip now and then, each
- * symbol with its own chance, and go on from the slip: the form of reasoning, and a smooth spectrum of
+ * symbol with its own chance, and continue from the slip: the form of reasoning, and a smooth spectrum of
  * success over depth and length. The simulator learns to vary a seed task whatever the history says.
  */
 export interface ChainWarmUp {

@@ -9,7 +9,7 @@ export type AllowedWorlds = ReadonlyMap<string, string>;
 
 /**
  * Reads the list of the environment variable GENENV_WORLDS: `name=package-or-path`, separated by commas.
- * @throws InvalidConfig naming the variable, the entry and what is allowed
+ * @throws InvalidConfig naming the variable, the entry and the expected form
  */
 export function allowedWorlds(list: string | undefined): AllowedWorlds {
   const entries = (list ?? '')
@@ -29,10 +29,9 @@ export function allowedWorlds(list: string | undefined): AllowedWorlds {
 }
 
 /**
- * Loads a world by its name on the list: the name is all that an experiment file says, so it never chooses
- * code.
- * @throws InvalidConfig for a name that is not on the list, a module that is no world, and settings that the
- * world refuses
+ * Loads a world by its name on the list, so an experiment file never chooses code.
+ * @throws InvalidConfig for a name that is not on the list, a module that is not a world, and settings that
+ * the world rejects
  */
 export async function loadExternal(
   { name, settings }: ExternalSettings,
@@ -71,7 +70,7 @@ export async function loadExternal(
 type Factory = (settings: ExternalSettings['settings']) => unknown;
 
 async function importFactory(name: string, module: string): Promise<Factory> {
-  // A path is as the shell that started the process has it; anything else is a package beside this project.
+  // A path is relative to the working directory; anything else is an installed package.
   const address = /^\.{0,2}\//.test(module) ? pathToFileURL(resolve(module)).href : module;
   let exported: { createWorld?: unknown };
   try {

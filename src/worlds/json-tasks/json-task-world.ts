@@ -10,32 +10,32 @@ import type { OwnTasks } from './tasks-file.ts';
 import { parseUntrustedJson, taskJsonSchemaWithoutRules } from './untrusted-json.ts';
 
 /**
- * A kind of task that a model writes as JSON and code judges: what is its own. A world is made of it by
- * `writtenWorld`.
+ * What one kind of JSON task adds: a model writes it, code judges it. `createJsonTaskWorld` makes a world of
+ * it.
  */
 export interface JsonTaskDefinition<Task> {
   readonly name: string;
   readonly schema: z.ZodType<Task>;
-  /** What the simulator is told of it. */
+  /** Instructions to the simulator. */
   readonly instructions: string;
-  /** Why a task of the right form is none, as one word of the metrics. */
+  /** Why a task that fits the schema is invalid, as a word in the metrics; undefined if it is valid. */
   validate(task: Task): string | undefined;
-  /** One task for all that differ in nothing that matters. */
+  /** The canonical form of equivalent tasks. */
   canonical?(task: Task): Task;
-  /** What the agent is given: who it is and what it is asked; no system message where there is none. */
+  /** The agent's system message, if any, and its question. */
   question(task: Task): { system?: string; user: string };
   kind(task: Task): string;
   signature(task: Task): string;
   difficulty(task: Task): number;
   latents(task: Task): Latents;
   score(task: Task, answer: string): Verdict;
-  /** Class of an answer that is not right, where more is known than whether it could be read. */
+  /** Class of an incorrect answer, if more is known than whether it parses. */
   failure?(task: Task, answer: string): FailureClass;
   referenceAnswer(task: Task): string;
   /** Drawn blindly. */
   randomAnswer(task: Task, random: RandomStream): string;
   renderAnswer(answer: string): object;
-  /** Whether two answers are one, for votes on labels; absent where no label is the simulator's word. */
+  /** Whether two answers are equal, for votes on labels; absent if the simulator writes no labels. */
   readonly answersAgree?: (task: Task, left: string, right: string) => boolean;
 }
 
@@ -44,7 +44,7 @@ export interface JsonTaskWorldSettings extends JsonTaskSettings {
   vote?: { votes: number; agreement: number } | null;
 }
 
-/** A text as a task in canonical JSON, or why it is none. */
+/** Parses a text into a task in canonical JSON, or returns the reason it is invalid. */
 export function parseJsonTask<Task>(definition: JsonTaskDefinition<Task>, text: string): ParsedTask {
   const json = parseUntrustedJson(text);
   if ('reason' in json) return { valid: false, reason: json.reason };
@@ -57,8 +57,8 @@ export function parseJsonTask<Task>(definition: JsonTaskDefinition<Task>, text: 
 }
 
 /**
- * The user's tasks of a world. @throws InvalidConfig as `readTasksFile` does, naming the field of a line that
- * has another form
+ * Reads the user's tasks of a world. @throws InvalidConfig as `readTasksFile` does, naming the field of a
+ * line that does not fit the schema
  */
 export function readJsonTasks<Task>(
   definition: JsonTaskDefinition<Task>,
@@ -87,9 +87,9 @@ function agentPrompt<Task>(
 }
 
 /**
- * A world of a form's tasks.
+ * A world of the defined tasks.
  * @param own tasks of `tasksFile`, which `worldLoader` reads
- * @throws InvalidConfig where it was not read
+ * @throws InvalidConfig if it was not read
  */
 export function createJsonTaskWorld<Task>(
   definition: JsonTaskDefinition<Task>,
@@ -170,14 +170,14 @@ function labelVote<Task>(
     },
   };
 }
+
 /** What is wrong with an answer, for the simulator's history. */
 export type FailureClass = 'no parse' | 'wrong tool' | 'wrong argument' | 'wrong answer';
 
 type Named = { name: string };
 
 /**
- * Class of calls that are not those asked for: other tools than these, in whatever order, or these with
- * something else given to them.
+ * Failure class of calls that differ from the expected ones: other tools (in any order), or other arguments.
  */
 export function classifyCallsFailure(
   expected: readonly Named[],

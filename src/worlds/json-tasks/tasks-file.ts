@@ -17,17 +17,16 @@ export interface OwnTasks {
 
 export interface TasksReader {
   parseTask: (text: string) => ParsedTask;
-  /** What the agent is given for a task, which may say in other words what the line says. */
+  /** The agent's prompt for a task, which may word the line differently. */
   agentPrompt: (spec: TaskSpec) => string;
-  /** Where a line has another form than tasks have, in words; undefined where it has theirs. */
+  /** Where a line does not fit the schema, in words; undefined if it does. */
   schemaProblem?: (text: string) => string | undefined;
 }
 
 /**
- * Reads the tasks of `world.tasksFile`, each once, and splits them by a seed of its own: the same split in
- * every run.
- * @throws InvalidConfig for a file that is not there, is not the one named by its hash, has a line that is no
- * task or holds a question of a benchmark, or too few for a split
+ * Reads the distinct tasks of `world.tasksFile` and splits them by a fixed seed: the same split in every run.
+ * @throws InvalidConfig for a file that is missing, has another hash, holds an invalid task or a benchmark's
+ * question, or has too few tasks to split
  */
 export async function readTasksFile(
   { path, sha256, heldOut: share }: TasksFile,

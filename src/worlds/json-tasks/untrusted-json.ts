@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { isObject } from '../../validation/json-schema.ts';
 
-/** Characters of a text that is read at all, and levels of its nesting: what follows may then recurse. */
+/** Limits on characters and nesting; later code may then recurse. */
 const MAX_LENGTH = 20_000;
 const MAX_DEPTH = 48;
 
@@ -10,9 +10,9 @@ const forbiddenNames = new Set(['__proto__', 'constructor', 'prototype']);
 export type UntrustedJson = { value: unknown } | { reason: string };
 
 /**
- * JSON as a model wrote it, which nothing later has to be afraid of: finite numbers, whole characters, few
- * levels, no names that objects inherit, and no control tokens of a chat template. Reasons: too_long,
- * not_json, too_deep, bad_number, broken_text, control_token, forbidden_name.
+ * Parses JSON that a model wrote and rejects what is unsafe: infinite numbers, broken characters, deep
+ * nesting, inherited names of objects, control tokens of chat templates. Reasons: too_long, not_json,
+ * too_deep, bad_number, broken_text, control_token, forbidden_name.
  */
 export function parseUntrustedJson(text: string): UntrustedJson {
   if (text.length > MAX_LENGTH) return { reason: 'too_long' };
@@ -52,7 +52,7 @@ function unsoundText(text: string): string | undefined {
   return text.includes('<|') ? 'control_token' : undefined;
 }
 
-/** The JSON objects that stand somewhere in a text. */
+/** The JSON objects in a text, wherever they begin. */
 export function jsonObjects(text: string): unknown[] {
   const objects: unknown[] = [];
   for (let from = text.indexOf('{'); from !== -1; from = text.indexOf('{', from + 1)) {
@@ -62,7 +62,7 @@ export function jsonObjects(text: string): unknown[] {
   return objects;
 }
 
-/** Where the object that begins there ends: one pass, whatever the text. */
+/** Where the object that begins at `from` ends; linear time. */
 function endOfObject(text: string, from: number): number {
   let depth = 0;
   let quoted = false;
@@ -77,8 +77,8 @@ function endOfObject(text: string, from: number): number {
 }
 
 /**
- * A schema for servers that can hold a model to one: forms and names alone. Grammar compilers know no lengths
- * or rules for names of members; those are checked when the text is read.
+ * A schema for servers with structured outputs, without the rules that grammar compilers do not support
+ * (lengths, patterns); those are checked when the text is read.
  */
 export const taskJsonSchemaWithoutRules = (schema: z.ZodType): Record<string, unknown> =>
   withoutRules(z.toJSONSchema(schema, { io: 'input' })) as Record<string, unknown>;

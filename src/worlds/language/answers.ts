@@ -13,10 +13,10 @@ import { languageTask } from './task.ts';
 import { library, weekdays } from './tools.ts';
 
 const marker = 'Answer:';
-/** Characters; a longer answer is none. */
+/** Characters; a longer answer counts as no answer. */
 const MAX_ANSWER_LENGTH = 4000;
 
-/** What a response says after its last line that begins with `Answer:`; undefined where none does. */
+/** The text after the last `Answer:` at the beginning of a line; undefined if there is none. */
 export function finalAnswer(response: string): string | undefined {
   const lines = response.split('\n');
   const last = lines.findLastIndex((line) => line.trimStart().startsWith(marker));
@@ -29,8 +29,8 @@ const open = '<tool_call>';
 const close = '</tool_call>';
 
 /**
- * The one tool call of a response: bare JSON, or `<tool_call>JSON</tool_call>` at its end, working before it
- * allowed. Two calls are none; so is what has other members than `name` and `arguments`.
+ * The only tool call of a response: bare JSON, or `<tool_call>JSON</tool_call>` at its end, after any
+ * reasoning. Undefined for two calls, and for other members than `name` and `arguments`.
  */
 export function toolCall(response: string): Action | undefined {
   const json = parseUntrustedJson(callText(response) ?? '');
@@ -54,10 +54,7 @@ function callText(response: string): string | undefined {
     : undefined;
 }
 
-/**
- * The verdict on a response, which alone is looked at: exact for values, calls and short answers, token F1
- * for free text.
- */
+/** The verdict on a response: exact match for values, calls and short answers, token F1 for free text. */
 export function scoreResponse(task: LanguageTask, response: string, limits: ProgramLimits): Verdict {
   const { evaluation, target_action } = task;
   if (evaluation.kind === 'call') {
@@ -85,14 +82,14 @@ export function scoreResponse(task: LanguageTask, response: string, limits: Prog
   }
 }
 
-/** Class of a response that is not right. */
+/** The failure class of an incorrect response. */
 export function classifyFailure({ evaluation, target_action }: LanguageTask, response: string): FailureClass {
   if (evaluation.kind !== 'call') return finalAnswer(response) === undefined ? 'no parse' : 'wrong answer';
   const call = toolCall(response);
   return classifyCallsFailure([target_action!], call === undefined ? undefined : [call as { name: string }]);
 }
 
-/** A response that is right. */
+/** A correct response. */
 export function referenceResponse(
   { evaluation, target_action }: LanguageTask,
   limits: ProgramLimits,
@@ -110,7 +107,7 @@ export function referenceResponse(
 }
 
 /**
- * A blind guess of the right shape. For free text it is made of the prompt's own words: a task that these
+ * A random response of the right shape. For free text it is drawn from the prompt's words: a task that these
  * solve is solved by copying.
  */
 export function randomResponse({ prompt, tools, evaluation }: LanguageTask, random: RandomStream): string {
@@ -142,7 +139,7 @@ export function randomResponse({ prompt, tools, evaluation }: LanguageTask, rand
   }
 }
 
-/** By the outermost tool alone: few results can be counts, days of the week or cells of the table. */
+/** A random value by the outermost tool alone: counts, weekdays and table cells have few values. */
 function guessValue(
   { program, table }: Extract<LanguageTask['evaluation'], { kind: 'execution' }>,
   random: RandomStream,
@@ -157,7 +154,7 @@ function guessValue(
     : Array.from({ length: 5 }, () => random.pick([...'abcde'])).join('');
 }
 
-/** Votes on the labels that the simulator wrote itself: those of all tasks but the executed ones. */
+/** Votes on the labels that the simulator wrote: those of all tasks but the executed ones. */
 export function labelVote(settings: LanguageSettings): LabelVote | undefined {
   if (settings.vote === null) return undefined;
   return {

@@ -9,12 +9,10 @@ const [names, colours] = [
   ['ann', 'ben', 'cleo', 'dan', 'eva'],
   ['red', 'green', 'blue', 'white'],
 ];
+
 const MAX_TRIES = 50;
 
-/**
- * A task with a program of so many calls, drawn from all tools: what the built-in base and held-out tasks
- * are.
- */
+/** A random task with a program of `calls` calls: the built-in base and held-out tasks. */
 export function drawLanguageTask(calls: number, random: RandomStream, limits: ProgramLimits): LanguageTask {
   for (let at = 0; at < MAX_TRIES; at++) {
     const table = drawTable(random);
@@ -33,7 +31,7 @@ const taskFor = (program: Program, table: Table | undefined): LanguageTask => ({
   evaluation: { kind: 'execution', program, ...(table && { table }) },
 });
 
-/** undefined where no tool of the wanted type can hold so many calls. */
+/** undefined if no tool of the result type can hold so many calls. */
 function drawProgram(
   result: ValueType,
   calls: number,
@@ -71,7 +69,7 @@ function drawProgram(
   return { tool: name, arguments: args };
 }
 
-/** Parameters that a call can stand for: not the pieces of a text, which would hardly ever occur in it. */
+/** Parameters that may be a nested call: not parts to find in a text, which would hardly ever occur in it. */
 const nestable = ({ parameters }: LibraryTool): string[] =>
   Object.entries(parameters)
     .filter(([name, type]) => type !== 'text' || name === 'text')
@@ -104,7 +102,7 @@ function hasValue(program: Program, table: Table, limits: ProgramLimits): boolea
   }
 }
 
-/** As flat as can be, so that no limit of depth is met. */
+/** As flat as possible, so that it meets no depth limit. */
 function drawSum(calls: number, random: RandomStream): Program {
   const left = Math.floor((calls - 1) / 2);
   const part = (count: number): Program | number =>
@@ -112,7 +110,7 @@ function drawSum(calls: number, random: RandomStream): Program {
   return { tool: 'add', arguments: { a: part(left), b: part(calls - 1 - left) } };
 }
 
-/** One task of each kind, which show the simulator the form. */
+/** One example of each kind, which show the simulator the form. */
 export const exampleTasks: readonly LanguageTask[] = [
   {
     prompt: 'A crate holds a dozen jars and three loose ones. How many jars do two such crates hold?',

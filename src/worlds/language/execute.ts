@@ -8,9 +8,8 @@ export interface ProgramLimits {
 }
 
 /**
- * The value of a program: nested calls of the library's tools, innermost first. Nothing of it is ever
- * evaluated as code.
- * @throws ExecutionFault for what has no value, or takes more than the limits
+ * The value of a program: nested calls of library tools, innermost first. Nothing is evaluated as code.
+ * @throws ExecutionFault for a program without a value or beyond the limits
  */
 export function execute(
   program: Program,
@@ -35,7 +34,7 @@ export function execute(
     }
     const result = tool.run(values, table);
     if (!isSmall(result)) throw new ExecutionFault('too_large');
-    // There is one zero.
+    // -0 becomes 0.
     return result === 0 ? 0 : result;
   };
   return evaluate(program, 1);

@@ -23,10 +23,10 @@ import { languageSpec, languageTask, parseLanguageTask } from './task.ts';
 import { library } from './tools.ts';
 
 /**
- * Language: tasks in words, for any OpenAI-compatible model. Programs of a small library are executed by
- * code; labels that the simulator wrote itself are put to a vote.
+ * Language: tasks in natural language, for any OpenAI-compatible model. Code executes programs of a small
+ * library; a vote confirms labels that the simulator wrote.
  * @param own tasks of `tasksFile`, which `worldLoader` reads
- * @throws InvalidConfig where the settings name such a file, and it was not read
+ * @throws InvalidConfig if the settings name such a file and it was not read
  */
 export function createLanguage(settings: LanguageSettings, own?: OwnTasks): World {
   if (settings.tasksFile !== null && own === undefined)
@@ -132,10 +132,7 @@ function taskLatents(task: LanguageTask): Record<string, number | string> {
 
 const SIGNATURE_WORDS = 6;
 
-/**
- * What many near copies have in common: the tools of a program, in their order; the call; else the opening
- * words.
- */
+/** Key shared by near copies: the tools of a program in order, the called tool, or the opening words. */
 function taskSignature({ prompt, evaluation, target_action }: LanguageTask): string {
   if (evaluation.kind === 'execution')
     return listCalls(evaluation.program)
@@ -146,7 +143,7 @@ function taskSignature({ prompt, evaluation, target_action }: LanguageTask): str
 }
 
 /**
- * The tasks of `world.tasksFile`; undefined where there is none.
+ * The tasks of `world.tasksFile`; undefined if there is none.
  * @throws InvalidConfig as `readTasksFile` does
  */
 export async function readLanguageTasks(settings: LanguageSettings): Promise<OwnTasks | undefined> {

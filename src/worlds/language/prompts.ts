@@ -13,14 +13,15 @@ const signature = (name: string, parameters: Record<string, string>): string =>
   `${name}(${Object.entries(parameters)
     .map(([parameter, type]) => `${parameter}: ${type}`)
     .join(', ')})`;
+
 const libraryLine = (name: string): string =>
   `- ${signature(name, library.get(name)!.parameters)}: ${library.get(name)!.description}`;
+
 const tableText = ({ columns, rows }: Table): string =>
   [columns, ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
 
 /**
- * What the agent is given: the simulator's wording, and what code adds so that the task has one right answer
- * whatever that says.
+ * The agent's prompt: the simulator's wording, and what code adds so that the task has one correct answer.
  */
 export function languageAgentPrompt({ prompt, tools, evaluation }: LanguageTask, format: Format): string {
   const own = tools
@@ -49,7 +50,7 @@ export function languageAgentPrompt({ prompt, tools, evaluation }: LanguageTask,
   return framePrompt(format, 'You solve tasks.', parts.join('\n\n'));
 }
 
-/** What the simulator is given: role, form and tools, and what all simulators of written tasks are given. */
+/** The simulator's prompt: role, form and tools, then the parts common to all JSON tasks. */
 export function languageSimulatorPrompt(
   settings: LanguageSettings,
   history: AgentHistory,

@@ -15,8 +15,8 @@ export const languageTask = (spec: TaskSpec): LanguageTask => JSON.parse(spec) a
 export const languageSpec = (task: LanguageTask): TaskSpec => canonicalJson(task);
 
 /**
- * The simulator's text as a task in canonical JSON, or why it is none. What it claims about difficulty
- * (`latents`) is not part of a task: two that differ in it alone are equal.
+ * Parses the simulator's text into a task in canonical JSON, or returns the reason it is invalid. Claims
+ * about difficulty (`latents`) are not part of a task.
  */
 export function parseLanguageTask(text: string, settings: LanguageSettings): ParsedTask {
   const json = parseUntrustedJson(text);
@@ -31,7 +31,7 @@ export function parseLanguageTask(text: string, settings: LanguageSettings): Par
     : { valid: false, reason };
 }
 
-/** Those that a program calls, each once: what it names besides makes no other task. */
+/** The tools that a program calls, each once; unused tools are not part of the task. */
 function usedTools({ evaluation, tools }: LanguageTask): LanguageTask['tools'] {
   return evaluation.kind === 'execution'
     ? [...new Set(listCalls(evaluation.program).map(({ tool }) => tool))].sort()
@@ -49,7 +49,7 @@ function findProblem(task: LanguageTask, settings: LanguageSettings): string | u
   return reason ?? (leaksAnswer(task, settings) ? 'answer_in_prompt' : undefined);
 }
 
-/** Why a task has no right answer. */
+/** Why a task has no correct answer; undefined if it has one. */
 function findLabelProblem(task: LanguageTask, settings: LanguageSettings): string | undefined {
   const { evaluation, tools, target_action } = task;
   switch (evaluation.kind) {
@@ -78,7 +78,7 @@ function findActionProblem(
   own: readonly OwnTool[],
   all: number,
 ): string | undefined {
-  // A name twice would be two tools for one call.
+  // Two tools of one name would make a call ambiguous.
   if (own.length !== all || new Set(own.map((tool) => tool.name)).size !== all) return 'unknown_tool';
   const tool = own.find((candidate) => candidate.name === name);
   if (tool === undefined) return 'unknown_tool';
@@ -103,8 +103,8 @@ function findExecutionProblem(run: () => unknown): string | undefined {
 }
 
 /**
- * Whether the prompt says the answer, so that copying would be success. What a program is given may be its
- * value: max(3, 9) cannot hide 9.
+ * Whether the prompt contains the answer, so that copying would be success. An argument of a program may be
+ * its value: max(3, 9) cannot hide 9.
  */
 export function leaksAnswer(
   { prompt, evaluation, target_action }: LanguageTask,

@@ -5,11 +5,11 @@ export type ValueType = 'integer' | 'text' | 'date';
 
 /** A pure function that programs may call. Its arguments were checked against `parameters`. */
 export interface LibraryTool {
-  /** Family of tasks whose outermost call it is. */
+  /** Family of the tasks whose outermost call it is. */
   group: 'calculator' | 'text' | 'dates' | 'table';
   description: string;
   parameters: Record<string, ValueType>;
-  /** What it gives; a table's cells may be either. */
+  /** Type of the result; a table's cells may be either. */
   result: ValueType | 'cell';
   run(args: Record<string, ToolValue>, table: Table | undefined): ToolValue;
 }
@@ -120,7 +120,7 @@ function countOccurrences(source: string, part: string): number {
 
 function replaceOccurrences(source: string, part: string, by: string): string {
   if (part === '') throw new ExecutionFault('wrong_arguments');
-  // Of what fits, at most 200 times 200 characters; what is not small stands nowhere.
+  // At most 200 times 200 characters; the caller rejects results that are too long.
   return source.split(part).join(by);
 }
 
@@ -159,7 +159,7 @@ export const addDays = (date: string, days: number): string => dateOf(timeOf(dat
 export const daysBetween = (from: string, to: string): number => (timeOf(to) - timeOf(from)) / DAY_MS;
 
 export const weekday = (date: string): string => weekdays[new Date(timeOf(date)).getUTCDay()]!;
-/** A program has no value: `reason` says why, as one word of the metrics. */
+/** A program has no value; `reason` says why, as a word in the metrics. */
 export class ExecutionFault extends Error {
   override readonly name = 'ExecutionFault';
   readonly reason:

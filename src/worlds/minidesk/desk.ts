@@ -8,7 +8,7 @@ export type DeskAction =
   | { tool: 'paint'; key: string; colour: string }
   | { tool: 'done' };
 
-/** What an action came to. Only code knows it; wordings are checked against it. */
+/** The outcome of an action. Only code knows it; wordings are checked against it. */
 export type DeskOutcome =
   | { kind: 'ok'; action: Extract<DeskAction, { key: string }> }
   | { kind: 'found'; records: readonly DeskRecord[] }
@@ -44,7 +44,7 @@ export function actionText(action: DeskAction): string {
   }
 }
 
-/** Turns at which the tools fail, from the task's text alone: neither model has a say in it. */
+/** Turns at which the tools fail, derived from the task's text alone. */
 export function errorTurns(task: DeskTask, { turns }: DeskAlphabet): ReadonlySet<number> {
   if (task.errors === 0) return NO_ERRORS;
   let failing = errorTurnCache.get(task);
@@ -63,7 +63,7 @@ export function errorTurns(task: DeskTask, { turns }: DeskAlphabet): ReadonlySet
 }
 
 const NO_ERRORS: ReadonlySet<number> = new Set();
-/** Schedules drawn before: one object is a task of one world. */
+/** Error turns by task object; an object belongs to one world. */
 const errorTurnCache = new WeakMap<DeskTask, ReadonlySet<number>>();
 
 export const conditionsHold = (records: readonly DeskRecord[], conditions: readonly Condition[]): boolean =>
@@ -71,7 +71,7 @@ export const conditionsHold = (records: readonly DeskRecord[], conditions: reado
     ({ key, attribute, value }) => records.find((record) => record.key === key)?.[attribute] === value,
   );
 
-/** The desk after one action, and what the action came to. */
+/** The desk after one action, and its outcome. */
 export function applyAction(
   records: readonly DeskRecord[],
   action: DeskAction | undefined,
@@ -95,14 +95,13 @@ export function applyAction(
 }
 
 /**
- * A rollout so far, from its actions alone. It is over when the agent says that it is done, or its turns are
- * used up.
+ * A rollout so far, from its actions alone. It is over when the agent says "done" or its turns are used up.
  */
 export interface PlayedDesk {
   records: readonly DeskRecord[];
   outcomes: DeskOutcome[];
   over: boolean;
-  /** The agent said that it is done. */
+  /** The agent said "done". */
   done: boolean;
 }
 

@@ -6,7 +6,7 @@ import type { Condition, DeskAlphabet, DeskRecord, DeskTask } from './task.ts';
 
 const MAX_TRIES = 2_000;
 
-/** A random sound task that takes `from` to `to` actions; undefined where chance finds none. */
+/** A random sound task that takes `from` to `to` actions; undefined if no try finds one. */
 export function drawDeskTask(
   random: RandomStream,
   world: DeskAlphabet,
@@ -36,10 +36,7 @@ function drawAnyTask(random: RandomStream, world: DeskAlphabet): DeskTask {
   };
 }
 
-/**
- * Conditions on the records, and the goals that tell of them: by key, or by a colour that only this record
- * has.
- */
+/** Conditions on the records, and goals that name each record by key or by a colour that only it has. */
 function drawGoals(
   random: RandomStream,
   records: readonly DeskRecord[],
@@ -59,10 +56,7 @@ function drawGoals(
   return { conditions, goals };
 }
 
-/**
- * A task like another: one part of it drawn anew, or the whole of it with fewer actions. Sound, or the task
- * itself.
- */
+/** A variation of a task: one part redrawn, or an easier task. The task itself if no sound one is found. */
 export function varyDeskTask(
   random: RandomStream,
   task: DeskTask,
@@ -99,7 +93,7 @@ function changePart(random: RandomStream, task: DeskTask, world: DeskAlphabet): 
   }
 }
 
-/** An action of a policy that knows the forms and nothing else: each tool as likely, its arguments blind. */
+/** An action of a policy that knows only the syntax: tool and arguments are uniformly random. */
 export function randomAction(random: RandomStream, { keys, colours, places }: DeskAlphabet): string {
   const actions: (() => DeskAction)[] = [
     () => ({ tool: 'find', colour: random.pick(colours) }),

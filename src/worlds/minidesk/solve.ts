@@ -2,10 +2,10 @@ import { actionText, applyAction, conditionsHold, errorTurns } from './desk.ts';
 import type { DeskAction } from './desk.ts';
 import type { Condition, DeskAlphabet, DeskRecord, DeskTask, Goal } from './task.ts';
 
-/** Largest success of a random policy that a task may have. */
+/** Maximum success rate of a random policy on a valid task. */
 export const MAX_CHANCE_SUCCESS = 0.05;
 
-/** Why a task that parses is none to learn from: undefined for one that is sound. */
+/** Why a task that parses is not worth learning from; undefined if it is sound. */
 export function findFlaw(task: DeskTask, world: DeskAlphabet): string | undefined {
   const resolved = task.goals.map((goal) => resolve(goal, task.records, world));
   if (resolved.some((key) => key === undefined)) return 'ambiguous_goal';
@@ -24,7 +24,7 @@ export function findFlaw(task: DeskTask, world: DeskAlphabet): string | undefine
   return successByChance(task, world) > MAX_CHANCE_SUCCESS ? 'solved_by_chance' : undefined;
 }
 
-/** The record that a goal is about: by its key, or by a colour that it alone has. */
+/** The key of the record that a goal names by key or by a unique colour. */
 function resolve(
   { subject }: Goal,
   records: readonly DeskRecord[],
@@ -36,9 +36,9 @@ function resolve(
 }
 
 /**
- * Actions that solve a task, tool errors included; undefined where none do within the turns. Colours are
- * looked up first, since painting would change them; the rest is the shortest way to the predicate, by
- * breadth-first search.
+ * Actions that solve a task, tool errors included; undefined if none do within the turns. Colours are looked
+ * up first, since painting changes them; the rest is the shortest path to the predicate, by breadth-first
+ * search.
  */
 export function referenceActions(task: DeskTask, world: DeskAlphabet): string[] | undefined {
   let actions = planCache.get(task);
@@ -46,7 +46,7 @@ export function referenceActions(task: DeskTask, world: DeskAlphabet): string[] 
   return actions === 'none' ? undefined : actions;
 }
 
-/** Plans of tasks that were asked for before: one object is a task of one world. */
+/** Plans by task object; an object belongs to one world. */
 const planCache = new WeakMap<DeskTask, string[] | 'none'>();
 
 function plan(task: DeskTask, world: DeskAlphabet): string[] | undefined {
@@ -61,7 +61,7 @@ function plan(task: DeskTask, world: DeskAlphabet): string[] | undefined {
   const failing = errorTurns(task, world);
   const actions: string[] = [];
   for (const action of wanted) {
-    // A tool that fails is asked again.
+    // A failed action is repeated.
     while (action.tool !== 'done' && failing.has(actions.length)) actions.push(actionText(action));
     actions.push(actionText(action));
   }
@@ -73,13 +73,13 @@ const hiddenColours = ({ goals }: DeskTask, { colours }: DeskAlphabet): string[]
   ...new Set(goals.flatMap(({ subject }) => (colours.includes(subject) ? [subject] : []))),
 ];
 
-/** What a sound task takes if no tool error is in the way: a quick look before the search. */
+/** Lower bound on the actions of a sound task without tool errors: a cheap check before the search. */
 export const minActions = (task: DeskTask, world: DeskAlphabet): number =>
   hiddenColours(task, world).length +
   task.conditions.filter((condition) => !conditionsHold(task.records, [condition])).length +
   1;
 
-/** Only actions that set what a condition asks for can be part of a shortest way. */
+/** Only actions that fulfil a condition can be part of a shortest path. */
 function shortestWay({ records, conditions }: DeskTask, maxActions: number): DeskAction[] | undefined {
   const actions = conditions.map(({ key, attribute, value }): DeskAction =>
     attribute === 'place' ? { tool: 'move', key, place: value } : { tool: 'paint', key, colour: value },
@@ -105,9 +105,9 @@ function shortestWay({ records, conditions }: DeskTask, maxActions: number): Des
 }
 
 /**
- * Success of a policy that takes each of the four tools as likely and its arguments blindly: exact, over
- * which conditions hold after each turn. A turn changes at most one of them: with chance 1/4 · 1/keys ·
- * 1/values to what is wanted, the rest of the values away from it.
+ * Exact success rate of a uniformly random policy, by dynamic programming over which conditions hold after
+ * each turn. A turn changes at most one condition: it fulfils it with probability 1/4 · 1/keys · 1/values,
+ * and breaks it with the probability of the other values.
  */
 export function successByChance(task: DeskTask, world: DeskAlphabet): number {
   const { conditions, records } = task;

@@ -10,9 +10,8 @@ import { defaultWording, wordingPrompt } from './wording.ts';
 
 /**
  * Supervised corpora for two from-scratch models. The agent sees whole rollouts of the reference plan in
- * which each action is a blind one now and then, and reads what came of it: the form of a rollout, and
- * success that falls smoothly with the number of actions. The simulator learns to vary a seed task, and to
- * word what happened.
+ * which some actions are random, and reads their outcomes: the form of a rollout, and success that falls
+ * smoothly with the number of actions. The simulator learns to vary a seed task, and to word what happened.
  */
 export interface DeskWarmUp {
   actionAccuracy: number;
@@ -21,14 +20,14 @@ export interface DeskWarmUp {
   baseSteps: readonly [number, number];
 }
 
-/** The families of tasks: move, paint or both; a capital where a key has to be found first. */
+/** The families of tasks: move, paint or both; a capital if a key has to be found first. */
 export const deskKinds = ['m', 'p', 'x', 'M', 'P', 'X'] as const;
 
 /** The agent's prompt, the goal in fixed slots: `g>2,a=y=`. */
 export const deskPrompt = ({ goals }: DeskTask, { conjuncts }: DeskAlphabet): string =>
   `${goalsText(goals).padEnd(4 * conjuncts - 1, '_')}=`;
 
-/** What the agent reads of a wording; the mark says that it is its turn. */
+/** The agent's observation: a wording and the mark of its turn. */
 export const observationText = (wording: string): string => `${wording}=`;
 
 export function* deskAgentCorpus(
@@ -75,7 +74,7 @@ export function* deskSimulatorCorpus(
   }
 }
 
-/** One outcome of a rollout, in the code's words. */
+/** One outcome of a rollout in the world's own wording. */
 function wordingRow(world: DeskAlphabet, { actionAccuracy }: DeskWarmUp, random: RandomStream): CorpusRow {
   const task = drawTrainingTask(random, world, [2, world.turns]);
   const actions = drawRollout(task, world, random, Math.min(actionAccuracy, 0.6));
@@ -90,16 +89,13 @@ function wordingRow(world: DeskAlphabet, { actionAccuracy }: DeskWarmUp, random:
           },
         ],
   );
-  // A rollout of nothing but "done" has nothing to word.
+  // A rollout of only "done" has nothing to word.
   return worded.length === 0
     ? wordingRow(world, { actionAccuracy, easyTail: 0, wordings: 1, baseSteps: [2, world.turns] }, random)
     : random.pick(worded);
 }
 
-/**
- * The reference plan, each action with its chance, a failed one tried again; to the plan's end or the last
- * turn.
- */
+/** The reference plan, in which each action is random with probability 1 - accuracy. */
 function drawRollout(task: DeskTask, world: DeskAlphabet, random: RandomStream, accuracy: number): string[] {
   const actions: string[] = [];
   for (const planned of referenceActions(task, world)!) {

@@ -1,7 +1,7 @@
 import type { DeskOutcome } from './desk.ts';
 import type { DeskTask } from './task.ts';
 
-/** What a wording says happened, as the parser understands it. */
+/** What a wording claims, as parsed. */
 type WordingClaim =
   | { kind: 'ok' }
   | { kind: 'changed'; verb: string; key: string; value: string | undefined }
@@ -10,10 +10,7 @@ type WordingClaim =
   | { kind: 'error' }
   | { kind: 'malformed' };
 
-/**
- * The code's own words for an outcome: what the agent reads where the simulator's are not true, and in
- * evaluations.
- */
+/** The world's own wording of an outcome: for evaluations, and if the simulator's wording is not true. */
 export function defaultWording(outcome: DeskOutcome, style: DeskTask['style']): string {
   const verbose = style === 'v';
   switch (outcome.kind) {
@@ -37,10 +34,7 @@ export function defaultWording(outcome: DeskOutcome, style: DeskTask['style']): 
   }
 }
 
-/**
- * What the simulator is told of an outcome: the style, the action as the code read it, and the bare facts:
- * `v|ma2|ok=`.
- */
+/** The simulator's prompt to word an outcome: style, action and bare facts, `v|ma2|ok=`. */
 export function wordingPrompt(outcome: DeskOutcome, action: string, style: DeskTask['style']): string {
   return outcome.kind === 'malformed' ? `${style}|?|?=` : `${style}|${action}|${outcomeFacts(outcome)}=`;
 }
@@ -58,10 +52,7 @@ function outcomeFacts(outcome: DeskOutcome): string {
   }
 }
 
-/**
- * Whether a wording says what happened, all of it and nothing else. What the parser does not understand
- * cannot be checked, so it is not taken.
- */
+/** Whether a wording says exactly what happened. A wording that cannot be parsed is false. */
 export function isTrueWording(wording: string, outcome: DeskOutcome): boolean {
   const claim = parseWording(wording);
   if (claim === undefined) return false;

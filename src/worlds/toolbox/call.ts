@@ -63,7 +63,7 @@ export function referenceCall(spec: TaskSpec): ToolboxCall {
 
 export const argumentsOf = ({ argument }: ToolboxCall): string[] => argument.split(',');
 
-/** The look-ups that a call takes: every symbol once for every tool. */
+/** The number of look-ups that a call takes: one for each symbol and tool. */
 export const countLookUps = (call: ToolboxCall): number =>
   call.tools.length * argumentsOf(call).reduce((sum, { length }) => sum + length, 0);
 
@@ -128,10 +128,7 @@ export function createToolCodes({ tools, symbols }: ToolboxAlphabet, seed: numbe
   );
 }
 
-/**
- * The call that is right: every symbol in the code of the innermost tool, that in the code of the next, and
- * so on outwards.
- */
+/** The correct call: every symbol encoded by the innermost tool, then by the next one outwards. */
 export function encode(tools: ToolCodes, { tools: letters, argument }: ToolboxCall): ToolboxCall {
   const inwards = [...letters].reverse();
   return {
@@ -142,6 +139,6 @@ export function encode(tools: ToolCodes, { tools: letters, argument }: ToolboxCa
   };
 }
 
-/** The argument with every symbol replaced, commas left where they are. */
+/** The argument with every symbol replaced and commas kept. */
 export const eachSymbol = (argument: string, replace: (symbol: string) => string): string =>
   [...argument].map((symbol) => (symbol === ',' ? symbol : replace(symbol))).join('');

@@ -39,7 +39,7 @@ export function createToolbox(settings: ToolboxSettings): World {
       Array.from({ length: settings.baseTasks }, () =>
         callSpec(randomCall(random, alphabet, settings.baseLengths)),
       ),
-    // A verdict that is chance measures no skill: the held-out grid has the honest tools only.
+    // A random verdict measures no skill: the held-out grid has no coin-flip tools.
     heldOutTasks: (random) => {
       const [from, to] = settings.heldOutLengths;
       const cells = honest.tools.flatMap((tool) =>

@@ -18,9 +18,7 @@ export interface ToolboxWarmUp {
   baseLengths: readonly [number, number];
 }
 
-/**
- * A random request with an argument of `from` to `to` characters, as deep as is given or as the world allows.
- */
+/** A random request with an argument of `from` to `to` characters, of the given depth or a random one. */
 export function randomCall(
   random: RandomStream,
   world: ToolboxAlphabet,
@@ -33,8 +31,7 @@ export function randomCall(
   return { tools: tool + innerTools(random, world, depth), argument: withCommas(argument, random, world) };
 }
 
-// What a world does not have takes no random number, so that a world without it draws the tasks that it
-// always drew.
+// An unused option draws no random number, so worlds without it keep their tasks.
 function innerTools(
   random: RandomStream,
   { tools, maxDepth }: ToolboxAlphabet,
@@ -43,7 +40,7 @@ function innerTools(
   return Array.from({ length: depth - 1 }, () => random.pick(tools)).join('');
 }
 
-/** Some of the inner characters become commas, never two neighbours: 1 to `maxArguments` arguments. */
+/** Some inner characters become commas, never two adjacent ones: 1 to `maxArguments` arguments. */
 function withCommas(argument: string, random: RandomStream, { maxArguments }: ToolboxAlphabet): string {
   if (maxArguments === 1) return argument;
   const places = random.shuffle(

@@ -6,7 +6,7 @@ import type { Reference } from '../../benchmarks/travelplanner/data/train-sandbo
 import { queryText } from '../../benchmarks/travelplanner/query-text.ts';
 import type { Information, TravelTask } from './task-schema.ts';
 
-/** What plans are checked against: columns that no check reads are blank. */
+/** The sandbox that plans are checked against; columns that no check reads are blank. */
 export function buildSandbox({
   cities,
   flights,
@@ -32,14 +32,14 @@ export function buildSandbox({
   return sandboxFrom(tables, new Map(cities.map(({ city, state }) => [city, state])));
 }
 
-/** The query in the benchmark's terms. */
+/** The query in the benchmark's format. */
 export const benchmarkQuery = ({ query }: TravelTask): Query => ({
   ...query,
   query: queryText(query),
   level: 'easy',
 });
 
-/** The same tables as the benchmark's reference information has them. */
+/** The same tables in the form of the benchmark's reference information. */
 export function referenceInformation(
   { cities, flights, restaurants, accommodations, attractions, distances }: Information,
   days: number,
@@ -71,7 +71,7 @@ export function referenceInformation(
   return Object.fromEntries(entries);
 }
 
-/** As the benchmark's tools say it. */
+/** In the words of the benchmark's tools. */
 export function drivingText(way: Distance, vehicle: 'self-driving' | 'taxi'): string {
   const cost = drivingCost(way, vehicle);
   return cost === null

@@ -15,9 +15,8 @@ import type { TravelPlan, TravelTask } from './task-schema.ts';
 import { validateTravelTask } from './validate.ts';
 
 /**
- * Travel plans as TravelPlanner has them: a query, a small sandbox, and constraints that code checks. No
- * label is a model's word: the simulator's own plan only shows that its task can be solved, and code words
- * the query.
+ * Travel plans as in TravelPlanner: a query, a small sandbox, and constraints that code checks. No model
+ * decides a label: the simulator's own plan only shows that its task can be solved, and code words the query.
  * @param own tasks of `tasksFile`, which `worldLoader` reads
  */
 export const createTravel = (settings: TravelSettings, own?: OwnTasks): World =>
@@ -58,10 +57,10 @@ export function travelDefinition(): JsonTaskDefinition<TravelTask> {
   };
 }
 
-/** With columns and fields in the benchmark's order: a spec has them in the alphabet's. */
+/** Restores the benchmark's order of columns and fields; a spec has them sorted. */
 const restoreFieldOrder = (task: TravelTask): TravelTask => travelTaskSchema.parse(task);
 
-/** Hard constraints beside the budget, each cuisine one. */
+/** The number of hard constraints other than the budget, each cuisine counted. */
 const countConstraints = ({ local_constraint: { cuisine, ...constraints } }: TravelTask['query']): number =>
   (cuisine?.length ?? 0) + Object.values(constraints).filter((constraint) => constraint !== null).length;
 
@@ -71,7 +70,7 @@ const instructions = `You write training tasks in travel planning for an agent. 
 - plan: one day for each, which shows that the task can be solved. It must keep the whole query: begin and end in org; name only what is in the information, as "Name, City", attractions with a semicolon after each; never the same restaurant or attraction twice; stay the minimum of nights; cost no more than the budget (flights and meals by person, a car for 5 people, a taxi for 4, rooms by their maximum occupancy each night).
 Harder tasks have a smaller budget, more constraints, days or people, and information that tempts; easier ones leave more choices that work.`;
 
-/** A plan of the right shape: there, and back on the last day, with places of the city drawn blindly. */
+/** A random plan of the right shape: to a city, and back on the last day, with random places of that city. */
 export function randomPlan(
   {
     query: { org, days, date },

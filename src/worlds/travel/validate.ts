@@ -5,8 +5,7 @@ import type { Information, TravelTask } from './task-schema.ts';
 const DAY_MS = 86_400_000;
 
 /**
- * Why a task is none: its parts contradict each other, or its own plan fails; undefined where it can be
- * solved.
+ * Why a task is invalid: its parts contradict each other, or its own plan fails; undefined if it is valid.
  */
 export function validateTravelTask(task: TravelTask): string | undefined {
   const { query, information, plan } = task;
@@ -25,8 +24,8 @@ export function validateTravelTask(task: TravelTask): string | undefined {
 }
 
 /**
- * A trip of up to three days goes to one city and has no other to go to: the benchmark does not check there
- * where it goes.
+ * A trip of up to three days may know no city but its destination: the benchmark does not check where such a
+ * trip goes.
  */
 function hasUnknownCity({
   query: { org, dest, days },

@@ -64,7 +64,7 @@ export function databaseSandbox(files: Readonly<Record<keyof typeof databaseFile
   };
 }
 
-/** Rows without an empty cell, as far as the benchmark looks at them. */
+/** Rows without an empty cell, with the columns that the benchmark reads. */
 function tableOf<Row>(bytes: Buffer, names: readonly string[]): Row[] {
   return csvRows(bytes.toString())
     .filter(isComplete)
@@ -87,7 +87,7 @@ function distanceOf(row: Readonly<Record<string, string>>): Distance {
 
 /**
  * The flights of the official table, by origin and destination. It has 3.8 million rows: they stay bytes, and
- * a row is read when its route is asked for.
+ * a row is parsed when its route is requested.
  */
 export function flightTable(bytes: Buffer): (origin: string, destination: string) => readonly Flight[] {
   const header = line(bytes, 0);

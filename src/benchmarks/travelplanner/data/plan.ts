@@ -1,4 +1,4 @@
-/** The fields of a day that the evaluation reads, each a text; `-` where there is nothing. */
+/** The fields of a day that the evaluation reads, each a text; `-` if there is nothing. */
 export const dayFields = [
   'current_city',
   'transportation',
@@ -11,11 +11,11 @@ export const dayFields = [
 
 export type DayField = (typeof dayFields)[number];
 
-/** A day of a plan: a field is null where it is JSON's null, and undefined where it is missing. */
+/** A day of a plan: a field is null if it is JSON's null, and undefined if it is missing. */
 export type DayPlan = Readonly<Record<DayField, string | null | undefined>> & {
-  /** Entries of the day that say something, of whatever name: the official evaluation counts them all. */
+  /** Meaningful entries of the day, of any name: the official evaluation counts them all. */
   readonly entries: number;
-  /** It is `{}`, as days that were not asked for are. */
+  /** It is `{}`, like days that were not requested. */
   readonly isEmpty: boolean;
 };
 
@@ -24,10 +24,7 @@ export class MalformedPlan extends Error {
   override readonly name = 'MalformedPlan';
 }
 
-/**
- * Most characters of a field that says a route: real ones have 130, and reading them takes the cube of their
- * length at worst.
- */
+/** Maximum characters of a field with a route: real ones have 130, and parsing takes cubic time at worst. */
 export const MAX_ROUTE_LENGTH = 500;
 
 /**
@@ -49,8 +46,8 @@ export function readDays(plan: readonly unknown[], days: number): DayPlan[] {
 }
 
 /**
- * The text of a field, or null where it has none; what the official evaluation looks at with `day[field]`.
- * @throws MalformedPlan where it is missing
+ * The text of a field, or null; what the official evaluation reads with `day[field]`.
+ * @throws MalformedPlan if it is missing
  */
 export function required(day: DayPlan, field: DayField, number: number): string | null {
   const text = day[field];
@@ -58,7 +55,7 @@ export function required(day: DayPlan, field: DayField, number: number): string 
   return text;
 }
 
-/** A field that must be a text. @throws MalformedPlan where it is none */
+/** A field that must be a text. @throws MalformedPlan if it is not */
 export function requiredText(day: DayPlan, field: DayField, number: number): string {
   const text = required(day, field, number);
   if (text === null) throw new MalformedPlan(`${field} of day ${number} is null`);
@@ -86,13 +83,15 @@ function isMeaningful(value: unknown): boolean {
   if (typeof value === 'object' && value !== null) return Object.keys(value).length > 0;
   return Boolean(value) && value !== '-';
 }
+
 /**
- * How the official evaluation takes texts of a plan apart. It does so with regular expressions, some of which
- * take quadratic or cubic time on texts that a model may write; these functions give the same in linear time.
+ * How the official evaluation parses texts of a plan. Some of its regular expressions take quadratic or cubic
+ * time on texts that a model may write; these functions give the same results in linear time.
  */
 
 /**
- * `Houston(Texas)` as `Houston`; a text without a pair of brackets, or with a line break before it, as it is.
+ * `Houston(Texas)` as `Houston`; a text without a pair of brackets, or with a line break before it,
+ * unchanged.
  */
 export function beforeParenthesis(text: string): string {
   const open = text.indexOf('(');
@@ -115,10 +114,7 @@ export function nameAndCity(text: string): { name: string; city: string } {
   };
 }
 
-/**
- * `from A to B, ...` as A and B; null where it does not say so. The texts it is given are short: see
- * longestRoute in plan.ts.
- */
+/** `from A to B, ...` as A and B; null for another form. Its input is short: see MAX_ROUTE_LENGTH. */
 export function fromTo(text: string): [from: string, to: string] | null {
   const match = /from\s+([^\n]+?)\s+to\s+([^,]+)/u.exec(text);
   return match && [match[1]!, match[2]!];

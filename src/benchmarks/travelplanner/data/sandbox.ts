@@ -57,7 +57,7 @@ export interface Sandbox {
   accommodations: (city: string) => readonly Accommodation[];
   attractions: (city: string) => readonly Attraction[];
   distance: (origin: string, destination: string) => Distance | undefined;
-  /** State of a city; null where it is not known, undefined for what is no city. */
+  /** State of a city; null if it is not known, undefined for an unknown city. */
   state: (city: string) => string | null | undefined;
   cities: readonly string[];
 }
@@ -75,7 +75,7 @@ export type Vehicle = 'self-driving' | 'taxi';
 
 /**
  * Price of a way for one car, in dollars: a dollar per kilometre by taxi, five cents self-driving, rounded
- * down. Null where the database has no distance, and where it takes a day or longer.
+ * down. Null if the database has no distance, or the way takes a day or longer.
  */
 export function drivingCost(way: Distance | undefined, vehicle: Vehicle): number | null {
   if (way === undefined || way.distance === '' || way.duration === '' || way.duration.includes('day'))

@@ -41,7 +41,7 @@ export function tablesFrom(references: readonly Reference[]): Tables {
   };
 }
 
-/** @param states state by city, null where it is not known */
+/** @param states state by city, null if it is not known */
 export function sandboxFrom(tables: Tables, states: ReadonlyMap<string, string | null>): Sandbox {
   const flights = rowsBy(tables.flights, (row) => route(row.OriginCityName, row.DestCityName));
   const distances = rowsBy(tables.distances, (row) => route(row.origin, row.destination));

@@ -19,8 +19,8 @@ const taskSchema = querySchema.extend({ idx: z.number().int() });
 const planSchema = z.object({ idx: z.number().int(), plan: z.array(z.record(z.string(), z.unknown())) });
 
 /**
- * The train split as it comes with this project: 45 tasks with an annotated plan each, in a sandbox made of
- * what they refer to.
+ * The train split that comes with this project: 45 tasks with an annotated plan each, in a sandbox of the
+ * rows that they refer to.
  */
 export async function openTrain(folder: string): Promise<Split> {
   const read = (file: string): Promise<string> => readFile(join(folder, file), 'utf8');
@@ -51,7 +51,7 @@ export async function openTrain(folder: string): Promise<Split> {
   };
 }
 
-/** The fixture took some journeys (`Houston to Dallas`) for cities. No official list of cities has them. */
+/** The data lists some journeys (`Houston to Dallas`) as cities; no official list of cities has them. */
 function cityStates(states: Readonly<Record<string, string | null>>): ReadonlyMap<string, string | null> {
   return new Map(Object.entries(states).filter(([city]) => !city.includes(' to ')));
 }

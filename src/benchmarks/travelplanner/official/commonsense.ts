@@ -17,8 +17,8 @@ import { accommodationsNamed, attractionsNamed, flightNamed, restaurantsNamed, w
 const notNeeded = "You don't need to fill in the information for this or later days.";
 
 /**
- * As many days and cities as asked for, every field there, nothing left out that a day needs, and at least
- * half as much said as could be.
+ * The requested number of days and cities, every field, every entry that a day needs, and at least half of
+ * the possible entries.
  */
 export const completeInformation: Constraint = (plan) => {
   const { query, days } = plan;
@@ -40,7 +40,7 @@ export const completeInformation: Constraint = (plan) => {
   return entries / (6 * query.days) < 0.5 ? 'more than half of the information is absent' : null;
 };
 
-/** Null fields lack nothing: the official evaluation looks for empty texts and dashes. */
+/** Null counts as filled: the official evaluation looks for empty texts and dashes. */
 function findMissingEntry(day: DayPlan, isLast: boolean): string | null {
   const missing = dayFields.find((field) => day[field] === undefined);
   if (missing !== undefined) return missing;
@@ -54,8 +54,8 @@ function findMissingEntry(day: DayPlan, isLast: boolean): string | null {
 }
 
 /**
- * Where a day is spent: a city, or two where it goes from one to another. @throws MalformedPlan where
- * current_city says neither
+ * Where a day is spent: a city, or two if it goes from one to another. @throws MalformedPlan if current_city
+ * says neither
  */
 export function citiesOf(day: DayPlan, number: number): [string] | [from: string, to: string] {
   const text = requiredText(day, 'current_city', number);
@@ -65,18 +65,15 @@ export function citiesOf(day: DayPlan, number: number): [string] | [from: string
   return [beforeParenthesis(way[0]), beforeParenthesis(way[1])];
 }
 
-/**
- * Where a day other than the first starts is not compared with where the one before ended: the sequence of
- * cities decides.
- */
+/** Only the first day's start is compared with the query; for other days the sequence of cities decides. */
 export function startsElsewhere({ query, days }: Delivered): boolean {
   const [start, end] = citiesOf(days[0]!, 1);
   return end !== undefined && start !== query.org;
 }
 
 /**
- * Starts where it is asked to, is a closed circle, visits each city once and for more than a moment, and
- * stays in the state asked for.
+ * The trip starts in the right city, is a closed circle, visits each city once and for more than a moment,
+ * and stays in the requested state.
  */
 export const reasonableCityRoute: Constraint = (plan) => {
   const { query, days, sandbox } = plan;
@@ -121,15 +118,12 @@ export const diverseAttractions: Constraint = ({ days }) => {
   return repeated === undefined ? null : `the attraction ${repeated} is repeated`;
 };
 
-/**
- * The attractions that the official evaluation looks at: those followed by a semicolon. A last one without is
- * never checked.
- */
+/** The attractions that the official evaluation checks: those followed by a semicolon. */
 export function attractionsOf(text: string | null | undefined): string[] {
   return isFilled(text) ? text.split(';').slice(0, -1) : [];
 }
 
-/** Has transportation on the first day, and never self-driving beside a flight or a taxi. */
+/** There is transportation on the first day, and never self-driving together with a flight or a taxi. */
 export const nonConflictingTransportation: Constraint = ({ days }) => {
   if (!isFilled(required(days[0]!, 'transportation', 1))) return 'there is no transportation on day 1';
   const kinds = new Set(
@@ -153,10 +147,7 @@ function firstRepeated(texts: readonly string[]): string | undefined {
   return texts.find((text) => seen.size === seen.add(text).size);
 }
 
-/**
- * Nights in a row reach the accommodation's minimum. Where several accommodations have the name given, none
- * is held to it.
- */
+/** Consecutive nights reach the accommodation's minimum, unless several accommodations match the name. */
 export const minimumNightsStay: Constraint = ({ days, sandbox }) => {
   const missing = days.findIndex((day) => day.accommodation === undefined);
   if (missing >= 0) return `day ${missing + 1} has no accommodation`;
@@ -177,7 +168,7 @@ export const minimumNightsStay: Constraint = ({ days, sandbox }) => {
 };
 
 /**
- * What a day names is in a city of that day: transportation in all of them, meals and attractions in one,
+ * Places of a day are in a city of that day: transportation in all of them, meals and attractions in one,
  * accommodation in the last. The official evaluation takes a day with one city for a list of the letters of
  * its name: almost any text holds one of them, so only transportation (every letter) and accommodation (the
  * last letter) can break the constraint there.
@@ -205,7 +196,7 @@ export const withinCurrentCity: Constraint = ({ days }) => {
   return null;
 };
 
-/** Nothing is made up: all that the plan names is in the database. */
+/** Everything that the plan names is in the database. */
 export const withinSandbox: Constraint = ({ days, sandbox }) => {
   for (const [index, day] of days.entries()) {
     if (!isTransportationKnown(sandbox, day, index + 1))
@@ -223,7 +214,7 @@ export const withinSandbox: Constraint = ({ days, sandbox }) => {
   return null;
 };
 
-/** Transportation that is neither flight nor car is taken as it is. */
+/** Transportation that is neither flight nor car is accepted. */
 function isTransportationKnown(sandbox: Sandbox, day: DayPlan, number: number): boolean {
   const text = required(day, 'transportation', number);
   if (!isFilled(text)) return true;

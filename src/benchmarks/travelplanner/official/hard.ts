@@ -26,7 +26,7 @@ export const roomType: Constraint = (plan) => {
     : `a room is not: ${wanted}`;
 };
 
-/** Every cuisine is had once. A meal in the city of departure ends what is looked at of its day. */
+/** Every cuisine occurs once. A meal in the city of departure ends the check of its day. */
 export const cuisine: Constraint = ({ query, days, sandbox }) => {
   const had = new Set<string>();
   for (const day of days) {
@@ -74,8 +74,8 @@ function fitsRoomType(type: string, wanted: string | null): boolean {
 
 /**
  * What a plan costs, in dollars, for all people: flights and meals for each; self-driving in cars of five, a
- * taxi in cars of four; rooms by their maximum occupancy, every day. What the database does not have costs
- * nothing, and attractions never do.
+ * taxi in cars of four; rooms by their maximum occupancy, every day. What is not in the database costs
+ * nothing, nor do attractions.
  */
 export function totalCost(plan: Delivered): number {
   return plan.days.reduce(

@@ -17,17 +17,15 @@ import { budget, cuisine, roomRule, roomType, transportation } from './hard.ts';
 
 /** What an evaluation says of a plan. JSON. */
 export interface PlanVerdict {
-  /** A plan was delivered, be it any. */
+  /** A plan was delivered, of whatever content. */
   delivered: boolean;
   /** Null without a plan. */
   commonsense: Record<CommonsenseName, boolean> | null;
-  /**
-   * Null where hard constraints are not evaluated; a constraint is null where the query does not ask for it.
-   */
+  /** Null if hard constraints are not evaluated; a constraint is null if the query does not ask for it. */
   hard: Record<HardName, boolean | null> | null;
-  /** All of both groups, as far as they apply. */
+  /** All constraints of both groups that apply. */
   passes: boolean;
-  /** Why constraints are broken, each by its name, and `plan` where there is none to evaluate. */
+  /** Why constraints are broken, by their names; `plan` if no plan could be evaluated. */
   why: Partial<Record<CommonsenseName | HardName | 'plan', string>>;
 }
 
@@ -50,7 +48,7 @@ const hard: Record<HardName, Constraint> = {
   transportation,
 };
 
-/** Which hard constraints a query asks for: the budget always. */
+/** Which hard constraints a query asks for; always the budget. */
 export function requestedConstraints({ local_constraint: constraints }: Query): Record<HardName, boolean> {
   return {
     budget: true,
@@ -63,10 +61,10 @@ export function requestedConstraints({ local_constraint: constraints }: Query): 
 
 /**
  * The official evaluation of a plan (evaluation/eval.py of OSU-NLP-Group/TravelPlanner), its quirks included:
- * see README.md. Hard constraints are evaluated only where the plan has complete information and all of it is
- * in the sandbox. A plan at which the official code would end with an error is delivered, and passes nothing.
+ * see README.md. Hard constraints are evaluated only if the plan is complete and within the sandbox. A plan
+ * that crashes the official code counts as delivered and passes nothing.
  *
- * @param plan entries of days as the model wrote them; null or empty where it delivered none
+ * @param plan entries of days as the model wrote them; null or empty if it delivered none
  */
 export function officialVerdict(
   query: Query,

@@ -12,10 +12,8 @@ export function referenceText(reference: Reference): string {
     })),
   );
 }
-/**
- * Columns of numbers that are fractional in the database, whatever their values: a table shows 1049 there as
- * 1049.0.
- */
+
+/** Columns that are floats in the database: a table shows 1049 there as 1049.0. */
 const fractional = new Set([
   'price',
   'minimum nights',
@@ -34,7 +32,7 @@ export function tableText(rows: readonly object[]): string {
   const names = Object.keys(rows[0] ?? {});
   const columns = names.map((name) => {
     const values = rows.map((row) => (row as Record<string, unknown>)[name]);
-    // Above numbers pandas leaves room for a sign.
+    // pandas leaves room for a sign above numbers.
     const cells = [typeof values[0] === 'number' ? ` ${name}` : name, ...cellTexts(name, values)];
     const width = Math.max(...cells.map(lengthOf));
     return cells.map((cell) => ' '.repeat(width - lengthOf(cell)) + cell);
@@ -56,7 +54,7 @@ function cellTexts(name: string, values: readonly unknown[]): string[] {
 }
 
 const lengthOf = (text: string): number => [...text].length;
-/** A text as Python's repr prints it, without escapes for what is not printable beyond ASCII. */
+/** A text as Python's repr prints it, without escapes for unprintable characters beyond ASCII. */
 export function pythonText(text: string): string {
   const quote = text.includes("'") && !text.includes('"') ? '"' : "'";
   const escaped = text
@@ -67,9 +65,7 @@ export function pythonText(text: string): string {
   return quote + (quote === "'" ? escaped.replaceAll("'", "\\'") : escaped) + quote;
 }
 
-/**
- * A list of records as Python prints it: what the official prompts hold where they were given such a list.
- */
+/** A list of records as Python prints it, for official prompts that contain such a list. */
 export function pythonRecords(records: readonly Readonly<Record<string, string | number>>[]): string {
   const value = (field: string | number): string =>
     typeof field === 'number' ? String(field) : pythonText(field);

@@ -6,7 +6,7 @@ import { citiesOf } from '../official/commonsense.ts';
 import { meals } from '../official/constraint.ts';
 import type { CommonsenseName, Constraint, Delivered, HardName } from '../official/constraint.ts';
 
-/** What the official constraints of these names let pass, and a reward should not. */
+/** Checks for what the official constraints of these names let pass, and a reward should not. */
 export const strictConstraints: Partial<Record<CommonsenseName | HardName, Constraint>> = {
   within_current_city: withinCurrentCity,
   within_sandbox: withinSandbox,
@@ -19,7 +19,7 @@ export const strictConstraints: Partial<Record<CommonsenseName | HardName, Const
   transportation,
 };
 
-/** Cities are equal, not contained, and transportation is for days that go from one to another. */
+/** Cities must be equal, and transportation is for days that go from one to another. */
 function withinCurrentCity({ days }: Delivered): string | null {
   for (const [index, day] of days.entries()) {
     const cities = citiesOf(day, index + 1);
@@ -35,7 +35,7 @@ function withinCurrentCity({ days }: Delivered): string | null {
   return null;
 }
 
-/** Names are whole, a flight is on its day and route, and the last attraction counts too. */
+/** Names must be equal, a flight is on its day and route, and the last attraction counts too. */
 function withinSandbox(plan: Delivered): string | null {
   const { days, sandbox } = plan;
   for (const [index, day] of days.entries()) {
@@ -92,8 +92,8 @@ function budget(plan: Delivered): string | null {
 }
 
 /**
- * Whatever the case: the sandbox itself writes `self-driving`, which the official code lets pass where there
- * must be none.
+ * Ignores case: the sandbox itself writes `self-driving`, which the official code lets pass even if it is
+ * forbidden.
  */
 function transportation({ query, days }: Delivered): string | null {
   const refused = query.local_constraint.transportation?.replace(/^no /u, '');
@@ -105,7 +105,7 @@ function transportation({ query, days }: Delivered): string | null {
 const isDiverse = (texts: readonly string[]): boolean =>
   new Set(texts.map((text) => JSON.stringify(nameAndCity(text)))).size === texts.length;
 
-/** The row with the very name given, in its city: the first of several. */
+/** The first row in the city with exactly the given name. */
 export const findRestaurant = (sandbox: Sandbox, text: string): Restaurant | undefined =>
   sandbox.restaurants(nameAndCity(text).city).find((row) => row.Name.trim() === nameAndCity(text).name);
 
@@ -117,7 +117,7 @@ export const findAttraction = (sandbox: Sandbox, text: string): Attraction | und
 
 export const mealTexts = (day: DayPlan): string[] => meals.map((meal) => day[meal]).filter(isFilled);
 
-/** All attractions of a day, followed by a semicolon or not. */
+/** All attractions of a day, with or without a semicolon after them. */
 export function attractionTexts(day: DayPlan): string[] {
   if (!isFilled(day.attraction)) return [];
   return day.attraction

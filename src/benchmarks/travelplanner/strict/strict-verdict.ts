@@ -8,10 +8,10 @@ import type { PlanVerdict } from '../official/verdict.ts';
 import { strictConstraints } from './constraints.ts';
 
 /**
- * A verdict to train on: the official one without its holes, which a policy would find. What passes it passes
- * the official evaluation too. A plan has the form asked for (a day for each day, the fields asked for, all
- * of them texts), every attraction is looked at, names and cities are equal and not contained, flights are on
- * their day, days follow on each other. Never the benchmark's score.
+ * A verdict to train on: the official one without its holes, which a policy would exploit. Plans that pass it
+ * pass the official evaluation too. A plan has the requested form (one entry a day, the requested fields, all
+ * of them texts), every attraction is checked, names and cities must be equal, flights are on their day, days
+ * are continuous. Never the benchmark's score.
  */
 export function strictVerdict(query: Query, plan: readonly unknown[] | null, sandbox: Sandbox): PlanVerdict {
   const official = officialVerdict(query, plan, sandbox);
@@ -53,8 +53,8 @@ const allBroken = Object.fromEntries(commonsenseNames.map((name) => [name, false
 const allowedFields = new Set<string>(['days', 'day', ...dayFields]);
 
 /**
- * Why a plan has not the form asked for; null where it has. Days after those asked for may be `{}`, as
- * annotated plans have them.
+ * Why a plan does not have the requested form; null if it has. Days after the requested ones may be `{}`, as
+ * in annotated plans.
  */
 function findFormProblem(query: Query, plan: readonly unknown[]): string | null {
   if (plan.length < query.days) return `it has not ${query.days} days`;

@@ -24,7 +24,7 @@ export async function planByNativeTools(
     { role: 'system', content: nativeInstruction },
     { role: 'user', content: `Query: ${query}` },
   ];
-  /** Where messages hold data that is not masked yet. */
+  /** Indices of messages whose data is not masked yet. */
   let data: number[] = [];
   let steps = 0;
   while (steps < limits.steps) {
@@ -64,8 +64,7 @@ export async function planByNativeTools(
 }
 
 /**
- * Arguments in the order of the official tools; none for a tool that does not exist, null where they are not
- * as its schema says.
+ * Arguments in the order of the official tools; none for an unknown tool, null if they do not fit its schema.
  */
 function readArguments({ name, arguments: text }: ToolCall): string[] | null {
   if (!Object.hasOwn(toolParameters, name)) return [];

@@ -19,15 +19,15 @@ export type ToolName = (typeof searchTools | typeof otherTools)[number];
 export const isTool = (name: string): name is ToolName =>
   isSearch(name) || (otherTools as readonly string[]).includes(name);
 
-/** What came of a call. */
+/** The result of a call. */
 export interface Observation {
   text: string;
   /**
-   * It holds data of a search, which is masked once the next call has worked: it should be in the notebook by
+   * It contains search data, which is masked after the next successful call: it should be in the notebook by
    * then.
    */
   isData: boolean;
-  /** A call worked that masks the data before it. */
+  /** The call succeeded and masks the data before it. */
   masksData: boolean;
   failed: boolean;
 }
@@ -37,18 +37,18 @@ export const MASKED_TEXT = 'Masked due to limited length. Make sure the data has
 const invalid =
   'Invalid Action. Valid Actions are  FlightSearch[Departure City, Destination City, Date] / AccommodationSearch[City] /  RestaurantSearch[City] / NotebookWrite[Short Description] / AttractionSearch[City] / CitySearch[State] / GoogleDistanceMatrix[Origin, Destination, Mode] and Planner[Query].';
 
-/** The sandbox's tools and notebook, in the hands of one attempt. Follows from its calls alone. */
+/** The sandbox's tools and notebook during one attempt. Deterministic in its calls. */
 export class PlannerTools {
   readonly #sandbox: Sandbox;
   readonly #notebook: { index: number; 'Short Description': string; Content: string }[] = [];
-  /** Found last, and not from CitySearch: what NotebookWrite writes. */
+  /** The last search result, except of CitySearch: what NotebookWrite writes. */
   #data = 'None';
 
   constructor(sandbox: Sandbox) {
     this.#sandbox = sandbox;
   }
 
-  /** What the planner is given: all entries of the notebook, as Python prints them. */
+  /** The planner's input: all entries of the notebook, as Python prints them. */
   get notebook(): string {
     return pythonRecords(this.#notebook);
   }
@@ -133,7 +133,7 @@ export function searchFlights(
   );
 }
 
-/** A table of a city. Of an empty one the official tools say "attraction" for accommodations too. */
+/** A table of a city. For an empty one the official tools say "attraction", also for accommodations. */
 export function searchCity(
   sandbox: Sandbox,
   table: 'restaurants' | 'accommodations' | 'attractions',
@@ -153,9 +153,7 @@ export function searchState(sandbox: Sandbox, state: string): SearchResult {
   return succeeded(cities.length === 0 ? 'Invalid State' : pythonList(cities));
 }
 
-/**
- * As the official tool: any mode with `driving` in it is self-driving, and one that is neither has no cost.
- */
+/** As in the official tool, any mode with `driving` in it is self-driving, and an unknown one has no cost. */
 export function searchDistance(sandbox: Sandbox, from: string, to: string, mode: string): SearchResult {
   const [origin, destination] = [beforeParenthesis(from), beforeParenthesis(to)];
   const way = sandbox.distance(origin, destination);
@@ -180,19 +178,19 @@ function invalidCity(sandbox: Sandbox, city: string): SearchResult {
 const pythonList = (texts: readonly string[]): string =>
   `[${texts.map((text) => pythonText(text)).join(', ')}]`;
 
-/** When the official agent gives an attempt up. */
+/** When the official agent gives up an attempt. */
 export const limits = { steps: 30, failuresOfATool: 3, sameActions: 3 } as const;
 
 /**
- * Counts what makes the official agent give up: a tool that failed three times since any worked, and the same
- * action three times in a row.
+ * When the official agent gives up: after three failures of a tool without a success between, and after the
+ * same action three times in a row.
  */
 export class GiveUpRule {
   readonly #failures = new Map<string, number>();
   #last = '';
   #same = 0;
 
-  /** To be asked before an action is taken. Why the attempt ends there; null where it goes on. */
+  /** Called before an action. Returns why the attempt ends; null if it continues. */
   checkAction(tool: string, action: string): string | null {
     this.#same = action === this.#last ? this.#same + 1 : 1;
     this.#last = action;
@@ -202,12 +200,12 @@ export class GiveUpRule {
       : null;
   }
 
-  /** To be told what came of it. */
+  /** Called with the outcome of the action. */
   record(tool: string, failed: boolean): void {
     if (failed) this.#failures.set(toolOrInvalid(tool), (this.#failures.get(toolOrInvalid(tool)) ?? 0) + 1);
     else this.#failures.clear();
   }
 }
 
-/** All that is no tool counts as one. */
+/** All invalid actions count as one tool. */
 const toolOrInvalid = (tool: string): string => (isTool(tool) ? tool : 'an invalid action');

@@ -72,7 +72,7 @@ export async function planByReact(
   return { answer: '', steps: steps.length, end: `no plan within ${limits.steps} steps` };
 }
 
-/** `Tool[argument]`; a tool without a name for what is no such thing. */
+/** Parses `Tool[argument]`; both are '' for any other text. */
 export function parseReactAction(action: string): { tool: string; argument: string } {
   const match = /^(\w+)\[(.+)\]$/u.exec(action);
   return { tool: match?.[1] ?? '', argument: match?.[2] ?? '' };
@@ -87,7 +87,7 @@ function scratchpad(steps: readonly Step[]): string {
     .join('');
 }
 
-/** The first line that says something: servers that do not know stop texts go on. */
+/** The first line that is not blank: servers without stop texts continue after it. */
 function oneLine(text: string): string {
   return text.toWellFormed().trim().split('\n')[0]!.trim();
 }
