@@ -8,7 +8,7 @@ export interface ReadLiteral {
   end: number;
 }
 
-const deepest = 50;
+const MAX_DEPTH = 50;
 const spaces = /\s*/y;
 const numeral = /[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?(?![\w.])/y;
 const word = /(?:True|true|False|false|None|null)(?!\w)/y;
@@ -34,7 +34,7 @@ const codeUnit = /u[\da-fA-F]{4}|x[\da-fA-F]{2}/y;
 export function readLiteral(text: string, at = 0, depth = 0): ReadLiteral | undefined {
   const start = skip(spaces, text, at);
   const first = text[start];
-  if (first === undefined || depth > deepest) return undefined;
+  if (first === undefined || depth > MAX_DEPTH) return undefined;
   if (first === "'" || first === '"') return readString(text, start);
   if (first === '[' || first === '(') return readList(text, start, first === '[' ? ']' : ')', depth);
   if (first === '{') return readDict(text, start, depth);

@@ -53,8 +53,8 @@ export class Conversation {
 
   messages(): Message[] {
     const { observation, admissible } = this.#last;
-    const listed = this.#listing === 'open' ? '' : `\n\nAdmissible commands:\n${admissible.join('\n')}`;
-    return [...this.#before, { role: 'user', content: `${observation}${listed}` }];
+    const commandList = this.#listing === 'open' ? '' : `\n\nAdmissible commands:\n${admissible.join('\n')}`;
+    return [...this.#before, { role: 'user', content: `${observation}${commandList}` }];
   }
 }
 

@@ -1,7 +1,7 @@
 import type { Benchmark, CaseVerdict, Missing, OpenSuite, Suite } from '../suite.ts';
 import { accuracy, aggregate, turnSuccess } from './aggregate.ts';
 import type { Detail } from './aggregate.ts';
-import { bfclCategories, ruleOf, suiteName } from './categories.ts';
+import { bfclCategories, ruleNames, suiteName } from './categories.ts';
 import type { CategoryName } from './categories.ts';
 import { runEpisode, runIndependentTurns, runSingleTurn } from './conversation.ts';
 import type { BfclResponse } from './conversation.ts';
@@ -34,7 +34,7 @@ export function categorySuite(category: CategoryName): BfclSuite {
         signal,
       );
       return verdicts.map((verdict, index) =>
-        caseVerdict(ruleOf[kind], unlessUnread(answered[index]!.response.turns.flat(), verdict)),
+        caseVerdict(ruleNames[kind], unlessUnread(answered[index]!.response.turns.flat(), verdict)),
       );
     },
     scores: (verdicts) => accuracy(category, toolFormat, verdicts),

@@ -65,7 +65,7 @@ export const bfclCategories = {
 export type CategoryName = keyof typeof bfclCategories;
 
 /** The rule's part of a score's name. */
-export const ruleOf: Readonly<Record<Kind, string>> = {
+export const ruleNames: Readonly<Record<Kind, string>> = {
   ast: 'ast',
   detection: 'detection',
   multi_turn: 'success',
@@ -76,4 +76,4 @@ export const suiteName = (category: CategoryName): string => `bfcl_v4_${category
 
 /** The name of the figure that the official table calls the category's accuracy. */
 export const accuracyName = (category: CategoryName, toolFormat: string): string =>
-  `${suiteName(category)}_${ruleOf[bfclCategories[category].kind]}_${toolFormat}`;
+  `${suiteName(category)}_${ruleNames[bfclCategories[category].kind]}_${toolFormat}`;

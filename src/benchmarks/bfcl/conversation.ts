@@ -135,10 +135,10 @@ async function goldMessages(
       ...call,
       id: `call_${index}_${step}_${position}`,
     }));
-    const done = ran.steps[step];
+    const replayed = ran.steps[step];
     return [
       assistantMessage(answer.text, toolCalls),
-      ...(done === undefined ? [] : toolMessages(toolCalls, done)),
+      ...(replayed === undefined ? [] : toolMessages(toolCalls, replayed)),
     ];
   });
 }

@@ -50,10 +50,10 @@ export function callsDefinition({ style: name, categories }: CallsSettings): Jso
       messages: task.dialogue.length,
     }),
     score: ({ calls, tools }, answer) => {
-      const made = style.read(answer);
+      const actualCalls = style.read(answer);
       return {
-        reward: made !== undefined && callsMatch(calls, tools, made, style.sameText) ? 1 : 0,
-        wellFormed: made !== undefined,
+        reward: actualCalls !== undefined && callsMatch(calls, tools, actualCalls, style.sameText) ? 1 : 0,
+        wellFormed: actualCalls !== undefined,
       };
     },
     failure: ({ calls }, answer) => classifyCallsFailure(calls, style.read(answer)),

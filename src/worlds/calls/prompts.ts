@@ -49,7 +49,7 @@ const bfclParameter = ({ type, items, properties, ...rest }: Parameter): object 
 
 /** The part of ToolRL's prompt for API-Bank that is about calls. */
 export function apiBankQuestion({ tools, dialogue, calls }: CallsTask): Question {
-  const listed = tools.map(
+  const toolTexts = tools.map(
     ({ name, description, parameters, required }, index) =>
       `${index + 1}. Name: ${name}\nDescription: ${description}\nParameters: ${writePythonLiteral(mapParameters(parameters, apiBankParameter))}${optionalNote(parameters, required)}`,
   );
@@ -58,7 +58,7 @@ export function apiBankQuestion({ tools, dialogue, calls }: CallsTask): Question
       ? 'Based on our conversation above, please only make one tool call to solve my need.'
       : 'Based on our conversation above, please make the tool calls that solve my need.';
   return {
-    system: apiBankInstruction.replace('{tools}', () => listed.join('\n')),
+    system: apiBankInstruction.replace('{tools}', () => toolTexts.join('\n')),
     user: `**Dialogue Records History**\n${dialogue.map(dialogueLine).join('\n')}\n\n<user> ${request}</user>\n`,
   };
 }

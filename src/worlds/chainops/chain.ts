@@ -31,7 +31,7 @@ export const chainAlphabet = (size: {
 export const chainSpec = ({ operations, text }: Chain): TaskSpec => `${operations}:${text}`;
 
 /** Reads a canonical text; only for texts that `parseChain` has accepted. */
-export function chainOf(spec: TaskSpec): Chain {
+export function readChain(spec: TaskSpec): Chain {
   const colon = spec.indexOf(':');
   return { operations: spec.slice(0, colon), text: spec.slice(colon + 1) };
 }
@@ -77,7 +77,7 @@ export function applyChain(operation: string, text: string, symbols: readonly st
  * The result of each operation, in order. `slip` may corrupt a step; the next step starts from the corrupted
  * one.
  */
-export function stepsOf(
+export function computeSteps(
   { operations, text }: Chain,
   symbols: readonly string[],
   slip: (step: string) => string = (step) => step,
@@ -107,6 +107,6 @@ export function parseSteps(
 
 /** The agent's prompt, operations and text in fixed slots: `RT_:abca=`. */
 export function chainPrompt(spec: TaskSpec, { maxDepth, maxLength }: ChainAlphabet): string {
-  const { operations, text } = chainOf(spec);
+  const { operations, text } = readChain(spec);
   return `${operations.padEnd(maxDepth, '_')}:${text.padEnd(maxLength, '_')}=`;
 }

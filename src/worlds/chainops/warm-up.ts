@@ -1,7 +1,7 @@
 import type { RandomStream } from '../../numerics/random.ts';
 import { historyPrompt, randomHistory } from '../history-digits.ts';
 import type { CorpusRow } from '../world.ts';
-import { chainAnswer, chainPrompt, chainSpec, stepsOf } from './chain.ts';
+import { chainAnswer, chainPrompt, chainSpec, computeSteps } from './chain.ts';
 import type { Chain, ChainAlphabet } from './chain.ts';
 
 /**
@@ -51,7 +51,7 @@ export function* chainAgentCorpus(
     const chain = randomChain(random, alphabet, [1, maxDepth], [2, maxLength]);
     yield {
       prompt: chainPrompt(chainSpec(chain), alphabet),
-      completion: chainAnswer(stepsOf(chain, symbols, slip)),
+      completion: chainAnswer(computeSteps(chain, symbols, slip)),
     };
   }
 }
@@ -89,19 +89,19 @@ function vary(
   { easyTail }: ChainWarmUp,
   random: RandomStream,
 ): Chain {
-  const easy = random.next() < easyTail;
-  const near = (size: number, min: number, max: number): number =>
-    easy ? within(random, [min, size]) : Math.max(min, Math.min(max, size + random.int(3) - 1));
-  const like = (size: number, old: string, from: readonly string[]): string =>
+  const isEasy = random.next() < easyTail;
+  const drawSize = (size: number, min: number, max: number): number =>
+    isEasy ? within(random, [min, size]) : Math.max(min, Math.min(max, size + random.int(3) - 1));
+  const varyText = (size: number, old: string, from: readonly string[]): string =>
     Array.from({ length: size }, (_, index) =>
       index < old.length && random.next() < 0.7 ? old.charAt(index) : random.pick(from),
     ).join('');
   const [depth, length] = [
-    near(operations.length, 1, alphabet.maxDepth),
-    near(text.length, 2, alphabet.maxLength),
+    drawSize(operations.length, 1, alphabet.maxDepth),
+    drawSize(text.length, 2, alphabet.maxLength),
   ];
   return {
-    operations: like(depth, operations, alphabet.operations),
-    text: like(length, text, alphabet.symbols),
+    operations: varyText(depth, operations, alphabet.operations),
+    text: varyText(length, text, alphabet.symbols),
   };
 }

@@ -27,8 +27,8 @@ export function parseUntrustedJson(text: string): UntrustedJson {
 }
 
 function findProblem(root: unknown): string | undefined {
-  const left: { value: unknown; depth: number }[] = [{ value: root, depth: 0 }];
-  for (let next = left.pop(); next !== undefined; next = left.pop()) {
+  const pending: { value: unknown; depth: number }[] = [{ value: root, depth: 0 }];
+  for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
     const { value, depth } = next;
     if (typeof value === 'number' && !Number.isFinite(value)) return 'bad_number';
     if (typeof value === 'string') {
@@ -40,7 +40,7 @@ function findProblem(root: unknown): string | undefined {
     for (const [name, inner] of Object.entries(value)) {
       const reason = forbiddenNames.has(name) ? 'forbidden_name' : unsoundText(name);
       if (reason !== undefined) return reason;
-      left.push({ value: inner, depth: depth + 1 });
+      pending.push({ value: inner, depth: depth + 1 });
     }
   }
   return undefined;

@@ -104,10 +104,10 @@ function hasValue(program: Program, table: Table, limits: ProgramLimits): boolea
 
 /** As flat as possible, so that it meets no depth limit. */
 function drawSum(calls: number, random: RandomStream): Program {
-  const left = Math.floor((calls - 1) / 2);
+  const leftCalls = Math.floor((calls - 1) / 2);
   const part = (count: number): Program | number =>
     count === 0 ? 2 + random.int(30) : drawSum(count, random);
-  return { tool: 'add', arguments: { a: part(left), b: part(calls - 1 - left) } };
+  return { tool: 'add', arguments: { a: part(leftCalls), b: part(calls - 1 - leftCalls) } };
 }
 
 /** One example of each kind, which show the simulator the form. */

@@ -70,7 +70,7 @@ export function createLanguage(settings: LanguageSettings, own?: OwnTasks): Worl
     agentPrompt: (spec) => languageAgentPrompt(languageTask(spec), settings.format),
     kind: (spec) => taskKind(languageTask(spec)),
     signature: (spec) => taskSignature(languageTask(spec)),
-    difficulty: (spec) => difficultyOf(languageTask(spec)),
+    difficulty: (spec) => taskDifficulty(languageTask(spec)),
     latents: (spec) => taskLatents(languageTask(spec)),
     score: (spec, answer) => scoreResponse(languageTask(spec), answer, settings),
     failure: (spec, answer) => classifyFailure(languageTask(spec), answer),
@@ -109,7 +109,7 @@ const wordCount = (text: string): number => text.split(/\s+/).filter((word) => w
  * Calls to be made one after the other; for a call its choices, that is arguments and other tools; else words
  * to read and write, in lines of ten.
  */
-function difficultyOf({ prompt, tools, evaluation, target_action }: LanguageTask): number {
+function taskDifficulty({ prompt, tools, evaluation, target_action }: LanguageTask): number {
   switch (evaluation.kind) {
     case 'execution':
       return listCalls(evaluation.program).length;

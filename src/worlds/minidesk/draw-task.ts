@@ -14,8 +14,8 @@ export function drawDeskTask(
 ): DeskTask | undefined {
   for (let attempt = 0; attempt < MAX_TRIES; attempt++) {
     const task = drawAnyTask(random, world);
-    const least = minActions(task, world);
-    if (least > to || least + task.errors < from || findFlaw(task, world) !== undefined) continue;
+    const fewest = minActions(task, world);
+    if (fewest > to || fewest + task.errors < from || findFlaw(task, world) !== undefined) continue;
     const steps = referenceActions(task, world)!.length;
     if (steps >= from && steps <= to) return task;
   }
@@ -50,8 +50,8 @@ function drawGoals(
   });
   const goals = conditions.map(({ key, attribute, value }) => {
     const { colour } = records.find((record) => record.key === key)!;
-    const alone = records.filter((record) => record.colour === colour).length === 1;
-    return { subject: alone && random.int(2) === 0 ? colour : key, attribute, value };
+    const isUnique = records.filter((record) => record.colour === colour).length === 1;
+    return { subject: isUnique && random.int(2) === 0 ? colour : key, attribute, value };
   });
   return { conditions, goals };
 }

@@ -51,11 +51,11 @@ const planCache = new WeakMap<DeskTask, string[] | 'none'>();
 
 function plan(task: DeskTask, world: DeskAlphabet): string[] | undefined {
   const colours = hiddenColours(task, world);
-  const way = shortestWay(task, world.turns);
-  if (way === undefined) return undefined;
+  const path = shortestPath(task, world.turns);
+  if (path === undefined) return undefined;
   const wanted = [
     ...colours.map((colour): DeskAction => ({ tool: 'find', colour })),
-    ...way,
+    ...path,
     { tool: 'done' as const },
   ];
   const failing = errorTurns(task, world);
@@ -80,7 +80,7 @@ export const minActions = (task: DeskTask, world: DeskAlphabet): number =>
   1;
 
 /** Only actions that fulfil a condition can be part of a shortest path. */
-function shortestWay({ records, conditions }: DeskTask, maxActions: number): DeskAction[] | undefined {
+function shortestPath({ records, conditions }: DeskTask, maxActions: number): DeskAction[] | undefined {
   const actions = conditions.map(({ key, attribute, value }): DeskAction =>
     attribute === 'place' ? { tool: 'move', key, place: value } : { tool: 'paint', key, colour: value },
   );

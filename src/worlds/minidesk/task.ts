@@ -112,9 +112,9 @@ function readEach<T>(
   pattern: RegExp,
   make: (first: string, second: string, third: string) => T,
 ): T[] | undefined {
-  const read = text.split(',').map((part) => pattern.exec(part));
-  return read.every((match) => match !== null)
-    ? read.map((match) => make(match[1]!, match[2]!, match[3]!))
+  const matches = text.split(',').map((part) => pattern.exec(part));
+  return matches.every((match) => match !== null)
+    ? matches.map((match) => make(match[1]!, match[2]!, match[3]!))
     : undefined;
 }
 

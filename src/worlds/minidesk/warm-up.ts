@@ -79,7 +79,7 @@ function wordingRow(world: DeskAlphabet, { actionAccuracy }: DeskWarmUp, random:
   const task = drawTrainingTask(random, world, [2, world.turns]);
   const actions = drawRollout(task, world, random, Math.min(actionAccuracy, 0.6));
   const { outcomes } = playActions(task, actions, world);
-  const worded = outcomes.flatMap((outcome, index) =>
+  const rows = outcomes.flatMap((outcome, index) =>
     outcome.kind === 'done'
       ? []
       : [
@@ -90,9 +90,9 @@ function wordingRow(world: DeskAlphabet, { actionAccuracy }: DeskWarmUp, random:
         ],
   );
   // A rollout of only "done" has nothing to word.
-  return worded.length === 0
+  return rows.length === 0
     ? wordingRow(world, { actionAccuracy, easyTail: 0, wordings: 1, baseSteps: [2, world.turns] }, random)
-    : random.pick(worded);
+    : random.pick(rows);
 }
 
 /** The reference plan, in which each action is random with probability 1 - accuracy. */

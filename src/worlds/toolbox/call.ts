@@ -61,11 +61,11 @@ export function referenceCall(spec: TaskSpec): ToolboxCall {
   return { tools: spec.slice(0, colon), argument: spec.slice(colon + 1) };
 }
 
-export const argumentsOf = ({ argument }: ToolboxCall): string[] => argument.split(',');
+export const splitArguments = ({ argument }: ToolboxCall): string[] => argument.split(',');
 
 /** The number of look-ups that a call takes: one for each symbol and tool. */
 export const countLookUps = (call: ToolboxCall): number =>
-  call.tools.length * argumentsOf(call).reduce((sum, { length }) => sum + length, 0);
+  call.tools.length * splitArguments(call).reduce((sum, { length }) => sum + length, 0);
 
 /**
  * Reads what the simulator wrote: `T:cafe`, known tools, known symbols, no more of either than the world has
@@ -81,7 +81,7 @@ export function parseRequest(
   if (colon === -1 || colon > maxDepth) return { reason: 'unparsable' };
   const call = { tools: text.slice(0, colon), argument: text.slice(colon + 1) };
   if ([...call.tools].some((tool) => !tools.includes(tool))) return { reason: 'unknown_tool' };
-  const parts = maxArguments === 1 ? [call.argument] : argumentsOf(call);
+  const parts = maxArguments === 1 ? [call.argument] : splitArguments(call);
   if (parts.some((part) => part.length === 0)) return { reason: 'no_argument' };
   if (call.argument.length > maxLength) return { reason: 'too_long' };
   if (parts.length > maxArguments) return { reason: 'too_many_arguments' };

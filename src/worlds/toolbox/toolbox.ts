@@ -1,7 +1,7 @@
 import { historyCharacters, historyDigits, historyPrompt } from '../history-digits.ts';
 import type { World } from '../world.ts';
 import {
-  argumentsOf,
+  splitArguments,
   callAnswer,
   callSpec,
   countLookUps,
@@ -73,7 +73,7 @@ export function createToolbox(settings: ToolboxSettings): World {
         tool: call.tools.slice(0, 1),
         length: call.argument.length,
         ...(maxDepth > 1 && { depth: call.tools.length }),
-        ...(maxArguments > 1 && { arguments: argumentsOf(call).length }),
+        ...(maxArguments > 1 && { arguments: splitArguments(call).length }),
       };
     },
     score: (spec, answer, chance) => {
@@ -108,7 +108,7 @@ const span = (from: number, to: number): number[] =>
   Array.from({ length: to - from + 1 }, (_, index) => from + index);
 
 function renderTask(call: ToolboxCall): object {
-  const parts = argumentsOf(call);
+  const parts = splitArguments(call);
   const [outer = '', ...inner] = call.tools;
   const request = `Call ${[outer, ...inner].join(' on the result of ')} for ${parts.map((part) => `"${part}"`).join(', ')}.`;
   if (inner.length === 0 && parts.length === 1)

@@ -82,7 +82,7 @@ export function* toolboxSimulatorCorpus(
   random: RandomStream,
 ): Generator<CorpusRow> {
   const { tools } = alphabet;
-  const hardest = alphabet.maxLength * alphabet.maxDepth;
+  const maxDifficulty = alphabet.maxLength * alphabet.maxDepth;
   for (let row = 0; row < rows; row++) {
     const seed = randomCall(
       random,
@@ -90,7 +90,7 @@ export function* toolboxSimulatorCorpus(
       random.next() < 0.3 ? [1, alphabet.maxLength] : settings.baseLengths,
     );
     yield {
-      prompt: historyPrompt(randomHistory(tools, hardest, random), callSpec(seed), tools),
+      prompt: historyPrompt(randomHistory(tools, maxDifficulty, random), callSpec(seed), tools),
       completion: callSpec(vary(seed, alphabet, settings, random)),
     };
   }

@@ -1,5 +1,5 @@
 import { csvRows, isComplete } from './csv.ts';
-import { route, rowsBy } from './sandbox.ts';
+import { route, groupRows } from './sandbox.ts';
 import type { Accommodation, Attraction, Distance, Flight, Restaurant, Sandbox } from './sandbox.ts';
 
 /** Files of the official database, in its folder. */
@@ -40,7 +40,7 @@ const columns = {
 
 /** The whole sandbox, from the bytes of the official database's files. */
 export function databaseSandbox(files: Readonly<Record<keyof typeof databaseFiles, Buffer>>): Sandbox {
-  const distances = rowsBy(csvRows(files.distances.toString()).map(distanceOf), (row) =>
+  const distances = groupRows(csvRows(files.distances.toString()).map(toDistance), (row) =>
     route(row.origin, row.destination),
   );
   const states = new Map(
@@ -52,12 +52,12 @@ export function databaseSandbox(files: Readonly<Record<keyof typeof databaseFile
   );
   return {
     flights: flightTable(files.flights),
-    restaurants: rowsBy(tableOf<Restaurant>(files.restaurants, columns.restaurants), (row) => row.City),
-    accommodations: rowsBy(
-      tableOf<Accommodation>(files.accommodations, columns.accommodations),
+    restaurants: groupRows(parseTable<Restaurant>(files.restaurants, columns.restaurants), (row) => row.City),
+    accommodations: groupRows(
+      parseTable<Accommodation>(files.accommodations, columns.accommodations),
       (row) => row.city,
     ),
-    attractions: rowsBy(tableOf<Attraction>(files.attractions, columns.attractions), (row) => row.City),
+    attractions: groupRows(parseTable<Attraction>(files.attractions, columns.attractions), (row) => row.City),
     distance: (origin, destination) => distances(route(origin, destination))[0],
     state: (city) => states.get(city),
     cities: [...states.keys()],
@@ -65,7 +65,7 @@ export function databaseSandbox(files: Readonly<Record<keyof typeof databaseFile
 }
 
 /** Rows without an empty cell, with the columns that the benchmark reads. */
-function tableOf<Row>(bytes: Buffer, names: readonly string[]): Row[] {
+function parseTable<Row>(bytes: Buffer, names: readonly string[]): Row[] {
   return csvRows(bytes.toString())
     .filter(isComplete)
     .map(
@@ -76,7 +76,7 @@ function tableOf<Row>(bytes: Buffer, names: readonly string[]): Row[] {
     );
 }
 
-function distanceOf(row: Readonly<Record<string, string>>): Distance {
+function toDistance(row: Readonly<Record<string, string>>): Distance {
   return {
     origin: row.origin ?? '',
     destination: row.destination ?? '',
@@ -105,7 +105,7 @@ export function flightTable(bytes: Buffer): (origin: string, destination: string
   }
   return (from, to) =>
     (rowOffsets.get(route(from, to)) ?? []).flatMap((start) =>
-      flightOf(header.text, line(bytes, start).text),
+      parseFlight(header.text, line(bytes, start).text),
     );
 }
 
@@ -115,7 +115,7 @@ function line(bytes: Buffer, start: number): { text: string; next: number } {
   return { text: bytes.toString('utf8', start, end).trimEnd(), next: end + 1 };
 }
 
-function flightOf(header: string, text: string): Flight[] {
+function parseFlight(header: string, text: string): Flight[] {
   const row = csvRows(`${header}\n${text}`)[0];
   if (row === undefined || !isComplete(row)) return [];
   const columns = [

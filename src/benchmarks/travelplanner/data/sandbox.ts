@@ -63,7 +63,10 @@ export interface Sandbox {
 }
 
 /** Rows under a key each, for look-ups: of a key without rows, none. */
-export function rowsBy<Row>(rows: Iterable<Row>, key: (row: Row) => string): (key: string) => readonly Row[] {
+export function groupRows<Row>(
+  rows: Iterable<Row>,
+  key: (row: Row) => string,
+): (key: string) => readonly Row[] {
   const groups = Map.groupBy(rows, key);
   return (wanted) => groups.get(wanted) ?? [];
 }

@@ -1,5 +1,5 @@
 import { canonicalJson } from '../../../store/canonical-json.ts';
-import { route, rowsBy } from './sandbox.ts';
+import { route, groupRows } from './sandbox.ts';
 import type { Accommodation, Attraction, Distance, Flight, Restaurant, Sandbox } from './sandbox.ts';
 
 /**
@@ -43,13 +43,13 @@ export function tablesFrom(references: readonly Reference[]): Tables {
 
 /** @param states state by city, null if it is not known */
 export function sandboxFrom(tables: Tables, states: ReadonlyMap<string, string | null>): Sandbox {
-  const flights = rowsBy(tables.flights, (row) => route(row.OriginCityName, row.DestCityName));
-  const distances = rowsBy(tables.distances, (row) => route(row.origin, row.destination));
+  const flights = groupRows(tables.flights, (row) => route(row.OriginCityName, row.DestCityName));
+  const distances = groupRows(tables.distances, (row) => route(row.origin, row.destination));
   return {
     flights: (origin, destination) => flights(route(origin, destination)),
-    restaurants: rowsBy(tables.restaurants, (row) => row.City),
-    accommodations: rowsBy(tables.accommodations, (row) => row.city),
-    attractions: rowsBy(tables.attractions, (row) => row.City),
+    restaurants: groupRows(tables.restaurants, (row) => row.City),
+    accommodations: groupRows(tables.accommodations, (row) => row.city),
+    attractions: groupRows(tables.attractions, (row) => row.City),
     distance: (origin, destination) => distances(route(origin, destination))[0],
     state: (city) => states.get(city),
     cities: [...states.keys()],

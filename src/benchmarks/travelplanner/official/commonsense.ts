@@ -12,7 +12,13 @@ import { drivingCost } from '../data/sandbox.ts';
 import type { Sandbox } from '../data/sandbox.ts';
 import { meals } from './constraint.ts';
 import type { Constraint, Delivered } from './constraint.ts';
-import { accommodationsNamed, attractionsNamed, flightNamed, restaurantsNamed, wayOf } from './look-up.ts';
+import {
+  accommodationsNamed,
+  attractionsNamed,
+  flightNamed,
+  restaurantsNamed,
+  transportationRoute,
+} from './look-up.ts';
 
 const notNeeded = "You don't need to fill in the information for this or later days.";
 
@@ -114,12 +120,12 @@ export const diverseRestaurants: Constraint = ({ days }) => {
 
 /** No attraction twice, by its text. */
 export const diverseAttractions: Constraint = ({ days }) => {
-  const repeated = firstRepeated(days.flatMap((day) => attractionsOf(day.attraction)));
+  const repeated = firstRepeated(days.flatMap((day) => checkedAttractions(day.attraction)));
   return repeated === undefined ? null : `the attraction ${repeated} is repeated`;
 };
 
 /** The attractions that the official evaluation checks: those followed by a semicolon. */
-export function attractionsOf(text: string | null | undefined): string[] {
+export function checkedAttractions(text: string | null | undefined): string[] {
   return isFilled(text) ? text.split(';').slice(0, -1) : [];
 }
 
@@ -185,7 +191,7 @@ export const withinCurrentCity: Constraint = ({ days }) => {
       const text = day[meal];
       if (isFilled(text) && !isInCities(text)) return `${meal} of day ${index + 1} is in another city`;
     }
-    if (!attractionsOf(day.attraction).every(isInCities))
+    if (!checkedAttractions(day.attraction).every(isInCities))
       return `an attraction of day ${index + 1} is in another city`;
     if (isFilled(accommodation)) {
       const last = cities.at(-1);
@@ -206,7 +212,7 @@ export const withinSandbox: Constraint = ({ days, sandbox }) => {
       if (isFilled(text) && restaurantsNamed(sandbox, text).length === 0)
         return `${meal} of day ${index + 1} is not in the sandbox`;
     }
-    if (attractionsOf(day.attraction).some((text) => attractionsNamed(sandbox, text).length === 0))
+    if (checkedAttractions(day.attraction).some((text) => attractionsNamed(sandbox, text).length === 0))
       return `an attraction of day ${index + 1} is not in the sandbox`;
     if (isFilled(day.accommodation) && accommodationsNamed(sandbox, day.accommodation).length === 0)
       return `accommodation of day ${index + 1} is not in the sandbox`;
@@ -218,7 +224,7 @@ export const withinSandbox: Constraint = ({ days, sandbox }) => {
 function isTransportationKnown(sandbox: Sandbox, day: DayPlan, number: number): boolean {
   const text = required(day, 'transportation', number);
   if (!isFilled(text)) return true;
-  const way = wayOf(text, day, number);
+  const way = transportationRoute(text, day, number);
   const lower = text.toLowerCase();
   if (lower.includes('flight number')) {
     if (way === null)

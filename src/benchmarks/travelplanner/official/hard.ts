@@ -4,7 +4,7 @@ import { drivingCost } from '../data/sandbox.ts';
 import type { Accommodation } from '../data/sandbox.ts';
 import { meals } from './constraint.ts';
 import type { Constraint, Delivered } from './constraint.ts';
-import { accommodationsNamed, flightNamed, restaurantsNamed, wayOf } from './look-up.ts';
+import { accommodationsNamed, flightNamed, restaurantsNamed, transportationRoute } from './look-up.ts';
 
 export const budget: Constraint = (plan) => {
   const cost = totalCost(plan);
@@ -14,14 +14,14 @@ export const budget: Constraint = (plan) => {
 /** No room forbids what must be allowed. */
 export const roomRule: Constraint = (plan) => {
   const rule = plan.query.local_constraint['house rule'];
-  return roomsOf(plan).some((room) => room.house_rules.includes(`No ${rule}`))
+  return bookedRooms(plan).some((room) => room.house_rules.includes(`No ${rule}`))
     ? `a room does not allow ${rule}`
     : null;
 };
 
 export const roomType: Constraint = (plan) => {
   const wanted = plan.query.local_constraint['room type'];
-  return roomsOf(plan).every((room) => fitsRoomType(room['room type'], wanted))
+  return bookedRooms(plan).every((room) => fitsRoomType(room['room type'], wanted))
     ? null
     : `a room is not: ${wanted}`;
 };
@@ -50,7 +50,7 @@ export const transportation: Constraint = ({ query, days }) => {
     : null;
 };
 
-function roomsOf({ days, sandbox }: Delivered): Accommodation[] {
+function bookedRooms({ days, sandbox }: Delivered): Accommodation[] {
   return days
     .map((day) => day.accommodation)
     .filter(isFilled)
@@ -91,7 +91,7 @@ function transportationCost(
   { query: { people_number: people }, sandbox }: Delivered,
 ): number {
   if (!isFilled(day.transportation)) return 0;
-  const way = wayOf(day.transportation, day, number);
+  const way = transportationRoute(day.transportation, day, number);
   if (way === null) return 0;
   const lower = day.transportation.toLowerCase();
   if (lower.includes('flight number'))

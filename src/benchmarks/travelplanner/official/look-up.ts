@@ -22,7 +22,7 @@ export function attractionsNamed(sandbox: Sandbox, text: string): Attraction[] {
  * Origin and destination of transportation: from its own text, or else from the day's current_city; null if
  * neither says.
  */
-export function wayOf(
+export function transportationRoute(
   transportation: string,
   day: DayPlan,
   number: number,

@@ -34,8 +34,8 @@ export function tableText(rows: readonly object[]): string {
     const values = rows.map((row) => (row as Record<string, unknown>)[name]);
     // pandas leaves room for a sign above numbers.
     const cells = [typeof values[0] === 'number' ? ` ${name}` : name, ...cellTexts(name, values)];
-    const width = Math.max(...cells.map(lengthOf));
-    return cells.map((cell) => ' '.repeat(width - lengthOf(cell)) + cell);
+    const width = Math.max(...cells.map(countCharacters));
+    return cells.map((cell) => ' '.repeat(width - countCharacters(cell)) + cell);
   });
   return Array.from({ length: rows.length + 1 }, (_, line) =>
     columns.map((column) => column[line]!).join(' '),
@@ -53,7 +53,7 @@ function cellTexts(name: string, values: readonly unknown[]): string[] {
   return texts.map((text) => text.slice(0, text.indexOf('.') + 1 + decimals));
 }
 
-const lengthOf = (text: string): number => [...text].length;
+const countCharacters = (text: string): number => [...text].length;
 /** A text as Python's repr prints it, without escapes for unprintable characters beyond ASCII. */
 export function pythonText(text: string): string {
   const quote = text.includes("'") && !text.includes('"') ? '"' : "'";
