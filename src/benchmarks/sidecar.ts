@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
+import { SidecarFailed } from './suite.ts';
 
 export interface SidecarOptions {
   /** Names the sidecar in errors. */
@@ -9,11 +10,6 @@ export interface SidecarOptions {
   /** The only environment variables of its process. */
   environment: Readonly<Record<string, string>>;
   folder: string;
-}
-
-/** The process of an engine ended or wrote an invalid answer. The request may be retried with a new one. */
-export class SidecarFailed extends Error {
-  override readonly name = 'SidecarFailed';
 }
 
 type PendingRequest = { resolve: (value: unknown) => void; reject: (error: Error) => void };

@@ -171,3 +171,8 @@ export function meanScore(name: string, values: readonly number[], note?: string
   const interval = estimate && { low: estimate.low, high: estimate.high };
   return figureScore({ name, value: estimate?.mean ?? 0, total: values.length, interval, note });
 }
+
+/** The process of an engine ended or wrote an invalid answer. The request may be retried with a new one. */
+export class SidecarFailed extends Error {
+  override readonly name = 'SidecarFailed';
+}

@@ -9,7 +9,7 @@ import type { EpisodeResponse } from '../../src/benchmarks/alfworld/episodes.ts'
 import type { AlfworldCase } from '../../src/benchmarks/alfworld/games.ts';
 import { episodeVerdict } from '../../src/benchmarks/alfworld/judge.ts';
 import { enginePython } from '../../src/benchmarks/registry.ts';
-import { SidecarFailed } from '../../src/benchmarks/sidecar.ts';
+import { SidecarFailed } from '../../src/benchmarks/suite.ts';
 import { answer, prompted, scripted, shippedHost } from './attempt.ts';
 
 const python = await enginePython('alfworld');

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { SidecarFailed } from '../../benchmarks/sidecar.ts';
+import { SidecarFailed } from '../../benchmarks/suite.ts';
 import type { OpenSuite } from '../../benchmarks/suite.ts';
 import type { Evaluation } from '../../config/evaluation.ts';
 import type { ServingSettings } from '../../config/policies.ts';

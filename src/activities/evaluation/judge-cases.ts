@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { collect } from '../../async/streams.ts';
-import { SidecarFailed } from '../../benchmarks/sidecar.ts';
+import { SidecarFailed } from '../../benchmarks/suite.ts';
 import type { CaseVerdict } from '../../benchmarks/suite.ts';
 import { runOnce } from '../../runtime/run-once.ts';
 import { Journal } from '../../store/journal.ts';

@@ -3,12 +3,12 @@ import type { World } from '../world.ts';
 import {
   chainAlphabet as alphabetOf,
   chainAnswer,
-  readChain,
   chainPrompt,
   chainSpec,
+  computeSteps,
   parseChain,
   parseSteps,
-  computeSteps,
+  readChain,
 } from './chain.ts';
 import type { ChainOpsSettings } from './settings.ts';
 import { chainAgentCorpus, chainSimulatorCorpus, randomChain } from './warm-up.ts';

@@ -1,7 +1,6 @@
 import { historyCharacters, historyDigits, historyPrompt } from '../history-digits.ts';
 import type { World } from '../world.ts';
 import {
-  splitArguments,
   callAnswer,
   callSpec,
   countLookUps,
@@ -11,6 +10,7 @@ import {
   parseCall,
   parseRequest,
   referenceCall,
+  splitArguments,
   toolboxAlphabet as alphabetOf,
   toolboxPrompt,
 } from './call.ts';

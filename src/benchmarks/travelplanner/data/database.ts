@@ -1,5 +1,5 @@
 import { csvRows, isComplete } from './csv.ts';
-import { route, groupRows } from './sandbox.ts';
+import { groupRows, route } from './sandbox.ts';
 import type { Accommodation, Attraction, Distance, Flight, Restaurant, Sandbox } from './sandbox.ts';
 
 /** Files of the official database, in its folder. */

@@ -1,5 +1,5 @@
 import { canonicalJson } from '../../../store/canonical-json.ts';
-import { route, groupRows } from './sandbox.ts';
+import { groupRows, route } from './sandbox.ts';
 import type { Accommodation, Attraction, Distance, Flight, Restaurant, Sandbox } from './sandbox.ts';
 
 /**
