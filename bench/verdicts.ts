@@ -1,5 +1,5 @@
 import { bfcl } from '../src/benchmarks/bfcl/bfcl.ts';
-import { enginePython } from '../src/benchmarks/engine-python.ts';
+import { enginePython } from '../src/benchmarks/registry.ts';
 import type { OpenSuite } from '../src/benchmarks/suite.ts';
 
 const single = ['simple_python', 'multiple', 'parallel', 'parallel_multiple', 'live_simple', 'live_multiple'];
@@ -18,8 +18,8 @@ async function open(name: string): Promise<OpenSuite> {
 }
 
 /**
- * Judges the gold answers of every case so many times; cases judged, seconds of the judging, and seconds with
- * the start of the sidecar.
+ * Judges the gold answers of every case `times` times. Gives the cases judged, the seconds of judging, and
+ * the seconds with the start of the sidecar.
  */
 async function judge(
   name: string,

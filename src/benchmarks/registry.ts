@@ -1,5 +1,7 @@
 import { join } from 'node:path';
-import { repository } from '../../infra/setup/locations.mjs';
+import { engineEnvironment, engines, repository } from '../../infra/setup/locations.mjs';
+import type { Engine } from '../../infra/setup/locations.mjs';
+import { environmentReady } from '../../infra/setup/virtual-environment.mjs';
 import { hashOf } from '../store/canonical-json.ts';
 import { InvalidConfig } from '../validation/invalid-config.ts';
 import { nearestName } from '../validation/issue-messages.ts';
@@ -7,14 +9,13 @@ import { alfworld } from './alfworld/alfworld.ts';
 import { apiBank } from './api-bank/api-bank.ts';
 import { bamboogle } from './bamboogle/bamboogle.ts';
 import { bfcl } from './bfcl/bfcl.ts';
-import { enginePython } from './engine-python.ts';
 import type { Benchmark, Missing, OpenSuite, Suite, SuiteHost, SuiteSettings } from './suite.ts';
 import { travelPlanner } from './travelplanner/travelplanner.ts';
 
 /** Every benchmark of this project. */
 export const benchmarks: readonly Benchmark[] = [bfcl, apiBank, bamboogle, travelPlanner, alfworld];
 
-/** The suites of a worker, each opened once for all that it does: engines take seconds to start. */
+/** The suites of a worker. Each is opened once, since engines take seconds to start. */
 export class SuiteLoader {
   readonly benchmarks: readonly Benchmark[];
   readonly #host: SuiteHost;
@@ -26,18 +27,17 @@ export class SuiteLoader {
   }
 
   /**
-   * The suites of these names, each once, in their benchmarks' order; `bfcl_v4_*` stands for all that begin
-   * so.
-   * @throws InvalidConfig for a name that no suite has
+   * The suites of these names, each once, in their benchmarks' order; `bfcl_v4_*` selects by prefix.
+   * @throws InvalidConfig for an unknown name
    */
-  named(names: readonly string[]): Suite[] {
+  select(names: readonly string[]): Suite[] {
     const all = this.benchmarks.flatMap(({ suites }) => suites);
     const wanted = new Set(
       names.flatMap((name) => {
-        const found = name.endsWith('*')
+        const matching = name.endsWith('*')
           ? all.filter((suite) => suite.name.startsWith(name.slice(0, -1)))
           : all.filter((suite) => suite.name === name);
-        if (found.length > 0) return found;
+        if (matching.length > 0) return matching;
         const nearest = nearestName(
           name,
           all.map((suite) => suite.name),
@@ -50,7 +50,7 @@ export class SuiteLoader {
     return all.filter((suite) => wanted.has(suite));
   }
 
-  /** An opened suite, or what is missing, which is looked for again the next time. */
+  /** An opened suite, or what it lacks; a suite that lacks something is opened again the next time. */
   async open(suite: Suite, settings: SuiteSettings): Promise<OpenSuite | Missing> {
     const key = hashOf({ name: suite.name, settings });
     const opening = this.#open.get(key) ?? suite.open(this.#host, settings);
@@ -65,10 +65,7 @@ export class SuiteLoader {
     }
   }
 
-  /**
-   * Lets go of a suite whose engine has failed, so that the next attempt opens it anew; others may have done
-   * so already.
-   */
+  /** Closes a suite whose engine has failed, so that the next attempt opens it again. Idempotent. */
   async discard(failed: OpenSuite): Promise<void> {
     for (const [key, opening] of this.#open)
       if ((await opening.catch(() => undefined)) === failed) this.#open.delete(key);
@@ -90,3 +87,10 @@ export const suiteHost = (downloads: string, secret: (name: string) => string | 
   enginePython,
   secret,
 });
+
+/** The Python of an engine that set-up has installed; null if it is unknown or not installed. */
+export async function enginePython(engine: string): Promise<string | null> {
+  if (!Object.hasOwn(engines, engine)) return null;
+  const environment = engineEnvironment(engine as Engine);
+  return (await environmentReady(environment)) ? join(environment, 'bin', 'python') : null;
+}

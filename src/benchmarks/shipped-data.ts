@@ -9,7 +9,7 @@ export interface ReadData {
   dataHash: string;
 }
 
-/** Reads data that comes with the project; where a file of it is gone, says which. */
+/** Reads data that comes with the project, or says which file is missing. */
 export async function readShipped(folder: string, files: readonly string[]): Promise<ReadData | Missing> {
   const hash = createHash('sha256');
   const texts: string[] = [];

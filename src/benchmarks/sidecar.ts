@@ -1,34 +1,28 @@
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
+import { SidecarFailed } from './suite.ts';
 
 export interface SidecarOptions {
   /** Names the sidecar in errors. */
   name: string;
   command: string;
   arguments: readonly string[];
-  /** All that its process sees of ours. */
+  /** The only environment variables of its process. */
   environment: Readonly<Record<string, string>>;
   folder: string;
 }
 
-/**
- * The process of an engine ended, or answered what is no answer. The work may be tried again with another.
- */
-export class SidecarFailed extends Error {
-  override readonly name = 'SidecarFailed';
-}
-
-type Waiting = { resolve: (value: unknown) => void; reject: (error: Error) => void };
+type PendingRequest = { resolve: (value: unknown) => void; reject: (error: Error) => void };
 
 /**
  * An engine in a process of its own, asked over its standard input and output: a line of JSON for a request
- * (`{id, ...}`), one for its answer (`{id, result}` or `{id, error}`). Several requests may be under way;
- * what it writes to standard error is kept for errors.
+ * (`{id, ...}`), one for its answer (`{id, result}` or `{id, error}`). Requests may be concurrent; standard
+ * error is kept for error messages.
  */
 export class Sidecar implements AsyncDisposable {
   readonly #name: string;
   readonly #process;
-  readonly #waiting = new Map<number, Waiting>();
+  readonly #waiting = new Map<number, PendingRequest>();
   readonly #ended: Promise<void>;
   #failure: SidecarFailed | undefined;
   #lastWords = '';
@@ -44,7 +38,7 @@ export class Sidecar implements AsyncDisposable {
     this.#process.stderr.setEncoding('utf8').on('data', (text: string) => {
       this.#lastWords = (this.#lastWords + text).slice(-4000);
     });
-    // What is written to a process that has just ended: its end says more.
+    // Writing to a process that has just ended fails; its end is reported instead.
     this.#process.stdin.on('error', () => undefined);
     createInterface({ input: this.#process.stdout }).on('line', (line) => this.#answered(line));
     this.#ended = new Promise((resolve) => {
@@ -59,7 +53,7 @@ export class Sidecar implements AsyncDisposable {
     });
   }
 
-  /** @throws SidecarFailed, or the signal's reason where it aborts */
+  /** @throws SidecarFailed, or the signal's reason if it aborts */
   async ask<Result>(request: Readonly<Record<string, unknown>>, signal?: AbortSignal): Promise<Result> {
     signal?.throwIfAborted();
     if (this.#failure !== undefined) throw this.#failure;
@@ -77,7 +71,7 @@ export class Sidecar implements AsyncDisposable {
     }
   }
 
-  /** Ends the process, and waits for its end. */
+  /** Ends the process and waits for its exit. */
   async close(): Promise<void> {
     this.#process.stdin.end();
     const killed = setTimeout(() => this.#process.kill('SIGKILL'), 2000);

@@ -1,6 +1,6 @@
 /** From the simulator's texts to candidates for tasks: repair rounds, label votes, the contamination guard. */
-import { contaminated, contaminationFault } from '../benchmarks/contamination/contaminated.ts';
-import type { Contamination } from '../benchmarks/contamination/contaminated.ts';
+import { contaminationMessage, findContamination } from '../benchmarks/contamination/find-contamination.ts';
+import type { Contamination } from '../benchmarks/contamination/find-contamination.ts';
 import type { Experiment } from '../config/experiment.ts';
 import type { Completion, CompletionRequest } from '../inference/policy-client.ts';
 import { ROUNDING } from '../numerics/preconditions.ts';
@@ -131,13 +131,13 @@ export async function confirmLabels(
 }
 
 /** The benchmark question in the prompt that the agent would get for a task, if there is one. */
-const findContamination = (world: World, spec: string): Contamination | null =>
-  contaminated(world.agentPrompt(spec));
+const promptContamination = (world: World, spec: string): Contamination | null =>
+  findContamination(world.agentPrompt(spec));
 
 /** Parses a text into a task that may be trained on; a task with a benchmark question is `contaminated`. */
 export function parseCandidate(world: World, text: string): ParsedTask {
   const parsed = world.parseTask(text);
-  const isContaminated = parsed.valid && findContamination(world, parsed.spec) !== null;
+  const isContaminated = parsed.valid && promptContamination(world, parsed.spec) !== null;
   return isContaminated ? { valid: false, reason: 'contaminated' } : parsed;
 }
 
@@ -146,9 +146,9 @@ export function parseCandidate(world: World, text: string): ParsedTask {
  * benchmark and its case
  */
 export function rejectContaminated(world: World, spec: string, place: string): void {
-  const contamination = findContamination(world, spec);
+  const contamination = promptContamination(world, spec);
   if (contamination === null) return;
   throw new InvalidConfig(
-    `experiment: ${place}: got ${spec.slice(0, 80)}; ${contaminationFault(contamination)}`,
+    `experiment: ${place}: got ${spec.slice(0, 80)}; ${contaminationMessage(contamination)}`,
   );
 }

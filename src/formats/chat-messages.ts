@@ -1,4 +1,4 @@
-/** What a model is asked and answers, as chat completions have it. */
+/** Questions and answers in the form of chat completions. */
 
 /** A call of a tool, its arguments as the model wrote them: JSON, if it keeps to its format. */
 export interface ToolCall {
@@ -20,12 +20,10 @@ export type Message =
   | { role: 'assistant'; content: string; toolCalls?: readonly ToolCall[] }
   | { role: 'tool'; content: string; toolCallId: string };
 
-/** What a policy is asked: a conversation that it continues. */
+/** The question to a policy: a conversation that it continues. */
 export interface Question {
   messages: readonly Message[];
-  /**
-   * Given natively, to servers that take tools; suites that describe their tools in the prompt leave it out.
-   */
+  /** Native tools; absent if the prompt describes the tools. */
   tools?: readonly ToolSpec[];
   /** Texts at which the answer ends. */
   stop?: readonly string[];
@@ -33,13 +31,13 @@ export interface Question {
 
 export interface Answer {
   text: string;
-  /** Calls that the server parsed; empty where tools were not given natively. */
+  /** Calls that the server parsed; empty without native tools. */
   toolCalls: readonly ToolCall[];
   /**
-   * `length` where the answer was cut off, `prompt_too_long` where the policy could not read the question:
-   * its text is then empty.
+   * `length` if the answer was cut off, `prompt_too_long` if the question was too long for the policy: the
+   * text is then empty.
    */
   finish_reason: string;
-  /** Tokens sampled; 0 where the server does not count them. */
+  /** Tokens sampled; 0 if the server does not count them. */
   tokens: number;
 }

@@ -1,4 +1,4 @@
-/** What a literal of Python, or a value of JSON, stands for: tuples are lists, None is null. */
+/** The value of a Python literal or JSON text: tuples are lists, None is null. */
 export type Literal =
   string | number | boolean | null | readonly Literal[] | { readonly [key: string]: Literal };
 
@@ -8,7 +8,7 @@ export interface ReadLiteral {
   end: number;
 }
 
-const deepest = 50;
+const MAX_DEPTH = 50;
 const spaces = /\s*/y;
 const numeral = /[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?(?![\w.])/y;
 const word = /(?:True|true|False|false|None|null)(?!\w)/y;
@@ -24,16 +24,17 @@ const escapes: Readonly<Record<string, string>> = {
   '"': '"',
   '/': '/',
 };
+
 const codeUnit = /u[\da-fA-F]{4}|x[\da-fA-F]{2}/y;
 
 /**
- * Reads the literal at a place of the text: strings, numbers, True, False, None, lists, tuples, dicts with
- * texts for keys. Undefined where there is none. Nothing is evaluated. Takes time linear in what it reads.
+ * Parses the literal at a position of the text: strings, numbers, True, False, None, lists, tuples, dicts
+ * with string keys. Undefined if there is none. Nothing is evaluated. Linear time.
  */
 export function readLiteral(text: string, at = 0, depth = 0): ReadLiteral | undefined {
   const start = skip(spaces, text, at);
   const first = text[start];
-  if (first === undefined || depth > deepest) return undefined;
+  if (first === undefined || depth > MAX_DEPTH) return undefined;
   if (first === "'" || first === '"') return readString(text, start);
   if (first === '[' || first === '(') return readList(text, start, first === '[' ? ']' : ')', depth);
   if (first === '{') return readDict(text, start, depth);
@@ -44,13 +45,13 @@ export function readLiteral(text: string, at = 0, depth = 0): ReadLiteral | unde
   return end > start ? { value: Number(text.slice(start, end)), end } : undefined;
 }
 
-/** The text as one literal, with nothing after it. */
+/** Parses a text that is a single literal. */
 export function parseLiteral(text: string): Literal | undefined {
   const read = readLiteral(text, 0);
   return read !== undefined && skip(spaces, text, read.end) === text.length ? read.value : undefined;
 }
 
-/** Where a sticky pattern ends that begins here; here, where it does not match. */
+/** The end of a sticky pattern's match at `at`; `at` if it does not match. */
 function skip(pattern: RegExp, text: string, at: number): number {
   pattern.lastIndex = at;
   return pattern.test(text) ? pattern.lastIndex : at;
@@ -69,7 +70,7 @@ function readString(text: string, start: number): ReadLiteral | undefined {
     at += 1;
     const end = skip(codeUnit, text, at);
     const escaped = text[at] ?? '';
-    // As in Python, an escape that is none keeps its backslash.
+    // As in Python, an unknown escape keeps its backslash.
     value +=
       end > at
         ? String.fromCharCode(Number.parseInt(text.slice(at + 1, end), 16))

@@ -5,5 +5,6 @@ export const formatThoughtAndCalls = `<think> Your thoughts and reasoning </thin
 {"name": "... ...", "parameters": {"... ...": "... ...", "... ...": "... ..."}}
 ...
 </tool_call>`;
-/** What a model says after thinking aloud: all, where it does not. */
+
+/** The text after any reasoning (`</think>`). */
 export const stripReasoning = (text: string): string => text.split('</think>').at(-1)!;

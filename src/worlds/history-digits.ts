@@ -3,7 +3,7 @@ import type { RandomStream } from '../numerics/random.ts';
 import type { TaskSpec } from './world.ts';
 
 /**
- * What a small simulator is told of the agent: success overall and by kind (kinds are single letters) in
+ * What a small simulator is told about the agent: success overall and by kind (kinds are single letters) in
  * tenths (9 = 90 % or more), the mean difficulty of the tasks that success was measured on (success means
  * nothing without it), and the last failures. null = not measured.
  */
@@ -14,12 +14,12 @@ export interface HistoryDigits {
   failures: readonly { kind: string; difficulty: number }[];
 }
 
-const listedFailures = 2;
+const MAX_FAILURES = 2;
 const tenths = (rate: number | null): number | null =>
   rate === null ? null : Math.min(9, Math.floor(10 * rate));
 const digit = (value: number | null): string => (value === null ? '_' : Math.min(35, value).toString(36));
 
-/** Characters of the prompts below, besides kinds and tasks. */
+/** Characters of the prompts below, other than kinds and tasks. */
 export const historyCharacters = [...'0123456789abcdefghijklmnopqrstuvwxyz', ...'HLF|=_'];
 
 export function historyDigits(history: AgentHistory, kinds: readonly string[]): HistoryDigits {
@@ -31,7 +31,7 @@ export function historyDigits(history: AgentHistory, kinds: readonly string[]): 
       return tenths(attempts === 0 ? null : successes / attempts);
     }),
     failures: history.recentFailures
-      .slice(0, listedFailures)
+      .slice(0, MAX_FAILURES)
       .map(({ kind, difficulty }) => ({ kind, difficulty })),
   };
 }
@@ -46,7 +46,7 @@ export function historyPrompt(
   kinds: readonly string[],
 ): string {
   const success = kinds.map((kind, index) => kind + digit(byKind[index] ?? null)).join('');
-  const failed = Array.from({ length: listedFailures }, (_, index) => {
+  const failed = Array.from({ length: MAX_FAILURES }, (_, index) => {
     const failure = failures[index];
     return failure === undefined ? 'F__' : `F${failure.kind}${digit(failure.difficulty)}`;
   });
@@ -62,7 +62,7 @@ export const historyLength = (kinds: number): number => 2 * kinds + 12;
  */
 export function randomHistory(
   kinds: readonly string[],
-  hardest: number,
+  maxDifficulty: number,
   random: RandomStream,
 ): HistoryDigits {
   // Sometimes nothing is known yet, as in the first epoch.
@@ -70,11 +70,11 @@ export function randomHistory(
     return { overall: null, difficulty: null, byKind: kinds.map(() => null), failures: [] };
   return {
     overall: random.int(10),
-    difficulty: 1 + random.int(hardest),
+    difficulty: 1 + random.int(maxDifficulty),
     byKind: kinds.map(() => (random.int(8) === 0 ? null : random.int(10))),
     failures: Array.from({ length: random.int(8) === 0 ? random.int(2) : 2 }, () => ({
       kind: random.pick(kinds),
-      difficulty: 1 + random.int(hardest),
+      difficulty: 1 + random.int(maxDifficulty),
     })),
   };
 }

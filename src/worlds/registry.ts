@@ -1,13 +1,13 @@
 import { InvalidConfig } from '../validation/invalid-config.ts';
-import { callsForm, createCalls } from './calls/calls.ts';
+import { callsDefinition, createCalls } from './calls/calls.ts';
 import { createChainOps } from './chainops/chainops.ts';
 import { allowedWorlds, loadExternal } from './external/load-external.ts';
-import { readTaskText } from './json-tasks/json-task-world.ts';
-import { createLanguage, readOwnTasks } from './language/language.ts';
+import { readJsonTasks } from './json-tasks/json-task-world.ts';
+import { createLanguage, readLanguageTasks } from './language/language.ts';
 import { createMiniDesk } from './minidesk/minidesk.ts';
 import type { WorldSettings } from './settings.ts';
 import { createToolbox } from './toolbox/toolbox.ts';
-import { createTravel, travelForm } from './travel/travel.ts';
+import { createTravel, travelDefinition } from './travel/travel.ts';
 import type { World } from './world.ts';
 
 /**
@@ -47,10 +47,11 @@ export function worldLoader(list: string | undefined): LoadWorld {
   const allowed = allowedWorlds(list);
   return async (settings) => {
     if (settings.type === 'external') return loadExternal(settings, allowed);
-    if (settings.type === 'language') return createLanguage(settings, await readOwnTasks(settings));
+    if (settings.type === 'language') return createLanguage(settings, await readLanguageTasks(settings));
     if (settings.type === 'calls')
-      return createCalls(settings, await readTaskText(callsForm(settings), settings));
-    if (settings.type === 'travel') return createTravel(settings, await readTaskText(travelForm(), settings));
+      return createCalls(settings, await readJsonTasks(callsDefinition(settings), settings));
+    if (settings.type === 'travel')
+      return createTravel(settings, await readJsonTasks(travelDefinition(), settings));
     return createWorld(settings);
   };
 }

@@ -48,12 +48,12 @@ export const warmUpField = <Shape extends z.ZodRawShape>(shape: Shape) =>
 /** Ranges in the wrong order, or beyond what the world has. */
 export function* rangeProblems(
   ranges: Record<string, readonly [number, number]>,
-  most: { field: string; value: number },
+  limit: { field: string; value: number },
   order = 'the shorter length first',
 ): Generator<string> {
   for (const [field, [from, to]] of Object.entries(ranges)) {
     if (from > to) yield `world.${field}: got [${from}, ${to}]; expected ${order}`;
-    if (Math.max(from, to) > most.value)
-      yield `world.${field}: got [${from}, ${to}]; expected at most ${most.field} (${most.value})`;
+    if (Math.max(from, to) > limit.value)
+      yield `world.${field}: got [${from}, ${to}]; expected at most ${limit.field} (${limit.value})`;
   }
 }

@@ -23,7 +23,7 @@ export const worldSettings = z
 
 export type WorldSettings = z.infer<typeof worldSettings>;
 
-/** Fields, each right by itself, that do not go together: `world.<field>: got <value>; <what is allowed>`. */
+/** Fields that are valid alone and not together: `world.<field>: got <value>; <what is allowed>`. */
 export function worldProblems(settings: WorldSettings): Iterable<string> {
   switch (settings.type) {
     case 'toolbox':
@@ -43,7 +43,7 @@ export function worldProblems(settings: WorldSettings): Iterable<string> {
   }
 }
 
-/** The longest texts of a world; undefined where only the world itself knows them. */
+/** The maximum text lengths of a world; undefined if only the world itself knows them. */
 export function textLimits(settings: WorldSettings): TextLimits | undefined {
   switch (settings.type) {
     case 'toolbox':

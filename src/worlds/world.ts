@@ -29,15 +29,13 @@ export interface CorpusRow {
  * alone; the simulator only words it.
  */
 export interface TurnRules {
-  /** Most actions of a rollout. */
+  /** Maximum actions of a rollout. */
   readonly limit: number;
-  /**
-   * What the simulator is given to word what the last action came to; undefined where the rollout is over.
-   */
+  /** The simulator's prompt to word the outcome of the last action; undefined if the rollout is over. */
   wordingPrompt(spec: TaskSpec, actions: readonly string[]): string | undefined;
   /**
-   * What the agent reads next: the simulator's wording, or the world's own where that is not true of what
-   * happened (`consistent` false), or where none was asked (null, as in evaluations).
+   * What the agent reads next: the simulator's wording; or the world's own if the wording contradicts what
+   * happened (`consistent` false) or there is none (null, as in evaluations).
    */
   observe(
     spec: TaskSpec,
@@ -52,26 +50,23 @@ export interface Exemplar {
   reward: number;
 }
 
-/** Asking again for what the simulator wrote, where that is no task. */
+/** Asking the simulator again when its text is not a valid task. */
 export interface Repairs {
-  /** Most times that a text is asked for again. */
+  /** Maximum times that a text is asked for again. */
   readonly limit: number;
   /** The simulator's next prompt, after its text for a context was refused for a reason. */
   prompt(context: string, text: string, reason: string): string;
 }
 
-/**
- * A vote of an independent solver on the labels that no code can decide, those that the simulator wrote
- * itself.
- */
+/** A vote of an independent solver on labels that the simulator wrote and code cannot check. */
 export interface LabelVote {
   /** Answers to a task. */
   readonly votes: number;
-  /** Share of them that must agree with the label. */
+  /** Share of answers that must agree with the label. */
   readonly agreement: number;
-  /** Whether the task's label is the simulator's word. */
+  /** Whether the simulator wrote the task's label. */
   needed(spec: TaskSpec): boolean;
-  /** How many answers agree with the label, and whether most of them agree on another one. */
+  /** How many answers agree with the label, and whether a majority agrees on another one. */
   tally(spec: TaskSpec, answers: readonly string[]): { agreeing: number; disputed: boolean };
 }
 
@@ -100,23 +95,21 @@ export interface World {
    */
   exemplarPrompt?(history: AgentHistory, seedTask: TaskSpec, exemplars: readonly Exemplar[]): string;
   /**
-   * JSON Schema of the simulator's texts, for servers that can hold a model to one; absent where they are no
-   * JSON.
+   * JSON Schema of the simulator's texts, for servers with structured outputs; absent if they are not JSON.
    */
   readonly taskSchema?: Readonly<Record<string, unknown>>;
-  /** Absent where a text that is no task stays none. */
+  /** Absent if an invalid text is not asked for again. */
   readonly repairs?: Repairs;
-  /** Absent where every label is code's own, or the simulator's are believed. */
+  /** Absent if code computes every label, or the simulator's labels are trusted. */
   readonly vote?: LabelVote;
-  /** The simulator's text as a task, or why it is none. */
+  /** Parses the simulator's text into a task, or returns the reason it is invalid. */
   parseTask(text: string): ParsedTask;
   /** What the agent is given. */
   agentPrompt: (spec: TaskSpec) => string;
   /** The family that success is counted by. */
   kind(spec: TaskSpec): string;
   /**
-   * What near copies have in common, in a few words: the simulator is told which it wrote too often. Only for
-   * worlds that tell it.
+   * Key shared by near copies, in a few words: the simulator is told which ones it wrote too often. Optional.
    */
   signature?(spec: TaskSpec): string;
   /** One number that grows with difficulty. */
@@ -131,12 +124,12 @@ export interface World {
    * to chance draws from it.
    */
   score(spec: TaskSpec, answer: string, chance?: RandomStream): Verdict;
-  /** Class of an answer that is not right, in a few words; absent where the simulator is told of none. */
+  /** Class of an incorrect answer, in a few words; absent if the simulator is not told. */
   failure?(spec: TaskSpec, answer: string): string;
   referenceAnswer(spec: TaskSpec): string;
   /** An answer of the right shape drawn blindly. */
   randomAnswer(spec: TaskSpec, random: RandomStream): string;
-  /** For people: the task and an answer as structured data. */
+  /** The task and an answer as structured data, for people to read. */
   renderTask(spec: TaskSpec): object;
   renderAnswer(answer: string): object;
   /** Rows to warm a from-scratch policy up with. */

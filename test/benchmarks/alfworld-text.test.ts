@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
-import { commandIn, Conversation, normalizeCommand } from '../../src/benchmarks/alfworld/conversation.ts';
+import { Conversation, normalizeCommand, parseCommand } from '../../src/benchmarks/alfworld/conversation.ts';
 
 describe('the command in an answer', () => {
   test.each([
@@ -13,7 +13,7 @@ describe('the command in an answer', () => {
     ['', ''],
     ['Action:', ''],
     [`Action: ${'x'.repeat(500)}`, 'x'.repeat(200)],
-  ])('%j', (text, command) => expect(commandIn(text)).toBe(command));
+  ])('%j', (text, command) => expect(parseCommand(text)).toBe(command));
 
   it('is one line, and short, whatever was written', () => {
     const written = fc.string({
@@ -40,7 +40,7 @@ describe('the command in an answer', () => {
     });
     fc.assert(
       fc.property(written, (text) => {
-        const command = commandIn(text);
+        const command = parseCommand(text);
         expect(command).not.toMatch(/[\n\r\u2028]/);
         expect(command.length).toBeLessThanOrEqual(200);
         expect(normalizeCommand(command)).not.toMatch(/[\n\r\u2028]/);
@@ -73,7 +73,7 @@ describe('the conversation', () => {
 
   it('has what was played, and lists the commands of the last state only', () => {
     const conversation = new Conversation('admissible', seen('You are here.', ['look', 'go to desk 1']));
-    conversation.played('go to desk 1', seen('You arrive.', ['look', 'use desklamp 1']));
+    conversation.append('go to desk 1', seen('You arrive.', ['look', 'use desklamp 1']));
     expect(conversation.messages().slice(1)).toEqual([
       { role: 'user', content: 'You are here.' },
       { role: 'assistant', content: 'Action: go to desk 1' },

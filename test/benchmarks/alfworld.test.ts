@@ -2,14 +2,14 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
 import { alfworld } from '../../src/benchmarks/alfworld/alfworld.ts';
+import type { OpenAlfworld } from '../../src/benchmarks/alfworld/alfworld.ts';
 import { AlfworldEngine } from '../../src/benchmarks/alfworld/engine.ts';
-import type { Seen } from '../../src/benchmarks/alfworld/engine.ts';
+import type { GameState } from '../../src/benchmarks/alfworld/engine.ts';
 import type { EpisodeResponse } from '../../src/benchmarks/alfworld/episodes.ts';
 import type { AlfworldCase } from '../../src/benchmarks/alfworld/games.ts';
 import { episodeVerdict } from '../../src/benchmarks/alfworld/judge.ts';
-import type { OpenAlfworld } from '../../src/benchmarks/alfworld/suites.ts';
-import { enginePython } from '../../src/benchmarks/engine-python.ts';
-import { SidecarFailed } from '../../src/benchmarks/sidecar.ts';
+import { enginePython } from '../../src/benchmarks/registry.ts';
+import { SidecarFailed } from '../../src/benchmarks/suite.ts';
 import { answer, prompted, scripted, shippedHost } from './attempt.ts';
 
 const python = await enginePython('alfworld');
@@ -41,7 +41,7 @@ describe.skipIf(python === null)(`the golden table of ALFWorld${why}`, { timeout
   const asWritten = (command: string): string => command;
   async function won(
     commandsOf: (walkthrough: string[]) => string[],
-    reading?: (command: string) => string,
+    normalize?: (command: string) => string,
   ): Promise<number> {
     let count = 0;
     for (const item of games) {
@@ -49,8 +49,7 @@ describe.skipIf(python === null)(`the golden table of ALFWorld${why}`, { timeout
         engine,
         item,
         { commands: commandsOf(walkthroughOf(item)), tooLong: false },
-        signal,
-        reading,
+        { signal, ...(normalize && { normalize }) },
       );
       if (correct) count += 1;
     }
@@ -105,17 +104,17 @@ describe.skipIf(python === null)(`ALFWorld's games${why}`, { timeout: 120_000 },
     await engine.close();
   });
 
-  const told = ({ observation, admissible, won }: Seen): string =>
+  const describeState = ({ observation, admissible, won }: GameState): string =>
     [observation, ...admissible, won ? 'won' : 'not won', ''].join('\n');
 
   it('tell what they tell without our shortcuts', async () => {
     const hash = createHash('sha256');
     for (const item of suite.cases) {
       await using episode = await engine.begin(item.file, signal);
-      hash.update(told(episode.seen));
+      hash.update(describeState(episode.state));
       for (const step of walkthroughOf(item))
         for (const command of [step, 'look', 'inventory', 'nonsense'])
-          hash.update(told(await episode.step(command)));
+          hash.update(describeState(await episode.step(command)));
     }
     // Of the packages as they are, asked the same.
     expect(hash.digest('hex')).toBe('08f5598891f87a29b6629ed58e295abc78c1592a1ee6a1b254f8f5d7cdf2623f');
@@ -124,23 +123,23 @@ describe.skipIf(python === null)(`ALFWorld's games${why}`, { timeout: 120_000 },
     const [first, second] = suite.cases as [AlfworldCase, AlfworldCase];
     const alone = async (item: AlfworldCase): Promise<string[]> => {
       await using episode = await engine.begin(item.file, signal);
-      const heard = [told(episode.seen)];
-      for (const command of walkthroughOf(item)) heard.push(told(await episode.step(command)));
+      const heard = [describeState(episode.state)];
+      for (const command of walkthroughOf(item)) heard.push(describeState(await episode.step(command)));
       return heard;
     };
     const expected = [await alone(first), await alone(second)];
-    await using one = await engine.begin(first.file, signal);
-    await using other = await engine.begin(second.file, signal);
+    await using firstEpisode = await engine.begin(first.file, signal);
+    await using secondEpisode = await engine.begin(second.file, signal);
     await using idle = await engine.begin(first.file, signal);
-    const heard = [[told(one.seen)], [told(other.seen)]];
+    const heard = [[describeState(firstEpisode.state)], [describeState(secondEpisode.state)]];
     for (let step = 0; step < 50; step++) {
       const [a, b] = [walkthroughOf(first)[step], walkthroughOf(second)[step]];
       const [x, y] = await Promise.all([
-        a === undefined ? null : one.step(a),
-        b === undefined ? null : other.step(b),
+        a === undefined ? null : firstEpisode.step(a),
+        b === undefined ? null : secondEpisode.step(b),
       ]);
-      if (x !== null) heard[0]!.push(told(x));
-      if (y !== null) heard[1]!.push(told(y));
+      if (x !== null) heard[0]!.push(describeState(x));
+      if (y !== null) heard[1]!.push(describeState(y));
     }
     expect(heard).toEqual(expected);
     expect(await idle.step('inventory')).toMatchObject({
@@ -150,14 +149,14 @@ describe.skipIf(python === null)(`ALFWorld's games${why}`, { timeout: 120_000 },
   });
   it('an attempt ends with the win; its admissible commands are in sight', async () => {
     const item = suite.cases[0]!;
-    const { tools, asked } = scripted(
+    const { tools, questions } = scripted(
       walkthroughOf(item).map((command) =>
         answer(`<think>Action: look</think>Action: ${command.toUpperCase()}.`),
       ),
     );
     const response = await suite.attempt(item, tools);
-    expect(asked).toHaveLength(item.walkthrough!.length);
-    for (const [index, { messages }] of asked.entries())
+    expect(questions).toHaveLength(item.walkthrough!.length);
+    for (const [index, { messages }] of questions.entries())
       expect(messages.at(-1)!.content.split('\n')).toContain(item.walkthrough![index]);
     expect(await suite.judge([{ item, response }], signal)).toEqual([
       {
@@ -186,12 +185,12 @@ describe.skipIf(python === null)(`ALFWorld's games${why}`, { timeout: 120_000 },
       '</action>',
       'x'.repeat(10_000),
     ];
-    const { tools, asked } = scripted(
+    const { tools, questions } = scripted(
       Array.from({ length: 60 }, (_, index) => answer(odd[index % odd.length]!)),
     );
     const response = JSON.parse(JSON.stringify(await suite.attempt(item, tools))) as EpisodeResponse;
-    expect(asked).toHaveLength(50);
-    expect(asked[1]!.messages.at(-1)!.content).toMatch(/^Nothing happens\./);
+    expect(questions).toHaveLength(50);
+    expect(questions[1]!.messages.at(-1)!.content).toMatch(/^Nothing happens\./);
     expect(await suite.judge([{ item, response }], signal)).toMatchObject([
       { correct: false, reason: 'out_of_steps', detail: { steps: 50 } },
     ]);
@@ -208,10 +207,10 @@ describe.skipIf(python === null)(`ALFWorld's games${why}`, { timeout: 120_000 },
   it('the open setting lists no commands', async () => {
     const open = await opened('alfworld_own_open');
     const item = open.cases[0]!;
-    const { tools, asked } = scripted(walkthroughOf(item).map((command) => answer(command)));
+    const { tools, questions } = scripted(walkthroughOf(item).map((command) => answer(command)));
     await open.attempt(item, tools);
     await open.close();
-    expect(asked.at(-1)!.messages.at(-1)!.content).not.toContain('Admissible commands');
+    expect(questions.at(-1)!.messages.at(-1)!.content).not.toContain('Admissible commands');
   });
   test.each(['alfworld_own_admissible', 'alfworld_own_by_step'])(
     '%s: gold is right in all games',
@@ -227,17 +226,17 @@ describe.skipIf(python === null)(`ALFWorld's games${why}`, { timeout: 120_000 },
   it('by step, the walkthrough goes on whatever is chosen', async () => {
     const open = await opened('alfworld_own_by_step');
     const item = open.cases[0]!;
-    const { tools, asked } = scripted(
+    const { tools, questions } = scripted(
       walkthroughOf(item).map((command, index) => answer(index === 1 ? 'look' : command)),
     );
     const response = await open.attempt(item, tools);
     const [verdict] = await open.judge([{ item, response }], signal);
     await open.close();
     expect(verdict!.detail).toEqual(walkthroughOf(item).map((_, index) => index !== 1));
-    expect(asked.at(-1)!.messages.map(({ content }) => content)).toContain(
+    expect(questions.at(-1)!.messages.map(({ content }) => content)).toContain(
       `Action: ${item.walkthrough![1]!}`,
     );
-    expect(asked.at(-1)!.messages.map(({ content }) => content)).not.toContain('Action: look');
+    expect(questions.at(-1)!.messages.map(({ content }) => content)).not.toContain('Action: look');
   });
   test.skipIf(process.platform !== 'linux')(
     'a killed sidecar fails the attempt; with a new one it is asked the same',
@@ -251,7 +250,7 @@ describe.skipIf(python === null)(`ALFWorld's games${why}`, { timeout: 120_000 },
       const dying: typeof cut.tools = {
         ...cut.tools,
         ask: (question) => {
-          if (cut.asked.length === 2) process.kill(pid!, 'SIGKILL');
+          if (cut.questions.length === 2) process.kill(pid!, 'SIGKILL');
           return cut.tools.ask(question);
         },
       };
@@ -260,9 +259,9 @@ describe.skipIf(python === null)(`ALFWorld's games${why}`, { timeout: 120_000 },
         SidecarFailed,
       );
       await mortal.close();
-      const whole = scripted(answers);
-      const response = await suite.attempt(item, whole.tools);
-      expect(whole.asked.slice(0, cut.asked.length)).toEqual(cut.asked);
+      const complete = scripted(answers);
+      const response = await suite.attempt(item, complete.tools);
+      expect(complete.questions.slice(0, cut.questions.length)).toEqual(cut.questions);
       expect(await suite.judge([{ item, response }], signal)).toMatchObject([{ correct: true }]);
     },
   );

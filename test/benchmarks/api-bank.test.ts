@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { apiCallIn, callFault } from '../../src/benchmarks/api-bank/damo-rule.ts';
+import { callFault, parseApiCall } from '../../src/benchmarks/api-bank/damo-rule.ts';
 import { apiBankDamoLevel1, apiBankDamoLevel2 } from '../../src/benchmarks/api-bank/damo-suite.ts';
-import { callsIn, strictCallMatch, toolRlMatch } from '../../src/benchmarks/api-bank/toolrl-rule.ts';
+import { parseToolRlCalls, strictCallMatch, toolRlMatch } from '../../src/benchmarks/api-bank/toolrl-rule.ts';
 import { apiBankToolRl } from '../../src/benchmarks/api-bank/toolrl-suite.ts';
 import type { ToolRlCase } from '../../src/benchmarks/api-bank/toolrl-suite.ts';
 import { answer, figures, native, opened, prompted, scripted, shippedHost } from './attempt.ts';
@@ -15,18 +15,18 @@ describe('api_bank_toolrl: the golden table', async () => {
   const suite = await opened(apiBankToolRl);
   const { cases } = suite;
   const ofLevel = (item: ToolRlCase): readonly ToolRlCase[] =>
-    cases.filter((one) => levelOf(one) === levelOf(item));
+    cases.filter((candidate) => levelOf(candidate) === levelOf(item));
   const place = (item: ToolRlCase): number => ofLevel(item).indexOf(item);
   const table = async (respond: (item: ToolRlCase) => { text: string }) => {
     const {
-      api_bank_toolrl_level1_exact_prompt: one,
+      api_bank_toolrl_level1_exact_prompt: level1,
       api_bank_toolrl_level2_exact_prompt: two,
       api_bank_toolrl_level3_exact_prompt: three,
       api_bank_toolrl_exact_prompt: all,
       api_bank_genenv_toolrl_exact_prompt: genenv,
     } = await figures(suite, cases.map(respond));
     expect(genenv).toBe(all);
-    return [one, two, three, all];
+    return [level1, two, three, all];
   };
 
   it('has 597 cases', () =>
@@ -118,7 +118,7 @@ describe("ToolRL's rule", () => {
     ],
     ['nothing', '', false, 0],
   ])('%s', (_, text, right, strict) => {
-    expect(toolRlMatch(callsIn(text), gold)).toBe(right);
+    expect(toolRlMatch(parseToolRlCalls(text), gold)).toBe(right);
     expect(strictCallMatch(text, gold)).toBe(strict);
   });
 });
@@ -126,10 +126,10 @@ describe("ToolRL's rule", () => {
 describe('api_bank_toolrl: questions', () => {
   it('asks in the words of the data', async () => {
     const suite = await opened(apiBankToolRl);
-    const { tools, asked } = scripted([answer('<tool_call>{"a": 1}</tool_call>')]);
+    const { tools, questions } = scripted([answer('<tool_call>{"a": 1}</tool_call>')]);
     expect(await suite.attempt(suite.cases[0]!, tools)).toEqual({ text: '<tool_call>{"a": 1}</tool_call>' });
     const { system, user } = suite.cases[0]!;
-    expect(asked).toEqual([
+    expect(questions).toEqual([
       {
         messages: [
           { role: 'system', content: system },
@@ -142,16 +142,16 @@ describe('api_bank_toolrl: questions', () => {
   it('gives every tool of every case natively, and judges what the server parsed', async () => {
     const suite = await opened(apiBankToolRl, native);
     for (const item of suite.cases) {
-      const { tools, asked } = scripted([
+      const { tools, questions } = scripted([
         answer('', [{ id: '1', name: item.gold.name, arguments: JSON.stringify(item.gold.parameters) }]),
       ]);
       expect(await suite.attempt(item, tools)).toEqual(suite.gold(item));
-      expect(asked[0]!.tools).toHaveLength(item.system.split('\nParameters: {').length - 1);
-      expect(asked[0]!.messages[0]!.content).not.toContain('<tool_call>');
+      expect(questions[0]!.tools).toHaveLength(item.system.split('\nParameters: {').length - 1);
+      expect(questions[0]!.messages[0]!.content).not.toContain('<tool_call>');
     }
-    const { tools, asked } = scripted([answer('')]);
+    const { tools, questions } = scripted([answer('')]);
     await suite.attempt(suite.cases[0]!, tools);
-    expect(asked[0]!.tools![2]).toEqual({
+    expect(questions[0]!.tools![2]).toEqual({
       name: 'ModifyRegistration',
       description: 'This API modifies the registration of a patient given appointment ID.',
       parameters: {
@@ -225,7 +225,7 @@ describe('api_bank_damo', () => {
       new AbortController().signal,
     );
     const scores = suite.scores(verdicts.map((verdict, index) => ({ id: suite.cases[index]!.id, verdict })));
-    expect(scores.map(({ name, successes, of }) => [name, successes, of])).toEqual([
+    expect(scores.map((score) => [score.name, score.successes, score.of])).toEqual([
       ['api_bank_damo_level2_arguments_prompt', 45, 135],
       ['api_bank_damo_level2_name_prompt', 45, 135],
       ['api_bank_damo_level2_beyond_search_prompt', 0, 90],
@@ -235,7 +235,7 @@ describe('api_bank_damo', () => {
   it('reads every parameter that the data writes', async () => {
     for (const level of [apiBankDamoLevel1, apiBankDamoLevel2]) {
       for (const { expected } of (await opened(level)).cases) {
-        const { parameters } = apiCallIn(expected)!;
+        const { parameters } = parseApiCall(expected)!;
         const keys = [...expected.matchAll(/(?:\(|, )(\w+)='/g)].map(([, key]) => key);
         expect([...parameters.keys()], expected).toEqual(keys);
         for (const value of parameters.values()) expect(JSON.stringify(value), expected).not.toMatch(/='/);
@@ -248,12 +248,12 @@ describe('api_bank_damo', () => {
     expect([apiBankDamoLevel1.refuses(native), apiBankDamoLevel2.refuses(prompted)]).toEqual([null, null]);
     const suite = await opened(apiBankDamoLevel1, native);
     for (const item of suite.cases) {
-      const { tools, asked } = scripted([answer('')]);
+      const { tools, questions } = scripted([answer('')]);
       await suite.attempt(item, tools);
       const gold = suite.gold(item)!;
       const [call] = 'calls' in gold ? gold.calls : [];
-      expect(asked[0]!.tools!.map(({ name }) => name)).toContain(call!.name);
-      expect(JSON.stringify(asked[0]!.messages)).not.toContain('Generate API Request');
+      expect(questions[0]!.tools!.map(({ name }) => name)).toContain(call!.name);
+      expect(JSON.stringify(questions[0]!.messages)).not.toContain('Generate API Request');
     }
     expect(
       (
@@ -293,8 +293,8 @@ describe('api_bank_damo', () => {
     ["[Add(a='x')]", "[Add(a='x', b='y')]", 'wrong_parameters'],
     ["[Add(a='x')]", "[Add(b='x')]", 'wrong_parameters'],
     ['[Get()]', '[Get()]', null],
-  ] as const)('%s and %s: %s', (gold, given, fault) => {
-    expect(callFault(apiCallIn(given)!, apiCallIn(gold)!)).toBe(fault);
+  ] as const)('%s and %s: %s', (gold, actual, fault) => {
+    expect(callFault(parseApiCall(actual)!, parseApiCall(gold)!)).toBe(fault);
   });
 
   it.each([
@@ -306,12 +306,12 @@ describe('api_bank_damo', () => {
     "[__import__('os').system('x')]",
     '[Add(a=)]',
   ])('finds no call in %j', (text) => {
-    expect(apiCallIn(text)).toBeUndefined();
+    expect(parseApiCall(text)).toBeUndefined();
   });
 
   it('finds no call in what is nested without end', () => {
     for (const text of ['['.repeat(9000), `[Add(a=${'['.repeat(9000)})`, '[Add(a='.repeat(2000)])
-      expect(apiCallIn(text)).toBeUndefined();
+      expect(parseApiCall(text)).toBeUndefined();
   });
 
   it.each([
@@ -323,9 +323,9 @@ describe('api_bank_damo', () => {
   ])('reads %s in linear time', (_, textOf, parameters) => {
     const before = performance.now();
     for (const space of [' ', '\n']) {
-      const call = apiCallIn(textOf(space.repeat(9000)));
+      const call = parseApiCall(textOf(space.repeat(9000)));
       expect(call && Object.fromEntries(call.parameters)).toEqual(parameters);
-      expect(apiCallIn(textOf(space.repeat(50_000)))).toBeUndefined();
+      expect(parseApiCall(textOf(space.repeat(50_000)))).toBeUndefined();
     }
     expect(performance.now() - before).toBeLessThan(2000);
   });
@@ -336,7 +336,7 @@ describe('api_bank_damo', () => {
     const reasonOf = async (levels: number) => {
       const args = `{"a": ${'['.repeat(levels)}${']'.repeat(levels)}}`;
       const [verdict] = await suite.judge(
-        [{ item, response: { calls: [{ name: apiCallIn(item.expected)!.name, arguments: args }] } }],
+        [{ item, response: { calls: [{ name: parseApiCall(item.expected)!.name, arguments: args }] } }],
         new AbortController().signal,
       );
       return verdict!.reason;

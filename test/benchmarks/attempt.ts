@@ -42,15 +42,15 @@ export async function opened<Item extends Case, Response>(
 export function scripted(
   answers: readonly Answer[],
   judge: AttemptTools['judge'] = null,
-): { tools: AttemptTools; asked: Question[] } {
-  const asked: Question[] = [];
+): { tools: AttemptTools; questions: Question[] } {
+  const questions: Question[] = [];
   const signal = new AbortController().signal;
   return {
-    asked,
+    questions,
     tools: {
       ask: (question) => {
-        const next = answers[asked.length];
-        asked.push(accepted(question));
+        const next = answers[questions.length];
+        questions.push(accepted(question));
         return next === undefined ? Promise.reject(new Error('asked too often')) : Promise.resolve(next);
       },
       judge,

@@ -8,10 +8,10 @@ import {
   extractAnswer,
   f1,
 } from '../../src/benchmarks/bamboogle/answer-rules.ts';
-import { saysYes } from '../../src/benchmarks/bamboogle/judge.ts';
-import { search, searchHits, shown } from '../../src/benchmarks/bamboogle/search-endpoint.ts';
-import { bamboogleClosedBook, bamboogleSearch } from '../../src/benchmarks/bamboogle/suites.ts';
-import type { BamboogleResponse } from '../../src/benchmarks/bamboogle/suites.ts';
+import { bamboogleClosedBook, bamboogleSearch } from '../../src/benchmarks/bamboogle/bamboogle.ts';
+import type { BamboogleResponse } from '../../src/benchmarks/bamboogle/bamboogle.ts';
+import { isJudgedCorrect } from '../../src/benchmarks/bamboogle/judge.ts';
+import { formatHits, search, searchHits } from '../../src/benchmarks/bamboogle/search-endpoint.ts';
 import type { Answer, Question } from '../../src/formats/chat-messages.ts';
 import { answer, opened, prompted, scripted, shippedHost } from './attempt.ts';
 
@@ -52,7 +52,7 @@ describe('the golden table', async () => {
       const scores = suite.scores(
         verdicts.map((verdict, index) => ({ id: suite.cases[index]!.id, verdict })),
       );
-      expect(scores.map(({ name, of }) => [name, of])).toEqual(
+      expect(scores.map((score) => [score.name, score.of])).toEqual(
         ['em', 'subem', 'f1'].map((rule) => [`bamboogle_${rule}_closedbook`, 125]),
       );
       expect(scores.map(({ value }) => Math.round(value * 1e6) / 1e4)).toEqual(expected);
@@ -70,13 +70,13 @@ describe('the golden table', async () => {
 
 describe('the rules', () => {
   it.each([
-    ['The U.S. Army', 'us army', 1, 1, 1],
-    ['', 'anything', 0, 0, 0],
-    ['yes indeed', 'yes', 0, 1, 0],
-    ['a a b', 'a b b', 0, 0, 2 / 3],
-    ['b b', 'b', 0, 1, 2 / 3],
-    ['New York City', 'York', 0, 1, 0.5],
-  ])('%j and gold %j', (prediction, gold, em, subem, share) => {
+    ['The U.S. Army', 'us army', { em: 1, subem: 1, share: 1 }],
+    ['', 'anything', { em: 0, subem: 0, share: 0 }],
+    ['yes indeed', 'yes', { em: 0, subem: 1, share: 0 }],
+    ['a a b', 'a b b', { em: 0, subem: 0, share: 2 / 3 }],
+    ['b b', 'b', { em: 0, subem: 1, share: 2 / 3 }],
+    ['New York City', 'York', { em: 0, subem: 1, share: 0.5 }],
+  ])('%j and gold %j', (prediction, gold, { em, subem, share }) => {
     expect(exactAnswerMatch(prediction, gold)).toBe(em);
     expect(containedAnswerMatch(prediction, gold)).toBe(subem);
     expect(f1(prediction, gold)).toBeCloseTo(share, 10);
@@ -98,7 +98,7 @@ describe('the rules', () => {
     ['- Judgment: No', false],
     ['Yes', false],
     ['', false],
-  ])('judgment %j', (judgment, yes) => expect(saysYes(judgment)).toBe(yes));
+  ])('judgment %j', (judgment, yes) => expect(isJudgedCorrect(judgment)).toBe(yes));
 });
 
 describe('a judge', () => {
@@ -129,7 +129,7 @@ describe('a judge', () => {
     expect(scores.at(-1)).toMatchObject({
       name: 'bamboogle_judge_closedbook',
       value: 1,
-      of: 1,
+      of: 1, // eslint-disable-line id-denylist -- its name on disk
       note: expect.stringContaining('as named in the evaluation') as string,
     });
 
@@ -173,27 +173,27 @@ type Asked = { method: string; url: string; key: string | undefined; body: strin
 
 /** A search engine on this machine. */
 async function engine(
-  respond: (asked: Asked) => { status?: number; body: unknown },
-): Promise<{ url: string; asked: Asked[] }> {
-  const asked: Asked[] = [];
+  respond: (request: Asked) => { status?: number; body: unknown },
+): Promise<{ url: string; requests: Asked[] }> {
+  const requests: Asked[] = [];
   const server = createServer((request: IncomingMessage, response) => {
     let body = '';
     request.setEncoding('utf8').on('data', (text: string) => (body += text));
     request.on('end', () => {
-      const one = {
+      const entry = {
         method: request.method!,
         url: request.url!,
         key: request.headers['x-api-key'] as string | undefined,
         body,
       };
-      asked.push(one);
-      const { status = 200, body: answered } = respond(one);
+      requests.push(entry);
+      const { status = 200, body: answered } = respond(entry);
       response.writeHead(status).end(typeof answered === 'string' ? answered : JSON.stringify(answered));
     });
   });
   await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
   onTestFinished(() => new Promise<void>((closed) => server.close(() => closed())));
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked };
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, requests };
 }
 
 const serper = {
@@ -207,13 +207,13 @@ const call = (query: string): string =>
 
 describe('searching', () => {
   it('shows five results a round, and takes the answer after them', async () => {
-    const { url, asked } = await engine(() => ({ body: serper }));
+    const { url, requests } = await engine(() => ({ body: serper }));
     const suite = await opened(
       bamboogleSearch,
       { ...prompted, search: { url: `${url}/search`, apiKeyEnv: 'KEY' } },
       { ...shippedHost, secret: (name) => (name === 'KEY' ? 'secret' : undefined) },
     );
-    const { tools, asked: questions } = scripted([
+    const { tools, questions } = scripted([
       answer(call('When was Citibank founded?')),
       answer('<think> 1812 </think>\n<response> James Madison </response>'),
     ]);
@@ -224,7 +224,7 @@ describe('searching', () => {
       queries: ['When was Citibank founded?'],
       judgment: null,
     });
-    expect(asked).toEqual([
+    expect(requests).toEqual([
       { method: 'POST', url: '/search', key: 'secret', body: '{"q":"When was Citibank founded?"}' },
     ]);
     expect((await suite.judge([{ item: suite.cases[0]!, response }], signal))[0]).toMatchObject({
@@ -240,13 +240,13 @@ describe('searching', () => {
   });
 
   it('ends after four rounds, of which the last searches no more', async () => {
-    const { url, asked } = await engine(() => ({ body: serper }));
+    const { url, requests } = await engine(() => ({ body: serper }));
     const suite = await opened(bamboogleSearch, { ...prompted, search: { url, apiKeyEnv: null } });
-    const { tools, asked: questions } = scripted(
+    const { tools, questions } = scripted(
       Array.from({ length: 9 }, (_, round) => answer(call(`query ${round}`))),
     );
     const response = await suite.attempt(suite.cases[0]!, tools);
-    expect([questions.length, asked.length]).toEqual([4, 3]);
+    expect([questions.length, requests.length]).toEqual([4, 3]);
     expect(
       questions.map(({ messages }) => messages[1]!.content.includes('Do not make tool call any more')),
     ).toEqual([false, false, false, true]);
@@ -268,13 +268,13 @@ describe('searching', () => {
       ...prompted,
       search: { url: 'http://127.0.0.1:1', apiKeyEnv: null },
     });
-    const { tools, asked } = scripted([answer(text), answer('James Madison')]);
+    const { tools, questions } = scripted([answer(text), answer('James Madison')]);
     expect(await suite.attempt(suite.cases[0]!, tools)).toMatchObject({
       text: 'James Madison',
       rounds: 2,
       queries: [],
     });
-    expect(asked[1]).toEqual(asked[0]);
+    expect(questions[1]).toEqual(questions[0]);
   });
 
   it('searches once for a repeated attempt', async () => {
@@ -287,13 +287,13 @@ describe('searching', () => {
     const kept: unknown[] = [];
     const again = async (): Promise<Question[]> => {
       let at = 0;
-      const { tools, asked } = scripted([answer(call('x')), answer(call('y')), answer('done')]);
+      const { tools, questions } = scripted([answer(call('x')), answer(call('y')), answer('done')]);
       await suite.attempt(suite.cases[0]!, {
         ...tools,
         once: async <Result>(run: (signal: AbortSignal) => Promise<Result>) =>
           (kept[at++] ??= await run(signal)) as Result,
       });
-      return asked;
+      return questions;
     };
     expect(await again()).toEqual(await again());
     expect(served).toBe(2);
@@ -306,14 +306,14 @@ describe('searching', () => {
       { id: 'a', name: 'Search', arguments: '{"query": "Citibank"}' },
       { id: 'b', name: 'Search', arguments: '{"query": ' },
     ];
-    const { tools, asked } = scripted([answer('', calls), answer('James Madison')]);
+    const { tools, questions } = scripted([answer('', calls), answer('James Madison')]);
     expect(await suite.attempt(suite.cases[0]!, tools)).toMatchObject({
       text: 'James Madison',
       rounds: 2,
       queries: ['Citibank'],
     });
-    expect(asked[0]!.tools!.map(({ name }) => name)).toEqual(['Search']);
-    expect(asked[1]!.messages.map(({ role }) => role)).toEqual([
+    expect(questions[0]!.tools!.map(({ name }) => name)).toEqual(['Search']);
+    expect(questions[1]!.messages.map(({ role }) => role)).toEqual([
       'system',
       'user',
       'assistant',
@@ -324,11 +324,11 @@ describe('searching', () => {
   });
 
   it('fetches where the address has a place for the query', async () => {
-    const { url, asked } = await engine(() => ({ body: [] }));
+    const { url, requests } = await engine(() => ({ body: [] }));
     expect(await search({ url: `${url}/s?q={query}&n=5`, key: undefined }, 'a & b \ud800', signal)).toEqual(
       [],
     );
-    expect(asked).toEqual([
+    expect(requests).toEqual([
       { method: 'GET', url: '/s?q=a%20%26%20b%20%EF%BF%BD&n=5', key: undefined, body: '' },
     ]);
   });
@@ -353,14 +353,14 @@ describe('searching', () => {
   it.each([400, 413, 414, 422])(
     'finds nothing where the query is refused (%i), and goes on',
     async (status) => {
-      const { url, asked } = await engine(() => ({ status, body: { error: 'query' } }));
+      const { url, requests } = await engine(() => ({ status, body: { error: 'query' } }));
       const suite = await opened(bamboogleSearch, { ...prompted, search: { url, apiKeyEnv: null } });
-      const { tools, asked: questions } = scripted([answer(call('odd')), answer('James Madison')]);
+      const { tools, questions } = scripted([answer(call('odd')), answer('James Madison')]);
       expect(await suite.attempt(suite.cases[0]!, tools)).toMatchObject({
         text: 'James Madison',
         queries: ['odd'],
       });
-      expect([asked.length, questions[1]!.messages[1]!.content]).toEqual([
+      expect([requests.length, questions[1]!.messages[1]!.content]).toEqual([
         1,
         expect.stringMatching(/<obs> Search results for the first tool call query:\s*<\/obs>/),
       ]);
@@ -385,7 +385,7 @@ describe('searching', () => {
     [{ organic: [] }, ''],
     [null, ''],
     [{ organic: [{}, 7, null] }, ''],
-  ])('reads %j', (body, text) => expect(shown(searchHits(body))).toBe(text));
+  ])('reads %j', (body, text) => expect(formatHits(searchHits(body))).toBe(text));
 
   it('needs an endpoint, and the key that is named', async () => {
     expect(bamboogleSearch.refuses(prompted)).toContain('search: got null');

@@ -55,7 +55,7 @@ describe('answers that hold the right call', () => {
     expect(score).toMatchObject({
       name: 'bfcl_v4_simple_python_ast_prompt',
       successes: 1,
-      of: 400,
+      of: 400, // eslint-disable-line id-denylist -- its name on disk
       note: expect.stringContaining('1 answers') as string,
     });
   });
@@ -122,26 +122,29 @@ describe('a question that the policy could not read', () => {
     await irrelevance.close();
   });
   test('ends an episode, and costs a turn on its own only itself', async () => {
-    const [whole, byTurn] = [
+    const [episodes, byTurn] = [
       await open('multi_turn_long_context'),
       await open('multi_turn_long_context_by_turn'),
     ];
-    const item = whole.cases[0]!;
-    const { tools, asked } = scripted(item.gold.flat());
+    const item = episodes.cases[0]!;
+    const { tools, questions } = scripted(item.gold.flat());
     const ask = async (question: Question) => ({
       ...(await tools.ask(question)),
-      ...(asked.length === 1 && tooLong),
+      ...(questions.length === 1 && tooLong),
     });
-    const response = await whole.attempt(item, { ...tools, ask });
-    expect([asked.length, response]).toEqual([1, { turns: [[{ text: '', toolCalls: [], unread: true }]] }]);
-    expect(await whole.judge([{ item, response }], tools.signal)).toMatchObject([
+    const response = await episodes.attempt(item, { ...tools, ask });
+    expect([questions.length, response]).toEqual([
+      1,
+      { turns: [[{ text: '', toolCalls: [], unread: true }]] },
+    ]);
+    expect(await episodes.judge([{ item, response }], tools.signal)).toMatchObject([
       { correct: false, reason: 'prompt_too_long' },
     ]);
     const turns = item.gold.map((turn, index) => (index === 0 ? response.turns[0]! : turn));
     expect(await byTurn.judge([{ item, response: { turns } }], tools.signal)).toMatchObject([
       { correct: false, reason: 'prompt_too_long', detail: item.gold.map((_, index) => index !== 0) },
     ]);
-    await Promise.all([whole.close(), byTurn.close()]);
+    await Promise.all([episodes.close(), byTurn.close()]);
   });
 });
 
@@ -165,11 +168,11 @@ describe('questions', () => {
     await native.close();
   });
   test('the hash of the data is the same in both settings, and another in another category', async () => {
-    const [native, other] = [await open('simple_python', 'native'), await open('parallel')];
+    const [native, parallel] = [await open('simple_python', 'native'), await open('parallel')];
     expect(native.dataHash).toBe(suite.dataHash);
-    expect(other.dataHash).not.toBe(suite.dataHash);
-    expect(suite.judgedTogether).toBeUndefined();
+    expect(parallel.dataHash).not.toBe(suite.dataHash);
+    expect(suite.judgeBatchSize).toBeUndefined();
     expect(suite.versions).toEqual({ bfcl_eval: '2026.3.23', bfcl_rules: '2' });
-    await Promise.all([native.close(), other.close()]);
+    await Promise.all([native.close(), parallel.close()]);
   });
 });

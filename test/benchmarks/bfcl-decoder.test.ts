@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-import { enginePython } from '../../src/benchmarks/engine-python.ts';
+import { enginePython } from '../../src/benchmarks/registry.ts';
 
 test('our decoder reads what the official one reads: all gold texts and benign ones, and refuses what it refuses', async () => {
   const check = fileURLToPath(new URL('bfcl_sidecar_check.py', import.meta.url));

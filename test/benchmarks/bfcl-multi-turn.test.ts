@@ -14,11 +14,11 @@ describe('an episode in prompting', () => {
 
   test('asks until nothing is called, feeds results back, and is judged by what it did', async () => {
     const item = suite.cases[0]!;
-    const { tools, asked } = scripted(item.gold.flat());
+    const { tools, questions } = scripted(item.gold.flat());
     const response = await suite.attempt(item, tools);
     expect(response.turns).toEqual(item.gold);
-    expect(asked).toHaveLength(item.gold.flat().length);
-    const last = asked.at(-1)!.messages;
+    expect(questions).toHaveLength(item.gold.flat().length);
+    const last = questions.at(-1)!.messages;
     expect(last.filter(({ role }) => role === 'system')).toHaveLength(1);
     expect(last[2]).toEqual({ role: 'assistant', content: "[cd(folder='document')]" });
     expect(last[3]).toEqual({
@@ -30,12 +30,12 @@ describe('an episode in prompting', () => {
     ]);
   });
   test('is judged few at a time, so that verdicts are kept often', () =>
-    expect(suite.judgedTogether).toBe(8));
+    expect(suite.judgeBatchSize).toBe(8));
   test('is given up after 21 answers with calls in a turn', async () => {
     const item = suite.cases[0]!;
-    const { tools, asked } = scripted(Array.from({ length: 100 }, () => text('[ls()]')));
+    const { tools, questions } = scripted(Array.from({ length: 100 }, () => text('[ls()]')));
     const response = await suite.attempt(item, tools);
-    expect([asked.length, response.turns.length]).toEqual([21, 1]);
+    expect([questions.length, response.turns.length]).toEqual([21, 1]);
     expect(await suite.judge([{ item, response }], tools.signal)).toMatchObject([
       { correct: false, reason: 'multi_turn:force_terminated' },
     ]);
@@ -60,35 +60,35 @@ describe('an episode in prompting', () => {
   });
   test('calls in <tool_call> run as well', async () => {
     const item = suite.cases[0]!;
-    const { tools, asked } = scripted([
+    const { tools, questions } = scripted([
       text('<tool_call>{"name": "cd", "arguments": {"folder": "document"}}</tool_call>'),
     ]);
     await suite.attempt(item, tools);
-    expect(asked[1]!.messages.at(-1)!.content).toContain('{"current_working_directory": "document"}');
+    expect(questions[1]!.messages.at(-1)!.content).toContain('{"current_working_directory": "document"}');
   });
   test('calls within calls and positional arguments are what the official code makes of them', async () => {
     const item = suite.cases[0]!;
-    const { tools, asked } = scripted([
+    const { tools, questions } = scripted([
       text("[echo(content=echo(content='inner'), file_name='x')]"),
       text('[echo(content=pwd())]'),
       text("[cd('document')]"),
     ]);
     await suite.attempt(item, tools);
-    const said = asked.map(({ messages }) => messages.at(-1)!.content);
+    const said = questions.map(({ messages }) => messages.at(-1)!.content);
     // The official writer joins the two calls; a call without arguments becomes its text.
     expect(said[1]).toContain("'content': '");
     expect(said[2]).toContain('pwd()');
     expect(said[3]).toContain("missing 1 required positional argument: 'folder'");
   });
   test('no state outlives an attempt: gold passes after a failed attempt at the same case', async () => {
-    const some = new Set(suite.cases.slice(0, 60).map(({ id }) => id));
+    const chosenIds = new Set(suite.cases.slice(0, 60).map(({ id }) => id));
     const failed = await judged(suite, ({ id, gold }) =>
-      some.has(id)
+      chosenIds.has(id)
         ? gold.map((turn, index) => (index === gold.length - 1 ? [text('No.')] : turn))
         : undefined,
     );
     expect([...failed.values()].filter(({ correct }) => correct)).toEqual([]);
-    const right = await judged(suite, ({ id, gold }) => (some.has(id) ? gold : undefined));
+    const right = await judged(suite, ({ id, gold }) => (chosenIds.has(id) ? gold : undefined));
     expect([right.size, ...[...right].filter(([, { correct }]) => !correct)]).toEqual([60]);
   });
 });
@@ -106,7 +106,7 @@ test('the truth of multi_turn_base as its text stands scores 176 of 200: positio
       .map(({ id, ground_truth: truth }) => [id, truth]),
   );
   const verdicts = await judged(suite, ({ id }) =>
-    truths.get(id)!.map((calls) => [...calls.map((one) => text(`[${one}]`)), text('Done.')]),
+    truths.get(id)!.map((calls) => [...calls.map((call) => text(`[${call}]`)), text('Done.')]),
   );
   expect([[...verdicts.values()].filter(({ correct }) => correct).length, verdicts.size]).toEqual([176, 200]);
   await suite.close();
@@ -116,12 +116,12 @@ describe('an episode with native tools', () => {
   test('has an answer to every call, and functions that come later', async () => {
     const suite = await open('multi_turn_miss_func', 'native');
     const item = suite.cases[0]!;
-    const { tools, asked } = scripted(item.gold.flat());
+    const { tools, questions } = scripted(item.gold.flat());
     const response = await suite.attempt(item, tools);
     expect(await suite.judge([{ item, response }], tools.signal)).toMatchObject([{ correct: true }]);
-    const given = asked.map(({ tools: specs }) => specs!.length);
-    expect(new Set(given)).toEqual(new Set([given[0]!, given[0]! + 1]));
-    const messages = asked.at(-1)!.messages;
+    const toolCounts = questions.map(({ tools: specs }) => specs!.length);
+    expect(new Set(toolCounts)).toEqual(new Set([toolCounts[0]!, toolCounts[0]! + 1]));
+    const messages = questions.at(-1)!.messages;
     expect(messages).toContainEqual({
       role: 'user',
       content: 'I have updated some more functions you can choose from. What about now?',
@@ -143,9 +143,9 @@ describe('an episode with native tools', () => {
         { name: 'ls', arguments: '[' },
       ],
     };
-    const { tools, asked } = scripted([broken]);
+    const { tools, questions } = scripted([broken]);
     expect((await suite.attempt(item, tools)).turns).toHaveLength(item.turns.length);
-    expect(asked[1]!.messages.slice(asked[0]!.messages.length)).toMatchObject([
+    expect(questions[1]!.messages.slice(questions[0]!.messages.length)).toMatchObject([
       { role: 'assistant' },
       { role: 'tool', toolCallId: '1_0', content: 'The call could not be read.' },
       { role: 'tool', toolCallId: '1_1' },
@@ -160,15 +160,15 @@ describe('turn by turn', () => {
   beforeAll(async () => void (suite = await open('multi_turn_long_context_by_turn')));
   afterAll(() => suite.close());
 
-  test('is judged few at a time', () => expect(suite.judgedTogether).toBe(8));
+  test('is judged few at a time', () => expect(suite.judgeBatchSize).toBe(8));
   test('a lost turn costs only itself', async () => {
     const item = suite.cases.find(({ gold }) => gold.length >= 4)!;
     const answers = item.gold.map((turn, index) => (index === 1 ? [text('No.')] : turn));
-    const { tools, asked } = scripted(answers.flat());
+    const { tools, questions } = scripted(answers.flat());
     const response = await suite.attempt(item, tools);
     expect(response.turns).toEqual(answers);
     // What the model is shown of the turn before is the truth, not its own refusal.
-    const shown = asked.at(-1)!.messages.map(({ content }) => content);
+    const shown = questions.at(-1)!.messages.map(({ content }) => content);
     expect(shown).toEqual(expect.arrayContaining(turns(item)[1]!));
     expect(shown).not.toContain('No.');
     const [verdict] = await suite.judge([{ item, response }], tools.signal);
@@ -181,13 +181,13 @@ describe('turn by turn', () => {
       {
         name: 'bfcl_v4_multi_turn_long_context_turn_success_gold_history_prompt',
         successes: item.gold.length - 1,
-        of: item.gold.length,
+        of: item.gold.length, // eslint-disable-line id-denylist -- its name on disk
       },
     ]);
   });
   test('gold is right in every turn of the first 40 cases', async () => {
-    const some = new Set(suite.cases.slice(0, 40).map(({ id }) => id));
-    const verdicts = await judged(suite, ({ id, gold }) => (some.has(id) ? gold : undefined));
+    const chosenIds = new Set(suite.cases.slice(0, 40).map(({ id }) => id));
+    const verdicts = await judged(suite, ({ id, gold }) => (chosenIds.has(id) ? gold : undefined));
     expect([...verdicts].filter(([, { correct }]) => !correct)).toEqual([]);
   });
 });

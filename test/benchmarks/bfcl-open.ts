@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 import { bfcl } from '../../src/benchmarks/bfcl/bfcl.ts';
 import type { BfclResponse } from '../../src/benchmarks/bfcl/conversation.ts';
 import type { BfclCase, RecordedAnswer } from '../../src/benchmarks/bfcl/engine.ts';
-import { enginePython } from '../../src/benchmarks/engine-python.ts';
+import { enginePython } from '../../src/benchmarks/registry.ts';
 import type {
   AttemptTools,
   CaseVerdict,
@@ -72,15 +72,15 @@ export const call = (name: string, args: unknown): RecordedAnswer => ({
 export function scripted(
   answers: readonly RecordedAnswer[],
   onDone?: (result: unknown) => void,
-): { tools: AttemptTools; asked: Question[] } {
-  const asked: Question[] = [];
+): { tools: AttemptTools; questions: Question[] } {
+  const questions: Question[] = [];
   const tools: AttemptTools = {
     ask(question) {
-      const { text: content, toolCalls } = answers[asked.length] ?? text('');
-      asked.push(accepted(question));
+      const { text: content, toolCalls } = answers[questions.length] ?? text('');
+      questions.push(accepted(question));
       const answer: Answer = {
         text: content,
-        toolCalls: toolCalls.map((made, index) => ({ ...made, id: `${asked.length}_${index}` })),
+        toolCalls: toolCalls.map((made, index) => ({ ...made, id: `${questions.length}_${index}` })),
         finish_reason: 'stop',
         tokens: 0,
       };
@@ -94,5 +94,5 @@ export function scripted(
     },
     signal: new AbortController().signal,
   };
-  return { tools, asked };
+  return { tools, questions };
 }

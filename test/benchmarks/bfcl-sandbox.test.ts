@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { RecordedAnswer } from '../../src/benchmarks/bfcl/engine.ts';
-import { enginePython } from '../../src/benchmarks/engine-python.ts';
+import { enginePython } from '../../src/benchmarks/registry.ts';
 import { call, judged, open, scripted, text } from './bfcl-open.ts';
 
 let folder: string;
@@ -195,7 +195,9 @@ describe('text that tries to run code', () => {
           for (const result of step?.results ?? []) expect(result).toMatch(/^Error during execution|"error"/);
       }
       expect(existsSync(join(folder, 'reached'))).toBe(false);
-      const [verdict] = (await judged(suite, (other) => (other === item ? item.gold : undefined))).values();
+      const [verdict] = (
+        await judged(suite, (candidate) => (candidate === item ? item.gold : undefined))
+      ).values();
       expect(verdict).toMatchObject({ correct: true });
       await suite.close();
     },

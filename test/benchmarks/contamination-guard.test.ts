@@ -7,7 +7,7 @@ import { parseExperiment } from '../../src/config/parse-experiment.ts';
 import { parseCandidate, rejectContaminated } from '../../src/curriculum/generate-candidates.ts';
 import type { SeedTaskRecord } from '../../src/types/records.ts';
 import { InvalidConfig } from '../../src/validation/invalid-config.ts';
-import { createLanguage, readOwnTasks } from '../../src/worlds/language/language.ts';
+import { createLanguage, readLanguageTasks } from '../../src/worlds/language/language.ts';
 import type { LanguageSettings } from '../../src/worlds/language/settings.ts';
 import type { TravelTask } from '../../src/worlds/travel/task-schema.ts';
 import type { World } from '../../src/worlds/world.ts';
@@ -49,7 +49,7 @@ describe('tasks of one’s own in the language world', () => {
 
   it('are refused where one holds a question, naming file, line, benchmark and case', async () => {
     const path = await fileOf([asks('What is one?'), asks(`Please say:\n${question.toUpperCase()}`)]);
-    const failure = await readOwnTasks(settings(path)).then(
+    const failure = await readLanguageTasks(settings(path)).then(
       () => new Error('nothing was refused'),
       (error: unknown) => error as Error,
     );
@@ -61,7 +61,7 @@ describe('tasks of one’s own in the language world', () => {
     });
     expect(failure.message.endsWith(fault)).toBe(true);
     expect(
-      await readOwnTasks(settings(await fileOf([asks('What is one?'), asks('What is two?')]))),
+      await readLanguageTasks(settings(await fileOf([asks('What is one?'), asks('What is two?')]))),
     ).toMatchObject({ base: [expect.any(String)] });
   });
 
@@ -133,7 +133,7 @@ describe('tasks of any world', () => {
     const ports = plainDependencies(home, server.url, new FakeTrainer());
     const loadWorld = async (settings: Parameters<typeof ports.loadWorld>[0]): Promise<World> => {
       const own = await ports.loadWorld(settings);
-      return { ...own, agentPrompt: (spec) => agentPrompt(spec, (one) => own.agentPrompt(one)) };
+      return { ...own, agentPrompt: (spec) => agentPrompt(spec, (inner) => own.agentPrompt(inner)) };
     };
     const { prepared: run } = await begin(
       createActivities({

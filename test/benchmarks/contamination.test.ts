@@ -3,9 +3,13 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { bfclQuestions, shippedQuestions } from '../../src/benchmarks/contamination/benchmark-questions.ts';
-import { contaminated, indexOf } from '../../src/benchmarks/contamination/contaminated.ts';
+import {
+  findContamination,
+  indexFingerprints,
+  questionsText,
+  readQuestions,
+} from '../../src/benchmarks/contamination/find-contamination.ts';
 import { questionFingerprint, questionFingerprints } from '../../src/benchmarks/contamination/fingerprint.ts';
-import { questionsText, readQuestions } from '../../src/benchmarks/contamination/questions-file.ts';
 import { temporaryFolder } from '../store/temporary-folder.ts';
 import { shippedHost } from './attempt.ts';
 import { packageData } from './bfcl-open.ts';
@@ -14,12 +18,12 @@ const data = shippedHost.shipped;
 const kept = readQuestions();
 const bamboogle = shippedQuestions.bamboogle!(data);
 const citibank = bamboogle[0]!.text;
-const found = { benchmark: 'bamboogle', id: 'bamboogle_0' };
+const contamination = { benchmark: 'bamboogle', id: 'bamboogle_0' };
 
 describe('the fingerprints that come with the project', () => {
   it.each(Object.keys(shippedQuestions))('of %s are those of its data', (benchmark) => {
     if (benchmark === 'travelplanner' && !existsSync(join(data, benchmark))) return;
-    expect(questionsText(kept.filter((one) => one.benchmark === benchmark))).toBe(
+    expect(questionsText(kept.filter((fingerprint) => fingerprint.benchmark === benchmark))).toBe(
       questionsText(questionFingerprints(shippedQuestions[benchmark]!(data))),
     );
   });
@@ -32,7 +36,7 @@ describe('the fingerprints that come with the project', () => {
 
   it('cover every case of Bamboogle, TravelPlanner and API-Bank, and BFCL', () => {
     const ids = (benchmark: string) =>
-      new Set(kept.filter((one) => one.benchmark === benchmark).map(({ id }) => id));
+      new Set(kept.filter((fingerprint) => fingerprint.benchmark === benchmark).map(({ id }) => id));
     expect([ids('bamboogle').size, ids('travelplanner').size]).toEqual([125, 45]);
     expect(new Set([...ids('bfcl_v4')].map((id) => id.replace(/_\d.*$/, '')))).toEqual(
       new Set([
@@ -63,7 +67,7 @@ describe('the fingerprints that come with the project', () => {
     );
     for (const { text } of shippedQuestions.api_bank!(data))
       if (text.length > 60)
-        expect(contaminated(text), text).toMatchObject({ benchmark: expect.any(String) as string });
+        expect(findContamination(text), text).toMatchObject({ benchmark: expect.any(String) as string });
   });
 
   it('hold no question in words', () => {
@@ -91,7 +95,7 @@ describe('contaminated', () => {
       'in full-width letters',
       citibank.replace(/[a-z]/gi, (letter) => String.fromCodePoint(letter.codePointAt(0)! + 0xfee0)),
     ],
-  ])('finds a question %s', (_, text) => expect(contaminated(text)).toEqual(found));
+  ])('finds a question %s', (_, text) => expect(findContamination(text)).toEqual(contamination));
 
   it.each([
     ['a part of it', citibank.split(' ').slice(0, -1).join(' ')],
@@ -102,10 +106,10 @@ describe('contaminated', () => {
     ['nothing', ''],
     ['a small request', 'Can you help me delete my account?'],
     ['what a task of a built-in world looks like', 'T:aaaa'],
-  ])('finds none in %s', (_, text) => expect(contaminated(text)).toBeNull());
+  ])('finds none in %s', (_, text) => expect(findContamination(text)).toBeNull());
 
   it('finds each of Bamboogle, under its own case', () => {
-    for (const { id, text } of bamboogle) expect(contaminated(`Q: ${text}`), id).toMatchObject({ id });
+    for (const { id, text } of bamboogle) expect(findContamination(`Q: ${text}`), id).toMatchObject({ id });
   });
 
   it('finds a question that begins like a longer one, and one without spaces', () => {
@@ -114,14 +118,14 @@ describe('contaminated', () => {
       'which of these five words come first of all',
       '请问北京今天的天气怎么样和上海相比如何呢',
     ];
-    const index = indexOf(
+    const index = indexFingerprints(
       questionFingerprints(questions.map((text, at) => ({ benchmark: 'own', id: String(at), text }))),
     );
-    expect(contaminated('so, which of these five words come first of any?', index)).toEqual({
+    expect(findContamination('so, which of these five words come first of any?', index)).toEqual({
       benchmark: 'own',
       id: '0',
     });
-    expect(contaminated(`那么${questions[2]!}？`, index)).toEqual({ benchmark: 'own', id: '2' });
+    expect(findContamination(`那么${questions[2]!}？`, index)).toEqual({ benchmark: 'own', id: '2' });
   });
 
   it('leaves out what is too short to be told from what anybody writes', () => {
@@ -142,9 +146,9 @@ describe('contaminated', () => {
       'You are given tools and a question about a table of numbers, which you answer with one call. '.repeat(
         10,
       );
-    contaminated(prompt);
+    findContamination(prompt);
     const before = performance.now();
-    for (let index = 0; index < 1000; index++) contaminated(`${index} ${prompt}`);
+    for (let index = 0; index < 1000; index++) findContamination(`${index} ${prompt}`);
     expect(performance.now() - before).toBeLessThan(1500);
   });
 });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { planInText } from '../../src/benchmarks/travelplanner/case-verdict.ts';
+import { findPlan } from '../../src/benchmarks/travelplanner/case-verdict.ts';
 import { beforeParenthesis, fromTo, nameAndCity } from '../../src/benchmarks/travelplanner/data/plan.ts';
 import { canonicalJson } from '../../src/store/canonical-json.ts';
 import { read } from '../infra/repository.ts';
@@ -37,11 +37,11 @@ describe('the plan of an answer', () => {
       `{"plan": ${json}}`,
       python,
     ])
-      expect(planInText(text)).toEqual(days);
+      expect(findPlan(text)).toEqual(days);
   });
 
   it('is the last of several', () => {
-    expect(planInText('[{"days": 1}] no: [{"days": 2}]')).toEqual([{ days: 2 }]);
+    expect(findPlan('[{"days": 1}] no: [{"days": 2}]')).toEqual([{ days: 2 }]);
   });
 
   it.each([
@@ -56,7 +56,7 @@ describe('the plan of an answer', () => {
     '{"days": 1}',
     '[[{"a": 1}, 2]',
   ])('is not in %j', (text) => {
-    const plan = planInText(text);
+    const plan = findPlan(text);
     expect(plan === null || plan.every((day) => Object.keys(day).length <= 1)).toBe(true);
     if (!text.startsWith('[[')) expect(plan).toBeNull();
   });

@@ -9,7 +9,7 @@ import { changed, fixtureLines, goldPlan, task, train } from './travelplanner-su
 import type { Plan } from './travelplanner-support.ts';
 
 const rich = { budget: 1e6 };
-const asking = (constraint: Partial<Query['local_constraint']>): Partial<Query> => ({
+const withConstraint = (constraint: Partial<Query['local_constraint']>): Partial<Query> => ({
   local_constraint: {
     'house rule': null,
     cuisine: null,
@@ -53,10 +53,10 @@ describe('each constraint', () => {
     ],
     ['complete_information', 1, changed(1, 2, { attraction: '-' }), {}],
     ['budget', 1, goldPlan(1), { budget: 1000 }],
-    ['room_rule', 1, goldPlan(1), asking({ 'house rule': 'smoking' })],
-    ['cuisine', 1, goldPlan(1), asking({ cuisine: ['French', 'Martian'] })],
-    ['room_type', 1, goldPlan(1), asking({ 'room type': 'private room' })],
-    ['transportation', 1, goldPlan(1), asking({ transportation: 'no flight' })],
+    ['room_rule', 1, goldPlan(1), withConstraint({ 'house rule': 'smoking' })],
+    ['cuisine', 1, goldPlan(1), withConstraint({ cuisine: ['French', 'Martian'] })],
+    ['room_type', 1, goldPlan(1), withConstraint({ 'room type': 'private room' })],
+    ['transportation', 1, goldPlan(1), withConstraint({ transportation: 'no flight' })],
   ])('%s is broken by a plan that breaks nothing else', (name, idx, plan, query) => {
     expect(official(idx, goldPlan(idx)).passes).toBe(true);
     const verdict = official(idx, plan, query);
@@ -127,7 +127,7 @@ describe('each constraint', () => {
 
 describe('cuisines', () => {
   it('are looked for until a meal in the city of departure, and the next day again', () => {
-    const query = { ...task(1).query, ...asking({ cuisine: ['French'] }) };
+    const query = { ...task(1).query, ...withConstraint({ cuisine: ['French'] }) };
     const day = { ...goldPlan(1)[0], breakfast: 'Any, St. Petersburg', dinner: 'Coco Bambu, Rockford' };
     const why = (plan: Plan): string | null =>
       cuisine({ query, days: readDays(plan, 2), sandbox: train.sandbox });

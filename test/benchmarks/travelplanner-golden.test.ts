@@ -97,7 +97,7 @@ describe('scores', () => {
       new AbortController().signal,
     );
     const scores = suite.scores(verdicts.map((verdict, index) => ({ id: suite.cases[index]!.id, verdict })));
-    expect(scores.map(({ name, of, successes }) => [name, of, successes])).toEqual([
+    expect(scores.map((score) => [score.name, score.of, score.successes])).toEqual([
       ['travelplanner_train_delivery_soleplanning', 45, 30],
       ['travelplanner_train_commonsense_micro_soleplanning', 360, null],
       ['travelplanner_train_commonsense_macro_soleplanning', 45, 30],

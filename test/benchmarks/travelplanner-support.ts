@@ -4,7 +4,7 @@ import type { AttemptTools, OpenSuite, SuiteHost, SuiteSettings } from '../../sr
 import type { PlanResponse } from '../../src/benchmarks/travelplanner/case-verdict.ts';
 import type { PlannerTask } from '../../src/benchmarks/travelplanner/data/task.ts';
 import { openTrain } from '../../src/benchmarks/travelplanner/data/train.ts';
-import { travelSuite } from '../../src/benchmarks/travelplanner/suite.ts';
+import { travelSuite } from '../../src/benchmarks/travelplanner/travelplanner.ts';
 import type { Answer, Question, ToolCall } from '../../src/formats/chat-messages.ts';
 import { accepted } from '../../test-support/chat-history.ts';
 

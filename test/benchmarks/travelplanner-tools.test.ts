@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Desk, masked } from '../../src/benchmarks/travelplanner/tools/desk.ts';
+import { MASKED_TEXT, PlannerTools } from '../../src/benchmarks/travelplanner/tools/planner-tools.ts';
 import type { Answer } from '../../src/formats/chat-messages.ts';
 import { contentOf, goldPlan, openTravel, scripted, task, toolCall, train } from './travelplanner-support.ts';
 
@@ -16,7 +16,7 @@ const correct = async (
 const acting = (...actions: string[]): string[] => actions.flatMap((action) => ['I go on.', action]);
 
 describe('tools of the sandbox', () => {
-  const call = (tool: string, ...args: string[]) => new Desk(train.sandbox).call(tool, args);
+  const call = (tool: string, ...args: string[]) => new PlannerTools(train.sandbox).call(tool, args);
 
   it('find flights of a day, as a table', () => {
     expect(call('FlightSearch', 'St. Petersburg', 'Rockford', '2022-03-16').text).toBe(
@@ -73,7 +73,7 @@ describe('tools of the sandbox', () => {
   });
 
   it('write what was found last to the notebook', () => {
-    const desk = new Desk(train.sandbox);
+    const desk = new PlannerTools(train.sandbox);
     desk.call('GoogleDistanceMatrix', ['Rockford', 'Rockford', 'taxi']);
     // A list of cities is not kept, as officially.
     desk.call('CitySearch', ['Texas']);
@@ -145,7 +145,7 @@ describe('tool use by ReAct', () => {
     expect(contentOf(policy.questions[2]!)).toContain('Observation 1: Flight Number  Price');
     // Once it is in the notebook the table is masked.
     expect(contentOf(policy.questions[4]!)).toContain(
-      `Observation 1: ${masked}\nThought 2: I go on.\nAction 2: NotebookWrite[Flights there]\nObservation 2: The information has been recorded`,
+      `Observation 1: ${MASKED_TEXT}\nThought 2: I go on.\nAction 2: NotebookWrite[Flights there]\nObservation 2: The information has been recorded`,
     );
     const plan = contentOf(policy.questions.at(-1)!);
     expect(plan).toContain('F3573659');
@@ -246,7 +246,7 @@ describe('tool use by native calls', () => {
     ]);
     expect(policy.questions[1]!.messages.slice(2)).toMatchObject([
       { role: 'assistant' },
-      { role: 'tool', toolCallId: flights.id, content: masked },
+      { role: 'tool', toolCallId: flights.id, content: MASKED_TEXT },
       { role: 'tool', content: expect.stringContaining('recorded in Notebook') as string },
     ]);
     expect(policy.questions[2]!.tools).toBeUndefined();

@@ -118,9 +118,9 @@ describe('the validation split', () => {
     // constraint.
     expect(
       Object.fromEntries(
-        scores.map(({ name, of, value }) => [
-          name.replace('travelplanner_validation_', ''),
-          [of, Number((value * of).toFixed(6))],
+        scores.map((score) => [
+          score.name.replace('travelplanner_validation_', ''),
+          [score.of, Number((score.value * score.of).toFixed(6))],
         ]),
       ),
     ).toEqual({
@@ -152,6 +152,31 @@ describe('tables of the database', () => {
       { a: '1', b: '2' },
     ]);
     expect(csvRows('')).toEqual([]);
+  });
+
+  it('keep quotes, line breaks of either kind and blank cells within a record, and skip blank lines', () => {
+    const text = [
+      'name,"house ""rules""",city',
+      '"two\r\nlines","No ""parties"", no pets",Rockford',
+      '',
+      '"","",""',
+      'a "nick" name, spaced ,"one\nbreak"',
+      '"short"',
+      'long,b,c,dropped',
+      '',
+    ].join('\r\n');
+    expect(csvRows(text)).toEqual([
+      { name: 'two\r\nlines', 'house "rules"': 'No "parties", no pets', city: 'Rockford' },
+      { name: '', 'house "rules"': '', city: '' },
+      { name: 'a "nick" name', 'house "rules"': ' spaced ', city: 'one\nbreak' },
+      { name: 'short', 'house "rules"': '', city: '' },
+      { name: 'long', 'house "rules"': 'b', city: 'c' },
+    ]);
+    expect(csvRows('a,b\n1,2\r\n3,4')).toEqual([
+      { a: '1', b: '2' },
+      { a: '3', b: '4' },
+    ]);
+    expect(() => csvRows('a,b\n"not closed,2')).toThrow();
   });
 
   it('leave out rows with an absent value, as pandas does', () => {

@@ -63,7 +63,7 @@ export function sums(rules: Rules): Benchmark {
   const open = (): OpenSuite<Sum, SumResponse> => ({
     cases,
     dataHash: 'd'.repeat(64),
-    asking: rules.asking,
+    promptVersion: rules.asking,
     get cannotAsk() {
       return rules.cannotAsk;
     },
@@ -86,7 +86,7 @@ export function sums(rules: Rules): Benchmark {
           : (await judge({ messages: [{ role: 'user', content: `Is ${second.text} right?` }] })).text;
       return { answers: [first.text, second.text], looked, judged };
     },
-    judgedTogether: 4,
+    judgeBatchSize: 4,
     judge: (answered) => {
       rules.judged.push(answered.length);
       return Promise.resolve(

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { strictCallMatch } from '../../src/benchmarks/api-bank/toolrl-rule.ts';
-import { pythonLiteral, readPythonCalls } from '../../src/worlds/calls/call-formats.ts';
+import { readPythonCalls, writePythonLiteral } from '../../src/worlds/calls/call-formats.ts';
 import { callsMatch, exactText, looseText } from '../../src/worlds/calls/match.ts';
 import type { CallsTask, CallTool } from '../../src/worlds/calls/task-schema.ts';
 import { reasonOf, shippedWorld, specOf } from './json-tasks-support.ts';
@@ -45,10 +45,10 @@ const withCall = (changes: object, rest: Partial<CallsTask> = {}): CallsTask => 
   ...rest,
   calls: [{ ...task.calls[0]!, ...changes }],
 });
-const given = (changes: CallsTask['calls'][number]['arguments'], rest?: Partial<CallsTask>): CallsTask =>
+const accepting = (changes: CallsTask['calls'][number]['arguments'], rest?: Partial<CallsTask>): CallsTask =>
   withCall({ arguments: { ...task.calls[0]!.arguments, ...changes } }, rest);
-const bfclReward = (answer: string, of: CallsTask = task): number =>
-  bfcl.score(specOf(bfcl, of), answer).reward;
+const bfclReward = (answer: string, scored: CallsTask = task): number =>
+  bfcl.score(specOf(bfcl, scored), answer).reward;
 
 it.each([
   ['Two cups, coming.', 'no parse'],
@@ -111,7 +111,7 @@ describe('the style `bfcl`', () => {
 
   it('reads and writes any value, and soon', () => {
     const value = { "it's": ['a\n"b"\\', -1.5, true, false, { x: [] }], ü: 'ß' };
-    expect(readPythonCalls(`[f(x=${pythonLiteral(value)})]`)).toEqual([
+    expect(readPythonCalls(`[f(x=${writePythonLiteral(value)})]`)).toEqual([
       { name: 'f', arguments: { x: value } },
     ]);
     for (const hostile of [
@@ -127,7 +127,7 @@ describe('the style `bfcl`', () => {
   });
 
   it('has lists in their order, and objects by their keys', () => {
-    const nested = given({ extras: [[{ name: 'Lemon' }, { name: 'Ice' }]] });
+    const nested = accepting({ extras: [[{ name: 'Lemon' }, { name: 'Ice' }]] });
     const answer = (extras: string): string =>
       `[tea.brew(leaf='Earl Grey', cups=2, milk=True, extras=${extras})]`;
     expect(bfclReward(answer("[{'name': 'lemon'}, {'name': 'ice'}]"), nested)).toBe(1);
@@ -188,8 +188,8 @@ describe('calls at once', () => {
   });
 
   it('are families: one tool or several, one call or several', () => {
-    const kinds = [withCall({}, { tools: [brew] }), task, both, { ...both, tools: [brew, warm] }].map((one) =>
-      bfcl.kind(specOf(bfcl, one)),
+    const kinds = [withCall({}, { tools: [brew] }), task, both, { ...both, tools: [brew, warm] }].map(
+      (candidate) => bfcl.kind(specOf(bfcl, candidate)),
     );
     expect(kinds).toEqual(['simple', 'multiple', 'parallel', 'parallel_multiple']);
     const swapped = { ...both, calls: both.calls.toReversed() };
@@ -246,15 +246,15 @@ describe('a text of the simulator', () => {
     ['a call of a tool that is not there', withCall({ name: 'coffee' }), 'unknown_tool'],
     ['two tools of one name', { ...task, tools: [brew, brew] }, 'unknown_tool'],
     ['a missing required argument', withCall({ arguments: { leaf: ['Green'] } }), 'wrong_arguments'],
-    ['an argument that the tool has not', given({ pot: ['blue'] }), 'wrong_arguments'],
-    ['an inherited name as argument', given({ toString: ['x'] }), 'wrong_arguments'],
-    ['a value of another type', given({ cups: ['two'] }), 'wrong_arguments'],
-    ['half a cup', given({ cups: [0.5] }), 'wrong_arguments'],
-    ['a value outside of the choices', given({ sugar: ['three'] }), 'wrong_arguments'],
-    ['an item of another form', given({ extras: [[{ title: 'ice' }]] }), 'wrong_arguments'],
-    ['the empty text for a required number', given({ cups: [2, ''] }), 'wrong_arguments'],
-    ['either truth value accepted', given({ milk: [true, false] }), 'anything_accepted'],
-    ['every choice accepted', given({ sugar: ['none', 'one', 'two'] }), 'anything_accepted'],
+    ['an argument that the tool has not', accepting({ pot: ['blue'] }), 'wrong_arguments'],
+    ['an inherited name as argument', accepting({ toString: ['x'] }), 'wrong_arguments'],
+    ['a value of another type', accepting({ cups: ['two'] }), 'wrong_arguments'],
+    ['half a cup', accepting({ cups: [0.5] }), 'wrong_arguments'],
+    ['a value outside of the choices', accepting({ sugar: ['three'] }), 'wrong_arguments'],
+    ['an item of another form', accepting({ extras: [[{ title: 'ice' }]] }), 'wrong_arguments'],
+    ['the empty text for a required number', accepting({ cups: [2, ''] }), 'wrong_arguments'],
+    ['either truth value accepted', accepting({ milk: [true, false] }), 'anything_accepted'],
+    ['every choice accepted', accepting({ sugar: ['none', 'one', 'two'] }), 'anything_accepted'],
     ['the same call twice', { ...task, calls: [task.calls[0]!, task.calls[0]!] }, 'repeated_call'],
     [
       'a required parameter that is none',

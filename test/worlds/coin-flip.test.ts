@@ -41,11 +41,11 @@ it('a coin-flip tool looks half solved by anybody, and two verdicts on it differ
   // About 32 tasks of 4 attempts (of 16 and more by the random policy): standard deviation 0.05.
   expect(Math.abs(average(coin!.map(({ success_rate }) => success_rate)) - 0.5)).toBeLessThan(0.2);
   expect(Math.abs(average(coin!.map(({ random_rate }) => random_rate)) - 0.5)).toBeLessThan(0.2);
-  const asked = new Set(coin!.map(({ task_id }) => task_id));
-  const agreed = (of: readonly RewardRecord[]) =>
-    average(of.map(({ reward, second_reward }) => Number(reward === second_reward)));
-  expect(agreed(rewards.filter(({ task_id }) => !asked.has(task_id)))).toBe(1);
-  expect(Math.abs(agreed(rewards.filter(({ task_id }) => asked.has(task_id))) - 0.5)).toBeLessThan(0.2);
+  const coinTasks = new Set(coin!.map(({ task_id }) => task_id));
+  const agreed = (records: readonly RewardRecord[]) =>
+    average(records.map(({ reward, second_reward }) => Number(reward === second_reward)));
+  expect(agreed(rewards.filter(({ task_id }) => !coinTasks.has(task_id)))).toBe(1);
+  expect(Math.abs(agreed(rewards.filter(({ task_id }) => coinTasks.has(task_id))) - 0.5)).toBeLessThan(0.2);
   expect(metrics['env/verdict_agreement']).toBeLessThan(0.9);
 });
 

@@ -41,7 +41,7 @@ describe.each(
   const specs = [...world.baseTasks(randomStream(1)), ...world.heldOutTasks(randomStream(1))];
   const aSpec = fc.constantFrom(...specs);
   const characters = new Set(world.vocabulary);
-  const known = (text: string) => [...text].every((character) => characters.has(character));
+  const isInVocabulary = (text: string) => [...text].every((character) => characters.has(character));
 
   it('has a vocabulary of single characters, each once', () => {
     expect(characters.size).toBe(world.vocabulary.length);
@@ -63,7 +63,7 @@ describe.each(
         expect(world.score(spec, world.randomAnswer(spec, randomStream(seed))).wellFormed).toBe(true);
         expect(world.difficulty(spec)).toBeGreaterThan(0);
         for (const text of [spec, world.agentPrompt(spec), world.environmentPrompt(emptyHistory(), spec)])
-          expect(known(text), text).toBe(true);
+          expect(isInVocabulary(text), text).toBe(true);
         expect(() =>
           JSON.stringify([world.renderTask(spec), world.renderAnswer(reference), world.latents(spec)]),
         ).not.toThrow();
@@ -106,7 +106,7 @@ describe.each(
       expect(rows).toEqual([...world.warmUpCorpus(policy, 300, randomStream(3))]);
       for (const { prompt, completion, more = [] } of rows) {
         const text = prompt + completion + more.map(({ read: heard, write }) => heard + write).join('');
-        expect(known(text), text).toBe(true);
+        expect(isInVocabulary(text), text).toBe(true);
       }
       // What is no variation of a task words an observation.
       const tasks = policy === 'environment' ? rows.filter(({ prompt }) => prompt.startsWith('H')) : [];

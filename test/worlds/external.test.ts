@@ -55,8 +55,8 @@ describe('a world from outside', () => {
     const world = await worldLoader(`other=./nowhere.ts, sums=${module}`)(external('sums', { digits: 3 }));
     expect(world.score('12+7', '19')).toEqual({ reward: 1, wellFormed: true });
     expect(world.parseTask('999+1')).toEqual({ valid: true, spec: '999+1' });
-    const beside = await worldLoader('sums=./test/worlds/outside/sums.ts')(external());
-    expect(beside.parseTask('999+1')).toEqual({ valid: false, reason: 'no_sum' });
+    const sums = await worldLoader('sums=./test/worlds/outside/sums.ts')(external());
+    expect(sums.parseTask('999+1')).toEqual({ valid: false, reason: 'no_sum' });
   });
 
   it('may be an installed package, by its name', async () => {
@@ -146,17 +146,17 @@ describe('an experiment with a world from outside', () => {
             ),
     });
     onTestFinished(() => server[Symbol.asyncDispose]());
-    const does = createActivities({
+    const activities = createActivities({
       ...plainDependencies(home, server.url, new FakeTrainer()),
       loadWorld: worldLoader(list),
     });
-    return { home, does, begun: begin(does, 'outside', input) };
+    return { home, activities, begun: begin(activities, 'outside', input) };
   };
 
   it('runs like any other', async () => {
-    const { does, begun } = await start(`sums=${module}`, file());
+    const { activities, begun } = await start(`sums=${module}`, file());
     const { plan, prepared } = await begun;
-    const { metrics } = await plainEpoch(does, plan, prepared);
+    const { metrics } = await plainEpoch(activities, plan, prepared);
     expect(metrics['env/valid_fraction']).toBe(1);
     expect(metrics['env/success_rate']).toBeGreaterThan(0.2);
     expect(metrics['env/success_rate']).toBeLessThan(0.8);

@@ -19,7 +19,7 @@ const execution = (program: unknown, rest: Record<string, unknown> = {}) => ({
   tools: toolsIn(program),
   evaluation: { kind: 'execution', program, ...rest },
 });
-const call = (tool: string, given: Record<string, unknown>) => ({ tool, arguments: given });
+const call = (tool: string, args: Record<string, unknown>) => ({ tool, arguments: args });
 const toolsIn = (program: unknown): string[] => [
   ...new Set([...JSON.stringify(program).matchAll(/"tool":"([a-z_]*)"/g)].map(([, name]) => name!)),
 ];
@@ -45,8 +45,8 @@ const lampCall = {
   target_action: { name: 'set_lamp', arguments: { room: 'kitchen', on: true, level: 3 } },
 };
 
-const reasonOf = (task: unknown, of = world): string => {
-  const parsed = of.parseTask(typeof task === 'string' ? task : JSON.stringify(task));
+const reasonOf = (task: unknown, tested = world): string => {
+  const parsed = tested.parseTask(typeof task === 'string' ? task : JSON.stringify(task));
   return parsed.valid ? 'valid' : parsed.reason;
 };
 const specOf = (task: unknown): string => {
@@ -305,8 +305,8 @@ describe('execution', () => {
           ),
           anyArgument,
         ),
-        (tool, given) => {
-          const text = JSON.stringify(execution({ tool, arguments: given }));
+        (tool, args) => {
+          const text = JSON.stringify(execution({ tool, arguments: args }));
           const parsed = world.parseTask(text);
           if (!parsed.valid) return;
           expect(world.parseTask(parsed.spec)).toEqual(parsed);
@@ -511,20 +511,20 @@ describe('the vote', () => {
   });
 
   it('counts who agrees with the label, and sees a majority for another answer', () => {
-    const of = (...answers: string[]) =>
+    const agreementOf = (...answers: string[]) =>
       vote.tally(
         capital,
         answers.map((answer) => `Answer: ${answer}`),
       );
-    expect(of('Paris', 'paris', 'Rome', 'Oslo', 'Bonn')).toEqual({ agreeing: 2, disputed: false });
-    expect(of('Rome', 'rome', 'ROME', 'Paris', 'Paris')).toEqual({ agreeing: 2, disputed: true });
-    expect(of('Rome', 'Rome', 'Oslo', 'Oslo', 'Paris')).toEqual({ agreeing: 1, disputed: false });
+    expect(agreementOf('Paris', 'paris', 'Rome', 'Oslo', 'Bonn')).toEqual({ agreeing: 2, disputed: false });
+    expect(agreementOf('Rome', 'rome', 'ROME', 'Paris', 'Paris')).toEqual({ agreeing: 2, disputed: true });
+    expect(agreementOf('Rome', 'Rome', 'Oslo', 'Oslo', 'Paris')).toEqual({ agreeing: 1, disputed: false });
     expect(vote.tally(capital, ['', '', '', '', ''])).toEqual({ agreeing: 0, disputed: false });
   });
 
   it('knows calls by what they say, and free text by what it shares', () => {
-    const other = '{"name":"set_lamp","arguments":{"level":4,"on":true,"room":"kitchen"}}';
-    expect(vote.tally(specOf(lampCall), [other, `<tool_call>${other}</tool_call>`, '{}'])).toEqual({
+    const reordered = '{"name":"set_lamp","arguments":{"level":4,"on":true,"room":"kitchen"}}';
+    expect(vote.tally(specOf(lampCall), [reordered, `<tool_call>${reordered}</tool_call>`, '{}'])).toEqual({
       agreeing: 0,
       disputed: true,
     });
@@ -540,8 +540,8 @@ describe('the vote', () => {
 });
 
 describe('the class of a failure', () => {
-  const lampSays = (name: string, given: object) =>
-    `<tool_call>${JSON.stringify({ name, arguments: given })}</tool_call>`;
+  const lampSays = (name: string, args: object) =>
+    `<tool_call>${JSON.stringify({ name, arguments: args })}</tool_call>`;
 
   it.each([
     [exact('Capital of France?', 'Paris'), 'I do not know.', 'no parse'],
@@ -623,8 +623,8 @@ describe('the simulator’s prompt', () => {
     expect(JSON.stringify(world.taskSchema)).not.toMatch(
       /pattern|propertyNames|minLength|maxItems|\$schema|oneOf/,
     );
-    const accepts = (of: typeof world, task: unknown): boolean =>
-      z.fromJSONSchema(of.taskSchema as Parameters<typeof z.fromJSONSchema>[0]).safeParse(task).success;
+    const accepts = (tested: typeof world, task: unknown): boolean =>
+      z.fromJSONSchema(tested.taskSchema as Parameters<typeof z.fromJSONSchema>[0]).safeParse(task).success;
     const executed = createLanguage({ ...settings, kinds: ['execution'] });
     for (const task of [...exampleTasks, drawLanguageTask(12, randomStream(1), settings)]) {
       expect(accepts(world, task)).toBe(true);

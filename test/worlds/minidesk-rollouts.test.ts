@@ -47,11 +47,8 @@ const player =
       const [, action = '', facts = ''] = /^[tv]\|(.+)\|(.+)=$/.exec(prompt) ?? [];
       if (random.next() < lies) return 'you have won';
       if (facts === 'ok' || facts === '?') return facts;
-      return facts === 'no'
-        ? `no ${action.charAt(1)}`
-        : facts === '-'
-          ? 'none'
-          : facts.replace(/(?<=\d)(?=[a-f])/g, ' ');
+      if (facts === 'no') return `no ${action.charAt(1)}`;
+      return facts === '-' ? 'none' : facts.replace(/(?<=\d)(?=[a-f])/g, ' ');
     }
     // Character 0 ends an action.
     const turns = prompt.split('\0');
@@ -66,8 +63,8 @@ async function someRun(lies = 0, id = 'desk', fields: Record<string, unknown> = 
   onTestFinished(() => server[Symbol.asyncDispose]());
   const trainer = new FakeTrainer();
   const ports = plainDependencies(home, server.url, trainer);
-  const does = createActivities(ports);
-  const { plan, prepared } = await begin(does, id, withFields(file, fields));
+  const activities = createActivities(ports);
+  const { plan, prepared } = await begin(activities, id, withFields(file, fields));
   const records = <T>(refs: readonly FileRef[]) =>
     Promise.all(refs.map((ref) => collect(ports.store.records<T>(ref)))).then((all) => all.flat());
   const folder = ports.runFolder(id);
@@ -76,7 +73,7 @@ async function someRun(lies = 0, id = 'desk', fields: Record<string, unknown> = 
   return {
     server,
     trainer,
-    does,
+    activities,
     plan,
     prepared,
     records,
@@ -88,15 +85,15 @@ async function someRun(lies = 0, id = 'desk', fields: Record<string, unknown> = 
 describe('a rollout of several turns', () => {
   it('is a trace of sampled and read tokens, exactly as they were, turn after turn', async () => {
     const run = await someRun();
-    const { metrics } = await plainEpoch(run.does, run.plan, run.prepared);
+    const { metrics } = await plainEpoch(run.activities, run.plan, run.prepared);
     const { traces, tasks } = await run.outputs();
     const rollouts = await run.records<TraceRecord>(traces);
     expect(await run.records<TaskRecord>([tasks!])).toHaveLength(16);
     for (const { sampled, turns = [] } of rollouts) {
       const { prompt_token_ids, token_ids, mask = [], logprobs, text } = sampled;
       expect([mask.length, logprobs.length]).toEqual([token_ids.length, token_ids.length]);
-      const whole = String.fromCharCode(...prompt_token_ids, ...token_ids);
-      expect(whole).toBe(
+      const transcript = String.fromCharCode(...prompt_token_ids, ...token_ids);
+      expect(transcript).toBe(
         world.agentPrompt(spec) +
           turns.map(({ action, observation }) => `${action}\0${observation ?? ''}`).join(''),
       );
@@ -116,11 +113,11 @@ describe('a rollout of several turns', () => {
 
   it('is asked one request a turn, the next going on from the very tokens of the last', async () => {
     const run = await someRun();
-    await plainEpoch(run.does, run.plan, run.prepared);
+    await plainEpoch(run.activities, run.plan, run.prepared);
     const rollouts = await run.records<TraceRecord>((await run.outputs()).traces);
     const sent = new Set(
       run.server.requests.flatMap(({ prompt }) =>
-        prompt.flatMap((one) => (typeof one === 'string' ? [] : [JSON.stringify(one)])),
+        prompt.flatMap((part) => (typeof part === 'string' ? [] : [JSON.stringify(part)])),
       ),
     );
     for (const {
@@ -140,7 +137,7 @@ describe('a rollout of several turns', () => {
 
   it('trains the agent on its actions alone', async () => {
     const run = await someRun();
-    await plainEpoch(run.does, run.plan, run.prepared);
+    await plainEpoch(run.activities, run.plan, run.prepared);
     const job = run.trainer.jobs.find(({ job: { kind } }) => kind === 'grpo')!;
     expect(job.records.length).toBeGreaterThan(0);
     for (const { token_ids, mask, logprobs } of job.records) {
@@ -152,11 +149,13 @@ describe('a rollout of several turns', () => {
 
   it('is evaluated in the world’s own words, with no simulator', async () => {
     const run = await someRun(1);
-    const asked = run.server.requests.length;
-    await plainEpoch(run.does, run.plan, run.prepared);
+    const requestsBefore = run.server.requests.length;
+    await plainEpoch(run.activities, run.plan, run.prepared);
     const verdicts = await run.records<VerdictRecord>((await run.outputs()).verdicts);
     expect(verdicts.length).toBeGreaterThan(0);
-    expect(run.server.requests.slice(0, asked).every(({ model }) => model.startsWith('agent'))).toBe(true);
+    expect(run.server.requests.slice(0, requestsBefore).every(({ model }) => model.startsWith('agent'))).toBe(
+      true,
+    );
   });
 });
 
@@ -164,8 +163,8 @@ describe('wordings that are not true', () => {
   it('are replaced, counted, and cost the simulator of its reward', async () => {
     const honest = await someRun(0);
     const liar = await someRun(0.5);
-    const told = await plainEpoch(honest.does, honest.plan, honest.prepared);
-    const lied = await plainEpoch(liar.does, liar.plan, liar.prepared);
+    const truthful = await plainEpoch(honest.activities, honest.plan, honest.prepared);
+    const lied = await plainEpoch(liar.activities, liar.plan, liar.prepared);
     expect(lied.metrics['env/inconsistent']).toBeGreaterThan(0.35);
     expect(lied.metrics['env/inconsistent']).toBeLessThan(0.65);
     const outputs = await liar.outputs();
@@ -176,7 +175,7 @@ describe('wordings that are not true', () => {
         if (observation !== null) expect(consistent).toBe(wording !== 'you have won');
       }
     // The agent never read a lie, so it succeeds as it did.
-    expect(Math.abs(lied.metrics['env/success_rate']! - told.metrics['env/success_rate']!)).toBeLessThan(
+    expect(Math.abs(lied.metrics['env/success_rate']! - truthful.metrics['env/success_rate']!)).toBeLessThan(
       0.25,
     );
     const scores = await liar.records<ScoreRecord>([outputs.scores!]);
@@ -195,41 +194,41 @@ describe('wordings that are not true', () => {
 describe('a rollout that was interrupted', () => {
   it('goes on from the last answered turn, and ends as if it had not been', async () => {
     const plain = await someRun(0.3, 'one');
-    await plainEpoch(plain.does, plain.plan, plain.prepared);
+    await plainEpoch(plain.activities, plain.plan, plain.prepared);
     const broken = await someRun(0.3, 'two');
     const { run, settings } = broken.plan;
     const state = broken.prepared.state;
     const generated = await Promise.all(
       [0, 1].map((shard) =>
-        broken.does.generateTasks({ run, epoch: 1, state, shard, shards: settings.shards.generate }),
+        broken.activities.generateTasks({ run, epoch: 1, state, shard, shards: settings.shards.generate }),
       ),
     );
-    const tasks = await broken.does.drawTasks({
+    const tasks = await broken.activities.drawTasks({
       run,
       epoch: 1,
       state,
-      generated: generated.slice(0, settings.shards.generate).map((one) => one.file),
+      generated: generated.slice(0, settings.shards.generate).map((shard) => shard.file),
     });
     const input = { run, epoch: 1, state, tasks, shard: 0, shards: settings.shards.rollOut };
     const before = broken.server.requests.length;
     // The fourth request meets a dead server: three turns are on disk.
     broken.server.nextFaults.push(undefined, undefined, undefined, 'server error');
-    await expect(broken.does.rollOut(input)).rejects.toThrow();
+    await expect(broken.activities.rollOut(input)).rejects.toThrow();
     const first = broken.server.requests.slice(before);
-    await broken.does.rollOut(input);
+    await broken.activities.rollOut(input);
     const second = broken.server.requests.slice(before + first.length);
     expect(first).toHaveLength(4);
     // Only what was missing is asked again, exactly as it was.
     expect(second[0]).toEqual(first[3]);
     for (const request of first.slice(0, 3)) expect(second).not.toContainEqual(request);
-    await plainEpoch(broken.does, broken.plan, broken.prepared);
+    await plainEpoch(broken.activities, broken.plan, broken.prepared);
     expect(await broken.ledger()).toBe(await plain.ledger());
   });
 });
 
 it('scores by replaying the actions, twice the same', async () => {
   const run = await someRun();
-  await plainEpoch(run.does, run.plan, run.prepared);
+  await plainEpoch(run.activities, run.plan, run.prepared);
   const rewards = await run.records<RewardRecord>([(await run.outputs()).rewards!]);
   for (const { answer, reward, second_reward } of rewards)
     expect([reward, second_reward]).toEqual([world.score(spec, answer).reward, reward]);

@@ -5,9 +5,9 @@ import { randomStream } from '../../src/numerics/random.ts';
 import { errorTurns, playActions } from '../../src/worlds/minidesk/desk.ts';
 import type { DeskOutcome } from '../../src/worlds/minidesk/desk.ts';
 import { miniDeskSettings } from '../../src/worlds/minidesk/settings.ts';
-import { mostByChance, successByChance } from '../../src/worlds/minidesk/solve.ts';
+import { MAX_CHANCE_SUCCESS, successByChance } from '../../src/worlds/minidesk/solve.ts';
 import { deskAlphabet, parseDeskTask } from '../../src/worlds/minidesk/task.ts';
-import { ownWording, saysWhatHappened } from '../../src/worlds/minidesk/wording.ts';
+import { defaultWording, isTrueWording } from '../../src/worlds/minidesk/wording.ts';
 import { createWorld } from '../../src/worlds/registry.ts';
 import { experimentFile, withFields } from '../../test-support/experiments.ts';
 
@@ -69,29 +69,29 @@ describe('a task', () => {
     const few = createWorld({ ...settings, records: 2, colours: 2, places: 2, turns: 8 });
     expect(few.parseTask('ar1|a>2|a@2|t0')).toEqual({ valid: false, reason: 'solved_by_chance' });
     for (const spec of world.heldOutTasks(randomStream(3)))
-      expect(successByChance(taskOf(spec), size)).toBeLessThanOrEqual(mostByChance);
+      expect(successByChance(taskOf(spec), size)).toBeLessThanOrEqual(MAX_CHANCE_SUCCESS);
   });
 
   it('has a chance of random success that a random policy has', () => {
     const random = randomStream(1);
     const few = { ...settings, records: 2, colours: 2, places: 2, turns: 8 };
-    for (const [spec, of] of [
+    for (const [spec, worldSettings] of [
       ['ar1|a>2|a@2|t0', few],
       ['ar1|a>2|a@2|t1', few],
       ['ar1,bg1|a>2,b=r|a@2,b=r|t0', few],
     ] as const) {
-      const one = createWorld(of);
-      const parsed = parseDeskTask(spec, deskAlphabet(of));
+      const smallWorld = createWorld(worldSettings);
+      const parsed = parseDeskTask(spec, deskAlphabet(worldSettings));
       if ('reason' in parsed) throw new Error(parsed.reason);
       const rewards = Array.from(
         { length: 20_000 },
-        (): number => one.score(spec, one.randomAnswer(spec, random)).reward,
+        (): number => smallWorld.score(spec, smallWorld.randomAnswer(spec, random)).reward,
       );
       // Standard deviation at most 0.0028.
       expect(
         Math.abs(
           rewards.reduce((sum, reward) => sum + reward, 0) / 20_000 -
-            successByChance(parsed.task, deskAlphabet(of)),
+            successByChance(parsed.task, deskAlphabet(worldSettings)),
         ),
       ).toBeLessThan(0.01);
     }
@@ -209,13 +209,13 @@ describe('what the agent reads', () => {
       { kind: 'error' },
       { kind: 'malformed' },
     ];
-    for (const one of outcomes) {
-      for (const other of outcomes)
+    for (const described of outcomes) {
+      for (const actual of outcomes)
         expect(
-          saysWhatHappened(ownWording(one, 'v'), other),
-          `${ownWording(one, 'v')} of ${JSON.stringify(other)}`,
-        ).toBe(one === other);
-      expect(saysWhatHappened(ownWording(one, 't'), one)).toBe(true);
+          isTrueWording(defaultWording(described, 'v'), actual),
+          `${defaultWording(described, 'v')} of ${JSON.stringify(actual)}`,
+        ).toBe(described === actual);
+      expect(isTrueWording(defaultWording(described, 't'), described)).toBe(true);
     }
   });
 });

@@ -5,7 +5,7 @@ import { emptyHistory } from '../../src/coevolution/agent-history.ts';
 import type { AgentHistory } from '../../src/coevolution/agent-history.ts';
 import { randomStream } from '../../src/numerics/random.ts';
 import { createWorld } from '../../src/worlds/registry.ts';
-import { makeTools, toolboxAlphabet } from '../../src/worlds/toolbox/call.ts';
+import { createToolCodes, toolboxAlphabet } from '../../src/worlds/toolbox/call.ts';
 import { toolboxSettings, toolboxTexts } from '../../src/worlds/toolbox/settings.ts';
 import type { ToolboxSettings } from '../../src/worlds/toolbox/settings.ts';
 import type { World } from '../../src/worlds/world.ts';
@@ -57,7 +57,10 @@ describe('the tools', () => {
         fc.integer({ min: 2, max: 9 }),
         fc.integer({ min: 1, max: 12 }),
         (seed, symbols, tools) => {
-          for (const map of makeTools(toolboxAlphabet({ tools, symbols, maxLength: 8 }), seed).values()) {
+          for (const map of createToolCodes(
+            toolboxAlphabet({ tools, symbols, maxLength: 8 }),
+            seed,
+          ).values()) {
             expect([...map.keys()]).toEqual('abcdefghi'.slice(0, symbols).split(''));
             expect([...map.values()].toSorted()).toEqual([...map.keys()]);
           }
@@ -66,8 +69,8 @@ describe('the tools', () => {
       { numRuns: 50 },
     );
     const codes = Array.from({ length: 4 }, (_, seed) =>
-      [...makeTools(toolboxAlphabet({ tools: 4, symbols: 9, maxLength: 8 }), seed).values()].map((map) =>
-        [...map.values()].join(''),
+      [...createToolCodes(toolboxAlphabet({ tools: 4, symbols: 9, maxLength: 8 }), seed).values()].map(
+        (map) => [...map.values()].join(''),
       ),
     ).flat();
     expect(new Set(codes).size).toBe(16);
@@ -75,7 +78,7 @@ describe('the tools', () => {
 
   it('are these, at seed 0: what changes them changes every experiment', () => {
     const codes = Array.from(
-      makeTools(toolboxAlphabet({ tools: 4, symbols: 9, maxLength: 8 }), 0),
+      createToolCodes(toolboxAlphabet({ tools: 4, symbols: 9, maxLength: 8 }), 0),
       ([tool, map]) => `${tool} ${[...map.values()].join('')}`,
     );
     expect(codes).toEqual(['T cbhaifdeg', 'U hgdafebci', 'V cbadgfihe', 'W eacgdihfb']);
@@ -90,7 +93,7 @@ describe('the tools', () => {
 
 describe('an answer', () => {
   it('is right where every symbol is in the tool’s own code, in order', () => {
-    const code = makeTools(names, settings.seed).get('U');
+    const code = createToolCodes(names, settings.seed).get('U');
     expect(world.referenceAnswer('U:cab')).toBe(
       `U(${code?.get('c') ?? ''}${code?.get('a') ?? ''}${code?.get('b') ?? ''})`,
     );
@@ -224,14 +227,14 @@ describe('what the simulator writes', () => {
 
 describe('prompts', () => {
   const chars = new Set(world.vocabulary);
-  const known = (text: string) => text.split('').every((char) => chars.has(char));
+  const isInVocabulary = (text: string) => text.split('').every((char) => chars.has(char));
 
   it('have one length for the agent, and tell different tasks apart', () => {
     expect(world.agentPrompt('T:abc')).toBe('T:abc_____=');
     fc.assert(
-      fc.property(aSpec, aSpec, (one, two) => {
-        expect(world.agentPrompt(one)).toHaveLength(settings.maxLength + 3);
-        expect(world.agentPrompt(one) === world.agentPrompt(two)).toBe(one === two);
+      fc.property(aSpec, aSpec, (left, right) => {
+        expect(world.agentPrompt(left)).toHaveLength(settings.maxLength + 3);
+        expect(world.agentPrompt(left) === world.agentPrompt(right)).toBe(left === right);
       }),
     );
   });
@@ -247,12 +250,12 @@ describe('prompts', () => {
           world.randomAnswer(spec, randomStream(seed)),
           world.environmentPrompt(history, spec),
         ])
-          expect(known(text)).toBe(true);
+          expect(isInVocabulary(text)).toBe(true);
       }),
     );
     for (const policy of ['agent', 'environment'] as const)
       for (const { prompt, completion } of world.warmUpCorpus(policy, 300, randomStream(3)))
-        expect(known(prompt + completion)).toBe(true);
+        expect(isInVocabulary(prompt + completion)).toBe(true);
   });
 
   it('have the simulator’s one length but for the task they vary, within what an experiment file is checked with', () => {
@@ -397,7 +400,7 @@ describe('for people', () => {
 describe('nested calls with several arguments', () => {
   const wide: ToolboxSettings = { ...settings, tools: 12, maxDepth: 3, maxArguments: 3, maxLength: 12 };
   const nested = createWorld(wide);
-  const maps = makeTools(toolboxAlphabet(wide), wide.seed);
+  const maps = createToolCodes(toolboxAlphabet(wide), wide.seed);
 
   it('are answered from the inside out, argument by argument', () => {
     const through = (letters: string, symbol: string) =>
@@ -485,12 +488,12 @@ describe('nested calls with several arguments', () => {
   });
 
   it('change nothing for a world that does not ask for them', () => {
-    const said = (one: World) => [
-      one.vocabulary,
-      one.baseTasks(randomStream(4)),
-      one.heldOutTasks(randomStream(4)),
-      [...one.warmUpCorpus('agent', 50, randomStream(4))],
-      [...one.warmUpCorpus('environment', 50, randomStream(4))],
+    const said = (tested: World) => [
+      tested.vocabulary,
+      tested.baseTasks(randomStream(4)),
+      tested.heldOutTasks(randomStream(4)),
+      [...tested.warmUpCorpus('agent', 50, randomStream(4))],
+      [...tested.warmUpCorpus('environment', 50, randomStream(4))],
     ];
     expect(said(worldOf({ maxDepth: 1, maxArguments: 1, coinFlipTools: 0 }))).toEqual(said(world));
     // As they were before there were such calls.

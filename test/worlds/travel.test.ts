@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { contaminated } from '../../src/benchmarks/contamination/contaminated.ts';
+import { findContamination } from '../../src/benchmarks/contamination/find-contamination.ts';
 import { queryText } from '../../src/benchmarks/travelplanner/query-text.ts';
 import { randomStream } from '../../src/numerics/random.ts';
 import type { TravelTask } from '../../src/worlds/travel/task-schema.ts';
@@ -14,7 +14,7 @@ const tasks = read('experiments/tasks/travel.jsonl')
 
 type Day = TravelTask['plan'][number];
 const copy = (at = 1): TravelTask => structuredClone(tasks[at]!);
-const asking = (changes: Partial<TravelTask['query']>, at = 1): TravelTask => ({
+const withQuery = (changes: Partial<TravelTask['query']>, at = 1): TravelTask => ({
   ...copy(at),
   query: { ...copy(at).query, ...changes },
 });
@@ -27,7 +27,9 @@ const knowing = (change: (information: TravelTask['information']) => void, at = 
 const with_ = (day: number, changes: Partial<Record<keyof Day, unknown>>, at = 1) =>
   world.score(
     specOf(world, copy(at)),
-    JSON.stringify(copy(at).plan.map((one, index) => (index === day - 1 ? { ...one, ...changes } : one))),
+    JSON.stringify(
+      copy(at).plan.map((entry, index) => (index === day - 1 ? { ...entry, ...changes } : entry)),
+    ),
   );
 
 describe('a plan', () => {
@@ -92,23 +94,23 @@ describe('a plan', () => {
     }));
     expect(task.query.local_constraint.transportation).toBe('no self-driving');
     expect(world.score(specOf(world, task), JSON.stringify(driven)).reward).toBe(0);
-    const free = asking({ local_constraint: { ...task.query.local_constraint, transportation: null } }, 3);
+    const free = withQuery({ local_constraint: { ...task.query.local_constraint, transportation: null } }, 3);
     expect(world.score(specOf(world, free), JSON.stringify(driven)).reward).toBe(1);
   });
 });
 
 describe('a text of the simulator', () => {
   it.each<[string, TravelTask, string]>([
-    ['a budget that its plan breaks', asking({ budget: 50 }), 'plan_fails'],
+    ['a budget that its plan breaks', withQuery({ budget: 50 }), 'plan_fails'],
     [
       'a cuisine that its plan has not',
-      asking({ local_constraint: { ...copy().query.local_constraint, cuisine: ['Martian'] } }),
+      withQuery({ local_constraint: { ...copy().query.local_constraint, cuisine: ['Martian'] } }),
       'plan_fails',
     ],
     ['a plan of fewer days', { ...copy(), plan: copy().plan.slice(0, 2) }, 'plan_fails'],
-    ['days with a gap', asking({ date: ['2031-05-10', '2031-05-11', '2031-05-13'] }), 'wrong_dates'],
-    ['more days than dates', asking({ days: 4 }), 'wrong_dates'],
-    ['a destination that is no city', asking({ dest: 'Atlantis' }), 'unknown_city'],
+    ['days with a gap', withQuery({ date: ['2031-05-10', '2031-05-11', '2031-05-13'] }), 'wrong_dates'],
+    ['more days than dates', withQuery({ days: 4 }), 'wrong_dates'],
+    ['a destination that is no city', withQuery({ dest: 'Atlantis' }), 'unknown_city'],
     [
       'a third city on a short trip',
       knowing(({ cities }) => cities.push({ city: 'Valeridge', state: 'Northmark' })),
@@ -130,8 +132,12 @@ describe('a text of the simulator', () => {
       knowing(({ restaurants }) => (restaurants[0]!.Name = 'Salt; Pepper')),
       'wrong_schema',
     ],
-    ['a city that reads as a way', asking({ org: 'Porto Alegre' }), 'wrong_schema'],
-    ['no day of the calendar', asking({ date: ['2031-02-30', '2031-03-01', '2031-03-02'] }), 'wrong_schema'],
+    ['a city that reads as a way', withQuery({ org: 'Porto Alegre' }), 'wrong_schema'],
+    [
+      'no day of the calendar',
+      withQuery({ date: ['2031-02-30', '2031-03-01', '2031-03-02'] }),
+      'wrong_schema',
+    ],
   ])('with %s is no task', (_, task, reason) => {
     expect(reasonOf(world, copy())).toBe('valid');
     expect(reasonOf(world, task)).toBe(reason);
@@ -204,7 +210,7 @@ describe('the query', () => {
   it('stands in the benchmark’s own prompt, which holds none of its questions, beside all of the sandbox', () => {
     for (const task of tasks) {
       const prompt = world.agentPrompt(specOf(world, task));
-      expect(contaminated(prompt)).toBeNull();
+      expect(findContamination(prompt)).toBeNull();
       expect(prompt).toContain(`Query: ${queryText(task.query)}\nTravel Plan:`);
       const { restaurants, accommodations, attractions, flights } = task.information;
       for (const name of [

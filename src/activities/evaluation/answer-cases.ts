@@ -1,4 +1,4 @@
-import { SidecarFailed } from '../../benchmarks/sidecar.ts';
+import { SidecarFailed } from '../../benchmarks/suite.ts';
 import type { OpenSuite } from '../../benchmarks/suite.ts';
 import type { Evaluation } from '../../config/evaluation.ts';
 import type { ServingSettings } from '../../config/policies.ts';

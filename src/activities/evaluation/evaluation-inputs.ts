@@ -87,13 +87,14 @@ export async function plannedSuite(
   evaluation: Evaluation,
   planned: ReadySuite,
 ): Promise<{ suite: Suite; opened: OpenSuite }> {
-  const [suite] = suites.named([planned.name]);
+  const [suite] = suites.select([planned.name]);
   const opened = await suites.open(suite!, suiteSettings(evaluation));
   if ('missing' in opened)
     throw new InvalidConfig(`evaluation: ${planned.name} is not on this worker: ${opened.missing}`);
-  if (rulesOf(opened) !== rulesOf(planned)) {
+  const current = rulesOf({ ...opened, asking: opened.promptVersion });
+  if (current !== rulesOf(planned)) {
     throw new InvalidConfig(
-      `evaluation: ${planned.name}: this worker has other data or rules (${rulesOf(opened)}) ` +
+      `evaluation: ${planned.name}: this worker has other data or rules (${current}) ` +
         `than the evaluation was planned by (${rulesOf(planned)}); ` +
         'give all workers the same, or start the evaluation under another id',
     );

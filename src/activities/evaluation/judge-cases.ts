@@ -1,5 +1,5 @@
 import { collect } from '../../async/streams.ts';
-import { SidecarFailed } from '../../benchmarks/sidecar.ts';
+import { SidecarFailed } from '../../benchmarks/suite.ts';
 import type { CaseVerdict, OpenSuite } from '../../benchmarks/suite.ts';
 import { JournaledClient } from '../../rollouts/journaled-client.ts';
 import { runOnce } from '../../runtime/run-once.ts';
@@ -46,7 +46,7 @@ export function createJudgeCases(dependencies: Dependencies) {
           heartbeatDetails: ({ response }) => ({ judged: lines.length + response.length }),
         },
       );
-      const size = opened.judgedTogether ?? DEFAULT_BATCH_SIZE;
+      const size = opened.judgeBatchSize ?? DEFAULT_BATCH_SIZE;
       try {
         while (lines.length < answers.length)
           lines.push(...(await client.complete(answers.slice(lines.length, lines.length + size))));

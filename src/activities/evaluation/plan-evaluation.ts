@@ -41,7 +41,7 @@ export function createPlanEvaluation(dependencies: Dependencies) {
         `workflow id: got ${JSON.stringify(id)}; it is the evaluation's id: ${evaluationIdRule}`,
       );
     const evaluation = parseEvaluation(file);
-    const suites = dependencies.suites.named(evaluation.suites);
+    const suites = dependencies.suites.select(evaluation.suites);
     const refused = refusedByName(suites, evaluation);
     if (refused !== undefined) throw new InvalidConfig(`evaluation: ${refused}`);
     const folder = dependencies.evaluationFolder(id);
@@ -102,7 +102,7 @@ async function planSuite(
   const opened = await dependencies.suites.open(suite, suiteSettings(evaluation));
   if ('missing' in opened) return { name, skipped: opened.missing };
   if (opened.cannotAsk !== undefined) return { name, skipped: opened.cannotAsk };
-  const { dataHash, asking, versions } = opened;
+  const { dataHash, promptVersion: asking, versions } = opened;
   const cases = casesOf(opened, evaluation).length;
   if (cases === 0) return { name, skipped: 'it has no answer key' };
   return { name, skipped: null, cases, dataHash, asking, versions };
@@ -170,7 +170,7 @@ export function createPlanRescoring(dependencies: Dependencies) {
     const { evaluation } = await readRecord(dependencies, results.record);
     const suites = await planEach(dependencies, results.suites, async (before): Promise<PlannedSuite> => {
       if (before.skipped !== null) return { name: before.name, skipped: before.skipped };
-      const [suite] = dependencies.suites.named([before.name]);
+      const [suite] = dependencies.suites.select([before.name]);
       const opened = await dependencies.suites.open(suite!, suiteSettings(evaluation));
       if ('missing' in opened) throw new InvalidConfig(`rescore: ${before.name}: ${opened.missing}`);
       return {
@@ -178,7 +178,7 @@ export function createPlanRescoring(dependencies: Dependencies) {
         skipped: null,
         cases: before.cases,
         dataHash: opened.dataHash,
-        asking: opened.asking,
+        asking: opened.promptVersion,
         versions: opened.versions,
       };
     });

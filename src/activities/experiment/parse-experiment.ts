@@ -58,7 +58,7 @@ function checkBenchmarks(dependencies: Dependencies, id: string, { every, ...eva
     );
   try {
     parseEvaluation({ name: 'of-an-epoch', policy: { type: 'run', run: id, epoch: every }, ...evaluation });
-    const refused = refusedByName(dependencies.suites.named(evaluation.suites), evaluation);
+    const refused = refusedByName(dependencies.suites.select(evaluation.suites), evaluation);
     if (refused !== undefined) throw new InvalidConfig(refused);
   } catch (error) {
     if (!(error instanceof InvalidConfig)) throw error;

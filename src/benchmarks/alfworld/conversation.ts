@@ -1,6 +1,6 @@
 import type { Message } from '../../formats/chat-messages.ts';
 import { stripReasoning } from '../../formats/toolrl.ts';
-import type { Seen } from './engine.ts';
+import type { GameState } from './engine.ts';
 
 /** Whether the commands that a game admits are listed after what it says. */
 export type Listing = 'admissible' | 'open';
@@ -29,21 +29,21 @@ Answer with one line and nothing after it:
 Action: <command>`;
 
 /**
- * What was played so far, as a conversation: the game's words as the user's, commands as the model's, without
- * the thoughts before them. Admissible commands are listed for the last state only: of 50 states they would
- * fill the prompt.
+ * The game so far as a conversation: the game's text as user messages, commands as assistant messages,
+ * without reasoning. Admissible commands are listed for the last state only: of 50 states they would fill the
+ * prompt.
  */
 export class Conversation {
   readonly #listing: Listing;
   readonly #before: Message[] = [{ role: 'system', content: rules }];
-  #last: Seen;
+  #last: GameState;
 
-  constructor(listing: Listing, first: Seen) {
+  constructor(listing: Listing, first: GameState) {
     this.#listing = listing;
     this.#last = first;
   }
 
-  played(command: string, seen: Seen): void {
+  append(command: string, seen: GameState): void {
     this.#before.push(
       { role: 'user', content: this.#last.observation },
       { role: 'assistant', content: `Action: ${command}` },
@@ -53,27 +53,27 @@ export class Conversation {
 
   messages(): Message[] {
     const { observation, admissible } = this.#last;
-    const listed = this.#listing === 'open' ? '' : `\n\nAdmissible commands:\n${admissible.join('\n')}`;
-    return [...this.#before, { role: 'user', content: `${observation}${listed}` }];
+    const commandList = this.#listing === 'open' ? '' : `\n\nAdmissible commands:\n${admissible.join('\n')}`;
+    return [...this.#before, { role: 'user', content: `${observation}${commandList}` }];
   }
 }
 
-/** Longest command that is kept of an answer, in UTF-16 units; those of the games stay below 100. */
-const longest = 200;
+/** Maximum length of a command, in UTF-16 units; commands of the games stay below 100. */
+const MAX_COMMAND_LENGTH = 200;
 
 /**
  * The command in what a model said, after any thoughts (`</think>`): its last `<action>` block; else what
  * follows its last line that begins with `Action:`; else its last line that says anything. One line, as the
- * model wrote it; '' where there is none.
+ * model wrote it; '' if there is none.
  */
-export function commandIn(text: string): string {
-  const said = stripReasoning(text);
+export function parseCommand(text: string): string {
+  const answer = stripReasoning(text);
   const command =
-    lastOf(said, /<action>([^]*?)<\/action>/gi) ??
-    lastOf(said, /^[ \t>*_`-]*action:(.*)$/gim) ??
-    lastOf(said, /^(.*\S.*)$/gm) ??
+    lastMatch(answer, /<action>([^]*?)<\/action>/gi) ??
+    lastMatch(answer, /^[ \t>*_`-]*action:(.*)$/gim) ??
+    lastMatch(answer, /^(.*\S.*)$/gm) ??
     '';
-  return command.replace(/\s+/g, ' ').trim().slice(0, longest);
+  return command.replace(/\s+/g, ' ').trim().slice(0, MAX_COMMAND_LENGTH);
 }
 
 /**
@@ -89,4 +89,5 @@ export function normalizeCommand(command: string): string {
   return bare.replace(/^put (.+?) (?:in\/on|into|onto|inside|in|on) (.+)$/, 'move $1 to $2');
 }
 
-const lastOf = (text: string, pattern: RegExp): string | undefined => [...text.matchAll(pattern)].at(-1)?.[1];
+const lastMatch = (text: string, pattern: RegExp): string | undefined =>
+  [...text.matchAll(pattern)].at(-1)?.[1];

@@ -2,8 +2,8 @@ import { tmpdir } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { Sidecar } from '../sidecar.ts';
 
-/** What a player is told after a command, or at the beginning. */
-export interface Seen {
+/** What a player sees after a command, or at the beginning. */
+export interface GameState {
   observation: string;
   /** Every command that does something now, sorted. */
   admissible: readonly string[];
@@ -36,7 +36,7 @@ export class AlfworldEngine implements AsyncDisposable {
       name: 'alfworld',
       command: python,
       arguments: ['-X', 'utf8', '-s', fileURLToPath(new URL('sidecar', import.meta.url))],
-      // The package makes its folder for downloads when it is imported, unless there is one.
+      // The package creates its download folder on import unless it exists.
       environment: { PYTHONHASHSEED: '0', ALFWORLD_DATA: tmpdir() },
       folder: tmpdir(),
     });
@@ -54,13 +54,14 @@ export class AlfworldEngine implements AsyncDisposable {
    */
   async begin(file: string, signal: AbortSignal): Promise<Episode> {
     signal.throwIfAborted();
-    const { episode, ...seen } = await this.#sidecar.ask<Seen & { episode: number }>({ ask: 'begin', file });
+    const { episode, ...seen } = await this.#sidecar.ask<GameState & { episode: number }>({
+      ask: 'begin',
+      file,
+    });
     return new Episode(this.#sidecar, episode, seen, signal);
   }
 
-  /**
-   * What the commands come to, played from the beginning; the first win ends the game. @throws SidecarFailed
-   */
+  /** Plays the commands from the beginning; the first win ends the game. @throws SidecarFailed */
   replay(file: string, commands: readonly string[], signal: AbortSignal): Promise<EpisodeOutcome> {
     return this.#sidecar.ask({ ask: 'replay', file, commands }, signal);
   }
@@ -74,29 +75,32 @@ export class AlfworldEngine implements AsyncDisposable {
   }
 }
 
-/** A game under way; others do not touch it. */
+/** A game in progress, independent of other episodes. */
 export class Episode implements AsyncDisposable {
   readonly #sidecar: Sidecar;
   readonly #episode: number;
   readonly #signal: AbortSignal;
   readonly #abort = (): void => void this.#end();
   #ended: Promise<unknown> | undefined;
-  seen: Seen;
+  state: GameState;
 
-  constructor(sidecar: Sidecar, episode: number, seen: Seen, signal: AbortSignal) {
+  constructor(sidecar: Sidecar, episode: number, state: GameState, signal: AbortSignal) {
     this.#sidecar = sidecar;
     this.#episode = episode;
     this.#signal = signal;
-    this.seen = seen;
-    // An attempt whose answer never comes is not disposed of.
+    this.state = state;
+    // An attempt that never gets its answer is not disposed of.
     signal.addEventListener('abort', this.#abort, { once: true });
     if (signal.aborted) this.#abort();
   }
 
   /** @throws SidecarFailed */
-  async step(command: string): Promise<Seen> {
-    this.seen = await this.#sidecar.ask<Seen>({ ask: 'step', episode: this.#episode, command }, this.#signal);
-    return this.seen;
+  async step(command: string): Promise<GameState> {
+    this.state = await this.#sidecar.ask<GameState>(
+      { ask: 'step', episode: this.#episode, command },
+      this.#signal,
+    );
+    return this.state;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

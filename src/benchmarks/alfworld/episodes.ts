@@ -1,5 +1,5 @@
 import type { AttemptTools } from '../suite.ts';
-import { commandIn, Conversation, normalizeCommand } from './conversation.ts';
+import { Conversation, normalizeCommand, parseCommand } from './conversation.ts';
 import type { Listing } from './conversation.ts';
 import type { AlfworldEngine } from './engine.ts';
 import type { AlfworldCase } from './games.ts';
@@ -10,7 +10,7 @@ export const MAX_STEPS = 50;
 export interface EpisodeResponse {
   /** What the model chose in each step, one line each, as it wrote it. */
   commands: readonly string[];
-  /** Whether the policy could not read how the game went on. */
+  /** Whether the conversation became too long for the policy. */
   tooLong: boolean;
 }
 
@@ -22,19 +22,20 @@ export async function playEpisode(
   tools: AttemptTools,
 ): Promise<EpisodeResponse> {
   await using episode = await engine.begin(item.file, tools.signal);
-  const conversation = new Conversation(listing, episode.seen);
+  const conversation = new Conversation(listing, episode.state);
   const commands: string[] = [];
-  while (commands.length < MAX_STEPS && !episode.seen.won) {
-    const command = await choose(conversation, tools);
+  while (commands.length < MAX_STEPS && !episode.state.won) {
+    const command = await askCommand(conversation, tools);
     if (command === null) return { commands, tooLong: true };
     commands.push(command);
-    conversation.played(command, await episode.step(normalizeCommand(command)));
+    conversation.append(command, await episode.step(normalizeCommand(command)));
   }
   return { commands, tooLong: false };
 }
 
 /**
- * Asks for the next command in every state of the walkthrough, which is played whatever the model chooses.
+ * Asks for the next command in every state of the walkthrough, which continues regardless of the model's
+ * choice.
  */
 export async function followWalkthrough(
   engine: AlfworldEngine,
@@ -43,19 +44,19 @@ export async function followWalkthrough(
   tools: AttemptTools,
 ): Promise<EpisodeResponse> {
   await using episode = await engine.begin(item.file, tools.signal);
-  const conversation = new Conversation(listing, episode.seen);
+  const conversation = new Conversation(listing, episode.state);
   const commands: string[] = [];
-  for (const right of item.walkthrough ?? []) {
-    const command = await choose(conversation, tools);
+  for (const gold of item.walkthrough ?? []) {
+    const command = await askCommand(conversation, tools);
     if (command === null) return { commands, tooLong: true };
     commands.push(command);
-    conversation.played(right, await episode.step(right));
+    conversation.append(gold, await episode.step(gold));
   }
   return { commands, tooLong: false };
 }
 
-/** The model's next command; null where the conversation is too long for it, and stays so. */
-async function choose(conversation: Conversation, { ask }: AttemptTools): Promise<string | null> {
+/** The model's next command; null if the conversation is too long for it. */
+async function askCommand(conversation: Conversation, { ask }: AttemptTools): Promise<string | null> {
   const { text, finish_reason: reason } = await ask({ messages: conversation.messages() });
-  return reason === 'prompt_too_long' ? null : commandIn(text);
+  return reason === 'prompt_too_long' ? null : parseCommand(text);
 }

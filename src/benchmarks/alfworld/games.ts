@@ -13,6 +13,7 @@ export const taskTypes = [
   'pick_cool_then_place_in_recep',
   'pick_two_obj_and_place',
 ] as const;
+
 export type TaskType = (typeof taskTypes)[number];
 
 /** A game. Its id is `<task>/<trial>`, as the official folders have it. */
@@ -21,8 +22,7 @@ export interface AlfworldCase extends Case {
   file: string;
   taskType: TaskType;
   /**
-   * Commands that win it, as the planner found them, which sees what is in closed receptacles; null where the
-   * file has none.
+   * Commands that win it, found by a planner that sees into closed receptacles; null if the file has none.
    */
   walkthrough: readonly string[] | null;
 }
@@ -32,8 +32,8 @@ const gameFile = z.object({ solvable: z.boolean().nullish(), walkthrough: z.arra
 
 /**
  * The games of a split that the official environment plays: no movable receptacles, no sliced objects, known
- * to be solvable, of the six kinds. In the order of their ids, with the sha256 over the files that say so;
- * null where there is no such folder.
+ * to be solvable, of the six kinds. Sorted by id, with the sha256 over their files; null if the folder does
+ * not exist.
  */
 export async function readGames(folder: string): Promise<{ games: AlfworldCase[]; dataHash: string } | null> {
   const paths = await readdir(folder, { recursive: true }).catch((error: unknown) => {
@@ -44,21 +44,21 @@ export async function readGames(folder: string): Promise<{ games: AlfworldCase[]
   const present = new Set(paths);
   const hash = createHash('sha256');
   const games: AlfworldCase[] = [];
-  // By code units: the same on every machine.
+  // Sorted by code units: the same on every machine.
   for (const id of paths
     .filter((path) => path.endsWith('/traj_data.json'))
     .map(dirname)
     .sort()) {
     const file = join(id, 'game.tw-pddl');
     if (id.includes('movable') || id.includes('Sliced') || !present.has(file)) continue;
-    const [ofTask, ofGame] = await Promise.all([
+    const [trajectoryBytes, gameBytes] = await Promise.all([
       readFile(join(folder, id, 'traj_data.json')),
       readFile(join(folder, file)),
     ]);
-    const { task_type: type } = trajectory.parse(JSON.parse(ofTask.toString('utf8')));
-    const { solvable, walkthrough } = gameFile.parse(JSON.parse(ofGame.toString('utf8')));
+    const { task_type: type } = trajectory.parse(JSON.parse(trajectoryBytes.toString('utf8')));
+    const { solvable, walkthrough } = gameFile.parse(JSON.parse(gameBytes.toString('utf8')));
     if (solvable !== true || !isTaskType(type)) continue;
-    hash.update(ofTask).update(ofGame);
+    hash.update(trajectoryBytes).update(gameBytes);
     games.push({ id, file: join(folder, file), taskType: type, walkthrough: walkthrough ?? null });
   }
   return { games, dataHash: hash.digest('hex') };
@@ -97,7 +97,7 @@ export const alfworldSplits: readonly AlfworldSplit[] = [
   },
 ];
 
-/** The games of a split, or what to download and where to put it. */
+/** The games of a split, or download instructions. */
 export async function openSplit(
   { name, games: expected }: AlfworldSplit,
   { shipped, downloads }: Pick<SuiteHost, 'shipped' | 'downloads'>,
@@ -108,12 +108,12 @@ export async function openSplit(
       : join(downloads, 'alfworld', 'json_2.1.1', name);
   const read = await readGames(folder);
   if (read?.games.length === expected) return read;
-  const found =
+  const problem =
     read === null
       ? `${folder}, which is not there`
       : `${folder}, where ${read.games.length} of ${expected} games were found`;
-  if (name === 'own') return { missing: `${found}: it comes with this project, check it out again` };
+  if (name === 'own') return { missing: `${problem}: it comes with this project, check it out again` };
   return {
-    missing: `${found}: download json_2.1.1_json.zip (release 0.2.2) and json_2.1.2_tw-pddl.zip (release 0.4.0) from the releases of github.com/alfworld/alfworld, and unpack both in ${join(downloads, 'alfworld')}, so that each trial's folder holds traj_data.json and game.tw-pddl`,
+    missing: `${problem}: download json_2.1.1_json.zip (release 0.2.2) and json_2.1.2_tw-pddl.zip (release 0.4.0) from the releases of github.com/alfworld/alfworld, and unpack both in ${join(downloads, 'alfworld')}, so that each trial's folder holds traj_data.json and game.tw-pddl`,
   };
 }

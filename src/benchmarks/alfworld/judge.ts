@@ -7,7 +7,7 @@ import type { EpisodeResponse } from './episodes.ts';
 import { taskTypes } from './games.ts';
 import type { AlfworldCase, AlfworldSplit, TaskType } from './games.ts';
 
-/** What a verdict on an episode keeps beside its score. */
+/** What a verdict on an episode keeps in addition to its score. */
 export interface EpisodeDetail {
   taskType: TaskType;
   /** Commands until the win, or all that count. */
@@ -15,72 +15,77 @@ export interface EpisodeDetail {
 }
 
 /**
- * Won within 50 commands, played anew from the beginning.
- * @param reading what is played for a command; as it stands, where the official game's own strictness is
- * wanted
+ * Whether the commands win within 50 steps, replayed from the beginning.
+ * @param normalize makes the command that is played; the identity gives the official game's own strictness
  */
 export async function episodeVerdict(
   engine: AlfworldEngine,
   { file, taskType }: AlfworldCase,
   { commands, tooLong }: EpisodeResponse,
-  signal: AbortSignal,
-  reading: (command: string) => string = normalizeCommand,
+  { signal, normalize = normalizeCommand }: { signal: AbortSignal; normalize?: (command: string) => string },
 ): Promise<CaseVerdict> {
-  const { won, steps } = await engine.replay(file, commands.slice(0, MAX_STEPS).map(reading), signal);
+  const played = commands.slice(0, MAX_STEPS).map(normalize);
+  const { won, steps } = await engine.replay(file, played, signal);
   const detail: EpisodeDetail = { taskType, steps };
   return {
     correct: won,
     scores: { success: won ? 1 : 0 },
-    reason: won ? null : tooLong ? 'prompt_too_long' : steps === MAX_STEPS ? 'out_of_steps' : 'not_won',
+    reason: won ? null : lossReason(tooLong, steps),
     detail,
   };
 }
 
-/** Every step of the walkthrough chosen as it stands there; `detail` says which were. */
+function lossReason(tooLong: boolean, steps: number): string {
+  if (tooLong) return 'prompt_too_long';
+  return steps === MAX_STEPS ? 'out_of_steps' : 'not_won';
+}
+
+/** Correct if every step of the walkthrough was chosen; `detail` says which were. */
 export function stepsVerdict(
   { walkthrough }: AlfworldCase,
   { commands, tooLong }: EpisodeResponse,
 ): CaseVerdict {
   const detail = (walkthrough ?? []).map(
-    (right, index) =>
-      commands[index] !== undefined && normalizeCommand(commands[index]) === normalizeCommand(right),
+    (gold, index) =>
+      commands[index] !== undefined && normalizeCommand(commands[index]) === normalizeCommand(gold),
   );
   const matching = detail.filter(Boolean).length;
   const correct = detail.length > 0 && matching === detail.length;
   return {
     correct,
     scores: { step_match: detail.length === 0 ? null : matching / detail.length },
-    reason: correct
-      ? null
-      : detail.length === 0
-        ? 'no_walkthrough'
-        : tooLong
-          ? 'prompt_too_long'
-          : 'other_command',
+    reason: correct ? null : mismatchReason(detail.length, tooLong),
     detail,
   };
+}
+
+function mismatchReason(steps: number, tooLong: boolean): string {
+  if (steps === 0) return 'no_walkthrough';
+  return tooLong ? 'prompt_too_long' : 'other_command';
 }
 
 type Verdicts = readonly { verdict: CaseVerdict }[];
 
 /** Games won out of all, and out of those of each kind. */
 export function successRates({ name, note }: AlfworldSplit, setting: string, verdicts: Verdicts): Score[] {
-  const rate = (of: Verdicts, kind: string): Score =>
+  const rate = (games: Verdicts, kind: string): Score =>
     rateScore(
       `alfworld_${name}_success_${kind}${setting}`,
-      of.filter(({ verdict }) => verdict.correct).length,
-      of.length,
+      games.filter(({ verdict }) => verdict.correct).length,
+      games.length,
       note,
     );
-  const ofType = (type: string): Verdicts =>
+  const gamesOfType = (type: string): Verdicts =>
     verdicts.filter(({ verdict }) => (verdict.detail as EpisodeDetail).taskType === type);
   return [
     rate(verdicts, ''),
-    ...taskTypes.filter((type) => ofType(type).length > 0).map((type) => rate(ofType(type), `${type}_`)),
+    ...taskTypes
+      .filter((type) => gamesOfType(type).length > 0)
+      .map((type) => rate(gamesOfType(type), `${type}_`)),
   ];
 }
 
-const guess =
+const byStepNote =
   'steps whose command is the walkthrough\'s, each after the walkthrough up to there; our guess at the "by step" of GenEnv\'s paper, which says no more; other orders of a task count as wrong, and steps of a game are not independent';
 
 /** Steps chosen as in the walkthrough, out of all steps. */
@@ -91,7 +96,7 @@ export function stepMatch({ name, note }: AlfworldSplit, verdicts: Verdicts): Sc
       `alfworld_${name}_genenv_by_step`,
       steps.filter(Boolean).length,
       steps.length,
-      [...(note === undefined ? [] : [note]), guess].join('; '),
+      [...(note === undefined ? [] : [note]), byStepNote].join('; '),
     ),
   ];
 }

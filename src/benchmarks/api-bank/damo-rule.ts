@@ -11,34 +11,34 @@ const freeTexts: ReadonlySet<string> = new Set(['content', 'keywords']);
 export type CallFault = 'wrong_api' | 'wrong_parameters' | 'wrong_value';
 
 /**
- * What is wrong with a call; null where it is right. The API's name and the names of its parameters are
- * equal, and so is every value: a list or dict written as text is the list or dict, a number or a truth value
- * is what its text says (data and models quote them at will), texts are equal up to white space around and
- * between words; case counts. Free texts share more than half of their words, whatever the case.
+ * What is wrong with a call; null if it is correct. The API's name and the names of its parameters are equal,
+ * and so is every value: a list or dict written as text is the list or dict, a number or a truth value is
+ * what its text says (data and models quote them at will), texts are equal up to white space around and
+ * between words; case counts. Free texts must share more than half of their words, ignoring case.
  */
 export function callFault(call: ApiCall, gold: ApiCall): CallFault | null {
   if (call.name !== gold.name) return 'wrong_api';
   if (call.parameters.size !== gold.parameters.size) return 'wrong_parameters';
   for (const [name, value] of gold.parameters) {
-    const given = call.parameters.get(name);
-    if (given === undefined) return 'wrong_parameters';
+    const actual = call.parameters.get(name);
+    if (actual === undefined) return 'wrong_parameters';
     const equal = freeTexts.has(name)
-      ? sharedWords(given, value) > 0.5
-      : sameValue(plain(given), plain(value));
+      ? sharedWords(actual, value) > 0.5
+      : sameValue(normalizeValue(actual), normalizeValue(value));
     if (!equal) return 'wrong_value';
   }
   return null;
 }
 
 /** Words of both over words of either, each counted once. */
-function sharedWords(one: Literal, other: Literal): number {
-  const [left, right] = [words(one), words(other)];
+function sharedWords(actual: Literal, expected: Literal): number {
+  const [left, right] = [wordSet(actual), wordSet(expected)];
   const shared = [...left].filter((word) => right.has(word)).length;
   const either = left.size + right.size - shared;
   return either === 0 ? 1 : shared / either;
 }
 
-function words(value: Literal): Set<string> {
+function wordSet(value: Literal): Set<string> {
   const text = typeof value === 'string' ? value : JSON.stringify(value);
   return new Set(
     text
@@ -49,39 +49,39 @@ function words(value: Literal): Set<string> {
 }
 
 /** A value with its scalars as texts, and texts that hold lists or dicts as these. */
-function plain(value: Literal): Literal {
+function normalizeValue(value: Literal): Literal {
   if (value === null) return 'none';
   if (typeof value === 'boolean') return String(value);
   if (typeof value === 'number') return String(value);
   if (typeof value === 'string') {
     const text = value.replace(/\s+/g, ' ').trim();
     const structure = /^[[{]/.test(text) ? parseLiteral(text) : undefined;
-    return structure === undefined ? scalar(text) : plain(structure);
+    return structure === undefined ? normalizeScalar(text) : normalizeValue(structure);
   }
-  if (isList(value)) return value.map(plain);
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, plain(item)]));
+  if (isList(value)) return value.map(normalizeValue);
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, normalizeValue(item)]));
 }
 
 /** `True` and `5.0` as code would write their values; a text with leading zeros is a name, not a number. */
-function scalar(text: string): string {
+function normalizeScalar(text: string): string {
   if (/^(?:true|false|none)$/i.test(text)) return text.toLowerCase();
   return /^-?(?:0|[1-9]\d{0,14})(?:\.\d{1,15})?$/.test(text) ? String(Number(text)) : text;
 }
 
-function sameValue(one: Literal, other: Literal): boolean {
-  if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null)
-    return one === other;
-  if (isList(one) || isList(other))
+function sameValue(left: Literal, right: Literal): boolean {
+  if (typeof left !== 'object' || typeof right !== 'object' || left === null || right === null)
+    return left === right;
+  if (isList(left) || isList(right))
     return (
-      isList(one) &&
-      isList(other) &&
-      one.length === other.length &&
-      one.every((item, index) => sameValue(item, other[index]!))
+      isList(left) &&
+      isList(right) &&
+      left.length === right.length &&
+      left.every((item, index) => sameValue(item, right[index]!))
     );
-  const names = Object.keys(one);
+  const names = Object.keys(left);
   return (
-    names.length === Object.keys(other).length &&
-    names.every((name) => Object.hasOwn(other, name) && sameValue(one[name]!, other[name]!))
+    names.length === Object.keys(right).length &&
+    names.every((name) => Object.hasOwn(right, name) && sameValue(left[name]!, right[name]!))
   );
 }
 
@@ -96,23 +96,20 @@ export interface ApiCall {
 const opening = /\[\s*([A-Za-z_]\w*)\s*\(/g;
 const key = /\s*([A-Za-z_]\w*)\s*=\s*/y;
 const closing = /\s*(?:,\s*)?\)\s*\]/y;
-/**
- * What ends a value: the next parameter, or the end of the call. Takes time linear in the white space that it
- * passes.
- */
-const after = /\s*(?:,\s*[A-Za-z_]\w*\s*=|(?:,\s*)?\)\s*\])/y;
-/** Longer texts are not read: a text of many beginnings is read from each. */
-const longest = 20_000;
+/** The end of a value: the next parameter, or the end of the call. Linear in the white space. */
+const valueEnd = /\s*(?:,\s*[A-Za-z_]\w*\s*=|(?:,\s*)?\)\s*\])/y;
+/** Longer texts are not read: parsing starts at every possible beginning. */
+const MAX_ANSWER_LENGTH = 20_000;
 
 /**
- * The first call in a text that can be read, after any thoughts (`</think>`); undefined where there is none.
+ * The first call in a text that can be read, after any reasoning (`</think>`); undefined if there is none.
  * Nothing is evaluated.
  */
-export function apiCallIn(text: string): ApiCall | undefined {
-  const said = stripReasoning(text);
-  if (said.length > longest) return undefined;
-  for (const { 0: found, 1: name, index } of said.matchAll(opening)) {
-    const parameters = readParameters(said, index + found.length);
+export function parseApiCall(text: string): ApiCall | undefined {
+  const answer = stripReasoning(text);
+  if (answer.length > MAX_ANSWER_LENGTH) return undefined;
+  for (const { 0: match, 1: name, index } of answer.matchAll(opening)) {
+    const parameters = readParameters(answer, index + match.length);
     if (parameters !== undefined) return { name: name!, parameters };
   }
   return undefined;
@@ -134,18 +131,19 @@ function readParameters(text: string, start: number): Map<string, Literal> | und
 }
 
 /**
- * A literal where it stands alone; else what lies between quotes, which the data does not escape within them;
+ * A literal, if it is the whole value; else the text between quotes (the data does not escape inner ones);
  * else the bare text.
  */
 function readValue(text: string, start: number): { value: Literal; end: number } | undefined {
   const literal = readLiteral(text, start);
-  if (literal !== undefined && matches(after, text, literal.end)) return literal;
+  if (literal !== undefined && matches(valueEnd, text, literal.end)) return literal;
   const quote = text[start] === "'" || text[start] === '"' ? text[start] : '';
   for (let end = start + 1; end < text.length; end++) {
-    // Tried only where a value can end, not at each of the spaces before.
+    // Tried only at positions where a value can end, which keeps it linear.
     if (quote === '' ? text[end] !== ',' && text[end] !== ')' : text[end] !== quote) continue;
     const next = end + quote.length;
-    if (matches(after, text, next)) return { value: text.slice(start + quote.length, end).trim(), end: next };
+    if (matches(valueEnd, text, next))
+      return { value: text.slice(start + quote.length, end).trim(), end: next };
   }
   return undefined;
 }

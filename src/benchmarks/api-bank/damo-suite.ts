@@ -4,9 +4,9 @@ import type { Literal } from '../../formats/python-literal.ts';
 import { readShipped } from '../shipped-data.ts';
 import { rateScore } from '../suite.ts';
 import type { Case, CaseVerdict, OpenSuite, Score, Suite, SuiteSettings } from '../suite.ts';
-import { apiCallIn, callFault } from './damo-rule.ts';
+import { callFault, parseApiCall } from './damo-rule.ts';
 import type { ApiCall } from './damo-rule.ts';
-import { isJsonObject, parsedJson, responseOf, toolsOfInstruction } from './tool-descriptions.ts';
+import { isJsonObject, parseJson, recordResponse, toolsOfInstruction } from './tool-descriptions.ts';
 import type { CallResponse } from './tool-descriptions.ts';
 
 /** A call of a dialogue: `<file>#<id>`, as DAMO's data counts them. */
@@ -22,7 +22,7 @@ const search = 'ToolSearcher';
 const nativeInstruction =
   'Make the API call that the previous dialogue context asks for. The current year is 2023.';
 /** Levels of lists and objects in native arguments; deeper ones are no call, as in texts. */
-const deepest = 50;
+const MAX_DEPTH = 50;
 const rule = 'arguments compared by a rule of this project, not by executing the call';
 
 /** Level 1: every API is described. */
@@ -31,7 +31,7 @@ export const apiBankDamoLevel1 = damoSuite(
   'API-Bank level 1 of DAMO, 399 calls of described APIs, arguments compared',
 );
 
-/** Level 2: the model finds its APIs with a search, whose results stand in the dialogue. */
+/** Level 2: the model finds its APIs with a search, whose results are in the dialogue. */
 export const apiBankDamoLevel2 = damoSuite(
   2,
   'API-Bank level 2 of DAMO, 135 calls of APIs that a search has to find, arguments compared',
@@ -74,18 +74,18 @@ function openDamo(
   return {
     cases,
     dataHash,
-    asking: '1',
+    promptVersion: '1',
     versions: { api_bank_damo: '2' },
-    attempt: async (item, tools) => responseOf(await tools.ask(questionOf(item, format)), format),
-    judge: (answered) => Promise.resolve(answered.map(({ item, response }) => judged(item, response))),
-    scores: (verdicts) => scoresOf(verdicts, name, format),
+    attempt: async (item, tools) => recordResponse(await tools.ask(buildQuestion(item, format)), format),
+    judge: (answered) => Promise.resolve(answered.map(({ item, response }) => judgeCase(item, response))),
+    scores: (verdicts) => computeScores(verdicts, name, format),
     gold: ({ expected }) =>
-      format === 'native' ? { calls: [nativeCall(apiCallIn(expected)!)] } : { text: expected },
+      format === 'native' ? { calls: [nativeCall(parseApiCall(expected)!)] } : { text: expected },
     close: () => Promise.resolve(),
   };
 }
 
-function questionOf({ instruction, input }: DamoCase, format: SuiteSettings['toolFormat']): Question {
+function buildQuestion({ instruction, input }: DamoCase, format: SuiteSettings['toolFormat']): Question {
   const dialogue = input.replace(/Generate API Request:\n$/, '');
   if (format === 'native')
     return {
@@ -103,9 +103,9 @@ function questionOf({ instruction, input }: DamoCase, format: SuiteSettings['too
   };
 }
 
-function judged({ expected }: DamoCase, response: CallResponse): CaseVerdict {
-  const gold = apiCallIn(expected)!;
-  const call = 'text' in response ? apiCallIn(response.text) : calledNatively(response.calls[0]);
+function judgeCase({ expected }: DamoCase, response: CallResponse): CaseVerdict {
+  const gold = parseApiCall(expected)!;
+  const call = 'text' in response ? parseApiCall(response.text) : parseNativeCall(response.calls[0]);
   const reason = call === undefined ? 'no_call' : callFault(call, gold);
   const correct = reason === null;
   return {
@@ -119,24 +119,24 @@ function judged({ expected }: DamoCase, response: CallResponse): CaseVerdict {
   };
 }
 
-function calledNatively(call: { name: string; arguments: string } | undefined): ApiCall | undefined {
-  const parameters = call && parsedJson(call.arguments);
-  return call && isJsonObject(parameters) && nestedWithin(parameters, deepest)
+function parseNativeCall(call: { name: string; arguments: string } | undefined): ApiCall | undefined {
+  const parameters = call && parseJson(call.arguments);
+  return call && isJsonObject(parameters) && isNestedWithin(parameters, MAX_DEPTH)
     ? { name: call.name, parameters: new Map(Object.entries(parameters as Record<string, Literal>)) }
     : undefined;
 }
 
-const nestedWithin = (value: unknown, levels: number): boolean =>
+const isNestedWithin = (value: unknown, levels: number): boolean =>
   typeof value !== 'object' ||
   value === null ||
-  (levels > 0 && Object.values(value).every((item) => nestedWithin(item, levels - 1)));
+  (levels > 0 && Object.values(value).every((item) => isNestedWithin(item, levels - 1)));
 
 const nativeCall = ({ name, parameters }: ApiCall): { name: string; arguments: string } => ({
   name,
   arguments: JSON.stringify(Object.fromEntries(parameters)),
 });
 
-function scoresOf(
+function computeScores(
   verdicts: readonly { id: string; verdict: CaseVerdict }[],
   name: string,
   format: string,

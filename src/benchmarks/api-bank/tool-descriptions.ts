@@ -4,7 +4,7 @@ import type { SuiteSettings } from '../suite.ts';
 
 type Parameters = Readonly<Record<string, unknown>>;
 
-const typeOf: Readonly<Record<string, Parameters>> = {
+const jsonTypes: Readonly<Record<string, Parameters>> = {
   str: { type: 'string' },
   int: { type: 'integer' },
   float: { type: 'number' },
@@ -17,26 +17,28 @@ const typeOf: Readonly<Record<string, Parameters>> = {
  * Name and parameters of each tool of ToolRL's system prompt: its section `Available Tools`, in the two
  * layouts of its levels.
  */
-const described = /^\d+\. (?:Name: (\S+)\nDescription: ([^]*?)|(\S+): ([^]*?))\nParameters: (\{.*\})$/gm;
+const toolDescription =
+  /^\d+\. (?:Name: (\S+)\nDescription: ([^]*?)|(\S+): ([^]*?))\nParameters: (\{.*\})$/gm;
 
 /**
  * The tools that ToolRL's system prompt describes, for servers that take them. Every parameter is declared a
  * string, with the type that the data names in its description: all gold values are strings, and its rule
  * tells "5" from 5.
- * @throws Error for a prompt whose tools cannot be read, which the shipped data has none of
+ * @throws Error for a prompt whose tools cannot be read; the shipped data has none
  */
 export function toolsOfSystemPrompt(system: string): ToolSpec[] {
   const section = /you can use the following tools:\n([^]*?)\n\n\*\*Steps/.exec(system)?.[1] ?? '';
-  const tools = [...section.matchAll(described)].map(([, name, about, otherName, otherAbout, parameters]) =>
-    toolSpec(
-      (name ?? otherName)!,
-      (about ?? otherAbout)!,
-      parseLiteral(parameters!),
-      ({ type, description }) => ({
-        type: 'string',
-        description: `(${String(type)}) ${String(description)}`,
-      }),
-    ),
+  const tools = [...section.matchAll(toolDescription)].map(
+    ([, name, about, otherName, otherAbout, parameters]) =>
+      toolSpec(
+        (name ?? otherName)!,
+        (about ?? otherAbout)!,
+        parseLiteral(parameters!),
+        ({ type, description }) => ({
+          type: 'string',
+          description: `(${String(type)}) ${String(description)}`,
+        }),
+      ),
   );
   if (tools.length !== (section.match(/^Parameters: /gm) ?? []).length || tools.length === 0)
     throw new Error(`API-Bank: the tools of a system prompt cannot be read: ${section.slice(0, 200)}`);
@@ -53,13 +55,13 @@ export function toolsOfInstruction(instruction: string): ToolSpec[] {
     .split('\n')
     .filter((line) => line !== '');
   return lines.map((line) => {
-    const { name, description, input_parameters } = parsedJson(line) as {
+    const { name, description, input_parameters } = parseJson(line) as {
       name: string;
       description: string;
       input_parameters: unknown;
     };
     return toolSpec(name, description, input_parameters, ({ type, description: about }) => ({
-      ...typeOf[String(type)],
+      ...jsonTypes[String(type)],
       description: String(about),
     }));
   });
@@ -72,7 +74,7 @@ function toolSpec(
   property: (field: Parameters) => Parameters,
 ): ToolSpec {
   if (!isJsonObject(parameters)) throw new Error(`API-Bank: the parameters of ${name} cannot be read`);
-  // The data does not say which parameters may be left out, and gold calls leave some out.
+  // The data does not mark optional parameters, and gold calls leave some out.
   return {
     name,
     description,
@@ -85,20 +87,20 @@ function toolSpec(
   };
 }
 
-/**
- * What is judged: the answer's text, or the calls that the server parsed, their arguments as the model wrote
- * them.
- */
+/** What is judged: the answer's text, or the calls that the server parsed, with their raw arguments. */
 export type CallResponse = { text: string } | { calls: readonly { name: string; arguments: string }[] };
 
-export function responseOf({ text, toolCalls }: Answer, format: SuiteSettings['toolFormat']): CallResponse {
+export function recordResponse(
+  { text, toolCalls }: Answer,
+  format: SuiteSettings['toolFormat'],
+): CallResponse {
   return format === 'native'
     ? { calls: toolCalls.map((call) => ({ name: call.name, arguments: call.arguments })) }
     : { text };
 }
 
-/** The value of a text of JSON; undefined where it is none. */
-export function parsedJson(text: string): unknown {
+/** The value of a JSON text; undefined if it is not JSON. */
+export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch {

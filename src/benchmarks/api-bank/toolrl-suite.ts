@@ -3,9 +3,9 @@ import type { Question } from '../../formats/chat-messages.ts';
 import { readShipped } from '../shipped-data.ts';
 import { rateScore } from '../suite.ts';
 import type { Case, CaseVerdict, OpenSuite, Score, Suite, SuiteSettings } from '../suite.ts';
-import { parsedJson, responseOf, toolsOfSystemPrompt } from './tool-descriptions.ts';
+import { parseJson, recordResponse, toolsOfSystemPrompt } from './tool-descriptions.ts';
 import type { CallResponse } from './tool-descriptions.ts';
-import { callsIn, toolRlMatch } from './toolrl-rule.ts';
+import { parseToolRlCalls, toolRlMatch } from './toolrl-rule.ts';
 import type { GoldCall } from './toolrl-rule.ts';
 
 /** A case of ToolRL's selection: `Level1_0`, as its results name it. */
@@ -18,7 +18,7 @@ export interface ToolRlCase extends Case {
 type Row = { system: string; user: string; answer: GoldCall | [GoldCall] };
 
 const levels = [1, 2, 3] as const;
-const bare =
+const nativeInstruction =
   'You are a helpful multi-turn dialogue assistant capable of leveraging tool calls to solve user tasks.';
 const genEnv = "ToolRL's selection and rule, which GenEnv's paper seems to report; it names no protocol";
 
@@ -34,13 +34,13 @@ export const apiBankToolRl: Suite<ToolRlCase, CallResponse> = {
     );
     if ('missing' in data) return data;
     const cases = data.texts.flatMap((text, level) =>
-      (JSON.parse(text) as Row[]).map((row, index) => caseOf(`Level${level + 1}_${index}`, row)),
+      (JSON.parse(text) as Row[]).map((row, index) => toCase(`Level${level + 1}_${index}`, row)),
     );
     return openToolRl(cases, data.dataHash, toolFormat);
   },
 };
 
-const caseOf = (id: string, { system, user, answer }: Row): ToolRlCase => ({
+const toCase = (id: string, { system, user, answer }: Row): ToolRlCase => ({
   id,
   system,
   user,
@@ -55,11 +55,11 @@ function openToolRl(
   return {
     cases,
     dataHash,
-    asking: '1',
+    promptVersion: '1',
     versions: { api_bank_toolrl: '1' },
-    attempt: async (item, tools) => responseOf(await tools.ask(questionOf(item, format)), format),
-    judge: (answered) => Promise.resolve(answered.map(({ item, response }) => judged(item, response))),
-    scores: (verdicts) => scoresOf(verdicts, format),
+    attempt: async (item, tools) => recordResponse(await tools.ask(buildQuestion(item, format)), format),
+    judge: (answered) => Promise.resolve(answered.map(({ item, response }) => judgeCase(item, response))),
+    scores: (verdicts) => computeScores(verdicts, format),
     gold: ({ gold }) =>
       format === 'native'
         ? { calls: [{ name: gold.name, arguments: JSON.stringify(gold.parameters) }] }
@@ -68,8 +68,8 @@ function openToolRl(
   };
 }
 
-function questionOf({ system, user }: ToolRlCase, format: SuiteSettings['toolFormat']): Question {
-  const about = format === 'native' ? bare : system;
+function buildQuestion({ system, user }: ToolRlCase, format: SuiteSettings['toolFormat']): Question {
+  const about = format === 'native' ? nativeInstruction : system;
   return {
     messages: [
       { role: 'system', content: about },
@@ -79,26 +79,23 @@ function questionOf({ system, user }: ToolRlCase, format: SuiteSettings['toolFor
   };
 }
 
-function judged({ gold }: ToolRlCase, response: CallResponse): CaseVerdict {
+function judgeCase({ gold }: ToolRlCase, response: CallResponse): CaseVerdict {
   const calls =
     'text' in response
-      ? callsIn(response.text)
-      : response.calls.map((call) => ({ name: call.name, parameters: parsedJson(call.arguments) }));
+      ? parseToolRlCalls(response.text)
+      : response.calls.map((call) => ({ name: call.name, parameters: parseJson(call.arguments) }));
   const correct = toolRlMatch(calls, gold);
-  return {
-    correct,
-    scores: { exact: Number(correct) },
-    reason: correct ? null : calls.length === 0 ? 'no_call' : 'wrong_call',
-  };
+  const failure = calls.length === 0 ? 'no_call' : 'wrong_call';
+  return { correct, scores: { exact: Number(correct) }, reason: correct ? null : failure };
 }
 
-function scoresOf(
+function computeScores(
   verdicts: readonly { id: string; verdict: CaseVerdict }[],
   format: SuiteSettings['toolFormat'],
 ): Score[] {
   const rate = (name: string, prefix: string, note?: string): Score => {
-    const of = verdicts.filter(({ id }) => id.startsWith(prefix));
-    return rateScore(name, of.filter(({ verdict }) => verdict.correct).length, of.length, note);
+    const cases = verdicts.filter(({ id }) => id.startsWith(prefix));
+    return rateScore(name, cases.filter(({ verdict }) => verdict.correct).length, cases.length, note);
   };
   return [
     rate(`api_bank_toolrl_exact_${format}`, ''),

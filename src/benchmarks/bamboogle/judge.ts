@@ -10,8 +10,7 @@ Your Response:
 `;
 
 /**
- * What the judge said of an answer; null where the evaluation names none. An empty answer is not put to it:
- * it said '' of that.
+ * The judge's words on an answer; null if the evaluation names no judge, '' (unasked) for an empty answer.
  */
 export async function askJudge(
   { judge }: AttemptTools,
@@ -30,7 +29,7 @@ export async function askJudge(
   ).text;
 }
 
-/** Whether a judgment says yes: its last `Judgment:` decides; one that says neither is a no. */
-export function saysYes(judgment: string): boolean {
+/** Whether a judgment says yes: its last `Judgment:` decides; anything else is a no. */
+export function isJudgedCorrect(judgment: string): boolean {
   return [...judgment.matchAll(/Judgment:[^\p{L}\n]*(yes|no)\b/giu)].at(-1)?.[1]!.toLowerCase() === 'yes';
 }

@@ -1,8 +1,8 @@
 import { InvalidConfig } from '../../validation/invalid-config.ts';
 
 /**
- * A place to search: a URL with `{query}` in it is fetched, any other is posted `{"q": query}`, as serper.dev
- * wants it.
+ * A search endpoint: a URL with `{query}` is fetched; any other gets a POST of `{"q": query}`, as for
+ * serper.dev.
  */
 export interface SearchEndpoint {
   url: string;
@@ -15,42 +15,42 @@ export interface SearchHit {
   text: string;
 }
 
-const patienceMs = 30_000;
-const longestQuery = 1000;
-/** Statuses that no other query and no other attempt changes. */
-const final: ReadonlySet<number> = new Set([401, 403, 404, 405]);
+const TIMEOUT_MS = 30_000;
+const MAX_QUERY_LENGTH = 1000;
+/** Statuses that no other query and no retry changes. */
+const refusedForever: ReadonlySet<number> = new Set([401, 403, 404, 405]);
 /** Statuses that may be this query's fault. */
 const queryRefused: ReadonlySet<number> = new Set([400, 413, 414, 422]);
 
 /**
- * What the endpoint finds, in its own order; nothing where it refuses the query (400, 413, 414, 422).
- * @throws InvalidConfig where it refuses us (401, 403, 404, 405), naming it; Error where it may work another
- * time (it cannot be reached, any other status, no JSON)
+ * Results in the endpoint's order; none if it refuses the query (400, 413, 414, 422).
+ * @throws InvalidConfig if it refuses access (401, 403, 404, 405), naming it; Error if a retry may help
+ * (unreachable, another status, no JSON)
  */
 export async function search(
   { url, key }: SearchEndpoint,
   query: string,
   signal: AbortSignal,
 ): Promise<SearchHit[]> {
-  // Half a surrogate pair, which a model can write, is no URL.
-  const asked = query.slice(0, longestQuery).toWellFormed();
+  // Half a surrogate pair, which a model can write, cannot be URL-encoded.
+  const text = query.slice(0, MAX_QUERY_LENGTH).toWellFormed();
   const headers = key === undefined ? {} : { 'X-API-KEY': key };
-  const within = AbortSignal.any([signal, AbortSignal.timeout(patienceMs)]);
+  const signalOrTimeout = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]);
   const response = url.includes('{query}')
-    ? await fetch(url.replaceAll('{query}', encodeURIComponent(asked)), { headers, signal: within })
+    ? await fetch(url.replaceAll('{query}', encodeURIComponent(text)), { headers, signal: signalOrTimeout })
     : await fetch(url, {
         method: 'POST',
         headers: { ...headers, 'Content-Type': 'application/json' },
-        body: JSON.stringify({ q: asked }),
-        signal: within,
+        body: JSON.stringify({ q: text }),
+        signal: signalOrTimeout,
       });
   const body = await response.text();
   const { status } = response;
   if (queryRefused.has(status)) return [];
   if (!response.ok) {
-    // A key may stand in what follows the path.
+    // The query string may contain a key.
     const message = `search.url: ${url.split('?')[0]} answered ${status}: ${body.slice(0, 200)}`;
-    throw final.has(status) ? new InvalidConfig(message) : new Error(message);
+    throw refusedForever.has(status) ? new InvalidConfig(message) : new Error(message);
   }
   return searchHits(JSON.parse(body));
 }
@@ -65,7 +65,7 @@ export function searchHits(body: unknown): SearchHit[] {
     body,
     ...['organic', 'results', 'items', 'data', 'documents'].map((name) => fieldsOf(body)[name]),
   ];
-  // Some answer a batch of one query.
+  // Some endpoints answer with a batch of one query.
   const results = (lists.find((list) => Array.isArray(list)) ?? []) as unknown[];
   const all = [box, ...results.flat()].map((result): SearchHit => {
     if (typeof result === 'string') return { title: '', text: result.trim() };
@@ -79,8 +79,8 @@ export function searchHits(body: unknown): SearchHit[] {
 }
 
 /** Results as ToolRL shows them: numbered, a title and a snippet each. */
-export function shown(found: readonly SearchHit[]): string {
-  return found.map(({ title, text }, index) => `${index + 1}. ${title}\n- Snippet: ${text}`).join('\n');
+export function formatHits(hits: readonly SearchHit[]): string {
+  return hits.map(({ title, text }, index) => `${index + 1}. ${title}\n- Snippet: ${text}`).join('\n');
 }
 
 const fieldsOf = (value: unknown): Readonly<Record<string, unknown>> =>

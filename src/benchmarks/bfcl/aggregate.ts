@@ -1,51 +1,57 @@
-import { rateScore } from '../suite.ts';
+import { figureScore, rateScore } from '../suite.ts';
 import type { CaseVerdict, Score } from '../suite.ts';
 import { accuracyName, bfclCategories, suiteName } from './categories.ts';
 import type { CategoryName } from './categories.ts';
 
 interface Part {
   value: number;
-  /** Cases. */
-  of: number;
+  cases: number;
   notRun: readonly string[];
 }
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((total, number) => total + number, 0);
 
-function combined(parts: readonly Part[], value: number): Part {
-  return { value, of: sum(parts.map(({ of }) => of)), notRun: parts.flatMap(({ notRun }) => notRun) };
+function combineParts(parts: readonly Part[], value: number): Part {
+  return {
+    value,
+    cases: sum(parts.map(({ cases }) => cases)),
+    notRun: parts.flatMap(({ notRun }) => notRun),
+  };
 }
 
-const mean = (...parts: Part[]): Part => combined(parts, sum(parts.map(({ value }) => value)) / parts.length);
+const meanOf = (...parts: Part[]): Part =>
+  combineParts(parts, sum(parts.map(({ value }) => value)) / parts.length);
 
-const weightedByCases = (...parts: Part[]): Part =>
-  combined(parts, sum(parts.map(({ value, of }) => value * of)) / sum(parts.map(({ of }) => of)));
+function weightedByCases(...parts: Part[]): Part {
+  const correct = sum(parts.map(({ value, cases }) => value * cases));
+  return combineParts(parts, correct / sum(parts.map(({ cases }) => cases)));
+}
 
 /**
  * The official v4 table: `generate_leaderboard_csv` in bfcl_eval.eval_checker.eval_runner_helper. Categories
  * that did not run count as 0 there too.
  */
-function table(category: (name: CategoryName) => Part): Record<string, Part> {
-  const simple = mean(category('simple_python'), category('simple_java'), category('simple_javascript'));
-  const nonLive = mean(simple, category('multiple'), category('parallel'), category('parallel_multiple'));
+function officialTable(category: (name: CategoryName) => Part): Record<string, Part> {
+  const simple = meanOf(category('simple_python'), category('simple_java'), category('simple_javascript'));
+  const nonLive = meanOf(simple, category('multiple'), category('parallel'), category('parallel_multiple'));
   const live = weightedByCases(
     category('live_simple'),
     category('live_multiple'),
     category('live_parallel'),
     category('live_parallel_multiple'),
   );
-  const irrelevance = mean(category('irrelevance'), category('live_irrelevance'));
-  const multiTurn = mean(
+  const irrelevance = meanOf(category('irrelevance'), category('live_irrelevance'));
+  const multiTurn = meanOf(
     category('multi_turn_base'),
     category('multi_turn_miss_func'),
     category('multi_turn_miss_param'),
     category('multi_turn_long_context'),
   );
-  const search = mean(category('web_search_base'), category('web_search_no_snippet'));
-  const memory = mean(category('memory_kv'), category('memory_vector'), category('memory_rec_sum'));
-  const agentic = mean(search, memory);
+  const search = meanOf(category('web_search_base'), category('web_search_no_snippet'));
+  const memory = meanOf(category('memory_kv'), category('memory_vector'), category('memory_rec_sum'));
+  const agentic = meanOf(search, memory);
   const parts = [nonLive, live, irrelevance, multiTurn, agentic];
-  const overall = combined(
+  const overall = combineParts(
     parts,
     0.1 * nonLive.value +
       0.1 * live.value +
@@ -56,32 +62,32 @@ function table(category: (name: CategoryName) => Part): Record<string, Part> {
   return { non_live: nonLive, live, irrelevance_mean: irrelevance, multi_turn: multiTurn, agentic, overall };
 }
 
-/** The table for each way of giving tools that any category of it ran with. */
+/** The table for each tool format that any category ran with. */
 export function aggregate(bySuite: ReadonlyMap<string, readonly Score[]>): Score[] {
   return ['prompt', 'native'].flatMap((toolFormat) => {
-    let ran = 0;
-    const figures = table((name) => {
+    let categoriesRun = 0;
+    const figures = officialTable((name) => {
       const score = bySuite
         .get(suiteName(name))
         ?.find((candidate) => candidate.name === accuracyName(name, toolFormat));
-      if (score === undefined) return { value: 0, of: bfclCategories[name].cases, notRun: [name] };
-      ran += 1;
-      return { value: score.value, of: score.of, notRun: [] };
+      if (score === undefined) return { value: 0, cases: bfclCategories[name].cases, notRun: [name] };
+      categoriesRun += 1;
+      return { value: score.value, cases: score.of, notRun: [] };
     });
-    if (ran === 0) return [];
-    return Object.entries(figures).map(([name, { value, of, notRun }]): Score => {
+    if (categoriesRun === 0) return [];
+    return Object.entries(figures).map(([name, { value, cases, notRun }]) => {
       const note =
         notRun.length === 0
-          ? {}
-          : { note: `not run, counted as 0 as in the official table: ${notRun.join(', ')}` };
-      return { name: `bfcl_v4_${name}_${toolFormat}`, value, of, successes: null, interval: null, ...note };
+          ? undefined
+          : `not run, counted as 0 as in the official table: ${notRun.join(', ')}`;
+      return figureScore({ name: `bfcl_v4_${name}_${toolFormat}`, value, total: cases, note });
     });
   });
 }
 
 type Verdicts = readonly { id: string; verdict: CaseVerdict }[];
 
-/** What a verdict keeps beside its scores. */
+/** What a verdict keeps in addition to its scores. */
 export interface Detail {
   error: string | null;
   converted: boolean;
@@ -97,7 +103,7 @@ export function accuracy(category: CategoryName, toolFormat: string, verdicts: V
   return [rateScore(accuracyName(category, toolFormat), correct(verdicts), verdicts.length, note)];
 }
 
-/** Turns that were right, out of all turns. */
+/** Correct turns out of all turns. */
 export function turnSuccess(category: CategoryName, toolFormat: string, verdicts: Verdicts): Score[] {
   const turns = verdicts.flatMap(({ verdict }) => verdict.detail as boolean[]);
   const note =

@@ -1,17 +1,14 @@
-/**
- * How a category is judged: calls against a syntax tree, calls or none, or what calls have done to simulated
- * services.
- */
+/** How a category is judged: calls by syntax tree, calls or none, or the state of simulated services. */
 export type Kind = 'ast' | 'detection' | 'multi_turn' | 'agentic';
 
 export interface BfclCategory {
   readonly kind: Kind;
-  /** Cases that the official data has; categories that did not run weigh so much in the official table. */
+  /** Cases in the official data: the weight of categories that did not run. */
   readonly cases: number;
   readonly about: string;
 }
 
-/** All categories that count in the official v4 table, by their official names. */
+/** All categories of the official v4 table, by their official names. */
 export const bfclCategories = {
   simple_python: { kind: 'ast', cases: 400, about: 'one function, one call' },
   simple_java: { kind: 'ast', cases: 100, about: 'one Java function, one call' },
@@ -68,7 +65,7 @@ export const bfclCategories = {
 export type CategoryName = keyof typeof bfclCategories;
 
 /** The rule's part of a score's name. */
-export const ruleOf: Readonly<Record<Kind, string>> = {
+export const ruleNames: Readonly<Record<Kind, string>> = {
   ast: 'ast',
   detection: 'detection',
   multi_turn: 'success',
@@ -79,4 +76,4 @@ export const suiteName = (category: CategoryName): string => `bfcl_v4_${category
 
 /** The name of the figure that the official table calls the category's accuracy. */
 export const accuracyName = (category: CategoryName, toolFormat: string): string =>
-  `${suiteName(category)}_${ruleOf[bfclCategories[category].kind]}_${toolFormat}`;
+  `${suiteName(category)}_${ruleNames[bfclCategories[category].kind]}_${toolFormat}`;

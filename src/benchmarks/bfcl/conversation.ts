@@ -7,65 +7,62 @@ export interface BfclResponse {
   turns: TurnCalls;
 }
 
-/**
- * Answers with calls that a turn may have before the official handler gives up: it stops after this many and
- * one more.
- */
-const mostSteps = 20;
+/** The official handler gives up a turn after this many answers with calls and one more. */
+const MAX_STEPS = 20;
 
 /** One question, one answer. */
-export async function singleTurn(item: BfclCase, tools: AttemptTools): Promise<BfclResponse> {
-  const { messages, tools: given } = item.turns[0]!;
-  return { turns: [[recorded(await tools.ask(question(messages, given)))]] };
+export async function runSingleTurn(item: BfclCase, tools: AttemptTools): Promise<BfclResponse> {
+  const { messages, tools: turnTools } = item.turns[0]!;
+  return { turns: [[recordAnswer(await tools.ask(question(messages, turnTools)))]] };
 }
 
 /** The official loop: in each turn the model is asked, and its calls run, until it calls nothing. */
-export async function episode(
+export async function runEpisode(
   engine: BfclEngine,
   item: BfclCase,
   tools: AttemptTools,
 ): Promise<BfclResponse> {
   const turns: RecordedAnswer[][] = [];
   const messages: Message[] = [];
-  let given: readonly ToolSpec[] | null = null;
-  for (const said of item.turns) {
-    messages.push(...said.messages);
-    given = said.tools ?? given;
+  let turnTools: readonly ToolSpec[] | null = null;
+  for (const turnStart of item.turns) {
+    messages.push(...turnStart.messages);
+    turnTools = turnStart.tools ?? turnTools;
     turns.push([]);
-    const ended = await turn({
+    const ended = await runTurn({
       engine,
       item,
       tools,
       messages,
-      given,
+      turnTools,
       before: turns.slice(0, -1),
       answers: turns.at(-1)!,
     });
-    // Fewer turns than the truth has: the official judge calls it forced to quit.
+    // Fewer turns than the ground truth: the official judge calls it forced to quit.
     if (!ended) break;
   }
   return { turns };
 }
 
-/** Each turn on its own, after the truth's own calls in the turns before it. */
-export async function independentTurns(
+/** Each turn on its own, after the gold calls of the turns before it. */
+export async function runIndependentTurns(
   engine: BfclEngine,
   item: BfclCase,
   tools: AttemptTools,
 ): Promise<BfclResponse> {
   const turns: RecordedAnswer[][] = [];
   const history: Message[] = [];
-  let given: readonly ToolSpec[] | null = null;
-  for (const [index, said] of item.turns.entries()) {
-    history.push(...said.messages);
-    given = said.tools ?? given;
+  let turnTools: readonly ToolSpec[] | null = null;
+  for (const [index, turnStart] of item.turns.entries()) {
+    history.push(...turnStart.messages);
+    turnTools = turnStart.tools ?? turnTools;
     turns.push([]);
-    await turn({
+    await runTurn({
       engine,
       item,
       tools,
       messages: [...history],
-      given,
+      turnTools,
       before: item.gold.slice(0, index),
       answers: turns.at(-1)!,
     });
@@ -80,33 +77,41 @@ interface TurnInput {
   tools: AttemptTools;
   /** The conversation, which the turn continues. */
   messages: Message[];
-  given: readonly ToolSpec[] | null;
+  turnTools: readonly ToolSpec[] | null;
   before: TurnCalls;
   /** Filled by the turn. */
   answers: RecordedAnswer[];
 }
 
 /**
- * Whether the turn ended by itself, rather than by too many steps, by calls that cannot be run or by a
- * question that cannot be read.
+ * Whether the turn ended by itself, not by too many steps, calls that cannot run or a question that is too
+ * long.
  */
-async function turn({ engine, item, tools, messages, given, before, answers }: TurnInput): Promise<boolean> {
-  while (answers.length <= mostSteps) {
-    const answer = await tools.ask(question(messages, given));
-    answers.push(recorded(answer));
-    // Every later question of the conversation holds this one.
+async function runTurn({
+  engine,
+  item,
+  tools,
+  messages,
+  turnTools,
+  before,
+  answers,
+}: TurnInput): Promise<boolean> {
+  while (answers.length <= MAX_STEPS) {
+    const answer = await tools.ask(question(messages, turnTools));
+    answers.push(recordAnswer(answer));
+    // Every later question of the conversation contains this one.
     if (answer.finish_reason === 'prompt_too_long') return false;
-    messages.push(said(answer.text, answer.toolCalls));
-    // Kept, since a limit on time may strike once and not again.
-    const done = await tools.once(async (signal) =>
+    messages.push(assistantMessage(answer.text, answer.toolCalls));
+    // Stored, since a time limit may be hit only once.
+    const last = await tools.once(async (signal) =>
       lastStep(await engine.lastTurn(item.id, [...before, answers], signal)),
     );
-    if (done.error !== null) return false;
-    if (done.step === null) {
-      messages.push(...unread(answer.toolCalls));
+    if (last.error !== null) return false;
+    if (last.step === null) {
+      messages.push(...unreadMessages(answer.toolCalls));
       return true;
     }
-    messages.push(...outcome(answer.toolCalls, done.step));
+    messages.push(...toolMessages(answer.toolCalls, last.step));
   }
   return false;
 }
@@ -130,12 +135,15 @@ async function goldMessages(
       ...call,
       id: `call_${index}_${step}_${position}`,
     }));
-    const done = ran.steps[step];
-    return [said(answer.text, toolCalls), ...(done === undefined ? [] : outcome(toolCalls, done))];
+    const replayed = ran.steps[step];
+    return [
+      assistantMessage(answer.text, toolCalls),
+      ...(replayed === undefined ? [] : toolMessages(toolCalls, replayed)),
+    ];
   });
 }
 
-const recorded = ({ text, toolCalls, finish_reason: reason }: Answer): RecordedAnswer => ({
+const recordAnswer = ({ text, toolCalls, finish_reason: reason }: Answer): RecordedAnswer => ({
   text,
   toolCalls: toolCalls.map(({ name, arguments: args }) => ({ name, arguments: args })),
   ...(reason === 'prompt_too_long' && { unread: true }),
@@ -146,21 +154,18 @@ const question = (messages: readonly Message[], tools: readonly ToolSpec[] | nul
   ...(tools !== null && { tools }),
 });
 
-/** As the official handlers of reasoning models: what was thought is not said again. */
-function said(text: string, toolCalls: Answer['toolCalls']): Message {
+/** As in the official handlers of reasoning models, reasoning is not repeated in the conversation. */
+function assistantMessage(text: string, toolCalls: Answer['toolCalls']): Message {
   const content = stripReasoning(text).replace(/^\n+/, '');
   return { role: 'assistant', content, ...(toolCalls.length > 0 && { toolCalls }) };
 }
 
-/** Servers want an answer to every call in a conversation, to those too that nobody could read. */
-const unread = (toolCalls: Answer['toolCalls']): Message[] =>
+/** Servers require an answer to every call in a conversation, also to unreadable ones. */
+const unreadMessages = (toolCalls: Answer['toolCalls']): Message[] =>
   toolCalls.map(({ id }) => ({ role: 'tool', toolCallId: id, content: 'The call could not be read.' }));
 
-/**
- * To calls that came natively an answer each; to calls in a text one message, as the official handlers have
- * both.
- */
-function outcome(toolCalls: Answer['toolCalls'], { results, feedback }: Step): Message[] {
+/** An answer to each native call, or one message to calls in a text, as in the official handlers. */
+function toolMessages(toolCalls: Answer['toolCalls'], { results, feedback }: Step): Message[] {
   if (toolCalls.length === 0) return [{ role: 'user', content: feedback }];
   return toolCalls.map(({ id }, index) => ({ role: 'tool', toolCallId: id, content: results[index] ?? '' }));
 }

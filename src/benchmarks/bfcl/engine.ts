@@ -5,11 +5,11 @@ import { Sidecar } from '../sidecar.ts';
 import type { Case, Missing } from '../suite.ts';
 import type { CategoryName } from './categories.ts';
 
-/** What is kept of an answer, and judged. */
+/** The part of an answer that is stored and judged. */
 export interface RecordedAnswer {
   text: string;
   toolCalls: readonly Pick<ToolCall, 'name' | 'arguments'>[];
-  /** Where the policy could not read the question: no calls in its text are then no answer. */
+  /** Set if the question was too long: an answer without calls then does not count. */
   unread?: true;
 }
 
@@ -17,26 +17,19 @@ export interface RecordedAnswer {
 export type TurnCalls = readonly (readonly RecordedAnswer[])[];
 
 export interface BfclCase extends Case {
-  /**
-   * What is said at the beginning of each turn. Tools that are null stay as they were, or are described in
-   * the prompt.
-   */
+  /** New messages of each turn. Null tools: unchanged, or described in the prompt. */
   turns: readonly { messages: readonly Message[]; tools: readonly ToolSpec[] | null }[];
-  /** Answers that know the truth. */
+  /** The gold answers. */
   gold: TurnCalls;
 }
 
-/**
- * What one answer's calls gave: texts in the order of the calls, and the same as one message of prompting.
- */
+/** Results of one answer's calls: texts in the order of the calls, and the same as one user message. */
 export interface Step {
   results: readonly string[];
   feedback: string;
 }
 
-/**
- * Error says why the throw-away process did not end well (`more than 10 s of CPU time`); then nothing ran.
- */
+/** `error` says why the throw-away process failed (`more than 10 s of CPU time`); then nothing ran. */
 export type LastTurn =
   { ran: { steps: readonly Step[]; ended: boolean }; error: null } | { ran: null; error: string };
 
@@ -48,20 +41,20 @@ export interface RawVerdict {
   converted?: boolean;
 }
 
-interface Described {
+interface CategoryData {
   cases: BfclCase[];
   dataHash: string;
   version: string;
 }
 
-/** The official code for one category, in a process of its own. */
+/** The official code for one category, in its own process. */
 export class BfclEngine {
   readonly #sidecar: Sidecar;
-  readonly described: Described;
+  readonly data: CategoryData;
 
-  private constructor(sidecar: Sidecar, described: Described) {
+  private constructor(sidecar: Sidecar, described: CategoryData) {
     this.#sidecar = sidecar;
-    this.described = described;
+    this.data = described;
   }
 
   /** @throws SidecarFailed */
@@ -85,9 +78,9 @@ export class BfclEngine {
       environment: { TZ: 'UTC0', PYTHONHASHSEED: '0' },
       folder: tmpdir(),
     });
-    let described: Described | Missing;
+    let described: CategoryData | Missing;
     try {
-      described = await sidecar.ask<Described | Missing>({ ask: 'cases' });
+      described = await sidecar.ask<CategoryData | Missing>({ ask: 'cases' });
     } catch (error) {
       await sidecar.close();
       throw error;
@@ -97,7 +90,7 @@ export class BfclEngine {
     return described;
   }
 
-  /** Runs an episode as far as it has come, from its beginning, and gives what its last turn did. */
+  /** Replays an episode so far and returns the results of its last turn. */
   lastTurn(id: string, turns: TurnCalls, signal: AbortSignal): Promise<LastTurn> {
     return this.#sidecar.ask({ ask: 'last-turn', case: id, turns }, signal);
   }
@@ -107,7 +100,7 @@ export class BfclEngine {
     return this.#sidecar.ask({ ask: 'judge', answered }, signal);
   }
 
-  /** Verdicts on the last of the given turns of each, in order; those before it should be the truth's own. */
+  /** Verdicts on the last turn of each, in order; the turns before it should be the gold ones. */
   judgeTurns(
     answered: readonly { id: string; turns: TurnCalls }[],
     signal: AbortSignal,

@@ -2,18 +2,18 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { queryText } from '../travelplanner/query-text.ts';
 import type { TravelQuery } from '../travelplanner/query-text.ts';
-import { wordsOf } from './fingerprint.ts';
+import { splitWords } from './fingerprint.ts';
 import type { BenchmarkQuestion } from './fingerprint.ts';
 
-/** Utterances that are shorter are said in any dialogue ("Can you help me delete my account?"). */
-const distinctive = 10;
+/** Shorter utterances occur in any dialogue ("Can you help me delete my account?"). */
+const MIN_UTTERANCE_WORDS = 10;
 /** ToolRL's own last line of every dialogue. */
-const harness = 'Based on our conversation above, please only make one tool call to solve my need.';
+const closingRequest = 'Based on our conversation above, please only make one tool call to solve my need.';
 
 /**
  * Questions of the data that comes with the project, from its folder, benchmark by benchmark. ALFWorld has
  * none: its goals ("put a mug in the sink") are a few words, which any household task may share, and its
- * games are what is kept apart.
+ * games are kept apart instead.
  */
 export const shippedQuestions: Readonly<Record<string, (data: string) => BenchmarkQuestion[]>> = {
   api_bank: (data) => apiBank(join(data, 'api-bank')),
@@ -21,14 +21,14 @@ export const shippedQuestions: Readonly<Record<string, (data: string) => Benchma
   travelplanner: (data) => travelPlanner(join(data, 'travelplanner', 'train_queries.jsonl')),
 };
 
-/** Whole dialogues, and what the user says in them where it is distinctive. */
+/** Whole dialogues, and the user's distinctive utterances in them. */
 function apiBank(folder: string): BenchmarkQuestion[] {
   const read = <Row>(file: string): Row[] => JSON.parse(readFileSync(join(folder, file), 'utf8')) as Row[];
   const toolRl = [1, 2, 3].flatMap((level) =>
     read<{ user: string }>(`level-${level}-api_processed.json`).map(({ user }, index) => {
       const dialogue = user
         .replace(/^\**Dialogue Records History\**\n/, '')
-        .replace(`<user> ${harness}</user>`, '');
+        .replace(`<user> ${closingRequest}</user>`, '');
       return {
         id: `Level${level}_${index}`,
         dialogue,
@@ -49,7 +49,7 @@ function apiBank(folder: string): BenchmarkQuestion[] {
     ),
   );
   return [...toolRl, ...damo].flatMap(({ id, dialogue, said }) =>
-    [...said.filter((text) => wordsOf(text).length >= distinctive), dialogue].map((text) => ({
+    [...said.filter((text) => splitWords(text).length >= MIN_UTTERANCE_WORDS), dialogue].map((text) => ({
       benchmark: 'api_bank',
       id,
       text,
@@ -64,9 +64,9 @@ const bamboogle = (file: string): BenchmarkQuestion[] =>
     text: Question,
   }));
 
-/** In the benchmark's words and in those that the world Travel puts the same parts into. */
+/** In the benchmark's words and in the words of the world Travel. */
 const travelPlanner = (file: string): BenchmarkQuestion[] =>
-  linesOf(file).flatMap((line, index) => {
+  readLines(file).flatMap((line, index) => {
     const row = JSON.parse(line) as TravelQuery & { query: string };
     return [row.query, queryText(row)].map((text) => ({
       benchmark: 'travelplanner',
@@ -81,7 +81,7 @@ export function bfclQuestions(folder: string): BenchmarkQuestion[] {
     .filter((name) => /^BFCL_v4_.*\.json$/.test(name) && !name.includes('format_sensitivity'))
     .sort();
   return files.flatMap((name) =>
-    linesOf(join(folder, name)).flatMap((line) => {
+    readLines(join(folder, name)).flatMap((line) => {
       const { id, question } = JSON.parse(line) as {
         id: string;
         question: { role: string; content: string }[][];
@@ -94,7 +94,7 @@ export function bfclQuestions(folder: string): BenchmarkQuestion[] {
   );
 }
 
-const linesOf = (file: string): string[] =>
+const readLines = (file: string): string[] =>
   readFileSync(file, 'utf8')
     .split('\n')
     .filter((line) => line.trim() !== '');

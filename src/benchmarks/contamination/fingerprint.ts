@@ -12,43 +12,40 @@ export interface Fingerprint {
   /** First 16 hexadecimal digits of the sha256 of its words, a space apart. */
   hash: string;
   words: number;
-  /** FNV-1a, 32 bits, of its first words: says cheaply where it may begin. */
+  /** FNV-1a, 32 bits, of its first words: a cheap check for where it may begin. */
   opening: number;
   benchmark: string;
   id: string;
 }
 
-export const openingWords = 5;
-/** Shorter questions are said anywhere. */
-export const shortest = 24;
+export const OPENING_WORDS = 5;
+/** Shorter questions occur anywhere. */
+export const MIN_CHARACTERS = 24;
 
-/**
- * Null for a question that is too short to be told from what anybody writes: under five words, or under 24
- * characters of them.
- */
+/** Null for a question too short to be distinctive: under five words or 24 characters. */
 export function questionFingerprint({ benchmark, id, text }: BenchmarkQuestion): Fingerprint | null {
-  const words = wordsOf(text);
-  if (words.length < openingWords || words.join(' ').length < shortest) return null;
-  return { hash: openingHash(words), words: words.length, opening: openingOf(words, 0), benchmark, id };
+  const words = splitWords(text);
+  if (words.length < OPENING_WORDS || words.join(' ').length < MIN_CHARACTERS) return null;
+  return { hash: hashWords(words), words: words.length, opening: hashOpening(words, 0), benchmark, id };
 }
 
 /** Each text once, under the first case that has it. */
 export function questionFingerprints(questions: readonly BenchmarkQuestion[]): Fingerprint[] {
   const all = new Map<string, Fingerprint>();
   for (const question of questions) {
-    const one = questionFingerprint(question);
-    if (one !== null && !all.has(one.hash)) all.set(one.hash, one);
+    const fingerprint = questionFingerprint(question);
+    if (fingerprint !== null && !all.has(fingerprint.hash)) all.set(fingerprint.hash, fingerprint);
   }
   return [...all.values()];
 }
 
-export const openingHash = (words: readonly string[]): string =>
+export const hashWords = (words: readonly string[]): string =>
   createHash('sha256').update(words.join(' ')).digest('hex').slice(0, 16);
 
-/** Of the words from a place on, as many as an opening has. */
-export function openingOf(words: readonly string[], from: number): number {
+/** Hash of the opening that begins at a place. */
+export function hashOpening(words: readonly string[], from: number): number {
   let hash = 0x811c9dc5;
-  for (let at = from; at < from + openingWords; at++) {
+  for (let at = from; at < from + OPENING_WORDS; at++) {
     const word = words[at]!;
     for (let index = 0; index < word.length; index++)
       hash = Math.imul(hash ^ word.charCodeAt(index), 0x01000193);
@@ -56,16 +53,17 @@ export function openingOf(words: readonly string[], from: number): number {
   }
   return hash >>> 0;
 }
+
 /** Scripts that put no space between words: a character counts as one. */
 const unspaced =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/gu;
 
 /**
  * The words of a text as the guard compares them: NFKC, lower case, runs of letters, marks and digits;
- * punctuation and white space only part them. What JSON escapes is read as what it stands for, so a question
- * is found in a text of JSON too.
+ * punctuation and white space only separate them. JSON escapes are decoded, so a question is found in JSON
+ * too.
  */
-export function wordsOf(text: string): string[] {
+export function splitWords(text: string): string[] {
   // Several backslashes: JSON in JSON.
   const plain = text.replace(/\\+(?:u([0-9a-fA-F]{4})|[nrtbf]?)/g, (_, code: string | undefined) =>
     code === undefined ? ' ' : String.fromCharCode(parseInt(code, 16)),

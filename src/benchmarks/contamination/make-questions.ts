@@ -1,12 +1,12 @@
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { bfclQuestions, shippedQuestions } from './benchmark-questions.ts';
+import { questionsFile, questionsText, readQuestions } from './find-contamination.ts';
 import { questionFingerprints } from './fingerprint.ts';
-import { questionsFile, questionsText, readQuestions } from './questions-file.ts';
 
 /**
  * Writes the fingerprints of the benchmarks' questions: `npm run contamination -- <folder>` with the data
- * folder of the package bfcl-eval; without it, BFCL's stay as they are.
+ * folder of the package bfcl-eval; without it, BFCL's are kept.
  */
 const [bfclFolder] = process.argv.slice(2);
 const data = fileURLToPath(new URL('../../../data', import.meta.url));

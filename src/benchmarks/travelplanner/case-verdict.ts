@@ -2,10 +2,10 @@ import { readLiteral } from '../../formats/python-literal.ts';
 import type { CaseVerdict } from '../suite.ts';
 import { commonsenseNames, hardNames } from './official/constraint.ts';
 import type { PlanVerdict } from './official/verdict.ts';
-import { keepsAll, kept } from './rates.ts';
+import { countKept, keepsAll } from './rates.ts';
 
-/** Most characters that are kept of why a constraint is broken: a plan's own texts are in it. */
-const longestReason = 300;
+/** Maximum characters of a reason that are kept: it quotes the plan's own texts. */
+const MAX_REASON_LENGTH = 300;
 
 /**
  * A plan's verdict as a case's. Scores are shares of the plan's own constraints; rates over tasks follow from
@@ -13,20 +13,20 @@ const longestReason = 300;
  */
 export function travelCaseVerdict(plan: PlanVerdict): CaseVerdict {
   const why = Object.fromEntries(
-    Object.entries(plan.why).map(([name, text]) => [name, text.slice(0, longestReason).toWellFormed()]),
+    Object.entries(plan.why).map(([name, text]) => [name, text.slice(0, MAX_REASON_LENGTH).toWellFormed()]),
   );
-  const asked = Object.values(plan.hard ?? {}).filter((holds) => holds !== null).length;
+  const applicable = Object.values(plan.hard ?? {}).filter((holds) => holds !== null).length;
   return {
     correct: plan.passes,
     scores: {
       delivery: Number(plan.delivered),
-      commonsense_micro: kept(plan, 'commonsense') / commonsenseNames.length,
+      commonsense_micro: countKept(plan, 'commonsense') / commonsenseNames.length,
       commonsense_macro: Number(keepsAll(plan, 'commonsense')),
-      hard_micro: plan.hard === null ? 0 : kept(plan, 'hard') / asked,
+      hard_micro: plan.hard === null ? 0 : countKept(plan, 'hard') / applicable,
       hard_macro: Number(keepsAll(plan, 'hard')),
       final: Number(plan.passes),
     },
-    reason: plan.passes ? null : reasonOf(plan),
+    reason: plan.passes ? null : failureReason(plan),
     detail: { ...plan, why } satisfies PlanVerdict,
   };
 }
@@ -34,21 +34,21 @@ export function travelCaseVerdict(plan: PlanVerdict): CaseVerdict {
 /** The verdict on the plan that a case's verdict was made of. */
 export const planVerdict = (verdict: CaseVerdict): PlanVerdict => verdict.detail as PlanVerdict;
 
-function reasonOf(plan: PlanVerdict): string {
+function failureReason(plan: PlanVerdict): string {
   if (!plan.delivered) return 'not_delivered';
   if (plan.why.plan !== undefined) return 'malformed_plan';
   return [...commonsenseNames, ...hardNames].find((name) => plan.why[name] !== undefined) ?? 'not_evaluated';
 }
 
-/** Most characters of an answer that are looked at, from its end: real plans of seven days have 6,000. */
-const longest = 200_000;
+/** Characters of an answer that are read, from its end: real plans of seven days have 6,000. */
+const MAX_ANSWER_LENGTH = 200_000;
 
 /**
- * The last list of objects in an answer, which may think aloud or fence it: the plan. Null where there is
- * none that is whole.
+ * The last complete list of objects in an answer, after any reasoning and in any fence: the plan. Null if
+ * there is none.
  */
-export function planInText(answer: string): Record<string, unknown>[] | null {
-  const text = answer.slice(-longest);
+export function findPlan(answer: string): Record<string, unknown>[] | null {
+  const text = answer.slice(-MAX_ANSWER_LENGTH);
   const opening = /\[\s*\{/gu;
   let plan: Record<string, unknown>[] | null = null;
   for (let match = opening.exec(text); match !== null; match = opening.exec(text)) {
@@ -66,12 +66,13 @@ function isPlan(value: unknown): value is Record<string, unknown>[] {
     value.every((day) => typeof day === 'object' && day !== null && !Array.isArray(day))
   );
 }
-/** What of an attempt is judged, and what else tells how it went. JSON. */
+
+/** What is judged of an attempt, and how it ended. JSON. */
 export interface PlanResponse {
-  /** The text that should hold the plan; empty where it did not come to one. */
+  /** The text that should contain the plan; empty if the attempt ended before it. */
   answer: string;
   /** Steps of tool use, the call of the planner included; 0 in sole planning. */
   steps: number;
-  /** Why it ended: the last answer's finish reason, or what made the agent give up. */
+  /** Why it ended: the last answer's finish reason, or why the agent gave up. */
   end: string;
 }

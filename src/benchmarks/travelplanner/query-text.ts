@@ -15,10 +15,7 @@ export interface TravelQuery {
   budget: number;
 }
 
-/**
- * The query in words, written from its parts by code: what is asked for in words is what plans are checked
- * against.
- */
+/** The query in words, written from its parts by code, so that plans are checked against what it says. */
 export function queryText({
   org,
   dest,
@@ -26,7 +23,7 @@ export function queryText({
   visiting_city_number: cities,
   date,
   people_number: people,
-  local_constraint: asked,
+  local_constraint: constraints,
   budget,
 }: TravelQuery): string {
   const rooms = {
@@ -36,10 +33,11 @@ export function queryText({
     'entire room': 'entire rooms',
   };
   const needs = [
-    asked['house rule'] && `Accommodations must allow ${asked['house rule']}.`,
-    asked.cuisine && `At least one meal of each of these cuisines is wanted: ${asked.cuisine.join(', ')}.`,
-    asked['room type'] && `Accommodations must be ${rooms[asked['room type']]}.`,
-    asked.transportation && `There must be ${asked.transportation}.`,
+    constraints['house rule'] && `Accommodations must allow ${constraints['house rule']}.`,
+    constraints.cuisine &&
+      `At least one meal of each of these cuisines is wanted: ${constraints.cuisine.join(', ')}.`,
+    constraints['room type'] && `Accommodations must be ${rooms[constraints['room type']]}.`,
+    constraints.transportation && `There must be ${constraints.transportation}.`,
   ].filter((need) => need !== null);
   const where = days > 3 ? `${cities} ${cities === 1 ? 'city' : 'cities'} in ${dest}` : dest;
   return [

@@ -1,5 +1,5 @@
 import { bootstrapInterval } from '../../numerics/intervals.ts';
-import { rateScore } from '../suite.ts';
+import { figureScore, rateScore } from '../suite.ts';
 import type { Score } from '../suite.ts';
 import { splitSizes } from './data/task.ts';
 import type { SplitName } from './data/task.ts';
@@ -8,16 +8,16 @@ import type { PlanVerdict } from './official/verdict.ts';
 type GroupName = 'commonsense' | 'hard';
 
 /** Constraints of a group that a plan keeps. */
-export const kept = (verdict: PlanVerdict, group: GroupName): number =>
+export const countKept = (verdict: PlanVerdict, group: GroupName): number =>
   Object.values(verdict[group] ?? {}).filter((holds) => holds === true).length;
 
-/** Whether a plan keeps all constraints of a group that apply; not where they were not evaluated. */
+/** Whether a plan keeps all constraints of a group that apply; false if they were not evaluated. */
 export const keepsAll = (verdict: PlanVerdict, group: GroupName): boolean =>
   verdict[group] !== null && Object.values(verdict[group]).every((holds) => holds !== false);
 
 /**
  * The six rates of evaluation/eval.py, and the mean of the four in the middle. Their denominators are the
- * split's own, whatever was delivered: a plan that is not there has kept no constraint.
+ * split's own: a plan that was not delivered keeps no constraint.
  */
 export function officialRates(verdicts: readonly PlanVerdict[], split: SplitName, setting: string): Score[] {
   const size = splitSizes[split];
@@ -27,7 +27,7 @@ export function officialRates(verdicts: readonly PlanVerdict[], split: SplitName
   const micro = (group: GroupName): Score =>
     microScore(
       name(`${group}_micro`),
-      verdicts.map((verdict) => kept(verdict, group)),
+      verdicts.map((verdict) => countKept(verdict, group)),
       size[group],
     );
   const groups = (['commonsense', 'hard'] as const).flatMap((group) => [
@@ -43,26 +43,25 @@ export function officialRates(verdicts: readonly PlanVerdict[], split: SplitName
 }
 
 /**
- * Constraints kept of all there are. A task's constraints stand and fall together, so that the interval is
- * over tasks, not constraints.
+ * Constraints kept of all constraints. Constraints of a task are not independent, so the interval is over
+ * tasks.
  */
-function microScore(name: string, keptByTask: readonly number[], of: number): Score {
-  const shares = keptByTask.map((count) => (count * keptByTask.length) / of);
+function microScore(name: string, keptByTask: readonly number[], total: number): Score {
+  const shares = keptByTask.map((count) => (count * keptByTask.length) / total);
   const interval = bootstrapInterval(shares, { seed: 0, resamples: 2000 });
-  const value = keptByTask.reduce((sum, count) => sum + count, 0) / of;
-  return {
+  const value = keptByTask.reduce((sum, count) => sum + count, 0) / total;
+  return figureScore({
     name,
     value,
-    of,
-    successes: null,
+    total,
     interval: interval && { low: interval.low, high: Math.min(1, interval.high) },
     note: 'constraints kept of all constraints; interval by bootstrap over tasks',
-  };
+  });
 }
 
 function meanOfFour(name: string, rates: readonly Score[]): Score {
   const value = rates.reduce((sum, rate) => sum + rate.value, 0) / rates.length;
   const note =
     'mean of commonsense and hard, micro and macro: GenEnv\'s paper calls its figure "CS/HD Avg" and does not say of which rates';
-  return { name, value, of: rates.length, successes: null, interval: null, note };
+  return figureScore({ name, value, total: rates.length, note });
 }

@@ -21,7 +21,7 @@ async function listSuites({ env, print }: CliContext): Promise<ExitCode> {
   const table = plainTable(['suite', 'cases', 'what it is']);
   const missing: string[] = [];
   try {
-    for (const suite of loader.named(['*'])) {
+    for (const suite of loader.select(['*'])) {
       const needs = suite.refuses(settings);
       const opened = needs === null ? await loader.open(suite, settings) : null;
       const isHere = opened !== null && 'cases' in opened;

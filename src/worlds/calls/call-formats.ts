@@ -11,8 +11,8 @@ import type { Call } from './task-schema.ts';
 const [open, close] = ['<tool_call>', '</tool_call>'];
 
 /**
- * The calls of an answer, working before them allowed; undefined where it has not exactly one block, at its
- * end, of nothing but calls.
+ * The calls of an answer, which may reason before them; undefined unless it ends with its only block and that
+ * holds nothing but calls.
  */
 export function readJsonCalls(answer: string): Call[] | undefined {
   const text = answer.trim();
@@ -20,11 +20,11 @@ export function readJsonCalls(answer: string): Call[] | undefined {
   if (parts.length !== 3 || !text.endsWith(close) || text.indexOf(open) > text.indexOf(close))
     return undefined;
   const lines = parts[1]!.split('\n').filter((line) => line.trim() !== '');
-  const calls = lines.map(readCall);
+  const calls = lines.map(readJsonCall);
   return calls.length > 0 && calls.every((call) => call !== undefined) ? calls : undefined;
 }
 
-function readCall(line: string): Call | undefined {
+function readJsonCall(line: string): Call | undefined {
   const json = parseUntrustedJson(line);
   if (
     'reason' in json ||
@@ -42,7 +42,7 @@ function readCall(line: string): Call | undefined {
     : undefined;
 }
 
-export const jsonCalls = (calls: readonly Call[]): string =>
+export const writeJsonCalls = (calls: readonly Call[]): string =>
   [open, ...calls.map(({ name, arguments: parameters }) => JSON.stringify({ name, parameters })), close].join(
     '\n',
   );
@@ -51,18 +51,15 @@ export const jsonCalls = (calls: readonly Call[]): string =>
  * Calls as BFCL asks for them: `[find(city='Oslo', limit=3), book(id=7)]`. Nothing of a text is evaluated.
  */
 
-/** Characters; a longer answer is none. */
-const longest = 20_000;
+/** Characters; a longer answer counts as no answer. */
+const MAX_ANSWER_LENGTH = 20_000;
 const space = /\s*/y;
 const dotted = /[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*/y;
 const keyword = /[A-Za-z_]\w*/y;
 
-/**
- * The calls of an answer, which holds nothing else but reasoning up to `</think>`; undefined where it is no
- * list of calls.
- */
+/** The calls of an answer, after reasoning up to `</think>`; undefined if the rest is not a list of calls. */
 export function readPythonCalls(answer: string): Call[] | undefined {
-  if (answer.length > longest) return undefined;
+  if (answer.length > MAX_ANSWER_LENGTH) return undefined;
   const text = stripReasoning(answer).trim();
   if (!text.startsWith('[')) return undefined;
   const calls: Call[] = [];
@@ -78,24 +75,24 @@ export function readPythonCalls(answer: string): Call[] | undefined {
   }
 }
 
-/** The call that begins there, its arguments by name; undefined where none does. */
+/** The call that begins at `start`, its arguments by name; undefined if none does. */
 export function readPythonCall(text: string, start: number): { call: Call; end: number } | undefined {
-  const open = skip(dotted, text, start);
-  if (open === start || text[open] !== '(') return undefined;
-  const given = new Map<string, unknown>();
-  let at = skip(space, text, open + 1);
+  const parenthesis = skip(dotted, text, start);
+  if (parenthesis === start || text[parenthesis] !== '(') return undefined;
+  const args = new Map<string, unknown>();
+  let at = skip(space, text, parenthesis + 1);
   while (text[at] !== ')') {
     const equals = skip(space, text, skip(keyword, text, at));
     const name = text.slice(at, skip(keyword, text, at));
-    if (name === '' || text[equals] !== '=' || given.has(name)) return undefined;
+    if (name === '' || text[equals] !== '=' || args.has(name)) return undefined;
     const literal = readLiteral(text, equals + 1);
     if (literal === undefined) return undefined;
-    given.set(name, literal.value);
+    args.set(name, literal.value);
     at = skip(space, text, literal.end);
     if (text[at] === ',') at = skip(space, text, at + 1);
     else if (text[at] !== ')') return undefined;
   }
-  return { call: { name: text.slice(start, open), arguments: Object.fromEntries(given) }, end: at + 1 };
+  return { call: { name: text.slice(start, parenthesis), arguments: Object.fromEntries(args) }, end: at + 1 };
 }
 
 function skip(pattern: RegExp, text: string, at: number): number {
@@ -103,22 +100,22 @@ function skip(pattern: RegExp, text: string, at: number): number {
   return pattern.test(text) ? pattern.lastIndex : at;
 }
 
-export const pythonCalls = (calls: readonly Call[]): string =>
+export const writePythonCalls = (calls: readonly Call[]): string =>
   `[${calls
     .map(
-      ({ name, arguments: given }) =>
-        `${name}(${Object.entries(given)
-          .map(([parameter, value]) => `${parameter}=${pythonLiteral(value)}`)
+      ({ name, arguments: args }) =>
+        `${name}(${Object.entries(args)
+          .map(([parameter, value]) => `${parameter}=${writePythonLiteral(value)}`)
           .join(', ')})`,
     )
     .join(', ')}]`;
 
 /** A value of JSON as Python writes it. */
-export function pythonLiteral(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(pythonLiteral).join(', ')}]`;
+export function writePythonLiteral(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(writePythonLiteral).join(', ')}]`;
   if (typeof value === 'object' && value !== null)
     return `{${Object.entries(value)
-      .map(([key, item]) => `${pythonLiteral(key)}: ${pythonLiteral(item)}`)
+      .map(([key, item]) => `${writePythonLiteral(key)}: ${writePythonLiteral(item)}`)
       .join(', ')}}`;
   if (typeof value === 'boolean') return value ? 'True' : 'False';
   if (value === null) return 'None';

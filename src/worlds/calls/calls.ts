@@ -1,78 +1,82 @@
 import type { RandomStream } from '../../numerics/random.ts';
 import { canonicalJson } from '../../store/canonical-json.ts';
-import { callsFailure, createJsonTaskWorld } from '../json-tasks/json-task-world.ts';
+import { classifyCallsFailure, createJsonTaskWorld } from '../json-tasks/json-task-world.ts';
 import type { JsonTaskDefinition } from '../json-tasks/json-task-world.ts';
 import type { OwnTasks } from '../json-tasks/tasks-file.ts';
 import type { World } from '../world.ts';
 import { acceptedValues, callsMatch, sameValue } from './match.ts';
-import { styles } from './prompts.ts';
-import type { Style } from './prompts.ts';
+import { callStyles } from './prompts.ts';
+import type { CallStyle } from './prompts.ts';
 import type { CallsSettings } from './settings.ts';
 import { callCategory, callsTaskSchema } from './task-schema.ts';
 import type { ArgumentValue, Call, CallsTask, Parameter } from './task-schema.ts';
-import { labelFault, leaksCall } from './validate.ts';
+import { leaksCall, validateCallsTask } from './validate.ts';
 
 /**
- * Function calling as BFCL and API-Bank have it: a dialogue, tools, and the calls that it asks for. Whether
- * an answer is right is code's word; whether the calls are those the dialogue asks for is put to a vote.
+ * Function calling as in BFCL and API-Bank: a dialogue, tools, and the calls that it asks for. Code compares
+ * an answer with the expected calls; a vote decides whether the dialogue asks for those.
  * @param own tasks of `tasksFile`, which `worldLoader` reads
  */
 export const createCalls = (settings: CallsSettings, own?: OwnTasks): World =>
-  createJsonTaskWorld(callsForm(settings), settings, own);
+  createJsonTaskWorld(callsDefinition(settings), settings, own);
 
-export function callsForm({ style: name, categories }: CallsSettings): JsonTaskDefinition<CallsTask> {
-  const style: Style = styles[name];
-  const arguments_ = ({ calls }: CallsTask): number =>
+export function callsDefinition({ style: name, categories }: CallsSettings): JsonTaskDefinition<CallsTask> {
+  const style: CallStyle = callStyles[name];
+  const countArguments = ({ calls }: CallsTask): number =>
     calls.reduce((sum, call) => sum + Object.keys(call.arguments).length, 0);
   return {
     name: 'calls',
     schema: callsTaskSchema,
     instructions: `${instructions}\n\nCategories: ${categories.join(', ')}.`,
-    fault: (task) =>
+    validate: (task) =>
       categories.includes(callCategory(task))
-        ? (labelFault(task) ?? (leaksCall(task, style.same) ? 'answer_in_prompt' : undefined))
+        ? (validateCallsTask(task) ?? (leaksCall(task, style.sameText) ? 'answer_in_prompt' : undefined))
         : 'kind_not_allowed',
-    // Neither the order of tools nor that of calls makes another task.
+    // Tasks that differ in the order of tools or calls alone are equal.
     canonical: ({ tools, calls, ...rest }) => ({
       ...rest,
-      tools: tools.toSorted((one, other) => (one.name < other.name ? -1 : 1)),
-      calls: calls.toSorted((one, other) => (canonicalJson(one) < canonicalJson(other) ? -1 : 1)),
+      tools: tools.toSorted((left, right) => (left.name < right.name ? -1 : 1)),
+      calls: calls.toSorted((left, right) => (canonicalJson(left) < canonicalJson(right) ? -1 : 1)),
     }),
     question: (task) => style.question(task),
     kind: callCategory,
     signature: ({ calls }) => `call ${calls.map((call) => call.name).join(' ')}`,
-    difficulty: (task) => task.calls.length + arguments_(task) + task.tools.length - 1,
+    difficulty: (task) => task.calls.length + countArguments(task) + task.tools.length - 1,
     latents: (task) => ({
       category: callCategory(task),
       calls: task.calls.length,
-      arguments: arguments_(task),
+      arguments: countArguments(task),
       tools: task.tools.length,
       messages: task.dialogue.length,
     }),
     score: ({ calls, tools }, answer) => {
-      const made = style.read(answer);
+      const actualCalls = style.read(answer);
       return {
-        reward: made !== undefined && callsMatch(calls, tools, made, style.same) ? 1 : 0,
-        wellFormed: made !== undefined,
+        reward: actualCalls !== undefined && callsMatch(calls, tools, actualCalls, style.sameText) ? 1 : 0,
+        wellFormed: actualCalls !== undefined,
       };
     },
-    failure: ({ calls }, answer) => callsFailure(calls, style.read(answer)),
-    right: (task) => style.write(referenceCalls(task)),
-    guess: (task, random) => style.write(guessCalls(task, random)),
+    failure: ({ calls }, answer) => classifyCallsFailure(calls, style.read(answer)),
+    referenceAnswer: (task) => style.write(referenceCalls(task)),
+    randomAnswer: (task, random) => style.write(randomCalls(task, random)),
     renderAnswer: (answer) => ({ calls: style.read(answer) ?? null, response: answer }),
-    same: (_, left, right) => {
-      const [one, other] = [style.read(left), style.read(right)];
-      // As lists: a vote is about what most answers say, which they say in the order of the request.
-      return one !== undefined && other !== undefined && sameValue(one, other, style.same);
+    answersAgree: (_, left, right) => {
+      const [leftCalls, rightCalls] = [style.read(left), style.read(right)];
+      // Compared in order: answers list calls in the order of the request.
+      return (
+        leftCalls !== undefined &&
+        rightCalls !== undefined &&
+        sameValue(leftCalls, rightCalls, style.sameText)
+      );
     },
   };
 }
 
-/** The first accepted value of each argument; what may be left out and has none is. */
+/** The first accepted value of each argument; optional arguments without one are left out. */
 function referenceCalls({ calls, tools }: CallsTask): Call[] {
-  return calls.map(({ name, arguments: given }) => {
-    const tool = tools.find((one) => one.name === name)!;
-    const first = Object.entries(given).map(
+  return calls.map(({ name, arguments: accepted }) => {
+    const tool = tools.find((candidate) => candidate.name === name)!;
+    const first = Object.entries(accepted).map(
       ([parameter, values]) => [parameter, acceptedValues(tool, parameter, values)[0]] as const,
     );
     return { name, arguments: Object.fromEntries(first.filter(([, value]) => value !== undefined)) };
@@ -86,10 +90,10 @@ const instructions = `You write training tasks in function calling for an agent.
 One call or several at once (parallel); one tool (simple, parallel) or several (multiple, parallel_multiple).`;
 
 /**
- * As many calls as are asked for, of tools drawn blindly, their required arguments made of the dialogue's own
- * words and small numbers.
+ * The expected number of calls of random tools, their required arguments drawn from the dialogue's words and
+ * small numbers.
  */
-export function guessCalls({ dialogue, tools, calls }: CallsTask, random: RandomStream): Call[] {
+export function randomCalls({ dialogue, tools, calls }: CallsTask, random: RandomStream): Call[] {
   const words = dialogue
     .flatMap(({ content }) => content.split(/\s+/))
     .map((word) => word.replace(/^\W+|\W+$/g, ''))

@@ -1,25 +1,25 @@
 import type { Call, CallTool, ExpectedCall } from './task-schema.ts';
 
-/** Whether two values are one: of the same type always, and as a style has it. */
-export type SameText = (left: string, right: string) => boolean;
+/** Whether two texts count as equal. */
+export type TextEquality = (left: string, right: string) => boolean;
 
 /**
  * BFCL's rule for strings: case, spaces and `,./-_*^` do not matter, and quotes are one. Source:
  * `standardize_string` of its ast_checker.
  */
-export const looseText: SameText = (left, right) => standardised(left) === standardised(right);
+export const looseText: TextEquality = (left, right) => standardizeText(left) === standardizeText(right);
 
 /** ToolRL's rule for API-Bank: equal as JSON. */
-export const exactText: SameText = (left, right) => left === right;
+export const exactText: TextEquality = (left, right) => left === right;
 
-const standardised = (text: string): string =>
+const standardizeText = (text: string): string =>
   text
     .replace(/[ ,./\-_*^]/g, '')
     .toLowerCase()
     .replaceAll("'", '"');
 
 /** Lists match in their order, objects by their keys, numbers and truth values by type and value. */
-export function sameValue(left: unknown, right: unknown, same: SameText): boolean {
+export function sameValue(left: unknown, right: unknown, same: TextEquality): boolean {
   if (typeof left === 'string' && typeof right === 'string') return same(left, right);
   if (typeof left !== 'object' || typeof right !== 'object' || left === null || right === null)
     return left === right;
@@ -40,7 +40,7 @@ export function sameValue(left: unknown, right: unknown, same: SameText): boolea
   );
 }
 
-/** Values that may be given for a parameter: `""` for an optional one stands for none. */
+/** Accepted values of a parameter; `""` of an optional parameter stands for leaving it out. */
 export const acceptedValues = (
   tool: CallTool,
   parameter: string,
@@ -49,10 +49,10 @@ export const acceptedValues = (
   tool.required.includes(parameter) ? values : values.filter((value) => value !== '');
 
 /**
- * Whether a call is the one asked for, by the rules of BFCL's AST checker: the name exactly; each argument
- * one of those accepted; nothing that the answer does not name; nothing left out but what may be.
+ * Whether a call matches the expected one, by the rules of BFCL's AST checker: the name exactly; each
+ * argument one of those accepted; nothing that the answer does not name; nothing left out but what may be.
  */
-export function callMatches(gold: ExpectedCall, tool: CallTool, call: Call, same: SameText): boolean {
+export function callMatches(gold: ExpectedCall, tool: CallTool, call: Call, same: TextEquality): boolean {
   if (
     call.name !== gold.name ||
     Object.keys(call.arguments).some((name) => !Object.hasOwn(gold.arguments, name))
@@ -66,21 +66,21 @@ export function callMatches(gold: ExpectedCall, tool: CallTool, call: Call, same
 }
 
 /**
- * Whether the calls are those asked for, each once, in any order: a perfect matching (Kuhn), so that no order
- * of accepted values decides.
+ * Whether the calls are the expected ones, each once, in any order: a perfect matching (Kuhn's algorithm), so
+ * the order of accepted values does not matter.
  */
 export function callsMatch(
   gold: readonly ExpectedCall[],
   tools: readonly CallTool[],
   calls: readonly Call[],
-  same: SameText,
+  same: TextEquality,
 ): boolean {
   if (calls.length !== gold.length) return false;
-  const fits = gold.map((wanted) =>
+  const fits = gold.map((expected) =>
     calls.map((call) =>
       callMatches(
-        wanted,
-        tools.find(({ name }) => name === wanted.name)!,
+        expected,
+        tools.find(({ name }) => name === expected.name)!,
         call,
         same,
       ),

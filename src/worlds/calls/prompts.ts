@@ -1,14 +1,20 @@
 import { formatThoughtAndCalls } from '../../formats/toolrl.ts';
-import { jsonCalls, pythonCalls, pythonLiteral, readJsonCalls, readPythonCalls } from './call-formats.ts';
+import {
+  readJsonCalls,
+  readPythonCalls,
+  writeJsonCalls,
+  writePythonCalls,
+  writePythonLiteral,
+} from './call-formats.ts';
 import { exactText, looseText } from './match.ts';
-import type { SameText } from './match.ts';
+import type { TextEquality } from './match.ts';
 import type { Call, CallMessage, CallsTask, CallTool, Parameter, Type } from './task-schema.ts';
 
 type Question = { system: string; user: string };
 
 /**
- * BFCL's system prompt for models that are asked in text (`DEFAULT_SYSTEM_PROMPT` of bfcl-eval), as far as it
- * is about one turn.
+ * The single-turn part of BFCL's system prompt for models without native tools (`DEFAULT_SYSTEM_PROMPT` of
+ * bfcl-eval).
  */
 export function bfclQuestion({ tools, dialogue }: CallsTask): Question {
   return {
@@ -37,23 +43,23 @@ const bfclTool = ({ name, description, parameters, required }: CallTool) => ({
 const bfclParameter = ({ type, items, properties, ...rest }: Parameter): object => ({
   type: bfclTypes[type] ?? type,
   ...(items && { items: bfclParameter(items) }),
-  ...(properties && { properties: mapped(properties, bfclParameter) }),
+  ...(properties && { properties: mapParameters(properties, bfclParameter) }),
   ...rest,
 });
 
-/** ToolRL's prompt for API-Bank, as far as it is about calls. */
+/** The part of ToolRL's prompt for API-Bank that is about calls. */
 export function apiBankQuestion({ tools, dialogue, calls }: CallsTask): Question {
-  const listed = tools.map(
+  const toolTexts = tools.map(
     ({ name, description, parameters, required }, index) =>
-      `${index + 1}. Name: ${name}\nDescription: ${description}\nParameters: ${pythonLiteral(mapped(parameters, apiBankParameter))}${optionalNote(parameters, required)}`,
+      `${index + 1}. Name: ${name}\nDescription: ${description}\nParameters: ${writePythonLiteral(mapParameters(parameters, apiBankParameter))}${optionalNote(parameters, required)}`,
   );
   const request =
     calls.length === 1
       ? 'Based on our conversation above, please only make one tool call to solve my need.'
       : 'Based on our conversation above, please make the tool calls that solve my need.';
   return {
-    system: apiBankInstruction.replace('{tools}', () => listed.join('\n')),
-    user: `**Dialogue Records History**\n${dialogue.map(record).join('\n')}\n\n<user> ${request}</user>\n`,
+    system: apiBankInstruction.replace('{tools}', () => toolTexts.join('\n')),
+    user: `**Dialogue Records History**\n${dialogue.map(dialogueLine).join('\n')}\n\n<user> ${request}</user>\n`,
   };
 }
 
@@ -86,7 +92,7 @@ const apiBankParameter = ({ type, items, properties, ...rest }: Parameter): obje
   type: apiBankTypes[type],
   ...rest,
   ...(items && { items: apiBankParameter(items) }),
-  ...(properties && { properties: mapped(properties, apiBankParameter) }),
+  ...(properties && { properties: mapParameters(properties, apiBankParameter) }),
 });
 
 function optionalNote(parameters: CallTool['parameters'], required: readonly string[]): string {
@@ -95,23 +101,23 @@ function optionalNote(parameters: CallTool['parameters'], required: readonly str
 }
 
 const tags = { user: 'user', assistant: 'response', tool: 'obs' } as const;
-const record = ({ role, content }: CallMessage): string => `<${tags[role]}>${content}</${tags[role]}>`;
+const dialogueLine = ({ role, content }: CallMessage): string => `<${tags[role]}>${content}</${tags[role]}>`;
 
-const mapped = (
+const mapParameters = (
   parameters: Record<string, Parameter>,
-  as: (parameter: Parameter) => object,
+  convert: (parameter: Parameter) => object,
 ): Record<string, object> =>
-  Object.fromEntries(Object.entries(parameters).map(([name, parameter]) => [name, as(parameter)]));
+  Object.fromEntries(Object.entries(parameters).map(([name, parameter]) => [name, convert(parameter)]));
 
-/** How a benchmark asks for calls, has them written and compares them. */
-export interface Style {
+/** How a benchmark asks for calls, writes them and compares them. */
+export interface CallStyle {
   question(task: CallsTask): { system: string; user: string };
   read(answer: string): Call[] | undefined;
   write(calls: readonly Call[]): string;
-  same: SameText;
+  sameText: TextEquality;
 }
 
-export const styles = {
-  bfcl: { question: bfclQuestion, read: readPythonCalls, write: pythonCalls, same: looseText },
-  'api-bank': { question: apiBankQuestion, read: readJsonCalls, write: jsonCalls, same: exactText },
-} satisfies Record<string, Style>;
+export const callStyles = {
+  bfcl: { question: bfclQuestion, read: readPythonCalls, write: writePythonCalls, sameText: looseText },
+  'api-bank': { question: apiBankQuestion, read: readJsonCalls, write: writeJsonCalls, sameText: exactText },
+} satisfies Record<string, CallStyle>;

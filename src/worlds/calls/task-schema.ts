@@ -9,7 +9,7 @@ export type ArgumentValue =
 export const types = ['string', 'integer', 'number', 'boolean', 'array', 'object'] as const;
 export type Type = (typeof types)[number];
 
-/** As much of JSON Schema as tools take. */
+/** The subset of JSON Schema that tools use. */
 export interface Parameter {
   type: Type;
   description?: string | undefined;
@@ -87,7 +87,7 @@ export type CallMessage = z.infer<typeof messageSchema>;
 export type ExpectedCall = z.infer<typeof goldSchema>;
 export type CallsTask = z.infer<typeof callsTaskSchema>;
 
-/** A call as the agent made it. */
+/** A call that the agent made. */
 export interface Call {
   name: string;
   arguments: Readonly<Record<string, unknown>>;

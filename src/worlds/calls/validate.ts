@@ -2,43 +2,51 @@ import { canonicalJson } from '../../store/canonical-json.ts';
 import { jsonObjects } from '../json-tasks/untrusted-json.ts';
 import { readPythonCall } from './call-formats.ts';
 import { acceptedValues, callMatches } from './match.ts';
-import type { SameText } from './match.ts';
+import type { TextEquality } from './match.ts';
 import type { ArgumentValue, Call, CallsTask, CallTool, ExpectedCall, Parameter } from './task-schema.ts';
 
-/** Why a task has no right answer, or one that says nothing; undefined where it has one. */
-export function labelFault({ dialogue, tools, calls }: CallsTask): string | undefined {
+/** Why a task has no correct answer, or an uninformative one; undefined if it is sound. */
+export function validateCallsTask({ dialogue, tools, calls }: CallsTask): string | undefined {
   if (dialogue.at(-1)!.role !== 'user' || dialogue.some(({ content }) => content.trim() === ''))
     return 'no_request';
-  // A name twice would be two tools for one call.
+  // Two tools of one name would make a call ambiguous.
   if (new Set(tools.map(({ name }) => name)).size !== tools.length) return 'unknown_tool';
   if (
-    !tools.every((tool) => isSound({ type: 'object', properties: tool.parameters, required: tool.required }))
+    !tools.every((tool) =>
+      isSoundParameter({ type: 'object', properties: tool.parameters, required: tool.required }),
+    )
   )
     return 'wrong_tools';
   if (new Set(calls.map((call) => canonicalJson(call))).size !== calls.length) return 'repeated_call';
   for (const call of calls) {
     const tool = tools.find(({ name }) => name === call.name);
-    const fault = tool === undefined ? 'unknown_tool' : callFault(call, tool);
+    const fault = tool === undefined ? 'unknown_tool' : validateCall(call, tool);
     if (fault !== undefined) return fault;
   }
   return undefined;
 }
 
-function callFault({ arguments: given }: ExpectedCall, tool: CallTool): string | undefined {
-  if (tool.required.some((name) => !Object.hasOwn(given, name))) return 'wrong_arguments';
-  for (const [name, values] of Object.entries(given)) {
+function validateCall({ arguments: accepted }: ExpectedCall, tool: CallTool): string | undefined {
+  if (tool.required.some((name) => !Object.hasOwn(accepted, name))) return 'wrong_arguments';
+  for (const [name, values] of Object.entries(accepted)) {
     const parameter = Object.hasOwn(tool.parameters, name) ? tool.parameters[name]! : undefined;
     const accepted = acceptedValues(tool, name, values);
     if (parameter === undefined || !accepted.every((value) => fits(value, parameter)))
       return 'wrong_arguments';
-    if (new Set(accepted.map((value) => canonicalJson(value))).size >= choices(parameter))
+    if (new Set(accepted.map((value) => canonicalJson(value))).size >= countChoices(parameter))
       return 'anything_accepted';
   }
   return undefined;
 }
 
-/** Whether a parameter says what it takes. */
-function isSound({ type, enum: allowed, items, properties = {}, required = [] }: Parameter): boolean {
+/** Whether a parameter's schema is consistent. */
+function isSoundParameter({
+  type,
+  enum: allowed,
+  items,
+  properties = {},
+  required = [],
+}: Parameter): boolean {
   if (
     allowed?.some((value) => (typeof value === 'number') !== (type === 'number' || type === 'integer')) ===
       true ||
@@ -49,8 +57,8 @@ function isSound({ type, enum: allowed, items, properties = {}, required = [] }:
     return false;
   return (
     required.every((name) => Object.hasOwn(properties, name)) &&
-    Object.values(properties).every(isSound) &&
-    (items === undefined || isSound(items))
+    Object.values(properties).every(isSoundParameter) &&
+    (items === undefined || isSoundParameter(items))
   );
 }
 
@@ -75,21 +83,22 @@ function fits(
   );
 }
 
-/** How many values a parameter has, where they are few. */
-const choices = ({ type, enum: allowed }: Parameter): number =>
-  type === 'boolean' ? 2 : allowed === undefined ? Infinity : Math.max(2, new Set(allowed).size);
+/** How many values a parameter can have. */
+function countChoices({ type, enum: allowed }: Parameter): number {
+  if (type === 'boolean') return 2;
+  return allowed === undefined ? Infinity : Math.max(2, new Set(allowed).size);
+}
 
 /**
- * Whether the dialogue holds a call that is asked for, in either way of writing calls: copying would be
- * success.
+ * Whether the dialogue contains an expected call, in either format: copying it would be success.
  */
-export function leaksCall({ dialogue, tools, calls }: CallsTask, same: SameText): boolean {
-  const said = dialogue.flatMap(({ content }) => [
-    ...callsIn(content),
-    ...jsonObjects(content).flatMap(asCall),
+export function leaksCall({ dialogue, tools, calls }: CallsTask, same: TextEquality): boolean {
+  const writtenCalls = dialogue.flatMap(({ content }) => [
+    ...pythonCallsIn(content),
+    ...jsonObjects(content).flatMap(toCalls),
   ]);
   return calls.some((gold) =>
-    said.some((call) =>
+    writtenCalls.some((call) =>
       callMatches(
         gold,
         tools.find(({ name }) => name === gold.name)!,
@@ -100,17 +109,17 @@ export function leaksCall({ dialogue, tools, calls }: CallsTask, same: SameText)
   );
 }
 
-function callsIn(text: string): Call[] {
+function pythonCallsIn(text: string): Call[] {
   return [...text.matchAll(/(?<![\w.])[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*\(/g)].flatMap(
     ({ index }) => readPythonCall(text, index)?.call ?? [],
   );
 }
 
-function asCall(object: unknown): Call[] {
+function toCalls(object: unknown): Call[] {
   const {
     name,
-    arguments: given,
-    parameters = given,
+    arguments: args,
+    parameters = args,
   } = object as { name?: unknown; arguments?: unknown; parameters?: unknown };
   return typeof name === 'string' && typeof parameters === 'object' && parameters !== null
     ? [{ name, arguments: parameters as Call['arguments'] }]

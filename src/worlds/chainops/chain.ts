@@ -31,7 +31,7 @@ export const chainAlphabet = (size: {
 export const chainSpec = ({ operations, text }: Chain): TaskSpec => `${operations}:${text}`;
 
 /** Reads a canonical text; only for texts that `parseChain` has accepted. */
-export function chainOf(spec: TaskSpec): Chain {
+export function readChain(spec: TaskSpec): Chain {
   const colon = spec.indexOf(':');
   return { operations: spec.slice(0, colon), text: spec.slice(colon + 1) };
 }
@@ -49,7 +49,7 @@ export function parseChain(
   if (chain.operations.length > maxDepth || chain.text.length > maxLength) return { reason: 'too_long' };
   if ([...chain.operations].some((operation) => !operations.includes(operation)))
     return { reason: 'unknown_operation' };
-  // Reversing or rotating one symbol is no step at all.
+  // Reversing or rotating one symbol changes nothing.
   if (chain.text.length < 2) return { reason: 'too_short' };
   if ([...chain.text].some((symbol) => !symbols.includes(symbol))) return { reason: 'unknown_symbol' };
   return { chain };
@@ -74,9 +74,10 @@ export function applyChain(operation: string, text: string, symbols: readonly st
 }
 
 /**
- * What each operation of a chain makes, in order; `slip` may spoil a step, and the next goes on from that.
+ * The result of each operation, in order. `slip` may corrupt a step; the next step starts from the corrupted
+ * one.
  */
-export function stepsOf(
+export function computeSteps(
   { operations, text }: Chain,
   symbols: readonly string[],
   slip: (step: string) => string = (step) => step,
@@ -89,23 +90,23 @@ export function stepsOf(
 /** Steps as an answer has them, `acba>cbaa`: the result of every operation, the last one being the answer. */
 export const chainAnswer = (steps: readonly string[]): string => steps.join('>');
 
-/** The steps of an answer, where it has one of the right length for each operation. */
+/** The steps of an answer; undefined unless there is one of the right length for each operation. */
 export function parseSteps(
   answer: string,
   { operations, text }: Chain,
   symbols: readonly string[],
 ): string[] | undefined {
   const steps = answer.split('>');
-  const whole =
+  const isComplete =
     steps.length === operations.length &&
     steps.every(
       (step) => step.length === text.length && [...step].every((symbol) => symbols.includes(symbol)),
     );
-  return whole ? steps : undefined;
+  return isComplete ? steps : undefined;
 }
 
 /** The agent's prompt, operations and text in fixed slots: `RT_:abca=`. */
 export function chainPrompt(spec: TaskSpec, { maxDepth, maxLength }: ChainAlphabet): string {
-  const { operations, text } = chainOf(spec);
+  const { operations, text } = readChain(spec);
   return `${operations.padEnd(maxDepth, '_')}:${text.padEnd(maxLength, '_')}=`;
 }

@@ -3,12 +3,12 @@ import type { World } from '../world.ts';
 import {
   chainAlphabet as alphabetOf,
   chainAnswer,
-  chainOf,
   chainPrompt,
   chainSpec,
+  computeSteps,
   parseChain,
   parseSteps,
-  stepsOf,
+  readChain,
 } from './chain.ts';
 import type { ChainOpsSettings } from './settings.ts';
 import { chainAgentCorpus, chainSimulatorCorpus, randomChain } from './warm-up.ts';
@@ -21,7 +21,7 @@ export function createChainOps(settings: ChainOpsSettings): World {
   const alphabet = alphabetOf(settings);
   const { operations, symbols, maxDepth, maxLength } = alphabet;
   const warmUp = { ...settings.warmUp, baseDepths: settings.baseDepths, baseLengths: settings.baseLengths };
-  const right = (spec: string): string => chainAnswer(stepsOf(chainOf(spec), symbols));
+  const referenceAnswer = (spec: string): string => chainAnswer(computeSteps(readChain(spec), symbols));
   return {
     name: 'chainops',
     vocabulary: [...new Set([...historyCharacters, ...operations, ...':>'])].sort(),
@@ -48,35 +48,36 @@ export function createChainOps(settings: ChainOpsSettings): World {
     },
     agentPrompt: (spec) => chainPrompt(spec, alphabet),
     kind: (spec) => spec.slice(0, 1),
-    difficulty: (spec) => chainOf(spec).operations.length * chainOf(spec).text.length,
+    difficulty: (spec) => readChain(spec).operations.length * readChain(spec).text.length,
     latents: (spec) => ({
-      depth: chainOf(spec).operations.length,
-      length: chainOf(spec).text.length,
-      operations: chainOf(spec).operations,
+      depth: readChain(spec).operations.length,
+      length: readChain(spec).text.length,
+      operations: readChain(spec).operations,
     }),
     score: (spec, answer) => {
-      const chain = chainOf(spec);
+      const chain = readChain(spec);
       const steps = parseSteps(answer, chain, symbols);
       return {
-        reward: steps?.at(-1) === stepsOf(chain, symbols).at(-1) ? 1 : 0,
+        reward: steps?.at(-1) === computeSteps(chain, symbols).at(-1) ? 1 : 0,
         wellFormed: steps !== undefined,
       };
     },
-    referenceAnswer: right,
+    referenceAnswer,
     randomAnswer: (spec, random) => {
-      const { operations: asked, text } = chainOf(spec);
-      // No operation but U adds or loses a symbol, so that an order of the text's own is the better guess.
-      const guess = (): string =>
-        (asked.includes('U') ? Array.from(text, () => random.pick(symbols)) : random.shuffle([...text])).join(
-          '',
-        );
-      return chainAnswer(Array.from(asked, guess));
+      const { operations: requested, text } = readChain(spec);
+      // Only U changes symbols, so a permutation of the text is the better guess.
+      const randomStep = (): string =>
+        (requested.includes('U')
+          ? Array.from(text, () => random.pick(symbols))
+          : random.shuffle([...text])
+        ).join('');
+      return chainAnswer(Array.from(requested, randomStep));
     },
     renderTask: (spec) => {
-      const { operations: asked, text } = chainOf(spec);
+      const { operations: requested, text } = readChain(spec);
       return {
-        request: `Apply ${[...asked].map((operation) => names[operation]).join(', then ')} to "${text}", writing every result.`,
-        evaluation: { kind: 'last_step', answer: stepsOf(chainOf(spec), symbols).at(-1) },
+        request: `Apply ${[...requested].map((operation) => operationNames[operation]).join(', then ')} to "${text}", writing every result.`,
+        evaluation: { kind: 'last_step', answer: computeSteps(readChain(spec), symbols).at(-1) },
       };
     },
     renderAnswer: (answer) => ({ steps: answer.split('>').slice(0, -1), answer: answer.split('>').at(-1) }),
@@ -85,7 +86,7 @@ export function createChainOps(settings: ChainOpsSettings): World {
   };
 }
 
-const names: Record<string, string> = {
+const operationNames: Record<string, string> = {
   R: 'reverse',
   T: 'rotate left',
   U: 'next symbol',

@@ -1,12 +1,12 @@
 import type { RandomStream } from '../../numerics/random.ts';
 import { historyPrompt, randomHistory } from '../history-digits.ts';
 import type { CorpusRow } from '../world.ts';
-import { chainAnswer, chainPrompt, chainSpec, stepsOf } from './chain.ts';
+import { chainAnswer, chainPrompt, chainSpec, computeSteps } from './chain.ts';
 import type { Chain, ChainAlphabet } from './chain.ts';
 
 /**
  * Supervised corpora for two from-scratch models. The agent sees chains whose steps slip now and then, each
- * symbol with its own chance, and go on from the slip: the form of reasoning, and a smooth spectrum of
+ * symbol with its own chance, and continue from the slip: the form of reasoning, and a smooth spectrum of
  * success over depth and length. The simulator learns to vary a seed task whatever the history says.
  */
 export interface ChainWarmUp {
@@ -42,14 +42,16 @@ export function* chainAgentCorpus(
   const slip = (step: string): string =>
     [...step]
       .map((symbol) =>
-        random.next() < symbolAccuracy ? symbol : random.pick(symbols.filter((other) => other !== symbol)),
+        random.next() < symbolAccuracy
+          ? symbol
+          : random.pick(symbols.filter((candidate) => candidate !== symbol)),
       )
       .join('');
   for (let row = 0; row < rows; row++) {
     const chain = randomChain(random, alphabet, [1, maxDepth], [2, maxLength]);
     yield {
       prompt: chainPrompt(chainSpec(chain), alphabet),
-      completion: chainAnswer(stepsOf(chain, symbols, slip)),
+      completion: chainAnswer(computeSteps(chain, symbols, slip)),
     };
   }
 }
@@ -87,19 +89,19 @@ function vary(
   { easyTail }: ChainWarmUp,
   random: RandomStream,
 ): Chain {
-  const easy = random.next() < easyTail;
-  const near = (size: number, least: number, most: number): number =>
-    easy ? within(random, [least, size]) : Math.max(least, Math.min(most, size + random.int(3) - 1));
-  const like = (size: number, old: string, from: readonly string[]): string =>
+  const isEasy = random.next() < easyTail;
+  const drawSize = (size: number, min: number, max: number): number =>
+    isEasy ? within(random, [min, size]) : Math.max(min, Math.min(max, size + random.int(3) - 1));
+  const varyText = (size: number, old: string, from: readonly string[]): string =>
     Array.from({ length: size }, (_, index) =>
       index < old.length && random.next() < 0.7 ? old.charAt(index) : random.pick(from),
     ).join('');
   const [depth, length] = [
-    near(operations.length, 1, alphabet.maxDepth),
-    near(text.length, 2, alphabet.maxLength),
+    drawSize(operations.length, 1, alphabet.maxDepth),
+    drawSize(text.length, 2, alphabet.maxLength),
   ];
   return {
-    operations: like(depth, operations, alphabet.operations),
-    text: like(length, text, alphabet.symbols),
+    operations: varyText(depth, operations, alphabet.operations),
+    text: varyText(length, text, alphabet.symbols),
   };
 }

@@ -9,7 +9,7 @@ export type AllowedWorlds = ReadonlyMap<string, string>;
 
 /**
  * Reads the list of the environment variable GENENV_WORLDS: `name=package-or-path`, separated by commas.
- * @throws InvalidConfig naming the variable, the entry and what is allowed
+ * @throws InvalidConfig naming the variable, the entry and the expected form
  */
 export function allowedWorlds(list: string | undefined): AllowedWorlds {
   const entries = (list ?? '')
@@ -29,10 +29,9 @@ export function allowedWorlds(list: string | undefined): AllowedWorlds {
 }
 
 /**
- * Loads a world by its name on the list: the name is all that an experiment file says, so it never chooses
- * code.
- * @throws InvalidConfig for a name that is not on the list, a module that is no world, and settings that the
- * world refuses
+ * Loads a world by its name on the list, so an experiment file never chooses code.
+ * @throws InvalidConfig for a name that is not on the list, a module that is not a world, and settings that
+ * the world rejects
  */
 export async function loadExternal(
   { name, settings }: ExternalSettings,
@@ -40,15 +39,15 @@ export async function loadExternal(
 ): Promise<World> {
   const module = allowed.get(name);
   if (module === undefined) {
-    const known =
+    const allowedText =
       allowed.size === 0
         ? 'this process allows none'
         : `this process allows ${[...allowed.keys()].join(', ')}`;
     throw new InvalidConfig(
-      `experiment: world.name: got ${JSON.stringify(name)}; ${known} (its environment variable GENENV_WORLDS, name=package or name=path, separated by commas)`,
+      `experiment: world.name: got ${JSON.stringify(name)}; ${allowedText} (its environment variable GENENV_WORLDS, name=package or name=path, separated by commas)`,
     );
   }
-  const create = await factoryOf(name, module);
+  const create = await importFactory(name, module);
   let world: unknown;
   try {
     world = await create(settings);
@@ -58,7 +57,7 @@ export async function loadExternal(
       { cause: error },
     );
   }
-  const missing = Object.entries(members).filter(
+  const missing = Object.entries(requiredMembers).filter(
     ([member, type]) => typeOf((world as Record<string, unknown> | null | undefined)?.[member]) !== type,
   );
   if (missing.length > 0)
@@ -70,8 +69,8 @@ export async function loadExternal(
 
 type Factory = (settings: ExternalSettings['settings']) => unknown;
 
-async function factoryOf(name: string, module: string): Promise<Factory> {
-  // A path is as the shell that started the process has it; anything else is a package beside this project.
+async function importFactory(name: string, module: string): Promise<Factory> {
+  // A path is relative to the working directory; anything else is an installed package.
   const address = /^\.{0,2}\//.test(module) ? pathToFileURL(resolve(module)).href : module;
   let exported: { createWorld?: unknown };
   try {
@@ -86,7 +85,7 @@ async function factoryOf(name: string, module: string): Promise<Factory> {
   return exported.createWorld as Factory;
 }
 
-const members: Record<RequiredKeys<World>, string> = {
+const requiredMembers: Record<RequiredKeys<World>, string> = {
   name: 'string',
   vocabulary: 'array',
   baseTasks: 'function',

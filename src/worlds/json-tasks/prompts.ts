@@ -4,8 +4,8 @@ import type { JsonTaskSettings } from './settings.ts';
 
 export type Format = JsonTaskSettings['format'];
 
-/** A prompt of one question, in the frame that the model knows. */
-export function framed(format: Format, system: string, user: string): string {
+/** A prompt of one question, framed for the model's chat template. */
+export function framePrompt(format: Format, system: string, user: string): string {
   return format === 'plain'
     ? `${system}\n\n${user}\n`
     : `<|im_start|>system\n${system}<|im_end|>\n<|im_start|>user\n${user}<|im_end|>\n<|im_start|>assistant\n`;
@@ -25,54 +25,61 @@ function historyText({
   const kinds = Object.entries(byKind).map(
     ([kind, { successes, attempts }]) => `${kind} ${percent(attempts === 0 ? null : successes / attempts)}`,
   );
+  const points = trend === null ? null : (100 * trend).toFixed(1);
+  const change = trend === null ? 'not measured' : `${trend >= 0 ? '+' : ''}${points} points`;
   return [
     'The agent so far:',
     `- success: ${percent(success)}${difficulty === null ? '' : ` at difficulty ${difficulty.toFixed(1)}`}`,
     `- success by family: ${kinds.length === 0 ? 'not measured' : kinds.join(', ')}`,
     `- tasks within the target: ${percent(inBandShare)}`,
-    `- change of success an epoch: ${trend === null ? 'not measured' : `${trend >= 0 ? '+' : ''}${(100 * trend).toFixed(1)} points`}`,
-    `- never solved: ${recentFailures.length === 0 ? 'none' : recentFailures.map(({ kind, difficulty: at, failure }) => `${kind} of difficulty ${at}${failure === undefined ? '' : ` (${failure})`}`).join(', ')}`,
+    `- change of success an epoch: ${change}`,
+    `- never solved: ${recentFailures.length === 0 ? 'none' : recentFailures.map(failureText).join(', ')}`,
   ].join('\n');
 }
 
-const digestText = ({ repeated = [] }: AgentHistory): string =>
-  repeated.length === 0
-    ? ''
-    : `Written too often already, do not write these again:\n${repeated.map(({ signature: text, count }) => `- ${text} (${count} times)`).join('\n')}`;
+function failureText({ kind, difficulty, failure }: AgentHistory['recentFailures'][number]): string {
+  return `${kind} of difficulty ${difficulty}${failure === undefined ? '' : ` (${failure})`}`;
+}
 
-const exemplarText = (exemplars: readonly Exemplar[]): string =>
-  exemplars.length === 0
-    ? ''
-    : `Earlier tasks that were about right for the agent (reward of 1 is best):\n${exemplars.map(({ spec, reward }) => `- reward ${reward.toFixed(2)}: ${spec}`).join('\n')}`;
+function repeatedText({ repeated = [] }: AgentHistory): string {
+  if (repeated.length === 0) return '';
+  const lines = repeated.map(({ signature, count }) => `- ${signature} (${count} times)`);
+  return ['Written too often already, do not write these again:', ...lines].join('\n');
+}
+
+function exemplarText(exemplars: readonly Exemplar[]): string {
+  if (exemplars.length === 0) return '';
+  const lines = exemplars.map(({ spec, reward }) => `- reward ${reward.toFixed(2)}: ${spec}`);
+  return ['Earlier tasks that were about right for the agent (reward of 1 is best):', ...lines].join('\n');
+}
 
 /**
- * What the simulator is given, in one fixed order and written by code alone: role and form (the world's own
- * `system`), the agent's history, target, seed task, what was written too often, exemplars, the request.
+ * The simulator's prompt, in a fixed order: role and form (the world's own `system`), the agent's history,
+ * target, seed task, what was written too often, exemplars, the request.
  */
 export function variationPrompt(
   { format, band: [low, high] }: Pick<JsonTaskSettings, 'format' | 'band'>,
   system: string,
   history: AgentHistory,
-  seedTask: TaskSpec,
-  exemplars: readonly Exemplar[] = [],
+  { seedTask, exemplars = [] }: { seedTask: TaskSpec; exemplars?: readonly Exemplar[] },
 ): string {
   const user = [
     historyText(history),
     `Aim at ${percent(low)} to ${percent(high)} success.`,
     `Task to vary: ${seedTask}`,
-    digestText(history),
+    repeatedText(history),
     exemplarText(exemplars),
     'Write one new task as a variation of it, harder or easier as the target asks. JSON alone.',
   ];
-  return framed(format, system, user.filter((part) => part !== '').join('\n\n'));
+  return framePrompt(format, system, user.filter((part) => part !== '').join('\n\n'));
 }
 
-const shownText = 4000;
+const MAX_SHOWN_TEXT = 4000;
 
-/** Asks again for a text that was no task. */
+/** Asks again for a text that was not a valid task. */
 export function repairPrompt(format: Format, context: string, text: string, reason: string): string {
-  // A control token in the text would end its turn; half of a character, cut in two, could not be stored.
-  const shown = Buffer.from(text.slice(0, shownText)).toString().replaceAll('<|', '< |');
+  // A control token in the text would end its turn; half of a surrogate pair could not be stored.
+  const shown = Buffer.from(text.slice(0, MAX_SHOWN_TEXT)).toString().replaceAll('<|', '< |');
   const request = `That is no task: ${reason.replaceAll('_', ' ')}. Write it again without this fault, JSON alone.`;
   return format === 'plain'
     ? `${context}${shown}\n\n${request}\n`

@@ -1,6 +1,9 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { contaminated, contaminationFault } from '../../benchmarks/contamination/contaminated.ts';
+import {
+  contaminationMessage,
+  findContamination,
+} from '../../benchmarks/contamination/find-contamination.ts';
 import { deriveSeed, randomStream } from '../../numerics/random.ts';
 import { InvalidConfig } from '../../validation/invalid-config.ts';
 import type { ParsedTask, TaskSpec } from '../world.ts';
@@ -14,21 +17,20 @@ export interface OwnTasks {
 
 export interface TasksReader {
   parseTask: (text: string) => ParsedTask;
-  /** What the agent is given for a task, which may say in other words what the line says. */
+  /** The agent's prompt for a task, which may word the line differently. */
   agentPrompt: (spec: TaskSpec) => string;
-  /** Where a line has another form than tasks have, in words; undefined where it has theirs. */
-  fault?: (text: string) => string | undefined;
+  /** Where a line does not fit the schema, in words; undefined if it does. */
+  schemaProblem?: (text: string) => string | undefined;
 }
 
 /**
- * Reads the tasks of `world.tasksFile`, each once, and splits them by a seed of its own: the same split in
- * every run.
- * @throws InvalidConfig for a file that is not there, is not the one named by its hash, has a line that is no
- * task or holds a question of a benchmark, or too few for a split
+ * Reads the distinct tasks of `world.tasksFile` and splits them by a fixed seed: the same split in every run.
+ * @throws InvalidConfig for a file that is missing, has another hash, holds an invalid task or a benchmark's
+ * question, or has too few tasks to split
  */
 export async function readTasksFile(
   { path, sha256, heldOut: share }: TasksFile,
-  { parseTask, agentPrompt, fault }: TasksReader,
+  { parseTask, agentPrompt, schemaProblem: fault }: TasksReader,
 ): Promise<OwnTasks> {
   const bytes = await readFile(path).catch((error: unknown) => {
     throw new InvalidConfig(
@@ -50,8 +52,8 @@ export async function readTasksFile(
       throw new InvalidConfig(
         `${got}; it is no task (${[parsed.reason, fault?.(text)].filter((part) => part !== undefined).join(': ')})`,
       );
-    const question = contaminated(text) ?? contaminated(agentPrompt(parsed.spec));
-    if (question !== null) throw new InvalidConfig(`${got}; ${contaminationFault(question)}`);
+    const question = findContamination(text) ?? findContamination(agentPrompt(parsed.spec));
+    if (question !== null) throw new InvalidConfig(`${got}; ${contaminationMessage(question)}`);
     return parsed.spec;
   });
   const order = randomStream(deriveSeed(0, 'tasks-file')).shuffle([...new Set(specs)]);

@@ -1,34 +1,34 @@
 import { z } from 'zod';
 import { isObject } from '../../validation/json-schema.ts';
 
-/** Characters of a text that is read at all, and levels of its nesting: what follows may then recurse. */
-const longest = 20_000;
-const deepest = 48;
+/** Limits on characters and nesting; later code may then recurse. */
+const MAX_LENGTH = 20_000;
+const MAX_DEPTH = 48;
 
-const misleading = new Set(['__proto__', 'constructor', 'prototype']);
+const forbiddenNames = new Set(['__proto__', 'constructor', 'prototype']);
 
 export type UntrustedJson = { value: unknown } | { reason: string };
 
 /**
- * JSON as a model wrote it, which nothing later has to be afraid of: finite numbers, whole characters, few
- * levels, no names that objects inherit, and no control tokens of a chat template. Reasons: too_long,
- * not_json, too_deep, bad_number, broken_text, control_token, forbidden_name.
+ * Parses JSON that a model wrote and rejects what is unsafe: infinite numbers, broken characters, deep
+ * nesting, inherited names of objects, control tokens of chat templates. Reasons: too_long, not_json,
+ * too_deep, bad_number, broken_text, control_token, forbidden_name.
  */
 export function parseUntrustedJson(text: string): UntrustedJson {
-  if (text.length > longest) return { reason: 'too_long' };
+  if (text.length > MAX_LENGTH) return { reason: 'too_long' };
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch {
     return { reason: 'not_json' };
   }
-  const reason = unsound(value);
+  const reason = findProblem(value);
   return reason === undefined ? { value } : { reason };
 }
 
-function unsound(root: unknown): string | undefined {
-  const left: { value: unknown; depth: number }[] = [{ value: root, depth: 0 }];
-  for (let next = left.pop(); next !== undefined; next = left.pop()) {
+function findProblem(root: unknown): string | undefined {
+  const pending: { value: unknown; depth: number }[] = [{ value: root, depth: 0 }];
+  for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
     const { value, depth } = next;
     if (typeof value === 'number' && !Number.isFinite(value)) return 'bad_number';
     if (typeof value === 'string') {
@@ -36,11 +36,11 @@ function unsound(root: unknown): string | undefined {
       if (reason !== undefined) return reason;
     }
     if (typeof value !== 'object' || value === null) continue;
-    if (depth === deepest) return 'too_deep';
+    if (depth === MAX_DEPTH) return 'too_deep';
     for (const [name, inner] of Object.entries(value)) {
-      const reason = misleading.has(name) ? 'forbidden_name' : unsoundText(name);
+      const reason = forbiddenNames.has(name) ? 'forbidden_name' : unsoundText(name);
       if (reason !== undefined) return reason;
-      left.push({ value: inner, depth: depth + 1 });
+      pending.push({ value: inner, depth: depth + 1 });
     }
   }
   return undefined;
@@ -52,17 +52,17 @@ function unsoundText(text: string): string | undefined {
   return text.includes('<|') ? 'control_token' : undefined;
 }
 
-/** The JSON objects that stand somewhere in a text. */
+/** The JSON objects in a text, wherever they begin. */
 export function jsonObjects(text: string): unknown[] {
-  const found: unknown[] = [];
+  const objects: unknown[] = [];
   for (let from = text.indexOf('{'); from !== -1; from = text.indexOf('{', from + 1)) {
     const json = parseUntrustedJson(text.slice(from, endOfObject(text, from)));
-    if ('value' in json) found.push(json.value);
+    if ('value' in json) objects.push(json.value);
   }
-  return found;
+  return objects;
 }
 
-/** Where the object that begins there ends: one pass, whatever the text. */
+/** Where the object that begins at `from` ends; linear time. */
 function endOfObject(text: string, from: number): number {
   let depth = 0;
   let quoted = false;
@@ -77,8 +77,8 @@ function endOfObject(text: string, from: number): number {
 }
 
 /**
- * A schema for servers that can hold a model to one: forms and names alone. Grammar compilers know no lengths
- * or rules for names of members; those are checked when the text is read.
+ * A schema for servers with structured outputs, without the rules that grammar compilers do not support
+ * (lengths, patterns); those are checked when the text is read.
  */
 export const taskJsonSchemaWithoutRules = (schema: z.ZodType): Record<string, unknown> =>
   withoutRules(z.toJSONSchema(schema, { io: 'input' })) as Record<string, unknown>;

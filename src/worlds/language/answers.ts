@@ -1,7 +1,7 @@
 import { exactMatch, exactTextMatch, softSimilarity } from '../../coevolution/answer-rewards.ts';
 import type { Action } from '../../coevolution/answer-rewards.ts';
 import type { RandomStream } from '../../numerics/random.ts';
-import { callsFailure } from '../json-tasks/json-task-world.ts';
+import { classifyCallsFailure } from '../json-tasks/json-task-world.ts';
 import type { FailureClass } from '../json-tasks/json-task-world.ts';
 import { parseUntrustedJson } from '../json-tasks/untrusted-json.ts';
 import type { LabelVote, Verdict } from '../world.ts';
@@ -13,36 +13,36 @@ import { languageTask } from './task.ts';
 import { library, weekdays } from './tools.ts';
 
 const marker = 'Answer:';
-/** Characters; a longer answer is none. */
-const longestAnswer = 4000;
+/** Characters; a longer answer counts as no answer. */
+const MAX_ANSWER_LENGTH = 4000;
 
-/** What a response says after its last line that begins with `Answer:`; undefined where none does. */
+/** The text after the last `Answer:` at the beginning of a line; undefined if there is none. */
 export function finalAnswer(response: string): string | undefined {
   const lines = response.split('\n');
   const last = lines.findLastIndex((line) => line.trimStart().startsWith(marker));
   if (last === -1) return undefined;
   const answer = lines.slice(last).join('\n').trimStart().slice(marker.length).trim();
-  return answer === '' || answer.length > longestAnswer ? undefined : answer;
+  return answer === '' || answer.length > MAX_ANSWER_LENGTH ? undefined : answer;
 }
 
 const open = '<tool_call>';
 const close = '</tool_call>';
 
 /**
- * The one tool call of a response: bare JSON, or `<tool_call>JSON</tool_call>` at its end, working before it
- * allowed. Two calls are none; so is what has other members than `name` and `arguments`.
+ * The only tool call of a response: bare JSON, or `<tool_call>JSON</tool_call>` at its end, after any
+ * reasoning. Undefined for two calls, and for other members than `name` and `arguments`.
  */
 export function toolCall(response: string): Action | undefined {
   const json = parseUntrustedJson(callText(response) ?? '');
   if ('reason' in json || typeof json.value !== 'object' || json.value === null) return undefined;
-  const { name, arguments: given } = json.value as { name?: unknown; arguments?: unknown };
-  const whole =
+  const { name, arguments: args } = json.value as { name?: unknown; arguments?: unknown };
+  const isCall =
     Object.keys(json.value).length === 2 &&
     typeof name === 'string' &&
-    typeof given === 'object' &&
-    given !== null &&
-    !Array.isArray(given);
-  return whole ? (json.value as Action) : undefined;
+    typeof args === 'object' &&
+    args !== null &&
+    !Array.isArray(args);
+  return isCall ? (json.value as Action) : undefined;
 }
 
 function callText(response: string): string | undefined {
@@ -54,10 +54,7 @@ function callText(response: string): string | undefined {
     : undefined;
 }
 
-/**
- * The verdict on a response, which alone is looked at: exact for values, calls and short answers, token F1
- * for free text.
- */
+/** The verdict on a response: exact match for values, calls and short answers, token F1 for free text. */
 export function scoreResponse(task: LanguageTask, response: string, limits: ProgramLimits): Verdict {
   const { evaluation, target_action } = task;
   if (evaluation.kind === 'call') {
@@ -85,15 +82,18 @@ export function scoreResponse(task: LanguageTask, response: string, limits: Prog
   }
 }
 
-/** Class of a response that is not right. */
-export function failureOf({ evaluation, target_action }: LanguageTask, response: string): FailureClass {
+/** The failure class of an incorrect response. */
+export function classifyFailure({ evaluation, target_action }: LanguageTask, response: string): FailureClass {
   if (evaluation.kind !== 'call') return finalAnswer(response) === undefined ? 'no parse' : 'wrong answer';
   const call = toolCall(response);
-  return callsFailure([target_action!], call === undefined ? undefined : [call as { name: string }]);
+  return classifyCallsFailure([target_action!], call === undefined ? undefined : [call as { name: string }]);
 }
 
-/** A response that is right. */
-export function rightResponse({ evaluation, target_action }: LanguageTask, limits: ProgramLimits): string {
+/** A correct response. */
+export function referenceResponse(
+  { evaluation, target_action }: LanguageTask,
+  limits: ProgramLimits,
+): string {
   switch (evaluation.kind) {
     case 'execution':
       return `${marker} ${execute(evaluation.program, evaluation.table, limits)}`;
@@ -107,7 +107,7 @@ export function rightResponse({ evaluation, target_action }: LanguageTask, limit
 }
 
 /**
- * A blind guess of the right shape. For free text it is made of the prompt's own words: a task that these
+ * A random response of the right shape. For free text it is drawn from the prompt's words: a task that these
  * solve is solved by copying.
  */
 export function randomResponse({ prompt, tools, evaluation }: LanguageTask, random: RandomStream): string {
@@ -116,18 +116,21 @@ export function randomResponse({ prompt, tools, evaluation }: LanguageTask, rand
     .map((word) => word.replace(/^\W+|\W+$/g, ''))
     .filter((word) => word !== '');
   const word = (): string => (words.length === 0 ? 'yes' : random.pick(words));
+  const randomArgument = (type: string): string | boolean | number => {
+    if (type === 'string') return word();
+    return type === 'boolean' ? random.int(2) === 0 : random.int(10);
+  };
   switch (evaluation.kind) {
     case 'execution':
       return `Answer: ${guessValue(evaluation, random)}`;
     case 'call': {
-      const tool = random.pick(tools.filter((one): one is OwnTool => typeof one !== 'string'));
-      const given = Object.fromEntries(
-        Object.entries(tool.parameters).map(([name, type]) => [
-          name,
-          type === 'string' ? word() : type === 'boolean' ? random.int(2) === 0 : random.int(10),
-        ]),
+      const tool = random.pick(
+        tools.filter((candidate): candidate is OwnTool => typeof candidate !== 'string'),
       );
-      return `<tool_call>${JSON.stringify({ name: tool.name, arguments: given })}</tool_call>`;
+      const args = Object.fromEntries(
+        Object.entries(tool.parameters).map(([name, type]) => [name, randomArgument(type)]),
+      );
+      return `<tool_call>${JSON.stringify({ name: tool.name, arguments: args })}</tool_call>`;
     }
     case 'exact':
       return `Answer: ${word()}`;
@@ -136,7 +139,7 @@ export function randomResponse({ prompt, tools, evaluation }: LanguageTask, rand
   }
 }
 
-/** By the outermost tool alone: few results can be counts, days of the week or cells of the table. */
+/** A random value by the outermost tool alone: counts, weekdays and table cells have few values. */
 function guessValue(
   { program, table }: Extract<LanguageTask['evaluation'], { kind: 'execution' }>,
   random: RandomStream,
@@ -151,7 +154,7 @@ function guessValue(
     : Array.from({ length: 5 }, () => random.pick([...'abcde'])).join('');
 }
 
-/** Votes on the labels that the simulator wrote itself: those of all tasks but the executed ones. */
+/** Votes on the labels that the simulator wrote: those of all tasks but the executed ones. */
 export function labelVote(settings: LanguageSettings): LabelVote | undefined {
   if (settings.vote === null) return undefined;
   return {
@@ -161,12 +164,12 @@ export function labelVote(settings: LanguageSettings): LabelVote | undefined {
       const task = languageTask(spec);
       const agrees = (response: string): boolean =>
         scoreResponse(task, response, settings).reward >= settings.similarAt;
-      const others = responses.filter((response) => !agrees(response));
-      const together = (response: string): number =>
-        others.filter((other) => sameAnswer(task, response, other, settings.similarAt)).length;
+      const dissenting = responses.filter((response) => !agrees(response));
+      const countAgreeing = (response: string): number =>
+        dissenting.filter((dissenter) => sameAnswer(task, response, dissenter, settings.similarAt)).length;
       return {
-        agreeing: responses.length - others.length,
-        disputed: others.some((response) => together(response) > responses.length / 2),
+        agreeing: responses.length - dissenting.length,
+        disputed: dissenting.some((response) => countAgreeing(response) > responses.length / 2),
       };
     },
   };
@@ -180,10 +183,12 @@ function sameAnswer(
   similarAt: number,
 ): boolean {
   if (kind === 'call') {
-    const [one, other] = [toolCall(left), toolCall(right)];
-    return one !== undefined && other !== undefined && exactMatch(one, other) === 1;
+    const [leftCall, rightCall] = [toolCall(left), toolCall(right)];
+    return leftCall !== undefined && rightCall !== undefined && exactMatch(leftCall, rightCall) === 1;
   }
-  const [one, other] = [finalAnswer(left), finalAnswer(right)];
-  if (one === undefined || other === undefined) return false;
-  return kind === 'reference' ? softSimilarity(one, other) >= similarAt : exactTextMatch(one, other) === 1;
+  const [leftAnswer, rightAnswer] = [finalAnswer(left), finalAnswer(right)];
+  if (leftAnswer === undefined || rightAnswer === undefined) return false;
+  return kind === 'reference'
+    ? softSimilarity(leftAnswer, rightAnswer) >= similarAt
+    : exactTextMatch(leftAnswer, rightAnswer) === 1;
 }

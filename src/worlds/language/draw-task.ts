@@ -1,5 +1,5 @@
 import type { RandomStream } from '../../numerics/random.ts';
-import { callsOf, execute } from './execute.ts';
+import { execute, listCalls } from './execute.ts';
 import type { ProgramLimits } from './execute.ts';
 import type { LanguageTask, Program, Table } from './task-schema.ts';
 import { ExecutionFault, library } from './tools.ts';
@@ -9,31 +9,29 @@ const [names, colours] = [
   ['ann', 'ben', 'cleo', 'dan', 'eva'],
   ['red', 'green', 'blue', 'white'],
 ];
-const tries = 50;
 
-/**
- * A task with a program of so many calls, drawn from all tools: what the built-in base and held-out tasks
- * are.
- */
+const MAX_TRIES = 50;
+
+/** A random task with a program of `calls` calls: the built-in base and held-out tasks. */
 export function drawLanguageTask(calls: number, random: RandomStream, limits: ProgramLimits): LanguageTask {
-  for (let at = 0; at < tries; at++) {
+  for (let at = 0; at < MAX_TRIES; at++) {
     const table = drawTable(random);
     const program = drawProgram(random.pick(['integer', 'text', 'date']), calls, random, table);
     if (program === undefined || !hasValue(program, table, limits)) continue;
-    const looksUp = callsOf(program).some(({ tool }) => tool === 'lookup');
+    const looksUp = listCalls(program).some(({ tool }) => tool === 'lookup');
     return taskFor(program, looksUp ? table : undefined);
   }
   // Sums of small numbers always have a value, and can be nested on both sides.
-  return taskFor(sum(calls, random), undefined);
+  return taskFor(drawSum(calls, random), undefined);
 }
 
 const taskFor = (program: Program, table: Table | undefined): LanguageTask => ({
   prompt: 'Work out the value of the expression.',
-  tools: [...new Set(callsOf(program).map(({ tool }) => tool))].sort(),
+  tools: [...new Set(listCalls(program).map(({ tool }) => tool))].sort(),
   evaluation: { kind: 'execution', program, ...(table && { table }) },
 });
 
-/** undefined where no tool of the wanted type can hold so many calls. */
+/** undefined if no tool of the result type can hold so many calls. */
 function drawProgram(
   result: ValueType,
   calls: number,
@@ -60,18 +58,18 @@ function drawProgram(
     const parameter = random.pick(nestable(tool));
     inner.set(parameter, (inner.get(parameter) ?? 0) + 1);
   }
-  const given: Program['arguments'] = {};
+  const args: Program['arguments'] = {};
   for (const [parameter, type] of Object.entries(tool.parameters)) {
     const nested = inner.get(parameter) ?? 0;
     const argument =
       nested === 0 ? literal(parameter, type, random) : drawProgram(type, nested, random, table);
     if (argument === undefined) return undefined;
-    given[parameter] = argument;
+    args[parameter] = argument;
   }
-  return { tool: name, arguments: given };
+  return { tool: name, arguments: args };
 }
 
-/** Parameters that a call can stand for: not the pieces of a text, which would hardly ever occur in it. */
+/** Parameters that may be a nested call: not parts to find in a text, which would hardly ever occur in it. */
 const nestable = ({ parameters }: LibraryTool): string[] =>
   Object.entries(parameters)
     .filter(([name, type]) => type !== 'text' || name === 'text')
@@ -104,14 +102,15 @@ function hasValue(program: Program, table: Table, limits: ProgramLimits): boolea
   }
 }
 
-/** As flat as can be, so that no limit of depth is met. */
-function sum(calls: number, random: RandomStream): Program {
-  const left = Math.floor((calls - 1) / 2);
-  const part = (count: number): Program | number => (count === 0 ? 2 + random.int(30) : sum(count, random));
-  return { tool: 'add', arguments: { a: part(left), b: part(calls - 1 - left) } };
+/** As flat as possible, so that it meets no depth limit. */
+function drawSum(calls: number, random: RandomStream): Program {
+  const leftCalls = Math.floor((calls - 1) / 2);
+  const part = (count: number): Program | number =>
+    count === 0 ? 2 + random.int(30) : drawSum(count, random);
+  return { tool: 'add', arguments: { a: part(leftCalls), b: part(calls - 1 - leftCalls) } };
 }
 
-/** One task of each kind, which show the simulator the form. */
+/** One example of each kind, which show the simulator the form. */
 export const exampleTasks: readonly LanguageTask[] = [
   {
     prompt: 'A crate holds a dozen jars and three loose ones. How many jars do two such crates hold?',

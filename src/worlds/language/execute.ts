@@ -8,9 +8,8 @@ export interface ProgramLimits {
 }
 
 /**
- * The value of a program: nested calls of the library's tools, innermost first. Nothing of it is ever
- * evaluated as code.
- * @throws ExecutionFault for what has no value, or takes more than the limits
+ * The value of a program: nested calls of library tools, innermost first. Nothing is evaluated as code.
+ * @throws ExecutionFault for a program without a value or beyond the limits
  */
 export function execute(
   program: Program,
@@ -18,44 +17,44 @@ export function execute(
   { maxCalls, maxDepth }: ProgramLimits,
 ): ToolValue {
   let calls = 0;
-  const valueOf = ({ tool: name, arguments: given }: Program, depth: number): ToolValue => {
+  const evaluate = ({ tool: name, arguments: args }: Program, depth: number): ToolValue => {
     if (depth > maxDepth) throw new ExecutionFault('too_deep');
     if (++calls > maxCalls) throw new ExecutionFault('too_many_calls');
     const tool = library.get(name);
     if (tool === undefined) throw new ExecutionFault('unknown_tool');
     const parameters = Object.entries(tool.parameters);
-    if (Object.keys(given).length !== parameters.length) throw new ExecutionFault('wrong_arguments');
+    if (Object.keys(args).length !== parameters.length) throw new ExecutionFault('wrong_arguments');
     const values: Record<string, ToolValue> = {};
     for (const [parameter, type] of parameters) {
-      const argument = Object.hasOwn(given, parameter) ? given[parameter]! : undefined;
+      const argument = Object.hasOwn(args, parameter) ? args[parameter]! : undefined;
       if (argument === undefined) throw new ExecutionFault('wrong_arguments');
-      const value = typeof argument === 'object' ? valueOf(argument, depth + 1) : argument;
+      const value = typeof argument === 'object' ? evaluate(argument, depth + 1) : argument;
       if (!fitsType(value, type)) throw new ExecutionFault('wrong_arguments');
       values[parameter] = value;
     }
     const result = tool.run(values, table);
     if (!isSmall(result)) throw new ExecutionFault('too_large');
-    // There is one zero.
+    // -0 becomes 0.
     return result === 0 ? 0 : result;
   };
-  return valueOf(program, 1);
+  return evaluate(program, 1);
 }
 
 /** All calls of a program, the outermost first. */
-export function callsOf(program: Program): Program[] {
+export function listCalls(program: Program): Program[] {
   return [
     program,
     ...Object.values(program.arguments).flatMap((argument) =>
-      typeof argument === 'object' ? callsOf(argument) : [],
+      typeof argument === 'object' ? listCalls(argument) : [],
     ),
   ];
 }
 
 /** A program as people and models read it: `add(a=3, b=count(text="abba", part="b"))`. */
-export function expressionOf({ tool, arguments: given }: Program): string {
-  const parts = Object.entries(given).map(
+export function writeExpression({ tool, arguments: args }: Program): string {
+  const parts = Object.entries(args).map(
     ([name, argument]) =>
-      `${name}=${typeof argument === 'object' ? expressionOf(argument) : JSON.stringify(argument)}`,
+      `${name}=${typeof argument === 'object' ? writeExpression(argument) : JSON.stringify(argument)}`,
   );
   return `${tool}(${parts.join(', ')})`;
 }

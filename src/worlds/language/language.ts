@@ -5,16 +5,16 @@ import { readTasksFile } from '../json-tasks/tasks-file.ts';
 import type { OwnTasks } from '../json-tasks/tasks-file.ts';
 import type { TaskSpec, World } from '../world.ts';
 import {
-  failureOf,
+  classifyFailure,
   finalAnswer,
   labelVote,
   randomResponse,
-  rightResponse,
+  referenceResponse,
   scoreResponse,
   toolCall,
 } from './answers.ts';
 import { drawLanguageTask } from './draw-task.ts';
-import { callsOf } from './execute.ts';
+import { listCalls } from './execute.ts';
 import { languageAgentPrompt, languageSimulatorPrompt } from './prompts.ts';
 import type { LanguageSettings } from './settings.ts';
 import { taskJsonSchema } from './task-schema.ts';
@@ -23,17 +23,17 @@ import { languageSpec, languageTask, parseLanguageTask } from './task.ts';
 import { library } from './tools.ts';
 
 /**
- * Language: tasks in words, for any OpenAI-compatible model. Programs of a small library are executed by
- * code; labels that the simulator wrote itself are put to a vote.
+ * Language: tasks in natural language, for any OpenAI-compatible model. Code executes programs of a small
+ * library; a vote confirms labels that the simulator wrote.
  * @param own tasks of `tasksFile`, which `worldLoader` reads
- * @throws InvalidConfig where the settings name such a file, and it was not read
+ * @throws InvalidConfig if the settings name such a file and it was not read
  */
 export function createLanguage(settings: LanguageSettings, own?: OwnTasks): World {
   if (settings.tasksFile !== null && own === undefined)
     throw new InvalidConfig(
       `experiment: world.tasksFile: got ${JSON.stringify(settings.tasksFile.path)}; a worker reads it, not this`,
     );
-  const drawn = (calls: number, random: RandomStream): TaskSpec =>
+  const drawSpec = (calls: number, random: RandomStream): TaskSpec =>
     languageSpec(drawLanguageTask(calls, random, settings));
   const vote = labelVote(settings);
   return {
@@ -53,28 +53,28 @@ export function createLanguage(settings: LanguageSettings, own?: OwnTasks): Worl
       own
         ? [...own.base]
         : Array.from({ length: settings.baseTasks }, () =>
-            drawn(between(settings.baseCalls, random), random),
+            drawSpec(drawBetween(settings.baseCalls, random), random),
           ),
     heldOutTasks: (random) =>
       own
         ? [...own.heldOut]
         : span(settings.heldOutCalls).flatMap((calls) =>
-            Array.from({ length: settings.heldOutPerCell }, () => drawn(calls, random)),
+            Array.from({ length: settings.heldOutPerCell }, () => drawSpec(calls, random)),
           ),
     taskAt: (difficulty, random) =>
-      drawn(Math.max(1, Math.min(settings.maxCalls, Math.round(difficulty))), random),
+      drawSpec(Math.max(1, Math.min(settings.maxCalls, Math.round(difficulty))), random),
     environmentPrompt: (history, seedTask) => languageSimulatorPrompt(settings, history, seedTask),
     exemplarPrompt: (history, seedTask, exemplars) =>
       languageSimulatorPrompt(settings, history, seedTask, exemplars),
     parseTask: (text) => parseLanguageTask(text, settings),
     agentPrompt: (spec) => languageAgentPrompt(languageTask(spec), settings.format),
-    kind: (spec) => kindOf(languageTask(spec)),
-    signature: (spec) => signatureOf(languageTask(spec)),
-    difficulty: (spec) => difficultyOf(languageTask(spec)),
-    latents: (spec) => latentsOf(languageTask(spec)),
+    kind: (spec) => taskKind(languageTask(spec)),
+    signature: (spec) => taskSignature(languageTask(spec)),
+    difficulty: (spec) => taskDifficulty(languageTask(spec)),
+    latents: (spec) => taskLatents(languageTask(spec)),
     score: (spec, answer) => scoreResponse(languageTask(spec), answer, settings),
-    failure: (spec, answer) => failureOf(languageTask(spec), answer),
-    referenceAnswer: (spec) => rightResponse(languageTask(spec), settings),
+    failure: (spec, answer) => classifyFailure(languageTask(spec), answer),
+    referenceAnswer: (spec) => referenceResponse(languageTask(spec), settings),
     randomAnswer: (spec, random) => randomResponse(languageTask(spec), random),
     renderTask: (spec) => languageTask(spec),
     renderAnswer: (answer) => {
@@ -83,7 +83,7 @@ export function createLanguage(settings: LanguageSettings, own?: OwnTasks): Worl
         ? { answer: finalAnswer(answer) ?? null, response: answer }
         : (call as object);
     },
-    // eslint-disable-next-line require-yield -- no corpus makes a model speak: an experiment with one from scratch is refused
+    // eslint-disable-next-line require-yield -- models from scratch cannot learn natural language
     *warmUpCorpus() {
       throw new InvalidConfig(
         'experiment: the world "language" has no corpus; its models must be pretrained',
@@ -92,13 +92,13 @@ export function createLanguage(settings: LanguageSettings, own?: OwnTasks): Worl
   };
 }
 
-const between = ([from, to]: readonly [number, number], random: RandomStream): number =>
+const drawBetween = ([from, to]: readonly [number, number], random: RandomStream): number =>
   from + random.int(to - from + 1);
 const span = ([from, to]: readonly [number, number]): number[] =>
   Array.from({ length: to - from + 1 }, (_, index) => from + index);
 
 /** Executed tasks by the group of their outermost tool, others by their evaluation. */
-const kindOf = ({ evaluation }: LanguageTask): string =>
+const taskKind = ({ evaluation }: LanguageTask): string =>
   evaluation.kind === 'execution'
     ? `execution_${library.get(evaluation.program.tool)!.group}`
     : evaluation.kind;
@@ -109,10 +109,10 @@ const wordCount = (text: string): number => text.split(/\s+/).filter((word) => w
  * Calls to be made one after the other; for a call its choices, that is arguments and other tools; else words
  * to read and write, in lines of ten.
  */
-function difficultyOf({ prompt, tools, evaluation, target_action }: LanguageTask): number {
+function taskDifficulty({ prompt, tools, evaluation, target_action }: LanguageTask): number {
   switch (evaluation.kind) {
     case 'execution':
-      return callsOf(evaluation.program).length;
+      return listCalls(evaluation.program).length;
     case 'call':
       return Object.keys(target_action!.arguments).length + tools.length - 1;
     case 'exact':
@@ -122,32 +122,31 @@ function difficultyOf({ prompt, tools, evaluation, target_action }: LanguageTask
   }
 }
 
-function latentsOf(task: LanguageTask): Record<string, number | string> {
+function taskLatents(task: LanguageTask): Record<string, number | string> {
   const { evaluation, tools, prompt } = task;
   const common = { evaluation: evaluation.kind, words: wordCount(prompt), tools: tools.length };
-  return evaluation.kind === 'execution' ? { ...common, calls: callsOf(evaluation.program).length } : common;
+  return evaluation.kind === 'execution'
+    ? { ...common, calls: listCalls(evaluation.program).length }
+    : common;
 }
 
-const openingWords = 6;
+const SIGNATURE_WORDS = 6;
 
-/**
- * What many near copies have in common: the tools of a program, in their order; the call; else the opening
- * words.
- */
-function signatureOf({ prompt, evaluation, target_action }: LanguageTask): string {
+/** Key shared by near copies: the tools of a program in order, the called tool, or the opening words. */
+function taskSignature({ prompt, evaluation, target_action }: LanguageTask): string {
   if (evaluation.kind === 'execution')
-    return callsOf(evaluation.program)
+    return listCalls(evaluation.program)
       .map(({ tool }) => tool)
       .join(' ');
   if (evaluation.kind === 'call') return `call ${target_action!.name}`;
-  return `${evaluation.kind}: ${prompt.toLowerCase().split(/\s+/).slice(0, openingWords).join(' ').slice(0, 80)}`;
+  return `${evaluation.kind}: ${prompt.toLowerCase().split(/\s+/).slice(0, SIGNATURE_WORDS).join(' ').slice(0, 80)}`;
 }
 
 /**
- * The tasks of `world.tasksFile`; undefined where there is none.
+ * The tasks of `world.tasksFile`; undefined if there is none.
  * @throws InvalidConfig as `readTasksFile` does
  */
-export async function readOwnTasks(settings: LanguageSettings): Promise<OwnTasks | undefined> {
+export async function readLanguageTasks(settings: LanguageSettings): Promise<OwnTasks | undefined> {
   return settings.tasksFile === null
     ? undefined
     : readTasksFile(settings.tasksFile, {

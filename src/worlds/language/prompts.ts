@@ -1,9 +1,9 @@
 import type { AgentHistory } from '../../coevolution/agent-history.ts';
-import { framed, variationPrompt } from '../json-tasks/prompts.ts';
+import { framePrompt, variationPrompt } from '../json-tasks/prompts.ts';
 import type { Format } from '../json-tasks/prompts.ts';
 import type { Exemplar, TaskSpec } from '../world.ts';
 import { exampleTasks } from './draw-task.ts';
-import { expressionOf } from './execute.ts';
+import { writeExpression } from './execute.ts';
 import type { LanguageSettings } from './settings.ts';
 import type { LanguageTask, Table } from './task-schema.ts';
 import { languageSpec } from './task.ts';
@@ -13,14 +13,15 @@ const signature = (name: string, parameters: Record<string, string>): string =>
   `${name}(${Object.entries(parameters)
     .map(([parameter, type]) => `${parameter}: ${type}`)
     .join(', ')})`;
+
 const libraryLine = (name: string): string =>
   `- ${signature(name, library.get(name)!.parameters)}: ${library.get(name)!.description}`;
+
 const tableText = ({ columns, rows }: Table): string =>
   [columns, ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
 
 /**
- * What the agent is given: the simulator's wording, and what code adds so that the task has one right answer
- * whatever that says.
+ * The agent's prompt: the simulator's wording, and what code adds so that the task has one correct answer.
  */
 export function languageAgentPrompt({ prompt, tools, evaluation }: LanguageTask, format: Format): string {
   const own = tools
@@ -29,7 +30,7 @@ export function languageAgentPrompt({ prompt, tools, evaluation }: LanguageTask,
   const parts = [prompt.trim()];
   if (evaluation.kind === 'execution') {
     parts.push(
-      `Expression: ${expressionOf(evaluation.program)}`,
+      `Expression: ${writeExpression(evaluation.program)}`,
       `It decides, whatever the text above says. Its tools:\n${tools
         .filter((tool) => typeof tool === 'string')
         .map(libraryLine)
@@ -46,10 +47,10 @@ export function languageAgentPrompt({ prompt, tools, evaluation }: LanguageTask,
     parts.push(
       'You may reason first. End with a line that begins with "Answer:" and holds the answer alone.',
     );
-  return framed(format, 'You solve tasks.', parts.join('\n\n'));
+  return framePrompt(format, 'You solve tasks.', parts.join('\n\n'));
 }
 
-/** What the simulator is given: role, form and tools, and what all simulators of written tasks are given. */
+/** The simulator's prompt: role, form and tools, then the parts common to all JSON tasks. */
 export function languageSimulatorPrompt(
   settings: LanguageSettings,
   history: AgentHistory,
@@ -70,5 +71,5 @@ export function languageSimulatorPrompt(
       : []),
     'The prompt must not contain the answer.',
   ].join('\n\n');
-  return variationPrompt(settings, system, history, seedTask, exemplars);
+  return variationPrompt(settings, system, history, { seedTask, exemplars });
 }

@@ -45,10 +45,7 @@ const evaluationSchema = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('reference'), answer: z.string().min(1).max(1000) }),
 ]);
 
-/**
- * `tools`: names of the library's, where a program calls them; descriptions of the task's own, where the
- * agent is to call one.
- */
+/** `tools`: names of library tools for a program; descriptions of the task's own tools for a call. */
 export const languageTaskSchema = z.strictObject({
   prompt: z.string().min(1).max(2000),
   tools: z.array(z.union([name, ownToolSchema])).max(12),
@@ -62,7 +59,7 @@ export type OwnTool = z.infer<typeof ownToolSchema>;
 export type ToolAction = z.infer<typeof actionSchema>;
 export type LanguageTask = Omit<z.infer<typeof languageTaskSchema>, 'latents'>;
 
-/** For servers that can hold a model to a schema: evaluations of these kinds alone. */
+/** The schema for servers with structured outputs, limited to evaluations of these kinds. */
 export function taskJsonSchema(kinds: readonly string[]): Record<string, unknown> {
   const schema = taskJsonSchemaWithoutRules(languageTaskSchema) as JsonSchema;
   const { evaluation } = schema.properties!;

@@ -2,7 +2,7 @@ import { exactMatch } from '../../coevolution/answer-rewards.ts';
 import { canonicalJson } from '../../store/canonical-json.ts';
 import { jsonObjects, parseUntrustedJson } from '../json-tasks/untrusted-json.ts';
 import type { ParsedTask, TaskSpec } from '../world.ts';
-import { callsOf, execute } from './execute.ts';
+import { execute, listCalls } from './execute.ts';
 import type { ProgramLimits } from './execute.ts';
 import type { LanguageSettings } from './settings.ts';
 import { languageTaskSchema } from './task-schema.ts';
@@ -15,8 +15,8 @@ export const languageTask = (spec: TaskSpec): LanguageTask => JSON.parse(spec) a
 export const languageSpec = (task: LanguageTask): TaskSpec => canonicalJson(task);
 
 /**
- * The simulator's text as a task in canonical JSON, or why it is none. What it claims about difficulty
- * (`latents`) is not part of a task: two that differ in it alone are equal.
+ * Parses the simulator's text into a task in canonical JSON, or returns the reason it is invalid. Claims
+ * about difficulty (`latents`) are not part of a task.
  */
 export function parseLanguageTask(text: string, settings: LanguageSettings): ParsedTask {
   const json = parseUntrustedJson(text);
@@ -25,43 +25,43 @@ export function parseLanguageTask(text: string, settings: LanguageSettings): Par
   if (!parsed.success) return { valid: false, reason: 'wrong_schema' };
   const task: LanguageTask = { ...parsed.data };
   Reflect.deleteProperty(task, 'latents');
-  const reason = wrongWith(task, settings);
+  const reason = findProblem(task, settings);
   return reason === undefined
     ? { valid: true, spec: languageSpec({ ...task, tools: usedTools(task) }) }
     : { valid: false, reason };
 }
 
-/** Those that a program calls, each once: what it names besides makes no other task. */
+/** The tools that a program calls, each once; unused tools are not part of the task. */
 function usedTools({ evaluation, tools }: LanguageTask): LanguageTask['tools'] {
   return evaluation.kind === 'execution'
-    ? [...new Set(callsOf(evaluation.program).map(({ tool }) => tool))].sort()
+    ? [...new Set(listCalls(evaluation.program).map(({ tool }) => tool))].sort()
     : tools;
 }
 
-function wrongWith(task: LanguageTask, settings: LanguageSettings): string | undefined {
+function findProblem(task: LanguageTask, settings: LanguageSettings): string | undefined {
   const { prompt, evaluation, target_action, tools } = task;
   if (!settings.kinds.includes(evaluation.kind)) return 'kind_not_allowed';
   if (prompt.trim() === '') return 'no_prompt';
   if (evaluation.kind !== 'call' && target_action !== undefined) return 'unexpected_action';
   if ((evaluation.kind === 'exact' || evaluation.kind === 'reference') && tools.length > 0)
     return 'unexpected_tools';
-  const reason = labelProblem(task, settings);
+  const reason = findLabelProblem(task, settings);
   return reason ?? (leaksAnswer(task, settings) ? 'answer_in_prompt' : undefined);
 }
 
-/** Why a task has no right answer. */
-function labelProblem(task: LanguageTask, settings: LanguageSettings): string | undefined {
+/** Why a task has no correct answer; undefined if it has one. */
+function findLabelProblem(task: LanguageTask, settings: LanguageSettings): string | undefined {
   const { evaluation, tools, target_action } = task;
   switch (evaluation.kind) {
     case 'execution': {
       const { program, table } = evaluation;
       if (table?.rows.some(({ length }) => length !== table.columns.length) === true) return 'ragged_table';
-      if (callsOf(program).some(({ tool }) => !tools.includes(tool))) return 'unknown_tool';
-      return faultOf(() => execute(program, table, settings));
+      if (listCalls(program).some(({ tool }) => !tools.includes(tool))) return 'unknown_tool';
+      return findExecutionProblem(() => execute(program, table, settings));
     }
     case 'call':
       if (target_action === undefined) return 'no_answer';
-      return actionProblem(
+      return findActionProblem(
         target_action,
         tools.filter((tool) => typeof tool !== 'string'),
         tools.length,
@@ -73,26 +73,26 @@ function labelProblem(task: LanguageTask, settings: LanguageSettings): string | 
   }
 }
 
-function actionProblem(
-  { name, arguments: given }: ToolAction,
+function findActionProblem(
+  { name, arguments: args }: ToolAction,
   own: readonly OwnTool[],
   all: number,
 ): string | undefined {
-  // A name twice would be two tools for one call.
+  // Two tools of one name would make a call ambiguous.
   if (own.length !== all || new Set(own.map((tool) => tool.name)).size !== all) return 'unknown_tool';
-  const tool = own.find((one) => one.name === name);
+  const tool = own.find((candidate) => candidate.name === name);
   if (tool === undefined) return 'unknown_tool';
   const parameters = Object.entries(tool.parameters);
-  if (parameters.length === 0 || Object.keys(given).length !== parameters.length) return 'wrong_arguments';
+  if (parameters.length === 0 || Object.keys(args).length !== parameters.length) return 'wrong_arguments';
   const typed = parameters.every(
     ([parameter, type]) =>
-      Object.hasOwn(given, parameter) &&
-      (type === 'integer' ? Number.isSafeInteger(given[parameter]) : typeof given[parameter] === type),
+      Object.hasOwn(args, parameter) &&
+      (type === 'integer' ? Number.isSafeInteger(args[parameter]) : typeof args[parameter] === type),
   );
   return typed ? undefined : 'wrong_arguments';
 }
 
-function faultOf(run: () => unknown): string | undefined {
+function findExecutionProblem(run: () => unknown): string | undefined {
   try {
     run();
     return undefined;
@@ -103,8 +103,8 @@ function faultOf(run: () => unknown): string | undefined {
 }
 
 /**
- * Whether the prompt says the answer, so that copying would be success. What a program is given may be its
- * value: max(3, 9) cannot hide 9.
+ * Whether the prompt contains the answer, so that copying would be success. An argument of a program may be
+ * its value: max(3, 9) cannot hide 9.
  */
 export function leaksAnswer(
   { prompt, evaluation, target_action }: LanguageTask,
@@ -114,22 +114,25 @@ export function leaksAnswer(
     case 'execution': {
       const value = String(execute(evaluation.program, evaluation.table, limits));
       return (
-        says(prompt, value) &&
-        !literals(evaluation.program).some((literal) => words(literal) === words(value))
+        mentions(prompt, value) &&
+        !literalArguments(evaluation.program).some(
+          (literal) => normalizeWords(literal) === normalizeWords(value),
+        )
       );
     }
     case 'call':
       return (
-        target_action !== undefined && jsonObjects(prompt).some((object) => isCall(object, target_action))
+        target_action !== undefined &&
+        jsonObjects(prompt).some((object) => matchesAction(object, target_action))
       );
     case 'exact':
-      return evaluation.answers.some((answer) => says(prompt, answer));
+      return evaluation.answers.some((answer) => mentions(prompt, answer));
     case 'reference':
-      return says(prompt, evaluation.answer);
+      return mentions(prompt, evaluation.answer);
   }
 }
 
-const words = (text: string): string =>
+const normalizeWords = (text: string): string =>
   (
     text
       .normalize('NFKC')
@@ -137,20 +140,22 @@ const words = (text: string): string =>
       .match(/[\p{L}\p{M}\p{N}]+/gu) ?? []
   ).join(' ');
 
-function says(prompt: string, answer: string): boolean {
-  const wanted = words(answer);
-  return wanted === '' ? prompt.includes(answer.trim()) : ` ${words(prompt)} `.includes(` ${wanted} `);
+function mentions(prompt: string, answer: string): boolean {
+  const wanted = normalizeWords(answer);
+  return wanted === ''
+    ? prompt.includes(answer.trim())
+    : ` ${normalizeWords(prompt)} `.includes(` ${wanted} `);
 }
 
-const literals = (program: Program): string[] =>
-  callsOf(program).flatMap(({ arguments: given }) =>
-    Object.values(given)
+const literalArguments = (program: Program): string[] =>
+  listCalls(program).flatMap(({ arguments: args }) =>
+    Object.values(args)
       .filter((argument) => typeof argument !== 'object')
       .map(String),
   );
 
-const isCall = (object: unknown, { name, arguments: given }: ToolAction): boolean =>
+const matchesAction = (object: unknown, { name, arguments: args }: ToolAction): boolean =>
   typeof object === 'object' &&
   object !== null &&
-  (exactMatch(object as never, { name, arguments: given }) === 1 ||
-    (Object.keys(given).length > 0 && exactMatch(object as never, given) === 1));
+  (exactMatch(object as never, { name, arguments: args }) === 1 ||
+    (Object.keys(args).length > 0 && exactMatch(object as never, args) === 1));

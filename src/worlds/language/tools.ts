@@ -5,18 +5,18 @@ export type ValueType = 'integer' | 'text' | 'date';
 
 /** A pure function that programs may call. Its arguments were checked against `parameters`. */
 export interface LibraryTool {
-  /** Family of tasks whose outermost call it is. */
+  /** Family of the tasks whose outermost call it is. */
   group: 'calculator' | 'text' | 'dates' | 'table';
   description: string;
   parameters: Record<string, ValueType>;
-  /** What it gives; a table's cells may be either. */
+  /** Type of the result; a table's cells may be either. */
   result: ValueType | 'cell';
-  run(given: Record<string, ToolValue>, table: Table | undefined): ToolValue;
+  run(args: Record<string, ToolValue>, table: Table | undefined): ToolValue;
 }
 
-const greatestArgument = 1e9;
-const greatestResult = 1e12;
-const longestText = 200;
+const MAX_ARGUMENT = 1e9;
+const MAX_RESULT = 1e12;
+const MAX_TEXT_LENGTH = 200;
 
 const integers = { a: 'integer', b: 'integer' } as const;
 const number = (value: ToolValue | undefined): number => value as number;
@@ -51,21 +51,21 @@ export const library: ReadonlyMap<string, LibraryTool> = new Map<string, Library
       description: 'the text backwards',
       parameters: { text: 'text' },
       result: 'text',
-      run: (given) => Array.from(text(given.text)).reverse().join(''),
+      run: (args) => Array.from(text(args.text)).reverse().join(''),
     },
     count: {
       group: 'text',
       description: 'how often part occurs in the text, without overlaps',
       parameters: { text: 'text', part: 'text' },
       result: 'integer',
-      run: (given) => occurrences(text(given.text), text(given.part)),
+      run: (args) => countOccurrences(text(args.text), text(args.part)),
     },
     replace: {
       group: 'text',
       description: 'the text with every occurrence of part replaced',
       parameters: { text: 'text', part: 'text', by: 'text' },
       result: 'text',
-      run: (given) => replaced(text(given.text), text(given.part), text(given.by)),
+      run: (args) => replaceOccurrences(text(args.text), text(args.part), text(args.by)),
     },
     add_days: {
       group: 'dates',
@@ -93,7 +93,7 @@ export const library: ReadonlyMap<string, LibraryTool> = new Map<string, Library
       description: 'the cell of a column, in the row whose first cell is key',
       parameters: { key: 'text', column: 'text' },
       result: 'cell',
-      run: ({ key, column }, table) => cell(text(key), text(column), table),
+      run: ({ key, column }, table) => lookUpCell(text(key), text(column), table),
     },
   } satisfies Record<string, LibraryTool>),
 );
@@ -103,44 +103,44 @@ export const library: ReadonlyMap<string, LibraryTool> = new Map<string, Library
  * from 1900 to 2100.
  */
 export function fitsType(value: ToolValue, type: ValueType): boolean {
-  if (type === 'integer') return Number.isSafeInteger(value) && Math.abs(number(value)) <= greatestArgument;
-  return typeof value === 'string' && value.length <= longestText && (type === 'text' || isDate(value));
+  if (type === 'integer') return Number.isSafeInteger(value) && Math.abs(number(value)) <= MAX_ARGUMENT;
+  return typeof value === 'string' && value.length <= MAX_TEXT_LENGTH && (type === 'text' || isDate(value));
 }
 
 /** Whether a result may stand: whole numbers up to 10^12, texts up to 200 characters. */
 export const isSmall = (value: ToolValue): boolean =>
   typeof value === 'number'
-    ? Number.isSafeInteger(value) && Math.abs(value) <= greatestResult
-    : value.length <= longestText;
+    ? Number.isSafeInteger(value) && Math.abs(value) <= MAX_RESULT
+    : value.length <= MAX_TEXT_LENGTH;
 
-function occurrences(whole: string, part: string): number {
+function countOccurrences(source: string, part: string): number {
   if (part === '') throw new ExecutionFault('wrong_arguments');
-  return whole.split(part).length - 1;
+  return source.split(part).length - 1;
 }
 
-function replaced(whole: string, part: string, by: string): string {
+function replaceOccurrences(source: string, part: string, by: string): string {
   if (part === '') throw new ExecutionFault('wrong_arguments');
-  // Of what fits, at most 200 times 200 characters; what is not small stands nowhere.
-  return whole.split(part).join(by);
+  // At most 200 times 200 characters; the caller rejects results that are too long.
+  return source.split(part).join(by);
 }
 
-function cell(key: string, column: string, table: Table | undefined): ToolValue {
+function lookUpCell(key: string, column: string, table: Table | undefined): ToolValue {
   const at = table?.columns.indexOf(column) ?? -1;
   const rows = table?.rows.filter(([first]) => String(first) === key) ?? [];
   // Two rows of one key would be two answers.
-  const found = rows.length === 1 ? rows[0]![at] : undefined;
-  if (found === undefined) throw new ExecutionFault('no_answer');
-  return found;
+  const value = rows.length === 1 ? rows[0]![at] : undefined;
+  if (value === undefined) throw new ExecutionFault('no_answer');
+  return value;
 }
 
-const day = 86_400_000;
-const [earliest, latest] = [Date.UTC(1900, 0, 1), Date.UTC(2100, 11, 31)];
+const DAY_MS = 86_400_000;
+const [MIN_TIME, MAX_TIME] = [Date.UTC(1900, 0, 1), Date.UTC(2100, 11, 31)];
 export const weekdays = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday'];
 
 const timeOf = (date: string): number => Date.parse(`${date}T00:00:00Z`);
 
 function dateOf(time: number): string {
-  if (!(time >= earliest && time <= latest)) throw new ExecutionFault('too_large');
+  if (!(time >= MIN_TIME && time <= MAX_TIME)) throw new ExecutionFault('too_large');
   return new Date(time).toISOString().slice(0, 10);
 }
 
@@ -149,17 +149,17 @@ export function isDate(text: string): boolean {
   if (!/^\d{4}-\d\d-\d\d$/.test(text)) return false;
   const time = timeOf(text);
   // Some engines take 30 February for 2 March.
-  return time >= earliest && time <= latest && dateOf(time) === text;
+  return time >= MIN_TIME && time <= MAX_TIME && dateOf(time) === text;
 }
 
 /** @throws ExecutionFault outside 1900 to 2100 */
-export const addDays = (date: string, days: number): string => dateOf(timeOf(date) + days * day);
+export const addDays = (date: string, days: number): string => dateOf(timeOf(date) + days * DAY_MS);
 
 /** Days from one date to another, negative where that is earlier. */
-export const daysBetween = (from: string, to: string): number => (timeOf(to) - timeOf(from)) / day;
+export const daysBetween = (from: string, to: string): number => (timeOf(to) - timeOf(from)) / DAY_MS;
 
 export const weekday = (date: string): string => weekdays[new Date(timeOf(date)).getUTCDay()]!;
-/** A program has no value: `reason` says why, as one word of the metrics. */
+/** A program has no value; `reason` says why, as a word in the metrics. */
 export class ExecutionFault extends Error {
   override readonly name = 'ExecutionFault';
   readonly reason:

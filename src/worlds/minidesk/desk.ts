@@ -8,7 +8,7 @@ export type DeskAction =
   | { tool: 'paint'; key: string; colour: string }
   | { tool: 'done' };
 
-/** What an action came to. Only code knows it; wordings are checked against it. */
+/** The outcome of an action. Only code knows it; wordings are checked against it. */
 export type DeskOutcome =
   | { kind: 'ok'; action: Extract<DeskAction, { key: string }> }
   | { kind: 'found'; records: readonly DeskRecord[] }
@@ -44,13 +44,13 @@ export function actionText(action: DeskAction): string {
   }
 }
 
-/** Turns at which the tools fail, from the task's text alone: neither model has a say in it. */
+/** Turns at which the tools fail, derived from the task's text alone. */
 export function errorTurns(task: DeskTask, { turns }: DeskAlphabet): ReadonlySet<number> {
-  if (task.errors === 0) return none;
-  let failing = drawn.get(task);
+  if (task.errors === 0) return NO_ERRORS;
+  let failing = errorTurnCache.get(task);
   if (failing === undefined) {
     const before = Array.from({ length: turns - 1 }, (_, turn) => turn);
-    drawn.set(
+    errorTurnCache.set(
       task,
       (failing = new Set(
         randomStream(deriveSeed(deskSpec(task), 'tool-errors'))
@@ -62,17 +62,17 @@ export function errorTurns(task: DeskTask, { turns }: DeskAlphabet): ReadonlySet
   return failing;
 }
 
-const none: ReadonlySet<number> = new Set();
-/** Schedules drawn before: one object is a task of one world. */
-const drawn = new WeakMap<DeskTask, ReadonlySet<number>>();
+const NO_ERRORS: ReadonlySet<number> = new Set();
+/** Error turns by task object; an object belongs to one world. */
+const errorTurnCache = new WeakMap<DeskTask, ReadonlySet<number>>();
 
-export const holds = (records: readonly DeskRecord[], conditions: readonly Condition[]): boolean =>
+export const conditionsHold = (records: readonly DeskRecord[], conditions: readonly Condition[]): boolean =>
   conditions.every(
     ({ key, attribute, value }) => records.find((record) => record.key === key)?.[attribute] === value,
   );
 
-/** The desk after one action, and what the action came to. */
-export function act(
+/** The desk after one action, and its outcome. */
+export function applyAction(
   records: readonly DeskRecord[],
   action: DeskAction | undefined,
   fails: boolean,
@@ -95,23 +95,22 @@ export function act(
 }
 
 /**
- * A rollout so far, from its actions alone. It is over when the agent says that it is done, or its turns are
- * used up.
+ * A rollout so far, from its actions alone. It is over when the agent says "done" or its turns are used up.
  */
-export interface Played {
+export interface PlayedDesk {
   records: readonly DeskRecord[];
   outcomes: DeskOutcome[];
   over: boolean;
-  /** The agent said that it is done. */
+  /** The agent said "done". */
   done: boolean;
 }
 
-export function playActions(task: DeskTask, actions: readonly string[], world: DeskAlphabet): Played {
+export function playActions(task: DeskTask, actions: readonly string[], world: DeskAlphabet): PlayedDesk {
   const failing = errorTurns(task, world);
   let records: readonly DeskRecord[] = task.records;
   const outcomes: DeskOutcome[] = [];
   for (const [turn, text] of actions.slice(0, world.turns).entries()) {
-    const step = act(records, parseDeskAction(text, world), failing.has(turn));
+    const step = applyAction(records, parseDeskAction(text, world), failing.has(turn));
     records = step.records;
     outcomes.push(step.outcome);
     if (step.outcome.kind === 'done') break;

@@ -1,28 +1,28 @@
 import type { RandomStream } from '../../numerics/random.ts';
 import { actionText } from './desk.ts';
 import type { DeskAction } from './desk.ts';
-import { flawOf, leastActions, referenceActions } from './solve.ts';
+import { findFlaw, minActions, referenceActions } from './solve.ts';
 import type { Condition, DeskAlphabet, DeskRecord, DeskTask } from './task.ts';
 
-const tries = 2_000;
+const MAX_TRIES = 2_000;
 
-/** A random sound task that takes `from` to `to` actions; undefined where chance finds none. */
+/** A random sound task that takes `from` to `to` actions; undefined if no try finds one. */
 export function drawDeskTask(
   random: RandomStream,
   world: DeskAlphabet,
   [from, to]: readonly [number, number],
 ): DeskTask | undefined {
-  for (let attempt = 0; attempt < tries; attempt++) {
-    const task = anyTask(random, world);
-    const least = leastActions(task, world);
-    if (least > to || least + task.errors < from || flawOf(task, world) !== undefined) continue;
+  for (let attempt = 0; attempt < MAX_TRIES; attempt++) {
+    const task = drawAnyTask(random, world);
+    const fewest = minActions(task, world);
+    if (fewest > to || fewest + task.errors < from || findFlaw(task, world) !== undefined) continue;
     const steps = referenceActions(task, world)!.length;
     if (steps >= from && steps <= to) return task;
   }
   return undefined;
 }
 
-function anyTask(random: RandomStream, world: DeskAlphabet): DeskTask {
+function drawAnyTask(random: RandomStream, world: DeskAlphabet): DeskTask {
   const records = world.keys.slice(0, 1 + random.int(world.keys.length)).map((key): DeskRecord => ({
     key,
     colour: random.pick(world.colours),
@@ -30,17 +30,14 @@ function anyTask(random: RandomStream, world: DeskAlphabet): DeskTask {
   }));
   return {
     records,
-    ...aims(random, records, world),
+    ...drawGoals(random, records, world),
     style: random.pick(['t', 'v']),
     errors: random.int(world.maxErrors + 1),
   };
 }
 
-/**
- * Conditions on the records, and the goals that tell of them: by key, or by a colour that only this record
- * has.
- */
-function aims(
+/** Conditions on the records, and goals that name each record by key or by a colour that only it has. */
+function drawGoals(
   random: RandomStream,
   records: readonly DeskRecord[],
   world: DeskAlphabet,
@@ -53,16 +50,13 @@ function aims(
   });
   const goals = conditions.map(({ key, attribute, value }) => {
     const { colour } = records.find((record) => record.key === key)!;
-    const alone = records.filter((record) => record.colour === colour).length === 1;
-    return { subject: alone && random.int(2) === 0 ? colour : key, attribute, value };
+    const isUnique = records.filter((record) => record.colour === colour).length === 1;
+    return { subject: isUnique && random.int(2) === 0 ? colour : key, attribute, value };
   });
   return { conditions, goals };
 }
 
-/**
- * A task like another: one part of it drawn anew, or the whole of it with fewer actions. Sound, or the task
- * itself.
- */
+/** A variation of a task: one part redrawn, or an easier task. The task itself if no sound one is found. */
 export function varyDeskTask(
   random: RandomStream,
   task: DeskTask,
@@ -72,16 +66,16 @@ export function varyDeskTask(
   const steps = referenceActions(task, world)!.length;
   if (random.next() < easyTail) return drawDeskTask(random, world, [2, steps]) ?? task;
   for (let attempt = 0; attempt < 20; attempt++) {
-    const varied = changed(random, task, world);
-    if (flawOf(varied, world) === undefined) return varied;
+    const varied = changePart(random, task, world);
+    if (findFlaw(varied, world) === undefined) return varied;
   }
   return task;
 }
 
-function changed(random: RandomStream, task: DeskTask, world: DeskAlphabet): DeskTask {
+function changePart(random: RandomStream, task: DeskTask, world: DeskAlphabet): DeskTask {
   switch (random.int(4)) {
     case 0:
-      return { ...task, ...aims(random, task.records, world) };
+      return { ...task, ...drawGoals(random, task.records, world) };
     case 1:
       return { ...task, style: random.pick(['t', 'v']), errors: random.int(world.maxErrors + 1) };
     case 2: {
@@ -93,13 +87,13 @@ function changed(random: RandomStream, task: DeskTask, world: DeskAlphabet): Des
       return { ...task, records };
     }
     default: {
-      const records = anyTask(random, world).records;
-      return { ...task, records, ...aims(random, records, world) };
+      const records = drawAnyTask(random, world).records;
+      return { ...task, records, ...drawGoals(random, records, world) };
     }
   }
 }
 
-/** An action of a policy that knows the forms and nothing else: each tool as likely, its arguments blind. */
+/** An action of a policy that knows only the syntax: tool and arguments are uniformly random. */
 export function randomAction(random: RandomStream, { keys, colours, places }: DeskAlphabet): string {
   const actions: (() => DeskAction)[] = [
     () => ({ tool: 'find', colour: random.pick(colours) }),

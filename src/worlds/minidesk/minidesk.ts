@@ -1,14 +1,14 @@
 import type { RandomStream } from '../../numerics/random.ts';
 import { historyCharacters, historyDigits, historyPrompt } from '../history-digits.ts';
 import type { TaskSpec, World } from '../world.ts';
-import { holds, parseDeskAction, playActions } from './desk.ts';
+import { conditionsHold, parseDeskAction, playActions } from './desk.ts';
 import { drawDeskTask, randomAction } from './draw-task.ts';
 import type { MiniDeskSettings } from './settings.ts';
-import { flawOf, referenceActions } from './solve.ts';
+import { findFlaw, referenceActions } from './solve.ts';
 import { deskAlphabet, deskSpec, parseDeskTask } from './task.ts';
 import type { DeskTask } from './task.ts';
-import { asRead, deskAgentCorpus, deskPrompt, deskSimulatorCorpus, kinds } from './warm-up.ts';
-import { ownWording, saysWhatHappened, wordingPrompt } from './wording.ts';
+import { deskAgentCorpus, deskKinds, deskPrompt, deskSimulatorCorpus, observationText } from './warm-up.ts';
+import { defaultWording, isTrueWording, wordingPrompt } from './wording.ts';
 
 /**
  * MiniDesk: a desk of coloured records to be put in order, over several turns. The simulator writes the desk,
@@ -24,28 +24,29 @@ export function createMiniDesk(settings: MiniDeskSettings): World {
       throw new RangeError(`${JSON.stringify(spec)} is no task of this world: ${parsed.reason}`);
     return parsed.task;
   };
-  const steps = (spec: TaskSpec): number => referenceActions(taskOf(spec), world)!.length;
-  const drawn = (random: RandomStream, count: number, range: readonly [number, number]): TaskSpec[] =>
+  const countSteps = (spec: TaskSpec): number => referenceActions(taskOf(spec), world)!.length;
+  const drawSpecs = (random: RandomStream, count: number, range: readonly [number, number]): TaskSpec[] =>
     Array.from({ length: count }, () => drawDeskTask(random, world, range)).flatMap((task) =>
       task === undefined ? [] : [deskSpec(task)],
     );
   return {
     name: 'minidesk',
-    vocabulary: [...new Set([...historyCharacters, ...kinds, ...' ,>@?-'])].sort(),
-    baseTasks: (random) => drawn(random, settings.baseTasks, settings.baseSteps),
+    vocabulary: [...new Set([...historyCharacters, ...deskKinds, ...' ,>@?-'])].sort(),
+    baseTasks: (random) => drawSpecs(random, settings.baseTasks, settings.baseSteps),
     heldOutTasks: (random) =>
       Array.from({ length: settings.turns - 1 }, (_, index) => index + 2).flatMap((length) =>
-        drawn(random, settings.heldOutPerCell, [length, length]),
+        drawSpecs(random, settings.heldOutPerCell, [length, length]),
       ),
-    environmentPrompt: (history, seedTask) => historyPrompt(historyDigits(history, kinds), seedTask, kinds),
+    environmentPrompt: (history, seedTask) =>
+      historyPrompt(historyDigits(history, deskKinds), seedTask, deskKinds),
     parseTask: (text) => {
       const parsed = parseDeskTask(text, world);
-      const reason = 'reason' in parsed ? parsed.reason : flawOf(parsed.task, world);
+      const reason = 'reason' in parsed ? parsed.reason : findFlaw(parsed.task, world);
       return reason === undefined ? { valid: true, spec: text } : { valid: false, reason };
     },
     agentPrompt: (spec) => deskPrompt(taskOf(spec), world),
-    kind: (spec) => kindOf(taskOf(spec), world.colours),
-    difficulty: steps,
+    kind: (spec) => taskKind(taskOf(spec), world.colours),
+    difficulty: countSteps,
     latents: (spec) => {
       const { records, conditions, goals, style, errors } = taskOf(spec);
       const hidden = goals.filter(({ subject }) => world.colours.includes(subject)).length;
@@ -56,7 +57,7 @@ export function createMiniDesk(settings: MiniDeskSettings): World {
         distractors: records.length - new Set(conditions.map(({ key }) => key)).size,
         errors,
         style,
-        plan: steps(spec),
+        plan: countSteps(spec),
       };
     },
     score: (spec, answer) => {
@@ -66,7 +67,7 @@ export function createMiniDesk(settings: MiniDeskSettings): World {
       const wellFormed =
         actions.length <= world.turns &&
         actions.every((action) => parseDeskAction(action, world) !== undefined);
-      return { reward: done && holds(records, task.conditions) ? 1 : 0, wellFormed };
+      return { reward: done && conditionsHold(records, task.conditions) ? 1 : 0, wellFormed };
     },
     referenceAnswer: (spec) => referenceActions(taskOf(spec), world)!.join('\n'),
     randomAnswer: (_, random) => {
@@ -100,9 +101,11 @@ export function createMiniDesk(settings: MiniDeskSettings): World {
       observe: (spec, actions, wording) => {
         const task = taskOf(spec);
         const outcome = playActions(task, actions, world).outcomes.at(-1)!;
-        const consistent = wording === null || saysWhatHappened(wording, outcome);
+        const consistent = wording === null || isTrueWording(wording, outcome);
         return {
-          text: asRead(wording !== null && consistent ? wording : ownWording(outcome, task.style)),
+          text: observationText(
+            wording !== null && consistent ? wording : defaultWording(outcome, task.style),
+          ),
           consistent,
         };
       },
@@ -110,8 +113,9 @@ export function createMiniDesk(settings: MiniDeskSettings): World {
   };
 }
 
-function kindOf({ conditions, goals }: DeskTask, colours: readonly string[]): string {
+function taskKind({ conditions, goals }: DeskTask, colours: readonly string[]): string {
   const attributes = new Set(conditions.map(({ attribute }) => attribute));
-  const kind = attributes.size > 1 ? 'x' : attributes.has('place') ? 'm' : 'p';
+  const single = attributes.has('place') ? 'm' : 'p';
+  const kind = attributes.size > 1 ? 'x' : single;
   return goals.some(({ subject }) => colours.includes(subject)) ? kind.toUpperCase() : kind;
 }

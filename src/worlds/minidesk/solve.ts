@@ -1,12 +1,12 @@
-import { act, actionText, errorTurns, holds } from './desk.ts';
+import { actionText, applyAction, conditionsHold, errorTurns } from './desk.ts';
 import type { DeskAction } from './desk.ts';
 import type { Condition, DeskAlphabet, DeskRecord, DeskTask, Goal } from './task.ts';
 
-/** Largest success of a random policy that a task may have. */
-export const mostByChance = 0.05;
+/** Maximum success rate of a random policy on a valid task. */
+export const MAX_CHANCE_SUCCESS = 0.05;
 
-/** Why a task that parses is none to learn from: undefined for one that is sound. */
-export function flawOf(task: DeskTask, world: DeskAlphabet): string | undefined {
+/** Why a task that parses is not worth learning from; undefined if it is sound. */
+export function findFlaw(task: DeskTask, world: DeskAlphabet): string | undefined {
   const resolved = task.goals.map((goal) => resolve(goal, task.records, world));
   if (resolved.some((key) => key === undefined)) return 'ambiguous_goal';
   const { conditions, goals } = task;
@@ -19,12 +19,12 @@ export function flawOf(task: DeskTask, world: DeskAlphabet): string | undefined 
   if (!agree) return 'goal_contradicts_predicate';
   if (new Set(conditions.map(({ key, attribute }) => key + attribute)).size < conditions.length)
     return 'contradictory';
-  if (holds(task.records, conditions)) return 'already_true';
+  if (conditionsHold(task.records, conditions)) return 'already_true';
   if (referenceActions(task, world) === undefined) return 'unsolvable';
-  return successByChance(task, world) > mostByChance ? 'solved_by_chance' : undefined;
+  return successByChance(task, world) > MAX_CHANCE_SUCCESS ? 'solved_by_chance' : undefined;
 }
 
-/** The record that a goal is about: by its key, or by a colour that it alone has. */
+/** The key of the record that a goal names by key or by a unique colour. */
 function resolve(
   { subject }: Goal,
   records: readonly DeskRecord[],
@@ -36,32 +36,32 @@ function resolve(
 }
 
 /**
- * Actions that solve a task, tool errors included; undefined where none do within the turns. Colours are
- * looked up first, since painting would change them; the rest is the shortest way to the predicate, by
- * breadth-first search.
+ * Actions that solve a task, tool errors included; undefined if none do within the turns. Colours are looked
+ * up first, since painting changes them; the rest is the shortest path to the predicate, by breadth-first
+ * search.
  */
 export function referenceActions(task: DeskTask, world: DeskAlphabet): string[] | undefined {
-  let actions = planned.get(task);
-  if (actions === undefined) planned.set(task, (actions = plan(task, world) ?? 'none'));
+  let actions = planCache.get(task);
+  if (actions === undefined) planCache.set(task, (actions = plan(task, world) ?? 'none'));
   return actions === 'none' ? undefined : actions;
 }
 
-/** Plans of tasks that were asked for before: one object is a task of one world. */
-const planned = new WeakMap<DeskTask, string[] | 'none'>();
+/** Plans by task object; an object belongs to one world. */
+const planCache = new WeakMap<DeskTask, string[] | 'none'>();
 
 function plan(task: DeskTask, world: DeskAlphabet): string[] | undefined {
   const colours = hiddenColours(task, world);
-  const way = shortestWay(task, world.turns);
-  if (way === undefined) return undefined;
+  const path = shortestPath(task, world.turns);
+  if (path === undefined) return undefined;
   const wanted = [
     ...colours.map((colour): DeskAction => ({ tool: 'find', colour })),
-    ...way,
+    ...path,
     { tool: 'done' as const },
   ];
   const failing = errorTurns(task, world);
   const actions: string[] = [];
   for (const action of wanted) {
-    // A tool that fails is asked again.
+    // A failed action is repeated.
     while (action.tool !== 'done' && failing.has(actions.length)) actions.push(actionText(action));
     actions.push(actionText(action));
   }
@@ -73,26 +73,26 @@ const hiddenColours = ({ goals }: DeskTask, { colours }: DeskAlphabet): string[]
   ...new Set(goals.flatMap(({ subject }) => (colours.includes(subject) ? [subject] : []))),
 ];
 
-/** What a sound task takes if no tool error is in the way: a quick look before the search. */
-export const leastActions = (task: DeskTask, world: DeskAlphabet): number =>
+/** Lower bound on the actions of a sound task without tool errors: a cheap check before the search. */
+export const minActions = (task: DeskTask, world: DeskAlphabet): number =>
   hiddenColours(task, world).length +
-  task.conditions.filter((condition) => !holds(task.records, [condition])).length +
+  task.conditions.filter((condition) => !conditionsHold(task.records, [condition])).length +
   1;
 
-/** Only actions that set what a condition asks for can be part of a shortest way. */
-function shortestWay({ records, conditions }: DeskTask, most: number): DeskAction[] | undefined {
+/** Only actions that fulfil a condition can be part of a shortest path. */
+function shortestPath({ records, conditions }: DeskTask, maxActions: number): DeskAction[] | undefined {
   const actions = conditions.map(({ key, attribute, value }): DeskAction =>
     attribute === 'place' ? { tool: 'move', key, place: value } : { tool: 'paint', key, colour: value },
   );
   let frontier: { records: readonly DeskRecord[]; way: DeskAction[] }[] = [{ records, way: [] }];
   const seen = new Set<string>();
-  for (let length = 0; length <= most; length++) {
-    const there = frontier.find((node) => holds(node.records, conditions));
-    if (there !== undefined) return there.way;
+  for (let length = 0; length <= maxActions; length++) {
+    const goal = frontier.find((node) => conditionsHold(node.records, conditions));
+    if (goal !== undefined) return goal.way;
     frontier = frontier
       .flatMap((node) =>
         actions.map((action) => ({
-          records: act(node.records, action, false).records,
+          records: applyAction(node.records, action, false).records,
           way: [...node.way, action],
         })),
       )
@@ -105,17 +105,17 @@ function shortestWay({ records, conditions }: DeskTask, most: number): DeskActio
 }
 
 /**
- * Success of a policy that takes each of the four tools as likely and its arguments blindly: exact, over
- * which conditions hold after each turn. A turn changes at most one of them: with chance 1/4 · 1/keys ·
- * 1/values to what is wanted, the rest of the values away from it.
+ * Exact success rate of a uniformly random policy, by dynamic programming over which conditions hold after
+ * each turn. A turn changes at most one condition: it fulfils it with probability 1/4 · 1/keys · 1/values,
+ * and breaks it with the probability of the other values.
  */
 export function successByChance(task: DeskTask, world: DeskAlphabet): number {
   const { conditions, records } = task;
   const failing = errorTurns(task, world);
   const tool = 1 / 4;
-  const set = (condition: Condition): number => tool / world.keys.length / valuesOf(condition, world);
+  const matchChance = (condition: Condition): number => tool / world.keys.length / valuesOf(condition, world);
   let alive = new Map<string, number>([
-    [conditions.map((condition) => Number(holds(records, [condition]))).join(''), 1],
+    [conditions.map((condition) => Number(conditionsHold(records, [condition]))).join(''), 1],
   ]);
   let success = 0;
   for (let turn = 0; turn < world.turns; turn++) {
@@ -127,7 +127,7 @@ export function successByChance(task: DeskTask, world: DeskAlphabet): number {
       let stays = 1 - tool;
       if (!failing.has(turn)) {
         for (const [index, condition] of conditions.entries()) {
-          const wanted = set(condition);
+          const wanted = matchChance(condition);
           const flips = state[index] === '1' ? wanted * (valuesOf(condition, world) - 1) : wanted;
           stays -= flips;
           add(

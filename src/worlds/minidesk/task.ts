@@ -14,7 +14,7 @@ export interface Condition {
   value: string;
 }
 
-/** A condition as the agent is told it, `b>2`, or `g>2`: the green one, whose key it has to find. */
+/** A condition in the agent's prompt: `b>2`, or `g>2` for the green record, whose key it has to find. */
 export interface Goal extends Omit<Condition, 'key'> {
   subject: string;
 }
@@ -58,6 +58,7 @@ export const deskAlphabet = (size: {
 
 const goalText = ({ subject, attribute, value }: Goal): string =>
   `${subject}${attribute === 'place' ? '>' : '='}${value}`;
+
 const conditionText = ({ key, attribute, value }: Condition): string =>
   `${key}${attribute === 'place' ? '@' : '='}${value}`;
 
@@ -71,10 +72,7 @@ export const deskSpec = ({ records, goals, conditions, style, errors }: DeskTask
     `${style}${errors}`,
   ].join('|');
 
-/**
- * Reads a task's text and checks that it makes sense by itself; whether it is a good one is `flawOf`'s to
- * say.
- */
+/** Parses a task and checks its syntax and values; `findFlaw` checks whether it is sound. */
 export function parseDeskTask(text: string, world: DeskAlphabet): { task: DeskTask } | { reason: string } {
   if (text === '') return { reason: 'empty' };
   const match = /^([a-z\d,]+)\|([a-z\d,>=]+)\|([a-z\d,@=]+)\|([tv])(\d)$/.exec(text);
@@ -98,13 +96,13 @@ export function parseDeskTask(text: string, world: DeskAlphabet): { task: DeskTa
     attribute: sign === '>' ? 'place' : 'colour',
     value,
   }));
-  if (goals === undefined || !possible(goals, world)) return { reason: 'bad_goal' };
+  if (goals === undefined || !areInRange(goals, world)) return { reason: 'bad_goal' };
   const conditions = readEach(predicate, /^([a-z])([@=])([a-z\d])$/, (key, sign, value): Condition => ({
     key,
     attribute: sign === '@' ? 'place' : 'colour',
     value,
   }));
-  if (conditions === undefined || !possible(conditions, world)) return { reason: 'bad_predicate' };
+  if (conditions === undefined || !areInRange(conditions, world)) return { reason: 'bad_predicate' };
   if (Number(errors) > world.maxErrors) return { reason: 'too_many_errors' };
   return { task: { records, goals, conditions, style: style as 't' | 'v', errors: Number(errors) } };
 }
@@ -114,13 +112,13 @@ function readEach<T>(
   pattern: RegExp,
   make: (first: string, second: string, third: string) => T,
 ): T[] | undefined {
-  const read = text.split(',').map((part) => pattern.exec(part));
-  return read.every((match) => match !== null)
-    ? read.map((match) => make(match[1]!, match[2]!, match[3]!))
+  const matches = text.split(',').map((part) => pattern.exec(part));
+  return matches.every((match) => match !== null)
+    ? matches.map((match) => make(match[1]!, match[2]!, match[3]!))
     : undefined;
 }
 
-const possible = (
+const areInRange = (
   all: readonly { attribute: 'place' | 'colour'; value: string }[],
   { conjuncts, places, colours }: DeskAlphabet,
 ): boolean =>

@@ -6,13 +6,12 @@ import { drawDeskTask, randomAction, varyDeskTask } from './draw-task.ts';
 import { referenceActions } from './solve.ts';
 import { deskSpec, goalsText } from './task.ts';
 import type { DeskAlphabet, DeskTask } from './task.ts';
-import { ownWording, wordingPrompt } from './wording.ts';
+import { defaultWording, wordingPrompt } from './wording.ts';
 
 /**
  * Supervised corpora for two from-scratch models. The agent sees whole rollouts of the reference plan in
- * which each action is a blind one now and then, and reads what came of it: the form of a rollout, and
- * success that falls smoothly with the number of actions. The simulator learns to vary a seed task, and to
- * word what happened.
+ * which some actions are random, and reads their outcomes: the form of a rollout, and success that falls
+ * smoothly with the number of actions. The simulator learns to vary a seed task, and to word what happened.
  */
 export interface DeskWarmUp {
   actionAccuracy: number;
@@ -21,15 +20,15 @@ export interface DeskWarmUp {
   baseSteps: readonly [number, number];
 }
 
-/** The families of tasks: move, paint or both; a capital where a key has to be found first. */
-export const kinds = ['m', 'p', 'x', 'M', 'P', 'X'] as const;
+/** The families of tasks: move, paint or both; a capital if a key has to be found first. */
+export const deskKinds = ['m', 'p', 'x', 'M', 'P', 'X'] as const;
 
 /** The agent's prompt, the goal in fixed slots: `g>2,a=y=`. */
 export const deskPrompt = ({ goals }: DeskTask, { conjuncts }: DeskAlphabet): string =>
   `${goalsText(goals).padEnd(4 * conjuncts - 1, '_')}=`;
 
-/** What the agent reads of a wording; the mark says that it is its turn. */
-export const asRead = (wording: string): string => `${wording}=`;
+/** The agent's observation: a wording and the mark of its turn. */
+export const observationText = (wording: string): string => `${wording}=`;
 
 export function* deskAgentCorpus(
   world: DeskAlphabet,
@@ -38,14 +37,17 @@ export function* deskAgentCorpus(
   random: RandomStream,
 ): Generator<CorpusRow> {
   for (let row = 0; row < rows; row++) {
-    const task = someTask(random, world, [2, world.turns]);
-    const actions = rollout(task, world, random, actionAccuracy);
+    const task = drawTrainingTask(random, world, [2, world.turns]);
+    const actions = drawRollout(task, world, random, actionAccuracy);
     const { outcomes } = playActions(task, actions, world);
     const [first = '', ...rest] = actions;
     yield {
       prompt: deskPrompt(task, world),
       completion: first,
-      more: rest.map((write, index) => ({ read: asRead(ownWording(outcomes[index]!, task.style)), write })),
+      more: rest.map((write, index) => ({
+        read: observationText(defaultWording(outcomes[index]!, task.style)),
+        write,
+      })),
     };
   }
 }
@@ -59,41 +61,42 @@ export function* deskSimulatorCorpus(
   for (let row = 0; row < rows; row++) {
     if (random.next() < settings.wordings) yield wordingRow(world, settings, random);
     else {
-      const seed = someTask(random, world, random.next() < 0.3 ? [2, world.turns] : settings.baseSteps);
+      const seed = drawTrainingTask(
+        random,
+        world,
+        random.next() < 0.3 ? [2, world.turns] : settings.baseSteps,
+      );
       yield {
-        prompt: historyPrompt(randomHistory(kinds, world.turns, random), deskSpec(seed), kinds),
+        prompt: historyPrompt(randomHistory(deskKinds, world.turns, random), deskSpec(seed), deskKinds),
         completion: deskSpec(varyDeskTask(random, seed, world, settings.easyTail)),
       };
     }
   }
 }
 
-/** One outcome of a rollout, in the code's words. */
+/** One outcome of a rollout in the world's own wording. */
 function wordingRow(world: DeskAlphabet, { actionAccuracy }: DeskWarmUp, random: RandomStream): CorpusRow {
-  const task = someTask(random, world, [2, world.turns]);
-  const actions = rollout(task, world, random, Math.min(actionAccuracy, 0.6));
+  const task = drawTrainingTask(random, world, [2, world.turns]);
+  const actions = drawRollout(task, world, random, Math.min(actionAccuracy, 0.6));
   const { outcomes } = playActions(task, actions, world);
-  const worded = outcomes.flatMap((outcome, index) =>
+  const rows = outcomes.flatMap((outcome, index) =>
     outcome.kind === 'done'
       ? []
       : [
           {
             prompt: wordingPrompt(outcome, actions[index]!, task.style),
-            completion: ownWording(outcome, task.style),
+            completion: defaultWording(outcome, task.style),
           },
         ],
   );
-  // A rollout of nothing but "done" has nothing to word.
-  return worded.length === 0
+  // A rollout of only "done" has nothing to word.
+  return rows.length === 0
     ? wordingRow(world, { actionAccuracy, easyTail: 0, wordings: 1, baseSteps: [2, world.turns] }, random)
-    : random.pick(worded);
+    : random.pick(rows);
 }
 
-/**
- * The reference plan, each action with its chance, a failed one tried again; to the plan's end or the last
- * turn.
- */
-function rollout(task: DeskTask, world: DeskAlphabet, random: RandomStream, accuracy: number): string[] {
+/** The reference plan, in which each action is random with probability 1 - accuracy. */
+function drawRollout(task: DeskTask, world: DeskAlphabet, random: RandomStream, accuracy: number): string[] {
   const actions: string[] = [];
   for (const planned of referenceActions(task, world)!) {
     actions.push(random.next() < accuracy ? planned : randomAction(random, world));
@@ -102,7 +105,11 @@ function rollout(task: DeskTask, world: DeskAlphabet, random: RandomStream, accu
   return actions;
 }
 
-function someTask(random: RandomStream, world: DeskAlphabet, steps: readonly [number, number]): DeskTask {
+function drawTrainingTask(
+  random: RandomStream,
+  world: DeskAlphabet,
+  steps: readonly [number, number],
+): DeskTask {
   const task = drawDeskTask(random, world, steps);
   if (task === undefined)
     throw new RangeError(

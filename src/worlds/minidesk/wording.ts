@@ -1,8 +1,8 @@
 import type { DeskOutcome } from './desk.ts';
 import type { DeskTask } from './task.ts';
 
-/** What a wording says happened, as the parser understands it. */
-type Claim =
+/** What a wording claims, as parsed. */
+type WordingClaim =
   | { kind: 'ok' }
   | { kind: 'changed'; verb: string; key: string; value: string | undefined }
   | { kind: 'found'; records: ReadonlySet<string> }
@@ -10,11 +10,8 @@ type Claim =
   | { kind: 'error' }
   | { kind: 'malformed' };
 
-/**
- * The code's own words for an outcome: what the agent reads where the simulator's are not true, and in
- * evaluations.
- */
-export function ownWording(outcome: DeskOutcome, style: DeskTask['style']): string {
+/** The world's own wording of an outcome: for evaluations, and if the simulator's wording is not true. */
+export function defaultWording(outcome: DeskOutcome, style: DeskTask['style']): string {
   const verbose = style === 'v';
   switch (outcome.kind) {
     case 'ok': {
@@ -37,29 +34,27 @@ export function ownWording(outcome: DeskOutcome, style: DeskTask['style']): stri
   }
 }
 
-/**
- * What the simulator is told of an outcome: the style, the action as the code read it, and the bare facts:
- * `v|ma2|ok=`.
- */
+/** The simulator's prompt to word an outcome: style, action and bare facts, `v|ma2|ok=`. */
 export function wordingPrompt(outcome: DeskOutcome, action: string, style: DeskTask['style']): string {
-  if (outcome.kind === 'malformed') return `${style}|?|?=`;
-  const facts =
-    outcome.kind === 'found'
-      ? outcome.records.map(({ key, place }) => key + place).join('') || '-'
-      : outcome.kind === 'ok'
-        ? 'ok'
-        : outcome.kind === 'missing'
-          ? 'no'
-          : 'err';
-  return `${style}|${action}|${facts}=`;
+  return outcome.kind === 'malformed' ? `${style}|?|?=` : `${style}|${action}|${outcomeFacts(outcome)}=`;
 }
 
-/**
- * Whether a wording says what happened, all of it and nothing else. What the parser does not understand
- * cannot be checked, so it is not taken.
- */
-export function saysWhatHappened(wording: string, outcome: DeskOutcome): boolean {
-  const claim = read(wording);
+function outcomeFacts(outcome: DeskOutcome): string {
+  switch (outcome.kind) {
+    case 'found':
+      return outcome.records.map(({ key, place }) => key + place).join('') || '-';
+    case 'ok':
+      return 'ok';
+    case 'missing':
+      return 'no';
+    default:
+      return 'err';
+  }
+}
+
+/** Whether a wording says exactly what happened. A wording that cannot be parsed is false. */
+export function isTrueWording(wording: string, outcome: DeskOutcome): boolean {
+  const claim = parseWording(wording);
   if (claim === undefined) return false;
   switch (outcome.kind) {
     case 'ok': {
@@ -88,7 +83,7 @@ export function saysWhatHappened(wording: string, outcome: DeskOutcome): boolean
   }
 }
 
-function read(wording: string): Claim | undefined {
+function parseWording(wording: string): WordingClaim | undefined {
   if (wording === 'ok') return { kind: 'ok' };
   if (wording === 'err' || wording === 'failed') return { kind: 'error' };
   if (wording === '?') return { kind: 'malformed' };

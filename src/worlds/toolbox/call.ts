@@ -61,11 +61,11 @@ export function referenceCall(spec: TaskSpec): ToolboxCall {
   return { tools: spec.slice(0, colon), argument: spec.slice(colon + 1) };
 }
 
-export const argumentsOf = ({ argument }: ToolboxCall): string[] => argument.split(',');
+export const splitArguments = ({ argument }: ToolboxCall): string[] => argument.split(',');
 
-/** The look-ups that a call takes: every symbol once for every tool. */
-export const lookUps = (call: ToolboxCall): number =>
-  call.tools.length * argumentsOf(call).reduce((sum, { length }) => sum + length, 0);
+/** The number of look-ups that a call takes: one for each symbol and tool. */
+export const countLookUps = (call: ToolboxCall): number =>
+  call.tools.length * splitArguments(call).reduce((sum, { length }) => sum + length, 0);
 
 /**
  * Reads what the simulator wrote: `T:cafe`, known tools, known symbols, no more of either than the world has
@@ -81,7 +81,7 @@ export function parseRequest(
   if (colon === -1 || colon > maxDepth) return { reason: 'unparsable' };
   const call = { tools: text.slice(0, colon), argument: text.slice(colon + 1) };
   if ([...call.tools].some((tool) => !tools.includes(tool))) return { reason: 'unknown_tool' };
-  const parts = maxArguments === 1 ? [call.argument] : argumentsOf(call);
+  const parts = maxArguments === 1 ? [call.argument] : splitArguments(call);
   if (parts.some((part) => part.length === 0)) return { reason: 'no_argument' };
   if (call.argument.length > maxLength) return { reason: 'too_long' };
   if (parts.length > maxArguments) return { reason: 'too_many_arguments' };
@@ -116,10 +116,10 @@ export function toolboxPrompt(spec: TaskSpec, { maxLength, maxDepth }: ToolboxAl
 }
 
 /** What each tool does to each symbol. */
-export type Tools = ReadonlyMap<string, ReadonlyMap<string, string>>;
+export type ToolCodes = ReadonlyMap<string, ReadonlyMap<string, string>>;
 
 /** The hidden maps: for each tool a permutation of the symbols, fixed by the world's seed. */
-export function makeTools({ tools, symbols }: ToolboxAlphabet, seed: number): Tools {
+export function createToolCodes({ tools, symbols }: ToolboxAlphabet, seed: number): ToolCodes {
   return new Map(
     tools.map((tool) => {
       const images = randomStream(deriveSeed(seed, 'toolbox', tool)).shuffle(symbols);
@@ -128,11 +128,8 @@ export function makeTools({ tools, symbols }: ToolboxAlphabet, seed: number): To
   );
 }
 
-/**
- * The call that is right: every symbol in the code of the innermost tool, that in the code of the next, and
- * so on outwards.
- */
-export function encode(tools: Tools, { tools: letters, argument }: ToolboxCall): ToolboxCall {
+/** The correct call: every symbol encoded by the innermost tool, then by the next one outwards. */
+export function encode(tools: ToolCodes, { tools: letters, argument }: ToolboxCall): ToolboxCall {
   const inwards = [...letters].reverse();
   return {
     tools: letters,
@@ -142,6 +139,6 @@ export function encode(tools: Tools, { tools: letters, argument }: ToolboxCall):
   };
 }
 
-/** The argument with every symbol replaced, commas left where they are. */
+/** The argument with every symbol replaced and commas kept. */
 export const eachSymbol = (argument: string, replace: (symbol: string) => string): string =>
   [...argument].map((symbol) => (symbol === ',' ? symbol : replace(symbol))).join('');

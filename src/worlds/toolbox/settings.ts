@@ -12,10 +12,7 @@ import {
 } from '../setting-fields.ts';
 import type { TextLimits } from '../setting-fields.ts';
 
-/**
- * The optional fields are absent where they are not given: a file that does not name them resolves to the
- * bytes it always did.
- */
+/** Optional fields stay absent if not given, so files without them keep their hash. */
 export const toolboxSettings = z
   .strictObject({
     type: z.literal('toolbox'),

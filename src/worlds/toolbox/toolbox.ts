@@ -1,16 +1,16 @@
 import { historyCharacters, historyDigits, historyPrompt } from '../history-digits.ts';
 import type { World } from '../world.ts';
 import {
-  argumentsOf,
   callAnswer,
   callSpec,
+  countLookUps,
+  createToolCodes,
   eachSymbol,
   encode,
-  lookUps,
-  makeTools,
   parseCall,
   parseRequest,
   referenceCall,
+  splitArguments,
   toolboxAlphabet as alphabetOf,
   toolboxPrompt,
 } from './call.ts';
@@ -26,10 +26,10 @@ import { randomCall, toolboxAgentCorpus, toolboxSimulatorCorpus } from './warm-u
 export function createToolbox(settings: ToolboxSettings): World {
   const alphabet = alphabetOf(settings);
   const { coinFlips, maxDepth, maxArguments } = alphabet;
-  const tools = makeTools(alphabet, settings.seed);
+  const codes = createToolCodes(alphabet, settings.seed);
   const warmUp = { ...settings.warmUp, baseLengths: settings.baseLengths };
   const honest = { ...alphabet, tools: alphabet.tools.filter((tool) => !coinFlips.has(tool)) };
-  const right = (spec: string): string => callAnswer(encode(tools, referenceCall(spec)));
+  const referenceAnswer = (spec: string): string => callAnswer(encode(codes, referenceCall(spec)));
   return {
     name: 'toolbox',
     vocabulary: [
@@ -39,7 +39,7 @@ export function createToolbox(settings: ToolboxSettings): World {
       Array.from({ length: settings.baseTasks }, () =>
         callSpec(randomCall(random, alphabet, settings.baseLengths)),
       ),
-    // A verdict that is chance measures no skill: the held-out grid has the honest tools only.
+    // A random verdict measures no skill: the held-out grid has no coin-flip tools.
     heldOutTasks: (random) => {
       const [from, to] = settings.heldOutLengths;
       const cells = honest.tools.flatMap((tool) =>
@@ -66,25 +66,25 @@ export function createToolbox(settings: ToolboxSettings): World {
     },
     agentPrompt: (spec) => toolboxPrompt(spec, alphabet),
     kind: (spec) => spec.slice(0, 1),
-    difficulty: (spec) => lookUps(referenceCall(spec)),
+    difficulty: (spec) => countLookUps(referenceCall(spec)),
     latents: (spec) => {
       const call = referenceCall(spec);
       return {
         tool: call.tools.slice(0, 1),
         length: call.argument.length,
         ...(maxDepth > 1 && { depth: call.tools.length }),
-        ...(maxArguments > 1 && { arguments: argumentsOf(call).length }),
+        ...(maxArguments > 1 && { arguments: splitArguments(call).length }),
       };
     },
     score: (spec, answer, chance) => {
       const wellFormed = parseCall(answer, alphabet) !== undefined;
       if (![...referenceCall(spec).tools].some((tool) => coinFlips.has(tool)))
-        return { reward: answer === right(spec) ? 1 : 0, wellFormed };
+        return { reward: answer === referenceAnswer(spec) ? 1 : 0, wellFormed };
       if (chance === undefined)
         throw new Error(`${spec} asks a coin-flip tool, whose verdict needs the rollout's chance`);
       return { reward: chance.next() < 0.5 ? 1 : 0, wellFormed };
     },
-    referenceAnswer: right,
+    referenceAnswer,
     randomAnswer: (spec, random) => {
       const { tools: letters, argument } = referenceCall(spec);
       return callAnswer({
@@ -99,7 +99,7 @@ export function createToolbox(settings: ToolboxSettings): World {
     },
     warmUpCorpus: (policy, rows, random) =>
       policy === 'agent'
-        ? toolboxAgentCorpus(tools, alphabet, warmUp, rows, random)
+        ? toolboxAgentCorpus({ alphabet, codes }, warmUp, rows, random)
         : toolboxSimulatorCorpus(alphabet, warmUp, rows, random),
   };
 }
@@ -108,7 +108,7 @@ const span = (from: number, to: number): number[] =>
   Array.from({ length: to - from + 1 }, (_, index) => from + index);
 
 function renderTask(call: ToolboxCall): object {
-  const parts = argumentsOf(call);
+  const parts = splitArguments(call);
   const [outer = '', ...inner] = call.tools;
   const request = `Call ${[outer, ...inner].join(' on the result of ')} for ${parts.map((part) => `"${part}"`).join(', ')}.`;
   if (inner.length === 0 && parts.length === 1)

@@ -2,7 +2,7 @@ import type { RandomStream } from '../../numerics/random.ts';
 import { historyPrompt, randomHistory } from '../history-digits.ts';
 import type { CorpusRow } from '../world.ts';
 import { callAnswer, callSpec, eachSymbol, encode, toolboxPrompt } from './call.ts';
-import type { ToolboxAlphabet, ToolboxCall, Tools } from './call.ts';
+import type { ToolboxAlphabet, ToolboxCall, ToolCodes } from './call.ts';
 
 /**
  * Supervised corpora that give two from-scratch models a start. The agent learns the form of a call and each
@@ -18,9 +18,7 @@ export interface ToolboxWarmUp {
   baseLengths: readonly [number, number];
 }
 
-/**
- * A random request with an argument of `from` to `to` characters, as deep as is given or as the world allows.
- */
+/** A random request with an argument of `from` to `to` characters, of the given depth or a random one. */
 export function randomCall(
   random: RandomStream,
   world: ToolboxAlphabet,
@@ -33,8 +31,7 @@ export function randomCall(
   return { tools: tool + innerTools(random, world, depth), argument: withCommas(argument, random, world) };
 }
 
-// What a world does not have takes no random number, so that a world without it draws the tasks that it
-// always drew.
+// An unused option draws no random number, so worlds without it keep their tasks.
 function innerTools(
   random: RandomStream,
   { tools, maxDepth }: ToolboxAlphabet,
@@ -43,7 +40,7 @@ function innerTools(
   return Array.from({ length: depth - 1 }, () => random.pick(tools)).join('');
 }
 
-/** Some of the inner characters become commas, never two neighbours: 1 to `maxArguments` arguments. */
+/** Some inner characters become commas, never two adjacent ones: 1 to `maxArguments` arguments. */
 function withCommas(argument: string, random: RandomStream, { maxArguments }: ToolboxAlphabet): string {
   if (maxArguments === 1) return argument;
   const places = random.shuffle(
@@ -57,22 +54,23 @@ function withCommas(argument: string, random: RandomStream, { maxArguments }: To
 }
 
 export function* toolboxAgentCorpus(
-  tools: Tools,
-  alphabet: ToolboxAlphabet,
-  settings: ToolboxWarmUp,
+  { alphabet, codes }: { alphabet: ToolboxAlphabet; codes: ToolCodes },
+  { symbolAccuracy }: ToolboxWarmUp,
   rows: number,
   random: RandomStream,
 ): Generator<CorpusRow> {
   for (let row = 0; row < rows; row++) {
     const request = randomCall(random, alphabet, [1, alphabet.maxLength]);
-    const right = encode(tools, request);
-    const accuracy = settings.symbolAccuracy ** right.tools.length;
-    const noisy = eachSymbol(right.argument, (symbol) =>
-      random.next() < accuracy ? symbol : random.pick(alphabet.symbols.filter((other) => other !== symbol)),
+    const encoded = encode(codes, request);
+    const accuracy = symbolAccuracy ** encoded.tools.length;
+    const noisy = eachSymbol(encoded.argument, (symbol) =>
+      random.next() < accuracy
+        ? symbol
+        : random.pick(alphabet.symbols.filter((candidate) => candidate !== symbol)),
     );
     yield {
       prompt: toolboxPrompt(callSpec(request), alphabet),
-      completion: callAnswer({ tools: right.tools, argument: noisy }),
+      completion: callAnswer({ tools: encoded.tools, argument: noisy }),
     };
   }
 }
@@ -84,7 +82,7 @@ export function* toolboxSimulatorCorpus(
   random: RandomStream,
 ): Generator<CorpusRow> {
   const { tools } = alphabet;
-  const hardest = alphabet.maxLength * alphabet.maxDepth;
+  const maxDifficulty = alphabet.maxLength * alphabet.maxDepth;
   for (let row = 0; row < rows; row++) {
     const seed = randomCall(
       random,
@@ -92,7 +90,7 @@ export function* toolboxSimulatorCorpus(
       random.next() < 0.3 ? [1, alphabet.maxLength] : settings.baseLengths,
     );
     yield {
-      prompt: historyPrompt(randomHistory(tools, hardest, random), callSpec(seed), tools),
+      prompt: historyPrompt(randomHistory(tools, maxDifficulty, random), callSpec(seed), tools),
       completion: callSpec(vary(seed, alphabet, settings, random)),
     };
   }

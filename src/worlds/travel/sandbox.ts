@@ -1,13 +1,9 @@
-import { drivingCost } from '../../benchmarks/travelplanner/data/sandbox.ts';
-import type { Distance, Sandbox } from '../../benchmarks/travelplanner/data/sandbox.ts';
-import type { Query } from '../../benchmarks/travelplanner/data/task.ts';
-import { sandboxFrom } from '../../benchmarks/travelplanner/data/train-sandbox.ts';
-import type { Reference } from '../../benchmarks/travelplanner/data/train-sandbox.ts';
-import { queryText } from '../../benchmarks/travelplanner/query-text.ts';
+import { drivingCost, queryText, sandboxFrom } from '../../benchmarks/travelplanner/travel-planning.ts';
+import type { Distance, Query, Reference, Sandbox } from '../../benchmarks/travelplanner/travel-planning.ts';
 import type { Information, TravelTask } from './task-schema.ts';
 
-/** What plans are checked against: columns that no check reads are blank. */
-export function sandboxOf({
+/** The sandbox that plans are checked against; columns that no check reads are blank. */
+export function buildSandbox({
   cities,
   flights,
   restaurants,
@@ -32,29 +28,30 @@ export function sandboxOf({
   return sandboxFrom(tables, new Map(cities.map(({ city, state }) => [city, state])));
 }
 
-/** The query in the benchmark's terms. */
-export const queryOf = ({ query }: TravelTask): Query => ({
+/** The query in the benchmark's format. */
+export const benchmarkQuery = ({ query }: TravelTask): Query => ({
   ...query,
   query: queryText(query),
   level: 'easy',
 });
 
-/** The same tables as the benchmark's reference information has them. */
-export function referenceOf(
+/** The same tables in the form of the benchmark's reference information. */
+export function referenceInformation(
   { cities, flights, restaurants, accommodations, attractions, distances }: Information,
   days: number,
 ): Reference {
-  const under = <Row>(rows: readonly Row[], title: (row: Row) => string): [string, readonly Row[]][] => [
-    ...Map.groupBy(rows, title),
-  ];
+  const groupByTitle = <Row>(
+    rows: readonly Row[],
+    title: (row: Row) => string,
+  ): [string, readonly Row[]][] => [...Map.groupBy(rows, title)];
   const entries: (readonly [string, Reference[string]])[] = [
     ...(days > 3
       ? [['Cities', cities.map(({ city, state }) => `${city} is in ${state}.`).join(' ')] as const]
       : []),
-    ...under(attractions, ({ City }) => `Attractions in ${City}`),
-    ...under(restaurants, ({ City }) => `Restaurants in ${City}`),
-    ...under(accommodations, ({ city }) => `Accommodations in ${city}`),
-    ...under(
+    ...groupByTitle(attractions, ({ City }) => `Attractions in ${City}`),
+    ...groupByTitle(restaurants, ({ City }) => `Restaurants in ${City}`),
+    ...groupByTitle(accommodations, ({ city }) => `Accommodations in ${city}`),
+    ...groupByTitle(
       flights,
       ({ OriginCityName, DestCityName, FlightDate }) =>
         `Flight from ${OriginCityName} to ${DestCityName} on ${FlightDate}`,
@@ -70,7 +67,7 @@ export function referenceOf(
   return Object.fromEntries(entries);
 }
 
-/** As the benchmark's tools say it. */
+/** In the words of the benchmark's tools. */
 export function drivingText(way: Distance, vehicle: 'self-driving' | 'taxi'): string {
   const cost = drivingCost(way, vehicle);
   return cost === null

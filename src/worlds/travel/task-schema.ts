@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { dayFields, longestRoute } from '../../benchmarks/travelplanner/data/plan.ts';
+import { dayFields, MAX_ROUTE_LENGTH } from '../../benchmarks/travelplanner/travel-planning.ts';
 
 /**
  * What the simulator writes: a query in its parts, the rows of a small sandbox by the benchmark's names of
@@ -97,10 +97,10 @@ const informationSchema = z.strictObject({
     .max(24),
 });
 
-const field = z.string().min(1).max(longestRoute);
+const field = z.string().min(1).max(MAX_ROUTE_LENGTH);
 const daySchema = z.strictObject({
   days: z.int().min(1).max(7),
-  ...(Object.fromEntries(dayFields.map((one) => [one, field])) as Record<
+  ...(Object.fromEntries(dayFields.map((column) => [column, field])) as Record<
     (typeof dayFields)[number],
     typeof field
   >),

@@ -1,36 +1,37 @@
-import { strictVerdict } from '../../benchmarks/travelplanner/strict/strict-verdict.ts';
-import { queryOf, sandboxOf } from './sandbox.ts';
+import { strictVerdict } from '../../benchmarks/travelplanner/travel-planning.ts';
+import { benchmarkQuery, buildSandbox } from './sandbox.ts';
 import type { Information, TravelTask } from './task-schema.ts';
 
-const day = 86_400_000;
+const DAY_MS = 86_400_000;
 
 /**
- * Why a task is none: its parts contradict each other, or its own plan fails; undefined where it can be
- * solved.
+ * Why a task is invalid: its parts contradict each other, or its own plan fails; undefined if it is valid.
  */
-export function taskFault(task: TravelTask): string | undefined {
+export function validateTravelTask(task: TravelTask): string | undefined {
   const { query, information, plan } = task;
   const start = Date.parse(query.date[0]!);
   if (
     query.date.length !== query.days ||
-    query.date.some((date, index) => Date.parse(date) !== start + index * day)
+    query.date.some((date, index) => Date.parse(date) !== start + index * DAY_MS)
   )
     return 'wrong_dates';
-  if (isUnknown(task)) return 'unknown_city';
+  if (hasUnknownCity(task)) return 'unknown_city';
   if (tables(information).some(hasAmbiguousNames)) return 'ambiguous_name';
   if (plan.length !== query.days || plan.some(({ days }, index) => days !== index + 1)) return 'plan_fails';
-  return strictVerdict(queryOf(task), plan, sandboxOf(information)).passes ? undefined : 'plan_fails';
+  return strictVerdict(benchmarkQuery(task), plan, buildSandbox(information)).passes
+    ? undefined
+    : 'plan_fails';
 }
 
 /**
- * A trip of up to three days goes to one city and has no other to go to: the benchmark does not check there
- * where it goes.
+ * A trip of up to three days may know no city but its destination: the benchmark does not check where such a
+ * trip goes.
  */
-function isUnknown({
+function hasUnknownCity({
   query: { org, dest, days },
   information: { cities, flights, distances, ...places },
 }: TravelTask): boolean {
-  const known = new Set(cities.map(({ city }) => city));
+  const cityNames = new Set(cities.map(({ city }) => city));
   const named = [
     org,
     ...flights.flatMap((row) => [row.OriginCityName, row.DestCityName]),
@@ -39,9 +40,9 @@ function isUnknown({
       .flat()
       .map(({ city }) => city),
   ];
-  if (known.size !== cities.length || !named.every((city) => known.has(city))) return true;
+  if (cityNames.size !== cities.length || !named.every((city) => cityNames.has(city))) return true;
   return days <= 3
-    ? dest === org || known.size !== 2 || !known.has(dest)
+    ? dest === org || cityNames.size !== 2 || !cityNames.has(dest)
     : !cities.some(({ city, state }) => state === dest && city !== org);
 }
 
@@ -60,6 +61,8 @@ const tables = ({
 
 /** The benchmark finds rows by a part of their names. */
 const hasAmbiguousNames = (rows: readonly { name: string; city: string }[]): boolean =>
-  rows.some((one, at) =>
-    rows.some((other, index) => index !== at && other.city === one.city && other.name.includes(one.name)),
+  rows.some((row, at) =>
+    rows.some(
+      (candidate, index) => index !== at && candidate.city === row.city && candidate.name.includes(row.name),
+    ),
   );

@@ -10,7 +10,7 @@ export function createWorld({ digits = 2, ...unknown }: { digits?: unknown }): W
   const sum = (random: RandomStream, length = 1 + random.int(digits)) =>
     `${number(random, length)}+${number(random, length)}`;
   const terms = (spec: string) => spec.split('+');
-  const total = (spec: string) => String(terms(spec).reduce((so, term) => so + Number(term), 0));
+  const total = (spec: string) => String(terms(spec).reduce((subtotal, term) => subtotal + Number(term), 0));
   const size = (spec: string) => Math.max(...terms(spec).map(({ length }) => length));
   return {
     name: 'sums',

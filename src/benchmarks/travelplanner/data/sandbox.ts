@@ -57,13 +57,16 @@ export interface Sandbox {
   accommodations: (city: string) => readonly Accommodation[];
   attractions: (city: string) => readonly Attraction[];
   distance: (origin: string, destination: string) => Distance | undefined;
-  /** State of a city; null where it is not known, undefined for what is no city. */
+  /** State of a city; null if it is not known, undefined for an unknown city. */
   state: (city: string) => string | null | undefined;
   cities: readonly string[];
 }
 
 /** Rows under a key each, for look-ups: of a key without rows, none. */
-export function rowsBy<Row>(rows: Iterable<Row>, key: (row: Row) => string): (key: string) => readonly Row[] {
+export function groupRows<Row>(
+  rows: Iterable<Row>,
+  key: (row: Row) => string,
+): (key: string) => readonly Row[] {
   const groups = Map.groupBy(rows, key);
   return (wanted) => groups.get(wanted) ?? [];
 }
@@ -75,10 +78,11 @@ export type Vehicle = 'self-driving' | 'taxi';
 
 /**
  * Price of a way for one car, in dollars: a dollar per kilometre by taxi, five cents self-driving, rounded
- * down. Null where the database has no distance, and where it takes a day or longer.
+ * down. Null if the database has no distance, or the way takes a day or longer.
  */
 export function drivingCost(way: Distance | undefined, vehicle: Vehicle): number | null {
-  if (way === undefined || way.distance === '' || way.duration === '' || way.duration.includes('day')) return null;
+  if (way === undefined || way.distance === '' || way.duration === '' || way.duration.includes('day'))
+    return null;
   const kilometres = Number(way.distance.replaceAll('km', '').replaceAll(',', ''));
   if (!Number.isFinite(kilometres)) return null;
   return Math.trunc(vehicle === 'taxi' ? kilometres : kilometres * 0.05);

@@ -2,7 +2,6 @@ import { z } from 'zod';
 import type { Case } from '../../suite.ts';
 import type { Sandbox } from './sandbox.ts';
 
-
 const localConstraintSchema = z.object({
   /** `smoking`, `parties`, `children under 10`, `visitors` or `pets`: must be allowed. */
   'house rule': z.string().nullable(),
@@ -44,13 +43,13 @@ export interface Split {
   sandbox: Sandbox;
   /** All that a planner needs for a task, as the official sole-planning prompt gives it. */
   reference: (task: PlannerTask) => string;
-  /** An annotated plan, where the split has one. */
+  /** An annotated plan, if the split has one. */
   goldPlan: (task: PlannerTask) => readonly unknown[] | undefined;
   /** sha256 over the bytes of its files. */
   dataHash: string;
 }
 
-/** Sizes of a split, which the official rates are of whatever was delivered. */
+/** Sizes of a split: the denominators of the official rates, regardless of what was delivered. */
 export interface SplitSize {
   tasks: number;
   /** Constraints of all its tasks. */

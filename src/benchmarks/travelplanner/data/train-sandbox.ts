@@ -1,7 +1,6 @@
 import { canonicalJson } from '../../../store/canonical-json.ts';
-import { route, rowsBy } from './sandbox.ts';
+import { groupRows, route } from './sandbox.ts';
 import type { Accommodation, Attraction, Distance, Flight, Restaurant, Sandbox } from './sandbox.ts';
-
 
 /**
  * Reference information of a task: a table's rows, or a sentence, by its description (`Restaurants in
@@ -25,25 +24,32 @@ const driving = /^(?:self-driving|taxi), from (.+) to (.+), duration: (.+), dist
  */
 export function tablesFrom(references: readonly Reference[]): Tables {
   const entries = references.flatMap((reference) => Object.entries(reference));
-  const rows = <Row>(kind: string): Row[] => distinct(entries.flatMap(([description, content]) => (description.startsWith(kind) && typeof content !== 'string' ? (content as Row[]) : [])));
+  const rows = <Row>(kind: string): Row[] =>
+    distinct(
+      entries.flatMap(([description, content]) =>
+        description.startsWith(kind) && typeof content !== 'string' ? (content as Row[]) : [],
+      ),
+    );
   return {
     flights: rows('Flight from '),
     restaurants: rows('Restaurants in '),
     accommodations: rows('Accommodations in '),
     attractions: rows('Attractions in '),
-    distances: distinct(entries.flatMap(([, content]) => (typeof content === 'string' ? drivingDistance(content) : []))),
+    distances: distinct(
+      entries.flatMap(([, content]) => (typeof content === 'string' ? drivingDistance(content) : [])),
+    ),
   };
 }
 
-/** @param states state by city, null where it is not known */
+/** @param states state by city, null if it is not known */
 export function sandboxFrom(tables: Tables, states: ReadonlyMap<string, string | null>): Sandbox {
-  const flights = rowsBy(tables.flights, (row) => route(row.OriginCityName, row.DestCityName));
-  const distances = rowsBy(tables.distances, (row) => route(row.origin, row.destination));
+  const flights = groupRows(tables.flights, (row) => route(row.OriginCityName, row.DestCityName));
+  const distances = groupRows(tables.distances, (row) => route(row.origin, row.destination));
   return {
     flights: (origin, destination) => flights(route(origin, destination)),
-    restaurants: rowsBy(tables.restaurants, (row) => row.City),
-    accommodations: rowsBy(tables.accommodations, (row) => row.city),
-    attractions: rowsBy(tables.attractions, (row) => row.City),
+    restaurants: groupRows(tables.restaurants, (row) => row.City),
+    accommodations: groupRows(tables.accommodations, (row) => row.city),
+    attractions: groupRows(tables.attractions, (row) => row.City),
     distance: (origin, destination) => distances(route(origin, destination))[0],
     state: (city) => states.get(city),
     cities: [...states.keys()],
@@ -52,7 +58,9 @@ export function sandboxFrom(tables: Tables, states: ReadonlyMap<string, string |
 
 function drivingDistance(sentence: string): Distance[] {
   const [, origin, destination, duration, distance] = driving.exec(sentence) ?? [];
-  return distance === undefined ? [] : [{ origin: origin!, destination: destination!, duration: duration!, distance }];
+  return distance === undefined
+    ? []
+    : [{ origin: origin!, destination: destination!, duration: duration!, distance }];
 }
 
 function distinct<Row>(rows: readonly Row[]): Row[] {

@@ -9,7 +9,6 @@ import { databaseFiles, databaseSandbox } from './database.ts';
 import { querySchema, splitSizes } from './task.ts';
 import type { Split } from './task.ts';
 
-
 const literal = z.string().transform((text) => readLiteral(text)?.value);
 const number = z.coerce.number();
 
@@ -26,14 +25,21 @@ const rowSchema = querySchema.extend({
 
 /** The validation split as the authors publish it: 180 queries without plans, and the database. */
 export async function openValidation(folder: string): Promise<Split | Missing> {
-  const database = Object.fromEntries(Object.entries(databaseFiles).map(([name, file]) => [name, join(folder, 'database', file)])) as Record<keyof typeof databaseFiles, string>;
+  const database = Object.fromEntries(
+    Object.entries(databaseFiles).map(([name, file]) => [name, join(folder, 'database', file)]),
+  ) as Record<keyof typeof databaseFiles, string>;
   const files = { queries: join(folder, 'validation.csv'), ...database };
-  const absent = await absentOf(Object.values(files));
-  if (absent.length > 0) return { missing: howToGet(folder, absent) };
-  const contents = await Promise.all(Object.entries(files).map(async ([name, file]) => [name, await readFile(file)] as const));
+  const missing = await findMissing(Object.values(files));
+  if (missing.length > 0) return { missing: downloadInstructions(folder, missing) };
+  const contents = await Promise.all(
+    Object.entries(files).map(async ([name, file]) => [name, await readFile(file)] as const),
+  );
   const bytes = Object.fromEntries(contents) as Record<keyof typeof files, Buffer>;
   const rows = csvRows(bytes.queries.toString());
-  if (rows.length !== splitSizes.validation.tasks) return { missing: `${files.queries} has ${rows.length} queries, and the validation split has ${splitSizes.validation.tasks}: download it again` };
+  if (rows.length !== splitSizes.validation.tasks)
+    return {
+      missing: `${files.queries} has ${rows.length} queries, and the validation split has ${splitSizes.validation.tasks}: download it again`,
+    };
   const queries = rows.map((row, index) => readRow(row, index + 1));
   return {
     tasks: queries.map(({ task }) => task),
@@ -44,21 +50,25 @@ export async function openValidation(folder: string): Promise<Split | Missing> {
   };
 }
 
-function readRow(row: Readonly<Record<string, string>>, idx: number): { task: Split['tasks'][number]; reference: string } {
+function readRow(
+  row: Readonly<Record<string, string>>,
+  idx: number,
+): { task: Split['tasks'][number]; reference: string } {
   const read = rowSchema.safeParse(row);
-  if (!read.success) throw new Error(`validation.csv: query ${idx} cannot be read: ${z.prettifyError(read.error)}`);
+  if (!read.success)
+    throw new Error(`validation.csv: query ${idx} cannot be read: ${z.prettifyError(read.error)}`);
   const { reference_information: reference, ...query } = read.data;
   return { task: { id: `validation_${idx}`, idx, query }, reference };
 }
 
-async function absentOf(files: readonly string[]): Promise<string[]> {
-  const found = await Promise.allSettled(files.map((file) => access(file)));
-  return files.filter((_, index) => found[index]!.status === 'rejected');
+async function findMissing(files: readonly string[]): Promise<string[]> {
+  const results = await Promise.allSettled(files.map((file) => access(file)));
+  return files.filter((_, index) => results[index]!.status === 'rejected');
 }
 
-function howToGet(folder: string, absent: readonly string[]): string {
+function downloadInstructions(folder: string, missing: readonly string[]): string {
   return [
-    `TravelPlanner's validation split is not here. Not found: ${absent.join(', ')}.`,
+    `TravelPlanner's validation split is not here. Not found: ${missing.join(', ')}.`,
     `Download validation.csv of the data set osunlp/TravelPlanner on Hugging Face to ${join(folder, 'validation.csv')},`,
     `and the database that the README of OSU-NLP-Group/TravelPlanner on GitHub links to under "Setup Environment" (Google Drive), unzipped to ${join(folder, 'database')}.`,
   ].join(' ');

@@ -12,13 +12,19 @@ import { drivingCost } from '../data/sandbox.ts';
 import type { Sandbox } from '../data/sandbox.ts';
 import { meals } from './constraint.ts';
 import type { Constraint, Delivered } from './constraint.ts';
-import { accommodationsNamed, attractionsNamed, flightNamed, restaurantsNamed, wayOf } from './look-up.ts';
+import {
+  accommodationsNamed,
+  attractionsNamed,
+  flightNamed,
+  restaurantsNamed,
+  transportationRoute,
+} from './look-up.ts';
 
 const notNeeded = "You don't need to fill in the information for this or later days.";
 
 /**
- * As many days and cities as asked for, every field there, nothing left out that a day needs, and at least
- * half as much said as could be.
+ * The requested number of days and cities, every field, every entry that a day needs, and at least half of
+ * the possible entries.
  */
 export const completeInformation: Constraint = (plan) => {
   const { query, days } = plan;
@@ -33,15 +39,15 @@ export const completeInformation: Constraint = (plan) => {
   if (cities.size !== query.visiting_city_number)
     return `${cities.size} cities are visited, not ${query.visiting_city_number}`;
   for (const [index, day] of days.entries()) {
-    const lacking = lacks(day, index === query.days - 1);
-    if (lacking !== null) return `day ${index + 1} has no ${lacking}`;
+    const missing = findMissingEntry(day, index === query.days - 1);
+    if (missing !== null) return `day ${index + 1} has no ${missing}`;
   }
   const entries = days.reduce((sum, day) => sum + day.entries, 0);
   return entries / (6 * query.days) < 0.5 ? 'more than half of the information is absent' : null;
 };
 
-/** Null fields lack nothing: the official evaluation looks for empty texts and dashes. */
-function lacks(day: DayPlan, isLast: boolean): string | null {
+/** Null counts as filled: the official evaluation looks for empty texts and dashes. */
+function findMissingEntry(day: DayPlan, isLast: boolean): string | null {
   const missing = dayFields.find((field) => day[field] === undefined);
   if (missing !== undefined) return missing;
   const empty = (field: DayField): boolean => day[field] === '' || day[field] === '-';
@@ -54,8 +60,8 @@ function lacks(day: DayPlan, isLast: boolean): string | null {
 }
 
 /**
- * Where a day is spent: a city, or two where it goes from one to another. @throws MalformedPlan where
- * current_city says neither
+ * Where a day is spent: a city, or two if it goes from one to another. @throws MalformedPlan if current_city
+ * says neither
  */
 export function citiesOf(day: DayPlan, number: number): [string] | [from: string, to: string] {
   const text = requiredText(day, 'current_city', number);
@@ -65,18 +71,15 @@ export function citiesOf(day: DayPlan, number: number): [string] | [from: string
   return [beforeParenthesis(way[0]), beforeParenthesis(way[1])];
 }
 
-/**
- * Where a day other than the first starts is not compared with where the one before ended: the sequence of
- * cities decides.
- */
+/** Only the first day's start is compared with the query; for other days the sequence of cities decides. */
 export function startsElsewhere({ query, days }: Delivered): boolean {
   const [start, end] = citiesOf(days[0]!, 1);
   return end !== undefined && start !== query.org;
 }
 
 /**
- * Starts where it is asked to, is a closed circle, visits each city once and for more than a moment, and
- * stays in the state asked for.
+ * The trip starts in the right city, is a closed circle, visits each city once and for more than a moment,
+ * and stays in the requested state.
  */
 export const reasonableCityRoute: Constraint = (plan) => {
   const { query, days, sandbox } = plan;
@@ -117,33 +120,30 @@ export const diverseRestaurants: Constraint = ({ days }) => {
 
 /** No attraction twice, by its text. */
 export const diverseAttractions: Constraint = ({ days }) => {
-  const repeated = firstRepeated(days.flatMap((day) => attractionsOf(day.attraction)));
+  const repeated = firstRepeated(days.flatMap((day) => checkedAttractions(day.attraction)));
   return repeated === undefined ? null : `the attraction ${repeated} is repeated`;
 };
 
-/**
- * The attractions that the official evaluation looks at: those followed by a semicolon. A last one without is
- * never checked.
- */
-export function attractionsOf(text: string | null | undefined): string[] {
+/** The attractions that the official evaluation checks: those followed by a semicolon. */
+export function checkedAttractions(text: string | null | undefined): string[] {
   return isFilled(text) ? text.split(';').slice(0, -1) : [];
 }
 
-/** Has transportation on the first day, and never self-driving beside a flight or a taxi. */
+/** There is transportation on the first day, and never self-driving together with a flight or a taxi. */
 export const nonConflictingTransportation: Constraint = ({ days }) => {
   if (!isFilled(required(days[0]!, 'transportation', 1))) return 'there is no transportation on day 1';
   const kinds = new Set(
     days
       .map((day) => day.transportation)
       .filter(isFilled)
-      .map(kindOf),
+      .map(vehicleOf),
   );
   return kinds.has('self-driving') && (kinds.has('flight') || kinds.has('taxi'))
     ? 'transportation is conflicting'
     : null;
 };
 
-function kindOf(text: string): string | undefined {
+function vehicleOf(text: string): string | undefined {
   const lower = text.toLowerCase();
   return ['taxi', 'self-driving', 'flight'].find((kind) => lower.includes(kind));
 }
@@ -153,10 +153,7 @@ function firstRepeated(texts: readonly string[]): string | undefined {
   return texts.find((text) => seen.size === seen.add(text).size);
 }
 
-/**
- * Nights in a row reach the accommodation's minimum. Where several accommodations have the name given, none
- * is held to it.
- */
+/** Consecutive nights reach the accommodation's minimum, unless several accommodations match the name. */
 export const minimumNightsStay: Constraint = ({ days, sandbox }) => {
   const missing = days.findIndex((day) => day.accommodation === undefined);
   if (missing >= 0) return `day ${missing + 1} has no accommodation`;
@@ -165,32 +162,36 @@ export const minimumNightsStay: Constraint = ({ days, sandbox }) => {
     while (at < days.length && days[at]!.accommodation === days[start]!.accommodation) at++;
     const text = requiredText(days[start]!, 'accommodation', start + 1);
     if (text === '' || text === '-') continue;
-    const [found, ...others] = accommodationsNamed(sandbox, text);
-    if (found !== undefined && others.length === 0 && at - start < found['minimum nights'])
-      return `${text} takes guests for ${found['minimum nights']} nights or more`;
+    const [accommodation, ...otherMatches] = accommodationsNamed(sandbox, text);
+    if (
+      accommodation !== undefined &&
+      otherMatches.length === 0 &&
+      at - start < accommodation['minimum nights']
+    )
+      return `${text} takes guests for ${accommodation['minimum nights']} nights or more`;
   }
   return null;
 };
 
 /**
- * What a day names is in a city of that day: transportation in all of them, meals and attractions in one,
+ * Places of a day are in a city of that day: transportation in all of them, meals and attractions in one,
  * accommodation in the last. The official evaluation takes a day with one city for a list of the letters of
  * its name: almost any text holds one of them, so only transportation (every letter) and accommodation (the
  * last letter) can break the constraint there.
  */
 export const withinCurrentCity: Constraint = ({ days }) => {
   for (const [index, day] of days.entries()) {
-    const named = citiesOf(day, index + 1);
-    const cities = named.length === 2 ? named : [...named[0]];
-    const somewhere = (text: string): boolean => cities.some((city) => text.includes(city));
+    const dayCities = citiesOf(day, index + 1);
+    const cities = dayCities.length === 2 ? dayCities : [...dayCities[0]];
+    const isInCities = (text: string): boolean => cities.some((city) => text.includes(city));
     const { transportation, accommodation } = day;
     if (isFilled(transportation) && !cities.every((city) => transportation.includes(city)))
       return `transportation of day ${index + 1} is in another city`;
     for (const meal of meals) {
       const text = day[meal];
-      if (isFilled(text) && !somewhere(text)) return `${meal} of day ${index + 1} is in another city`;
+      if (isFilled(text) && !isInCities(text)) return `${meal} of day ${index + 1} is in another city`;
     }
-    if (!attractionsOf(day.attraction).every(somewhere))
+    if (!checkedAttractions(day.attraction).every(isInCities))
       return `an attraction of day ${index + 1} is in another city`;
     if (isFilled(accommodation)) {
       const last = cities.at(-1);
@@ -201,7 +202,7 @@ export const withinCurrentCity: Constraint = ({ days }) => {
   return null;
 };
 
-/** Nothing is made up: all that the plan names is in the database. */
+/** Everything that the plan names is in the database. */
 export const withinSandbox: Constraint = ({ days, sandbox }) => {
   for (const [index, day] of days.entries()) {
     if (!isTransportationKnown(sandbox, day, index + 1))
@@ -211,7 +212,7 @@ export const withinSandbox: Constraint = ({ days, sandbox }) => {
       if (isFilled(text) && restaurantsNamed(sandbox, text).length === 0)
         return `${meal} of day ${index + 1} is not in the sandbox`;
     }
-    if (attractionsOf(day.attraction).some((text) => attractionsNamed(sandbox, text).length === 0))
+    if (checkedAttractions(day.attraction).some((text) => attractionsNamed(sandbox, text).length === 0))
       return `an attraction of day ${index + 1} is not in the sandbox`;
     if (isFilled(day.accommodation) && accommodationsNamed(sandbox, day.accommodation).length === 0)
       return `accommodation of day ${index + 1} is not in the sandbox`;
@@ -219,11 +220,11 @@ export const withinSandbox: Constraint = ({ days, sandbox }) => {
   return null;
 };
 
-/** Transportation that is neither flight nor car is taken as it is. */
+/** Transportation that is neither flight nor car is accepted. */
 function isTransportationKnown(sandbox: Sandbox, day: DayPlan, number: number): boolean {
   const text = required(day, 'transportation', number);
   if (!isFilled(text)) return true;
-  const way = wayOf(text, day, number);
+  const way = transportationRoute(text, day, number);
   const lower = text.toLowerCase();
   if (lower.includes('flight number')) {
     if (way === null)

@@ -2,7 +2,7 @@ import type { DayPlan } from '../data/plan.ts';
 import type { Sandbox } from '../data/sandbox.ts';
 import type { Query } from '../data/task.ts';
 
-/** A delivered plan, and what it is held to. */
+/** A delivered plan, and what it is checked against. */
 export interface Delivered {
   query: Query;
   /** As many as the plan has of those asked for, and at least one. */
@@ -11,8 +11,8 @@ export interface Delivered {
 }
 
 /**
- * Why a plan breaks a constraint; null where it keeps it. @throws MalformedPlan where the official evaluation
- * ends with an error
+ * Why a plan breaks a constraint; null if it keeps it. @throws MalformedPlan if the official evaluation would
+ * end with an error
  */
 export type Constraint = (plan: Delivered) => string | null;
 

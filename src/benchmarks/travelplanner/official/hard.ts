@@ -4,7 +4,7 @@ import { drivingCost } from '../data/sandbox.ts';
 import type { Accommodation } from '../data/sandbox.ts';
 import { meals } from './constraint.ts';
 import type { Constraint, Delivered } from './constraint.ts';
-import { accommodationsNamed, flightNamed, restaurantsNamed, wayOf } from './look-up.ts';
+import { accommodationsNamed, flightNamed, restaurantsNamed, transportationRoute } from './look-up.ts';
 
 export const budget: Constraint = (plan) => {
   const cost = totalCost(plan);
@@ -14,17 +14,19 @@ export const budget: Constraint = (plan) => {
 /** No room forbids what must be allowed. */
 export const roomRule: Constraint = (plan) => {
   const rule = plan.query.local_constraint['house rule'];
-  return roomsOf(plan).some((room) => room.house_rules.includes(`No ${rule}`))
+  return bookedRooms(plan).some((room) => room.house_rules.includes(`No ${rule}`))
     ? `a room does not allow ${rule}`
     : null;
 };
 
 export const roomType: Constraint = (plan) => {
   const wanted = plan.query.local_constraint['room type'];
-  return roomsOf(plan).every((room) => fits(room['room type'], wanted)) ? null : `a room is not: ${wanted}`;
+  return bookedRooms(plan).every((room) => fitsRoomType(room['room type'], wanted))
+    ? null
+    : `a room is not: ${wanted}`;
 };
 
-/** Every cuisine is had once. A meal in the city of departure ends what is looked at of its day. */
+/** Every cuisine occurs once. A meal in the city of departure ends the check of its day. */
 export const cuisine: Constraint = ({ query, days, sandbox }) => {
   const had = new Set<string>();
   for (const day of days) {
@@ -48,14 +50,14 @@ export const transportation: Constraint = ({ query, days }) => {
     : null;
 };
 
-function roomsOf({ days, sandbox }: Delivered): Accommodation[] {
+function bookedRooms({ days, sandbox }: Delivered): Accommodation[] {
   return days
     .map((day) => day.accommodation)
     .filter(isFilled)
     .flatMap((text) => accommodationsNamed(sandbox, text).slice(0, 1));
 }
 
-function fits(type: string, wanted: string | null): boolean {
+function fitsRoomType(type: string, wanted: string | null): boolean {
   switch (wanted) {
     case 'not shared room':
       return type !== 'Shared room';
@@ -72,8 +74,8 @@ function fits(type: string, wanted: string | null): boolean {
 
 /**
  * What a plan costs, in dollars, for all people: flights and meals for each; self-driving in cars of five, a
- * taxi in cars of four; rooms by their maximum occupancy, every day. What the database does not have costs
- * nothing, and attractions never do.
+ * taxi in cars of four; rooms by their maximum occupancy, every day. What is not in the database costs
+ * nothing, nor do attractions.
  */
 export function totalCost(plan: Delivered): number {
   return plan.days.reduce(
@@ -89,7 +91,7 @@ function transportationCost(
   { query: { people_number: people }, sandbox }: Delivered,
 ): number {
   if (!isFilled(day.transportation)) return 0;
-  const way = wayOf(day.transportation, day, number);
+  const way = transportationRoute(day.transportation, day, number);
   if (way === null) return 0;
   const lower = day.transportation.toLowerCase();
   if (lower.includes('flight number'))

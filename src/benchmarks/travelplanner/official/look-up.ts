@@ -2,7 +2,7 @@ import { beforeParenthesis, fromTo, MalformedPlan, nameAndCity, requiredText } f
 import type { DayPlan } from '../data/plan.ts';
 import type { Accommodation, Attraction, Flight, Restaurant, Sandbox } from '../data/sandbox.ts';
 
-/** Rows whose name CONTAINS the one given, in its city: the official evaluation takes the first for it. */
+/** Rows in the city whose name CONTAINS the given one: the official evaluation takes the first. */
 export function restaurantsNamed(sandbox: Sandbox, text: string): Restaurant[] {
   const { name, city } = nameAndCity(text);
   return sandbox.restaurants(city).filter((row) => row.Name.includes(name));
@@ -19,10 +19,10 @@ export function attractionsNamed(sandbox: Sandbox, text: string): Attraction[] {
 }
 
 /**
- * Where transportation goes from and to: as it says itself, or else as the day's current_city says; null
- * where neither does.
+ * Origin and destination of transportation: from its own text, or else from the day's current_city; null if
+ * neither says.
  */
-export function wayOf(
+export function transportationRoute(
   transportation: string,
   day: DayPlan,
   number: number,
@@ -32,8 +32,8 @@ export function wayOf(
 }
 
 /**
- * The row of a flight on its way, whatever its date. @throws MalformedPlan for a flight whose number is not
- * after `Flight Number: `
+ * The row of a flight on its route, of any date. @throws MalformedPlan for a flight whose number is not after
+ * `Flight Number: `
  */
 export function flightNamed(
   sandbox: Sandbox,

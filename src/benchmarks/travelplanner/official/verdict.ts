@@ -17,17 +17,15 @@ import { budget, cuisine, roomRule, roomType, transportation } from './hard.ts';
 
 /** What an evaluation says of a plan. JSON. */
 export interface PlanVerdict {
-  /** A plan was delivered, be it any. */
+  /** A plan was delivered, of whatever content. */
   delivered: boolean;
   /** Null without a plan. */
   commonsense: Record<CommonsenseName, boolean> | null;
-  /**
-   * Null where hard constraints are not evaluated; a constraint is null where the query does not ask for it.
-   */
+  /** Null if hard constraints are not evaluated; a constraint is null if the query does not ask for it. */
   hard: Record<HardName, boolean | null> | null;
-  /** All of both groups, as far as they apply. */
+  /** All constraints of both groups that apply. */
   passes: boolean;
-  /** Why constraints are broken, each by its name, and `plan` where there is none to evaluate. */
+  /** Why constraints are broken, by their names; `plan` if no plan could be evaluated. */
   why: Partial<Record<CommonsenseName | HardName | 'plan', string>>;
 }
 
@@ -50,23 +48,23 @@ const hard: Record<HardName, Constraint> = {
   transportation,
 };
 
-/** Which hard constraints a query asks for: the budget always. */
-export function asksFor({ local_constraint: asked }: Query): Record<HardName, boolean> {
+/** Which hard constraints a query asks for; always the budget. */
+export function requestedConstraints({ local_constraint: constraints }: Query): Record<HardName, boolean> {
   return {
     budget: true,
-    room_rule: asked['house rule'] !== null,
-    cuisine: (asked.cuisine ?? []).length > 0,
-    room_type: asked['room type'] !== null,
-    transportation: asked.transportation !== null,
+    room_rule: constraints['house rule'] !== null,
+    cuisine: (constraints.cuisine ?? []).length > 0,
+    room_type: constraints['room type'] !== null,
+    transportation: constraints.transportation !== null,
   };
 }
 
 /**
  * The official evaluation of a plan (evaluation/eval.py of OSU-NLP-Group/TravelPlanner), its quirks included:
- * see README.md. Hard constraints are evaluated only where the plan has complete information and all of it is
- * in the sandbox. A plan at which the official code would end with an error is delivered, and passes nothing.
+ * see README.md. Hard constraints are evaluated only if the plan is complete and within the sandbox. A plan
+ * that crashes the official code counts as delivered and passes nothing.
  *
- * @param plan entries of days as the model wrote them; null or empty where it delivered none
+ * @param plan entries of days as the model wrote them; null or empty if it delivered none
  */
 export function officialVerdict(
   query: Query,
@@ -82,36 +80,42 @@ export function officialVerdict(
       why: { plan: 'no plan was delivered' },
     };
   try {
-    return evaluated({ query, days: readDays(plan, query.days), sandbox });
+    return evaluatePlan({ query, days: readDays(plan, query.days), sandbox });
   } catch (error) {
     if (!(error instanceof MalformedPlan)) throw error;
-    const nothing = Object.fromEntries(commonsenseNames.map((name) => [name, false])) as Record<
+    const allBroken = Object.fromEntries(commonsenseNames.map((name) => [name, false])) as Record<
       CommonsenseName,
       boolean
     >;
-    return { delivered: true, commonsense: nothing, hard: null, passes: false, why: { plan: error.message } };
+    return {
+      delivered: true,
+      commonsense: allBroken,
+      hard: null,
+      passes: false,
+      why: { plan: error.message },
+    };
   }
 }
 
-function evaluated(plan: Delivered): PlanVerdict {
-  const sense = commonsenseNames.map((name) => [name, commonsense[name](plan)] as const);
-  const broken = new Map<string, string | null>(sense);
-  const asked = asksFor(plan.query);
+function evaluatePlan(plan: Delivered): PlanVerdict {
+  const commonsenseResults = commonsenseNames.map((name) => [name, commonsense[name](plan)] as const);
+  const broken = new Map<string, string | null>(commonsenseResults);
+  const requested = requestedConstraints(plan.query);
   const isEvaluated = broken.get('complete_information') === null && broken.get('within_sandbox') === null;
-  const strict = isEvaluated
-    ? hardNames.filter((name) => asked[name]).map((name) => [name, hard[name](plan)] as const)
+  const hardResults = isEvaluated
+    ? hardNames.filter((name) => requested[name]).map((name) => [name, hard[name](plan)] as const)
     : [];
-  const all = [...sense, ...strict];
+  const all = [...commonsenseResults, ...hardResults];
   return {
     delivered: true,
-    commonsense: Object.fromEntries(sense.map(([name, why]) => [name, why === null])) as Record<
+    commonsense: Object.fromEntries(commonsenseResults.map(([name, why]) => [name, why === null])) as Record<
       CommonsenseName,
       boolean
     >,
     hard: isEvaluated
       ? ({
           ...Object.fromEntries(hardNames.map((name) => [name, null])),
-          ...Object.fromEntries(strict.map(([name, why]) => [name, why === null])),
+          ...Object.fromEntries(hardResults.map(([name, why]) => [name, why === null])),
         } as Record<HardName, boolean | null>)
       : null,
     passes: isEvaluated && all.every(([, why]) => why === null),

@@ -12,10 +12,8 @@ export function referenceText(reference: Reference): string {
     })),
   );
 }
-/**
- * Columns of numbers that are fractional in the database, whatever their values: a table shows 1049 there as
- * 1049.0.
- */
+
+/** Columns that are floats in the database: a table shows 1049 there as 1049.0. */
 const fractional = new Set([
   'price',
   'minimum nights',
@@ -34,10 +32,10 @@ export function tableText(rows: readonly object[]): string {
   const names = Object.keys(rows[0] ?? {});
   const columns = names.map((name) => {
     const values = rows.map((row) => (row as Record<string, unknown>)[name]);
-    // Above numbers pandas leaves room for a sign.
+    // pandas leaves room for a sign above numbers.
     const cells = [typeof values[0] === 'number' ? ` ${name}` : name, ...cellTexts(name, values)];
-    const width = Math.max(...cells.map(lengthOf));
-    return cells.map((cell) => ' '.repeat(width - lengthOf(cell)) + cell);
+    const width = Math.max(...cells.map(countCharacters));
+    return cells.map((cell) => ' '.repeat(width - countCharacters(cell)) + cell);
   });
   return Array.from({ length: rows.length + 1 }, (_, line) =>
     columns.map((column) => column[line]!).join(' '),
@@ -55,8 +53,8 @@ function cellTexts(name: string, values: readonly unknown[]): string[] {
   return texts.map((text) => text.slice(0, text.indexOf('.') + 1 + decimals));
 }
 
-const lengthOf = (text: string): number => [...text].length;
-/** A text as Python's repr prints it, without escapes for what is not printable beyond ASCII. */
+const countCharacters = (text: string): number => [...text].length;
+/** A text as Python's repr prints it, without escapes for unprintable characters beyond ASCII. */
 export function pythonText(text: string): string {
   const quote = text.includes("'") && !text.includes('"') ? '"' : "'";
   const escaped = text
@@ -67,9 +65,7 @@ export function pythonText(text: string): string {
   return quote + (quote === "'" ? escaped.replaceAll("'", "\\'") : escaped) + quote;
 }
 
-/**
- * A list of records as Python prints it: what the official prompts hold where they were given such a list.
- */
+/** A list of records as Python prints it, for official prompts that contain such a list. */
 export function pythonRecords(records: readonly Readonly<Record<string, string | number>>[]): string {
   const value = (field: string | number): string =>
     typeof field === 'number' ? String(field) : pythonText(field);

@@ -1,5 +1,5 @@
 import type { ToolSpec } from '../../../formats/chat-messages.ts';
-import type { ToolName } from '../tools/desk.ts';
+import type { ToolName } from '../tools/planner-tools.ts';
 
 /** Parameters of the tools in their official order, each with its description. */
 export const toolParameters: Readonly<

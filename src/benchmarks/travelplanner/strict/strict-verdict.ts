@@ -5,23 +5,23 @@ import { commonsenseNames } from '../official/constraint.ts';
 import type { CommonsenseName, Delivered, HardName } from '../official/constraint.ts';
 import { officialVerdict } from '../official/verdict.ts';
 import type { PlanVerdict } from '../official/verdict.ts';
-import { stricter } from './constraints.ts';
+import { strictConstraints } from './constraints.ts';
 
 /**
- * A verdict to train on: the official one without its holes, which a policy would find. What passes it passes
- * the official evaluation too. A plan has the form asked for (a day for each day, the fields asked for, all
- * of them texts), every attraction is looked at, names and cities are equal and not contained, flights are on
- * their day, days follow on each other. Never the benchmark's score.
+ * A verdict to train on: the official one without its holes, which a policy would exploit. Plans that pass it
+ * pass the official evaluation too. A plan has the requested form (one entry a day, the requested fields, all
+ * of them texts), every attraction is checked, names and cities must be equal, flights are on their day, days
+ * are continuous. Never the benchmark's score.
  */
 export function strictVerdict(query: Query, plan: readonly unknown[] | null, sandbox: Sandbox): PlanVerdict {
   const official = officialVerdict(query, plan, sandbox);
   if (official.commonsense === null || plan === null || official.why.plan !== undefined) return official;
-  const malformed = formOf(query, plan);
+  const malformed = findFormProblem(query, plan);
   if (malformed !== null)
-    return { ...official, commonsense: none, hard: null, passes: false, why: { plan: malformed } };
+    return { ...official, commonsense: allBroken, hard: null, passes: false, why: { plan: malformed } };
   const delivered: Delivered = { query, days: readDays(plan, query.days), sandbox };
-  const broken = (Object.keys(stricter) as (CommonsenseName | HardName)[]).flatMap((name) => {
-    const why = official.why[name] ?? stricter[name]!(delivered);
+  const broken = (Object.keys(strictConstraints) as (CommonsenseName | HardName)[]).flatMap((name) => {
+    const why = official.why[name] ?? strictConstraints[name]!(delivered);
     return why === null ? [] : [[name, why] as const];
   });
   const why = { ...official.why, ...Object.fromEntries(broken) };
@@ -46,17 +46,17 @@ export function strictVerdict(query: Query, plan: readonly unknown[] | null, san
   };
 }
 
-const none = Object.fromEntries(commonsenseNames.map((name) => [name, false])) as Record<
+const allBroken = Object.fromEntries(commonsenseNames.map((name) => [name, false])) as Record<
   CommonsenseName,
   boolean
 >;
-const known = new Set<string>(['days', 'day', ...dayFields]);
+const allowedFields = new Set<string>(['days', 'day', ...dayFields]);
 
 /**
- * Why a plan has not the form asked for; null where it has. Days after those asked for may be `{}`, as
- * annotated plans have them.
+ * Why a plan does not have the requested form; null if it has. Days after the requested ones may be `{}`, as
+ * in annotated plans.
  */
-function formOf(query: Query, plan: readonly unknown[]): string | null {
+function findFormProblem(query: Query, plan: readonly unknown[]): string | null {
   if (plan.length < query.days) return `it has not ${query.days} days`;
   if (
     plan
@@ -65,10 +65,10 @@ function formOf(query: Query, plan: readonly unknown[]): string | null {
   )
     return `it has more than ${query.days} days`;
   for (const [index, day] of readDays(plan, query.days).entries()) {
-    const absent = dayFields.find((field) => typeof day[field] !== 'string');
-    if (absent !== undefined) return `day ${index + 1} has no ${absent}`;
-    const strange = Object.keys(plan[index] as object).find((key) => !known.has(key));
-    if (strange !== undefined) return `day ${index + 1} has a field that was not asked for`;
+    const missing = dayFields.find((field) => typeof day[field] !== 'string');
+    if (missing !== undefined) return `day ${index + 1} has no ${missing}`;
+    const unexpected = Object.keys(plan[index] as object).find((key) => !allowedFields.has(key));
+    if (unexpected !== undefined) return `day ${index + 1} has a field that was not asked for`;
   }
   return null;
 }

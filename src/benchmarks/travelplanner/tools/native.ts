@@ -4,9 +4,8 @@ import type { PlanResponse } from '../case-verdict.ts';
 import type { Sandbox } from '../data/sandbox.ts';
 import { plannerQuestion } from '../prompts/planner.ts';
 import { nativeInstruction, toolParameters, toolSpecs } from '../prompts/tool-specs.ts';
-import { Desk, masked } from './desk.ts';
-import type { ToolName } from './desk.ts';
-import { limits, Patience } from './patience.ts';
+import { GiveUpRule, limits, MASKED_TEXT, PlannerTools } from './planner-tools.ts';
+import type { ToolName } from './planner-tools.ts';
 
 type ToolMessage = Extract<Message, { role: 'tool' }>;
 
@@ -19,13 +18,13 @@ export async function planByNativeTools(
   sandbox: Sandbox,
   tools: AttemptTools,
 ): Promise<PlanResponse> {
-  const desk = new Desk(sandbox);
-  const patience = new Patience();
+  const plannerTools = new PlannerTools(sandbox);
+  const giveUpRule = new GiveUpRule();
   const messages: Message[] = [
     { role: 'system', content: nativeInstruction },
     { role: 'user', content: `Query: ${query}` },
   ];
-  /** Where messages hold data that is not masked yet. */
+  /** Indices of messages whose data is not masked yet. */
   let data: number[] = [];
   let steps = 0;
   while (steps < limits.steps) {
@@ -44,16 +43,17 @@ export async function planByNativeTools(
       if (steps === limits.steps) break;
       steps++;
       const args = readArguments(call);
-      const end = patience.endsAt(call.name, `${call.name} ${call.arguments}`);
+      const end = giveUpRule.checkAction(call.name, `${call.name} ${call.arguments}`);
       if (end !== null) return { answer: '', steps, end };
       if (call.name === 'Planner' && args !== null) {
-        const plan = await tools.ask(plannerQuestion(desk.notebook, args[0]!));
+        const plan = await tools.ask(plannerQuestion(plannerTools.notebook, args[0]!));
         return { answer: plan.text.toWellFormed(), steps, end: plan.finish_reason };
       }
-      const observation = args === null ? malformed(call) : desk.call(call.name, args);
-      patience.saw(call.name, observation.failed);
+      const observation = args === null ? malformedCall(call) : plannerTools.call(call.name, args);
+      giveUpRule.record(call.name, observation.failed);
       if (observation.masksData) {
-        for (const index of data) messages[index] = { ...(messages[index] as ToolMessage), content: masked };
+        for (const index of data)
+          messages[index] = { ...(messages[index] as ToolMessage), content: MASKED_TEXT };
         data = [];
       }
       messages.push({ role: 'tool', content: observation.text, toolCallId: call.id });
@@ -64,17 +64,16 @@ export async function planByNativeTools(
 }
 
 /**
- * Arguments in the order of the official tools; none for a tool that does not exist, null where they are not
- * as its schema says.
+ * Arguments in the order of the official tools; none for an unknown tool, null if they do not fit its schema.
  */
 function readArguments({ name, arguments: text }: ToolCall): string[] | null {
   if (!Object.hasOwn(toolParameters, name)) return [];
   const wanted = toolParameters[name as ToolName];
   try {
-    const given = JSON.parse(text) as unknown;
-    if (typeof given !== 'object' || given === null) return null;
+    const args = JSON.parse(text) as unknown;
+    if (typeof args !== 'object' || args === null) return null;
     const values = wanted.map(([parameter]) =>
-      Object.hasOwn(given, parameter) ? (given as Record<string, unknown>)[parameter] : undefined,
+      Object.hasOwn(args, parameter) ? (args as Record<string, unknown>)[parameter] : undefined,
     );
     return values.every((value) => typeof value === 'string')
       ? values.map((value) => value.toWellFormed())
@@ -84,7 +83,7 @@ function readArguments({ name, arguments: text }: ToolCall): string[] | null {
   }
 }
 
-const malformed = ({ name }: ToolCall): ReturnType<Desk['call']> => ({
+const malformedCall = ({ name }: ToolCall): ReturnType<PlannerTools['call']> => ({
   text: `Illegal arguments of ${name}. Please try again.`,
   isData: false,
   masksData: false,

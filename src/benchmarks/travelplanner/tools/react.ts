@@ -4,8 +4,7 @@ import type { PlanResponse } from '../case-verdict.ts';
 import type { Sandbox } from '../data/sandbox.ts';
 import { plannerQuestion } from '../prompts/planner.ts';
 import { reactPrompt } from '../prompts/react.ts';
-import { Desk, masked } from './desk.ts';
-import { limits, Patience } from './patience.ts';
+import { GiveUpRule, limits, MASKED_TEXT, PlannerTools } from './planner-tools.ts';
 
 interface Step {
   thought: string;
@@ -29,8 +28,8 @@ export async function planByReact(
   sandbox: Sandbox,
   tools: AttemptTools,
 ): Promise<PlanResponse> {
-  const desk = new Desk(sandbox);
-  const patience = new Patience();
+  const plannerTools = new PlannerTools(sandbox);
+  const giveUpRule = new GiveUpRule();
   const steps: Step[] = [];
   const line = (prompt: string): Promise<Answer> =>
     tools.ask({ messages: [{ role: 'user', content: prompt }], stop: ['\n'] });
@@ -45,10 +44,10 @@ export async function planByReact(
       return { answer: '', steps: steps.length, end: 'prompt_too_long' };
     const action = oneLine(answer.text);
     const { tool, argument } = parseReactAction(action);
-    const end = patience.endsAt(tool, action);
+    const end = giveUpRule.checkAction(tool, action);
     if (end !== null) return { answer: '', steps: steps.length + 1, end };
     if (tool === 'Planner') {
-      const plan = await tools.ask(plannerQuestion(desk.notebook, argument));
+      const plan = await tools.ask(plannerQuestion(plannerTools.notebook, argument));
       return { answer: plan.text.toWellFormed(), steps: steps.length + 1, end: plan.finish_reason };
     }
     if (action === '') {
@@ -60,9 +59,9 @@ export async function planByReact(
       });
       continue;
     }
-    const observation = desk.call(tool, argument.split(', '));
-    patience.saw(tool, observation.failed);
-    if (observation.masksData) for (const step of steps) if (step.isData) step.observation = masked;
+    const observation = plannerTools.call(tool, argument.split(', '));
+    giveUpRule.record(tool, observation.failed);
+    if (observation.masksData) for (const step of steps) if (step.isData) step.observation = MASKED_TEXT;
     steps.push({
       thought: oneLine(thought.text),
       action,
@@ -73,7 +72,7 @@ export async function planByReact(
   return { answer: '', steps: steps.length, end: `no plan within ${limits.steps} steps` };
 }
 
-/** `Tool[argument]`; a tool without a name for what is no such thing. */
+/** Parses `Tool[argument]`; both are '' for any other text. */
 export function parseReactAction(action: string): { tool: string; argument: string } {
   const match = /^(\w+)\[(.+)\]$/u.exec(action);
   return { tool: match?.[1] ?? '', argument: match?.[2] ?? '' };
@@ -88,7 +87,7 @@ function scratchpad(steps: readonly Step[]): string {
     .join('');
 }
 
-/** The first line that says something: servers that do not know stop texts go on. */
+/** The first line that is not blank: servers without stop texts continue after it. */
 function oneLine(text: string): string {
   return text.toWellFormed().trim().split('\n')[0]!.trim();
 }

@@ -19,36 +19,36 @@ export type ToolName = (typeof searchTools | typeof otherTools)[number];
 export const isTool = (name: string): name is ToolName =>
   isSearch(name) || (otherTools as readonly string[]).includes(name);
 
-/** What came of a call. */
+/** The result of a call. */
 export interface Observation {
   text: string;
   /**
-   * It holds data of a search, which is masked once the next call has worked: it should be in the notebook by
+   * It contains search data, which is masked after the next successful call: it should be in the notebook by
    * then.
    */
   isData: boolean;
-  /** A call worked that masks the data before it. */
+  /** The call succeeded and masks the data before it. */
   masksData: boolean;
   failed: boolean;
 }
 
-export const masked = 'Masked due to limited length. Make sure the data has been written in Notebook.';
+export const MASKED_TEXT = 'Masked due to limited length. Make sure the data has been written in Notebook.';
 
 const invalid =
   'Invalid Action. Valid Actions are  FlightSearch[Departure City, Destination City, Date] / AccommodationSearch[City] /  RestaurantSearch[City] / NotebookWrite[Short Description] / AttractionSearch[City] / CitySearch[State] / GoogleDistanceMatrix[Origin, Destination, Mode] and Planner[Query].';
 
-/** The sandbox's tools and notebook, in the hands of one attempt. Follows from its calls alone. */
-export class Desk {
+/** The sandbox's tools and notebook during one attempt. Deterministic in its calls. */
+export class PlannerTools {
   readonly #sandbox: Sandbox;
   readonly #notebook: { index: number; 'Short Description': string; Content: string }[] = [];
-  /** Found last, and not from CitySearch: what NotebookWrite writes. */
+  /** The last search result, except of CitySearch: what NotebookWrite writes. */
   #data = 'None';
 
   constructor(sandbox: Sandbox) {
     this.#sandbox = sandbox;
   }
 
-  /** What the planner is given: all entries of the notebook, as Python prints them. */
+  /** The planner's input: all entries of the notebook, as Python prints them. */
   get notebook(): string {
     return pythonRecords(this.#notebook);
   }
@@ -57,10 +57,10 @@ export class Desk {
   call(tool: string, args: readonly string[]): Observation {
     if (tool === 'NotebookWrite') return this.#write(args.join(', '));
     if (!isSearch(tool)) return { text: invalid, isData: false, masksData: false, failed: true };
-    const found = this.#search(tool, args);
-    const isData = !found.failed && tool !== 'CitySearch';
-    if (isData) this.#data = found.text;
-    return { text: found.text, isData, masksData: !found.failed, failed: found.failed };
+    const result = this.#search(tool, args);
+    const isData = !result.failed && tool !== 'CitySearch';
+    if (isData) this.#data = result.text;
+    return { text: result.text, isData, masksData: !result.failed, failed: result.failed };
   }
 
   #search(tool: (typeof searchTools)[number], args: readonly string[]): SearchResult {
@@ -68,11 +68,11 @@ export class Desk {
     switch (tool) {
       case 'FlightSearch':
         return second === undefined || third === undefined
-          ? illegal('Flight Search')
+          ? illegalArguments('Flight Search')
           : searchFlights(this.#sandbox, first, second, third);
       case 'GoogleDistanceMatrix':
         return second === undefined || third === undefined
-          ? illegal('GoogleDistanceMatrix')
+          ? illegalArguments('GoogleDistanceMatrix')
           : searchDistance(this.#sandbox, first, second, third);
       case 'AccommodationSearch':
         return searchCity(this.#sandbox, 'accommodations', args.join(', '));
@@ -105,7 +105,7 @@ function isSearch(tool: string): tool is (typeof searchTools)[number] {
   return (searchTools as readonly string[]).includes(tool);
 }
 
-const illegal = (what: string): SearchResult => ({
+const illegalArguments = (what: string): SearchResult => ({
   text: `Illegal ${what}. Please try again.`,
   failed: true,
 });
@@ -113,7 +113,7 @@ const illegal = (what: string): SearchResult => ({
 /** A tool's observation; `failed` counts towards giving up on the tool. */
 export type SearchResult = { text: string; failed: boolean };
 
-const found = (text: string): SearchResult => ({ text, failed: false });
+const succeeded = (text: string): SearchResult => ({ text, failed: false });
 const failed = (text: string): SearchResult => ({ text, failed: true });
 
 export function searchFlights(
@@ -126,14 +126,14 @@ export function searchFlights(
   const unknown = [origin, destination].find((city) => !sandbox.cities.includes(city));
   if (unknown !== undefined) return invalidCity(sandbox, unknown);
   const flights = sandbox.flights(origin, destination).filter((flight) => flight.FlightDate === date);
-  return found(
+  return succeeded(
     flights.length === 0
       ? `There is no flight from ${origin} to ${destination} on ${date}.`
       : tableText(flights),
   );
 }
 
-/** A table of a city. Of an empty one the official tools say "attraction" for accommodations too. */
+/** A table of a city. For an empty one the official tools say "attraction", also for accommodations. */
 export function searchCity(
   sandbox: Sandbox,
   table: 'restaurants' | 'accommodations' | 'attractions',
@@ -141,7 +141,7 @@ export function searchCity(
 ): SearchResult {
   if (!sandbox.cities.includes(city)) return invalidCity(sandbox, city);
   const rows = sandbox[table](city);
-  return found(
+  return succeeded(
     rows.length === 0
       ? `There is no ${table === 'restaurants' ? 'restaurant' : 'attraction'} in this city.`
       : tableText(rows),
@@ -150,22 +150,25 @@ export function searchCity(
 
 export function searchState(sandbox: Sandbox, state: string): SearchResult {
   const cities = sandbox.cities.filter((city) => sandbox.state(city) === state);
-  return found(cities.length === 0 ? 'Invalid State' : pythonList(cities));
+  return succeeded(cities.length === 0 ? 'Invalid State' : pythonList(cities));
 }
 
-/**
- * As the official tool: any mode with `driving` in it is self-driving, and one that is neither has no cost.
- */
+/** As in the official tool, any mode with `driving` in it is self-driving, and an unknown one has no cost. */
 export function searchDistance(sandbox: Sandbox, from: string, to: string, mode: string): SearchResult {
   const [origin, destination] = [beforeParenthesis(from), beforeParenthesis(to)];
   const way = sandbox.distance(origin, destination);
-  if (way === undefined) return found(`${mode}, from ${origin} to ${destination}, no valid information.`);
-  const vehicle: Vehicle | null = mode.includes('driving') ? 'self-driving' : mode === 'taxi' ? 'taxi' : null;
-  if (drivingCost(way, 'taxi') === null) return found('No valid information.');
+  if (way === undefined) return succeeded(`${mode}, from ${origin} to ${destination}, no valid information.`);
+  const vehicle = vehicleOf(mode);
+  if (drivingCost(way, 'taxi') === null) return succeeded('No valid information.');
   const cost = vehicle === null ? 'None' : String(drivingCost(way, vehicle));
-  return found(
+  return succeeded(
     `${mode}, from ${origin} to ${destination}, duration: ${way.duration}, distance: ${way.distance}, cost: ${cost}`,
   );
+}
+
+function vehicleOf(mode: string): Vehicle | null {
+  if (mode.includes('driving')) return 'self-driving';
+  return mode === 'taxi' ? 'taxi' : null;
 }
 
 function invalidCity(sandbox: Sandbox, city: string): SearchResult {
@@ -174,3 +177,35 @@ function invalidCity(sandbox: Sandbox, city: string): SearchResult {
 
 const pythonList = (texts: readonly string[]): string =>
   `[${texts.map((text) => pythonText(text)).join(', ')}]`;
+
+/** When the official agent gives up an attempt. */
+export const limits = { steps: 30, failuresOfATool: 3, sameActions: 3 } as const;
+
+/**
+ * When the official agent gives up: after three failures of a tool without a success between, and after the
+ * same action three times in a row.
+ */
+export class GiveUpRule {
+  readonly #failures = new Map<string, number>();
+  #last = '';
+  #same = 0;
+
+  /** Called before an action. Returns why the attempt ends; null if it continues. */
+  checkAction(tool: string, action: string): string | null {
+    this.#same = action === this.#last ? this.#same + 1 : 1;
+    this.#last = action;
+    if (this.#same === limits.sameActions) return 'the same action three times in a row';
+    return (this.#failures.get(toolOrInvalid(tool)) ?? 0) >= limits.failuresOfATool
+      ? `${toolOrInvalid(tool)} failed three times`
+      : null;
+  }
+
+  /** Called with the outcome of the action. */
+  record(tool: string, failed: boolean): void {
+    if (failed) this.#failures.set(toolOrInvalid(tool), (this.#failures.get(toolOrInvalid(tool)) ?? 0) + 1);
+    else this.#failures.clear();
+  }
+}
+
+/** All invalid actions count as one tool. */
+const toolOrInvalid = (tool: string): string => (isTool(tool) ? tool : 'an invalid action');
