@@ -58,11 +58,11 @@ export default tseslint.config(
       'object-shorthand': 'error',
       'import-x/no-cycle': 'error',
       'import-x/no-restricted-paths': ['error', { zones }],
-      'id-denylist': ['warn', ...vagueNames],
-      'no-nested-ternary': 'warn',
-      'max-params': ['warn', 4],
+      'id-denylist': ['error', ...vagueNames],
+      'no-nested-ternary': 'error',
+      'max-params': ['error', 4],
       'max-len': [
-        'warn',
+        'error',
         {
           code: 120,
           ignoreUrls: true,

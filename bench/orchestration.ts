@@ -50,8 +50,9 @@ export async function orchestration(): Promise<Record<string, unknown>> {
     attempt: () => ({
       signal: new AbortController().signal,
       heartbeat: () => undefined,
-      onBeat: () => undefined,
-      workerStops: () => false,
+      abandoned: new AbortController().signal,
+      onHeartbeat: () => undefined,
+      isWorkerStopping: () => false,
     }),
     searchAttributes: false,
     onDamage: () => undefined,

@@ -49,8 +49,9 @@ export function plainDependencies(
     activityContext: () => ({
       signal: new AbortController().signal,
       heartbeat: () => undefined,
-      onBeat: () => undefined,
-      workerStops: () => false,
+      abandoned: new AbortController().signal,
+      onHeartbeat: () => undefined,
+      isWorkerStopping: () => false,
       ...attempt,
     }),
   };

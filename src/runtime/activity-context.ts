@@ -2,10 +2,12 @@
 export interface ActivityContext {
   /** Aborted when the activity is cancelled, or its worker stops. */
   signal: AbortSignal;
+  /** Aborted when the worker abandons the attempt because it has stalled. */
+  abandoned: AbortSignal;
   /** Real progress only: a heartbeat says that work was done since the last one. */
   heartbeat: (details: unknown) => void;
   /** Calls back at each heartbeat of this attempt from now on, whichever code sends it. */
-  onBeat: (listener: () => void) => void;
+  onHeartbeat: (listener: () => void) => void;
   /** True if the signal means that the worker stops, not that a user cancels. */
-  workerStops: () => boolean;
+  isWorkerStopping: () => boolean;
 }

@@ -115,7 +115,7 @@ export async function runPolicyJob(
   request: JobRequest,
 ): Promise<FinishedJob> {
   const { trainer, durability, seed } = experiment;
-  const { signal, heartbeat, workerStops } = dependencies.activityContext();
+  const { signal, heartbeat, isWorkerStopping } = dependencies.activityContext();
   const { store, devices } = dependencies;
   const { reference, trainerState } = request;
   const adapter = request.model.type === 'pretrained' ? request.model.adapter : null;
@@ -150,7 +150,7 @@ export async function runPolicyJob(
     launcher: dependencies.launcher(trainer),
     python: dependencies.python,
     signal,
-    detach: () => workerStops() && dependencies.onShutdown === 'detach',
+    detach: () => isWorkerStopping() && dependencies.onShutdown === 'detach',
     stallMs: durability.heartbeatSeconds * 1000,
     onDamage: dependencies.onDamage,
     onProgress: (progress, msSinceLast) => heartbeat({ ...progress, ms_since_last: msSinceLast }),

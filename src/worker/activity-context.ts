@@ -10,13 +10,14 @@ export function createActivityContext(stopping: AbortSignal): ActivityContext {
       recordHeartbeat(context);
       context.heartbeat(details);
     },
-    onBeat: (listener) => onHeartbeat(context, listener),
-    workerStops: () => workerStops(context, stopping),
+    onHeartbeat: (listener) => void stateOf(context).listeners.push(listener),
+    isWorkerStopping: () => isWorkerStopping(context, stopping),
+    abandoned: stateOf(context).abandonment.signal,
   };
 }
 
 /** Whether the worker stops, and the activity itself was not asked to end. */
-export function workerStops({ cancellationDetails }: Context, stopping: AbortSignal): boolean {
+export function isWorkerStopping({ cancellationDetails }: Context, stopping: AbortSignal): boolean {
   if (cancellationDetails?.cancelRequested || cancellationDetails?.paused || cancellationDetails?.reset)
     return false;
   return stopping.aborted || (cancellationDetails?.workerShutdown ?? false);
@@ -27,17 +28,30 @@ export class ActivityStalled extends Error {
   override readonly name = 'AttemptStuck';
 }
 
-const lastHeartbeatAt = new WeakMap<Context, number>();
-const listeners = new WeakMap<Context, (() => void)[]>();
-
-function recordHeartbeat(context: Context): void {
-  lastHeartbeatAt.set(context, Date.now());
-  for (const listener of listeners.get(context) ?? []) listener();
+/** What this worker knows of an attempt that runs; `createActivityContext` may be called for it many times. */
+interface AttemptState {
+  lastHeartbeatAt: number;
+  listeners: (() => void)[];
+  abandonment: AbortController;
 }
 
-/** Calls the listener at each heartbeat of an attempt. */
-const onHeartbeat = (context: Context, listener: () => void): void =>
-  void listeners.set(context, [...(listeners.get(context) ?? []), listener]);
+const states = new WeakMap<Context, AttemptState>();
+
+function stateOf(context: Context): AttemptState {
+  const state = states.get(context) ?? {
+    lastHeartbeatAt: Date.now(),
+    listeners: [],
+    abandonment: new AbortController(),
+  };
+  states.set(context, state);
+  return state;
+}
+
+function recordHeartbeat(context: Context): void {
+  const state = stateOf(context);
+  state.lastHeartbeatAt = Date.now();
+  for (const listener of state.listeners) listener();
+}
 
 /**
  * Runs an attempt, but abandons it when it has not heartbeated for twice its heartbeat timeout and 10 s. The
@@ -54,14 +68,15 @@ export async function abandonIfStalled<Result>(
   if (!heartbeatTimeoutMs) return work();
   const limit = 2 * heartbeatTimeoutMs + 10_000;
   const { promise: stalled, reject } = Promise.withResolvers<never>();
+  const state = stateOf(context);
   recordHeartbeat(context);
   const check = setInterval(() => {
-    if (Date.now() - lastHeartbeatAt.get(context)! > limit)
-      reject(
-        new ActivityStalled(
-          `${activityType} made no progress for ${limit / 1000} s; its attempt is let go of`,
-        ),
-      );
+    if (Date.now() - state.lastHeartbeatAt <= limit) return;
+    const error = new ActivityStalled(
+      `${activityType} made no progress for ${limit / 1000} s; the worker abandons this attempt`,
+    );
+    state.abandonment.abort(error);
+    reject(error);
   }, heartbeatTimeoutMs / 2);
   try {
     return await Promise.race([work(), stalled]);

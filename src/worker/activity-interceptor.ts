@@ -4,7 +4,7 @@ import type { ActivityInboundCallsInterceptor } from '@temporalio/worker';
 import type { Dependencies } from '../activities/dependencies.ts';
 import { ModelUnavailable } from '../inference/policy-client.ts';
 import type { WorkerStopped } from '../types/activity-types.ts';
-import { abandonIfStalled, workerStops } from './activity-context.ts';
+import { abandonIfStalled, isWorkerStopping } from './activity-context.ts';
 
 const workerStopped: WorkerStopped = 'WorkerStopped';
 
@@ -73,7 +73,7 @@ export const activityInterceptor =
           if (attempt > 1) await recordEvent('attempt');
           return await abandonIfStalled(context, () => next(input));
         } catch (error) {
-          if (!workerStops(context, stopping)) throw toFailure(error);
+          if (!isWorkerStopping(context, stopping)) throw toFailure(error);
           await recordEvent('worker-stopped').catch(() => undefined);
           throw toWorkerStopped(phase);
         }

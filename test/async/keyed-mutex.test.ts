@@ -1,36 +1,41 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { KeyedMutex } from '../../src/async/keyed-mutex.ts';
-import type { ActivityContext } from '../../src/runtime/activity-context.ts';
+import type { MutexUser } from '../../src/async/keyed-mutex.ts';
 
-/** Work that several runs of a worker need at the same time. */
+/** Work that several runs of a worker need at once. */
 
-function attempt(): ActivityContext & { beats: unknown[]; abort: (reason: Error) => void } {
-  const controller = new AbortController();
-  const beats: unknown[] = [];
+interface TestUser extends MutexUser {
+  heartbeats: unknown[];
+  abort: (reason: Error) => void;
+  abandon: () => void;
+}
+
+function createUser(): TestUser {
+  const [cancellation, abandonment] = [new AbortController(), new AbortController()];
+  const heartbeats: unknown[] = [];
   const listeners: (() => void)[] = [];
-  const heartbeat = (details: unknown): void => {
-    beats.push(details);
-    for (const listener of listeners) listener();
-  };
   return {
-    beats,
-    abort: (reason) => controller.abort(reason),
-    signal: controller.signal,
-    heartbeat,
-    onBeat: (listener) => listeners.push(listener),
-    workerStops: () => false,
+    heartbeats,
+    abort: (reason) => cancellation.abort(reason),
+    abandon: () => abandonment.abort(),
+    signal: cancellation.signal,
+    abandoned: abandonment.signal,
+    heartbeat: (details) => {
+      heartbeats.push(details);
+      for (const listener of listeners) listener();
+    },
+    onHeartbeat: (listener) => listeners.push(listener),
   };
 }
 
-/** Work that runs until `end` is called; `done` records the order. */
-function work(name: string, done: string[]) {
+/** Work that runs until the test ends it; `log` says in which order. */
+function createWork(name: string, log: string[]) {
   const { promise, resolve, reject } = Promise.withResolvers<undefined>();
   return {
     run: async () => {
-      done.push(`${name} begins`);
+      log.push(`${name} begins`);
       await promise;
-      done.push(`${name} ends`);
+      log.push(`${name} ends`);
       return name;
     },
     end: () => resolve(undefined),
@@ -38,93 +43,100 @@ function work(name: string, done: string[]) {
   };
 }
 
-/** Resolves when all that could continue has. */
-const settled = () => new Promise((resolve) => setImmediate(resolve));
+/** Waits until all that can continue has continued. */
+const settle = () => new Promise((resolve) => setImmediate(resolve));
 
-test('the same work is done in turn, other work is not kept waiting', async () => {
+test('work with one key runs one after another, work with another key does not wait', async () => {
   const mutex = new KeyedMutex();
-  const done: string[] = [];
-  const [first, second, third, otherKey] = ['first', 'second', 'third', 'other'].map((name) =>
-    work(name, done),
-  ) as [ReturnType<typeof work>, ...ReturnType<typeof work>[]];
-  const results = [first, second!, third!].map(({ run }) =>
-    mutex.runExclusive('agent', attempt(), 60_000, run),
-  );
-  const otherResult = mutex.runExclusive('environment', attempt(), 60_000, otherKey!.run);
-  await settled();
-  expect(done).toEqual(['first begins', 'other begins']);
-  for (const held of [first, second!, third!, otherKey!]) held.end();
-  expect(await Promise.all([...results, otherResult])).toEqual(['first', 'second', 'third', 'other']);
-  expect(done).toEqual([
-    'first begins',
-    'other begins',
-    'first ends',
-    'other ends',
-    'second begins',
-    'second ends',
-    'third begins',
-    'third ends',
-  ]);
+  const log: string[] = [];
+  const names = ['first', 'second', 'third'];
+  const works = names.map((name) => createWork(name, log));
+  const simulator = createWork('simulator', log);
+  const results = works.map(({ run }) => mutex.runExclusive('agent', createUser(), run));
+  const simulated = mutex.runExclusive('simulator', createUser(), simulator.run);
+  await settle();
+  expect(log).toEqual(['first begins', 'simulator begins']);
+  for (const work of [...works, simulator]) work.end();
+  expect(await Promise.all([...results, simulated])).toEqual([...names, 'simulator']);
+  const sequential = log.filter((line) => !line.startsWith('simulator'));
+  expect(sequential).toEqual(names.flatMap((name) => [`${name} begins`, `${name} ends`]));
 });
 
-test('one that waits beats when work is done, and goes on when that work fails', async () => {
+test('a user that waits heartbeats when the holder does, and runs when the holder fails', async () => {
   const mutex = new KeyedMutex();
-  const done: string[] = [];
-  const [first, second] = [work('first', done), work('second', done)];
-  const [holder, waiter] = [attempt(), attempt()];
-  const failed = expect(mutex.runExclusive('agent', holder, 60_000, first.run)).rejects.toThrow(
-    'the trainer died',
-  );
-  const result = mutex.runExclusive('agent', waiter, 60_000, second.run);
-  await settled();
-  expect(waiter.beats).toEqual([]);
+  const log: string[] = [];
+  const [first, second] = [createWork('first', log), createWork('second', log)];
+  const [holder, waiter] = [createUser(), createUser()];
+  const failed = expect(mutex.runExclusive('agent', holder, first.run)).rejects.toThrow('the trainer died');
+  const result = mutex.runExclusive('agent', waiter, second.run);
+  await settle();
+  expect(waiter.heartbeats).toEqual([]);
   holder.heartbeat({ step: 1 });
-  expect(holder.beats).toEqual([{ step: 1 }]);
-  expect(waiter.beats).toHaveLength(1);
+  expect(holder.heartbeats).toEqual([{ step: 1 }]);
+  expect(waiter.heartbeats).toHaveLength(1);
   first.fail(new Error('the trainer died'));
   second.end();
   await failed;
   expect(await result).toBe('second');
-  expect(done).toEqual(['first begins', 'second begins', 'second ends']);
+  expect(log).toEqual(['first begins', 'second begins', 'second ends']);
 });
 
-test('one that is told to stop waits no longer, and leaves the others their turn', async () => {
+test('a user whose signal is aborted stops waiting, and the others keep their place', async () => {
   const mutex = new KeyedMutex();
-  const done: string[] = [];
-  const [first, third] = [work('first', done), work('third', done)];
-  const [stopped, late] = [attempt(), attempt()];
-  const result = mutex.runExclusive('agent', attempt(), 60_000, first.run);
-  const refused = expect(
-    mutex.runExclusive('agent', stopped, 60_000, work('second', done).run),
-  ).rejects.toThrow('the worker stops');
-  const last = mutex.runExclusive('agent', attempt(), 60_000, third.run);
+  const log: string[] = [];
+  const [first, third] = [createWork('first', log), createWork('third', log)];
+  const [stopped, late] = [createUser(), createUser()];
+  const result = mutex.runExclusive('agent', createUser(), first.run);
+  const refused = expect(mutex.runExclusive('agent', stopped, createWork('second', log).run)).rejects.toThrow(
+    'the worker stops',
+  );
+  const last = mutex.runExclusive('agent', createUser(), third.run);
   stopped.abort(new Error('the worker stops'));
   late.abort(new Error('before it began'));
   await refused;
-  await expect(mutex.runExclusive('agent', late, 60_000, work('late', done).run)).rejects.toThrow(
+  await expect(mutex.runExclusive('agent', late, createWork('late', log).run)).rejects.toThrow(
     'before it began',
   );
   first.end();
   third.end();
   expect(await Promise.all([result, last])).toEqual(['first', 'third']);
-  expect(done).toEqual(['first begins', 'first ends', 'third begins', 'third ends']);
+  expect(log).toEqual(['first begins', 'first ends', 'third begins', 'third ends']);
 });
 
-test('one that makes no progress any more is not waited for', async () => {
+test('a holder that the worker abandons gives the mutex up, and its late end disturbs nobody', async () => {
   const mutex = new KeyedMutex();
-  const done: string[] = [];
-  const [stuck, second] = [work('stuck', done), work('second', done)];
-  const silent = attempt();
-  void mutex.runExclusive('agent', silent, 500, stuck.run);
-  await settled();
-  const result = mutex.runExclusive('agent', attempt(), 500, second.run);
-  // Three times as long as one may be silent.
-  for (let beat = 0; beat < 15; beat++) {
-    await sleep(100);
-    silent.heartbeat({ step: 1 });
-  }
-  expect(done).toEqual(['stuck begins']);
-  second.end();
-  expect(await result).toBe('second');
-  expect(done).toEqual(['stuck begins', 'second begins', 'second ends']);
+  const log: string[] = [];
+  const [stalled, second, third] = ['stalled', 'second', 'third'].map((name) => createWork(name, log));
+  const [holder, waiter] = [createUser(), createUser()];
+  const late = mutex.runExclusive('agent', holder, stalled!.run);
+  const result = mutex.runExclusive('agent', waiter, second!.run);
+  const last = mutex.runExclusive('agent', createUser(), third!.run);
+  await settle();
+  expect(log).toEqual(['stalled begins']);
+  holder.abandon();
+  await settle();
+  expect(log).toEqual(['stalled begins', 'second begins']);
+  // The abandoned attempt may still end; the second one holds the mutex all the same.
+  stalled!.end();
+  expect(await late).toBe('stalled');
+  await settle();
+  expect(log).toEqual(['stalled begins', 'second begins', 'stalled ends']);
+  second!.end();
+  third!.end();
+  expect(await Promise.all([result, last])).toEqual(['second', 'third']);
+});
+
+test('a user that is abandoned while it waits never runs its work', async () => {
+  const mutex = new KeyedMutex();
+  const log: string[] = [];
+  const [first, second] = [createWork('first', log), createWork('second', log)];
+  const waiter = createUser();
+  const result = mutex.runExclusive('agent', createUser(), first.run);
+  const refused = expect(mutex.runExclusive('agent', waiter, second.run)).rejects.toThrow('aborted');
+  waiter.abandon();
+  await refused;
+  first.end();
+  expect(await result).toBe('first');
+  await settle();
+  expect(log).toEqual(['first begins', 'first ends']);
 });

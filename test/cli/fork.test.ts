@@ -24,6 +24,7 @@ describe('the experiment of a fork', () => {
       startFrom: { run: parent, epoch: 1 },
     });
     await run.activities.parseExperiment({ id: 'fork', file: experiment });
+    // eslint-disable-next-line id-denylist -- a field of an activity input
     expect((await run.activities.openEpoch({ id: 'fork', known: null, thorough: true })).last?.epoch).toBe(1);
   });
 

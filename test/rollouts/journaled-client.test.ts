@@ -26,8 +26,9 @@ async function someWork() {
         activityContext: () => ({
           signal: signal.signal,
           heartbeat: (details) => heartbeats.push(details),
-          onBeat: () => undefined,
-          workerStops: () => false,
+          abandoned: new AbortController().signal,
+          onHeartbeat: () => undefined,
+          isWorkerStopping: () => false,
         }),
         onDamage: (damage) => {
           throw new Error(damage.problem);

@@ -8,8 +8,8 @@ test('a listener of an attempt hears each of its heartbeats, from any part of th
   const first = new MockActivityEnvironment();
   const second = new MockActivityEnvironment();
   const listen = (name: string) => () => {
-    createActivityContext(signal).onBeat(() => heard.push(`${name}, first`));
-    createActivityContext(signal).onBeat(() => heard.push(`${name}, second`));
+    createActivityContext(signal).onHeartbeat(() => heard.push(`${name}, first`));
+    createActivityContext(signal).onHeartbeat(() => heard.push(`${name}, second`));
     // As the store does, which creates the context again for each heartbeat.
     createActivityContext(signal).heartbeat({ hashing: 1 });
     return Promise.resolve();

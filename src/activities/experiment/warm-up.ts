@@ -41,10 +41,7 @@ export function createWarmUp(dependencies: Dependencies) {
       durability: { heartbeatSeconds: durability.heartbeatSeconds },
       [role]: { model: experiment[role].model },
     });
-    const silenceMs = durability.heartbeatSeconds * 1000;
-    return mutex.runExclusive(recipe.sha256, activityContext(), silenceMs, () =>
-      warmUpOnce(dependencies, recipe, role),
-    );
+    return mutex.runExclusive(recipe.sha256, activityContext(), () => warmUpOnce(dependencies, recipe, role));
   };
 }
 
