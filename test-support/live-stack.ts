@@ -10,10 +10,16 @@ import { RunFolder } from '../src/runs/run-folder.ts';
 import { queues } from '../src/workflows/activity-proxies.ts';
 import type { experimentWorkflow as experiment } from '../src/workflows/experiment.ts';
 import { freePort, TestProcess, until } from './processes.ts';
-import type { SharedServices } from './shared-services.ts';
 
 /** Importing torch alone may take minutes on a machine that is busy. */
 const startMs = 300_000;
+
+/** What suites that disturb no server have in common: `LiveStack.shared()`. */
+export interface SharedServices {
+  home: string;
+  temporalPort: number;
+  policyPort: number;
+}
 
 export interface WorkerOptions {
   /** `kill:<activity>:<epoch>:<when>` and the like: test-support/faulty-worker.ts. */

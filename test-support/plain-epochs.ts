@@ -8,7 +8,7 @@ import { ComparisonFolder, EvaluationFolder, NightlyFolder } from '../src/runs/r
 import { RunFolder } from '../src/runs/run-folder.ts';
 import type { ActivityContext } from '../src/runtime/activity-context.ts';
 import { ObjectStore } from '../src/store/object-store.ts';
-import { PhaseKeys } from '../src/store/phase-cache.ts';
+import { PhaseCache } from '../src/store/phase-cache.ts';
 import type { Launcher } from '../src/training/launchers.ts';
 import type { CommittedEpoch, RunPlan } from '../src/types/activity-types.ts';
 import { runEpochPipeline, runPreparation } from '../src/workflows/epoch-pipeline.ts';
@@ -25,7 +25,7 @@ export function plainDependencies(
   const store = join(home, 'store');
   return {
     store: new ObjectStore(store),
-    keys: new PhaseKeys(store),
+    keys: new PhaseCache(store),
     loadWorld: worldLoader(undefined),
     runFolder: (id) => new RunFolder(join(home, 'runs'), id),
     nightlyFolder: (name) => new NightlyFolder(join(home, 'nightly'), name),

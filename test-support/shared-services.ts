@@ -3,13 +3,6 @@ import type { AddressInfo } from 'node:net';
 import type { TestProject } from 'vitest/node';
 import { LiveStack } from './live-stack.ts';
 
-/** What suites that disturb no server have in common: `LiveStack.shared()`. */
-export interface SharedServices {
-  home: string;
-  temporalPort: number;
-  policyPort: number;
-}
-
 declare module 'vitest' {
   export interface ProvidedContext {
     /** Answers with the SharedServices; the first question starts them. */

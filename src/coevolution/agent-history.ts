@@ -1,7 +1,7 @@
-import type { SuccessCount } from '../numerics/intervals.ts';
 import { mean, sum } from '../numerics/arithmetic.ts';
+import type { SuccessCount } from '../numerics/intervals.ts';
 import { requireCount, requireFinite, requireInteger } from '../numerics/preconditions.ts';
-import { inBand, TARGET_BAND } from './diagnostics.ts';
+import { isInBand, TARGET_BAND } from './diagnostics.ts';
 import type { Band } from './diagnostics.ts';
 
 /** Outcome of one task: its family, its latent difficulty in the world's own unit, and the agent's attempts. */
@@ -122,7 +122,7 @@ function countEpoch(outcomes: readonly TaskOutcome[], failures: number, band: Ba
   return {
     byKind: sumByKind(measured.map(({ kind, successes, attempts }) => ({ [kind]: { successes, attempts } }))),
     tasks: measured.length,
-    inBand: measured.filter(({ successes, attempts }) => inBand(successes / attempts, band)).length,
+    inBand: measured.filter(({ successes, attempts }) => isInBand(successes / attempts, band)).length,
     difficulty: sum(measured.map(({ difficulty }) => difficulty)),
     failures: measured
       .filter(({ successes }) => successes === 0)

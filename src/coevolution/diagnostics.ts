@@ -1,6 +1,6 @@
-import type { SuccessCount } from '../numerics/intervals.ts';
 import { distance as editDistance } from 'fastest-levenshtein';
 import { mean, sum } from '../numerics/arithmetic.ts';
+import type { SuccessCount } from '../numerics/intervals.ts';
 import {
   requireCount,
   requireFinite,
@@ -195,7 +195,7 @@ export type Band = { low: number; high: number };
 /** The band of GenEnv's figures (4d, 5c, 7): success in [0.4, 0.6]. */
 export const TARGET_BAND: Band = { low: 0.4, high: 0.6 };
 
-export function inBand(rate: number, band: Band = TARGET_BAND): boolean {
+export function isInBand(rate: number, band: Band = TARGET_BAND): boolean {
   requireInRange('band.low', band.low, 0, 1);
   requireInRange('band.high', band.high, band.low, 1);
   return rate >= band.low - ROUNDING && rate <= band.high + ROUNDING;
@@ -208,7 +208,7 @@ export function inBand(rate: number, band: Band = TARGET_BAND): boolean {
 export function inBandShare(rates: readonly (number | null)[], band: Band = TARGET_BAND): number | null {
   requireRates('rates', rates);
   const measured = rates.filter((rate) => rate !== null);
-  return mean(measured.map((rate) => (inBand(rate, band) ? 1 : 0)));
+  return mean(measured.map((rate) => (isInBand(rate, band) ? 1 : 0)));
 }
 
 export type BandResidence = {
@@ -236,7 +236,7 @@ export function bandResidence(
   for (let epoch = window - 1; epoch < successRates.length; epoch++) {
     const recent = successRates.slice(epoch - window + 1, epoch + 1).filter((rate) => rate !== null);
     const level = mean(recent);
-    if (level !== null) judged.push({ epoch, inside: inBand(level, band) });
+    if (level !== null) judged.push({ epoch, inside: isInBand(level, band) });
   }
   const entry = judged.find(({ inside }) => inside)?.epoch ?? null;
   const shareInside = (epochs: typeof judged) => mean(epochs.map(({ inside }) => (inside ? 1 : 0)));

@@ -81,7 +81,7 @@ function cappedTotal(totals: readonly number[], maxShare: number): number {
  * its near-zero gradients into full steps: in a pilot the simulator drifted without direction while every
  * task was failed (coevolution.md, section 3). In [0, 1].
  */
-export function flatRewards(rewards: readonly number[], minSpread: number): boolean {
+export function hasFlatRewards(rewards: readonly number[], minSpread: number): boolean {
   requireInRange('minSpread', minSpread, 0, 1);
   for (const [i, reward] of rewards.entries()) requireFinite(`rewards[${i}]`, reward);
   if (rewards.length === 0) return true;
@@ -96,7 +96,7 @@ export function flatRewards(rewards: readonly number[], minSpread: number): bool
  */
 export function starvedEpochs(before: number, rewards: readonly number[], minSpread: number): number {
   requireInteger('before', before, 0);
-  return flatRewards(rewards, minSpread) ? before + 1 : 0;
+  return hasFlatRewards(rewards, minSpread) ? before + 1 : 0;
 }
 
 /**

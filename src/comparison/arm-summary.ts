@@ -6,10 +6,10 @@ import { measured, namesUnder, trained } from '../report/run-data.ts';
 import type { EpochRow } from '../report/run-data.ts';
 import { meanCurve } from './learning-curve.ts';
 import type { CurveMean, CurvePoint } from './learning-curve.ts';
-import { estimateOverSeeds, estimateDifferenceOverSeeds } from './seed-estimates.ts';
-import type { SeedEstimate } from './seed-estimates.ts';
 import { heldOutCurve, measureRun, runMetricNames, shareSolved } from './run-metrics.ts';
 import type { EqualTerms, RunMetricName, RunMetrics, RunRecord } from './run-metrics.ts';
+import { estimateDifferenceOverSeeds, estimateOverSeeds } from './seed-estimates.ts';
+import type { SeedEstimate } from './seed-estimates.ts';
 
 /** A value an epoch, from epoch 1 on, each the mean over the seeds. */
 export type EpochSeries = Record<

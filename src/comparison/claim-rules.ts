@@ -2,11 +2,11 @@ import type { Experiment } from '../config/experiment.ts';
 import { changedFields } from '../config/retune.ts';
 import type { ArmSummary } from './arm-summary.ts';
 import type { CrossPlaySummary } from './cross-play.ts';
-import { estimateText, sideOf } from './seed-estimates.ts';
-import type { SeedEstimate } from './seed-estimates.ts';
 import type { ProbeSummary } from './probes.ts';
 import { runMetrics } from './run-metrics.ts';
 import type { RunMetricName } from './run-metrics.ts';
+import { estimateText, sideOf } from './seed-estimates.ts';
+import type { SeedEstimate } from './seed-estimates.ts';
 
 export type ClaimVerdict = 'held' | 'not held' | 'not measured';
 

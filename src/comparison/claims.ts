@@ -16,10 +16,10 @@ import {
 } from './claim-rules.ts';
 import type { CheckResult, Claim, ClaimEvidence } from './claim-rules.ts';
 import type { CrossPlaySummary } from './cross-play.ts';
-import { differenceText, estimateText, valueText } from './seed-estimates.ts';
 import type { ProbeSummary } from './probes.ts';
 import { runMetrics } from './run-metrics.ts';
 import type { RunMetricName } from './run-metrics.ts';
+import { differenceText, estimateText, valueText } from './seed-estimates.ts';
 import type { Misranking } from './theory/ranking.ts';
 
 /** The claims, judged for one arm. */

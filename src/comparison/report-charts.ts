@@ -5,10 +5,10 @@ import {
   colorAt,
   heatMap,
   line,
-  marked,
+  markLevel,
   overEpochs,
   ribbon,
-  shaded,
+  shadeBand,
   unlessEmpty,
 } from '../report/charts/options.ts';
 import type { Chart, Values } from '../report/charts/options.ts';
@@ -46,7 +46,7 @@ function learningChart({ arms, threshold, rollouts: upTo }: Summary): Chart {
     const mean = { ...line(arm, means, { color: colorAt(index), width: 3 }), showSymbol: true };
     return [
       ...ribbon(arm, lows, highs, colorAt(index)),
-      index === 0 ? marked(mean, threshold, `threshold ${threshold}`) : mean,
+      index === 0 ? markLevel(mean, threshold, `threshold ${threshold}`) : mean,
     ];
   });
   return {
@@ -74,7 +74,7 @@ function curriculumCharts({ arms, epochs }: Summary): Chart[] {
 }
 
 function withBand([first, ...rest]: SeriesOption[]): SeriesOption[] {
-  return first === undefined ? [] : [shaded(first, [TARGET_BAND.low, TARGET_BAND.high], 'band'), ...rest];
+  return first === undefined ? [] : [shadeBand(first, [TARGET_BAND.low, TARGET_BAND.high], 'band'), ...rest];
 }
 
 const curriculumSeries: {

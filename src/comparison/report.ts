@@ -1,10 +1,10 @@
 import { assets, document, escapeHtml, figures } from '../report/document.ts';
 import type { Section } from '../report/document.ts';
 import { atomicWrite } from '../store/atomic-write.ts';
-import { differenceText, estimateText, valueText } from './seed-estimates.ts';
 import { paperRows } from './paper-figures.ts';
 import { comparisonCharts } from './report-charts.ts';
 import { runMetricNames, runMetrics } from './run-metrics.ts';
+import { differenceText, estimateText, valueText } from './seed-estimates.ts';
 import type { Against, Summary } from './summary.ts';
 
 /**

@@ -2,10 +2,10 @@ import type { ArmSummary } from './arm-summary.ts';
 import { table } from './markdown-table.ts';
 import { measuresParts } from './measures-markdown.ts';
 import { paperRows } from './paper-figures.ts';
-import { differenceText, estimateText, rangeText, valueText } from './seed-estimates.ts';
-import type { SeedEstimate } from './seed-estimates.ts';
 import { runMetrics } from './run-metrics.ts';
 import type { RunMetricName } from './run-metrics.ts';
+import { differenceText, estimateText, rangeText, valueText } from './seed-estimates.ts';
+import type { SeedEstimate } from './seed-estimates.ts';
 import type { Against, Summary } from './summary.ts';
 
 const budgetMetrics = ['rollouts', 'agentSteps', 'environmentSteps'] as const satisfies RunMetricName[];

@@ -16,11 +16,11 @@ import { judgeClaims } from './claims.ts';
 import type { Claims } from './claims.ts';
 import { summarizeCrossPlay } from './cross-play.ts';
 import type { CrossPlaySummary } from './cross-play.ts';
-import type { SeedEstimate } from './seed-estimates.ts';
 import { summarizeProbes } from './probes.ts';
 import type { ProbedAgent, ProbeSummary } from './probes.ts';
 import { heldOutCurve } from './run-metrics.ts';
 import type { RunMetricName, RunRecord } from './run-metrics.ts';
+import type { SeedEstimate } from './seed-estimates.ts';
 
 /** The result of a comparison: a function of its file, its runs' ledgers, its cross-play and its probes. */
 export interface Summary {

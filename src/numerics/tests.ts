@@ -1,5 +1,5 @@
-import { binomialDistribution } from './intervals.ts';
 import { mean, sum } from './arithmetic.ts';
+import { binomialDistribution } from './intervals.ts';
 import { requireCount, requireFinite, requireInteger, requireSameLength, ROUNDING } from './preconditions.ts';
 
 /** Tasks by which agent is better on them, and `p`: the chance of so many or more being worse, in (0, 1]. */

@@ -1,4 +1,4 @@
-import { bandResidence, inBand, TARGET_BAND } from '../coevolution/diagnostics.ts';
+import { bandResidence, isInBand, TARGET_BAND } from '../coevolution/diagnostics.ts';
 import { mean } from '../numerics/arithmetic.ts';
 import type { Metrics } from '../types/activity-types.ts';
 import { formatNumber, formatPercent, formatRate } from './document.ts';
@@ -105,7 +105,7 @@ function bandSentence(
       `Too early to judge: ${epochs} epoch${epochs === 1 ? '' : 's'} committed, success rate ` +
       `${formatRate(end)} on the simulator’s tasks.`
     );
-  const beginning = inBand(start)
+  const beginning = isInBand(start)
     ? `started in ${bandText} (${formatRate(start)})`
     : `started at ${formatRate(start)}`;
   if (entry === null)
@@ -113,11 +113,11 @@ function bandSentence(
       `Success on the simulator’s tasks ${beginning}, never entered ${bandText} (5-epoch mean), and ended at ` +
       `${formatRate(end)}.`
     );
-  const entered = inBand(start) ? '' : `, entered ${bandText} in epoch ${entry}`;
+  const entered = isInBand(start) ? '' : `, entered ${bandText} in epoch ${entry}`;
   const enough = (residence ?? 0) >= RESIDENCE;
   const required = enough ? '' : `; ${formatPercent(RESIDENCE)} would count as staying`;
   const stay = `was there in ${formatPercent(residence)} of the second half’s epochs (5-epoch mean${required})`;
-  const ending = inBand(end) ? '' : `, ending outside at ${formatRate(end)}`;
+  const ending = isInBand(end) ? '' : `, ending outside at ${formatRate(end)}`;
   return `Success on the simulator’s tasks ${beginning}${entered} and ${stay}${ending}.`;
 }
 

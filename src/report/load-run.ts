@@ -5,7 +5,7 @@ import type { Experiment } from '../config/experiment.ts';
 import { evaluationOfEpoch } from '../evaluation/evaluation-id.ts';
 import { EvaluationFolder } from '../runs/result-folders.ts';
 import { RunFolder } from '../runs/run-folder.ts';
-import { lineage } from '../runs/run-state.ts';
+import { lineage } from '../runs/run-overview.ts';
 import { experimentInEffect } from '../runs/settings-in-effect.ts';
 import { sha256 } from '../store/canonical-json.ts';
 import { InvalidArtifact, StoreUnavailable, undefinedIfMissing } from '../store/errors.ts';

@@ -1,5 +1,5 @@
-import { inBand } from '../coevolution/diagnostics.ts';
-import { lineageText, settingsText } from '../runs/run-state.ts';
+import { isInBand } from '../coevolution/diagnostics.ts';
+import { lineageText, settingsText } from '../runs/run-overview.ts';
 import type { Charts } from './charts/charts.ts';
 import type { Chart } from './charts/options.ts';
 import {
@@ -436,7 +436,7 @@ function successCard(success: Findings['success']): Card {
     label,
     value: arrow(formatRate(start), formatRate(end)),
     detail: 'epoch 1 → mean of the last 5',
-    tone: residence === null ? 'plain' : goodIf(inBand(end)),
+    tone: residence === null ? 'plain' : goodIf(isInBand(end)),
   };
 }
 

@@ -1,6 +1,6 @@
 import type { Experiment } from '../config/experiment.ts';
 import type { Retune } from '../runs/run-folder.ts';
-import type { Ancestor } from '../runs/run-state.ts';
+import type { Ancestor } from '../runs/run-overview.ts';
 import type { FileRef } from '../store/references.ts';
 import type { Metrics } from '../types/activity-types.ts';
 

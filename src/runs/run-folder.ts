@@ -1,7 +1,7 @@
-import { Mutex } from 'async-mutex';
 import { open, readdir, readFile } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import { Mutex } from 'async-mutex';
 import { atomicWrite, makeFolder } from '../store/atomic-write.ts';
 import { canonicalJson, hashOf } from '../store/canonical-json.ts';
 import { undefinedIfMissing, withDiskErrors } from '../store/errors.ts';

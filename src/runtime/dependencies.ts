@@ -1,14 +1,14 @@
 /** What phases are given, whatever they do. */
 import type { OnDamage } from '../store/errors.ts';
 import type { ObjectStore } from '../store/object-store.ts';
-import type { PhaseKeys } from '../store/phase-cache.ts';
+import type { PhaseCache } from '../store/phase-cache.ts';
 import type { LoadWorld } from '../worlds/registry.ts';
 import type { ActivityContext } from './activity-context.ts';
 
 /** What every phase builds on: results by the hash of their inputs, and the world of the experiment. */
 export interface PhaseStorage {
   store: ObjectStore;
-  keys: PhaseKeys;
+  keys: PhaseCache;
   loadWorld: LoadWorld;
   /** Called for each damaged file that was handled. */
   onDamage: OnDamage;

@@ -9,8 +9,8 @@ import {
 } from '../coevolution/diagnostics.ts';
 import { discrimination } from '../coevolution/guards.ts';
 import type { Experiment } from '../config/experiment.ts';
-import { successHistogram } from '../numerics/intervals.ts';
 import { mean } from '../numerics/arithmetic.ts';
+import { successHistogram } from '../numerics/intervals.ts';
 import type { Metrics } from '../types/activity-types.ts';
 import type {
   LabelRecord,

@@ -1,7 +1,7 @@
-import { Mutex } from 'async-mutex';
 import { open } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
+import { Mutex } from 'async-mutex';
 import { makeFolder, syncFolder } from './atomic-write.ts';
 import { canonicalJson, sha256 } from './canonical-json.ts';
 import { withDiskErrors } from './errors.ts';

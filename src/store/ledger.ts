@@ -1,9 +1,9 @@
-import { Mutex } from 'async-mutex';
 import { constants } from 'node:fs';
 import type { BigIntStats } from 'node:fs';
 import { open, readFile } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
+import { Mutex } from 'async-mutex';
 import { InvalidConfig } from '../validation/invalid-config.ts';
 import { makeFolder, syncFolder } from './atomic-write.ts';
 import { canonicalJson, sha256 } from './canonical-json.ts';

@@ -13,7 +13,7 @@ import {
 import { canonicalJson, sha256 } from './canonical-json.ts';
 import { errorCode, InvalidArtifact, undefinedIfMissing, withDiskErrors } from './errors.ts';
 import type { OnDamage } from './errors.ts';
-import { checkObject, linesOf, readChecked, streamLines, copyFolder } from './object-integrity.ts';
+import { checkObject, copyFolder, linesOf, readChecked, streamLines } from './object-integrity.ts';
 import type { OnHashed } from './object-integrity.ts';
 import {
   fileRef,

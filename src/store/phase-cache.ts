@@ -16,7 +16,7 @@ export type PhaseKey = {
 };
 
 /** The results of finished work. Every activity looks its key up first, so nothing is done twice. */
-export class PhaseKeys {
+export class PhaseCache {
   readonly root: string;
   readonly #onDamage: OnDamage;
 

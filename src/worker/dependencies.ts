@@ -10,7 +10,7 @@ import { RunFolder } from '../runs/run-folder.ts';
 import type { ActivityContext } from '../runtime/activity-context.ts';
 import type { Damage } from '../store/errors.ts';
 import { ObjectStore } from '../store/object-store.ts';
-import { PhaseKeys } from '../store/phase-cache.ts';
+import { PhaseCache } from '../store/phase-cache.ts';
 import { processLauncher, residentLauncher } from '../training/launchers.ts';
 import { worldLoader } from '../worlds/registry.ts';
 import type { WorkerSettings } from './settings.ts';
@@ -29,7 +29,7 @@ export function createDependencies(
       onDamage: options.onDamage,
       onHashed: (progress) => options.attempt().heartbeat({ hashing: progress }),
     }),
-    keys: new PhaseKeys(store, { onDamage: options.onDamage }),
+    keys: new PhaseCache(store, { onDamage: options.onDamage }),
     loadWorld: worldLoader(settings.worlds),
     runFolder: (id) => new RunFolder(runs, id),
     // Next to the runs, which hosts share.

@@ -4,7 +4,7 @@ import type { ChildWorkflowHandle } from '@temporalio/workflow';
 import type { Experiment } from '../config/experiment.ts';
 import type { experimentWorkflow } from './experiment.ts';
 
-export type ExperimentHandle = ChildWorkflowHandle<typeof experimentWorkflow>;
+export type ChildExperimentHandle = ChildWorkflowHandle<typeof experimentWorkflow>;
 
 const maxStartAttempts = 10;
 
@@ -17,7 +17,7 @@ export async function startChildExperiment(
   file: Experiment,
   staticSummary: string,
   failureType: string,
-): Promise<ExperimentHandle> {
+): Promise<ChildExperimentHandle> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await startChild<typeof experimentWorkflow>('experiment', {

@@ -15,7 +15,7 @@ import { nightActivities, proxyPhaseActivities } from './activity-proxies.ts';
 import { rootMessage } from './child-epoch.ts';
 import { startChildExperiment } from './child-experiment.ts';
 import { fileRefs, mapShards } from './epoch-pipeline.ts';
-import type { ExperimentResult } from './experiment.ts';
+import type { ExperimentResult } from './experiment-run.ts';
 import { stopAfterEpochSignal } from './messages.ts';
 
 export type NightResult = NightRecord & { name: string };

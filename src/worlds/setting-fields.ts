@@ -27,7 +27,7 @@ export const share = (fallback: number, what: string) =>
   z.number().min(0).max(1).default(fallback).describe(what);
 
 /** Two numbers, the smaller first (`rangeProblems`). */
-export const range = (fallback: [number, number], what: string) =>
+export const rangeField = (fallback: [number, number], what: string) =>
   z.tuple([z.int().positive(), z.int().positive()]).default(fallback).describe(what);
 
 export const baseTasksField = (fallback: number) =>

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { bandResidence, inBand, inBandShare } from '../../src/coevolution/diagnostics.ts';
+import { bandResidence, inBandShare, isInBand } from '../../src/coevolution/diagnostics.ts';
 
 describe('inBandShare', () => {
   it('counts measured rates in [0.4, 0.6], ends included', () => {
@@ -9,17 +9,17 @@ describe('inBandShare', () => {
     expect(inBandShare([null])).toBeNull();
     expect(inBandShare([])).toBeNull();
     // 0.1 + 0.2 + 0.3 is 0.6000000000000001.
-    expect(inBand(0.1 + 0.2 + 0.3)).toBe(true);
+    expect(isInBand(0.1 + 0.2 + 0.3)).toBe(true);
   });
 
   it('sees a bimodal batch that the mean does not', () => {
-    expect(inBand((0 + 0 + 1 + 1) / 4)).toBe(true);
+    expect(isInBand((0 + 0 + 1 + 1) / 4)).toBe(true);
     expect(inBandShare([0, 0, 1, 1])).toBe(0);
   });
 
   it('names what is out of its domain', () => {
     expect(() => inBandShare([null, 1.5])).toThrow('rates[1] must be in [0, 1], got 1.5');
-    expect(() => inBand(0.5, { low: 0.6, high: 0.4 })).toThrow('band.high must be in [0.6, 1], got 0.4');
+    expect(() => isInBand(0.5, { low: 0.6, high: 0.4 })).toThrow('band.high must be in [0.6, 1], got 0.4');
   });
 });
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import {
   better,
   clusterSizes,
-  flatRewards,
+  hasFlatRewards,
   isForgetting,
   starvedEpochs,
 } from '../../src/coevolution/guards.ts';
@@ -29,13 +29,13 @@ describe('clusters of near copies', () => {
 
 describe('flat rewards', () => {
   it('span less than the bound, or are none', () => {
-    expect(flatRewards([], 0.05)).toBe(true);
-    expect(flatRewards([0.3], 0.05)).toBe(true);
-    expect(flatRewards([0.3, 0.34], 0.05)).toBe(true);
-    expect(flatRewards([0.3, 0.36], 0.05)).toBe(false);
+    expect(hasFlatRewards([], 0.05)).toBe(true);
+    expect(hasFlatRewards([0.3], 0.05)).toBe(true);
+    expect(hasFlatRewards([0.3, 0.34], 0.05)).toBe(true);
+    expect(hasFlatRewards([0.3, 0.36], 0.05)).toBe(false);
     // All failed, and one success in eight: exp(-2) and exp(-8 * 0.375^2).
-    expect(flatRewards([Math.exp(-2), Math.exp(-1.125)], 0.05)).toBe(false);
-    expect(() => flatRewards([NaN], 0.05)).toThrow('rewards[0] must be a finite number');
+    expect(hasFlatRewards([Math.exp(-2), Math.exp(-1.125)], 0.05)).toBe(false);
+    expect(() => hasFlatRewards([NaN], 0.05)).toThrow('rewards[0] must be a finite number');
   });
 
   it('are counted in a row; a bound of 0 counts epochs without any record alone', () => {

@@ -1,6 +1,6 @@
 import { signalScore, splitHalfReliability } from '../../src/coevolution/diagnostics.ts';
-import { wilsonInterval } from '../../src/numerics/intervals.ts';
 import { mean } from '../../src/numerics/arithmetic.ts';
+import { wilsonInterval } from '../../src/numerics/intervals.ts';
 import type { Metrics } from '../../src/types/activity-types.ts';
 import type { VerdictRecord } from '../../src/types/records.ts';
 import type { EpochFiles } from './make-epoch.ts';

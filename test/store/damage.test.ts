@@ -7,7 +7,7 @@ import { InvalidArtifact } from '../../src/store/errors.ts';
 import { Journal } from '../../src/store/journal.ts';
 import type { LedgerBody } from '../../src/store/ledger-chain.ts';
 import { ObjectStore } from '../../src/store/object-store.ts';
-import { PhaseKeys } from '../../src/store/phase-cache.ts';
+import { PhaseCache } from '../../src/store/phase-cache.ts';
 import { manifestPath } from '../../src/store/references.ts';
 import { someKey } from './some-key.ts';
 import { collect, memoryFolder } from './temporary-folder.ts';
@@ -25,7 +25,7 @@ async function someFiles() {
     { a: 2, text: '' },
   ]);
   const folder = await store.putFolder(output);
-  await new PhaseKeys(home).record(someKey(), { records, rate: 0.5 });
+  await new PhaseCache(home).record(someKey(), { records, rate: 0.5 });
   const journal = await Journal.open<unknown>(join(home, 'requests.jsonl'));
   for (const answer of ['one', 'two', 'three']) await journal.append({ answer });
   await journal.close();
@@ -44,7 +44,7 @@ async function someFiles() {
       read: async (at) => new ObjectStore(at).check(folder),
     },
     manifest: { file: manifestPath(home, folder), read: async (at) => new ObjectStore(at).check(folder) },
-    key: { file: new PhaseKeys(home).path(someKey()), read: (at) => new PhaseKeys(at).lookup(someKey()) },
+    key: { file: new PhaseCache(home).path(someKey()), read: (at) => new PhaseCache(at).lookup(someKey()) },
     journal: {
       file: join(home, 'requests.jsonl'),
       read: async (at) => {

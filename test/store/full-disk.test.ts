@@ -7,7 +7,7 @@ import { StoreUnavailable } from '../../src/store/errors.ts';
 import { Journal } from '../../src/store/journal.ts';
 import { Ledger } from '../../src/store/ledger.ts';
 import { ObjectStore } from '../../src/store/object-store.ts';
-import { PhaseKeys } from '../../src/store/phase-cache.ts';
+import { PhaseCache } from '../../src/store/phase-cache.ts';
 import { someKey } from './some-key.ts';
 import { collect, entriesOf, filesIn, temporaryFolder } from './temporary-folder.ts';
 
@@ -81,7 +81,7 @@ test('a ledger on a full disk keeps its lines, and takes the same line when ther
 
 test('a read-only disk can be read, and says what to do about writing', async (context) => {
   const root = await smallDisk(context);
-  const [store, keys] = [new ObjectStore(root), new PhaseKeys(root)];
+  const [store, keys] = [new ObjectStore(root), new PhaseCache(root)];
   const ref = await store.putText('x');
   await keys.record(someKey(), ref);
   remount(root, 'ro');

@@ -5,7 +5,7 @@ import { collectGarbage, planGarbage } from '../../src/runs/garbage-collection.t
 import { verifyRun } from '../../src/runs/verify.ts';
 import { hashOf } from '../../src/store/canonical-json.ts';
 import { InvalidArtifact } from '../../src/store/errors.ts';
-import { PhaseKeys } from '../../src/store/phase-cache.ts';
+import { PhaseCache } from '../../src/store/phase-cache.ts';
 import { openWork } from '../../src/store/work-folder.ts';
 import { someStore } from './some-run.ts';
 import type { Epoch } from './some-run.ts';
@@ -141,7 +141,7 @@ describe('what nobody needs', () => {
   test('what an epoch in flight, or an experiment not listed, has recorded stays whole', async () => {
     const made = await someStore();
     const { run, epochs } = await made.someRun('a', 4);
-    const keys = new PhaseKeys(made.store.root);
+    const keys = new PhaseCache(made.store.root);
     const [inFlight, elsewhere] = [
       await made.epochObjects('in flight'),
       await made.epochObjects('elsewhere'),
@@ -156,7 +156,7 @@ describe('what nobody needs', () => {
   test('a key goes with the checkpoint it gave, and keeps what else it named', async () => {
     const made = await someStore();
     const { run, epochs } = await made.someRun('a', 4);
-    const keys = new PhaseKeys(made.store.root);
+    const keys = new PhaseCache(made.store.root);
     const shard = await made.store.putText('a shard, in no ledger');
     await keys.record(key(1), epochs[1]);
     await keys.record({ ...key(1), phase: 'roll-out', shard: 2 }, { shard });
@@ -176,7 +176,7 @@ describe('what nobody needs', () => {
     const finished = await openWork(made.store.root, key(4));
     const unfinished = await openWork(made.store.root, key(4, 'a', 'other'));
     const abandoned = await openWork(made.store.root, key(2));
-    await new PhaseKeys(made.store.root).record(key(4), {});
+    await new PhaseCache(made.store.root).record(key(4), {});
     const batch = await made.store.putRecords([{ batch: 1 }]);
     const old1 = epochs[1]?.trainerState;
     if (old1 === undefined) throw new Error('the run has four epochs');

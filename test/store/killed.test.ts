@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { RunFolder } from '../../src/runs/run-folder.ts';
 import { ObjectStore } from '../../src/store/object-store.ts';
-import { PhaseKeys } from '../../src/store/phase-cache.ts';
+import { PhaseCache } from '../../src/store/phase-cache.ts';
 import { someKey } from './some-key.ts';
 import { collect, filesIn, leftovers, temporaryFolder } from './temporary-folder.ts';
 
@@ -39,7 +39,7 @@ describe('a process that is killed', () => {
   });
 
   test('before naming a record leaves the key free', async () => {
-    const keys = new PhaseKeys(await temporaryFolder());
+    const keys = new PhaseCache(await temporaryFolder());
     killedBefore('link', 1, 'key', keys.root);
     expect(await keys.lookup(someKey())).toBeUndefined();
     expect(await keys.record(someKey(), { done: 2 })).toEqual({ done: 2 });

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { hashOf } from '../../src/store/canonical-json.ts';
 import type { Damage } from '../../src/store/errors.ts';
 import { ObjectStore } from '../../src/store/object-store.ts';
-import { PhaseKeys } from '../../src/store/phase-cache.ts';
+import { PhaseCache } from '../../src/store/phase-cache.ts';
 import { InvalidConfig } from '../../src/validation/invalid-config.ts';
 import { someKey } from './some-key.ts';
 import { filesIn, leftovers, memoryFolder } from './temporary-folder.ts';
@@ -12,7 +12,7 @@ import { filesIn, leftovers, memoryFolder } from './temporary-folder.ts';
 async function keysWithDamage() {
   const said: Damage[] = [];
   const root = await memoryFolder();
-  return { root, said, keys: new PhaseKeys(root, { onDamage: (damage) => said.push(damage) }) };
+  return { root, said, keys: new PhaseCache(root, { onDamage: (damage) => said.push(damage) }) };
 }
 
 test('what is recorded is found, under that key alone', async () => {

@@ -4,7 +4,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { ObjectStore } from '../../src/store/object-store.ts';
-import { PhaseKeys } from '../../src/store/phase-cache.ts';
+import { PhaseCache } from '../../src/store/phase-cache.ts';
 import type { FileRef } from '../../src/store/references.ts';
 import { someKey } from './some-key.ts';
 import { filesIn, leftovers, temporaryFolder } from './temporary-folder.ts';
@@ -45,7 +45,7 @@ test('of two processes that record under one key, one wins and both know it', as
   const root = await temporaryFolder();
   const [a, b] = await race<{ winner: number }>('record', root);
   expect(a).toEqual(b);
-  expect(await new PhaseKeys(root).lookup(someKey({ epoch: 3 }))).toEqual(a[3]);
+  expect(await new PhaseCache(root).lookup(someKey({ epoch: 3 }))).toEqual(a[3]);
   expect(await leftovers(root)).toEqual([]);
 });
 

@@ -1,7 +1,7 @@
 import type { Experiment } from '../../config/experiment.ts';
 import { settingsInEffect } from '../../config/retune.ts';
-import { wilsonInterval } from '../../numerics/intervals.ts';
 import { mean } from '../../numerics/arithmetic.ts';
+import { wilsonInterval } from '../../numerics/intervals.ts';
 import { passAtK } from '../../numerics/tests.ts';
 import type { LedgerEntry } from '../../runs/ledger-entry.ts';
 import { hashOf } from '../../store/canonical-json.ts';

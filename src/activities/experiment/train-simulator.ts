@@ -1,6 +1,6 @@
 import { recall, regressionRecords, repeatsIn, splitByAge } from '../../coevolution/environment-pool.ts';
 import type { RegressionRecord } from '../../coevolution/environment-pool.ts';
-import { capFamilies, flatRewards } from '../../coevolution/guards.ts';
+import { capFamilies, hasFlatRewards } from '../../coevolution/guards.ts';
 import { effectiveSampleSize, regressionWeights } from '../../coevolution/regression-weights.ts';
 import type { Experiment } from '../../config/experiment.ts';
 import { deriveSeed, randomStream } from '../../numerics/random.ts';
@@ -37,7 +37,7 @@ export function createTrainSimulator(dependencies: Dependencies) {
       const rewards = recent.filter(({ guard }) => guard > 0).map(({ env_reward }) => env_reward);
       const minSpread = guards.flatRewards ?? null;
       // Without any reward the batch is empty, which the trainer notes.
-      if (minSpread !== null && rewards.length > 0 && flatRewards(rewards, minSpread)) {
+      if (minSpread !== null && rewards.length > 0 && hasFlatRewards(rewards, minSpread)) {
         return {
           policy: state.environment,
           metrics: { 'env/steps': 0, 'env/rwr_records': 0 },

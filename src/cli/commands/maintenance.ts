@@ -16,7 +16,7 @@ export function addReport({ program, context }: CommandParts): void {
 }
 
 async function report(id: string, context: CliContext): Promise<void> {
-  const { requireRun } = await import('../../runs/run-state.ts');
+  const { requireRun } = await import('../../runs/run-overview.ts');
   const { writeResults } = await import('../lib/run-results.ts');
   const home = homeFolder(context.env);
   await requireRun(home, id);
@@ -35,7 +35,7 @@ export function addVerify({ program, context, exit }: CommandParts): void {
 const MAX_PROBLEMS = 10;
 
 async function verify(id: string, { env, print, warn }: CliContext): Promise<ExitCode> {
-  const { requireRun } = await import('../../runs/run-state.ts');
+  const { requireRun } = await import('../../runs/run-overview.ts');
   const { verifyRun } = await import('../../runs/verify.ts');
   const { ObjectStore } = await import('../../store/object-store.ts');
   const home = homeFolder(env);
@@ -84,7 +84,7 @@ async function gc(
 ): Promise<void> {
   const { collectGarbage } = await import('../../runs/garbage-collection.ts');
   const { RunFolder } = await import('../../runs/run-folder.ts');
-  const { runsFolder } = await import('../../runs/run-state.ts');
+  const { runsFolder } = await import('../../runs/run-overview.ts');
   const { ObjectStore } = await import('../../store/object-store.ts');
   const { plainTable } = await import('../lib/table.ts');
   const home = homeFolder(env);

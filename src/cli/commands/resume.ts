@@ -27,7 +27,7 @@ async function resumeRun(id: string, options: TemporalOptions, context: CliConte
     return exitCodes.ok;
   }
   const { parseExperiment } = await import('../../config/parse-experiment.ts');
-  const { requireRun } = await import('../../runs/run-state.ts');
+  const { requireRun } = await import('../../runs/run-overview.ts');
   const { externalTemporal } = await import('../lib/session.ts');
   const { startOrResume } = await import('../lib/start-experiment.ts');
   const home = homeFolder(context.env);

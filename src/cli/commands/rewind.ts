@@ -39,7 +39,7 @@ export function addRewind(parts: CommandParts): void {
 
 async function rewindRun(id: string, options: RewindOptions, context: CliContext): Promise<ExitCode> {
   const { rewindFolder } = await import('../../runs/rewind.ts');
-  const { requireRun } = await import('../../runs/run-state.ts');
+  const { requireRun } = await import('../../runs/run-overview.ts');
   const { findWorkflow } = await import('../lib/updates.ts');
   const set = parseAssignments(options.set);
   const home = homeFolder(context.env);

@@ -32,7 +32,7 @@ async function status(
   options: StatusOptions,
   context: CliContext,
 ): Promise<ExitCode> {
-  const { requireRun } = await import('../../runs/run-state.ts');
+  const { requireRun } = await import('../../runs/run-overview.ts');
   const { connectIfReachable } = await import('../lib/session.ts');
   const home = homeFolder(context.env);
   if (id !== undefined) await requireRun(home, id);
@@ -57,7 +57,7 @@ async function runText(
   { env }: CliContext,
 ): Promise<string> {
   const { RunFolder } = await import('../../runs/run-folder.ts');
-  const { runsFolder } = await import('../../runs/run-state.ts');
+  const { runsFolder } = await import('../../runs/run-overview.ts');
   const { readRunStatus, runDetails } = await import('../lib/run-status.ts');
   const run = await readRunStatus(new RunFolder(runsFolder(homeFolder(env)), id), client);
   return json === true ? JSON.stringify(run, null, 2) : runDetails(run);
@@ -69,7 +69,7 @@ async function allRunsText(
   context: CliContext,
 ): Promise<string> {
   const { RunFolder } = await import('../../runs/run-folder.ts');
-  const { runsFolder } = await import('../../runs/run-state.ts');
+  const { runsFolder } = await import('../../runs/run-overview.ts');
   const { readRunStatus, runTable } = await import('../lib/run-status.ts');
   const home = homeFolder(context.env);
   const folders = await RunFolder.list(runsFolder(home));

@@ -5,7 +5,7 @@ import { setFields } from '../../config/retune.ts';
 import type { FieldValues } from '../../config/retune.ts';
 import { resolveFork } from '../../runs/fork.ts';
 import { RunFolder } from '../../runs/run-folder.ts';
-import { requireRun, runsFolder } from '../../runs/run-state.ts';
+import { requireRun, runsFolder } from '../../runs/run-overview.ts';
 import { experimentInEffect } from '../../runs/settings-in-effect.ts';
 import { ObjectStore } from '../../store/object-store.ts';
 

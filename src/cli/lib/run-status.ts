@@ -1,10 +1,10 @@
 import { WorkflowNotFoundError } from '@temporalio/client';
 import type { Client } from '@temporalio/client';
 import { armName } from '../../config/arms.ts';
-import type { Retune, RunFolder } from '../../runs/run-folder.ts';
 import { mean } from '../../numerics/arithmetic.ts';
-import { lineage, lineageText, readRunOverview, settingsText } from '../../runs/run-state.ts';
-import type { Ancestor } from '../../runs/run-state.ts';
+import type { Retune, RunFolder } from '../../runs/run-folder.ts';
+import { lineage, lineageText, readRunOverview, settingsText } from '../../runs/run-overview.ts';
+import type { Ancestor } from '../../runs/run-overview.ts';
 import type { Metrics, Progress } from '../../types/activity-types.ts';
 import { progressScreen } from './progress-display.ts';
 import { plainTable } from './table.ts';
@@ -12,7 +12,7 @@ import { rateText, timeText } from './text.ts';
 
 const RECENT_EPOCHS = 5;
 
-const resumableStates: ReadonlySet<RunState> = new Set([
+const resumableStates: ReadonlySet<RunActivity> = new Set([
   'paused',
   'stopped',
   'cancelled',
@@ -24,7 +24,7 @@ const resumableStates: ReadonlySet<RunState> = new Set([
 /** What `genenv status` knows of a run. */
 export interface RunStatus {
   id: string;
-  state: RunState;
+  state: RunActivity;
   arm: string;
   epoch: number;
   epochs: number;
@@ -82,7 +82,7 @@ export async function readRunStatus(folder: RunFolder, client: Client | null): P
 const QUERY_MS = 3_000;
 
 /** `interrupted`: epochs are left, and no workflow runs. */
-export type RunState =
+export type RunActivity =
   | 'finished'
   | 'running'
   | 'paused'
@@ -95,7 +95,7 @@ export type RunState =
   | 'unreadable';
 
 export interface CurrentState {
-  state: RunState;
+  state: RunActivity;
   /** Only while it runs and its worker answers. */
   progress: Progress | null;
 }
@@ -113,7 +113,7 @@ export async function currentState(folder: RunFolder, client: Client | null): Pr
   return { state: last === 'rewound' ? 'interrupted' : (workflow?.ended ?? 'interrupted'), progress: null };
 }
 
-const activeState = (progress: Progress | null): RunState =>
+const activeState = (progress: Progress | null): RunActivity =>
   progress?.status === 'paused' || progress?.status === 'stopping' ? progress.status : 'running';
 
 /** How the run ended, or what came after that. */
@@ -128,7 +128,7 @@ async function lastOutcome(folder: RunFolder): Promise<unknown> {
 async function workflowState(
   client: Client,
   id: string,
-): Promise<{ progress?: Progress | null; ended?: RunState }> {
+): Promise<{ progress?: Progress | null; ended?: RunActivity }> {
   const handle = client.workflow.getHandle(id);
   try {
     const { status } = await client.withDeadline(Date.now() + QUERY_MS, () => handle.describe());

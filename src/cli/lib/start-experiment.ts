@@ -5,10 +5,11 @@ import type { Experiment } from '../../config/experiment.ts';
 import { changedFields } from '../../config/retune.ts';
 import { finishRewind } from '../../runs/rewind.ts';
 import { RunFolder } from '../../runs/run-folder.ts';
-import { experimentHash, lastRewindTime, readRunOverview, runsFolder } from '../../runs/run-state.ts';
+import { experimentHash, lastRewindTime, readRunOverview, runsFolder } from '../../runs/run-overview.ts';
 import { InvalidConfig } from '../../validation/invalid-config.ts';
 import { queues } from '../../workflows/activity-proxies.ts';
-import type { experimentWorkflow, ExperimentResult } from '../../workflows/experiment.ts';
+import type { ExperimentResult } from '../../workflows/experiment-run.ts';
+import type { experimentWorkflow } from '../../workflows/experiment.ts';
 import { exitCodes } from '../context.ts';
 import type { CliContext, ExitCode } from '../context.ts';
 import {

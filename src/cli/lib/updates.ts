@@ -7,7 +7,7 @@ import {
 } from '@temporalio/client';
 import type { Client } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
-import { readRunOverview, requireRun } from '../../runs/run-state.ts';
+import { readRunOverview, requireRun } from '../../runs/run-overview.ts';
 import type { experimentWorkflow } from '../../workflows/experiment.ts';
 import type { ControlState } from '../../workflows/messages.ts';
 import { CliError, exitCodes, homeFolder } from '../context.ts';

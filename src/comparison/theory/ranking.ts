@@ -1,5 +1,5 @@
-import { binomialDistribution } from '../../numerics/intervals.ts';
 import { mean, range, sum } from '../../numerics/arithmetic.ts';
+import { binomialDistribution } from '../../numerics/intervals.ts';
 import { requireInRange, requireInteger, requirePositive, ROUNDING } from '../../numerics/preconditions.ts';
 import { randomStream } from '../../numerics/random.ts';
 import type { RandomStream } from '../../numerics/random.ts';

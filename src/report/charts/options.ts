@@ -1,6 +1,6 @@
 import type { EChartsOption, SeriesOption } from 'echarts';
 import type { Retune } from '../../runs/run-folder.ts';
-import { settingsText } from '../../runs/run-state.ts';
+import { settingsText } from '../../runs/run-overview.ts';
 import type { EpochRow } from '../run-data.ts';
 
 /**
@@ -108,7 +108,7 @@ export function ribbon(name: string, low: Values, high: Values, color: string): 
 }
 
 /** Shades a range of y behind a series. */
-export const shaded = (
+export const shadeBand = (
   series: SeriesOption,
   [from, to]: readonly [number, number],
   label: string,
@@ -123,7 +123,7 @@ export const shaded = (
 });
 
 /** Marks a level across the chart. */
-export const marked = (series: SeriesOption, level: number, label: string): SeriesOption => ({
+export const markLevel = (series: SeriesOption, level: number, label: string): SeriesOption => ({
   ...series,
   markLine: {
     silent: true,

@@ -10,11 +10,11 @@ import {
   colorAt,
   heatMap,
   line,
-  marked,
+  markLevel,
   overEpochs,
   points,
   ribbon,
-  shaded,
+  shadeBand,
   unlessEmpty,
 } from './options.ts';
 import type { Chart, Values } from './options.ts';
@@ -38,7 +38,7 @@ export function frontierCharts(allRows: readonly EpochRow[]): Chart[] {
       option: overEpochs(
         rows,
         [
-          shaded(
+          shadeBand(
             line('5-epoch mean', trailingMean(rates), { color: '$blue', width: 3 }),
             [TARGET_BAND.low, TARGET_BAND.high],
             bandText,
@@ -241,7 +241,7 @@ export function updateCharts(allRows: readonly EpochRow[], experiment: Experimen
       option: overEpochs(
         rows,
         [
-          shownCap === null ? simulatorKl : marked(simulatorKl, shownCap, `cap ${shownCap}`),
+          shownCap === null ? simulatorKl : markLevel(simulatorKl, shownCap, `cap ${shownCap}`),
           line('agent', metric('kl'), { color: '$blue' }),
         ],
         { min: 0, ...(shownCap === null || highestKl > shownCap ? {} : { max: shownCap * 1.2 }) },

@@ -31,7 +31,7 @@ export const chainAlphabet = (size: {
 export const chainSpec = ({ operations, text }: Chain): TaskSpec => `${operations}:${text}`;
 
 /** Reads a canonical text; only for texts that `parseChain` has accepted. */
-export function readChain(spec: TaskSpec): Chain {
+export function readChainText(spec: TaskSpec): Chain {
   const colon = spec.indexOf(':');
   return { operations: spec.slice(0, colon), text: spec.slice(colon + 1) };
 }
@@ -107,6 +107,6 @@ export function parseSteps(
 
 /** The agent's prompt, operations and text in fixed slots: `RT_:abca=`. */
 export function chainPrompt(spec: TaskSpec, { maxDepth, maxLength }: ChainAlphabet): string {
-  const { operations, text } = readChain(spec);
+  const { operations, text } = readChainText(spec);
   return `${operations.padEnd(maxDepth, '_')}:${text.padEnd(maxLength, '_')}=`;
 }

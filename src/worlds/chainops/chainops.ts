@@ -8,7 +8,7 @@ import {
   computeSteps,
   parseChain,
   parseSteps,
-  readChain,
+  readChainText,
 } from './chain.ts';
 import type { ChainOpsSettings } from './settings.ts';
 import { chainAgentCorpus, chainSimulatorCorpus, randomChain } from './warm-up.ts';
@@ -21,7 +21,7 @@ export function createChainOps(settings: ChainOpsSettings): World {
   const alphabet = alphabetOf(settings);
   const { operations, symbols, maxDepth, maxLength } = alphabet;
   const warmUp = { ...settings.warmUp, baseDepths: settings.baseDepths, baseLengths: settings.baseLengths };
-  const referenceAnswer = (spec: string): string => chainAnswer(computeSteps(readChain(spec), symbols));
+  const referenceAnswer = (spec: string): string => chainAnswer(computeSteps(readChainText(spec), symbols));
   return {
     name: 'chainops',
     vocabulary: [...new Set([...historyCharacters, ...operations, ...':>'])].sort(),
@@ -48,14 +48,14 @@ export function createChainOps(settings: ChainOpsSettings): World {
     },
     agentPrompt: (spec) => chainPrompt(spec, alphabet),
     kind: (spec) => spec.slice(0, 1),
-    difficulty: (spec) => readChain(spec).operations.length * readChain(spec).text.length,
+    difficulty: (spec) => readChainText(spec).operations.length * readChainText(spec).text.length,
     latents: (spec) => ({
-      depth: readChain(spec).operations.length,
-      length: readChain(spec).text.length,
-      operations: readChain(spec).operations,
+      depth: readChainText(spec).operations.length,
+      length: readChainText(spec).text.length,
+      operations: readChainText(spec).operations,
     }),
     score: (spec, answer) => {
-      const chain = readChain(spec);
+      const chain = readChainText(spec);
       const steps = parseSteps(answer, chain, symbols);
       return {
         reward: steps?.at(-1) === computeSteps(chain, symbols).at(-1) ? 1 : 0,
@@ -64,7 +64,7 @@ export function createChainOps(settings: ChainOpsSettings): World {
     },
     referenceAnswer,
     randomAnswer: (spec, random) => {
-      const { operations: requested, text } = readChain(spec);
+      const { operations: requested, text } = readChainText(spec);
       // Only U changes symbols, so a permutation of the text is the better guess.
       const randomStep = (): string =>
         (requested.includes('U')
@@ -74,10 +74,10 @@ export function createChainOps(settings: ChainOpsSettings): World {
       return chainAnswer(Array.from(requested, randomStep));
     },
     renderTask: (spec) => {
-      const { operations: requested, text } = readChain(spec);
+      const { operations: requested, text } = readChainText(spec);
       return {
         request: `Apply ${[...requested].map((operation) => operationNames[operation]).join(', then ')} to "${text}", writing every result.`,
-        evaluation: { kind: 'last_step', answer: computeSteps(readChain(spec), symbols).at(-1) },
+        evaluation: { kind: 'last_step', answer: computeSteps(readChainText(spec), symbols).at(-1) },
       };
     },
     renderAnswer: (answer) => ({ steps: answer.split('>').slice(0, -1), answer: answer.split('>').at(-1) }),

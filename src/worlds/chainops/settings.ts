@@ -4,7 +4,7 @@ import {
   baseTasksField,
   easyTailField,
   heldOutPerCellField,
-  range,
+  rangeField,
   rangeProblems,
   share,
   warmUpField,
@@ -24,8 +24,8 @@ export const chainOpsSettings = z
     maxDepth: z.int().min(1).max(5).default(3).describe('Most operations in a chain.'),
     maxLength: z.int().min(2).max(12).default(4).describe('Longest text a chain starts from.'),
     baseTasks: baseTasksField(64),
-    baseDepths: range([2, 3], 'Fewest and most operations of the base tasks.'),
-    baseLengths: range([3, 4], 'Shortest and longest text of the base tasks.'),
+    baseDepths: rangeField([2, 3], 'Fewest and most operations of the base tasks.'),
+    baseLengths: rangeField([3, 4], 'Shortest and longest text of the base tasks.'),
     heldOutPerCell: heldOutPerCellField(16, 'depth and length'),
     warmUp: warmUpField({
       symbolAccuracy: share(

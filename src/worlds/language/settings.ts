@@ -7,7 +7,7 @@ import {
   tasksFileField,
   voteField,
 } from '../json-tasks/settings.ts';
-import { baseTasksField, heldOutPerCellField, range, rangeProblems } from '../setting-fields.ts';
+import { baseTasksField, heldOutPerCellField, rangeField, rangeProblems } from '../setting-fields.ts';
 
 /** How a task is judged: by a program that code executes, or against a label that the simulator wrote. */
 export const evaluationKinds = ['execution', 'call', 'exact', 'reference'] as const;
@@ -38,8 +38,8 @@ export const languageSettings = z
     repairs: repairsField,
     vote: voteField,
     baseTasks: baseTasksField(48),
-    baseCalls: range([2, 5], 'Fewest and most calls in the built-in base tasks.'),
-    heldOutCalls: range([1, 6], 'Calls in the built-in held-out tasks.'),
+    baseCalls: rangeField([2, 5], 'Fewest and most calls in the built-in base tasks.'),
+    heldOutCalls: rangeField([1, 6], 'Calls in the built-in held-out tasks.'),
     heldOutPerCell: heldOutPerCellField(8, 'number of calls'),
     tasksFile: tasksFileField
       .nullable()

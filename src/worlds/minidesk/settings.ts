@@ -4,7 +4,7 @@ import {
   baseTasksField,
   easyTailField,
   heldOutPerCellField,
-  range,
+  rangeField,
   rangeProblems,
   share,
   warmUpField,
@@ -21,7 +21,7 @@ export const miniDeskSettings = z
     maxErrors: z.int().min(0).max(2).default(1).describe('Most tool errors that a task can have injected.'),
     turns: z.int().min(3).max(8).default(6).describe('Actions that a rollout may take.'),
     baseTasks: baseTasksField(64),
-    baseSteps: range([4, 6], 'Fewest and most actions that the base tasks take.'),
+    baseSteps: rangeField([4, 6], 'Fewest and most actions that the base tasks take.'),
     heldOutPerCell: heldOutPerCellField(16, 'number of actions'),
     warmUp: warmUpField({
       actionAccuracy: share(

@@ -4,7 +4,7 @@ import {
   baseTasksField,
   easyTailField,
   heldOutPerCellField,
-  range,
+  rangeField,
   rangeProblems,
   seedField,
   share,
@@ -41,8 +41,8 @@ export const toolboxSettings = z
       .optional()
       .describe('Most arguments of a call; maxLength bounds them together. Left out = 1.'),
     baseTasks: baseTasksField(64),
-    baseLengths: range([13, 16], 'Shortest and longest argument of the base tasks.'),
-    heldOutLengths: range([1, 16], 'Lengths of the held-out grid.'),
+    baseLengths: rangeField([13, 16], 'Shortest and longest argument of the base tasks.'),
+    heldOutLengths: rangeField([1, 16], 'Lengths of the held-out grid.'),
     heldOutPerCell: heldOutPerCellField(4, 'tool, length and depth of calls'),
     warmUp: warmUpField({
       symbolAccuracy: share(

@@ -1,5 +1,9 @@
-import { drivingCost, queryText, sandboxFrom } from '../../benchmarks/travelplanner/travel-planning.ts';
-import type { Distance, Query, Reference, Sandbox } from '../../benchmarks/travelplanner/travel-planning.ts';
+import { drivingCost } from '../../benchmarks/travelplanner/data/sandbox.ts';
+import type { Distance, Sandbox } from '../../benchmarks/travelplanner/data/sandbox.ts';
+import type { Query } from '../../benchmarks/travelplanner/data/task.ts';
+import { sandboxFrom } from '../../benchmarks/travelplanner/data/train-sandbox.ts';
+import type { Reference } from '../../benchmarks/travelplanner/data/train-sandbox.ts';
+import { queryText } from '../../benchmarks/travelplanner/query-text.ts';
 import type { Information, TravelTask } from './task-schema.ts';
 
 /** The sandbox that plans are checked against; columns that no check reads are blank. */

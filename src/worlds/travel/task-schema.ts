@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { dayFields, MAX_ROUTE_LENGTH } from '../../benchmarks/travelplanner/travel-planning.ts';
+import { dayFields, MAX_ROUTE_LENGTH } from '../../benchmarks/travelplanner/data/plan.ts';
 
 /**
  * What the simulator writes: a query in its parts, the rows of a small sandbox by the benchmark's names of

@@ -1,10 +1,8 @@
-import {
-  findPlan,
-  plannerQuestion,
-  queryText,
-  referenceText,
-  strictVerdict,
-} from '../../benchmarks/travelplanner/travel-planning.ts';
+import { findPlan } from '../../benchmarks/travelplanner/case-verdict.ts';
+import { referenceText } from '../../benchmarks/travelplanner/prompts/data-text.ts';
+import { plannerQuestion } from '../../benchmarks/travelplanner/prompts/planner.ts';
+import { queryText } from '../../benchmarks/travelplanner/query-text.ts';
+import { strictVerdict } from '../../benchmarks/travelplanner/strict/strict-verdict.ts';
 import type { RandomStream } from '../../numerics/random.ts';
 import { createJsonTaskWorld } from '../json-tasks/json-task-world.ts';
 import type { JsonTaskDefinition } from '../json-tasks/json-task-world.ts';

@@ -1,4 +1,4 @@
-import { strictVerdict } from '../../benchmarks/travelplanner/travel-planning.ts';
+import { strictVerdict } from '../../benchmarks/travelplanner/strict/strict-verdict.ts';
 import { benchmarkQuery, buildSandbox } from './sandbox.ts';
 import type { Information, TravelTask } from './task-schema.ts';
 

@@ -17,13 +17,13 @@ real[call] = (...args) => {
 syncBuiltinESMExports();
 
 const { ObjectStore } = await import('../../../src/store/object-store.ts');
-const { PhaseKeys } = await import('../../../src/store/phase-cache.ts');
+const { PhaseCache } = await import('../../../src/store/phase-cache.ts');
 const { RunFolder } = await import('../../../src/runs/run-folder.ts');
 
 const work: Record<string, () => Promise<unknown>> = {
   records: () => new ObjectStore(root).putRecords([{ a: 1 }, { a: 2 }]),
   folder: () => new ObjectStore(root).putFolder(join(root, 'output'), { move: true }),
-  key: () => new PhaseKeys(root).record(someKey(), { done: 1 }),
+  key: () => new PhaseCache(root).record(someKey(), { done: 1 }),
   ledger: async () => {
     const run = new RunFolder(root, 'run');
     const ledger = run.ledger(await run.writeExperiment({}));
