@@ -1,7 +1,6 @@
 import { defineConfig } from 'vitest/config';
 import type { TestProjectInlineConfiguration } from 'vitest/config';
 
-
 const shared = {
   globalSetup: ['test-support/shared-services.ts'],
   pool: 'forks',

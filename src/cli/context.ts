@@ -17,9 +17,9 @@ export const exitCodeMeanings: Record<ExitCode, string> = {
   0: 'done (for run: the experiment is finished)',
   1: 'failed',
   2: 'bad input: an argument or the experiment file; nothing was started or written',
-  3: 'the experiment was stopped or cancelled before its last epoch; the same command goes on',
+  3: 'the experiment was stopped or cancelled before its last epoch; the same command resumes it',
   4: 'another process uses the stack of this home folder',
-  130: 'interrupted; the same command goes on',
+  130: 'interrupted; the same command resumes it',
 };
 
 /** An error whose message is all that a person needs; no stack trace is shown. */

@@ -61,7 +61,7 @@ export function createProgram(context: CliContext, exit: (code: ExitCode) => voi
 
 const help = `
 Examples:
-  genenv run experiments/laptop.json            run an experiment, or go on with it, and follow it
+  genenv run experiments/laptop.json            run an experiment, or resume it, and follow it
   genenv run experiments/laptop.json --id seed1 the same file as another experiment
   genenv run experiments/laptop.json --dry-run  what it would take; nothing is started
   genenv compare experiments/compare-laptop.json

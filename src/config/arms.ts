@@ -21,7 +21,7 @@ const poolSourceSchema = z
           .describe('Name of the environment variable with the key; never the key.'),
         model: z.string().min(1).describe('Name of the model there.'),
         temperature: z.number().min(0).default(1).describe('Sampling temperature.'),
-        maxTokens: z.int().positive().default(1024).describe('Most new tokens in an answer.'),
+        maxTokens: z.int().positive().default(1024).describe('Maximum number of new tokens in a completion.'),
       })
       .describe('Written by a model, from examples of the base tasks.'),
     z

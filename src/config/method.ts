@@ -15,12 +15,12 @@ export const evaluationOptions = {
     .min(1)
     .describe('Suites by name (`genenv suites` lists them), or a benchmark’s with `*`: `bfcl_v4_*`.'),
   temperature: z.number().min(0).default(0).describe('Sampling temperature; 0 = greedy.'),
-  maxTokens: z.int().positive().default(1024).describe('Most new tokens in an answer.'),
+  maxTokens: z.int().positive().default(1024).describe('Maximum number of new tokens in a completion.'),
   seed: z.int().min(0).default(0).describe('Every other seed derives from it.'),
   toolFormat: z
     .enum(['prompt', 'native'])
     .default('prompt')
-    .describe('Tools described in the prompt, or given to the server as tools.'),
+    .describe('Whether tools are described in the prompt or passed to the server as tools.'),
   search: z
     .strictObject({
       url: httpUrl.describe('Address; `{query}` in it stands for the query, else it is posted as JSON.'),
@@ -37,7 +37,7 @@ export const evaluationOptions = {
     })
     .nullable()
     .default(null)
-    .describe('Model that judges free answers, in suites that have such a rule beside their own.'),
+    .describe('Model that judges free answers, in suites that have such a rule besides their own.'),
   limit: z
     .int()
     .positive()
@@ -61,7 +61,7 @@ export const evaluationOptions = {
     .min(1)
     .default(150)
     .describe(
-      'Heartbeat timeout of the activities, which beat after each request: how soon a worker that died ' +
+      'Heartbeat timeout of the activities, which heartbeat after each request: how soon a worker that died ' +
         'is noticed. Above requestTimeoutSeconds.',
     ),
   maxAttempts: z
@@ -88,7 +88,7 @@ const unit = z.number().min(0).max(1);
 export const difficultySchema = z
   .strictObject({
     alpha: unit.describe(
-      'Target success rate α of the simulator: its reward is highest where the agent solves this share ' +
+      'Target success rate α of the simulator: its reward is highest if the agent solves this share ' +
         'of its attempts. Paper: 0.5.',
     ),
     beta: z
@@ -164,7 +164,7 @@ export const poolsSchema = z
               .int()
               .positive()
               .describe(
-                'Records remembered for each tenth of recent success that the simulator was told of, newest first.',
+                'Records remembered for each tenth of recent success in the simulator’s prompt, newest first.',
               ),
             recordsPerStep: z
               .int()
@@ -191,7 +191,7 @@ export const guardsSchema = z
   .strictObject({
     discrimination: z
       .boolean()
-      .describe('Reward a task only where the agent beats a random policy on it (catches coin-flip tasks).'),
+      .describe('Reward a task only if the agent beats a random policy on it (catches coin-flip tasks).'),
     familyCap: unit
       .nullable()
       .describe('Largest share of the regression weight that one kind of task may hold; null = no cap.'),
@@ -238,7 +238,9 @@ export const guardsSchema = z
           .int()
           .positive()
           .default(128)
-          .describe('Most tasks of the anchor set, one attempt each, outside the rollout budget.'),
+          .describe(
+            'Maximum number of tasks in the anchor set; one rollout each, outside the rollout budget.',
+          ),
         drop: unit
           .default(0.02)
           .describe('Success that may be lost against the best so far, beyond the 95 % interval.'),
@@ -246,7 +248,7 @@ export const guardsSchema = z
       .nullable()
       .optional()
       .describe(
-        'Roll the agent back where it has forgotten an anchor set that the simulator never sees. Left out ' +
+        'Roll the agent back if it has forgotten an anchor set that the simulator never sees. Left out ' +
           'or null = never.',
       ),
     frozenSamples: z
@@ -268,7 +270,7 @@ export const historySchema = z
       .default(2)
       .describe('Epochs that the agent history given to the simulator looks back on.'),
   })
-  .describe('What the simulator is told of the agent.');
+  .describe('What the simulator’s prompt says about the agent.');
 
 export const evaluationSettingsSchema = z
   .strictObject({

@@ -41,7 +41,7 @@ export const warmUpSchema = z
 export const adapterSchema = z
   .strictObject({
     r: z.int().positive().default(32).describe('Rank of the update.'),
-    alpha: z.number().positive().default(64).describe('Scale of the update; it is multiplied by alpha / r.'),
+    alpha: z.int().positive().default(64).describe('Scale of the update; it is multiplied by alpha / r.'),
     dropout: z
       .number()
       .min(0)
@@ -83,7 +83,7 @@ export const samplingSchema = z
       .positive()
       .default(1)
       .describe('Sampling temperature; the trainer divides logits by it too.'),
-    maxTokens: z.int().positive().describe('Most new tokens in an answer.'),
+    maxTokens: z.int().positive().describe('Maximum number of new tokens in a completion.'),
   })
   .describe('How the policy is sampled in training.');
 
@@ -208,7 +208,7 @@ export const trainerSchema = z
       ])
       .default({ type: 'resident' })
       .describe('How the process of a job is started.'),
-    device: z.enum(['auto', 'cpu', 'cuda']).default('auto').describe('`auto` = a GPU where there is one.'),
+    device: z.enum(['auto', 'cpu', 'cuda']).default('auto').describe('`auto` = a GPU if there is one.'),
     threads: z
       .int()
       .positive()
@@ -238,7 +238,7 @@ export const trainerSchema = z
       .number()
       .positive()
       .default(600)
-      .describe('How long a job goes on without a worker.'),
+      .describe('How long a job continues without a worker.'),
   })
   .describe('How training jobs run.');
 
@@ -246,7 +246,7 @@ export const servingSchema = z
   .discriminatedUnion('type', [
     z
       .strictObject({ type: z.literal('embedded') })
-      .describe('The policy server of this project, which the worker is told of.'),
+      .describe('The policy server of this project; the worker knows its address.'),
     z.strictObject({
       type: z.literal('openai'),
       baseUrl: z.url({ protocol: /^https?$/ }).describe('OpenAI-compatible server, such as vLLM.'),
@@ -269,7 +269,7 @@ export const servingSchema = z
         })
         .nullable()
         .default(null)
-        .describe('Names of the served models where publish is none.'),
+        .describe('Names of the served models if publish is none.'),
       api: z
         .enum(['completions', 'chat'])
         .optional()

@@ -53,7 +53,7 @@ export interface CompletionClient extends AsyncDisposable {
 }
 
 /**
- * A server that has forgotten one of the `policies` is given it again, and then the request once more.
+ * A server that has forgotten one of the `policies` gets it again, and then the request once more.
  * @param options `requests`: how many are planned, for the details of heartbeats
  */
 export async function openCompletionClient(

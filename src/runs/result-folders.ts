@@ -41,7 +41,7 @@ export class ComparisonFolder {
   async read(): Promise<{ comparison: Comparison; sha256: string } | undefined> {
     const comparison = await readJsonFile<Comparison>(
       this.comparisonFile,
-      'Remove it and start the comparison again with its file: the runs go on where they are.',
+      'Remove it and start the comparison again with its file: the runs continue from where they are.',
     );
     return comparison === undefined ? undefined : { comparison, sha256: hashOf(comparison) };
   }

@@ -110,7 +110,7 @@ export class RunFolder {
     return (
       (await readJsonFile<Retune[]>(
         this.retunesFile,
-        'Restore it, or remove it to go on with the settings of experiment.json.',
+        'Restore it, or remove it to continue with the settings of experiment.json.',
       )) ?? []
     );
   }

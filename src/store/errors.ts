@@ -77,9 +77,9 @@ export class NotSerializable extends StoreError {
 
 const remedies: Record<string, string> = {
   ENOSPC:
-    'The disk is full: free space there (`genenv gc` prunes old checkpoints); the run goes on by itself.',
+    'The disk is full: free space there (`genenv gc` prunes old checkpoints); the run continues by itself.',
   EDQUOT:
-    'The disk quota is used up: free space there (`genenv gc` prunes old checkpoints); the run goes on by itself.',
+    'The disk quota is used up: free space there (`genenv gc` prunes old checkpoints); the run continues by itself.',
   EROFS: 'The file system is mounted read-only: remount it writable, or set another store folder.',
   EACCES: 'Permission denied: give this user write access to it, or set another store folder.',
   EPERM: 'Operation not permitted: give this user write access to it, or set another store folder.',

@@ -119,7 +119,7 @@ export class Ledger<Body extends { epoch: number } = LedgerBody> {
     if (committed !== undefined && committed !== sha256(text)) {
       throw new LedgerConflict(
         `Epoch ${body.epoch} is in ${this.file} already, with other content (its line is ${committed}, ` +
-          `not ${sha256(text)}). A committed epoch never changes: fork the experiment to go on otherwise.`,
+          `not ${sha256(text)}). A committed epoch never changes: fork the experiment to continue differently.`,
       );
     }
     if (index === -1)
@@ -178,7 +178,7 @@ const damagedHead = ({ file, problem }: InvalidArtifact, lines: number): Invalid
     file,
     problem,
     { line: Math.max(0, lines - 1) },
-    'Start the run again: it goes on from the line before.',
+    'Start the run again: it continues from the line before.',
   );
 
 /** Writes a line whole or not at all: a full disk would take half a line. */

@@ -71,7 +71,7 @@ async function claim(path: string): Promise<FencingToken> {
     const newest = await highestClaim(fence);
     const why =
       newest > number
-        ? `attempt ${newest} has claimed it since, and goes on`
+        ? `attempt ${newest} has claimed it since, and continues`
         : 'it was removed since, because its work is finished';
     throw new Superseded(`Attempt ${number} on ${path} may write no more: ${why}. Nothing to do.`);
   };

@@ -45,7 +45,7 @@ export function toFailure(error: unknown): unknown {
  */
 export const toWorkerStopped = (activity: string): ApplicationFailure =>
   ApplicationFailure.create({
-    message: `the worker of ${activity} was told to stop; another goes on with it`,
+    message: `the worker of ${activity} was told to stop; another worker continues with it`,
     type: workerStopped,
     nonRetryable: true,
     category: ApplicationFailureCategory.BENIGN,

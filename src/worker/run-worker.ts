@@ -108,7 +108,7 @@ async function serveWorkflows(
     const run = worker.run();
     await Promise.race([run, watch.until(true).then(() => watch.until(false))]);
     if (signal.aborted) return run;
-    say('Temporal is away: workflows are read anew when it is back');
+    say('Temporal is away: workflows are read again when it is back');
     worker.shutdown();
     await run.catch((error: unknown) => say(`the worker of workflows did not end in time: ${String(error)}`));
     await Promise.race([watch.until(true), aborted(signal)]);

@@ -197,7 +197,7 @@ export class ExperimentRun {
   async waitBeforeRetry(error: unknown): Promise<void> {
     this.#consecutiveFailures += 1;
     const reason = failureType(error) ?? 'ended from outside';
-    this.#tracker.addNote(`epoch ${this.#nextEpoch()}: ${reason}; looked at anew and run again`);
+    this.#tracker.addNote(`epoch ${this.#nextEpoch()}: ${reason}; checked and run again`);
     this.#verifyArtifacts = true;
     await sleep('1s');
   }

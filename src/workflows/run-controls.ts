@@ -108,7 +108,7 @@ export class RunControls {
   #requireRunning(): void {
     if (this.#closed)
       throw ApplicationFailure.nonRetryable(
-        'the experiment has ended; start the same id again to go on',
+        'the experiment has ended; start the same id again to resume it',
         'Ended',
       );
   }

@@ -138,7 +138,7 @@ describe('a shard that is interrupted', () => {
     expect(await readdir(join(run.dependencies.store.root, 'work', run.plan.run.id))).toEqual([]);
   });
 
-  it('by a cancellation ends with its reason, and goes on later', async () => {
+  it('by a cancellation ends with its reason, and continues later', async () => {
     const run = await someRun();
     const input = await readyToRollOut(run);
     const controller = new AbortController();
@@ -204,7 +204,7 @@ describe('a shard that is interrupted', () => {
     expect(run.server.requests[2]).toEqual(run.server.requests[1]);
   });
 
-  it('by a server that goes on not knowing the model leaves it to the next attempt', async () => {
+  it('by a server that continues not knowing the model leaves it to the next attempt', async () => {
     const run = await someRun();
     const input = await readyToRollOut(run);
     run.server.nextFaults.push('model not loaded', 'model not loaded');
@@ -287,7 +287,7 @@ describe('what the simulator writes badly', () => {
     ).toBe(true);
   });
 
-  it('in a whole epoch: nothing is rolled out or learnt, which is noted, and the next epoch goes on', async () => {
+  it('in a whole epoch: nothing is rolled out or learnt, which is noted, and the next epoch continues', async () => {
     const run = await someRun({}, { invalid: { share: 1, texts } });
     const { agent, environment } = run.prepared.state;
     const first = await run.epochs(1);

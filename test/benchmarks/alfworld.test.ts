@@ -223,7 +223,7 @@ describe.skipIf(python === null)(`ALFWorld's games${why}`, { timeout: 120_000 },
       expect(score).toMatchObject({ value: 1, note: expect.stringContaining('smoke test') as unknown });
     },
   );
-  it('by step, the walkthrough goes on whatever is chosen', async () => {
+  it('by step, the walkthrough continues whatever is chosen', async () => {
     const open = await opened('alfworld_own_by_step');
     const item = open.cases[0]!;
     const { tools, questions } = scripted(

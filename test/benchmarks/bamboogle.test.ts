@@ -351,7 +351,7 @@ describe('searching', () => {
   });
 
   it.each([400, 413, 414, 422])(
-    'finds nothing where the query is refused (%i), and goes on',
+    'finds nothing where the query is refused (%i), and continues',
     async (status) => {
       const { url, requests } = await engine(() => ({ status, body: { error: 'query' } }));
       const suite = await opened(bamboogleSearch, { ...prompted, search: { url, apiKeyEnv: null } });

@@ -133,7 +133,7 @@ describe('an episode with native tools', () => {
     expect(answers).toEqual(calls.map(({ id }) => id));
     await suite.close();
   });
-  test('goes on to the next turn after calls that cannot be read, each answered', async () => {
+  test('continues to the next turn after calls that cannot be read, each answered', async () => {
     const suite = await open('multi_turn_base', 'native');
     const item = suite.cases[0]!;
     const broken: RecordedAnswer = {

@@ -13,7 +13,7 @@ const correct = async (
   (await suite.judge([{ item: suite.cases[0]!, response }], new AbortController().signal))[0]!.correct;
 
 /** Lines that a policy says, a thought before every action. */
-const acting = (...actions: string[]): string[] => actions.flatMap((action) => ['I go on.', action]);
+const acting = (...actions: string[]): string[] => actions.flatMap((action) => ['I continue.', action]);
 
 describe('tools of the sandbox', () => {
   const call = (tool: string, ...args: string[]) => new PlannerTools(train.sandbox).call(tool, args);
@@ -136,7 +136,7 @@ describe('tool use by ReAct', () => {
     expect(contentOf(thought!)).toMatch(
       /Query: Please help me plan a trip from St\. Petersburg[^\n]*\nThought 1:$/u,
     );
-    expect(contentOf(action!)).toMatch(/\nThought 1: I go on\.\nAction 1:$/u);
+    expect(contentOf(action!)).toMatch(/\nThought 1: I continue\.\nAction 1:$/u);
     expect(
       policy.questions
         .slice(0, -1)
@@ -145,7 +145,7 @@ describe('tool use by ReAct', () => {
     expect(contentOf(policy.questions[2]!)).toContain('Observation 1: Flight Number  Price');
     // Once it is in the notebook the table is masked.
     expect(contentOf(policy.questions[4]!)).toContain(
-      `Observation 1: ${MASKED_TEXT}\nThought 2: I go on.\nAction 2: NotebookWrite[Flights there]\nObservation 2: The information has been recorded`,
+      `Observation 1: ${MASKED_TEXT}\nThought 2: I continue.\nAction 2: NotebookWrite[Flights there]\nObservation 2: The information has been recorded`,
     );
     const plan = contentOf(policy.questions.at(-1)!);
     expect(plan).toContain('F3573659');

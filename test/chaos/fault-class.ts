@@ -34,7 +34,7 @@ export interface FaultClass {
   /** One of the few in `npm test`. */
   selected?: boolean;
   /**
-   * Whether the worker was what was disturbed: then work goes on within two heartbeat timeouts of a worker
+   * Whether the worker was what was disturbed: then work continues within two heartbeat timeouts of a worker
    * being back.
    */
   ofWorker?: boolean;
@@ -42,6 +42,6 @@ export interface FaultClass {
   long?: boolean;
   /** Breaks the stack for those after it. */
   ruins?: boolean;
-  /** Starts the run, disturbs it, and leaves everything in a state in which it can go on by itself. */
+  /** Starts the run, disturbs it, and leaves everything in a state in which it can continue by itself. */
   inject(scene: Scene): Promise<Disturbance>;
 }

@@ -41,7 +41,7 @@ export class JobWatch {
     return undefined;
   }
 
-  /** Steps that were made again; they count once, since a job goes on from its last checkpoint. */
+  /** Steps that were made again; they count once, since a job continues from its last checkpoint. */
   get repeated(): number {
     const jobs = Map.groupBy(this.#steps(), ({ job }) => job);
     return [...jobs.values()].reduce(

@@ -55,7 +55,7 @@ export class Scene {
     return this.stack.trail.linesOf(this.id);
   }
 
-  /** Starts the run; the same id again goes on from its ledger. */
+  /** Starts the run; the same id again continues from its ledger. */
   async begin(): Promise<void> {
     await this.stack.live.startRun(this.id, experimentFile);
   }

@@ -25,7 +25,7 @@ beforeAll(async () => {
 afterAll(async () => stack[Symbol.asyncDispose](), 60_000);
 
 test.each(selected)(
-  '$name: it goes on and ends as the run that nobody disturbed',
+  '$name: it continues and ends as the run that nobody disturbed',
   async (planned) => {
     await stack.ready();
     const { problems, duplicates, recovered } = await disturb(stack, planned, seed);

@@ -58,7 +58,7 @@ describe('genenv', () => {
       expect(await say('pause', id)).toEqual({
         code: 0,
         err: '',
-        out: `${id} is paused. The phase under way goes on to its end.\nTo go on: npx genenv resume ${id}\n`,
+        out: `${id} is paused. The phase under way continues to its end.\nTo resume: npx genenv resume ${id}\n`,
       });
       expect(await state()).toMatchObject({ state: 'paused', goOn: `npx genenv resume ${id}` });
       const retuned = JSON.parse((await say('retune', id, 'difficulty.alpha=0.4', '--json')).out) as {
@@ -77,7 +77,7 @@ describe('genenv', () => {
         code: 1,
         err: expect.stringContaining('is running: end it first') as string,
       });
-      expect(await say('resume', id)).toMatchObject({ code: 0, out: `${id} goes on.\n` });
+      expect(await say('resume', id)).toMatchObject({ code: 0, out: `${id} continues.\n` });
       expect(await say('resume', id)).toMatchObject({
         code: 1,
         err: `genenv: ${id}: resume: the experiment is not paused\n`,
@@ -93,7 +93,7 @@ describe('genenv', () => {
       );
       expect(settings).not.toContain(false);
       expect((await say('stop', id)).out).toBe(
-        `${id} stops after the epoch under way.\nTo go on after that: npx genenv resume ${id}\n`,
+        `${id} stops after the epoch under way.\nTo resume after that: npx genenv resume ${id}\n`,
       );
       await waitForEnd();
       expect(await state()).toMatchObject({ state: 'stopped', goOn: `npx genenv resume ${id}` });
@@ -131,7 +131,7 @@ describe('genenv', () => {
       await until(() => entries(id).length > 2, MINUTES, 'epoch 2, again');
       expect(entries(id)[2]?.inputs.settings['difficulty.alpha']).toBe(0.45);
       expect((await say('cancel', id)).out).toBe(
-        `${id} is being cancelled: what is under way is saved, then it ends.\nTo go on after that: npx genenv resume ${id}\n`,
+        `${id} is being cancelled: what is under way is saved, then it ends.\nTo resume after that: npx genenv resume ${id}\n`,
       );
       expect(await follower.ended).toMatchObject({
         code: 3,
@@ -259,7 +259,7 @@ test(
 );
 
 test(
-  'resume goes on on a server that knows nothing of the run',
+  'resume continues on a server that knows nothing of the run',
   async () => {
     const before = entries('other');
     await Promise.all(stack.workers.map((worker) => worker.stop()));

@@ -25,7 +25,7 @@ afterAll(() => {
 const stackOf = () => readStackRecord(stackPaths(home).record);
 
 test(
-  'up leaves a stack running; run goes on in it to its end; down ends it',
+  'up leaves a stack running; run continues in it to its end; down ends it',
   { timeout: 6 * MINUTES },
   async () => {
     const environment = { GENENV_HOME: home };

@@ -99,7 +99,7 @@ describe('plain lines', () => {
         makeProgress({ status: 'stopping' }),
         makeProgress({ epoch: 12, status: 'stopped' }),
       ).filter((line) => !line.startsWith('epoch')),
-    ).toEqual(['paused; `npx genenv resume` goes on', 'goes on', 'stops after the epoch under way']);
+    ).toEqual(['paused; `npx genenv resume` continues', 'continues', 'stops after the epoch under way']);
     expect(lines(makeProgress(), makeProgress({ epoch: 12, status: 'stopped' })).at(-1)).toMatch(
       /^epoch 12\/90 .*2\.0 s an epoch$/,
     );
@@ -183,7 +183,7 @@ describe('the failure of a workflow', () => {
     'a deliberate end is none: %s',
     (cause) => {
       const { message, exitCode } = failed(cause);
-      expect(message).toMatch(/^laptop was (cancelled|terminated); the same command goes on/);
+      expect(message).toMatch(/^laptop was (cancelled|terminated); the same command resumes it/);
       expect(exitCode).toBe(3);
     },
   );

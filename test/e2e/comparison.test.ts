@@ -102,7 +102,7 @@ test('every arm runs under every seed, from the same warm policies, and simulato
   expect(readFileSync(join(stack.home, 'comparisons/whole/results.md'), 'utf8')).toContain('## Cross-play');
 }, 240_000);
 
-test('a comparison that was terminated goes on, on an empty server, with what is not done; its runs end as if nothing had been', async () => {
+test('a comparison that was terminated continues, on an empty server, with what is not done; its runs end as if nothing had been', async () => {
   const { runId } = await start('lost').then((handle) => handle.describe());
   await until(async () => (await progress('lost')).done >= 1, 120_000, 'the first run');
   await stack.client.workflow.getHandle('lost', runId).terminate();
@@ -204,7 +204,7 @@ test('what is only measured may change: the runs stay as they are, and the new f
     readFileSync(join(stack.home, 'comparisons/whole/comparison.json'), 'utf8'),
   ) as Comparison;
   expect([threshold, probes?.arms]).toEqual([0.7, ['random']]);
-  // As may be added an arm: the others' runs go on as they are.
+  // As may be added an arm: the others' runs continue as they are.
   const wider = {
     ...changed,
     arms: { ...(file.arms as object), fixed: { arm: { type: 'static' }, environment: { training: null } } },

@@ -187,7 +187,7 @@ describe('retune', () => {
 });
 
 describe('stop, cancel, terminate', () => {
-  test('stopAfterEpoch ends as stopped after the epoch, not as a failure, and the same id goes on', async () => {
+  test('stopAfterEpoch ends as stopped after the epoch, not as a failure, and the same id continues', async () => {
     const run = await start('stopped');
     await inPhase('stopped', 1, 'train agent');
     expect(await run.executeUpdate(stopAfterEpochUpdate)).toEqual({ paused: false, stopAfterEpoch: true });
@@ -216,7 +216,7 @@ describe('stop, cancel, terminate', () => {
     await endsUndisturbed(await start('terminated'));
   }, 240_000);
 
-  test('a phase that fails for good ends as failed, with its reason, and the same id goes on', async () => {
+  test('a phase that fails for good ends as failed, with its reason, and the same id continues', async () => {
     const content = { ...file, durability: { ...(file.durability as object), maxPhaseAttempts: 1 } };
     await worker.stop();
     worker = await stack.startWorker({ fault: ':computeRewards:2:lost' });

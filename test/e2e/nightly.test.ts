@@ -84,7 +84,7 @@ beforeAll(async () => {
 afterAll(async () => stack[Symbol.asyncDispose](), 60_000);
 
 describe('a schedule of seconds', () => {
-  test('a night promotes, the next goes on from it; a firing under a running night is skipped and counted', async () => {
+  test('a night promotes, the next continues from it; a firing under a running night is skipped and counted', async () => {
     expect(await cli('schedule', 'create', inputFile(file('clock')), '--every', '1s')).toContain(
       'Created the schedule clock',
     );
@@ -214,7 +214,7 @@ test('a night that regresses keeps the standing agent and says why; the next one
   expect(again).toMatchObject({ night: before.night + 2, outcome: 'kept', standing: before.standing });
   expect(await run(again.candidate!.run).readFork()).toMatchObject(before.standing!);
   expect((await settings(again.candidate!.run)).seed).not.toBe((await settings(bad.candidate!.run)).seed);
-  // And a good night goes on from what stood all the time.
+  // And a good night continues from what stood all the time.
   expect(await night(file('clock'), 'good')).toMatchObject({ night: before.night + 3, outcome: 'promoted' });
 }, 240_000);
 
@@ -260,7 +260,7 @@ test('killed workers and a terminated night cost nothing: the same experiment is
   expect(existsSync(run('disturbed-night-0002').path)).toBe(false);
 }, 240_000);
 
-test('a night whose experiment fails says why and pauses the schedule; with the right file it goes on', async () => {
+test('a night whose experiment fails says why and pauses the schedule; with the right file it continues', async () => {
   expect(await night(file('mixed'), 'mixed-1')).toMatchObject({ night: 1, outcome: 'promoted' });
   const changed = withFields(experiment, { 'world.symbols': 4 });
   await cli(

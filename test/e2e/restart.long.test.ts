@@ -63,7 +63,7 @@ const moments: [phase: string, after: string, what: 'command' | 'everything'][] 
 ];
 
 test.each(process.env.GENENV_CHAOS === '1' ? moments : moments.slice(0, 2))(
-  'killed in %s (after %s: %s) it goes on and ends byte-identical, and leaves no process',
+  'killed in %s (after %s: %s) it continues and ends byte-identical, and leaves no process',
   async (phase, after, what) => {
     const home = join(root, phase.replaceAll(' ', '-'));
     const doomed = run(home);
@@ -90,7 +90,7 @@ test.each(process.env.GENENV_CHAOS === '1' ? moments : moments.slice(0, 2))(
   240_000,
 );
 
-test('Ctrl-C stops it cleanly with exit code 130; started again it goes on, and then says that it is finished', async () => {
+test('Ctrl-C stops it cleanly with exit code 130; started again it continues, and then says that it is finished', async () => {
   const home = join(root, 'interrupted');
   const interrupted = run(home);
   await until(() => existsSync(join(home, 'store', 'keys', 'tiny', '0001', 'draw')), 180_000, 'epoch 1');

@@ -112,7 +112,7 @@ describe('forgetting', () => {
     epochs: 5,
   });
 
-  it('is rolled back to the last agent that passed, with its trainer state, and the run goes on from there', async () => {
+  it('is rolled back to the last agent that passed, with its trainer state, and the run continues from there', async () => {
     const run = await someRun(anchored({ every: 1 }), { success });
     expect(run.prepared.metrics['eval/anchor']).toBeGreaterThan(0.3);
     const three = await run.epochs(3);

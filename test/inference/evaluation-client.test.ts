@@ -116,7 +116,7 @@ describe('a policy by chat completions', () => {
     const question = {
       messages: [
         { role: 'assistant' as const, content: '', toolCalls: [{ id: 'a', name: 'add', arguments: '{}' }] },
-        { role: 'user' as const, content: 'go on' },
+        { role: 'user' as const, content: 'continue' },
       ],
     };
     await expect(chats.answer([{ question, seed: 1 }], never)).rejects.toThrow(RequestRefused);

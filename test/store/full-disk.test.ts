@@ -53,7 +53,7 @@ test('a put on a full disk says so, leaves nothing, and succeeds when there is r
   expect(await collect(store.records(ref))).toHaveLength(20);
 });
 
-test('a journal on a full disk keeps what it has, and goes on when there is room', async (context) => {
+test('a journal on a full disk keeps what it has, and continues when there is room', async (context) => {
   const folder = await smallDisk(context);
   const path = join(folder, 'requests.jsonl');
   const journal = await Journal.open<unknown>(path);

@@ -38,7 +38,7 @@ async function reopened(
 const completeLines = (data: Buffer, length: number) =>
   data.subarray(0, length).toString('latin1').split('\n').length - 1;
 
-test('cut at any byte, it holds the entries that were complete, and goes on after them', async () => {
+test('cut at any byte, it holds the entries that were complete, and continues after them', async () => {
   const path = join(await memoryFolder(), 'requests.jsonl');
   const data = await written(path, entries);
   for (let length = 0; length <= data.length; length += 1) {

@@ -49,7 +49,7 @@ describe('a process that is killed', () => {
   test.each([
     [2, 1],
     [3, 2],
-  ])('before naming file %i of a run leaves a ledger of %i lines that goes on', async (times, lines) => {
+  ])('before naming file %i of a run leaves a ledger of %i lines that continues', async (times, lines) => {
     const run = new RunFolder(await temporaryFolder(), 'run');
     killedBefore('rename', times, 'ledger', join(run.path, '..'));
     const ledger = run.ledger((await run.readExperiment())?.sha256 ?? '');

@@ -165,7 +165,7 @@ describe('a training job', { timeout: 30_000 }, () => {
     expect(await job.starts()).toHaveLength(1);
   });
 
-  it('that is asked to stop checkpoints first, and goes on under a new claim', async () => {
+  it('that is asked to stop checkpoints first, and continues under a new claim', async () => {
     const job = await trial({ waits_for: 'go' });
     const controller = new AbortController();
     const reason = new Error('cancelled');
@@ -179,7 +179,7 @@ describe('a training job', { timeout: 30_000 }, () => {
     expect((await job.starts()).map(({ fence }) => fence)).toEqual([1, 2]);
   });
 
-  it('out of memory goes on with half the tokens, once for each time, however long its process takes to go', async () => {
+  it('out of memory continues with half the tokens, once for each time, however long its process takes to go', async () => {
     const job = await trial({ fits: 1100, linger: 0.4 });
     expect(await job.run()).toMatchObject({ result: { steps_done: 3 }, tokensPerMicroBatch: 1024 });
     expect((await job.run()).tokensPerMicroBatch).toBe(1024);
@@ -215,7 +215,7 @@ describe('a training job', { timeout: 30_000 }, () => {
     await expect.poll(() => isThere(pid)).toBe(false);
   });
 
-  it('whose group is stopped is killed, and goes on in the next attempt', async () => {
+  it('whose group is stopped is killed, and continues in the next attempt', async () => {
     const job = await trial({ waits_for: 'go' });
     const running = failureOf(job.run({ stallMs: 3_000 }));
     await expect.poll(() => job.progress.at(-1), { timeout: 10_000 }).toMatchObject({ step: 1 });

@@ -111,7 +111,7 @@ describe('a rollout of several turns', () => {
     expect(metrics['completions/max_length']).toBe(9);
   });
 
-  it('is asked one request a turn, the next going on from the very tokens of the last', async () => {
+  it('is asked one request a turn, the next continuing from the very tokens of the last', async () => {
     const run = await someRun();
     await plainEpoch(run.activities, run.plan, run.prepared);
     const rollouts = await run.records<TraceRecord>((await run.outputs()).traces);
@@ -192,7 +192,7 @@ describe('wordings that are not true', () => {
 });
 
 describe('a rollout that was interrupted', () => {
-  it('goes on from the last answered turn, and ends as if it had not been', async () => {
+  it('continues from the last answered turn, and ends as if it had not been', async () => {
     const plain = await someRun(0.3, 'one');
     await plainEpoch(plain.activities, plain.plan, plain.prepared);
     const broken = await someRun(0.3, 'two');

@@ -15,7 +15,7 @@ interface CompareOptions extends TemporalOptions {
 }
 
 const EXAMPLES = `
-Runs that are finished are not run again. Starting an id again goes on, with the same file only.
+Runs that are finished are not run again. Starting an id again continues, with the same file only.
 
 Examples:
   genenv compare experiments/compare-tiny.json
@@ -25,7 +25,7 @@ Examples:
 export function addCompare({ program, context, exit }: CommandParts): void {
   const command = program
     .command('compare')
-    .description('run the arms of a comparison under its seeds, or go on with them, and sum them up')
+    .description('run the arms of a comparison under its seeds, or resume them, and sum them up')
     .argument('<file>', 'comparison file')
     .option(
       '--id <id>',

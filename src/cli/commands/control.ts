@@ -28,8 +28,8 @@ async function pauseRun(id: string, options: ControlOptions, context: CliContext
   const workflow = await requireRunningWorkflow(id, options, context);
   const state = await sendUpdate<ControlState>(workflow, 'pause');
   const text =
-    `${controlStateText(id, state)} The phase under way goes on to its end.\n` +
-    `To go on: npx genenv resume ${id}`;
+    `${controlStateText(id, state)} The phase under way continues to its end.\n` +
+    `To resume: npx genenv resume ${id}`;
   printAnswer(state, text, options, context);
   return exitCodes.ok;
 }
@@ -50,7 +50,7 @@ async function stopRun(id: string, options: ControlOptions, context: CliContext)
   const { controlStateText, requireRunningWorkflow, sendUpdate } = await import('../lib/updates.ts');
   const workflow = await requireRunningWorkflow(id, options, context);
   const state = await sendUpdate<ControlState>(workflow, 'stopAfterEpoch');
-  const text = `${controlStateText(id, state)}\nTo go on after that: npx genenv resume ${id}`;
+  const text = `${controlStateText(id, state)}\nTo resume after that: npx genenv resume ${id}`;
   printAnswer(state, text, options, context);
   return exitCodes.ok;
 }
@@ -73,7 +73,7 @@ async function cancelRun(id: string, options: ControlOptions, context: CliContex
   await handle.cancel();
   const text =
     `${id} is being cancelled: what is under way is saved, then it ends.\n` +
-    `To go on after that: npx genenv resume ${id}`;
+    `To resume after that: npx genenv resume ${id}`;
   printAnswer({ cancelRequested: true }, text, options, context);
   return exitCodes.ok;
 }

@@ -24,7 +24,7 @@ interface EvaluateOptions extends TemporalOptions {
 }
 
 const EXAMPLES = `
-What was answered is not asked again. Starting an id again goes on, with the same settings only.
+What was answered is not asked again. Starting an id again continues, with the same settings only.
 
 Examples:
   genenv evaluate --policy gold --suite bamboogle_closedbook
@@ -35,7 +35,7 @@ Examples:
 export function addEvaluate({ program, context, exit }: CommandParts): void {
   const command = program
     .command('evaluate')
-    .description('evaluate a policy on benchmarks, or go on with it')
+    .description('evaluate a policy on benchmarks, or resume it')
     .argument('[file]', 'evaluation file; options win over it')
     .option(
       '--policy <policy>',

@@ -9,7 +9,7 @@ export function addResume(parts: CommandParts): void {
   const command = addRunCommand(
     parts,
     'resume',
-    'go on with a paused run, or start one again that does not run and follow it',
+    'resume a paused run, or start one again that does not run and follow it',
     '  genenv resume laptop',
   );
   addTemporalOptions(command, SERVED_ADDRESS).action(async (id: string, options: TemporalOptions) =>

@@ -64,6 +64,6 @@ function rewindText(
     branch === null ? ', its last one' : `; ${plural(dropped, 'epoch')} after it kept in ${branch}`;
   const lines = [`${id} is at epoch ${epoch}${kept}.`];
   if (set.length > 0) lines.push(`From epoch ${epoch + 1} on: ${set.join(', ')}`);
-  lines.push(`To go on: npx genenv resume ${id}`);
+  lines.push(`To resume: npx genenv resume ${id}`);
   return lines.join('\n');
 }

@@ -11,8 +11,8 @@ interface RunOptions extends TemporalOptions {
 }
 
 const EXAMPLES = `
-Starting an id again goes on from its last finished epoch, with the same file only.
-Ctrl-C stops cleanly, a second Ctrl-C at once; either way the same command goes on.
+Starting an id again continues from its last finished epoch, with the same file only.
+Ctrl-C stops cleanly, a second Ctrl-C at once; either way the same command resumes it.
 
 Examples:
   genenv run experiments/laptop.json
@@ -23,7 +23,7 @@ Examples:
 export function addRun({ program, context, exit }: CommandParts): void {
   const command = program
     .command('run')
-    .description('run an experiment, or go on with it, and follow it to its end')
+    .description('run an experiment, or resume it, and follow it to its end')
     .argument('<file>', 'experiment file')
     .option('--id <id>', 'id of the run: its folder and its workflow id (default: the name in the file)')
     .option('--dry-run', 'print the resolved file and what the run would take; start nothing');

@@ -67,7 +67,7 @@ const addList: AddTo = (schedule, { context, exit }) => {
 };
 
 const addPause: AddTo = (schedule, { context, exit }) => {
-  addScheduleCommand(schedule, 'pause', 'start no more nights; one that runs goes on')
+  addScheduleCommand(schedule, 'pause', 'start no more nights; one that runs continues')
     .option('--note <text>', 'why; it is shown with the schedule')
     .action(async (id: string, options: PauseOptions) => exit(await pauseSchedule(id, options, context)));
 };
@@ -164,7 +164,7 @@ async function listSchedules(options: ListOptions, context: CliContext): Promise
 async function pauseSchedule(id: string, options: PauseOptions, context: CliContext): Promise<ExitCode> {
   const { withSchedule } = await import('../lib/schedules.ts');
   await withSchedule(id, options, context, (schedule) => schedule.pause(options.note));
-  context.print(`${id} is paused; a night that runs goes on. To go on: npx genenv schedule resume ${id}`);
+  context.print(`${id} is paused; a night that runs continues. To resume: npx genenv schedule resume ${id}`);
   return exitCodes.ok;
 }
 
@@ -174,7 +174,7 @@ async function resumeSchedule(id: string, options: TemporalOptions, context: Cli
     await schedule.unpause();
     return (await schedule.describe()).info.nextActionTimes[0];
   });
-  context.print(`${id} goes on; next night: ${nextNight?.toISOString() ?? 'none'}.`);
+  context.print(`${id} continues; next night: ${nextNight?.toISOString() ?? 'none'}.`);
   return exitCodes.ok;
 }
 

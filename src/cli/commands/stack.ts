@@ -79,7 +79,7 @@ export function addDown({ program, context, exit }: CommandParts): void {
   program
     .command('down')
     .description(
-      'stop the embedded stack; a run that uses it is interrupted, and goes on when it is started again',
+      'stop the embedded stack; a run that uses it is interrupted, and continues when it is started again',
     )
     .addHelpText('after', '\nExample:\n  genenv down')
     .action(async () => exit(await down(context)));

@@ -34,7 +34,7 @@ export async function runInSession<Result>(
   try {
     const result = session && (await follow(session, interruption));
     if (session === undefined || result === undefined) {
-      context.print(`Stopping. To go on: ${resumeCommand}`);
+      context.print(`Stopping. To resume: ${resumeCommand}`);
       return exitCodes.interrupted;
     }
     await session.close(interruption.hurry);
@@ -176,7 +176,7 @@ export async function queryIfAnswered<T>(client: Client, query: () => Promise<T>
 export function explainFailure(error: WorkflowFailedError, id: string): CliError {
   const causes = [...causesOf(error)];
   const stopped = (how: string): CliError =>
-    new CliError(`${id} was ${how}; the same command goes on from its last epoch`, exitCodes.stopped);
+    new CliError(`${id} was ${how}; the same command resumes it from its last epoch`, exitCodes.stopped);
   if (causes.some((cause) => cause instanceof CancelledFailure)) return stopped('cancelled');
   if (causes.some((cause) => cause instanceof TerminatedFailure)) return stopped('terminated');
   const root = causes.at(-1) ?? error;
@@ -186,7 +186,7 @@ export function explainFailure(error: WorkflowFailedError, id: string): CliError
   return new CliError(
     `${id} failed: ${name}${root.message}\n` +
       'The log is in stack/logs/worker.log of the home folder; ' +
-      'once the cause is gone, the same command goes on from the last epoch.',
+      'once the cause is gone, the same command resumes from the last epoch.',
   );
 }
 

@@ -210,7 +210,7 @@ const retunesText = (retunes: readonly Retune[]): string =>
 export function runDetails(run: RunStatus): string {
   const details: [string, string][] = [
     ['run', run.id],
-    ['state', run.goOn === null ? run.state : `${run.state}; to go on: ${run.goOn}`],
+    ['state', run.goOn === null ? run.state : `${run.state}; to resume: ${run.goOn}`],
     ['arm', run.arm],
     ['epoch', `${run.epoch}/${run.epochs}`],
     ['success rate', `${rateText(run.successRate)} (mean of the last 5: ${rateText(run.recentSuccessRate)})`],

@@ -74,12 +74,12 @@ async function reportIfFinished(
     throw new InvalidConfig(
       `experiment: the id ${JSON.stringify(id)} belongs to another experiment file ` +
         `(${changedFields(file, experiment)}); start this one under another id (${restartCommand}), ` +
-        `or go on with ${folder.experimentFile}`,
+        `or continue with ${folder.experimentFile}`,
     );
   }
   if (!run.finished) {
     if (run.epoch !== null)
-      context.print(`${id} goes on after epoch ${run.epoch} of ${run.experiment.epochs}.`);
+      context.print(`${id} continues after epoch ${run.epoch} of ${run.experiment.epochs}.`);
     return false;
   }
   const { writeReport } = await import('../../report/write-report.ts');
@@ -107,7 +107,7 @@ async function followRun(
   const otherRuns = session.ui === null ? [] : await listOtherRunning(session.client, id);
   if (otherRuns.length > 0)
     context.print(
-      `Interrupted earlier, these go on at the same time: ${otherRuns.join(', ')} ` +
+      `Interrupted earlier, these continue at the same time: ${otherRuns.join(', ')} ` +
         '(`npx genenv cancel` ends one)',
     );
   const display = progressDisplay(context);
@@ -138,7 +138,7 @@ async function printOutcome(
   context.print(await summaryTable(home, id));
   context.print(`Report: ${await writeResults(home, id, context)}`);
   context.print(
-    result.outcome === 'stopped' ? `To go on: ${resumeCommand}` : `A fresh one: ${restartCommand}`,
+    result.outcome === 'stopped' ? `To resume: ${resumeCommand}` : `A fresh one: ${restartCommand}`,
   );
 }
 

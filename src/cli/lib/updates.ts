@@ -111,7 +111,7 @@ export async function requireRunningWorkflow(
     const epoch = run.epoch ?? 0;
     const epochs = 2 * (run.epoch ?? 1);
     throw new CliError(
-      `${id} is not running: it is finished. To go on from its last epoch: ` +
+      `${id} is not running: it is finished. To continue from its last epoch: ` +
         `npx genenv fork ${id} --epoch ${epoch} --set epochs=${epochs}`,
     );
   }
@@ -124,5 +124,5 @@ export function controlStateText(id: string, { paused, stopAfterEpoch }: Control
     return stopAfterEpoch
       ? `${id} is paused; once resumed it stops after the epoch under way.`
       : `${id} is paused.`;
-  return stopAfterEpoch ? `${id} stops after the epoch under way.` : `${id} goes on.`;
+  return stopAfterEpoch ? `${id} stops after the epoch under way.` : `${id} continues.`;
 }

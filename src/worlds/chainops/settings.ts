@@ -21,7 +21,7 @@ export const chainOpsSettings = z
       .default(2)
       .describe('Operations: the first so many of R reverse, T rotate left, U next symbol, X swap the ends.'),
     symbols: z.int().min(2).max(9).default(4).describe('Symbols that texts are made of.'),
-    maxDepth: z.int().min(1).max(5).default(3).describe('Most operations in a chain.'),
+    maxDepth: z.int().min(1).max(5).default(3).describe('Maximum number of operations in a chain.'),
     maxLength: z.int().min(2).max(12).default(4).describe('Longest text a chain starts from.'),
     baseTasks: baseTasksField(64),
     baseDepths: rangeField([2, 3], 'Fewest and most operations of the base tasks.'),

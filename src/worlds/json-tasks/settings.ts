@@ -6,13 +6,13 @@ export const formatField = z
   .enum(['plain', 'chatml'])
   .default('plain')
   .describe(
-    'Frame of the prompts: `chatml` for chat models behind a completions endpoint, such as Qwen2.5; `plain` where the server applies the model’s template.',
+    'Frame of the prompts: `chatml` for chat models behind a completions endpoint, such as Qwen2.5; `plain` if the server applies the model’s template.',
   );
 
 export const bandField = z
   .tuple([z.number().min(0).max(1), z.number().min(0).max(1)])
   .default([0.4, 0.6])
-  .describe('Success that the simulator is told to aim at.');
+  .describe('Success rate that the prompt asks the simulator to aim at.');
 
 export const repairsField = z
   .int()

@@ -27,8 +27,8 @@ export const languageSettings = z
       .min(1)
       .max(64)
       .default(16)
-      .describe('Most tool calls in the program of a task: headroom for difficulty.'),
-    maxDepth: z.int().min(1).max(16).default(8).describe('Most calls inside each other.'),
+      .describe('Maximum number of tool calls in the program of a task: headroom for difficulty.'),
+    maxDepth: z.int().min(1).max(16).default(8).describe('Maximum depth of nested calls.'),
     similarAt: z
       .number()
       .gt(0)

@@ -14,11 +14,16 @@ import type { TextLimits } from '../setting-fields.ts';
 export const miniDeskSettings = z
   .strictObject({
     type: z.literal('minidesk'),
-    records: z.int().min(2).max(6).default(4).describe('Most records on the desk.'),
+    records: z.int().min(2).max(6).default(4).describe('Maximum number of records on the desk.'),
     colours: z.int().min(2).max(4).default(3).describe('Colours that a record can have.'),
     places: z.int().min(2).max(4).default(3).describe('Places that a record can be at.'),
-    conjuncts: z.int().min(1).max(3).default(2).describe('Most conditions of a goal.'),
-    maxErrors: z.int().min(0).max(2).default(1).describe('Most tool errors that a task can have injected.'),
+    conjuncts: z.int().min(1).max(3).default(2).describe('Maximum number of conditions of a goal.'),
+    maxErrors: z
+      .int()
+      .min(0)
+      .max(2)
+      .default(1)
+      .describe('Maximum number of tool errors that can be injected into a task.'),
     turns: z.int().min(3).max(8).default(6).describe('Actions that a rollout may take.'),
     baseTasks: baseTasksField(64),
     baseSteps: rangeField([4, 6], 'Fewest and most actions that the base tasks take.'),

@@ -33,13 +33,13 @@ export const toolboxSettings = z
       .max(35)
       .default(24)
       .describe('Longest argument a task may have: headroom for difficulty.'),
-    maxDepth: z.int().min(1).max(3).optional().describe('Most calls inside each other. Left out = 1.'),
+    maxDepth: z.int().min(1).max(3).optional().describe('Maximum depth of nested calls. Left out = 1.'),
     maxArguments: z
       .int()
       .min(1)
       .max(4)
       .optional()
-      .describe('Most arguments of a call; maxLength bounds them together. Left out = 1.'),
+      .describe('Maximum number of arguments of a call; maxLength bounds them together. Left out = 1.'),
     baseTasks: baseTasksField(64),
     baseLengths: rangeField([13, 16], 'Shortest and longest argument of the base tasks.'),
     heldOutLengths: rangeField([1, 16], 'Lengths of the held-out grid.'),
