@@ -40,8 +40,8 @@ export async function readRunOverview(folder: RunFolder): Promise<RunOverview | 
   const last = (await run.ledger.head())?.line ?? run.fork?.line;
   const epoch = last?.epoch ?? null;
   const experiment = await experimentInEffect(folder, parseExperiment(run.experiment), (epoch ?? -1) + 1);
-  const tokens = last?.outputs.state.tokens ?? 0;
-  const isCapped = last !== undefined && experiment.maxTokens !== null && tokens >= experiment.maxTokens;
+  const { maxTokens } = experiment;
+  const isCapped = maxTokens !== null && last !== undefined && last.outputs.state.tokens >= maxTokens;
   return {
     id: folder.id,
     experiment,

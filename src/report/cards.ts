@@ -1,0 +1,126 @@
+import { isInBand } from '../coevolution/diagnostics.ts';
+import { formatCount, formatDuration, formatNumber, formatPercent, formatRate } from './document.ts';
+import { RESIDENCE } from './findings.ts';
+import type { Course, Findings, HeldOutEvaluation } from './findings.ts';
+import { epochsDetail } from './page-browser.ts';
+import { trained } from './run-data.ts';
+import type { EpochRow, RunData } from './run-data.ts';
+
+export interface Card {
+  label: string;
+  value: string;
+  detail: string;
+  tone: 'good' | 'warn' | 'plain';
+}
+
+/** The run in eight numbers. */
+export function cards(run: RunData, { epochs, success, heldOut, difficulty, length }: Findings): Card[] {
+  const rows = trained(run.rows);
+  const rollouts = rows.reduce((sum, { metrics }) => sum + (metrics['rollouts/count'] ?? 0), 0);
+  const errored = rows.reduce((sum, { metrics }) => sum + (metrics['rollouts/errored'] ?? 0), 0);
+  const tokens = rows.at(-1)?.metrics.num_tokens ?? null;
+  return [
+    {
+      label: 'Epochs',
+      value: String(epochs),
+      detail: epochsDetail(run, rows),
+      tone: 'plain',
+    },
+    successCard(success),
+    residenceCard(success?.residence ?? null),
+    heldOutCard(heldOut),
+    courseCard('Task difficulty', difficulty),
+    courseCard('Response length', length, ' tokens'),
+    {
+      label: 'Rollouts',
+      value: formatCount(rollouts),
+      detail: [
+        tokens === null ? '' : `${compact(tokens)} tokens`,
+        errored > 0 ? `${errored} lost` : 'none lost',
+      ]
+        .filter((text) => text !== '')
+        .join(', '),
+      tone: errored > 0 ? 'warn' : 'plain',
+    },
+    timeCard(rows, run),
+  ];
+}
+
+function successCard(success: Findings['success']): Card {
+  const label = 'Success rate';
+  if (success === null) return { label, value: '–', detail: 'not measured', tone: 'plain' };
+  const { start, end, residence } = success;
+  return {
+    label,
+    value: arrow(formatRate(start), formatRate(end)),
+    detail: 'epoch 1 → mean of the last 5',
+    tone: residence === null ? 'plain' : goodIf(isInBand(end)),
+  };
+}
+
+function residenceCard(residence: number | null): Card {
+  const label = 'In the band';
+  if (residence === null)
+    return { label, value: '–', detail: 'of the second half: too early', tone: 'plain' };
+  return {
+    label,
+    value: formatPercent(residence),
+    detail: 'of the second half’s epochs',
+    tone: goodIf(residence >= RESIDENCE),
+  };
+}
+
+const goodIf = (isGood: boolean): Card['tone'] => (isGood ? 'good' : 'warn');
+const arrow = (start: string, end: string): string => `${start} → ${end}`;
+const compact = (value: number): string =>
+  value < 1e6 ? formatCount(value) : `${formatNumber(value / 1e6)} M`;
+
+function heldOutCard(heldOut: Findings['heldOut']): Card {
+  const label = 'Held-out success';
+  if (heldOut === null) return { label, value: '–', detail: 'not evaluated yet', tone: 'plain' };
+  const { first, last } = heldOut;
+  if (first.epoch === last.epoch)
+    return { label, value: formatRate(last.value), detail: interval(last), tone: 'plain' };
+  const rose = first.high !== null && last.low !== null && last.low > first.high;
+  const fell = first.low !== null && last.high !== null && last.high < first.low;
+  return {
+    label,
+    value: arrow(formatRate(first.value), formatRate(last.value)),
+    detail: `${interval(first)} → ${interval(last)}`,
+    tone: rose || fell ? goodIf(rose) : 'plain',
+  };
+}
+
+const interval = ({ low, high }: HeldOutEvaluation): string =>
+  low === null || high === null ? 'no interval' : `[${formatRate(low)}, ${formatRate(high)}]`;
+
+function courseCard(label: string, course: Course | null, unit = ''): Card {
+  if (course === null) return { label, value: '–', detail: 'not measured', tone: 'plain' };
+  return {
+    label,
+    value: arrow(formatNumber(course.start), formatNumber(course.end)),
+    detail:
+      course.turn === null
+        ? `${unit === '' ? '' : 'tokens, '}epoch 1 → mean of the last 5`
+        : `by way of ${formatNumber(course.turn.value)}${unit} in epoch ${course.turn.epoch}`,
+    tone: 'plain',
+  };
+}
+
+function timeCard(rows: EpochRow[], { events, rows: all }: RunData): Card {
+  const seconds = rows.reduce((sum, { time }) => sum + (time.epoch ?? 0), 0);
+  const times = [...events.map(({ at }) => at), ...all.map(({ at }) => at ?? '')]
+    .map((at) => Date.parse(at))
+    .filter(Number.isFinite);
+  const elapsed = times.length < 2 ? 0 : (Math.max(...times) - Math.min(...times)) / 1000;
+  const duration = elapsed < 1 ? seconds : elapsed;
+  return {
+    label: 'Wall time',
+    value: duration > 0 ? formatDuration(duration) : '–',
+    detail:
+      rows.length > 0 && seconds > 0
+        ? `${formatDuration(seconds / rows.length)} an epoch in the mean`
+        : 'no times recorded',
+    tone: 'plain',
+  };
+}

@@ -1,0 +1,344 @@
+import type { Experiment } from '../config/experiment.ts';
+import { mean } from '../numerics/arithmetic.ts';
+import { combine } from './charts/options.ts';
+import { formatNumber, formatPercent, formatRate } from './document.ts';
+import { measured, namesUnder, series } from './run-data.ts';
+import type { EpochRow } from './run-data.ts';
+
+export interface Rule {
+  label: string;
+  history: (number | null)[];
+  threshold: string;
+  /** null for a guard that is read, not judged. */
+  isOk: ((value: number) => boolean) | null;
+  explanation: string;
+  format?: (value: number) => string;
+  /** The value that is judged; by default the mean of the last five epochs. */
+  judgedBy?: (history: number[]) => number | null;
+}
+
+const latest = (history: number[]): number | null => history.at(-1) ?? null;
+const lowest = (history: number[]): number => Math.min(...history);
+const total = (history: number[]): number => history.reduce((sum, value) => sum + value, 0);
+
+export function taskRules(rows: readonly EpochRow[], experiment: Experiment | null): Rule[] {
+  const metric = (name: string) => series(rows, name);
+  const success = metric('env/success_rate');
+  const cap = Math.max(0.5, experiment?.guards.familyCap ?? 0.5);
+  const ahead = combine(success, metric('env/frozen_success_rate'), (agent, frozen) => agent - frozen);
+  return [
+    {
+      label: 'Effective groups',
+      history: metric('env/effective_group_ratio'),
+      threshold: '≥ 0.5',
+      isOk: (value) => value >= 0.5,
+      explanation:
+        'Share of tasks solved sometimes, not always or never. Only these teach the agent. A mean in the ' +
+        'band with few of them is half trivial, half impossible.',
+    },
+    {
+      label: 'Signal 4p(1−p)',
+      history: metric('env/signal'),
+      threshold: '≥ 0.5',
+      isOk: (value) => value >= 0.5,
+      explanation:
+        'How much each task can teach, 1 at p = 0.5. Far below the simulator’s reward, it means a two-humped batch.',
+    },
+    {
+      label: 'Random policy',
+      history: metric('env/random_success_rate'),
+      threshold: '≤ 0.05',
+      isOk: (value) => value <= 0.05,
+      explanation:
+        'Success of blind answers on the same tasks. High: tasks can be guessed, or their verdicts are noise.',
+    },
+    {
+      label: 'Discrimination',
+      history: metric('env/discrimination'),
+      threshold: '≥ 0.1',
+      isOk: (value) => value >= 0.1,
+      explanation: 'Agent minus random policy. Near 0: skill makes no difference on these tasks.',
+    },
+    {
+      label: 'Ahead of its frozen self',
+      history: ahead,
+      threshold: '> 0.02',
+      isOk: (value) => value > 0.02,
+      format: formatNumber,
+      explanation:
+        'Agent minus its initial copy on the same tasks. Near 0: the band was reached by easier tasks ' +
+        'alone, not by learning.',
+    },
+    {
+      label: 'Verdict agreement',
+      history: metric('env/verdict_agreement'),
+      threshold: '= 1, always',
+      isOk: (value) => value >= 1,
+      judgedBy: lowest,
+      explanation:
+        'Every answer is judged twice. Below 1, the checker is not deterministic and can be exploited as a coin flip.',
+    },
+    {
+      label: 'Split-half reliability',
+      history: metric('env/split_half_reliability'),
+      threshold: 'read with verdicts',
+      isOk: null,
+      format: formatNumber,
+      explanation:
+        'Whether tasks differ in difficulty. Near 0 with agreeing verdicts, all are alike, as a calibrated ' +
+        'simulator writes them; with differing verdicts, success is noise.',
+    },
+    {
+      label: 'Valid tasks',
+      history: metric('env/valid_fraction'),
+      threshold: '≥ 0.8',
+      isOk: (value) => value >= 0.8,
+      explanation: 'Share of what the simulator wrote that is a task at all.',
+    },
+    {
+      label: 'Distinct tasks',
+      history: metric('env/distinct_fraction'),
+      threshold: '≥ 0.7',
+      isOk: (value) => value >= 0.7,
+      explanation:
+        'Share that does not repeat another task of the same epoch. Low: collapse onto a few tasks.',
+    },
+    {
+      label: 'Distance to the archive',
+      history: metric('env/archive_distance'),
+      threshold: '> 0',
+      isOk: (value) => value > 0,
+      explanation: 'How new tasks are against those of earlier epochs. 0: copies.',
+    },
+    {
+      label: 'Simulator starved',
+      history: metric('env/starved_epochs'),
+      threshold: `< ${experiment?.guards.starvedAfter ?? 5} in a row`,
+      isOk: (value) => value < (experiment?.guards.starvedAfter ?? 5),
+      judgedBy: latest,
+      format: formatNumber,
+      explanation:
+        'Epochs in a row in which nothing it wrote could teach it. At the threshold it is helped, until something can.',
+    },
+    {
+      label: 'Largest kind',
+      history: largestKind(rows),
+      threshold: `≤ ${formatRate(cap)}`,
+      isOk: (value) => value <= cap + 0.02,
+      explanation:
+        'Share of the most frequent kind of task. A simulator that found one exploitable kind moves ' +
+        'everything onto it.',
+    },
+    recordsAge(metric('pool/env_mean_age'), experiment?.pools.environment),
+    {
+      label: 'Slowest kind’s progress',
+      history: slowestKind(rows),
+      threshold: 'read with difficulty',
+      isOk: null,
+      format: formatNumber,
+      explanation:
+        'Learning progress (fast minus slow average of success) of the kind that progresses least. Near 0 ' +
+        'is fine while difficulty rises; near 0 at constant difficulty, nothing is learned there.',
+    },
+  ];
+}
+
+/** Guards of worlds in which the simulator writes more than tasks; empty for other worlds. */
+export function worldRules(rows: readonly EpochRow[], experiment: Experiment | null): Rule[] {
+  return [...wordingRules(series(rows, 'env/inconsistent')), ...labelRules(rows, experiment)];
+}
+
+function wordingRules(history: (number | null)[]): Rule[] {
+  if (measured(history).length === 0) return [];
+  return [
+    {
+      label: 'Untrue wordings',
+      history,
+      threshold: '≤ 5 %',
+      isOk: (value) => value <= 0.05,
+      format: formatPercent,
+      explanation:
+        'Share of the simulator’s wordings that contradicted what happened. The agent never reads them: ' +
+        'the world’s own words stand in, and the task earns that much less.',
+    },
+  ];
+}
+
+function labelRules(rows: readonly EpochRow[], experiment: Experiment | null): Rule[] {
+  const votes = series(rows, 'env/label_votes');
+  const votesPerLabel =
+    experiment !== null && 'vote' in experiment.world ? (experiment.world.vote?.votes ?? null) : null;
+  if (votesPerLabel === null || measured(votes).length === 0) return [];
+  const labelled = votes.map((cast) => (cast ? cast / votesPerLabel : null));
+  const labelShare = (name: string) =>
+    combine(series(rows, name), labelled, (tasks, labels) => tasks / labels);
+  return [
+    {
+      label: 'Disputed labels',
+      history: labelShare('env/labels_disputed'),
+      threshold: '≤ 2 %',
+      isOk: (value) => value <= 0.02,
+      format: formatPercent,
+      explanation:
+        'Share of the simulator’s own labels against which most votes of the initial agent agree on ' +
+        'another answer. High: it writes wrong labels, of which some pass the vote.',
+    },
+    {
+      label: 'Unconfirmed labels',
+      history: labelShare('env/labels_unconfirmed'),
+      threshold: 'read with disputed labels',
+      isOk: null,
+      format: formatPercent,
+      explanation:
+        'Share of the simulator’s own labels that too few votes confirmed, which makes the task invalid. ' +
+        'High with few disputes: the questions are too hard for the agent that votes.',
+    },
+  ];
+}
+
+export function updateRules(rows: readonly EpochRow[], experiment: Experiment | null): Rule[] {
+  const metric = (name: string) => series(rows, name);
+  const cap = (role: 'agent' | 'environment') => experiment?.[role].training?.maxKl ?? null;
+  const underCap = (label: string, name: string, maxKl: number | null): Rule => ({
+    label,
+    history: metric(name),
+    threshold: maxKl === null ? 'no cap set' : `≤ ${formatNumber(maxKl)}`,
+    isOk: maxKl === null ? null : (value) => value <= maxKl,
+    format: formatNumber,
+    explanation:
+      'Nats a token between the policy and its reference. Above the cap only the KL term acts, until it is back.',
+  });
+  const updateShare = (label: string, name: string, role: 'agent' | 'environment', low: string): Rule => {
+    const frozen = experiment !== null && experiment[role].training === null;
+    const rule = {
+      label,
+      history: metric(name).map((steps) => (steps === null ? null : Number(steps > 0))),
+      format: formatPercent,
+      judgedBy: mean,
+    };
+    if (frozen)
+      return {
+        ...rule,
+        threshold: 'frozen',
+        isOk: null,
+        explanation: 'The experiment file keeps this policy as it is.',
+      };
+    return {
+      ...rule,
+      threshold: '≥ 80 %',
+      isOk: (value) => value >= 0.8,
+      explanation: `Share of all epochs in which it was updated. Low: ${low}.`,
+    };
+  };
+  const tolerance = experiment?.trainer.precision === 'bfloat16' ? 1e-2 : 1e-4;
+  return [
+    updateShare('Simulator updated', 'env/steps', 'environment', 'the difficulty filter starves it'),
+    updateShare('Agent updated', 'steps', 'agent', 'too few informative groups'),
+    {
+      label: 'Regression weights in use',
+      history: metric('env/rwr_ess'),
+      threshold: '0.2 to 0.98',
+      isOk: (value) => value >= 0.2 && value <= 0.98,
+      explanation:
+        'Effective sample size of the weights over their number. Low: few tasks decide; near 1: rewards ' +
+        'make no difference, as with the paper’s constants.',
+    },
+    {
+      label: 'Anchor set',
+      history: combine(metric('eval/anchor'), metric('eval/anchor_best'), (current, best) => current - best),
+      threshold: 'read with rollbacks',
+      isOk: null,
+      judgedBy: latest,
+      format: formatNumber,
+      explanation:
+        'Success on tasks that the simulator never sees, against the best so far. The agent is rolled back ' +
+        'where this is more than chance.',
+    },
+    {
+      label: 'Rollbacks of the agent',
+      history: metric('eval/anchor_rolled_back'),
+      threshold: '= 0 in all',
+      isOk: (value) => value === 0,
+      judgedBy: total,
+      format: formatNumber,
+      explanation: 'Looks at the anchor set after which the agent was rolled back, because it had forgotten.',
+    },
+    underCap('KL of the simulator', 'env/kl', cap('environment')),
+    underCap('KL of the agent', 'kl', cap('agent')),
+    {
+      label: 'Sampler against trainer',
+      history: metric('sampling/sampling_logp_difference/mean'),
+      threshold: `≤ ${formatNumber(tolerance)}`,
+      isOk: (value) => value <= tolerance,
+      format: formatNumber,
+      explanation:
+        'Mean difference of log-probabilities as sampled and as recomputed. Large: the two do not run the same model.',
+    },
+    {
+      label: 'Rollouts lost',
+      history: metric('rollouts/errored'),
+      threshold: '= 0 in all',
+      isOk: (value) => value === 0,
+      judgedBy: total,
+      format: formatNumber,
+      explanation: 'Rollouts that could not be run. They are never counted as failures of the agent.',
+    },
+  ];
+}
+
+/** Without settings, there is no threshold. */
+function recordsAge(history: (number | null)[], pool: Experiment['pools']['environment'] | undefined): Rule {
+  const rule = { label: 'Age of the simulator’s records', history, format: formatNumber };
+  if (pool === undefined)
+    return {
+      ...rule,
+      threshold: 'read with the window',
+      isOk: null,
+      explanation: 'Epochs since a record of D_env was written, in the mean.',
+    };
+  if (pool.memory !== null)
+    return {
+      ...rule,
+      threshold: 'with a memory: read',
+      isOk: null,
+      explanation:
+        'Epochs since a record of D_env was written, in the mean. It grows with the memory, as it should: ' +
+        'a remembered record answers the success that its context told of, so its reward holds however old ' +
+        'it is.',
+    };
+  const maxAge = pool.window ?? 1;
+  return {
+    ...rule,
+    threshold: `≤ ${maxAge}`,
+    isOk: (value) => value <= maxAge,
+    explanation:
+      'Epochs since a record of D_env was written, in the mean. Old records carry success rates of an ' +
+      'agent that is gone, and pull the simulator back to what was hard then.',
+  };
+}
+
+function largestKind(rows: readonly EpochRow[]): (number | null)[] {
+  const kinds = namesUnder(rows, 'env/kind/');
+  if (kinds.length < 2) return rows.map(() => null);
+  return rows.map(({ metrics }) =>
+    extreme(
+      kinds.map((kind) => metrics[`env/kind/${kind}`] ?? null),
+      Math.max,
+    ),
+  );
+}
+
+function slowestKind(rows: readonly EpochRow[]): (number | null)[] {
+  const kinds = namesUnder(rows, 'env/learning_progress/');
+  return rows.map(({ metrics }) =>
+    extreme(
+      kinds.map((kind) => metrics[`env/learning_progress/${kind}`] ?? null),
+      Math.min,
+    ),
+  );
+}
+
+function extreme(values: (number | null)[], pick: (...values: number[]) => number): number | null {
+  const present = measured(values);
+  return present.length === 0 ? null : pick(...present);
+}
