@@ -50,7 +50,7 @@ export async function orchestration(): Promise<Record<string, unknown>> {
     attempt: () => ({
       signal: new AbortController().signal,
       heartbeat: () => undefined,
-      abandoned: new AbortController().signal,
+      stalled: new AbortController().signal,
       onHeartbeat: () => undefined,
       isWorkerStopping: () => false,
     }),

@@ -49,7 +49,7 @@ export function plainDependencies(
     activityContext: () => ({
       signal: new AbortController().signal,
       heartbeat: () => undefined,
-      abandoned: new AbortController().signal,
+      stalled: new AbortController().signal,
       onHeartbeat: () => undefined,
       isWorkerStopping: () => false,
       ...attempt,

@@ -2,8 +2,8 @@
 export interface ActivityContext {
   /** Aborted when the activity is cancelled, or its worker stops. */
   signal: AbortSignal;
-  /** Aborted when the worker abandons the attempt because it has stalled. */
-  abandoned: AbortSignal;
+  /** Aborted when the attempt has not heartbeated for its timeout: the server has given it up. */
+  stalled: AbortSignal;
   /** Real progress only: a heartbeat says that work was done since the last one. */
   heartbeat: (details: unknown) => void;
   /** Calls back at each heartbeat of this attempt from now on, whichever code sends it. */

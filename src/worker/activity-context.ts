@@ -12,7 +12,7 @@ export function createActivityContext(stopping: AbortSignal): ActivityContext {
     },
     onHeartbeat: (listener) => void stateOf(context).listeners.push(listener),
     isWorkerStopping: () => isWorkerStopping(context, stopping),
-    abandoned: stateOf(context).abandonment.signal,
+    stalled: stateOf(context).stall.signal,
   };
 }
 
@@ -32,7 +32,7 @@ export class ActivityStalled extends Error {
 interface AttemptState {
   lastHeartbeatAt: number;
   listeners: (() => void)[];
-  abandonment: AbortController;
+  stall: AbortController;
 }
 
 const states = new WeakMap<Context, AttemptState>();
@@ -41,7 +41,7 @@ function stateOf(context: Context): AttemptState {
   const state = states.get(context) ?? {
     lastHeartbeatAt: Date.now(),
     listeners: [],
-    abandonment: new AbortController(),
+    stall: new AbortController(),
   };
   states.set(context, state);
   return state;
@@ -71,12 +71,13 @@ export async function abandonIfStalled<Result>(
   const state = stateOf(context);
   recordHeartbeat(context);
   const check = setInterval(() => {
-    if (Date.now() - state.lastHeartbeatAt <= limit) return;
+    const silence = Date.now() - state.lastHeartbeatAt;
+    if (silence <= heartbeatTimeoutMs) return;
     const error = new ActivityStalled(
-      `${activityType} made no progress for ${limit / 1000} s; the worker abandons this attempt`,
+      `${activityType} made no progress for ${Math.round(silence / 1000)} s; the worker abandons this attempt`,
     );
-    state.abandonment.abort(error);
-    reject(error);
+    state.stall.abort(error);
+    if (silence > limit) reject(error);
   }, heartbeatTimeoutMs / 2);
   try {
     return await Promise.race([work(), stalled]);

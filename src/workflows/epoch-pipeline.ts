@@ -140,7 +140,6 @@ export async function runEpochPipeline(
 /**
  * Epoch 0: both policies are warmed up, base and held-out tasks are written, and the agent gets its score
  * before any training.
- * @param warmUpTogether false only in runs that began when the policies were warmed up one after the other
  */
 export async function runPreparation(
   activities: EpochActivities,

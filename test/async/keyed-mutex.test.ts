@@ -7,19 +7,19 @@ import type { MutexUser } from '../../src/async/keyed-mutex.ts';
 interface TestUser extends MutexUser {
   heartbeats: unknown[];
   abort: (reason: Error) => void;
-  abandon: () => void;
+  goSilent: () => void;
 }
 
 function createUser(): TestUser {
-  const [cancellation, abandonment] = [new AbortController(), new AbortController()];
+  const [cancellation, stall] = [new AbortController(), new AbortController()];
   const heartbeats: unknown[] = [];
   const listeners: (() => void)[] = [];
   return {
     heartbeats,
     abort: (reason) => cancellation.abort(reason),
-    abandon: () => abandonment.abort(),
+    goSilent: () => stall.abort(),
     signal: cancellation.signal,
-    abandoned: abandonment.signal,
+    stalled: stall.signal,
     heartbeat: (details) => {
       heartbeats.push(details);
       for (const listener of listeners) listener();
@@ -103,7 +103,7 @@ test('a user whose signal is aborted stops waiting, and the others keep their pl
   expect(log).toEqual(['first begins', 'first ends', 'third begins', 'third ends']);
 });
 
-test('a holder that the worker abandons gives the mutex up, and its late end disturbs nobody', async () => {
+test('a holder that stalls gives the mutex up, and its late end disturbs nobody', async () => {
   const mutex = new KeyedMutex();
   const log: string[] = [];
   const [stalled, second, third] = ['stalled', 'second', 'third'].map((name) => createWork(name, log));
@@ -113,10 +113,10 @@ test('a holder that the worker abandons gives the mutex up, and its late end dis
   const last = mutex.runExclusive('agent', createUser(), third!.run);
   await settle();
   expect(log).toEqual(['stalled begins']);
-  holder.abandon();
+  holder.goSilent();
   await settle();
   expect(log).toEqual(['stalled begins', 'second begins']);
-  // The abandoned attempt may still end; the second one holds the mutex all the same.
+  // The stalled attempt may still end; the second one holds the mutex all the same.
   stalled!.end();
   expect(await late).toBe('stalled');
   await settle();
@@ -126,14 +126,14 @@ test('a holder that the worker abandons gives the mutex up, and its late end dis
   expect(await Promise.all([result, last])).toEqual(['second', 'third']);
 });
 
-test('a user that is abandoned while it waits never runs its work', async () => {
+test('a user that stalls while it waits never runs its work', async () => {
   const mutex = new KeyedMutex();
   const log: string[] = [];
   const [first, second] = [createWork('first', log), createWork('second', log)];
   const waiter = createUser();
   const result = mutex.runExclusive('agent', createUser(), first.run);
   const refused = expect(mutex.runExclusive('agent', waiter, second.run)).rejects.toThrow('aborted');
-  waiter.abandon();
+  waiter.goSilent();
   await refused;
   first.end();
   expect(await result).toBe('first');

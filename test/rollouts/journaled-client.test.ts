@@ -26,7 +26,7 @@ async function someWork() {
         activityContext: () => ({
           signal: signal.signal,
           heartbeat: (details) => heartbeats.push(details),
-          abandoned: new AbortController().signal,
+          stalled: new AbortController().signal,
           onHeartbeat: () => undefined,
           isWorkerStopping: () => false,
         }),
