@@ -35,7 +35,7 @@ export function discriminationGate(gap: number | null, minimum = 0): 0 | 1 {
 
 /**
  * Caps the share of the regression weight that one family of tasks holds, by default at half: a simulator
- * that found one coin-flip tool moved 96 % of its tasks onto it (coevolution.md 4.2). Weights of a family
+ * that found one coin-flip tool moved 96 % of its tasks onto it. Weights of a family
  * above the cap are scaled down alike until its share of what remains is `maxShare`; others are left as they
  * are. Weights >= 0.
  *
@@ -79,7 +79,7 @@ function cappedTotal(totals: readonly number[], maxShare: number): number {
  * Whether the rewards of the simulator's records say nothing about which of them to prefer: they span less
  * than `minSpread`, or there are none. Regression on such records is imitation of oneself, and AdamW turns
  * its near-zero gradients into full steps: in a pilot the simulator drifted without direction while every
- * task was failed (coevolution.md, section 3). In [0, 1].
+ * task was failed. In [0, 1].
  */
 export function hasFlatRewards(rewards: readonly number[], minSpread: number): boolean {
   requireInRange('minSpread', minSpread, 0, 1);
@@ -92,7 +92,7 @@ export function hasFlatRewards(rewards: readonly number[], minSpread: number): b
 
 /**
  * Epochs in a row in which the simulator had nothing to learn from: no record accepted, or all alike. The
- * paper's filter starved it for 45 of 90 epochs from a hard start (coevolution.md 1.7).
+ * paper's filter starved it for 45 of 90 epochs from a hard start.
  */
 export function starvedEpochs(before: number, rewards: readonly number[], minSpread: number): number {
   requireInteger('before', before, 0);

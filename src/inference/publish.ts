@@ -74,7 +74,7 @@ export async function ensurePolicyServed(
  * Sends a request; if the server has forgotten the policy, publishes it and sends the request once more.
  * @param publish as `ensurePolicyServed`
  */
-export async function resendIfForgotten<Response>(
+export async function resendIfPolicyMissing<Response>(
   send: () => Promise<Response>,
   publish: () => Promise<boolean>,
 ): Promise<Response> {

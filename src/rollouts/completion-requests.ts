@@ -2,7 +2,7 @@
 import type { ChatAnswer, ChatClient, ChatRequest } from '../inference/chat-client.ts';
 import type { ModelClients } from '../inference/model-clients.ts';
 import type { Completion, CompletionRequest } from '../inference/policy-client.ts';
-import { ensurePolicyServed, resendIfForgotten } from '../inference/publish.ts';
+import { ensurePolicyServed, resendIfPolicyMissing } from '../inference/publish.ts';
 import type { HasActivityContext, PhaseStorage } from '../runtime/dependencies.ts';
 import type { Phase } from '../runtime/run-once.ts';
 import type { PolicyVersion, RunState } from '../types/activity-types.ts';
@@ -79,7 +79,7 @@ export async function openCompletionClient(
   return {
     usage: client.usage,
     complete: (request) =>
-      resendIfForgotten(
+      resendIfPolicyMissing(
         () => client.complete(request),
         () => publish(request.model),
       ),

@@ -19,8 +19,8 @@ export interface Phase {
 }
 
 /**
- * Runs a phase of an epoch once. The key holds every input but the experiment's id, so equal experiments give
- * equal results.
+ * Runs a phase of an epoch once. Its input hash holds every input but the experiment's id, so equal experiments
+ * give equal results, each under its own id.
  */
 export async function runPhaseOnce<Output>(
   dependencies: PhaseStorage,
@@ -45,7 +45,7 @@ export async function runPhaseOnce<Output>(
 }
 
 /**
- * Looks the key up first, so that a retry, a reset, a fork or an empty Temporal server finds what exists
+ * Looks the key up first, so that a retry, a reset or an empty Temporal server finds what exists
  * (checked by hash, made again if damaged); otherwise runs the work and records its result under that key. An
  * attempt that a newer one has superseded takes the newer one's result, if it is there.
  */

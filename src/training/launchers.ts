@@ -6,7 +6,7 @@ import { z } from 'zod';
 
 /** Starts the process of a training job. */
 export interface Launcher {
-  /** Starts the job of a work folder and returns when its process runs. A second job of a folder exits at once. */
+  /** Starts the job of a work folder and returns when its process runs. A second job of a folder waits for the first. */
   launch(folder: string): Promise<void>;
 }
 

@@ -56,13 +56,17 @@ export function createDependencies(
       ),
     loadOnServer: (serving, name, folder) =>
       loadOnVllm(serving, secret(environment, serving.apiKeyEnv), name, folder),
-    launcher: ({ launcher }) =>
-      launcher.type === 'resident'
-        ? residentLauncher(settings.trainerSocket)
-        : processLauncher(python, {
+    launcher: ({ launcher: { type } }) => {
+      switch (type) {
+        case 'resident':
+          return residentLauncher(settings.trainerSocket);
+        case 'process':
+          return processLauncher(python, {
             ...environment,
             PYTHONPATH: join(import.meta.dirname, '..', '..', 'trainer'),
-          }),
+          });
+      }
+    },
     python,
     devices,
     onShutdown,

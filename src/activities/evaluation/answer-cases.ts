@@ -10,7 +10,7 @@ import {
   createCompletionsEvaluationClient,
 } from '../../inference/evaluation-client.ts';
 import type { EvaluationClient } from '../../inference/evaluation-client.ts';
-import { ensurePolicyServed, resendIfForgotten } from '../../inference/publish.ts';
+import { ensurePolicyServed, resendIfPolicyMissing } from '../../inference/publish.ts';
 import { deriveSeed } from '../../numerics/random.ts';
 import { JournaledClient } from '../../rollouts/journaled-client.ts';
 import { runOnce } from '../../runtime/run-once.ts';
@@ -241,7 +241,7 @@ function createClientUnderTest(
   if (policy.type !== 'run') return client;
   return {
     answer: (questions, signal) =>
-      resendIfForgotten(
+      resendIfPolicyMissing(
         () => client.answer(questions, signal),
         () => ensurePolicyServed(dependencies, serving, policy.version),
       ),

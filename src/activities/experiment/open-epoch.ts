@@ -10,12 +10,12 @@ import type { CommittedEpoch, OpenedEpoch, OpenInput } from '../../types/activit
 import { InvalidConfig } from '../../validation/invalid-config.ts';
 import type { Dependencies } from '../dependencies.ts';
 
-type Run = OpenedRun<LedgerEntry>;
+type OpenedLedger = OpenedRun<LedgerEntry>;
 
 /**
  * Finds out where a run stands before each epoch. Its files decide (docs/decisions/0033): a Temporal server
  * that is behind the ledger is brought forward, damaged lines are cut off the ledger and kept aside, and an
- * epoch whose policies or pools are damaged is dropped, so that it runs again. Retuned settings are in effect
+ * epoch whose policies or pools are damaged is skipped: its line stays, and it runs again. Retuned settings are in effect
  * from their epoch on.
  * @throws InvalidConfig for a run without its file, InvalidArtifact for damage that no epoch can repair
  */
@@ -47,7 +47,7 @@ export function createOpenEpoch(dependencies: Dependencies) {
 }
 
 /** The ledger's lines. A damaged line and all after it are cut off first; those epochs run again. */
-async function readIntactLines(folder: RunFolder, run: Run): Promise<LedgerLine<LedgerEntry>[]> {
+async function readIntactLines(folder: RunFolder, run: OpenedLedger): Promise<LedgerLine<LedgerEntry>[]> {
   const { chain, problem } = await run.ledger.inspect();
   if (problem === undefined) return chain.lines;
   // Without a line number every line is intact by itself, and only the note of the ledger's head differs.
@@ -63,7 +63,7 @@ async function readIntactLines(folder: RunFolder, run: Run): Promise<LedgerLine<
 }
 
 /** The epoch of the last line, or the one that a fork starts from; null if there is none. */
-function lastEpoch({ fork }: Run, lines: readonly LedgerLine<LedgerEntry>[]): CommittedEpoch | null {
+function lastEpoch({ fork }: OpenedLedger, lines: readonly LedgerLine<LedgerEntry>[]): CommittedEpoch | null {
   const line = lines.at(-1) ?? fork?.line;
   if (line === undefined) return null;
   const { epoch, metrics, notes } = line;
@@ -77,7 +77,7 @@ function lastEpoch({ fork }: Run, lines: readonly LedgerLine<LedgerEntry>[]): Co
 async function findLastIntactEpoch(
   { store, activityContext }: Dependencies,
   folder: RunFolder,
-  run: Run,
+  run: OpenedLedger,
   lines: readonly LedgerLine<LedgerEntry>[],
 ): Promise<CommittedEpoch | null> {
   const { heartbeat } = activityContext();

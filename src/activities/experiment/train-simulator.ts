@@ -22,8 +22,8 @@ type WeightedEntry = { record: PoolEntry; weight: number };
 type DiscountedEntry = Pick<RegressionRecord<PoolEntry>, 'record' | 'discount'>;
 
 /**
- * Trains the simulator by reward-weighted regression on D_env (GenEnv 2.3): what taught the agent most becomes
- * more likely to be written.
+ * Trains the simulator by reward-weighted regression on D_env (GenEnv 2.3): tasks whose success rate was
+ * nearest to α become more likely to be written.
  */
 export function createTrainSimulator(dependencies: Dependencies) {
   return (input: TrainEnvironmentInput): Promise<Trained> =>
