@@ -85,7 +85,7 @@ function retuneTable(retunes: RunData['retunes']): string {
 }
 
 const moment = (at: string): string => escapeHtml(at.replace('T', ' ').replace(/(\.\d+)?Z$/, ' UTC'));
-function details({ epoch, phase, attempt, reason, text, ...rest }: ReportEvent): string {
+function details({ epoch, phase, attempt, reason, ...rest }: ReportEvent): string {
   const fields = Object.entries(rest).filter(([key]) => key !== 'type' && key !== 'at');
   const extra = fields.map(
     ([key, value]) => `${key} ${typeof value === 'string' ? value : JSON.stringify(value)}`,
@@ -97,7 +97,7 @@ function details({ epoch, phase, attempt, reason, text, ...rest }: ReportEvent):
     ...extra,
   ];
   const place = parts.filter((part) => part !== '').join(', ');
-  return escapeHtml([place, reason ?? text ?? ''].filter((part) => part !== '').join(': '));
+  return escapeHtml([place, reason ?? ''].filter((part) => part !== '').join(': '));
 }
 
 function timeline(events: readonly ReportEvent[]): string {
@@ -145,7 +145,7 @@ function notesOf(
   const inLedger = new Set(ledger.map(({ epoch, text }) => `${epoch} ${text}`));
   const eventNotes = events
     .filter(({ type }) => type === 'note')
-    .map(({ epoch, text, reason }) => ({ epoch: epoch ?? '–', text: text ?? reason ?? '' }));
+    .map(({ epoch, note }) => ({ epoch: epoch ?? '–', text: note ?? '' }));
   return [...ledger, ...eventNotes.filter(({ epoch, text }) => !inLedger.has(`${epoch} ${text}`))];
 }
 

@@ -33,7 +33,7 @@ export interface ReportEvent {
   phase?: string;
   attempt?: number;
   reason?: string;
-  text?: string;
+  note?: string;
   /** How a run ended. */
   outcome?: string;
 }

@@ -77,6 +77,7 @@ export async function makeRun({
   ) => {
     await ledger.append({ epoch, inputs: {}, outputs, metrics, notes });
     await run.appendMetrics({ epoch, metrics, time: timesOf(epoch), at: at(epoch) });
+    for (const note of notes) await run.appendEvent({ type: 'note', epoch, note });
   };
 
   await run.appendEvent({ time: at(0), at: at(0), type: 'started' });

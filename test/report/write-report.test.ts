@@ -46,6 +46,12 @@ describe('a finished run', () => {
     expect(Buffer.byteLength(page)).toBeLessThan(5_000_000);
   });
 
+  it('shows a note once, though the ledger and the events have it', () => {
+    const [, rows = ''] = /<h3>Notes<\/h3>(.*?)<\/div>/s.exec(page) ?? [];
+    expect(rows.match(/<tr/g)).toHaveLength(1);
+    expect(rows).toContain('1 informative group');
+  });
+
   it('says what the data says', () => {
     const text = textOf(page);
     expect(text).toMatch(
