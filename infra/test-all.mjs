@@ -36,7 +36,8 @@ const vitest = (/** @type {string} */ project, /** @type {string} */ name) => ({
  * @property {string} command
  * @property {string[]} args
  * @property {string} [cwd]
- * @property {(report: string) => import('./test-counts.mjs').Counts} [count] Counts a report; a suite without one is one test.
+ * @property {(report: string) => import('./test-counts.mjs').Counts} [count] Counts a report; a suite without
+ * one is one test.
  */
 /** @type {Record<string, Suite>} */
 const suites = {
@@ -125,7 +126,8 @@ function run({ command, args, cwd = repository }, streams) {
 }
 
 /**
- * Counts what the report says; a suite that failed without a failed test, or without a report, is one failure.
+ * Counts what the report says; a suite that failed without a failed test, or without a report, is one
+ * failure.
  * @param {string} name
  * @param {Suite} suite
  * @param {boolean} succeeded

@@ -5,7 +5,8 @@
  * @typedef {object} VitestReport
  * @property {number} numPassedTests
  * @property {number} numFailedTests
- * @property {{ name: string, status: string, assertionResults: { status: string, fullName: string, duration?: number | null }[] }[]} testResults
+ * @property {{ name: string, status: string, assertionResults: { status: string, fullName: string, duration?:
+ * number | null }[] }[]} testResults
  */
 
 /**

@@ -10,7 +10,9 @@ declare module 'vitest' {
   }
 }
 
-/** Vitest's global setup: one Temporal server, policy server and trainer for all suites, started if one asks. */
+/**
+ * Vitest's global setup: one Temporal server, policy server and trainer for all suites, started if one asks.
+ */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   let stack: Promise<LiveStack> | undefined;
   const server = createServer((_, response) => {

@@ -33,7 +33,9 @@ export class CliError extends Error {
   }
 }
 
-/** What a command is declared with. Commands import heavy modules in their actions, so that `--help` is quick. */
+/**
+ * What a command is declared with. Commands import heavy modules in their actions, so that `--help` is quick.
+ */
 export interface CommandParts {
   program: Command;
   context: CliContext;

@@ -4,7 +4,9 @@ import { requireCount, requireFinite, requireInteger } from '../numerics/precond
 import { isInBand, TARGET_BAND } from './diagnostics.ts';
 import type { Band } from './diagnostics.ts';
 
-/** Outcome of one task: its family, its latent difficulty in the world's own unit, and the agent's attempts. */
+/**
+ * Outcome of one task: its family, its latent difficulty in the world's own unit, and the agent's attempts.
+ */
 export type TaskOutcome = SuccessCount & {
   kind: string;
   difficulty: number;
@@ -74,8 +76,8 @@ export function emptyHistory(): AgentHistory {
 /**
  * Folds one epoch's outcomes into the history that conditions the simulator ("summary signals, e.g. recent
  * success statistics", GenEnv 2.3, which prints no format). A pure fold: the result depends on the last
- * `window` epochs' outcomes only, and, but for the listed failures, not on the order of tasks. An epoch without
- * outcomes counts as an epoch.
+ * `window` epochs' outcomes only, and, but for the listed failures, not on the order of tasks. An epoch
+ * without outcomes counts as an epoch.
  */
 export function updateHistory(
   history: AgentHistory,

@@ -2,7 +2,9 @@ import { range } from '../numerics/arithmetic.ts';
 import { requireInRange, requireInteger } from '../numerics/preconditions.ts';
 import type { RandomStream } from '../numerics/random.ts';
 
-/** What D_env needs of a record (conditioning context -> task): when it was written, and its key as a repeat. */
+/**
+ * What D_env needs of a record (conditioning context -> task): when it was written, and its key as a repeat.
+ */
 export type EnvironmentRecord = { epoch: number; signature: string };
 
 export type RegressionRecord<R extends EnvironmentRecord> = {
@@ -86,7 +88,10 @@ export type MemoryRecord = {
   history_success: number | null;
 };
 
-/** Splits D_env into the records of the last `window` epochs (this one included) and the rest; null: all recent. */
+/**
+ * Splits D_env into the records of the last `window` epochs (this one included) and the rest; null: all
+ * recent.
+ */
 export function splitByAge<R extends { epoch: number }>(
   pool: readonly R[],
   { epoch, window }: { epoch: number; window: number | null },
@@ -121,7 +126,9 @@ export function remember<R extends MemoryRecord>(
   return older.filter((record) => kept.has(record));
 }
 
-/** Draws `count` of the remembered records, evenly over the tenths that have any, uniformly within a tenth. */
+/**
+ * Draws `count` of the remembered records, evenly over the tenths that have any, uniformly within a tenth.
+ */
 export function recall<R extends MemoryRecord>(
   memory: readonly R[],
   count: number,

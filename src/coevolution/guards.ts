@@ -35,12 +35,11 @@ export function discriminationGate(gap: number | null, minimum = 0): 0 | 1 {
 
 /**
  * Caps the share of the regression weight that one family of tasks holds, by default at half: a simulator
- * that found one coin-flip tool moved 96 % of its tasks onto it. Weights of a family
- * above the cap are scaled down alike until its share of what remains is `maxShare`; others are left as they
- * are. Weights >= 0.
+ * that found one coin-flip tool moved 96 % of its tasks onto it. Weights of a family above the cap are scaled
+ * down alike until its share of what remains is `maxShare`; others are left as they are. Weights >= 0.
  *
- * With F families that have weight, no share can be below 1/F: a lower cap makes them equal, and a lone family
- * stays as it is, since regression divides by the sum of the weights.
+ * With F families that have weight, no share can be below 1/F: a lower cap makes them equal, and a lone
+ * family stays as it is, since regression divides by the sum of the weights.
  */
 export function capFamilies(
   weights: readonly number[],
@@ -153,7 +152,9 @@ function pairwiseDistances(texts: readonly string[]): Distances {
   return distances;
 }
 
-/** The two clusters nearest to each other by average link; at distance Infinity if there are fewer than two. */
+/**
+ * The two clusters nearest to each other by average link; at distance Infinity if there are fewer than two.
+ */
 function nearestPair(
   clusters: readonly (readonly string[])[],
   distances: Distances,

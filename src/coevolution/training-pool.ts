@@ -91,10 +91,10 @@ function roundByLargestRemainder(
 
 /**
  * Indices of the tasks that an epoch draws from a data set of `size`: without replacement, in an order
- * shuffled for each pass over it, so that every task is drawn once before any is drawn again. If a
- * pass ends inside an epoch, the next one begins with tasks that this epoch has not drawn yet. Epochs are
- * counted from 1. A function of its arguments alone: nothing is carried from epoch to epoch. An empty data set
- * gives no tasks.
+ * shuffled for each pass over it, so that every task is drawn once before any is drawn again. If a pass ends
+ * inside an epoch, the next one begins with tasks that this epoch has not drawn yet. Epochs are counted from
+ * 1. A function of its arguments alone: nothing is carried from epoch to epoch. An empty data set gives no
+ * tasks.
  */
 export function poolDraw(
   size: number,

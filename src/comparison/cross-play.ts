@@ -67,7 +67,9 @@ function trend(epochs: readonly number[], rates: readonly (number | null)[]): nu
   );
 }
 
-/** Success of an epoch's agent (row) on the tasks of an epoch's simulator (column) of one run; null if none. */
+/**
+ * Success of an epoch's agent (row) on the tasks of an epoch's simulator (column) of one run; null if none.
+ */
 type Rates = readonly (readonly (number | null)[])[];
 
 export interface Retention {

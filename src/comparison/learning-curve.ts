@@ -63,8 +63,8 @@ export function rolloutsToThreshold(curve: readonly CurvePoint[], threshold: num
 
 /**
  * Mean of several seeds' curves at each of the given numbers of rollouts, with the 95 % interval of the mean,
- * mean ± t s / √n with Student's t at n - 1 degrees of freedom ("Student" 1908). Seeds whose curve does
- * not reach there do not count. Not cut to [0, 1]: an interval that leaves it says that there are too few seeds.
+ * mean ± t s / √n with Student's t at n - 1 degrees of freedom ("Student" 1908). Seeds whose curve does not
+ * reach there do not count. Not cut to [0, 1]: an interval that leaves it says that there are too few seeds.
  */
 export function meanCurve(
   curves: readonly (readonly CurvePoint[])[],

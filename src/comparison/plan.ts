@@ -9,6 +9,8 @@ export const armRuns = (id: string, { seeds, arms }: Pick<Comparison, 'seeds' | 
 export const candidatesPerTask = 4;
 export const screening = 8;
 
-/** Upper limit of the attempts that probing an agent takes: those that select the tasks, and those at them. */
+/**
+ * Upper limit of the attempts that probing an agent takes: those that select the tasks, and those at them.
+ */
 export const probingAttempts = ({ tasks, attempts }: { tasks: number; attempts: number }): number =>
   tasks * (candidatesPerTask * screening + attempts);

@@ -94,8 +94,8 @@ export function measureRun(run: RunRecord, { threshold, rollouts }: EqualTerms):
 }
 
 /**
- * Mean of the last epochs minus that of the epochs in which success entered the band; null if it never did, or
- * too late for both.
+ * Mean of the last epochs minus that of the epochs in which success entered the band; null if it never did,
+ * or too late for both.
  */
 function riseInBand(rows: readonly EpochRow[], name: string): number | null {
   const { entry } = bandResidence(series(rows, 'env/success_rate'), { window: WINDOW });

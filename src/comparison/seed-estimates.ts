@@ -12,7 +12,9 @@ import type { RunMetricName, runMetrics } from './run-metrics.ts';
 export type SeedEstimate = Omit<IntervalEstimate, 'low' | 'high'> &
   Record<'low' | 'high' | 'studentLow' | 'studentHigh', number | null> & { seeds: number };
 
-/** Whether both intervals are entirely above a level (1), below it (-1), or neither (0); null without them. */
+/**
+ * Whether both intervals are entirely above a level (1), below it (-1), or neither (0); null without them.
+ */
 export function sideOf(
   { low, high, studentLow, studentHigh }: Pick<SeedEstimate, 'low' | 'high' | 'studentLow' | 'studentHigh'>,
   level = 0,

@@ -32,8 +32,8 @@ export function settingsInEffect(experiment: Experiment): Record<string, number>
 }
 
 /**
- * A copy of a settings object with fields set by dotted path (`difficulty.alpha`). Only existing fields can be
- * set.
+ * A copy of a settings object with fields set by dotted path (`difficulty.alpha`). Only existing fields can
+ * be set.
  * @throws InvalidConfig naming the path, and what is there instead
  */
 export function setFields(settings: object, values: FieldValues): Record<string, unknown> {

@@ -1,4 +1,6 @@
-/** From the simulator's texts to candidates for tasks: repair rounds, label votes, the contamination guard. */
+/**
+ * From the simulator's texts to candidates for tasks: repair rounds, label votes, the contamination guard.
+ */
 import { contaminationMessage, findContamination } from '../benchmarks/contamination/find-contamination.ts';
 import type { Contamination } from '../benchmarks/contamination/find-contamination.ts';
 import type { Experiment } from '../config/experiment.ts';

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { execFileSync, spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import {
@@ -14,11 +15,12 @@ import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 const LOG_BYTES = 20_000_000;
+const EXIT_EVENT_MS = 2_000;
 
 export interface Launched {
   identity: ProcessIdentity;
-  /** How it ended, in words, as far as that is known. */
-  ending(): string;
+  /** How it ended, in words, as far as that is known. Waits a moment for the system to say so. */
+  ending(): Promise<string>;
 }
 
 /**
@@ -50,7 +52,11 @@ export async function launchProcess(
   }
 }
 
-function endingOf({ signalCode, exitCode }: ChildProcess): string {
+async function endingOf(child: ChildProcess): Promise<string> {
+  if (child.signalCode === null && child.exitCode === null)
+    // A process is gone before Node hears how it ended.
+    await once(child, 'exit', { signal: AbortSignal.timeout(EXIT_EVENT_MS) }).catch(() => undefined);
+  const { signalCode, exitCode } = child;
   if (signalCode !== null) return `ended by ${signalCode}`;
   return exitCode === null ? 'ended' : `ended with exit code ${exitCode}`;
 }

@@ -140,8 +140,8 @@ export function stackPaths(home: string): StackPaths {
 }
 
 /**
- * A hash of settings and source files. A process with another fingerprint runs something else than a start now
- * would.
+ * A hash of settings and source files. A process with another fingerprint runs something else than a start
+ * now would.
  */
 export function serviceFingerprint(settings: unknown, sources: readonly string[]): string {
   const hash = createHash('sha256').update(JSON.stringify(settings));

@@ -82,7 +82,7 @@ export class SupervisedService {
       }
       reason = isAlive(process)
         ? `gave no answer within ${readySeconds} s`
-        : (this.#launched?.ending() ?? 'ended');
+        : ((await this.#launched?.ending()) ?? 'ended');
       await this.#end();
     }
     throw new Error(
@@ -118,9 +118,9 @@ export class SupervisedService {
       while (!this.#stopping && isAlive(process)) await sleep(POLL_MS);
       if (this.#isStopping()) return;
       failures = performance.now() - startedAt < STEADY_SECONDS * 1000 ? failures + 1 : 1;
-      say(
-        `${this.#service.title} ${this.#launched?.ending() ?? 'ended'}; starting it again (log: ${this.#log})`,
-      );
+      const ending = (await this.#launched?.ending()) ?? 'ended';
+      if (this.#isStopping()) return;
+      say(`${this.#service.title} ${ending}; starting it again (log: ${this.#log})`);
       try {
         if (failures > MAX_ATTEMPTS)
           throw new Error(

@@ -77,7 +77,9 @@ export class RequestRefused extends Error {
 /** The prompt leaves no room in the model's context: a fact about the model, not a fault. */
 export class PromptTooLong extends RequestRefused {}
 
-/** The weights that the server was to load are damaged. Never retried; fails like a damaged file of the store. */
+/**
+ * The weights that the server was to load are damaged. Never retried; fails like a damaged file of the store.
+ */
 export class DamagedModel extends Error {
   override readonly name = 'InvalidArtifact';
   readonly file: string;

@@ -49,7 +49,9 @@ export function bootstrapInterval(
   return { mean: centre, low: quantile(means, (1 - level) / 2), high: quantile(means, (1 + level) / 2) };
 }
 
-/** The interval of left minus right, pair by pair: two arms under the same seeds, whose common luck cancels. */
+/**
+ * The interval of left minus right, pair by pair: two arms under the same seeds, whose common luck cancels.
+ */
 export function pairedBootstrapInterval(
   left: readonly number[],
   right: readonly number[],

@@ -25,14 +25,18 @@ export function spread<T>(classes: readonly (readonly T[])[], count: number): T[
   return chosen;
 }
 
-/** `count` integers from 0 to `last`, both included, evenly spaced up to rounding; fewer if `last` is small. */
+/**
+ * `count` integers from 0 to `last`, both included, evenly spaced up to rounding; fewer if `last` is small.
+ */
 export function evenlySpaced(last: number, count: number): number[] {
   requireInteger('last', last, 1);
   requireInteger('count', count, 2);
   return [...new Set(range(count).map((index) => Math.round((index * last) / (count - 1))))];
 }
 
-/** `count` integers evenly spaced between 0 and `last`, without the ends if there is room; one is the middle. */
+/**
+ * `count` integers evenly spaced between 0 and `last`, without the ends if there is room; one is the middle.
+ */
 export function evenlyWithin(last: number, count: number): number[] {
   requireInteger('last', last, 1);
   requireInteger('count', count, 1);

@@ -26,7 +26,10 @@ export function pairedTest(before: readonly number[], after: readonly number[]):
   return { better, worse, tied: before.length - better - worse, p: worse === 0 ? 1 : Math.min(1, tail) };
 }
 
-/** Cases by who is right, and `p`: the chance of so uneven a split of those on which the two differ, in (0, 1]. */
+/**
+ * Cases by who is right, and `p`: the chance of so uneven a split of those on which the two differ, in (0,
+ * 1].
+ */
 export type McNemar = { both: number; onlyFirst: number; onlySecond: number; neither: number; p: number };
 
 /**

@@ -170,8 +170,8 @@ export const lastMean = (values: readonly (number | null)[], count = WINDOW): nu
   mean(measured(values).slice(-count));
 
 /**
- * At most `max` rows for charts of long runs: each is the mean of equally many epochs, and has the number of the
- * last of them.
+ * At most `max` rows for charts of long runs: each is the mean of equally many epochs, and has the number of
+ * the last of them.
  */
 export function thinned(rows: readonly EpochRow[], max = 500): { rows: EpochRow[]; epochsPerPoint: number } {
   const size = Math.max(1, Math.ceil(rows.length / max));

@@ -183,8 +183,8 @@ async function readLines(file: string, gaps: string[]): Promise<{ value: unknown
 }
 
 /**
- * The records of some files that `keep` selects. If a file is pruned, missing or damaged, the result is null and
- * `gaps` says so.
+ * The records of some files that `keep` selects. If a file is pruned, missing or damaged, the result is null
+ * and `gaps` says so.
  */
 export async function readRecords<T>(
   store: ObjectStore,

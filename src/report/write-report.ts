@@ -21,8 +21,8 @@ import type { RunData } from './run-data.ts';
 import { sampleEpochs } from './samples.ts';
 
 /**
- * Writes the report of a run, finished or not, into its folder, and gives its path. The page says what is missing
- * or pruned; that is never a reason to fail.
+ * Writes the report of a run, finished or not, into its folder, and gives its path. The page says what is
+ * missing or pruned; that is never a reason to fail.
  * @param worlds the list of worlds from outside that may be loaded, as in GENENV_WORLDS
  * @throws Error if there is no such run, StoreUnavailable if the folder cannot be written
  */

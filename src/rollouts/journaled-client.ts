@@ -1,4 +1,6 @@
-/** Requests whose responses survive the process: the unit of storage and retry of every phase that samples. */
+/**
+ * Requests whose responses survive the process: the unit of storage and retry of every phase that samples.
+ */
 import { join } from 'node:path';
 import type { ActivityContext } from '../runtime/activity-context.ts';
 import type { HasActivityContext, PhaseStorage } from '../runtime/dependencies.ts';

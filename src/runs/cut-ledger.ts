@@ -11,10 +11,10 @@ import type { RunFolder } from './run-folder.ts';
 export type Branch = { name: string; folder: string };
 
 /**
- * Cuts a run's ledger back to its first `keep` lines, which must be valid, and archives the run as a branch: a
- * folder `branches/<nnnn>` with whole copies of ledger, head, metrics and retunes, and `why.json`. A process
- * killed in between has lost nothing: the copies come first, and every reader accepts a head behind its
- * ledger.
+ * Cuts a run's ledger back to its first `keep` lines, which must be valid, and archives the run as a branch:
+ * a folder `branches/<nnnn>` with whole copies of ledger, head, metrics and retunes, and `why.json`. A
+ * process killed in between has lost nothing: the copies come first, and every reader accepts a head behind
+ * its ledger.
  * @throws StoreUnavailable, InvalidArtifact if fewer lines hold
  */
 export async function cutLedger(

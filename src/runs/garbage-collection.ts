@@ -26,9 +26,9 @@ export type GarbageOptions = {
 };
 
 /**
- * Lists what can be removed: checkpoints and trainer states that only epochs not kept reference, the keys that
- * give them, finished work folders, and leftovers of killed processes. Never what a kept epoch or the first
- * line of any run in `runs` references, what an epoch in flight has recorded or its jobs read, nor what
+ * Lists what can be removed: checkpoints and trainer states that only epochs not kept reference, the keys
+ * that give them, finished work folders, and leftovers of killed processes. Never what a kept epoch or the
+ * first line of any run in `runs` references, what an epoch in flight has recorded or its jobs read, nor what
  * experiments outside of `runs` have recorded.
  * @param runs all run folders that use the store
  * @throws InvalidArtifact for a ledger that does not verify, StoreUnavailable

@@ -2,8 +2,8 @@ import type { FileRef } from '../store/references.ts';
 import type { CommitInput, Metrics, RunState } from '../types/activity-types.ts';
 
 /**
- * A line of the ledger, without the hash of the line before: the inputs and outputs of an epoch, without time,
- * place or number of attempts.
+ * A line of the ledger, without the hash of the line before: the inputs and outputs of an epoch, without
+ * time, place or number of attempts.
  */
 export type LedgerEntry = {
   epoch: number;

@@ -37,7 +37,9 @@ export class ComparisonFolder {
     this.reportFile = join(this.path, 'report.html');
   }
 
-  /** The comparison as it was started, and its hash; undefined if none. @throws InvalidArtifact if not JSON */
+  /**
+   * The comparison as it was started, and its hash; undefined if none. @throws InvalidArtifact if not JSON
+   */
   async read(): Promise<{ comparison: Comparison; sha256: string } | undefined> {
     const comparison = await readJsonFile<Comparison>(
       this.comparisonFile,
@@ -67,7 +69,9 @@ export class EvaluationFolder {
     this.casesFile = join(this.path, 'cases.jsonl');
   }
 
-  /** The evaluation as it was started; undefined if there is none. @throws InvalidArtifact if it is not JSON */
+  /**
+   * The evaluation as it was started; undefined if there is none. @throws InvalidArtifact if it is not JSON
+   */
   read(): Promise<Evaluation | undefined> {
     return readJsonFile<Evaluation>(this.evaluationFile, REMEDY);
   }
@@ -85,7 +89,10 @@ export class EvaluationFolder {
 
 const REMEDY = 'Remove it and start the evaluation again with its file: what was answered is kept.';
 
-/** The record of a nightly curriculum: `nightly/<name>/nights.jsonl`, a line a night. It decides what comes next. */
+/**
+ * The record of a nightly curriculum: `nightly/<name>/nights.jsonl`, a line a night. It decides what comes
+ * next.
+ */
 export class NightlyFolder {
   readonly path: string;
   readonly nightsFile: string;
@@ -97,8 +104,8 @@ export class NightlyFolder {
   }
 
   /**
-   * The readable lines of the record. A night whose line is torn is closed again, with the same result from its
-   * run. @throws StoreUnavailable
+   * The readable lines of the record. A night whose line is torn is closed again, with the same result from
+   * its run. @throws StoreUnavailable
    */
   async nights(): Promise<NightRecord[]> {
     return readJsonLines<NightRecord>(this.nightsFile);

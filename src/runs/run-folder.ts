@@ -13,7 +13,9 @@ import { checkRunId, isRunId } from '../store/phase-cache.ts';
 export type RunEvent = { type: string; time?: string } & Record<string, unknown>;
 export type MetricsLine = { epoch: number } & Record<string, unknown>;
 
-/** The start of a fork: an epoch of another run, with its ledger line, whose hash anchors the fork's ledger. */
+/**
+ * The start of a fork: an epoch of another run, with its ledger line, whose hash anchors the fork's ledger.
+ */
 export type Fork<Body extends { epoch: number } = LedgerBody> = {
   run: string;
   epoch: number;
@@ -73,7 +75,10 @@ export class RunFolder {
     return runs.filter((_, index) => exists[index]).sort((a, b) => (a.id < b.id ? -1 : 1));
   }
 
-  /** Writes the experiment and returns its hash, the ledger's anchor. @throws NotSerializable, StoreUnavailable */
+  /**
+   * Writes the experiment and returns its hash, the ledger's anchor. @throws NotSerializable,
+   * StoreUnavailable
+   */
   async writeExperiment(experiment: object): Promise<string> {
     const anchor = hashOf(experiment);
     await atomicWrite(this.experimentFile, `${JSON.stringify(experiment, null, 2)}\n`);

@@ -47,7 +47,9 @@ export async function verifyRun(store: ObjectStore, run: RunFolder): Promise<Ver
   return report;
 }
 
-/** Verifies experiment file and ledger; if the first line does not fit, finds out which of them was altered. */
+/**
+ * Verifies experiment file and ledger; if the first line does not fit, finds out which of them was altered.
+ */
 async function verifyLedger(run: RunFolder, report: VerifyReport): Promise<LedgerChain<LedgerLine>> {
   const note = ({ file, problem }: { file: string; problem: string }) =>
     report.problems.push({ file, problem });

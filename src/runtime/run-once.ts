@@ -19,8 +19,8 @@ export interface Phase {
 }
 
 /**
- * Runs a phase of an epoch once. Its input hash holds every input but the experiment's id, so equal experiments
- * give equal results, each under its own id.
+ * Runs a phase of an epoch once. Its input hash holds every input but the experiment's id, so equal
+ * experiments give equal results, each under its own id.
  */
 export async function runPhaseOnce<Output>(
   dependencies: PhaseStorage,

@@ -38,7 +38,10 @@ async function stageAll<T>(
   }
 }
 
-/** A file being written, under a temporary name. Always call `discard` at the end: after `commit` it does nothing. */
+/**
+ * A file being written, under a temporary name. Always call `discard` at the end: after `commit` it does
+ * nothing.
+ */
 export class StagedFile {
   readonly path: string;
   readonly #handle: FileHandle;

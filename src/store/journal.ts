@@ -15,8 +15,8 @@ export type JournalOptions = {
 
 /**
  * Entries of unfinished work, each on disk when its `append` returns. A line is the sha256 of an entry's
- * canonical JSON, a space, and that JSON. Opening cuts a torn tail, which a killed process leaves, and reports
- * and cuts everything from the first damaged line on; that work is done again.
+ * canonical JSON, a space, and that JSON. Opening cuts a torn tail, which a killed process leaves, and
+ * reports and cuts everything from the first damaged line on; that work is done again.
  */
 export class Journal<T> {
   readonly path: string;

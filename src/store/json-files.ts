@@ -34,7 +34,9 @@ export async function appendJsonLine(file: string, line: object): Promise<void> 
   });
 }
 
-/** The readable lines of a file; none if there is no file. Torn lines are skipped. @throws StoreUnavailable */
+/**
+ * The readable lines of a file; none if there is no file. Torn lines are skipped. @throws StoreUnavailable
+ */
 export async function readJsonLines<T>(file: string): Promise<T[]> {
   const data = (await withDiskErrors(file, () => undefinedIfMissing(readFile(file)))) ?? Buffer.alloc(0);
   return parseLines<T>(data);

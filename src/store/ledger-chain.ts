@@ -30,8 +30,8 @@ export type LedgerChain<Line> = {
 type LinkedLine = { epoch: number; previous: string };
 
 /**
- * Recomputes a ledger's chain from its bytes, up to the first invalid line. Text after the last newline is not
- * a line: the process that wrote it was killed, and the epoch is committed again.
+ * Recomputes a ledger's chain from its bytes, up to the first invalid line. Text after the last newline is
+ * not a line: the process that wrote it was killed, and the epoch is committed again.
  */
 export function readChain<Line extends LinkedLine>(
   data: Buffer,
@@ -111,7 +111,9 @@ export class LedgerHead {
     await atomicWrite(this.file, canonicalJson({ epoch, sha256 }));
   }
 
-  /** The hash of an epoch's line, if the head is of that epoch. @throws InvalidArtifact if the head is damaged */
+  /**
+   * The hash of an epoch's line, if the head is of that epoch. @throws InvalidArtifact if the head is damaged
+   */
   async hashOfEpoch(epoch: number): Promise<string | undefined> {
     const head = await this.read();
     return head?.epoch === epoch ? head.sha256 : undefined;
@@ -177,7 +179,10 @@ const MAX_MEMOS = 64;
 const stampOf = ({ size, mtimeNs, ctimeNs, ino }: BigIntStats): string =>
   [size, mtimeNs, ctimeNs, ino].join(' ');
 
-/** Remembers the end of a ledger that this process has verified and then written a line of `lastLine` bytes to. */
+/**
+ * Remembers the end of a ledger that this process has verified and then written a line of `lastLine` bytes
+ * to.
+ */
 export function rememberEnd(
   file: string,
   memo: LedgerEnd & { anchor: string; lastLine: number },
@@ -191,8 +196,8 @@ export function rememberEnd(
 export const forgetEnd = (file: string): void => void memos.delete(file);
 
 /**
- * The remembered end of a ledger, if its file is as this process wrote it (same place, size and times) and its
- * last line is unchanged: no later line covers that one, so its bytes are hashed again each time.
+ * The remembered end of a ledger, if its file is as this process wrote it (same place, size and times) and
+ * its last line is unchanged: no later line covers that one, so its bytes are hashed again each time.
  * @throws StoreUnavailable
  */
 export async function recallEnd(file: string, anchor: string): Promise<LedgerEnd | undefined> {

@@ -31,7 +31,10 @@ export class Ledger<Body extends { epoch: number } = LedgerBody> {
     this.#head = new LedgerHead(this.file);
   }
 
-  /** All lines, the whole chain verified; none if there is no file. @throws InvalidArtifact naming file and line */
+  /**
+   * All lines, the whole chain verified; none if there is no file. @throws InvalidArtifact naming file and
+   * line
+   */
   async read(): Promise<LedgerLine<Body>[]> {
     return (await this.#verified()).lines;
   }
@@ -50,7 +53,8 @@ export class Ledger<Body extends { epoch: number } = LedgerBody> {
   }
 
   async #inspect() {
-    // Before the lines: if another process adds a line in between, the lines are ahead of the head, never behind.
+    // Before the lines: if another process adds a line in between, the lines are ahead of the head, never
+    // behind.
     const head = await this.#head.read().catch((error: unknown) => {
       if (error instanceof InvalidArtifact) return error;
       throw error;
@@ -146,8 +150,8 @@ export class Ledger<Body extends { epoch: number } = LedgerBody> {
   }
 
   /**
-   * Writes at a position, not at the end, so that two attempts with the same line leave one; a torn line after
-   * it is cut.
+   * Writes at a position, not at the end, so that two attempts with the same line leave one; a torn line
+   * after it is cut.
    * @returns undefined, with nothing written, if the file no longer has the verified size
    */
   async #write(

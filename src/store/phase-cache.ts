@@ -6,7 +6,9 @@ import { canonicalJson, hashOf } from './canonical-json.ts';
 import { errorCode, InvalidArtifact, undefinedIfMissing, withDiskErrors } from './errors.ts';
 import type { OnDamage } from './errors.ts';
 
-/** Names a piece of an experiment's work: the phase of an epoch, or a shard of it, on exactly these inputs. */
+/**
+ * Names a piece of an experiment's work: the phase of an epoch, or a shard of it, on exactly these inputs.
+ */
 export type PhaseKey = {
   experiment: string;
   epoch: number;

@@ -65,7 +65,9 @@ export class JobFolder {
     await rm(join(this.path, 'output'), { recursive: true, force: true });
   }
 
-  /** A job is alive as long as it holds the lock. A process id does not show that: it may have been reused. */
+  /**
+   * A job is alive as long as it holds the lock. A process id does not show that: it may have been reused.
+   */
   async isAlive(): Promise<boolean> {
     const lock = join(this.path, 'lock');
     if ((await undefinedIfMissing(readFile(lock))) === undefined) return false;

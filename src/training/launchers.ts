@@ -6,7 +6,10 @@ import { z } from 'zod';
 
 /** Starts the process of a training job. */
 export interface Launcher {
-  /** Starts the job of a work folder and returns when its process runs. A second job of a folder waits for the first. */
+  /**
+   * Starts the job of a work folder and returns when its process runs. A second job of a folder waits for the
+   * first.
+   */
   launch(folder: string): Promise<void>;
 }
 
@@ -47,7 +50,9 @@ export function processLauncher(python: string, environment: NodeJS.ProcessEnv):
 
 const answerSchema = z.union([z.object({ pid: z.int() }), z.object({ error: z.string() })]);
 
-/** Forks jobs from a resident parent that has imported torch already: milliseconds a job instead of seconds. */
+/**
+ * Forks jobs from a resident parent that has imported torch already: milliseconds a job instead of seconds.
+ */
 export function residentLauncher(socket: string, timeoutMs = 60_000): Launcher {
   return {
     async launch(folder) {

@@ -35,8 +35,8 @@ export async function trainPolicy(
 }
 
 /**
- * Moves the output of a job into the store if it is still what the job wrote. Else the output is discarded, so
- * that the job resumes from its last step checkpoint.
+ * Moves the output of a job into the store if it is still what the job wrote. Else the output is discarded,
+ * so that the job resumes from its last step checkpoint.
  * @throws TrainerFailed for output that is damaged or missing
  */
 async function storeOutput(

@@ -4,8 +4,8 @@ import type { SuccessCount } from '../numerics/intervals.ts';
 import type { FileRef, FolderRef } from '../store/references.ts';
 
 /**
- * Inputs and results of activities: references and small numbers, never rollouts. Types only, so workflows may
- * import them. Field names are on the wire: histories hold them.
+ * Inputs and results of activities: references and small numbers, never rollouts. Types only, so workflows
+ * may import them. Field names are on the wire: histories hold them.
  */
 
 /** Names as in TRL, plus env/*, pool/*, rollouts/*, eval/*. Deterministic, so no durations. */
@@ -87,7 +87,9 @@ export interface OpenInput {
   /** The last committed epoch, as far as the caller knows; null if it knows of none. */
   // eslint-disable-next-line id-denylist -- a field on the wire
   known: number | null;
-  /** Whether to compare every byte that the next epoch depends on: when a run resumes, and after a failure. */
+  /**
+   * Whether to compare every byte that the next epoch depends on: when a run resumes, and after a failure.
+   */
   thorough: boolean;
 }
 

@@ -5,7 +5,9 @@ import type { Question } from '../formats/chat-messages.ts';
 import type { FileRef } from '../store/references.ts';
 import type { PolicyVersion } from './activity-types.ts';
 
-/** Parts of an evaluation, and inputs and results of its activities. Types only, so workflows may import them. */
+/**
+ * Parts of an evaluation, and inputs and results of its activities. Types only, so workflows may import them.
+ */
 
 /** The policy under test, resolved once: later epochs of its run do not change what is evaluated. */
 export type EvaluatedPolicy =

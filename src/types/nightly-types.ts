@@ -52,8 +52,8 @@ export type FailNightInput = { night: NightPlan; reason: string };
 export interface NightRecord {
   night: number;
   /**
-   * `promoted` and `kept` close a night; so does `abandoned`, whose file was changed meanwhile. A `failed` night
-   * is resumed.
+   * `promoted` and `kept` close a night; so does `abandoned`, whose file was changed meanwhile. A `failed`
+   * night is resumed.
    */
   outcome: 'promoted' | 'kept' | 'abandoned' | 'failed';
   reason: string;

@@ -46,7 +46,9 @@ export function schemaAt(
 const itemSchema = ({ items }: JsonSchema, index: number): JsonSchema | undefined =>
   Array.isArray(items) ? items[index] : items;
 
-/** The variant that the value's `type` chooses; the schema itself if it has no variants, or none is chosen. */
+/**
+ * The variant that the value's `type` chooses; the schema itself if it has no variants, or none is chosen.
+ */
 function variant(schema: JsonSchema, value: unknown): JsonSchema {
   const unlessNull = schema.anyOf?.find(({ type }) => type !== 'null');
   if (unlessNull && isObject(value)) return variant(unlessNull, value);

@@ -28,7 +28,9 @@ export class ActivityStalled extends Error {
   override readonly name = 'AttemptStuck';
 }
 
-/** What this worker knows of an attempt that runs; `createActivityContext` may be called for it many times. */
+/**
+ * What this worker knows of an attempt that runs; `createActivityContext` may be called for it many times.
+ */
 interface AttemptState {
   lastHeartbeatAt: number;
   listeners: (() => void)[];

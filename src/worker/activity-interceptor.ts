@@ -39,8 +39,8 @@ export function toFailure(error: unknown): unknown {
 }
 
 /**
- * The failure of an activity that its stopping worker interrupted. Not retryable: a retry by the server would use
- * up one of the phase's attempts, so the workflow schedules the activity again
+ * The failure of an activity that its stopping worker interrupted. Not retryable: a retry by the server would
+ * use up one of the phase's attempts, so the workflow schedules the activity again
  * (src/workflows/activity-proxies.ts).
  */
 export const toWorkerStopped = (activity: string): ApplicationFailure =>

@@ -14,7 +14,8 @@ export async function workerFactory(
 ): Promise<(queue: QueueName) => Promise<Worker>> {
   const { version, maxCachedWorkflows, trainingJobs } = settings;
   const shared = {
-    // Activities are told at once (run-worker.ts); those that have not ended by then are left to their timeout.
+    // Activities are told at once (run-worker.ts); those that have not ended by then are left to their
+    // timeout.
     shutdownForceTime: '50 seconds',
     // Cancellation reaches an activity with its heartbeat: this limits the delay.
     maxHeartbeatThrottleInterval: '2 seconds',

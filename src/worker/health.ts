@@ -29,8 +29,8 @@ const ANSWER_MS = 2_000;
 const queueTypes = { workflows: 1, activities: 2 } as const;
 
 /**
- * Asks the server whether a worker polls: `polling`, or the reason why it does not. The worker's own state says
- * nothing, since it keeps running without a server. While it is busy it need not poll.
+ * Asks the server whether a worker polls: `polling`, or the reason why it does not. The worker's own state
+ * says nothing, since it keeps running without a server. While it is busy it need not poll.
  */
 export async function readPollState(
   connection: NativeConnection,

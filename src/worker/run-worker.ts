@@ -93,10 +93,10 @@ export async function runWorker(
 }
 
 /**
- * Runs the worker of the workflows, and replaces it by one with an empty cache each time the server was away. A
- * server that comes back may have lost its last events (an older copy of its database). A cached workflow that
- * is ahead of it would wait for ever; a replayed one does not. Search attributes are registered again too,
- * since without them every workflow task would fail.
+ * Runs the worker of the workflows, and replaces it by one with an empty cache each time the server was away.
+ * A server that comes back may have lost its last events (an older copy of its database). A cached workflow
+ * that is ahead of it would wait for ever; a replayed one does not. Search attributes are registered again
+ * too, since without them every workflow task would fail.
  */
 async function serveWorkflows(
   first: Worker,
@@ -122,8 +122,8 @@ const aborted = (signal: AbortSignal): Promise<void> =>
 
 /**
  * Makes V8 collect its old generation after little growth. A worker's live data is some 20 MB for any size of
- * epoch, since records stream; by default V8 lets several times as much garbage build up, more the longer a phase
- * runs. Set at run time, since workers are started in several ways (command line, stack, containers) and V8 reads
- * this flag at each collection.
+ * epoch, since records stream; by default V8 lets several times as much garbage build up, more the longer a
+ * phase runs. Set at run time, since workers are started in several ways (command line, stack, containers)
+ * and V8 reads this flag at each collection.
  */
 export const keepHeapSmall = (): void => setFlagsFromString('--optimize-for-size');

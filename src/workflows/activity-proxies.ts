@@ -133,7 +133,9 @@ const longWork = (id: string, heartbeatSeconds: number, maximumAttempts: number)
 
 type Activity = (input: never) => Promise<unknown>;
 
-/** Proxies for all activities of a type, each scheduled again when the worker that ran it was told to stop. */
+/**
+ * Proxies for all activities of a type, each scheduled again when the worker that ran it was told to stop.
+ */
 function createProxies<Activities extends Record<string, Activity>>(
   options: ActivityOptions | ((name: keyof Activities) => ActivityOptions),
 ): Activities {

@@ -16,8 +16,8 @@ const epochWorkflowId = (experimentId: string, epoch: number): string =>
   `${experimentId}/epoch-${String(epoch).padStart(4, '0')}`;
 
 /**
- * Runs an epoch as a child workflow. If an earlier run of this experiment, or a reset, left one running, it is
- * terminated; what it has made is found.
+ * Runs an epoch as a child workflow. If an earlier run of this experiment, or a reset, left one running, it
+ * is terminated; what it has made is found.
  */
 export async function runChildEpoch(input: EpochInput, controls: RunControls): Promise<CommittedEpoch> {
   const { epoch, settings } = input;
@@ -33,8 +33,8 @@ export async function runChildEpoch(input: EpochInput, controls: RunControls): P
 
 /**
  * Whether to run an epoch, or the preparation, again after this failure: the epoch was terminated, cancelled
- * by itself or timed out, or an artifact is damaged, in which case opening the run again steps back before it.
- * Every step finds what it has already made, and committing twice returns the line that is there.
+ * by itself or timed out, or an artifact is damaged, in which case opening the run again steps back before
+ * it. Every step finds what it has already made, and committing twice returns the line that is there.
  */
 export function isRetryableEpochFailure(error: unknown): boolean {
   const cause = error instanceof ChildWorkflowFailure ? error.cause : undefined;

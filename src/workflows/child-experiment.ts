@@ -9,8 +9,8 @@ export type ChildExperimentHandle = ChildWorkflowHandle<typeof experimentWorkflo
 const maxStartAttempts = 10;
 
 /**
- * Starts an experiment as a child of a night or a comparison. If one still runs under the id, it is given a few
- * seconds to end: terminating a parent ends its children too, a moment later.
+ * Starts an experiment as a child of a night or a comparison. If one still runs under the id, it is given a
+ * few seconds to end: terminating a parent ends its children too, a moment later.
  */
 export async function startChildExperiment(
   id: string,

@@ -29,8 +29,8 @@ export type ComparisonResult = Summarized & { runs: number };
 type PublishProgress = (changes: Partial<ComparisonProgress>) => void;
 
 /**
- * Compares arms: each runs under each seed as an experiment of its own; then policies of different epochs play
- * against each other, some agents are probed, and one summary is written. `file` is the content of a
+ * Compares arms: each runs under each seed as an experiment of its own; then policies of different epochs
+ * play against each other, some agents are probed, and one summary is written. `file` is the content of a
  * comparison file; the comparison's id is the workflow id. Runs that are finished end at once when they are
  * started again, so starting the same id again resumes, on an empty Temporal server too. A run that fails
  * stops no other run.

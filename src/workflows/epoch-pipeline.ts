@@ -1,8 +1,8 @@
 /**
- * One epoch of GenEnv (algorithm 1), and the preparation before the first. Each step takes file references and
- * returns file references, so no rollout passes through here, and a step that is retried finds the results of
- * the steps before it. The pipeline does not know Temporal: the workflow `epoch` gives it activity proxies and
- * a runner that waits for pauses; tests and benchmarks give it plain functions.
+ * One epoch of GenEnv (algorithm 1), and the preparation before the first. Each step takes file references
+ * and returns file references, so no rollout passes through here, and a step that is retried finds the
+ * results of the steps before it. The pipeline does not know Temporal: the workflow `epoch` gives it activity
+ * proxies and a runner that waits for pauses; tests and benchmarks give it plain functions.
  */
 import type { CpuActivities, GpuActivities, LlmActivities } from '../activities/index.ts';
 import type {

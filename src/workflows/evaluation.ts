@@ -159,8 +159,8 @@ function evaluationDetails({
 }
 
 /**
- * Evaluates the agent on benchmarks if the settings say so for this epoch; what was evaluated before is found.
- * The run continues whatever the result.
+ * Evaluates the agent on benchmarks if the settings say so for this epoch; what was evaluated before is
+ * found. The run continues whatever the result.
  * @returns why it could not be done; undefined if it was done, or is not due
  */
 export async function evaluateOnBenchmarks(

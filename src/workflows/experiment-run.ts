@@ -154,8 +154,8 @@ export class ExperimentRun {
   }
 
   /**
-   * Whether this run is pinned to a deployment version and another one has become current. Servers before 1.31
-   * never say so.
+   * Whether this run is pinned to a deployment version and another one has become current. Servers before
+   * 1.31 never say so.
    */
   #isOutdated(): boolean {
     return workflowInfo().targetWorkerDeploymentVersionChanged && this.#epochsThisRun > 0;

@@ -1,6 +1,6 @@
 /**
- * The workflow of one night: its experiment is a child workflow, which gets a signal at the deadline. Activities
- * read and write the curriculum's record, so nights know of each other only through it.
+ * The workflow of one night: its experiment is a child workflow, which gets a signal at the deadline.
+ * Activities read and write the curriculum's record, so nights know of each other only through it.
  */
 import {
   ApplicationFailure,

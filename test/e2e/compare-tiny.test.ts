@@ -116,8 +116,8 @@ test('genenv compare runs every arm under every seed, sums them up, and does not
   ])
     expect(report).toContain(`id="chart-${id}"`);
 
-  // Both arms of a seed begin at once, and neither takes the other's warm-up away. (A machine that is busy may let
-  // a heartbeat time out: that attempt is made again, and it is not what is looked for here.)
+  // Both arms of a seed begin at once, and neither takes the other's warm-up away. (A machine that is busy
+  // may let a heartbeat time out: that attempt is made again, and it is not what is looked for here.)
   for (const seed of [1, 2])
     for (const arm of ['tuned', 'random'])
       expect(await failuresOfAttempts(`compare-tiny.${arm}.${seed}`)).toEqual([]);

@@ -18,8 +18,8 @@ import type { Dependencies } from '../dependencies.ts';
 
 /**
  * Lets the simulator of one epoch write tasks, with the agent history that it was given in that epoch. Seed
- * tasks and sampling seeds are the same for every epoch, so that only the simulators differ. Invalid tasks are
- * left out.
+ * tasks and sampling seeds are the same for every epoch, so that only the simulators differ. Invalid tasks
+ * are left out.
  */
 export function createCrossTasks(dependencies: Dependencies) {
   return (input: CrossTasksInput): Promise<FileRef> =>

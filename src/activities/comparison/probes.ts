@@ -29,10 +29,10 @@ import { isSolved } from '../../worlds/world.ts';
 import type { Dependencies } from '../dependencies.ts';
 
 /**
- * Selects tasks whose success rates span (0, 1) for the agent of an epoch. Half of the candidates are held out
- * (a grid from easy to hard, in every world), half are base tasks and what the simulators have written so far
- * (which crowds where it was rewarded). A few attempts sort the candidates by successes, and equally many are
- * taken of each class. These attempts are not used again: p is measured by new ones.
+ * Selects tasks whose success rates span (0, 1) for the agent of an epoch. Half of the candidates are held
+ * out (a grid from easy to hard, in every world), half are base tasks and what the simulators have written so
+ * far (which crowds where it was rewarded). A few attempts sort the candidates by successes, and equally many
+ * are taken of each class. These attempts are not used again: p is measured by new ones.
  */
 export function createProbeTasks(dependencies: Dependencies) {
   return (input: ProbeTasksInput): Promise<FileRef> =>
@@ -164,10 +164,9 @@ async function* attemptTasks(
 const maxGradients = 64;
 
 /**
- * Measures the gradient signal of each probed task at the agent that attempted it: mean of
- * ‖(r - p̂) ∇ log π(y|x)‖² (GenEnv, Proposition 1, with its baseline b = p). p̂ is taken over the first half of
- * the attempts and gradients over the second, so that they are independent. The job takes no step and writes
- * no weights.
+ * Measures the gradient signal of each probed task at the agent that attempted it: mean of ‖(r - p̂) ∇ log
+ * π(y|x)‖² (GenEnv, Proposition 1, with its baseline b = p). p̂ is taken over the first half of the attempts
+ * and gradients over the second, so that they are independent. The job takes no step and writes no weights.
  */
 export function createMeasureGradients(dependencies: Dependencies) {
   return (input: MeasureGradientsInput): Promise<FileRef> =>

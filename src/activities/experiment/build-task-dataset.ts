@@ -13,11 +13,11 @@ import type { ParsedTask, World } from '../../worlds/world.ts';
 import type { Dependencies } from '../dependencies.ts';
 
 /**
- * Builds the data set of an arm that learns from one: once, before the first epoch (GenEnv A.3). `static`: the
- * base tasks and the frozen simulator's variations of each. `offline`: another model's tasks, or those of a
- * file. A text is dropped and counted if it is no valid task, cannot be solved, repeats another, is held out,
- * holds a question of a benchmark, or has a label that would need a vote (there is no vote here; the labels
- * of a file are trusted).
+ * Builds the data set of an arm that learns from one: once, before the first epoch (GenEnv A.3). `static`:
+ * the base tasks and the frozen simulator's variations of each. `offline`: another model's tasks, or those of
+ * a file. A text is dropped and counted if it is no valid task, cannot be solved, repeats another, is held
+ * out, holds a question of a benchmark, or has a label that would need a vote (there is no vote here; the
+ * labels of a file are trusted).
  * @throws InvalidConfig for a file that is missing, does not match its hash, or has a line that is no record
  * or holds a question of a benchmark
  */
@@ -38,7 +38,8 @@ export function createBuildTaskDataset(dependencies: Dependencies) {
           const { reward } = world.score(spec, world.referenceAnswer(spec), verdicts);
           return isSolved(world, reward);
         },
-        // A simulator writes held-out tasks in the other arms too; a data set from elsewhere may hold them all.
+        // A simulator writes held-out tasks in the other arms too; a data set from elsewhere may hold them
+        // all.
         heldOut: new Set(arm.type === 'offline' ? heldOut : []),
       });
       const specs = arm.type === 'static' ? [...base, ...accepted] : accepted;

@@ -15,8 +15,8 @@ type OpenedLedger = OpenedRun<LedgerEntry>;
 /**
  * Finds out where a run stands before each epoch. Its files decide (docs/decisions/0033): a Temporal server
  * that is behind the ledger is brought forward, damaged lines are cut off the ledger and kept aside, and an
- * epoch whose policies or pools are damaged is skipped: its line stays, and it runs again. Retuned settings are in effect
- * from their epoch on.
+ * epoch whose policies or pools are damaged is skipped: its line stays, and it runs again. Retuned settings
+ * are in effect from their epoch on.
  * @throws InvalidConfig for a run without its file, InvalidArtifact for damage that no epoch can repair
  */
 export function createOpenEpoch(dependencies: Dependencies) {

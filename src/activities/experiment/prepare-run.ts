@@ -7,7 +7,8 @@ import type { HistoryRecord, SeedTaskRecord } from '../../types/records.ts';
 import type { Dependencies } from '../dependencies.ts';
 
 /**
- * Prepares the state that the first epoch starts from: base tasks, held-out tasks, empty pools, warm policies.
+ * Prepares the state that the first epoch starts from: base tasks, held-out tasks, empty pools, warm
+ * policies.
  * @throws InvalidConfig for a base task that holds a question of a benchmark
  */
 export function createPrepareRun(dependencies: Dependencies) {

@@ -64,9 +64,9 @@ interface RolePlan {
 }
 
 /**
- * Plans the requests of one shard: every `shards`-th of the epoch's. The tasks are read once to count them and
- * again as requests are made, since the tasks of a whole epoch in each shard would fill most of a worker's
- * memory.
+ * Plans the requests of one shard: every `shards`-th of the epoch's. The tasks are read once to count them
+ * and again as requests are made, since the tasks of a whole epoch in each shard would fill most of a
+ * worker's memory.
  * @returns the requests and their number
  */
 async function plan(

@@ -78,7 +78,10 @@ export function createUpdatePools(dependencies: Dependencies) {
     });
 }
 
-/** The epoch's new tasks that the history has not yet, the outcomes of its valid ones, and its records of D_env. */
+/**
+ * The epoch's new tasks that the history has not yet, the outcomes of its valid ones, and its records of
+ * D_env.
+ */
 async function readEpoch(
   store: ObjectStore,
   world: World,

@@ -13,7 +13,10 @@ import type { JobModel, JobSettings } from '../../types/training-job.ts';
 import type { CorpusRow, World } from '../../worlds/world.ts';
 import type { Dependencies } from '../dependencies.ts';
 
-/** The run id that warm-ups are recorded under, shared by all experiments of a store. No experiment may have it. */
+/**
+ * The run id that warm-ups are recorded under, shared by all experiments of a store. No experiment may have
+ * it.
+ */
 const sharedId = '_warm-up';
 
 /** Settings of every warm-up. */
@@ -22,8 +25,8 @@ const sharedSettings = { betas: [0.9, 0.99], tokens_per_micro_batch: 65_536 } sa
 /**
  * Makes a policy's first weights. A from-scratch model is trained on the world's corpus; a pretrained one is
  * taken as it is, with a new adapter if the experiment has one. The result is recorded under what it depends
- * on (model, corpus, seed, trainer), so it is made once: runs of one worker that need the same one at the same
- * time wait for the first.
+ * on (model, corpus, seed, trainer), so it is made once: runs of one worker that need the same one at the
+ * same time wait for the first.
  */
 export function createWarmUp(dependencies: Dependencies) {
   const mutex = new KeyedMutex();

@@ -14,9 +14,9 @@ import type { VerdictRecord } from '../../types/records.ts';
 import type { Dependencies } from '../dependencies.ts';
 
 /**
- * Decides whether the next night starts from this night's candidate: yes, unless the paired test shows that it
- * is worse than the champion. The decision is recorded with its figures, once: closing a night again returns
- * the recorded line.
+ * Decides whether the next night starts from this night's candidate: yes, unless the paired test shows that
+ * it is worse than the champion. The decision is recorded with its figures, once: closing a night again
+ * returns the recorded line.
  */
 export function createCloseNight({ store, nightlyFolder, activityContext }: Dependencies) {
   return async (input: CloseNightInput): Promise<NightRecord> => {

@@ -8,9 +8,9 @@ import type { NightPlan, RunEpoch } from '../../types/nightly-types.ts';
 import type { Dependencies } from '../dependencies.ts';
 
 /**
- * Plans the next night by the curriculum's own record: a new one, or one that was interrupted or failed, whose
- * experiment is resumed. If the nightly file was changed during an unfinished night, that night is abandoned
- * and a new one begins.
+ * Plans the next night by the curriculum's own record: a new one, or one that was interrupted or failed,
+ * whose experiment is resumed. If the nightly file was changed during an unfinished night, that night is
+ * abandoned and a new one begins.
  * @throws InvalidConfig naming the field
  */
 export function createOpenNight({ nightlyFolder, runFolder }: Dependencies) {

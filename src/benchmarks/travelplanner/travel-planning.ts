@@ -1,4 +1,6 @@
-/** What the world Travel shares with this benchmark: its data formats, its prompt and a verdict to train on. */
+/**
+ * What the world Travel shares with this benchmark: its data formats, its prompt and a verdict to train on.
+ */
 export { findPlan } from './case-verdict.ts';
 export { dayFields, MAX_ROUTE_LENGTH } from './data/plan.ts';
 export { drivingCost } from './data/sandbox.ts';

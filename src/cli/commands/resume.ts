@@ -17,7 +17,9 @@ export function addResume(parts: CommandParts): void {
   );
 }
 
-/** Resumes a paused run; starts one that does not run from its own experiment file, on the server there is. */
+/**
+ * Resumes a paused run; starts one that does not run from its own experiment file, on the server there is.
+ */
 async function resumeRun(id: string, options: TemporalOptions, context: CliContext): Promise<ExitCode> {
   const { controlStateText, findWorkflow, sendUpdate } = await import('../lib/updates.ts');
   const workflow = await findWorkflow(id, options, context);

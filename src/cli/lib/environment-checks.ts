@@ -99,7 +99,9 @@ async function checkTemporal(): Promise<Check> {
 
 const MIN_FREE_BYTES = 2e9;
 
-/** Whether stack, runs and store can be written, and how much space is free. Does not create the home folder. */
+/**
+ * Whether stack, runs and store can be written, and how much space is free. Does not create the home folder.
+ */
 function checkFolders(home: string): Check[] {
   const store = join(home, 'store');
   return [

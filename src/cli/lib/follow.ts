@@ -45,7 +45,10 @@ export async function runInSession<Result>(
   }
 }
 
-/** A workflow's result, or undefined if a stop was requested. @throws CliError if it failed or the stack is lost */
+/**
+ * A workflow's result, or undefined if a stop was requested. @throws CliError if it failed or the stack is
+ * lost
+ */
 async function sessionResult<Result>(
   { client, lost }: Session,
   id: string,

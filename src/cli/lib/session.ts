@@ -14,7 +14,9 @@ export interface ExternalTemporal {
   namespace: string;
 }
 
-/** Variables that select a server other than the embedded one. The mere existence of a profile file does not. */
+/**
+ * Variables that select a server other than the embedded one. The mere existence of a profile file does not.
+ */
 const TARGET_VARIABLES = ['TEMPORAL_ADDRESS', 'TEMPORAL_PROFILE', 'TEMPORAL_CONFIG_FILE'] as const;
 
 /**
@@ -76,8 +78,8 @@ export interface Session {
 const neverLost = new Promise<Error>(() => undefined);
 
 /**
- * Connects to the external server if there is one, else to the stack that `genenv up` left running, else starts
- * a stack. Undefined if a stop was requested meanwhile.
+ * Connects to the external server if there is one, else to the stack that `genenv up` left running, else
+ * starts a stack. Undefined if a stop was requested meanwhile.
  */
 export async function openSession(
   external: ExternalTemporal | null,

@@ -11,9 +11,9 @@ import type { RandomStream } from '../../numerics/random.ts';
 /**
  * Indices of the `count` candidates to roll out, in rising order: those worth most, by default with the
  * largest p̃ (1 - p̃), which bounds their squared policy gradient. LILO (2502.12272) and SFL (2408.15099),
- * with a predicted p̃ in place of a measured one. A candidate without a prediction (null) has the highest worth
- * (1/4 here). `worth` is in [0, 1]. Ties are drawn, so that the order in which the simulator wrote decides
- * nothing; candidates with `usable` false come last, only if there are too few usable ones.
+ * with a predicted p̃ in place of a measured one. A candidate without a prediction (null) has the highest
+ * worth (1/4 here). `worth` is in [0, 1]. Ties are drawn, so that the order in which the simulator wrote
+ * decides nothing; candidates with `usable` false come last, only if there are too few usable ones.
  */
 export function selectCandidates(
   candidates: readonly { predicted: number | null; usable: boolean }[],

@@ -25,7 +25,10 @@ export interface SignalFit {
   bins: SignalBin[];
   /** Least squares c of norm = c p(1-p) over the bins that have tasks. */
   slope: number;
-  /** 1 - Σ(norm - c p(1-p))² / Σ(norm - mean)²: below 0 if a constant fits better; null if all norms are equal. */
+  /**
+   * 1 - Σ(norm - c p(1-p))² / Σ(norm - mean)²: below 0 if a constant fits better; null if all norms are
+   * equal.
+   */
   r2: number | null;
   /** The bin of the largest norm. */
   peak: { low: number; high: number };

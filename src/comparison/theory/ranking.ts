@@ -179,8 +179,8 @@ function distancesOfSamples(attempts: Attempts, n: number, alpha: number): Float
 }
 
 /**
- * Attempts that succeed with a p drawn from the estimate's posterior: the (k + 1)-th smallest of m + 1 uniform
- * numbers is Beta(k + 1, m - k + 1).
+ * Attempts that succeed with a p drawn from the estimate's posterior: the (k + 1)-th smallest of m + 1
+ * uniform numbers is Beta(k + 1, m - k + 1).
  */
 function simulate({ successes, attempts }: Estimate, count: number, random: RandomStream): boolean[] {
   const p = Float64Array.from({ length: attempts + 1 }, () => random.next()).sort()[successes]!;

@@ -11,7 +11,8 @@ const NAMESPACE = 'default';
 const RETENTION_SECONDS = 60 * 24 * 3600;
 /**
  * A worker with few slots polls one of a queue's four partitions, and a task in another partition waited two
- * seconds or more. So all new tasks go to the first; tasks that an older server left in the others are still read.
+ * seconds or more. So all new tasks go to the first; tasks that an older server left in the others are still
+ * read.
  */
 export const oneWritePartition = 'matching.numTaskqueueWritePartitions=1';
 
