@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { existsSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -9,13 +9,10 @@ import { verifyRun } from '../../src/runs/verify.ts';
 import { ObjectStore } from '../../src/store/object-store.ts';
 import type { Progress } from '../../src/types/activity-types.ts';
 import { LiveStack } from '../../test-support/live-stack.ts';
+import type { TestProcess } from '../../test-support/processes.ts';
 import { tinyExperiment } from '../../test-support/tiny-experiment.ts';
 
-/**
- * Real runs on a real server, with real models: through the plain Temporal CLI, and disturbed in each phase.
- * The promise: a run that was disturbed ends with the ledger of the run nobody disturbed, byte for byte (it
- * holds the hashes of all that the run made).
- */
+/** Real runs on a real server, with real models, through the plain Temporal CLI. */
 
 let stack: LiveStack;
 let undisturbed: string;
@@ -23,7 +20,6 @@ const file = tinyExperiment();
 const json = (text: string): unknown => JSON.parse(text);
 const ledger = (id: string): string => stack.ledger(id);
 const entries = (id: string): LedgerEntry[] => stack.entries(id);
-const start = (id: string, input: unknown = file) => stack.startRun(id, input);
 const inputFile = (content: unknown): string => {
   const path = join(stack.home, 'input.json');
   writeFileSync(path, JSON.stringify(content));
@@ -31,7 +27,8 @@ const inputFile = (content: unknown): string => {
 };
 
 beforeAll(async () => {
-  stack = await LiveStack.start();
+  stack = await LiveStack.shared();
+  await stack.policyReady();
   await using worker = await stack.startWorker();
   await stack.temporalCli(
     'workflow',
@@ -142,6 +139,12 @@ describe('a run through the plain Temporal CLI', () => {
 });
 
 describe('wrong input through the plain Temporal CLI fails at once and writes nothing', () => {
+  let worker: TestProcess;
+  beforeAll(async () => {
+    worker = await stack.startWorker();
+  }, 60_000);
+  afterAll(() => worker.stop(), 60_000);
+
   test.each([
     ['no input at all', 'nothing', undefined, 'no input was given'],
     ['a number', 'number', 3, 'experiment: got 3; expected an object'],
@@ -156,7 +159,6 @@ describe('wrong input through the plain Temporal CLI fails at once and writes no
   ])(
     '%s',
     async (_, id, content, message) => {
-      await using worker = await stack.startWorker();
       const input = content === undefined ? [] : ['--input-file', inputFile(content)];
       const failure = await stack
         .temporalCli(
@@ -180,78 +182,7 @@ describe('wrong input through the plain Temporal CLI fails at once and writes no
       });
       if (id !== 'undisturbed') expect(existsSync(join(stack.home, 'runs', id))).toBe(false);
       expect(ledger('undisturbed')).toBe(undisturbed);
-      await worker.stop();
     },
     60_000,
   );
-});
-
-describe('the ledger of a disturbed run equals that of the undisturbed one', () => {
-  test('nobody disturbs it, and the training queue has a worker of its own', async () => {
-    await using trainer = await stack.startWorker({ queues: 'gpu' });
-    await using rest = await stack.startWorker({ queues: 'workflows,llm,cpu' });
-    await (await start('again')).result();
-    await Promise.all([trainer.stop(), rest.stop()]);
-    expect(ledger('again')).toBe(undisturbed);
-  }, 90_000);
-
-  test.each([
-    ['rollOut', '30ms'],
-    ['trainAgent', '40ms'],
-    ['commitEpoch', 'after'],
-  ])(
-    'the worker is killed in %s (%s)',
-    async (activity, when) => {
-      const id = `killed-${activity}`;
-      const doomed = await stack.startWorker({ fault: `SIGKILL:${activity}:2:${when}` });
-      const run = await start(id);
-      await doomed.exited;
-      await using worker = await stack.startWorker();
-      await run.result();
-      await worker.stop();
-      expect(ledger(id)).toBe(undisturbed);
-    },
-    120_000,
-  );
-
-  test('the answer of a finished training step is lost', async () => {
-    await using worker = await stack.startWorker({ fault: ':trainAgent:2:lost' });
-    await (await start('lost')).result();
-    await worker.stop();
-    expect(ledger('lost')).toBe(undisturbed);
-  }, 90_000);
-
-  test('a training step never comes back: its place on the device, the only one, is taken by the next attempt', async () => {
-    await using worker = await stack.startWorker({ fault: ':trainAgent:2:stuck' });
-    await (await start('stuck')).result();
-    await worker.stop();
-    expect(ledger('stuck')).toBe(undisturbed);
-  }, 120_000);
-
-  test('the policy server is killed, and comes back', async () => {
-    await using worker = await stack.startWorker({ fault: ':rollOut:2:before' });
-    const run = await start('no-policy-server');
-    stack.policy.signal('SIGKILL');
-    await stack.policy.exited;
-    stack.startPolicyServer();
-    await run.result();
-    await worker.stop();
-    expect(ledger('no-policy-server')).toBe(undisturbed);
-  }, 120_000);
-
-  test('Temporal loses its database, and the same id is started again on an empty server', async () => {
-    const doomed = await stack.startWorker({ fault: 'SIGKILL:drawTasks:3:before' });
-    await start('forgotten');
-    await doomed.exited;
-    await stack.temporal.stop('SIGKILL');
-    for (const suffix of ['', '-shm', '-wal'])
-      rmSync(join(stack.home, `temporal.db${suffix}`), { force: true });
-    stack.startTemporal();
-    await stack.connect();
-    expect(entries('forgotten')).toHaveLength(3);
-    await using worker = await stack.startWorker();
-    await (await start('forgotten')).result();
-    await worker.stop();
-    expect(ledger('forgotten')).toBe(undisturbed);
-  }, 120_000);
 });

@@ -152,7 +152,7 @@ test('the server comes late, goes, and comes back with an older copy of its data
   await stack.client.workflow.getHandle(run.workflowId).result();
   await worker.stop();
   expect(ledger('rolled-back')).toBe(undisturbed);
-  expect(worker.output.split('workflows are read anew')).toHaveLength(3);
+  expect(worker.output.split('workflows are read again')).toHaveLength(3);
 }, 180_000);
 
 test('low limits of history and payload are met: references only, and continue-as-new', async () => {
