@@ -5,6 +5,7 @@ import { allowedWorlds, loadExternal } from './external/load-external.ts';
 import { readJsonTasks } from './json-tasks/json-task-world.ts';
 import { createLanguage, readLanguageTasks } from './language/language.ts';
 import { createMiniDesk } from './minidesk/minidesk.ts';
+import { createPrograms } from './programs/programs.ts';
 import type { WorldSettings } from './settings.ts';
 import { createToolbox } from './toolbox/toolbox.ts';
 import { createTravel, travelDefinition } from './travel/travel.ts';
@@ -28,6 +29,8 @@ export function createWorld(settings: WorldSettings): World {
       return createCalls(settings);
     case 'travel':
       return createTravel(settings);
+    case 'programs':
+      return createPrograms(settings);
     case 'external':
       throw new InvalidConfig(
         `experiment: world.type: got "external"; the world ${settings.name} is loaded by a worker that allows it, not here`,

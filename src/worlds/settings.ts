@@ -4,6 +4,7 @@ import { chainOpsProblems, chainOpsSettings, chainOpsTexts } from './chainops/se
 import { externalSettings } from './external/settings.ts';
 import { languageProblems, languageSettings } from './language/settings.ts';
 import { miniDeskProblems, miniDeskSettings, miniDeskTexts } from './minidesk/settings.ts';
+import { programsProblems, programsSettings } from './programs/settings.ts';
 import type { TextLimits } from './setting-fields.ts';
 import { toolboxProblems, toolboxSettings, toolboxTexts } from './toolbox/settings.ts';
 import { travelProblems, travelSettings } from './travel/settings.ts';
@@ -17,6 +18,7 @@ export const worldSettings = z
     languageSettings,
     callsSettings,
     travelSettings,
+    programsSettings,
     externalSettings,
   ])
   .describe('The family of tasks.');
@@ -38,6 +40,8 @@ export function worldProblems(settings: WorldSettings): Iterable<string> {
       return callsProblems(settings);
     case 'travel':
       return travelProblems(settings);
+    case 'programs':
+      return programsProblems(settings);
     default:
       return [];
   }
@@ -62,4 +66,4 @@ export function textLimits(settings: WorldSettings): TextLimits | undefined {
  * knows it.
  */
 export const fitsModelsFromScratch = ({ type }: WorldSettings): boolean =>
-  !['language', 'calls', 'travel'].includes(type);
+  !['language', 'calls', 'travel', 'programs'].includes(type);

@@ -1,4 +1,5 @@
 import { readLiteral } from '../../formats/python-literal.ts';
+import type { ReadLiteral } from '../../formats/python-literal.ts';
 import { stripReasoning } from '../../formats/toolrl.ts';
 import { parseUntrustedJson } from '../json-tasks/untrusted-json.ts';
 import type { Call } from './task-schema.ts';
@@ -57,15 +58,44 @@ const space = /\s*/y;
 const dotted = /[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*/y;
 const keyword = /[A-Za-z_]\w*/y;
 
+/** Reads the value of an argument at a position of the text; undefined if there is none. */
+export type ReadArgument = (
+  text: string,
+  at: number,
+) => { value: unknown; end: ReadLiteral['end'] } | undefined;
+
+/** A call given as an argument. An object of its own, so that no dict is taken for it. */
+export class NestedCall {
+  readonly call: Call;
+  constructor(call: Call) {
+    this.call = call;
+  }
+}
+
+const MAX_NESTED = 20;
+
+/** Arguments that are literals or calls, as in `add(a=add(a=1, b=2), b=3)`. */
+export const literalOrCall =
+  (depth = 0): ReadArgument =>
+  (text, at) => {
+    const literal = readLiteral(text, at);
+    if (literal !== undefined || depth === MAX_NESTED) return literal;
+    const nested = readPythonCall(text, skip(space, text, at), literalOrCall(depth + 1));
+    return nested && { value: new NestedCall(nested.call), end: nested.end };
+  };
+
 /** The calls of an answer, after reasoning up to `</think>`; undefined if the rest is not a list of calls. */
-export function readPythonCalls(answer: string): Call[] | undefined {
+export function readPythonCalls(
+  answer: string,
+  readArgument: ReadArgument = readLiteral,
+): Call[] | undefined {
   if (answer.length > MAX_ANSWER_LENGTH) return undefined;
   const text = stripReasoning(answer).trim();
   if (!text.startsWith('[')) return undefined;
   const calls: Call[] = [];
   let at = skip(space, text, 1);
   for (;;) {
-    const read = readPythonCall(text, at);
+    const read = readPythonCall(text, at, readArgument);
     if (read === undefined) return undefined;
     calls.push(read.call);
     at = skip(space, text, read.end);
@@ -76,7 +106,11 @@ export function readPythonCalls(answer: string): Call[] | undefined {
 }
 
 /** The call that begins at `start`, its arguments by name; undefined if none does. */
-export function readPythonCall(text: string, start: number): { call: Call; end: number } | undefined {
+export function readPythonCall(
+  text: string,
+  start: number,
+  readArgument: ReadArgument = readLiteral,
+): { call: Call; end: number } | undefined {
   const parenthesis = skip(dotted, text, start);
   if (parenthesis === start || text[parenthesis] !== '(') return undefined;
   const args = new Map<string, unknown>();
@@ -85,10 +119,10 @@ export function readPythonCall(text: string, start: number): { call: Call; end: 
     const equals = skip(space, text, skip(keyword, text, at));
     const name = text.slice(at, skip(keyword, text, at));
     if (name === '' || text[equals] !== '=' || args.has(name)) return undefined;
-    const literal = readLiteral(text, equals + 1);
-    if (literal === undefined) return undefined;
-    args.set(name, literal.value);
-    at = skip(space, text, literal.end);
+    const argument = readArgument(text, equals + 1);
+    if (argument === undefined) return undefined;
+    args.set(name, argument.value);
+    at = skip(space, text, argument.end);
     if (text[at] === ',') at = skip(space, text, at + 1);
     else if (text[at] !== ')') return undefined;
   }
@@ -101,18 +135,17 @@ function skip(pattern: RegExp, text: string, at: number): number {
 }
 
 export const writePythonCalls = (calls: readonly Call[]): string =>
-  `[${calls
-    .map(
-      ({ name, arguments: args }) =>
-        `${name}(${Object.entries(args)
-          .map(([parameter, value]) => `${parameter}=${writePythonLiteral(value)}`)
-          .join(', ')})`,
-    )
-    .join(', ')}]`;
+  `[${calls.map(writePythonCall).join(', ')}]`;
 
-/** A value of JSON as Python writes it. */
+const writePythonCall = ({ name, arguments: args }: Call): string =>
+  `${name}(${Object.entries(args)
+    .map(([parameter, value]) => `${parameter}=${writePythonLiteral(value)}`)
+    .join(', ')})`;
+
+/** A value of JSON as Python writes it, or a nested call. */
 export function writePythonLiteral(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(writePythonLiteral).join(', ')}]`;
+  if (value instanceof NestedCall) return writePythonCall(value.call);
   if (typeof value === 'object' && value !== null)
     return `{${Object.entries(value)
       .map(([key, item]) => `${writePythonLiteral(key)}: ${writePythonLiteral(item)}`)
