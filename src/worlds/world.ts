@@ -98,6 +98,11 @@ export interface World {
    * JSON Schema of the simulator's texts, for servers with structured outputs; absent if they are not JSON.
    */
   readonly taskSchema?: Readonly<Record<string, unknown>>;
+  /**
+   * Grammar of the simulator's texts in xgrammar's EBNF, for the same servers; absent if there is none. Of a
+   * schema and a grammar, a world has one.
+   */
+  readonly taskGrammar?: string;
   /** Absent if an invalid text is not asked for again. */
   readonly repairs?: Repairs;
   /** Absent if code computes every label, or the simulator's labels are trusted. */

@@ -5,7 +5,6 @@ import type { Verdict } from '../world.ts';
 import { isCall, listCalls, programKey } from './program.ts';
 import type { Argument, Program, ProgramCall } from './program.ts';
 import { tools } from './tools.ts';
-import type { Value } from './values.ts';
 
 /**
  * Answers in BFCL's form: a Python list of calls whose arguments have names, `[multiply(a=add(a=17, b=5),
@@ -47,7 +46,7 @@ function toArgument(value: unknown): Argument | undefined {
     typeof value === 'number' ||
     typeof value === 'string' ||
     (Array.isArray(value) && value.every((item) => typeof item === 'number'));
-  return isValue ? (value) : undefined;
+  return isValue ? value : undefined;
 }
 
 /** Reward 1 for exactly the program's calls, in any order where order means nothing. */

@@ -1,7 +1,9 @@
 import type { TaskSpec, World } from '../world.ts';
 import { classifyFailure, renderAnswer, scoreAnswer, writeAnswer } from './answer.ts';
 import { drawProgram } from './draw.ts';
-import { depthOf, listCalls, listLiterals, parseProgram, partOf, printProgram } from './program.ts';
+import { programGrammar } from './grammar.ts';
+import { parseProgram } from './parse.ts';
+import { depthOf, listCalls, listLiterals, partOf, printProgram } from './program.ts';
 import type { Program, ProgramLimits } from './program.ts';
 import { agentPrompt, digestOf, kindOf, signature, simulatorPrompt } from './prompts.ts';
 import { createRequest } from './request.ts';
@@ -19,7 +21,8 @@ export function createPrograms(settings: ProgramsSettings): World {
   const requestOf = (program: Program) => createRequest(program, wrongTools);
   return {
     name: 'programs',
-    vocabulary: [],
+    vocabulary: characters,
+    taskGrammar: programGrammar(settings),
     baseTasks: (random) =>
       drawDistinct(settings.baseTasks, () =>
         drawProgram({ calls: drawBetween(settings.baseCalls, random) }, settings, random),
@@ -70,6 +73,11 @@ export function createPrograms(settings: ProgramsSettings): World {
       policy === 'agent' ? agentCorpus(settings, rows, random) : simulatorCorpus(settings, rows, random),
   };
 }
+
+/** Letters, digits and the marks of programs, answers, requests and frames. */
+const characters = [
+  ...new Set('abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 \n_-()[]=.,:;\'"<|>'),
+];
 
 const span = (from: number, to: number): number[] =>
   Array.from({ length: to - from + 1 }, (_, index) => from + index);

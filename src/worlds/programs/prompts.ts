@@ -7,7 +7,7 @@ import { listCalls, partOf } from './program.ts';
 import type { Program } from './program.ts';
 import { signatureOf } from './request.ts';
 import type { Request } from './request.ts';
-import { families } from './tools.ts';
+import { families, usualTools } from './tools.ts';
 
 export const agentPrompt = (format: Format, { tools, text }: Request): string =>
   framePrompt(
@@ -49,12 +49,14 @@ export interface Digest {
   byFamily: readonly (number | null)[];
   byCalls: readonly (number | null)[];
   failures: readonly string[];
+  /** The tools that were written together most often; absent if none were twice. */
+  repeated?: string | undefined;
 }
 
 const tenths = (successes: number, attempts: number): number | null =>
   attempts === 0 ? null : Math.min(9, Math.floor((10 * successes) / attempts));
 
-export function digestOf({ byKind, recentFailures }: AgentHistory): Digest {
+export function digestOf({ byKind, recentFailures, repeated }: AgentHistory): Digest {
   const rate = (isCounted: (kind: string) => boolean): number | null => {
     const counted = Object.entries(byKind).filter(([kind]) => isCounted(kind));
     const total = (field: 'successes' | 'attempts'): number =>
@@ -67,7 +69,8 @@ export function digestOf({ byKind, recentFailures }: AgentHistory): Digest {
     byCalls: callsClasses.map((calls) => rate((kind) => kind.endsWith(`_${calls}`))),
     failures: recentFailures
       .slice(0, MAX_FAILURES)
-      .map(({ kind, failure = 'unknown' }) => `${kind.replace('_', ' ')} ${failure}`),
+      .map(({ kind, failure = '' }) => `${kind.replace('_', ' ')} ${failure}`.trim()),
+    repeated: repeated?.[0]?.signature,
   };
 }
 
@@ -78,22 +81,26 @@ export function randomDigest(random: RandomStream): Digest {
   const draw = (): number | null => (isEmpty || random.int(8) === 0 ? null : random.int(10));
   const drawFailure = (): string =>
     `${random.pick(families)} ${1 + random.int(MAX_CALLS_CLASS)} ${random.pick(failureClasses)}`;
+  const drawTools = (): string[] =>
+    Array.from({ length: 1 + random.int(3) }, () => random.pick(usualTools).name);
   return {
     overall: isEmpty ? null : random.int(10),
     byFamily: families.map(draw),
     byCalls: callsClasses.map(draw),
     failures: isEmpty ? [] : Array.from({ length: random.int(MAX_FAILURES + 1) }, drawFailure),
+    repeated: isEmpty || random.int(2) === 0 ? undefined : drawTools().join(' '),
   };
 }
 
 const digit = (value: number | null): string => (value === null ? '-' : String(value));
 
 export function simulatorPrompt(format: Format, digest: Digest, seedTask: TaskSpec): string {
-  const { overall, byFamily, byCalls, failures } = digest;
+  const { overall, byFamily, byCalls, failures, repeated } = digest;
   const lines = [
     `Success: ${digit(overall)}, ${families.map((family, index) => `${family} ${digit(byFamily[index]!)}`).join(', ')}`,
     `By calls: ${callsClasses.map((calls, index) => `${calls}: ${digit(byCalls[index]!)}`).join(', ')}`,
     ...(failures.length === 0 ? [] : [`Failed: ${failures.join('; ')}`]),
+    ...(repeated === undefined ? [] : [`Too often: ${repeated}`]),
     `Vary: ${seedTask}`,
   ];
   return framePrompt(format, 'Write one program of tools.', lines.join('\n'));
