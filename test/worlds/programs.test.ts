@@ -8,6 +8,8 @@ import type { Program } from '../../src/worlds/programs/program.ts';
 import { mistake } from '../../src/worlds/programs/vary.ts';
 import { writeAnswer } from '../../src/worlds/programs/answer.ts';
 import { allTools, families, usualTools } from '../../src/worlds/programs/tools.ts';
+import type { Tool } from '../../src/worlds/programs/tools.ts';
+import { isAssignable } from '../../src/worlds/programs/values.ts';
 import { createWorld } from '../../src/worlds/registry.ts';
 import { worldProblems, worldSettings } from '../../src/worlds/settings.ts';
 import { readEbnf } from './ebnf.ts';
@@ -108,8 +110,34 @@ describe('a request', () => {
       fc.property(anySpec, (spec) => {
         expect(readRequest(requestOf(spec)), requestOf(spec)).toEqual([spec]);
       }),
-      { numRuns: 600 },
+      { numRuns: 300 },
     );
+  });
+
+  it('has one reading for every phrase within every phrase', () => {
+    const literals = {
+      number: '17',
+      text: '"rain"',
+      date: '5 March 2024',
+      list: '3, 1, 2',
+      person: 'Anna',
+      item: 'the lamp',
+    };
+    const fill = (phrase: string, { parameters }: Tool, place?: string, inner = ''): string =>
+      phrase.replace(/\{(\w+)\}/g, (_, name: string) =>
+        name === place ? inner : literals[parameters[name]!],
+      );
+    let texts = 0;
+    for (const outer of allTools)
+      for (const [place, type] of Object.entries(outer.parameters))
+        for (const inner of allTools.filter(({ result }) => isAssignable(result, type)))
+          for (const phrase of outer.phrases)
+            for (const nested of inner.phrases) {
+              const text = `Find ${fill(phrase, outer, place, fill(nested, inner))}.`;
+              expect(readRequest(text), text).toHaveLength(1);
+              texts += 1;
+            }
+    expect(texts).toBeGreaterThan(3000);
   });
 
   it('has phrases that begin with words of their own and name each parameter once', () => {
