@@ -106,9 +106,9 @@ export function readEbnf(grammar: string): Ebnf {
         return reached;
       }
       const key = `${node.name}@${at}`;
-      const known = memo.get(key) ?? ends(ruleOf(node.name), at);
-      memo.set(key, known);
-      return known;
+      const earlier = memo.get(key) ?? ends(ruleOf(node.name), at);
+      memo.set(key, earlier);
+      return earlier;
     };
     return ends({ name: 'root' }, 0).has(text.length);
   };

@@ -23,8 +23,8 @@ export function readRequest(text: string): string[] {
 
   function readValue(at: number, type: ValueType): Readings {
     const key = `${type}@${at}`;
-    const known = memo.get(key);
-    if (known !== undefined) return known;
+    const earlier = memo.get(key);
+    if (earlier !== undefined) return earlier;
     const readings: Readings = new Map();
     memo.set(key, readings);
     for (const { end, printed } of readLiterals(text, at, type)) add(readings, end, printed);
@@ -58,7 +58,7 @@ export function readRequest(text: string): string[] {
   }
 
   const anyType: readonly ValueType[] = ['number', 'text', 'date', 'list', 'person', 'item'];
-  const found = new Set<string>();
+  const lines = new Set<string>();
   for (const [opening, further] of openings) {
     let states = [{ end: 0, programs: [] as string[] }];
     for (let sentence = opening as string; states.length > 0; sentence = ` ${further}`) {
@@ -70,16 +70,16 @@ export function readRequest(text: string): string[] {
           })),
         ),
       );
-      for (const { end, programs } of states) if (end === text.length) found.add(programs.join('; '));
+      for (const { end, programs } of states) if (end === text.length) lines.add(programs.join('; '));
     }
   }
-  return [...found];
+  return [...lines];
 }
 
 function readLiterals(text: string, at: number, type: ValueType): { end: number; printed: string }[] {
   const match = (pattern: RegExp): RegExpExecArray | null => new RegExp(pattern, 'y').exec(text.slice(at));
-  const [whole = ''] = match(/\d+(?!\d)/) ?? [];
-  if (type === 'number') return whole === '' ? [] : [{ end: at + whole.length, printed: whole }];
+  const [digits = ''] = match(/\d+(?!\d)/) ?? [];
+  if (type === 'number') return digits === '' ? [] : [{ end: at + digits.length, printed: digits }];
   if (type === 'text') {
     const [quoted] = match(/"[A-Za-z]+"/) ?? [];
     return quoted === undefined ? [] : [{ end: at + quoted.length, printed: quoted }];
