@@ -1,4 +1,4 @@
-import { fitsModelsFromScratch, textLimits, worldProblems } from '../worlds/settings.ts';
+import { fitsModelsFromScratch, hasWarmUpCorpus, textLimits, worldProblems } from '../worlds/settings.ts';
 import type { Experiment } from './experiment.ts';
 import { positionsFromScratch } from './policies.ts';
 
@@ -94,21 +94,28 @@ function* servingProblems(experiment: Experiment): Generator<string> {
 
 function* modelProblems(experiment: Experiment): Generator<string> {
   for (const { role, policy } of rolesOf(experiment)) {
-    if (policy.model.type !== 'scratch') continue;
+    const { warmUp } = policy.model;
+    if (warmUp && warmUp.rows < warmUp.batch)
+      yield `${role}.model.warmUp.rows: got ${warmUp.rows}; expected at least one batch (${warmUp.batch})`;
+    if (policy.model.type === 'pretrained') {
+      if (warmUp && !hasWarmUpCorpus(experiment.world))
+        yield (
+          `${role}.model.warmUp: got ${warmUp.rows} rows; the world "${experiment.world.type}" has no corpus ` +
+          'to warm a model up on: leave warmUp out'
+        );
+      continue;
+    }
     if (!fitsModelsFromScratch(experiment.world))
       yield (
         `${role}.model.type: got "scratch"; the world "${experiment.world.type}" is in natural language, ` +
         'which takes a model that knows it: "pretrained"'
       );
-    const { architecture, warmUp } = policy.model;
-    const { hiddenSize, heads } = architecture;
+    const { hiddenSize, heads } = policy.model.architecture;
     if (hiddenSize % heads !== 0 || (hiddenSize / heads) % 2 !== 0)
       yield (
         `${role}.model.architecture.heads: got ${heads}; hiddenSize ${hiddenSize} must divide into heads ` +
         'of an even size'
       );
-    if (warmUp.rows < warmUp.batch)
-      yield `${role}.model.warmUp.rows: got ${warmUp.rows}; expected at least one batch (${warmUp.batch})`;
   }
 }
 

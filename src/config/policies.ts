@@ -71,6 +71,12 @@ export const modelSchema = z
           .nullable()
           .default(null)
           .describe('LoRA adapter to train instead of the full weights; null = full weights.'),
+        warmUp: warmUpSchema
+          .optional()
+          .describe(
+            'Cold start: supervised training on the world’s corpus, once. Its result is the initial policy, ' +
+              'and what KL terms refer to. Left out = the model as it is.',
+          ),
       })
       .describe('A Hugging Face model.'),
   ])

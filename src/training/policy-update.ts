@@ -136,8 +136,11 @@ export async function runPolicyJob(
       dropout: adapter.dropout,
       target_modules: adapter.targetModules,
     },
-    // A model with an adapter is its own reference, without the adapter.
-    reference: reference?.checkpoint && adapter === null ? { path: store.path(reference.checkpoint) } : null,
+    // A new adapter changes nothing: without a warm-up the initial policy is the model without its adapter.
+    reference:
+      reference?.checkpoint && (adapter === null || request.model.warmUp)
+        ? { path: store.path(reference.checkpoint) }
+        : null,
     trainer_state: trainerState && store.path(trainerState),
     batch: store.path(request.batch),
     settings: request.settings,

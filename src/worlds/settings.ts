@@ -61,6 +61,10 @@ export function textLimits(settings: WorldSettings): TextLimits | undefined {
   }
 }
 
+/** Whether a world writes a corpus that its models can be warmed up on. */
+export const hasWarmUpCorpus = ({ type }: WorldSettings): boolean =>
+  !['language', 'calls', 'travel'].includes(type);
+
 /**
  * Whether a model from scratch can learn a world's texts from its corpus: natural language takes a model that
  * knows it.

@@ -137,7 +137,7 @@ export interface World {
   /** The task and an answer as structured data, for people to read. */
   renderTask(spec: TaskSpec): object;
   renderAnswer(answer: string): object;
-  /** Rows to warm a from-scratch policy up with. */
+  /** Rows to warm a policy up with: all that one from scratch ever reads, the cold start of a pretrained one. */
   warmUpCorpus(policy: 'agent' | 'environment', rows: number, random: RandomStream): Iterable<CorpusRow>;
 }
 

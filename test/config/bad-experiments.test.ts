@@ -429,6 +429,20 @@ const files: [string, Record<string, unknown>, string][] = [
     'agent.model.type: got "scratch"; the world "language" is in natural language, which takes a model that knows it: "pretrained"',
   ],
   [
+    'a warm-up where there is no corpus',
+    {
+      world: { type: 'language' },
+      ...pretrained,
+      'agent.model': { ...adapted, warmUp: { rows: 640, batch: 64, learningRate: 0.001 } },
+    },
+    'agent.model.warmUp: got 640 rows; the world "language" has no corpus to warm a model up on: leave warmUp out',
+  ],
+  [
+    'a cold start of less than a batch',
+    { 'agent.model': { ...adapted, warmUp: { rows: 50, batch: 64, learningRate: 0.001 } } },
+    'agent.model.warmUp.rows: got 50; expected at least one batch (64)',
+  ],
+  [
     'pass@16 of one attempt',
     { 'evaluation.passAtK': 16 },
     'evaluation.samples: got 1; pass@16 (evaluation.passAtK) takes at least 16 attempts at each held-out task',

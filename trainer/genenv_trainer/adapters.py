@@ -1,6 +1,8 @@
 """LoRA adapters with peft, which is imported only if there is one."""
 
+import contextlib
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import torch
@@ -47,7 +49,7 @@ def attach_adapter(base: torch.nn.Module, folder: Path | None, wanted: Adapter |
         model = PeftModel.from_pretrained(base, folder, is_trainable=True)
     except Exception as error:  # a torn or foreign folder makes the libraries raise anything
         raise InvalidArtifact(f"{folder}: not a loadable peft adapter: {error}") from error
-    held = model.peft_config["default"]
+    held = model.peft_config[TRAINED]
     held_shape = (held.r, held.lora_alpha, sorted(held.target_modules))
     if wanted and (wanted.r, wanted.alpha, sorted(wanted.target_modules)) != held_shape:
         raise InvalidConfig(
@@ -58,13 +60,44 @@ def attach_adapter(base: torch.nn.Module, folder: Path | None, wanted: Adapter |
     return model
 
 
+TRAINED, REFERENCE = "default", "reference"
+"""Names of the two adapters of a policy; peft calls the first one so."""
+
+
+def attach_reference(model: torch.nn.Module, folder: Path) -> None:
+    """Load a second, frozen adapter over the base of `model`, which `using_reference` activates. Raises
+    InvalidArtifact."""
+    try:
+        missing = model.load_adapter(str(folder), REFERENCE, is_trainable=False).missing_keys
+    except Exception as error:  # a torn or foreign folder makes the libraries raise anything
+        raise InvalidArtifact(f"{folder}: not a loadable peft adapter: {error}") from error
+    if missing:
+        raise InvalidArtifact(
+            f"{folder}: weights missing: {', '.join(sorted(missing)[:5])}; the folder is not whole"
+        )
+
+
+@contextlib.contextmanager
+def using_reference(model: torch.nn.Module) -> Iterator[None]:
+    """Forward passes of the block are those of the reference: its adapter, or the base if it has none."""
+    if REFERENCE not in model.peft_config:
+        with model.disable_adapter():
+            yield
+        return
+    model.set_adapter(REFERENCE, inference_mode=True)
+    try:
+        yield
+    finally:
+        model.set_adapter(TRAINED)
+
+
 def save_adapter(model: torch.nn.Module, folder: Path) -> None:
     """Write what PeftModel.from_pretrained reads, with lists sorted and no model card, so equal adapters
     give equal bytes."""
     from peft import get_peft_model_state_dict
 
     save_tensors(get_peft_model_state_dict(model), folder / "adapter_model.safetensors")
-    config = model.peft_config["default"].to_dict() | {"inference_mode": True}
+    config = model.peft_config[TRAINED].to_dict() | {"inference_mode": True}
     text = json.dumps(config, sort_keys=True, indent=2, default=_sorted_or_text)
     (folder / "adapter_config.json").write_text(text + "\n", "utf-8")
 

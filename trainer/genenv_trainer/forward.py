@@ -4,6 +4,7 @@ import contextlib
 
 import torch
 
+from genenv_trainer.adapters import using_reference
 from genenv_trainer.batch import MicroBatch
 from genenv_trainer.losses import Terms, entropy, exact_kl, k3_kl
 
@@ -26,7 +27,7 @@ def label_logprobs(log_distribution_B_K_V: torch.Tensor, batch: MicroBatch) -> t
 
 
 class Reference:
-    """The frozen policy of the KL term: another model, or the policy with its adapter off."""
+    """The frozen policy of the KL term: another model, or the policy with another adapter or none."""
 
     def __init__(self, model: torch.nn.Module, is_policy: bool, estimator: str, autocast: torch.dtype | None):
         self._model = model
@@ -55,7 +56,7 @@ class Reference:
     def _values(self, batch: MicroBatch) -> torch.Tensor:
         training = self._model.training
         self._model.eval()
-        with self._model.disable_adapter() if self._is_policy else contextlib.nullcontext():
+        with using_reference(self._model) if self._is_policy else contextlib.nullcontext():
             distribution = log_distribution(self._model, batch, self._autocast)
         self._model.train(training)
         return distribution if self._estimator == "exact" else label_logprobs(distribution, batch)

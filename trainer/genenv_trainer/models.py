@@ -42,13 +42,17 @@ TOKENIZER_FILES = (
 
 @dataclass
 class Policy:
-    """A model to train. `tokenizer_folder` is copied next to the weights; a new model brings its
-    `new_tokenizer`."""
+    """A model to train. `base` is the folder of the model under an adapter. `tokenizer_folder` is copied next
+    to the weights; a new model brings its `new_tokenizer`."""
 
     model: torch.nn.Module
-    is_adapter: bool
+    base: Path | None
     tokenizer_folder: Path | None
     new_tokenizer: PreTrainedTokenizerBase | None
+
+    @property
+    def is_adapter(self) -> bool:
+        return self.base is not None
 
     def trainable(self) -> dict[str, torch.nn.Parameter]:
         return {name: p for name, p in self.model.named_parameters() if p.requires_grad}
@@ -84,17 +88,17 @@ def load_policy(job: JobConfig, device: torch.device) -> Policy:
     """
     if job.model.scratch is not None:
         model, tokenizer = _new_model(job.model.scratch)
-        policy = Policy(model, False, None, tokenizer)
+        policy = Policy(model, None, None, tokenizer)
     else:
         path = Path(job.model.path)
         base = adapters.base_path(path)
         if base is None and job.adapter is None:
-            policy = Policy(load_model(path, torch.float32), False, path, None)
+            policy = Policy(load_model(path, torch.float32), None, path, None)
         else:
             frozen = load_model(base or path, getattr(torch, job.precision))
             model = adapters.attach_adapter(frozen, path if base else None, job.adapter)
             has_tokenizer = any((path / name).exists() for name in TOKENIZER_FILES)
-            policy = Policy(model, True, path if has_tokenizer or not base else base, None)
+            policy = Policy(model, base or path, path if has_tokenizer or not base else base, None)
     if job.gradient_checkpointing:
         policy.model.gradient_checkpointing_enable({"use_reentrant": False})
     policy.model.to(device).train()

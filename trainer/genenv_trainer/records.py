@@ -38,6 +38,7 @@ class Record:
     group_id: str | None = None
     prompt: str | None = None
     completion: str | None = None
+    more: list[dict] | None = None
 
 
 class Line(BaseModel):
@@ -53,6 +54,20 @@ class TextLine(Line):
     prompt: str
     completion: str
     weight: NonNegativeFloat
+
+
+class LaterTurn(BaseModel):
+    """What the policy reads after a completion, and what it then writes."""
+
+    model_config = ConfigDict(strict=True, extra="ignore")
+    read: str
+    write: str
+
+
+class DialogueLine(TextLine):
+    """Supervised, of several turns, tokenised by the trainer."""
+
+    more: list[LaterTurn]
 
 
 class TokensLine(Line):
@@ -131,8 +146,9 @@ def check_record(fields: object, where: str, kind: str, settings: Settings) -> R
 
     Numbers stay as JSON has them: a weight of 1 is an int, in the metrics too.
     """
-    is_text = kind == "supervised" and isinstance(fields, dict) and "token_ids" not in fields
-    line_type = TextLine if is_text else LINES[kind]
+    line_type = LINES[kind]
+    if kind == "supervised" and isinstance(fields, dict) and "token_ids" not in fields:
+        line_type = DialogueLine if "more" in fields else TextLine
     try:
         line = line_type.model_validate(fields)
     except ValidationError as error:

@@ -89,12 +89,13 @@ def _reference(
         return None
     estimator = job.settings.kl_estimator
     if job.reference is not None:
-        return Reference(
-            load_reference(Path(job.reference.path), getattr(torch, job.precision), device),
-            False,
-            estimator,
-            autocast,
-        )
+        path = Path(job.reference.path)
+        if policy.is_adapter and adapters.base_path(path) == policy.base:
+            adapters.attach_reference(policy.model, path)
+            policy.model.to(device).train()
+            return Reference(policy.model, True, estimator, autocast)
+        model = load_reference(path, getattr(torch, job.precision), device)
+        return Reference(model, False, estimator, autocast)
     if not policy.is_adapter:
         raise InvalidConfig(
             "job.json.reference: null, but kl_coefficient or max_kl needs one and there is no adapter "

@@ -83,9 +83,10 @@ def test_batch_is_read(tmp_path, kind):
     read_back = [record for step in read_batch(tmp_path, kind, values) for record in step]
     assert len(read_back) == len(values)
     for record, value in zip(read_back, values):
-        line_type = records.TextLine if "prompt" in value else records.LINES[kind]
+        text_type = records.DialogueLine if "more" in value else records.TextLine
+        line_type = text_type if "prompt" in value else records.LINES[kind]
         assert model_fields(line_type) - fields_of(value) == set()
-        for name in model_fields(line_type) - {"step", "policy_version"}:
+        for name in set(line_type.model_fields) - {"step", "policy_version"}:
             assert getattr(record, name) == value[name]
 
 
@@ -182,10 +183,12 @@ def test_characters_have_the_ids_of_the_fixture():
             tokenizer(text)
 
 
-def test_a_text_becomes_the_tokens_of_its_dialogue(tmp_path):
+def test_texts_become_the_tokens_of_their_dialogue(tmp_path):
     (characters,) = fixture("characters.json")
-    dialogue = characters["dialogues"][0]
-    ((record,), _) = read_batch(tmp_path, "supervised", fixture("batch-supervised.jsonl"))
-    assert [record.prompt, record.completion] == dialogue["texts"]
-    tokenise([record], character_tokenizer(characters["vocabulary"]))
-    assert (record.token_ids, record.mask) == (dialogue["token_ids"], dialogue["mask"])
+    ((one_turn,), _, (two_turns,)) = read_batch(tmp_path, "supervised", fixture("batch-supervised.jsonl"))
+    for record, dialogue in zip([one_turn, two_turns], characters["dialogues"], strict=True):
+        later = [text for turn in record.more or () for text in (turn["read"], turn["write"])]
+        assert [record.prompt, record.completion, *later] == dialogue["texts"]
+    tokenise([one_turn, two_turns], character_tokenizer(characters["vocabulary"]))
+    for record, dialogue in zip([one_turn, two_turns], characters["dialogues"], strict=True):
+        assert (record.token_ids, record.mask) == (dialogue["token_ids"], dialogue["mask"])

@@ -10,6 +10,7 @@ import { NEUTRAL_JOB_SETTINGS } from '../../training/job-settings.ts';
 import { trainPolicy } from '../../training/policy-update.ts';
 import type { PolicyRole, PolicyVersion, WarmUpInput } from '../../types/activity-types.ts';
 import type { JobModel, JobSettings } from '../../types/training-job.ts';
+import { InvalidConfig } from '../../validation/invalid-config.ts';
 import type { CorpusRow, World } from '../../worlds/world.ts';
 import type { Dependencies } from '../dependencies.ts';
 
@@ -22,11 +23,14 @@ const sharedId = '_warm-up';
 /** Settings of every warm-up. */
 const sharedSettings = { betas: [0.9, 0.99], tokens_per_micro_batch: 65_536 } satisfies Partial<JobSettings>;
 
+/** Enough for a matrix product to be efficient, few enough for the activations of a large model. */
+const pretrainedTokensPerMicroBatch = 2048;
+
 /**
- * Makes a policy's first weights. A from-scratch model is trained on the world's corpus; a pretrained one is
- * taken as it is, with a new adapter if the experiment has one. The result is recorded under what it depends
- * on (model, corpus, seed, trainer), so it is made once: runs of one worker that need the same one at the
- * same time wait for the first.
+ * Makes a policy's first weights. A from-scratch model is trained on the world's corpus, and so is a
+ * pretrained one, or its new adapter, if the experiment says so; else it is taken as it is. The result is
+ * recorded under what it depends on (model, corpus, seed, trainer), so it is made once: runs of one worker
+ * that need the same one at the same time wait for the first.
  */
 export function createWarmUp(dependencies: Dependencies) {
   const mutex = new KeyedMutex();
@@ -54,8 +58,6 @@ function warmUpOnce(dependencies: Dependencies, recipe: FileRef, role: PolicyRol
   return runPhaseOnce(dependencies, `warm-up-${role}`, input, async (context) => {
     const { experiment, world } = context;
     const { model } = experiment[role];
-    const corpusRandom = randomStream(deriveSeed(experiment.seed, 'warm-up', role));
-    const corpus = model.type === 'scratch' ? world.warmUpCorpus(role, model.warmUp.rows, corpusRandom) : [];
     const { heartbeat } = dependencies.activityContext();
     const { policy } = await trainPolicy(dependencies, context, {
       kind: 'supervised',
@@ -65,7 +67,7 @@ function warmUpOnce(dependencies: Dependencies, recipe: FileRef, role: PolicyRol
       start: startOf(model, world),
       reference: null,
       trainerState: null,
-      batch: await dependencies.store.putRecords(batchRecords(corpus, model, world.vocabulary, heartbeat)),
+      batch: await dependencies.store.putRecords(batchRecords(experiment, world, role, heartbeat)),
       settings: warmUpSettings(model),
     });
     // The optimizer's moments are of another loss: they would mislead the first updates.
@@ -94,36 +96,49 @@ function startOf(model: ModelSettings, world: World): JobModel {
   };
 }
 
+/** The world's corpus; none for a model without a warm-up. @throws InvalidConfig if the world has none */
 function* batchRecords(
-  corpus: Iterable<CorpusRow>,
-  model: ModelSettings,
-  vocabulary: readonly string[],
+  { seed, ...experiment }: Experiment,
+  world: World,
+  role: PolicyRole,
   heartbeat: (details: unknown) => void,
 ): Generator<object> {
-  const rowsPerStep = model.type === 'scratch' ? model.warmUp.batch : 1;
+  const { model } = experiment[role];
+  if (model.warmUp === undefined) return;
+  const { rows, batch } = model.warmUp;
   let row = 0;
-  for (const corpusRow of corpus) {
+  for (const corpusRow of world.warmUpCorpus(role, rows, randomStream(deriveSeed(seed, 'warm-up', role)))) {
     if (row % 1000 === 999) heartbeat({ phase: 'corpus', rows: row + 1 });
-    const step = Math.floor(row / rowsPerStep);
+    const step = Math.floor(row / batch);
     row += 1;
-    yield { step, ...trainedText(corpusRow, vocabulary), weight: 1 };
+    yield { step, ...trainedText(corpusRow, model, world.vocabulary), weight: 1 };
   }
+  if (row === 0 && model.type === 'pretrained')
+    throw new InvalidConfig(
+      `${role}.model.warmUp: got ${rows} rows; the world "${world.name}" has no corpus for this role: leave warmUp out`,
+    );
 }
 
-/** A row of one turn as text, which the trainer tokenizes; of several turns as token ids with a mask. */
-function trainedText({ prompt, completion, more }: CorpusRow, vocabulary: readonly string[]): object {
+/**
+ * A row as text, which the trainer tokenizes. The later turns of a model from scratch are token ids with a
+ * mask.
+ */
+function trainedText(row: CorpusRow, { type }: ModelSettings, vocabulary: readonly string[]): object {
+  const { prompt, completion, more } = row;
   if (more === undefined) return { prompt, completion };
+  if (type === 'pretrained') return { prompt, completion, more };
   const laterTurns = more.flatMap(({ read, write }) => [read, write]);
   return dialogueTokens([prompt, completion, ...laterTurns], vocabulary);
 }
 
-/** A pretrained model takes no step: its corpus is empty. */
-function warmUpSettings(model: ModelSettings): JobSettings {
-  if (model.type === 'pretrained') return { ...NEUTRAL_JOB_SETTINGS, ...sharedSettings, learning_rate: 1e-5 };
-  const { learningRate, warmupSteps, schedule, rows, batch } = model.warmUp;
+/** A model without a warm-up takes no step. */
+function warmUpSettings({ type, warmUp }: ModelSettings): JobSettings {
+  const settings = { ...NEUTRAL_JOB_SETTINGS, ...sharedSettings };
+  if (warmUp === undefined) return { ...settings, learning_rate: 1e-5 };
+  const { learningRate, warmupSteps, schedule, rows, batch } = warmUp;
+  if (type === 'pretrained') settings.tokens_per_micro_batch = pretrainedTokensPerMicroBatch;
   return {
-    ...NEUTRAL_JOB_SETTINGS,
-    ...sharedSettings,
+    ...settings,
     learning_rate: learningRate,
     warmup_steps: warmupSteps,
     schedule,

@@ -144,7 +144,7 @@ export function createJsonTaskWorld<Task>(
     // eslint-disable-next-line require-yield -- models from scratch cannot learn natural language
     *warmUpCorpus() {
       throw new InvalidConfig(
-        `experiment: the world "${definition.name}" has no corpus; its models must be pretrained`,
+        `experiment: the world "${definition.name}" has no corpus; its models must be pretrained, without warmUp`,
       );
     },
   };

@@ -86,7 +86,7 @@ export function createLanguage(settings: LanguageSettings, own?: OwnTasks): Worl
     // eslint-disable-next-line require-yield -- models from scratch cannot learn natural language
     *warmUpCorpus() {
       throw new InvalidConfig(
-        'experiment: the world "language" has no corpus; its models must be pretrained',
+        'experiment: the world "language" has no corpus; its models must be pretrained, without warmUp',
       );
     },
   };
