@@ -13,6 +13,7 @@ import { createJudgeCases } from './evaluation/judge-cases.ts';
 import { createPlanEvaluation, createPlanRescoring } from './evaluation/plan-evaluation.ts';
 import { createScoreEvaluation } from './evaluation/score-evaluation.ts';
 import { createBuildTaskDataset } from './experiment/build-task-dataset.ts';
+import { createCheckColdStart } from './experiment/check-cold-start.ts';
 import { createCheckForgetting } from './experiment/check-forgetting.ts';
 import { createCommitEpoch } from './experiment/commit-epoch.ts';
 import { createComputeRewards } from './experiment/compute-rewards.ts';
@@ -45,6 +46,7 @@ export const createLlmActivities = (dependencies: Dependencies) => ({
   generateTasks: createGenerateTasks(dependencies),
   rollOut: createRunRollouts(dependencies),
   publishPolicy: createPublishPolicy(dependencies),
+  checkColdStart: createCheckColdStart(dependencies),
   gateAgent: createCheckForgetting(dependencies),
   evaluatePolicy: createEvaluatePolicy(dependencies),
   crossTasks: createCrossTasks(dependencies),

@@ -251,6 +251,21 @@ export const guardsSchema = z
         'Roll the agent back if it has forgotten an anchor set that the simulator never sees. Left out ' +
           'or null = never.',
       ),
+    coldStart: z
+      .strictObject({
+        tasks: z
+          .int()
+          .positive()
+          .default(32)
+          .describe('Maximum number of base tasks that the simulator varies and the agent attempts.'),
+        minValid: unit
+          .default(0.8)
+          .describe('Share of the simulator’s tasks that must be valid; else the run fails.'),
+      })
+      .optional()
+      .describe(
+        'Check the initial policies before the first epoch, outside the rollout budget. Left out = no check.',
+      ),
     frozenSamples: z
       .int()
       .min(0)

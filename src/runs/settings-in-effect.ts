@@ -51,6 +51,7 @@ export function workflowSettings(experiment: Experiment, world: World): Workflow
     },
     trains: { agent: agent.training !== null, environment: environment.training !== null },
     ...(drawsFromPool(arm) ? { writesPool: true as const } : {}),
+    ...(guards.coldStart ? { checksColdStart: true as const } : {}),
     ...(guards.gateAgent && agent.training !== null ? { gateEvery: guards.gateAgent.every } : {}),
     ...(evaluation.benchmarks && { benchmarks: evaluation.benchmarks }),
     heartbeatSeconds: durability.heartbeatSeconds,

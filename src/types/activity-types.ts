@@ -64,6 +64,8 @@ export interface WorkflowSettings {
   trains: { agent: boolean; environment: boolean };
   /** Whether epoch 0 writes the data set that all epochs draw from. */
   writesPool?: true;
+  /** Whether epoch 0 checks the initial policies; absent = not. */
+  checksColdStart?: true;
   /** Epochs between two checks whether the agent has forgotten; absent = never. */
   gateEvery?: number;
   /** Evaluation of the agent on benchmarks; absent = none. */
@@ -155,6 +157,11 @@ export type TrainEnvironmentInput = PhaseInput & { environmentPool: FileRef; dec
 export type PublishInput = { run: Run; policy: PolicyVersion };
 export type GateInput = PhaseInput & { agent: PolicyVersion };
 export type EvaluateInput = ShardInput & { agent: PolicyVersion };
+/** What the check of the initial policies found. */
+export interface ColdStart {
+  metrics: Metrics;
+  note: string;
+}
 
 export type Rewards = { rewards: FileRef; scores: FileRef; metrics: Metrics };
 /** A fixed data set, with metrics of what was dropped from it. */

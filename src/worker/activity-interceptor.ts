@@ -12,6 +12,7 @@ const workerStopped: WorkerStopped = 'WorkerStopped';
 const nonRetryable = new Set([
   'InvalidConfig',
   'InvalidArtifact',
+  'ColdStartFailed',
   'RequestRefused',
   'LedgerConflict',
   'NotSerializable',

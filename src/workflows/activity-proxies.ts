@@ -90,6 +90,7 @@ const phaseQueues: Record<keyof LlmActivities, 'llm'> & Record<keyof GpuActiviti
   generateTasks: 'llm',
   rollOut: 'llm',
   publishPolicy: 'llm',
+  checkColdStart: 'llm',
   gateAgent: 'llm',
   evaluatePolicy: 'llm',
   crossTasks: 'llm',

@@ -155,8 +155,13 @@ export async function runPreparation(
     Promise.all([agent, environment].map((policy) => activities.publishPolicy({ run, policy }))),
   );
 
-  // Arms that train on a fixed data set write it now.
+  // A simulator that writes no valid tasks, or an agent that never succeeds, would learn nothing.
   const input = { run, epoch: 0, state: prepared };
+  const coldStart = settings.checksColdStart
+    ? await runner.step('cold start', () => activities.checkColdStart(input))
+    : undefined;
+
+  // Arms that train on a fixed data set write it now.
   const dataset = settings.writesPool
     ? await runner.step('write pool', () => activities.writePool(input))
     : undefined;
@@ -189,8 +194,10 @@ export async function runPreparation(
       verdicts: fileRefs(verdicts),
     },
     next: state,
-    metrics: [dataset?.metrics, forgetting?.metrics].filter((metrics) => metrics !== undefined),
-    notes: [],
+    metrics: [coldStart?.metrics, dataset?.metrics, forgetting?.metrics].filter(
+      (metrics) => metrics !== undefined,
+    ),
+    notes: coldStart === undefined ? [] : [coldStart.note],
     retried: total(verdicts, 'retried'),
     seconds: runner.seconds(),
   });

@@ -107,3 +107,33 @@ describe('a pretrained model without a warm-up', () => {
     expect(referencesOf(run)).toEqual(hasReference ? initialOf(run) : none);
   });
 });
+
+describe('the check of a cold start', () => {
+  const coldStart = { tasks: 12, minValid: 0.8 };
+
+  it('states valid tasks and success in the first ledger line', async () => {
+    const run = await someRun({ 'guards.coldStart': coldStart }, { success: () => 1 });
+    expect(run.prepared.metrics).toMatchObject({
+      'cold_start/valid_tasks': 1,
+      'cold_start/success_rate': 1,
+      'cold_start/well_formed': 1,
+    });
+    expect(run.prepared.notes).toEqual([
+      'cold start: 100 % of 12 tasks valid; the agent solves 100 % of its attempts at 12 base tasks, ' +
+        '100 % of its answers have the right form',
+    ]);
+  });
+
+  it('ends a run whose simulator writes no tasks, and shows what it wrote', async () => {
+    const player = { invalid: { share: 0.7, texts: ['I cannot\nwrite a task'] } };
+    await expect(someRun({ 'guards.coldStart': coldStart }, player)).rejects.toThrow(
+      /cold start: [0-9] of 12 tasks of the initial simulator are valid; guards\.coldStart\.minValid asks for 0\.8\. \d+ \w+, such as "I cannot\\nwrite a task"\. Train it longer/,
+    );
+  });
+
+  it('is left out unless the file asks for it', async () => {
+    const run = await someRun();
+    expect(Object.keys(run.prepared.metrics)).not.toContain('cold_start/valid_tasks');
+    expect(run.prepared.notes).toEqual([]);
+  });
+});
