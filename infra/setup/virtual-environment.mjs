@@ -7,8 +7,15 @@ import { buildingFolder } from './unfinished.mjs';
 
 const uvRequirements = join(repository, 'infra/setup/uv.txt');
 
-/** Written last of all: an environment without it is one whose installation was killed. */
-const stamp = (/** @type {string} */ environment) => join(environment, 'genenv-ready.json');
+/** Written last of all: a folder without it is one whose installation was killed. */
+const stamp = (/** @type {string} */ folder) => join(folder, 'genenv-ready.json');
+
+/** @param {string} folder */
+export const isStamped = (folder) => existsSync(stamp(folder));
+
+/** @param {string} folder */
+export const writeStamp = (folder) =>
+  writeFileSync(stamp(folder), JSON.stringify({ at: new Date().toISOString() }));
 
 /**
  * Whether the environment was installed to its end and its Python still runs: the one that it was made with
@@ -17,7 +24,7 @@ const stamp = (/** @type {string} */ environment) => join(environment, 'genenv-r
  * @returns {Promise<boolean>}
  */
 export async function environmentReady(environment) {
-  if (!existsSync(stamp(environment))) return false;
+  if (!isStamped(environment)) return false;
   return run(join(environment, 'bin', 'python'), ['-c', 'pass']).then(
     () => true,
     () => false,
@@ -35,7 +42,7 @@ export async function makeEnvironment(environment, install) {
   try {
     await run(await basePython(), ['-m', 'venv', building]);
     await install(await installer(join(building, 'bin', 'python')), building);
-    writeFileSync(stamp(building), JSON.stringify({ at: new Date().toISOString() }));
+    writeStamp(building);
     rmSync(environment, { recursive: true, force: true });
     renameSync(building, environment);
   } finally {

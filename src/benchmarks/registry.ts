@@ -1,6 +1,5 @@
 import { join } from 'node:path';
-import { engineEnvironment, engines, repository } from '../../infra/setup/locations.mjs';
-import type { Engine } from '../../infra/setup/locations.mjs';
+import { engineFolder, isEngine, repository } from '../../infra/setup/locations.mjs';
 import { environmentReady } from '../../infra/setup/virtual-environment.mjs';
 import { hashOf } from '../store/canonical-json.ts';
 import { InvalidConfig } from '../validation/invalid-config.ts';
@@ -90,7 +89,7 @@ export const suiteHost = (downloads: string, secret: (name: string) => string | 
 
 /** The Python of an engine that set-up has installed; null if it is unknown or not installed. */
 export async function enginePython(engine: string): Promise<string | null> {
-  if (!Object.hasOwn(engines, engine)) return null;
-  const environment = engineEnvironment(engine as Engine);
+  if (!isEngine(engine)) return null;
+  const environment = engineFolder(engine);
   return (await environmentReady(environment)) ? join(environment, 'bin', 'python') : null;
 }

@@ -64,7 +64,7 @@ describe('a suite that cannot run', () => {
     const opened = await suite.open({ ...shippedHost, downloads: folder }, prompted);
     expect(opened).toEqual({
       missing: expect.stringMatching(
-        /json_2\.1\.1\/valid_unseen, which is not there: download json_2\.1\.1_json\.zip \(release 0\.2\.2\) and json_2\.1\.2_tw-pddl\.zip \(release 0\.4\.0\).*--engines alfworld/,
+        /json_2\.1\.1\/valid_unseen, which is not there: download json_2\.1\.1_json\.zip \(release 0\.2\.2\) and json_2\.1\.2_tw-pddl\.zip \(release 0\.4\.0\).*npm run engines -- alfworld/,
       ) as unknown,
     });
   });

@@ -108,5 +108,5 @@ test('without the engine every suite says which command installs it', async () =
     { shipped: '', downloads: '', enginePython: () => Promise.resolve(null), secret: () => undefined },
     { toolFormat: 'prompt', search: null },
   );
-  expect(opened).toEqual({ missing: expect.stringContaining('setup.mjs --engines bfcl') as string });
+  expect(opened).toEqual({ missing: expect.stringContaining('npm run engines -- bfcl') as string });
 });

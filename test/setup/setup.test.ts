@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import {
   cachedTemporal,
-  engineEnvironment,
+  engineFolder,
   pythonPath,
   repository,
   temporalPath,
@@ -164,15 +164,15 @@ describe('the command', () => {
     expect(setUp(['--fast'], {})).toEqual({
       status: 2,
       stderr:
-        'setup: unknown argument "--fast"; allowed: --quiet (print only what is not ready yet), --engines alfworld,bfcl (what judges these benchmarks)\n',
+        'setup: unknown argument "--fast"; allowed: --quiet (print only what is not ready yet), --engines alfworld,bfcl,smollm2,vllm (`npm run engines` says what these are)\n',
     });
     expect(setUp(['--engines', 'bfcl,doom'], {})).toEqual({
       status: 2,
-      stderr: 'setup: unknown engine "doom"; allowed: alfworld, bfcl\n',
+      stderr: 'setup: unknown engine "doom"; allowed: alfworld, bfcl, smollm2, vllm\n',
     });
     expect(setUp(['--engines'], {})).toEqual({
       status: 2,
-      stderr: 'setup: unknown engine ""; allowed: alfworld, bfcl\n',
+      stderr: 'setup: unknown engine ""; allowed: alfworld, bfcl, smollm2, vllm\n',
     });
   });
   test('engines come only where they are asked for, each after its own lock', () => {
@@ -181,7 +181,7 @@ describe('the command', () => {
       GENENV_TEMPORAL: executable('temporal', 'exit 0'),
     };
     vi.stubEnv('XDG_CACHE_HOME', folder);
-    const environment = engineEnvironment('bfcl');
+    const environment = engineFolder('bfcl');
     expect(environment).toMatch(new RegExp(`^${folder}/genenv/bfcl-[0-9a-f]{12}$`));
     mkdirSync(join(environment, 'bin'), { recursive: true });
     writeFileSync(join(environment, 'bin/python'), '#!/bin/sh\nexit 0\n', { mode: 0o755 });

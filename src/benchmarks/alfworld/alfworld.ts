@@ -71,7 +71,7 @@ function createSuite(
       const missing = [
         ...('missing' in data ? [data.missing] : []),
         ...(python === null
-          ? ['the engine of ALFWorld is not installed: run `node infra/setup/setup.mjs --engines alfworld`']
+          ? ['the engine of ALFWorld is not installed: run `npm run engines -- alfworld`']
           : []),
       ];
       if ('missing' in data || python === null) return { missing: missing.join('; and ') };

@@ -93,8 +93,7 @@ function createSuite(
       const python = await enginePython('bfcl');
       if (python === null)
         return {
-          missing:
-            'the official code of BFCL is not installed: run `node infra/setup/setup.mjs --engines bfcl`',
+          missing: 'the official code of BFCL is not installed: run `npm run engines -- bfcl`',
         };
       const engine = await BfclEngine.open(python, category, toolFormat);
       if ('missing' in engine) return engine;

@@ -1,0 +1,118 @@
+// @ts-check
+import { existsSync, mkdirSync, renameSync, rmSync, statfsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { cacheRoot, engineFolder, engineModels, engines, pythonPath, repository } from './locations.mjs';
+import { installLock } from './python-environment.mjs';
+import { run } from './run-command.mjs';
+import { buildingFolder } from './unfinished.mjs';
+import { environmentReady, isStamped, makeEnvironment, writeStamp } from './virtual-environment.mjs';
+
+/** @typedef {import('./locations.mjs').Engine} Engine */
+
+/**
+ * Whether the engine is installed whole.
+ * @param {Engine} engine
+ * @returns {Promise<boolean>}
+ */
+export const engineReady = async (engine) =>
+  isModel(engine) ? isStamped(engineFolder(engine)) : environmentReady(engineFolder(engine));
+
+/**
+ * Installs an engine whole, or not at all.
+ * @param {Engine} engine
+ * @returns {import('./steps.mjs').Step}
+ */
+export function engineStep(engine) {
+  return {
+    name: `Engine ${engine}`,
+    doing: `installing ${engines[engine].what} (${engineSize(engine)})`,
+    ready: () => engineReady(engine),
+    async run(say) {
+      requireSpace(engine);
+      await (isModel(engine) ? makeModel(engine) : makePythonEngine(engine, say));
+    },
+    remedy: remedies[engine],
+  };
+}
+
+/**
+ * @param {Engine} engine
+ * @returns {string}
+ */
+export function engineSize(engine) {
+  const { downloadMB, diskMB, time } = engines[engine];
+  return `${sizeText(downloadMB)} to download, ${sizeText(diskMB)} on disk, ${time}`;
+}
+
+/** @param {number} megabytes */
+const sizeText = (megabytes) =>
+  megabytes < 1000 ? `${megabytes} MB` : `${(megabytes / 1000).toFixed(1)} GB`;
+
+const indexRemedy =
+  'check that the package index can be reached (PIP_INDEX_URL names another), and that there is room in the cache folder (XDG_CACHE_HOME moves it); then run the command again';
+const pythonRemedy = `install Python 3.11 or newer with its venv module (Debian, Ubuntu: \`apt install python3-venv\`); ${indexRemedy}`;
+
+/** @type {Record<Engine, string>} */
+const remedies = {
+  alfworld: `install gcc, g++, cmake and make (\`apt install build-essential cmake\`), since some of its packages come as source; ${pythonRemedy}`,
+  bfcl: pythonRemedy,
+  smollm2: indexRemedy,
+  vllm: `use Linux on x86-64 or ARM, for which there are builds, or a server elsewhere (\`baseUrl\`); ${pythonRemedy}`,
+};
+
+/** @param {Engine} engine */
+const isModel = (engine) => Object.hasOwn(engineModels, engine);
+
+/**
+ * The Python of an engine, with what its lock names and nothing else: packages that their authors declare and
+ * an engine does without stay away.
+ * @param {Engine} engine
+ * @param {(text: string) => void} say
+ */
+function makePythonEngine(engine, say) {
+  const lock = join(repository, engines[engine].lock);
+  return makeEnvironment(engineFolder(engine), (pip, environment) =>
+    installLock({ pip, environment, say, lock, isAlone: true }),
+  );
+}
+
+/**
+ * A folder with a model, made by a script from what its lock names.
+ * @param {Engine} engine
+ */
+async function makeModel(engine) {
+  const folder = engineFolder(engine);
+  const { lock, script } = /** @type {import('./locations.mjs').EngineDescription} */ (engines[engine]);
+  const building = buildingFolder(folder);
+  const [packages, model] = [join(building, 'packages'), join(building, 'model')];
+  try {
+    await run(pythonPath(), [
+      ...['-m', 'pip', 'install', '--no-input', '--no-deps', '--require-hashes'],
+      ...['--target', packages, '-r', join(repository, lock)],
+    ]);
+    await run(pythonPath(), [join(repository, String(script)), packages, model], {
+      env: { HF_HUB_OFFLINE: '1' },
+    });
+    writeStamp(model);
+    rmSync(folder, { recursive: true, force: true });
+    renameSync(model, folder);
+  } finally {
+    rmSync(building, { recursive: true, force: true });
+  }
+}
+
+/**
+ * Asks for room before the download, not in the middle of it.
+ * @param {Engine} engine
+ */
+function requireSpace(engine) {
+  let folder = cacheRoot();
+  while (!existsSync(folder)) folder = dirname(folder);
+  const { bavail, bsize } = statfsSync(folder);
+  const { diskMB, downloadMB } = engines[engine];
+  if (bavail * bsize < (diskMB + downloadMB) * 1e6)
+    throw new Error(
+      `${sizeText(Math.floor((bavail * bsize) / 1e6))} are free in ${cacheRoot()}, and it takes ${sizeText(diskMB + downloadMB)} while it is installed`,
+    );
+  mkdirSync(cacheRoot(), { recursive: true });
+}
