@@ -8,6 +8,7 @@ from pathlib import Path
 import torch
 
 from genenv_trainer.checkpoints import save_tensors
+from genenv_trainer.engine_models import model_folder, portable_name
 from genenv_trainer.errors import InvalidArtifact, InvalidConfig
 from genenv_trainer.job_config import Adapter
 
@@ -19,8 +20,8 @@ def base_path(folder: Path) -> Path | None:
     if not config.exists():
         return None
     try:
-        base = Path(json.loads(config.read_text("utf-8"))["base_model_name_or_path"])
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        base = model_folder(json.loads(config.read_text("utf-8"))["base_model_name_or_path"])
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise InvalidArtifact(f"{config}: no base_model_name_or_path ({error!r})") from error
     return base if base.is_absolute() else (folder / base).resolve()
 
@@ -50,6 +51,7 @@ def attach_adapter(base: torch.nn.Module, folder: Path | None, wanted: Adapter |
     except Exception as error:  # a torn or foreign folder makes the libraries raise anything
         raise InvalidArtifact(f"{folder}: not a loadable peft adapter: {error}") from error
     held = model.peft_config[TRAINED]
+    held.base_model_name_or_path = str(model_folder(held.base_model_name_or_path))
     held_shape = (held.r, held.lora_alpha, sorted(held.target_modules))
     if wanted and (wanted.r, wanted.alpha, sorted(wanted.target_modules)) != held_shape:
         raise InvalidConfig(
@@ -98,6 +100,7 @@ def save_adapter(model: torch.nn.Module, folder: Path) -> None:
 
     save_tensors(get_peft_model_state_dict(model), folder / "adapter_model.safetensors")
     config = model.peft_config[TRAINED].to_dict() | {"inference_mode": True}
+    config["base_model_name_or_path"] = portable_name(config["base_model_name_or_path"])
     text = json.dumps(config, sort_keys=True, indent=2, default=_sorted_or_text)
     (folder / "adapter_config.json").write_text(text + "\n", "utf-8")
 

@@ -171,3 +171,23 @@ def test_a_torn_reference_adapter_is_named(launcher, trained, cold_started, tmp_
     change_job(folder, reference={"path": str(torn)})
     launcher.run(folder, expect=1)
     assert f"{torn}: weights missing: " in read(folder, "exit.json")["message"]
+
+
+def test_the_base_of_an_engine_is_named_without_the_machine(launcher, adapted, model, tmp_path):
+    engine = {"GENENV_ENGINE_TINY": model["path"]}
+    first = work_folder(tmp_path / "first", "rwr", sequences(2), model, SETTINGS, adapter=ADAPTER)
+    launcher.run(first, **engine)
+    checkpoint = first / "output" / "checkpoint"
+    assert read(checkpoint, "adapter_config.json")["base_model_name_or_path"] == "engine:tiny"
+    weights = "output/checkpoint/adapter_model.safetensors"
+    assert (first / weights).read_bytes() == (adapted / weights).read_bytes()
+
+    goes_on = {"path": str(checkpoint)}
+    second = work_folder(tmp_path / "second", "rwr", sequences(2), goes_on, SETTINGS, adapter=ADAPTER)
+    launcher.run(second, **engine)
+    config = read(second / "output" / "checkpoint", "adapter_config.json")
+    assert config["base_model_name_or_path"] == "engine:tiny"
+
+    unknown = work_folder(tmp_path / "unknown", "rwr", sequences(2), goes_on, SETTINGS, adapter=ADAPTER)
+    launcher.run(unknown, expect=1)
+    assert "GENENV_ENGINE_TINY" in read(unknown, "exit.json")["message"]
