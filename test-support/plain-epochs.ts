@@ -38,7 +38,11 @@ export function plainDependencies(
     policyClient: (serving, timeoutMs) =>
       createPolicyClient(serving, { baseUrl: modelServer, apiKey: undefined, timeoutMs }),
     chatClient: (server, timeoutMs) =>
-      createChatClient({ baseUrl: server?.baseUrl ?? modelServer, apiKey: undefined, timeoutMs }),
+      createChatClient({
+        baseUrl: 'baseUrl' in server && typeof server.baseUrl === 'string' ? server.baseUrl : modelServer,
+        apiKey: undefined,
+        timeoutMs,
+      }),
     loadOnServer: () => Promise.resolve(),
     launcher: () => launcher,
     python: 'python3',

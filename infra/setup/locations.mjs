@@ -108,6 +108,15 @@ export function engineModelFolder(name) {
 }
 
 /**
+ * The variables by which the trainer and the policy server learn where these models are.
+ * @returns {Record<string, string>}
+ */
+export const engineModelFolders = () =>
+  Object.fromEntries(
+    Object.entries(engineModels).map(([name, variable]) => [variable, engineModelFolder(name) ?? '']),
+  );
+
+/**
  * @param {string} name
  * @param {string[]} sources Paths in the repository.
  */

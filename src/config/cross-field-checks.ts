@@ -1,12 +1,15 @@
 import { fitsModelsFromScratch, hasWarmUpCorpus, textLimits, worldProblems } from '../worlds/settings.ts';
 import type { Experiment } from './experiment.ts';
+import { engineModelProblem } from './model-folder.ts';
 import { positionsFromScratch } from './policies.ts';
+import { vllmRanks } from './vllm-serving.ts';
 
 /** Combinations of valid fields that no run could honour: `<field>: got <value>; <what is allowed>`. */
 export function impossibleCombinations(experiment: Experiment): string[] {
   return [
     ...methodProblems(experiment),
     ...servingProblems(experiment),
+    ...vllmProblems(experiment),
     ...modelProblems(experiment),
     ...worldProblems(experiment.world),
     ...textProblems(experiment),
@@ -92,12 +95,40 @@ function* servingProblems(experiment: Experiment): Generator<string> {
   }
 }
 
+/** One vLLM serves one base model, and all policies as adapters over it. */
+function* vllmProblems(experiment: Experiment): Generator<string> {
+  const { serving, agent, environment } = experiment;
+  if (serving.type !== 'vllm') return;
+  const maxRank = vllmRanks.at(-1)!;
+  for (const { role, policy } of rolesOf(experiment)) {
+    const { model, sampling } = policy;
+    if (model.type !== 'pretrained')
+      yield `${role}.model.type: got "${model.type}"; expected "pretrained", since vLLM serves adapters over a model that it loads`;
+    else if (model.adapter === null)
+      yield `${role}.model.adapter: got null; expected LoRA settings, also of a frozen policy, since vLLM serves adapters over one model`;
+    else if (model.adapter.r > maxRank)
+      yield `${role}.model.adapter.r: got ${model.adapter.r}; expected at most ${maxRank}, the largest rank of vLLM`;
+    if (serving.maxModelLen !== undefined && sampling.maxTokens >= serving.maxModelLen)
+      yield (
+        `${role}.sampling.maxTokens: got ${sampling.maxTokens}; expected less than serving.maxModelLen ` +
+        `(${serving.maxModelLen}), which holds a prompt with its answer`
+      );
+  }
+  const [base, simulator] = [agent.model, environment.model];
+  if (base.type === 'pretrained' && simulator.type === 'pretrained' && base.path !== simulator.path)
+    yield (
+      `environment.model.path: got "${simulator.path}"; expected "${base.path}", as the agent has, since one vLLM ` +
+      'serves one model'
+    );
+}
+
 function* modelProblems(experiment: Experiment): Generator<string> {
   for (const { role, policy } of rolesOf(experiment)) {
     const { warmUp } = policy.model;
     if (warmUp && warmUp.rows < warmUp.batch)
       yield `${role}.model.warmUp.rows: got ${warmUp.rows}; expected at least one batch (${warmUp.batch})`;
     if (policy.model.type === 'pretrained') {
+      yield* engineModelProblem(`${role}.model.path`, policy.model.path);
       if (warmUp && !hasWarmUpCorpus(experiment.world))
         yield (
           `${role}.model.warmUp: got ${warmUp.rows} rows; the world "${experiment.world.type}" has no corpus ` +

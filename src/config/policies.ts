@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { vllmServingSchema } from './vllm-serving.ts';
 
 /** Settings of one policy: where its weights come from, how it samples, how it is trained. */
 
@@ -66,7 +67,13 @@ export const modelSchema = z
     z
       .strictObject({
         type: z.literal('pretrained'),
-        path: z.string().min(1).describe('Hugging Face folder on the machines that train and serve.'),
+        path: z
+          .string()
+          .min(1)
+          .describe(
+            'Hugging Face folder on the machines that train and serve; `engine:smollm2` = the model that ' +
+              '`npm run engines -- smollm2` installs.',
+          ),
         adapter: adapterSchema
           .nullable()
           .default(null)
@@ -291,6 +298,7 @@ export const servingSchema = z
             'worlds that have one. Left out = none.',
         ),
     }),
+    vllmServingSchema,
   ])
   .describe('Where the policies are reached.');
 

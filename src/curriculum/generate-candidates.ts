@@ -33,7 +33,10 @@ export function structuredOutput(
   { serving }: Experiment,
   { taskSchema }: World,
 ): Pick<CompletionRequest, 'schema'> {
-  const isSupported = serving.type === 'openai' && serving.structuredOutput === 'json_schema';
+  const isSupported =
+    serving.type === 'vllm'
+      ? serving.structuredOutput !== 'none'
+      : serving.type === 'openai' && serving.structuredOutput === 'json_schema';
   return taskSchema !== undefined && isSupported ? { schema: taskSchema } : {};
 }
 

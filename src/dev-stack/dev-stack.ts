@@ -1,6 +1,7 @@
 import { join } from 'node:path';
+import { engineModelFolders } from '../../infra/setup/locations.mjs';
 import { endLeftovers, STACK_MARK } from './leftovers.ts';
-import { identify } from './processes.ts';
+import { endProcess, identify } from './processes.ts';
 import { readStackRecord, StackInUse, takeStackLock, writeStackRecord } from './record.ts';
 import type {
   RecordedProcess,
@@ -13,8 +14,10 @@ import type {
 import { PolicyServerService } from './services/policy-server.ts';
 import { TemporalServer } from './services/temporal-server.ts';
 import { TrainerPackage, TrainerParent } from './services/trainer.ts';
+import { VllmServer } from './services/vllm-server.ts';
 import { WorkerProcess } from './services/worker-process.ts';
 import { SupervisedService } from './supervised-service.ts';
+import type { StackNeeds } from './stack-needs.ts';
 import type { Service } from './supervised-service.ts';
 
 export interface StackOptions {
@@ -31,7 +34,9 @@ export class EmbeddedStack {
   readonly #lock: StackLock;
   readonly #record: StackRecord;
   readonly #services: StackServices;
-  readonly #supervised: { service: Service; supervised: SupervisedService }[][];
+  readonly #supervise: (service: Service) => SupervisedService;
+  /** What has been started, or is being started, in that order. */
+  readonly #supervised: SupervisedService[] = [];
   /** Resolves, with the reason, when a process of the stack can not be kept running. */
   readonly givenUp: Promise<Error>;
   #stopped: Promise<void> | null = null;
@@ -49,7 +54,7 @@ export class EmbeddedStack {
     this.#update({ owner: own === null ? null : { ...own, command }, state: 'starting', addresses: null });
     let onGivenUp: (error: Error) => void = () => undefined;
     this.givenUp = new Promise((resolve) => (onGivenUp = resolve));
-    const supervise = (service: Service): SupervisedService =>
+    this.#supervise = (service) =>
       new SupervisedService(service, {
         cwd,
         logs: paths.logs,
@@ -58,31 +63,43 @@ export class EmbeddedStack {
         say,
         onGivenUp,
       });
-    this.#supervised = this.#services.stages.map((stage) =>
-      stage.map((service) => ({ service, supervised: supervise(service) })),
-    );
   }
 
   /** Starts all services; on a failure the caller stops the stack. */
   async start(): Promise<StackAddresses> {
-    const { say } = this.#options;
-    for (const stage of this.#supervised) {
+    const wanted = new Set<ServiceName>();
+    for (const stage of this.#services.stages) {
+      const services = typeof stage === 'function' ? await stage() : stage;
       if (this.#stopped !== null) throw new Error('the stack was stopped while it started');
-      const starting = stage.map(async ({ service, supervised }) => {
-        const startedAt = performance.now();
-        const outcome = await supervised.start();
-        const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
-        say(
-          `${service.title}: ${outcome === 'adopted' ? 'still running, taken over' : `ready in ${seconds} s`}`,
-        );
-        this.#update({ ports: { ...this.#record.ports, ...service.ports?.() } });
-      });
+      for (const { name } of services) wanted.add(name);
+      const starting = services.map((service) => this.#startService(service));
       const failed = (await Promise.allSettled(starting)).find((result) => result.status === 'rejected');
       if (failed) throw failed.reason;
     }
+    await this.#endOthers(wanted);
     const addresses = this.#services.addresses();
     this.#update({ state: 'ready', addresses });
     return addresses;
+  }
+
+  async #startService(service: Service): Promise<void> {
+    const { say } = this.#options;
+    const supervised = this.#supervise(service);
+    this.#supervised.push(supervised);
+    const startedAt = performance.now();
+    const outcome = await supervised.start();
+    const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
+    say(`${service.title}: ${outcome === 'adopted' ? 'still running, taken over' : `ready in ${seconds} s`}`);
+    this.#update({ ports: { ...this.#record.ports, ...service.ports?.() } });
+  }
+
+  /** Ends what an earlier stack left and this one does not use. */
+  async #endOthers(wanted: ReadonlySet<ServiceName>): Promise<void> {
+    for (const [name, process] of Object.entries(this.#record.processes)) {
+      if (wanted.has(name as ServiceName)) continue;
+      await endProcess(process, { graceSeconds: LEFTOVER_GRACE_SECONDS });
+      this.#recordProcess(name as ServiceName, null);
+    }
   }
 
   /** Ends all processes, the last started first. `hurry` kills what has not ended yet. */
@@ -93,8 +110,7 @@ export class EmbeddedStack {
 
   async #stop(hurry?: AbortSignal): Promise<void> {
     const { paths } = this.#options;
-    for (const stage of [...this.#supervised].reverse())
-      for (const { supervised } of [...stage].reverse()) await supervised.stop(hurry);
+    for (const supervised of [...this.#supervised].reverse()) await supervised.stop(hurry);
     // What an interrupted start left, and training jobs, which have sessions of their own.
     await endLeftovers(paths.home, this.#record, hurry);
     this.#update({ owner: null, state: 'stopped', addresses: null, processes: {} });
@@ -114,49 +130,76 @@ export class EmbeddedStack {
   }
 }
 
+const LEFTOVER_GRACE_SECONDS = 15;
+
 /** Programs and environment that the stack's processes are started with. */
 export interface Programs {
   node: string;
   python: string;
   temporal: string;
+  /** The Python of vLLM, which may not be installed. */
+  vllmPython: string;
   repository: string;
   env: Record<string, string | undefined>;
 }
 
 /**
  * The services of a stack: those of one stage start together, after those of the stage before, and end in
- * reverse order.
+ * reverse order. A stage may be decided when those before it run.
  */
 export interface StackServices {
-  stages: Service[][];
+  stages: (Service[] | (() => Promise<Service[]>))[];
   addresses(): StackAddresses;
 }
 
-/** Temporal's dev server, policy server and trainer, then the worker. */
+/** What somebody uses: said when the stack starts, or found out when its Temporal server runs. */
+export interface StackUse {
+  needs: StackNeeds;
+  /** What those need besides whose workflows were interrupted earlier, and continue now. */
+  moreNeeds: (server: { address: string; namespace: string }) => Promise<StackNeeds>;
+}
+
+/** Temporal's dev server and the services that are needed, then the worker. */
 export function embeddedServices(
-  { node, python, temporal, repository, env }: Programs,
+  { node, python, temporal, vllmPython, repository, env }: Programs,
   paths: StackPaths,
   ports: Record<string, number>,
+  { needs, moreNeeds }: StackUse,
 ): StackServices {
   // The stack's own profile replaces the user's: its addresses, keys and certificates are for other servers.
   const stackEnv = {
     ...Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('TEMPORAL_'))),
+    ...engineModelFolders(),
     [STACK_MARK]: paths.home,
   };
   const trainerPackage = new TrainerPackage(python, join(repository, 'trainer'), stackEnv);
   const server = new TemporalServer(temporal, paths, stackEnv, ports);
-  const policyServer = new PolicyServerService(trainerPackage, paths, ports);
-  const trainer = new TrainerParent(trainerPackage, paths);
+  let policyServer: PolicyServerService | null = null;
+  let trainer: TrainerParent | null = null;
+  let vllm: VllmServer | null = null;
+  const missing = (wanted: StackNeeds): Service[] => {
+    const added: Service[] = [];
+    if (wanted.policyServer && policyServer === null)
+      added.push((policyServer = new PolicyServerService(trainerPackage, paths, ports)));
+    if (wanted.trainer && trainer === null) added.push((trainer = new TrainerParent(trainerPackage, paths)));
+    if (wanted.vllm !== null && vllm === null)
+      added.push((vllm = new VllmServer(vllmPython, wanted.vllm, stackEnv, ports)));
+    return added;
+  };
   const addresses = (): StackAddresses => ({
     temporal: server.address,
     namespace: server.namespace,
     ui: server.ui,
-    policyServer: policyServer.url,
+    policyServer: policyServer?.url ?? null,
     trainerSocket: paths.trainerSocket,
+    vllm: vllm && { url: vllm.url, settings: vllm.settings },
   });
   const worker = new WorkerProcess(
     { node, repository, home: paths.home, python, profile: paths.profile, env: stackEnv, addresses },
     ports,
   );
-  return { stages: [[server, policyServer, trainer], [worker]], addresses };
+  return {
+    stages: [[server, ...missing(needs)], async () => missing(await moreNeeds(server)), [worker]],
+    addresses,
+  };
 }

@@ -5,7 +5,7 @@ import type { ServiceName, StackRecord } from './record.ts';
 
 /** Time for a training job to write its checkpoint, and for a server to close its files. */
 const GRACE_SECONDS = 15;
-const END_ORDER: readonly ServiceName[] = ['worker', 'trainer', 'policy-server', 'temporal'];
+const END_ORDER: readonly ServiceName[] = ['worker', 'trainer', 'vllm', 'policy-server', 'temporal'];
 
 /** Living processes that a stack left: those recorded, the worker first, then all others with its mark. */
 export function leftovers(home: string, { processes }: StackRecord): ProcessIdentity[] {

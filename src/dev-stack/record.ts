@@ -4,8 +4,9 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { ProcessIdentity } from './processes.ts';
+import type { VllmSettings } from './vllm-settings.ts';
 
-export type ServiceName = 'temporal' | 'policy-server' | 'trainer' | 'worker';
+export type ServiceName = 'temporal' | 'policy-server' | 'trainer' | 'vllm' | 'worker';
 
 /** A process that belongs to the stack. */
 export interface RecordedProcess extends ProcessIdentity {
@@ -18,8 +19,11 @@ export interface StackAddresses {
   temporal: string;
   namespace: string;
   ui: string;
-  policyServer: string;
+  /** Null if the stack was started without one. */
+  policyServer: string | null;
   trainerSocket: string;
+  /** Null if the stack was started without one. */
+  vllm: { url: string; settings: VllmSettings } | null;
 }
 
 /** stack.json: what a later start, or another command, must know about the stack of a home. */

@@ -6,7 +6,9 @@ import type { RecordedProcess, ServiceName } from './record.ts';
 
 const POLL_MS = 100;
 const ADOPT_SECONDS = 5;
-const MAX_ATTEMPTS = 5;
+const MAX_STARTS = 5;
+/** Seconds between two lines about a service that takes long to start. */
+const NOTE_SECONDS = 30;
 const BACKOFF_MS = 150;
 /** A process that lived for a shorter time has failed to start, even if it answered. */
 const STEADY_SECONDS = 20;
@@ -70,9 +72,10 @@ export class SupervisedService {
   }
 
   async #startUntilReady(): Promise<void> {
-    const { title, readySeconds } = this.#service;
+    const { title, readySeconds, maxStarts = MAX_STARTS, slowStart } = this.#service;
+    if (slowStart !== undefined) this.#supervision.say(`${title}: ${slowStart} (log: ${this.#log}) ...`);
     let reason = '';
-    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+    for (let attempt = 0; attempt < maxStarts; attempt++) {
       if (attempt > 0) await sleep(BACKOFF_MS * 2 ** attempt);
       if (this.#stopping) throw new Error(`${title}: stopped while it started`);
       const process = await this.#launch();
@@ -86,7 +89,7 @@ export class SupervisedService {
       await this.#end();
     }
     throw new Error(
-      `${title}: started ${MAX_ATTEMPTS} times, and each time it ${reason}. ` +
+      `${title}: started ${maxStarts} times, and each time it ${reason}. ` +
         `The end of ${this.#log}:\n${lastLogLines(this.#log)}`,
     );
   }
@@ -101,9 +104,16 @@ export class SupervisedService {
 
   /** False when the process ended, did not answer in time, or is no longer wanted. */
   async #answers(process: RecordedProcess, seconds: number): Promise<boolean> {
-    const until = performance.now() + seconds * 1000;
-    while (isAlive(process) && performance.now() < until && !this.#stopping) {
+    const { title, slowStart } = this.#service;
+    const startedAt = performance.now();
+    const elapsed = (): number => (performance.now() - startedAt) / 1000;
+    let noted = 0;
+    while (isAlive(process) && elapsed() < seconds && !this.#stopping) {
       if (await this.#service.answers().catch(() => false)) return isAlive(process);
+      if (slowStart !== undefined && elapsed() > noted + NOTE_SECONDS) {
+        noted += NOTE_SECONDS;
+        this.#supervision.say(`${title}: not ready yet after ${noted} s`);
+      }
       await sleep(POLL_MS);
     }
     return false;
@@ -122,7 +132,7 @@ export class SupervisedService {
       if (this.#isStopping()) return;
       say(`${this.#service.title} ${ending}; starting it again (log: ${this.#log})`);
       try {
-        if (failures > MAX_ATTEMPTS)
+        if (failures > MAX_STARTS)
           throw new Error(
             `${this.#service.title}: it ended ${failures} times within ${STEADY_SECONDS} s of its start. ` +
               `The end of ${this.#log}:\n${lastLogLines(this.#log)}`,
@@ -130,8 +140,10 @@ export class SupervisedService {
         if (failures > 1) await sleep(BACKOFF_MS * 2 ** failures);
         const restart = this.#startUntilReady();
         this.#work = restart.catch(() => undefined);
+        const beganAt = performance.now();
         await restart;
         startedAt = performance.now();
+        say(`${this.#service.title}: ready again after ${((startedAt - beganAt) / 1000).toFixed(1)} s`);
       } catch (error) {
         if (!this.#isStopping()) onGivenUp(error as Error);
         return;
@@ -180,4 +192,8 @@ export interface Service {
   ports?(): Record<string, number>;
   readySeconds: number;
   graceSeconds: number;
+  /** How often it is started before it is given up; 5 if left out. */
+  maxStarts?: number;
+  /** What is said while one waits, of a service that takes long to start. */
+  slowStart?: string;
 }

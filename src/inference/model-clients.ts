@@ -5,13 +5,16 @@ import type { PolicyClient } from './policy-client.ts';
 
 export interface ModelClients {
   policyClient: (serving: ServingSettings, timeoutMs: number) => PolicyClient;
-  /** Chat completions of any OpenAI-compatible server, or of the embedded one (null). */
-  chatClient: (server: { baseUrl: string; apiKeyEnv: string | null } | null, timeoutMs: number) => ChatClient;
+  /** Chat completions of any OpenAI-compatible server, or of the one that serves an experiment's policies. */
+  chatClient: (
+    server: { baseUrl: string; apiKeyEnv: string | null } | ServingSettings,
+    timeoutMs: number,
+  ) => ChatClient;
   /**
-   * Loads new weights under a name on a server with OpenAI's API; loading a name twice changes nothing.
+   * Loads new weights under a name on each server of an experiment; loading a name twice changes nothing.
    */
   loadOnServer: (
-    serving: Extract<ServingSettings, { type: 'openai' }>,
+    serving: Exclude<ServingSettings, { type: 'embedded' }>,
     name: string,
     folder: string,
   ) => Promise<void>;

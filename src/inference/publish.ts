@@ -65,7 +65,7 @@ export async function ensurePolicyServed(
     );
     return true;
   }
-  if (serving.publish === 'none') return false;
+  if (serving.type === 'openai' && serving.publish === 'none') return false;
   await loadOnServer(serving, name, store.path(checkpoint));
   return true;
 }

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { installedModelFolder } from '../config/model-folder.ts';
 import type { ModelSettings } from '../config/policies.ts';
 import { deriveSeed } from '../numerics/random.ts';
 import type { HasActivityContext, PhaseStorage } from '../runtime/dependencies.ts';
@@ -129,7 +130,7 @@ export async function runPolicyJob(
     precision: trainer.precision,
     gradient_checkpointing: trainer.gradientCheckpointing,
     device_lock: trainer.device === 'cpu' ? null : join(devices, 'device-0.lock'),
-    model: request.start,
+    model: 'path' in request.start ? { path: installedModelFolder(request.start.path) } : request.start,
     adapter: adapter && {
       r: adapter.r,
       alpha: adapter.alpha,

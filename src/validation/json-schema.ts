@@ -47,9 +47,11 @@ const itemSchema = ({ items }: JsonSchema, index: number): JsonSchema | undefine
   Array.isArray(items) ? items[index] : items;
 
 /**
- * The variant that the value's `type` chooses; the schema itself if it has no variants, or none is chosen.
+ * The variant that the value's `type` chooses, or that is a list if it is one; the schema itself if it has no
+ * variants, or none is chosen.
  */
 function variant(schema: JsonSchema, value: unknown): JsonSchema {
+  if (Array.isArray(value)) return schema.anyOf?.find(({ type }) => type === 'array') ?? schema;
   const unlessNull = schema.anyOf?.find(({ type }) => type !== 'null');
   if (unlessNull && isObject(value)) return variant(unlessNull, value);
   const chosen = isObject(value)

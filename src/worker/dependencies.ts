@@ -1,10 +1,8 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { engineModelFolders } from '../../infra/setup/locations.mjs';
 import type { Dependencies } from '../activities/dependencies.ts';
 import { benchmarks, suiteHost, SuiteLoader } from '../benchmarks/registry.ts';
-import { createChatClient } from '../inference/chat-client.ts';
-import { createPolicyClient } from '../inference/create-policy-client.ts';
-import { loadOnVllm } from '../inference/publish.ts';
 import { ComparisonFolder, EvaluationFolder, NightlyFolder } from '../runs/result-folders.ts';
 import { RunFolder } from '../runs/run-folder.ts';
 import type { ActivityContext } from '../runtime/activity-context.ts';
@@ -13,6 +11,7 @@ import { ObjectStore } from '../store/object-store.ts';
 import { PhaseCache } from '../store/phase-cache.ts';
 import { processLauncher, residentLauncher } from '../training/launchers.ts';
 import { worldLoader } from '../worlds/registry.ts';
+import { createModelClients } from './model-servers.ts';
 import type { WorkerSettings } from './settings.ts';
 
 /** Creates the dependencies. Only here do trainer processes get the environment. */
@@ -40,22 +39,7 @@ export function createDependencies(
       benchmarks,
       suiteHost(settings.benchmarks, (name) => environment[name]),
     ),
-    policyClient: (serving, timeoutMs) =>
-      serving.type === 'embedded'
-        ? createPolicyClient(serving, { baseUrl: settings.policyServer, apiKey: undefined, timeoutMs })
-        : createPolicyClient(serving, {
-            baseUrl: serving.baseUrl,
-            apiKey: secret(environment, serving.apiKeyEnv),
-            timeoutMs,
-          }),
-    chatClient: (server, timeoutMs) =>
-      createChatClient(
-        server === null
-          ? { baseUrl: settings.policyServer, apiKey: undefined, timeoutMs }
-          : { baseUrl: server.baseUrl, apiKey: secret(environment, server.apiKeyEnv), timeoutMs },
-      ),
-    loadOnServer: (serving, name, folder) =>
-      loadOnVllm(serving, secret(environment, serving.apiKeyEnv), name, folder),
+    ...createModelClients(settings, environment),
     launcher: ({ launcher: { type } }) => {
       switch (type) {
         case 'resident':
@@ -63,6 +47,7 @@ export function createDependencies(
         case 'process':
           return processLauncher(python, {
             ...environment,
+            ...engineModelFolders(),
             PYTHONPATH: join(import.meta.dirname, '..', '..', 'trainer'),
           });
       }
@@ -74,12 +59,4 @@ export function createDependencies(
     onDamage: options.onDamage,
     activityContext: options.attempt,
   };
-}
-
-function secret(environment: NodeJS.ProcessEnv, name: string | null): string | undefined {
-  if (name === null) return undefined;
-  const value = environment[name];
-  if (value === undefined)
-    throw new Error(`apiKeyEnv: the environment variable ${name} is not set on this worker`);
-  return value;
 }

@@ -12,6 +12,8 @@ export interface WorkerSettings {
   /** Locks on this machine's devices. */
   devices: string;
   policyServer: string;
+  /** The vLLM that the embedded stack has started for this worker's runs. */
+  vllmServer: string | undefined;
   trainerSocket: string;
   python: string;
   queues: readonly QueueName[];
@@ -52,6 +54,7 @@ export function workerSettings(environment: NodeJS.ProcessEnv, queues: string | 
     runs: resolve(environment.GENENV_RUNS ?? `${home}/runs`),
     devices: resolve(environment.GENENV_DEVICES ?? `${home}/stack/devices`),
     policyServer: environment.GENENV_POLICY_SERVER ?? 'http://127.0.0.1:8741/v1',
+    vllmServer: environment.GENENV_VLLM_SERVER,
     trainerSocket: environment.GENENV_TRAINER_SOCKET ?? `${home}/stack/trainer.sock`,
     python: pythonPath(),
     queues: selected as QueueName[],

@@ -385,6 +385,55 @@ const files: [string, Record<string, unknown>, string][] = [
     'environment.model.adapter: got null; publish "vllm-lora" serves LoRA adapters only',
   ],
   [
+    'a vLLM that is no URL',
+    { ...pretrained, serving: { type: 'vllm', baseUrl: ['http://a/v1', 'b'] } },
+    'serving.baseUrl[1]: got "b"; expected a URL such as "http://127.0.0.1:8000/v1"',
+  ],
+  [
+    'a vLLM that is neither a URL nor a list',
+    { ...pretrained, serving: { type: 'vllm', baseUrl: 8000 } },
+    'serving.baseUrl: got 8000; expected a URL such as "http://127.0.0.1:8000/v1" or a list with at least 1 entry, each a URL such as "http://127.0.0.1:8000/v1"',
+  ],
+  [
+    'a model from scratch on vLLM',
+    { ...pretrained, 'environment.model': exampleModel, serving: { type: 'vllm' } },
+    'environment.model.type: got "scratch"; expected "pretrained", since vLLM serves adapters over a model that it loads',
+  ],
+  [
+    'full weights on vLLM',
+    {
+      ...pretrained,
+      'agent.model': { type: 'pretrained', path: '/models/small' },
+      serving: { type: 'vllm' },
+    },
+    'agent.model.adapter: got null; expected LoRA settings, also of a frozen policy, since vLLM serves adapters over one model',
+  ],
+  [
+    'two base models on one vLLM',
+    { ...pretrained, 'environment.model': { ...adapted, path: '/models/other' }, serving: { type: 'vllm' } },
+    'environment.model.path: got "/models/other"; expected "/models/small", as the agent has, since one vLLM serves one model',
+  ],
+  [
+    'a rank that vLLM does not have',
+    { ...pretrained, 'agent.model': { ...adapted, adapter: { r: 1024 } }, serving: { type: 'vllm' } },
+    'agent.model.adapter.r: got 1024; expected at most 512, the largest rank of vLLM',
+  ],
+  [
+    'answers as long as a prompt with its answer',
+    {
+      ...pretrained,
+      'environment.sampling.maxTokens': 30,
+      'agent.sampling.maxTokens': 64,
+      serving: { type: 'vllm', maxModelLen: 64 },
+    },
+    'agent.sampling.maxTokens: got 64; expected less than serving.maxModelLen (64), which holds a prompt with its answer',
+  ],
+  [
+    'a model that set-up cannot install',
+    { 'agent.model': { ...adapted, path: 'engine:gpt' } },
+    'agent.model.path: got "engine:gpt"; allowed: a folder, or "engine:smollm2"',
+  ],
+  [
     'frozen policies without names',
     { arm: { type: 'random' }, 'agent.training': null, serving: { ...openai, publish: 'none' } },
     'serving.models: got null; with publish "none" the names of the served models are needed',

@@ -24,6 +24,7 @@ const stack = new EmbeddedStack({
       ui: server.ui,
       policyServer: '',
       trainerSocket: '',
+      vllm: null,
     });
     return {
       stages: [

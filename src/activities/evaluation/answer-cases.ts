@@ -233,7 +233,7 @@ function createClientUnderTest(
   const client =
     policy.api === 'chat'
       ? createChatEvaluationClient(
-          dependencies.chatClient(serving.type === 'embedded' ? null : serving, timeoutMs),
+          dependencies.chatClient(serving, timeoutMs),
           underTest,
           onAnswered,
         )

@@ -52,7 +52,13 @@ async function compare(file: string, options: CompareOptions, context: CliContex
   const { runInSession } = await import('../lib/follow.ts');
   const { runComparison } = await import('../lib/run-comparison.ts');
   const { externalTemporal } = await import('../lib/session.ts');
-  return runInSession(externalTemporal(options, context.env), context, {
+  const { needsOf, requireEngines } = await import('../lib/needs.ts');
+  const external = externalTemporal(options, context.env);
+  const arms = Object.values(comparison.arms);
+  const needs = needsOf(arms);
+  if (external === null) requireEngines(needs, arms);
+  return runInSession(external, context, {
+    use: { needs, own: id },
     resumeCommand: [
       'npx genenv compare',
       file,

@@ -1,4 +1,4 @@
-import { CliError, exitCodes } from '../context.ts';
+import { CliError, exitCodes, homeFolder } from '../context.ts';
 import type { CliContext, CommandParts, ExitCode } from '../context.ts';
 import { addTemporalOptions, parseWholeNumber, SERVED_ADDRESS } from '../lib/options.ts';
 import type { TemporalOptions } from '../lib/options.ts';
@@ -83,9 +83,12 @@ async function evaluate(
   const content =
     file === undefined ? {} : await readInputFile('evaluation file', file, 'experiments/evaluate-gold.json');
   const raw = isObject(content) ? await mergeOptions(content, options) : content;
-  const { name, suites } = parseEvaluation(raw);
+  const { name, suites, policy } = parseEvaluation(raw);
   const id = options.id ?? name;
+  const { policyNeeds } = await import('../lib/needs.ts');
+  const needs = await policyNeeds(policy, homeFolder(context.env));
   return runInSession(externalTemporal(options, context.env), context, {
+    use: { needs, own: id },
     resumeCommand: 'the same command',
     follow: async (session, interruption) => {
       const summary = `${name}: ${suites.join(', ')}`.slice(0, 200);

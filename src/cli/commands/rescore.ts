@@ -19,7 +19,9 @@ async function rescore(id: string, options: TemporalOptions, context: CliContext
   const { followEvaluation, startRescoring } = await import('../lib/follow-evaluation.ts');
   const { showScores } = await import('../lib/scores.ts');
   const { externalTemporal } = await import('../lib/session.ts');
+  const { noNeeds } = await import('../../dev-stack/stack-needs.ts');
   return runInSession(externalTemporal(options, context.env), context, {
+    use: { needs: noNeeds, own: id },
     resumeCommand: `npx genenv rescore ${id}`,
     follow: async (session, interruption) => {
       const handle = await startRescoring(session.client, id);

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { StackAddresses } from '../../dev-stack/record.ts';
+import type { StackNeeds } from '../../dev-stack/stack-needs.ts';
 import { CliError, exitCodes, homeFolder } from '../context.ts';
 import type { CliContext, CommandParts, ExitCode } from '../context.ts';
 
@@ -9,23 +10,25 @@ export function addUp({ program, context, exit }: CommandParts): void {
     .description(
       'start the embedded stack alone and leave it running: Temporal, policy server, trainer, worker',
     )
+    .argument('[file]', 'experiment, comparison or nightly file: what it needs is started too, such as vLLM')
     .option('--foreground', 'stay, and stop the stack on Ctrl-C')
     .addHelpText(
       'after',
       '\nExamples:\n  genenv up\n' +
         '  TEMPORAL_CONFIG_FILE=.genenv/stack/temporal.toml temporal workflow list\n  genenv down',
     )
-    .action(async ({ foreground }: { foreground?: boolean }) =>
-      exit(await (foreground === true ? upInForeground(context) : upInBackground(context))),
+    .action(async (file: string | undefined, { foreground }: { foreground?: boolean }) =>
+      exit(await (foreground === true ? upInForeground(file, context) : upInBackground(file, context))),
     );
 }
 
 /** Keeps the stack running until Ctrl-C. */
-async function upInForeground(context: CliContext): Promise<ExitCode> {
+async function upInForeground(file: string | undefined, context: CliContext): Promise<ExitCode> {
   const { Interruption } = await import('../lib/interruption.ts');
   const { createStack } = await import('../lib/stack.ts');
+  const needs = await standingNeeds(file);
   const interruption = new Interruption(() => context.print('Stopping the stack ...'));
-  const stack = createStack(context, 'up');
+  const stack = createStack(context, 'up', { needs, own: null });
   try {
     const addresses = await interruption.unlessStopped(stack.start());
     if (addresses !== undefined) {
@@ -40,11 +43,26 @@ async function upInForeground(context: CliContext): Promise<ExitCode> {
   }
 }
 
+/** What `genenv up` starts: all but vLLM, and that too if a file needs it. */
+async function standingNeeds(file: string | undefined): Promise<StackNeeds> {
+  const { combineNeeds, standardNeeds } = await import('../../dev-stack/stack-needs.ts');
+  if (file === undefined) return standardNeeds;
+  const { experimentsOfFile, needsOf, requireEngines } = await import('../lib/needs.ts');
+  const { readInputFile } = await import('../lib/read-file.ts');
+  const experiments = experimentsOfFile(
+    await readInputFile('experiment file', file, 'experiments/laptop.json'),
+  );
+  const needs = needsOf(experiments);
+  requireEngines(needs, experiments);
+  return combineNeeds(standardNeeds, needs).needs;
+}
+
 /** Starts a process that keeps the stack running, and returns when the stack is ready. */
-async function upInBackground(context: CliContext): Promise<ExitCode> {
+async function upInBackground(file: string | undefined, context: CliContext): Promise<ExitCode> {
   const { lastLogLines } = await import('../../dev-stack/processes.ts');
   const { runningStack, startSupervisor, waitForStack } = await import('../lib/stack.ts');
   const home = homeFolder(context.env);
+  await standingNeeds(file);
   const running = runningStack(home);
   if (running !== null) {
     context.print(
@@ -53,7 +71,7 @@ async function upInBackground(context: CliContext): Promise<ExitCode> {
     if (running.addresses !== null) printAddresses(context, running.addresses);
     return exitCodes.ok;
   }
-  const { child, log } = startSupervisor(home, context.env);
+  const { child, log } = startSupervisor(home, context.env, file === undefined ? [] : [file]);
   context.print(`Starting the stack of ${home} (log: ${log}) ...`);
   while (child.exitCode === null && child.signalCode === null) {
     const record = runningStack(home);
@@ -69,10 +87,11 @@ async function upInBackground(context: CliContext): Promise<ExitCode> {
   throw new CliError(`the stack did not come up. The end of ${log}:\n${lastLogLines(log, 20)}`);
 }
 
-function printAddresses({ print }: CliContext, { temporal, ui, policyServer }: StackAddresses): void {
+function printAddresses({ print }: CliContext, { temporal, ui, policyServer, vllm }: StackAddresses): void {
   print(`Temporal      ${temporal}`);
   print(`Temporal UI   ${ui}`);
-  print(`Policy server ${policyServer}`);
+  if (policyServer !== null) print(`Policy server ${policyServer}`);
+  if (vllm !== null) print(`vLLM          ${vllm.url}`);
 }
 
 export function addDown({ program, context, exit }: CommandParts): void {

@@ -161,7 +161,7 @@ async function checkServers({ env }: CliContext): Promise<Check[]> {
     const { temporal, namespace, policyServer } = stack.addresses;
     return [
       await checkConnection('Temporal server', { connectionOptions: { address: temporal }, namespace }),
-      await checkPolicyServer(policyServer),
+      ...(policyServer === null ? [] : [await checkPolicyServer(policyServer)]),
     ];
   }
   const down = note(

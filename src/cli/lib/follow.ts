@@ -9,11 +9,12 @@ import { CliError, exitCodes } from '../context.ts';
 import type { CliContext, ExitCode } from '../context.ts';
 import { Interruption } from './interruption.ts';
 import { openSession } from './session.ts';
-import type { ExternalTemporal, Session } from './session.ts';
+import type { ExternalTemporal, Session, SessionUse } from './session.ts';
 
 export type ExperimentHandle = WorkflowHandle<typeof experimentWorkflow>;
 
 interface SessionWork<Result> {
+  use: SessionUse;
   resumeCommand: string;
   /** What is done in the session; gives undefined if a stop was requested. */
   follow: (session: Session, interruption: Interruption) => Promise<Result | undefined>;
@@ -25,12 +26,12 @@ interface SessionWork<Result> {
 export async function runInSession<Result>(
   external: ExternalTemporal | null,
   context: CliContext,
-  { resumeCommand, follow, end }: SessionWork<Result>,
+  { use, resumeCommand, follow, end }: SessionWork<Result>,
 ): Promise<ExitCode> {
   const interruption = new Interruption((signal) =>
     context.print(`\n${signal}: stopping; what is under way is saved. Once more stops at once.`),
   );
-  const session = await openSession(external, context, interruption);
+  const session = await openSession(external, context, interruption, use);
   try {
     const result = session && (await follow(session, interruption));
     if (session === undefined || result === undefined) {

@@ -1,8 +1,12 @@
+import { isDeepStrictEqual } from 'node:util';
 import { Client, Connection } from '@temporalio/client';
 import type { ConnectionOptions } from '@temporalio/client';
 import { loadClientConnectConfig } from '@temporalio/envconfig';
 import type { EmbeddedStack } from '../../dev-stack/dev-stack.ts';
 import { StackInUse } from '../../dev-stack/record.ts';
+import type { StackAddresses } from '../../dev-stack/record.ts';
+import type { StackNeeds } from '../../dev-stack/stack-needs.ts';
+import { combineVllm, vllmText } from '../../dev-stack/vllm-settings.ts';
 import { CliError, exitCodes, homeFolder } from '../context.ts';
 import type { CliContext } from '../context.ts';
 import type { Interruption } from './interruption.ts';
@@ -62,6 +66,13 @@ function loadProfile({ profile }: TemporalOptions, env: NodeJS.ProcessEnv): Exte
   }
 }
 
+/** What a session is opened for. */
+export interface SessionUse {
+  needs: StackNeeds;
+  /** Id of the workflow that is followed. */
+  own: string;
+}
+
 /** A connection to Temporal, and the stack behind it if this process runs it. */
 export interface Session {
   client: Client;
@@ -85,6 +96,7 @@ export async function openSession(
   external: ExternalTemporal | null,
   context: CliContext,
   interruption: Interruption,
+  use: SessionUse,
 ): Promise<Session | undefined> {
   if (external !== null) {
     context.print(`Connecting to Temporal at ${external.connectionOptions.address ?? 'localhost:7233'} ...`);
@@ -92,10 +104,10 @@ export async function openSession(
     return client && { client, ui: null, lost: neverLost, close: () => Promise.resolve() };
   }
   try {
-    return await openOwnStack(createStack(context, 'run'), interruption);
+    return await openOwnStack(createStack(context, 'run', use), interruption);
   } catch (error) {
     if (!(error instanceof StackInUse)) throw error;
-    return joinStack(error, context, interruption);
+    return joinStack(error, context, interruption, use);
   }
 }
 
@@ -122,6 +134,7 @@ async function joinStack(
   inUse: StackInUse,
   context: CliContext,
   interruption: Interruption,
+  { needs }: SessionUse,
 ): Promise<Session | undefined> {
   if (inUse.record.owner?.command !== 'up') throw new CliError(inUse.message, exitCodes.busy);
   context.print(`Using the stack of \`genenv up\` (process ${inUse.record.owner.pid}).`);
@@ -129,9 +142,28 @@ async function joinStack(
   if (interruption.stop.aborted) return undefined;
   if (!record?.addresses)
     throw new CliError('the stack of `genenv up` ended before it was ready; see `genenv doctor`');
+  requireServices(record.addresses, needs);
   const { temporal, namespace, ui } = record.addresses;
   const client = await connect({ connectionOptions: { address: temporal }, namespace });
   return { client, ui, lost: neverLost, close: () => Promise.resolve() };
+}
+
+/** @throws CliError if the stack that runs lacks something */
+function requireServices({ policyServer, vllm }: StackAddresses, needs: StackNeeds): void {
+  const remedy =
+    'end it with `genenv down` and start it with the file, `genenv up FILE`, or without it use `genenv run FILE`, ' +
+    'which starts what it needs';
+  if (needs.policyServer && policyServer === null)
+    throw new CliError(`the stack of \`genenv up\` runs no policy server; ${remedy}`, exitCodes.busy);
+  if (needs.vllm === null) return;
+  if (vllm === null) throw new CliError(`the stack of \`genenv up\` runs no vLLM; ${remedy}`, exitCodes.busy);
+  const combined = combineVllm(vllm.settings, needs.vllm);
+  if (!isDeepStrictEqual(combined, vllm.settings))
+    throw new CliError(
+      `the stack of \`genenv up\` runs vLLM with ${vllmText(vllm.settings)}, and this file needs it with ` +
+        `${vllmText(needs.vllm)}; ${remedy}, or set GENENV_HOME to another folder for a stack of its own`,
+      exitCodes.busy,
+    );
 }
 
 export async function connect({

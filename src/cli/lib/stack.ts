@@ -4,20 +4,27 @@ import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { pythonPath, repository, temporalPath } from '../../../infra/setup/locations.mjs';
+import { engineFolder, pythonPath, repository, temporalPath } from '../../../infra/setup/locations.mjs';
 import { embeddedServices, EmbeddedStack } from '../../dev-stack/dev-stack.ts';
 import { isAlive } from '../../dev-stack/processes.ts';
 import { readStackRecord, stackPaths } from '../../dev-stack/record.ts';
 import type { StackRecord } from '../../dev-stack/record.ts';
+import type { StackNeeds } from '../../dev-stack/stack-needs.ts';
 import { CliError, homeFolder } from '../context.ts';
 import type { CliContext } from '../context.ts';
+import { interruptedNeeds } from './needs.ts';
 
 /**
  * The embedded stack of this home, with what set-up installed.
  * @throws StackInUse, CliError if set-up is not done
  */
-export function createStack(context: CliContext, command: 'run' | 'up'): EmbeddedStack {
+export function createStack(
+  context: CliContext,
+  command: 'run' | 'up',
+  { needs, own }: { needs: StackNeeds; own: string | null },
+): EmbeddedStack {
   const { env } = context;
+  const home = homeFolder(env);
   const [python, temporal] = [pythonPath(), temporalPath()];
   for (const [what, path] of Object.entries({
     'Python environment': python,
@@ -28,13 +35,18 @@ export function createStack(context: CliContext, command: 'run' | 'up'): Embedde
         `${what}: ${path} is not there; run \`node infra/setup/setup.mjs\` in ${repository}`,
       );
   }
-  const paths = stackPaths(homeFolder(env));
+  const paths = stackPaths(home);
+  const vllmPython = join(engineFolder('vllm'), 'bin', 'python');
+  const programs = { node: process.execPath, python, temporal, vllmPython, repository, env };
   return new EmbeddedStack({
     paths,
     command,
     cwd: repository,
     services: (ports) =>
-      embeddedServices({ node: process.execPath, python, temporal, repository, env }, paths, ports),
+      embeddedServices(programs, paths, ports, {
+        needs,
+        moreNeeds: (server) => interruptedNeeds(server, { own, needs, home, say: context.print }),
+      }),
     say: context.print,
   });
 }
@@ -58,13 +70,17 @@ export async function waitForStack(home: string, stop?: AbortSignal): Promise<Ow
 }
 
 /** Starts `genenv up --foreground` as a process of its own, which outlives this one. */
-export function startSupervisor(home: string, env: NodeJS.ProcessEnv): { child: ChildProcess; log: string } {
+export function startSupervisor(
+  home: string,
+  env: NodeJS.ProcessEnv,
+  args: readonly string[],
+): { child: ChildProcess; log: string } {
   const { logs } = stackPaths(home);
   mkdirSync(logs, { recursive: true });
   const log = join(logs, 'supervisor.log');
   const output = openSync(log, 'w');
   const command = fileURLToPath(new URL('../genenv.ts', import.meta.url));
-  const child = spawn(process.execPath, [command, 'up', '--foreground'], {
+  const child = spawn(process.execPath, [command, 'up', ...args, '--foreground'], {
     detached: true,
     stdio: ['ignore', output, output],
     env,

@@ -3,6 +3,7 @@ import type { Client } from '@temporalio/client';
 import { armName } from '../../config/arms.ts';
 import type { Experiment } from '../../config/experiment.ts';
 import { changedFields } from '../../config/retune.ts';
+import { experimentNeeds } from '../../dev-stack/stack-needs.ts';
 import { finishRewind } from '../../runs/rewind.ts';
 import { RunFolder } from '../../runs/run-folder.ts';
 import { experimentHash, lastRewindTime, readRunOverview, runsFolder } from '../../runs/run-overview.ts';
@@ -22,6 +23,7 @@ import {
 } from './follow.ts';
 import type { ExperimentHandle } from './follow.ts';
 import type { Interruption } from './interruption.ts';
+import { requireEngines } from './needs.ts';
 import { progressDisplay } from './progress-display.ts';
 import type { ExperimentFile } from './read-file.ts';
 import type { ExternalTemporal, Session } from './session.ts';
@@ -51,7 +53,10 @@ export async function startOrResume(
   // Files on this machine say nothing about a run whose workers are elsewhere.
   if (external === null && (await reportIfFinished(request, context))) return exitCodes.ok;
 
+  const needs = experimentNeeds(request.experiment);
+  if (external === null) requireEngines(needs, [request.experiment]);
   return runInSession(external, context, {
+    use: { needs, own: request.id },
     resumeCommand: request.resumeCommand,
     follow: (session, interruption) => followRun(session, request, context, interruption),
     end: async (result) => {

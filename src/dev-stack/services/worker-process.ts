@@ -70,13 +70,14 @@ export class WorkerProcess implements Service {
   /** The environment variables that src/worker.ts reads. */
   #contract(): Record<string, string> {
     const { home, python, profile, addresses } = this.#settings;
-    const { temporal, namespace, policyServer, trainerSocket } = addresses();
+    const { temporal, namespace, policyServer, trainerSocket, vllm } = addresses();
     return {
       TEMPORAL_ADDRESS: temporal,
       TEMPORAL_NAMESPACE: namespace,
       TEMPORAL_CONFIG_FILE: profile,
       GENENV_HOME: home,
-      GENENV_POLICY_SERVER: policyServer,
+      ...(policyServer !== null && { GENENV_POLICY_SERVER: policyServer }),
+      ...(vllm !== null && { GENENV_VLLM_SERVER: vllm.url }),
       GENENV_TRAINER_SOCKET: trainerSocket,
       GENENV_PYTHON: python,
     };

@@ -1,0 +1,45 @@
+/** Where a pretrained model lies that a file names. */
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { engineModelFolder, engineModels } from '../../infra/setup/locations.mjs';
+import { InvalidConfig } from '../validation/invalid-config.ts';
+
+/** Begins the path of a model that set-up installs. What is hashed has this name, not a folder of one machine. */
+const ENGINE = 'engine:';
+
+/** The folder of this machine that a model's path means; for `engine:NAME`, where set-up puts that. */
+export function modelFolder(path: string): string {
+  return path.startsWith(ENGINE) ? (engineModelFolder(path.slice(ENGINE.length)) ?? path) : path;
+}
+
+/**
+ * As `modelFolder`, for a model that is about to be read.
+ * @throws InvalidConfig if an engine is not installed here
+ */
+export function installedModelFolder(path: string): string {
+  const folder = modelFolder(path);
+  if (path.startsWith(ENGINE) && !existsSync(join(folder, 'config.json')))
+    throw new InvalidConfig(
+      `model.path: got "${path}", which is not installed in ${folder}; run \`npm run engines -- ` +
+        `${path.slice(ENGINE.length)}\` on the machines that train and serve`,
+    );
+  return folder;
+}
+
+/** An engine that does not exist: `<field>: got <value>; <what is allowed>`. */
+export function* engineModelProblem(field: string, path: string): Generator<string> {
+  if (path.startsWith(ENGINE) && !Object.hasOwn(engineModels, path.slice(ENGINE.length)))
+    yield `${field}: got "${path}"; allowed: a folder, or ${Object.keys(engineModels)
+      .map((name) => `"${ENGINE}${name}"`)
+      .join(', ')}`;
+}
+
+/** Positions of a Hugging Face model; null if its folder does not say. */
+export function modelPositions(folder: string): number | null {
+  const file = join(folder, 'config.json');
+  if (!existsSync(file)) return null;
+  const { max_position_embeddings: positions } = JSON.parse(readFileSync(file, 'utf8')) as {
+    max_position_embeddings?: unknown;
+  };
+  return typeof positions === 'number' ? positions : null;
+}

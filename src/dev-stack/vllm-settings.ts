@@ -1,0 +1,110 @@
+/** What the vLLM of a stack is started for: it follows from experiment files, and its flags from it. */
+import { totalmem } from 'node:os';
+import type { Experiment } from '../config/experiment.ts';
+import { modelFolder, modelPositions } from '../config/model-folder.ts';
+import { outsideAddresses, vllmRanks } from '../config/vllm-serving.ts';
+
+export interface VllmSettings {
+  /** Path of the base model, as files name it. */
+  model: string;
+  precision: 'float32' | 'bfloat16';
+  /** At least the rank of every policy. */
+  maxLoraRank: number;
+  /** Most tokens of a prompt with its answer; null = as many as the model has positions. */
+  maxModelLen: number | null;
+}
+
+/** What a file's policies ask of vLLM, be it managed or outside; null if they are served otherwise. */
+export function vllmSettings({ serving, agent, environment, trainer }: Experiment): VllmSettings | null {
+  if (serving.type !== 'vllm') return null;
+  const { model } = agent;
+  if (model.type !== 'pretrained') return null;
+  const rank = Math.max(
+    ...[model, environment.model].map((policy) =>
+      policy.type === 'pretrained' ? (policy.adapter?.r ?? 1) : 1,
+    ),
+  );
+  return {
+    model: model.path,
+    precision: serving.precision ?? trainer.precision,
+    maxLoraRank: vllmRanks.find((allowed) => allowed >= rank) ?? rank,
+    maxModelLen: serving.maxModelLen ?? null,
+  };
+}
+
+/** As `vllmSettings`, if the embedded stack is to start the server. */
+export const managedVllm = (experiment: Experiment): VllmSettings | null =>
+  experiment.serving.type === 'vllm' && outsideAddresses(experiment.serving).length === 0
+    ? vllmSettings(experiment)
+    : null;
+
+/**
+ * One server for both; null if no server can serve both.
+ * @param second may come later: what is `first` stays as it is, but for larger limits
+ */
+export function combineVllm(first: VllmSettings | null, second: VllmSettings | null): VllmSettings | null {
+  if (first === null || second === null) return first ?? second;
+  if (first.model !== second.model || first.precision !== second.precision) return null;
+  const lengths = [first.maxModelLen, second.maxModelLen];
+  return {
+    ...first,
+    maxLoraRank: Math.max(first.maxLoraRank, second.maxLoraRank),
+    maxModelLen: lengths.includes(null) ? null : Math.max(...lengths.map(Number)),
+  };
+}
+
+export const vllmText = ({ model, precision, maxLoraRank, maxModelLen }: VllmSettings): string =>
+  `${model} in ${precision}, LoRA rank ${maxLoraRank}, ` +
+  (maxModelLen === null ? 'all positions of the model' : `${maxModelLen} tokens`);
+
+/** Adapters of one batch: both policies and both initial ones. */
+const MAX_LORAS = 4;
+/** Kept in memory beside them: the epoch before, and the gate's. More are read from the store again. */
+const MAX_CPU_LORAS = 8;
+/** Tokens of prompts in one step of the engine: more takes more memory, not less time. */
+const MIN_BATCHED_TOKENS = 8192;
+const MAX_SEQUENCES = 256;
+
+/** Name that the base model itself is served under. */
+export const BASE_MODEL = 'base';
+
+/** The flags of vLLM's server, by which it does what the client relies on. */
+export function vllmFlags(settings: VllmSettings): string[] {
+  const { precision, maxLoraRank, maxModelLen } = settings;
+  const folder = modelFolder(settings.model);
+  const length = maxModelLen ?? modelPositions(folder);
+  return [
+    ...['--model', folder, '--served-model-name', BASE_MODEL],
+    ...['--enable-lora', '--max-lora-rank', String(maxLoraRank)],
+    ...['--max-loras', String(MAX_LORAS), '--max-cpu-loras', String(MAX_CPU_LORAS)],
+    ...['--dtype', precision],
+    ...(length === null ? [] : ['--max-model-len', String(length)]),
+    // Log-probabilities of the distribution that was sampled from, which the trainer recomputes.
+    ...['--logprobs-mode', 'processed_logprobs'],
+    // No sampling defaults of the model's folder.
+    ...['--generation-config', 'vllm'],
+    // A request with a seed whose prompt is read in parts kills the engine of the processor build.
+    '--no-enable-chunked-prefill',
+    ...['--max-num-batched-tokens', String(Math.max(length ?? 0, MIN_BATCHED_TOKENS))],
+    ...['--max-num-seqs', String(MAX_SEQUENCES)],
+    // Else a grammar of JSON lets a model write white space without end.
+    ...['--structured-outputs-config', '{"backend": "xgrammar", "disable_any_whitespace": true}'],
+    // Nothing to compile for, on a processor.
+    '--enforce-eager',
+    '--disable-uvicorn-access-log',
+  ];
+}
+
+const GIB = 2 ** 30;
+
+/** Environment of the server; what the user has set wins. @param processors that it may use */
+export const vllmEnvironment = (processors: number): Record<string, string> => ({
+  VLLM_ALLOW_RUNTIME_LORA_UPDATING: 'True',
+  // An eighth of the memory, in whole GiB: 2 GiB hold 40,000 tokens of a model of 135 million parameters.
+  VLLM_CPU_KVCACHE_SPACE: String(Math.min(16, Math.max(1, Math.floor(totalmem() / 8 / GIB)))),
+  OMP_NUM_THREADS: String(processors),
+  VLLM_NO_USAGE_STATS: '1',
+  DO_NOT_TRACK: '1',
+  HF_HUB_OFFLINE: '1',
+  TRANSFORMERS_OFFLINE: '1',
+});

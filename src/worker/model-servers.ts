@@ -1,0 +1,134 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { modelFolder, modelPositions } from '../config/model-folder.ts';
+import type { ServingSettings } from '../config/policies.ts';
+import { outsideAddresses } from '../config/vllm-serving.ts';
+import type { VllmServing } from '../config/vllm-serving.ts';
+import { createChatClient } from '../inference/chat-client.ts';
+import { createPolicyClient } from '../inference/create-policy-client.ts';
+import type { ModelClients } from '../inference/model-clients.ts';
+import { ModelUnavailable, RequestRefused } from '../inference/policy-client.ts';
+import { loadOnVllm } from '../inference/publish.ts';
+import { callOneServer } from '../inference/server-pool.ts';
+import type { ServerLoad } from '../inference/server-pool.ts';
+import type { WorkerSettings } from './settings.ts';
+
+type Serving = ServingSettings | { baseUrl: string; apiKeyEnv: string | null };
+
+/** The clients of model servers, by the addresses of a file or of this worker. */
+export function createModelClients(
+  { policyServer, vllmServer }: Pick<WorkerSettings, 'policyServer' | 'vllmServer'>,
+  environment: NodeJS.ProcessEnv,
+): ModelClients {
+  const loads = new Map<string, ServerLoad>();
+  /** A client for each address of the serving settings. */
+  const serversOf = <Client>(
+    serving: Serving,
+    create: (server: { baseUrl: string; apiKey: string | undefined }) => Client,
+  ) => {
+    const apiKey = 'apiKeyEnv' in serving ? secret(environment, serving.apiKeyEnv ?? null) : undefined;
+    return addressesOf(serving).map((baseUrl) => {
+      const load = loads.get(baseUrl) ?? { underWay: 0, failures: 0 };
+      loads.set(baseUrl, load);
+      return { client: create({ baseUrl, apiKey }), load };
+    });
+  };
+  const addressesOf = (serving: Serving): string[] => {
+    if (!('type' in serving) || serving.type === 'openai') return [serving.baseUrl];
+    if (serving.type === 'embedded') return [policyServer];
+    const outside = outsideAddresses(serving);
+    if (outside.length > 0) return outside;
+    if (vllmServer !== undefined) return [vllmServer];
+    throw new ModelUnavailable(
+      'no vLLM runs in the stack of this worker (serving.type "vllm" without baseUrl): `genenv run FILE` ' +
+        'starts one, and so does `genenv up FILE` after `genenv down`',
+    );
+  };
+  return {
+    policyClient: (serving, timeoutMs) => {
+      const servers = serversOf(serving, (server) => createPolicyClient(serving, { ...server, timeoutMs }));
+      return {
+        complete: (request, signal) =>
+          callOneServer(servers, request.seed, (client) => client.complete(request, signal)),
+        tokenize: (model, text, signal) =>
+          callOneServer(servers, text.length, (client) => client.tokenize(model, text, signal)),
+      };
+    },
+    chatClient: (serving, timeoutMs) => {
+      const servers = serversOf(serving, (server) => createChatClient({ ...server, timeoutMs }));
+      return {
+        answer: (request, signal) =>
+          callOneServer(servers, request.seed, (client) => client.answer(request, signal)),
+      };
+    },
+    loadOnServer: async (serving, name, folder) => {
+      const apiKey = secret(environment, serving.apiKeyEnv ?? null);
+      const publish = serving.type === 'openai' ? serving.publish : 'vllm-lora';
+      const isManaged = serving.type === 'vllm' && outsideAddresses(serving).length === 0;
+      const addresses = addressesOf(serving);
+      const away: ModelUnavailable[] = [];
+      for (const baseUrl of addresses) {
+        try {
+          if (isManaged) await requireSameModel(baseUrl, serving, folder);
+          await loadOnVllm({ ...openaiFields, baseUrl, publish }, apiKey, name, folder);
+        } catch (error) {
+          if (isManaged && error instanceof RequestRefused && error.message.includes('max_lora_rank'))
+            away.push(otherServer(error.message));
+          else if (error instanceof ModelUnavailable) away.push(error);
+          else throw error;
+        }
+      }
+      // One that is away gets the policy when it is back and is asked for it.
+      if (away.length === addresses.length) throw away[0]!;
+    },
+  };
+}
+
+/** What vLLM is whatever the file says. */
+const openaiFields = { type: 'openai', apiKeyEnv: null, returnsTokenIds: true, models: null } as const;
+
+interface ModelCard {
+  id: string;
+  /** Folder of a model, or of an adapter. */
+  root?: string | null;
+  /** The base of an adapter. */
+  parent?: string | null;
+  max_model_len?: number | null;
+}
+
+/**
+ * Refuses the managed server if it was started for something else: a run that was interrupted may meet the
+ * server of another run, and equal shapes would hide the mistake.
+ * @throws ModelUnavailable
+ */
+async function requireSameModel(baseUrl: string, serving: VllmServing, adapter: string): Promise<void> {
+  const config = JSON.parse(await readFile(join(adapter, 'adapter_config.json'), 'utf8')) as {
+    base_model_name_or_path: string;
+  };
+  const wanted = modelFolder(config.base_model_name_or_path);
+  const length = serving.maxModelLen ?? modelPositions(wanted);
+  const response = await fetch(`${baseUrl}/models`).catch((cause: unknown) => {
+    throw new ModelUnavailable(`${baseUrl} does not answer: ${String(cause)}`, { cause });
+  });
+  if (!response.ok) throw new ModelUnavailable(`${baseUrl}/models answered ${response.status}`);
+  const { data } = (await response.json()) as { data: ModelCard[] };
+  const base = data.find(({ parent }) => (parent ?? null) === null);
+  if (base?.root !== wanted)
+    throw otherServer(`it serves ${base?.root ?? 'no model'}, and the adapter is over ${wanted}`);
+  if (length !== null && base.max_model_len !== length)
+    throw otherServer(`it takes ${base.max_model_len ?? '?'} tokens, and this run's file says ${length}`);
+}
+
+const otherServer = (reason: string): ModelUnavailable =>
+  new ModelUnavailable(
+    `the vLLM of this stack was started for another run: ${reason}. This run continues when the stack is ` +
+      'started for it: `genenv down`, then `genenv resume` with its id',
+  );
+
+function secret(environment: NodeJS.ProcessEnv, name: string | null): string | undefined {
+  if (name === null) return undefined;
+  const value = environment[name];
+  if (value === undefined)
+    throw new Error(`apiKeyEnv: the environment variable ${name} is not set on this worker`);
+  return value;
+}
