@@ -1,8 +1,8 @@
 /** A policy client by OpenAI's completions, as vLLM and the embedded policy server extend them. */
-import { isDeepStrictEqual } from 'node:util';
 import { APIConnectionError, APIError } from 'openai';
 import OpenAI from 'openai';
 import { z } from 'zod';
+import { parseAnswer } from './completion-answers.ts';
 import {
   DamagedModel,
   InvalidAnswer,
@@ -12,139 +12,98 @@ import {
   RequestRefused,
 } from './policy-client.ts';
 import type { Completion, CompletionRequest, PolicyClient } from './policy-client.ts';
+import { completeSeparately } from './separate-prompts.ts';
 
-const tokenIds = z.array(z.int().min(0));
-const textChoice = { index: z.int().min(0), text: z.string(), finish_reason: z.string() };
-const createAnswerSchema = <Choice extends z.ZodType>(choice: Choice) =>
-  z.object({ model: z.string(), choices: z.array(choice) });
-const answerSchema = createAnswerSchema(
-  z.object({
-    ...textChoice,
-    token_ids: tokenIds,
-    prompt_token_ids: tokenIds,
-    logprobs: z.object({ token_logprobs: z.array(z.number()) }),
-  }),
-);
-/**
- * Of a server that gives no token ids: enough for a frozen policy, which is never trained on what it wrote.
- */
-const textAnswerSchema = createAnswerSchema(
-  z.object(textChoice).transform((choice) => ({
-    ...choice,
-    token_ids: [],
-    prompt_token_ids: [],
-    logprobs: { token_logprobs: [] },
-  })),
-);
-
-const tokenizedSchema = z.object({ tokens: tokenIds });
-
-/** Parses an answer and checks it against its request. @throws InvalidAnswer saying what is wrong with it */
-export function parseAnswer(
-  answer: unknown,
-  request: CompletionRequest,
-  returnsTokenIds = true,
-): Completion[] {
-  const parsed = (returnsTokenIds ? answerSchema : textAnswerSchema).safeParse(answer);
-  if (!parsed.success)
-    throw new InvalidAnswer(`answer of ${request.model}: ${z.prettifyError(parsed.error)}`);
-  const { model, choices } = parsed.data;
-  if (model !== request.model)
-    throw new InvalidAnswer(
-      `answer of model ${JSON.stringify(model)}; ${JSON.stringify(request.model)} was asked`,
-    );
-  const expected = request.prompts.length * request.n;
-  if (choices.length !== expected)
-    throw new InvalidAnswer(`answer of ${model} has ${choices.length} choices; ${expected} were asked`);
-  return choices
-    .toSorted((a, b) => a.index - b.index)
-    .map((choice, index) => {
-      const logprobs = choice.logprobs.token_logprobs;
-      if (choice.index !== index) throw new InvalidAnswer(`answer of ${model} lacks choice ${index}`);
-      if (logprobs.length !== choice.token_ids.length)
-        throw new InvalidAnswer(
-          `choice ${index} of ${model} has ${choice.token_ids.length} token ids ` +
-            `but ${logprobs.length} log-probabilities`,
-        );
-      const sent = request.prompts[Math.floor(index / request.n)];
-      if (typeof sent === 'object' && !isDeepStrictEqual(sent, choice.prompt_token_ids))
-        throw new InvalidAnswer(`choice ${index} of ${model} follows other tokens than those sent`);
-      if (choice.token_ids.length > request.maxTokens)
-        throw new InvalidAnswer(
-          `choice ${index} of ${model} has ${choice.token_ids.length} tokens; ` +
-            `at most ${request.maxTokens} were asked`,
-        );
-      return {
-        prompt: Math.floor(index / request.n),
-        sample: index % request.n,
-        // Half of a surrogate pair, which JSON lets through, cannot be stored as UTF-8.
-        text: choice.text.toWellFormed(),
-        prompt_token_ids: choice.prompt_token_ids,
-        token_ids: choice.token_ids,
-        logprobs,
-        finish_reason: choice.finish_reason,
-      };
-    });
-}
+const tokenizedSchema = z.object({ tokens: z.array(z.int().min(0)) });
 
 export interface ModelServerOptions {
-  baseUrl: string;
+  /** Several addresses are servers of the same models, among which the prompts are divided. */
+  baseUrl: string | readonly string[];
   apiKey: string | undefined;
   timeoutMs: number;
   /** false for a server that knows no `return_token_ids`; what it serves cannot be trained. */
   returnsTokenIds?: boolean;
+  /**
+   * Whether all prompts go in one request. Only the embedded server draws each prompt of a request from a
+   * random stream of its own.
+   */
+  canBatchPrompts?: boolean;
 }
 
 /**
- * The client of a server with OpenAI's completions and vLLM's extensions (`return_token_ids`, several
- * prompts, `n`, `seed`, `logprobs`). It never retries by itself: the activity does, with the same request.
+ * The client of a server with OpenAI's completions and vLLM's extensions (`return_token_ids`, `n`, `seed`,
+ * `logprobs`). It never retries by itself: the activity does, with the same request.
  */
 export function createCompletionsClient({
   baseUrl,
   apiKey,
   timeoutMs,
   returnsTokenIds = true,
+  canBatchPrompts = false,
 }: ModelServerOptions): PolicyClient {
-  const client = new OpenAI({
-    baseURL: baseUrl,
-    apiKey: apiKey ?? 'none',
-    maxRetries: 0,
-    timeout: timeoutMs,
-  });
+  const servers = [baseUrl].flat().map((address) => ({
+    address,
+    client: new OpenAI({ baseURL: address, apiKey: apiKey ?? 'none', maxRetries: 0, timeout: timeoutMs }),
+  }));
+  const extensions = returnsTokenIds ? { return_token_ids: true, logprobs: 0 } : {};
+
+  async function send(request: CompletionRequest, signal: AbortSignal, server = 0): Promise<Completion[]> {
+    const { address, client } = servers[server % servers.length]!;
+    try {
+      const answer = await client.completions.create(
+        {
+          model: request.model,
+          prompt: request.prompts,
+          n: request.n,
+          seed: request.seed,
+          temperature: request.temperature,
+          max_tokens: request.maxTokens,
+          ...(request.stop && { stop: [...request.stop] }),
+          ...responseFormat(request.schema),
+          ...extensions,
+        },
+        { signal },
+      );
+      return parseAnswer(answer, request, returnsTokenIds);
+    } catch (error) {
+      throw signal.aborted ? signal.reason : toModelError(error, address, request.model);
+    }
+  }
+
+  const sendSeparately = (request: CompletionRequest, signal: AbortSignal): Promise<Completion[]> =>
+    completeSeparately(request, signal, (single, stop, prompt) => send(single, stop, request.seed + prompt));
+
+  async function sendTogether(request: CompletionRequest, signal: AbortSignal): Promise<Completion[]> {
+    try {
+      return await send(request, signal);
+    } catch (error) {
+      // At least one prompt is too long: the others are answered alone.
+      if (error instanceof PromptTooLong) return sendSeparately(request, signal);
+      throw error;
+    }
+  }
+
   return {
     async complete(request, signal) {
-      const extensions = returnsTokenIds ? { return_token_ids: true, logprobs: 0 } : {};
-      // The client's own timeout ends with the headers of the answer; this one covers its body too.
+      // The client's own timeout ends with the headers of an answer; this one covers bodies and all prompts.
       const limit = AbortSignal.timeout(timeoutMs);
+      const stop = AbortSignal.any([signal, limit]);
       try {
-        const answer = await client.completions.create(
-          {
-            model: request.model,
-            prompt: request.prompts,
-            n: request.n,
-            seed: request.seed,
-            temperature: request.temperature,
-            max_tokens: request.maxTokens,
-            ...(request.stop && { stop: [...request.stop] }),
-            ...responseFormat(request.schema),
-            ...extensions,
-          },
-          { signal: AbortSignal.any([signal, limit]) },
-        );
-        return parseAnswer(answer, request, returnsTokenIds);
+        return await (canBatchPrompts ? sendTogether(request, stop) : sendSeparately(request, stop));
       } catch (error) {
         if (signal.aborted) throw signal.reason;
-        if (limit.aborted)
-          throw new ModelUnavailable(`${baseUrl} did not answer for ${request.model} in ${timeoutMs} ms`, {
-            cause: error,
-          });
-        throw toModelError(error, baseUrl, request.model);
+        if (!limit.aborted) throw error;
+        const addresses = servers.map(({ address }) => address).join(', ');
+        throw new ModelUnavailable(`${addresses} did not answer for ${request.model} in ${timeoutMs} ms`, {
+          cause: error,
+        });
       }
     },
     async tokenize(model, prompt, signal) {
+      const { address, client } = servers[0]!;
       try {
         // vLLM serves it at the root, not below /v1.
-        const answer: unknown = await client.post(new URL('/tokenize', baseUrl).href, {
+        const answer: unknown = await client.post(new URL('/tokenize', address).href, {
           body: { model, prompt, add_special_tokens: false },
           signal,
         });
@@ -153,7 +112,7 @@ export function createCompletionsClient({
         return parsed.data.tokens;
       } catch (error) {
         if (signal.aborted) throw signal.reason;
-        throw toModelError(error, baseUrl, model);
+        throw toModelError(error, address, model);
       }
     },
   };
@@ -197,9 +156,13 @@ export function toModelError(error: unknown, baseUrl: string, model: string): un
   });
 }
 
-/** By OpenAI's error code, or by the message of servers that send none. */
+/**
+ * By OpenAI's error code, or by the message of servers that send none. vLLM says of a prompt that fills the
+ * context to its last token that it leaves no `max_tokens`.
+ */
 const isPromptTooLong = ({ code, message }: { code?: unknown; message: string }): boolean =>
-  code === 'context_length_exceeded' || /maximum (context|model) length|context length of/i.test(message);
+  code === 'context_length_exceeded' ||
+  /maximum (context|model) length|context length of|max_tokens must be at least 1, got 0/i.test(message);
 
 function parseRetryAfter(headers: Headers | undefined): number | undefined {
   const header = headers?.get('retry-after');

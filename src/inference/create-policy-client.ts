@@ -9,7 +9,7 @@ export function createPolicyClient(
   serving: ServingSettings,
   server: { baseUrl: string; apiKey: string | undefined; timeoutMs: number },
 ): PolicyClient {
-  if (serving.type === 'embedded') return createCompletionsClient(server);
+  if (serving.type === 'embedded') return createCompletionsClient({ ...server, canBatchPrompts: true });
   return serving.api === 'chat'
     ? createChatPolicyClient(createChatClient(server), server)
     : createCompletionsClient({ ...server, returnsTokenIds: serving.returnsTokenIds });

@@ -1,4 +1,5 @@
 /** The client of a policy's server: its requests, its completions, and what can go wrong. */
+import { deriveSeed } from '../numerics/random.ts';
 
 /**
  * One request to a model server: the unit of batching, storage and retry. It follows from the phase's input
@@ -11,6 +12,8 @@ export interface CompletionRequest {
   /** Samples of each prompt. */
   n: number;
   seed: number;
+  /** Seed of each prompt, if it may not follow from the request's: see `promptSeed`. */
+  promptSeeds?: readonly number[];
   temperature: number;
   maxTokens: number;
   /** Texts at which a completion ends. */
@@ -27,12 +30,28 @@ export interface Completion {
   prompt_token_ids: number[];
   token_ids: number[];
   logprobs: number[];
+  /** `stop`, `length`, or `PROMPT_TOO_LONG`. */
   finish_reason: string;
+  /** The seed that was sent with its prompt; absent if that is the request's, as with the embedded server. */
+  seed?: number;
 }
+
+/**
+ * Finish reason of a completion without tokens: the model has no room for its prompt. In records it is also
+ * the reason why a text is no valid task.
+ */
+export const PROMPT_TOO_LONG = 'prompt_too_long';
+
+/**
+ * Seed of a prompt that is sent in a request of its own. vLLM would give all prompts of one request the same
+ * seed, and sample j of each seed + j: equal noise in answers to different prompts.
+ */
+export const promptSeed = ({ seed, promptSeeds }: CompletionRequest, prompt: number): number =>
+  promptSeeds?.[prompt] ?? deriveSeed(seed, 'prompt', prompt);
 
 export interface PolicyClient {
   /**
-   * Completions ordered by prompt, then sample.
+   * Completions ordered by prompt, then sample; those of a prompt that is too long say so.
    * @throws ModelUnavailable if the server cannot answer now, ModelNotServed if it does not know the model,
    * InvalidAnswer if its answer cannot be used, DamagedModel if the model's weights are damaged,
    * RequestRefused if sending the request again would not help; the signal's reason when it aborts
@@ -74,7 +93,10 @@ export class RequestRefused extends Error {
   override readonly name = 'RequestRefused';
 }
 
-/** The prompt leaves no room in the model's context: a fact about the model, not a fault. */
+/**
+ * The prompt leaves no room in the model's context: a fact about the model, not a fault. A `PolicyClient`
+ * answers with completions that say so instead.
+ */
 export class PromptTooLong extends RequestRefused {}
 
 /**

@@ -107,14 +107,14 @@ const requestProgress = (completed: number, planned: number) =>
   // eslint-disable-next-line id-denylist -- the details' own name
   ({ requests: completed, of: planned });
 
-/** What a record keeps of a completion. */
+/** What a record keeps of a completion. Journals of older versions do not name the seed of each prompt. */
 export function sampleRecord(
   request: CompletionRequest,
-  { text, prompt_token_ids, token_ids, logprobs, finish_reason }: Completion,
+  { text, prompt_token_ids, token_ids, logprobs, finish_reason, seed = request.seed }: Completion,
 ): Sampled {
   return {
     policy_version: request.model,
-    seed: request.seed,
+    seed,
     temperature: request.temperature,
     prompt_token_ids,
     token_ids,

@@ -177,8 +177,8 @@ function appendAction(
 /** A rollout's text has one action a line, so an action has no line breaks. */
 const actionOf = ({ text }: Completion): string => text.replaceAll('\n', ' ');
 
-const turnRecord = ({ seed }: CompletionRequest, completion: Completion): TurnRecord => ({
-  seed,
+const turnRecord = (request: CompletionRequest, completion: Completion): TurnRecord => ({
+  seed: completion.seed ?? request.seed,
   action: actionOf(completion),
   wording: null,
   observation: null,

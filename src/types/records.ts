@@ -20,6 +20,10 @@ import type { Latents, TaskSpec } from '../worlds/world.ts';
 /** One completion of a policy, exactly as it was sampled. */
 export interface Sampled {
   policy_version: string;
+  /**
+   * The seed that was sent with the prompt. vLLM draws sample j of it with the seed + j, the embedded server
+   * with the prompt's place in its request too.
+   */
   seed: number;
   temperature: number;
   prompt_token_ids: number[];
