@@ -6,7 +6,7 @@ import { deriveSeed, randomStream } from '../src/numerics/random.ts';
 import type { RandomStream } from '../src/numerics/random.ts';
 import { replyToChat } from './fake-chat.ts';
 import type { FakeChat, ReceivedChat } from './fake-chat.ts';
-import { drawSeed, FakeAdapters, refusedLength } from './fake-vllm.ts';
+import { drawSeed, FakeAdapters, refusedByEmbedded, refusedLength } from './fake-vllm.ts';
 import type { SeedRule } from './fake-vllm.ts';
 import { faults, reply } from './model-server-faults.ts';
 import type { Answer, Choice, Fault, Reply } from './model-server-faults.ts';
@@ -124,7 +124,7 @@ export class FakeModelServer implements AsyncDisposable {
       case '/health':
         return { status: 200, body: '' };
       case '/v1/models':
-        return this.adapters?.models();
+        return this.adapters?.models() ?? this.#modelsAsked();
       case '/tokenize': {
         const { prompt } = JSON.parse(body.toString('utf8')) as { prompt: string };
         const tokens = tokensOf(prompt);
@@ -148,10 +148,20 @@ export class FakeModelServer implements AsyncDisposable {
     return undefined;
   }
 
-  #refusedLength({ prompt, max_tokens }: ReceivedRequest): Reply | undefined {
+  /** The embedded server lists what was published; this one, what it was asked for. */
+  #modelsAsked(): Reply | undefined {
     const { contextLength } = this.#options;
     if (contextLength === undefined) return undefined;
-    return refusedLength(
+    const names = [...new Set(this.requests.map(({ model }) => model))];
+    const data = names.map((id) => ({ id, object: 'model', created: 0, max_model_len: contextLength }));
+    return { status: 200, body: { object: 'list', data } };
+  }
+
+  #refusedLength({ prompt, max_tokens }: ReceivedRequest): Reply | undefined {
+    const { contextLength, seedRule } = this.#options;
+    if (contextLength === undefined) return undefined;
+    const refuse = seedRule === 'embedded' ? refusedByEmbedded : refusedLength;
+    return refuse(
       prompt.map(({ length }) => length),
       max_tokens,
       contextLength,

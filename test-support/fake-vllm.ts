@@ -44,6 +44,24 @@ export function refusedLength(
   return undefined;
 }
 
+/** Why the embedded policy server refuses to complete prompts of these lengths; undefined if it does not. */
+export function refusedByEmbedded(
+  promptTokens: readonly number[],
+  maxTokens: number,
+  contextLength: number,
+): Reply | undefined {
+  const longest = Math.max(...promptTokens);
+  if (longest + maxTokens <= contextLength) return undefined;
+  const message =
+    `prompt: ${longest} tokens of prompt and ${maxTokens} to sample exceed the model's context of ` +
+    `${contextLength}`;
+  const code = 'context_length_exceeded';
+  return {
+    status: 400,
+    body: { error: { message, type: 'invalid_request_error', param: 'prompt', code } },
+  };
+}
+
 /** The models of a server that was started with one base model and is given adapters. */
 export class FakeAdapters {
   readonly base: string;

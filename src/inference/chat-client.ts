@@ -192,5 +192,9 @@ export function createChatPolicyClient(
     },
     tokenize: (model) =>
       Promise.reject(new RequestRefused(`${baseUrl}: chat completions of ${model} give no token ids`)),
+    // What a chat template adds to a prompt is not known.
+    contextLength: () => Promise.resolve(null),
+    promptLength: (model) =>
+      Promise.reject(new RequestRefused(`${baseUrl}: chat completions of ${model} count no tokens`)),
   };
 }

@@ -2,6 +2,7 @@
 import { APIConnectionError, APIError } from 'openai';
 import OpenAI from 'openai';
 import { z } from 'zod';
+import { deriveSeed } from '../numerics/random.ts';
 import { parseAnswer } from './completion-answers.ts';
 import {
   DamagedModel,
@@ -12,9 +13,13 @@ import {
   RequestRefused,
 } from './policy-client.ts';
 import type { Completion, CompletionRequest, PolicyClient } from './policy-client.ts';
+import { completionWithoutTokens, undefinedIfTooLong } from './prompt-too-long.ts';
 import { completeSeparately } from './separate-prompts.ts';
 
 const tokenizedSchema = z.object({ tokens: z.array(z.int().min(0)) });
+const modelsSchema = z.object({
+  data: z.array(z.object({ id: z.string(), max_model_len: z.int().positive().nullish() })),
+});
 
 export interface ModelServerOptions {
   /** Several addresses are servers of the same models, among which the prompts are divided. */
@@ -47,6 +52,48 @@ export function createCompletionsClient({
   }));
   const extensions = returnsTokenIds ? { return_token_ids: true, logprobs: 0 } : {};
 
+  /** @param isPrompt whether the tokenizer may put tokens before and after the text, as in a request */
+  async function tokenize(
+    model: string,
+    prompt: string,
+    isPrompt: boolean,
+    signal: AbortSignal,
+  ): Promise<number[]> {
+    const { address, client } = servers[0]!;
+    try {
+      // vLLM serves it at the root, not below /v1.
+      const answer: unknown = await client.post(new URL('/tokenize', address).href, {
+        body: { model, prompt, add_special_tokens: isPrompt },
+        signal,
+      });
+      const parsed = tokenizedSchema.safeParse(answer);
+      if (!parsed.success) throw new InvalidAnswer(`tokens of ${model}: ${z.prettifyError(parsed.error)}`);
+      return parsed.data.tokens;
+    } catch (error) {
+      throw signal.aborted ? signal.reason : toModelError(error, address, model);
+    }
+  }
+
+  async function contextLength(
+    { address, client }: (typeof servers)[number],
+    model: string,
+    signal: AbortSignal,
+  ): Promise<number | null> {
+    try {
+      const parsed = modelsSchema.safeParse(await client.get('/models', { signal }));
+      const cards = parsed.success ? parsed.data.data : [];
+      const card = cards.find(({ id }) => id === model);
+      // vLLM names the length of the base model alone, the embedded server that of each model.
+      const base = canBatchPrompts ? undefined : cards.find(({ max_model_len: length }) => length);
+      return card?.max_model_len ?? base?.max_model_len ?? null;
+    } catch (error) {
+      if (signal.aborted) throw signal.reason;
+      const failure = toModelError(error, address, model);
+      if (failure instanceof ModelNotServed) return null;
+      throw failure;
+    }
+  }
+
   async function send(request: CompletionRequest, signal: AbortSignal, server = 0): Promise<Completion[]> {
     const { address, client } = servers[server % servers.length]!;
     try {
@@ -73,14 +120,21 @@ export function createCompletionsClient({
   const sendSeparately = (request: CompletionRequest, signal: AbortSignal): Promise<Completion[]> =>
     completeSeparately(request, signal, (single, stop, prompt) => send(single, stop, request.seed + prompt));
 
+  /** A refused request is halved until the prompts that are too long are alone. */
   async function sendTogether(request: CompletionRequest, signal: AbortSignal): Promise<Completion[]> {
-    try {
-      return await send(request, signal);
-    } catch (error) {
-      // At least one prompt is too long: the others are answered alone.
-      if (error instanceof PromptTooLong) return sendSeparately(request, signal);
-      throw error;
+    const middle = Math.ceil(request.prompts.length / 2);
+    const completions = await undefinedIfTooLong(send(request, signal));
+    if (completions !== undefined) return completions;
+    if (request.prompts.length === 1)
+      return Array.from({ length: request.n }, (_, sample) => completionWithoutTokens(0, sample));
+    const halves: Completion[] = [];
+    for (const [half, from] of [0, middle].entries()) {
+      const prompts = request.prompts.slice(from, from + middle);
+      const seed = deriveSeed(request.seed, 'half', half);
+      for (const completion of await sendTogether({ ...request, prompts, seed }, signal))
+        halves.push({ seed, ...completion, prompt: completion.prompt + from });
     }
+    return halves;
   }
 
   return {
@@ -99,21 +153,12 @@ export function createCompletionsClient({
         });
       }
     },
-    async tokenize(model, prompt, signal) {
-      const { address, client } = servers[0]!;
-      try {
-        // vLLM serves it at the root, not below /v1.
-        const answer: unknown = await client.post(new URL('/tokenize', address).href, {
-          body: { model, prompt, add_special_tokens: false },
-          signal,
-        });
-        const parsed = tokenizedSchema.safeParse(answer);
-        if (!parsed.success) throw new InvalidAnswer(`tokens of ${model}: ${z.prettifyError(parsed.error)}`);
-        return parsed.data.tokens;
-      } catch (error) {
-        if (signal.aborted) throw signal.reason;
-        throw toModelError(error, address, model);
-      }
+    tokenize: (model, text, signal) => tokenize(model, text, false, signal),
+    promptLength: async (model, prompt, signal) => (await tokenize(model, prompt, true, signal)).length,
+    async contextLength(model, signal) {
+      const lengths = await Promise.all(servers.map((server) => contextLength(server, model, signal)));
+      const stated = lengths.filter((length) => length !== null);
+      return stated.length === 0 ? null : Math.min(...stated);
     },
   };
 }

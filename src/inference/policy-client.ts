@@ -42,6 +42,10 @@ export interface Completion {
  */
 export const PROMPT_TOO_LONG = 'prompt_too_long';
 
+/** Whether a completion is not all that the model would have written. */
+export const isCutShort = ({ finish_reason }: Pick<Completion, 'finish_reason'>): boolean =>
+  finish_reason === 'length' || finish_reason === PROMPT_TOO_LONG;
+
 /**
  * Seed of a prompt that is sent in a request of its own. vLLM would give all prompts of one request the same
  * seed, and sample j of each seed + j: equal noise in answers to different prompts.
@@ -62,6 +66,35 @@ export interface PolicyClient {
    * @throws as `complete` does
    */
   tokenize(model: string, text: string, signal: AbortSignal): Promise<number[]>;
+  /**
+   * Most tokens that a prompt and its completion may have together; null if the server does not say.
+   * @throws as `complete` does
+   */
+  contextLength(model: string, signal: AbortSignal): Promise<number | null>;
+  /**
+   * Tokens of a prompt, with what the tokenizer puts before and after it.
+   * @throws as `complete` does
+   */
+  promptLength(model: string, prompt: string, signal: AbortSignal): Promise<number>;
+}
+
+/** Tokens that a tokenizer puts before or after a text, at most. */
+const MAX_ADDED_TOKENS = 8;
+
+/**
+ * Whether a model with this context has room for a prompt and `maxTokens` more. A token has at least one byte,
+ * so most prompts are known to fit without their tokens.
+ */
+export async function hasRoomFor(
+  client: Pick<PolicyClient, 'promptLength'>,
+  { model, maxTokens, contextLength }: { model: string; maxTokens: number; contextLength: number | null },
+  prompt: string,
+  signal: AbortSignal,
+): Promise<boolean> {
+  if (contextLength === null) return true;
+  const room = contextLength - maxTokens;
+  if (Buffer.byteLength(prompt) + MAX_ADDED_TOKENS <= room) return true;
+  return (await client.promptLength(model, prompt, signal)) <= room;
 }
 
 /** The server is away, overloaded or broken; the same request may succeed later. */

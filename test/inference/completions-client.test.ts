@@ -208,6 +208,68 @@ describe('a client of completions', () => {
   });
 });
 
+describe('a request of which some prompts are too long', () => {
+  const contextLength = 20;
+  const prompts = Array.from(
+    { length: 9 },
+    (_, index) => `${index}${index === 2 || index === 7 ? 'long prompt!!!!' : '='}`,
+  );
+
+  it('is halved until they are alone; the others are answered, none with another’s noise', async () => {
+    await using server = await FakeModelServer.start({
+      model: (prompt, random) => `${prompt.slice(0, 1)}${random.next()}`,
+      seedRule: 'embedded',
+      contextLength,
+    });
+    const short = createClient({ baseUrl: server.url });
+    const completions = await short.complete({ ...request, prompts }, never);
+    expect(completions.map(({ prompt, sample }) => [prompt, sample])).toEqual(
+      prompts.flatMap((_, prompt) => [
+        [prompt, 0],
+        [prompt, 1],
+      ]),
+    );
+    for (const { prompt, text, finish_reason, token_ids } of completions)
+      if (prompt === 2 || prompt === 7) expect([finish_reason, token_ids]).toEqual(['prompt_too_long', []]);
+      else expect(text[0]).toBe(String(prompt));
+    const noise = completions.filter(({ text }) => text !== '').map(({ text }) => text.slice(1));
+    expect(new Set(noise).size).toBe(noise.length);
+    expect(await short.complete({ ...request, prompts }, never)).toEqual(completions);
+  });
+});
+
+describe('the context of a model', () => {
+  it.each([
+    ['that of the base model, which alone names one', { baseModel: 'base' }, false, 40],
+    ['the model’s own, of a server that names all', { seedRule: 'embedded' as const }, true, 40],
+    ['not known, of a server that lists others', { baseModel: 'base' }, true, null],
+  ])('is %s', async (_, rules, canBatchPrompts, length) => {
+    await using server = await FakeModelServer.start({ model: () => 'x', contextLength: 40, ...rules });
+    const asking = createClient({ baseUrl: server.url, canBatchPrompts });
+    if (canBatchPrompts && length !== null) await asking.complete({ ...request, prompts: ['a'] }, never);
+    expect(await asking.contextLength(request.model, never)).toBe(length);
+    expect(await asking.promptLength(request.model, 'four', never)).toBe(4);
+  });
+
+  it('is the shortest of several servers, and null where none says', async () => {
+    await using long = await FakeModelServer.start({
+      model: () => 'x',
+      contextLength: 90,
+      baseModel: 'base',
+    });
+    await using short = await FakeModelServer.start({
+      model: () => 'x',
+      contextLength: 30,
+      baseModel: 'base',
+    });
+    const asking = (baseUrl: string[]): Promise<number | null> =>
+      createClient({ baseUrl, canBatchPrompts: false }).contextLength(request.model, never);
+    expect(await asking([long.url, fake.url, short.url])).toBe(30);
+    expect(await asking([fake.url])).toBe(null);
+    await expect(asking(['http://127.0.0.1:1/v1'])).rejects.toThrow(ModelUnavailable);
+  });
+});
+
 describe('the fake model server', () => {
   it('meets a request with the same faults at the same attempts, whatever the order', async () => {
     const play = async (seeds: number[]): Promise<Map<number, boolean[]>> => {

@@ -55,6 +55,7 @@ async function rollouts(): Promise<Rollout<string>[]> {
   const completionClient = {
     complete: (turn: CompletionRequest) => client.complete(turn, never),
     tokenize: (model: string, text: string) => client.tokenize(model, text, never),
+    hasRoomFor: () => Promise.resolve(true),
     usage: { tokens: 0, retried: 0 },
     [Symbol.asyncDispose]: () => Promise.resolve(),
   };
