@@ -13,7 +13,11 @@ const child = (name: string): string => fileURLToPath(new URL(`${name}-child.ts`
  */
 export async function evaluations(): Promise<Record<string, unknown>> {
   const { world } = exampleExperiment();
-  await using toolbox = await FakeModelServer.start({ model: fakeToolboxModel(world), keepRequests: false });
+  await using toolbox = await FakeModelServer.start({
+    model: fakeToolboxModel(world),
+    keepRequests: false,
+    seedRule: 'embedded',
+  });
   await using server = await FakeModelServer.start({
     model: () => '<answer>unknown</answer>',
     chat: () => '<answer>unknown</answer>',

@@ -13,7 +13,10 @@ const child = fileURLToPath(new URL('rollouts-child.ts', import.meta.url));
  */
 export async function rollouts(): Promise<Record<string, unknown>> {
   const { world } = exampleExperiment();
-  await using server = await FakeModelServer.start({ model: fakeToolboxModel(world) });
+  await using server = await FakeModelServer.start({
+    model: fakeToolboxModel(world),
+    seedRule: 'embedded',
+  });
   const sizes = [1_024, 10_240, 102_400];
   const runs: { rollouts: number; rollouts_per_second: number; peak_megabytes: number }[] = [];
   for (const size of sizes) {

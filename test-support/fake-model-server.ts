@@ -4,10 +4,12 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { deriveSeed, randomStream } from '../src/numerics/random.ts';
 import type { RandomStream } from '../src/numerics/random.ts';
-import { historyFault } from './chat-history.ts';
-import type { WireMessage } from './chat-history.ts';
-import { faults } from './model-server-faults.ts';
-import type { Answer, Choice, Fault } from './model-server-faults.ts';
+import { replyToChat } from './fake-chat.ts';
+import type { FakeChat, ReceivedChat } from './fake-chat.ts';
+import { drawSeed, FakeAdapters, refusedByEmbedded, refusedLength } from './fake-vllm.ts';
+import type { SeedRule } from './fake-vllm.ts';
+import { faults, reply } from './model-server-faults.ts';
+import type { Answer, Choice, Fault, Reply } from './model-server-faults.ts';
 
 /** A request as it came over the wire. */
 export interface ReceivedRequest {
@@ -28,26 +30,6 @@ export interface ReceivedRequest {
  */
 export type FakeModel = (prompt: string, random: RandomStream, model: string, schema?: object) => string;
 
-export interface ReceivedChat {
-  model: string;
-  messages: WireMessage[];
-  seed: number;
-  temperature: number;
-  max_tokens: number;
-  stop?: string[];
-  tools?: { function: { name: string } }[];
-  response_format?: object;
-}
-
-/** Calls of tools, by a server that parses them itself. */
-export type FakeCalls = { calls: { name: string; arguments: string }[] };
-/** What a chat answers; a number is the status of an error. */
-export type FakeChat = (
-  messages: ReceivedChat['messages'],
-  random: RandomStream,
-  request: ReceivedChat,
-) => string | FakeCalls | number;
-
 export interface FakeModelServerOptions {
   model: FakeModel;
   /** What answers chat completions; without it the server has none. */
@@ -60,12 +42,17 @@ export interface FakeModelServerOptions {
   faultSeed?: number;
   /** false for benchmarks, where they would be most of the memory. */
   keepRequests?: boolean;
+  /** `vllm` if absent; `embedded` where it stands in for the embedded policy server. */
+  seedRule?: SeedRule;
+  /** Most tokens of a prompt and its answer; none if absent. */
+  contextLength?: number;
+  /** Name of the base model of a server of adapters: any other name must be loaded first. */
+  baseModel?: string;
 }
 
 /**
- * A model server that costs nothing: the OpenAI API with vLLM's extensions, as `/v1/completions` of the real
- * one speaks it (docs/policy-server.md), answering at once. A character is a token, 0 is the end of a text;
- * equal requests have equal answers.
+ * A model server that costs nothing: vLLM's API by vLLM's rules (`fake-vllm.ts`), answering at once. A
+ * character is a token, 0 is the end of a text; equal requests have equal answers.
  */
 export class FakeModelServer implements AsyncDisposable {
   /** Every request, in the order of arrival, failed ones too. */
@@ -74,12 +61,16 @@ export class FakeModelServer implements AsyncDisposable {
   readonly chats: ReceivedChat[] = [];
   /** Faults that the next requests meet, one each, before any by chance. */
   readonly nextFaults: (Fault | undefined)[] = [];
+  /** Undefined if every name is served. */
+  readonly adapters: FakeAdapters | undefined;
   readonly #options: FakeModelServerOptions;
   readonly #server: Server;
   readonly #attempts = new Map<string, number>();
 
   private constructor(options: FakeModelServerOptions) {
     this.#options = options;
+    if (options.baseModel !== undefined)
+      this.adapters = new FakeAdapters(options.baseModel, options.contextLength);
     this.#server = createServer((request, response) => {
       this.#handle(request, response).catch((error: unknown) =>
         response.destroy(error instanceof Error ? error : undefined),
@@ -106,71 +97,75 @@ export class FakeModelServer implements AsyncDisposable {
   }
 
   async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    if (request.method === 'GET') return void response.writeHead(request.url === '/health' ? 200 : 404).end();
-    const { chat } = this.#options;
-    const isChat = request.url === '/v1/chat/completions' && chat !== undefined;
     const parts: Buffer[] = [];
     for await (const part of request as AsyncIterable<Buffer>) parts.push(part);
     const body = Buffer.concat(parts);
-    if (request.url === '/tokenize') {
-      const { prompt } = JSON.parse(body.toString('utf8')) as { prompt: string };
-      return void response
-        .writeHead(200, { 'content-type': 'application/json' })
-        .end(JSON.stringify({ tokens: tokensOf(prompt), count: prompt.length, max_model_len: null }));
-    }
-    if (isChat) {
-      const question = JSON.parse(body.toString('utf8')) as ReceivedChat;
-      this.chats.push(question);
-      const refused = historyFault(question.messages);
-      if (refused !== null)
-        return void response
-          .writeHead(400, { 'content-type': 'application/json' })
-          .end(JSON.stringify({ error: { message: refused } }));
-      const said = chat(question.messages, randomStream(question.seed), question);
-      if (typeof said === 'number')
-        return void response.writeHead(said, { 'content-type': 'application/json' }).end(
-          JSON.stringify({
-            error: {
-              message: 'as the test wants it',
-              ...(said === 400 && { code: 'context_length_exceeded' }),
-            },
-          }),
-        );
-      const full = typeof said === 'string' ? said : '';
-      const content = full.slice(0, question.max_tokens);
-      const calls =
-        typeof said === 'string'
-          ? {}
-          : {
-              tool_calls: said.calls.map((call, index) => ({
-                id: `call_${index}`,
-                type: 'function',
-                function: call,
-              })),
-              content: null,
-            };
-      const answer = {
-        id: 'chat-fake',
-        object: 'chat.completion',
-        created: 0,
-        model: question.model,
-        choices: [
-          {
-            index: 0,
-            message: { role: 'assistant', content, ...calls },
-            finish_reason: content.length < full.length ? 'length' : 'stop',
-          },
-        ],
-        usage: { prompt_tokens: 0, completion_tokens: content.length, total_tokens: content.length },
-      };
-      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(answer));
+    if (request.url === '/v1/completions') this.#complete(body, response);
+    else reply(response, this.#replyTo(request.url, body) ?? { status: 404, body: '' });
+  }
+
+  #complete(body: Buffer, response: ServerResponse): void {
+    const received = JSON.parse(body.toString('utf8')) as ReceivedRequest;
+    const { model, contextLength = Infinity, seedRule = 'vllm', keepRequests } = this.#options;
+    if (keepRequests !== false) this.requests.push(received);
+    const refused = this.adapters?.refused(received.model) ?? this.#refusedLength(received);
+    if (refused !== undefined) {
+      reply(response, refused);
       return;
     }
-    if (request.url !== '/v1/completions') return void response.writeHead(404).end();
-    const received = JSON.parse(body.toString('utf8')) as ReceivedRequest;
-    if (this.#options.keepRequests !== false) this.requests.push(received);
     const fault = this.nextFaults.length > 0 ? this.nextFaults.shift() : this.#faultByChance(body);
-    faults[fault ?? 'none'](response, answerTo(received, this.#options.model));
+    faults[fault ?? 'none'](response, answerTo(received, model, { seedRule, contextLength }));
+  }
+
+  /** Undefined if there is nothing at that address. */
+  #replyTo(url: string | undefined, body: Buffer): Reply | undefined {
+    const { chat, contextLength = null } = this.#options;
+    switch (url) {
+      case '/health':
+        return { status: 200, body: '' };
+      case '/v1/models':
+        return this.adapters?.models() ?? this.#modelsAsked();
+      case '/tokenize': {
+        const { prompt } = JSON.parse(body.toString('utf8')) as { prompt: string };
+        const tokens = tokensOf(prompt);
+        return { status: 200, body: { tokens, count: tokens.length, max_model_len: contextLength } };
+      }
+      case '/v1/chat/completions': {
+        if (chat === undefined) return undefined;
+        const question = JSON.parse(body.toString('utf8')) as ReceivedChat;
+        this.chats.push(question);
+        return replyToChat(question, chat);
+      }
+      case '/v1/load_lora_adapter': {
+        const { lora_name, lora_path } = JSON.parse(body.toString('utf8')) as Record<string, string>;
+        return this.adapters?.load(lora_name!, lora_path!);
+      }
+      case '/v1/unload_lora_adapter': {
+        const { lora_name } = JSON.parse(body.toString('utf8')) as Record<string, string>;
+        return this.adapters?.unload(lora_name!);
+      }
+    }
+    return undefined;
+  }
+
+  /** The embedded server lists what was published; this one, what it was asked for. */
+  #modelsAsked(): Reply | undefined {
+    const { contextLength } = this.#options;
+    if (contextLength === undefined) return undefined;
+    const names = [...new Set(this.requests.map(({ model }) => model))];
+    const data = names.map((id) => ({ id, object: 'model', created: 0, max_model_len: contextLength }));
+    return { status: 200, body: { object: 'list', data } };
+  }
+
+  #refusedLength({ prompt, max_tokens }: ReceivedRequest): Reply | undefined {
+    const { contextLength, seedRule } = this.#options;
+    if (contextLength === undefined) return undefined;
+    const refuse = seedRule === 'embedded' ? refusedByEmbedded : refusedLength;
+    return refuse(
+      prompt.map(({ length }) => length),
+      max_tokens,
+      contextLength,
+    );
   }
 
   #faultByChance(body: Buffer): Fault | undefined {
@@ -184,18 +179,20 @@ export class FakeModelServer implements AsyncDisposable {
   }
 }
 
-function answerTo(request: ReceivedRequest, model: FakeModel): Answer {
+function answerTo(request: ReceivedRequest, model: FakeModel, options: AnswerOptions): Answer {
   const choices = request.prompt.flatMap((input: string | number[], row) => {
     const prompt_token_ids = typeof input === 'string' ? tokensOf(input) : input;
     const prompt = typeof input === 'string' ? input : String.fromCharCode(...input);
+    // Without a word vLLM gives a completion the room that is left.
+    const maxTokens = Math.min(request.max_tokens, options.contextLength - prompt_token_ids.length);
     return Array.from({ length: request.n }, (_, sample): Choice => {
-      const random = randomStream(deriveSeed(request.seed, row, sample));
+      const random = randomStream(drawSeed[options.seedRule](request.seed, row, sample));
       const text = model(prompt, random, request.model, request.response_format);
       const tokens = [...tokensOf(text), 0];
-      const token_ids = tokens.slice(0, request.max_tokens);
+      const token_ids = tokens.slice(0, maxTokens);
       return {
         index: row * request.n + sample,
-        text: text.slice(0, request.max_tokens),
+        text: text.slice(0, maxTokens),
         finish_reason: token_ids.length < tokens.length ? 'length' : 'stop',
         ...(request.logprobs === undefined
           ? {}
@@ -205,6 +202,11 @@ function answerTo(request: ReceivedRequest, model: FakeModel): Answer {
     });
   });
   return { id: 'cmpl-fake', object: 'text_completion', created: 0, model: request.model, choices };
+}
+
+interface AnswerOptions {
+  seedRule: SeedRule;
+  contextLength: number;
 }
 
 function tokensOf(text: string): number[] {

@@ -7,8 +7,8 @@ import { Client, Connection } from '@temporalio/client';
 import { repository, temporalPath } from '../infra/setup/locations.mjs';
 import { oneWritePartition } from '../src/dev-stack/services/temporal-server.ts';
 import type { WorldSettings } from '../src/worlds/settings.ts';
+import type { FakeChat } from './fake-chat.ts';
 import { FakeModelServer } from './fake-model-server.ts';
-import type { FakeChat } from './fake-model-server.ts';
 import { fakeToolboxModel } from './fake-toolbox-model.ts';
 import { FakeTrainer } from './fake-trainer.ts';
 import { freePort, TestProcess, until } from './processes.ts';
@@ -71,6 +71,7 @@ export class InstantStack implements AsyncDisposable {
     const models = await FakeModelServer.start({
       model: fakeToolboxModel(world),
       keepRequests: false,
+      seedRule: 'embedded',
       ...(chat && { chat }),
     });
     const socket = join(home, 'trainer.sock');

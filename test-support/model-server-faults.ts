@@ -17,6 +17,17 @@ export interface Answer {
   choices: Choice[];
 }
 
+/** What a server replies; a text stands for itself, anything else for its JSON. */
+export interface Reply {
+  status: number;
+  body: string | object;
+}
+
+export const reply = (response: ServerResponse, { status, body }: Reply): void =>
+  typeof body === 'string'
+    ? send(response, status, body, { 'content-type': 'text/plain' })
+    : send(response, status, JSON.stringify(body));
+
 export const retryAfterSeconds = 7;
 
 const send = (

@@ -4,6 +4,7 @@
 import { contaminationMessage, findContamination } from '../benchmarks/contamination/find-contamination.ts';
 import type { Contamination } from '../benchmarks/contamination/find-contamination.ts';
 import type { Experiment } from '../config/experiment.ts';
+import { PROMPT_TOO_LONG } from '../inference/policy-client.ts';
 import type { Completion, CompletionRequest } from '../inference/policy-client.ts';
 import { ROUNDING } from '../numerics/preconditions.ts';
 import { deriveSeed } from '../numerics/random.ts';
@@ -63,7 +64,7 @@ export async function generateCandidates<Item extends { text: string }>(
     const rejected: { candidate: Candidate<Item>; prompt: string }[] = [];
     for (const candidate of candidates) {
       const { item, sampled, parsed } = candidate;
-      if (parsed.valid) continue;
+      if (parsed.valid || parsed.reason === PROMPT_TOO_LONG) continue;
       rejected.push({ candidate, prompt: repairs.prompt(item.text, sampled.text, parsed.reason) });
     }
     const planned = batchPrompts(rejected, durability.promptsPerRequest, (chunk, index) => ({
@@ -76,7 +77,9 @@ export async function generateCandidates<Item extends { text: string }>(
       for (const completion of await client.complete(repair.request)) {
         const { candidate, prompt } = repair.items[completion.prompt]!;
         const repaired = readCompletion(world, repair.request, completion);
-        Object.assign(candidate, { prompt, repairs: round }, repaired);
+        // A repair that could not be asked leaves the text that it was to mend.
+        if (completion.finish_reason === PROMPT_TOO_LONG) candidate.parsed = repaired.parsed;
+        else Object.assign(candidate, { prompt, repairs: round }, repaired);
       }
     }
   }
@@ -89,11 +92,35 @@ const readCompletion = (
   completion: Completion,
 ): Pick<Candidate<never>, 'sampled' | 'parsed'> => ({
   sampled: sampleRecord(request, completion),
-  parsed:
-    completion.finish_reason === 'length'
-      ? { valid: false, reason: 'cut_off' }
-      : parseCandidate(world, completion.text),
+  parsed: parseCompletion(world, completion),
 });
+
+function parseCompletion(world: World, { finish_reason, text }: Completion): ParsedTask {
+  switch (finish_reason) {
+    case 'length':
+      return { valid: false, reason: 'cut_off' };
+    case PROMPT_TOO_LONG:
+      return { valid: false, reason: PROMPT_TOO_LONG };
+    default:
+      return parseCandidate(world, text);
+  }
+}
+
+/** Makes tasks invalid that the agent has no room to read and to answer. */
+export async function rejectTooLong(
+  client: Pick<CompletionClient, 'hasRoomFor'>,
+  { experiment, world }: Phase,
+  candidates: readonly Candidate<unknown>[],
+  agent: string,
+): Promise<void> {
+  const { maxTokens } = experiment.agent.sampling;
+  for (const candidate of candidates) {
+    const { parsed } = candidate;
+    if (!parsed.valid) continue;
+    if (!(await client.hasRoomFor({ model: agent, maxTokens }, world.agentPrompt(parsed.spec))))
+      candidate.parsed = { valid: false, reason: PROMPT_TOO_LONG };
+  }
+}
 
 /**
  * Puts labels that the simulator wrote itself to the vote of a solver that it does not train: the frozen

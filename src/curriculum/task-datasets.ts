@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { emptyHistory } from '../coevolution/agent-history.ts';
 import type { PoolSource } from '../config/arms.ts';
 import type { ChatRequest } from '../inference/chat-client.ts';
+import { isCutShort } from '../inference/policy-client.ts';
 import { deriveSeed, randomStream } from '../numerics/random.ts';
 import type { RandomStream } from '../numerics/random.ts';
 import { batchPrompts, openChatClient, openCompletionClient } from '../rollouts/completion-requests.ts';
@@ -61,8 +62,8 @@ async function generateVariations(
   });
   const texts: string[] = [];
   for (const { request } of planned) {
-    for (const { text, finish_reason } of await client.complete(request))
-      texts.push(finish_reason === 'length' ? '' : text);
+    for (const completion of await client.complete(request))
+      texts.push(isCutShort(completion) ? '' : completion.text);
   }
   return { texts, tokens: client.usage.tokens };
 }

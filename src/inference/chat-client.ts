@@ -8,6 +8,7 @@ import { deriveSeed } from '../numerics/random.ts';
 import { responseFormat, toModelError } from './completions-client.ts';
 import { InvalidAnswer, ModelUnavailable, RequestRefused } from './policy-client.ts';
 import type { Completion, PolicyClient } from './policy-client.ts';
+import { completionWithoutTokens, undefinedIfTooLong } from './prompt-too-long.ts';
 
 /** A question to a model whose token ids are not needed. */
 export interface ChatRequest extends Question {
@@ -174,16 +175,9 @@ export function createChatPolicyClient(
               maxTokens,
               ...(schema && { schema }),
             };
-            const { text, finish_reason } = await client.answer(question, stop);
-            return {
-              prompt: row,
-              sample,
-              text,
-              prompt_token_ids: [],
-              token_ids: [],
-              logprobs: [],
-              finish_reason,
-            };
+            const answer = await undefinedIfTooLong(client.answer(question, stop));
+            const textOnly = completionWithoutTokens(row, sample, answer);
+            return { ...textOnly, seed: question.seed };
           },
         );
       } catch (error) {
@@ -198,5 +192,9 @@ export function createChatPolicyClient(
     },
     tokenize: (model) =>
       Promise.reject(new RequestRefused(`${baseUrl}: chat completions of ${model} give no token ids`)),
+    // What a chat template adds to a prompt is not known.
+    contextLength: () => Promise.resolve(null),
+    promptLength: (model) =>
+      Promise.reject(new RequestRefused(`${baseUrl}: chat completions of ${model} count no tokens`)),
   };
 }

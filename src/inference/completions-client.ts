@@ -1,8 +1,9 @@
 /** A policy client by OpenAI's completions, as vLLM and the embedded policy server extend them. */
-import { isDeepStrictEqual } from 'node:util';
 import { APIConnectionError, APIError } from 'openai';
 import OpenAI from 'openai';
 import { z } from 'zod';
+import { deriveSeed } from '../numerics/random.ts';
+import { parseAnswer } from './completion-answers.ts';
 import {
   DamagedModel,
   InvalidAnswer,
@@ -12,149 +13,152 @@ import {
   RequestRefused,
 } from './policy-client.ts';
 import type { Completion, CompletionRequest, PolicyClient } from './policy-client.ts';
+import { completionWithoutTokens, undefinedIfTooLong } from './prompt-too-long.ts';
+import { completeSeparately } from './separate-prompts.ts';
 
-const tokenIds = z.array(z.int().min(0));
-const textChoice = { index: z.int().min(0), text: z.string(), finish_reason: z.string() };
-const createAnswerSchema = <Choice extends z.ZodType>(choice: Choice) =>
-  z.object({ model: z.string(), choices: z.array(choice) });
-const answerSchema = createAnswerSchema(
-  z.object({
-    ...textChoice,
-    token_ids: tokenIds,
-    prompt_token_ids: tokenIds,
-    logprobs: z.object({ token_logprobs: z.array(z.number()) }),
-  }),
-);
-/**
- * Of a server that gives no token ids: enough for a frozen policy, which is never trained on what it wrote.
- */
-const textAnswerSchema = createAnswerSchema(
-  z.object(textChoice).transform((choice) => ({
-    ...choice,
-    token_ids: [],
-    prompt_token_ids: [],
-    logprobs: { token_logprobs: [] },
-  })),
-);
-
-const tokenizedSchema = z.object({ tokens: tokenIds });
-
-/** Parses an answer and checks it against its request. @throws InvalidAnswer saying what is wrong with it */
-export function parseAnswer(
-  answer: unknown,
-  request: CompletionRequest,
-  returnsTokenIds = true,
-): Completion[] {
-  const parsed = (returnsTokenIds ? answerSchema : textAnswerSchema).safeParse(answer);
-  if (!parsed.success)
-    throw new InvalidAnswer(`answer of ${request.model}: ${z.prettifyError(parsed.error)}`);
-  const { model, choices } = parsed.data;
-  if (model !== request.model)
-    throw new InvalidAnswer(
-      `answer of model ${JSON.stringify(model)}; ${JSON.stringify(request.model)} was asked`,
-    );
-  const expected = request.prompts.length * request.n;
-  if (choices.length !== expected)
-    throw new InvalidAnswer(`answer of ${model} has ${choices.length} choices; ${expected} were asked`);
-  return choices
-    .toSorted((a, b) => a.index - b.index)
-    .map((choice, index) => {
-      const logprobs = choice.logprobs.token_logprobs;
-      if (choice.index !== index) throw new InvalidAnswer(`answer of ${model} lacks choice ${index}`);
-      if (logprobs.length !== choice.token_ids.length)
-        throw new InvalidAnswer(
-          `choice ${index} of ${model} has ${choice.token_ids.length} token ids ` +
-            `but ${logprobs.length} log-probabilities`,
-        );
-      const sent = request.prompts[Math.floor(index / request.n)];
-      if (typeof sent === 'object' && !isDeepStrictEqual(sent, choice.prompt_token_ids))
-        throw new InvalidAnswer(`choice ${index} of ${model} follows other tokens than those sent`);
-      if (choice.token_ids.length > request.maxTokens)
-        throw new InvalidAnswer(
-          `choice ${index} of ${model} has ${choice.token_ids.length} tokens; ` +
-            `at most ${request.maxTokens} were asked`,
-        );
-      return {
-        prompt: Math.floor(index / request.n),
-        sample: index % request.n,
-        // Half of a surrogate pair, which JSON lets through, cannot be stored as UTF-8.
-        text: choice.text.toWellFormed(),
-        prompt_token_ids: choice.prompt_token_ids,
-        token_ids: choice.token_ids,
-        logprobs,
-        finish_reason: choice.finish_reason,
-      };
-    });
-}
+const tokenizedSchema = z.object({ tokens: z.array(z.int().min(0)) });
+const modelsSchema = z.object({
+  data: z.array(z.object({ id: z.string(), max_model_len: z.int().positive().nullish() })),
+});
 
 export interface ModelServerOptions {
-  baseUrl: string;
+  /** Several addresses are servers of the same models, among which the prompts are divided. */
+  baseUrl: string | readonly string[];
   apiKey: string | undefined;
   timeoutMs: number;
   /** false for a server that knows no `return_token_ids`; what it serves cannot be trained. */
   returnsTokenIds?: boolean;
+  /**
+   * Whether all prompts go in one request. Only the embedded server draws each prompt of a request from a
+   * random stream of its own.
+   */
+  canBatchPrompts?: boolean;
 }
 
 /**
- * The client of a server with OpenAI's completions and vLLM's extensions (`return_token_ids`, several
- * prompts, `n`, `seed`, `logprobs`). It never retries by itself: the activity does, with the same request.
+ * The client of a server with OpenAI's completions and vLLM's extensions (`return_token_ids`, `n`, `seed`,
+ * `logprobs`). It never retries by itself: the activity does, with the same request.
  */
 export function createCompletionsClient({
   baseUrl,
   apiKey,
   timeoutMs,
   returnsTokenIds = true,
+  canBatchPrompts = false,
 }: ModelServerOptions): PolicyClient {
-  const client = new OpenAI({
-    baseURL: baseUrl,
-    apiKey: apiKey ?? 'none',
-    maxRetries: 0,
-    timeout: timeoutMs,
-  });
+  const servers = [baseUrl].flat().map((address) => ({
+    address,
+    client: new OpenAI({ baseURL: address, apiKey: apiKey ?? 'none', maxRetries: 0, timeout: timeoutMs }),
+  }));
+  const extensions = returnsTokenIds ? { return_token_ids: true, logprobs: 0 } : {};
+
+  /** @param isPrompt whether the tokenizer may put tokens before and after the text, as in a request */
+  async function tokenize(
+    model: string,
+    prompt: string,
+    isPrompt: boolean,
+    signal: AbortSignal,
+  ): Promise<number[]> {
+    const { address, client } = servers[0]!;
+    try {
+      // vLLM serves it at the root, not below /v1.
+      const answer: unknown = await client.post(new URL('/tokenize', address).href, {
+        body: { model, prompt, add_special_tokens: isPrompt },
+        signal,
+      });
+      const parsed = tokenizedSchema.safeParse(answer);
+      if (!parsed.success) throw new InvalidAnswer(`tokens of ${model}: ${z.prettifyError(parsed.error)}`);
+      return parsed.data.tokens;
+    } catch (error) {
+      throw signal.aborted ? signal.reason : toModelError(error, address, model);
+    }
+  }
+
+  async function contextLength(
+    { address, client }: (typeof servers)[number],
+    model: string,
+    signal: AbortSignal,
+  ): Promise<number | null> {
+    try {
+      const parsed = modelsSchema.safeParse(await client.get('/models', { signal }));
+      const cards = parsed.success ? parsed.data.data : [];
+      const card = cards.find(({ id }) => id === model);
+      // vLLM names the length of the base model alone, the embedded server that of each model.
+      const base = canBatchPrompts ? undefined : cards.find(({ max_model_len: length }) => length);
+      return card?.max_model_len ?? base?.max_model_len ?? null;
+    } catch (error) {
+      if (signal.aborted) throw signal.reason;
+      const failure = toModelError(error, address, model);
+      if (failure instanceof ModelNotServed) return null;
+      throw failure;
+    }
+  }
+
+  async function send(request: CompletionRequest, signal: AbortSignal, server = 0): Promise<Completion[]> {
+    const { address, client } = servers[server % servers.length]!;
+    try {
+      const answer = await client.completions.create(
+        {
+          model: request.model,
+          prompt: request.prompts,
+          n: request.n,
+          seed: request.seed,
+          temperature: request.temperature,
+          max_tokens: request.maxTokens,
+          ...(request.stop && { stop: [...request.stop] }),
+          ...responseFormat(request.schema),
+          ...extensions,
+        },
+        { signal },
+      );
+      return parseAnswer(answer, request, returnsTokenIds);
+    } catch (error) {
+      throw signal.aborted ? signal.reason : toModelError(error, address, request.model);
+    }
+  }
+
+  const sendSeparately = (request: CompletionRequest, signal: AbortSignal): Promise<Completion[]> =>
+    completeSeparately(request, signal, (single, stop, prompt) => send(single, stop, request.seed + prompt));
+
+  /** A refused request is halved until the prompts that are too long are alone. */
+  async function sendTogether(request: CompletionRequest, signal: AbortSignal): Promise<Completion[]> {
+    const middle = Math.ceil(request.prompts.length / 2);
+    const completions = await undefinedIfTooLong(send(request, signal));
+    if (completions !== undefined) return completions;
+    if (request.prompts.length === 1)
+      return Array.from({ length: request.n }, (_, sample) => completionWithoutTokens(0, sample));
+    const halves: Completion[] = [];
+    for (const [half, from] of [0, middle].entries()) {
+      const prompts = request.prompts.slice(from, from + middle);
+      const seed = deriveSeed(request.seed, 'half', half);
+      for (const completion of await sendTogether({ ...request, prompts, seed }, signal))
+        halves.push({ seed, ...completion, prompt: completion.prompt + from });
+    }
+    return halves;
+  }
+
   return {
     async complete(request, signal) {
-      const extensions = returnsTokenIds ? { return_token_ids: true, logprobs: 0 } : {};
-      // The client's own timeout ends with the headers of the answer; this one covers its body too.
+      // The client's own timeout ends with the headers of an answer; this one covers bodies and all prompts.
       const limit = AbortSignal.timeout(timeoutMs);
+      const stop = AbortSignal.any([signal, limit]);
       try {
-        const answer = await client.completions.create(
-          {
-            model: request.model,
-            prompt: request.prompts,
-            n: request.n,
-            seed: request.seed,
-            temperature: request.temperature,
-            max_tokens: request.maxTokens,
-            ...(request.stop && { stop: [...request.stop] }),
-            ...responseFormat(request.schema),
-            ...extensions,
-          },
-          { signal: AbortSignal.any([signal, limit]) },
-        );
-        return parseAnswer(answer, request, returnsTokenIds);
+        return await (canBatchPrompts ? sendTogether(request, stop) : sendSeparately(request, stop));
       } catch (error) {
         if (signal.aborted) throw signal.reason;
-        if (limit.aborted)
-          throw new ModelUnavailable(`${baseUrl} did not answer for ${request.model} in ${timeoutMs} ms`, {
-            cause: error,
-          });
-        throw toModelError(error, baseUrl, request.model);
+        if (!limit.aborted) throw error;
+        const addresses = servers.map(({ address }) => address).join(', ');
+        throw new ModelUnavailable(`${addresses} did not answer for ${request.model} in ${timeoutMs} ms`, {
+          cause: error,
+        });
       }
     },
-    async tokenize(model, prompt, signal) {
-      try {
-        // vLLM serves it at the root, not below /v1.
-        const answer: unknown = await client.post(new URL('/tokenize', baseUrl).href, {
-          body: { model, prompt, add_special_tokens: false },
-          signal,
-        });
-        const parsed = tokenizedSchema.safeParse(answer);
-        if (!parsed.success) throw new InvalidAnswer(`tokens of ${model}: ${z.prettifyError(parsed.error)}`);
-        return parsed.data.tokens;
-      } catch (error) {
-        if (signal.aborted) throw signal.reason;
-        throw toModelError(error, baseUrl, model);
-      }
+    tokenize: (model, text, signal) => tokenize(model, text, false, signal),
+    promptLength: async (model, prompt, signal) => (await tokenize(model, prompt, true, signal)).length,
+    async contextLength(model, signal) {
+      const lengths = await Promise.all(servers.map((server) => contextLength(server, model, signal)));
+      const stated = lengths.filter((length) => length !== null);
+      return stated.length === 0 ? null : Math.min(...stated);
     },
   };
 }
@@ -197,9 +201,13 @@ export function toModelError(error: unknown, baseUrl: string, model: string): un
   });
 }
 
-/** By OpenAI's error code, or by the message of servers that send none. */
+/**
+ * By OpenAI's error code, or by the message of servers that send none. vLLM says of a prompt that fills the
+ * context to its last token that it leaves no `max_tokens`.
+ */
 const isPromptTooLong = ({ code, message }: { code?: unknown; message: string }): boolean =>
-  code === 'context_length_exceeded' || /maximum (context|model) length|context length of/i.test(message);
+  code === 'context_length_exceeded' ||
+  /maximum (context|model) length|context length of|max_tokens must be at least 1, got 0/i.test(message);
 
 function parseRetryAfter(headers: Headers | undefined): number | undefined {
   const header = headers?.get('retry-after');

@@ -9,7 +9,8 @@ export function createPolicyClient(
   serving: ServingSettings,
   server: { baseUrl: string; apiKey: string | undefined; timeoutMs: number },
 ): PolicyClient {
-  if (serving.type !== 'openai') return createCompletionsClient(server);
+  if (serving.type !== 'openai')
+    return createCompletionsClient({ ...server, canBatchPrompts: serving.type === 'embedded' });
   return serving.api === 'chat'
     ? createChatPolicyClient(createChatClient(server), server)
     : createCompletionsClient({ ...server, returnsTokenIds: serving.returnsTokenIds });

@@ -2,8 +2,9 @@
 import { mapConcurrent } from '../async/map-concurrent.ts';
 import type { Answer, Question } from '../formats/chat-messages.ts';
 import type { ChatClient } from './chat-client.ts';
-import { PromptTooLong, RequestRefused } from './policy-client.ts';
+import { PROMPT_TOO_LONG, RequestRefused } from './policy-client.ts';
 import type { PolicyClient } from './policy-client.ts';
+import { undefinedIfTooLong } from './prompt-too-long.ts';
 
 /** The client of the policy under evaluation. */
 export interface EvaluationClient {
@@ -26,16 +27,7 @@ const CONCURRENCY = 16;
 /** Seeds below this are accepted by every compatible server. */
 const SEED_LIMIT = 2 ** 31;
 
-const TOO_LONG: Answer = { text: '', toolCalls: [], finish_reason: 'prompt_too_long', tokens: 0 };
-
-async function undefinedIfTooLong<T>(answer: Promise<T>): Promise<T | undefined> {
-  try {
-    return await answer;
-  } catch (error) {
-    if (error instanceof PromptTooLong) return undefined;
-    throw error;
-  }
-}
+const TOO_LONG: Answer = { text: '', toolCalls: [], finish_reason: PROMPT_TOO_LONG, tokens: 0 };
 
 /**
  * By chat completions, a request for each question: the model's own chat template, and tools if the server
@@ -58,44 +50,33 @@ export function createChatEvaluationClient(
   };
 }
 
-/** By completions, many questions a request, in ChatML. A batch is sampled with its first question's seed. */
+/** By completions, many questions a request, in ChatML, each with its own seed. */
 export function createCompletionsEvaluationClient(
   client: PolicyClient,
-  policy: PolicyUnderTest,
+  { model, temperature, maxTokens }: PolicyUnderTest,
 ): EvaluationClient {
-  const complete = async (
-    questions: readonly { question: Question; seed: number }[],
-    signal: AbortSignal,
-  ): Promise<Answer[]> => {
-    const [first] = questions;
-    const { model, temperature, maxTokens } = policy;
-    const request = {
-      model,
-      temperature,
-      maxTokens,
-      prompts: questions.map(({ question }) => chatML(question)),
-      n: 1,
-      seed: first!.seed % SEED_LIMIT,
-      stop: ['<|im_end|>', ...(first!.question.stop ?? [])],
-    };
-    const completions = await client.complete(request, signal);
-    return completions.map(({ text, token_ids, finish_reason }) => ({
-      text,
-      toolCalls: [],
-      finish_reason,
-      tokens: token_ids.length,
-    }));
-  };
   return {
     async answer(questions, signal) {
-      if (questions.length === 0) return [];
-      const batch = await undefinedIfTooLong(complete(questions, signal));
-      if (batch !== undefined) return batch;
-      // At least one question is too long for the policy: each is sent alone.
-      const answers: Answer[] = [];
-      for (const question of questions)
-        answers.push(...((await undefinedIfTooLong(complete([question], signal))) ?? [TOO_LONG]));
-      return answers;
+      const [first] = questions;
+      if (first === undefined) return [];
+      const promptSeeds = questions.map(({ seed }) => seed % SEED_LIMIT);
+      const request = {
+        model,
+        temperature,
+        maxTokens,
+        prompts: questions.map(({ question }) => chatML(question)),
+        n: 1,
+        seed: promptSeeds[0]!,
+        promptSeeds,
+        stop: ['<|im_end|>', ...(first.question.stop ?? [])],
+      };
+      const completions = await client.complete(request, signal);
+      return completions.map(({ text, token_ids, finish_reason }) => ({
+        text,
+        toolCalls: [],
+        finish_reason,
+        tokens: token_ids.length,
+      }));
     },
   };
 }

@@ -1,4 +1,5 @@
 /** The client of a policy's server: its requests, its completions, and what can go wrong. */
+import { deriveSeed } from '../numerics/random.ts';
 
 /**
  * One request to a model server: the unit of batching, storage and retry. It follows from the phase's input
@@ -11,6 +12,8 @@ export interface CompletionRequest {
   /** Samples of each prompt. */
   n: number;
   seed: number;
+  /** Seed of each prompt, if it may not follow from the request's: see `promptSeed`. */
+  promptSeeds?: readonly number[];
   temperature: number;
   maxTokens: number;
   /** Texts at which a completion ends. */
@@ -27,12 +30,32 @@ export interface Completion {
   prompt_token_ids: number[];
   token_ids: number[];
   logprobs: number[];
+  /** `stop`, `length`, or `PROMPT_TOO_LONG`. */
   finish_reason: string;
+  /** The seed that was sent with its prompt; absent if that is the request's, as with the embedded server. */
+  seed?: number;
 }
+
+/**
+ * Finish reason of a completion without tokens: the model has no room for its prompt. In records it is also
+ * the reason why a text is no valid task.
+ */
+export const PROMPT_TOO_LONG = 'prompt_too_long';
+
+/** Whether a completion is not all that the model would have written. */
+export const isCutShort = ({ finish_reason }: Pick<Completion, 'finish_reason'>): boolean =>
+  finish_reason === 'length' || finish_reason === PROMPT_TOO_LONG;
+
+/**
+ * Seed of a prompt that is sent in a request of its own. vLLM would give all prompts of one request the same
+ * seed, and sample j of each seed + j: equal noise in answers to different prompts.
+ */
+export const promptSeed = ({ seed, promptSeeds }: CompletionRequest, prompt: number): number =>
+  promptSeeds?.[prompt] ?? deriveSeed(seed, 'prompt', prompt);
 
 export interface PolicyClient {
   /**
-   * Completions ordered by prompt, then sample.
+   * Completions ordered by prompt, then sample; those of a prompt that is too long say so.
    * @throws ModelUnavailable if the server cannot answer now, ModelNotServed if it does not know the model,
    * InvalidAnswer if its answer cannot be used, DamagedModel if the model's weights are damaged,
    * RequestRefused if sending the request again would not help; the signal's reason when it aborts
@@ -43,6 +66,35 @@ export interface PolicyClient {
    * @throws as `complete` does
    */
   tokenize(model: string, text: string, signal: AbortSignal): Promise<number[]>;
+  /**
+   * Most tokens that a prompt and its completion may have together; null if the server does not say.
+   * @throws as `complete` does
+   */
+  contextLength(model: string, signal: AbortSignal): Promise<number | null>;
+  /**
+   * Tokens of a prompt, with what the tokenizer puts before and after it.
+   * @throws as `complete` does
+   */
+  promptLength(model: string, prompt: string, signal: AbortSignal): Promise<number>;
+}
+
+/** Tokens that a tokenizer puts before or after a text, at most. */
+const MAX_ADDED_TOKENS = 8;
+
+/**
+ * Whether a model with this context has room for a prompt and `maxTokens` more. A token has at least one byte,
+ * so most prompts are known to fit without their tokens.
+ */
+export async function hasRoomFor(
+  client: Pick<PolicyClient, 'promptLength'>,
+  { model, maxTokens, contextLength }: { model: string; maxTokens: number; contextLength: number | null },
+  prompt: string,
+  signal: AbortSignal,
+): Promise<boolean> {
+  if (contextLength === null) return true;
+  const room = contextLength - maxTokens;
+  if (Buffer.byteLength(prompt) + MAX_ADDED_TOKENS <= room) return true;
+  return (await client.promptLength(model, prompt, signal)) <= room;
 }
 
 /** The server is away, overloaded or broken; the same request may succeed later. */
@@ -74,7 +126,10 @@ export class RequestRefused extends Error {
   override readonly name = 'RequestRefused';
 }
 
-/** The prompt leaves no room in the model's context: a fact about the model, not a fault. */
+/**
+ * The prompt leaves no room in the model's context: a fact about the model, not a fault. A `PolicyClient`
+ * answers with completions that say so instead.
+ */
 export class PromptTooLong extends RequestRefused {}
 
 /**

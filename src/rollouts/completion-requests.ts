@@ -1,6 +1,7 @@
 /** Requests to model servers: how prompts are cut into them, and the journaled clients that send them. */
 import type { ChatAnswer, ChatClient, ChatRequest } from '../inference/chat-client.ts';
 import type { ModelClients } from '../inference/model-clients.ts';
+import { hasRoomFor, PROMPT_TOO_LONG } from '../inference/policy-client.ts';
 import type { Completion, CompletionRequest } from '../inference/policy-client.ts';
 import { ensurePolicyServed, resendIfPolicyMissing } from '../inference/publish.ts';
 import type { HasActivityContext, PhaseStorage } from '../runtime/dependencies.ts';
@@ -50,6 +51,8 @@ export interface CompletionClient extends AsyncDisposable {
   complete(request: CompletionRequest): Promise<Completion[]>;
   /** As `PolicyClient.tokenize`; not recorded, since token ids follow from model and text alone. */
   tokenize(model: string, text: string): Promise<number[]>;
+  /** Whether the model has room for a prompt and its completion, as its server said first. */
+  hasRoomFor(request: Pick<CompletionRequest, 'model' | 'maxTokens'>, prompt: string): Promise<boolean>;
 }
 
 /**
@@ -76,15 +79,38 @@ export async function openCompletionClient(
     const policy = policies.find(({ name }) => name === model);
     return policy !== undefined && ensurePolicyServed(dependencies, serving, policy);
   };
+  const { signal } = dependencies.activityContext();
+  const send = <Response>(model: string, request: () => Promise<Response>): Promise<Response> =>
+    resendIfPolicyMissing(request, () => publish(model));
+  const contextLength = await recordedContextLengths(client, (model) => server.contextLength(model, signal));
   return {
     usage: client.usage,
-    complete: (request) =>
-      resendIfPolicyMissing(
-        () => client.complete(request),
-        () => publish(request.model),
-      ),
-    tokenize: (model, text) => server.tokenize(model, text, dependencies.activityContext().signal),
+    complete: (request) => send(request.model, () => client.complete(request)),
+    tokenize: (model, text) => send(model, () => server.tokenize(model, text, signal)),
+    hasRoomFor: async ({ model, maxTokens }, prompt) => {
+      const limit = { model, maxTokens, contextLength: await contextLength(model) };
+      return send(model, () => hasRoomFor(server, limit, prompt, signal));
+    },
     [Symbol.asyncDispose]: () => client.close(),
+  };
+}
+
+/**
+ * Contexts by model, each asked of the server once for all attempts: which requests are sent depends on them.
+ */
+async function recordedContextLengths(
+  client: JournaledClient<CompletionRequest, Completion[]>,
+  contextLength: (model: string) => Promise<number | null>,
+): Promise<(model: string) => Promise<number | null>> {
+  const journal = await client.openJournal<{ model: string; contextLength: number | null }>('contexts.jsonl');
+  const lengths = new Map(journal.entries.map((entry) => [entry.model, entry.contextLength]));
+  return async (model) => {
+    const recorded = lengths.get(model);
+    if (recorded !== undefined) return recorded;
+    const entry = { model, contextLength: await contextLength(model) };
+    await journal.append(entry);
+    lengths.set(model, entry.contextLength);
+    return entry.contextLength;
   };
 }
 
@@ -107,14 +133,14 @@ const requestProgress = (completed: number, planned: number) =>
   // eslint-disable-next-line id-denylist -- the details' own name
   ({ requests: completed, of: planned });
 
-/** What a record keeps of a completion. */
+/** What a record keeps of a completion. Journals of older versions do not name the seed of each prompt. */
 export function sampleRecord(
   request: CompletionRequest,
-  { text, prompt_token_ids, token_ids, logprobs, finish_reason }: Completion,
+  { text, prompt_token_ids, token_ids, logprobs, finish_reason, seed = request.seed }: Completion,
 ): Sampled {
   return {
     policy_version: request.model,
-    seed: request.seed,
+    seed,
     temperature: request.temperature,
     prompt_token_ids,
     token_ids,
@@ -123,3 +149,17 @@ export function sampleRecord(
     finish_reason,
   };
 }
+
+/** Whether nothing was sampled because the prompt was too long: a fact about the task, not an answer to it. */
+export const isUnanswered = ({ finish_reason, token_ids }: Sampled): boolean =>
+  finish_reason === PROMPT_TOO_LONG && token_ids.length === 0;
+
+/** The note on tasks whose prompts are too long; undefined without any. */
+export function unansweredNote(model: string, what: string, tasks: ReadonlySet<string>): string | undefined {
+  if (tasks.size === 0) return undefined;
+  const names = [...tasks].slice(0, MAX_NAMED_TASKS).join(', ');
+  const more = tasks.size > MAX_NAMED_TASKS ? `, and ${tasks.size - MAX_NAMED_TASKS} more` : '';
+  return `${what} too long for the context of ${model}: ${names}${more}`;
+}
+
+const MAX_NAMED_TASKS = 10;

@@ -1,11 +1,12 @@
 /** Rollouts of an agent: one completion a task in single-turn worlds, a loop over turns in the others. */
+import { PROMPT_TOO_LONG } from '../inference/policy-client.ts';
 import type { Completion, CompletionRequest } from '../inference/policy-client.ts';
 import { deriveSeed } from '../numerics/random.ts';
 import type { Phase } from '../runtime/run-once.ts';
 import type { PolicyVersion } from '../types/activity-types.ts';
 import type { Sampled, TurnRecord } from '../types/records.ts';
 import type { TaskSpec, TurnRules } from '../worlds/world.ts';
-import { sampleRecord } from './completion-requests.ts';
+import { isUnanswered, sampleRecord } from './completion-requests.ts';
 import type { CompletionClient, PlannedRequest } from './completion-requests.ts';
 
 /** One finished rollout of a task. */
@@ -68,7 +69,7 @@ async function runMultiTurn<Item>(
     const prompts: string[] = [];
     for (const rollout of rollouts) {
       // A rollout that ended in an earlier turn has fewer actions.
-      if (rollout.actions.length !== turn) continue;
+      if (rollout.actions.length !== turn || isUnanswered(rollout.sampled)) continue;
       const prompt = rules.wordingPrompt(rollout.spec, rollout.actions);
       if (prompt === undefined) continue;
       active.push(rollout);
@@ -89,7 +90,7 @@ async function runMultiTurn<Item>(
             maxTokens,
           });
     for (const [row, rollout] of active.entries()) {
-      const wording = wordings === undefined ? null : wordings[row]!.text;
+      const wording = wordings === undefined ? null : wordingOf(wordings[row]!);
       const { text, consistent } = rules.observe(rollout.spec, rollout.actions, wording);
       appendObservation(rollout, await tokenize(text), { wording, observation: text, consistent });
     }
@@ -100,8 +101,12 @@ async function runMultiTurn<Item>(
       n: 1,
       seed: deriveSeed(request.seed, 'turn', turn),
     };
-    for (const [row, completion] of (await client.complete(next)).entries())
-      appendAction(active[row]!, next, completion);
+    for (const [row, completion] of (await client.complete(next)).entries()) {
+      const rollout = active[row]!;
+      // A conversation that is too long ends with what the agent read last.
+      if (completion.finish_reason === PROMPT_TOO_LONG) rollout.sampled.finish_reason = PROMPT_TOO_LONG;
+      else appendAction(rollout, next, completion);
+    }
   }
   return rollouts.map(({ item, sample, sampled, actions, turns }) => ({
     item,
@@ -174,11 +179,15 @@ function appendAction(
   turns.push(turnRecord(request, completion));
 }
 
+/** Null, so that the world speaks for itself, if the simulator had no room for the prompt. */
+const wordingOf = ({ text, finish_reason }: Completion): string | null =>
+  finish_reason === PROMPT_TOO_LONG ? null : text;
+
 /** A rollout's text has one action a line, so an action has no line breaks. */
 const actionOf = ({ text }: Completion): string => text.replaceAll('\n', ' ');
 
-const turnRecord = ({ seed }: CompletionRequest, completion: Completion): TurnRecord => ({
-  seed,
+const turnRecord = (request: CompletionRequest, completion: Completion): TurnRecord => ({
+  seed: completion.seed ?? request.seed,
   action: actionOf(completion),
   wording: null,
   observation: null,

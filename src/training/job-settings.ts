@@ -47,6 +47,10 @@ export function jobSettings(training: AgentTraining | EnvironmentTraining): JobS
   };
 }
 
+/** Whether there is anything to learn from a record: a prompt that was too long has none. */
+export const hasSampledTokens = ({ token_ids, mask }: Sampled): boolean =>
+  mask === undefined ? token_ids.length > 0 : mask.includes(1);
+
 /**
  * A record of a training batch (docs/training-jobs.md): token ids as they were sampled, never decoded and
  * encoded again. The prompt, and what was read between turns, have mask 0.

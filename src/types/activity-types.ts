@@ -139,9 +139,9 @@ export type ShardInput = PhaseInput & { shard: number; shards: number };
 
 /**
  * `retried`: requests that failed and were sent again. It describes how the run went, not its result, so it
- * stays out of the ledger.
+ * stays out of the ledger. `note` names tasks that were too long for the model; absent without any.
  */
-export type Sampling = { file: FileRef; requests: number; tokens: number; retried: number };
+export type Sampling = { file: FileRef; requests: number; tokens: number; retried: number; note?: string };
 export type DrawTasksInput = PhaseInput & { generated: FileRef[] };
 export type RollOutInput = ShardInput & { tasks: FileRef };
 export type ComputeRewardsInput = PhaseInput & { tasks: FileRef; traces: FileRef[] };

@@ -20,6 +20,10 @@ import type { Latents, TaskSpec } from '../worlds/world.ts';
 /** One completion of a policy, exactly as it was sampled. */
 export interface Sampled {
   policy_version: string;
+  /**
+   * The seed that was sent with the prompt. vLLM draws sample j of it with the seed + j, the embedded server
+   * with the prompt's place in its request too.
+   */
   seed: number;
   temperature: number;
   prompt_token_ids: number[];
@@ -127,7 +131,7 @@ export interface RewardRecord {
   /** Of the reward, and of the format reward where there is one. */
   advantage: number;
   answer: string;
-  /** Why it is not solved, in worlds that tell their simulator. */
+  /** Why it is not solved: in worlds that tell their simulator, and if the task's prompt was too long. */
   failure?: string;
 }
 
@@ -185,6 +189,8 @@ export interface VerdictRecord {
   /** Whether it counts as solved; absent if that is a reward of 1. */
   solved?: boolean;
   answer: string;
+  /** Why there is no answer; absent if there is one. */
+  reason?: 'prompt_too_long';
   policy_version: string;
   seed: number;
 }

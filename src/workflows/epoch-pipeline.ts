@@ -130,7 +130,11 @@ export async function runEpochPipeline(
         environment.metrics,
         ...(forgetting ? [forgetting.metrics] : []),
       ],
-      notes: [agent.note, environment.note, forgetting?.note ?? null].filter((note) => note !== null),
+      notes: [
+        ...samplingNotes([...generated, ...rollouts]),
+        ...[agent.note, environment.note, forgetting?.note ?? null].filter((note) => note !== null),
+        ...samplingNotes(verdicts),
+      ],
       retried: total([...generated, ...rollouts, ...verdicts], 'retried'),
       seconds: runner.seconds(),
     }),
@@ -197,7 +201,7 @@ export async function runPreparation(
     metrics: [coldStart?.metrics, dataset?.metrics, forgetting?.metrics].filter(
       (metrics) => metrics !== undefined,
     ),
-    notes: coldStart === undefined ? [] : [coldStart.note],
+    notes: [...(coldStart === undefined ? [] : [coldStart.note]), ...samplingNotes(verdicts)],
     retried: total(verdicts, 'retried'),
     seconds: runner.seconds(),
   });
@@ -214,6 +218,9 @@ export const mapShards = <T>(
 
 export const fileRefs = (samplings: readonly Sampling[]): Sampling['file'][] =>
   samplings.map(({ file }) => file);
+
+const samplingNotes = (samplings: readonly Sampling[]): string[] =>
+  samplings.flatMap(({ note }) => note ?? []);
 
 const total = (samplings: readonly Sampling[], field: 'tokens' | 'retried'): number =>
   samplings.reduce((sum, sampling) => sum + sampling[field], 0);

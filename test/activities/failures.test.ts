@@ -126,6 +126,8 @@ describe('a shard that is interrupted', () => {
           return [];
         },
         tokenize: () => Promise.resolve([]),
+        contextLength: () => Promise.resolve(null),
+        promptLength: () => Promise.resolve(0),
       }),
     }).rollOut(input);
     await expect

@@ -11,8 +11,8 @@ import { InvalidArtifact } from '../../src/store/errors.ts';
 import type { FileRef } from '../../src/store/references.ts';
 import type { CommittedEpoch, RunPlan } from '../../src/types/activity-types.ts';
 import { exampleFile, withFields } from '../../test-support/experiments.ts';
+import type { FakeChat } from '../../test-support/fake-chat.ts';
 import { FakeModelServer } from '../../test-support/fake-model-server.ts';
-import type { FakeChat } from '../../test-support/fake-model-server.ts';
 import { fakeToolboxModel } from '../../test-support/fake-toolbox-model.ts';
 import type { ToolboxPlayer } from '../../test-support/fake-toolbox-model.ts';
 import { FakeTrainer } from '../../test-support/fake-trainer.ts';
@@ -67,8 +67,10 @@ export async function someRun(
 ): Promise<SomeRun> {
   const home = await folderInMemory();
   const written = withFields(smallFile, fields);
+  const { world, serving } = parseExperiment(written);
   const server = await FakeModelServer.start({
-    model: fakeToolboxModel(parseExperiment(written).world, player),
+    model: fakeToolboxModel(world, player),
+    seedRule: serving.type === 'embedded' ? 'embedded' : 'vllm',
     ...(chat && { chat }),
   });
   // A data set's model is that server too, whose address is known only now.

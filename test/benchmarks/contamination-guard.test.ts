@@ -127,6 +127,7 @@ describe('tasks of any world', () => {
     const home = await temporaryFolder();
     const server = await FakeModelServer.start({
       model: fakeToolboxModel(parseExperiment(smallFile).world),
+      seedRule: 'embedded',
       ...(chat && { chat }),
     });
     onTestFinished(() => server[Symbol.asyncDispose]());

@@ -13,8 +13,9 @@ import type {
   Scored,
   ShardRecord,
 } from '../../src/types/evaluation-types.ts';
+import type { FakeChat } from '../../test-support/fake-chat.ts';
 import { FakeModelServer } from '../../test-support/fake-model-server.ts';
-import type { FakeChat, FakeModel } from '../../test-support/fake-model-server.ts';
+import type { FakeModel } from '../../test-support/fake-model-server.ts';
 import { FakeTrainer } from '../../test-support/fake-trainer.ts';
 import { plainDependencies } from '../../test-support/plain-epochs.ts';
 import { memoryFolder } from '../store/temporary-folder.ts';

@@ -38,7 +38,8 @@ let client: PolicyClient;
 beforeEach(async () => {
   fake = await FakeModelServer.start({
     model: () => 'completion',
-    chat: ([message], random) => `${message!.content}${'x'.repeat(random.int(12))}`,
+    chat: ([message], random) =>
+      message!.content === 'too long' ? 400 : `${message!.content}${'x'.repeat(random.int(12))}`,
   });
   client = createPolicyClient(serving, { baseUrl: fake.url, apiKey: undefined, timeoutMs: 20_000 });
   return () => fake[Symbol.asyncDispose]();
@@ -57,6 +58,9 @@ describe('a policy behind chat completions', () => {
     ]);
     expect(fake.requests).toEqual([]);
     expect(new Set(fake.chats.map(({ seed }) => seed)).size).toBe(6);
+    expect(completions.map(({ seed }) => seed).toSorted()).toEqual(
+      fake.chats.map(({ seed }) => seed).toSorted(),
+    );
     expect(
       fake.chats.every(
         ({ seed, max_tokens, model }) => seed < 2 ** 31 && max_tokens === 6 && model === 'any-model',
@@ -88,6 +92,14 @@ describe('a policy behind chat completions', () => {
     ]);
   });
 
+  it('says of a prompt that is too long that it is', async () => {
+    const completions = await client.complete({ ...request, prompts: ['a', 'too long'], n: 1 }, never);
+    expect(completions.map(({ text, finish_reason }) => [text[0], finish_reason])).toEqual([
+      ['a', expect.stringMatching('stop|length')],
+      [undefined, 'prompt_too_long'],
+    ]);
+  });
+
   it('has no token ids to continue from', async () => {
     await expect(client.complete({ ...request, prompts: [[1, 2]] }, never)).rejects.toThrow(RequestRefused);
     await expect(client.tokenize('any-model', 'x', never)).rejects.toThrow(RequestRefused);
@@ -109,8 +121,8 @@ describe('a policy behind chat completions', () => {
 describe('completions', () => {
   it('are held to a schema if the request says so', async () => {
     const plain = createCompletionsClient({ baseUrl: fake.url, apiKey: undefined, timeoutMs: 20_000 });
-    await plain.complete({ ...request, maxTokens: 20, schema }, never);
-    await plain.complete({ ...request, maxTokens: 20 }, never);
+    await plain.complete({ ...request, prompts: ['a'], maxTokens: 20, schema }, never);
+    await plain.complete({ ...request, prompts: ['a'], maxTokens: 20 }, never);
     expect(fake.requests.map(({ response_format }) => response_format)).toEqual([
       { type: 'json_schema', json_schema: { name: 'task', schema } },
       undefined,

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createCompletionsClient } from '../../src/inference/completions-client.ts';
+import type { ModelServerOptions } from '../../src/inference/completions-client.ts';
 import {
   DamagedModel,
   InvalidAnswer,
@@ -28,10 +29,21 @@ let client: PolicyClient;
 beforeEach(async () => {
   fake = await FakeModelServer.start({
     model: (prompt, random) => `${prompt.slice(0, 1)}${'x'.repeat(random.int(12))}`,
+    seedRule: 'embedded',
   });
-  client = createCompletionsClient({ baseUrl: fake.url, apiKey: undefined, timeoutMs: 20_000 });
+  client = createClient();
   return () => fake[Symbol.asyncDispose]();
 });
+
+/** A client of a server that draws prompts apart; separate-prompts.test.ts has that of the others. */
+const createClient = (options: Partial<ModelServerOptions> = {}): PolicyClient =>
+  createCompletionsClient({
+    baseUrl: fake.url,
+    apiKey: undefined,
+    timeoutMs: 20_000,
+    canBatchPrompts: true,
+    ...options,
+  });
 
 const failureOf = async (completions: Promise<unknown>): Promise<unknown> =>
   completions.then(
@@ -40,13 +52,11 @@ const failureOf = async (completions: Promise<unknown>): Promise<unknown> =>
   );
 async function failureUnder(fault: Fault): Promise<unknown> {
   fake.nextFaults.push(fault);
-  const faulty = fault.startsWith('stall')
-    ? createCompletionsClient({ baseUrl: fake.url, apiKey: undefined, timeoutMs: 150 })
-    : client;
+  const faulty = fault.startsWith('stall') ? createClient({ timeoutMs: 150 }) : client;
   return failureOf(faulty.complete(request, never));
 }
 
-describe('a completions client', () => {
+describe('a client of completions', () => {
   it('asks for everything that a record keeps', async () => {
     await client.complete(request, never);
     expect(fake.requests).toEqual([
@@ -91,12 +101,7 @@ describe('a completions client', () => {
   });
 
   it('asks a server without token ids for text alone, and takes no less', async () => {
-    const plain = createCompletionsClient({
-      baseUrl: fake.url,
-      apiKey: undefined,
-      timeoutMs: 20_000,
-      returnsTokenIds: false,
-    });
+    const plain = createClient({ returnsTokenIds: false });
     const sampled = await client.complete(request, never);
     const texts = await plain.complete(request, never);
     expect(fake.requests[1]).toEqual({
@@ -172,11 +177,7 @@ describe('a completions client', () => {
   });
 
   it('nobody there: unavailable', async () => {
-    const gone = createCompletionsClient({
-      baseUrl: 'http://127.0.0.1:1/v1',
-      apiKey: undefined,
-      timeoutMs: 20_000,
-    });
+    const gone = createClient({ baseUrl: 'http://127.0.0.1:1/v1' });
     expect(await failureOf(gone.complete(request, never))).toBeInstanceOf(ModelUnavailable);
   });
 
@@ -189,7 +190,7 @@ describe('a completions client', () => {
   it.each(['stall', 'stall in the body'] as const)(
     'abort during a %s: the signal’s own reason',
     async (fault) => {
-      const patient = createCompletionsClient({ baseUrl: fake.url, apiKey: undefined, timeoutMs: 60_000 });
+      const patient = createClient({ timeoutMs: 60_000 });
       const reason = new Error('the worker stops');
       const controller = new AbortController();
       fake.nextFaults.push(fault);
@@ -207,6 +208,68 @@ describe('a completions client', () => {
   });
 });
 
+describe('a request of which some prompts are too long', () => {
+  const contextLength = 20;
+  const prompts = Array.from(
+    { length: 9 },
+    (_, index) => `${index}${index === 2 || index === 7 ? 'long prompt!!!!' : '='}`,
+  );
+
+  it('is halved until they are alone; the others are answered, none with another’s noise', async () => {
+    await using server = await FakeModelServer.start({
+      model: (prompt, random) => `${prompt.slice(0, 1)}${random.next()}`,
+      seedRule: 'embedded',
+      contextLength,
+    });
+    const short = createClient({ baseUrl: server.url });
+    const completions = await short.complete({ ...request, prompts }, never);
+    expect(completions.map(({ prompt, sample }) => [prompt, sample])).toEqual(
+      prompts.flatMap((_, prompt) => [
+        [prompt, 0],
+        [prompt, 1],
+      ]),
+    );
+    for (const { prompt, text, finish_reason, token_ids } of completions)
+      if (prompt === 2 || prompt === 7) expect([finish_reason, token_ids]).toEqual(['prompt_too_long', []]);
+      else expect(text[0]).toBe(String(prompt));
+    const noise = completions.filter(({ text }) => text !== '').map(({ text }) => text.slice(1));
+    expect(new Set(noise).size).toBe(noise.length);
+    expect(await short.complete({ ...request, prompts }, never)).toEqual(completions);
+  });
+});
+
+describe('the context of a model', () => {
+  it.each([
+    ['that of the base model, which alone names one', { baseModel: 'base' }, false, 40],
+    ['the model’s own, of a server that names all', { seedRule: 'embedded' as const }, true, 40],
+    ['not known, of a server that lists others', { baseModel: 'base' }, true, null],
+  ])('is %s', async (_, rules, canBatchPrompts, length) => {
+    await using server = await FakeModelServer.start({ model: () => 'x', contextLength: 40, ...rules });
+    const asking = createClient({ baseUrl: server.url, canBatchPrompts });
+    if (canBatchPrompts && length !== null) await asking.complete({ ...request, prompts: ['a'] }, never);
+    expect(await asking.contextLength(request.model, never)).toBe(length);
+    expect(await asking.promptLength(request.model, 'four', never)).toBe(4);
+  });
+
+  it('is the shortest of several servers, and null where none says', async () => {
+    await using long = await FakeModelServer.start({
+      model: () => 'x',
+      contextLength: 90,
+      baseModel: 'base',
+    });
+    await using short = await FakeModelServer.start({
+      model: () => 'x',
+      contextLength: 30,
+      baseModel: 'base',
+    });
+    const asking = (baseUrl: string[]): Promise<number | null> =>
+      createClient({ baseUrl, canBatchPrompts: false }).contextLength(request.model, never);
+    expect(await asking([long.url, fake.url, short.url])).toBe(30);
+    expect(await asking([fake.url])).toBe(null);
+    await expect(asking(['http://127.0.0.1:1/v1'])).rejects.toThrow(ModelUnavailable);
+  });
+});
+
 describe('the fake model server', () => {
   it('meets a request with the same faults at the same attempts, whatever the order', async () => {
     const play = async (seeds: number[]): Promise<Map<number, boolean[]>> => {
@@ -215,7 +278,7 @@ describe('the fake model server', () => {
         faultRates: { 'server error': 0.5 },
         faultSeed: 3,
       });
-      const flakyClient = createCompletionsClient({ baseUrl: flaky.url, apiKey: undefined, timeoutMs: 1000 });
+      const flakyClient = createClient({ baseUrl: flaky.url, timeoutMs: 1000 });
       const outcomes = new Map<number, boolean[]>();
       for (const seed of seeds) {
         const failed = (await failureOf(flakyClient.complete({ ...request, seed }, never))) instanceof Error;

@@ -7,8 +7,9 @@ import {
 } from '../../src/inference/evaluation-client.ts';
 import type { EvaluationClient } from '../../src/inference/evaluation-client.ts';
 import { RequestRefused } from '../../src/inference/policy-client.ts';
+import type { FakeChat } from '../../test-support/fake-chat.ts';
 import { FakeModelServer } from '../../test-support/fake-model-server.ts';
-import type { FakeChat, FakeModel } from '../../test-support/fake-model-server.ts';
+import type { FakeModel } from '../../test-support/fake-model-server.ts';
 
 const never = new AbortController().signal;
 const policy = { model: 'any', temperature: 0, maxTokens: 40 };
@@ -146,17 +147,33 @@ describe('a policy by chat completions', () => {
 });
 
 describe('a policy by completions', () => {
-  it('is asked in ChatML, all questions in one request', async () => {
+  it('is asked in ChatML, each question with its own seed', async () => {
     const { fake, completions } = await servers(
       () => '',
       (prompt) => prompt.split('\n')[1]!,
     );
     const answers = await completions.answer([seededQuestion('a', 2 ** 31 + 3), seededQuestion('bb')], never);
     expect(answers.map(({ text }) => text)).toEqual(['a<|im_end|>', 'bb<|im_end|>']);
+    const sampling = { n: 1, temperature: 0, max_tokens: 40, stop: ['<|im_end|>'] };
     expect(fake.requests).toMatchObject([
-      { n: 1, seed: 3, temperature: 0, max_tokens: 40, stop: ['<|im_end|>'] },
+      { prompt: ['<|im_start|>user\na<|im_end|>\n<|im_start|>assistant\n'], seed: 3, ...sampling },
+      { prompt: ['<|im_start|>user\nbb<|im_end|>\n<|im_start|>assistant\n'], seed: 1, ...sampling },
     ]);
     expect(await completions.answer([], never)).toEqual([]);
+  });
+
+  it('answers a question that is too long for the model by saying so', async () => {
+    const fake = await FakeModelServer.start({ model: () => 'ok', contextLength: 70 });
+    onTestFinished(() => fake[Symbol.asyncDispose]());
+    for (const canBatchPrompts of [false, true]) {
+      const server = { baseUrl: fake.url, apiKey: undefined, timeoutMs: 2000, canBatchPrompts };
+      const client = createCompletionsEvaluationClient(createCompletionsClient(server), policy);
+      const answers = await client.answer([seededQuestion('a'), seededQuestion('b'.repeat(30))], never);
+      expect(answers.map(({ finish_reason, tokens }) => [finish_reason, tokens])).toEqual([
+        ['stop', 3],
+        ['prompt_too_long', 0],
+      ]);
+    }
   });
 
   it('cannot be given tools', async () => {

@@ -135,6 +135,7 @@ describe('an experiment with a world from outside', () => {
   const start = async (list: string | undefined, input: unknown) => {
     const home = await temporaryFolder();
     const server = await FakeModelServer.start({
+      seedRule: 'embedded',
       model: (prompt, random, model) =>
         model.startsWith('environment')
           ? `${random.int(50)}+${random.int(50)}`

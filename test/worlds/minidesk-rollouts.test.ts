@@ -59,7 +59,7 @@ const player =
 async function someRun(lies = 0, id = 'desk', fields: Record<string, unknown> = {}) {
   const home = await mkdtemp(join(tmpdir(), 'genenv-desk-'));
   onTestFinished(() => rm(home, { recursive: true, force: true }));
-  const server = await FakeModelServer.start({ model: player(lies) });
+  const server = await FakeModelServer.start({ model: player(lies), seedRule: 'embedded' });
   onTestFinished(() => server[Symbol.asyncDispose]());
   const trainer = new FakeTrainer();
   const ports = plainDependencies(home, server.url, trainer);

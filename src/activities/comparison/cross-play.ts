@@ -1,8 +1,9 @@
 import { collect } from '../../async/streams.ts';
 import { successRate } from '../../coevolution/success-rate.ts';
 import { parseCandidate, structuredOutput } from '../../curriculum/generate-candidates.ts';
+import { isCutShort } from '../../inference/policy-client.ts';
 import { deriveSeed, randomStream } from '../../numerics/random.ts';
-import { batchPrompts, openCompletionClient } from '../../rollouts/completion-requests.ts';
+import { batchPrompts, isUnanswered, openCompletionClient } from '../../rollouts/completion-requests.ts';
 import { streamRollouts } from '../../rollouts/rollout-loop.ts';
 import { runPhaseOnce } from '../../runtime/run-once.ts';
 import type { ObjectStore } from '../../store/object-store.ts';
@@ -51,9 +52,9 @@ export function createCrossTasks(dependencies: Dependencies) {
       return await dependencies.store.putRecords(
         (async function* (): AsyncGenerator<SeedTaskRecord> {
           for (const { request } of planned) {
-            for (const { text, finish_reason } of await client.complete(request)) {
+            for (const completion of await client.complete(request)) {
               const id = `task-${String(written++).padStart(3, '0')}`;
-              const parsed = finish_reason === 'length' ? undefined : parseCandidate(world, text);
+              const parsed = isCutShort(completion) ? undefined : parseCandidate(world, completion.text);
               // A label that nobody has confirmed decides nothing between simulators.
               if (parsed?.valid === true && world.vote?.needed(parsed.spec) !== true)
                 yield { id, spec: parsed.spec };
@@ -102,11 +103,8 @@ export function createCrossPlay(dependencies: Dependencies) {
           for await (const { item, sample, sampled } of rollouts) {
             const { id, spec, simulator } = item;
             const { text, seed: drawn } = sampled;
-            const { reward } = world.score(
-              spec,
-              text,
-              randomStream(deriveSeed(drawn, 'verdict', simulator, id, sample)),
-            );
+            const verdict = randomStream(deriveSeed(drawn, 'verdict', simulator, id, sample));
+            const reward = isUnanswered(sampled) ? 0 : world.score(spec, text, verdict).reward;
             rewards.get(simulator)!.push(reward);
             yield { simulator, task_id: id, sample, reward, answer: text };
           }

@@ -3,13 +3,13 @@ import { successRate } from '../../coevolution/success-rate.ts';
 import { candidatesPerTask, screening } from '../../comparison/plan.ts';
 import { deriveSeed, randomStream } from '../../numerics/random.ts';
 import { inHalves, spread } from '../../numerics/spacing.ts';
-import { batchPrompts, openCompletionClient } from '../../rollouts/completion-requests.ts';
+import { batchPrompts, isUnanswered, openCompletionClient } from '../../rollouts/completion-requests.ts';
 import type { PlannedRequest } from '../../rollouts/completion-requests.ts';
 import { streamRollouts } from '../../rollouts/rollout-loop.ts';
 import { runPhaseOnce } from '../../runtime/run-once.ts';
 import type { Phase } from '../../runtime/run-once.ts';
 import type { FileRef } from '../../store/references.ts';
-import { batchRecord, NEUTRAL_JOB_SETTINGS } from '../../training/job-settings.ts';
+import { batchRecord, hasSampledTokens, NEUTRAL_JOB_SETTINGS } from '../../training/job-settings.ts';
 import { runPolicyJob } from '../../training/policy-update.ts';
 import type { PhaseInput } from '../../types/activity-types.ts';
 import type {
@@ -151,11 +151,8 @@ async function* attemptTasks(
   for await (const { item, sample, sampled } of rollouts) {
     const { task, first } = item;
     const attempt = first + sample;
-    const { reward } = world.score(
-      task.spec,
-      sampled.text,
-      randomStream(deriveSeed(sampled.seed, 'verdict', task.id, attempt)),
-    );
+    const verdict = randomStream(deriveSeed(sampled.seed, 'verdict', task.id, attempt));
+    const reward = isUnanswered(sampled) ? 0 : world.score(task.spec, sampled.text, verdict).reward;
     yield { task, attempt, reward, solved: isSolved(world, reward), sampled };
   }
 }
@@ -218,7 +215,7 @@ async function* batchRecords(
   );
   for await (const { task_id, attempt, sampled } of store.records<ProbeTraceRecord>(traces)) {
     const { step, solved, first } = steps.get(task_id)!;
-    if (attempt < first || attempt >= first + maxGradients) continue;
+    if (attempt < first || attempt >= first + maxGradients || !hasSampledTokens(sampled)) continue;
     yield batchRecord(sampled, {
       step,
       group_id: task_id,

@@ -1,11 +1,14 @@
 import { collect } from '../../async/streams.ts';
 import { parseCandidate } from '../../curriculum/generate-candidates.ts';
 import { datasetTexts } from '../../curriculum/task-datasets.ts';
+import { PROMPT_TOO_LONG } from '../../inference/policy-client.ts';
 import { deriveSeed, randomStream } from '../../numerics/random.ts';
+import { openCompletionClient } from '../../rollouts/completion-requests.ts';
 import { runPhaseOnce } from '../../runtime/run-once.ts';
+import type { Phase } from '../../runtime/run-once.ts';
 import type { ObjectStore } from '../../store/object-store.ts';
 import type { FileRef } from '../../store/references.ts';
-import type { Metrics, WritePoolInput, WrittenPool } from '../../types/activity-types.ts';
+import type { Metrics, PolicyVersion, WritePoolInput, WrittenPool } from '../../types/activity-types.ts';
 import type { SeedTaskRecord } from '../../types/records.ts';
 import { InvalidConfig } from '../../validation/invalid-config.ts';
 import { isSolved } from '../../worlds/world.ts';
@@ -16,8 +19,8 @@ import type { Dependencies } from '../dependencies.ts';
  * Builds the data set of an arm that learns from one: once, before the first epoch (GenEnv A.3). `static`:
  * the base tasks and the frozen simulator's variations of each. `offline`: another model's tasks, or those of
  * a file. A text is dropped and counted if it is no valid task, cannot be solved, repeats another, is held
- * out, holds a question of a benchmark, or has a label that would need a vote (there is no vote here; the
- * labels of a file are trusted).
+ * out, holds a question of a benchmark, is too long for the agent, or has a label that would need a vote
+ * (there is no vote here; the labels of a file are trusted).
  * @throws InvalidConfig for a file that is missing, does not match its hash, or has a line that is no record
  * or holds a question of a benchmark
  */
@@ -42,7 +45,10 @@ export function createBuildTaskDataset(dependencies: Dependencies) {
         // all.
         heldOut: new Set(arm.type === 'offline' ? heldOut : []),
       });
-      const specs = arm.type === 'static' ? [...base, ...accepted] : accepted;
+      const fitting = await keepFitting(dependencies, context, input.state.agent, accepted);
+      if (fitting.length < accepted.length)
+        dropped[`pool/dropped/${PROMPT_TOO_LONG}`] = accepted.length - fitting.length;
+      const specs = arm.type === 'static' ? [...base, ...fitting] : fitting;
       if (specs.length === 0)
         throw new InvalidConfig(
           `experiment: arm: the data set has no valid task; of ${texts.length} texts ` +
@@ -58,6 +64,21 @@ export function createBuildTaskDataset(dependencies: Dependencies) {
         metrics: { 'pool/written': texts.length, 'pool/size': specs.length, ...dropped },
       };
     });
+}
+
+/** The tasks that the agent has room to read and to answer. */
+async function keepFitting(
+  dependencies: Dependencies,
+  context: Phase,
+  agent: PolicyVersion,
+  specs: readonly string[],
+): Promise<string[]> {
+  const { experiment, world } = context;
+  const request = { model: agent.name, maxTokens: experiment.agent.sampling.maxTokens };
+  await using client = await openCompletionClient(dependencies, context, { requests: 0, policies: [agent] });
+  const fitting: string[] = [];
+  for (const spec of specs) if (await client.hasRoomFor(request, world.agentPrompt(spec))) fitting.push(spec);
+  return fitting;
 }
 
 async function readSpecs(store: ObjectStore, tasks: FileRef): Promise<string[]> {

@@ -2,7 +2,7 @@ import { collect } from '../../async/streams.ts';
 import { better, isForgetting } from '../../coevolution/guards.ts';
 import type { SuccessCount } from '../../numerics/intervals.ts';
 import { deriveSeed, randomStream } from '../../numerics/random.ts';
-import { batchPrompts, openCompletionClient } from '../../rollouts/completion-requests.ts';
+import { batchPrompts, isUnanswered, openCompletionClient } from '../../rollouts/completion-requests.ts';
 import { streamRollouts } from '../../rollouts/rollout-loop.ts';
 import { runPhaseOnce } from '../../runtime/run-once.ts';
 import type { Phase } from '../../runtime/run-once.ts';
@@ -44,6 +44,7 @@ export function createCheckForgetting(dependencies: Dependencies) {
       const rollouts = streamRollouts(client, context, planned, { specOf: (spec) => spec, simulator: null });
       for await (const { item: spec, sampled } of rollouts) {
         const { text, seed } = sampled;
+        if (isUnanswered(sampled)) continue;
         if (isSolved(world, world.score(spec, text, randomStream(deriveSeed(seed, 'verdict', spec))).reward))
           now.successes += 1;
       }

@@ -4,7 +4,9 @@ import { groupAdvantages } from '../../coevolution/group-advantage.ts';
 import { successRate } from '../../coevolution/success-rate.ts';
 import type { SuccessRate } from '../../coevolution/success-rate.ts';
 import type { Experiment } from '../../config/experiment.ts';
+import { PROMPT_TOO_LONG } from '../../inference/policy-client.ts';
 import { deriveSeed, randomStream } from '../../numerics/random.ts';
+import { isUnanswered } from '../../rollouts/completion-requests.ts';
 import { runPhaseOnce } from '../../runtime/run-once.ts';
 import { EpochMetrics } from '../../scoring/epoch-metrics.ts';
 import { clusterGuards, luckGuard, TaskOutcomeCounts } from '../../scoring/task-outcomes.ts';
@@ -44,10 +46,16 @@ export function createComputeRewards(dependencies: Dependencies) {
           for await (const group of groupConsecutive(readTraces(store, input.traces), isSameGroup)) {
             const { task_id, role } = group[0]!;
             const task = taskIndex(task_id);
-            const scored = scoreGroup(context, specs[task]!, group);
-            outcomes.add(task, role, scored);
-            outcomes.addWordings(task, group);
-            summary.addGroup(task, group, scored);
+            // A task that the agent has no room for was not attempted: nothing is known of its difficulty.
+            const isAnswered = !group.every(({ sampled }) => isUnanswered(sampled));
+            const scored = isAnswered
+              ? scoreGroup(context, specs[task]!, group)
+              : group.map((trace) => unansweredReward(trace));
+            if (isAnswered) {
+              outcomes.add(task, role, scored);
+              outcomes.addWordings(task, group);
+              summary.addGroup(task, group, scored);
+            }
             answers += group.length;
             heartbeat({ answers });
             yield* scored;
@@ -160,9 +168,22 @@ function scoreGroup(
   });
 }
 
+const unansweredReward = ({ id, task_id, role }: TraceRecord): RewardRecord => ({
+  id,
+  task_id,
+  role,
+  reward: 0,
+  second_reward: 0,
+  well_formed: false,
+  advantage: 0,
+  answer: '',
+  failure: PROMPT_TOO_LONG,
+});
+
 /** Why an answer fails; undefined in worlds that do not say. */
 function describeFailure(world: World, spec: string, { finish_reason, text }: Sampled): string | undefined {
   if (!world.failure) return undefined;
+  if (finish_reason === PROMPT_TOO_LONG) return 'conversation too long';
   return finish_reason === 'length' ? 'cut off' : world.failure(spec, text);
 }
 

@@ -1,7 +1,14 @@
 import { collect } from '../../async/streams.ts';
 import type { Experiment } from '../../config/experiment.ts';
+import { PROMPT_TOO_LONG } from '../../inference/policy-client.ts';
 import { deriveSeed, randomStream } from '../../numerics/random.ts';
-import { batchPrompts, openCompletionClient, selectShard } from '../../rollouts/completion-requests.ts';
+import {
+  batchPrompts,
+  isUnanswered,
+  openCompletionClient,
+  selectShard,
+  unansweredNote,
+} from '../../rollouts/completion-requests.ts';
 import type { PlannedRequest } from '../../rollouts/completion-requests.ts';
 import { streamRollouts } from '../../rollouts/rollout-loop.ts';
 import { runPhaseOnce } from '../../runtime/run-once.ts';
@@ -25,6 +32,7 @@ export function createEvaluatePolicy(dependencies: Dependencies) {
         requests: planned.length,
         policies: [input.agent],
       });
+      const tooLong = new Set<string>();
       const file = await dependencies.store.putRecords(
         (async function* (): AsyncGenerator<VerdictRecord> {
           // In the world's own words, so that agents of different simulators are compared on the same tasks.
@@ -35,7 +43,10 @@ export function createEvaluatePolicy(dependencies: Dependencies) {
           for await (const { item, sample, sampled } of rollouts) {
             const { id, spec } = item;
             const { text, policy_version, seed } = sampled;
-            const { reward } = world.score(spec, text, randomStream(deriveSeed(seed, 'verdict', id, sample)));
+            const isAnswered = !isUnanswered(sampled);
+            if (!isAnswered) tooLong.add(id);
+            const verdict = randomStream(deriveSeed(seed, 'verdict', id, sample));
+            const reward = isAnswered ? world.score(spec, text, verdict).reward : 0;
             yield {
               task_id: id,
               kind: world.kind(spec),
@@ -44,13 +55,15 @@ export function createEvaluatePolicy(dependencies: Dependencies) {
               reward,
               ...(world.solvedFrom !== undefined && { solved: isSolved(world, reward) }),
               answer: text,
+              ...(!isAnswered && { reason: PROMPT_TOO_LONG }),
               policy_version,
               seed,
             };
           }
         })(),
       );
-      return { file, requests: planned.length, ...client.usage };
+      const note = unansweredNote(input.agent.name, 'held-out tasks count as not solved,', tooLong);
+      return { file, requests: planned.length, ...client.usage, ...(note !== undefined && { note }) };
     });
 }
 

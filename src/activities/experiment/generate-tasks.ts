@@ -2,7 +2,12 @@ import { collect } from '../../async/streams.ts';
 import type { AgentHistory } from '../../coevolution/agent-history.ts';
 import { variationsWritten } from '../../config/arms.ts';
 import { createExemplarDraw, isStarved } from '../../curriculum/epoch-tasks.ts';
-import { confirmLabels, generateCandidates, structuredOutput } from '../../curriculum/generate-candidates.ts';
+import {
+  confirmLabels,
+  generateCandidates,
+  rejectTooLong,
+  structuredOutput,
+} from '../../curriculum/generate-candidates.ts';
 import type { Candidate } from '../../curriculum/generate-candidates.ts';
 import { taskFeatures } from '../../curriculum/task-features.ts';
 import type { CompletionRequest } from '../../inference/policy-client.ts';
@@ -52,6 +57,7 @@ export function createGenerateTasks(dependencies: Dependencies) {
         (async function* () {
           for (const request of planned) {
             const candidates = await generateCandidates(client, context, request);
+            await rejectTooLong(client, context, candidates, state.agent.name);
             const solver = { model: state.initial_agent.name, seed: request.request.seed };
             await confirmLabels(client, context, candidates, solver);
             for (const candidate of candidates) yield taskRecord(context, epoch, history, candidate);

@@ -1,7 +1,12 @@
 import { chunks, filterStream } from '../../async/streams.ts';
 import type { Experiment } from '../../config/experiment.ts';
 import { deriveSeed } from '../../numerics/random.ts';
-import { epochPolicies, openCompletionClient } from '../../rollouts/completion-requests.ts';
+import {
+  epochPolicies,
+  isUnanswered,
+  openCompletionClient,
+  unansweredNote,
+} from '../../rollouts/completion-requests.ts';
 import type { PlannedRequest } from '../../rollouts/completion-requests.ts';
 import { streamRollouts } from '../../rollouts/rollout-loop.ts';
 import { requestCount } from '../../runs/request-plan.ts';
@@ -25,6 +30,7 @@ export function createRunRollouts(dependencies: Dependencies) {
         requests,
         policies: epochPolicies(input.state),
       });
+      const tooLong = new Set<string>();
       const file = await dependencies.store.putRecords(
         (async function* (): AsyncGenerator<TraceRecord> {
           const rollouts = streamRollouts(client, context, planned, {
@@ -33,12 +39,14 @@ export function createRunRollouts(dependencies: Dependencies) {
           });
           for await (const { item, sample, ...rest } of rollouts) {
             const { task, role } = item;
+            if (role === 'agent' && isUnanswered(rest.sampled)) tooLong.add(task.id);
             const name = `${role === 'agent' ? 'rollout' : 'frozen'}-${String(sample).padStart(2, '0')}`;
             yield { id: `${task.id}/${name}`, task_id: task.id, role, ...rest };
           }
         })(),
       );
-      return { file, requests, ...client.usage };
+      const note = unansweredNote(input.state.agent.name, 'roll out: tasks', tooLong);
+      return { file, requests, ...client.usage, ...(note !== undefined && { note }) };
     });
 }
 

@@ -2,7 +2,7 @@ import { zipRecords } from '../../async/streams.ts';
 import { deriveSeed, randomStream } from '../../numerics/random.ts';
 import { runPhaseOnce } from '../../runtime/run-once.ts';
 import type { Phase } from '../../runtime/run-once.ts';
-import { batchRecord, jobSettings } from '../../training/job-settings.ts';
+import { batchRecord, hasSampledTokens, jobSettings } from '../../training/job-settings.ts';
 import { trainPolicy } from '../../training/policy-update.ts';
 import type { TrainAgentInput, Trained } from '../../types/activity-types.ts';
 import type { FilterRecord, RewardRecord, ScoreRecord } from '../../types/records.ts';
@@ -71,7 +71,7 @@ async function* batchRecords(
     store.records<RewardRecord>(rewards),
   )) {
     const step = steps.get(task_id);
-    if (role === 'agent' && step !== undefined)
+    if (role === 'agent' && step !== undefined && hasSampledTokens(sampled))
       yield batchRecord(sampled, { step, group_id: task_id, env_name: world.type, advantage, weight: 1 });
   }
 }

@@ -8,7 +8,7 @@ import type { RandomStream } from '../../numerics/random.ts';
 import { runPhaseOnce } from '../../runtime/run-once.ts';
 import type { ObjectStore } from '../../store/object-store.ts';
 import type { FileRef } from '../../store/references.ts';
-import { batchRecord, jobSettings } from '../../training/job-settings.ts';
+import { batchRecord, hasSampledTokens, jobSettings } from '../../training/job-settings.ts';
 import { trainPolicy } from '../../training/policy-update.ts';
 import type { Metrics, Trained, TrainEnvironmentInput } from '../../types/activity-types.ts';
 import type { EnvironmentPoolRecord } from '../../types/records.ts';
@@ -138,7 +138,8 @@ async function* batchRecords(
   for (const [step, batch] of batches.entries()) {
     for (const { record, weight } of batch) {
       const { id, sampled } = samples.get(record.at)!;
-      yield batchRecord(sampled, { step, group_id: id, env_name: world.type, advantage: 0, weight });
+      if (hasSampledTokens(sampled))
+        yield batchRecord(sampled, { step, group_id: id, env_name: world.type, advantage: 0, weight });
     }
   }
 }

@@ -1,10 +1,12 @@
 """The models of STORE/served/<name>.json, loaded on demand; the least recently used go."""
 
+import json
 import re
 from collections import OrderedDict
 from pathlib import Path
 
 from genenv_trainer.adapters import base_path
+from genenv_trainer.errors import InvalidArtifact
 from genenv_trainer.serving.errors import ApiError
 from genenv_trainer.serving.loaded_model import (
     AdapterHost,
@@ -28,6 +30,16 @@ class Registry:
 
     def names(self) -> list[str]:
         return sorted(entry.stem for entry in (self.store / "served").glob("*.json"))
+
+    def max_length(self, name: str) -> int | None:
+        """Longest context of a served model by its folder, without loading it; None where that does not
+        say."""
+        try:
+            folder, _ = read_entry(self.store / "served" / f"{name}.json", self.store)
+            config = json.loads(((base_path(folder) or folder) / "config.json").read_text())
+            return config.get("max_position_embeddings")
+        except (InvalidArtifact, OSError, ValueError, KeyError):  # requests to the model say what is wrong
+            return None
 
     def get(self, name: str) -> LoadedModel:
         """The model, its weights active. 404 for a name that is not served, 500 for one that is damaged or

@@ -61,8 +61,9 @@ def create_app(store: Path, threads: int) -> FastAPI:
 
     @app.get("/v1/models")
     async def models(http: Request) -> dict:
-        names = http.app.state.registry.names()
-        data = [{"id": name, "object": "model", "created": 0, "owned_by": "genenv"} for name in names]
+        registry: Registry = http.app.state.registry
+        card = {"object": "model", "created": 0, "owned_by": "genenv"}
+        data = [{"id": name, "max_model_len": registry.max_length(name)} | card for name in registry.names()]
         return {"object": "list", "data": data}
 
     return app

@@ -5,7 +5,7 @@ import json
 import shutil
 
 import pytest
-from tiny_models import AGENT, serve_name
+from tiny_models import ADAPTED, AGENT, serve_name
 
 COMPLETION = {"model": AGENT, "prompt": "a", "max_tokens": 2}
 CHAT = {"model": AGENT, "messages": [{"role": "user", "content": "a"}], "max_tokens": 2}
@@ -137,7 +137,15 @@ def test_a_damaged_model_is_a_500_that_names_the_file(client, store):
     assert "'damaged@1' is damaged" in error["message"]
 
 
-def test_models_lists_what_is_served(client):
+def test_models_lists_what_is_served_and_the_longest_contexts(client):
     listed = client.get("/v1/models").json()
     assert listed["object"] == "list"
-    assert {"id": AGENT, "object": "model", "created": 0, "owned_by": "genenv"} in listed["data"]
+    card = {"object": "model", "created": 0, "owned_by": "genenv"}
+    for name in (AGENT, ADAPTED):
+        assert {"id": name, "max_model_len": 128} | card in listed["data"]
+
+
+def test_models_lists_a_broken_folder_without_a_context(store, client):
+    serve_name(store, "nowhere@1", "objects/nowhere")
+    listed = {card["id"]: card["max_model_len"] for card in client.get("/v1/models").json()["data"]}
+    assert listed["nowhere@1"] is None

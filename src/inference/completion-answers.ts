@@ -1,0 +1,77 @@
+/** Answers of completions, checked against their requests. */
+import { isDeepStrictEqual } from 'node:util';
+import { z } from 'zod';
+import { InvalidAnswer } from './policy-client.ts';
+import type { Completion, CompletionRequest } from './policy-client.ts';
+
+const tokenIds = z.array(z.int().min(0));
+const textChoice = { index: z.int().min(0), text: z.string(), finish_reason: z.string() };
+const createAnswerSchema = <Choice extends z.ZodType>(choice: Choice) =>
+  z.object({ model: z.string(), choices: z.array(choice) });
+const answerSchema = createAnswerSchema(
+  z.object({
+    ...textChoice,
+    token_ids: tokenIds,
+    prompt_token_ids: tokenIds,
+    logprobs: z.object({ token_logprobs: z.array(z.number()) }),
+  }),
+);
+/**
+ * Of a server that gives no token ids: enough for a frozen policy, which is never trained on what it wrote.
+ */
+const textAnswerSchema = createAnswerSchema(
+  z.object(textChoice).transform((choice) => ({
+    ...choice,
+    token_ids: [],
+    prompt_token_ids: [],
+    logprobs: { token_logprobs: [] },
+  })),
+);
+
+/** Parses an answer and checks it against its request. @throws InvalidAnswer saying what is wrong with it */
+export function parseAnswer(
+  answer: unknown,
+  request: CompletionRequest,
+  returnsTokenIds = true,
+): Completion[] {
+  const parsed = (returnsTokenIds ? answerSchema : textAnswerSchema).safeParse(answer);
+  if (!parsed.success)
+    throw new InvalidAnswer(`answer of ${request.model}: ${z.prettifyError(parsed.error)}`);
+  const { model, choices } = parsed.data;
+  if (model !== request.model)
+    throw new InvalidAnswer(
+      `answer of model ${JSON.stringify(model)}; ${JSON.stringify(request.model)} was asked`,
+    );
+  const expected = request.prompts.length * request.n;
+  if (choices.length !== expected)
+    throw new InvalidAnswer(`answer of ${model} has ${choices.length} choices; ${expected} were asked`);
+  return choices
+    .toSorted((a, b) => a.index - b.index)
+    .map((choice, index) => {
+      const logprobs = choice.logprobs.token_logprobs;
+      if (choice.index !== index) throw new InvalidAnswer(`answer of ${model} lacks choice ${index}`);
+      if (logprobs.length !== choice.token_ids.length)
+        throw new InvalidAnswer(
+          `choice ${index} of ${model} has ${choice.token_ids.length} token ids ` +
+            `but ${logprobs.length} log-probabilities`,
+        );
+      const sent = request.prompts[Math.floor(index / request.n)];
+      if (typeof sent === 'object' && !isDeepStrictEqual(sent, choice.prompt_token_ids))
+        throw new InvalidAnswer(`choice ${index} of ${model} follows other tokens than those sent`);
+      if (choice.token_ids.length > request.maxTokens)
+        throw new InvalidAnswer(
+          `choice ${index} of ${model} has ${choice.token_ids.length} tokens; ` +
+            `at most ${request.maxTokens} were asked`,
+        );
+      return {
+        prompt: Math.floor(index / request.n),
+        sample: index % request.n,
+        // Half of a surrogate pair, which JSON lets through, cannot be stored as UTF-8.
+        text: choice.text.toWellFormed(),
+        prompt_token_ids: choice.prompt_token_ids,
+        token_ids: choice.token_ids,
+        logprobs,
+        finish_reason: choice.finish_reason,
+      };
+    });
+}
