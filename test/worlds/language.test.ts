@@ -1,6 +1,5 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { z } from 'zod';
 import { emptyHistory, updateHistory } from '../../src/coevolution/agent-history.ts';
 import { randomStream } from '../../src/numerics/random.ts';
 import { canonicalJson } from '../../src/store/canonical-json.ts';
@@ -611,26 +610,6 @@ describe('the simulator’s prompt', () => {
     expect(world.repairs!.prompt('Context\n', 'x', 'too_deep')).toBe(
       'Context\nx\n\nThat is no task: too deep. Write it again without this fault, JSON alone.\n',
     );
-  });
-
-  it('comes with a schema that says what a task is', () => {
-    expect(JSON.stringify(world.taskSchema)).toContain('"enum":["string","integer","number","boolean"]');
-    expect(world.taskSchema).toMatchObject({
-      type: 'object',
-      additionalProperties: false,
-      required: ['prompt', 'tools', 'evaluation'],
-    });
-    expect(JSON.stringify(world.taskSchema)).not.toMatch(
-      /pattern|propertyNames|minLength|maxItems|\$schema|oneOf/,
-    );
-    const accepts = (tested: typeof world, task: unknown): boolean =>
-      z.fromJSONSchema(tested.taskSchema as Parameters<typeof z.fromJSONSchema>[0]).safeParse(task).success;
-    const executed = createLanguage({ ...settings, kinds: ['execution'] });
-    for (const task of [...exampleTasks, drawLanguageTask(12, randomStream(1), settings)]) {
-      expect(accepts(world, task)).toBe(true);
-      expect(accepts(executed, task)).toBe(task.evaluation.kind === 'execution');
-      expect(accepts(world, { ...task, reward: 1 })).toBe(false);
-    }
   });
 });
 

@@ -5,6 +5,7 @@ import type { JsonTaskDefinition } from '../json-tasks/json-task-world.ts';
 import type { OwnTasks } from '../json-tasks/tasks-file.ts';
 import type { World } from '../world.ts';
 import { acceptedValues, callsMatch, sameValue } from './match.ts';
+import { callsOutputSchema } from './output-schema.ts';
 import { callStyles } from './prompts.ts';
 import type { CallStyle } from './prompts.ts';
 import type { CallsSettings } from './settings.ts';
@@ -27,6 +28,7 @@ export function callsDefinition({ style: name, categories }: CallsSettings): Jso
   return {
     name: 'calls',
     schema: callsTaskSchema,
+    outputSchema: callsOutputSchema({ categories }),
     instructions: `${instructions}\n\nCategories: ${categories.join(', ')}.`,
     validate: (task) =>
       categories.includes(callCategory(task))

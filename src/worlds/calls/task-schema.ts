@@ -19,7 +19,7 @@ export interface Parameter {
   required?: string[] | undefined;
 }
 
-const name = z.string().regex(/^[A-Za-z_]\w{0,63}$/);
+export const nameSchema = z.string().regex(/^[A-Za-z_]\w{0,63}$/);
 /** Tools may be members: `math.factorial`. */
 const toolName = z
   .string()
@@ -33,7 +33,7 @@ const valueSchema: z.ZodType<ArgumentValue> = z
       z.number(),
       z.boolean(),
       z.array(valueSchema).max(20),
-      z.record(name, valueSchema),
+      z.record(nameSchema, valueSchema),
     ]),
   )
   .meta({ id: 'value' });
@@ -49,8 +49,8 @@ const parameterSchema: z.ZodType<Parameter> = z
         .max(20)
         .optional(),
       items: parameterSchema.optional(),
-      properties: z.record(name, parameterSchema).optional(),
-      required: z.array(name).optional(),
+      properties: z.record(nameSchema, parameterSchema).optional(),
+      required: z.array(nameSchema).optional(),
     }),
   )
   .meta({ id: 'parameter' });
@@ -58,8 +58,8 @@ const parameterSchema: z.ZodType<Parameter> = z
 const toolSchema = z.strictObject({
   name: toolName,
   description: z.string().min(1).max(600),
-  parameters: z.record(name, parameterSchema),
-  required: z.array(name),
+  parameters: z.record(nameSchema, parameterSchema),
+  required: z.array(nameSchema),
 });
 
 const messageSchema = z.strictObject({
@@ -73,7 +73,7 @@ const messageSchema = z.strictObject({
  */
 const goldSchema = z.strictObject({
   name: toolName,
-  arguments: z.record(name, z.array(valueSchema).min(1).max(4)),
+  arguments: z.record(nameSchema, z.array(valueSchema).min(1).max(4)),
 });
 
 export const callsTaskSchema = z.strictObject({

@@ -7,7 +7,7 @@ import { framePrompt, repairPrompt, variationPrompt } from './prompts.ts';
 import type { JsonTaskSettings, TasksFile } from './settings.ts';
 import { readTasksFile } from './tasks-file.ts';
 import type { OwnTasks } from './tasks-file.ts';
-import { parseUntrustedJson, taskJsonSchemaWithoutRules } from './untrusted-json.ts';
+import { parseUntrustedJson } from './untrusted-json.ts';
 
 /**
  * What one kind of JSON task adds: a model writes it, code judges it. `createJsonTaskWorld` makes a world of
@@ -16,6 +16,8 @@ import { parseUntrustedJson, taskJsonSchemaWithoutRules } from './untrusted-json
 export interface JsonTaskDefinition<Task> {
   readonly name: string;
   readonly schema: z.ZodType<Task>;
+  /** What a server may let the simulator write. */
+  readonly outputSchema: Readonly<Record<string, unknown>>;
   /** Instructions to the simulator. */
   readonly instructions: string;
   /** Why a task that fits the schema is invalid, as a word in the metrics; undefined if it is valid. */
@@ -108,7 +110,7 @@ export function createJsonTaskWorld<Task>(
   return {
     name: definition.name,
     vocabulary: [],
-    taskSchema: taskJsonSchemaWithoutRules(definition.schema),
+    taskSchema: definition.outputSchema,
     ...(settings.repairs > 0 && {
       repairs: {
         limit: settings.repairs,

@@ -1,6 +1,3 @@
-import { z } from 'zod';
-import { isObject } from '../../validation/json-schema.ts';
-
 /** Limits on characters and nesting; later code may then recurse. */
 const MAX_LENGTH = 20_000;
 const MAX_DEPTH = 48;
@@ -74,29 +71,4 @@ function endOfObject(text: string, from: number): number {
     else if (!quoted && character === '}' && --depth === 0) return at + 1;
   }
   return text.length;
-}
-
-/**
- * A schema for servers with structured outputs, without the rules that grammar compilers do not support
- * (lengths, patterns); those are checked when the text is read.
- */
-export const taskJsonSchemaWithoutRules = (schema: z.ZodType): Record<string, unknown> =>
-  withoutRules(z.toJSONSchema(schema, { io: 'input' })) as Record<string, unknown>;
-
-const rules = new Set([
-  '$schema',
-  'pattern',
-  'propertyNames',
-  'minLength',
-  'maxLength',
-  'minItems',
-  'maxItems',
-]);
-
-function withoutRules(node: unknown): unknown {
-  if (Array.isArray(node)) return node.map(withoutRules);
-  if (!isObject(node)) return node;
-  return Object.fromEntries(
-    Object.entries(node).flatMap(([key, value]) => (rules.has(key) ? [] : [[key, withoutRules(value)]])),
-  );
 }

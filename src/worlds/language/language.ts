@@ -15,9 +15,9 @@ import {
 } from './answers.ts';
 import { drawLanguageTask } from './draw-task.ts';
 import { listCalls } from './execute.ts';
+import { languageOutputSchema } from './output-schema.ts';
 import { languageAgentPrompt, languageSimulatorPrompt } from './prompts.ts';
 import type { LanguageSettings } from './settings.ts';
-import { taskJsonSchema } from './task-schema.ts';
 import type { LanguageTask } from './task-schema.ts';
 import { languageSpec, languageTask, parseLanguageTask } from './task.ts';
 import { library } from './tools.ts';
@@ -39,7 +39,7 @@ export function createLanguage(settings: LanguageSettings, own?: OwnTasks): Worl
   return {
     name: 'language',
     vocabulary: [],
-    taskSchema: taskJsonSchema(settings.kinds),
+    taskSchema: languageOutputSchema(settings),
     solvedFrom: settings.similarAt,
     ...(settings.repairs > 0 && {
       repairs: {

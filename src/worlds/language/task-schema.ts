@@ -1,6 +1,4 @@
 import { z } from 'zod';
-import type { JsonSchema } from '../../validation/json-schema.ts';
-import { taskJsonSchemaWithoutRules } from '../json-tasks/untrusted-json.ts';
 
 /** What the simulator writes, as JSON of exactly this form. */
 
@@ -10,14 +8,15 @@ export interface Program {
   arguments: Record<string, number | string | Program>;
 }
 
-const name = z.string().regex(/^[a-z][a-z0-9_]{0,39}$/);
+export const nameSchema = z.string().regex(/^[a-z][a-z0-9_]{0,39}$/);
+export const argumentTypes = ['string', 'integer', 'number', 'boolean'] as const;
 const cell = z.union([z.number(), z.string().max(100)]);
 
 const programSchema: z.ZodType<Program> = z
   .lazy(() =>
     z.strictObject({
-      tool: name,
-      arguments: z.record(name, z.union([z.number(), z.string().max(200), programSchema])),
+      tool: nameSchema,
+      arguments: z.record(nameSchema, z.union([z.number(), z.string().max(200), programSchema])),
     }),
   )
   .meta({ id: 'program' });
@@ -28,14 +27,14 @@ const tableSchema = z.strictObject({
 });
 
 const ownToolSchema = z.strictObject({
-  name,
+  name: nameSchema,
   description: z.string().min(1).max(300),
-  parameters: z.record(name, z.enum(['string', 'integer', 'number', 'boolean'])),
+  parameters: z.record(nameSchema, z.enum(argumentTypes)),
 });
 
 const actionSchema = z.strictObject({
-  name,
-  arguments: z.record(name, z.union([z.string().max(400), z.number(), z.boolean()])),
+  name: nameSchema,
+  arguments: z.record(nameSchema, z.union([z.string().max(400), z.number(), z.boolean()])),
 });
 
 const evaluationSchema = z.discriminatedUnion('kind', [
@@ -48,23 +47,13 @@ const evaluationSchema = z.discriminatedUnion('kind', [
 /** `tools`: names of library tools for a program; descriptions of the task's own tools for a call. */
 export const languageTaskSchema = z.strictObject({
   prompt: z.string().min(1).max(2000),
-  tools: z.array(z.union([name, ownToolSchema])).max(12),
+  tools: z.array(z.union([nameSchema, ownToolSchema])).max(12),
   evaluation: evaluationSchema,
   target_action: actionSchema.optional(),
-  latents: z.record(name, z.union([z.number(), z.string().max(80)])).optional(),
+  latents: z.record(nameSchema, z.union([z.number(), z.string().max(80)])).optional(),
 });
 
 export type Table = z.infer<typeof tableSchema>;
 export type OwnTool = z.infer<typeof ownToolSchema>;
 export type ToolAction = z.infer<typeof actionSchema>;
 export type LanguageTask = Omit<z.infer<typeof languageTaskSchema>, 'latents'>;
-
-/** The schema for servers with structured outputs, limited to evaluations of these kinds. */
-export function taskJsonSchema(kinds: readonly string[]): Record<string, unknown> {
-  const schema = taskJsonSchemaWithoutRules(languageTaskSchema) as JsonSchema;
-  const { evaluation } = schema.properties!;
-  const allowed = (evaluation!.oneOf ?? []).filter(({ properties }) =>
-    kinds.includes(String(properties?.kind?.const)),
-  );
-  return { ...schema, properties: { ...schema.properties, evaluation: { anyOf: allowed } } };
-}

@@ -14,9 +14,9 @@ export interface LibraryTool {
   run(args: Record<string, ToolValue>, table: Table | undefined): ToolValue;
 }
 
-const MAX_ARGUMENT = 1e9;
+export const MAX_ARGUMENT = 1e9;
 const MAX_RESULT = 1e12;
-const MAX_TEXT_LENGTH = 200;
+export const MAX_TEXT_LENGTH = 200;
 
 const integers = { a: 'integer', b: 'integer' } as const;
 const number = (value: ToolValue | undefined): number => value as number;

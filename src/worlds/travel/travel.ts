@@ -8,6 +8,7 @@ import { createJsonTaskWorld } from '../json-tasks/json-task-world.ts';
 import type { JsonTaskDefinition } from '../json-tasks/json-task-world.ts';
 import type { OwnTasks } from '../json-tasks/tasks-file.ts';
 import type { World } from '../world.ts';
+import { travelOutputSchema } from './output-schema.ts';
 import { benchmarkQuery, buildSandbox, drivingText, referenceInformation } from './sandbox.ts';
 import type { TravelSettings } from './settings.ts';
 import { travelTaskSchema } from './task-schema.ts';
@@ -26,6 +27,7 @@ export function travelDefinition(): JsonTaskDefinition<TravelTask> {
   return {
     name: 'travel',
     schema: travelTaskSchema,
+    outputSchema: travelOutputSchema(),
     instructions,
     validate: validateTravelTask,
     question: (task) => {
