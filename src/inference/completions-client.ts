@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { APIConnectionError, APIError } from 'openai';
 import OpenAI from 'openai';
 import { z } from 'zod';
+import { connectionProblem, secondsText, shortReason } from './outage-reason.ts';
 import {
   DamagedModel,
   InvalidAnswer,
@@ -134,10 +135,7 @@ export function createCompletionsClient({
         return parseAnswer(answer, request, returnsTokenIds);
       } catch (error) {
         if (signal.aborted) throw signal.reason;
-        if (limit.aborted)
-          throw new ModelUnavailable(`${baseUrl} did not answer for ${request.model} in ${timeoutMs} ms`, {
-            cause: error,
-          });
+        if (limit.aborted) throw unansweredInTime(baseUrl, request.model, timeoutMs, error);
         throw toModelError(error, baseUrl, request.model);
       }
     },
@@ -170,30 +168,52 @@ export const responseFormat = (schema: CompletionRequest['schema']) =>
         },
       };
 
+/** The error of a server that took a request and did not answer it within its limit. */
+export const unansweredInTime = (
+  baseUrl: string,
+  model: string,
+  timeoutMs: number,
+  cause: unknown,
+): ModelUnavailable =>
+  new ModelUnavailable(`${baseUrl} did not answer for ${model} in ${timeoutMs} ms`, {
+    cause,
+    server: baseUrl,
+    reason: `no answer in ${secondsText(timeoutMs)}`,
+  });
+
 /** The error of this room that an error of OpenAI's client stands for, which decides about a retry. */
 export function toModelError(error: unknown, baseUrl: string, model: string): unknown {
   if (error instanceof InvalidAnswer) return error;
-  if (error instanceof APIConnectionError)
-    return new ModelUnavailable(`${baseUrl} does not answer: ${error.message}`, { cause: error });
+  if (error instanceof APIConnectionError) {
+    const reason = connectionProblem(error);
+    return new ModelUnavailable(`${baseUrl} does not answer: ${reason}`, {
+      cause: error,
+      server: baseUrl,
+      reason,
+    });
+  }
   if (error instanceof APIError) {
     const status = error.status as number | undefined;
     const message = `${baseUrl} answered ${status ?? 'an error'} for ${model}: ${error.message}`;
+    const problem = { cause: error, server: baseUrl, reason: shortReason(`answered ${error.message}`) };
     if (error.code === 'model_damaged') return new DamagedModel(error.param ?? model, message);
-    if (status === 404) return new ModelNotServed(message, { cause: error });
+    if (status === 404) return new ModelNotServed(message, problem);
     if (status === 400 && isPromptTooLong(error)) return new PromptTooLong(message, { cause: error });
     const isRefused =
       status !== undefined && status >= 400 && status < 500 && ![408, 409, 425, 429].includes(status);
     return isRefused
       ? new RequestRefused(message, { cause: error })
       : new ModelUnavailable(message, {
-          cause: error,
+          ...problem,
           retryAfterMs: parseRetryAfter(error.headers as Headers | undefined),
         });
   }
   // An answer that is not JSON surfaces as a SyntaxError or a terminated stream.
-  const message = error instanceof Error ? error.message : String(error);
-  return new ModelUnavailable(`${baseUrl} gave an unreadable answer for ${model}: ${message}`, {
+  const reason = `an unreadable answer: ${connectionProblem(error)}`;
+  return new ModelUnavailable(`${baseUrl} gave ${reason} for ${model}`, {
     cause: error,
+    server: baseUrl,
+    reason,
   });
 }
 
