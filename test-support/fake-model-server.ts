@@ -96,6 +96,16 @@ export class FakeModelServer implements AsyncDisposable {
     await new Promise((resolve) => this.#server.close(resolve));
   }
 
+  /** Refuses connections, as a server whose process has ended. @returns what brings it back, on the same port */
+  async goAway(): Promise<() => Promise<void>> {
+    const { port } = this.#server.address() as AddressInfo;
+    await this[Symbol.asyncDispose]();
+    return () =>
+      new Promise((resolve, reject) =>
+        this.#server.once('error', reject).listen(port, '127.0.0.1', () => resolve()),
+      );
+  }
+
   async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const parts: Buffer[] = [];
     for await (const part of request as AsyncIterable<Buffer>) parts.push(part);

@@ -68,7 +68,14 @@ export const evaluationOptions = {
     .int()
     .positive()
     .default(100)
-    .describe('Attempts at an activity before the evaluation fails.'),
+    .describe('Attempts at an activity before the evaluation fails. An outage of a model server costs none.'),
+  maxOutageSeconds: z
+    .number()
+    .positive()
+    .optional()
+    .describe(
+      'How long a model server may be away before the evaluation fails. Left out = it is waited for without end.',
+    ),
 };
 
 /** What an experiment file says of its own evaluations: all but the policy, which is its agent. */
@@ -325,7 +332,18 @@ export const durabilitySchema = z
       .default(60)
       .describe('Heartbeat timeout of activities that talk to models or trainers.'),
     epochsPerRun: z.int().positive().default(20).describe('Epochs before the workflow continues as new.'),
-    maxPhaseAttempts: z.int().positive().default(100).describe('Attempts at a phase before the epoch fails.'),
+    maxPhaseAttempts: z
+      .int()
+      .positive()
+      .default(100)
+      .describe('Attempts at a phase before the epoch fails. An outage of a model server costs none.'),
+    maxOutageSeconds: z
+      .number()
+      .positive()
+      .optional()
+      .describe(
+        'How long a model server may be away before the epoch fails. Left out = it is waited for without end.',
+      ),
   })
   .describe('Units of loss and retry.');
 

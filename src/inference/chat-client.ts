@@ -5,7 +5,8 @@ import { z } from 'zod';
 import { mapConcurrent } from '../async/map-concurrent.ts';
 import type { Answer, Message, Question, ToolSpec } from '../formats/chat-messages.ts';
 import { deriveSeed } from '../numerics/random.ts';
-import { responseFormat, toModelError } from './completions-client.ts';
+import { responseFormat, toModelError, unansweredInTime } from './completions-client.ts';
+import { secondsText } from './outage-reason.ts';
 import { InvalidAnswer, ModelUnavailable, RequestRefused } from './policy-client.ts';
 import type { Completion, PolicyClient } from './policy-client.ts';
 import { completionWithoutTokens, undefinedIfTooLong } from './prompt-too-long.ts';
@@ -93,10 +94,7 @@ export function createChatClient({
         };
       } catch (error) {
         if (signal.aborted) throw signal.reason;
-        if (limit.aborted)
-          throw new ModelUnavailable(`${baseUrl} did not answer for ${model} in ${timeoutMs} ms`, {
-            cause: error,
-          });
+        if (limit.aborted) throw unansweredInTime(baseUrl, model, timeoutMs, error);
         throw toModelError(error, baseUrl, model);
       }
     },
@@ -185,7 +183,11 @@ export function createChatPolicyClient(
         if (limit.aborted)
           throw new ModelUnavailable(
             `${baseUrl} did not answer ${samples.length} questions for ${model} in ${timeoutMs} ms`,
-            { cause: error },
+            {
+              cause: error,
+              server: baseUrl,
+              reason: `${samples.length} questions not answered in ${secondsText(timeoutMs)}`,
+            },
           );
         throw error;
       }

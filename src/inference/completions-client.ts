@@ -4,6 +4,7 @@ import OpenAI from 'openai';
 import { z } from 'zod';
 import { deriveSeed } from '../numerics/random.ts';
 import { parseAnswer } from './completion-answers.ts';
+import { connectionProblem, secondsText, shortReason } from './outage-reason.ts';
 import {
   DamagedModel,
   InvalidAnswer,
@@ -148,9 +149,7 @@ export function createCompletionsClient({
         if (signal.aborted) throw signal.reason;
         if (!limit.aborted) throw error;
         const addresses = servers.map(({ address }) => address).join(', ');
-        throw new ModelUnavailable(`${addresses} did not answer for ${request.model} in ${timeoutMs} ms`, {
-          cause: error,
-        });
+        throw unansweredInTime(addresses, request.model, timeoutMs, error);
       }
     },
     tokenize: (model, text, signal) => tokenize(model, text, false, signal),
@@ -174,30 +173,52 @@ export const responseFormat = (schema: CompletionRequest['schema']) =>
         },
       };
 
+/** The error of a server that took a request and did not answer it within its limit. */
+export const unansweredInTime = (
+  baseUrl: string,
+  model: string,
+  timeoutMs: number,
+  cause: unknown,
+): ModelUnavailable =>
+  new ModelUnavailable(`${baseUrl} did not answer for ${model} in ${timeoutMs} ms`, {
+    cause,
+    server: baseUrl,
+    reason: `no answer in ${secondsText(timeoutMs)}`,
+  });
+
 /** The error of this room that an error of OpenAI's client stands for, which decides about a retry. */
 export function toModelError(error: unknown, baseUrl: string, model: string): unknown {
   if (error instanceof InvalidAnswer) return error;
-  if (error instanceof APIConnectionError)
-    return new ModelUnavailable(`${baseUrl} does not answer: ${error.message}`, { cause: error });
+  if (error instanceof APIConnectionError) {
+    const reason = connectionProblem(error);
+    return new ModelUnavailable(`${baseUrl} does not answer: ${reason}`, {
+      cause: error,
+      server: baseUrl,
+      reason,
+    });
+  }
   if (error instanceof APIError) {
     const status = error.status as number | undefined;
     const message = `${baseUrl} answered ${status ?? 'an error'} for ${model}: ${error.message}`;
+    const problem = { cause: error, server: baseUrl, reason: shortReason(`answered ${error.message}`) };
     if (error.code === 'model_damaged') return new DamagedModel(error.param ?? model, message);
-    if (status === 404) return new ModelNotServed(message, { cause: error });
+    if (status === 404) return new ModelNotServed(message, problem);
     if (status === 400 && isPromptTooLong(error)) return new PromptTooLong(message, { cause: error });
     const isRefused =
       status !== undefined && status >= 400 && status < 500 && ![408, 409, 425, 429].includes(status);
     return isRefused
       ? new RequestRefused(message, { cause: error })
       : new ModelUnavailable(message, {
-          cause: error,
+          ...problem,
           retryAfterMs: parseRetryAfter(error.headers as Headers | undefined),
         });
   }
   // An answer that is not JSON surfaces as a SyntaxError or a terminated stream.
-  const message = error instanceof Error ? error.message : String(error);
-  return new ModelUnavailable(`${baseUrl} gave an unreadable answer for ${model}: ${message}`, {
+  const reason = `an unreadable answer: ${connectionProblem(error)}`;
+  return new ModelUnavailable(`${baseUrl} gave ${reason} for ${model}`, {
     cause: error,
+    server: baseUrl,
+    reason,
   });
 }
 

@@ -97,13 +97,34 @@ export async function hasRoomFor(
   return (await client.promptLength(model, prompt, signal)) <= room;
 }
 
+interface ProblemOptions {
+  cause?: unknown;
+  server?: string;
+  reason?: string;
+}
+
+/** A server that cannot answer now: a workflow waits for it, and tells people what for. */
+export abstract class ServerProblem extends Error {
+  /** Its base URL. */
+  readonly server: string | undefined;
+  /** In a few words. */
+  readonly reason: string;
+  /** Whether the server had answered other requests of the same attempt before. */
+  progressed = false;
+  constructor(message: string, { cause, server, reason = message }: ProblemOptions = {}) {
+    super(message, { cause });
+    this.server = server;
+    this.reason = reason;
+  }
+}
+
 /** The server is away, overloaded or broken; the same request may succeed later. */
-export class ModelUnavailable extends Error {
+export class ModelUnavailable extends ServerProblem {
   override readonly name = 'ModelUnavailable';
   /** The server's `Retry-After`, if it sent one. */
   readonly retryAfterMs: number | undefined;
-  constructor(message: string, options: { cause?: unknown; retryAfterMs?: number | undefined } = {}) {
-    super(message, { cause: options.cause });
+  constructor(message: string, options: ProblemOptions & { retryAfterMs?: number | undefined } = {}) {
+    super(message, options);
     this.retryAfterMs = options.retryAfterMs;
   }
 }
@@ -112,7 +133,7 @@ export class ModelUnavailable extends Error {
  * The server knows no model of this name: it has restarted, or lost what was published to it. Publishing it
  * again helps.
  */
-export class ModelNotServed extends Error {
+export class ModelNotServed extends ServerProblem {
   override readonly name = 'ModelNotServed';
 }
 

@@ -5,6 +5,7 @@ import { atomicWrite } from '../store/atomic-write.ts';
 import type { ObjectStore } from '../store/object-store.ts';
 import type { PolicyVersion } from '../types/activity-types.ts';
 import type { ModelClients } from './model-clients.ts';
+import { connectionProblem, shortReason } from './outage-reason.ts';
 import { ModelNotServed, ModelUnavailable, RequestRefused } from './policy-client.ts';
 
 /**
@@ -29,13 +30,21 @@ export async function loadOnVllm(
       headers,
       body: JSON.stringify(body),
     }).catch((cause: unknown) => {
-      throw new ModelUnavailable(`${base} does not answer: ${String(cause)}`, { cause });
+      const reason = connectionProblem(cause);
+      throw new ModelUnavailable(`${base} does not answer: ${reason}`, {
+        cause,
+        server: serving.baseUrl,
+        reason,
+      });
     });
     if (response.ok) return;
     const text = await response.text();
     if (response.status === 400 && /already (been )?loaded/i.test(text)) return;
     if (response.status >= 500)
-      throw new ModelUnavailable(`${base}${path} answered ${response.status}: ${text}`);
+      throw new ModelUnavailable(`${base}${path} answered ${response.status}: ${text}`, {
+        server: serving.baseUrl,
+        reason: shortReason(`${path} answered ${response.status} ${text}`),
+      });
     throw new RequestRefused(`${base}${path} answered ${response.status} for ${name}: ${text}`);
   };
   if (serving.publish === 'vllm-lora')

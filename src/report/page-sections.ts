@@ -47,8 +47,9 @@ function sparkline(values: readonly (number | null)[]): string {
 
 /** Starts, resumes, attempts and ends, and the ledger's notes. */
 export function history({ events, rows, retunes }: RunData): string {
-  const turns = events.filter(({ type }) => type !== 'attempt' && type !== 'note');
-  const attempts = events.filter(({ type }) => type === 'attempt');
+  const isAttempt = ({ type }: ReportEvent): boolean => type === 'attempt' || type === 'model-unavailable';
+  const turns = events.filter((event) => !isAttempt(event) && event.type !== 'note');
+  const attempts = events.filter(isAttempt);
   const resumes = events.filter(({ type }) => type === 'resumed').length;
   const summary = `${resumesText(resumes)}; ${attemptsText(attempts.length)}.`;
   const notes = notesOf(rows, events);

@@ -2,6 +2,7 @@
  * Requests whose responses survive the process: the unit of storage and retry of every phase that samples.
  */
 import { join } from 'node:path';
+import { ServerProblem } from '../inference/policy-client.ts';
 import type { ActivityContext } from '../runtime/activity-context.ts';
 import type { HasActivityContext, PhaseStorage } from '../runtime/dependencies.ts';
 import type { Phase } from '../runtime/run-once.ts';
@@ -54,6 +55,8 @@ export class JournaledClient<Request, Response> implements AsyncDisposable {
   readonly #responses: Journal<Response>;
   #failures: Journal<FailedRequest> | undefined;
   #completed = 0;
+  /** Responses to this attempt. */
+  #answered = 0;
   #lastHeartbeatAt = Date.now();
 
   private constructor(
@@ -118,6 +121,7 @@ export class JournaledClient<Request, Response> implements AsyncDisposable {
     this.#context.signal.throwIfAborted();
     const response = await this.#send(request);
     await this.#responses.append(response);
+    this.#answered += 1;
     const { heartbeatDetails } = this.#options;
     if (heartbeatDetails !== undefined) {
       const milliseconds = Date.now() - this.#lastHeartbeatAt;
@@ -132,6 +136,7 @@ export class JournaledClient<Request, Response> implements AsyncDisposable {
     try {
       return await this.#options.send(request, signal);
     } catch (error) {
+      if (error instanceof ServerProblem) error.progressed = this.#answered > 0;
       if (this.#failures !== undefined && !signal.aborted) {
         const name = error instanceof Error ? error.name : 'Error';
         await this.#failures.append({ request: this.#completed, error: name });

@@ -3,7 +3,7 @@ import type { Experiment } from '../config/experiment.ts';
 import { parseExperiment } from '../config/parse-experiment.ts';
 import { setFields } from '../config/retune.ts';
 import { randomStream } from '../numerics/random.ts';
-import type { WorkflowSettings } from '../types/activity-types.ts';
+import type { PhaseLimits, WorkflowSettings } from '../types/activity-types.ts';
 import { InvalidConfig } from '../validation/invalid-config.ts';
 import type { World } from '../worlds/world.ts';
 import { evaluationRequests, generationCounts, rolloutRequests } from './request-plan.ts';
@@ -19,6 +19,13 @@ export async function experimentInEffect(
   if (retunes.length === 0) return experiment;
   return parseExperiment(retunes.reduce<object>((settings, { set }) => setFields(settings, set), experiment));
 }
+
+/** The settings that limit a phase's activities. */
+export const phaseLimits = ({ durability }: Experiment): PhaseLimits => ({
+  heartbeatSeconds: durability.heartbeatSeconds,
+  maxPhaseAttempts: durability.maxPhaseAttempts,
+  ...(durability.maxOutageSeconds !== undefined && { maxOutageSeconds: durability.maxOutageSeconds }),
+});
 
 /**
  * The settings of an experiment that its workflow needs.
@@ -54,8 +61,7 @@ export function workflowSettings(experiment: Experiment, world: World): Workflow
     ...(guards.coldStart ? { checksColdStart: true as const } : {}),
     ...(guards.gateAgent && agent.training !== null ? { gateEvery: guards.gateAgent.every } : {}),
     ...(evaluation.benchmarks && { benchmarks: evaluation.benchmarks }),
-    heartbeatSeconds: durability.heartbeatSeconds,
-    maxPhaseAttempts: durability.maxPhaseAttempts,
+    ...phaseLimits(experiment),
     maxTokens,
     band: [0.4, 0.6],
     rolloutsPerEpoch: newTasks * agent.rolloutsPerTask,

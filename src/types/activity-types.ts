@@ -2,6 +2,7 @@ import type { Benchmarks } from '../config/method.ts';
 import type { FieldValues } from '../config/retune.ts';
 import type { SuccessCount } from '../numerics/intervals.ts';
 import type { FileRef, FolderRef } from '../store/references.ts';
+import type { ModelOutage } from './outage-types.ts';
 
 /**
  * Inputs and results of activities: references and small numbers, never rollouts. Types only, so workflows
@@ -72,10 +73,18 @@ export interface WorkflowSettings {
   benchmarks?: Benchmarks;
   heartbeatSeconds: number;
   maxPhaseAttempts: number;
+  /** How long a model server may be away; absent = without end. */
+  maxOutageSeconds?: number;
   maxTokens: number | null;
   band: [number, number];
   rolloutsPerEpoch: number;
 }
+
+/** What limits a phase's activities. */
+export type PhaseLimits = Pick<
+  WorkflowSettings,
+  'heartbeatSeconds' | 'maxPhaseAttempts' | 'maxOutageSeconds'
+>;
 
 export interface RunPlan {
   run: Run;
@@ -218,7 +227,10 @@ export interface Progress {
   /** The current epoch; 0 = preparation. */
   epoch: number;
   epochs: number;
+  /** What is under way, and what it waits for: for people. */
   phase: string;
+  /** The model server that the run waits for. */
+  waiting: ModelOutage | null;
   rolloutsDone: number;
   rolloutsPlanned: number;
   /** p̂ of the last committed epoch. */

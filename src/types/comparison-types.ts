@@ -1,5 +1,6 @@
 import type { FileRef } from '../store/references.ts';
-import type { Run, RunOutcome, RunState, WorkflowSettings } from './activity-types.ts';
+import type { PhaseLimits, Run, RunOutcome, RunState } from './activity-types.ts';
+import type { OutageReport } from './outage-types.ts';
 
 /** One arm under one seed: an experiment of its own. */
 export interface ArmRun {
@@ -24,7 +25,7 @@ export type ArmRunInput = { id: string; run: ArmRun };
 /** A finished run at some of its committed epochs. */
 export interface RunCheckpoints {
   run: Run;
-  settings: Pick<WorkflowSettings, 'heartbeatSeconds' | 'maxPhaseAttempts'>;
+  settings: PhaseLimits;
   checkpoints: { epoch: number; state: RunState }[];
 }
 /** A run whose policies play each other. */
@@ -93,4 +94,6 @@ export interface ComparisonProgress {
   done: number;
   running: string[];
   failed: { id: string; reason: string }[];
+  /** What it, and runs under way, wait for. */
+  waiting: OutageReport[];
 }

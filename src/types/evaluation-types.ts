@@ -4,6 +4,7 @@ import type { ServingSettings } from '../config/policies.ts';
 import type { Question } from '../formats/chat-messages.ts';
 import type { FileRef } from '../store/references.ts';
 import type { PolicyVersion } from './activity-types.ts';
+import type { ModelOutage } from './outage-types.ts';
 
 /**
  * Parts of an evaluation, and inputs and results of its activities. Types only, so workflows may import them.
@@ -50,6 +51,8 @@ export interface EvaluationPlan {
   concurrency: number;
   heartbeatSeconds: number;
   maxAttempts: number;
+  /** How long a model server may be away; absent = without end. */
+  maxOutageSeconds?: number;
   /** How often the answers were judged before. */
   judged: number;
 }
@@ -154,4 +157,6 @@ export interface EvaluationProgress {
   answered: number;
   judged: number;
   skipped: string[];
+  /** The model server that it waits for. */
+  waiting: ModelOutage | null;
 }

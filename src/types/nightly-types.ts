@@ -2,7 +2,7 @@ import type { Experiment } from '../config/experiment.ts';
 import type { Nightly } from '../config/nightly.ts';
 import type { PairedTest } from '../numerics/tests.ts';
 import type { FileRef } from '../store/references.ts';
-import type { PolicyVersion, Run, RunState, WorkflowSettings } from './activity-types.ts';
+import type { PhaseLimits, PolicyVersion, Run, RunState } from './activity-types.ts';
 
 /** Inputs and results of a nightly curriculum's activities. Types only, so workflows may import them. */
 
@@ -23,7 +23,7 @@ export interface NightPlan {
   /** What it starts from: the champion's epoch; null on a first night that starts fresh. */
   from: RunEpoch | null;
   deadlineMs: number | null;
-  settings: Pick<WorkflowSettings, 'heartbeatSeconds' | 'maxPhaseAttempts'>;
+  settings: PhaseLimits;
 }
 
 /** How the night's experiment ended: the last epoch that it committed. */

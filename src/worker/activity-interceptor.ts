@@ -2,9 +2,12 @@ import type { Context } from '@temporalio/activity';
 import { ApplicationFailure, ApplicationFailureCategory, CancelledFailure } from '@temporalio/common';
 import type { ActivityInboundCallsInterceptor } from '@temporalio/worker';
 import type { Dependencies } from '../activities/dependencies.ts';
-import { ModelUnavailable } from '../inference/policy-client.ts';
+import { ModelUnavailable, ServerProblem } from '../inference/policy-client.ts';
+import type { RunEvent } from '../runs/run-folder.ts';
 import type { WorkerStopped } from '../types/activity-types.ts';
+import type { OutageDetails } from '../types/outage-types.ts';
 import { abandonIfStalled, isWorkerStopping } from './activity-context.ts';
+import { OutageLog } from './outage-log.ts';
 
 const workerStopped: WorkerStopped = 'WorkerStopped';
 
@@ -18,7 +21,7 @@ const nonRetryable = new Set([
   'NotSerializable',
 ]);
 
-/** The failure that Temporal gets: the error's name as type, whether to retry, and after what delay. */
+/** The failure that Temporal gets: the error's name as type, whether to retry, and which server is away. */
 export function toFailure(error: unknown): unknown {
   if (
     !(error instanceof Error) ||
@@ -33,10 +36,15 @@ export function toFailure(error: unknown): unknown {
     type: error.name,
     nonRetryable: nonRetryable.has(error.name),
     cause: error,
-    ...(error instanceof ModelUnavailable && error.retryAfterMs !== undefined
-      ? { nextRetryDelay: error.retryAfterMs }
-      : {}),
+    ...(error instanceof ServerProblem && { details: [outageDetails(error)] }),
   });
+}
+
+/** What the workflow needs to know of a server that it waits for. */
+function outageDetails(error: ServerProblem): OutageDetails {
+  const { server = 'the model server', reason, progressed } = error;
+  const retryAfterMs = error instanceof ModelUnavailable ? error.retryAfterMs : undefined;
+  return { server, reason, progressed, ...(retryAfterMs !== undefined && { retryAfterMs }) };
 }
 
 /**
@@ -53,31 +61,41 @@ export const toWorkerStopped = (activity: string): ApplicationFailure =>
   });
 
 /**
- * Converts errors to failures, and records in the run's events each retry and each attempt that its stopping
- * worker interrupted.
+ * Converts errors to failures, and records in the run's events each retry, each attempt that its stopping
+ * worker interrupted, and outages of model servers.
  */
-export const activityInterceptor =
-  (dependencies: Dependencies, stopping: AbortSignal) =>
-  (context: Context): { inbound: ActivityInboundCallsInterceptor } => ({
+export function activityInterceptor(
+  dependencies: Dependencies,
+  stopping: AbortSignal,
+): (context: Context) => { inbound: ActivityInboundCallsInterceptor } {
+  const outages = new OutageLog();
+  return (context) => ({
     inbound: {
       async execute(input, next) {
         const { activityType: phase, attempt, workflowExecution } = context.info;
-        const id = (input.args[0] as { run?: { id?: string } } | undefined)?.run?.id;
-        const recordEvent = async (type: string): Promise<void> => {
-          if (id === undefined) return;
+        const run = (input.args[0] as { run?: { id?: string } } | undefined)?.run?.id;
+        const recordEvent = async (event: RunEvent | undefined): Promise<void> => {
+          if (run === undefined || event === undefined) return;
           const workflow = workflowExecution?.workflowId ?? '';
-          await dependencies.runFolder(id).appendEvent({ type, phase, attempt, workflow });
+          await dependencies.runFolder(run).appendEvent({ ...event, workflow });
         };
         try {
           // A task that was polled while the worker stops is left to another worker.
           stopping.throwIfAborted();
-          if (attempt > 1) await recordEvent('attempt');
-          return await abandonIfStalled(context, () => next(input));
+          if (attempt > 1) await recordEvent({ type: 'attempt', phase, attempt });
+          const result = await abandonIfStalled(context, () => next(input));
+          if (run !== undefined) await recordEvent(outages.succeeded({ run, phase })).catch(() => undefined);
+          return result;
         } catch (error) {
-          if (!isWorkerStopping(context, stopping)) throw toFailure(error);
-          await recordEvent('worker-stopped').catch(() => undefined);
-          throw toWorkerStopped(phase);
+          if (isWorkerStopping(context, stopping)) {
+            await recordEvent({ type: 'worker-stopped', phase, attempt }).catch(() => undefined);
+            throw toWorkerStopped(phase);
+          }
+          if (run !== undefined && error instanceof ServerProblem)
+            await recordEvent(outages.tryFailed({ run, phase }, error)).catch(() => undefined);
+          throw toFailure(error);
         }
       },
     },
   });
+}

@@ -52,6 +52,15 @@ export function createModelClients(
           callOneServer(servers, request.seed, (client) => client.complete(request, signal)),
         tokenize: (model, text, signal) =>
           callOneServer(servers, text.length, (client) => client.tokenize(model, text, signal)),
+        promptLength: (model, prompt, signal) =>
+          callOneServer(servers, prompt.length, (client) => client.promptLength(model, prompt, signal)),
+        contextLength: async (model, signal) => {
+          const lengths = await Promise.all(
+            servers.map(({ client }) => client.contextLength(model, signal)),
+          );
+          const stated = lengths.filter((length) => length !== null);
+          return stated.length === 0 ? null : Math.min(...stated);
+        },
       };
     },
     chatClient: (serving, timeoutMs) => {

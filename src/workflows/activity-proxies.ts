@@ -1,7 +1,8 @@
 /**
  * Which queue, timeouts and retries each activity has. Workflows call activities only through these proxies,
- * so a worker that is told to stop costs none of them an attempt. Activities that work on files have fixed
- * limits; those of an epoch or an evaluation take theirs from the settings.
+ * so neither a worker that is told to stop nor a model server that is away costs one of them an attempt.
+ * Activities that work on files have fixed limits; those of an epoch or an evaluation take theirs from the
+ * settings.
  */
 import {
   ActivityCancellationType,
@@ -20,9 +21,10 @@ import type {
   LlmActivities,
   NightlyActivities,
 } from '../activities/index.ts';
-import type { WorkerStopped, WorkflowSettings } from '../types/activity-types.ts';
+import type { PhaseLimits, WorkerStopped } from '../types/activity-types.ts';
 import type { EvaluationPlan } from '../types/evaluation-types.ts';
 import type { EpochActivities } from './epoch-pipeline.ts';
+import { modelOutages } from './model-outages.ts';
 
 /** Task queues: workflows, and activities by what they wait for. A worker may serve any of them. */
 export const queues = {
@@ -32,7 +34,14 @@ export const queues = {
   gpu: 'genenv-gpu',
 } as const;
 
-const retry = { initialInterval: '200ms', backoffCoefficient: 2, maximumInterval: '30s' } as const;
+/** A model server that is away is waited for by the workflow, not by retries of the server (model-outages.ts). */
+const outageFailures: string[] = ['ModelUnavailable', 'ModelNotServed'];
+const retry = {
+  initialInterval: '200ms',
+  backoffCoefficient: 2,
+  maximumInterval: '30s',
+  nonRetryableErrorTypes: outageFailures,
+} as const;
 
 /** Seconds of work on files. The heartbeat timeout says how soon the death of a worker is noticed. */
 const fileWork = {
@@ -74,10 +83,17 @@ export function proxyCaseActivities({
   id,
   heartbeatSeconds,
   maxAttempts,
-}: Pick<EvaluationPlan, 'id' | 'heartbeatSeconds' | 'maxAttempts'>): CaseActivities {
+  maxOutageSeconds,
+}: Pick<EvaluationPlan, 'id' | 'heartbeatSeconds' | 'maxAttempts' | 'maxOutageSeconds'>): CaseActivities {
   const limits = longWork(id, heartbeatSeconds, maxAttempts);
-  const { answerCases } = createProxies<EvaluationLlmActivities>({ taskQueue: queues.llm, ...limits });
-  const { judgeCases } = createProxies<CaseActivities>({ taskQueue: queues.cpu, ...limits });
+  const { answerCases } = createProxies<EvaluationLlmActivities>(
+    { taskQueue: queues.llm, ...limits },
+    maxOutageSeconds,
+  );
+  const { judgeCases } = createProxies<CaseActivities>(
+    { taskQueue: queues.cpu, ...limits },
+    maxOutageSeconds,
+  );
   return { answerCases, judgeCases };
 }
 
@@ -107,15 +123,16 @@ const phaseQueues: Record<keyof LlmActivities, 'llm'> & Record<keyof GpuActiviti
 export function proxyPhaseActivities({
   heartbeatSeconds,
   maxPhaseAttempts,
-}: Pick<WorkflowSettings, 'heartbeatSeconds' | 'maxPhaseAttempts'>): EpochActivities {
+  maxOutageSeconds,
+}: PhaseLimits): EpochActivities {
   // An epoch's id begins with its experiment's.
   const experimentId = workflowInfo().workflowId.split('/')[0]!;
   const limits = longWork(experimentId, heartbeatSeconds, maxPhaseAttempts);
   const queueByName: Partial<Record<string, 'llm' | 'gpu'>> = phaseQueues;
-  return createProxies<EpochActivities>((name) => ({
-    taskQueue: queues[queueByName[name] ?? 'cpu'],
-    ...limits,
-  }));
+  return createProxies<EpochActivities>(
+    (name) => ({ taskQueue: queues[queueByName[name] ?? 'cpu'], ...limits }),
+    maxOutageSeconds,
+  );
 }
 
 /**
@@ -135,15 +152,21 @@ const longWork = (id: string, heartbeatSeconds: number, maximumAttempts: number)
 type Activity = (input: never) => Promise<unknown>;
 
 /**
- * Proxies for all activities of a type, each scheduled again when the worker that ran it was told to stop.
+ * Proxies for all activities of a type, each scheduled again when the worker that ran it was told to stop, and
+ * while a model server is away.
  */
 function createProxies<Activities extends Record<string, Activity>>(
   options: ActivityOptions | ((name: keyof Activities) => ActivityOptions),
+  maxOutageSeconds?: number,
 ): Activities {
   return new Proxy({} as Activities, {
     get: (_, name: keyof Activities & string) => {
       const proxies = proxyActivities(typeof options === 'function' ? options(name) : options);
-      return (input: never) => retryOnWorkerShutdown(() => proxies[name]!(input));
+      return (input: never) =>
+        modelOutages.untilAnswered(
+          () => retryOnWorkerShutdown(() => proxies[name]!(input)),
+          maxOutageSeconds,
+        );
     },
   });
 }

@@ -23,6 +23,8 @@ import { rootMessage } from './child-epoch.ts';
 import { startChildExperiment } from './child-experiment.ts';
 import { mapConcurrently } from './map-concurrent.ts';
 import { comparisonProgressQuery } from './messages.ts';
+import { modelOutages } from './model-outages.ts';
+import { reportText } from './outage-text.ts';
 
 export type ComparisonResult = Summarized & { runs: number };
 
@@ -44,10 +46,15 @@ export async function comparisonWorkflow(file: unknown): Promise<ComparisonResul
     done: 0,
     running: [],
     failed: [],
+    waiting: [],
   };
   setHandler(comparisonProgressQuery, () => progress);
   const publishProgress: PublishProgress = (changes) =>
     setCurrentDetails(comparisonDetails(Object.assign(progress, changes)));
+  modelOutages.show({
+    phase: () => progress.status,
+    onChange: () => publishProgress({ waiting: modelOutages.all() }),
+  });
   try {
     const plan = await comparisonActivities.parseComparison({ id, file: file ?? null });
     publishProgress({ status: 'running', runs: plan.runs.length });
@@ -88,6 +95,7 @@ async function runAll(
       if (isCancellation(error) && CancellationScope.current().consideredCancelled) throw error;
       publishProgress({ failed: [...progress.failed, { id: run.id, reason: rootMessage(error) }] });
     } finally {
+      modelOutages.dropChild(run.id);
       publishProgress({ running: progress.running.filter((runId) => runId !== run.id) });
     }
   });
@@ -158,10 +166,12 @@ async function probeAgents({ id }: ComparisonPlan, armRun: ArmRun): Promise<Prob
 }
 
 /** The comparison at a glance, in Markdown, for Temporal's UI and `temporal workflow metadata`. */
-function comparisonDetails({ comparison, status, runs, done, running, failed }: ComparisonProgress): string {
+function comparisonDetails(progress: ComparisonProgress): string {
+  const { comparison, status, runs, done, running, failed, waiting } = progress;
   return [
     `**${comparison}**: ${status}, **${done}** of ${runs} runs done`,
     ...(running.length === 0 ? [] : ['', `Under way: ${running.join(', ')}`]),
+    ...(waiting.length === 0 ? [] : ['', ...waiting.map((report) => `- **${reportText(report)}**`)]),
     ...(failed.length === 0
       ? []
       : ['', ...failed.map(({ id, reason }) => `- ${id} did not finish: ${reason}`)]),

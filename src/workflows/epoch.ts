@@ -2,12 +2,15 @@
  * The workflow of one epoch: a child of the experiment, which tells it of pauses. The steps and their order
  * are in epoch-pipeline.ts.
  */
-import { condition, setHandler } from '@temporalio/workflow';
+import { condition, setCurrentDetails, setHandler } from '@temporalio/workflow';
 import type { CommittedEpoch } from '../types/activity-types.ts';
+import type { ModelOutage } from '../types/outage-types.ts';
 import { proxyPhaseActivities } from './activity-proxies.ts';
 import { runEpochPipeline } from './epoch-pipeline.ts';
 import type { EpochStart } from './epoch-pipeline.ts';
 import { epochProgressQuery, pausedSignal } from './messages.ts';
+import { modelOutages } from './model-outages.ts';
+import { phaseText } from './outage-text.ts';
 import { Stopwatch } from './progress.ts';
 
 export interface EpochInput extends EpochStart {
@@ -24,9 +27,18 @@ export async function epochWorkflow({
   let rolloutsDone = 0;
   let paused = pausedAtStart;
   setHandler(pausedSignal, (shouldPause) => void (paused = shouldPause));
-  setHandler(epochProgressQuery, () => ({ phase: stopwatch.phase, paused, rolloutsDone }));
+  const waiting = (): ModelOutage | null => modelOutages.current()?.outage ?? null;
+  setHandler(epochProgressQuery, () => ({
+    phase: stopwatch.phase,
+    paused,
+    rolloutsDone,
+    waiting: waiting(),
+  }));
+  const showPhase = (): void =>
+    setCurrentDetails(`epoch **${start.epoch}**: ${phaseText(stopwatch.phase, waiting())}`);
+  modelOutages.show({ phase: () => stopwatch.phase, onChange: showPhase });
   return runEpochPipeline(proxyPhaseActivities(start.settings), start, {
-    ...stopwatch.runner(() => condition(() => !paused)),
+    ...stopwatch.runner({ before: () => condition(() => !paused), onPhase: showPhase }),
     onRollouts: (traces) => void (rolloutsDone += traces),
   });
 }

@@ -28,6 +28,8 @@ import { evaluationActivities, proxyCaseActivities } from './activity-proxies.ts
 import { rootMessage } from './child-epoch.ts';
 import { mapConcurrently } from './map-concurrent.ts';
 import { evaluationProgressQuery } from './messages.ts';
+import { modelOutages } from './model-outages.ts';
+import { outageText } from './outage-text.ts';
 
 /**
  * Evaluates a policy on benchmarks: it is asked shards of cases, its answers are judged, then the scores are
@@ -103,12 +105,17 @@ async function withProgress(
     answered: 0,
     judged: 0,
     skipped: [],
+    waiting: null,
   };
   setHandler(evaluationProgressQuery, () => progress);
   const publishProgress: PublishProgress = (changes) => {
     Object.assign(progress, typeof changes === 'function' ? changes(progress) : changes);
     setCurrentDetails(evaluationDetails(progress));
   };
+  modelOutages.show({
+    phase: () => progress.status,
+    onChange: () => publishProgress({ waiting: modelOutages.current()?.outage ?? null }),
+  });
   try {
     const scored = await work(publishProgress);
     publishProgress({ status: 'finished' });
@@ -151,9 +158,11 @@ function evaluationDetails({
   answered,
   judged,
   skipped,
+  waiting,
 }: EvaluationProgress): string {
   return [
     `**${evaluation}**: ${status}, **${answered}** of ${shards} shards answered, ${judged} judged`,
+    ...(waiting === null ? [] : ['', `**${outageText(waiting)}**`]),
     ...(skipped.length === 0 ? [] : ['', ...skipped.map((name) => `- ${name} is skipped`)]),
   ].join('\n');
 }
@@ -164,16 +173,17 @@ function evaluationDetails({
  * @returns why it could not be done; undefined if it was done, or is not due
  */
 export async function evaluateOnBenchmarks(
-  { benchmarks, epochs }: WorkflowSettings,
+  { benchmarks, epochs, maxOutageSeconds }: WorkflowSettings,
   { epoch, line }: CommittedEpoch,
 ): Promise<string | undefined> {
   if (benchmarks === undefined || !isEvaluationDue(epoch, benchmarks, epochs)) return undefined;
   const run = workflowInfo().workflowId;
   const id = evaluationOfEpoch(run, epoch, line);
   const { every, ...options } = benchmarks;
+  const limit = maxOutageSeconds === undefined ? {} : { maxOutageSeconds };
   try {
     const child = await startChild<typeof evaluationWorkflow>('evaluation', {
-      args: [{ name: id, policy: { type: 'run', run, epoch }, ...options }],
+      args: [{ name: id, policy: { type: 'run', run, epoch }, ...limit, ...options }],
       workflowId: id,
       // eslint-disable-next-line @typescript-eslint/no-deprecated -- children have no conflict policy yet
       workflowIdReusePolicy: WorkflowIdReusePolicy.TERMINATE_IF_RUNNING,
@@ -184,5 +194,7 @@ export async function evaluateOnBenchmarks(
   } catch (error) {
     if (isCancellation(error)) throw error;
     return `epoch ${epoch}: it could not be evaluated on benchmarks: ${rootMessage(error)}`;
+  } finally {
+    modelOutages.dropChild(id);
   }
 }

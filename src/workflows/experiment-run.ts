@@ -19,6 +19,7 @@ import { runPreparation } from './epoch-pipeline.ts';
 import { evaluateOnBenchmarks } from './evaluation.ts';
 import { progressQuery } from './messages.ts';
 import type { ControlState } from './messages.ts';
+import { modelOutages } from './model-outages.ts';
 import { experimentDetails, ProgressTracker, searchAttributes, Stopwatch } from './progress.ts';
 import type { ProgressHistory } from './progress.ts';
 import { RunControls } from './run-controls.ts';
@@ -89,6 +90,10 @@ export class ExperimentRun {
   /** Answers queries and updates from here on; updates that came with the start are handled at once. */
   registerHandlers(): void {
     setHandler(progressQuery, () => this.#tracker.snapshot());
+    modelOutages.show({
+      phase: (child) => this.#tracker.phase(child),
+      onChange: () => setCurrentDetails(experimentDetails(this.#tracker.snapshot())),
+    });
     this.#controls.registerHandlers();
   }
 

@@ -3,6 +3,7 @@ import type { FieldValues } from '../config/retune.ts';
 import type { Progress, Retuned } from '../types/activity-types.ts';
 import type { ComparisonProgress } from '../types/comparison-types.ts';
 import type { EvaluationProgress } from '../types/evaluation-types.ts';
+import type { ModelOutage, OutageReport } from '../types/outage-types.ts';
 
 /** State of an experiment, for people and programs. */
 export const progressQuery = defineQuery<Progress>('progress');
@@ -18,6 +19,8 @@ export interface EpochProgress {
   phase: string;
   paused: boolean;
   rolloutsDone: number;
+  /** The model server that the epoch waits for. */
+  waiting: ModelOutage | null;
 }
 export const epochProgressQuery = defineQuery<EpochProgress>('epochProgress');
 
@@ -31,6 +34,9 @@ export const retuneUpdate = defineUpdate<Retuned, [FieldValues]>('retune');
 export const stopAfterEpochSignal = defineSignal('stopAfterEpoch');
 /** From an experiment to its epoch: wait before the next step, or continue. */
 export const pausedSignal = defineSignal<[boolean]>('paused');
+
+/** From a workflow, named by its id, to its parent: what it waits for, or null if it waits no more. */
+export const outageSignal = defineSignal<[string, OutageReport | null]>('modelOutage');
 
 /** What people have requested of an experiment; it survives continue-as-new. */
 export interface ControlState {

@@ -17,6 +17,8 @@ import { startChildExperiment } from './child-experiment.ts';
 import { fileRefs, mapShards } from './epoch-pipeline.ts';
 import type { ExperimentResult } from './experiment-run.ts';
 import { stopAfterEpochSignal } from './messages.ts';
+import { modelOutages } from './model-outages.ts';
+import { reportText } from './outage-text.ts';
 
 export type NightResult = NightRecord & { name: string };
 
@@ -28,10 +30,18 @@ export type NightResult = NightRecord & { name: string };
  */
 export async function nightlyWorkflow(file: unknown): Promise<NightResult> {
   const night = await nightActivities.openNight({ file: file ?? null });
-  setCurrentDetails(nightDetails(night, 'trains'));
+  let phase = 'trains';
+  const showPhase = (next: string): void => {
+    phase = next;
+    const waiting = modelOutages.all().map(reportText);
+    setCurrentDetails(nightDetails(night, phase, waiting.length === 0 ? undefined : waiting.join('\n')));
+  };
+  modelOutages.show({ phase: () => phase, onChange: () => showPhase(phase) });
+  showPhase('trains');
   try {
     const { outcome, epochs: epoch } = await runExperiment(night);
-    setCurrentDetails(nightDetails(night, 'compares'));
+    modelOutages.dropChild(night.id);
+    showPhase('compares');
     const hasTrained = epoch > (night.from?.epoch ?? 0);
     const verdicts = hasTrained ? await evaluateBothAgents(night, epoch) : null;
     const record = await nightActivities.closeNight({ night, epoch, outcome, verdicts });

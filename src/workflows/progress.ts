@@ -7,8 +7,11 @@ import type { SearchAttributeUpdatePair } from '@temporalio/common';
 import { workflowInfo } from '@temporalio/workflow';
 import { mean } from '../numerics/arithmetic.ts';
 import type { CommittedEpoch, Progress, RunOutcome, WorkflowSettings } from '../types/activity-types.ts';
+import type { OutageReport } from '../types/outage-types.ts';
 import type { StepRunner } from './epoch-pipeline.ts';
 import type { ControlState } from './messages.ts';
+import { modelOutages } from './model-outages.ts';
+import { outageText, phaseText } from './outage-text.ts';
 
 const maxEpochs = 50;
 const maxNotes = 10;
@@ -20,6 +23,8 @@ export interface ProgressHistory {
   heldOut: number | null;
   notes: string[];
 }
+
+const activeStatuses: ReadonlySet<Progress['status']> = new Set(['running', 'stopping', 'paused']);
 
 /** Follows an experiment, for whoever wants to see its progress. */
 export class ProgressTracker {
@@ -80,13 +85,15 @@ export class ProgressTracker {
     const metrics = this.#lastCommitted?.metrics ?? {};
     const { successRates, epochSeconds, heldOut, notes } = this.history;
     const status = this.#status();
+    const waiting = modelOutages.current();
     return {
       experiment: settings?.name ?? workflowInfo().workflowId,
       arm: settings?.arm ?? '',
       status,
       epoch: this.#currentEpoch ?? this.#lastCommitted?.epoch ?? 0,
       epochs: settings?.epochs ?? 0,
-      phase: this.#phase(status),
+      phase: phaseText(waiting?.phase ?? this.phase(), waiting?.outage),
+      waiting: waiting?.outage ?? null,
       rolloutsDone: 0,
       rolloutsPlanned: settings?.rolloutsPerEpoch ?? 0,
       successRate: metrics['env/success_rate'] ?? null,
@@ -107,10 +114,23 @@ export class ProgressTracker {
     return this.#lastCommitted === undefined ? 'preparing' : 'running';
   }
 
-  #phase(status: Progress['status']): string {
+  /**
+   * What is under way. Which phase of an epoch runs, only the epoch's own query knows, and an epoch that waits
+   * for a model server says so.
+   */
+  phase(child?: OutageReport): string {
+    const status = this.#status();
     if (status === 'preparing') return this.#stopwatch.phase;
-    return status === 'running' ? 'epoch' : status;
+    if (!activeStatuses.has(status)) return status;
+    const epoch = this.#currentEpoch;
+    if (epoch === undefined) return child === undefined ? 'between epochs' : `benchmarks: ${child.phase}`;
+    return child === undefined ? `epoch ${epoch}` : `epoch ${epoch}: ${child.phase}`;
   }
+}
+
+interface RunnerOptions {
+  before?: () => Promise<void>;
+  onPhase?: () => void;
 }
 
 /** Seconds by phase, on the workflow's own clock, which replays to the same values. */
@@ -120,11 +140,16 @@ export class Stopwatch {
   readonly #secondsByPhase: Record<string, number> = {};
   readonly #startedAt = Date.now();
 
-  /** A runner that measures each step, which starts when `before` resolves. */
-  runner(before: () => Promise<void> = () => Promise.resolve()): StepRunner {
+  /**
+   * A runner that measures each step, which starts when `before` resolves.
+   * @param options `onPhase`: called when a step starts
+   */
+  runner({ before = () => Promise.resolve(), onPhase }: RunnerOptions = {}): StepRunner {
     return {
       step: async (phase, work) => {
         await before();
+        this.phase = phase;
+        onPhase?.();
         return this.#measure(phase, work);
       },
       seconds: () => ({ ...this.#secondsByPhase, epoch: (Date.now() - this.#startedAt) / 1000 }),
@@ -132,7 +157,6 @@ export class Stopwatch {
   }
 
   async #measure<T>(phase: string, work: () => Promise<T>): Promise<T> {
-    this.phase = phase;
     const startedAt = Date.now();
     const result = await work();
     this.#secondsByPhase[phase] = (Date.now() - startedAt) / 1000;
@@ -144,7 +168,7 @@ const percent = (value: number | null): string => (value === null ? '–' : `${(
 
 /** The experiment at a glance, in Markdown, for Temporal's UI and `temporal workflow describe`. */
 export function experimentDetails(progress: Progress): string {
-  const { experiment, arm, status, epoch, epochs, band, difficulty, epochSeconds, notes } = progress;
+  const { experiment, arm, status, epoch, epochs, band, difficulty, epochSeconds, notes, waiting } = progress;
   const minutesLeft = epochSeconds === null ? null : Math.ceil(((epochs - epoch) * epochSeconds) / 60);
   const timeLeft = minutesLeft === null ? '–' : `${minutesLeft} min`;
   const successRates =
@@ -153,6 +177,7 @@ export function experimentDetails(progress: Progress): string {
   return [
     `**${experiment}** (${arm}): ${status}, epoch **${epoch}** of ${epochs}` +
       (status === 'running' ? `, about ${timeLeft} to go` : ''),
+    ...(waiting === null ? [] : ['', `**${outageText(waiting)}**`]),
     '',
     '| | |',
     '| --- | --- |',

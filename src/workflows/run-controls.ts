@@ -12,6 +12,7 @@ import {
   stopAfterEpochUpdate,
 } from './messages.ts';
 import type { ControlState } from './messages.ts';
+import { modelOutages } from './model-outages.ts';
 
 type EpochHandle = ChildWorkflowHandle<typeof epochWorkflow>;
 
@@ -66,6 +67,7 @@ export class RunControls {
       if (this.#controlState.paused !== paused) await this.#signalEpoch();
       return await epoch.result();
     } finally {
+      modelOutages.dropChild(epoch.workflowId);
       this.#runningEpoch = undefined;
     }
   }

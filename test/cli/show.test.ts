@@ -2,6 +2,7 @@ import { WorkflowFailedError } from '@temporalio/client';
 import { ApplicationFailure, CancelledFailure, TerminatedFailure } from '@temporalio/common';
 import { describe, expect, test } from 'vitest';
 import { explainFailure } from '../../src/cli/lib/follow.ts';
+import { OutageLines } from '../../src/cli/lib/outage-lines.ts';
 import {
   bandScale,
   bar,
@@ -29,6 +30,7 @@ const makeProgress = (changes: Partial<Progress> = {}): Progress => ({
   difficulty: 5.24,
   epochSeconds: 2,
   notes: [],
+  waiting: null,
   ...changes,
 });
 
@@ -103,6 +105,34 @@ describe('plain lines', () => {
     expect(lines(makeProgress(), makeProgress({ epoch: 12, status: 'stopped' })).at(-1)).toMatch(
       /^epoch 12\/90 .*2\.0 s an epoch$/,
     );
+  });
+
+  test('a wait for a model server: its beginning, every ten minutes, its end, and no bare phase', () => {
+    const printed: string[] = [];
+    const outages = new OutageLines((line) => printed.push(line));
+    const since = '2026-11-22T15:58:00.000Z';
+    const outage = { server: 'http://x/v1', reason: 'connection refused', tries: 1, since };
+    const at = (seconds: number): Date => new Date(Date.parse(since) + seconds * 1000);
+    outages.show(outage, at(1));
+    outages.show(null, at(1.5));
+    for (let second = 2; second < 1500; second++)
+      outages.show(
+        { ...outage, tries: second, reason: second < 300 ? outage.reason : 'no answer' },
+        at(second),
+      );
+    outages.show(null, at(1500));
+    outages.show(null, at(1501));
+    expect(printed).toEqual([
+      'waiting for http://x/v1: connection refused, 2 tries, since 15:58 UTC',
+      'waiting for http://x/v1: no answer, 300 tries, since 15:58 UTC',
+      'waiting for http://x/v1: no answer, 900 tries, since 15:58 UTC',
+      'no longer waiting for http://x/v1, after 25 min 00 s',
+    ]);
+    const waiting = { ...outage, tries: 3 };
+    const preparing = makeProgress({ status: 'preparing', phase: 'gate; waiting for http://x/v1', waiting });
+    expect(lines(preparing)).toEqual([
+      expect.stringMatching(/^waiting for http:\/\/x\/v1: connection refused/),
+    ]);
   });
 
   test('notes once', () => {

@@ -68,6 +68,7 @@ test('every arm runs under every seed, from the same warm policies, and simulato
     done: 4,
     running: [],
     failed: [],
+    waiting: [],
   });
   const ledgers = await Promise.all(ids('whole').map(ledger));
   for (const lines of ledgers) expect(lines.map(({ epoch }) => epoch)).toEqual([0, 1, 2]);

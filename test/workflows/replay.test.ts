@@ -36,6 +36,13 @@ const histories = [
   ['experiment', 'recorded'],
   ['epoch', 'recorded/epoch-0001'],
   ['comparison', 'recorded-comparison'],
+  ['evaluation', 'recorded-evaluation'],
+  ['nightly', 'recorded-night'],
+  // Cancelled in the agent's training.
+  ['experiment-cancelled', 'recorded-cancelled'],
+  ['epoch-cancelled', 'recorded-cancelled/epoch-0001'],
+  // Without a model server, when the retries of an activity were all that waited for it.
+  ['experiment-away', 'recorded-away'],
 ] as const;
 
 test.each(histories)('the stored history of the workflow %s replays', async (name, workflowId) => {

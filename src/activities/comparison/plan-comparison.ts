@@ -5,7 +5,7 @@ import type { Experiment } from '../../config/experiment.ts';
 import { changedFields } from '../../config/retune.ts';
 import { evenlySpaced, evenlyWithin } from '../../numerics/spacing.ts';
 import type { LedgerEntry } from '../../runs/ledger-entry.ts';
-import { workflowSettings } from '../../runs/settings-in-effect.ts';
+import { phaseLimits, workflowSettings } from '../../runs/settings-in-effect.ts';
 import { hashOf } from '../../store/canonical-json.ts';
 import type { ParseInput } from '../../types/activity-types.ts';
 import type {
@@ -159,10 +159,9 @@ async function runCheckpoints(
       );
     return { epoch, state: line.outputs.state };
   });
-  const { heartbeatSeconds, maxPhaseAttempts } = experiment.durability;
   return {
     run: { id: run.id, experiment: await dependencies.store.putJson(experiment) },
-    settings: { heartbeatSeconds, maxPhaseAttempts },
+    settings: phaseLimits(experiment),
     checkpoints,
   };
 }

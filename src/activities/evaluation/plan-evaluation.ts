@@ -66,16 +66,14 @@ export function createPlanEvaluation(dependencies: Dependencies) {
     const planned = await planEach(dependencies, suites, (suite) =>
       planSuite(dependencies, evaluation, suite),
     );
-    const { concurrency, heartbeatSeconds, maxAttempts, casesPerShard } = evaluation;
+    const { casesPerShard } = evaluation;
     return {
       id,
       evaluation: record,
       identity,
       suites: planned,
       shards: planned.flatMap((suite) => shardsOf(suite, casesPerShard)),
-      concurrency,
-      heartbeatSeconds,
-      maxAttempts,
+      ...throughput(evaluation),
       judged: 0,
     };
   };
@@ -88,8 +86,24 @@ const THROUGHPUT_FIELDS: ReadonlySet<string> = new Set([
   'concurrency',
   'heartbeatSeconds',
   'maxAttempts',
+  'maxOutageSeconds',
   'requestTimeoutSeconds',
 ] satisfies (keyof Evaluation)[]);
+
+const throughput = ({
+  concurrency,
+  heartbeatSeconds,
+  maxAttempts,
+  maxOutageSeconds,
+}: Evaluation): Pick<
+  EvaluationPlan,
+  'concurrency' | 'heartbeatSeconds' | 'maxAttempts' | 'maxOutageSeconds'
+> => ({
+  concurrency,
+  heartbeatSeconds,
+  maxAttempts,
+  ...(maxOutageSeconds !== undefined && { maxOutageSeconds }),
+});
 
 async function planSuite(
   dependencies: Dependencies,
@@ -182,16 +196,13 @@ export function createPlanRescoring(dependencies: Dependencies) {
         versions: opened.versions,
       };
     });
-    const { concurrency, heartbeatSeconds, maxAttempts } = evaluation;
     return {
       id,
       evaluation: results.record,
       identity: results.identity,
       suites,
       shards: results.shards,
-      concurrency,
-      heartbeatSeconds,
-      maxAttempts,
+      ...throughput(evaluation),
       judged: results.judged,
     };
   };

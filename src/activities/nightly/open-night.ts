@@ -3,6 +3,7 @@ import { parseNightly } from '../../config/nightly.ts';
 import type { Nightly } from '../../config/nightly.ts';
 import { changedFields } from '../../config/retune.ts';
 import { deriveSeed } from '../../numerics/random.ts';
+import { phaseLimits } from '../../runs/settings-in-effect.ts';
 import { hashOf } from '../../store/canonical-json.ts';
 import type { NightPlan, RunEpoch } from '../../types/nightly-types.ts';
 import type { Dependencies } from '../dependencies.ts';
@@ -40,7 +41,6 @@ function planNight(nightly: Nightly, night: number, champion: RunEpoch | null): 
   const { name, significance, evaluation, deadlineMinutes } = nightly;
   const from = champion ?? nightly.experiment.startFrom;
   const experiment = nightExperiment(nightly, night, from);
-  const { heartbeatSeconds, maxPhaseAttempts } = experiment.durability;
   return {
     nightly: { name, significance, evaluation },
     night,
@@ -48,7 +48,7 @@ function planNight(nightly: Nightly, night: number, champion: RunEpoch | null): 
     experiment,
     from,
     deadlineMs: deadlineMinutes === null ? null : 60_000 * deadlineMinutes,
-    settings: { heartbeatSeconds, maxPhaseAttempts },
+    settings: phaseLimits(experiment),
   };
 }
 

@@ -4,10 +4,13 @@ import { createLogUpdate } from 'log-update';
 import type { EvaluationProgress } from '../../types/evaluation-types.ts';
 import { queues } from '../../workflows/activity-proxies.ts';
 import type { evaluationWorkflow, rescoringWorkflow } from '../../workflows/evaluation.ts';
+import { phaseText } from '../../workflows/outage-text.ts';
 import type { CliContext } from '../context.ts';
-import { queryIfAnswered, resultWhileWatching, workflowLink } from './follow.ts';
+import { resultWhileWatching, workflowLink } from './follow.ts';
 import type { Interruption } from './interruption.ts';
+import { OutageLines } from './outage-lines.ts';
 import { bar } from './progress-display.ts';
+import { queryIfAnswered } from './query-progress.ts';
 import type { Session } from './session.ts';
 
 interface ScoringHandle<Result> {
@@ -52,15 +55,20 @@ async function showProgress(
   stop: AbortSignal,
 ): Promise<void> {
   const log = terminal === null ? null : createLogUpdate(terminal);
+  const outages = new OutageLines(print);
   let printed = '';
   const showLatest = async (): Promise<void> => {
     const progress = await queryIfAnswered(client, () => handle.query<EvaluationProgress>('progress'));
     if (progress === undefined) return;
-    const { status, shards, answered, judged } = progress;
+    const { status, shards, answered, judged, waiting } = progress;
     const started = shards > 0;
     const line = started ? `${status}: ${answered} of ${shards} shards answered, ${judged} judged` : status;
-    if (log !== null) log(`${line}  ${bar(started ? (answered + judged) / (2 * shards) : 0)}`);
-    else if (line !== printed) print(line);
+    if (log !== null)
+      log(phaseText(`${line}  ${bar(started ? (answered + judged) / (2 * shards) : 0)}`, waiting));
+    else {
+      if (line !== printed) print(line);
+      outages.show(waiting ?? null);
+    }
     printed = line;
   };
   while (!stop.aborted) {

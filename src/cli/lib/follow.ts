@@ -4,10 +4,10 @@ import type { Client, WorkflowHandle } from '@temporalio/client';
 import { ApplicationFailure, CancelledFailure, TerminatedFailure } from '@temporalio/common';
 import type { Progress } from '../../types/activity-types.ts';
 import type { experimentWorkflow } from '../../workflows/experiment.ts';
-import type { EpochProgress } from '../../workflows/messages.ts';
 import { CliError, exitCodes } from '../context.ts';
 import type { CliContext, ExitCode } from '../context.ts';
 import { Interruption } from './interruption.ts';
+import { queryProgress, queryRunProgress } from './query-progress.ts';
 import { openSession } from './session.ts';
 import type { ExternalTemporal, Session, SessionUse } from './session.ts';
 
@@ -86,7 +86,6 @@ export async function resultWhileWatching<Result>(
   }
 }
 
-const QUERY_SECONDS = 5;
 const RETRY_MS = 1_000;
 
 /**
@@ -111,7 +110,7 @@ async function awaitResult<Result>(
 /** Queries the progress until `stop`; a worker that is busy or away is queried again later. */
 export async function pollProgress(
   client: Client,
-  handle: ExperimentHandle,
+  id: string,
   {
     everyMs,
     detail,
@@ -120,13 +119,8 @@ export async function pollProgress(
   }: { everyMs: number; detail: boolean; stop: AbortSignal; show: (progress: Progress) => void },
 ): Promise<void> {
   while (!stop.aborted) {
-    const progress = await queryIfAnswered(client, () => handle.query<Progress>('progress'));
-    const epoch =
-      detail && progress?.status === 'running'
-        ? await queryIfAnswered(client, () => epochProgress(client, handle.workflowId, progress.epoch))
-        : undefined;
-    if (progress !== undefined && !isAborted(stop))
-      show({ ...progress, ...(epoch && { phase: epoch.phase, rolloutsDone: epoch.rolloutsDone }) });
+    const progress = await (detail ? queryProgress(client, id) : queryRunProgress(client, id));
+    if (progress !== undefined && !isAborted(stop)) show(progress);
     await sleep(everyMs, undefined, { signal: stop }).catch(() => undefined);
   }
 }
@@ -134,19 +128,14 @@ export async function pollProgress(
 /** Shows the state that the workflow ended in, which may fall between two polls. */
 export async function showFinalProgress(
   client: Client,
-  handle: ExperimentHandle,
+  id: string,
   show: (progress: Progress) => void,
 ): Promise<void> {
-  const progress = await queryIfAnswered(client, () => handle.query<Progress>('progress'));
+  const progress = await queryRunProgress(client, id);
   if (progress !== undefined) show(progress);
 }
 
 const isAborted = (signal: AbortSignal): boolean => signal.aborted;
-
-const epochProgress = (client: Client, id: string, epoch: number): Promise<EpochProgress> =>
-  client.workflow
-    .getHandle(`${id}/epoch-${String(epoch).padStart(4, '0')}`)
-    .query<EpochProgress>('epochProgress');
 
 /** The workflow that runs under an id; null if none does. */
 export async function describeRunning(
@@ -165,16 +154,6 @@ export async function describeRunning(
 /** The address of a workflow in Temporal's UI, to be printed after its id; empty without a UI. */
 export const workflowLink = ({ ui }: Session, workflowId: string): string =>
   ui === null ? '' : `: ${ui}/namespaces/default/workflows/${workflowId}`;
-
-/** What a query answers; undefined if it can not be answered now. */
-export async function queryIfAnswered<T>(client: Client, query: () => Promise<T>): Promise<T | undefined> {
-  try {
-    return await client.withDeadline(Date.now() + QUERY_SECONDS * 1000, query);
-  } catch {
-    // No worker yet, an epoch that has just ended, or a server that restarts: it is asked again later.
-    return undefined;
-  }
-}
 
 /** The failure of a workflow as a person needs it: its root cause, once, and what to do. */
 export function explainFailure(error: WorkflowFailedError, id: string): CliError {

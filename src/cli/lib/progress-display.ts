@@ -2,6 +2,7 @@ import { createLogUpdate } from 'log-update';
 import { mean } from '../../numerics/arithmetic.ts';
 import type { Progress } from '../../types/activity-types.ts';
 import type { CliContext } from '../context.ts';
+import { OutageLines } from './outage-lines.ts';
 import { durationText, rateText } from './text.ts';
 
 export interface ProgressDisplay {
@@ -23,9 +24,13 @@ export function progressDisplay({ terminal, print }: CliContext): ProgressDispla
   return { everyMs: 300, detail: false, show: (progress) => lines.show(progress), end: () => undefined };
 }
 
-/** Progress as plain lines: one for each phase of the preparation, one for each committed epoch. */
+/**
+ * Progress as plain lines: one for each phase of the preparation, one for each committed epoch, and waits for
+ * model servers.
+ */
 export class ProgressLines {
   readonly #print: (line: string) => void;
+  readonly #outages: OutageLines;
   #phase = '';
   #committed: number | null = null;
   #notes = 0;
@@ -33,12 +38,16 @@ export class ProgressLines {
 
   constructor(print: (line: string) => void) {
     this.#print = print;
+    this.#outages = new OutageLines(print);
   }
 
   show(progress: Progress): void {
     this.#newNotes(progress);
     this.#newStatus(progress);
+    this.#outages.show(progress.waiting);
     if (progress.status === 'preparing') {
+      // A phase that waits is shown by the line of its wait.
+      if (progress.waiting !== null) return;
       if (progress.phase !== this.#phase && progress.phase !== '')
         this.#print(`preparing: ${progress.phase}`);
       this.#phase = progress.phase;
@@ -133,7 +142,7 @@ export function progressScreen(progress: Progress): string {
 }
 
 const rolloutText = ({ phase, rolloutsDone, rolloutsPlanned }: Progress): string =>
-  phase === 'roll out' ? `, ${rolloutsDone}/${rolloutsPlanned} rollouts` : '';
+  /(^|: )roll out$/.test(phase) ? `, ${rolloutsDone}/${rolloutsPlanned} rollouts` : '';
 
 function successLines({ successRate, recentSuccessRates, band }: Progress): string[] {
   if (successRate === null) return ['success rate –'];

@@ -8,10 +8,13 @@ import type { ComparisonProgress } from '../../types/comparison-types.ts';
 import { InvalidConfig } from '../../validation/invalid-config.ts';
 import { queues } from '../../workflows/activity-proxies.ts';
 import type { comparisonWorkflow } from '../../workflows/comparison.ts';
+import { reportText } from '../../workflows/outage-text.ts';
 import type { CliContext } from '../context.ts';
-import { describeRunning, queryIfAnswered, resultWhileWatching, workflowLink } from './follow.ts';
+import { describeRunning, resultWhileWatching, workflowLink } from './follow.ts';
 import type { Interruption } from './interruption.ts';
+import { OutageLines } from './outage-lines.ts';
 import { bar } from './progress-display.ts';
+import { queryIfAnswered, queryProgress } from './query-progress.ts';
 import type { Session } from './session.ts';
 import { plainTable } from './table.ts';
 import { rateText } from './text.ts';
@@ -88,9 +91,7 @@ async function showProgress(
 }
 
 async function queryRun(client: Client, id: string): Promise<RunProgress> {
-  const handle = client.workflow.getHandle(id);
-  const progress = await queryIfAnswered(client, () => handle.query<Progress>('progress'));
-  return { id, progress: progress ?? null };
+  return { id, progress: (await queryProgress(client, id)) ?? null };
 }
 
 /** What is done once the runs are finished. */
@@ -103,6 +104,8 @@ const stageTexts: Partial<Record<ComparisonProgress['status'], string>> = {
 /** A comparison's progress as plain lines: one for each run that starts and one for each that ends. */
 class ComparisonLines {
   readonly #print: (line: string) => void;
+  /** By the workflow that waits. */
+  readonly #outages = new Map<string, OutageLines>();
   #shown: Pick<ComparisonProgress, 'status' | 'done' | 'running' | 'failed'> = {
     status: 'preparing',
     done: 0,
@@ -123,11 +126,20 @@ class ComparisonLines {
     if (started.length > 0) this.#print(`running ${started.join(', ')}`);
     const stageText = stageTexts[status];
     if (status !== this.#shown.status && stageText !== undefined) this.#print(stageText);
+    this.#showOutages(progress.waiting);
     this.#shown = progress;
   }
 
   end(): void {
     // Lines need no tidying up.
+  }
+
+  #showOutages(waiting: ComparisonProgress['waiting']): void {
+    const byWorkflow = new Map(waiting.map((report) => [report.workflow, report]));
+    for (const [workflow, { phase }] of byWorkflow)
+      if (!this.#outages.has(workflow))
+        this.#outages.set(workflow, new OutageLines((line) => this.#print(`${workflow}: ${phase}; ${line}`)));
+    for (const [workflow, lines] of this.#outages) lines.show(byWorkflow.get(workflow)?.outage ?? null);
   }
 }
 
@@ -157,7 +169,7 @@ class ComparisonScreen {
 
 /** The picture: all runs together, then a row for each that is under way. */
 function comparisonScreen(
-  { comparison, status, runs, done, failed }: ComparisonProgress,
+  { comparison, status, runs, done, failed, waiting }: ComparisonProgress,
   running: readonly RunProgress[],
 ): string {
   const table = plainTable(['run', 'epoch', 'success', 'held-out', 'phase']);
@@ -174,6 +186,7 @@ function comparisonScreen(
     `${comparison}: ${status}`,
     `runs  ${done}/${runs}  ${bar(runs === 0 ? 0 : done / runs)}`,
     ...(running.length === 0 ? [] : [table.toString()]),
+    ...waiting.filter(({ workflow }) => workflow === comparison).map(reportText),
     ...failed.map(({ id, reason }) => `${id} did not finish: ${reason}`),
   ].join('\n');
 }

@@ -6,7 +6,9 @@ import type { Retune, RunFolder } from '../../runs/run-folder.ts';
 import { lineage, lineageText, readRunOverview, settingsText } from '../../runs/run-overview.ts';
 import type { Ancestor } from '../../runs/run-overview.ts';
 import type { Metrics, Progress } from '../../types/activity-types.ts';
+import { outageText } from '../../workflows/outage-text.ts';
 import { progressScreen } from './progress-display.ts';
+import { queryProgress } from './query-progress.ts';
 import { plainTable } from './table.ts';
 import { rateText, timeText } from './text.ts';
 
@@ -135,9 +137,7 @@ async function workflowState(
     switch (status.name) {
       case 'RUNNING':
         return {
-          progress: await client
-            .withDeadline(Date.now() + QUERY_MS, () => handle.query<Progress>('progress'))
-            .catch(() => null),
+          progress: (await queryProgress(client, id)) ?? null,
         };
       case 'FAILED':
       case 'TIMED_OUT':
@@ -188,7 +188,7 @@ export function runTable(runs: readonly RunStatus[]): string {
   for (const run of runs) {
     table.push([
       run.id,
-      run.state,
+      run.progress?.waiting ? `${run.state}, waiting for ${run.progress.waiting.server}` : run.state,
       `${run.epoch}/${run.epochs}`,
       rateText(run.successRate),
       rateText(run.recentSuccessRate),
@@ -207,10 +207,15 @@ const retunesText = (retunes: readonly Retune[]): string =>
     .map(({ fromEpoch, set }) => `from epoch ${fromEpoch} on: ${settingsText(set)}`)
     .join(`\n${' '.repeat(NAME_WIDTH)}`);
 
+function stateText({ state, goOn, progress }: RunStatus): string {
+  if (goOn !== null) return `${state}; to resume: ${goOn}`;
+  return progress?.waiting ? `${state}, ${outageText(progress.waiting)}` : state;
+}
+
 export function runDetails(run: RunStatus): string {
   const details: [string, string][] = [
     ['run', run.id],
-    ['state', run.goOn === null ? run.state : `${run.state}; to resume: ${run.goOn}`],
+    ['state', stateText(run)],
     ['arm', run.arm],
     ['epoch', `${run.epoch}/${run.epochs}`],
     ['success rate', `${rateText(run.successRate)} (mean of the last 5: ${rateText(run.recentSuccessRate)})`],

@@ -118,9 +118,9 @@ async function followRun(
   const display = progressDisplay(context);
   try {
     const result = await resultWhileWatching(session, { id, handle }, interruption, (stop) =>
-      pollProgress(session.client, handle, { ...display, stop }),
+      pollProgress(session.client, id, { ...display, stop }),
     );
-    if (result !== undefined) await showFinalProgress(session.client, handle, display.show);
+    if (result !== undefined) await showFinalProgress(session.client, id, display.show);
     return result;
   } finally {
     display.end();
