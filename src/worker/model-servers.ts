@@ -55,9 +55,7 @@ export function createModelClients(
         promptLength: (model, prompt, signal) =>
           callOneServer(servers, prompt.length, (client) => client.promptLength(model, prompt, signal)),
         contextLength: async (model, signal) => {
-          const lengths = await Promise.all(
-            servers.map(({ client }) => client.contextLength(model, signal)),
-          );
+          const lengths = await Promise.all(servers.map(({ client }) => client.contextLength(model, signal)));
           const stated = lengths.filter((length) => length !== null);
           return stated.length === 0 ? null : Math.min(...stated);
         },
