@@ -11,6 +11,9 @@ export const TEMPORAL_VERSION = '1.5.1';
 /** Folder of this repository. */
 export const repository = fileURLToPath(new URL('../../', import.meta.url));
 
+/** Plugins that the managed vLLM is started with, as a PYTHONPATH. */
+export const vllmPlugins = join(repository, 'infra/engines/vllm-plugins');
+
 /**
  * Folder for what set-up installs once for all checkouts of one user.
  * @returns {string}

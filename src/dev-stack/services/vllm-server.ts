@@ -1,4 +1,5 @@
 import { availableParallelism } from 'node:os';
+import { vllmPlugins } from '../../../infra/setup/locations.mjs';
 import { choosePort } from '../ports.ts';
 import type { Launch } from '../processes.ts';
 import { serviceFingerprint } from '../record.ts';
@@ -42,7 +43,7 @@ export class VllmServer implements Service {
     return { vllm: this.#port };
   }
   fingerprint(): string {
-    return serviceFingerprint([this.#python, vllmFlags(this.settings)], []);
+    return serviceFingerprint([this.#python, vllmFlags(this.settings)], [vllmPlugins]);
   }
 
   async launch(): Promise<Launch> {
@@ -55,7 +56,7 @@ export class VllmServer implements Service {
         ...['-m', 'vllm.entrypoints.openai.api_server', '--host', '127.0.0.1', '--port', String(this.#port)],
         ...vllmFlags(this.settings),
       ],
-      env: { ...vllmEnvironment(availableParallelism()), ...this.#env },
+      env: { ...vllmEnvironment(availableParallelism()), ...this.#env, PYTHONPATH: vllmPlugins },
     };
   }
 
