@@ -1,0 +1,117 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
+import { engineFolder, pythonPath, temporalPath } from '../../infra/setup/locations.mjs';
+import { leftovers } from '../../src/dev-stack/leftovers.ts';
+import { identify } from '../../src/dev-stack/processes.ts';
+import {
+  emptyRecord,
+  readStackRecord,
+  stackPaths,
+  takeStackLock,
+  writeStackRecord,
+} from '../../src/dev-stack/record.ts';
+import type { StackAddresses } from '../../src/dev-stack/record.ts';
+import { tinyExperiment } from '../../test-support/tiny-experiment.ts';
+import { genenv } from './genenv-process.ts';
+
+let home: string;
+let file: string;
+let environment: Record<string, string>;
+beforeEach(() => {
+  home = mkdtempSync(join(tmpdir(), 'genenv-needs-'));
+  const [python, temporal] = [pythonPath(), temporalPath()];
+  // A cache folder of its own, in which engines are installed or not as the test says.
+  vi.stubEnv('XDG_CACHE_HOME', join(home, 'cache'));
+  environment = {
+    GENENV_HOME: home,
+    XDG_CACHE_HOME: join(home, 'cache'),
+    GENENV_PYTHON: python,
+    GENENV_TEMPORAL: temporal,
+  };
+  file = join(home, 'vllm.json');
+  const model = { type: 'pretrained', path: '/models/small', adapter: { r: 8 } };
+  const { agent, environment: simulator, ...rest } = tinyExperiment() as Record<string, object>;
+  writeFileSync(
+    file,
+    JSON.stringify({
+      ...rest,
+      agent: { ...agent, model },
+      environment: { ...simulator, model },
+      serving: { type: 'vllm' },
+    }),
+  );
+});
+afterEach(() => {
+  vi.unstubAllEnvs();
+  for (const { pid } of leftovers(home, readStackRecord(stackPaths(home).record)))
+    process.kill(pid, 'SIGKILL');
+  rmSync(home, { recursive: true, force: true });
+});
+
+test(
+  'an evaluation of what needs no server starts neither policy server nor trainer',
+  { timeout: 180_000 },
+  async () => {
+    const { code, out, err } = await genenv(
+      ['evaluate', '--policy', 'gold', '--suite', 'bamboogle_closedbook', '--limit', '2'],
+      environment,
+    );
+    expect({ code, err }).toEqual({ code: 0, err: '' });
+    expect(out).toMatch(/Temporal server: ready in [\d.]+ s\nWorker: ready in/);
+    expect(out).not.toMatch(/Policy server|Trainer|vLLM/);
+  },
+);
+
+test('a file that needs vLLM says how to install it, before anything starts', async () => {
+  const { code, err } = await genenv(['run', file], environment);
+  expect(code).toBe(2);
+  expect(err).toMatch(
+    /serving: vLLM is not installed in .*; run `npm run engines -- vllm`, or name a server/,
+  );
+  const up = await genenv(['up', file], environment);
+  expect(up).toMatchObject({ code: 2, err });
+});
+
+/** A stack of `genenv up` as others see it, run by this process. */
+function pretendUp(addresses: Pick<StackAddresses, 'policyServer' | 'vllm'>): void {
+  const paths = stackPaths(home);
+  const lock = takeStackLock(paths.lock);
+  onTestFinished(() => {
+    lock?.release();
+    writeStackRecord(paths.record, emptyRecord());
+  });
+  const owner = identify(process.pid);
+  writeStackRecord(paths.record, {
+    ...emptyRecord(),
+    owner: owner && { ...owner, command: 'up' },
+    state: 'ready',
+    addresses: { temporal: '127.0.0.1:9', namespace: 'default', ui: '', trainerSocket: '', ...addresses },
+  });
+}
+
+test('a run that joins a stack without the vLLM that it needs is told so, and what to do', async () => {
+  const vllm = engineFolder('vllm');
+  mkdirSync(vllm, { recursive: true });
+  writeFileSync(join(vllm, 'genenv-ready.json'), '{}');
+
+  pretendUp({ policyServer: 'http://127.0.0.1:9/v1', vllm: null });
+  const without = await genenv(['run', file], environment);
+  expect(without.code).toBe(4);
+  expect(without.err).toContain('the stack of `genenv up` runs no vLLM; end it with `genenv down`');
+
+  const settings = {
+    model: '/models/small',
+    precision: 'float32' as const,
+    maxLoraRank: 8,
+    maxModelLen: 512,
+  };
+  pretendUp({ policyServer: null, vllm: { url: 'http://127.0.0.1:9/v1', settings } });
+  const another = await genenv(['run', file], environment);
+  expect(another.code).toBe(4);
+  expect(another.err).toContain(
+    'runs vLLM with /models/small in float32, LoRA rank 8, 512 tokens, and this file needs it with ' +
+      '/models/small in float32, LoRA rank 8, all positions of the model; end it with `genenv down`',
+  );
+});
