@@ -22,6 +22,7 @@ export interface ReceivedRequest {
   logprobs?: number;
   return_token_ids?: boolean;
   response_format?: object;
+  structured_outputs?: object;
 }
 
 /**

@@ -33,7 +33,7 @@ export const vllmServingSchema = z
       .enum(['none', 'native'])
       .optional()
       .describe(
-        'Whether the server holds the simulator to the world’s schema, in worlds that have one. Left out = native.',
+        'Whether the server holds the simulator to the world’s schema or grammar, in worlds that have one. Left out = native.',
       ),
   })
   .describe('vLLM, with the policies as LoRA adapters over one base model.');

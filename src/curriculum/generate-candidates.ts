@@ -29,16 +29,22 @@ export interface Candidate<Item> {
   label?: LabelRecord;
 }
 
-/** The JSON schema of the world's tasks, if it has one and the server can hold a model to it. */
+/**
+ * What the server holds the simulator's texts to: the schema or the grammar of the world's tasks, if it has one
+ * and the server can. OpenAI's API has schemas alone, and on request.
+ */
 export function structuredOutput(
-  { serving }: Experiment,
-  { taskSchema }: World,
-): Pick<CompletionRequest, 'schema'> {
-  const isSupported =
-    serving.type === 'vllm'
-      ? serving.structuredOutput !== 'none'
-      : serving.type === 'openai' && serving.structuredOutput === 'json_schema';
-  return taskSchema !== undefined && isSupported ? { schema: taskSchema } : {};
+  { serving }: Pick<Experiment, 'serving'>,
+  { taskSchema, taskGrammar }: Pick<World, 'taskSchema' | 'taskGrammar'>,
+): Pick<CompletionRequest, 'schema' | 'grammar'> {
+  if (serving.type === 'embedded') return {};
+  const isOn =
+    serving.type === 'openai'
+      ? serving.structuredOutput === 'json_schema'
+      : serving.structuredOutput !== 'none';
+  if (!isOn) return {};
+  if (taskSchema !== undefined) return { schema: taskSchema };
+  return taskGrammar === undefined || serving.type === 'openai' ? {} : { grammar: taskGrammar };
 }
 
 /** Generates candidates, and again for each invalid one, as often as the world allows. */

@@ -108,6 +108,7 @@ export function createCompletionsClient({
           max_tokens: request.maxTokens,
           ...(request.stop && { stop: [...request.stop] }),
           ...responseFormat(request.schema),
+          ...(request.grammar !== undefined && { structured_outputs: { grammar: request.grammar } }),
           ...extensions,
         },
         { signal },

@@ -20,6 +20,8 @@ export interface CompletionRequest {
   stop?: readonly string[];
   /** JSON Schema that the server holds the texts to. */
   schema?: Readonly<Record<string, unknown>>;
+  /** Grammar that the server holds the texts to, in xgrammar's EBNF; of a schema and a grammar, there is one. */
+  grammar?: string;
 }
 
 /** One sample, with the token ids and log-probabilities of the moment it was drawn. */

@@ -140,6 +140,8 @@ export interface CaseLine {
   correct: boolean;
   scores: Readonly<Record<string, number | null>>;
   reason: string | null;
+  /** What the policy wrote, its first 2,000 characters; absent in files of earlier versions. */
+  answer?: string;
 }
 
 /** Where the evaluation's files are, relative to the home folder. */

@@ -63,6 +63,10 @@ test('an evaluation whose worker is killed in the middle ends with the same verd
   expect(results('undisturbed').suites).toMatchObject([
     { name: 'bamboogle_closedbook', cases: 125, questions: 125, correct: 63 },
   ]);
+  expect(JSON.parse(cases('undisturbed').split('\n')[1]!)).toMatchObject({
+    correct: false,
+    answer: '<answer>unknown</answer>',
+  });
   const before = stack.models.chats.length;
   expect(before).toBe(125);
   const handle = await workflow.start<typeof evaluation>('evaluation', {

@@ -128,4 +128,14 @@ describe('completions', () => {
       undefined,
     ]);
   });
+
+  it('are held to a grammar if the request says so', async () => {
+    const plain = createCompletionsClient({ baseUrl: fake.url, apiKey: undefined, timeoutMs: 20_000 });
+    await plain.complete({ ...request, prompts: ['a'], maxTokens: 20, grammar: 'root ::= "x"' }, never);
+    await plain.complete({ ...request, prompts: ['a'], maxTokens: 20 }, never);
+    expect(fake.requests.map(({ structured_outputs }) => structured_outputs)).toEqual([
+      { grammar: 'root ::= "x"' },
+      undefined,
+    ]);
+  });
 });

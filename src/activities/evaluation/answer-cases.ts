@@ -232,11 +232,7 @@ function createClientUnderTest(
   const onAnswered = (): void => dependencies.activityContext().heartbeat({ answered: ++answered });
   const client =
     policy.api === 'chat'
-      ? createChatEvaluationClient(
-          dependencies.chatClient(serving, timeoutMs),
-          underTest,
-          onAnswered,
-        )
+      ? createChatEvaluationClient(dependencies.chatClient(serving, timeoutMs), underTest, onAnswered)
       : createCompletionsEvaluationClient(dependencies.policyClient(serving, timeoutMs), underTest);
   if (policy.type !== 'run') return client;
   return {

@@ -2,9 +2,11 @@ import { relative } from 'node:path';
 import { collect } from '../../async/streams.ts';
 import type { OpenSuite, Score } from '../../benchmarks/suite.ts';
 import type { Evaluation } from '../../config/evaluation.ts';
+import { answerText } from '../../evaluation/answer-text.ts';
 import { atomicWrite } from '../../store/atomic-write.ts';
 import { canonicalJson, hashOf } from '../../store/canonical-json.ts';
 import type {
+  AnswerRecord,
   CaseLine,
   EvaluationResults,
   ReadySuite,
@@ -46,9 +48,11 @@ export function createScoreEvaluation(dependencies: Dependencies) {
         suiteShards.map((shard) => collect(dependencies.store.records<VerdictLine>(shard.verdicts))),
       );
       const verdicts = verdictsByShard.flat();
+      const answers = await readAnswerTexts(dependencies, suiteShards);
       for (const { id: caseId, verdict } of verdicts) {
         const { correct, scores, reason } = verdict;
-        lines.push({ suite: planned.name, id: caseId, correct, scores, reason });
+        const answer = answers.get(caseId) ?? '';
+        lines.push({ suite: planned.name, id: caseId, correct, scores, reason, answer });
       }
       results.push(suiteResults(planned, suiteShards, { evaluation, opened, verdicts }));
       dependencies.activityContext().heartbeat({ suite: planned.name });
@@ -86,6 +90,18 @@ export function createScoreEvaluation(dependencies: Dependencies) {
       skipped,
     };
   };
+}
+
+/** What the policy answered to each case. */
+async function readAnswerTexts(
+  { store }: Dependencies,
+  shards: readonly ShardRecord[],
+): Promise<ReadonlyMap<string, string>> {
+  const texts = new Map<string, string>();
+  for (const { answered } of shards)
+    for await (const { id, response } of store.records<AnswerRecord>(answered.answers))
+      texts.set(id, answerText(response));
+  return texts;
 }
 
 function suiteResults(
