@@ -22,6 +22,7 @@ export const NEUTRAL_JOB_SETTINGS: JobSettings = {
   entropy_coefficient: 0,
   max_kl: null,
   kl_pull_back: 0,
+  batch_layout: 'padded',
   tokens_per_micro_batch: 16_384,
   min_informative_groups: 0,
   policy_version: null,

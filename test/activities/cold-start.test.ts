@@ -56,6 +56,9 @@ describe('a pretrained model with a warm-up', () => {
       });
     }
     await run.epochs(2);
+    expect(new Set(run.trainer.jobs.map(({ job }) => job.settings.batch_layout))).toEqual(
+      new Set(['packed']),
+    );
     expect(referencesOf(run)).toEqual(initialOf(run));
     expect(initialOf(run).agent[0]).not.toBe(initialOf(run).environment[0]);
   });
@@ -93,6 +96,13 @@ describe('a pretrained model with a warm-up', () => {
       /model\.warmUp: got 40 rows; the world "toolbox" has no corpus/,
     );
   });
+});
+
+it('a model from scratch keeps the padded batches that its bytes come from', async () => {
+  const run = await someRun({}, { success: () => 0.5 });
+  await run.epochs(1);
+  const layouts = run.trainer.jobs.map(({ job }) => `${job.kind} ${job.settings.batch_layout}`);
+  expect(new Set(layouts)).toEqual(new Set(['supervised padded', 'grpo padded', 'rwr padded']));
 });
 
 describe('a pretrained model without a warm-up', () => {

@@ -26,6 +26,11 @@ def base_path(folder: Path) -> Path | None:
     return base if base.is_absolute() else (folder / base).resolve()
 
 
+def causal_model(model: torch.nn.Module) -> torch.nn.Module:
+    """The model of transformers that a policy is, or that its adapters are in."""
+    return model.get_base_model() if hasattr(model, "peft_config") else model
+
+
 def attach_adapter(base: torch.nn.Module, folder: Path | None, wanted: Adapter | None) -> torch.nn.Module:
     """`base` with the adapter of `folder`, trainable, or with a new one (from torch's random state).
 

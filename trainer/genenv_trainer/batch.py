@@ -1,6 +1,7 @@
 """Records of one optimizer step -> padded tensors in micro-batches of a bounded size."""
 
 from dataclasses import dataclass, replace
+from typing import Self
 
 import torch
 
@@ -9,15 +10,9 @@ from genenv_trainer.records import Record
 
 
 @dataclass(frozen=True)
-class MicroBatch:
-    """B sequences padded on the right to T tokens.
+class Targets:
+    """What losses and metrics read of B sequences with K columns of labels; `mask` is 1 at active ones."""
 
-    Padding is never attended to: it comes after every real token of a causal model. `positions_K` are the
-    label positions where some sequence is active; per-token tensors below are over those K columns only.
-    """
-
-    token_ids_B_T: torch.Tensor
-    positions_K: torch.Tensor
     labels_B_K: torch.Tensor
     mask_B_K: torch.Tensor
     logprobs_B_K: torch.Tensor
@@ -25,10 +20,23 @@ class MicroBatch:
     advantage_B: torch.Tensor
     weight_B: torch.Tensor
 
-    def to(self, device: torch.device) -> "MicroBatch":
+    def to(self, device: torch.device) -> Self:
+        tensors = {name: value for name, value in vars(self).items() if isinstance(value, torch.Tensor)}
         return replace(
-            self, **{name: tensor.to(device, non_blocking=True) for name, tensor in vars(self).items()}
+            self, **{name: tensor.to(device, non_blocking=True) for name, tensor in tensors.items()}
         )
+
+
+@dataclass(frozen=True)
+class MicroBatch(Targets):
+    """B sequences padded on the right to T tokens.
+
+    Padding is never attended to: it comes after every real token of a causal model. `positions_K` are the
+    label positions where some sequence is active, the columns of the targets.
+    """
+
+    token_ids_B_T: torch.Tensor
+    positions_K: torch.Tensor
 
 
 @dataclass(frozen=True)
@@ -85,21 +93,29 @@ def _pad(records: list[Record]) -> MicroBatch:
     def table(rows: list[list], dtype: torch.dtype) -> torch.Tensor:
         return torch.tensor([row + [0] * (length - len(row)) for row in rows], dtype=dtype)
 
-    def column(values: list[float]) -> torch.Tensor:
-        return torch.tensor(values, dtype=torch.float32)
-
     token_ids_B_T = table([record.token_ids for record in records], torch.long)
     mask_B_T = table([record.mask for record in records], torch.float32)
     logprobs_B_T = table([record.logprobs or [] for record in records], torch.float32)
     positions_K = mask_B_T.any(dim=0).nonzero().squeeze(1)
     last = int(positions_K[-1])
     return MicroBatch(
-        token_ids_B_T[:, :last].contiguous(),
-        positions_K,
-        token_ids_B_T[:, positions_K],
-        mask_B_T[:, positions_K],
-        logprobs_B_T[:, positions_K],
-        column([record.temperature for record in records]),
-        column([record.advantage for record in records]),
-        column([record.weight for record in records]),
+        labels_B_K=token_ids_B_T[:, positions_K],
+        mask_B_K=mask_B_T[:, positions_K],
+        logprobs_B_K=logprobs_B_T[:, positions_K],
+        **of_sequences(records),
+        token_ids_B_T=token_ids_B_T[:, :last].contiguous(),
+        positions_K=positions_K,
     )
+
+
+def of_sequences(records: list[Record]) -> dict[str, torch.Tensor]:
+    """The fields of `Targets` that have a number for each sequence."""
+
+    def column(values: list[float]) -> torch.Tensor:
+        return torch.tensor(values, dtype=torch.float32)
+
+    return {
+        "temperature_B": column([record.temperature for record in records]),
+        "advantage_B": column([record.advantage for record in records]),
+        "weight_B": column([record.weight for record in records]),
+    }

@@ -4,9 +4,11 @@ import contextlib
 
 import torch
 
-from genenv_trainer.adapters import using_reference
-from genenv_trainer.batch import MicroBatch
+from genenv_trainer.adapters import causal_model, using_reference
+from genenv_trainer.batch import MicroBatch, Targets
 from genenv_trainer.losses import Terms, entropy, exact_kl, k3_kl
+from genenv_trainer.packing import PackedBatch
+from genenv_trainer.token_terms import Head, LabelTerms
 
 CACHED_REFERENCE_NUMBERS = 1 << 26
 """Reference values kept between the passes of one step: 256 MiB of float32."""
@@ -26,13 +28,38 @@ def label_logprobs(log_distribution_B_K_V: torch.Tensor, batch: MicroBatch) -> t
     return log_distribution_B_K_V.gather(-1, batch.labels_B_K.unsqueeze(-1)).squeeze(-1)
 
 
+def label_states(model: torch.nn.Module, batch: PackedBatch) -> torch.Tensor:
+    """Hidden states that the labels are predicted from. [L, W]."""
+    states_1_T_W = causal_model(model).get_decoder()(
+        input_ids=batch.token_ids_T[None],
+        position_ids=batch.positions_T[None],
+        use_cache=False,
+        families=batch.families,
+    ).last_hidden_state
+    return states_1_T_W[0, batch.places_L]
+
+
+def label_terms(
+    model: torch.nn.Module,
+    batch: PackedBatch,
+    gradients: tuple[bool, bool, bool],
+    reference: tuple[Head, torch.Tensor] | None,
+) -> LabelTerms:
+    """How the terms of a batch are computed from its states."""
+    temperature_B_K = batch.temperature_B[:, None].expand_as(batch.mask_B_K)
+    head = Head(causal_model(model).get_output_embeddings())
+    return LabelTerms(
+        head, batch.labels(batch.labels_B_K), batch.labels(temperature_B_K), gradients, reference
+    )
+
+
 class Reference:
     """The frozen policy of the KL term: another model, or the policy with another adapter or none."""
 
     def __init__(self, model: torch.nn.Module, is_policy: bool, estimator: str, autocast: torch.dtype | None):
-        self._model = model
+        self.model = model
+        self.is_exact = estimator == "exact"
         self._is_policy = is_policy
-        self._estimator = estimator
         self._autocast = autocast
         self._cache: dict[int, torch.Tensor] = {}
 
@@ -43,35 +70,59 @@ class Reference:
     def kl(self, index: int, batch: MicroBatch, policy_B_K_V: torch.Tensor) -> torch.Tensor:
         """KL(policy || reference) by the estimator, [B, K]; `index` is the micro-batch's place in its
         step."""
-        values = self._cache.get(index)
-        if values is None:
-            values = self._values(batch)
-            if values.numel() + sum(v.numel() for v in self._cache.values()) <= CACHED_REFERENCE_NUMBERS:
-                self._cache[index] = values
-        if self._estimator == "exact":
+        values = self.values(index, batch)
+        if self.is_exact:
             return exact_kl(policy_B_K_V, values)
         return k3_kl(label_logprobs(policy_B_K_V, batch), values)
 
+    def values(self, index: int, batch: Targets) -> torch.Tensor:
+        """What KL is measured against: log-probabilities of the labels, or, for the exact one, what their
+        distributions follow from: of a packed batch the hidden states, else they themselves."""
+        values = self._cache.get(index)
+        if values is None:
+            values = self._compute(batch)
+            if values.numel() + sum(v.numel() for v in self._cache.values()) <= CACHED_REFERENCE_NUMBERS:
+                self._cache[index] = values
+        return values
+
     @torch.no_grad()
-    def _values(self, batch: MicroBatch) -> torch.Tensor:
-        training = self._model.training
-        self._model.eval()
-        with using_reference(self._model) if self._is_policy else contextlib.nullcontext():
-            distribution = log_distribution(self._model, batch, self._autocast)
-        self._model.train(training)
-        return distribution if self._estimator == "exact" else label_logprobs(distribution, batch)
+    def _compute(self, batch: Targets) -> torch.Tensor:
+        training = self.model.training
+        self.model.eval()
+        with using_reference(self.model) if self._is_policy else contextlib.nullcontext():
+            values = self._of_packed(batch) if isinstance(batch, PackedBatch) else self._of_padded(batch)
+        self.model.train(training)
+        return values
+
+    def _of_padded(self, batch: MicroBatch) -> torch.Tensor:
+        distribution = log_distribution(self.model, batch, self._autocast)
+        return distribution if self.is_exact else label_logprobs(distribution, batch)
+
+    def _of_packed(self, batch: PackedBatch) -> torch.Tensor:
+        with autocast_on(batch.token_ids_T.device, self._autocast):
+            states_L_W = label_states(self.model, batch)
+            if self.is_exact:
+                return states_L_W
+            logprobs_L, *_ = label_terms(self.model, batch, (False, False, False), None).compute(states_L_W)
+            return logprobs_L
+
+
+def autocast_on(device: torch.device, dtype: torch.dtype | None) -> torch.autocast:
+    return torch.autocast(device.type, dtype=dtype, enabled=dtype is not None)
 
 
 def policy_terms(
     model: torch.nn.Module,
     reference: Reference | None,
     index: int,
-    batch: MicroBatch,
+    batch: Targets,
     autocast: torch.dtype | None,
     entropy_gradient: bool,
     kl_gradient: bool,
 ) -> Terms:
     """One forward pass of the policy. Entropy and KL carry a gradient only where a term needs it."""
+    if isinstance(batch, PackedBatch):
+        return _packed_terms(model, reference, index, batch, autocast, entropy_gradient, kl_gradient)
     policy = log_distribution(model, batch, autocast)
     with torch.set_grad_enabled(torch.is_grad_enabled() and entropy_gradient):
         entropies = entropy(policy)
@@ -80,3 +131,28 @@ def policy_terms(
         with torch.set_grad_enabled(torch.is_grad_enabled() and kl_gradient):
             kl = reference.kl(index, batch, policy)
     return Terms(label_logprobs(policy, batch), entropies, kl)
+
+
+def _packed_terms(
+    model: torch.nn.Module,
+    reference: Reference | None,
+    index: int,
+    batch: PackedBatch,
+    autocast: torch.dtype | None,
+    entropy_gradient: bool,
+    kl_gradient: bool,
+) -> Terms:
+    """The same, without padding and without logits of the whole batch."""
+    values = None if reference is None else reference.values(index, batch)
+    exact = None
+    if reference is not None and reference.is_exact:
+        exact = Head(causal_model(reference.model).get_output_embeddings()), values
+    with autocast_on(batch.token_ids_T.device, autocast):
+        states_L_W = label_states(model, batch)
+        terms = label_terms(model, batch, (True, entropy_gradient, kl_gradient), exact).compute(states_L_W)
+    logprobs_B_K, entropy_B_K, *exact_B_K = (batch.table(values_L) for values_L in terms)
+    if reference is None or exact is not None:
+        return Terms(logprobs_B_K, entropy_B_K, exact_B_K[0] if exact_B_K else None)
+    with torch.set_grad_enabled(torch.is_grad_enabled() and kl_gradient):
+        kl_B_K = k3_kl(logprobs_B_K, batch.table(values))
+    return Terms(logprobs_B_K, entropy_B_K, kl_B_K)

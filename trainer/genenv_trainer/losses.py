@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import torch
 
-from genenv_trainer.batch import MicroBatch, Totals
+from genenv_trainer.batch import Targets, Totals
 from genenv_trainer.job_config import Settings
 
 
@@ -67,7 +67,7 @@ class Terms:
 
 
 def policy_loss(
-    kind: str, settings: Settings, batch: MicroBatch, terms: Terms, totals: Totals
+    kind: str, settings: Settings, batch: Targets, terms: Terms, totals: Totals
 ) -> torch.Tensor:
     """The loss of one micro-batch, a scalar; over the micro-batches of a step they sum to the step's loss.
 
@@ -94,6 +94,6 @@ def policy_loss(
     return loss
 
 
-def pull_back_loss(settings: Settings, batch: MicroBatch, terms: Terms, totals: Totals) -> torch.Tensor:
+def pull_back_loss(settings: Settings, batch: Targets, terms: Terms, totals: Totals) -> torch.Tensor:
     """kl_pull_back * mean KL of the active tokens: the loss of a step that starts above max_kl. A scalar."""
     return settings.kl_pull_back * (terms.kl * batch.mask_B_K).sum() / totals.active_tokens

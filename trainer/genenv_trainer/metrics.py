@@ -2,7 +2,7 @@
 
 import torch
 
-from genenv_trainer.batch import MicroBatch, Totals
+from genenv_trainer.batch import Targets, Totals
 from genenv_trainer.job_config import Settings
 from genenv_trainer.losses import Terms
 from genenv_trainer.records import Record
@@ -11,7 +11,7 @@ MAXIMA = {"sampling/sampling_logp_difference/max", "env/rwr_weight_max"}
 
 
 @torch.no_grad()
-def micro_batch_sums(kind: str, settings: Settings, batch: MicroBatch, terms: Terms) -> dict[str, float]:
+def micro_batch_sums(kind: str, settings: Settings, batch: Targets, terms: Terms) -> dict[str, float]:
     """Sums (or maxima) over the active tokens of one micro-batch."""
     mask = batch.mask_B_K
     per_token = {"entropy": terms.entropy}

@@ -16,6 +16,7 @@ from genenv_trainer.job_config import JobConfig
 from genenv_trainer.models import Policy, load_policy, load_reference
 from genenv_trainer.optimizer import Optimizer
 from genenv_trainer.records import read_records
+from genenv_trainer.shared_prompts import can_share_prompts, use_shared_prompts
 from genenv_trainer.step import Objective
 from genenv_trainer.stored_objects import check_stored
 from genenv_trainer.tokenizer import tokenise
@@ -43,7 +44,8 @@ def prepare_job(job: JobConfig, work: WorkFolder, check: Callable[[], None]) -> 
     check_fits(records, config.vocab_size, getattr(config, "max_position_embeddings", None))
     autocast = torch.bfloat16 if job.precision == "bfloat16" else None
     reference = _reference(job, policy, autocast, device)
-    objective = Objective(job.kind, job.settings, policy.model, reference, autocast, check)
+    packed = _pack(job, policy, reference)
+    objective = Objective(job.kind, job.settings, policy.model, reference, autocast, check, packed)
     if job.kind == "gradient_norms":
         return GradientNorms(job, work, policy, objective, steps, device)
     optimizer = Optimizer(policy.trainable(), job.settings, job.settings.schedule_steps or len(steps))
@@ -51,6 +53,19 @@ def prepare_job(job: JobConfig, work: WorkFolder, check: Callable[[], None]) -> 
     if job.trainer_state is not None:
         steps_before = load_trainer_state(Path(job.trainer_state), optimizer)
     return Training(job, work, policy, optimizer, objective, steps, device, steps_before)
+
+
+def _pack(job: JobConfig, policy: Policy, reference: Reference | None) -> bool:
+    """Whether batches are packed, for which the models are prepared. An architecture whose attention is not
+    known to allow it gets padded ones, as a job that measures does."""
+    policies = [policy.model] if reference is None else [policy.model, reference.model]
+    models = [adapters.causal_model(model) for model in policies]
+    wanted = job.settings.batch_layout == "packed" and job.writes_weights
+    if not wanted or not all(map(can_share_prompts, models)):
+        return False
+    for model in models:
+        use_shared_prompts(model)
+    return True
 
 
 def _check_inputs(job: JobConfig, heartbeat: Callable[[], None]) -> None:

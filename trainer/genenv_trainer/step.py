@@ -6,12 +6,13 @@ from dataclasses import dataclass
 
 import torch
 
-from genenv_trainer.batch import MicroBatch, Totals, micro_batches, totals
+from genenv_trainer.batch import Targets, Totals, micro_batches, totals
 from genenv_trainer.errors import NotFinite
 from genenv_trainer.forward import Reference, policy_terms
 from genenv_trainer.job_config import Settings
 from genenv_trainer.losses import policy_loss, pull_back_loss
 from genenv_trainer.metrics import add_sums, micro_batch_sums
+from genenv_trainer.packing import packed_batches
 from genenv_trainer.records import Record
 
 
@@ -19,18 +20,21 @@ from genenv_trainer.records import Record
 class StepBatch:
     """The micro-batches of one step on the device, and the totals that normalise its loss."""
 
-    micro_batches: list[MicroBatch]
+    micro_batches: list[Targets]
     totals: Totals
 
     @classmethod
-    def of(cls, records: list[Record], token_budget: int, device: torch.device) -> "StepBatch":
-        return cls([batch.to(device) for batch in micro_batches(records, token_budget)], totals(records))
+    def of(
+        cls, records: list[Record], token_budget: int, device: torch.device, packed: bool = False
+    ) -> "StepBatch":
+        split = packed_batches if packed else micro_batches
+        return cls([batch.to(device) for batch in split(records, token_budget)], totals(records))
 
 
 @dataclass(frozen=True)
 class Objective:
     """What a job minimises, and with which models. `check` runs before each micro-batch and may raise to
-    stop."""
+    stop. `packed` if the models take packed batches."""
 
     kind: str
     settings: Settings
@@ -38,6 +42,7 @@ class Objective:
     reference: Reference | None
     autocast: torch.dtype | None
     check: Callable[[], None]
+    packed: bool = False
 
     def accumulate_gradients(self, batch: StepBatch, pull_back: bool) -> tuple[float, dict[str, float]]:
         """Add the gradient of the step's loss to the parameters. Returns the loss and the sums of its

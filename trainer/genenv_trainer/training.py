@@ -134,7 +134,8 @@ class Training:
             print(f"step {step}: skipped, {reason}", flush=True)
             self._skip(step, reason)
             return
-        batch = StepBatch.of(records, settings.tokens_per_micro_batch, self._device)
+        packed = self._objective.packed
+        batch = StepBatch.of(records, settings.tokens_per_micro_batch, self._device, packed)
         if self._objective.reference is not None:
             self._objective.reference.start_step()
         pull_back, kl_before = False, None

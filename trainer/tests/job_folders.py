@@ -51,6 +51,7 @@ SETTINGS = {
     "entropy_coefficient": 0,
     "max_kl": None,
     "kl_pull_back": 0.5,
+    "batch_layout": "padded",
     "tokens_per_micro_batch": 16384,
     "min_informative_groups": 1,
     "policy_version": VERSION,

@@ -16,6 +16,7 @@ from transformers import AutoModelForCausalLM
 from genenv_trainer.forward import Reference, label_logprobs, log_distribution
 from genenv_trainer.models import load_reference
 from genenv_trainer.records import check_record
+from genenv_trainer.shared_prompts import use_shared_prompts
 from genenv_trainer.step import Objective, StepBatch
 
 CPU = torch.device("cpu")
@@ -99,10 +100,13 @@ def trl_inputs(records, reference_model) -> dict:
     }
 
 
+@pytest.mark.parametrize("packed", [False, True], ids=["padded", "packed"])
 @pytest.mark.parametrize("entropy_coefficient", [0.0, 0.01])
 @pytest.mark.parametrize("kl", ["no kl", "kl", "kl with bias correction"])
 @pytest.mark.parametrize("loss_type", ["grpo", "dr_grpo", "dapo"])
-def test_loss_and_gradient_equal_trl(trainer, model, reference, records, loss_type, kl, entropy_coefficient):
+def test_loss_and_gradient_equal_trl(
+    trainer, model, reference, records, loss_type, kl, entropy_coefficient, packed
+):
     beta, correction = (0.0 if kl == "no kl" else 0.1), kl == "kl with bias correction"
     reference_model = load_reference(Path(reference["path"]), torch.float32, CPU)
     trainer.loss_type, trainer.beta, trainer.args.use_bias_correction_kl = loss_type, beta, correction
@@ -121,8 +125,11 @@ def test_loss_and_gradient_equal_trl(trainer, model, reference, records, loss_ty
     )
     ours = AutoModelForCausalLM.from_pretrained(model["path"], dtype=torch.float32).train()
     reference_terms = Reference(reference_model, False, "k3", None) if beta else None
-    objective = Objective("grpo", settings, ours, reference_terms, None, lambda: None)
-    loss, sums = objective.accumulate_gradients(StepBatch.of(records, 40, CPU), pull_back=False)
+    if packed:
+        use_shared_prompts(ours)
+        use_shared_prompts(reference_model)
+    objective = Objective("grpo", settings, ours, reference_terms, None, lambda: None, packed)
+    loss, sums = objective.accumulate_gradients(StepBatch.of(records, 40, CPU, packed), pull_back=False)
 
     assert loss == pytest.approx(expected.item(), abs=1e-6)
     for (name, ours_p), (_, theirs_p) in zip(
