@@ -46,7 +46,13 @@ export class FakeTrainer implements Launcher {
     this.#keepJobs = keepJobs;
   }
 
-  async launch(folder: string): Promise<void> {
+  /** It has no process. */
+  async launch(folder: string): Promise<undefined> {
+    await this.#run(folder);
+    return undefined;
+  }
+
+  async #run(folder: string): Promise<void> {
     const job = JSON.parse(await readFile(join(folder, 'job.json'), 'utf8')) as TrainingJob;
     await appendProgress(folder, 'loading', 0, 0);
     const ending = this.nextEndings.shift();

@@ -9,8 +9,9 @@ export interface Launcher {
   /**
    * Starts the job of a work folder and returns when its process runs. A second job of a folder waits for the
    * first.
+   * @returns the process, which leads a session of its own, if it is on this host
    */
-  launch(folder: string): Promise<void>;
+  launch(folder: string): Promise<number | undefined>;
 }
 
 /** The trainer could not be started; a later attempt may succeed. */
@@ -44,6 +45,7 @@ export function processLauncher(python: string, environment: NodeJS.ProcessEnv):
         );
       });
       child.unref();
+      return child.pid;
     },
   };
 }
@@ -60,6 +62,7 @@ export function residentLauncher(socket: string, timeoutMs = 60_000): Launcher {
       const answer = answerSchema.parse(JSON.parse(line));
       if ('error' in answer)
         throw new TrainerUnavailable(`the resident trainer at ${socket} refused ${folder}: ${answer.error}`);
+      return answer.pid;
     },
   };
 }

@@ -7,7 +7,14 @@ import type { Phase } from '../runtime/run-once.ts';
 import { errorCode, InvalidArtifact } from '../store/errors.ts';
 import type { FileRef, FolderRef } from '../store/references.ts';
 import type { PolicyRole, PolicyVersion, Trained } from '../types/activity-types.ts';
-import type { JobKind, JobModel, JobResult, JobSettings, TrainingJob } from '../types/training-job.ts';
+import type {
+  JobKind,
+  JobModel,
+  JobProgress,
+  JobResult,
+  JobSettings,
+  TrainingJob,
+} from '../types/training-job.ts';
 import { JobFolder } from './job-folder.ts';
 import { runJob, TrainerFailed } from './run-job.ts';
 import type { FinishedJob, TrainingBackend } from './run-job.ts';
@@ -126,6 +133,7 @@ export async function runPolicyJob(
   const { signal, heartbeat, isWorkerStopping } = dependencies.activityContext();
   const { store, devices } = dependencies;
   const { reference, trainerState } = request;
+  let last: JobProgress | undefined;
   const adapter = request.model.type === 'pretrained' ? request.model.adapter : null;
   const job: Omit<TrainingJob, 'fence'> = {
     format: 1,
@@ -164,6 +172,10 @@ export async function runPolicyJob(
     detach: () => isWorkerStopping() && dependencies.onShutdown === 'detach',
     stallMs: durability.heartbeatSeconds * 1000,
     onDamage: dependencies.onDamage,
-    onProgress: (progress, msSinceLast) => heartbeat({ ...progress, ms_since_last: msSinceLast }),
+    onProgress: (progress, msSinceLast) => {
+      last = progress;
+      heartbeat({ ...progress, ms_since_last: msSinceLast });
+    },
+    onWork: (msSinceLast) => heartbeat({ ...last, computing: true, ms_since_last: msSinceLast }),
   });
 }

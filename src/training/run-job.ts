@@ -7,6 +7,7 @@ import type { JobExit, JobProgress, JobResult, TrainingJob } from '../types/trai
 import { InvalidConfig } from '../validation/invalid-config.ts';
 import { JobFolder } from './job-folder.ts';
 import type { Launcher } from './launchers.ts';
+import { WorkMeter } from './process-activity.ts';
 
 /** Where training jobs run on this worker. */
 export interface TrainingBackend {
@@ -35,7 +36,9 @@ export interface RunJobOptions {
   signal: AbortSignal;
   /** When the signal is aborted: whether the job continues without its worker. */
   detach: () => boolean;
-  /** Limit of the time that a living job makes no progress. */
+  /** Called when a job that says nothing is seen to work, and how long it has said nothing. */
+  onWork?: (msSinceProgress: number) => void;
+  /** Limit of the time that a living job neither reports progress nor uses a processor. */
   stallMs: number;
   onDamage: OnDamage;
 }
@@ -50,7 +53,7 @@ const pollMs = 20;
 const leaseMs = 2_000;
 /** Time without progress after which the job's lock is tested. */
 const probeMs = 1_000;
-/** Limit of the time from a launch until the job holds its lock, on a busy machine. */
+/** Limit of the time that a launched job does nothing before it holds its lock. */
 const maxStartMs = 10_000;
 /** Limit of the time that a job takes to end. */
 const maxEndMs = 20_000;
@@ -77,14 +80,15 @@ export async function runJob(options: RunJobOptions): Promise<FinishedJob> {
     if (previousExit?.reason === 'out_of_memory') tokenBudget = halve(tokenBudget);
     const isAttached = previous !== undefined && (await folder.isAlive());
     const linesBefore = isAttached ? 0 : await folder.progressLines();
+    let pid: number | undefined;
     if (!isAttached) {
       const { number: fence } = await work.claim();
       const settings = { ...job.settings, tokens_per_micro_batch: tokenBudget };
       await folder.writeJob({ ...job, fence, settings });
       await folder.touchLease();
-      await launcher.launch(work.path);
+      pid = await launcher.launch(work.path);
     }
-    await watch(folder, linesBefore, options);
+    await watch(folder, { linesBefore, pid }, options);
     const exit = await folder.exit();
     if (exit === undefined)
       throw new TrainerFailed(
@@ -115,17 +119,27 @@ function failure({ reason, file, ...exit }: JobExit, path: string): Error {
   }
 }
 
-/**
- * Returns when the job has ended, for whatever reason.
- * @param linesBefore lines of the progress file that earlier jobs wrote
- */
-async function watch(folder: JobFolder, linesBefore: number, options: RunJobOptions): Promise<void> {
+interface JobStart {
+  /** Lines of the progress file that earlier jobs wrote. */
+  linesBefore: number;
+  /** The job's process, which leads a session; undefined if only its progress can tell. */
+  pid: number | undefined;
+}
+
+/** Returns when the job has ended, for whatever reason. */
+async function watch(
+  folder: JobFolder,
+  { linesBefore, ...start }: JobStart,
+  options: RunJobOptions,
+): Promise<void> {
   const { signal, stallMs } = options;
-  const started = Date.now();
+  const meter = new WorkMeter();
+  let { pid } = start;
   let linesSeen = linesBefore;
   let wasAlive = false;
-  let pid: number | undefined;
   let lastProgress = Date.now();
+  // A line of progress, or processor time that advances: a busy machine may give a job little of it.
+  let lastLife = Date.now();
   let lastLease = 0;
   let lastProbe = Date.now();
   for (;;) {
@@ -142,6 +156,7 @@ async function watch(folder: JobFolder, linesBefore: number, options: RunJobOpti
       pid = progress.last.pid;
       wasAlive = true;
       lastProgress = now;
+      lastLife = now;
       lastProbe = now;
     }
     if (now - lastLease > leaseMs) {
@@ -150,14 +165,18 @@ async function watch(folder: JobFolder, linesBefore: number, options: RunJobOpti
     }
     if (now - lastProbe > probeMs) {
       lastProbe = now;
+      if (pid !== undefined && (await meter.hasWorked(pid, now))) {
+        lastLife = now;
+        options.onWork?.(now - lastProgress);
+      }
       const isAlive = await folder.isAlive();
-      if (!isAlive && (wasAlive || now - started > maxStartMs)) return;
+      if (!isAlive && (wasAlive || now - lastLife > maxStartMs)) return;
       wasAlive ||= isAlive;
-      if (now - lastProgress > stallMs) {
+      if (now - lastLife > stallMs) {
         kill(pid, 'SIGKILL');
         throw new TrainerFailed(
-          `the trainer of ${folder.path} made no progress for ${stallMs} ms and was killed; ` +
-            `it continues from its last step`,
+          `the trainer of ${folder.path} made no progress for ${now - lastProgress} ms, used no processor ` +
+            `for ${now - lastLife} ms and was killed; it continues from its last step`,
         );
       }
     }

@@ -39,6 +39,9 @@ async function trial(
     linger?: number;
     waits_for?: string;
     says_waiting?: boolean;
+    computes?: number;
+    sleeps?: number;
+    before_lock?: boolean;
   } = {},
 ): Promise<Trial> {
   const work = await openWork(await temporaryFolder(), someKey());
@@ -50,8 +53,9 @@ async function trial(
   });
   const launcher = {
     launch: (folder: string) => {
-      children.push(spawn(python, [scriptFile, folder], { detached: true, stdio: 'ignore' }));
-      return Promise.resolve();
+      const child = spawn(python, [scriptFile, folder], { detached: true, stdio: 'ignore' });
+      children.push(child);
+      return Promise.resolve(child.pid);
     },
   };
   const job = {
@@ -210,7 +214,9 @@ describe('a training job', { timeout: 30_000 }, () => {
     const job = await trial({ waits_for: 'never' });
     const failure = await failureOf(job.run({ stallMs: 3_000 }));
     expect(failure).toBeInstanceOf(TrainerFailed);
-    expect((failure as Error).message).toMatch(/made no progress for 3000 ms and was killed/);
+    expect((failure as Error).message).toMatch(
+      /made no progress for 3\d{3} ms, used no processor for 3\d{3} ms and was killed/,
+    );
     const pid = job.progress.at(-1)?.pid ?? 0;
     await expect.poll(() => isThere(pid)).toBe(false);
   });
@@ -223,12 +229,35 @@ describe('a training job', { timeout: 30_000 }, () => {
     process.kill(-pid, 'SIGSTOP');
     expect(await running).toMatchObject({
       name: 'TrainerFailed',
-      message: expect.stringMatching(/made no progress for 3000 ms/) as string,
+      message: expect.stringMatching(/made no progress for 3\d{3} ms/) as string,
     });
     await expect.poll(() => isThere(pid)).toBe(false);
     await job.write('go', '');
     expect(await job.run()).toMatchObject({ result: { steps_done: 3 } });
     expect((await job.starts()).map(({ fence }) => fence)).toEqual([1, 2]);
+  });
+
+  it('that computes longer than a stall without a word is not killed, and is reported to work', async () => {
+    const job = await trial({ computes: 5 });
+    const silences: number[] = [];
+    const onWork = (msSinceProgress: number): void => void silences.push(msSinceProgress);
+    expect(await job.run({ stallMs: 1_500, onWork })).toMatchObject({ result: { steps_done: 3 } });
+    expect(await job.starts()).toHaveLength(1);
+    expect(silences.at(-1)).toBeGreaterThan(3_000);
+  });
+
+  it('that loads longer than its start may take, before it holds its lock, is not taken for dead', async () => {
+    const job = await trial({ computes: 12, before_lock: true });
+    expect(await job.run({ stallMs: 1_500 })).toMatchObject({ result: { steps_done: 3 } });
+    expect(await job.starts()).toHaveLength(1);
+  });
+
+  it('that sleeps is killed, though a child of it had computed', async () => {
+    const job = await trial({ computes: 2, sleeps: 60 });
+    expect(await failureOf(job.run({ stallMs: 1_500 }))).toMatchObject({
+      name: 'TrainerFailed',
+      message: expect.stringMatching(/used no processor for \d+ ms and was killed/) as string,
+    });
   });
 
   it('that waits for its device longer than a stall is not killed', async () => {

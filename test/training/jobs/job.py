@@ -32,6 +32,19 @@ def end(reason: str, message: str = "") -> None:
     os._exit(0 if reason == "finished" else 1)
 
 
+def compute(seconds: float) -> None:
+    """In a child process, as a loader of data does."""
+    child = os.fork()
+    if child == 0:
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            pass
+        os._exit(0)
+    os.waitpid(child, 0)
+
+
+if script.get("before_lock"):
+    compute(script["computes"])
 lock = os.open(folder / "lock", os.O_RDWR | os.O_CREAT)
 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
 (folder / "exit.json").unlink(missing_ok=True)
@@ -42,6 +55,9 @@ progress("loading", 0)
 if job["settings"]["tokens_per_micro_batch"] > script.get("fits", 1 << 30):
     end("out_of_memory", "too much")
 progress("step", 1)
+if "computes" in script and not script.get("before_lock"):
+    compute(script["computes"])
+time.sleep(script.get("sleeps", 0))
 while script.get("waits_for") and not (folder / script["waits_for"]).exists():
     time.sleep(0.25 if script.get("says_waiting") else 0.01)
     if script.get("says_waiting"):
