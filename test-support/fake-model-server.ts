@@ -67,6 +67,7 @@ export class FakeModelServer implements AsyncDisposable {
   readonly #options: FakeModelServerOptions;
   readonly #server: Server;
   readonly #attempts = new Map<string, number>();
+  #hung: { requests: number } | undefined;
 
   private constructor(options: FakeModelServerOptions) {
     this.#options = options;
@@ -97,6 +98,13 @@ export class FakeModelServer implements AsyncDisposable {
     await new Promise((resolve) => this.#server.close(resolve));
   }
 
+  /** Takes requests from here on and answers none, until `end`; those that hang stay so. */
+  hang(): { requests: number; end: () => void } {
+    const hung = { requests: 0, end: () => void (this.#hung = undefined) };
+    this.#hung = hung;
+    return hung;
+  }
+
   /** Refuses connections, as a server whose process has ended. @returns what brings it back, on the same port */
   async goAway(): Promise<() => Promise<void>> {
     const { port } = this.#server.address() as AddressInfo;
@@ -124,6 +132,13 @@ export class FakeModelServer implements AsyncDisposable {
       reply(response, refused);
       return;
     }
+<<<<<<< HEAD
+=======
+    if (request.url !== '/v1/completions') return void response.writeHead(404).end();
+    const received = JSON.parse(body.toString('utf8')) as ReceivedRequest;
+    if (this.#options.keepRequests !== false) this.requests.push(received);
+    if (this.#hung !== undefined) return void (this.#hung.requests += 1);
+>>>>>>> ca12747 (Let go of requests within seconds of a cancellation, and note no epoch as run again)
     const fault = this.nextFaults.length > 0 ? this.nextFaults.shift() : this.#faultByChance(body);
     faults[fault ?? 'none'](response, answerTo(received, model, { seedRule, contextLength }));
   }
