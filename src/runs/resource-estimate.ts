@@ -1,8 +1,6 @@
 import { drawsFromPool, variationsWritten } from '../config/arms.ts';
 import { replayCount } from '../config/experiment.ts';
 import type { Experiment } from '../config/experiment.ts';
-import type { ModelSettings } from '../config/policies.ts';
-import { sum } from '../numerics/arithmetic.ts';
 import { randomStream } from '../numerics/random.ts';
 import type { World } from '../worlds/world.ts';
 import { evaluationRequests, generationCounts, rolloutRequests } from './request-plan.ts';
@@ -16,8 +14,8 @@ export interface ResourceEstimate {
   events: number;
   /** Runs of the experiment's workflow: it continues as new. */
   runs: number;
-  /** Bytes in the store, before retention. */
-  disk: number;
+  /** Prompts that are sent, by kind; samples of one prompt count once. */
+  prompts: { simulator: number; agent: number; repair: number };
 }
 
 /** Drawing, rewards, filter, pools, commit. */
@@ -25,10 +23,6 @@ const PLAIN_ACTIVITIES = 5;
 /** Scheduled, started, completed, and the workflow task between: three events each. */
 const EVENTS_PER_ACTIVITY = 6;
 const EVENTS_PER_CHILD = 8;
-/** A token in a trace, as JSON: its id, its log-probability, its share of prompt, text and reward. */
-const BYTES_PER_TOKEN = 70;
-/** Weights, and the two moments of AdamW, in float32. */
-const BYTES_PER_PARAMETER = 4 + 8;
 
 /** Upper limit of what an experiment takes: every task valid, every completion at its token limit. */
 export function estimateResources(experiment: Experiment, world: World): ResourceEstimate {
@@ -53,6 +47,16 @@ export function estimateResources(experiment: Experiment, world: World): Resourc
     checkRollouts * agent.sampling.maxTokens +
     poolTokens(experiment, world.baseTasks(randomStream(0)).length);
 
+  const frozenPrompts = guards.frozenSamples === 0 ? 0 : newTasks;
+  const votePrompts = world.vote === undefined ? 0 : written;
+  const prompts = {
+    simulator: written === 0 ? 0 : epochs * environment.promptsPerEpoch,
+    agent:
+      epochs * (newTasks + replayCount(experiment) + frozenPrompts + votePrompts) +
+      evaluated * heldOut +
+      gateChecks * (gate?.tasks ?? 0),
+    repair: epochs * written * (world.repairs?.limit ?? 0),
+  };
   const shards = (requests: number): number => Math.max(1, Math.min(durability.shards, requests));
   const trained = [environment, agent].filter(({ training }) => training !== null);
   const perEpoch =
@@ -67,10 +71,6 @@ export function estimateResources(experiment: Experiment, world: World): Resourc
     6 +
     (drawsFromPool(experiment.arm) ? 1 : 0) +
     gateChecks;
-  const vocabulary = world.vocabulary.length;
-  const checkpointBytes = sum(
-    trained.map(({ model }) => countParameters(model, vocabulary) * BYTES_PER_PARAMETER),
-  );
   return {
     tasks: epochs * newTasks,
     rollouts: epochs * rolloutsPerEpoch,
@@ -79,7 +79,7 @@ export function estimateResources(experiment: Experiment, world: World): Resourc
     activities,
     events: activities * EVENTS_PER_ACTIVITY + epochs * EVENTS_PER_CHILD,
     runs: Math.ceil(epochs / durability.epochsPerRun),
-    disk: epochs * checkpointBytes + tokens * BYTES_PER_TOKEN,
+    prompts,
   };
 }
 
@@ -87,13 +87,4 @@ export function estimateResources(experiment: Experiment, world: World): Resourc
 function poolTokens({ arm, environment }: Experiment, base: number): number {
   if (arm.type === 'static') return base * arm.variations * environment.sampling.maxTokens;
   return arm.type === 'offline' && arm.source.type === 'model' ? base * arm.source.maxTokens : 0;
-}
-
-/** Trained parameters of a Llama-style model made from scratch; 0 for one whose folder is elsewhere. */
-function countParameters(model: ModelSettings, vocabulary: number): number {
-  if (model.type !== 'scratch') return 0;
-  const { hiddenSize: h, layers, intermediateSize, tieEmbeddings } = model.architecture;
-  return (
-    vocabulary * h * (tieEmbeddings ? 1 : 2) + layers * (4 * h * h + 3 * h * intermediateSize + 2 * h) + h
-  );
 }

@@ -20,6 +20,7 @@ from transformers.conversion_mapping import get_checkpoint_conversion_mapping
 from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
 
 from genenv_trainer import adapters
+from genenv_trainer.engine_models import portable_name
 from genenv_trainer.errors import InvalidArtifact, InvalidConfig
 from genenv_trainer.job_config import JobConfig, Scratch
 from genenv_trainer.stored_objects import is_stored
@@ -74,7 +75,8 @@ class Policy:
                 os.chmod(file, 0o644)
         if self.new_tokenizer is not None:
             self.new_tokenizer.save_pretrained(folder)
-        else:
+        elif not self.is_adapter or portable_name(str(self.base)) == str(self.base):
+            # An engine is on every machine, with its tokenizer of some megabytes.
             for name in TOKENIZER_FILES:
                 if (self.tokenizer_folder / name).exists():
                     shutil.copyfile(self.tokenizer_folder / name, folder / name)

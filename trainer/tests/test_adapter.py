@@ -179,6 +179,10 @@ def test_the_base_of_an_engine_is_named_without_the_machine(launcher, adapted, m
     launcher.run(first, **engine)
     checkpoint = first / "output" / "checkpoint"
     assert read(checkpoint, "adapter_config.json")["base_model_name_or_path"] == "engine:tiny"
+    assert sorted(path.name for path in checkpoint.iterdir()) == [
+        "adapter_config.json",
+        "adapter_model.safetensors",
+    ]
     weights = "output/checkpoint/adapter_model.safetensors"
     assert (first / weights).read_bytes() == (adapted / weights).read_bytes()
 

@@ -92,7 +92,7 @@ async function printResults(id: string, { docs }: CompareOptions, context: CliCo
 /** What `--dry-run` prints: the arms, what a run of each would take, and all of them together. */
 async function describeComparison(id: string, comparison: Comparison, { env }: CliContext): Promise<string> {
   const { armRuns } = await import('../../comparison/plan.ts');
-  const { estimateResources } = await import('../../runs/resource-estimate.ts');
+  const { estimateRun } = await import('../lib/estimates.ts');
   const { plainTable } = await import('../lib/table.ts');
   const { worldLoader } = await import('../../worlds/registry.ts');
   const loadWorld = worldLoader(env.GENENV_WORLDS);
@@ -101,7 +101,9 @@ async function describeComparison(id: string, comparison: Comparison, { env }: C
   const total = { tokens: 0, disk: 0 };
   for (const [arm, experiment] of Object.entries(arms)) {
     const world = await loadWorld(experiment.world);
-    const { rollouts, evaluations, tokens, disk } = estimateResources(experiment, world);
+    const { resources, disk: parts } = await estimateRun(experiment, world);
+    const { rollouts, evaluations, tokens } = resources;
+    const disk = parts.policies + parts.records;
     const counts = [experiment.epochs, rollouts, evaluations, tokens].map(countText);
     table.push([arm, ...counts, byteText(disk)]);
     total.tokens += tokens * seeds.length;

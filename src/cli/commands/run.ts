@@ -3,7 +3,7 @@ import { exitCodes, homeFolder } from '../context.ts';
 import type { CliContext, CommandParts, ExitCode } from '../context.ts';
 import { addTemporalOptions, SERVED_ADDRESS } from '../lib/options.ts';
 import type { TemporalOptions } from '../lib/options.ts';
-import { byteText, countText } from '../lib/text.ts';
+import { countText } from '../lib/text.ts';
 
 interface RunOptions extends TemporalOptions {
   id?: string;
@@ -58,9 +58,10 @@ async function runExperiment(file: string, options: RunOptions, context: CliCont
 /** What `--dry-run` prints: the resolved file, then what the run would take. */
 async function describeRun(experiment: Experiment, { env }: CliContext): Promise<string> {
   const { worldLoader } = await import('../../worlds/registry.ts');
-  const { estimateResources } = await import('../../runs/resource-estimate.ts');
+  const { diskLines, estimateRun, promptLines } = await import('../lib/estimates.ts');
   const world = await worldLoader(env.GENENV_WORLDS)(experiment.world);
-  const estimate = estimateResources(experiment, world);
+  const run = await estimateRun(experiment, world);
+  const estimate = run.resources;
   const { epochs, maxTokens } = experiment;
   const epochsText = countText(epochs);
   const rolloutsText = countText(estimate.rollouts);
@@ -75,10 +76,11 @@ async function describeRun(experiment: Experiment, { env }: CliContext): Promise
     `rollouts    ${rolloutsText} (${rolloutsPerEpoch} an epoch), ` +
       `and ${countText(estimate.evaluations)} of held-out evaluation`,
     `tokens      ${countText(estimate.tokens)} sampled${tokenCap}`,
+    ...promptLines(experiment, run),
     `activities  ${countText(estimate.activities)}`,
     `events      about ${countText(estimate.events)} in Temporal's histories, ` +
       `in ${epochsText} epoch workflows and ${countText(estimate.runs)} runs of the experiment's`,
-    `disk        about ${byteText(estimate.disk)} in the store`,
+    ...diskLines(run),
     'Nothing was started or written.',
   ].join('\n');
 }

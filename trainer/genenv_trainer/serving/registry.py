@@ -7,6 +7,7 @@ from pathlib import Path
 
 from genenv_trainer.adapters import base_path
 from genenv_trainer.errors import InvalidArtifact
+from genenv_trainer.models import TOKENIZER_FILES
 from genenv_trainer.serving.errors import ApiError
 from genenv_trainer.serving.loaded_model import (
     AdapterHost,
@@ -74,7 +75,8 @@ class Registry:
         if base is not None:
             check_stored(base)
         model, adapter = (load_full(folder), None) if base is None else self.adapter_host.load(folder, base)
-        return LoadedModel(name, model, load_tokenizer(tokenizer), adapter)
+        has_tokenizer = base is None or any((tokenizer / file).exists() for file in TOKENIZER_FILES)
+        return LoadedModel(name, model, load_tokenizer(tokenizer if has_tokenizer else base), adapter)
 
     def _evict(self, name: str) -> None:
         loaded = self.models.pop(name)

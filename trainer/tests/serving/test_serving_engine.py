@@ -1,5 +1,7 @@
 """Which requests share a batch, and which models stay loaded."""
 
+import json
+import shutil
 import threading
 
 import pytest
@@ -65,3 +67,19 @@ def test_adapters_share_one_base_which_goes_with_the_last(registry, store):
     assert list(first.model.peft_config) == [first.adapter]
     registry.get("copy@1")
     assert registry.adapter_host.bases == {}
+
+
+def test_an_adapter_over_an_engine_needs_no_tokenizer_of_its_own(registry, store, monkeypatch):
+    """What the trainer stores over a model that is on every machine: the weights of the adapter alone."""
+    folder = store / "objects" / "over-engine"
+    shutil.copytree(store / "objects" / "adapter", folder)
+    for file in folder.glob("tokenizer*"):
+        file.unlink()
+    config = json.loads((folder / "adapter_config.json").read_text())
+    config["base_model_name_or_path"] = "engine:tiny"
+    (folder / "adapter_config.json").write_text(json.dumps(config))
+    serve_name(store, "over-engine@1", "objects/over-engine")
+    monkeypatch.setenv("GENENV_ENGINE_TINY", str(store / "objects" / "full"))
+    loaded = registry.get("over-engine@1")
+    assert loaded.tokenizer("abc").input_ids == registry.get(ADAPTED).tokenizer("abc").input_ids
+    assert loaded.model is registry.get(ADAPTED).model

@@ -1,0 +1,109 @@
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { pythonPath } from '../../../infra/setup/locations.mjs';
+import type { Experiment } from '../../config/experiment.ts';
+import { modelFolder, modelPositions } from '../../config/model-folder.ts';
+import { positionsFromScratch } from '../../config/policies.ts';
+import type { ModelSettings } from '../../config/policies.ts';
+import { estimateDisk } from '../../runs/disk-estimate.ts';
+import type { DiskEstimate } from '../../runs/disk-estimate.ts';
+import {
+  countCharacters,
+  estimateTokens,
+  longestRequests,
+  measurePrompts,
+  promptTexts,
+} from '../../runs/prompt-sizes.ts';
+import type { PromptSizes } from '../../runs/prompt-sizes.ts';
+import { estimateResources } from '../../runs/resource-estimate.ts';
+import type { ResourceEstimate } from '../../runs/resource-estimate.ts';
+import type { World } from '../../worlds/world.ts';
+import { byteText, countText } from './text.ts';
+
+/** Everything that is known of a run before it starts. */
+export interface RunEstimate {
+  resources: ResourceEstimate;
+  disk: DiskEstimate;
+  prompts: PromptSizes;
+  /** Whether prompts were tokenized by the model's own tokenizer; else their bytes were counted. */
+  isTokenized: boolean;
+  /** The most tokens that a request of each role needs. */
+  longest: { agent: number; environment: number };
+}
+
+export async function estimateRun(experiment: Experiment, world: World): Promise<RunEstimate> {
+  const texts = promptTexts(experiment, world);
+  const counter = tokenCounter(experiment.agent.model);
+  const prompts = await measurePrompts(texts, counter ?? estimateTokens);
+  const resources = estimateResources(experiment, world);
+  return {
+    resources,
+    prompts,
+    isTokenized: counter !== null,
+    disk: estimateDisk(experiment, world, resources, prompts),
+    longest: longestRequests(experiment, world, prompts),
+  };
+}
+
+/** Positions of a model; null if its folder is not on this machine. */
+export const positionsOf = (model: ModelSettings): number | null =>
+  model.type === 'scratch' ? positionsFromScratch : modelPositions(modelFolder(model.path));
+
+const TOKENIZE = `import json, sys
+from tokenizers import Tokenizer
+tokenizer = Tokenizer.from_file(sys.argv[1])
+print(json.dumps([len(entry.ids) for entry in tokenizer.encode_batch(json.load(sys.stdin))]))`;
+
+type TokenCounter = (texts: readonly string[]) => number[] | Promise<number[]>;
+
+/** Counts as the model's own tokenizer does; null if that is not on this machine. */
+function tokenCounter(model: ModelSettings): TokenCounter | null {
+  if (model.type === 'scratch') return countCharacters;
+  const file = join(modelFolder(model.path), 'tokenizer.json');
+  const python = pythonPath();
+  if (!existsSync(file) || !existsSync(python)) return null;
+  return (texts) =>
+    new Promise((resolve, reject) => {
+      const child = execFile(python, ['-c', TOKENIZE, file], { maxBuffer: 10_000_000 }, (error, stdout) => {
+        if (error) reject(new Error(`${file}: ${error.message}`));
+        else resolve(JSON.parse(stdout) as number[]);
+      });
+      child.stdin?.end(JSON.stringify(texts));
+    });
+}
+
+/** How many tokens prompts take, and whether the longest fits: lines for people. */
+export function promptLines(experiment: Experiment, estimate: RunEstimate): string[] {
+  const { resources, prompts, longest, isTokenized } = estimate;
+  const read =
+    resources.prompts.simulator * prompts.simulator.mean +
+    resources.prompts.agent * prompts.agent.mean +
+    resources.prompts.repair * (prompts.repair?.mean ?? 0);
+  const how = isTokenized ? '' : ', by their bytes';
+  const lines = [
+    `prompts     about ${countText(read)} tokens read${how}; one of the simulator about ` +
+      `${countText(prompts.simulator.mean)}, of the agent ${countText(prompts.agent.mean)}`,
+  ];
+  const room = experiment.serving.type === 'vllm' ? experiment.serving.maxModelLen : undefined;
+  for (const role of ['environment', 'agent'] as const) {
+    const limit = room ?? positionsOf(experiment[role].model);
+    const share = limit === null ? '' : ` of ${countText(limit)}`;
+    const problem =
+      limit !== null && longest[role] > limit ? ': TOO LONG, such prompts are not answered' : '';
+    lines.push(
+      `longest     ${role}: ${countText(longest[role])} tokens${share}, prompt and answer${problem}`,
+    );
+  }
+  return lines;
+}
+
+export function diskLines({ disk }: RunEstimate): string[] {
+  const { policies, records, working, unknown } = disk;
+  return [
+    `disk        about ${byteText(policies + records)} in the store before \`genenv gc\`: ${byteText(policies)} weights and ` +
+      `optimizer states, ${byteText(records)} records`,
+    ...(working > 0 ? [`            and up to ${byteText(working)} while both policies are trained`] : []),
+    ...unknown.map((path) => `            without the policies of ${path}, which is not on this machine`),
+  ];
+}
