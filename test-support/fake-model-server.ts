@@ -132,13 +132,10 @@ export class FakeModelServer implements AsyncDisposable {
       reply(response, refused);
       return;
     }
-<<<<<<< HEAD
-=======
-    if (request.url !== '/v1/completions') return void response.writeHead(404).end();
-    const received = JSON.parse(body.toString('utf8')) as ReceivedRequest;
-    if (this.#options.keepRequests !== false) this.requests.push(received);
-    if (this.#hung !== undefined) return void (this.#hung.requests += 1);
->>>>>>> ca12747 (Let go of requests within seconds of a cancellation, and note no epoch as run again)
+    if (this.#hung !== undefined) {
+      this.#hung.requests += 1;
+      return;
+    }
     const fault = this.nextFaults.length > 0 ? this.nextFaults.shift() : this.#faultByChance(body);
     faults[fault ?? 'none'](response, answerTo(received, model, { seedRule, contextLength }));
   }
