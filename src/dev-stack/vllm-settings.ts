@@ -53,6 +53,17 @@ export function combineVllm(first: VllmSettings | null, second: VllmSettings | n
   };
 }
 
+/** Tokens that the benchmarks' single questions take with their answers; a run's own prompts take fewer. */
+const BENCHMARK_LENGTH = 4096;
+
+/** The same with room for questions of benchmarks, as far as the model has positions. */
+export function withBenchmarkLength(settings: VllmSettings): VllmSettings {
+  const { model, maxModelLen } = settings;
+  if (maxModelLen === null || maxModelLen >= BENCHMARK_LENGTH) return settings;
+  const positions = modelPositions(modelFolder(model)) ?? maxModelLen;
+  return { ...settings, maxModelLen: Math.max(maxModelLen, Math.min(BENCHMARK_LENGTH, positions)) };
+}
+
 export const vllmText = ({ model, precision, maxLoraRank, maxModelLen }: VllmSettings): string =>
   `${model} in ${precision}, LoRA rank ${maxLoraRank}, ` +
   (maxModelLen === null ? 'all positions of the model' : `${maxModelLen} tokens`);

@@ -7,7 +7,13 @@ import { embeddedServices } from '../../src/dev-stack/dev-stack.ts';
 import { stackPaths } from '../../src/dev-stack/record.ts';
 import { combineNeeds, experimentNeeds, noNeeds, standardNeeds } from '../../src/dev-stack/stack-needs.ts';
 import type { StackNeeds } from '../../src/dev-stack/stack-needs.ts';
-import { combineVllm, vllmEnvironment, vllmFlags, vllmSettings } from '../../src/dev-stack/vllm-settings.ts';
+import {
+  combineVllm,
+  vllmEnvironment,
+  vllmFlags,
+  vllmSettings,
+  withBenchmarkLength,
+} from '../../src/dev-stack/vllm-settings.ts';
 import type { VllmSettings } from '../../src/dev-stack/vllm-settings.ts';
 import { exampleFile, withFields } from '../../test-support/experiments.ts';
 
@@ -70,6 +76,19 @@ describe('what vLLM is started for', () => {
     expect(JSON.parse(value('--structured-outputs-config') ?? '')).toMatchObject({
       disable_any_whitespace: true,
     });
+  });
+
+  test('has room for questions of benchmarks in an evaluation, as far as the model has positions', () => {
+    expect(withBenchmarkLength({ ...settings, maxModelLen: 512 })).toEqual({
+      ...settings,
+      maxModelLen: 4096,
+    });
+    for (const maxModelLen of [4096, 6000, null])
+      expect(withBenchmarkLength({ ...settings, maxModelLen }).maxModelLen).toBe(maxModelLen);
+    writeFileSync(join(folder, 'config.json'), JSON.stringify({ max_position_embeddings: 2048 }));
+    expect(withBenchmarkLength({ ...settings, maxModelLen: 512 }).maxModelLen).toBe(2048);
+    writeFileSync(join(folder, 'config.json'), '{}');
+    expect(withBenchmarkLength({ ...settings, maxModelLen: 512 }).maxModelLen).toBe(512);
   });
 
   test('what the user has set in the environment stays', () => {

@@ -9,7 +9,7 @@ import { parseNightly } from '../../config/nightly.ts';
 import { parseExperiment } from '../../config/parse-experiment.ts';
 import { combineNeeds, experimentNeeds, noNeeds, standardNeeds } from '../../dev-stack/stack-needs.ts';
 import type { StackNeeds } from '../../dev-stack/stack-needs.ts';
-import { vllmText } from '../../dev-stack/vllm-settings.ts';
+import { vllmText, withBenchmarkLength } from '../../dev-stack/vllm-settings.ts';
 import { RunFolder } from '../../runs/run-folder.ts';
 import { runsFolder } from '../../runs/run-overview.ts';
 import { isObject } from '../../validation/json-schema.ts';
@@ -30,13 +30,17 @@ export function experimentsOfFile(raw: unknown): Experiment[] {
   return [parseExperiment(raw)];
 }
 
-/** What it takes to ask a policy under test: nothing to train with, and no server if it has its own. */
+/**
+ * What it takes to ask a policy under test: nothing to train with, no server if it has its own, and room for
+ * questions that are longer than a run's.
+ */
 export async function policyNeeds(
   { type, ...policy }: Evaluation['policy'],
   home: string,
 ): Promise<StackNeeds> {
   if (type !== 'run' || !('run' in policy)) return noNeeds;
-  return { ...(await runNeeds(home, policy.run)), trainer: false };
+  const { vllm, ...needs } = await runNeeds(home, policy.run);
+  return { ...needs, trainer: false, vllm: vllm && withBenchmarkLength(vllm) };
 }
 
 /**
