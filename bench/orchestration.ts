@@ -54,6 +54,7 @@ export async function orchestration(): Promise<Record<string, unknown>> {
       onHeartbeat: () => undefined,
       isWorkerStopping: () => false,
     }),
+    send: (_, request) => request(),
     searchAttributes: false,
     onDamage: () => undefined,
   });

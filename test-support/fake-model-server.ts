@@ -67,6 +67,7 @@ export class FakeModelServer implements AsyncDisposable {
   readonly #options: FakeModelServerOptions;
   readonly #server: Server;
   readonly #attempts = new Map<string, number>();
+  #hung: { requests: number } | undefined;
 
   private constructor(options: FakeModelServerOptions) {
     this.#options = options;
@@ -97,6 +98,13 @@ export class FakeModelServer implements AsyncDisposable {
     await new Promise((resolve) => this.#server.close(resolve));
   }
 
+  /** Takes requests from here on and answers none, until `end`; those that hang stay so. */
+  hang(): { requests: number; end: () => void } {
+    const hung = { requests: 0, end: () => void (this.#hung = undefined) };
+    this.#hung = hung;
+    return hung;
+  }
+
   /** Refuses connections, as a server whose process has ended. @returns what brings it back, on the same port */
   async goAway(): Promise<() => Promise<void>> {
     const { port } = this.#server.address() as AddressInfo;
@@ -122,6 +130,10 @@ export class FakeModelServer implements AsyncDisposable {
     const refused = this.adapters?.refused(received.model) ?? this.#refusedLength(received);
     if (refused !== undefined) {
       reply(response, refused);
+      return;
+    }
+    if (this.#hung !== undefined) {
+      this.#hung.requests += 1;
       return;
     }
     const fault = this.nextFaults.length > 0 ? this.nextFaults.shift() : this.#faultByChance(body);

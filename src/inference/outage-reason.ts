@@ -1,6 +1,6 @@
 /** Why a model server cannot answer, in a few words, for people who wait for it. */
 
-const maxLength = 200;
+const maxLength = 300;
 
 /** What codes of the operating system and of Node's HTTP client say. */
 const codeTexts: Partial<Record<string, string>> = {

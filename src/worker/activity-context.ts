@@ -7,6 +7,7 @@ export function createActivityContext(stopping: AbortSignal): ActivityContext {
   return {
     signal: AbortSignal.any([context.cancellationSignal, stopping]),
     heartbeat: (details) => {
+      stateOf(context).details = details;
       recordHeartbeat(context);
       context.heartbeat(details);
     },
@@ -23,6 +24,44 @@ export function isWorkerStopping({ cancellationDetails }: Context, stopping: Abo
   return stopping.aborted || (cancellationDetails?.workerShutdown ?? false);
 }
 
+const requestHeartbeatMs = 1_000;
+
+/**
+ * Sends a request to a server, and heartbeats while it is under way: Temporal tells an attempt that it is
+ * cancelled only in answer to a heartbeat, and a request may take ten minutes. The attempt lets go of the
+ * request as soon as it is cancelled or its worker stops. After `limitMs`, the request's own limit, nothing
+ * heartbeats any more: a request that outlasts that is a stall.
+ */
+export async function heartbeatDuringRequest<Result>(
+  stopping: AbortSignal,
+  limitMs: number,
+  request: () => Promise<Result>,
+): Promise<Result> {
+  const context = Context.current();
+  const signal = AbortSignal.any([context.cancellationSignal, stopping]);
+  signal.throwIfAborted();
+  const began = Date.now();
+  const timer = setInterval(() => {
+    const elapsed = Date.now() - began;
+    if (elapsed > limitMs) {
+      clearInterval(timer);
+      return;
+    }
+    const { details } = stateOf(context);
+    recordHeartbeat(context);
+    context.heartbeat({ ...(details as object | undefined), request_seconds: Math.round(elapsed / 1000) });
+  }, requestHeartbeatMs);
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const letGo = (): void => reject(signal.reason as Error);
+  signal.addEventListener('abort', letGo, { once: true });
+  try {
+    return await Promise.race([request(), aborted]);
+  } finally {
+    clearInterval(timer);
+    signal.removeEventListener('abort', letGo);
+  }
+}
+
 /** An attempt did not heartbeat for so long that the server has started another. */
 export class ActivityStalled extends Error {
   override readonly name = 'AttemptStuck';
@@ -32,6 +71,8 @@ export class ActivityStalled extends Error {
  * What this worker knows of an attempt that runs; `createActivityContext` may be called for it many times.
  */
 interface AttemptState {
+  /** Those of the last heartbeat. */
+  details: unknown;
   lastHeartbeatAt: number;
   listeners: (() => void)[];
   stall: AbortController;
@@ -41,6 +82,7 @@ const states = new WeakMap<Context, AttemptState>();
 
 function stateOf(context: Context): AttemptState {
   const state = states.get(context) ?? {
+    details: undefined,
     lastHeartbeatAt: Date.now(),
     listeners: [],
     stall: new AbortController(),

@@ -2,6 +2,7 @@ import type { Context } from '@temporalio/activity';
 import { ApplicationFailure, ApplicationFailureCategory, CancelledFailure } from '@temporalio/common';
 import type { ActivityInboundCallsInterceptor } from '@temporalio/worker';
 import type { Dependencies } from '../activities/dependencies.ts';
+import { shortReason } from '../inference/outage-reason.ts';
 import { ModelUnavailable, ServerProblem } from '../inference/policy-client.ts';
 import type { RunEvent } from '../runs/run-folder.ts';
 import type { WorkerStopped } from '../types/activity-types.ts';
@@ -42,7 +43,8 @@ export function toFailure(error: unknown): unknown {
 
 /** What the workflow needs to know of a server that it waits for. */
 function outageDetails(error: ServerProblem): OutageDetails {
-  const { server = 'the model server', reason, progressed } = error;
+  const { server = 'the model server', progressed } = error;
+  const reason = shortReason(error.reason);
   const retryAfterMs = error instanceof ModelUnavailable ? error.retryAfterMs : undefined;
   return { server, reason, progressed, ...(retryAfterMs !== undefined && { retryAfterMs }) };
 }
@@ -92,7 +94,7 @@ export function activityInterceptor(
             throw toWorkerStopped(phase);
           }
           if (run !== undefined && error instanceof ServerProblem)
-            await recordEvent(outages.tryFailed({ run, phase }, error)).catch(() => undefined);
+            await recordEvent(outages.tryFailed({ run, phase }, outageDetails(error))).catch(() => undefined);
           throw toFailure(error);
         }
       },

@@ -12,13 +12,19 @@ import { PhaseCache } from '../store/phase-cache.ts';
 import { processLauncher, residentLauncher } from '../training/launchers.ts';
 import { worldLoader } from '../worlds/registry.ts';
 import { createModelClients } from './model-servers.ts';
+import type { SendRequest } from './model-servers.ts';
 import type { WorkerSettings } from './settings.ts';
 
 /** Creates the dependencies. Only here do trainer processes get the environment. */
 export function createDependencies(
   settings: WorkerSettings,
   environment: NodeJS.ProcessEnv,
-  options: { attempt: () => ActivityContext; searchAttributes: boolean; onDamage: (damage: Damage) => void },
+  options: {
+    attempt: () => ActivityContext;
+    send: SendRequest;
+    searchAttributes: boolean;
+    onDamage: (damage: Damage) => void;
+  },
 ): Dependencies {
   const { store, runs, devices, python, onShutdown } = settings;
   mkdirSync(devices, { recursive: true });
@@ -39,7 +45,7 @@ export function createDependencies(
       benchmarks,
       suiteHost(settings.benchmarks, (name) => environment[name]),
     ),
-    ...createModelClients(settings, environment),
+    ...createModelClients(settings, environment, options.send),
     launcher: ({ launcher: { type } }) => {
       switch (type) {
         case 'resident':

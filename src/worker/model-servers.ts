@@ -5,9 +5,12 @@ import type { ServingSettings } from '../config/policies.ts';
 import { outsideAddresses } from '../config/vllm-serving.ts';
 import type { VllmServing } from '../config/vllm-serving.ts';
 import { createChatClient } from '../inference/chat-client.ts';
+import type { ChatClient } from '../inference/chat-client.ts';
 import { createPolicyClient } from '../inference/create-policy-client.ts';
 import type { ModelClients } from '../inference/model-clients.ts';
+import { connectionProblem } from '../inference/outage-reason.ts';
 import { ModelUnavailable, RequestRefused } from '../inference/policy-client.ts';
+import type { PolicyClient } from '../inference/policy-client.ts';
 import { loadOnVllm } from '../inference/publish.ts';
 import { callOneServer } from '../inference/server-pool.ts';
 import type { ServerLoad } from '../inference/server-pool.ts';
@@ -15,10 +18,17 @@ import type { WorkerSettings } from './settings.ts';
 
 type Serving = ServingSettings | { baseUrl: string; apiKeyEnv: string | null };
 
+/** Sends a request that takes at most so many milliseconds, and keeps the attempt alive meanwhile. */
+export type SendRequest = <Result>(limitMs: number, request: () => Promise<Result>) => Promise<Result>;
+
+/** Limit of the time that servers take to load new weights. */
+const maxLoadMs = 10 * 60_000;
+
 /** The clients of model servers, by the addresses of a file or of this worker. */
 export function createModelClients(
   { policyServer, vllmServer }: Pick<WorkerSettings, 'policyServer' | 'vllmServer'>,
   environment: NodeJS.ProcessEnv,
+  send: SendRequest,
 ): ModelClients {
   const loads = new Map<string, ServerLoad>();
   /** A client for each address of the serving settings. */
@@ -42,11 +52,20 @@ export function createModelClients(
     throw new ModelUnavailable(
       'no vLLM runs in the stack of this worker (serving.type "vllm" without baseUrl): `genenv run FILE` ' +
         'starts one, and so does `genenv up FILE` after `genenv down`',
+      { server: 'the vLLM of the stack' },
     );
   };
   return {
     policyClient: (serving, timeoutMs) => {
-      const servers = serversOf(serving, (server) => createPolicyClient(serving, { ...server, timeoutMs }));
+      const servers = serversOf(serving, (server): PolicyClient => {
+        const client = createPolicyClient(serving, { ...server, timeoutMs });
+        return {
+          complete: (...request) => send(timeoutMs, () => client.complete(...request)),
+          tokenize: (...text) => send(timeoutMs, () => client.tokenize(...text)),
+          promptLength: (...prompt) => send(timeoutMs, () => client.promptLength(...prompt)),
+          contextLength: (...model) => send(timeoutMs, () => client.contextLength(...model)),
+        };
+      });
       return {
         complete: (request, signal) =>
           callOneServer(servers, request.seed, (client) => client.complete(request, signal)),
@@ -62,7 +81,10 @@ export function createModelClients(
       };
     },
     chatClient: (serving, timeoutMs) => {
-      const servers = serversOf(serving, (server) => createChatClient({ ...server, timeoutMs }));
+      const servers = serversOf(serving, (server): ChatClient => {
+        const client = createChatClient({ ...server, timeoutMs });
+        return { answer: (...request) => send(timeoutMs, () => client.answer(...request)) };
+      });
       return {
         answer: (request, signal) =>
           callOneServer(servers, request.seed, (client) => client.answer(request, signal)),
@@ -76,8 +98,10 @@ export function createModelClients(
       const away: ModelUnavailable[] = [];
       for (const baseUrl of addresses) {
         try {
-          if (isManaged) await requireSameModel(baseUrl, serving, folder);
-          await loadOnVllm({ ...openaiFields, baseUrl, publish }, apiKey, name, folder);
+          await send(maxLoadMs, async () => {
+            if (isManaged) await requireSameModel(baseUrl, serving, folder);
+            await loadOnVllm({ ...openaiFields, baseUrl, publish }, apiKey, name, folder);
+          });
         } catch (error) {
           if (isManaged && error instanceof RequestRefused && error.message.includes('max_lora_rank'))
             away.push(otherServer(error.message));
@@ -115,9 +139,14 @@ async function requireSameModel(baseUrl: string, serving: VllmServing, adapter: 
   const wanted = modelFolder(config.base_model_name_or_path);
   const length = serving.maxModelLen ?? modelPositions(wanted);
   const response = await fetch(`${baseUrl}/models`).catch((cause: unknown) => {
-    throw new ModelUnavailable(`${baseUrl} does not answer: ${String(cause)}`, { cause });
+    const reason = connectionProblem(cause);
+    throw new ModelUnavailable(`${baseUrl} does not answer: ${reason}`, { cause, server: baseUrl, reason });
   });
-  if (!response.ok) throw new ModelUnavailable(`${baseUrl}/models answered ${response.status}`);
+  if (!response.ok)
+    throw new ModelUnavailable(`${baseUrl}/models answered ${response.status}`, {
+      server: baseUrl,
+      reason: `/models answered ${response.status}`,
+    });
   const { data } = (await response.json()) as { data: ModelCard[] };
   const base = data.find(({ parent }) => (parent ?? null) === null);
   if (base?.root !== wanted)
@@ -130,6 +159,7 @@ const otherServer = (reason: string): ModelUnavailable =>
   new ModelUnavailable(
     `the vLLM of this stack was started for another run: ${reason}. This run continues when the stack is ` +
       'started for it: `genenv down`, then `genenv resume` with its id',
+    { server: 'the vLLM of the stack' },
   );
 
 function secret(environment: NodeJS.ProcessEnv, name: string | null): string | undefined {

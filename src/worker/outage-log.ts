@@ -3,6 +3,7 @@
  * only its first tries get a line each, then one every five minutes, which counts those between.
  */
 import type { RunEvent } from '../runs/run-folder.ts';
+import type { OutageDetails } from '../types/outage-types.ts';
 
 const firstTries = 20;
 const intervalMs = 5 * 60_000;
@@ -20,7 +21,7 @@ export class OutageLog {
   /** The event of a try that failed; undefined for one that is only counted. */
   tryFailed(
     { run, phase }: { run: string; phase: string },
-    { server = '', reason }: { server?: string | undefined; reason: string },
+    { server, reason }: Pick<OutageDetails, 'server' | 'reason'>,
     nowMs = Date.now(),
   ): RunEvent | undefined {
     const key = `${run} ${phase}`;

@@ -3,7 +3,7 @@ import { loadClientConnectConfig } from '@temporalio/envconfig';
 import { DefaultLogger, NativeConnection, Runtime } from '@temporalio/worker';
 import type { ActivityInterceptorsFactory, Worker } from '@temporalio/worker';
 import type { Dependencies } from '../activities/dependencies.ts';
-import { createActivityContext } from './activity-context.ts';
+import { createActivityContext, heartbeatDuringRequest } from './activity-context.ts';
 import { activityInterceptor } from './activity-interceptor.ts';
 import { workerFactory } from './create-worker.ts';
 import { createDependencies } from './dependencies.ts';
@@ -62,6 +62,7 @@ export async function runWorker(
     const register = registerSearchAttributes.bind(null, connection, namespace, say);
     dependencies = createDependencies(settings, environment, {
       attempt: () => createActivityContext(signal),
+      send: (limitMs, request) => heartbeatDuringRequest(signal, limitMs, request),
       searchAttributes: await register(),
       onDamage: ({ file, problem }) => say(`${file}: ${problem}`),
     });

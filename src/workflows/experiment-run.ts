@@ -196,6 +196,8 @@ export class ExperimentRun {
   }
 
   canRetryAfter(error: unknown): boolean {
+    // A cancellation of the experiment reaches it as the failure of its epoch.
+    if (CancellationScope.current().consideredCancelled) return false;
     return isRetryableEpochFailure(error) && this.#consecutiveFailures + 1 < maxEpochFailures;
   }
 

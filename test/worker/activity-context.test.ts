@@ -1,6 +1,8 @@
 import { MockActivityEnvironment } from '@temporalio/testing';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { CancelledFailure } from '@temporalio/common';
 import { expect, test } from 'vitest';
-import { createActivityContext } from '../../src/worker/activity-context.ts';
+import { createActivityContext, heartbeatDuringRequest } from '../../src/worker/activity-context.ts';
 
 test('a listener of an attempt hears each of its heartbeats, from any part of the worker, and none of another attempt', async () => {
   const { signal } = new AbortController();
@@ -18,4 +20,40 @@ test('a listener of an attempt hears each of its heartbeats, from any part of th
   expect(heard).toEqual(['one, first', 'one, second']);
   await second.run(listen('other'));
   expect(heard).toEqual(['one, first', 'one, second', 'other, first', 'other, second']);
+});
+
+test('an attempt heartbeats while a request is under way, with the details of its progress, until the limit of the request', async () => {
+  const environment = new MockActivityEnvironment();
+  const beats: unknown[] = [];
+  environment.on('heartbeat', (details: unknown) => beats.push(details));
+  const { signal } = new AbortController();
+  const answer = await environment.run(async () => {
+    createActivityContext(signal).heartbeat({ requests: 3 });
+    return heartbeatDuringRequest(signal, 2_500, () => sleep(4_500, 'answered'));
+  });
+  expect(answer).toBe('answered');
+  expect(beats).toEqual([
+    { requests: 3 },
+    { requests: 3, request_seconds: 1 },
+    { requests: 3, request_seconds: 2 },
+  ]);
+  await sleep(1_200);
+  expect(beats).toHaveLength(3);
+});
+
+test('an attempt that is cancelled, or whose worker stops, lets go of its request, which may never end', async () => {
+  const never = (): Promise<never> => new Promise(() => undefined);
+  const environment = new MockActivityEnvironment();
+  const cancelled = environment.run(() =>
+    heartbeatDuringRequest(new AbortController().signal, 600_000, never),
+  );
+  environment.cancel();
+  await expect(cancelled).rejects.toThrow(CancelledFailure);
+
+  const stopping = new AbortController();
+  const stopped = new MockActivityEnvironment().run(() =>
+    heartbeatDuringRequest(stopping.signal, 600_000, never),
+  );
+  stopping.abort(new Error('the worker stops'));
+  await expect(stopped).rejects.toThrow('the worker stops');
 });

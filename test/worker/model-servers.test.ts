@@ -69,7 +69,7 @@ afterEach(() => {
 
 const smollm2 = () => ({ root: join(folder, 'smollm2'), max_model_len: 8192 });
 const clients = (vllmServer?: string) =>
-  createModelClients({ policyServer: 'http://127.0.0.1:9/v1', vllmServer }, {});
+  createModelClients({ policyServer: 'http://127.0.0.1:9/v1', vllmServer }, {}, (_, request) => request());
 const request = (seed: number): CompletionRequest => ({
   model: 'agent@0001',
   prompts: ['x'],
