@@ -145,7 +145,7 @@ test('`genenv run` prints the wait and its end; the preparation waits as an epoc
   writeFileSync(path, JSON.stringify({ ...file, name: 'prepared-away', seed: 8 }));
   const command = startGenenv(['run', path, '--address', stack.address], { GENENV_HOME: stack.home });
   await until(() => new RegExp(`^${waitText()}$`, 'm').test(command.out()), 60_000, 'the line');
-  expect((await progress('prepared-away'))!.phase).toMatch(new RegExp(`^gate; ${waitText()}$`));
+  expect((await progress('prepared-away'))!.phase).toMatch(new RegExp(`^prepare; ${waitText()}$`));
   await comeBack!();
   expect(await command.ended).toMatchObject({ code: 0 });
   expect(command.out()).toMatch(new RegExp(`^no longer waiting for ${server}, after `, 'm'));
@@ -209,11 +209,11 @@ test('an evaluation, a comparison and a night wait, and say so', async () => {
     'the comparison to wait',
   );
   expect((await progress<ComparisonProgress>('compared-later'))!.waiting).toMatchObject([
-    { workflow: 'compared-later.tuned.3', phase: 'gate', outage: { server } },
+    { workflow: 'compared-later.tuned.3', phase: 'prepare', outage: { server } },
   ]);
-  expect(await details('compared-later')).toMatch(new RegExp(`compared-later.tuned.3: gate; ${waitText()}`));
+  expect(await details('compared-later')).toMatch(new RegExp(`compared-later.tuned.3: prepare; ${waitText()}`));
   await until(async () => (await details('later')).includes('waiting for'), 60_000, 'the night to wait');
-  expect(await details('later')).toMatch(new RegExp(`later-night-0001: gate; ${waitText()}`));
+  expect(await details('later')).toMatch(new RegExp(`later-night-0001: prepare; ${waitText()}`));
   await comeBack!();
   await evaluation.result();
   expect(await progress('asked-later')).toMatchObject({ status: 'finished', waiting: null });
