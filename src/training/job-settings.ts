@@ -52,14 +52,29 @@ export function jobSettings(training: AgentTraining | EnvironmentTraining): JobS
 export const hasSampledTokens = ({ token_ids, mask }: Sampled): boolean =>
   mask === undefined ? token_ids.length > 0 : mask.includes(1);
 
+/** What a batch says of a sequence besides its tokens. */
+interface RecordFields {
+  step: number;
+  group_id: string;
+  env_name: string;
+  advantage: number;
+  weight: number;
+}
+
+/** A line of a batch (docs/training-jobs.md). */
+export interface TrainingRecord extends RecordFields {
+  token_ids: number[];
+  mask: number[];
+  logprobs: number[];
+  temperature: number;
+  policy_version: string;
+}
+
 /**
  * A record of a training batch (docs/training-jobs.md): token ids as they were sampled, never decoded and
  * encoded again. The prompt, and what was read between turns, have mask 0.
  */
-export function batchRecord(
-  sampled: Sampled,
-  fields: { step: number; group_id: string; env_name: string; advantage: number; weight: number },
-): object {
+export function batchRecord(sampled: Sampled, fields: RecordFields): TrainingRecord {
   const {
     prompt_token_ids: prompt,
     token_ids: completion,

@@ -16,6 +16,7 @@ import type {
   TrainingJob,
 } from '../types/training-job.ts';
 import { JobFolder } from './job-folder.ts';
+import type { UpdateSummary } from './learnable-batch.ts';
 import { runJob, TrainerFailed } from './run-job.ts';
 import type { FinishedJob, TrainingBackend } from './run-job.ts';
 
@@ -76,12 +77,12 @@ async function storeOutput(
 
 /**
  * What an update reports besides its metrics; null if there is nothing to report.
- * @param budget tokens of a micro-batch
+ * @param budget tokens of a micro-batch, if there were any
  */
 export function updateNote(
   role: PolicyRole,
-  { steps, skipped, skipped_steps, kl }: JobResult,
-  budget: { requested: number; used: number },
+  { steps, skipped, skipped_steps, kl }: UpdateSummary,
+  budget?: { requested: number; used: number },
 ): string | null {
   const notes: string[] = [];
   if (skipped !== null) {
@@ -96,7 +97,7 @@ export function updateNote(
     notes.push(`KL ${before} above its cap, pulled back to ${after}`);
   }
   if (kl.rule === 'restored') notes.push('KL above twice its cap, the last step below it was kept');
-  if (budget.used < budget.requested)
+  if (budget !== undefined && budget.used < budget.requested)
     notes.push(
       `out of memory, went on with ${budget.used} instead of ${budget.requested} tokens a micro-batch`,
     );

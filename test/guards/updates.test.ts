@@ -1,6 +1,9 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { HistoryRecord } from '../../src/types/records.ts';
 import { someRun } from '../activities/some-run.ts';
+import { temporaryFolder } from '../store/temporary-folder.ts';
 import { linesOf, tasksOf } from './learners.ts';
 
 /** Guards on the updates themselves: starvation, groups and rewards without a signal, forgetting. */
@@ -98,6 +101,58 @@ describe('groups that all fail', () => {
     const { notes, state } = await run.epochs(1);
     expect(notes).toContain('agent: no update (too_few_informative_groups)');
     expect(state.agent.checkpoint).toEqual(run.prepared.state.agent.checkpoint);
+  });
+});
+
+describe('a run on a server that is not embedded, with nothing to learn from', () => {
+  const onVllm = async () => {
+    const path = await temporaryFolder();
+    await writeFile(join(path, 'weights.txt'), 'pretrained');
+    const model = { type: 'pretrained', path, adapter: {} };
+    const serving = {
+      type: 'openai',
+      baseUrl: 'http://127.0.0.1:1/v1',
+      publish: 'vllm-lora',
+      returnsTokenIds: true,
+    };
+    return { 'agent.model': model, 'environment.model': model, serving };
+  };
+
+  it('starts no trainer and keeps the names of its policies, so that nothing is published', async () => {
+    const run = await someRun(await onVllm(), { invalid: { share: 1, texts: ['hello'] } });
+    const { state, notes, metrics } = await run.epochs(2);
+    expect(kinds(run)).toEqual([]);
+    expect(state.agent).toEqual(run.prepared.state.agent);
+    expect(state.environment).toEqual(run.prepared.state.environment);
+    expect(notes).toEqual(['agent: no update (empty_batch)', 'environment: no update (empty_batch)']);
+    expect(metrics).toMatchObject({ steps: 0, 'env/steps': 0, 'env/rwr_records': 0, 'env/kl': null });
+  });
+
+  it('says of groups that are too few what the trainer would say', async () => {
+    const fields = { ...(await onVllm()), 'agent.training.dropZeroVariance': false };
+    const run = await someRun(fields, { success: () => 0 });
+    const { state, notes } = await run.epochs(1);
+    expect(kinds(run)).toEqual([]);
+    expect(state.agent).toEqual(run.prepared.state.agent);
+    expect(notes).toContain('agent: no update (too_few_informative_groups)');
+  });
+
+  it('trains when there is something to learn', async () => {
+    const run = await someRun(await onVllm(), { success: () => 0.5 });
+    const { state } = await run.epochs(1);
+    expect(kinds(run)).toEqual(['grpo', 'rwr']);
+    expect(state.agent.name).toMatch(/^agent@0001-/);
+  });
+});
+
+describe('a run on the embedded server, with nothing to learn from', () => {
+  const invalid = { share: 1, texts: ['hello'] };
+
+  it('has the ledger that it always had: a job and a name of that epoch for models without a cold start', async () => {
+    const run = await someRun({}, { invalid });
+    const { state } = await run.epochs(1);
+    expect(kinds(run)).toEqual(['grpo', 'rwr']);
+    expect(state.agent.name).toBe(run.prepared.state.agent.name.replace('@0000', '@0001'));
   });
 });
 

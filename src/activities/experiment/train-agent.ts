@@ -3,7 +3,9 @@ import { deriveSeed, randomStream } from '../../numerics/random.ts';
 import { runPhaseOnce } from '../../runtime/run-once.ts';
 import type { Phase } from '../../runtime/run-once.ts';
 import { batchRecord, hasSampledTokens, jobSettings } from '../../training/job-settings.ts';
-import { trainPolicy } from '../../training/policy-update.ts';
+import type { TrainingRecord } from '../../training/job-settings.ts';
+import { keepsPolicyWithoutSignal, LearnableBatch } from '../../training/learnable-batch.ts';
+import { trainPolicy, updateNote } from '../../training/policy-update.ts';
 import type { TrainAgentInput, Trained } from '../../types/activity-types.ts';
 import type { FilterRecord, RewardRecord, ScoreRecord } from '../../types/records.ts';
 import type { Dependencies } from '../dependencies.ts';
@@ -17,7 +19,13 @@ export function createTrainAgent(dependencies: Dependencies) {
       const { epoch, state } = input;
       const training = agent.training!;
       const needsReference = training.klCoefficient > 0 || training.maxKl !== null;
-      const batch = await dependencies.store.putRecords(batchRecords(dependencies, context, input));
+      const learnable = new LearnableBatch(training.minInformativeGroups);
+      const batch = await dependencies.store.putRecords(
+        learnable.watch(batchRecords(dependencies, context, input)),
+      );
+      const skipped = keepsPolicyWithoutSignal(context.experiment, 'agent') ? learnable.skipped() : null;
+      if (skipped !== null)
+        return { policy: state.agent, metrics: { steps: 0 }, note: updateNote('agent', skipped) };
       const { policy, metrics, note, result } = await trainPolicy(dependencies, context, {
         kind: 'grpo',
         role: 'agent',
@@ -49,7 +57,7 @@ async function* batchRecords(
   { store }: Dependencies,
   { experiment }: Phase,
   { epoch, traces, rewards, scores, decisions }: TrainAgentInput,
-): AsyncGenerator<object> {
+): AsyncGenerator<TrainingRecord> {
   const { seed, agent, world } = experiment;
   const { stepsPerEpoch, dropZeroVariance, formatReward = 0 } = agent.training!;
   const withAdvantages =

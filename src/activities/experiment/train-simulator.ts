@@ -9,7 +9,10 @@ import { runPhaseOnce } from '../../runtime/run-once.ts';
 import type { ObjectStore } from '../../store/object-store.ts';
 import type { FileRef } from '../../store/references.ts';
 import { batchRecord, hasSampledTokens, jobSettings } from '../../training/job-settings.ts';
-import { trainPolicy } from '../../training/policy-update.ts';
+import type { TrainingRecord } from '../../training/job-settings.ts';
+import { keepsPolicyWithoutSignal, LearnableBatch } from '../../training/learnable-batch.ts';
+import type { UpdateSummary } from '../../training/learnable-batch.ts';
+import { trainPolicy, updateNote } from '../../training/policy-update.ts';
 import type { Metrics, Trained, TrainEnvironmentInput } from '../../types/activity-types.ts';
 import type { EnvironmentPoolRecord } from '../../types/records.ts';
 import type { Dependencies } from '../dependencies.ts';
@@ -45,6 +48,17 @@ export function createTrainSimulator(dependencies: Dependencies) {
         };
       }
       const batches = drawStepBatches(experiment, epoch, pool);
+      const learnable = new LearnableBatch(0);
+      const batch = await dependencies.store.putRecords(
+        learnable.watch(batchRecords(dependencies.store, experiment, input.environmentPool, batches)),
+      );
+      const skipped = keepsPolicyWithoutSignal(experiment, 'environment') ? learnable.skipped() : null;
+      if (skipped !== null)
+        return {
+          policy: state.environment,
+          metrics: simulatorMetrics({ metrics: {}, result: skipped }, batches.flat()),
+          note: updateNote('environment', skipped),
+        };
       const trained = await trainPolicy(dependencies, context, {
         kind: 'rwr',
         role: 'environment',
@@ -53,9 +67,7 @@ export function createTrainSimulator(dependencies: Dependencies) {
         start: { path: dependencies.store.path(state.environment.checkpoint!) },
         reference: state.initial_environment,
         trainerState: state.environment.trainer_state,
-        batch: await dependencies.store.putRecords(
-          batchRecords(dependencies.store, experiment, input.environmentPool, batches),
-        ),
+        batch,
         settings: jobSettings(training),
       });
       return {
@@ -127,7 +139,7 @@ async function* batchRecords(
   { world }: Experiment,
   pool: FileRef,
   batches: readonly WeightedEntry[][],
-): AsyncGenerator<object> {
+): AsyncGenerator<TrainingRecord> {
   const drawn = new Set(batches.flat().map(({ record }) => record.at));
   const samples = new Map<number, EnvironmentPoolRecord>();
   let at = 0;
@@ -145,7 +157,7 @@ async function* batchRecords(
 }
 
 function simulatorMetrics(
-  { metrics, result }: Awaited<ReturnType<typeof trainPolicy>>,
+  { metrics, result }: { metrics: Metrics; result: UpdateSummary },
   weighted: readonly WeightedEntry[],
 ): Metrics {
   const weights = weighted.map(({ weight }) => weight);
