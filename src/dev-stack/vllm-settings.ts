@@ -14,9 +14,9 @@ export interface VllmSettings {
   maxModelLen: number | null;
 }
 
-/** What a file's policies ask of vLLM, be it managed or outside; null if they are served otherwise. */
+/** What a file's adapters ask of vLLM, be it managed or outside; null if nothing is published to one. */
 export function vllmSettings({ serving, agent, environment, trainer }: Experiment): VllmSettings | null {
-  if (serving.type !== 'vllm') return null;
+  if (serving.type !== 'vllm' && !(serving.type === 'openai' && serving.publish === 'vllm-lora')) return null;
   const { model } = agent;
   if (model.type !== 'pretrained') return null;
   const rank = Math.max(
@@ -26,9 +26,9 @@ export function vllmSettings({ serving, agent, environment, trainer }: Experimen
   );
   return {
     model: model.path,
-    precision: serving.precision ?? trainer.precision,
+    precision: (serving.type === 'vllm' ? serving.precision : undefined) ?? trainer.precision,
     maxLoraRank: vllmRanks.find((allowed) => allowed >= rank) ?? rank,
-    maxModelLen: serving.maxModelLen ?? null,
+    maxModelLen: (serving.type === 'vllm' ? serving.maxModelLen : undefined) ?? null,
   };
 }
 

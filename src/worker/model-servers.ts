@@ -9,7 +9,7 @@ import type { ChatClient } from '../inference/chat-client.ts';
 import { createPolicyClient } from '../inference/create-policy-client.ts';
 import type { ModelClients } from '../inference/model-clients.ts';
 import { connectionProblem } from '../inference/outage-reason.ts';
-import { ModelUnavailable, RequestRefused } from '../inference/policy-client.ts';
+import { ModelUnavailable } from '../inference/policy-client.ts';
 import type { PolicyClient } from '../inference/policy-client.ts';
 import { loadOnVllm } from '../inference/publish.ts';
 import { callOneServer } from '../inference/server-pool.ts';
@@ -103,7 +103,8 @@ export function createModelClients(
             await loadOnVllm({ ...openaiFields, baseUrl, publish }, apiKey, name, folder);
           });
         } catch (error) {
-          if (isManaged && error instanceof RequestRefused && error.message.includes('max_lora_rank'))
+          // A rank that is too large is answered by 500, as if it might pass.
+          if (isManaged && error instanceof Error && error.message.includes('max_lora_rank'))
             away.push(otherServer(error.message));
           else if (error instanceof ModelUnavailable) away.push(error);
           else throw error;

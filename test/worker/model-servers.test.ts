@@ -25,7 +25,7 @@ async function serve(base: { root: string; max_model_len: number }, refusal?: st
       if (path === '/v1/models')
         response.end(JSON.stringify({ data: [{ id: 'base', parent: null, ...base }] }));
       else if (path === '/v1/load_lora_adapter' && refusal !== undefined)
-        response.writeHead(400).end(refusal);
+        response.writeHead(500).end(refusal);
       else if (path === '/v1/load_lora_adapter') response.end('Success');
       else {
         const { model } = JSON.parse(body) as { model: string };
@@ -128,7 +128,10 @@ test('without an address the managed server is asked, if its model is that of th
     "it takes 8192 tokens, and this run's file says 512",
   );
   const narrow = await serve(smollm2(), 'LoRA rank 32 is greater than max_lora_rank 16.');
-  await expect(load({ type: 'vllm' }, narrow.url)).rejects.toMatchObject({ name: 'ModelUnavailable' });
+  await expect(load({ type: 'vllm' }, narrow.url)).rejects.toMatchObject({
+    name: 'ModelUnavailable',
+    message: expect.stringContaining('started for another run') as string,
+  });
 });
 
 test('a stack without vLLM says how to get one', () => {

@@ -6,20 +6,12 @@ import { pythonPath, temporalPath } from '../../../infra/setup/locations.mjs';
 import { tryPort } from '../../dev-stack/ports.ts';
 import { homeFolder } from '../context.ts';
 import type { CliContext } from '../context.ts';
+import { missing, note, ok } from './check.ts';
+import type { Check } from './check.ts';
 import { connect, externalTemporal } from './session.ts';
 import type { ExternalTemporal } from './session.ts';
 import { runningStack } from './stack.ts';
 import { byteText } from './text.ts';
-
-type CheckState = 'ok' | 'missing' | 'note';
-
-/** One line of `genenv doctor`: `missing` makes it exit 1, `note` is for information. */
-export interface Check {
-  what: string;
-  state: CheckState;
-  finding: string;
-  remedy: string;
-}
 
 /** Checks what is installed, writable and reachable. */
 export async function checkEnvironment(context: CliContext): Promise<Check[]> {
@@ -31,20 +23,6 @@ export async function checkEnvironment(context: CliContext): Promise<Check[]> {
   const folderChecks = checkFolders(homeFolder(context.env));
   return [checkNode(), ...pythonChecks, temporalCheck, ...folderChecks, ...serverChecks];
 }
-
-const ok = (what: string, finding: string): Check => ({ what, state: 'ok', finding, remedy: '' });
-const note = (what: string, finding: string, remedy = ''): Check => ({
-  what,
-  state: 'note',
-  finding,
-  remedy,
-});
-const missing = (what: string, finding: string, remedy: string): Check => ({
-  what,
-  state: 'missing',
-  finding,
-  remedy,
-});
 
 const runProgram = promisify(execFile);
 const RUN_SETUP = 'run `node infra/setup/setup.mjs`';
@@ -144,7 +122,7 @@ function checkSpace(home: string): Check {
     : ok('Disk space', `${byteText(free)} free`);
 }
 
-function nearestExisting(folder: string): string {
+export function nearestExisting(folder: string): string {
   let path = folder;
   while (!existsSync(path) && dirname(path) !== path) path = dirname(path);
   return path;

@@ -1,0 +1,227 @@
+import { existsSync, readdirSync, statfsSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
+import { engineFolder } from '../../../infra/setup/locations.mjs';
+import { isStamped } from '../../../infra/setup/virtual-environment.mjs';
+import type { Experiment } from '../../config/experiment.ts';
+import { modelFolder } from '../../config/model-folder.ts';
+import { outsideAddresses } from '../../config/vllm-serving.ts';
+import { structuredOutput } from '../../curriculum/generate-candidates.ts';
+import { combineVllm, managedVllm, vllmSettings, vllmText } from '../../dev-stack/vllm-settings.ts';
+import { responseFormat } from '../../inference/completions-client.ts';
+import { connectionProblem } from '../../inference/outage-reason.ts';
+import { promptTexts } from '../../runs/prompt-sizes.ts';
+import { worldLoader } from '../../worlds/registry.ts';
+import type { World } from '../../worlds/world.ts';
+import { homeFolder } from '../context.ts';
+import type { CliContext } from '../context.ts';
+import { missing, note, ok } from './check.ts';
+import type { Check } from './check.ts';
+import { nearestExisting } from './environment-checks.ts';
+import { estimateRun, positionsOf } from './estimates.ts';
+import type { RunEstimate } from './estimates.ts';
+import { externalTemporal } from './session.ts';
+import { runningStack } from './stack.ts';
+import { byteText, countText } from './text.ts';
+import { VllmChecks } from './vllm-checks.ts';
+
+/** Whether this machine and the model server have what an experiment needs. */
+export async function checkExperiment(experiment: Experiment, context: CliContext): Promise<Check[]> {
+  const world = await worldLoader(context.env.GENENV_WORLDS)(experiment.world);
+  const estimate = await estimateRun(experiment, world);
+  return [
+    ...checkModels(experiment, context),
+    checkDisk(estimate, context),
+    ...checkLengths(experiment, estimate),
+    ...checkEngine(experiment),
+    ...(await checkServer(experiment, world, context)),
+  ];
+}
+
+function checkModels({ agent, environment }: Experiment, { env }: CliContext): Check[] {
+  const paths = [agent.model, environment.model].flatMap((model) =>
+    model.type === 'pretrained' ? [model.path] : [],
+  );
+  return [...new Set(paths)].map((path) => {
+    const what = `Model ${path}`;
+    const folder = modelFolder(path);
+    const hasFiles =
+      existsSync(join(folder, 'config.json')) &&
+      readdirSync(folder).some((name) => name.endsWith('.safetensors'));
+    if (hasFiles) return ok(what, folder);
+    if (path !== folder)
+      return missing(
+        what,
+        `${folder} is not there`,
+        `run \`npm run engines -- ${path.replace(/^engine:/, '')}\``,
+      );
+    const finding = existsSync(folder)
+      ? `no config.json with safetensors in ${folder}`
+      : `${folder} is not there`;
+    return externalTemporal({}, env) === null
+      ? missing(what, finding, 'put a Hugging Face folder there, or correct model.path')
+      : note(what, `${finding}; the workers’ machines need it`);
+  });
+}
+
+function checkDisk({ disk }: RunEstimate, { env }: CliContext): Check {
+  const home = homeFolder(env);
+  const { bavail, bsize } = statfsSync(nearestExisting(home));
+  const free = bavail * bsize;
+  const needed = disk.policies + disk.records + disk.working;
+  const unknown = disk.unknown.length === 0 ? '' : `, and the policies of ${disk.unknown.join(', ')}`;
+  return needed > free
+    ? missing(
+        'Disk for this run',
+        `about ${byteText(needed)}${unknown}; ${byteText(free)} free in ${home}`,
+        'set GENENV_HOME to a larger disk, or run `genenv gc` now and then while it runs',
+      )
+    : ok('Disk for this run', `about ${byteText(needed)}${unknown}; ${byteText(free)} free`);
+}
+
+function checkLengths(experiment: Experiment, { longest }: RunEstimate): Check[] {
+  const { serving } = experiment;
+  const room = serving.type === 'vllm' ? serving.maxModelLen : undefined;
+  return (['environment', 'agent'] as const).map((role) => {
+    const what = `Longest ${role === 'agent' ? 'agent' : 'simulator'} prompt`;
+    const limit = room ?? positionsOf(experiment[role].model);
+    const needed = `${countText(longest[role])} tokens with its answer`;
+    if (limit === null) return note(what, needed);
+    return longest[role] > limit
+      ? missing(
+          what,
+          `${needed}; there is room for ${countText(limit)}`,
+          room === undefined
+            ? `lower ${role}.sampling.maxTokens, or take a model with more positions`
+            : `raise serving.maxModelLen to ${longest[role]}, or lower ${role}.sampling.maxTokens`,
+        )
+      : ok(what, `${needed} of ${countText(limit)}`);
+  });
+}
+
+function checkEngine(experiment: Experiment): Check[] {
+  if (managedVllm(experiment) === null) return [];
+  const folder = engineFolder('vllm');
+  return isStamped(folder)
+    ? [ok('Engine vLLM', folder)]
+    : [
+        missing(
+          'Engine vLLM',
+          `${folder} is not there`,
+          'run `npm run engines -- vllm`, or name a server in serving.baseUrl',
+        ),
+      ];
+}
+
+/** The server of the policies: embedded, managed or outside. */
+async function checkServer(experiment: Experiment, world: World, context: CliContext): Promise<Check[]> {
+  const { serving } = experiment;
+  const addresses = runningStack(homeFolder(context.env))?.addresses ?? null;
+  const settings = vllmSettings(experiment);
+  if (serving.type === 'embedded') {
+    const url = addresses?.policyServer ?? null;
+    return [
+      url === null
+        ? note('Policy server', 'not running; `genenv run` starts it')
+        : await checkModelList(url, undefined, []),
+    ];
+  }
+  const managed = managedVllm(experiment);
+  if (managed !== null && !addresses?.vllm)
+    return [note('vLLM', `not running; \`genenv run\` starts it with ${vllmText(managed)}`)];
+  if (
+    managed !== null &&
+    addresses?.vllm &&
+    !isDeepStrictEqual(combineVllm(addresses.vllm.settings, managed), addresses.vllm.settings)
+  )
+    return [
+      missing(
+        'vLLM',
+        `runs with ${vllmText(addresses.vllm.settings)}; this file needs ${vllmText(managed)}`,
+        'end the stack with `genenv down` and start it with this file',
+      ),
+    ];
+  const key = keyOf(serving.apiKeyEnv ?? null, context.env);
+  if (typeof key === 'object') return [key];
+  const urls = serving.type === 'openai' ? [serving.baseUrl] : outsideAddresses(serving);
+  if (addresses?.vllm && managed !== null) urls.push(addresses.vllm.url);
+  const checks: Check[] = [];
+  for (const url of urls) {
+    if (settings === null)
+      checks.push(
+        await checkModelList(url, key, serving.type === 'openai' ? Object.values(serving.models ?? {}) : []),
+      );
+    else
+      checks.push(
+        ...(await new VllmChecks(url, key, {
+          settings,
+          prompts: longestPrompts(experiment, world),
+          structure: structureOf(experiment, world),
+          shared: sharedFolder(context),
+          isManaged: managed !== null,
+        }).run()),
+      );
+  }
+  return checks;
+}
+
+/** The longest prompt of each role by its bytes; the server counts its tokens. */
+function longestPrompts(
+  experiment: Experiment,
+  world: World,
+): { role: string; text: string; maxTokens: number }[] {
+  const texts = promptTexts(experiment, world);
+  const longestOf = (prompts: readonly string[]): string =>
+    prompts.reduce((longest, prompt) => (prompt.length > longest.length ? prompt : longest), '');
+  const simulator = longestOf([...texts.simulator, ...texts.repair]);
+  return [
+    { role: 'simulator', text: simulator, maxTokens: experiment.environment.sampling.maxTokens },
+    { role: 'agent', text: longestOf(texts.agent), maxTokens: experiment.agent.sampling.maxTokens },
+  ];
+}
+
+function structureOf(experiment: Experiment, world: World): object | undefined {
+  const { schema, grammar } = structuredOutput(experiment, world);
+  if (grammar !== undefined) return { structured_outputs: { grammar } };
+  return schema === undefined ? undefined : responseFormat(schema);
+}
+
+/** Where a server that shares the store can read. */
+function sharedFolder({ env }: CliContext): string {
+  const store = env.GENENV_STORE ?? join(homeFolder(env), 'store');
+  return existsSync(store) ? store : tmpdir();
+}
+
+function keyOf(name: string | null, env: NodeJS.ProcessEnv): Check | string | undefined {
+  if (name === null) return undefined;
+  return (
+    env[name] ??
+    missing('Key of the server', `${name} is not set`, `set ${name} (serving.apiKeyEnv), for workers too`)
+  );
+}
+
+/** A server that is only asked: it must know the models that the file names. */
+async function checkModelList(
+  url: string,
+  key: string | undefined,
+  names: readonly string[],
+): Promise<Check> {
+  try {
+    const headers: Record<string, string> = key === undefined ? {} : { authorization: `Bearer ${key}` };
+    const response = await fetch(`${url}/models`, { headers, signal: AbortSignal.timeout(10_000) });
+    if (!response.ok)
+      return missing('Model server', `${url} answered ${response.status}`, 'check address and key');
+    const { data } = (await response.json()) as { data: { id: string }[] };
+    const absent = names.filter((name) => !data.some(({ id }) => id === name));
+    return absent.length === 0
+      ? ok('Model server', url)
+      : missing('Model server', `${url} does not serve ${absent.join(', ')}`, 'correct serving.models');
+  } catch (error) {
+    return missing(
+      'Model server',
+      `${url}: ${connectionProblem(error)}`,
+      'start it, or correct serving.baseUrl',
+    );
+  }
+}
