@@ -127,6 +127,8 @@ export interface CommittedEpoch {
   state: RunState;
   metrics: Metrics;
   notes: string[];
+  /** For people, and not in the ledger; absent if there is nothing to say. */
+  messages?: string[];
 }
 
 export interface ParseInput {
@@ -240,6 +242,9 @@ export interface Progress {
   band: [number, number];
   /** Held-out success at the last evaluation. */
   heldOut: number | null;
+  /** Share of the simulator's texts that are tasks, and of the agent's answers that have the right form. */
+  validTasks: number | null;
+  wellFormed: number | null;
   environmentReward: number | null;
   difficulty: number | null;
   /** Mean duration of the last epochs. */

@@ -6,6 +6,7 @@ import { defineSearchAttributeKey } from '@temporalio/common';
 import type { SearchAttributeUpdatePair } from '@temporalio/common';
 import { workflowInfo } from '@temporalio/workflow';
 import { mean } from '../numerics/arithmetic.ts';
+import { shownNotes } from '../scoring/epoch-messages.ts';
 import type { CommittedEpoch, Progress, RunOutcome, WorkflowSettings } from '../types/activity-types.ts';
 import type { OutageReport } from '../types/outage-types.ts';
 import type { StepRunner } from './epoch-pipeline.ts';
@@ -65,7 +66,8 @@ export class ProgressTracker {
       if (typeof successRate === 'number')
         this.history.successRates = [...successRates, successRate].slice(-maxEpochs);
       this.history.epochSeconds = [...epochSeconds, seconds].slice(-maxEpochs);
-      for (const note of committed.notes) this.addNote(`epoch ${committed.epoch}: ${note}`);
+      for (const note of shownNotes(committed.notes, committed.messages))
+        this.addNote(`epoch ${committed.epoch}: ${note}`);
     }
     if (typeof heldOut === 'number') this.history.heldOut = heldOut;
     this.#lastCommitted = committed;
@@ -100,6 +102,8 @@ export class ProgressTracker {
       recentSuccessRates: successRates,
       band: settings?.band ?? [0.4, 0.6],
       heldOut,
+      validTasks: metrics['env/valid_fraction'] ?? null,
+      wellFormed: metrics['completions/well_formed_ratio'] ?? null,
       environmentReward: metrics['env/reward'] ?? null,
       difficulty: metrics['env/difficulty'] ?? null,
       epochSeconds: mean(epochSeconds),
@@ -183,6 +187,7 @@ export function experimentDetails(progress: Progress): string {
     '| --- | --- |',
     `| success rate | ${successRates} |`,
     `| held-out success | ${percent(progress.heldOut)} |`,
+    `| valid tasks, well-formed answers | ${percent(progress.validTasks)}, ${percent(progress.wellFormed)} |`,
     `| task difficulty | ${difficulty === null ? '–' : difficulty.toFixed(2)} |`,
     ...(notes.length === 0 ? [] : ['', ...notes.map((note) => `- ${note}`)]),
   ].join('\n');

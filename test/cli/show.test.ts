@@ -26,6 +26,8 @@ const makeProgress = (changes: Partial<Progress> = {}): Progress => ({
   recentSuccessRates: [0.1, 0.44, 0.52],
   band: [0.4, 0.6],
   heldOut: 0.31,
+  validTasks: 0.75,
+  wellFormed: 0.94,
   environmentReward: 0.9,
   difficulty: 5.24,
   epochSeconds: 2,
@@ -63,7 +65,7 @@ describe('plain lines', () => {
     expect(printed).toEqual([
       'preparing: warm up',
       'preparing: evaluate',
-      'epoch  1/90  success 0.52 (band 0.4 to 0.6)  difficulty 5.2  R_env 0.90  held-out 0.31  2.0 s an epoch  about 2 min 58 s to go',
+      'epoch  1/90  success 0.52 (band 0.4 to 0.6)  difficulty 5.2  R_env 0.90  held-out 0.31  valid tasks 0.75  well-formed answers 0.94  2.0 s an epoch  about 2 min 58 s to go',
     ]);
   });
 
@@ -74,6 +76,7 @@ describe('plain lines', () => {
       makeProgress({
         epoch: 90,
         status: 'finished',
+        successRate: 0.5,
         recentSuccessRates: Array.from({ length: 50 }, () => 0.5),
       }),
     );
@@ -89,6 +92,22 @@ describe('plain lines', () => {
   test('a run that is followed from its middle starts with its last epoch', () => {
     expect(lines(makeProgress())).toHaveLength(1);
     expect(lines(makeProgress())[0]).toMatch(/^epoch 11\/90 /);
+  });
+
+  test('an epoch without a valid task says so, and does not show the rate of the one before', () => {
+    const printed = lines(
+      makeProgress({ epoch: 2, recentSuccessRates: [0.4], successRate: 0.4 }),
+      makeProgress({
+        epoch: 3,
+        recentSuccessRates: [0.4],
+        successRate: null,
+        validTasks: 0,
+        wellFormed: null,
+      }),
+    );
+    expect(printed[1]).toMatch(
+      /^epoch {2}2\/90 {2}success –, no task was valid .* valid tasks 0\.00 {2}2\.0 s/,
+    );
   });
 
   test('what others ask of it, once', () => {
@@ -155,6 +174,7 @@ test('the picture for a terminal', () => {
     'success rate 0.52  0 ················[····●··]················ 1  in the band',
     'last 5       0.35    ▁▄▅',
     'held-out     0.31    difficulty 5.2    R_env 0.90',
+    'form         valid tasks 0.75    well-formed answers 0.94',
   ]);
   expect(progressScreen(makeProgress({ status: 'preparing', phase: 'warm up' })).split('\n')).toEqual([
     '',

@@ -4,11 +4,13 @@ import { mean } from '../../numerics/arithmetic.ts';
 import { wilsonInterval } from '../../numerics/intervals.ts';
 import { passAtK } from '../../numerics/tests.ts';
 import type { LedgerEntry } from '../../runs/ledger-entry.ts';
+import { epochMessages } from '../../scoring/epoch-messages.ts';
+import type { EpochRecords } from '../../scoring/epoch-messages.ts';
 import { hashOf } from '../../store/canonical-json.ts';
 import type { ObjectStore } from '../../store/object-store.ts';
 import type { FileRef } from '../../store/references.ts';
 import type { CommitInput, CommittedEpoch, Metrics } from '../../types/activity-types.ts';
-import type { VerdictRecord } from '../../types/records.ts';
+import type { RewardRecord, TaskRecord, VerdictRecord } from '../../types/records.ts';
 import { InvalidConfig } from '../../validation/invalid-config.ts';
 import type { Dependencies } from '../dependencies.ts';
 
@@ -47,8 +49,19 @@ export function createCommitEpoch(dependencies: Dependencies) {
       time: seconds,
     });
     for (const note of notes) await folder.appendEvent({ type: 'note', epoch, note });
-    return { epoch, line, state: next, metrics, notes };
+    const messages = await epochMessages(experiment, metrics, recordsOf(dependencies.store, outputs));
+    for (const message of messages) await folder.appendEvent({ type: 'message', epoch, message });
+    return { epoch, line, state: next, metrics, notes, ...(messages.length > 0 && { messages }) };
   };
+}
+
+const recordsOf = (store: ObjectStore, { tasks, rewards }: CommitInput['outputs']): EpochRecords => ({
+  tasks: () => (tasks === null ? emptyStream() : store.records<TaskRecord>(tasks)),
+  rewards: () => (rewards === null ? emptyStream() : store.records<RewardRecord>(rewards)),
+});
+
+async function* emptyStream(): AsyncGenerator<never> {
+  // An epoch without tasks has no such file.
 }
 
 /** @param k of pass@k; undefined = not measured */

@@ -79,7 +79,8 @@ export class ProgressLines {
 function epochLine(progress: Progress, epoch: number, last: number): string {
   const { epochs, band, recentSuccessRates, heldOut, difficulty, environmentReward, epochSeconds } = progress;
   const width = String(epochs).length;
-  const success = rateText(recentSuccessRates.at(epoch - last - 1));
+  const rate = epoch === last ? progress.successRate : recentSuccessRates.at(epoch - last - 1);
+  const success = progress.validTasks === 0 && epoch === last ? '–, no task was valid' : rateText(rate);
   const number = String(epoch).padStart(width);
   const head = `epoch ${number}/${epochs}  success ${success} (band ${band[0]} to ${band[1]})`;
   // For epochs that ended between two polls only the success rates are known.
@@ -90,11 +91,18 @@ function epochLine(progress: Progress, epoch: number, last: number): string {
     `difficulty ${rateText(difficulty, 1)}`,
     `R_env ${rateText(environmentReward)}`,
     `held-out ${rateText(heldOut)}`,
+    ...formTexts(progress),
   ];
   if (epochSeconds !== null) parts.push(`${durationText(epochSeconds)} an epoch`);
   if (left !== null) parts.push(`about ${durationText(left)} to go`);
   return parts.join('  ');
 }
+
+/** How much of what the policies wrote could be read at all. */
+const formTexts = ({ validTasks, wellFormed }: Progress): string[] => [
+  ...(validTasks === null ? [] : [`valid tasks ${rateText(validTasks)}`]),
+  ...(wellFormed === null ? [] : [`well-formed answers ${rateText(wellFormed)}`]),
+];
 
 const RECENT_EPOCHS = 5;
 
@@ -136,6 +144,7 @@ export function progressScreen(progress: Progress): string {
     `phase        ${phase}${rolloutText(progress)}`,
     ...successLines(progress),
     `held-out     ${heldOut}    difficulty ${difficulty}    R_env ${rateText(progress.environmentReward)}`,
+    ...(formTexts(progress).length === 0 ? [] : [`form         ${formTexts(progress).join('    ')}`]),
     ...notes.slice(-2).map((note) => `note         ${note}`),
   ];
   return lines.join('\n');

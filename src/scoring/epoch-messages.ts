@@ -1,0 +1,121 @@
+/**
+ * What people are told of an epoch in which something was missing: the simulator wrote no valid task, or all
+ * rewards were equal. Messages follow from the ledger and the store, and are in neither.
+ */
+import type { Experiment } from '../config/experiment.ts';
+import type { Metrics } from '../types/activity-types.ts';
+import type { RewardRecord, TaskRecord } from '../types/records.ts';
+
+const shownReasons = 3;
+const shownCharacters = 120;
+
+/** The records of an epoch, read only if there is something to say of them. */
+export interface EpochRecords {
+  tasks: () => AsyncIterable<Pick<TaskRecord, 'source' | 'valid' | 'invalid_reason' | 'sampled'>>;
+  rewards: () => AsyncIterable<Pick<RewardRecord, 'role' | 'reward' | 'well_formed'>>;
+}
+
+export async function epochMessages(
+  experiment: Experiment,
+  metrics: Metrics,
+  records: EpochRecords,
+): Promise<string[]> {
+  const messages: string[] = [];
+  if (metrics['env/valid_fraction'] === 0)
+    messages.push(await invalidTasksMessage(experiment, records.tasks()));
+  if (metrics.frac_reward_zero_std === 1) {
+    const message = await equalRewardsMessage(records.rewards());
+    if (message !== null) messages.push(message);
+  }
+  return messages;
+}
+
+async function invalidTasksMessage(
+  experiment: Experiment,
+  tasks: ReturnType<EpochRecords['tasks']>,
+): Promise<string> {
+  const counts = new Map<string, number>();
+  let written = 0;
+  let example: { text: string; reason: string } | undefined;
+  for await (const { source, invalid_reason: reason, sampled } of tasks) {
+    if (source !== 'new') continue;
+    written += 1;
+    counts.set(reason, (counts.get(reason) ?? 0) + 1);
+    const text = sampled?.text ?? '';
+    if (text.trim() !== '') example ??= { text, reason };
+  }
+  const common = [...counts].toSorted(([, a], [, b]) => b - a).slice(0, shownReasons);
+  const exampleText =
+    example === undefined
+      ? 'every text was empty'
+      : `for example ${quoted(example.text)} (${example.reason})`;
+  const advice = adviceFor(experiment, new Set(common.map(([reason]) => reason)));
+  return (
+    `0 of ${written} tasks valid: ${common.map(([reason, count]) => `${count} ${reason}`).join(', ')}; ` +
+    `${exampleText}. What may help: ${advice.join(', ')}`
+  );
+}
+
+/** Settings that may help, those that the reasons speak for first. */
+function adviceFor({ environment, serving }: Experiment, reasons: ReadonlySet<string>): string[] {
+  const { model, sampling } = environment;
+  const isHeld = 'structuredOutput' in serving && (serving.structuredOutput ?? 'none') !== 'none';
+  return [
+    ...(reasons.has('cut_off') ? [`environment.sampling.maxTokens above ${sampling.maxTokens}`] : []),
+    ...(serving.type === 'embedded' || isHeld ? [] : ['serving.structuredOutput']),
+    model.warmUp === undefined
+      ? 'a cold start (environment.model.warmUp)'
+      : 'a longer environment.model.warmUp',
+    'a larger model',
+  ];
+}
+
+async function equalRewardsMessage(records: ReturnType<EpochRecords['rewards']>): Promise<string | null> {
+  let count = 0;
+  let wellFormed = 0;
+  const rewards = new Set<number>();
+  for await (const { role, reward, well_formed } of records) {
+    if (role !== 'agent') continue;
+    count += 1;
+    if (well_formed) wellFormed += 1;
+    rewards.add(reward);
+  }
+  if (count === 0) return null;
+  const [only] = rewards;
+  const what =
+    rewards.size === 1
+      ? `all ${count} rewards equal (${only!})`
+      : `the rewards of each task equal (${count} in all)`;
+  return `${what}: nothing to learn from for the agent; ${wellFormed} of ${count} answers well-formed`;
+}
+
+/** A short text that a model wrote, on one line, with nothing that a terminal would obey. */
+export const quoted = (text: string): string =>
+  JSON.stringify(text.length <= shownCharacters ? text : `${text.slice(0, shownCharacters)}...`).replaceAll(
+    // Control characters that JSON lets through, and those that turn the direction of a text.
+    /[\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+
+/** What the trainer's words for an update that did not happen mean. */
+const updateTexts: Record<string, string> = {
+  empty_batch: 'no record to learn from',
+  too_few_informative_groups: 'too few tasks whose rewards differ, see agent.training.minInformativeGroups',
+  not_finite: 'loss or gradient not finite, a lower learning rate may help',
+  kl_cap: 'the first step was undone, its KL was above twice its cap',
+};
+
+/** A note of the ledger for people. */
+export const noteText = (note: string): string =>
+  note.replace(/no update \((\w+)\)/, (all, reason: string) => {
+    const text = updateTexts[reason];
+    return text === undefined ? all : `no update (${text})`;
+  });
+
+/** Notes and messages of an epoch for people. A message says more of an empty batch than its note. */
+export const shownNotes = (notes: readonly string[], messages: readonly string[] = []): string[] => [
+  ...messages,
+  ...notes
+    .filter((note) => messages.length === 0 || !/^(agent|environment): no update \(empty_batch\)$/.test(note))
+    .map(noteText),
+];
