@@ -86,7 +86,7 @@ test(
     const run = await genenv(['run', path], { GENENV_HOME: home });
     expect(run).toMatchObject({ code: 0, err: '' });
     expect(run.out).not.toContain('no update');
-  const ratio = (disk.policies + disk.records) / bytesBelow(join(home, 'store'));
+    const ratio = (disk.policies + disk.records) / bytesBelow(join(home, 'store'));
     expect(ratio).toBeGreaterThan(1 / 1.3);
     expect(ratio).toBeLessThan(1.3);
   },

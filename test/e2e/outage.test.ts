@@ -211,7 +211,9 @@ test('an evaluation, a comparison and a night wait, and say so', async () => {
   expect((await progress<ComparisonProgress>('compared-later'))!.waiting).toMatchObject([
     { workflow: 'compared-later.tuned.3', phase: 'prepare', outage: { server } },
   ]);
-  expect(await details('compared-later')).toMatch(new RegExp(`compared-later.tuned.3: prepare; ${waitText()}`));
+  expect(await details('compared-later')).toMatch(
+    new RegExp(`compared-later.tuned.3: prepare; ${waitText()}`),
+  );
   await until(async () => (await details('later')).includes('waiting for'), 60_000, 'the night to wait');
   expect(await details('later')).toMatch(new RegExp(`later-night-0001: prepare; ${waitText()}`));
   await comeBack!();
