@@ -9,6 +9,7 @@ from transformers import AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
 
 from genenv_trainer.errors import InvalidArtifact
 from genenv_trainer.models import load_model
+from genenv_trainer.serving.merging import MergedAdapter
 
 
 @dataclass
@@ -37,11 +38,12 @@ class LoadedModel:
 
 
 class AdapterHost:
-    """Base models with the adapters loaded over them: one base in memory for all of its adapters, never
-    merged."""
+    """Base models with the adapters loaded over them: one base in memory for all of its adapters, and one sum
+    of its weights with those of the active adapter."""
 
     def __init__(self) -> None:
         self.bases: dict[Path, PreTrainedModel] = {}
+        self.merged: dict[PreTrainedModel, MergedAdapter] = {}
         self.count = 0
 
     def load(self, folder: Path, base: Path) -> tuple[PreTrainedModel, str]:
@@ -54,9 +56,11 @@ class AdapterHost:
         adapter = f"adapter{self.count}"
         self.count += 1
         if base in self.bases:
+            self.merged[self.bases[base]].restore()
             self.bases[base].add_adapter(adapter, config)
         else:
             self.bases[base] = PeftModelForCausalLM(load_full(base), config, adapter)
+            self.merged[self.bases[base]] = MergedAdapter(self.bases[base])
         model = self.bases[base]
         try:
             missing = [key for key in model.load_adapter(str(folder), adapter).missing_keys if adapter in key]
@@ -69,11 +73,17 @@ class AdapterHost:
             raise
         return model.eval(), adapter
 
+    def activate(self, model: PreTrainedModel, adapter: str) -> None:
+        """The model samples with this one of its adapters."""
+        self.merged[model].activate(adapter)
+
     def drop(self, model: PreTrainedModel, adapter: str) -> None:
         """Removes an adapter, and its base when it was the last one there."""
+        self.merged[model].restore()
         if len(model.peft_config) > 1:
             model.delete_adapter(adapter)
         else:
+            del self.merged[model]
             self.bases = {base: kept for base, kept in self.bases.items() if kept is not model}
 
 

@@ -64,7 +64,7 @@ class Registry:
         self.models.move_to_end(name)
         loaded = self.models[name]
         if loaded.adapter is not None:
-            loaded.model.set_adapter(loaded.adapter)
+            self.adapter_host.activate(loaded.model, loaded.adapter)
         return loaded
 
     def _load(self, name: str, entry: Path) -> LoadedModel:

@@ -5,11 +5,19 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from transformers import DynamicCache, PreTrainedModel
+from transformers import PreTrainedModel
+
+from genenv_trainer.serving.cache import roomy_cache
 
 KEEP_SHARE = 0.75
 """Once no more than this share of the rows is unfinished, the finished ones leave the batch."""
 
+
+LARGE_VOCABULARY = 4096
+"""From here on a token is found by blocks. Smaller ones, as models from scratch have, keep their bits."""
+
+BLOCK = 256
+"""Tokens of a block."""
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 """SplitMix64's increment."""
@@ -82,16 +90,45 @@ def choose(
     one, at the log-probabilities of temperature 1.
     """
     greedy_B = temperature_B == 0
-    logprobs_B_V = torch.log_softmax(
-        logits_B_V.float() / temperature_B.masked_fill(greedy_B, 1)[:, None], dim=-1
-    )
-    cumulative_B_V = logprobs_B_V.exp().double().cumsum(dim=-1)
-    target_B_1 = uniform_B[:, None] * cumulative_B_V[:, -1:]
-    token_B = torch.searchsorted(cumulative_B_V, target_B_1, right=True)[:, 0]
-    token_B = token_B.clamp(max=logits_B_V.shape[1] - 1)
+    divisor_B = temperature_B.masked_fill(greedy_B, 1)
+    logits_B_V = logits_B_V.float()
+    if bool((divisor_B != 1).any()):
+        logits_B_V = logits_B_V / divisor_B[:, None]
+    logprobs_B_V = torch.log_softmax(logits_B_V, dim=-1)
+    invert = invert_in_blocks if logits_B_V.shape[1] >= LARGE_VOCABULARY else inverted
+    token_B = invert(logprobs_B_V.exp(), uniform_B)
     if greedy_B.any():
         token_B = torch.where(greedy_B, logits_B_V.argmax(dim=-1), token_B)
     return token_B, logprobs_B_V
+
+
+def inverted(probability_B_V: torch.Tensor, uniform_B: torch.Tensor) -> torch.Tensor:
+    """The first token of each row whose cumulative probability exceeds u * total. [B]."""
+    cumulative_B_V = probability_B_V.double().cumsum(dim=-1)
+    target_B_1 = uniform_B[:, None] * cumulative_B_V[:, -1:]
+    token_B = torch.searchsorted(cumulative_B_V, target_B_1, right=True)[:, 0]
+    return token_B.clamp(max=probability_B_V.shape[1] - 1)
+
+
+def invert_in_blocks(probability_B_V: torch.Tensor, uniform_B: torch.Tensor) -> torch.Tensor:
+    """The same, first by block of tokens and then by token in it: cumulative sums are over the blocks and over
+    one of them, not over the vocabulary."""
+    rows, vocabulary = probability_B_V.shape
+    padding = -vocabulary % BLOCK
+    if padding:
+        probability_B_V = torch.nn.functional.pad(probability_B_V, (0, padding))
+    blocks_B_N_K = probability_B_V.view(rows, -1, BLOCK)
+    cumulative_B_N = blocks_B_N_K.sum(dim=-1, dtype=torch.double).cumsum(dim=-1)
+    target_B_1 = uniform_B[:, None] * cumulative_B_N[:, -1:]
+    block_B_1 = torch.searchsorted(cumulative_B_N, target_B_1, right=True)
+    block_B_1 = block_B_1.clamp(max=cumulative_B_N.shape[1] - 1)
+    before_B_1 = torch.where(block_B_1 > 0, cumulative_B_N.gather(1, (block_B_1 - 1).clamp(min=0)), 0.0)
+    block_B_K = blocks_B_N_K.take_along_dim(block_B_1[:, :, None], dim=1)[:, 0].double()
+    inside_B_1 = torch.searchsorted(before_B_1 + block_B_K.cumsum(dim=-1), target_B_1, right=True)
+    # The two sums of a block may differ in the last bit: then it is its last token of any probability.
+    last_B_1 = BLOCK - 1 - (block_B_K > 0).flip(-1).long().argmax(dim=-1, keepdim=True)
+    token_B = (block_B_1 * BLOCK + torch.minimum(inside_B_1, last_B_1))[:, 0]
+    return token_B.clamp(max=vocabulary - 1)
 
 
 def best_of(logprobs_B_V: torch.Tensor, top: int) -> list[list[tuple[int, float]]]:
@@ -110,8 +147,8 @@ class Decoder:
 
     def __init__(self, model: PreTrainedModel, prompts: list[list[int]], steps: int):
         self.model = model
-        self.cache = DynamicCache(config=model.config)
-        self.input_B_L, prompt_mask = left_pad(prompts)
+        self.cache = roomy_cache(model.config, steps)
+        self.input_B_L, prompt_mask = (table.to(model.device) for table in left_pad(prompts))
         self.seen = self.input_B_L.shape[1]
         self.positions_B_L = (prompt_mask.long().cumsum(dim=1) - 1).clamp(min=0)
         padded = not bool(prompt_mask.all())
@@ -175,14 +212,14 @@ def sample(model: PreTrainedModel, end_ids: list[int], batch: list[SamplingParam
     row_params = [params for params in batch for _ in range(len(params.prompts) * params.n)]
     limit_B = np.array([params.max_tokens for params in row_params])
     keys_B = np.concatenate([row_keys(params.seed, len(params.prompts), params.n) for params in batch])
-    uniform_B_T = torch.from_numpy(uniforms(keys_B, int(limit_B.max())))
-    temperature_B = torch.tensor([params.temperature for params in row_params])
+    uniform_B_T = torch.from_numpy(uniforms(keys_B, int(limit_B.max()))).to(model.device)
+    temperature_B = torch.tensor([params.temperature for params in row_params], device=model.device)
     top = max(params.top for params in batch)
     rows = [Row([], [], []) for _ in row_params]
 
     decoder = Decoder(model, [prompt for params in batch for prompt in params.prompts], int(limit_B.max()))
     logits_B_V = decoder.logits()
-    copies_P = torch.tensor([params.n for params in batch for _ in params.prompts])
+    copies_P = torch.tensor([params.n for params in batch for _ in params.prompts], device=model.device)
     if int(copies_P.max()) > 1:
         source_B = torch.repeat_interleave(copies_P)
         decoder.select(source_B)
@@ -205,7 +242,7 @@ def sample(model: PreTrainedModel, end_ids: list[int], batch: list[SamplingParam
             break
         decoder.feed(token_B)
         if going.mean() <= KEEP_SHARE:
-            decoder.select(torch.from_numpy(np.flatnonzero(going)))
+            decoder.select(torch.from_numpy(np.flatnonzero(going)).to(model.device))
             active, going = active[going], np.ones(int(going.sum()), dtype=bool)
 
     answers = iter(rows)

@@ -5,6 +5,7 @@ import pytest
 import torch
 from tiny_models import save_model
 
+from genenv_trainer.serving import sampler
 from genenv_trainer.serving.sampler import SamplingParams, choose, left_pad, row_keys, sample, uniforms
 
 PROMPTS = [[5, 6, 7], [8], [9, 10, 11, 12, 13, 14]]
@@ -116,3 +117,33 @@ def test_uniforms_of_rows_and_steps_do_not_repeat():
     drawn = np.concatenate([uniforms(row_keys(seed, 32, 8), 64).ravel() for seed in range(4)])
     assert len(np.unique(drawn)) == len(drawn)
     assert abs(drawn.mean() - 0.5) < 4 * np.sqrt(1 / 12 / len(drawn))
+
+
+@pytest.mark.parametrize("vocabulary", [4096, 5000, 49_152])
+def test_tokens_found_by_blocks_are_those_of_the_whole_sum(vocabulary):
+    generator = torch.Generator().manual_seed(0)
+    rows = 200
+    logits = torch.randn(rows, vocabulary, generator=generator) * 4
+    probability = torch.softmax(logits, dim=-1)
+    probability[50:100] *= torch.rand(50, vocabulary, generator=generator) < 0.001
+    probability[50:100, 17] = 0.1
+    probability[100:150] = torch.nn.functional.one_hot(torch.arange(50) * 7, vocabulary).float()
+    probability[150:, : vocabulary - 3] = 0
+    uniform = torch.rand(rows, generator=generator, dtype=torch.double)
+    for drawn in (uniform, torch.zeros_like(uniform), torch.full_like(uniform, 1 - 2**-53)):
+        token = sampler.invert_in_blocks(probability, drawn)
+        assert token.tolist() == sampler.inverted(probability, drawn).tolist()
+        assert bool((probability.gather(1, token[:, None]) > 0).all())
+
+
+def test_a_large_vocabulary_is_sampled_by_blocks_and_a_small_one_is_not(monkeypatch):
+    used = []
+    monkeypatch.setattr(sampler, "invert_in_blocks", lambda *of: used.append(of) or sampler.inverted(*of))
+    for vocabulary in (sampler.LARGE_VOCABULARY - 1, sampler.LARGE_VOCABULARY):
+        choose(torch.randn(2, vocabulary), torch.tensor([1.0, 0.5]), torch.tensor([0.3, 0.6]))
+    assert [probability.shape[1] for probability, _ in used] == [sampler.LARGE_VOCABULARY]
+
+
+def test_logits_that_are_no_numbers_name_a_token_of_the_vocabulary():
+    nothing = torch.full((1, 5000), torch.nan)
+    assert 0 <= int(sampler.invert_in_blocks(nothing, torch.tensor([0.5]))[0]) < 5000

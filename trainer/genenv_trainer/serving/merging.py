@@ -1,0 +1,60 @@
+"""Activates a LoRA adapter by adding it to the weights of its base once, instead of at each token."""
+
+import torch
+
+TRAINED_IN = torch.float32
+"""Sums in fewer bits would lose the small changes of an adapter: those are added at each token."""
+
+
+class MergedAdapter:
+    """One adapter at a time in the weights of a peft model, computed anew from those of the base, so that the
+    sums do not depend on what was active before. Takes the memory of the adapted weights once more."""
+
+    def __init__(self, model: torch.nn.Module):
+        self._model = model
+        self._active: str | None = None
+        self._originals: dict[torch.nn.Module, torch.Tensor] = {}
+        self._sums: dict[torch.nn.Module, torch.Tensor] = {}
+
+    @torch.no_grad()
+    def activate(self, adapter: str) -> None:
+        """Forward passes are those of the base with this adapter."""
+        if self._active == adapter:
+            return
+        self.restore()
+        self._model.set_adapter(adapter, inference_mode=True)
+        for layer in _mergeable_layers(self._model, adapter):
+            base = layer.get_base_layer()
+            self._originals[layer] = base.weight.data
+            total = self._sums.setdefault(layer, torch.empty_like(base.weight.data))
+            up, down = layer.lora_B[adapter].weight, layer.lora_A[adapter].weight
+            torch.addmm(base.weight.data, up, down, alpha=layer.scaling[adapter], out=total)
+            base.weight.data = total
+            layer.merged_adapters.append(adapter)
+        self._active = adapter
+
+    def restore(self) -> None:
+        """The weights of the base alone, which adapters may be added to or removed from."""
+        for layer, weight in self._originals.items():
+            layer.get_base_layer().weight.data = weight
+            layer.merged_adapters.clear()
+        self._originals.clear()
+        self._active = None
+
+
+def _mergeable_layers(model: torch.nn.Module, adapter: str) -> list[torch.nn.Module]:
+    """Layers where the adapter is a plain product of two matrices beside a linear layer that has its weight
+    alone. Other kinds of layers keep adding at each token."""
+    from peft.tuners import lora
+
+    shared = model.get_input_embeddings().weight
+    plain = [layer for layer in model.modules() if type(layer) is lora.Linear and adapter in layer.lora_A]
+    return [
+        layer
+        for layer in plain
+        if type(base := layer.get_base_layer()) is torch.nn.Linear
+        and base.weight is not shared
+        and base.weight.dtype == TRAINED_IN
+        and adapter not in layer.lora_variant
+        and not layer.lora_bias[adapter]
+    ]
