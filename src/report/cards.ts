@@ -13,11 +13,19 @@ export interface Card {
   tone: 'good' | 'warn' | 'plain';
 }
 
-/** The run in eight numbers. */
-export function cards(run: RunData, { epochs, success, heldOut, difficulty, length }: Findings): Card[] {
+/**
+ * The run in eight numbers.
+ * @param difficultyUnit what the world's number of difficulty counts; without it, that is left out
+ */
+export function cards(
+  run: RunData,
+  { epochs, success, heldOut, difficulty, length }: Findings,
+  difficultyUnit: string | undefined,
+): Card[] {
   const rows = trained(run.rows);
   const rollouts = rows.reduce((sum, { metrics }) => sum + (metrics['rollouts/count'] ?? 0), 0);
   const errored = rows.reduce((sum, { metrics }) => sum + (metrics['rollouts/errored'] ?? 0), 0);
+  const resent = run.rows.reduce((sum, { metrics }) => sum + (metrics['rollouts/retried'] ?? 0), 0);
   const tokens = rows.at(-1)?.metrics.num_tokens ?? null;
   return [
     {
@@ -29,7 +37,7 @@ export function cards(run: RunData, { epochs, success, heldOut, difficulty, leng
     successCard(success),
     residenceCard(success?.residence ?? null),
     heldOutCard(heldOut),
-    courseCard('Task difficulty', difficulty),
+    ...(difficultyUnit === undefined ? [] : [courseCard(`Task difficulty (${difficultyUnit})`, difficulty)]),
     courseCard('Response length', length, ' tokens'),
     {
       label: 'Rollouts',
@@ -37,6 +45,7 @@ export function cards(run: RunData, { epochs, success, heldOut, difficulty, leng
       detail: [
         tokens === null ? '' : `${compact(tokens)} tokens`,
         errored > 0 ? `${errored} lost` : 'none lost',
+        resent > 0 ? `${formatCount(resent)} requests failed and were sent again` : '',
       ]
         .filter((text) => text !== '')
         .join(', '),

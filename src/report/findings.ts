@@ -2,7 +2,7 @@ import { bandResidence, isInBand, TARGET_BAND } from '../coevolution/diagnostics
 import { mean } from '../numerics/arithmetic.ts';
 import type { Metrics } from '../types/activity-types.ts';
 import { formatNumber, formatPercent, formatRate } from './document.ts';
-import { measured, series, trained } from './run-data.ts';
+import { measured, namesUnder, series, trained } from './run-data.ts';
 import type { EpochRow } from './run-data.ts';
 
 /** Share of the second half's epochs that counts as staying in the band (claim C1). */
@@ -30,18 +30,22 @@ export interface Findings {
   epochs: number;
   success: { start: number; end: number; entry: number | null; residence: number | null } | null;
   heldOut: { first: HeldOutEvaluation; last: HeldOutEvaluation } | null;
+  /** Why the simulator's texts were no tasks, commonest first. */
+  invalid: { reason: string; count: number }[];
   difficulty: Course | null;
   length: Course | null;
 }
 
-export function findings(rows: readonly EpochRow[]): Findings {
+/** @param hasDifficulty whether the world says what its number of difficulty counts */
+export function findings(rows: readonly EpochRow[], { hasDifficulty = true } = {}): Findings {
   const epochs = trained(rows);
   const [first, ...later] = evaluationsOf(rows);
   return {
     epochs: epochs.length,
     success: successOf(epochs),
     heldOut: first === undefined ? null : { first, last: later.at(-1) ?? first },
-    difficulty: courseOf(epochs, 'env/difficulty'),
+    invalid: invalidOf(epochs),
+    difficulty: hasDifficulty ? courseOf(epochs, 'env/difficulty') : null,
     length:
       courseOf(epochs, 'completions/correct_mean_length') ?? courseOf(epochs, 'completions/mean_length'),
   };
@@ -69,6 +73,16 @@ function successOf(epochs: EpochRow[]): Findings['success'] {
   return { start, end, entry: entry === null ? null : (epochs[entry]?.epoch ?? null), residence };
 }
 
+function invalidOf(epochs: EpochRow[]): Findings['invalid'] {
+  const prefix = 'env/invalid/';
+  return namesUnder(epochs, prefix)
+    .map((reason) => ({
+      reason,
+      count: measured(series(epochs, prefix + reason)).reduce((sum, count) => sum + count, 0),
+    }))
+    .toSorted((a, b) => b.count - a.count);
+}
+
 function courseOf(epochs: EpochRow[], name: string): Course | null {
   const values = series(epochs, name);
   const [start, end] = [measured(values)[0] ?? null, lastMean(values)];
@@ -87,13 +101,26 @@ function courseOf(epochs: EpochRow[], name: string): Course | null {
 
 /** The findings in sentences, each only as strong as the numbers are. */
 export function verdict(results: Findings): string[] {
-  if (results.success === null) return ['No epoch has been committed yet: there is nothing to judge.'];
-  const { success, epochs, heldOut, difficulty } = results;
+  const { success, epochs, heldOut, difficulty, invalid } = results;
+  if (epochs === 0) return ['No epoch has been committed yet: there is nothing to judge.'];
+  if (success === null) return [noTaskSentence(epochs, invalid)];
   return [
     bandSentence(success, epochs),
     heldOutSentence(heldOut),
     epochs < 2 * WINDOW ? null : courseSentence('Mean task difficulty', difficulty),
   ].filter((sentence) => sentence !== null);
+}
+
+function noTaskSentence(epochs: number, invalid: Findings['invalid']): string {
+  const committed = `${epochs} epoch${epochs === 1 ? ' is' : 's are'} committed`;
+  const total = invalid.reduce((sum, { count }) => sum + count, 0);
+  if (total === 0)
+    return `${committed}, and no task of the simulator was attempted: there is nothing to judge.`;
+  const reasons = invalid.slice(0, 3).map(({ reason, count }) => `${count} ${reason}`);
+  return (
+    `${committed}, and none of the ${total} texts that the simulator wrote is a valid task ` +
+    `(${reasons.join(', ')}): there is nothing to judge.`
+  );
 }
 
 function bandSentence(

@@ -1,4 +1,5 @@
 import { settingsText } from '../runs/run-overview.ts';
+import { noteText } from '../scoring/epoch-messages.ts';
 import { escapeHtml } from './document.ts';
 import type { Guard } from './guards.ts';
 import { measured } from './run-data.ts';
@@ -48,7 +49,8 @@ function sparkline(values: readonly (number | null)[]): string {
 /** Starts, resumes, attempts and ends, and the ledger's notes. */
 export function history({ events, rows, retunes }: RunData): string {
   const isAttempt = ({ type }: ReportEvent): boolean => type === 'attempt' || type === 'model-unavailable';
-  const turns = events.filter((event) => !isAttempt(event) && event.type !== 'note');
+  const isNote = ({ type }: ReportEvent): boolean => type === 'note' || type === 'message';
+  const turns = events.filter((event) => !isAttempt(event) && !isNote(event));
   const attempts = events.filter(isAttempt);
   const resumes = events.filter(({ type }) => type === 'resumed').length;
   const summary = `${resumesText(resumes)}; ${attemptsText(attempts.length)}.`;
@@ -147,7 +149,11 @@ function notesOf(
   const eventNotes = events
     .filter(({ type }) => type === 'note')
     .map(({ epoch, note }) => ({ epoch: epoch ?? '–', text: note ?? '' }));
-  return [...ledger, ...eventNotes.filter(({ epoch, text }) => !inLedger.has(`${epoch} ${text}`))];
+  const messages = events
+    .filter(({ type }) => type === 'message')
+    .map(({ epoch, message }) => ({ epoch: epoch ?? '–', text: message ?? '' }));
+  const notes = [...ledger, ...eventNotes.filter(({ epoch, text }) => !inLedger.has(`${epoch} ${text}`))];
+  return [...messages, ...notes.map(({ epoch, text }) => ({ epoch, text: noteText(text) }))];
 }
 
 export function record({ runId, experimentFile, head, rows, forkedFrom }: RunData): string {

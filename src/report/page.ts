@@ -13,6 +13,8 @@ import type { SampledEpoch } from './samples.ts';
 
 export interface PageContent {
   run: RunData;
+  /** Its own name; null if it could not be loaded. */
+  worldName: string | null;
   state: { text: string; tone: 'good' | 'warn' | 'plain' };
   verdict: string[];
   cards: Card[];
@@ -62,7 +64,7 @@ export function page(content: PageContent): string {
     title: `${run.runId} · GenEnv report`,
     header: `<p class="eyebrow">GenEnv co-evolution report</p>
 <h1>${escapeHtml(run.runId)} <span class="pill ${state.tone}">${escapeHtml(state.text)}</span></h1>
-<p class="quiet">${escapeHtml(setting(run))}</p>
+<p class="quiet">${escapeHtml(setting(run, content.worldName))}</p>
 ${origin(run)}<p class="verdict">${content.verdict.map(escapeHtml).join(' ')}</p>
 ${warning(content.guards)}${gaps(run)}`,
     cards: `<div class="cards">${content.cards.map(card).join('')}</div>`,
@@ -85,7 +87,7 @@ ${warning(content.guards)}${gaps(run)}`,
   });
 }
 
-function setting({ experiment }: RunData): string {
+function setting({ experiment }: RunData, worldName: string | null): string {
   if (experiment === null) return 'The settings could not be read.';
   const { arm, world, seed, agent, environment, name } = experiment;
   const tasks = environment.promptsPerEpoch * environment.variationsPerPrompt;
@@ -93,7 +95,7 @@ function setting({ experiment }: RunData): string {
   return [
     name,
     arm.type === 'genenv' ? `arm genenv, preset ${arm.preset}` : `arm ${arm.type}`,
-    `world ${world.type}`,
+    `world ${world.type === 'external' ? (worldName ?? world.name) : world.type}`,
     shape,
     `seed ${seed}`,
   ].join(' · ');

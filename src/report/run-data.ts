@@ -34,6 +34,7 @@ export interface ReportEvent {
   attempt?: number;
   reason?: string;
   note?: string;
+  message?: string;
   /** How a run ended. */
   outcome?: string;
 }

@@ -41,19 +41,23 @@ export async function writeReport({
   const samples = await sampleEpochs(run.rows, store, world, run.gaps);
   const grids = await heldOutGrids(run.rows, store, run.gaps);
   const { rows, epochsPerPoint } = thinned(run.rows);
-  const results = findings(run.rows);
+  const difficultyUnit = world?.difficultyUnit;
+  const results = findings(run.rows, { hasDifficulty: difficultyUnit !== undefined });
+  const charts = chartsOf(rows, grids, run.experiment, run.retunes);
+  if (difficultyUnit === undefined) charts.frontier = charts.frontier.filter(({ id }) => id !== 'difficulty');
   const file = join(home, 'runs', runId, 'report.html');
   await atomicWrite(
     file,
     page({
       run,
+      worldName: world?.name ?? null,
       samples,
       epochsPerPoint,
       state: stateOf(run),
       verdict: verdict(results),
-      cards: cards(run, results),
+      cards: cards(run, results, difficultyUnit),
       guards: guards(trained(run.rows), run.experiment),
-      charts: chartsOf(rows, grids, run.experiment, run.retunes),
+      charts,
       writtenAt: new Date().toISOString().slice(0, 16).replace('T', ' ') + ' UTC',
       assets: await assets('charts.js', 'browser.js'),
     }),

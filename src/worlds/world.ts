@@ -119,6 +119,11 @@ export interface World {
   signature?(spec: TaskSpec): string;
   /** One number that grows with difficulty. */
   difficulty(spec: TaskSpec): number;
+  /**
+   * What `difficulty` counts, in a word or two: reports show its course under that name. Absent if it says
+   * little of how hard a task is, as a number of words does.
+   */
+  readonly difficultyUnit?: string;
   latents(spec: TaskSpec): Latents;
   /** Set in a world whose tasks take several turns. An answer to such a task is its actions, one a line. */
   readonly turns?: TurnRules;

@@ -54,7 +54,17 @@ describe('the band', () => {
     expect(say(rates([0.1, 0.2]))).toContain('Too early to judge: 2 epochs committed, success rate 0.15');
     expect(findings(rates([0.5, 0.5])).success?.residence).toBeNull();
     expect(say([])).toBe('No epoch has been committed yet: there is nothing to judge.');
-    expect(say(rates([null, null]))).toBe('No epoch has been committed yet: there is nothing to judge.');
+  });
+
+  it('says why a run of epochs without a valid task cannot be judged', () => {
+    const invalid = { 'env/success_rate': null, 'env/invalid/cut_off': 11, 'env/invalid/not_json': 5 };
+    expect(say(rowsOf([invalid, { ...invalid, 'env/invalid/empty': 2 }]))).toBe(
+      '2 epochs are committed, and none of the 34 texts that the simulator wrote is a valid task ' +
+        '(22 cut_off, 10 not_json, 2 empty): there is nothing to judge.',
+    );
+    expect(say(rates([null]))).toBe(
+      '1 epoch is committed, and no task of the simulator was attempted: there is nothing to judge.',
+    );
   });
 });
 

@@ -31,6 +31,47 @@ const outputsOf = async (run: MadeRun, epoch: number) =>
     }
   ).outputs;
 
+describe('a run of a world from outside, disturbed', () => {
+  it('has the name of its world, failed requests and messages, and no difficulty that nobody named', async () => {
+    const made = await makeRun({ home: join(root, 'outside'), epochs: 3 });
+    const { experimentFile, metricsFile } = made.run;
+    const file = JSON.parse(await readFile(experimentFile, 'utf8')) as object;
+    const own = textOf(await report(made));
+    expect(own).toMatch(/Task difficulty \(symbols\)/);
+    expect(own).toContain('world toolbox');
+    expect(own).not.toContain('failed and were sent again');
+
+    await writeFile(experimentFile, JSON.stringify({ ...file, world: { type: 'external', name: 'sums' } }));
+    const lines = (await readFile(metricsFile, 'utf8')).trim().split('\n');
+    const [first, ...rest] = lines.map((line) => JSON.parse(line) as { metrics: object });
+    const retried = { ...first, metrics: { ...first!.metrics, 'rollouts/retried': 17 } };
+    await writeFile(metricsFile, [retried, ...rest].map((line) => `${JSON.stringify(line)}\n`).join(''));
+    await made.run.appendEvent({
+      type: 'message',
+      epoch: 2,
+      message: '0 of 16 tasks valid: <b>11</b> cut_off',
+    });
+    await made.run.appendEvent({ type: 'note', epoch: 2, note: 'agent: no update (empty_batch)' });
+    await made.run.appendEvent({
+      type: 'model-unavailable',
+      phase: 'rollOut',
+      server: 'http://x/v1',
+      reason: 'connection refused',
+      tries: 1,
+    });
+    const worlds = 'sums=./test/worlds/outside/sums.ts';
+    const page = await readFile(await writeReport({ ...made, worlds }), 'utf8');
+    const text = textOf(page);
+    expect(text).toContain('world sums');
+    expect(text).not.toContain('Task difficulty');
+    expect(text).toContain('17 requests failed and were sent again');
+    expect(page).toContain('0 of 16 tasks valid: &lt;b&gt;11');
+    expect(text).toContain('agent: no update (no record to learn from)');
+    const [, attempts = ''] = /<h3>Attempts<\/h3>(.*?)<\/div>/s.exec(page) ?? [];
+    expect(attempts).toContain('connection refused');
+  });
+});
+
 describe('a finished run', () => {
   let run: MadeRun;
   let page = '';

@@ -43,6 +43,7 @@ export function callsDefinition({ style: name, categories }: CallsSettings): Jso
     question: (task) => style.question(task),
     kind: callCategory,
     signature: ({ calls }) => `call ${calls.map((call) => call.name).join(' ')}`,
+    difficultyUnit: 'calls, arguments and tools',
     difficulty: (task) => task.calls.length + countArguments(task) + task.tools.length - 1,
     latents: (task) => ({
       category: callCategory(task),

@@ -48,6 +48,7 @@ export function createChainOps(settings: ChainOpsSettings): World {
     },
     agentPrompt: (spec) => chainPrompt(spec, alphabet),
     kind: (spec) => spec.slice(0, 1),
+    difficultyUnit: 'operations × length',
     difficulty: (spec) => readChainText(spec).operations.length * readChainText(spec).text.length,
     latents: (spec) => ({
       depth: readChainText(spec).operations.length,

@@ -29,6 +29,7 @@ export interface JsonTaskDefinition<Task> {
   kind(task: Task): string;
   signature(task: Task): string;
   difficulty(task: Task): number;
+  readonly difficultyUnit: string;
   latents(task: Task): Latents;
   score(task: Task, answer: string): Verdict;
   /** Class of an incorrect answer, if more is known than whether it parses. */
@@ -130,6 +131,7 @@ export function createJsonTaskWorld<Task>(
     kind: (spec) => definition.kind(taskOf(spec)),
     signature: (spec) => definition.signature(taskOf(spec)),
     difficulty: (spec) => definition.difficulty(taskOf(spec)),
+    difficultyUnit: definition.difficultyUnit,
     latents: (spec) => definition.latents(taskOf(spec)),
     score: (spec, answer) => definition.score(taskOf(spec), answer),
     failure: (spec, answer) => {

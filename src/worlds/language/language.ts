@@ -71,6 +71,8 @@ export function createLanguage(settings: LanguageSettings, own?: OwnTasks): Worl
     kind: (spec) => taskKind(languageTask(spec)),
     signature: (spec) => taskSignature(languageTask(spec)),
     difficulty: (spec) => taskDifficulty(languageTask(spec)),
+    // Of other kinds it counts arguments, tools or words: no two kinds compare, and words say little.
+    ...(settings.kinds.every((kind) => kind === 'execution') && { difficultyUnit: 'calls' }),
     latents: (spec) => taskLatents(languageTask(spec)),
     score: (spec, answer) => scoreResponse(languageTask(spec), answer, settings),
     failure: (spec, answer) => classifyFailure(languageTask(spec), answer),

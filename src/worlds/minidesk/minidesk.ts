@@ -47,6 +47,7 @@ export function createMiniDesk(settings: MiniDeskSettings): World {
     agentPrompt: (spec) => deskPrompt(taskOf(spec), world),
     kind: (spec) => taskKind(taskOf(spec), world.colours),
     difficulty: countSteps,
+    difficultyUnit: 'actions',
     latents: (spec) => {
       const { records, conditions, goals, style, errors } = taskOf(spec);
       const hidden = goals.filter(({ subject }) => world.colours.includes(subject)).length;

@@ -58,6 +58,7 @@ export function createPrograms(settings: ProgramsSettings): World {
     kind: (spec) => kindOf(programOf(spec)),
     signature: (spec) => signature(programOf(spec)),
     difficulty: (spec) => listCalls(programOf(spec)).length,
+    difficultyUnit: 'calls',
     latents: (spec) => latents(programOf(spec), wrongTools),
     score: (spec, answer) => scoreAnswer(programOf(spec), answer),
     failure: (spec, answer) => classifyFailure(programOf(spec), answer),

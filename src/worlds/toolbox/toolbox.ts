@@ -67,6 +67,7 @@ export function createToolbox(settings: ToolboxSettings): World {
     agentPrompt: (spec) => toolboxPrompt(spec, alphabet),
     kind: (spec) => spec.slice(0, 1),
     difficulty: (spec) => countLookUps(referenceCall(spec)),
+    difficultyUnit: 'symbols',
     latents: (spec) => {
       const call = referenceCall(spec);
       return {

@@ -39,6 +39,7 @@ export function travelDefinition(): JsonTaskDefinition<TravelTask> {
     },
     kind: ({ query: { days } }) => `days_${days}`,
     signature: ({ query: { org, dest, days } }) => `${days} days from ${org} to ${dest}`,
+    difficultyUnit: 'days, cities and constraints',
     difficulty: ({ query }) => query.days + query.visiting_city_number - 2 + countConstraints(query),
     latents: ({ query, information }) => ({
       days: query.days,
