@@ -6,7 +6,7 @@ from collections import OrderedDict
 from pathlib import Path
 
 from genenv_trainer.adapters import base_path
-from genenv_trainer.errors import InvalidArtifact
+from genenv_trainer.errors import JobError
 from genenv_trainer.models import TOKENIZER_FILES
 from genenv_trainer.serving.errors import ApiError
 from genenv_trainer.serving.loaded_model import (
@@ -39,7 +39,7 @@ class Registry:
             folder, _ = read_entry(self.store / "served" / f"{name}.json", self.store)
             config = json.loads(((base_path(folder) or folder) / "config.json").read_text())
             return config.get("max_position_embeddings")
-        except (InvalidArtifact, OSError, ValueError, KeyError):  # requests to the model say what is wrong
+        except (JobError, OSError, ValueError, KeyError):  # requests to the model say what is wrong
             return None
 
     def get(self, name: str) -> LoadedModel:

@@ -149,3 +149,15 @@ def test_models_lists_a_broken_folder_without_a_context(store, client):
     serve_name(store, "nowhere@1", "objects/nowhere")
     listed = {card["id"]: card["max_model_len"] for card in client.get("/v1/models").json()["data"]}
     assert listed["nowhere@1"] is None
+
+
+def test_models_lists_an_adapter_over_an_engine_that_is_not_here_without_a_context(store, client):
+    folder = store / "objects" / "over-missing-engine"
+    shutil.copytree(store / "objects" / "adapter", folder)
+    config = json.loads((folder / "adapter_config.json").read_text())
+    (folder / "adapter_config.json").write_text(
+        json.dumps(config | {"base_model_name_or_path": "engine:missing"})
+    )
+    serve_name(store, "over-missing-engine@1", "objects/over-missing-engine")
+    listed = {card["id"]: card["max_model_len"] for card in client.get("/v1/models").json()["data"]}
+    assert listed["over-missing-engine@1"] is None
