@@ -50,6 +50,8 @@ export interface FinishedJob {
 }
 
 const pollMs = 20;
+/** A job is looked at after a fiftieth of the time that it has taken so far: its files are read each time. */
+const longestPollMs = 500;
 const leaseMs = 2_000;
 /** Time without progress after which the job's lock is tested. */
 const probeMs = 1_000;
@@ -137,7 +139,8 @@ async function watch(
   let { pid } = start;
   let linesSeen = linesBefore;
   let wasAlive = false;
-  let lastProgress = Date.now();
+  const begun = Date.now();
+  let lastProgress = begun;
   // A line of progress, or processor time that advances: a busy machine may give a job little of it.
   let lastLife = Date.now();
   let lastLease = 0;
@@ -180,7 +183,7 @@ async function watch(
         );
       }
     }
-    await sleep(pollMs);
+    await sleep(Math.min(longestPollMs, Math.max(pollMs, (now - begun) / 50)));
   }
 }
 
