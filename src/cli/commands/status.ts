@@ -1,11 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
-import { exitCodes, homeFolder } from '../context.ts';
+import { CliError, exitCodes, homeFolder } from '../context.ts';
 import type { CliContext, CommandParts, ExitCode } from '../context.ts';
 import { addTemporalOptions } from '../lib/options.ts';
 import type { TemporalOptions } from '../lib/options.ts';
 
 interface StatusOptions extends TemporalOptions {
+  epochs?: boolean;
   json?: boolean;
   watch?: boolean;
 }
@@ -15,12 +16,13 @@ export function addStatus({ program, context, exit }: CommandParts): void {
     .command('status')
     .description('all runs of this home, or one in detail')
     .argument('[run]', 'id of a run')
+    .option('--epochs', 'a table of the epochs of a run: success, difficulty, and the seconds of each phase')
     .option('--json', 'print JSON')
     .option('--watch', 'again and again, until Ctrl-C');
   addTemporalOptions(command)
     .addHelpText(
       'after',
-      '\nExamples:\n  genenv status\n  genenv status laptop --watch\n  genenv status --json | jq .',
+      '\nExamples:\n  genenv status\n  genenv status laptop --watch\n  genenv status laptop --epochs\n  genenv status --json | jq .',
     )
     .action(async (id: string | undefined, options: StatusOptions) =>
       exit(await status(id, options, context)),
@@ -36,6 +38,7 @@ async function status(
   const { connectIfReachable } = await import('../lib/session.ts');
   const home = homeFolder(context.env);
   if (id !== undefined) await requireRun(home, id);
+  if (options.epochs === true) return printEpochs(id, home, context);
   const client = await connectIfReachable(options, context);
   const readText =
     id === undefined
@@ -47,6 +50,16 @@ async function status(
   } finally {
     await client?.connection.close();
   }
+  return exitCodes.ok;
+}
+
+async function printEpochs(id: string | undefined, home: string, { print }: CliContext): Promise<ExitCode> {
+  if (id === undefined)
+    throw new CliError('--epochs needs the id of a run: genenv status RUN --epochs', exitCodes.badInput);
+  const { loadRun } = await import('../../report/load-run.ts');
+  const { epochTable } = await import('../lib/epoch-table.ts');
+  const { rows } = await loadRun({ home, runId: id });
+  print(epochTable(rows));
   return exitCodes.ok;
 }
 
