@@ -19,11 +19,15 @@ export default defineConfig({
           ...shared,
           name: 'quick',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/**/*.long.test.ts'],
+          exclude: ['test/**/*.long.test.ts', 'test/**/*.vllm.test.ts'],
         },
       },
       // Faults and waits of minutes: `npm run test:long`, and continuous integration.
       { test: { ...shared, name: 'long', include: ['test/**/*.long.test.ts'] } },
+      // Against a real vLLM, for minutes: `npm run test:vllm`.
+      ...(/--project[= ]vllm\b/.test(process.argv.join(' '))
+        ? [{ test: { ...shared, name: 'vllm', include: ['test/**/*.vllm.test.ts'], globalSetup: [] } }]
+        : []),
     ],
   },
 });

@@ -1,5 +1,5 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { endProcess, identify, isAlive } from './processes.ts';
+import { endProcess, hasGroup, identify, isAlive } from './processes.ts';
 import type { ProcessIdentity } from './processes.ts';
 import type { ServiceName, StackRecord } from './record.ts';
 
@@ -11,7 +11,8 @@ const END_ORDER: readonly ServiceName[] = ['worker', 'trainer', 'vllm', 'policy-
 export function leftovers(home: string, { processes }: StackRecord): ProcessIdentity[] {
   const recorded = END_ORDER.flatMap((name) => processes[name] ?? []);
   const pids = new Set(recorded.map(({ pid }) => pid));
-  return [...recorded, ...markedProcesses(home).filter(({ pid }) => !pids.has(pid))].filter(isAlive);
+  const marked = markedProcesses(home).filter(({ pid }) => !pids.has(pid));
+  return [...recorded.filter(hasGroup), ...marked.filter(isAlive)];
 }
 
 /** Ends the recorded processes one after the other, then all others together. */

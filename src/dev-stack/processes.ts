@@ -45,7 +45,7 @@ export async function launchProcess(
     if (pid === undefined) throw new Error(`${command} could not be started`);
     child.unref();
     // null: it ended before it could be identified.
-    const identity = identify(pid) ?? { pid, started: 'ended' };
+    const identity = identify(pid) ?? { pid, started: `${boot}/ended` };
     return { identity, ending: () => endingOf(child) };
   } finally {
     closeSync(output);
@@ -83,6 +83,23 @@ export function signalGroup({ pid }: ProcessIdentity, signal: NodeJS.Signals): v
   }
 }
 
+/**
+ * Whether the process, or what it started in its group, still runs: a group outlives its leader that was killed.
+ * No new process gets the leader's number while the group exists.
+ */
+export function hasGroup(target: ProcessIdentity): boolean {
+  const leader = identify(target.pid);
+  if (leader !== null) return leader.started === target.started;
+  // Numbers are given again after a boot.
+  if (!target.started.startsWith(boot)) return false;
+  try {
+    process.kill(-target.pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /** Waits until the process has ended; false if it still runs after that time. */
 export async function waitForEnd(target: ProcessIdentity, seconds: number): Promise<boolean> {
   const until = performance.now() + seconds * 1000;
@@ -101,7 +118,10 @@ export async function endProcess(
   target: ProcessIdentity,
   { graceSeconds, hurry }: { graceSeconds: number; hurry?: AbortSignal },
 ): Promise<'ended' | 'killed'> {
-  if (!isAlive(target)) return 'ended';
+  if (!isAlive(target)) {
+    if (hasGroup(target)) signalGroup(target, 'SIGKILL');
+    return 'ended';
+  }
   process.kill(target.pid, 'SIGTERM');
   const until = performance.now() + graceSeconds * 1000;
   while (isAlive(target)) {

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { endProcess, isAlive, lastLogLines, launchProcess } from './processes.ts';
+import { endProcess, isAlive, lastLogLines, launchProcess, signalGroup } from './processes.ts';
 import type { Launch, Launched } from './processes.ts';
 import type { RecordedProcess, ServiceName } from './record.ts';
 
@@ -66,6 +66,9 @@ export class SupervisedService {
       }
       say(`${this.#service.title}: ending the one that an earlier stack left (process ${recorded.pid})`);
       await this.#end();
+    } else if (recorded !== undefined) {
+      // What it started may outlive it.
+      await endProcess(recorded, { graceSeconds: this.#service.graceSeconds });
     }
     await this.#startUntilReady();
     return 'started';
@@ -130,6 +133,8 @@ export class SupervisedService {
       failures = performance.now() - startedAt < STEADY_SECONDS * 1000 ? failures + 1 : 1;
       const ending = (await this.#launched?.ending()) ?? 'ended';
       if (this.#isStopping()) return;
+      // What it started may outlive it, with its memory.
+      signalGroup(process, 'SIGKILL');
       say(`${this.#service.title} ${ending}; starting it again (log: ${this.#log})`);
       try {
         if (failures > MAX_STARTS)

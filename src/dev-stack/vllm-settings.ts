@@ -114,6 +114,8 @@ export const vllmEnvironment = (processors: number): Record<string, string> => (
   // An eighth of the memory, in whole GiB: 2 GiB hold 40,000 tokens of a model of 135 million parameters.
   VLLM_CPU_KVCACHE_SPACE: String(Math.min(16, Math.max(1, Math.floor(totalmem() / 8 / GIB)))),
   OMP_NUM_THREADS: String(processors),
+  // On a busy machine a step that reads many prompts takes longer than the 300 s after which vLLM ends its engine.
+  VLLM_EXECUTE_MODEL_TIMEOUT_SECONDS: '3600',
   VLLM_NO_USAGE_STATS: '1',
   DO_NOT_TRACK: '1',
   HF_HUB_OFFLINE: '1',

@@ -30,7 +30,7 @@ function supervisor(worker = ''): Supervisor {
   child.stdout.on('data', (data: Buffer) => (output += data.toString()));
   const ended = new Promise<number | null>((resolve) => child.on('close', resolve));
   const says = (text: string) =>
-    vi.waitFor(() => expect(output).toContain(text), { timeout: 20_000, interval: 20 });
+    vi.waitFor(() => expect(output).toContain(text), { timeout: 50_000, interval: 20 });
   const stack = { child, says, ended, output: () => output };
   supervisors.push(stack);
   return stack;

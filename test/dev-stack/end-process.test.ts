@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
-import { expect, test } from 'vitest';
-import { endProcess, identify, isAlive, waitForEnd } from '../../src/dev-stack/processes.ts';
+import { expect, test, vi } from 'vitest';
+import { endProcess, hasGroup, identify, isAlive, waitForEnd } from '../../src/dev-stack/processes.ts';
 import type { ProcessIdentity } from '../../src/dev-stack/processes.ts';
 
 /** A process in a group of its own, once it runs. */
@@ -61,3 +61,24 @@ test.each(['process.exit()', 'undefined'])(
     expect(await waitForEnd(grandchild, 2)).toBe(true);
   },
 );
+
+test('what a killed process started in its group ends when the stack looks after it again', async () => {
+  const child = 'const child = require("node:child_process").spawn("sleep", ["60"]); console.log(child.pid)';
+  const parent = spawn(process.execPath, ['-e', `${child};setInterval(() => undefined, 1000)`], {
+    detached: true,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const output = await new Promise<Buffer>((resolve) => parent.stdout.once('data', resolve));
+  const [grandchild, target] = [identify(Number(output)), identify(parent.pid ?? 0)];
+  if (grandchild === null || target === null) throw new Error('it has not started');
+  parent.kill('SIGKILL');
+  await waitForEnd(target, 2);
+  expect([isAlive(target), hasGroup(target)]).toEqual([false, true]);
+  if (process.platform === 'linux')
+    expect(hasGroup({ ...target, started: 'of an earlier boot' })).toBe(false);
+  expect(await endProcess(target, { graceSeconds: 1 })).toBe('ended');
+  expect(await waitForEnd(grandchild, 2)).toBe(true);
+  // What has ended counts until the system has removed it.
+  await vi.waitFor(() => expect(hasGroup(target)).toBe(false), 5_000);
+  expect(hasGroup({ pid: process.pid, started: 'long ago' })).toBe(false);
+});

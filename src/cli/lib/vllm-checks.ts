@@ -175,10 +175,10 @@ export class VllmChecks {
       };
     };
     const [cold, hot, plain, neutral] = [
-      await top({ temperature: 0.5 }),
-      await top({ temperature: 2 }),
+      await top({ ...plainSampling, temperature: 0.5 }),
+      await top({ ...plainSampling, temperature: 2 }),
       await top({}),
-      await top({ top_p: 1, top_k: -1, min_p: 0, repetition_penalty: 1 }),
+      await top(plainSampling),
     ];
     return [
       plain.hasTokenIds
@@ -285,6 +285,8 @@ export function adapterCheck(
   );
 }
 
+/** Nothing that a model's folder may say of sampling. */
+const plainSampling = { top_p: 1, top_k: -1, min_p: 0, repetition_penalty: 1 };
 /** Log-probabilities of one token that differ by more are of different distributions. */
 const LOGPROB_TOLERANCE = 1e-3;
 

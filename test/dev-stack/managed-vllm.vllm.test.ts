@@ -1,0 +1,149 @@
+import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { engineFolder, engineModelFolder, repository } from '../../infra/setup/locations.mjs';
+import type { Check } from '../../src/cli/lib/check.ts';
+import { VllmChecks } from '../../src/cli/lib/vllm-checks.ts';
+import { STACK_MARK } from '../../src/dev-stack/leftovers.ts';
+import { isAlive } from '../../src/dev-stack/processes.ts';
+import type { RecordedProcess } from '../../src/dev-stack/record.ts';
+import { VllmServer } from '../../src/dev-stack/services/vllm-server.ts';
+import { SupervisedService } from '../../src/dev-stack/supervised-service.ts';
+import { BASE_MODEL } from '../../src/dev-stack/vllm-settings.ts';
+import type { VllmSettings } from '../../src/dev-stack/vllm-settings.ts';
+
+/**
+ * The vLLM of the embedded stack, real, with the flags that a file's settings give. One server for all tests:
+ * it takes a minute to start, more on a busy machine.
+ */
+const MINUTES = 60_000;
+const settings: VllmSettings = {
+  model: 'engine:smollm2',
+  precision: 'float32',
+  maxLoraRank: 16,
+  maxModelLen: 1024,
+};
+const python = join(engineFolder('vllm'), 'bin/python');
+const isInstalled = existsSync(python) && existsSync(engineModelFolder('smollm2') ?? '');
+
+describe.skipIf(!isInstalled)('the vLLM of the stack (npm run engines -- smollm2 vllm)', () => {
+  let home: string;
+  let server: VllmServer;
+  let supervised: SupervisedService;
+  let recorded: RecordedProcess | null = null;
+  const said: string[] = [];
+
+  beforeAll(async () => {
+    home = mkdtempSync(join(tmpdir(), 'genenv-vllm-'));
+    mkdirSync(join(home, 'store'));
+    server = new VllmServer(python, settings, { ...process.env, [STACK_MARK]: home }, {});
+    supervised = new SupervisedService(server, {
+      cwd: repository,
+      logs: home,
+      recorded: undefined,
+      record: (process) => (recorded = process),
+      say: (line) => said.push(line),
+      onGivenUp: (error) => said.push(error.message),
+    });
+    await supervised.start();
+  }, 15 * MINUTES);
+  afterAll(async () => {
+    await supervised.stop();
+    rmSync(home, { recursive: true, force: true });
+  }, MINUTES);
+
+  const complete = async (body: object): Promise<{ status: number; text: string }> => {
+    const response = await fetch(`${server.url}/completions`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ model: BASE_MODEL, temperature: 1, ...body }),
+    });
+    return { status: response.status, text: await response.text() };
+  };
+  const doctor = (changes: Partial<VllmSettings> = {}, prompt = 'Say yes.'): Promise<Check[]> =>
+    new VllmChecks(server.url, undefined, {
+      settings: { ...settings, ...changes },
+      prompts: [{ role: 'agent', text: prompt, maxTokens: 64 }],
+      structure: { structured_outputs: { grammar: 'root ::= "yes" | "no"' } },
+      shared: join(home, 'store'),
+      isManaged: true,
+    }).run();
+  const wrong = (checks: readonly Check[]) => checks.filter(({ state }) => state !== 'ok');
+
+  test('says that it takes a while, and what it serves', () => {
+    expect(said[0]).toMatch(
+      /^vLLM: serving engine:smollm2 in float32, LoRA rank 16, 1024 tokens; this takes about a minute/,
+    );
+  });
+
+  test(
+    'has all that the doctor asks for, and gets no adapter from that',
+    { timeout: 5 * MINUTES },
+    async () => {
+      expect(wrong(await doctor())).toEqual([]);
+      const models = await (await fetch(`${server.url}/models`)).json();
+      expect(models).toMatchObject({ data: [{ id: BASE_MODEL }] });
+      expect((models as { data: unknown[] }).data).toHaveLength(1);
+    },
+  );
+
+  test(
+    'is told from one of a smaller rank, of a shorter length, of another model',
+    { timeout: 5 * MINUTES },
+    async () => {
+      expect(wrong(await doctor({ maxLoraRank: 64 }))).toMatchObject([
+        {
+          what: 'Adapters',
+          finding: 'LoRA rank 64 is greater than max_lora_rank 16',
+          remedy: 'start it with --max-lora-rank 64',
+        },
+      ]);
+      expect(wrong(await doctor({ maxModelLen: 2048 }))).toMatchObject([
+        { what: 'Length', state: 'missing' },
+      ]);
+      expect(wrong(await doctor({}, 'word '.repeat(1200)))).toMatchObject([
+        {
+          what: 'Length',
+          finding: expect.stringMatching(/^1,024 tokens; prompt and answer take agent 1,2\d\d$/) as string,
+        },
+      ]);
+      expect(wrong(await doctor({ model: '/models/other' }))).toMatchObject([
+        { what: 'Base model', state: 'note' },
+      ]);
+    },
+  );
+
+  test(
+    'answers many long prompts with seeds at a time: none is read in parts',
+    { timeout: 20 * MINUTES },
+    async () => {
+      // More tokens than one step of the engine takes, in prompts that share nothing.
+      const prompts = Array.from({ length: 24 }, (_, index) => `${index} `.repeat(230));
+      const answers = await Promise.all(
+        prompts.map((prompt, seed) => complete({ prompt, seed, n: 2, max_tokens: 4 })),
+      );
+      expect(answers.map(({ status }) => status)).toEqual(prompts.map(() => 200));
+    },
+  );
+
+  test(
+    'is started again on its port when it is killed, and its engine does not outlive it',
+    { timeout: 15 * MINUTES },
+    async () => {
+      const { url } = server;
+      const before = recorded;
+      if (before === null) throw new Error('it is not recorded');
+      process.kill(before.pid, 'SIGKILL');
+      await vi.waitFor(() => expect(said.at(-1)).toMatch(/^vLLM: ready again after/), {
+        timeout: 14 * MINUTES,
+        interval: 500,
+      });
+      expect(said.join('\n')).toContain('vLLM ended by SIGKILL; starting it again');
+      expect(isAlive(before)).toBe(false);
+      expect(() => process.kill(-before.pid, 0)).toThrow('ESRCH');
+      expect(server.url).toBe(url);
+      expect((await complete({ prompt: 'Hello', seed: 1, max_tokens: 2 })).status).toBe(200);
+    },
+  );
+});
