@@ -100,7 +100,11 @@ export class StackInUse extends Error {
       record.owner === null
         ? 'another process'
         : `\`genenv ${record.owner.command}\` (process ${record.owner.pid})`;
-    super(`${who} runs the stack of ${home}; wait until it has ended, or set GENENV_HOME to another folder`);
+    super(
+      `${who} runs the stack of ${home}; wait until it has ended, or set GENENV_HOME to another folder. A stack ` +
+        'that `npx genenv up` started serves several runs at a time: each by `npx genenv run FILE`, or by ' +
+        '`temporal workflow start --type experiment --task-queue genenv --workflow-id ID --input-file FILE`',
+    );
     this.record = record;
   }
 }

@@ -174,7 +174,7 @@ describe('a home with a finished run', () => {
         GENENV_TEMPORAL: process.execPath,
       });
       expect(err).toBe(
-        `genenv: \`genenv run\` (process ${process.pid}) runs the stack of ${home}; wait until it has ended, or set GENENV_HOME to another folder\n`,
+        `genenv: \`genenv run\` (process ${process.pid}) runs the stack of ${home}; wait until it has ended, or set GENENV_HOME to another folder. A stack that \`npx genenv up\` started serves several runs at a time: each by \`npx genenv run FILE\`, or by \`temporal workflow start --type experiment --task-queue genenv --workflow-id ID --input-file FILE\`\n`,
       );
       expect(code).toBe(4);
     } finally {

@@ -4,8 +4,9 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { leftovers } from '../../src/dev-stack/leftovers.ts';
 import { readStackRecord, stackPaths } from '../../src/dev-stack/record.ts';
+import { until } from '../../test-support/processes.ts';
 import { tinyExperiment } from '../../test-support/tiny-experiment.ts';
-import { genenv } from './genenv-process.ts';
+import { genenv, startGenenv } from './genenv-process.ts';
 
 // The real stack: Temporal, policy server, trainer and worker, with two real models. Kills and Ctrl-C:
 // test/e2e/restart.long.test.ts.
@@ -59,3 +60,45 @@ test(
     expect(leftovers(home, stackOf())).toEqual([]);
   },
 );
+
+test(
+  'run --only leaves a run that was interrupted as it is; resume continues it',
+  { timeout: 8 * MINUTES },
+  async () => {
+    const environment = { GENENV_HOME: home };
+    const epochsOf = (id: string): number => {
+      const ledger = join(home, 'runs', id, 'ledger.jsonl');
+      return existsSync(ledger) ? readFileSync(ledger, 'utf8').trim().split('\n').length : 0;
+    };
+    const left = startGenenv(['run', file, '--id', 'left'], environment);
+    await until(() => epochsOf('left') >= 1, 4 * MINUTES, 'its preparation');
+    left.child.kill('SIGINT');
+    expect(await left.ended).toMatchObject({ code: 130 });
+    const before = epochsOf('left');
+
+    const short = join(home, 'short.json');
+    writeFileSync(short, JSON.stringify({ ...tinyExperiment(), name: 'short', epochs: 1 }));
+    const only = await genenv(['run', short, '--only'], environment);
+    expect(only).toMatchObject({ code: 0, err: '' });
+    expect(only.out).toContain(
+      'Interrupted earlier and left as they are: left (continued by npx genenv resume left)',
+    );
+    expect(only.out).toMatch(/^short: finished after 1 epochs/m);
+    expect(epochsOf('left')).toBe(before);
+    expect((await genenv(['status', 'left'], environment)).out).toMatch(/to resume: npx genenv resume left/);
+
+    const resumed = await genenv(['resume', 'left'], environment);
+    expect(resumed).toMatchObject({ code: 0, err: '' });
+    expect(resumed.out).toMatch(/^left: finished after 3 epochs/m);
+  },
+);
+
+test('--only is refused where this command does not run the stack', async () => {
+  const { code, err } = await genenv(['run', file, '--id', 'other', '--only', '--address', '127.0.0.1:9'], {
+    GENENV_HOME: home,
+  });
+  expect([code, err]).toEqual([
+    2,
+    'genenv: --only: the server at 127.0.0.1:9 is not of this command, which ends no runs there; `npx genenv cancel` ends one\n',
+  ]);
+});

@@ -5,6 +5,10 @@ import { addRunCommand, addTemporalOptions, SERVED_ADDRESS } from '../lib/option
 import type { TemporalOptions } from '../lib/options.ts';
 import type { FoundWorkflow } from '../lib/updates.ts';
 
+interface ResumeOptions extends TemporalOptions {
+  only?: boolean;
+}
+
 export function addResume(parts: CommandParts): void {
   const command = addRunCommand(
     parts,
@@ -12,7 +16,8 @@ export function addResume(parts: CommandParts): void {
     'resume a paused run, or start one again that does not run and follow it',
     '  genenv resume laptop',
   );
-  addTemporalOptions(command, SERVED_ADDRESS).action(async (id: string, options: TemporalOptions) =>
+  command.option('--only', 'leave other runs that were interrupted earlier');
+  addTemporalOptions(command, SERVED_ADDRESS).action(async (id: string, options: ResumeOptions) =>
     parts.exit(await resumeRun(id, options, parts.context)),
   );
 }
@@ -20,7 +25,7 @@ export function addResume(parts: CommandParts): void {
 /**
  * Resumes a paused run; starts one that does not run from its own experiment file, on the server there is.
  */
-async function resumeRun(id: string, options: TemporalOptions, context: CliContext): Promise<ExitCode> {
+async function resumeRun(id: string, options: ResumeOptions, context: CliContext): Promise<ExitCode> {
   const { controlStateText, findWorkflow, sendUpdate } = await import('../lib/updates.ts');
   const workflow = await findWorkflow(id, options, context);
   if (workflow?.running === true) {
@@ -40,6 +45,7 @@ async function resumeRun(id: string, options: TemporalOptions, context: CliConte
     experiment: parseExperiment(raw),
     id,
     home,
+    only: options.only === true,
     resumeCommand: `npx genenv resume ${id}`,
     restartCommand: `npx genenv run ${folder.experimentFile} --id ${id}-2`,
     onAttached: resumeIfPaused,

@@ -8,6 +8,7 @@ import { countText } from '../lib/text.ts';
 interface RunOptions extends TemporalOptions {
   id?: string;
   dryRun?: boolean;
+  only?: boolean;
 }
 
 const EXAMPLES = `
@@ -26,6 +27,7 @@ export function addRun({ program, context, exit }: CommandParts): void {
     .description('run an experiment, or resume it, and follow it to its end')
     .argument('<file>', 'experiment file')
     .option('--id <id>', 'id of the run: its folder and its workflow id (default: the name in the file)')
+    .option('--only', 'leave runs that were interrupted earlier; `genenv resume` continues them')
     .option('--dry-run', 'print the resolved file and what the run would take; start nothing');
   addTemporalOptions(command, SERVED_ADDRESS)
     .addHelpText('after', EXAMPLES)
@@ -49,6 +51,7 @@ async function runExperiment(file: string, options: RunOptions, context: CliCont
     experiment,
     id,
     home: homeFolder(context.env),
+    only: options.only === true,
     resumeCommand: `npx genenv run ${file}${id === experiment.name ? '' : ` --id ${id}`}`,
     restartCommand: `npx genenv run ${file} --id ${id}-2`,
   };

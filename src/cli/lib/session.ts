@@ -71,12 +71,16 @@ export interface SessionUse {
   needs: StackNeeds;
   /** Id of the workflow that is followed. */
   own: string;
+  /** Whether workflows that were interrupted earlier are left as they are, instead of continuing now. */
+  only?: boolean;
 }
 
 /** A connection to Temporal, and the stack behind it if this process runs it. */
 export interface Session {
   client: Client;
   ui: string | null;
+  /** Whether this process runs the stack. */
+  ownsStack: boolean;
   /** Resolves if the stack cannot be kept running; never for a stack of another process. */
   lost: Promise<Error>;
   /**
@@ -99,9 +103,11 @@ export async function openSession(
   use: SessionUse,
 ): Promise<Session | undefined> {
   if (external !== null) {
+    if (use.only === true)
+      throw servesOthers(`the server at ${external.connectionOptions.address ?? 'localhost:7233'}`);
     context.print(`Connecting to Temporal at ${external.connectionOptions.address ?? 'localhost:7233'} ...`);
     const client = await interruption.unlessStopped(connect(external));
-    return client && { client, ui: null, lost: neverLost, close: () => Promise.resolve() };
+    return client && { client, ui: null, ownsStack: false, lost: neverLost, close: () => Promise.resolve() };
   }
   try {
     return await openOwnStack(createStack(context, 'run', use), interruption);
@@ -122,7 +128,13 @@ async function openOwnStack(stack: EmbeddedStack, interruption: Interruption): P
       connectionOptions: { address: addresses.temporal },
       namespace: addresses.namespace,
     });
-    return { client, ui: addresses.ui, lost: stack.givenUp, close: (hurry) => stack.stop(hurry) };
+    return {
+      client,
+      ui: addresses.ui,
+      ownsStack: true,
+      lost: stack.givenUp,
+      close: (hurry) => stack.stop(hurry),
+    };
   } catch (error) {
     await stack.stop(interruption.hurry);
     throw error instanceof StackInUse ? error : new CliError((error as Error).message);
@@ -134,9 +146,10 @@ async function joinStack(
   inUse: StackInUse,
   context: CliContext,
   interruption: Interruption,
-  { needs }: SessionUse,
+  { needs, only }: SessionUse,
 ): Promise<Session | undefined> {
   if (inUse.record.owner?.command !== 'up') throw new CliError(inUse.message, exitCodes.busy);
+  if (only === true) throw servesOthers('the stack of `genenv up`');
   context.print(`Using the stack of \`genenv up\` (process ${inUse.record.owner.pid}).`);
   const record = await waitForStack(homeFolder(context.env), interruption.stop);
   if (interruption.stop.aborted) return undefined;
@@ -145,8 +158,14 @@ async function joinStack(
   requireServices(record.addresses, needs);
   const { temporal, namespace, ui } = record.addresses;
   const client = await connect({ connectionOptions: { address: temporal }, namespace });
-  return { client, ui, lost: neverLost, close: () => Promise.resolve() };
+  return { client, ui, ownsStack: false, lost: neverLost, close: () => Promise.resolve() };
 }
+
+const servesOthers = (what: string): CliError =>
+  new CliError(
+    `--only: ${what} is not of this command, which ends no runs there; \`npx genenv cancel\` ends one`,
+    exitCodes.badInput,
+  );
 
 /** @throws CliError if the stack that runs lacks something */
 function requireServices({ policyServer, vllm }: StackAddresses, needs: StackNeeds): void {

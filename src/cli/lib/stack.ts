@@ -12,6 +12,7 @@ import type { StackRecord } from '../../dev-stack/record.ts';
 import type { StackNeeds } from '../../dev-stack/stack-needs.ts';
 import { CliError, homeFolder } from '../context.ts';
 import type { CliContext } from '../context.ts';
+import { endInterrupted } from './end-interrupted.ts';
 import { interruptedNeeds } from './needs.ts';
 
 /**
@@ -21,7 +22,7 @@ import { interruptedNeeds } from './needs.ts';
 export function createStack(
   context: CliContext,
   command: 'run' | 'up',
-  { needs, own }: { needs: StackNeeds; own: string | null },
+  { needs, own, only = false }: { needs: StackNeeds; own: string | null; only?: boolean },
 ): EmbeddedStack {
   const { env } = context;
   const home = homeFolder(env);
@@ -45,7 +46,12 @@ export function createStack(
     services: (ports) =>
       embeddedServices(programs, paths, ports, {
         needs,
-        moreNeeds: (server) => interruptedNeeds(server, { own, needs, home, say: context.print }),
+        moreNeeds: async (server) => {
+          if (own === null || !only)
+            return interruptedNeeds(server, { own, needs, home, say: context.print });
+          await endInterrupted(server, own, context.print);
+          return needs;
+        },
       }),
     say: context.print,
   });

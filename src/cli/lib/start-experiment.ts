@@ -35,6 +35,8 @@ export interface RunRequest extends ExperimentFile {
   resumeCommand: string;
   /** The command that starts the same experiment under a new id. */
   restartCommand: string;
+  /** Whether runs that were interrupted earlier are left as they are. */
+  only?: boolean;
   /** Called if its workflow runs already, to resume it for example. */
   onAttached?: (running: { client: Client; handle: ExperimentHandle }) => Promise<void>;
 }
@@ -56,7 +58,7 @@ export async function startOrResume(
   const needs = experimentNeeds(request.experiment);
   if (external === null) requireEngines(needs, [request.experiment]);
   return runInSession(external, context, {
-    use: { needs, own: request.id },
+    use: { needs, own: request.id, only: request.only === true },
     resumeCommand: request.resumeCommand,
     follow: (session, interruption) => followRun(session, request, context, interruption),
     end: async (result) => {
@@ -97,7 +99,7 @@ async function reportIfFinished(
 /** The result, or undefined if a stop was requested. */
 async function followRun(
   session: Session,
-  { raw, experiment, id, home, onAttached }: RunRequest,
+  { raw, experiment, id, home, only, onAttached }: RunRequest,
   context: CliContext,
   interruption: Interruption,
 ): Promise<ExperimentResult | undefined> {
@@ -109,12 +111,16 @@ async function followRun(
   });
   context.print(`${attached ? 'Following' : 'Started'} ${id}${workflowLink(session, id)}`);
   if (attached) await onAttached?.({ client: session.client, handle });
-  const otherRuns = session.ui === null ? [] : await listOtherRunning(session.client, id);
-  if (otherRuns.length > 0)
+  const otherRuns = session.ui === null || only === true ? [] : await listOtherRunning(session.client, id);
+  if (otherRuns.length > 0) {
+    const ids = otherRuns.join(', ');
     context.print(
-      `Interrupted earlier, these continue at the same time: ${otherRuns.join(', ')} ` +
-        '(`npx genenv cancel` ends one)',
+      session.ownsStack
+        ? `Interrupted earlier, these continue at the same time: ${ids} ` +
+            '(`npx genenv cancel` ends one; with `--only` they would be left as they are)'
+        : `At the same time run: ${ids} (\`npx genenv cancel\` ends one)`,
     );
+  }
   const display = progressDisplay(context);
   try {
     const result = await resultWhileWatching(session, { id, handle }, interruption, (stop) =>
