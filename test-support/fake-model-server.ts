@@ -203,6 +203,7 @@ export class FakeModelServer implements AsyncDisposable {
 }
 
 function answerTo(request: ReceivedRequest, model: FakeModel, options: AnswerOptions): Answer {
+  let completion_tokens = 0;
   const choices = request.prompt.flatMap((input: string | number[], row) => {
     const prompt_token_ids = typeof input === 'string' ? tokensOf(input) : input;
     const prompt = typeof input === 'string' ? input : String.fromCharCode(...input);
@@ -213,6 +214,7 @@ function answerTo(request: ReceivedRequest, model: FakeModel, options: AnswerOpt
       const text = model(prompt, random, request.model, request.response_format);
       const tokens = [...tokensOf(text), 0];
       const token_ids = tokens.slice(0, maxTokens);
+      completion_tokens += token_ids.length;
       return {
         index: row * request.n + sample,
         text: text.slice(0, maxTokens),
@@ -224,7 +226,8 @@ function answerTo(request: ReceivedRequest, model: FakeModel, options: AnswerOpt
       };
     });
   });
-  return { id: 'cmpl-fake', object: 'text_completion', created: 0, model: request.model, choices };
+  const usage = { completion_tokens };
+  return { id: 'cmpl-fake', object: 'text_completion', created: 0, model: request.model, choices, usage };
 }
 
 interface AnswerOptions {

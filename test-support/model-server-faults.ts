@@ -15,6 +15,7 @@ export interface Answer {
   created: number;
   model: string;
   choices: Choice[];
+  usage?: { completion_tokens: number };
 }
 
 /** What a server replies; a text stands for itself, anything else for its JSON. */

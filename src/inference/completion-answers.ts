@@ -7,7 +7,11 @@ import type { Completion, CompletionRequest } from './policy-client.ts';
 const tokenIds = z.array(z.int().min(0));
 const textChoice = { index: z.int().min(0), text: z.string(), finish_reason: z.string() };
 const createAnswerSchema = <Choice extends z.ZodType>(choice: Choice) =>
-  z.object({ model: z.string(), choices: z.array(choice) });
+  z.object({
+    model: z.string(),
+    choices: z.array(choice),
+    usage: z.object({ completion_tokens: z.int().min(0) }).nullish(),
+  });
 const answerSchema = createAnswerSchema(
   z.object({
     ...textChoice,
@@ -37,7 +41,7 @@ export function parseAnswer(
   const parsed = (returnsTokenIds ? answerSchema : textAnswerSchema).safeParse(answer);
   if (!parsed.success)
     throw new InvalidAnswer(`answer of ${request.model}: ${z.prettifyError(parsed.error)}`);
-  const { model, choices } = parsed.data;
+  const { model, choices, usage } = parsed.data;
   if (model !== request.model)
     throw new InvalidAnswer(
       `answer of model ${JSON.stringify(model)}; ${JSON.stringify(request.model)} was asked`,
@@ -45,6 +49,8 @@ export function parseAnswer(
   const expected = request.prompts.length * request.n;
   if (choices.length !== expected)
     throw new InvalidAnswer(`answer of ${model} has ${choices.length} choices; ${expected} were asked`);
+  // The server counts the tokens of all choices together.
+  const countsTokens = !returnsTokenIds && choices.length === 1 && usage;
   return choices
     .toSorted((a, b) => a.index - b.index)
     .map((choice, index) => {
@@ -70,6 +76,7 @@ export function parseAnswer(
         text: choice.text.toWellFormed(),
         prompt_token_ids: choice.prompt_token_ids,
         token_ids: choice.token_ids,
+        ...(countsTokens && { tokens: usage.completion_tokens }),
         logprobs,
         finish_reason: choice.finish_reason,
       };

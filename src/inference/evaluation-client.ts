@@ -71,11 +71,11 @@ export function createCompletionsEvaluationClient(
         stop: ['<|im_end|>', ...(first.question.stop ?? [])],
       };
       const completions = await client.complete(request, signal);
-      return completions.map(({ text, token_ids, finish_reason }) => ({
+      return completions.map(({ text, token_ids, tokens = token_ids.length, finish_reason }) => ({
         text,
         toolCalls: [],
         finish_reason,
-        tokens: token_ids.length,
+        tokens,
       }));
     },
   };

@@ -31,6 +31,8 @@ export interface Completion {
   text: string;
   prompt_token_ids: number[];
   token_ids: number[];
+  /** How many tokens the text has, of a server that gives no ids of them but their number. */
+  tokens?: number;
   logprobs: number[];
   /** `stop`, `length`, or `PROMPT_TOO_LONG`. */
   finish_reason: string;

@@ -153,7 +153,11 @@ describe('a policy by completions', () => {
       (prompt) => prompt.split('\n')[1]!,
     );
     const answers = await completions.answer([seededQuestion('a', 2 ** 31 + 3), seededQuestion('bb')], never);
-    expect(answers.map(({ text }) => text)).toEqual(['a<|im_end|>', 'bb<|im_end|>']);
+    // The server gives no token ids, but their number.
+    expect(answers.map(({ text, tokens }) => [text, tokens])).toEqual([
+      ['a<|im_end|>', 12],
+      ['bb<|im_end|>', 13],
+    ]);
     const sampling = { n: 1, temperature: 0, max_tokens: 40, stop: ['<|im_end|>'] };
     expect(fake.requests).toMatchObject([
       { prompt: ['<|im_start|>user\na<|im_end|>\n<|im_start|>assistant\n'], seed: 3, ...sampling },
