@@ -5,13 +5,15 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { engineFolder, engineModelFolder } from '../infra/setup/locations.mjs';
 import { VllmServer } from '../src/dev-stack/services/vllm-server.ts';
+import { llmRollouts } from './llm-rollouts.ts';
 import { runPython } from './python.ts';
 
 const readyMs = 900_000;
 
 /**
- * A pretrained model of 135 million parameters and a vocabulary of 49,152: the trainer's step beside TRL's, the
- * embedded policy server beside vLLM. What is not installed is left out, with the reason.
+ * A pretrained model of 135 million parameters and a vocabulary of 49,152: the trainer's step beside TRL's, our
+ * rollouts through vLLM beside the barest client's, and the embedded policy server beside vLLM. What is not
+ * installed is left out, with the reason.
  */
 export async function llm(): Promise<Record<string, unknown>> {
   const model = engineModelFolder('smollm2');
@@ -34,7 +36,8 @@ export async function llm(): Promise<Record<string, unknown>> {
     await untilReady(server, child);
     const address = server.url.replace(/\/v1$/, '');
     const options = ['--model', model, '--vllm', address, '--vllm-pid', String(child.pid)];
-    return { step, sampling: runPython('llm_sampling.py', options) };
+    const rollouts = await llmRollouts(server.url, model);
+    return { step, rollouts, sampling: runPython('llm_sampling.py', options) };
   } finally {
     child.kill();
   }
