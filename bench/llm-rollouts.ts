@@ -113,10 +113,11 @@ async function ourRollouts(
   }
 }
 
-const asksForTask = (prompt: string): boolean => prompt.includes('Write one program of tools.');
+const asksForTask = (prompt: string | number[]): boolean =>
+  typeof prompt === 'string' && prompt.includes('Write one program of tools.');
 
 /** A simulator that writes tasks; the untrained model would write none. */
-const writtenTask = (_: string, prompt: number): Completion => ({
+const writtenTask = (_: unknown, prompt: number): Completion => ({
   prompt,
   sample: 0,
   text: `subtract(add(${prompt + 2}, 31), 5); upper("rain")`,
