@@ -35,7 +35,7 @@ def post(url: str, fields: dict) -> dict:
     return json.loads(text) if text.startswith(b"{") else {"text": text.decode()}
 
 
-def save_adapter(model: Path, folder: Path) -> None:
+def save_adapter(model: Path, folder: Path, spread: float = 1e-3, dropout: float = 0.0) -> None:
     """A LoRA adapter of rank 16 on all linear layers, small enough to leave the model's language whole."""
     import torch
 
@@ -45,20 +45,27 @@ def save_adapter(model: Path, folder: Path) -> None:
 
     modules = ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"]
     torch.manual_seed(0)
-    policy = adapters.attach_adapter(load_model(model, torch.float32), None, Adapter(r=16, alpha=32, dropout=0.0, target_modules=modules))
+    policy = adapters.attach_adapter(load_model(model, torch.float32), None, Adapter(r=16, alpha=32, dropout=dropout, target_modules=modules))
     with torch.no_grad():
         for name, weight in policy.named_parameters():
             if "lora_B" in name:
-                weight.normal_(std=1e-3)
+                weight.normal_(std=spread)
     folder.mkdir()
     adapters.save_adapter(policy, folder)
 
 
+def serve_names(store: Path, model: Path) -> None:
+    """The model, and the adapter of the store's folder `adapter` over it, under their names."""
+    (store / "served").mkdir()
+    for name, path in ((BASE, model), (ADAPTED, store / "adapter")):
+        (store / "served" / f"{name}.json").write_text(json.dumps({"path": str(path), "tokenizer": str(model)}))
+
+
 @contextlib.contextmanager
-def embedded(store: Path, threads: int) -> Iterator[tuple[str, int]]:
-    """Address and process of an embedded server over the store."""
+def embedded(store: Path, threads: int, *options: str) -> Iterator[tuple[str, int]]:
+    """Address and process of an embedded server over the store, with further options of the command."""
     port_file = store / "port.json"
-    command = [sys.executable, "-m", "genenv_trainer", "serve", "--store", str(store), "--threads", str(threads), "--port-file", str(port_file)]
+    command = [sys.executable, "-m", "genenv_trainer", "serve", "--store", str(store), "--threads", str(threads), "--port-file", str(port_file), *options]
     server = subprocess.Popen(command, cwd=TRAINER)
     try:
         while not port_file.exists():
@@ -123,10 +130,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="genenv-bench-") as scratch:
         store = Path(scratch)
         save_adapter(options.model, store / "adapter")
-        (store / "served").mkdir()
-        for name, path in ((BASE, options.model), (ADAPTED, store / "adapter")):
-            entry = {"path": str(path), "tokenizer": str(options.model)}
-            (store / "served" / f"{name}.json").write_text(json.dumps(entry))
+        serve_names(store, options.model)
         with embedded(store, options.threads) as (url, pid):
             works = {
                 f"embedded, {name}": (lambda seed, name=name: list_request(url, name, seed), pid) for name in (BASE, ADAPTED)
