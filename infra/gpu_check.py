@@ -331,7 +331,10 @@ def parse_options() -> argparse.Namespace:
     parser.add_argument("--steps", type=int, default=8, help="optimizer steps of each GRPO job")
     parser.add_argument("--groups", type=int, default=8, help="groups of 8 sequences in the measured GRPO step")
     parser.add_argument("--rounds", type=int, default=3, help="the best of which counts")
-    return parser.parse_args()
+    options = parser.parse_args()
+    if options.steps < 4:
+        parser.error("--steps: at least 4, so that a job which is killed after half of them has left a step checkpoint")
+    return options
 
 
 def main() -> int:
