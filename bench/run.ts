@@ -1,12 +1,11 @@
-import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { cpus, tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { cpus } from 'node:os';
 import { fileURLToPath } from 'node:url';
-import { pythonEnvironment, pythonPath, repository } from '../infra/setup/locations.mjs';
 import { evaluations } from './evaluations.ts';
 import { growth } from './growth.ts';
+import { llm } from './llm.ts';
 import { orchestration } from './orchestration.ts';
+import { runPython } from './python.ts';
 import { rollouts } from './rollouts.ts';
 import { verdicts } from './verdicts.ts';
 
@@ -15,35 +14,15 @@ import { verdicts } from './verdicts.ts';
  * what ran side by side in this run.
  */
 
-function python(script: string): () => Record<string, unknown> {
-  return () => {
-    const folder = mkdtempSync(join(tmpdir(), 'genenv-bench-'));
-    const out = join(folder, 'out.json');
-    try {
-      const env = {
-        ...process.env,
-        PYTHONPATH: join(repository, 'trainer'),
-        PATH: `${join(pythonEnvironment(), 'bin')}:${process.env.PATH ?? ''}`,
-      };
-      execFileSync(pythonPath(), [join(repository, 'bench', script), '--out', out], {
-        env,
-        stdio: ['ignore', 'inherit', 'inherit'],
-      });
-      return JSON.parse(readFileSync(out, 'utf8')) as Record<string, unknown>;
-    } finally {
-      rmSync(folder, { recursive: true, force: true });
-    }
-  };
-}
-
 const sections: Record<string, () => Promise<Record<string, unknown>> | Record<string, unknown>> = {
   orchestration,
   rollouts,
   growth,
   verdicts,
   evaluations,
-  'policy-server': python('policy_server.py'),
-  'grpo-step': python('grpo_step.py'),
+  'policy-server': () => runPython('policy_server.py'),
+  'grpo-step': () => runPython('grpo_step.py'),
+  llm,
 };
 
 const chosen = process.argv.slice(2).length > 0 ? process.argv.slice(2) : Object.keys(sections);

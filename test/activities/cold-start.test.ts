@@ -52,7 +52,7 @@ describe('a pretrained model with a warm-up', () => {
         schedule: 'linear',
         schedule_steps: 3,
         warmup_steps: 2,
-        tokens_per_micro_batch: 2048,
+        tokens_per_micro_batch: 1024,
       });
     }
     await run.epochs(2);

@@ -21,6 +21,8 @@ def parser() -> argparse.ArgumentParser:
     serve.add_argument("--port", type=int, default=0, help="0 takes a free one")
     serve.add_argument("--port-file", help="file to write the port to once it listens")
     serve.add_argument("--threads", type=int, default=2, help="torch threads")
+    serve.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
+    serve.add_argument("--precision", choices=["float32", "bfloat16"], default="float32")
     return root
 
 

@@ -24,7 +24,7 @@ const sharedId = '_warm-up';
 const sharedSettings = { betas: [0.9, 0.99], tokens_per_micro_batch: 65_536 } satisfies Partial<JobSettings>;
 
 /** Enough for a matrix product to be efficient, few enough for the activations of a large model. */
-const pretrainedTokensPerMicroBatch = 2048;
+const pretrainedTokensPerMicroBatch = 1024;
 
 /**
  * Makes a policy's first weights. A from-scratch model is trained on the world's corpus, and so is a

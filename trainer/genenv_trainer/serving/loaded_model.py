@@ -37,11 +37,20 @@ class LoadedModel:
         return self.token_texts[token_id]
 
 
+@dataclass(frozen=True)
+class Placement:
+    """Where models are, and in which numbers. The bits of answers are those of a placement."""
+
+    device: str = "cpu"
+    precision: torch.dtype = torch.float32
+
+
 class AdapterHost:
     """Base models with the adapters loaded over them: one base in memory for all of its adapters, and one sum
     of its weights with those of the active adapter."""
 
-    def __init__(self) -> None:
+    def __init__(self, placement: Placement) -> None:
+        self.placement = placement
         self.bases: dict[Path, PreTrainedModel] = {}
         self.merged: dict[PreTrainedModel, MergedAdapter] = {}
         self.count = 0
@@ -59,7 +68,7 @@ class AdapterHost:
             self.merged[self.bases[base]].restore()
             self.bases[base].add_adapter(adapter, config)
         else:
-            self.bases[base] = PeftModelForCausalLM(load_full(base), config, adapter)
+            self.bases[base] = PeftModelForCausalLM(load_full(base, self.placement), config, adapter)
             self.merged[self.bases[base]] = MergedAdapter(self.bases[base])
         model = self.bases[base]
         try:
@@ -87,8 +96,8 @@ class AdapterHost:
             self.bases = {base: kept for base, kept in self.bases.items() if kept is not model}
 
 
-def load_full(folder: Path) -> PreTrainedModel:
-    return load_model(folder, torch.float32).eval()
+def load_full(folder: Path, placement: Placement) -> PreTrainedModel:
+    return load_model(folder, placement.precision).to(placement.device).eval()
 
 
 def read_entry(entry: Path, store: Path) -> tuple[Path, Path]:

@@ -12,6 +12,7 @@ from genenv_trainer.serving.errors import ApiError
 from genenv_trainer.serving.loaded_model import (
     AdapterHost,
     LoadedModel,
+    Placement,
     load_full,
     load_tokenizer,
     read_entry,
@@ -24,9 +25,9 @@ NAME = re.compile(r"[A-Za-z0-9_@][A-Za-z0-9._@+-]*")
 class Registry:
     """Not thread-safe: all but `names` belongs to the engine's thread."""
 
-    def __init__(self, store: Path, capacity: int):
-        self.store, self.capacity = store, capacity
-        self.adapter_host = AdapterHost()
+    def __init__(self, store: Path, capacity: int, placement: Placement = Placement()):
+        self.store, self.capacity, self.placement = store, capacity, placement
+        self.adapter_host = AdapterHost(placement)
         self.models: OrderedDict[str, LoadedModel] = OrderedDict()
 
     def names(self) -> list[str]:
@@ -74,7 +75,10 @@ class Registry:
         base = base_path(folder)
         if base is not None:
             check_stored(base)
-        model, adapter = (load_full(folder), None) if base is None else self.adapter_host.load(folder, base)
+        if base is None:
+            model, adapter = load_full(folder, self.placement), None
+        else:
+            model, adapter = self.adapter_host.load(folder, base)
         has_tokenizer = base is None or any((tokenizer / file).exists() for file in TOKENIZER_FILES)
         return LoadedModel(name, model, load_tokenizer(tokenizer if has_tokenizer else base), adapter)
 

@@ -9,12 +9,14 @@ import signal
 from collections.abc import Iterator
 from pathlib import Path
 
+import torch
 import transformers
 import uvicorn
 from fastapi import FastAPI, Request
 
 from genenv_trainer.serving import chat, completions, errors, tokenization
 from genenv_trainer.serving.engine import Engine
+from genenv_trainer.serving.loaded_model import Placement
 from genenv_trainer.serving.registry import Registry
 
 CACHED_MODELS = 4
@@ -47,9 +49,9 @@ class Server(uvicorn.Server):
         yield
 
 
-def create_app(store: Path, threads: int) -> FastAPI:
+def create_app(store: Path, threads: int, placement: Placement) -> FastAPI:
     app = FastAPI(title="GenEnv policy server", openapi_url=None)
-    app.state.registry = Registry(store, CACHED_MODELS)
+    app.state.registry = Registry(store, CACHED_MODELS, placement)
     app.state.engine = Engine(app.state.registry, threads)
     errors.install(app)
     for part in (completions, chat, tokenization):
@@ -71,7 +73,8 @@ def create_app(store: Path, threads: int) -> FastAPI:
 
 def main(args: argparse.Namespace) -> int:
     transformers.utils.logging.disable_progress_bar()
-    app = create_app(Path(args.store).resolve(), args.threads)
+    placement = Placement(args.device, getattr(torch, args.precision))
+    app = create_app(Path(args.store).resolve(), args.threads, placement)
     config = uvicorn.Config(
         app,
         host=args.host,
