@@ -10,9 +10,9 @@ import type { ChatClient } from '../inference/chat-client.ts';
 import { createPolicyClient } from '../inference/create-policy-client.ts';
 import type { ModelClients } from '../inference/model-clients.ts';
 import { connectionProblem } from '../inference/outage-reason.ts';
-import { ModelUnavailable } from '../inference/policy-client.ts';
+import { ModelUnavailable, RequestRefused } from '../inference/policy-client.ts';
 import type { PolicyClient } from '../inference/policy-client.ts';
-import { callOneServer } from '../inference/server-pool.ts';
+import { callOneServer, completeOnServers } from '../inference/server-pool.ts';
 import type { ServerLoad } from '../inference/server-pool.ts';
 import { createVllmAdapters } from '../inference/vllm-adapters.ts';
 import type { WorkerSettings } from './settings.ts';
@@ -68,8 +68,7 @@ export function createModelClients(
         };
       });
       return {
-        complete: (request, signal) =>
-          callOneServer(servers, request.seed, (client) => client.complete(request, signal)),
+        complete: (request, signal) => completeOnServers(servers, request, signal),
         tokenize: (model, text, signal) =>
           callOneServer(servers, text.length, (client) => client.tokenize(model, text, signal)),
         promptLength: (model, prompt, signal) =>

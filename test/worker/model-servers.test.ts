@@ -63,6 +63,30 @@ test('several addresses share the requests, and one that is away is passed over'
   await expect(ask(policy, 0)).rejects.toMatchObject({ name: 'ModelUnavailable' });
 });
 
+test('each prompt of a request goes to the server with the least to do, with the seed it would have on one', async () => {
+  const servers = [await serve(smollm2()), await serve(smollm2())];
+  const [first, second] = servers.map(({ url }) => url);
+  const many = { ...request(7), n: 2, prompts: Array.from({ length: 10 }, (_, index) => `${index}=`) };
+  const complete = (baseUrl: string | string[]) =>
+    clients().policyClient({ type: 'vllm', baseUrl }, 5_000).complete(many, new AbortController().signal);
+  const seedsByPrompt = () =>
+    new Map(servers.flatMap(({ requests }) => requests).map(({ prompt, seed }) => [prompt[0], seed]));
+
+  const alone = await complete(first!);
+  const seeds = seedsByPrompt();
+  expect(new Set(seeds.values()).size).toBe(10);
+  for (const { requests } of servers) requests.length = 0;
+  expect(await complete([first!, second!])).toEqual(alone);
+  expect(servers.map(({ requests }) => requests.length)).toEqual([5, 5]);
+  expect(seedsByPrompt()).toEqual(seeds);
+
+  // One that breaks in the middle of a request costs the prompts that it had, which the other one answers.
+  for (const { requests } of servers) requests.length = 0;
+  servers[0]!.nextFaults.push(undefined, undefined, 'cut stream', 'cut stream', 'cut stream');
+  expect(await complete([first!, second!])).toEqual(alone);
+  expect(servers.map(({ requests }) => requests.length)).toEqual([5, 8]);
+});
+
 test('each address is a server of adapters', async () => {
   const [first, second] = [await serve(smollm2()), await serve(smollm2())];
   const servers = clients().adapterServers({ type: 'vllm', baseUrl: [first.url, second.url] });
