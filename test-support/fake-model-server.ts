@@ -7,7 +7,7 @@ import type { RandomStream } from '../src/numerics/random.ts';
 import { replyToChat } from './fake-chat.ts';
 import type { FakeChat, ReceivedChat } from './fake-chat.ts';
 import { drawSeed, FakeAdapters, refusedByEmbedded, refusedLength } from './fake-vllm.ts';
-import type { SeedRule } from './fake-vllm.ts';
+import type { LikeliestRequest, SeedRule } from './fake-vllm.ts';
 import { faults, reply } from './model-server-faults.ts';
 import type { Answer, Choice, Fault, Reply } from './model-server-faults.ts';
 
@@ -47,8 +47,8 @@ export interface FakeModelServerOptions {
   seedRule?: SeedRule;
   /** Most tokens of a prompt and its answer; none if absent. */
   contextLength?: number;
-  /** Name of the base model of a server of adapters: any other name must be loaded first. */
-  baseModel?: string;
+  /** Base model of a server of adapters: any other name must be loaded first. If absent, all are served. */
+  baseModel?: { name: string; folder?: string };
 }
 
 /**
@@ -62,8 +62,7 @@ export class FakeModelServer implements AsyncDisposable {
   readonly chats: ReceivedChat[] = [];
   /** Faults that the next requests meet, one each, before any by chance. */
   readonly nextFaults: (Fault | undefined)[] = [];
-  /** Undefined if every name is served. */
-  readonly adapters: FakeAdapters | undefined;
+  readonly adapters: FakeAdapters;
   readonly #options: FakeModelServerOptions;
   readonly #server: Server;
   readonly #attempts = new Map<string, number>();
@@ -71,8 +70,12 @@ export class FakeModelServer implements AsyncDisposable {
 
   private constructor(options: FakeModelServerOptions) {
     this.#options = options;
-    if (options.baseModel !== undefined)
-      this.adapters = new FakeAdapters(options.baseModel, options.contextLength);
+    this.adapters = new FakeAdapters({
+      name: 'base',
+      folder: '/models/base',
+      contextLength: options.contextLength,
+      ...options.baseModel,
+    });
     this.#server = createServer((request, response) => {
       this.#handle(request, response).catch((error: unknown) =>
         response.destroy(error instanceof Error ? error : undefined),
@@ -125,9 +128,14 @@ export class FakeModelServer implements AsyncDisposable {
 
   #complete(body: Buffer, response: ServerResponse): void {
     const received = JSON.parse(body.toString('utf8')) as ReceivedRequest;
-    const { model, contextLength = Infinity, seedRule = 'vllm', keepRequests } = this.#options;
+    const { model, contextLength = Infinity, seedRule = 'vllm', baseModel, keepRequests } = this.#options;
+    const missing = baseModel === undefined ? undefined : this.adapters.refused(received.model);
+    if (received.logprobs !== undefined && received.logprobs > 0) {
+      reply(response, missing ?? this.adapters.likeliest(received as ReceivedRequest & LikeliestRequest));
+      return;
+    }
     if (keepRequests !== false) this.requests.push(received);
-    const refused = this.adapters?.refused(received.model) ?? this.#refusedLength(received);
+    const refused = missing ?? this.#refusedLength(received);
     if (refused !== undefined) {
       reply(response, refused);
       return;
@@ -147,7 +155,7 @@ export class FakeModelServer implements AsyncDisposable {
       case '/health':
         return { status: 200, body: '' };
       case '/v1/models':
-        return this.adapters?.models() ?? this.#modelsAsked();
+        return this.#options.seedRule === 'embedded' ? this.#modelsAsked() : this.adapters.models();
       case '/tokenize': {
         const { prompt } = JSON.parse(body.toString('utf8')) as { prompt: string };
         const tokens = tokensOf(prompt);
@@ -161,11 +169,11 @@ export class FakeModelServer implements AsyncDisposable {
       }
       case '/v1/load_lora_adapter': {
         const { lora_name, lora_path } = JSON.parse(body.toString('utf8')) as Record<string, string>;
-        return this.adapters?.load(lora_name!, lora_path!);
+        return this.adapters.load(lora_name!, lora_path!);
       }
       case '/v1/unload_lora_adapter': {
         const { lora_name } = JSON.parse(body.toString('utf8')) as Record<string, string>;
-        return this.adapters?.unload(lora_name!);
+        return this.adapters.unload(lora_name!);
       }
     }
     return undefined;

@@ -6,6 +6,7 @@ import { hashOf, sha256 } from '../src/store/canonical-json.ts';
 import { seal } from '../src/training/job-folder.ts';
 import type { Launcher } from '../src/training/launchers.ts';
 import type { JobResult, TrainingJob } from '../src/types/training-job.ts';
+import { fakeCanary, weightsIn } from './fake-weights.ts';
 
 /** A record of a batch, as the trainer reads it (docs/training-jobs.md). */
 export interface BatchRecord {
@@ -75,7 +76,9 @@ export class FakeTrainer implements Launcher {
           checkpoint: await hashOfFolder(join(folder, 'output', 'checkpoint')),
           trainer_state: await hashOfFolder(join(folder, 'output', 'trainer-state')),
         };
-    await writeJson(join(folder, 'result.json'), { ...result, output });
+    const isAdapter = !measures && job.adapter !== null;
+    const canary = isAdapter ? fakeCanary(weightsIn(join(folder, 'output', 'checkpoint'))) : null;
+    await writeJson(join(folder, 'result.json'), { ...result, output, canary });
     await this.afterResult?.(folder);
     await writeJson(join(folder, 'exit.json'), { reason: 'finished', message: '' });
   }

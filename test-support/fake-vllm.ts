@@ -1,6 +1,7 @@
 /** The rules of vLLM 0.32 that a fake model server follows: seeds, lengths, adapters. */
 import { existsSync } from 'node:fs';
 import { deriveSeed } from '../src/numerics/random.ts';
+import { fakeLikeliest, weightsIn } from './fake-weights.ts';
 import type { Reply } from './model-server-faults.ts';
 
 /**
@@ -62,29 +63,51 @@ export function refusedByEmbedded(
   };
 }
 
+export interface FakeBaseModel {
+  name: string;
+  folder: string;
+  contextLength: number | undefined;
+}
+
+interface LoadedAdapter {
+  folder: string;
+  /** Of the moment when it was loaded. */
+  weights: string;
+}
+
+/** A completion request for the likeliest next tokens. */
+export interface LikeliestRequest {
+  model: string;
+  prompt: number[][];
+  logprobs: number;
+}
+
 /** The models of a server that was started with one base model and is given adapters. */
 export class FakeAdapters {
-  readonly base: string;
-  readonly contextLength: number | undefined;
-  /** Folders by the names of the adapters, in the order of loading. */
-  readonly folders = new Map<string, string>();
-  /** Every name that was loaded or unloaded, in order. */
-  readonly calls: { call: 'load' | 'unload'; name: string }[] = [];
+  readonly base: FakeBaseModel;
+  readonly loaded = new Map<string, LoadedAdapter>();
+  /** Every call, in order. */
+  readonly calls: { call: 'load' | 'unload'; name: string; folder?: string }[] = [];
+  /** What the next loads are answered instead, one each. */
+  readonly nextReplies: Reply[] = [];
+  /** Folders that are loaded in place of others: a server that mixes its adapters up. */
+  readonly mistaken = new Map<string, string>();
 
-  constructor(base: string, contextLength: number | undefined) {
+  constructor(base: FakeBaseModel) {
     this.base = base;
-    this.contextLength = contextLength;
   }
 
   /** The refusal of a request to a model that is not there; undefined if it is. */
   refused(model: string): Reply | undefined {
-    if (model === this.base || this.folders.has(model)) return undefined;
+    if (model === this.base.name || this.loaded.has(model)) return undefined;
     return refusal(404, `The model \`${model}\` does not exist.`, 'NotFoundError');
   }
 
   load(name: string, folder: string): Reply {
-    this.calls.push({ call: 'load', name });
-    if (this.folders.has(name))
+    this.calls.push({ call: 'load', name, folder });
+    const instead = this.nextReplies.shift();
+    if (instead !== undefined) return instead;
+    if (this.loaded.has(name))
       return refusal(
         400,
         `The lora adapter '${name}' has already been loaded. If you want to load the adapter in place, ` +
@@ -93,15 +116,25 @@ export class FakeAdapters {
       );
     if (!existsSync(folder))
       return refusal(404, `Loading lora ${name} failed: No adapter found for ${folder}`, 'NotFoundError');
-    this.folders.set(name, folder);
+    this.loaded.set(name, { folder, weights: weightsIn(this.mistaken.get(folder) ?? folder) });
     return { status: 200, body: `Success: LoRA adapter '${name}' added successfully.` };
   }
 
   unload(name: string): Reply {
     this.calls.push({ call: 'unload', name });
-    if (!this.folders.delete(name))
+    if (!this.loaded.delete(name))
       return refusal(404, `The lora adapter '${name}' cannot be found.`, 'NotFoundError');
     return { status: 200, body: `Success: LoRA adapter '${name}' removed successfully.` };
+  }
+
+  likeliest({ model, prompt, logprobs: count }: LikeliestRequest): Reply {
+    const weights = this.loaded.get(model)?.weights ?? null;
+    const choices = prompt.map((tokens, index) => {
+      const top = [...fakeLikeliest(weights, tokens, count)];
+      const top_logprobs = [Object.fromEntries(top.map(([token, value]) => [`token_id:${token}`, value]))];
+      return { index, text: '', finish_reason: 'length', logprobs: { top_logprobs } };
+    });
+    return { status: 200, body: { object: 'text_completion', model, choices } };
   }
 
   /** Only the base model's card has a length. */
@@ -113,12 +146,12 @@ export class FakeAdapters {
       owned_by: 'vllm',
       root,
       parent,
-      max_model_len: parent === null ? (this.contextLength ?? null) : null,
+      max_model_len: parent === null ? (this.base.contextLength ?? null) : null,
     });
-    const adapters = [...this.folders].map(([name, folder]) => card(name, folder, this.base));
+    const adapters = [...this.loaded].map(([name, { folder }]) => card(name, folder, this.base.name));
     return {
       status: 200,
-      body: { object: 'list', data: [card(this.base, '/models/base', null), ...adapters] },
+      body: { object: 'list', data: [card(this.base.name, this.base.folder, null), ...adapters] },
     };
   }
 }

@@ -4,6 +4,7 @@ import { createCpuActivities, createGpuActivities, createLlmActivities } from '.
 import { benchmarks, suiteHost, SuiteLoader } from '../src/benchmarks/registry.ts';
 import { createChatClient } from '../src/inference/chat-client.ts';
 import { createPolicyClient } from '../src/inference/create-policy-client.ts';
+import { createVllmAdapters } from '../src/inference/vllm-adapters.ts';
 import { ComparisonFolder, EvaluationFolder, NightlyFolder } from '../src/runs/result-folders.ts';
 import { RunFolder } from '../src/runs/run-folder.ts';
 import type { ActivityContext } from '../src/runtime/activity-context.ts';
@@ -43,7 +44,9 @@ export function plainDependencies(
         apiKey: undefined,
         timeoutMs,
       }),
-    loadOnServer: () => Promise.resolve(),
+    adapterServers: () => [
+      createVllmAdapters({ baseUrl: modelServer, apiKey: undefined, timeoutMs: 20_000 }),
+    ],
     launcher: () => launcher,
     python: 'python3',
     devices: home,

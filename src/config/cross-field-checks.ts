@@ -65,7 +65,7 @@ function* servingProblems(experiment: Experiment): Generator<string> {
       'agent.training and environment.training to null to keep both frozen)'
     );
   if (trained && serving.publish === 'none')
-    yield 'serving.publish: got "none"; a trained policy needs "vllm-lora" or "vllm-reload"';
+    yield 'serving.publish: got "none"; a trained policy needs "vllm-lora"';
   if (textLimits(experiment.world)?.agent.turns !== undefined && !serving.returnsTokenIds)
     yield (
       `serving.returnsTokenIds: got false; a rollout of the world "${experiment.world.type}" takes ` +

@@ -270,8 +270,11 @@ export const servingSchema = z
         .default(null)
         .describe('Name of the environment variable with the key; never the key.'),
       publish: z
-        .enum(['vllm-lora', 'vllm-reload', 'none'])
-        .describe('How new weights reach the server; none = its models are frozen.'),
+        .enum(['vllm-lora', 'none'])
+        .describe(
+          'How new weights reach the server: as LoRA adapters under new names. Full weights do not: vLLM holds ' +
+            'one set of them, and an epoch asks several versions. none = its models are frozen.',
+        ),
       returnsTokenIds: z
         .boolean()
         .describe('Whether the server answers `return_token_ids`; a policy can be trained only if it does.'),

@@ -2,7 +2,6 @@
 import { APIConnectionError, APIError } from 'openai';
 import OpenAI from 'openai';
 import { z } from 'zod';
-import { deriveSeed } from '../numerics/random.ts';
 import { parseAnswer } from './completion-answers.ts';
 import { connectionProblem, secondsText, shortReason } from './outage-reason.ts';
 import {
@@ -14,8 +13,7 @@ import {
   RequestRefused,
 } from './policy-client.ts';
 import type { Completion, CompletionRequest, PolicyClient } from './policy-client.ts';
-import { completionWithoutTokens, undefinedIfTooLong } from './prompt-too-long.ts';
-import { completeSeparately } from './separate-prompts.ts';
+import { completeSeparately, completeTogether } from './prompt-requests.ts';
 
 const tokenizedSchema = z.object({ tokens: z.array(z.int().min(0)) });
 const modelsSchema = z.object({
@@ -23,8 +21,7 @@ const modelsSchema = z.object({
 });
 
 export interface ModelServerOptions {
-  /** Several addresses are servers of the same models, among which the prompts are divided. */
-  baseUrl: string | readonly string[];
+  baseUrl: string;
   apiKey: string | undefined;
   timeoutMs: number;
   /** false for a server that knows no `return_token_ids`; what it serves cannot be trained. */
@@ -47,10 +44,12 @@ export function createCompletionsClient({
   returnsTokenIds = true,
   canBatchPrompts = false,
 }: ModelServerOptions): PolicyClient {
-  const servers = [baseUrl].flat().map((address) => ({
-    address,
-    client: new OpenAI({ baseURL: address, apiKey: apiKey ?? 'none', maxRetries: 0, timeout: timeoutMs }),
-  }));
+  const client = new OpenAI({
+    baseURL: baseUrl,
+    apiKey: apiKey ?? 'none',
+    maxRetries: 0,
+    timeout: timeoutMs,
+  });
   const extensions = returnsTokenIds ? { return_token_ids: true, logprobs: 0 } : {};
 
   /** @param isPrompt whether the tokenizer may put tokens before and after the text, as in a request */
@@ -60,10 +59,9 @@ export function createCompletionsClient({
     isPrompt: boolean,
     signal: AbortSignal,
   ): Promise<number[]> {
-    const { address, client } = servers[0]!;
     try {
       // vLLM serves it at the root, not below /v1.
-      const answer: unknown = await client.post(new URL('/tokenize', address).href, {
+      const answer: unknown = await client.post(new URL('/tokenize', baseUrl).href, {
         body: { model, prompt, add_special_tokens: isPrompt },
         signal,
       });
@@ -71,15 +69,11 @@ export function createCompletionsClient({
       if (!parsed.success) throw new InvalidAnswer(`tokens of ${model}: ${z.prettifyError(parsed.error)}`);
       return parsed.data.tokens;
     } catch (error) {
-      throw signal.aborted ? signal.reason : toModelError(error, address, model);
+      throw signal.aborted ? signal.reason : toModelError(error, baseUrl, model);
     }
   }
 
-  async function contextLength(
-    { address, client }: (typeof servers)[number],
-    model: string,
-    signal: AbortSignal,
-  ): Promise<number | null> {
+  async function contextLength(model: string, signal: AbortSignal): Promise<number | null> {
     try {
       const parsed = modelsSchema.safeParse(await client.get('/models', { signal }));
       const cards = parsed.success ? parsed.data.data : [];
@@ -89,14 +83,13 @@ export function createCompletionsClient({
       return card?.max_model_len ?? base?.max_model_len ?? null;
     } catch (error) {
       if (signal.aborted) throw signal.reason;
-      const failure = toModelError(error, address, model);
+      const failure = toModelError(error, baseUrl, model);
       if (failure instanceof ModelNotServed) return null;
       throw failure;
     }
   }
 
-  async function send(request: CompletionRequest, signal: AbortSignal, server = 0): Promise<Completion[]> {
-    const { address, client } = servers[server % servers.length]!;
+  async function send(request: CompletionRequest, signal: AbortSignal): Promise<Completion[]> {
     try {
       const answer = await client.completions.create(
         {
@@ -115,28 +108,8 @@ export function createCompletionsClient({
       );
       return parseAnswer(answer, request, returnsTokenIds);
     } catch (error) {
-      throw signal.aborted ? signal.reason : toModelError(error, address, request.model);
+      throw signal.aborted ? signal.reason : toModelError(error, baseUrl, request.model);
     }
-  }
-
-  const sendSeparately = (request: CompletionRequest, signal: AbortSignal): Promise<Completion[]> =>
-    completeSeparately(request, signal, (single, stop, prompt) => send(single, stop, request.seed + prompt));
-
-  /** A refused request is halved until the prompts that are too long are alone. */
-  async function sendTogether(request: CompletionRequest, signal: AbortSignal): Promise<Completion[]> {
-    const middle = Math.ceil(request.prompts.length / 2);
-    const completions = await undefinedIfTooLong(send(request, signal));
-    if (completions !== undefined) return completions;
-    if (request.prompts.length === 1)
-      return Array.from({ length: request.n }, (_, sample) => completionWithoutTokens(0, sample));
-    const halves: Completion[] = [];
-    for (const [half, from] of [0, middle].entries()) {
-      const prompts = request.prompts.slice(from, from + middle);
-      const seed = deriveSeed(request.seed, 'half', half);
-      for (const completion of await sendTogether({ ...request, prompts, seed }, signal))
-        halves.push({ seed, ...completion, prompt: completion.prompt + from });
-    }
-    return halves;
   }
 
   return {
@@ -145,21 +118,16 @@ export function createCompletionsClient({
       const limit = AbortSignal.timeout(timeoutMs);
       const stop = AbortSignal.any([signal, limit]);
       try {
-        return await (canBatchPrompts ? sendTogether(request, stop) : sendSeparately(request, stop));
+        return await (canBatchPrompts ? completeTogether : completeSeparately)(request, stop, send);
       } catch (error) {
         if (signal.aborted) throw signal.reason;
         if (!limit.aborted) throw error;
-        const addresses = servers.map(({ address }) => address).join(', ');
-        throw unansweredInTime(addresses, request.model, timeoutMs, error);
+        throw unansweredInTime(baseUrl, request.model, timeoutMs, error);
       }
     },
     tokenize: (model, text, signal) => tokenize(model, text, false, signal),
     promptLength: async (model, prompt, signal) => (await tokenize(model, prompt, true, signal)).length,
-    async contextLength(model, signal) {
-      const lengths = await Promise.all(servers.map((server) => contextLength(server, model, signal)));
-      const stated = lengths.filter((length) => length !== null);
-      return stated.length === 0 ? null : Math.min(...stated);
-    },
+    contextLength,
   };
 }
 

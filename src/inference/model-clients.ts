@@ -1,5 +1,6 @@
 /** The clients of model servers, as phases are given them. */
 import type { ServingSettings } from '../config/policies.ts';
+import type { AdapterServer } from './adapter-server.ts';
 import type { ChatClient } from './chat-client.ts';
 import type { PolicyClient } from './policy-client.ts';
 
@@ -10,12 +11,6 @@ export interface ModelClients {
     server: { baseUrl: string; apiKeyEnv: string | null } | ServingSettings,
     timeoutMs: number,
   ) => ChatClient;
-  /**
-   * Loads new weights under a name on each server of an experiment; loading a name twice changes nothing.
-   */
-  loadOnServer: (
-    serving: Exclude<ServingSettings, { type: 'embedded' }>,
-    name: string,
-    folder: string,
-  ) => Promise<void>;
+  /** The servers, one an address, that an experiment's policies are published to while they run. */
+  adapterServers: (serving: Exclude<ServingSettings, { type: 'embedded' }>) => AdapterServer[];
 }

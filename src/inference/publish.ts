@@ -2,67 +2,25 @@
 import { join } from 'node:path';
 import type { ServingSettings } from '../config/policies.ts';
 import { atomicWrite } from '../store/atomic-write.ts';
+import { readCanary } from '../store/canaries.ts';
 import type { ObjectStore } from '../store/object-store.ts';
 import type { PolicyVersion } from '../types/activity-types.ts';
+import { canarySchema } from '../types/training-job.ts';
+import { AdapterNotLoaded, publishAdapter } from './adapter-server.ts';
 import type { ModelClients } from './model-clients.ts';
-import { connectionProblem, shortReason } from './outage-reason.ts';
 import { ModelNotServed, ModelUnavailable, RequestRefused } from './policy-client.ts';
 
-/**
- * Tells vLLM to serve new weights: a LoRA adapter under its versioned name, or the weights of the running
- * model from disk. A name that is loaded already is left alone: names are never reused.
- * @throws ModelUnavailable, RequestRefused
- */
-export async function loadOnVllm(
-  serving: Extract<ServingSettings, { type: 'openai' }>,
-  apiKey: string | undefined,
-  name: string,
-  folder: string,
-): Promise<void> {
-  const base = serving.baseUrl.replace(/\/v1\/?$/, '');
-  const headers = {
-    'content-type': 'application/json',
-    ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }),
-  };
-  const call = async (path: string, body: object): Promise<void> => {
-    const response = await fetch(`${base}${path}`, {
-      method: 'POST',
-      headers,
-      body: JSON.stringify(body),
-    }).catch((cause: unknown) => {
-      const reason = connectionProblem(cause);
-      throw new ModelUnavailable(`${base} does not answer: ${reason}`, {
-        cause,
-        server: serving.baseUrl,
-        reason,
-      });
-    });
-    if (response.ok) return;
-    const text = await response.text();
-    if (response.status === 400 && /already (been )?loaded/i.test(text)) return;
-    if (response.status >= 500)
-      throw new ModelUnavailable(`${base}${path} answered ${response.status}: ${text}`, {
-        server: serving.baseUrl,
-        reason: shortReason(`${path} answered ${response.status} ${text}`),
-      });
-    throw new RequestRefused(`${base}${path} answered ${response.status} for ${name}: ${text}`);
-  };
-  if (serving.publish === 'vllm-lora')
-    await call('/v1/load_lora_adapter', { lora_name: name, lora_path: folder });
-  else {
-    await call('/pause?mode=wait', {});
-    await call('/update_weights', { path: folder });
-    await call('/update_weight_version', { weight_version: name });
-    await call('/resume', {});
-  }
-}
+type PublishDependencies = Pick<ModelClients, 'adapterServers'> & { store: ObjectStore };
 
 /**
  * Makes a checkpoint reachable under its versioned name; false if nothing can be done, because the weights
- * are the server's own. Idempotent: a name always means the same weights.
+ * are the server's own. Idempotent: a name always means the same weights, and each server of adapters is
+ * asked by a canary whether it has them.
+ * @throws WrongWeights, InvalidArtifact for a damaged checkpoint, ModelUnavailable if no server could load it,
+ * RequestRefused
  */
 export async function ensurePolicyServed(
-  { store, loadOnServer }: Pick<ModelClients, 'loadOnServer'> & { store: ObjectStore },
+  { store, adapterServers }: PublishDependencies,
   serving: ServingSettings,
   { name, checkpoint }: PolicyVersion,
 ): Promise<boolean> {
@@ -75,8 +33,43 @@ export async function ensurePolicyServed(
     return true;
   }
   if (serving.type === 'openai' && serving.publish === 'none') return false;
-  await loadOnServer(serving, name, store.path(checkpoint));
+  const canary = canarySchema.safeParse(await readCanary(store.root, checkpoint)).data;
+  const servers = adapterServers(serving);
+  const away: ModelUnavailable[] = [];
+  for (const server of servers) {
+    try {
+      await publishAdapter(server, name, store.path(checkpoint), canary);
+    } catch (error) {
+      if (error instanceof AdapterNotLoaded) await store.check(checkpoint);
+      if (!(error instanceof ModelUnavailable)) throw error;
+      away.push(error);
+    }
+  }
+  // One that is away gets the policy when it is back and is asked for it.
+  if (away.length > 0 && away.length === servers.length) throw away[0]!;
   return true;
+}
+
+/**
+ * Lets the servers of adapters forget policies that nothing asks for any more. A server that cannot answer
+ * now keeps them, which costs nothing but a line in its list of models.
+ */
+export async function withdrawPolicies(
+  { adapterServers }: Pick<ModelClients, 'adapterServers'>,
+  serving: ServingSettings,
+  names: readonly string[],
+): Promise<void> {
+  if (names.length === 0 || serving.type === 'embedded') return;
+  if (serving.type === 'openai' && serving.publish === 'none') return;
+  for (const server of adapterServers(serving)) {
+    for (const name of names) {
+      try {
+        await server.unload(name);
+      } catch (error) {
+        if (!(error instanceof ModelUnavailable || error instanceof RequestRefused)) throw error;
+      }
+    }
+  }
 }
 
 /**

@@ -1,5 +1,7 @@
 /** Several servers for the same policies. */
 import { ModelUnavailable } from './policy-client.ts';
+import type { Completion, CompletionRequest, PolicyClient } from './policy-client.ts';
+import { completeSeparately } from './prompt-requests.ts';
 
 /** What is known of a server in this process: shared by all clients that ask it. */
 export interface ServerLoad {
@@ -8,13 +10,38 @@ export interface ServerLoad {
   failures: number;
 }
 
+interface PooledServer<Client> {
+  client: Client;
+  load: ServerLoad;
+}
+
+/**
+ * Completes a request. Among several servers each prompt is a call of its own, so that a request keeps all of
+ * them busy, and one that fails costs no more than the prompts it had; which server answers does not change
+ * the seeds.
+ * @throws as `PolicyClient.complete` does
+ */
+export function completeOnServers(
+  servers: readonly PooledServer<PolicyClient>[],
+  request: CompletionRequest,
+  signal: AbortSignal,
+): Promise<Completion[]> {
+  if (servers.length === 1)
+    return callOneServer(servers, request.seed, (client) => client.complete(request, signal));
+  return completeSeparately(request, signal, (single, stop) =>
+    callOneServer(servers, single.seed, (client) =>
+      client.complete({ ...single, promptSeeds: [single.seed] }, stop),
+    ),
+  );
+}
+
 /**
  * Calls a server: the one that answered last time and has the fewest calls under way; the `key` of the call
  * decides between equals. One that cannot answer now is passed over.
  * @throws ModelUnavailable if none can answer now; what the chosen one throws otherwise
  */
 export async function callOneServer<Client, Answer>(
-  servers: readonly { client: Client; load: ServerLoad }[],
+  servers: readonly PooledServer<Client>[],
   key: number,
   call: (client: Client) => Promise<Answer>,
 ): Promise<Answer> {

@@ -6,7 +6,14 @@ import { InvalidArtifact, undefinedIfMissing } from '../store/errors.ts';
 import { readChain } from '../store/ledger-chain.ts';
 import type { LedgerLine } from '../store/ledger-chain.ts';
 import type { ObjectStore } from '../store/object-store.ts';
-import { isFolderRef, manifestPath, objectPath, refsIn, tombstonePath } from '../store/references.ts';
+import {
+  canaryPath,
+  isFolderRef,
+  manifestPath,
+  objectPath,
+  refsIn,
+  tombstonePath,
+} from '../store/references.ts';
 import type { Ref } from '../store/references.ts';
 import { measure, scanKeys, scanObjects, scanTemporaries, scanWork, urisInWork } from '../store/scan.ts';
 import type { RecordedKey, StoredFile } from '../store/scan.ts';
@@ -113,7 +120,8 @@ async function remove({ root }: ObjectStore, { kind, path, ref, mtimeMs }: Garba
   if (now === undefined || now.mtimeMs > mtimeMs) return false;
   if (ref !== undefined) await atomicWrite(tombstonePath(root, ref), canonicalJson({ ...ref, kind }));
   await atomicRemove(path);
-  if (ref !== undefined) await rm(manifestPath(root, ref), { force: true });
+  if (ref !== undefined)
+    for (const companion of [manifestPath, canaryPath]) await rm(companion(root, ref), { force: true });
   return true;
 }
 

@@ -82,6 +82,10 @@ export function parseRef({ uri, sha256, bytes, count }: Record<keyof Ref, unknow
 export const manifestPath = (root: string, ref: Ref): string =>
   join(root, `${objectUri(ref.sha256)}.manifest.json`);
 
+/** What a server of a checkpoint must answer lies next to it. */
+export const canaryPath = (root: string, ref: Ref): string =>
+  join(root, `${objectUri(ref.sha256)}.canary.json`);
+
 /** The note that retention leaves for an object it has pruned. */
 export const tombstonePath = (root: string, ref: Ref): string =>
   join(root, `${objectUri(ref.sha256)}.pruned.json`);

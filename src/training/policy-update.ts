@@ -4,6 +4,7 @@ import type { ModelSettings } from '../config/policies.ts';
 import { deriveSeed } from '../numerics/random.ts';
 import type { HasActivityContext, PhaseStorage } from '../runtime/dependencies.ts';
 import type { Phase } from '../runtime/run-once.ts';
+import { writeCanary } from '../store/canaries.ts';
 import { errorCode, InvalidArtifact } from '../store/errors.ts';
 import type { FileRef, FolderRef } from '../store/references.ts';
 import type { PolicyRole, PolicyVersion, Trained } from '../types/activity-types.ts';
@@ -31,6 +32,7 @@ export async function trainPolicy(
   const folder = await context.work();
   const { result, tokensPerMicroBatch } = await runPolicyJob(dependencies, context, request);
   const [checkpoint, trainer_state] = await storeOutput(dependencies, folder.path, result);
+  if (result.canary) await writeCanary(dependencies.store.root, checkpoint, result.canary);
   const name = `${request.role}@${String(request.epoch).padStart(4, '0')}-${checkpoint.sha256.slice(0, 12)}`;
   return {
     policy: { name, checkpoint, trainer_state },

@@ -96,6 +96,16 @@ const groupSchema = z.object({
   tokens: z.number(),
 });
 
+const likeliestSchema = z.object({ token_ids: z.array(z.int()), logprobs: z.array(z.number()) });
+/**
+ * Places in a short text: the likeliest next tokens with their log-probabilities at temperature 1, under the
+ * adapter that the job wrote and under its base model alone.
+ */
+export const canarySchema = z.array(
+  z.object({ prompt: z.array(z.int()), adapter: likeliestSchema, base: likeliestSchema }),
+);
+export type Canary = z.infer<typeof canarySchema>;
+
 export const resultSchema = z.object({
   format: z.literal(1),
   input_hash: z.string(),
@@ -116,6 +126,8 @@ export const resultSchema = z.object({
    * where no weights are written.
    */
   output: z.object({ checkpoint: z.string(), trainer_state: z.string() }).nullable(),
+  /** What a server of the weights must answer; null for full weights. */
+  canary: canarySchema.nullish(),
   /** What `gradient_norms` measured of each group of records. */
   groups: z.array(groupSchema).default([]),
 });

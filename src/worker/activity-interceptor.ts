@@ -18,6 +18,7 @@ const nonRetryable = new Set([
   'InvalidArtifact',
   'ColdStartFailed',
   'RequestRefused',
+  'WrongWeights',
   'LedgerConflict',
   'NotSerializable',
 ]);

@@ -4,16 +4,17 @@ import { modelFolder, modelPositions } from '../config/model-folder.ts';
 import type { ServingSettings } from '../config/policies.ts';
 import { outsideAddresses } from '../config/vllm-serving.ts';
 import type { VllmServing } from '../config/vllm-serving.ts';
+import type { AdapterServer } from '../inference/adapter-server.ts';
 import { createChatClient } from '../inference/chat-client.ts';
 import type { ChatClient } from '../inference/chat-client.ts';
 import { createPolicyClient } from '../inference/create-policy-client.ts';
 import type { ModelClients } from '../inference/model-clients.ts';
 import { connectionProblem } from '../inference/outage-reason.ts';
-import { ModelUnavailable } from '../inference/policy-client.ts';
+import { ModelUnavailable, RequestRefused } from '../inference/policy-client.ts';
 import type { PolicyClient } from '../inference/policy-client.ts';
-import { loadOnVllm } from '../inference/publish.ts';
-import { callOneServer } from '../inference/server-pool.ts';
+import { callOneServer, completeOnServers } from '../inference/server-pool.ts';
 import type { ServerLoad } from '../inference/server-pool.ts';
+import { createVllmAdapters } from '../inference/vllm-adapters.ts';
 import type { WorkerSettings } from './settings.ts';
 
 type Serving = ServingSettings | { baseUrl: string; apiKeyEnv: string | null };
@@ -67,8 +68,7 @@ export function createModelClients(
         };
       });
       return {
-        complete: (request, signal) =>
-          callOneServer(servers, request.seed, (client) => client.complete(request, signal)),
+        complete: (request, signal) => completeOnServers(servers, request, signal),
         tokenize: (model, text, signal) =>
           callOneServer(servers, text.length, (client) => client.tokenize(model, text, signal)),
         promptLength: (model, prompt, signal) =>
@@ -90,34 +90,40 @@ export function createModelClients(
           callOneServer(servers, request.seed, (client) => client.answer(request, signal)),
       };
     },
-    loadOnServer: async (serving, name, folder) => {
+    adapterServers: (serving) => {
       const apiKey = secret(environment, serving.apiKeyEnv ?? null);
-      const publish = serving.type === 'openai' ? serving.publish : 'vllm-lora';
       const isManaged = serving.type === 'vllm' && outsideAddresses(serving).length === 0;
-      const addresses = addressesOf(serving);
-      const away: ModelUnavailable[] = [];
-      for (const baseUrl of addresses) {
-        try {
-          await send(maxLoadMs, async () => {
-            if (isManaged) await requireSameModel(baseUrl, serving, folder);
-            await loadOnVllm({ ...openaiFields, baseUrl, publish }, apiKey, name, folder);
-          });
-        } catch (error) {
-          // A rank that is too large is answered by 500, as if it might pass.
-          if (isManaged && error instanceof Error && error.message.includes('max_lora_rank'))
-            away.push(otherServer(error.message));
-          else if (error instanceof ModelUnavailable) away.push(error);
-          else throw error;
-        }
-      }
-      // One that is away gets the policy when it is back and is asked for it.
-      if (away.length === addresses.length) throw away[0]!;
+      return addressesOf(serving).map((baseUrl): AdapterServer => {
+        const server = createVllmAdapters({ baseUrl, apiKey, timeoutMs: maxLoadMs });
+        return {
+          address: server.address,
+          load: (name, folder) =>
+            send(maxLoadMs, () =>
+              isManaged ? loadOnManaged(server, serving, name, folder) : server.load(name, folder),
+            ),
+          unload: (name) => send(maxLoadMs, () => server.unload(name)),
+          likeliest: (...prompts) => send(maxLoadMs, () => server.likeliest(...prompts)),
+        };
+      });
     },
   };
 }
 
-/** What vLLM is whatever the file says. */
-const openaiFields = { type: 'openai', apiKeyEnv: null, returnsTokenIds: true, models: null } as const;
+/** @throws ModelUnavailable if the server was started for another run */
+async function loadOnManaged(
+  server: AdapterServer,
+  serving: VllmServing,
+  name: string,
+  folder: string,
+): Promise<void> {
+  await requireSameModel(server.address, serving, folder);
+  try {
+    await server.load(name, folder);
+  } catch (error) {
+    const isNarrow = error instanceof RequestRefused && error.message.includes('max_lora_rank');
+    throw isNarrow ? otherServer(error.message) : error;
+  }
+}
 
 interface ModelCard {
   id: string;

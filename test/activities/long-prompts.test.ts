@@ -54,17 +54,13 @@ async function someRun(serving: keyof typeof servers, { fields = {}, world = (ow
   const server = await FakeModelServer.start({
     model: fakeToolboxModel(parseExperiment(file).world),
     contextLength,
-    ...(serving === 'vllm' ? { baseModel: 'base' } : { seedRule: 'embedded' as const }),
+    ...(serving === 'vllm' ? { baseModel: { name: 'base' } } : { seedRule: 'embedded' as const }),
   });
   onTestFinished(() => server[Symbol.asyncDispose]());
   const trainer = new FakeTrainer();
   const plain = plainDependencies(home, server.url, trainer);
   const dependencies = {
     ...plain,
-    loadOnServer: (_: unknown, name: string, folder: string) => {
-      server.adapters!.load(name, folder);
-      return Promise.resolve();
-    },
     loadWorld: async (settings: Parameters<typeof plain.loadWorld>[0]): Promise<World> => {
       const own = await plain.loadWorld(settings);
       const agentPrompt = (spec: string): string =>

@@ -371,13 +371,13 @@ const files: [string, Record<string, unknown>, string][] = [
   ],
   [
     'trained policies on a server without token ids',
-    { serving: { ...openai, publish: 'vllm-reload', returnsTokenIds: false } },
+    { ...pretrained, serving: { ...openai, publish: 'vllm-lora', returnsTokenIds: false } },
     'serving.returnsTokenIds: got false; a trained policy needs a server that returns token ids (set agent.training and environment.training to null to keep both frozen)',
   ],
   [
     'trained policies that are never published',
     { serving: { ...openai, publish: 'none', models: { agent: 'a', environment: 'e' } } },
-    'serving.publish: got "none"; a trained policy needs "vllm-lora" or "vllm-reload"',
+    'serving.publish: got "none"; a trained policy needs "vllm-lora"',
   ],
   [
     'LoRA serving without an adapter',

@@ -28,7 +28,7 @@ const request: CompletionRequest = {
 
 /** A phase in a world of which it needs little, and clients of one work folder. */
 async function somePhase(world: object, model: FakeModel) {
-  const server = await FakeModelServer.start({ model, contextLength, baseModel: 'agent' });
+  const server = await FakeModelServer.start({ model, contextLength, baseModel: { name: 'agent' } });
   onTestFinished(() => server[Symbol.asyncDispose]());
   const home = await memoryFolder();
   const work = await openWork(home, {

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { collectGarbage, planGarbage } from '../../src/runs/garbage-collection.ts';
 import { verifyRun } from '../../src/runs/verify.ts';
+import { writeCanary } from '../../src/store/canaries.ts';
 import { hashOf } from '../../src/store/canonical-json.ts';
 import { InvalidArtifact } from '../../src/store/errors.ts';
 import { PhaseCache } from '../../src/store/phase-cache.ts';
@@ -54,9 +55,10 @@ describe('retention', () => {
   test('leaves a tombstone that says what was there, and no other object', async () => {
     const made = await someStore();
     const { run, epochs } = await made.someRun('a', 4);
-    await collectGarbage(made.store, [run], { keep: newest });
     const pruned = epochs[1]?.checkpoint;
     if (pruned === undefined) throw new Error('the run has four epochs');
+    await writeCanary(made.store.root, pruned, [{ prompt: [1] }]);
+    await collectGarbage(made.store, [run], { keep: newest });
     await expect(made.store.check(pruned)).rejects.toThrow('pruned by `genenv gc`');
     const left = (await filesIn(made.store.root)).filter((name) => name.includes(pruned.sha256));
     expect(left).toEqual([`${pruned.uri.slice(0, -1)}.pruned.json`]);

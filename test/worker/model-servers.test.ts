@@ -1,55 +1,10 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import type { CompletionRequest } from '../../src/inference/policy-client.ts';
 import { createModelClients } from '../../src/worker/model-servers.ts';
-
-interface FakeServer {
-  url: string;
-  requests: string[];
-  close: () => Promise<void>;
-}
-
-/** A server of a base model, its adapters by name, that notes what it is asked. */
-async function serve(base: { root: string; max_model_len: number }, refusal?: string): Promise<FakeServer> {
-  const requests: string[] = [];
-  const server = createServer((request, response) => {
-    let body = '';
-    request.on('data', (part: Buffer) => (body += part.toString()));
-    request.on('end', () => {
-      const path = request.url ?? '';
-      requests.push(path);
-      if (path === '/v1/models')
-        response.end(JSON.stringify({ data: [{ id: 'base', parent: null, ...base }] }));
-      else if (path === '/v1/load_lora_adapter' && refusal !== undefined)
-        response.writeHead(500).end(refusal);
-      else if (path === '/v1/load_lora_adapter') response.end('Success');
-      else {
-        const { model } = JSON.parse(body) as { model: string };
-        const choice = {
-          index: 0,
-          text: 'yes',
-          finish_reason: 'stop',
-          token_ids: [5],
-          prompt_token_ids: [4],
-        };
-        response.setHeader('content-type', 'application/json');
-        response.end(JSON.stringify({ model, choices: [{ ...choice, logprobs: { token_logprobs: [-1] } }] }));
-      }
-    });
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const close = (): Promise<void> =>
-    new Promise((resolve) => {
-      server.close(() => resolve());
-      server.closeAllConnections();
-    });
-  onTestFinished(close);
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`, requests, close };
-}
+import { FakeModelServer } from '../../test-support/fake-model-server.ts';
 
 let folder: string;
 beforeEach(() => {
@@ -67,11 +22,25 @@ afterEach(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-const smollm2 = () => ({ root: join(folder, 'smollm2'), max_model_len: 8192 });
+const smollm2 = () => join(folder, 'smollm2');
+
+/** A vLLM of a base model. */
+async function serve(base: string, contextLength = 8192): Promise<FakeModelServer> {
+  const server = await FakeModelServer.start({
+    model: () => 'yes',
+    baseModel: { name: 'base', folder: base },
+    contextLength,
+  });
+  onTestFinished(() => server[Symbol.asyncDispose]());
+  server.adapters.load('agent', join(folder, 'adapter'));
+  server.adapters.calls.length = 0;
+  return server;
+}
+
 const clients = (vllmServer?: string) =>
-  createModelClients({ policyServer: 'http://127.0.0.1:9/v1', vllmServer }, {}, (_, request) => request());
+  createModelClients({ policyServer: 'http://127.0.0.1:9/v1', vllmServer }, {}, (_, send) => send());
 const request = (seed: number): CompletionRequest => ({
-  model: 'agent@0001',
+  model: 'agent',
   prompts: ['x'],
   n: 1,
   seed,
@@ -87,47 +56,67 @@ test('several addresses share the requests, and one that is away is passed over'
   await Promise.all([0, 1, 2, 3, 4, 5].map((seed) => ask(policy, seed)));
   expect([first.requests.length, second.requests.length]).toEqual([3, 3]);
 
-  await first.close();
+  await first[Symbol.asyncDispose]();
   for (const seed of [0, 1, 2, 3]) expect(await ask(policy, seed)).toMatchObject([{ text: 'yes' }]);
   expect(second.requests).toHaveLength(7);
-  await second.close();
+  await second[Symbol.asyncDispose]();
   await expect(ask(policy, 0)).rejects.toMatchObject({ name: 'ModelUnavailable' });
 });
 
-test('an adapter goes to every server; one that is away gets it later', async () => {
+test('each prompt of a request goes to the server with the least to do, with the seed it would have on one', async () => {
+  const servers = [await serve(smollm2()), await serve(smollm2())];
+  const [first, second] = servers.map(({ url }) => url);
+  const many = { ...request(7), n: 2, prompts: Array.from({ length: 10 }, (_, index) => `${index}=`) };
+  const complete = (baseUrl: string | string[]) =>
+    clients().policyClient({ type: 'vllm', baseUrl }, 5_000).complete(many, new AbortController().signal);
+  const seedsByPrompt = () =>
+    new Map(servers.flatMap(({ requests }) => requests).map(({ prompt, seed }) => [prompt[0], seed]));
+
+  const alone = await complete(first!);
+  const seeds = seedsByPrompt();
+  expect(new Set(seeds.values()).size).toBe(10);
+  for (const { requests } of servers) requests.length = 0;
+  expect(await complete([first!, second!])).toEqual(alone);
+  expect(servers.map(({ requests }) => requests.length)).toEqual([5, 5]);
+  expect(seedsByPrompt()).toEqual(seeds);
+
+  // One that breaks in the middle of a request costs the prompts that it had, which the other one answers.
+  for (const { requests } of servers) requests.length = 0;
+  servers[0]!.nextFaults.push(undefined, undefined, 'cut stream', 'cut stream', 'cut stream');
+  expect(await complete([first!, second!])).toEqual(alone);
+  expect(servers.map(({ requests }) => requests.length)).toEqual([5, 8]);
+});
+
+test('each address is a server of adapters', async () => {
   const [first, second] = [await serve(smollm2()), await serve(smollm2())];
-  const serving = { type: 'vllm' as const, baseUrl: [first.url, second.url] };
-  await clients().loadOnServer(serving, 'agent@0001', join(folder, 'adapter'));
-  expect([first.requests, second.requests]).toEqual([['/v1/load_lora_adapter'], ['/v1/load_lora_adapter']]);
-  await first.close();
-  await clients().loadOnServer(serving, 'agent@0002', join(folder, 'adapter'));
-  expect(second.requests).toHaveLength(2);
-  await second.close();
-  await expect(clients().loadOnServer(serving, 'agent@0003', join(folder, 'adapter'))).rejects.toMatchObject({
-    name: 'ModelUnavailable',
-  });
+  const servers = clients().adapterServers({ type: 'vllm', baseUrl: [first.url, second.url] });
+  expect(servers.map(({ address }) => address)).toEqual([first.url, second.url]);
+  for (const server of servers) await server.load('agent@0001', join(folder, 'adapter'));
+  for (const { adapters } of [first, second])
+    expect(adapters.calls).toEqual([{ call: 'load', name: 'agent@0001', folder: join(folder, 'adapter') }]);
 });
 
 test('without an address the managed server is asked, if its model is that of the adapter', async () => {
   const managed = await serve(smollm2());
   const load = (serving: { type: 'vllm'; maxModelLen?: number }, url = managed.url) =>
-    clients(url).loadOnServer(serving, 'agent@0001', join(folder, 'adapter'));
+    clients(url).adapterServers(serving)[0]!.load('agent@0001', join(folder, 'adapter'));
   await load({ type: 'vllm' });
-  expect(managed.requests).toEqual(['/v1/models', '/v1/load_lora_adapter']);
+  expect(managed.adapters.calls).toHaveLength(1);
   expect(await ask(clients(managed.url).policyClient({ type: 'vllm' }, 5_000), 1)).toHaveLength(1);
 
-  const another = await serve({ root: '/models/another', max_model_len: 8192 });
+  const another = await serve('/models/another');
   await expect(load({ type: 'vllm' }, another.url)).rejects.toMatchObject({
     name: 'ModelUnavailable',
     message: expect.stringMatching(
       /it serves \/models\/another, and the adapter is over .*smollm2/,
     ) as string,
   });
-  expect(another.requests).toEqual(['/v1/models']);
+  expect(another.adapters.calls).toEqual([]);
   await expect(load({ type: 'vllm', maxModelLen: 512 })).rejects.toThrow(
     "it takes 8192 tokens, and this run's file says 512",
   );
-  const narrow = await serve(smollm2(), 'LoRA rank 32 is greater than max_lora_rank 16.');
+  const narrow = await serve(smollm2());
+  narrow.adapters.nextReplies.push({ status: 500, body: 'LoRA rank 32 is greater than max_lora_rank 16.' });
   await expect(load({ type: 'vllm' }, narrow.url)).rejects.toMatchObject({
     name: 'ModelUnavailable',
     message: expect.stringContaining('started for another run') as string,

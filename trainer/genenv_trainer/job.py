@@ -76,10 +76,10 @@ def _finish(job: JobConfig, work: WorkFolder, stop_conditions: StopConditions, r
 
     heartbeat()
     if not job.writes_weights:
-        work.write_result(result | {"output": None})
+        work.write_result(result | {"output": None, "canary": None})
         return
     work.publish_output(training.save_output)
-    work.write_result(result | {"output": work.output_hashes(heartbeat)})
+    work.write_result(result | {"output": work.output_hashes(heartbeat), "canary": training.canary()})
 
 
 def reports_waiting(work: WorkFolder, check: Callable[[], None]) -> Callable[[], None]:

@@ -8,6 +8,7 @@ import torch
 
 from genenv_trainer import fault_injection
 from genenv_trainer.batch import totals
+from genenv_trainer.canary import measure_canary
 from genenv_trainer.checkpoints import StepCheckpoints
 from genenv_trainer.errors import NotFinite
 from genenv_trainer.job_config import JobConfig
@@ -117,6 +118,10 @@ class Training:
         save_trainer_state(
             folder / "trainer-state", self._optimizer, self._steps_before, self.progress.steps_done
         )
+
+    def canary(self) -> list[dict] | None:
+        """What a server of the weights must answer."""
+        return measure_canary(self._policy, self._device, self._job.precision)
 
     def result(self) -> dict:
         progress, job = self.progress, self._job

@@ -76,6 +76,18 @@ def model(policy) -> dict:
 
 
 @pytest.fixture(scope="session")
+def english_model(launcher, tmp_path_factory) -> dict:
+    """A model whose tokenizer takes the canary's text."""
+    from genenv_trainer import canary  # imports torch, which reads the environment set above
+
+    folder = tmp_path_factory.mktemp("english") / "work"
+    scratch = job_folders.SCRATCH["scratch"] | {"vocabulary": sorted(set(canary.TEXT))}
+    rows = [{"step": 0, "prompt": "The ", "completion": "old clock", "weight": 1}]
+    launcher.run(job_folders.work_folder(folder, "supervised", rows, {"scratch": scratch}))
+    return {"path": str(folder / "output" / "checkpoint")}
+
+
+@pytest.fixture(scope="session")
 def reference(launcher, tmp_path_factory) -> dict:
     """Another policy of the same shape, to measure KL against."""
     folder = tmp_path_factory.mktemp("reference") / "work"

@@ -57,6 +57,12 @@ SETTINGS = {
     "policy_version": VERSION,
     "max_policy_lag": 0,
 }
+ADAPTER = {
+    "r": 4,
+    "alpha": 8,
+    "dropout": 0,
+    "target_modules": ["v_proj", "q_proj", "up_proj", "o_proj", "k_proj", "down_proj"],
+}
 JOB = {
     "format": 1,
     "input_hash": "hash-1",

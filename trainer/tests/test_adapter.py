@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 from job_folders import (
+    ADAPTER,
     change_job,
     copy_inputs,
     job_settings,
@@ -27,12 +28,6 @@ from genenv_trainer.records import check_record
 from genenv_trainer.setup import prepare_job
 from genenv_trainer.work_folder import WorkFolder
 
-ADAPTER = {
-    "r": 4,
-    "alpha": 8,
-    "dropout": 0,
-    "target_modules": ["v_proj", "q_proj", "up_proj", "o_proj", "k_proj", "down_proj"],
-}
 SETTINGS = {"kl_coefficient": 0.1, "max_kl": 100}
 
 

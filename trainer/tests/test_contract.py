@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 
 import pytest
-from job_folders import progress, read, sequences, work_folder
+from job_folders import ADAPTER, progress, read, sequences, work_folder
 from pydantic import BaseModel
 
 from genenv_trainer import records
@@ -128,7 +128,7 @@ def test_mutated_record_is_refused_by_field(tmp_path, mutation):
 
 
 @pytest.fixture(scope="module")
-def finished(launcher, model, reference, tmp_path_factory) -> dict[str, Path]:
+def finished(launcher, model, english_model, reference, tmp_path_factory) -> dict[str, Path]:
     """A finished job of each kind that has a result among the fixtures."""
     folder = tmp_path_factory.mktemp("contract")
     uninformative = [record | {"advantage": 0} if record["step"] else record for record in sequences(2)]
@@ -137,7 +137,8 @@ def finished(launcher, model, reference, tmp_path_factory) -> dict[str, Path]:
     norms = work_folder(
         folder / "norms", "gradient_norms", [record | {"group_id": "g"} for record in group], model
     )
-    return {"grpo": launcher.run(grpo), "gradient_norms": launcher.run(norms)}
+    adapter = work_folder(folder / "rwr", "rwr", sequences(1), english_model, adapter=ADAPTER)
+    return {name: launcher.run(job) for name, job in (("grpo", grpo), ("gradient_norms", norms), ("rwr", adapter))}
 
 
 def shape(value: object) -> object:
@@ -149,7 +150,7 @@ def shape(value: object) -> object:
     return "number" if type(value) in (int, float) else type(value).__name__
 
 
-@pytest.mark.parametrize("kind", ["grpo", "gradient_norms"])
+@pytest.mark.parametrize("kind", ["grpo", "gradient_norms", "rwr"])
 def test_result_is_what_a_job_writes(finished, kind):
     (expected,) = fixture(f"result-{kind}.json")
     assert shape(read(finished[kind], "result.json")) == shape(expected)

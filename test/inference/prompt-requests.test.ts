@@ -19,7 +19,7 @@ const contextLength = 40;
 
 let fake: FakeModelServer;
 let client: PolicyClient;
-const createClient = (baseUrl: string | string[], timeoutMs = 20_000): PolicyClient =>
+const createClient = (baseUrl: string, timeoutMs = 20_000): PolicyClient =>
   createCompletionsClient({ baseUrl, apiKey: undefined, timeoutMs });
 
 beforeEach(async () => {
@@ -117,27 +117,5 @@ describe('a client of a server that gives all prompts of a request the same nois
     await expect.poll(() => fake.requests).toHaveLength(3);
     controller.abort(reason);
     await expect(failure).rejects.toBe(reason);
-  });
-});
-
-describe('several servers of one policy', () => {
-  it('get equal shares of the prompts, the same ones each time', async () => {
-    await using second = await FakeModelServer.start({ model: () => 'y', contextLength });
-    const both = createClient([fake.url, second.url]);
-    const prompts = Array.from({ length: 10 }, (_, index) => `${index}=`);
-    const completions = await both.complete({ ...request, prompts }, never);
-    const shareOf = ({ requests }: FakeModelServer): unknown[] =>
-      requests.map(({ prompt }) => prompt[0]).toSorted();
-    // The seed is odd, so the first prompt goes to the second server.
-    expect(shareOf(second)).toEqual(['0=', '2=', '4=', '6=', '8=']);
-    expect(shareOf(fake)).toEqual(['1=', '3=', '5=', '7=', '9=']);
-    expect(await both.complete({ ...request, prompts }, never)).toEqual(completions);
-    expect(shareOf(second).length).toBe(10);
-  });
-
-  it('are named in an error by the address that failed', async () => {
-    const gone = 'http://127.0.0.1:1/v1';
-    const both = createClient([fake.url, gone]);
-    await expect(both.complete(request, never)).rejects.toThrow(`${gone} does not answer`);
   });
 });

@@ -1,0 +1,134 @@
+/** Adapters on vLLM: `VLLM_ALLOW_RUNTIME_LORA_UPDATING=True`, `--enable-lora`. */
+import { z } from 'zod';
+import { AdapterNotLoaded } from './adapter-server.ts';
+import type { AdapterServer, TokenLogprobs } from './adapter-server.ts';
+import { connectionProblem, shortReason } from './outage-reason.ts';
+import { InvalidAnswer, ModelNotServed, ModelUnavailable, RequestRefused } from './policy-client.ts';
+
+/** Tokens that are asked for at each place: more than a canary has, and less than `--max-logprobs` allows. */
+const LIKELIEST = 10;
+
+const modelsSchema = z.object({ data: z.array(z.object({ id: z.string(), parent: z.string().nullish() })) });
+const answerSchema = z.object({
+  choices: z.array(
+    z.object({ logprobs: z.object({ top_logprobs: z.tuple([z.record(z.string(), z.number())]) }) }),
+  ),
+});
+
+/**
+ * @param baseUrl with `/v1`
+ * @param timeoutMs limit of each call
+ */
+export function createVllmAdapters({
+  baseUrl,
+  apiKey,
+  timeoutMs,
+}: {
+  baseUrl: string;
+  apiKey: string | undefined;
+  timeoutMs: number;
+}): AdapterServer {
+  const call = createCaller({ baseUrl, apiKey, timeoutMs });
+  const adapterCall = (path: string, name: string, body: object) =>
+    call(path, body).then(({ status, text }) => {
+      if (status === 404 && !/cannot be found|no adapter found/i.test(text))
+        throw new RequestRefused(
+          `${baseUrl}${path} answered 404 for ${name}: vLLM takes no adapters while it runs; start it with ` +
+            '--enable-lora and VLLM_ALLOW_RUNTIME_LORA_UPDATING=True',
+        );
+      return { status, text };
+    });
+  return {
+    address: baseUrl,
+    async load(name, folder) {
+      const path = '/load_lora_adapter';
+      const { status, text } = await adapterCall(path, name, { lora_name: name, lora_path: folder });
+      if (status === 200 || (status === 400 && /already (been )?loaded/i.test(text))) return;
+      const message = `${baseUrl}${path} answered ${status} for ${name}: ${text}`;
+      // What no other try changes: too small a rank, or a folder that the server does not see.
+      if (status < 500 || text.includes('max_lora_rank')) throw new RequestRefused(message);
+      throw new AdapterNotLoaded(message, { server: baseUrl, reason: shortReason(message) });
+    },
+    async unload(name) {
+      const path = '/unload_lora_adapter';
+      const { status, text } = await adapterCall(path, name, { lora_name: name });
+      if (status !== 200 && status !== 404)
+        throw new RequestRefused(`${baseUrl}${path} answered ${status} for ${name}: ${text}`);
+    },
+    async likeliest(model, prompts) {
+      const name = model ?? (await baseModel(baseUrl, call));
+      // Never `prompt_logprobs`: those of an adapter kill the engine of 0.32 beside another request.
+      const { status, text } = await call('/completions', {
+        model: name,
+        prompt: prompts,
+        max_tokens: 1,
+        temperature: 1,
+        logprobs: LIKELIEST,
+        return_tokens_as_token_ids: true,
+      });
+      const message = `${baseUrl}/completions answered ${status} for ${name}: ${text}`;
+      if (status === 404) throw new ModelNotServed(message, { server: baseUrl });
+      if (status >= 500)
+        throw new ModelUnavailable(message, { server: baseUrl, reason: shortReason(message) });
+      if (status !== 200) throw new RequestRefused(message);
+      const { choices } = parse(answerSchema, text, `answer of ${name}`);
+      return choices.map(({ logprobs }) => tokenLogprobs(logprobs.top_logprobs[0]));
+    },
+  };
+}
+
+/** The name of the model that adapters are over. */
+async function baseModel(baseUrl: string, call: Call): Promise<string> {
+  const { text } = await call('/models', undefined);
+  const base = parse(modelsSchema, text, `models of ${baseUrl}`).data.find(({ parent }) => !parent);
+  if (base === undefined) throw new InvalidAnswer(`models of ${baseUrl}: it lists no base model`);
+  return base.id;
+}
+
+/** With `return_tokens_as_token_ids` a token is `token_id:7`. */
+function tokenLogprobs(top: Readonly<Record<string, number>>): TokenLogprobs {
+  return new Map(Object.entries(top).map(([token, logprob]) => [Number(token.split(':')[1]), logprob]));
+}
+
+function parse<Schema extends z.ZodType>(schema: Schema, text: string, what: string): z.infer<Schema> {
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch {
+    json = undefined;
+  }
+  const parsed = schema.safeParse(json);
+  if (!parsed.success) throw new InvalidAnswer(`${what}: ${z.prettifyError(parsed.error)}`);
+  return parsed.data;
+}
+
+type Call = (path: string, body: object | undefined) => Promise<{ status: number; text: string }>;
+
+/** Calls a server by paths below its address; without a body by GET. @throws ModelUnavailable */
+export function createCaller({
+  baseUrl,
+  apiKey,
+  timeoutMs,
+}: {
+  baseUrl: string;
+  apiKey: string | undefined;
+  timeoutMs: number;
+}): Call {
+  const headers = {
+    'content-type': 'application/json',
+    ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }),
+  };
+  return async (path, body) => {
+    try {
+      const response = await fetch(`${baseUrl.replace(/\/$/, '')}${path}`, {
+        headers,
+        signal: AbortSignal.timeout(timeoutMs),
+        ...(body !== undefined && { method: 'POST', body: JSON.stringify(body) }),
+      });
+      return { status: response.status, text: await response.text() };
+    } catch (cause) {
+      const reason = connectionProblem(cause);
+      throw new ModelUnavailable(`${baseUrl} does not answer: ${reason}`, { cause, server: baseUrl, reason });
+    }
+  };
+}

@@ -1,0 +1,189 @@
+import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { WrongWeights } from '../../src/inference/adapter-server.ts';
+import { ModelUnavailable, RequestRefused } from '../../src/inference/policy-client.ts';
+import { ensurePolicyServed, withdrawPolicies } from '../../src/inference/publish.ts';
+import { createVllmAdapters } from '../../src/inference/vllm-adapters.ts';
+import { writeCanary } from '../../src/store/canaries.ts';
+import { InvalidArtifact } from '../../src/store/errors.ts';
+import { ObjectStore } from '../../src/store/object-store.ts';
+import { canaryPath } from '../../src/store/references.ts';
+import type { FolderRef } from '../../src/store/references.ts';
+import { FakeModelServer } from '../../test-support/fake-model-server.ts';
+import { fakeCanary, weightsIn } from '../../test-support/fake-weights.ts';
+import { memoryFolder } from '../store/temporary-folder.ts';
+
+const serving = {
+  type: 'openai',
+  baseUrl: 'http://127.0.0.1:1/v1',
+  apiKeyEnv: null,
+  publish: 'vllm-lora',
+  returnsTokenIds: true,
+  models: null,
+} as const;
+const name = 'agent@0001-0123456789ab';
+
+/** A store with two adapters and their canaries, and servers to publish them to. */
+async function someStore(serverCount = 1) {
+  const home = await memoryFolder();
+  const store = new ObjectStore(join(home, 'store'));
+  const put = async (weights: string): Promise<FolderRef> => {
+    const folder = join(home, weights);
+    await mkdir(folder);
+    await writeFile(join(folder, 'weights.txt'), weights);
+    const ref = await store.putFolder(folder);
+    await writeCanary(store.root, ref, fakeCanary(weightsIn(store.path(ref))));
+    return ref;
+  };
+  const servers = await Promise.all(
+    Array.from({ length: serverCount }, () =>
+      FakeModelServer.start({ model: () => '', baseModel: { name: 'base' } }),
+    ),
+  );
+  onTestFinished(async () => {
+    for (const server of servers) await server[Symbol.asyncDispose]();
+  });
+  const clients = servers.map(({ url }) =>
+    createVllmAdapters({ baseUrl: url, apiKey: undefined, timeoutMs: 5_000 }),
+  );
+  const dependencies = { store, adapterServers: () => clients };
+  const [right, wrong] = [await put('right'), await put('wrong')];
+  return {
+    store,
+    servers,
+    adapters: servers[0]!.adapters,
+    dependencies,
+    right,
+    folder: store.path(right),
+    wrongFolder: store.path(wrong),
+    publish: () =>
+      ensurePolicyServed(dependencies, serving, { name, checkpoint: right, trainer_state: null }),
+  };
+}
+
+describe('publishing an adapter', () => {
+  it('loads it on every server and confirms the weights by their canary', async () => {
+    const { servers, publish, folder } = await someStore(2);
+    expect(await publish()).toBe(true);
+    // Publishing again changes nothing.
+    expect(await publish()).toBe(true);
+    for (const { adapters } of servers) {
+      expect(adapters.calls).toEqual(Array.from({ length: 2 }, () => ({ call: 'load', name, folder })));
+      expect(adapters.loaded.get(name)!.weights).toBe(weightsIn(folder));
+    }
+  });
+
+  it('loads other weights under the name once more, by a path that no cache knows', async () => {
+    const { adapters, publish, folder, wrongFolder } = await someStore();
+    adapters.mistaken.set(folder, wrongFolder);
+    expect(await publish()).toBe(true);
+    expect(adapters.calls).toEqual([
+      { call: 'load', name, folder },
+      { call: 'unload', name },
+      { call: 'load', name, folder: `${folder}/.` },
+    ]);
+    expect(adapters.loaded.get(name)!.weights).toBe(weightsIn(folder));
+  });
+
+  it('fails for good if they stay others, says what was compared, and leaves nothing under the name', async () => {
+    const { adapters, publish, folder, wrongFolder, servers } = await someStore();
+    for (const path of [folder, `${folder}/.`]) adapters.mistaken.set(path, wrongFolder);
+    const failure = publish();
+    await expect(failure).rejects.toThrow(WrongWeights);
+    await expect(failure).rejects.toThrow(
+      new RegExp(
+        `${servers[0]!.url} does not serve ${name} \\(${folder}\\): log-probabilities of the 3 likeliest next ` +
+          "tokens at 3 places of a text, the server's beside the trainer's, differ by \\d.* in the mean, where " +
+          "0.00010 is allowed \\(the base model's differ by 0.0\\)",
+      ),
+    );
+    expect(adapters.loaded.has(name)).toBe(false);
+  });
+
+  it('tells another base model from another adapter', async () => {
+    const { store, right, publish } = await someStore();
+    const canary = fakeCanary('any');
+    for (const place of canary) place.base.logprobs = place.base.logprobs.map((value) => value - 1);
+    await writeCanary(store.root, right, canary);
+    await expect(publish()).rejects.toThrow('differ by 1.0 in the mean under the base model alone');
+  });
+
+  it('allows for the precision of the server, which its base model shows', async () => {
+    const { store, right, publish, folder } = await someStore();
+    const rounded = (adapterError: number, baseError: number) => {
+      const canary = fakeCanary(weightsIn(folder));
+      for (const { adapter, base } of canary) {
+        adapter.logprobs = adapter.logprobs.map((value) => value + adapterError);
+        base.logprobs = base.logprobs.map((value) => value + baseError);
+      }
+      return writeCanary(store.root, right, canary);
+    };
+    await rounded(0.03, 0.01);
+    expect(await publish()).toBe(true);
+    await rounded(0.05, 0.01);
+    await expect(publish()).rejects.toThrow(WrongWeights);
+    await rounded(0.001, 0.00001);
+    await expect(publish()).rejects.toThrow(WrongWeights);
+  });
+
+  it('trusts the server where there is no canary, or a torn one', async () => {
+    const { store, adapters, right, publish, folder, wrongFolder } = await someStore();
+    adapters.mistaken.set(folder, wrongFolder);
+    await writeFile(canaryPath(store.root, right), '{"canary":[{"prompt":[1],"ada');
+    expect(await publish()).toBe(true);
+    await rm(canaryPath(store.root, right));
+    expect(await publish()).toBe(true);
+    expect(adapters.calls.every(({ call }) => call === 'load')).toBe(true);
+  });
+});
+
+describe('a server that does not load an adapter', () => {
+  it('is away for now if the files are whole, else they are damaged', async () => {
+    const { adapters, publish, folder } = await someStore();
+    const torn = { status: 500, body: 'Error while deserializing header: incomplete metadata' };
+    adapters.nextReplies.push(torn);
+    await expect(publish()).rejects.toThrow(ModelUnavailable);
+    await writeFile(join(folder, 'weights.txt'), 'righ');
+    adapters.nextReplies.push(torn);
+    await expect(publish()).rejects.toThrow(InvalidArtifact);
+  });
+
+  it.each([
+    [500, 'LoRA rank 64 is greater than max_lora_rank 16.', 'max_lora_rank 16'],
+    [404, 'Loading lora x failed: No adapter found for /nowhere', 'No adapter found for /nowhere'],
+    [404, '{"detail":"Not Found"}', 'VLLM_ALLOW_RUNTIME_LORA_UPDATING=True'],
+  ])('refuses for good what no other try changes: %i %s', async (status, body, message) => {
+    const { adapters, publish } = await someStore();
+    adapters.nextReplies.push({ status, body });
+    const failure = publish();
+    await expect(failure).rejects.toThrow(RequestRefused);
+    await expect(failure).rejects.toThrow(message);
+  });
+
+  it('is passed over if another one can; it gets the adapter when it is asked for it', async () => {
+    const { servers, publish } = await someStore(2);
+    const comeBack = await servers[0]!.goAway();
+    expect(await publish()).toBe(true);
+    expect(servers[1]!.adapters.loaded.has(name)).toBe(true);
+    await comeBack();
+    await servers[1]!.goAway();
+    expect(await publish()).toBe(true);
+    expect(servers[0]!.adapters.loaded.has(name)).toBe(true);
+    await servers[0]!.goAway();
+    await expect(publish()).rejects.toThrow(ModelUnavailable);
+  });
+});
+
+describe('withdrawing policies', () => {
+  it('unloads them on every server that answers; those that are not there are no fault', async () => {
+    const { servers, dependencies, publish } = await someStore(2);
+    await publish();
+    const comeBack = await servers[0]!.goAway();
+    await withdrawPolicies(dependencies, serving, [name, 'agent@0000-none']);
+    await comeBack();
+    expect(servers.map(({ adapters }) => adapters.loaded.has(name))).toEqual([true, false]);
+    await withdrawPolicies(dependencies, { ...serving, publish: 'none' }, [name]);
+    expect(servers[0]!.adapters.loaded.has(name)).toBe(true);
+  });
+});
