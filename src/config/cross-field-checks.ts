@@ -14,7 +14,6 @@ export function impossibleCombinations(experiment: Experiment): string[] {
     ...worldProblems(experiment.world),
     ...textProblems(experiment),
     ...evaluationProblems(experiment),
-    ...durabilityProblems(experiment),
   ];
 }
 
@@ -184,14 +183,5 @@ function* evaluationProblems({ evaluation, agent }: Experiment): Generator<strin
     yield (
       'evaluation.benchmarks: got suites to evaluate on; an agent made from scratch knows the ' +
       'characters of its world alone: expected none, or agent.model.type "pretrained"'
-    );
-}
-
-function* durabilityProblems({ durability }: Experiment): Generator<string> {
-  const { requestTimeoutSeconds, heartbeatSeconds } = durability;
-  if (requestTimeoutSeconds > heartbeatSeconds)
-    yield (
-      `durability.heartbeatSeconds: got ${heartbeatSeconds}; expected at least requestTimeoutSeconds (${requestTimeoutSeconds}), ` +
-      'since a request beats when it is answered'
     );
 }

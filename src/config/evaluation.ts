@@ -65,12 +65,7 @@ export const evaluationJsonSchema = (): JsonSchema => fileJsonSchema(evaluationS
 export function parseEvaluation(raw: unknown): Evaluation {
   const evaluation = { ...parseFile('evaluation', evaluationSchema, raw, 'experiments/evaluate-gold.json') };
   delete evaluation.$schema;
-  const { policy, toolFormat, heartbeatSeconds, requestTimeoutSeconds } = evaluation;
-  if (heartbeatSeconds <= requestTimeoutSeconds)
-    throw new InvalidConfig(
-      `evaluation: heartbeatSeconds: got ${heartbeatSeconds}; expected more than requestTimeoutSeconds ` +
-        `(${requestTimeoutSeconds}), or a slow answer would look like a dead worker`,
-    );
+  const { policy, toolFormat } = evaluation;
   if (toolFormat === 'native' && policy.type !== 'gold' && policy.api === 'completions')
     throw new InvalidConfig(
       'evaluation: toolFormat: got "native"; completions take no tools: expected "prompt", or policy.api "chat"',

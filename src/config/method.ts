@@ -61,8 +61,8 @@ export const evaluationOptions = {
     .min(1)
     .default(150)
     .describe(
-      'Heartbeat timeout of the activities, which heartbeat after each request: how soon a worker that died ' +
-        'is noticed. Above requestTimeoutSeconds.',
+      'Heartbeat timeout of the activities, which heartbeat while a request is under way: how soon a worker ' +
+        'that died is noticed.',
     ),
   maxAttempts: z
     .int()
@@ -330,7 +330,9 @@ export const durabilitySchema = z
       .number()
       .min(1)
       .default(60)
-      .describe('Heartbeat timeout of activities that talk to models or trainers.'),
+      .describe(
+        'Heartbeat timeout of activities that talk to models or trainers: how soon a worker that died is noticed.',
+      ),
     epochsPerRun: z.int().positive().default(20).describe('Epochs before the workflow continues as new.'),
     maxPhaseAttempts: z
       .int()

@@ -107,6 +107,7 @@ export function vllmFlags(settings: VllmSettings): string[] {
 }
 
 const GIB = 2 ** 30;
+const FEW_PROCESSORS = 4;
 
 /** Environment of the server; what the user has set wins. @param processors that it may use */
 export const vllmEnvironment = (processors: number): Record<string, string> => ({
@@ -114,6 +115,8 @@ export const vllmEnvironment = (processors: number): Record<string, string> => (
   // An eighth of the memory, in whole GiB: 2 GiB hold 40,000 tokens of a model of 135 million parameters.
   VLLM_CPU_KVCACHE_SPACE: String(Math.min(16, Math.max(1, Math.floor(totalmem() / 8 / GIB)))),
   OMP_NUM_THREADS: String(processors),
+  // By itself vLLM keeps one processor free of the model's threads: on two, that is half of them.
+  ...(processors <= FEW_PROCESSORS && { VLLM_CPU_OMP_THREADS_BIND: 'nobind' }),
   // On a busy machine a step that reads many prompts takes longer than the 300 s after which vLLM ends its engine.
   VLLM_EXECUTE_MODEL_TIMEOUT_SECONDS: '3600',
   VLLM_NO_USAGE_STATS: '1',

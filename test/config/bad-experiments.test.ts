@@ -541,11 +541,6 @@ const files: [string, Record<string, unknown>, string][] = [
     { 'durability.shards': 129 },
     'durability.shards: got 129; expected a whole number from 1 to 128',
   ],
-  [
-    'a request longer than the heartbeat',
-    { 'durability.heartbeatSeconds': 5 },
-    'durability.heartbeatSeconds: got 5; expected at least requestTimeoutSeconds (8), since a request beats when it is answered',
-  ],
   ['a token cap of 0', { maxTokens: 0 }, 'maxTokens: got 0; expected a whole number above 0 or null'],
   [
     'a very long value',

@@ -39,10 +39,6 @@ test.each([
     'evaluation: temprature: unknown field; did you mean "temperature"?',
   ],
   [
-    { name: 'x', policy: { type: 'gold' }, suites: ['a'], heartbeatSeconds: 60 },
-    'evaluation: heartbeatSeconds: got 60; expected more than requestTimeoutSeconds (120)',
-  ],
-  [
     { name: '.x', policy: { type: 'gold' }, suites: ['a'] },
     'evaluation: name: got ".x"; expected 1 to 68 letters',
   ],

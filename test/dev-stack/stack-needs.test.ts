@@ -97,6 +97,8 @@ describe('what vLLM is started for', () => {
       VLLM_ALLOW_RUNTIME_LORA_UPDATING: 'True',
       HF_HUB_OFFLINE: '1',
     });
+    expect(vllmEnvironment(2)).toHaveProperty('VLLM_CPU_OMP_THREADS_BIND', 'nobind');
+    expect(vllmEnvironment(16)).not.toHaveProperty('VLLM_CPU_OMP_THREADS_BIND');
     expect(Number(vllmEnvironment(2).VLLM_CPU_KVCACHE_SPACE)).toBeGreaterThanOrEqual(1);
   });
 
