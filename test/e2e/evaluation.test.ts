@@ -156,6 +156,7 @@ test('an experiment evaluates its agent every so many epochs, its report draws i
   writeFileSync(at('base/weights.txt'), 'pretrained');
   const written = withFields(tinyExperiment(), {
     'evaluation.benchmarks': benchmarks,
+    'durability.maxOutageSeconds': 1,
     'agent.model': { type: 'pretrained', path: at('base') },
     name: 'evaluated',
   });
