@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { engineFolder, repository } from '../../infra/setup/locations.mjs';
 import { isStamped } from '../../infra/setup/virtual-environment.mjs';
 import { randomStream } from '../../src/numerics/random.ts';
@@ -67,25 +67,36 @@ const cases: Case[] = [
 
 const [vllm, model] = [engineFolder('vllm'), engineFolder('smollm2')];
 
+interface Compiled {
+  error: string | null;
+  /** Of each text, whether the compiled schema or grammar takes it. */
+  accepts: boolean[];
+}
+
 describe.runIf(isStamped(vllm) && isStamped(model))('the compiler of the installed vLLM', () => {
-  const requests = cases.map(({ request, tasks, strangers }) => ({
-    ...request,
-    texts: [...tasks, ...strangers],
-  }));
-  const answers = JSON.parse(
-    execFileSync(join(vllm, 'bin/python'), [join(repository, 'test-support/compile_grammars.py'), model], {
+  let compiled: Compiled[];
+  beforeAll(() => {
+    const requests = cases.map(({ request, tasks, strangers }) => ({
+      ...request,
+      texts: [...tasks, ...strangers],
+    }));
+    const script = join(repository, 'test-support/compile_grammars.py');
+    const output = execFileSync(join(vllm, 'bin/python'), [script, model], {
       input: JSON.stringify(requests),
       stdio: ['pipe', 'pipe', 'ignore'],
       maxBuffer: 2 ** 26,
-    }).toString(),
-  ) as { error: string | null; accepts: boolean[] }[];
+    });
+    compiled = JSON.parse(output.toString()) as Compiled[];
+  }, 300_000);
 
-  it.each(cases.map((each, at) => [each.name, each, answers[at]!] as const))(
+  it.each(cases.map(({ name }, at) => [name, at] as const))(
     'takes what the world sends, with every task and no other text: %s',
-    (_, { tasks, strangers }, { error, accepts }) => {
+    (_, at) => {
+      const { tasks, strangers } = cases[at]!;
+      const { error, accepts } = compiled[at]!;
       expect(error).toBeNull();
-      expect(tasks.filter((__, at) => accepts[at] !== true)).toEqual([]);
-      expect(strangers.filter((__, at) => accepts[tasks.length + at] === true)).toEqual([]);
+      expect(tasks.filter((__, index) => accepts[index] !== true)).toEqual([]);
+      expect(strangers.filter((__, index) => accepts[tasks.length + index] === true)).toEqual([]);
     },
   );
 });
