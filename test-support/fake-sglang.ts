@@ -1,0 +1,249 @@
+/**
+ * What stands in for SGLang: its endpoints and messages as its documentation and the source of 0.5.23 have them.
+ * No SGLang was asked.
+ */
+import type { ServerResponse } from 'node:http';
+import { randomStream } from '../src/numerics/random.ts';
+import { LoadedAdapters } from './fake-adapters.ts';
+import { tokensOf } from './fake-model-server.ts';
+import type { FakeModel } from './fake-model-server.ts';
+import { FakeServer } from './fake-server.ts';
+import { fakeLikeliest } from './fake-weights.ts';
+import { reply } from './model-server-faults.ts';
+import type { Reply } from './model-server-faults.ts';
+
+interface SamplingParameters {
+  n?: number;
+  temperature: number;
+  max_new_tokens: number;
+  sampling_seed?: number;
+  stop?: string[];
+  json_schema?: string;
+  ebnf?: string;
+}
+
+/** A request as it came over the wire. */
+export interface GenerateRequest {
+  input_ids: number[][];
+  sampling_params: SamplingParameters | SamplingParameters[];
+  lora_path: string | null;
+  return_logprob?: boolean;
+  top_logprobs_num?: number;
+}
+
+export interface FakeSglangOptions {
+  model: FakeModel;
+  baseModel?: { name: string; folder?: string };
+  /** Most tokens of a prompt and its answer; none if absent. */
+  contextLength?: number;
+  /** false without `--enable-deterministic-inference`: seeds are not looked at. */
+  isDeterministic?: boolean;
+  /** Whether `SGLANG_RETURN_ORIGINAL_LOGPROB` is set: log-probabilities before the temperature. */
+  originalLogprobs?: boolean;
+  /** What `/server_info` says beside the version. */
+  serverArguments?: object;
+}
+
+const refusal = (message: string): Reply => ({ status: 400, body: { error: { message } } });
+
+class FakeSglangAdapters extends LoadedAdapters {
+  /** Folders by all names ever loaded: a name that was unloaded is loaded again when it is asked for. */
+  readonly #folders = new Map<string, string>();
+
+  protected override readonly replies = {
+    loaded: (name: string): Reply => {
+      this.#folders.set(name, this.loaded.get(name)!.folder);
+      return this.#done();
+    },
+    loadedBefore: (name: string) =>
+      this.#failed(`Failed to load LoRA adapter ${name} because it is already loaded`),
+    noFolder: (_: string, folder: string) =>
+      this.#failed(`Repo id must be in the form 'repo_name' or 'namespace/repo_name': '${folder}'.`),
+    unloaded: () => this.#done(),
+    unknown: (name: string) =>
+      this.#failed(`LoRA with name ${name} does not exist. Loaded LoRAs: odict_keys([...])`),
+  };
+
+  /** The weights of an adapter, or the refusal of a request to it. */
+  weightsOf(name: string | null): { weights: string | null } | Reply {
+    if (name === null) return { weights: null };
+    const folder = this.#folders.get(name);
+    if (folder === undefined)
+      return refusal(
+        `Got LoRA adapter that has never been loaded: ${name}\nAll loaded adapters: dict_keys([...]).`,
+      );
+    if (!this.loaded.has(name)) this.load(name, folder);
+    const adapter = this.loaded.get(name);
+    return adapter ?? refusal(`Failed to implicitly load LoRA adapter ${name}: no such folder`);
+  }
+
+  override forget(): void {
+    super.forget();
+    this.#folders.clear();
+  }
+
+  #done(): Reply {
+    const loaded_adapters = Object.fromEntries([...this.loaded].map(([name, { folder }]) => [name, folder]));
+    return { status: 200, body: { success: true, error_message: null, loaded_adapters } };
+  }
+
+  #failed(error_message: string): Reply {
+    return { status: 400, body: { success: false, error_message, loaded_adapters: null } };
+  }
+}
+
+/** An SGLang that costs nothing: a character is a token, 0 is the end of a text. */
+export class FakeSglang extends FakeServer {
+  /** Every completion, in the order of arrival. */
+  readonly requests: GenerateRequest[] = [];
+  readonly adapters: FakeSglangAdapters;
+  /** Changes the samples of the next answers, one each. */
+  readonly nextChanges: ((samples: object[]) => object)[] = [];
+  readonly #options: FakeSglangOptions;
+  #draws = 0;
+
+  private constructor(options: FakeSglangOptions) {
+    super();
+    this.#options = options;
+    this.adapters = new FakeSglangAdapters({
+      name: 'base',
+      folder: '/models/base',
+      contextLength: options.contextLength,
+      ...options.baseModel,
+    });
+  }
+
+  static async start(options: FakeSglangOptions): Promise<FakeSglang> {
+    const fake = new FakeSglang(options);
+    await fake.listen();
+    return fake;
+  }
+
+  get url(): string {
+    return this.origin;
+  }
+
+  protected override answer(url: string | undefined, body: Buffer, response: ServerResponse): void {
+    const received = body.length === 0 ? {} : (JSON.parse(body.toString('utf8')) as object);
+    reply(response, this.#replyTo(url, received) ?? { status: 404, body: { detail: 'Not Found' } });
+  }
+
+  #replyTo(url: string | undefined, body: object): Reply | undefined {
+    const { contextLength = null, isDeterministic = true, serverArguments } = this.#options;
+    switch (url) {
+      case '/generate':
+        return this.#generate(body as GenerateRequest);
+      case '/load_lora_adapter': {
+        const { lora_name: name, lora_path: folder } = body as { lora_name: string; lora_path: string };
+        return this.adapters.load(name, folder);
+      }
+      case '/unload_lora_adapter':
+        return this.adapters.unload((body as { lora_name: string }).lora_name);
+      case '/tokenize': {
+        const tokens = tokensOf((body as { prompt: string }).prompt);
+        return { status: 200, body: { tokens, count: tokens.length, max_model_len: -1 } };
+      }
+      case '/v1/models': {
+        const { name } = this.adapters.base;
+        const card = { id: name, object: 'model', owned_by: 'sglang', root: name, parent: null };
+        const adapters = [...this.adapters.loaded].map(([id, { folder: root }]) => ({
+          ...{ ...card, id, root, parent: name },
+          max_model_len: null,
+        }));
+        const data = [{ ...card, max_model_len: contextLength }, ...adapters];
+        return { status: 200, body: { object: 'list', data } };
+      }
+      case '/server_info': {
+        const flags = { enable_deterministic_inference: isDeterministic, ...serverArguments };
+        return { status: 200, body: { version: '0.5.23', ...flags } };
+      }
+    }
+    return undefined;
+  }
+
+  #generate(request: GenerateRequest): Reply {
+    const isSampling = request.top_logprobs_num === undefined;
+    if (isSampling) this.requests.push(request);
+    const adapter = this.adapters.weightsOf(request.lora_path);
+    if ('status' in adapter) return adapter;
+    const parameters = request.input_ids.map((_, row) =>
+      Array.isArray(request.sampling_params) ? request.sampling_params[row]! : request.sampling_params,
+    );
+    const refused = request.input_ids
+      .map((ids, row) => this.#refusedLength(ids.length, parameters[row]!.max_new_tokens))
+      .find((refusedOne) => refusedOne !== undefined);
+    if (refused !== undefined) return refused;
+    // All samples of a prompt have its seed.
+    const samples = request.input_ids.flatMap((ids, row) =>
+      Array.from({ length: parameters[row]!.n ?? 1 }, () =>
+        isSampling
+          ? this.#sample(ids, parameters[row]!, request.lora_path)
+          : this.#likeliest(ids, parameters[row]!, adapter.weights, request.top_logprobs_num!),
+      ),
+    );
+    const change = isSampling ? this.nextChanges.shift() : undefined;
+    return { status: 200, body: change?.(samples) ?? samples };
+  }
+
+  #refusedLength(tokens: number, maxTokens: number): Reply | undefined {
+    const { contextLength = Infinity } = this.#options;
+    if (tokens >= contextLength)
+      return refusal(
+        `The input (${tokens} tokens) is longer than the model's context length (${contextLength} tokens).`,
+      );
+    if (tokens + maxTokens > contextLength)
+      return refusal(
+        `Requested token count exceeds the model's maximum context length of ${contextLength} tokens. You ` +
+          `requested a total of ${tokens + maxTokens} tokens: ${tokens} tokens from the input messages and ` +
+          `${maxTokens} tokens for the completion. Please reduce the number of tokens in the input messages or ` +
+          'the completion to fit within the limit.',
+      );
+    return undefined;
+  }
+
+  /** Noise follows from the seed alone (and a token's place), never from the prompt; 42 is the seed of none. */
+  #sample(ids: number[], parameters: SamplingParameters, name: string | null): object {
+    const { isDeterministic = true } = this.#options;
+    const random = randomStream(isDeterministic ? (parameters.sampling_seed ?? 42) : ++this.#draws);
+    const schema = parameters.json_schema ?? parameters.ebnf;
+    const text = this.#options.model(
+      String.fromCharCode(...ids),
+      random,
+      name ?? this.adapters.base.name,
+      schema === undefined ? undefined : { schema },
+    );
+    const [end] = (parameters.stop ?? [])
+      .map((stop) => ({ stop, at: text.indexOf(stop) }))
+      .filter(({ at }) => at >= 0)
+      .sort((a, b) => a.at - b.at);
+    // The tokens of a stop text are sampled; it is cut from the text alone.
+    const tokens = end === undefined ? [...tokensOf(text), 0] : tokensOf(text.slice(0, end.at) + end.stop);
+    const output_ids = tokens.slice(0, parameters.max_new_tokens);
+    const isCut = output_ids.length < tokens.length;
+    const finish_reason = isCut
+      ? { type: 'length', length: parameters.max_new_tokens }
+      : { type: 'stop', matched: end?.stop ?? 0 };
+    return {
+      text: (isCut ? text : text.slice(0, end?.at)).slice(0, parameters.max_new_tokens),
+      output_ids,
+      meta_info: {
+        id: 'fake',
+        finish_reason,
+        prompt_tokens: ids.length,
+        completion_tokens: output_ids.length,
+        output_token_logprobs: output_ids.map((id) => [-Math.round(random.next() * 1e4) / 1e4, id, null]),
+      },
+    };
+  }
+
+  #likeliest(
+    ids: number[],
+    { temperature }: SamplingParameters,
+    weights: string | null,
+    count: number,
+  ): object {
+    const scale = this.#options.originalLogprobs === true ? 1 : temperature;
+    const top = [...fakeLikeliest(weights, ids, count)].map(([id, logprob]) => [logprob / scale, id, null]);
+    return { text: '', output_ids: [top[0]![1]], meta_info: { output_top_logprobs: [top] } };
+  }
+}
