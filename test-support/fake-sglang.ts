@@ -4,10 +4,12 @@
  */
 import type { ServerResponse } from 'node:http';
 import { randomStream } from '../src/numerics/random.ts';
-import { LoadedAdapters } from './fake-adapters.ts';
+import { replyToChat } from './fake-chat.ts';
+import type { FakeChat, ReceivedChat } from './fake-chat.ts';
 import { tokensOf } from './fake-model-server.ts';
 import type { FakeModel } from './fake-model-server.ts';
 import { FakeServer } from './fake-server.ts';
+import { FakeSglangAdapters, refusal } from './fake-sglang-adapters.ts';
 import { fakeLikeliest } from './fake-weights.ts';
 import { reply } from './model-server-faults.ts';
 import type { Reply } from './model-server-faults.ts';
@@ -33,6 +35,8 @@ export interface GenerateRequest {
 
 export interface FakeSglangOptions {
   model: FakeModel;
+  /** What answers chat completions; without it the server has none. */
+  chat?: FakeChat;
   baseModel?: { name: string; folder?: string };
   /** Most tokens of a prompt and its answer; none if absent. */
   contextLength?: number;
@@ -44,54 +48,6 @@ export interface FakeSglangOptions {
   serverArguments?: object;
 }
 
-const refusal = (message: string): Reply => ({ status: 400, body: { error: { message } } });
-
-class FakeSglangAdapters extends LoadedAdapters {
-  /** Folders by all names ever loaded: a name that was unloaded is loaded again when it is asked for. */
-  readonly #folders = new Map<string, string>();
-
-  protected override readonly replies = {
-    loaded: (name: string): Reply => {
-      this.#folders.set(name, this.loaded.get(name)!.folder);
-      return this.#done();
-    },
-    loadedBefore: (name: string) =>
-      this.#failed(`Failed to load LoRA adapter ${name} because it is already loaded`),
-    noFolder: (_: string, folder: string) =>
-      this.#failed(`Repo id must be in the form 'repo_name' or 'namespace/repo_name': '${folder}'.`),
-    unloaded: () => this.#done(),
-    unknown: (name: string) =>
-      this.#failed(`LoRA with name ${name} does not exist. Loaded LoRAs: odict_keys([...])`),
-  };
-
-  /** The weights of an adapter, or the refusal of a request to it. */
-  weightsOf(name: string | null): { weights: string | null } | Reply {
-    if (name === null) return { weights: null };
-    const folder = this.#folders.get(name);
-    if (folder === undefined)
-      return refusal(
-        `Got LoRA adapter that has never been loaded: ${name}\nAll loaded adapters: dict_keys([...]).`,
-      );
-    if (!this.loaded.has(name)) this.load(name, folder);
-    const adapter = this.loaded.get(name);
-    return adapter ?? refusal(`Failed to implicitly load LoRA adapter ${name}: no such folder`);
-  }
-
-  override forget(): void {
-    super.forget();
-    this.#folders.clear();
-  }
-
-  #done(): Reply {
-    const loaded_adapters = Object.fromEntries([...this.loaded].map(([name, { folder }]) => [name, folder]));
-    return { status: 200, body: { success: true, error_message: null, loaded_adapters } };
-  }
-
-  #failed(error_message: string): Reply {
-    return { status: 400, body: { success: false, error_message, loaded_adapters: null } };
-  }
-}
-
 /** An SGLang that costs nothing: a character is a token, 0 is the end of a text. */
 export class FakeSglang extends FakeServer {
   /** Every completion, in the order of arrival. */
@@ -99,6 +55,8 @@ export class FakeSglang extends FakeServer {
   readonly adapters: FakeSglangAdapters;
   /** Changes the samples of the next answers, one each. */
   readonly nextChanges: ((samples: object[]) => object)[] = [];
+  /** What the next completions are refused for, one each. */
+  readonly nextRefusals: string[] = [];
   readonly #options: FakeSglangOptions;
   #draws = 0;
 
@@ -129,7 +87,7 @@ export class FakeSglang extends FakeServer {
   }
 
   #replyTo(url: string | undefined, body: object): Reply | undefined {
-    const { contextLength = null, isDeterministic = true, serverArguments } = this.#options;
+    const { chat, contextLength = null, isDeterministic = true, serverArguments } = this.#options;
     switch (url) {
       case '/generate':
         return this.#generate(body as GenerateRequest);
@@ -153,6 +111,12 @@ export class FakeSglang extends FakeServer {
         const data = [{ ...card, max_model_len: contextLength }, ...adapters];
         return { status: 200, body: { object: 'list', data } };
       }
+      case '/v1/chat/completions': {
+        const question = body as ReceivedChat;
+        // A name without a colon is not looked at.
+        const model = /:(.+)/.exec(question.model)?.[1] ?? this.adapters.base.name;
+        return chat && replyToChat({ ...question, model }, chat);
+      }
       case '/server_info': {
         const flags = { enable_deterministic_inference: isDeterministic, ...serverArguments };
         return { status: 200, body: { version: '0.5.23', ...flags } };
@@ -164,6 +128,8 @@ export class FakeSglang extends FakeServer {
   #generate(request: GenerateRequest): Reply {
     const isSampling = request.top_logprobs_num === undefined;
     if (isSampling) this.requests.push(request);
+    const message = isSampling ? this.nextRefusals.shift() : undefined;
+    if (message !== undefined) return refusal(message);
     const adapter = this.adapters.weightsOf(request.lora_path);
     if ('status' in adapter) return adapter;
     const parameters = request.input_ids.map((_, row) =>
