@@ -90,7 +90,7 @@ export class FakeSglang extends FakeServer {
     const { chat, contextLength = null, isDeterministic = true, serverArguments } = this.#options;
     switch (url) {
       case '/generate':
-        return this.#generate(body as GenerateRequest);
+        return this.#generate(body as GenerateRequest & { text?: string[] });
       case '/load_lora_adapter': {
         const { lora_name: name, lora_path: folder } = body as { lora_name: string; lora_path: string };
         return this.adapters.load(name, folder);
@@ -118,19 +118,24 @@ export class FakeSglang extends FakeServer {
         return chat && replyToChat({ ...question, model }, chat);
       }
       case '/server_info': {
-        const flags = { enable_deterministic_inference: isDeterministic, ...serverArguments };
+        const flags = {
+          enable_lora: null,
+          enable_deterministic_inference: isDeterministic,
+          ...serverArguments,
+        };
         return { status: 200, body: { version: '0.5.23', ...flags } };
       }
     }
     return undefined;
   }
 
-  #generate(request: GenerateRequest): Reply {
+  #generate({ text, ...received }: GenerateRequest & { text?: string[] }): Reply {
+    const request = { ...received, input_ids: text?.map(tokensOf) ?? received.input_ids };
     const isSampling = request.top_logprobs_num === undefined;
     if (isSampling) this.requests.push(request);
     const message = isSampling ? this.nextRefusals.shift() : undefined;
     if (message !== undefined) return refusal(message);
-    const adapter = this.adapters.weightsOf(request.lora_path);
+    const adapter = this.adapters.weightsOf(request.lora_path ?? null);
     if ('status' in adapter) return adapter;
     const parameters = request.input_ids.map((_, row) =>
       Array.isArray(request.sampling_params) ? request.sampling_params[row]! : request.sampling_params,
@@ -209,7 +214,10 @@ export class FakeSglang extends FakeServer {
     count: number,
   ): object {
     const scale = this.#options.originalLogprobs === true ? 1 : temperature;
-    const top = [...fakeLikeliest(weights, ids, count)].map(([id, logprob]) => [logprob / scale, id, null]);
+    const all = [...fakeLikeliest(weights, ids, Math.max(count, 10))];
+    // At temperature 1 they are what the fake trainer writes, which does not add up to 1.
+    const sum = scale === 1 ? 1 : all.reduce((total, [, logprob]) => total + Math.exp(logprob / scale), 0);
+    const top = all.slice(0, count).map(([id, logprob]) => [logprob / scale - Math.log(sum), id, null]);
     return { text: '', output_ids: [top[0]![1]], meta_info: { output_top_logprobs: [top] } };
   }
 }

@@ -87,11 +87,19 @@ const generateRequest = (request: CompletionRequest, ids: number[]): object => (
     max_new_tokens: request.maxTokens,
     sampling_seed: deriveSeed(request.seed, 'sample', sample),
     ...(request.stop && { stop: [...request.stop] }),
-    ...(request.schema && { json_schema: JSON.stringify(request.schema) }),
-    ...(request.grammar !== undefined && { ebnf: request.grammar }),
+    ...structureParameters(request),
   })),
   lora_path: request.model,
   return_logprob: true,
+});
+
+/** Structured output. */
+export const structureParameters = ({
+  schema,
+  grammar,
+}: Pick<CompletionRequest, 'schema' | 'grammar'>): { json_schema?: string; ebnf?: string } => ({
+  ...(schema && { json_schema: JSON.stringify(schema) }),
+  ...(grammar !== undefined && { ebnf: grammar }),
 });
 
 /** @throws InvalidAnswer, ModelUnavailable for samples that the server gave up */
