@@ -24,22 +24,28 @@ export function createSglangAdapters(server: ServerAddress): AdapterServer {
   const call = createCaller({ ...server, baseUrl: sglangUrl(baseUrl, '/') });
   /** SGLang answers 400 to everything that it does not do. */
   const isRefused = (status: number): boolean => status >= 400 && status < 500 && status !== 400;
+  const unload = async (name: string): Promise<void> => {
+    const path = '/unload_lora_adapter';
+    const { status, text } = await call(path, { lora_name: name });
+    if (status !== 200 && !(status === 400 && text.includes('does not exist')))
+      throw new RequestRefused(`${baseUrl}${path} answered ${status} for ${name}: ${text}`);
+  };
   return {
     address: baseUrl,
     async load(name, folder) {
       const path = '/load_lora_adapter';
-      const { status, text } = await call(path, { lora_name: name, lora_path: folder });
+      const body = { lora_name: name, lora_path: folder };
+      let { status, text } = await call(path, body);
+      if (text.includes('incomplete unload')) {
+        await unload(name);
+        ({ status, text } = await call(path, body));
+      }
       if (status === 200 || (status === 400 && text.includes('already loaded'))) return;
       const message = `${baseUrl}${path} answered ${status} for ${name}: ${text}`;
       if (isRefused(status) || isLasting(text)) throw new RequestRefused(message);
       throw new AdapterNotLoaded(message, { server: baseUrl, reason: shortReason(message) });
     },
-    async unload(name) {
-      const path = '/unload_lora_adapter';
-      const { status, text } = await call(path, { lora_name: name });
-      if (status !== 200 && !(status === 400 && text.includes('does not exist')))
-        throw new RequestRefused(`${baseUrl}${path} answered ${status} for ${name}: ${text}`);
-    },
+    unload,
     async likeliest(model, prompts) {
       const { status, text } = await call('/generate', {
         input_ids: prompts,

@@ -1,6 +1,7 @@
 /**
- * A policy client by SGLang's own completions (`/generate`): OpenAI's, as SGLang has them, give no token ids.
- * Read in the documentation and the source of SGLang 0.5.23; never tried on one.
+ * A policy client by SGLang's own completions (`/generate`), which take a seed for each sample. OpenAI's, as
+ * SGLang has them, do not, and its documentation has no token ids of them.
+ * Written from the documentation and the source of SGLang 0.5.23; never tried on one.
  */
 import { z } from 'zod';
 import { deriveSeed } from '../numerics/random.ts';

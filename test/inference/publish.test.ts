@@ -190,6 +190,18 @@ it.each<[Dialect, number, string, string]>([
   await expect(failure).rejects.toThrow(message);
 });
 
+it('an SGLang that was interrupted while it unloaded an adapter unloads it before it loads it again', async () => {
+  const { adapters, publish, folder } = await someStore(sglang);
+  const body = `LoRA adapter '${name}' has an incomplete unload. Retry the unload before loading it again.`;
+  adapters.nextReplies.push({ status: 400, body });
+  expect(await publish()).toBe(true);
+  expect(adapters.calls).toEqual([
+    { call: 'load', name, folder },
+    { call: 'unload', name },
+    { call: 'load', name, folder },
+  ]);
+});
+
 describe.each(dialects)('withdrawing policies ($type)', (serving) => {
   it('unloads them on every server that answers; those that are not there are no fault', async () => {
     const { servers, dependencies, publish } = await someStore(serving, 2);
