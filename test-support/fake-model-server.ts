@@ -1,11 +1,10 @@
 import { createHash } from 'node:crypto';
-import { createServer } from 'node:http';
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { ServerResponse } from 'node:http';
 import { deriveSeed, randomStream } from '../src/numerics/random.ts';
 import type { RandomStream } from '../src/numerics/random.ts';
 import { replyToChat } from './fake-chat.ts';
 import type { FakeChat, ReceivedChat } from './fake-chat.ts';
+import { FakeServer } from './fake-server.ts';
 import { drawSeed, FakeAdapters, refusedByEmbedded, refusedLength } from './fake-vllm.ts';
 import type { LikeliestRequest, SeedRule } from './fake-vllm.ts';
 import { faults, reply } from './model-server-faults.ts';
@@ -55,7 +54,7 @@ export interface FakeModelServerOptions {
  * A model server that costs nothing: vLLM's API by vLLM's rules (`fake-vllm.ts`), answering at once. A
  * character is a token, 0 is the end of a text; equal requests have equal answers.
  */
-export class FakeModelServer implements AsyncDisposable {
+export class FakeModelServer extends FakeServer {
   /** Every request, in the order of arrival, failed ones too. */
   readonly requests: ReceivedRequest[] = [];
   /** Every question of a chat. */
@@ -64,11 +63,11 @@ export class FakeModelServer implements AsyncDisposable {
   readonly nextFaults: (Fault | undefined)[] = [];
   readonly adapters: FakeAdapters;
   readonly #options: FakeModelServerOptions;
-  readonly #server: Server;
   readonly #attempts = new Map<string, number>();
   #hung: { requests: number } | undefined;
 
   private constructor(options: FakeModelServerOptions) {
+    super();
     this.#options = options;
     this.adapters = new FakeAdapters({
       name: 'base',
@@ -76,29 +75,17 @@ export class FakeModelServer implements AsyncDisposable {
       contextLength: options.contextLength,
       ...options.baseModel,
     });
-    this.#server = createServer((request, response) => {
-      this.#handle(request, response).catch((error: unknown) =>
-        response.destroy(error instanceof Error ? error : undefined),
-      );
-    });
   }
 
   static async start(options: FakeModelServerOptions, port = 0): Promise<FakeModelServer> {
     const fake = new FakeModelServer(options);
-    await new Promise<void>((resolve, reject) =>
-      fake.#server.once('error', reject).listen(port, '127.0.0.1', resolve),
-    );
+    await fake.listen(port);
     return fake;
   }
 
   /** Base URL for an OpenAI client. */
   get url(): string {
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}/v1`;
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.#server.closeAllConnections();
-    await new Promise((resolve) => this.#server.close(resolve));
+    return `${this.origin}/v1`;
   }
 
   /** Takes requests from here on and answers none, until `end`; those that hang stay so. */
@@ -108,22 +95,9 @@ export class FakeModelServer implements AsyncDisposable {
     return hung;
   }
 
-  /** Refuses connections, as a server whose process has ended. @returns what brings it back, on the same port */
-  async goAway(): Promise<() => Promise<void>> {
-    const { port } = this.#server.address() as AddressInfo;
-    await this[Symbol.asyncDispose]();
-    return () =>
-      new Promise((resolve, reject) =>
-        this.#server.once('error', reject).listen(port, '127.0.0.1', () => resolve()),
-      );
-  }
-
-  async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const parts: Buffer[] = [];
-    for await (const part of request as AsyncIterable<Buffer>) parts.push(part);
-    const body = Buffer.concat(parts);
-    if (request.url === '/v1/completions') this.#complete(body, response);
-    else reply(response, this.#replyTo(request.url, body) ?? { status: 404, body: '' });
+  protected override answer(url: string | undefined, body: Buffer, response: ServerResponse): void {
+    if (url === '/v1/completions') this.#complete(body, response);
+    else reply(response, this.#replyTo(url, body) ?? { status: 404, body: '' });
   }
 
   #complete(body: Buffer, response: ServerResponse): void {
@@ -243,7 +217,7 @@ interface AnswerOptions {
   contextLength: number;
 }
 
-function tokensOf(text: string): number[] {
+export function tokensOf(text: string): number[] {
   const ids = new Array<number>(text.length);
   for (let index = 0; index < text.length; index++) ids[index] = text.charCodeAt(index);
   return ids;

@@ -1,7 +1,7 @@
 /** The rules of vLLM 0.32 that a fake model server follows: seeds, lengths, adapters. */
-import { existsSync } from 'node:fs';
 import { deriveSeed } from '../src/numerics/random.ts';
-import { fakeLikeliest, weightsIn } from './fake-weights.ts';
+import { LoadedAdapters } from './fake-adapters.ts';
+import { fakeLikeliest } from './fake-weights.ts';
 import type { Reply } from './model-server-faults.ts';
 
 /**
@@ -63,18 +63,6 @@ export function refusedByEmbedded(
   };
 }
 
-export interface FakeBaseModel {
-  name: string;
-  folder: string;
-  contextLength: number | undefined;
-}
-
-interface LoadedAdapter {
-  folder: string;
-  /** Of the moment when it was loaded. */
-  weights: string;
-}
-
 /** A completion request for the likeliest next tokens. */
 export interface LikeliestRequest {
   model: string;
@@ -83,48 +71,32 @@ export interface LikeliestRequest {
 }
 
 /** The models of a server that was started with one base model and is given adapters. */
-export class FakeAdapters {
-  readonly base: FakeBaseModel;
-  readonly loaded = new Map<string, LoadedAdapter>();
-  /** Every call, in order. */
-  readonly calls: { call: 'load' | 'unload'; name: string; folder?: string }[] = [];
-  /** What the next loads are answered instead, one each. */
-  readonly nextReplies: Reply[] = [];
-  /** Folders that are loaded in place of others: a server that mixes its adapters up. */
-  readonly mistaken = new Map<string, string>();
-
-  constructor(base: FakeBaseModel) {
-    this.base = base;
-  }
+export class FakeAdapters extends LoadedAdapters {
+  protected override readonly replies = {
+    loaded: (name: string): Reply => ({
+      status: 200,
+      body: `Success: LoRA adapter '${name}' added successfully.`,
+    }),
+    loadedBefore: (name: string) =>
+      refusal(
+        400,
+        `The lora adapter '${name}' has already been loaded. If you want to load the adapter in place, ` +
+          "set 'load_inplace' to True.",
+        'InvalidUserInput',
+      ),
+    noFolder: (name: string, folder: string) =>
+      refusal(404, `Loading lora ${name} failed: No adapter found for ${folder}`, 'NotFoundError'),
+    unloaded: (name: string): Reply => ({
+      status: 200,
+      body: `Success: LoRA adapter '${name}' removed successfully.`,
+    }),
+    unknown: (name: string) => refusal(404, `The lora adapter '${name}' cannot be found.`, 'NotFoundError'),
+  };
 
   /** The refusal of a request to a model that is not there; undefined if it is. */
   refused(model: string): Reply | undefined {
     if (model === this.base.name || this.loaded.has(model)) return undefined;
     return refusal(404, `The model \`${model}\` does not exist.`, 'NotFoundError');
-  }
-
-  load(name: string, folder: string): Reply {
-    this.calls.push({ call: 'load', name, folder });
-    const instead = this.nextReplies.shift();
-    if (instead !== undefined) return instead;
-    if (this.loaded.has(name))
-      return refusal(
-        400,
-        `The lora adapter '${name}' has already been loaded. If you want to load the adapter in place, ` +
-          "set 'load_inplace' to True.",
-        'InvalidUserInput',
-      );
-    if (!existsSync(folder))
-      return refusal(404, `Loading lora ${name} failed: No adapter found for ${folder}`, 'NotFoundError');
-    this.loaded.set(name, { folder, weights: weightsIn(this.mistaken.get(folder) ?? folder) });
-    return { status: 200, body: `Success: LoRA adapter '${name}' added successfully.` };
-  }
-
-  unload(name: string): Reply {
-    this.calls.push({ call: 'unload', name });
-    if (!this.loaded.delete(name))
-      return refusal(404, `The lora adapter '${name}' cannot be found.`, 'NotFoundError');
-    return { status: 200, body: `Success: LoRA adapter '${name}' removed successfully.` };
   }
 
   likeliest({ model, prompt, logprobs: count }: LikeliestRequest): Reply {

@@ -3,8 +3,8 @@ import type { Dependencies } from '../src/activities/dependencies.ts';
 import { createCpuActivities, createGpuActivities, createLlmActivities } from '../src/activities/index.ts';
 import { benchmarks, suiteHost, SuiteLoader } from '../src/benchmarks/registry.ts';
 import { createChatClient } from '../src/inference/chat-client.ts';
+import { createAdapterServer } from '../src/inference/create-adapter-server.ts';
 import { createPolicyClient } from '../src/inference/create-policy-client.ts';
-import { createVllmAdapters } from '../src/inference/vllm-adapters.ts';
 import { ComparisonFolder, EvaluationFolder, NightlyFolder } from '../src/runs/result-folders.ts';
 import { RunFolder } from '../src/runs/run-folder.ts';
 import type { ActivityContext } from '../src/runtime/activity-context.ts';
@@ -44,8 +44,8 @@ export function plainDependencies(
         apiKey: undefined,
         timeoutMs,
       }),
-    adapterServers: () => [
-      createVllmAdapters({ baseUrl: modelServer, apiKey: undefined, timeoutMs: 20_000 }),
+    adapterServers: (serving) => [
+      createAdapterServer(serving, { baseUrl: modelServer, apiKey: undefined, timeoutMs: 20_000 }),
     ],
     launcher: () => launcher,
     python: 'python3',

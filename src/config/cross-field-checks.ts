@@ -9,7 +9,7 @@ export function impossibleCombinations(experiment: Experiment): string[] {
   return [
     ...methodProblems(experiment),
     ...servingProblems(experiment),
-    ...vllmProblems(experiment),
+    ...adapterServerProblems(experiment),
     ...modelProblems(experiment),
     ...worldProblems(experiment.world),
     ...textProblems(experiment),
@@ -94,29 +94,30 @@ function* servingProblems(experiment: Experiment): Generator<string> {
   }
 }
 
-/** One vLLM serves one base model, and all policies as adapters over it. */
-function* vllmProblems(experiment: Experiment): Generator<string> {
+/** One vLLM or SGLang serves one base model, and all policies as adapters over it. */
+function* adapterServerProblems(experiment: Experiment): Generator<string> {
   const { serving, agent, environment } = experiment;
-  if (serving.type !== 'vllm') return;
-  const maxRank = vllmRanks.at(-1)!;
+  if (serving.type !== 'vllm' && serving.type !== 'sglang') return;
+  const [server, maxRank] = serving.type === 'vllm' ? ['vLLM', vllmRanks.at(-1)!] : ['SGLang', Infinity];
+  const maxLength = serving.type === 'vllm' ? serving.maxModelLen : undefined;
   for (const { role, policy } of rolesOf(experiment)) {
     const { model, sampling } = policy;
     if (model.type !== 'pretrained')
-      yield `${role}.model.type: got "${model.type}"; expected "pretrained", since vLLM serves adapters over a model that it loads`;
+      yield `${role}.model.type: got "${model.type}"; expected "pretrained", since ${server} serves adapters over a model that it loads`;
     else if (model.adapter === null)
-      yield `${role}.model.adapter: got null; expected LoRA settings, also of a frozen policy, since vLLM serves adapters over one model`;
+      yield `${role}.model.adapter: got null; expected LoRA settings, also of a frozen policy, since ${server} serves adapters over one model`;
     else if (model.adapter.r > maxRank)
-      yield `${role}.model.adapter.r: got ${model.adapter.r}; expected at most ${maxRank}, the largest rank of vLLM`;
-    if (serving.maxModelLen !== undefined && sampling.maxTokens >= serving.maxModelLen)
+      yield `${role}.model.adapter.r: got ${model.adapter.r}; expected at most ${maxRank}, the largest rank of ${server}`;
+    if (maxLength !== undefined && sampling.maxTokens >= maxLength)
       yield (
         `${role}.sampling.maxTokens: got ${sampling.maxTokens}; expected less than serving.maxModelLen ` +
-        `(${serving.maxModelLen}), which holds a prompt with its answer`
+        `(${maxLength}), which holds a prompt with its answer`
       );
   }
   const [base, simulator] = [agent.model, environment.model];
   if (base.type === 'pretrained' && simulator.type === 'pretrained' && base.path !== simulator.path)
     yield (
-      `environment.model.path: got "${simulator.path}"; expected "${base.path}", as the agent has, since one vLLM ` +
+      `environment.model.path: got "${simulator.path}"; expected "${base.path}", as the agent has, since one ${server} ` +
       'serves one model'
     );
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { sglangServingSchema } from './sglang-serving.ts';
 import { vllmServingSchema } from './vllm-serving.ts';
 
 /** Settings of one policy: where its weights come from, how it samples, how it is trained. */
@@ -302,6 +303,7 @@ export const servingSchema = z
         ),
     }),
     vllmServingSchema,
+    sglangServingSchema,
   ])
   .describe('Where the policies are reached.');
 

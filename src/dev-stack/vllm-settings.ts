@@ -14,16 +14,20 @@ export interface VllmSettings {
   maxModelLen: number | null;
 }
 
+/** Largest rank of the policies' adapters. */
+export const adapterRank = ({ agent, environment }: Pick<Experiment, 'agent' | 'environment'>): number =>
+  Math.max(
+    ...[agent.model, environment.model].map((model) =>
+      model.type === 'pretrained' ? (model.adapter?.r ?? 1) : 1,
+    ),
+  );
+
 /** What a file's adapters ask of vLLM, be it managed or outside; null if nothing is published to one. */
 export function vllmSettings({ serving, agent, environment, trainer }: Experiment): VllmSettings | null {
   if (serving.type !== 'vllm' && !(serving.type === 'openai' && serving.publish === 'vllm-lora')) return null;
   const { model } = agent;
   if (model.type !== 'pretrained') return null;
-  const rank = Math.max(
-    ...[model, environment.model].map((policy) =>
-      policy.type === 'pretrained' ? (policy.adapter?.r ?? 1) : 1,
-    ),
-  );
+  const rank = adapterRank({ agent, environment });
   return {
     model: model.path,
     precision: (serving.type === 'vllm' ? serving.precision : undefined) ?? trainer.precision,

@@ -11,19 +11,18 @@ import {
   ModelUnavailable,
   PromptTooLong,
   RequestRefused,
+  ServerProblem,
 } from './policy-client.ts';
 import type { Completion, CompletionRequest, PolicyClient } from './policy-client.ts';
 import { completeSeparately, completeTogether } from './prompt-requests.ts';
+import type { ServerAddress } from './server-calls.ts';
 
 const tokenizedSchema = z.object({ tokens: z.array(z.int().min(0)) });
 const modelsSchema = z.object({
   data: z.array(z.object({ id: z.string(), max_model_len: z.int().positive().nullish() })),
 });
 
-export interface ModelServerOptions {
-  baseUrl: string;
-  apiKey: string | undefined;
-  timeoutMs: number;
+export interface ModelServerOptions extends ServerAddress {
   /** false for a server that knows no `return_token_ids`; what it serves cannot be trained. */
   returnsTokenIds?: boolean;
   /**
@@ -38,28 +37,54 @@ export interface ModelServerOptions {
  * `logprobs`). It never retries by itself: the activity does, with the same request.
  */
 export function createCompletionsClient({
-  baseUrl,
-  apiKey,
-  timeoutMs,
   returnsTokenIds = true,
-  canBatchPrompts = false,
+  ...server
 }: ModelServerOptions): PolicyClient {
+  const extensions = returnsTokenIds ? { return_token_ids: true, logprobs: 0 } : {};
+  return createServerClient(server, async ({ client }, request, signal) => {
+    const answer = await client.completions.create(
+      {
+        model: request.model,
+        prompt: request.prompts,
+        n: request.n,
+        seed: request.seed,
+        temperature: request.temperature,
+        max_tokens: request.maxTokens,
+        ...(request.stop && { stop: [...request.stop] }),
+        ...responseFormat(request.schema),
+        ...(request.grammar !== undefined && { structured_outputs: { grammar: request.grammar } }),
+        ...extensions,
+      },
+      { signal },
+    );
+    return parseAnswer(answer, request, returnsTokenIds);
+  });
+}
+
+/** What an endpoint is asked with; it rejects with the errors of OpenAI's client, or with those of this room. */
+export interface ServerCalls {
+  client: OpenAI;
+  /** @param isPrompt whether the tokenizer may put tokens before and after the text, as in a request */
+  tokenize: (model: string, text: string, isPrompt: boolean, signal: AbortSignal) => Promise<number[]>;
+}
+
+/**
+ * The client of a server whose completions `send` asks for; what it says of lengths and tokens, it says as vLLM
+ * does. It never retries by itself.
+ */
+export function createServerClient(
+  { baseUrl, apiKey, timeoutMs, canBatchPrompts = false }: Omit<ModelServerOptions, 'returnsTokenIds'>,
+  send: (calls: ServerCalls, request: CompletionRequest, signal: AbortSignal) => Promise<Completion[]>,
+): PolicyClient {
   const client = new OpenAI({
     baseURL: baseUrl,
     apiKey: apiKey ?? 'none',
     maxRetries: 0,
     timeout: timeoutMs,
   });
-  const extensions = returnsTokenIds ? { return_token_ids: true, logprobs: 0 } : {};
-
-  /** @param isPrompt whether the tokenizer may put tokens before and after the text, as in a request */
-  async function tokenize(
-    model: string,
-    prompt: string,
-    isPrompt: boolean,
-    signal: AbortSignal,
-  ): Promise<number[]> {
-    try {
+  const calls: ServerCalls = {
+    client,
+    tokenize: async (model, prompt, isPrompt, signal) => {
       // vLLM serves it at the root, not below /v1.
       const answer: unknown = await client.post(new URL('/tokenize', baseUrl).href, {
         body: { model, prompt, add_special_tokens: isPrompt },
@@ -68,10 +93,16 @@ export function createCompletionsClient({
       const parsed = tokenizedSchema.safeParse(answer);
       if (!parsed.success) throw new InvalidAnswer(`tokens of ${model}: ${z.prettifyError(parsed.error)}`);
       return parsed.data.tokens;
+    },
+  };
+  /** Gives errors the names of this room. */
+  const ask = async <Answer>(model: string, signal: AbortSignal, work: Promise<Answer>): Promise<Answer> => {
+    try {
+      return await work;
     } catch (error) {
       throw signal.aborted ? signal.reason : toModelError(error, baseUrl, model);
     }
-  }
+  };
 
   async function contextLength(model: string, signal: AbortSignal): Promise<number | null> {
     try {
@@ -89,44 +120,25 @@ export function createCompletionsClient({
     }
   }
 
-  async function send(request: CompletionRequest, signal: AbortSignal): Promise<Completion[]> {
-    try {
-      const answer = await client.completions.create(
-        {
-          model: request.model,
-          prompt: request.prompts,
-          n: request.n,
-          seed: request.seed,
-          temperature: request.temperature,
-          max_tokens: request.maxTokens,
-          ...(request.stop && { stop: [...request.stop] }),
-          ...responseFormat(request.schema),
-          ...(request.grammar !== undefined && { structured_outputs: { grammar: request.grammar } }),
-          ...extensions,
-        },
-        { signal },
-      );
-      return parseAnswer(answer, request, returnsTokenIds);
-    } catch (error) {
-      throw signal.aborted ? signal.reason : toModelError(error, baseUrl, request.model);
-    }
-  }
-
   return {
     async complete(request, signal) {
       // The client's own timeout ends with the headers of an answer; this one covers bodies and all prompts.
       const limit = AbortSignal.timeout(timeoutMs);
       const stop = AbortSignal.any([signal, limit]);
       try {
-        return await (canBatchPrompts ? completeTogether : completeSeparately)(request, stop, send);
+        const complete = canBatchPrompts ? completeTogether : completeSeparately;
+        return await complete(request, stop, (part, partStop) =>
+          ask(part.model, partStop, send(calls, part, partStop)),
+        );
       } catch (error) {
         if (signal.aborted) throw signal.reason;
         if (!limit.aborted) throw error;
         throw unansweredInTime(baseUrl, request.model, timeoutMs, error);
       }
     },
-    tokenize: (model, text, signal) => tokenize(model, text, false, signal),
-    promptLength: async (model, prompt, signal) => (await tokenize(model, prompt, true, signal)).length,
+    tokenize: (model, text, signal) => ask(model, signal, calls.tokenize(model, text, false, signal)),
+    promptLength: async (model, prompt, signal) =>
+      (await ask(model, signal, calls.tokenize(model, prompt, true, signal))).length,
     contextLength,
   };
 }
@@ -157,7 +169,7 @@ export const unansweredInTime = (
 
 /** The error of this room that an error of OpenAI's client stands for, which decides about a retry. */
 export function toModelError(error: unknown, baseUrl: string, model: string): unknown {
-  if (error instanceof InvalidAnswer) return error;
+  if (error instanceof InvalidAnswer || error instanceof ServerProblem) return error;
   if (error instanceof APIConnectionError) {
     const reason = connectionProblem(error);
     return new ModelUnavailable(`${baseUrl} does not answer: ${reason}`, {
@@ -171,7 +183,8 @@ export function toModelError(error: unknown, baseUrl: string, model: string): un
     const message = `${baseUrl} answered ${status ?? 'an error'} for ${model}: ${error.message}`;
     const problem = { cause: error, server: baseUrl, reason: shortReason(`answered ${error.message}`) };
     if (error.code === 'model_damaged') return new DamagedModel(error.param ?? model, message);
-    if (status === 404) return new ModelNotServed(message, problem);
+    if (status === 404 || (status === 400 && isAdapterMissing(error)))
+      return new ModelNotServed(message, problem);
     if (status === 400 && isPromptTooLong(error)) return new PromptTooLong(message, { cause: error });
     const isRefused =
       status !== undefined && status >= 400 && status < 500 && ![408, 409, 425, 429].includes(status);
@@ -191,13 +204,19 @@ export function toModelError(error: unknown, baseUrl: string, model: string): un
   });
 }
 
+/** SGLang has no status of its own for an adapter that it does not know, or that it cannot read again. */
+const isAdapterMissing = ({ message }: { message: string }): boolean =>
+  /LoRA adapters?\b.*(never been loaded|are not loaded)|implicitly load LoRA adapter/.test(message);
+
 /**
  * By OpenAI's error code, or by the message of servers that send none. vLLM says of a prompt that fills the
- * context to its last token that it leaves no `max_tokens`.
+ * context to its last token that it leaves no `max_tokens`; SGLang has three texts, by what does not fit where.
  */
 const isPromptTooLong = ({ code, message }: { code?: unknown; message: string }): boolean =>
   code === 'context_length_exceeded' ||
-  /maximum (context|model) length|context length of|max_tokens must be at least 1, got 0/i.test(message);
+  /maximum (context|model|allowed) length|context length (of|\()|max_tokens must be at least 1, got 0/i.test(
+    message,
+  );
 
 function parseRetryAfter(headers: Headers | undefined): number | undefined {
   const header = headers?.get('retry-after');

@@ -3,12 +3,12 @@ import type { ServingSettings } from '../config/policies.ts';
 import { createChatClient, createChatPolicyClient } from './chat-client.ts';
 import { createCompletionsClient } from './completions-client.ts';
 import type { PolicyClient } from './policy-client.ts';
+import type { ServerAddress } from './server-calls.ts';
+import { createSglangClient } from './sglang-client.ts';
 
 /** The client of an experiment's policies, by the endpoint that its settings name. */
-export function createPolicyClient(
-  serving: ServingSettings,
-  server: { baseUrl: string; apiKey: string | undefined; timeoutMs: number },
-): PolicyClient {
+export function createPolicyClient(serving: ServingSettings, server: ServerAddress): PolicyClient {
+  if (serving.type === 'sglang') return createSglangClient(server);
   if (serving.type !== 'openai')
     return createCompletionsClient({ ...server, canBatchPrompts: serving.type === 'embedded' });
   return serving.api === 'chat'

@@ -2,8 +2,10 @@
 import { z } from 'zod';
 import { AdapterNotLoaded } from './adapter-server.ts';
 import type { AdapterServer, TokenLogprobs } from './adapter-server.ts';
-import { connectionProblem, shortReason } from './outage-reason.ts';
+import { shortReason } from './outage-reason.ts';
 import { InvalidAnswer, ModelNotServed, ModelUnavailable, RequestRefused } from './policy-client.ts';
+import { createCaller, parseBody } from './server-calls.ts';
+import type { Call, ServerAddress } from './server-calls.ts';
 
 /** Tokens that are asked for at each place: more than a canary has, and less than `--max-logprobs` allows. */
 const LIKELIEST = 10;
@@ -15,20 +17,10 @@ const answerSchema = z.object({
   ),
 });
 
-/**
- * @param baseUrl with `/v1`
- * @param timeoutMs limit of each call
- */
-export function createVllmAdapters({
-  baseUrl,
-  apiKey,
-  timeoutMs,
-}: {
-  baseUrl: string;
-  apiKey: string | undefined;
-  timeoutMs: number;
-}): AdapterServer {
-  const call = createCaller({ baseUrl, apiKey, timeoutMs });
+/** @param server its address with `/v1` */
+export function createVllmAdapters(server: ServerAddress): AdapterServer {
+  const { baseUrl } = server;
+  const call = createCaller(server);
   const adapterCall = (path: string, name: string, body: object) =>
     call(path, body).then(({ status, text }) => {
       if (status === 404 && !/cannot be found|no adapter found/i.test(text))
@@ -71,7 +63,7 @@ export function createVllmAdapters({
       if (status >= 500)
         throw new ModelUnavailable(message, { server: baseUrl, reason: shortReason(message) });
       if (status !== 200) throw new RequestRefused(message);
-      const { choices } = parse(answerSchema, text, `answer of ${name}`);
+      const { choices } = parseBody(answerSchema, text, `answer of ${name}`);
       return choices.map(({ logprobs }) => tokenLogprobs(logprobs.top_logprobs[0]));
     },
   };
@@ -80,7 +72,7 @@ export function createVllmAdapters({
 /** The name of the model that adapters are over. */
 async function baseModel(baseUrl: string, call: Call): Promise<string> {
   const { text } = await call('/models', undefined);
-  const base = parse(modelsSchema, text, `models of ${baseUrl}`).data.find(({ parent }) => !parent);
+  const base = parseBody(modelsSchema, text, `models of ${baseUrl}`).data.find(({ parent }) => !parent);
   if (base === undefined) throw new InvalidAnswer(`models of ${baseUrl}: it lists no base model`);
   return base.id;
 }
@@ -88,47 +80,4 @@ async function baseModel(baseUrl: string, call: Call): Promise<string> {
 /** With `return_tokens_as_token_ids` a token is `token_id:7`. */
 function tokenLogprobs(top: Readonly<Record<string, number>>): TokenLogprobs {
   return new Map(Object.entries(top).map(([token, logprob]) => [Number(token.split(':')[1]), logprob]));
-}
-
-function parse<Schema extends z.ZodType>(schema: Schema, text: string, what: string): z.infer<Schema> {
-  let json: unknown;
-  try {
-    json = JSON.parse(text);
-  } catch {
-    json = undefined;
-  }
-  const parsed = schema.safeParse(json);
-  if (!parsed.success) throw new InvalidAnswer(`${what}: ${z.prettifyError(parsed.error)}`);
-  return parsed.data;
-}
-
-type Call = (path: string, body: object | undefined) => Promise<{ status: number; text: string }>;
-
-/** Calls a server by paths below its address; without a body by GET. @throws ModelUnavailable */
-export function createCaller({
-  baseUrl,
-  apiKey,
-  timeoutMs,
-}: {
-  baseUrl: string;
-  apiKey: string | undefined;
-  timeoutMs: number;
-}): Call {
-  const headers = {
-    'content-type': 'application/json',
-    ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }),
-  };
-  return async (path, body) => {
-    try {
-      const response = await fetch(`${baseUrl.replace(/\/$/, '')}${path}`, {
-        headers,
-        signal: AbortSignal.timeout(timeoutMs),
-        ...(body !== undefined && { method: 'POST', body: JSON.stringify(body) }),
-      });
-      return { status: response.status, text: await response.text() };
-    } catch (cause) {
-      const reason = connectionProblem(cause);
-      throw new ModelUnavailable(`${baseUrl} does not answer: ${reason}`, { cause, server: baseUrl, reason });
-    }
-  };
 }

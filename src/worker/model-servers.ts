@@ -7,6 +7,7 @@ import type { VllmServing } from '../config/vllm-serving.ts';
 import type { AdapterServer } from '../inference/adapter-server.ts';
 import { createChatClient } from '../inference/chat-client.ts';
 import type { ChatClient } from '../inference/chat-client.ts';
+import { createAdapterServer } from '../inference/create-adapter-server.ts';
 import { createPolicyClient } from '../inference/create-policy-client.ts';
 import type { ModelClients } from '../inference/model-clients.ts';
 import { connectionProblem } from '../inference/outage-reason.ts';
@@ -14,7 +15,7 @@ import { ModelUnavailable, RequestRefused } from '../inference/policy-client.ts'
 import type { PolicyClient } from '../inference/policy-client.ts';
 import { callOneServer, completeOnServers } from '../inference/server-pool.ts';
 import type { ServerLoad } from '../inference/server-pool.ts';
-import { createVllmAdapters } from '../inference/vllm-adapters.ts';
+import { createSglangChatClient } from '../inference/sglang-client.ts';
 import type { WorkerSettings } from './settings.ts';
 
 type Serving = ServingSettings | { baseUrl: string; apiKeyEnv: string | null };
@@ -82,7 +83,8 @@ export function createModelClients(
     },
     chatClient: (serving, timeoutMs) => {
       const servers = serversOf(serving, (server): ChatClient => {
-        const client = createChatClient({ ...server, timeoutMs });
+        const isSglang = 'type' in serving && serving.type === 'sglang';
+        const client = (isSglang ? createSglangChatClient : createChatClient)({ ...server, timeoutMs });
         return { answer: (...request) => send(timeoutMs, () => client.answer(...request)) };
       });
       return {
@@ -94,7 +96,7 @@ export function createModelClients(
       const apiKey = secret(environment, serving.apiKeyEnv ?? null);
       const isManaged = serving.type === 'vllm' && outsideAddresses(serving).length === 0;
       return addressesOf(serving).map((baseUrl): AdapterServer => {
-        const server = createVllmAdapters({ baseUrl, apiKey, timeoutMs: maxLoadMs });
+        const server = createAdapterServer(serving, { baseUrl, apiKey, timeoutMs: maxLoadMs });
         return {
           address: server.address,
           load: (name, folder) =>

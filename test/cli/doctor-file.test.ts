@@ -8,6 +8,8 @@ import type { Check } from '../../src/cli/lib/check.ts';
 import { checkExperiment } from '../../src/cli/lib/file-checks.ts';
 import { parseExperiment } from '../../src/config/parse-experiment.ts';
 import { exampleFile, withFields } from '../../test-support/experiments.ts';
+import { FakeSglang } from '../../test-support/fake-sglang.ts';
+import type { FakeSglangOptions } from '../../test-support/fake-sglang.ts';
 
 /** Answers of a real vLLM 0.32, right flags and wrong ones. */
 interface FakeVllm {
@@ -256,6 +258,84 @@ describe('a server elsewhere', () => {
       state: 'missing',
       finding: `${url} does not serve writer`,
     });
+  });
+});
+
+describe('an SGLang elsewhere', () => {
+  const flags = { enable_lora: true, max_lora_rank: 8 };
+  const sglangChecks = async (options: Partial<FakeSglangOptions> = {}, refusals: string[] = []) => {
+    const server = await FakeSglang.start({ model: () => 'yes', serverArguments: flags, ...options });
+    onTestFinished(() => server[Symbol.asyncDispose]());
+    server.nextRefusals.push(...refusals);
+    const file = experimentOn({ type: 'sglang', baseUrl: server.url }, { world: { type: 'programs' } });
+    return checkExperiment(file, context());
+  };
+
+  test('that has everything is ok in every line', async () => {
+    expect(stateOf(await sglangChecks({ contextLength: 512 }))).toMatchObject({
+      server: 'ok',
+      Length: 'ok',
+      Adapters: 'ok',
+      'Log-probabilities': 'ok',
+      Seeds: 'ok',
+      'Structured output': 'ok',
+    });
+  });
+
+  test.each<[string, Partial<FakeSglangOptions>, string, RegExp, RegExp]>([
+    ['too short', { contextLength: 32 }, 'Length', /^32 tokens; prompt/, /--context-length \d+ or more/],
+    [
+      'without LoRA',
+      { serverArguments: { enable_lora: null } },
+      'Adapters',
+      /LoRA is not enabled/,
+      /--enable-lora --max-lora-rank 8 --lora-target-modules all/,
+    ],
+    [
+      'of a smaller rank',
+      { serverArguments: { ...flags, max_lora_rank: 4 } },
+      'Adapters',
+      /up to rank 4; needed: 8/,
+      /--max-lora-rank 8/,
+    ],
+    [
+      'with log-probabilities before the temperature',
+      { originalLogprobs: true },
+      'Log-probabilities',
+      /before sampling/,
+      /without SGLANG_RETURN_ORIGINAL_LOGPROB/,
+    ],
+  ])('%s: what is wrong and the flag to set', async (_, options, what, ...texts) => {
+    const [finding, remedy] = texts;
+    const checks = await sglangChecks({ contextLength: 512, ...options });
+    const wrong = checks.filter(({ state, what: name }) => state === 'missing' && !name.startsWith('Model '));
+    expect(wrong.map(({ what: name }) => name)).toEqual([what]);
+    expect(wrong[0]?.finding).toMatch(finding);
+    expect(wrong[0]?.remedy).toMatch(remedy);
+  });
+
+  test('that does not look at seeds, or refuses the grammar of the world', async () => {
+    expect(find(await sglangChecks({ isDeterministic: false }), 'Seeds')).toMatchObject({
+      state: 'note',
+      remedy: expect.stringContaining('--enable-deterministic-inference') as string,
+    });
+    expect(stateOf(await sglangChecks({}, ['Invalid grammar']))).toMatchObject({
+      'Structured output': 'missing',
+    });
+  });
+
+  test('that is no SGLang but another server, or away', async () => {
+    const { url } = await serve();
+    const mistaken = await checkExperiment(experimentOn({ type: 'sglang', baseUrl: url }), context());
+    expect(find(mistaken, 'http')).toMatchObject({
+      state: 'missing',
+      remedy: 'name the address of an SGLang',
+    });
+    const away = await checkExperiment(
+      experimentOn({ type: 'sglang', baseUrl: 'http://127.0.0.1:9' }),
+      context(),
+    );
+    expect(find(away, 'http')?.finding).toContain('does not answer');
   });
 });
 

@@ -429,6 +429,20 @@ const files: [string, Record<string, unknown>, string][] = [
     'agent.sampling.maxTokens: got 64; expected less than serving.maxModelLen (64), which holds a prompt with its answer',
   ],
   [
+    'an SGLang without an address',
+    { ...pretrained, serving: { type: 'sglang' } },
+    'serving.baseUrl: missing; expected a URL such as "http://127.0.0.1:8000/v1" or a list with at least 1 entry, each a URL such as "http://127.0.0.1:8000/v1"',
+  ],
+  [
+    'full weights on SGLang',
+    {
+      ...pretrained,
+      'agent.model': { type: 'pretrained', path: '/models/small' },
+      serving: { type: 'sglang', baseUrl: 'http://a:30000' },
+    },
+    'agent.model.adapter: got null; expected LoRA settings, also of a frozen policy, since SGLang serves adapters over one model',
+  ],
+  [
     'a model that set-up cannot install',
     { 'agent.model': { ...adapted, path: 'engine:gpt' } },
     'agent.model.path: got "engine:gpt"; allowed: a folder, or "engine:smollm2"',

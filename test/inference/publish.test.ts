@@ -2,30 +2,37 @@ import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { WrongWeights } from '../../src/inference/adapter-server.ts';
+import { createAdapterServer } from '../../src/inference/create-adapter-server.ts';
 import { ModelUnavailable, RequestRefused } from '../../src/inference/policy-client.ts';
 import { ensurePolicyServed, withdrawPolicies } from '../../src/inference/publish.ts';
-import { createVllmAdapters } from '../../src/inference/vllm-adapters.ts';
 import { writeCanary } from '../../src/store/canaries.ts';
 import { InvalidArtifact } from '../../src/store/errors.ts';
 import { ObjectStore } from '../../src/store/object-store.ts';
 import { canaryPath } from '../../src/store/references.ts';
 import type { FolderRef } from '../../src/store/references.ts';
 import { FakeModelServer } from '../../test-support/fake-model-server.ts';
+import { FakeSglang } from '../../test-support/fake-sglang.ts';
 import { fakeCanary, weightsIn } from '../../test-support/fake-weights.ts';
 import { memoryFolder } from '../store/temporary-folder.ts';
 
-const serving = {
+const frozen = {
   type: 'openai',
   baseUrl: 'http://127.0.0.1:1/v1',
   apiKeyEnv: null,
-  publish: 'vllm-lora',
+  publish: 'none',
   returnsTokenIds: true,
   models: null,
 } as const;
+const dialects = [
+  { ...frozen, publish: 'vllm-lora' },
+  { type: 'sglang', baseUrl: 'http://127.0.0.1:1' },
+] as const;
+type Dialect = (typeof dialects)[number];
+const [vllm, sglang] = dialects;
 const name = 'agent@0001-0123456789ab';
 
 /** A store with two adapters and their canaries, and servers to publish them to. */
-async function someStore(serverCount = 1) {
+async function someStore(serving: Dialect, serverCount = 1) {
   const home = await memoryFolder();
   const store = new ObjectStore(join(home, 'store'));
   const put = async (weights: string): Promise<FolderRef> => {
@@ -38,14 +45,16 @@ async function someStore(serverCount = 1) {
   };
   const servers = await Promise.all(
     Array.from({ length: serverCount }, () =>
-      FakeModelServer.start({ model: () => '', baseModel: { name: 'base' } }),
+      serving.type === 'sglang'
+        ? FakeSglang.start({ model: () => '' })
+        : FakeModelServer.start({ model: () => '', baseModel: { name: 'base' } }),
     ),
   );
   onTestFinished(async () => {
     for (const server of servers) await server[Symbol.asyncDispose]();
   });
   const clients = servers.map(({ url }) =>
-    createVllmAdapters({ baseUrl: url, apiKey: undefined, timeoutMs: 5_000 }),
+    createAdapterServer(serving, { baseUrl: url, apiKey: undefined, timeoutMs: 5_000 }),
   );
   const dependencies = { store, adapterServers: () => clients };
   const [right, wrong] = [await put('right'), await put('wrong')];
@@ -62,9 +71,9 @@ async function someStore(serverCount = 1) {
   };
 }
 
-describe('publishing an adapter', () => {
+describe.each(dialects)('publishing an adapter ($type)', (serving) => {
   it('loads it on every server and confirms the weights by their canary', async () => {
-    const { servers, publish, folder } = await someStore(2);
+    const { servers, publish, folder } = await someStore(serving, 2);
     expect(await publish()).toBe(true);
     // Publishing again changes nothing.
     expect(await publish()).toBe(true);
@@ -75,7 +84,7 @@ describe('publishing an adapter', () => {
   });
 
   it('loads other weights under the name once more, by a path that no cache knows', async () => {
-    const { adapters, publish, folder, wrongFolder } = await someStore();
+    const { adapters, publish, folder, wrongFolder } = await someStore(serving);
     adapters.mistaken.set(folder, wrongFolder);
     expect(await publish()).toBe(true);
     expect(adapters.calls).toEqual([
@@ -87,7 +96,7 @@ describe('publishing an adapter', () => {
   });
 
   it('fails for good if they stay others, says what was compared, and leaves nothing under the name', async () => {
-    const { adapters, publish, folder, wrongFolder, servers } = await someStore();
+    const { adapters, publish, folder, wrongFolder, servers } = await someStore(serving);
     for (const path of [folder, `${folder}/.`]) adapters.mistaken.set(path, wrongFolder);
     const failure = publish();
     await expect(failure).rejects.toThrow(WrongWeights);
@@ -102,7 +111,7 @@ describe('publishing an adapter', () => {
   });
 
   it('tells another base model from another adapter', async () => {
-    const { store, right, publish } = await someStore();
+    const { store, right, publish } = await someStore(serving);
     const canary = fakeCanary('any');
     for (const place of canary) place.base.logprobs = place.base.logprobs.map((value) => value - 1);
     await writeCanary(store.root, right, canary);
@@ -110,7 +119,7 @@ describe('publishing an adapter', () => {
   });
 
   it('allows for the precision of the server, which its base model shows', async () => {
-    const { store, right, publish, folder } = await someStore();
+    const { store, right, publish, folder } = await someStore(serving);
     const rounded = (adapterError: number, baseError: number) => {
       const canary = fakeCanary(weightsIn(folder));
       for (const { adapter, base } of canary) {
@@ -128,7 +137,7 @@ describe('publishing an adapter', () => {
   });
 
   it('trusts the server where there is no canary, or a torn one', async () => {
-    const { store, adapters, right, publish, folder, wrongFolder } = await someStore();
+    const { store, adapters, right, publish, folder, wrongFolder } = await someStore(serving);
     adapters.mistaken.set(folder, wrongFolder);
     await writeFile(canaryPath(store.root, right), '{"canary":[{"prompt":[1],"ada');
     expect(await publish()).toBe(true);
@@ -138,10 +147,11 @@ describe('publishing an adapter', () => {
   });
 });
 
-describe('a server that does not load an adapter', () => {
+describe.each(dialects)('a server that does not load an adapter ($type)', (serving) => {
   it('is away for now if the files are whole, else they are damaged', async () => {
-    const { adapters, publish, folder } = await someStore();
-    const torn = { status: 500, body: 'Error while deserializing header: incomplete metadata' };
+    const { adapters, publish, folder } = await someStore(serving);
+    const status = serving.type === 'sglang' ? 400 : 500;
+    const torn = { status, body: 'Error while deserializing header: incomplete metadata' };
     adapters.nextReplies.push(torn);
     await expect(publish()).rejects.toThrow(ModelUnavailable);
     await writeFile(join(folder, 'weights.txt'), 'righ');
@@ -149,20 +159,8 @@ describe('a server that does not load an adapter', () => {
     await expect(publish()).rejects.toThrow(InvalidArtifact);
   });
 
-  it.each([
-    [500, 'LoRA rank 64 is greater than max_lora_rank 16.', 'max_lora_rank 16'],
-    [404, 'Loading lora x failed: No adapter found for /nowhere', 'No adapter found for /nowhere'],
-    [404, '{"detail":"Not Found"}', 'VLLM_ALLOW_RUNTIME_LORA_UPDATING=True'],
-  ])('refuses for good what no other try changes: %i %s', async (status, body, message) => {
-    const { adapters, publish } = await someStore();
-    adapters.nextReplies.push({ status, body });
-    const failure = publish();
-    await expect(failure).rejects.toThrow(RequestRefused);
-    await expect(failure).rejects.toThrow(message);
-  });
-
   it('is passed over if another one can; it gets the adapter when it is asked for it', async () => {
-    const { servers, publish } = await someStore(2);
+    const { servers, publish } = await someStore(serving, 2);
     const comeBack = await servers[0]!.goAway();
     expect(await publish()).toBe(true);
     expect(servers[1]!.adapters.loaded.has(name)).toBe(true);
@@ -175,15 +173,44 @@ describe('a server that does not load an adapter', () => {
   });
 });
 
-describe('withdrawing policies', () => {
+it.each<[Dialect, number, string, string]>([
+  [vllm, 500, 'LoRA rank 64 is greater than max_lora_rank 16.', 'max_lora_rank 16'],
+  [vllm, 404, 'Loading lora x failed: No adapter found for /nowhere', 'No adapter found for /nowhere'],
+  [vllm, 404, '{"detail":"Not Found"}', 'VLLM_ALLOW_RUNTIME_LORA_UPDATING=True'],
+  [sglang, 400, 'LoRA is not enabled. Please set `--enable-lora` to enable LoRA.', '--enable-lora'],
+  [sglang, 400, "the adapter's rank is within the configured `--max-lora-rank`", '--max-lora-rank'],
+  [sglang, 400, "Repo id must be in the form 'repo_name': '/nowhere'", '/nowhere'],
+  [sglang, 404, '{"detail":"Not Found"}', 'answered 404'],
+])('a server refuses for good what no other try changes: $0.type %i %s', async (serving, ...reply) => {
+  const [status, body, message] = reply;
+  const { adapters, publish } = await someStore(serving);
+  adapters.nextReplies.push({ status, body });
+  const failure = publish();
+  await expect(failure).rejects.toThrow(RequestRefused);
+  await expect(failure).rejects.toThrow(message);
+});
+
+it('an SGLang that was interrupted while it unloaded an adapter unloads it before it loads it again', async () => {
+  const { adapters, publish, folder } = await someStore(sglang);
+  const body = `LoRA adapter '${name}' has an incomplete unload. Retry the unload before loading it again.`;
+  adapters.nextReplies.push({ status: 400, body });
+  expect(await publish()).toBe(true);
+  expect(adapters.calls).toEqual([
+    { call: 'load', name, folder },
+    { call: 'unload', name },
+    { call: 'load', name, folder },
+  ]);
+});
+
+describe.each(dialects)('withdrawing policies ($type)', (serving) => {
   it('unloads them on every server that answers; those that are not there are no fault', async () => {
-    const { servers, dependencies, publish } = await someStore(2);
+    const { servers, dependencies, publish } = await someStore(serving, 2);
     await publish();
     const comeBack = await servers[0]!.goAway();
     await withdrawPolicies(dependencies, serving, [name, 'agent@0000-none']);
     await comeBack();
     expect(servers.map(({ adapters }) => adapters.loaded.has(name))).toEqual([true, false]);
-    await withdrawPolicies(dependencies, { ...serving, publish: 'none' }, [name]);
+    await withdrawPolicies(dependencies, frozen, [name]);
     expect(servers[0]!.adapters.loaded.has(name)).toBe(true);
   });
 });

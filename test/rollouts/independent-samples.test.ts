@@ -1,8 +1,11 @@
 /**
- * Answers of vLLM to different prompts are independent draws. vLLM gives all prompts of a request one seed,
- * and sample j of each the seed + j, so a client that sent them together would get equal noise in sample j of
- * every task, and in every later turn of a group.
+ * Answers of vLLM and of SGLang to different prompts are independent draws. vLLM gives all prompts of a request
+ * one seed, and sample j of each the seed + j, so a client that sent them together would get equal noise in
+ * sample j of every task, and in every later turn of a group. SGLang gives all samples of a prompt one seed.
  */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { collect } from '../../src/async/streams.ts';
 import { createPolicyClient } from '../../src/inference/create-policy-client.ts';
@@ -12,6 +15,8 @@ import type { Rollout } from '../../src/rollouts/rollout-loop.ts';
 import type { Phase } from '../../src/runtime/run-once.ts';
 import { exampleExperiment } from '../../test-support/experiments.ts';
 import { FakeModelServer } from '../../test-support/fake-model-server.ts';
+import type { FakeModel } from '../../test-support/fake-model-server.ts';
+import { FakeSglang } from '../../test-support/fake-sglang.ts';
 
 const TASKS = 40;
 const SAMPLES = 8;
@@ -22,19 +27,11 @@ const LETTERS = 'abcd';
 const expected = (1 / LETTERS.length) ** PREFIX;
 
 /** Rollouts of several turns in a world that says "go on" between them. */
-async function rollouts(): Promise<Rollout<string>[]> {
-  const server = await FakeModelServer.start({
-    model: (_, random) => Array.from({ length: 3 }, () => random.pick([...LETTERS])).join(''),
-  });
+async function rollouts(type: 'vllm' | 'sglang'): Promise<Rollout<string>[]> {
+  const model: FakeModel = (_, random) => Array.from({ length: 3 }, () => random.pick([...LETTERS])).join('');
+  const server = await (type === 'sglang' ? startSglang(model) : FakeModelServer.start({ model }));
   onTestFinished(() => server[Symbol.asyncDispose]());
-  const serving = {
-    type: 'openai',
-    baseUrl: server.url,
-    apiKeyEnv: null,
-    publish: 'vllm-lora',
-    returnsTokenIds: true,
-    models: null,
-  } as const;
+  const serving = { type, baseUrl: server.url };
   const client = createPolicyClient(serving, { baseUrl: server.url, apiKey: undefined, timeoutMs: 60_000 });
   const never = new AbortController().signal;
   const items = Array.from({ length: TASKS }, (_, task) => `task ${task}: `);
@@ -67,6 +64,14 @@ async function rollouts(): Promise<Rollout<string>[]> {
   );
 }
 
+async function startSglang(model: FakeModel): Promise<FakeSglang> {
+  const server = await FakeSglang.start({ model });
+  const adapter = mkdtempSync(join(tmpdir(), 'genenv-adapter-'));
+  onTestFinished(() => rmSync(adapter, { recursive: true }));
+  server.adapters.load('agent', adapter);
+  return server;
+}
+
 type Drawn = { item: string; sample: number; prefix: string };
 
 const inTurn = (all: readonly Rollout<string>[], turn: number): Drawn[] =>
@@ -88,7 +93,7 @@ function shareOfEqualPrefixes(
   return { share: equal / pairs, deviation: Math.sqrt((expected * (1 - expected)) / pairs) };
 }
 
-describe('answers of a server with vLLM’s seeds', () => {
+describe.each(['vllm', 'sglang'] as const)('answers of a server with the seeds of %s', (type) => {
   const comparisons: [string, (a: Drawn, b: Drawn) => boolean][] = [
     ['different tasks, same sample index', (a, b) => a.item !== b.item && a.sample === b.sample],
     ['different tasks, different sample indices', (a, b) => a.item !== b.item && a.sample !== b.sample],
@@ -96,7 +101,7 @@ describe('answers of a server with vLLM’s seeds', () => {
   ];
 
   it('begin alike as often as independent ones do, in every turn', async () => {
-    const all = await rollouts();
+    const all = await rollouts(type);
     expect(all).toHaveLength(TASKS * SAMPLES);
     for (let turn = 0; turn < TURNS; turn++) {
       for (const [what, isCompared] of comparisons) {
@@ -107,7 +112,7 @@ describe('answers of a server with vLLM’s seeds', () => {
   });
 
   it('are recorded with the seed of their own turn', async () => {
-    const all = await rollouts();
+    const all = await rollouts(type);
     const seedsOf = (turn: number): number[] => all.map(({ turns }) => turns![turn]!.seed);
     // In the first turn a group is one request; later turns are one of each rollout.
     expect(new Set(seedsOf(0)).size).toBe(TASKS);

@@ -5,6 +5,7 @@ import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import type { CompletionRequest } from '../../src/inference/policy-client.ts';
 import { createModelClients } from '../../src/worker/model-servers.ts';
 import { FakeModelServer } from '../../test-support/fake-model-server.ts';
+import { FakeSglang } from '../../test-support/fake-sglang.ts';
 
 let folder: string;
 beforeEach(() => {
@@ -127,4 +128,26 @@ test('a stack without vLLM says how to get one', () => {
   expect(() => clients().policyClient({ type: 'vllm' }, 5_000)).toThrow(
     /no vLLM runs in the stack.*genenv up FILE/,
   );
+});
+
+test('an SGLang is asked in its own dialect, and chats name the adapter behind a colon', async () => {
+  const [first, second] = [
+    await FakeSglang.start({ model: () => 'yes', chat: (_messages, _random, { model }) => `I am ${model}` }),
+    await FakeSglang.start({ model: () => 'yes' }),
+  ];
+  onTestFinished(async () => {
+    for (const server of [first, second]) await server[Symbol.asyncDispose]();
+  });
+  const serving = { type: 'sglang' as const, baseUrl: [first.url, `${second.url}/v1`] };
+  for (const server of clients().adapterServers(serving)) await server.load('agent', join(folder, 'adapter'));
+  const policy = clients().policyClient(serving, 5_000);
+  await Promise.all([0, 1, 2, 3].map((seed) => ask(policy, seed)));
+  expect([first.requests.length, second.requests.length]).toEqual([2, 2]);
+
+  const messages = [{ role: 'user' as const, content: 'Who are you?' }];
+  const question = { model: 'agent', messages, seed: 1, temperature: 1, maxTokens: 40 };
+  const { text } = await clients()
+    .chatClient({ ...serving, baseUrl: first.url }, 5_000)
+    .answer(question, new AbortController().signal);
+  expect(text).toBe('I am agent');
 });

@@ -67,7 +67,7 @@ async function checkContext(
     throw new InvalidConfig(
       `experiment: ${role}.sampling.maxTokens: got ${maxTokens}; the server has a context of ${length} tokens ` +
         `for ${policy.name}, prompt and completion together: lower maxTokens, or raise the server's limit ` +
-        '(vLLM: --max-model-len)',
+        '(vLLM: --max-model-len, SGLang: --context-length)',
     );
 }
 

@@ -8,7 +8,13 @@ import type { Experiment } from '../../config/experiment.ts';
 import { modelFolder } from '../../config/model-folder.ts';
 import { outsideAddresses } from '../../config/vllm-serving.ts';
 import { structuredOutput } from '../../curriculum/generate-candidates.ts';
-import { combineVllm, managedVllm, vllmSettings, vllmText } from '../../dev-stack/vllm-settings.ts';
+import {
+  adapterRank,
+  combineVllm,
+  managedVllm,
+  vllmSettings,
+  vllmText,
+} from '../../dev-stack/vllm-settings.ts';
 import { responseFormat } from '../../inference/completions-client.ts';
 import { connectionProblem } from '../../inference/outage-reason.ts';
 import { promptTexts } from '../../runs/prompt-sizes.ts';
@@ -21,9 +27,11 @@ import type { Check } from './check.ts';
 import { nearestExisting } from './environment-checks.ts';
 import { estimateRun, positionsOf } from './estimates.ts';
 import type { RunEstimate } from './estimates.ts';
+import type { LongestPrompt } from './server-questions.ts';
 import { externalTemporal } from './session.ts';
 import { runningStack } from './stack.ts';
 import { byteText, countText } from './text.ts';
+import { checkSglang } from './sglang-checks.ts';
 import { VllmChecks } from './vllm-checks.ts';
 
 /** Whether this machine and the model server have what an experiment needs. */
@@ -148,7 +156,15 @@ async function checkServer(experiment: Experiment, world: World, context: CliCon
   if (addresses?.vllm && managed !== null) urls.push(addresses.vllm.url);
   const checks: Check[] = [];
   for (const url of urls) {
-    if (settings === null)
+    if (serving.type === 'sglang')
+      checks.push(
+        ...(await checkSglang(url, key, {
+          rank: adapterRank(experiment),
+          prompts: longestPrompts(experiment, world),
+          structure: structuredOutput(experiment, world),
+        })),
+      );
+    else if (settings === null)
       checks.push(
         await checkModelList(url, key, serving.type === 'openai' ? Object.values(serving.models ?? {}) : []),
       );
@@ -167,10 +183,7 @@ async function checkServer(experiment: Experiment, world: World, context: CliCon
 }
 
 /** The longest prompt of each role by its bytes; the server counts its tokens. */
-function longestPrompts(
-  experiment: Experiment,
-  world: World,
-): { role: string; text: string; maxTokens: number }[] {
+function longestPrompts(experiment: Experiment, world: World): LongestPrompt[] {
   const texts = promptTexts(experiment, world);
   const longestOf = (prompts: readonly string[]): string =>
     prompts.reduce((longest, prompt) => (prompt.length > longest.length ? prompt : longest), '');

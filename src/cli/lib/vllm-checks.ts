@@ -4,13 +4,23 @@ import { modelFolder, modelPositions } from '../../config/model-folder.ts';
 import type { VllmSettings } from '../../dev-stack/vllm-settings.ts';
 import { missing, note, ok } from './check.ts';
 import type { Check } from './check.ts';
+import {
+  createAsk,
+  findBaseModel,
+  lengthCheck,
+  LOGPROB_TOLERANCE,
+  logprobsCheck,
+  longestTokens,
+  structureCheck,
+  unreachable,
+} from './server-questions.ts';
+import type { Ask, LongestPrompt, ModelCard } from './server-questions.ts';
 import { countText } from './text.ts';
 
 /** What a file needs of a vLLM. */
 export interface VllmNeeds {
   settings: VllmSettings;
-  /** The longest prompt of each role, and the most tokens that are sampled after it. */
-  prompts: { role: string; text: string; maxTokens: number }[];
+  prompts: LongestPrompt[];
   /** What the server is to hold the simulator to; undefined = nothing. */
   structure: object | undefined;
   /** A folder that the server can read too, if it shares the store. */
@@ -19,61 +29,29 @@ export interface VllmNeeds {
   isManaged: boolean;
 }
 
-interface Answer {
-  status: number;
-  text: string;
-  /** The body as JSON; undefined if it is none. */
-  json: unknown;
-}
-
-const REQUEST_SECONDS = 120;
-
 /** Asks a server whether it has what a file needs, and says which flag is wrong. Never rejects. */
 export class VllmChecks {
   readonly #base: string;
-  readonly #headers: Record<string, string>;
+  readonly #ask: Ask;
   readonly #needs: VllmNeeds;
 
   constructor(address: string, apiKey: string | undefined, needs: VllmNeeds) {
     this.#base = address.replace(/\/v1\/?$/, '');
-    this.#headers = {
-      'content-type': 'application/json',
-      ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }),
-    };
+    this.#ask = createAsk(this.#base, apiKey);
     this.#needs = needs;
   }
 
   async run(): Promise<Check[]> {
     const checks: Check[] = [];
     try {
-      const models = await this.#ask('/v1/models');
-      if (models.status === 401 || models.status === 403)
-        return [
-          missing(
-            this.#base,
-            `answered ${models.status}`,
-            'set the variable that apiKeyEnv names to its key',
-          ),
-        ];
-      const base = (models.json as { data?: ModelCard[] } | undefined)?.data?.find(
-        ({ parent }) => (parent ?? null) === null,
-      );
-      if (models.status !== 200 || base === undefined)
-        return [
-          missing(
-            this.#base,
-            `answered ${models.status} to /v1/models`,
-            'name the address of a vLLM, ending in /v1',
-          ),
-        ];
+      const base = await findBaseModel(this.#ask, this.#base, 'a vLLM, ending in /v1');
+      if (!('id' in base)) return [base];
       checks.push(await this.#reachable(base), this.#model(base), await this.#length(base));
       checks.push(await this.#adapters());
       checks.push(...(await this.#sampling(base.id)), await this.#seeds());
       if (this.#needs.structure !== undefined) checks.push(await this.#structuredOutput(base.id));
     } catch (error) {
-      checks.push(
-        missing(this.#base, `does not answer: ${reasonOf(error)}`, 'start it, or correct serving.baseUrl'),
-      );
+      checks.push(unreachable(this.#base, error));
     }
     return checks;
   }
@@ -97,29 +75,18 @@ export class VllmChecks {
   async #length({ id, max_model_len: limit }: ModelCard): Promise<Check> {
     const wanted =
       this.#needs.settings.maxModelLen ?? modelPositions(modelFolder(this.#needs.settings.model));
-    const longest: { role: string; tokens: number }[] = [];
-    for (const { role, text, maxTokens } of this.#needs.prompts) {
-      const { json } = await this.#ask('/tokenize', { model: id, prompt: text });
-      const count = (json as { count?: number } | undefined)?.count;
-      if (count !== undefined) longest.push({ role, tokens: count + maxTokens });
-    }
-    const text = longest.map(({ role, tokens }) => `${role} ${countText(tokens)}`).join(', ');
-    const need = Math.max(0, ...longest.map(({ tokens }) => tokens));
-    if (limit === null || limit === undefined)
-      return note('Length', `the server does not say; needed: ${text}`);
-    if (need > limit)
+    const check = lengthCheck(
+      limit,
+      await longestTokens(this.#ask, id, this.#needs.prompts),
+      '--max-model-len',
+    );
+    if (check.state === 'ok' && wanted !== null && limit! < wanted)
       return missing(
         'Length',
-        `${countText(limit)} tokens; prompt and answer take ${text}`,
-        `start it with --max-model-len ${need} or more, or lower sampling.maxTokens`,
-      );
-    if (wanted !== null && limit < wanted)
-      return missing(
-        'Length',
-        `${countText(limit)} tokens; serving.maxModelLen is ${countText(wanted)}`,
+        `${countText(limit!)} tokens; serving.maxModelLen is ${countText(wanted)}`,
         `start it with --max-model-len ${wanted}, or set serving.maxModelLen to ${limit}`,
       );
-    return ok('Length', `${countText(limit)} tokens; the longest prompt and answer take ${text}`);
+    return check;
   }
 
   /**
@@ -184,13 +151,10 @@ export class VllmChecks {
       plain.hasTokenIds
         ? ok('Token ids', 'returned')
         : missing('Token ids', 'not returned', 'use a vLLM that knows return_token_ids (0.10.2 or newer)'),
-      cold.top > hot.top + LOGPROB_TOLERANCE && hot.top <= 0
-        ? ok('Log-probabilities', 'of the distribution that was sampled from')
-        : missing(
-            'Log-probabilities',
-            'the same at every temperature: those before sampling',
-            'start it with --logprobs-mode processed_logprobs, or GRPO trains on ratios that are wrong',
-          ),
+      logprobsCheck(
+        cold.top > hot.top + LOGPROB_TOLERANCE && hot.top <= 0,
+        'start it with --logprobs-mode processed_logprobs',
+      ),
       Math.abs(plain.top - neutral.top) < LOGPROB_TOLERANCE
         ? ok('Sampling', 'no defaults of the model’s folder')
         : missing(
@@ -226,27 +190,12 @@ export class VllmChecks {
   }
 
   async #structuredOutput(model: string): Promise<Check> {
-    const { status, text } = await this.#ask('/v1/completions', {
-      ...{ model, prompt: 'The', max_tokens: 1, temperature: 1, seed: 1 },
-      ...this.#needs.structure,
-    });
-    return status === 200
-      ? ok('Structured output', 'the schema or grammar of the world is taken')
-      : missing(
-          'Structured output',
-          `answered ${status}: ${text.slice(0, 200)}`,
-          'set serving.structuredOutput to "none", or start the server with another structured output backend',
-        );
-  }
-
-  async #ask(path: string, body?: object): Promise<Answer> {
-    const response = await fetch(`${this.#base}${path}`, {
-      headers: this.#headers,
-      signal: AbortSignal.timeout(REQUEST_SECONDS * 1000),
-      ...(body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) }),
-    });
-    const text = await response.text();
-    return { status: response.status, text, json: parseJson(text) };
+    return structureCheck(
+      await this.#ask('/v1/completions', {
+        ...{ model, prompt: 'The', max_tokens: 1, temperature: 1, seed: 1 },
+        ...this.#needs.structure,
+      }),
+    );
   }
 }
 
@@ -287,15 +236,6 @@ export function adapterCheck(
 
 /** Nothing that a model's folder may say of sampling. */
 const plainSampling = { top_p: 1, top_k: -1, min_p: 0, repetition_penalty: 1 };
-/** Log-probabilities of one token that differ by more are of different distributions. */
-const LOGPROB_TOLERANCE = 1e-3;
-
-interface ModelCard {
-  id: string;
-  root?: string | null;
-  parent?: string | null;
-  max_model_len?: number | null;
-}
 
 interface Choice {
   token_ids?: unknown;
@@ -307,17 +247,4 @@ interface Sampled {
   hasTokenIds: boolean;
   /** The largest log-probability of the next token. */
   top: number;
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
-function reasonOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  return error.cause instanceof Error ? error.cause.message : error.message;
 }

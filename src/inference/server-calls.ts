@@ -1,0 +1,51 @@
+/** Plain calls of a model server, for what no client library knows. */
+import { z } from 'zod';
+import { connectionProblem } from './outage-reason.ts';
+import { InvalidAnswer, ModelUnavailable } from './policy-client.ts';
+
+export interface ServerAddress {
+  baseUrl: string;
+  apiKey: string | undefined;
+  /** Limit of each call. */
+  timeoutMs: number;
+}
+
+/** @throws InvalidAnswer */
+export function parseBody<Schema extends z.ZodType>(
+  schema: Schema,
+  text: string,
+  what: string,
+): z.infer<Schema> {
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch {
+    json = undefined;
+  }
+  const parsed = schema.safeParse(json);
+  if (!parsed.success) throw new InvalidAnswer(`${what}: ${z.prettifyError(parsed.error)}`);
+  return parsed.data;
+}
+
+export type Call = (path: string, body: object | undefined) => Promise<{ status: number; text: string }>;
+
+/** Calls a server by paths below its address; without a body by GET. @throws ModelUnavailable */
+export function createCaller({ baseUrl, apiKey, timeoutMs }: ServerAddress): Call {
+  const headers = {
+    'content-type': 'application/json',
+    ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }),
+  };
+  return async (path, body) => {
+    try {
+      const response = await fetch(`${baseUrl.replace(/\/$/, '')}${path}`, {
+        headers,
+        signal: AbortSignal.timeout(timeoutMs),
+        ...(body !== undefined && { method: 'POST', body: JSON.stringify(body) }),
+      });
+      return { status: response.status, text: await response.text() };
+    } catch (cause) {
+      const reason = connectionProblem(cause);
+      throw new ModelUnavailable(`${baseUrl} does not answer: ${reason}`, { cause, server: baseUrl, reason });
+    }
+  };
+}

@@ -1,0 +1,72 @@
+/** Adapters on SGLang: `--enable-lora --max-lora-rank R --lora-target-modules all`. */
+import { z } from 'zod';
+import { AdapterNotLoaded } from './adapter-server.ts';
+import type { AdapterServer } from './adapter-server.ts';
+import { shortReason } from './outage-reason.ts';
+import { ModelNotServed, ModelUnavailable, RequestRefused } from './policy-client.ts';
+import { createCaller, parseBody } from './server-calls.ts';
+import type { ServerAddress } from './server-calls.ts';
+import { plainSampling, sglangLogprob, sglangUrl } from './sglang-client.ts';
+
+/** Tokens that are asked for at each place: more than a canary has. */
+const LIKELIEST = 10;
+
+const answerSchema = z.array(
+  z.object({ meta_info: z.object({ output_top_logprobs: z.tuple([z.array(sglangLogprob)]) }) }),
+);
+
+/** What no other try changes: no adapters at all, another shape than the server has room for, no such folder. */
+const isLasting = (text: string): boolean =>
+  /LoRA is not enabled|--max-lora-rank|add tokens to the vocabulary|DoRA|Repo id must/i.test(text);
+
+export function createSglangAdapters(server: ServerAddress): AdapterServer {
+  const { baseUrl } = server;
+  const call = createCaller({ ...server, baseUrl: sglangUrl(baseUrl, '/') });
+  /** SGLang answers 400 to everything that it does not do. */
+  const isRefused = (status: number): boolean => status >= 400 && status < 500 && status !== 400;
+  const unload = async (name: string): Promise<void> => {
+    const path = '/unload_lora_adapter';
+    const { status, text } = await call(path, { lora_name: name });
+    if (status !== 200 && !(status === 400 && text.includes('does not exist')))
+      throw new RequestRefused(`${baseUrl}${path} answered ${status} for ${name}: ${text}`);
+  };
+  return {
+    address: baseUrl,
+    async load(name, folder) {
+      const path = '/load_lora_adapter';
+      const body = { lora_name: name, lora_path: folder };
+      let { status, text } = await call(path, body);
+      if (text.includes('incomplete unload')) {
+        await unload(name);
+        ({ status, text } = await call(path, body));
+      }
+      if (status === 200 || (status === 400 && text.includes('already loaded'))) return;
+      const message = `${baseUrl}${path} answered ${status} for ${name}: ${text}`;
+      if (isRefused(status) || isLasting(text)) throw new RequestRefused(message);
+      throw new AdapterNotLoaded(message, { server: baseUrl, reason: shortReason(message) });
+    },
+    unload,
+    async likeliest(model, prompts) {
+      const { status, text } = await call('/generate', {
+        input_ids: prompts,
+        sampling_params: { ...plainSampling, temperature: 1, max_new_tokens: 1 },
+        lora_path: model,
+        return_logprob: true,
+        top_logprobs_num: LIKELIEST,
+      });
+      const message = `${baseUrl}/generate answered ${status} for ${model ?? 'the base model'}: ${text}`;
+      if (status >= 500)
+        throw new ModelUnavailable(message, { server: baseUrl, reason: shortReason(message) });
+      if (status === 400 && text.includes('LoRA adapter'))
+        throw new ModelNotServed(message, { server: baseUrl });
+      if (status !== 200) throw new RequestRefused(message);
+      return parseBody(answerSchema, text, `answer of ${model ?? 'the base model'}`).map(
+        ({
+          meta_info: {
+            output_top_logprobs: [top],
+          },
+        }) => new Map(top.map(([logprob, token]) => [token, logprob])),
+      );
+    },
+  };
+}
