@@ -8,6 +8,7 @@ import type { CompletionClient } from '../../rollouts/completion-requests.ts';
 import { streamRollouts } from '../../rollouts/rollout-loop.ts';
 import { runPhaseOnce } from '../../runtime/run-once.ts';
 import type { Phase } from '../../runtime/run-once.ts';
+import { simulatorAdvice } from '../../scoring/simulator-advice.ts';
 import type { ColdStart, PhaseInput } from '../../types/activity-types.ts';
 import type { SeedTaskRecord } from '../../types/records.ts';
 import { isSolved } from '../../worlds/world.ts';
@@ -40,7 +41,8 @@ export function createCheckColdStart(dependencies: Dependencies) {
       });
       const candidates = await writeTasks(client, context, state.environment.name, specs);
       const valid = candidates.filter(({ parsed }) => parsed.valid).length / candidates.length;
-      if (valid < coldStart!.minValid) throw new ColdStartFailed(failureMessage(candidates, coldStart!));
+      if (valid < coldStart!.minValid)
+        throw new ColdStartFailed(failureMessage(context, candidates, coldStart!));
       const { solved, wellFormed } = await attemptTasks(client, context, state.agent.name, specs);
       const attempts = specs.length * context.experiment.agent.rolloutsPerTask;
       const percent = (share: number): string => `${(100 * share).toFixed(0)} %`;
@@ -113,6 +115,7 @@ const SHOWN_CHARACTERS = 120;
 
 /** What the simulator wrote, why it is no task, and what can be done. */
 function failureMessage(
+  { experiment, world }: Phase,
   candidates: readonly Candidate<Prompt>[],
   { minValid }: { minValid: number },
 ): string {
@@ -122,18 +125,18 @@ function failureMessage(
     const seen = examples.get(parsed.reason) ?? { count: 0, text: sampled.text };
     examples.set(parsed.reason, { ...seen, count: seen.count + 1 });
   }
-  const reasons = [...examples]
+  const common = [...examples]
     .toSorted(([, left], [, right]) => right.count - left.count)
-    .slice(0, SHOWN_REASONS)
-    .map(([reason, { count, text }]) => {
-      const example = JSON.stringify(text.slice(0, SHOWN_CHARACTERS));
-      return `${count} ${reason}, such as ${example}`;
-    });
+    .slice(0, SHOWN_REASONS);
+  const advice = simulatorAdvice(experiment, world, new Set(common.map(([reason]) => reason)));
+  const reasons = common.map(([reason, { count, text }]) => {
+    const example = JSON.stringify(text.slice(0, SHOWN_CHARACTERS));
+    return `${count} ${reason}, such as ${example}`;
+  });
   const validCount = candidates.filter(({ parsed }) => parsed.valid).length;
   return (
     `cold start: ${validCount} of ${candidates.length} tasks of the initial simulator are valid; ` +
     `guards.coldStart.minValid asks for ${minValid}. ${reasons.join('; ')}. ` +
-    'Train it longer (environment.model.warmUp), raise environment.sampling.maxTokens if texts are cut_off, ' +
-    'hold it to the form of a task (serving.structuredOutput), or take a larger model'
+    `What may help: ${advice.join(', ')}`
   );
 }
