@@ -3,7 +3,7 @@ import { emptyHistory } from '../../coevolution/agent-history.ts';
 import { generateCandidates, structuredOutput } from '../../curriculum/generate-candidates.ts';
 import type { Candidate } from '../../curriculum/generate-candidates.ts';
 import { deriveSeed, randomStream } from '../../numerics/random.ts';
-import { batchPrompts, openCompletionClient } from '../../rollouts/completion-requests.ts';
+import { batchPrompts, isUnanswered, openCompletionClient } from '../../rollouts/completion-requests.ts';
 import type { CompletionClient } from '../../rollouts/completion-requests.ts';
 import { streamRollouts } from '../../rollouts/rollout-loop.ts';
 import { runPhaseOnce } from '../../runtime/run-once.ts';
@@ -43,19 +43,25 @@ export function createCheckColdStart(dependencies: Dependencies) {
       const valid = candidates.filter(({ parsed }) => parsed.valid).length / candidates.length;
       if (valid < coldStart!.minValid)
         throw new ColdStartFailed(failureMessage(context, candidates, coldStart!));
-      const { solved, wellFormed } = await attemptTasks(client, context, state.agent.name, specs);
-      const attempts = specs.length * context.experiment.agent.rolloutsPerTask;
+      const { solved, wellFormed, attempts, unanswered } = await attemptTasks(
+        client,
+        context,
+        state.agent.name,
+        specs,
+      );
+      const ofAttempts = (count: number): number => (attempts === 0 ? 0 : count / attempts);
       const percent = (share: number): string => `${(100 * share).toFixed(0)} %`;
       return {
         metrics: {
           'cold_start/valid_tasks': valid,
-          'cold_start/success_rate': solved / attempts,
-          'cold_start/well_formed': wellFormed / attempts,
+          'cold_start/success_rate': ofAttempts(solved),
+          'cold_start/well_formed': ofAttempts(wellFormed),
         },
         note:
           `cold start: ${percent(valid)} of ${candidates.length} tasks valid; the agent solves ` +
-          `${percent(solved / attempts)} of its attempts at ${specs.length} base tasks, ` +
-          `${percent(wellFormed / attempts)} of its answers have the right form`,
+          `${percent(ofAttempts(solved))} of its attempts at ${specs.length} base tasks, ` +
+          `${percent(ofAttempts(wellFormed))} of its answers have the right form` +
+          (unanswered === 0 ? '' : `; ${unanswered} attempts without an answer: their prompts are too long`),
       };
     });
 }
@@ -83,13 +89,13 @@ async function writeTasks(
   return candidates;
 }
 
-/** A group of attempts at each task by the agent. */
+/** A group of attempts at each task by the agent; a prompt that is too long was not attempted. */
 async function attemptTasks(
   client: CompletionClient,
   context: Phase,
   model: string,
   specs: readonly string[],
-): Promise<{ solved: number; wellFormed: number }> {
+): Promise<{ solved: number; wellFormed: number; attempts: number; unanswered: number }> {
   const { experiment, world } = context;
   const { agent, durability, seed } = experiment;
   const planned = batchPrompts(specs, durability.promptsPerRequest, (chunk, index) => ({
@@ -99,9 +105,14 @@ async function attemptTasks(
     seed: deriveSeed(seed, 'cold-start', 'agent', index),
     ...agent.sampling,
   }));
-  const counts = { solved: 0, wellFormed: 0 };
+  const counts = { solved: 0, wellFormed: 0, attempts: 0, unanswered: 0 };
   const rollouts = streamRollouts(client, context, planned, { specOf: (spec) => spec, simulator: null });
   for await (const { item: spec, sample, sampled } of rollouts) {
+    if (isUnanswered(sampled)) {
+      counts.unanswered += 1;
+      continue;
+    }
+    counts.attempts += 1;
     const chance = randomStream(deriveSeed(sampled.seed, 'verdict', spec, sample));
     const { reward, wellFormed } = world.score(spec, sampled.text, chance);
     if (isSolved(world, reward)) counts.solved += 1;
