@@ -85,8 +85,8 @@ export function createServerClient(
   const calls: ServerCalls = {
     client,
     tokenize: async (model, prompt, isPrompt, signal) => {
-      // vLLM serves it at the root, not below /v1.
-      const answer: unknown = await client.post(new URL('/tokenize', baseUrl).href, {
+      // vLLM serves it next to /v1, not below.
+      const answer: unknown = await client.post(`${baseUrl.replace(/\/(v1\/?)?$/, '')}/tokenize`, {
         body: { model, prompt, add_special_tokens: isPrompt },
         signal,
       });
@@ -137,11 +137,21 @@ export function createServerClient(
       }
     },
     tokenize: (model, text, signal) => ask(model, signal, calls.tokenize(model, text, false, signal)),
-    promptLength: async (model, prompt, signal) =>
-      (await ask(model, signal, calls.tokenize(model, prompt, true, signal))).length,
+    promptLength: async (model, prompt, signal) => {
+      const tokens = calls.tokenize(model, prompt, true, signal).catch((error: unknown) => {
+        // Completions say themselves which prompt is too long.
+        if (isMissingEndpoint(error)) return [];
+        throw error;
+      });
+      return (await ask(model, signal, tokens)).length;
+    },
     contextLength,
   };
 }
+
+/** Whether nothing listens at a path: a server or a proxy that knows the path says what it lacks instead. */
+const isMissingEndpoint = (error: unknown): boolean =>
+  error instanceof APIError && error.status === 404 && error.error === undefined;
 
 /** Structured output, as OpenAI's chat completions and both endpoints of vLLM take it. */
 export const responseFormat = (schema: CompletionRequest['schema']) =>

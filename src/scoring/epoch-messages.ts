@@ -5,6 +5,8 @@
 import type { Experiment } from '../config/experiment.ts';
 import type { Metrics } from '../types/activity-types.ts';
 import type { RewardRecord, TaskRecord } from '../types/records.ts';
+import type { World } from '../worlds/world.ts';
+import { simulatorAdvice } from './simulator-advice.ts';
 
 const shownReasons = 3;
 const shownCharacters = 120;
@@ -15,14 +17,16 @@ export interface EpochRecords {
   rewards: () => AsyncIterable<Pick<RewardRecord, 'role' | 'reward' | 'well_formed'>>;
 }
 
+/** @param loadWorld called only if there is something to say of the world's tasks */
 export async function epochMessages(
   experiment: Experiment,
   metrics: Metrics,
   records: EpochRecords,
+  loadWorld: () => Promise<World>,
 ): Promise<string[]> {
   const messages: string[] = [];
   if (metrics['env/valid_fraction'] === 0)
-    messages.push(await invalidTasksMessage(experiment, records.tasks()));
+    messages.push(await invalidTasksMessage(experiment, await loadWorld(), records.tasks()));
   if (metrics.frac_reward_zero_std === 1) {
     const message = await equalRewardsMessage(records.rewards());
     if (message !== null) messages.push(message);
@@ -32,6 +36,7 @@ export async function epochMessages(
 
 async function invalidTasksMessage(
   experiment: Experiment,
+  world: World,
   tasks: ReturnType<EpochRecords['tasks']>,
 ): Promise<string> {
   const counts = new Map<string, number>();
@@ -49,25 +54,11 @@ async function invalidTasksMessage(
     example === undefined
       ? 'every text was empty'
       : `for example ${quoted(example.text)} (${example.reason})`;
-  const advice = adviceFor(experiment, new Set(common.map(([reason]) => reason)));
+  const advice = simulatorAdvice(experiment, world, new Set(common.map(([reason]) => reason)));
   return (
     `0 of ${written} tasks valid: ${common.map(([reason, count]) => `${count} ${reason}`).join(', ')}; ` +
     `${exampleText}. What may help: ${advice.join(', ')}`
   );
-}
-
-/** Settings that may help, those that the reasons speak for first. */
-function adviceFor({ environment, serving }: Experiment, reasons: ReadonlySet<string>): string[] {
-  const { model, sampling } = environment;
-  const isHeld = 'structuredOutput' in serving && (serving.structuredOutput ?? 'none') !== 'none';
-  return [
-    ...(reasons.has('cut_off') ? [`environment.sampling.maxTokens above ${sampling.maxTokens}`] : []),
-    ...(serving.type === 'embedded' || isHeld ? [] : ['serving.structuredOutput']),
-    model.warmUp === undefined
-      ? 'a cold start (environment.model.warmUp)'
-      : 'a longer environment.model.warmUp',
-    'a larger model',
-  ];
 }
 
 async function equalRewardsMessage(records: ReturnType<EpochRecords['rewards']>): Promise<string | null> {

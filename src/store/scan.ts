@@ -35,10 +35,11 @@ export async function scanObjects(root: string): Promise<{ uri: string; path: st
   const objects: { uri: string; path: string }[] = [];
   for (const prefix of await namesIn(join(root, 'objects'))) {
     for (const name of await namesIn(join(root, 'objects', prefix))) {
-      const [, suffix] = /^[0-9a-f]{64}(\.jsonl|\.json|\.txt|\.manifest\.json|)$/.exec(name) ?? [];
+      const [, suffix] =
+        /^[0-9a-f]{64}(\.jsonl|\.json|\.txt|\.manifest\.json|\.canary\.json|)$/.exec(name) ?? [];
       if (suffix === undefined) continue;
-      // A manifest goes with its folder.
-      const uri = `objects/${prefix}/${suffix === '' ? `${name}/` : name.replace('.manifest.json', '/')}`;
+      // A manifest and a canary go with their folder.
+      const uri = `objects/${prefix}/${suffix === '' ? `${name}/` : name.replace(/\.(manifest|canary)\.json$/, '/')}`;
       objects.push({ uri, path: join(root, 'objects', prefix, name) });
     }
   }

@@ -137,7 +137,7 @@ describe('the check of a cold start', () => {
   it('ends a run whose simulator writes no tasks, and shows what it wrote', async () => {
     const player = { invalid: { share: 0.7, texts: ['I cannot\nwrite a task'] } };
     await expect(someRun({ 'guards.coldStart': coldStart }, player)).rejects.toThrow(
-      /cold start: [0-9] of 12 tasks of the initial simulator are valid; guards\.coldStart\.minValid asks for 0\.8\. \d+ \w+, such as "I cannot\\nwrite a task"\. Train it longer/,
+      /cold start: [0-9] of 12 tasks of the initial simulator are valid; guards\.coldStart\.minValid asks for 0\.8\. \d+ \w+, such as "I cannot\\nwrite a task"\. What may help: .*a longer environment\.model\.warmUp, a larger model$/,
     );
   });
 

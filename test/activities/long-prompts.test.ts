@@ -162,3 +162,10 @@ describe('a server whose context holds no prompt beside an answer', () => {
     },
   );
 });
+
+it('a check of the cold start scores no answer that was never given, and says how many', async () => {
+  const run = await someRun('embedded', { fields: { 'guards.coldStart': { tasks: 12, minValid: 0 } } });
+  const { prepared } = await run.started;
+  expect(prepared.metrics['cold_start/well_formed']).toBe(1);
+  expect(prepared.notes[0]).toMatch(/; [1-9]\d* attempts without an answer: their prompts are too long$/);
+});

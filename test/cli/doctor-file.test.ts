@@ -142,6 +142,7 @@ describe('a server elsewhere', () => {
     });
     expect(ranks).toEqual([8]);
     expect(find(checks, 'Seeds')?.finding).toContain('--no-enable-chunked-prefill');
+    expect(find(checks, 'Seeds')?.finding).toContain('VLLM_SERVER_DEV_MODE=1');
   });
 
   test.each<[string, FakeVllm, { what: string; finding: RegExp; remedy: RegExp }]>([

@@ -1,8 +1,9 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { engineFolder, pythonPath, temporalPath } from '../../infra/setup/locations.mjs';
+import { parseExperiment } from '../../src/config/parse-experiment.ts';
 import { leftovers } from '../../src/dev-stack/leftovers.ts';
 import { identify } from '../../src/dev-stack/processes.ts';
 import {
@@ -13,6 +14,7 @@ import {
   writeStackRecord,
 } from '../../src/dev-stack/record.ts';
 import type { StackAddresses } from '../../src/dev-stack/record.ts';
+import { RunFolder } from '../../src/runs/run-folder.ts';
 import { tinyExperiment } from '../../test-support/tiny-experiment.ts';
 import { genenv } from './genenv-process.ts';
 
@@ -72,6 +74,18 @@ test('a file that needs vLLM says how to install it, before anything starts', as
   );
   const up = await genenv(['up', file], environment);
   expect(up).toMatchObject({ code: 2, err });
+});
+
+test('an evaluation of a run on vLLM says how to install it, before anything starts', async () => {
+  await new RunFolder(join(home, 'runs'), 'on-vllm').writeExperiment(
+    parseExperiment(JSON.parse(readFileSync(file, 'utf8'))),
+  );
+  const evaluated = await genenv(
+    ['evaluate', '--policy', 'on-vllm', '--suite', 'bamboogle_closedbook'],
+    environment,
+  );
+  expect(evaluated).toMatchObject({ code: 2, out: '' });
+  expect(evaluated.err).toMatch(/serving: vLLM is not installed in .*; run `npm run engines -- vllm`/);
 });
 
 /** A stack of `genenv up` as others see it, run by this process. */

@@ -1,8 +1,11 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createCompletionsClient } from '../../src/inference/completions-client.ts';
 import type { ModelServerOptions } from '../../src/inference/completions-client.ts';
 import {
   DamagedModel,
+  hasRoomFor,
   InvalidAnswer,
   ModelNotServed,
   ModelUnavailable,
@@ -249,6 +252,29 @@ describe('the context of a model', () => {
     if (canBatchPrompts && length !== null) await asking.complete({ ...request, prompts: ['a'] }, never);
     expect(await asking.contextLength(request.model, never)).toBe(length);
     expect(await asking.promptLength(request.model, 'four', never)).toBe(4);
+  });
+
+  it('has room for every prompt of a server that counts no tokens; its completions say what is too long', async () => {
+    const paths: string[] = [];
+    const missing = { body: '{"detail":"Not Found"}' };
+    const server = createServer(({ url }, response) => {
+      paths.push(url!);
+      response.writeHead(404, { 'content-type': 'application/json' }).end(missing.body);
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    try {
+      const { port } = server.address() as AddressInfo;
+      const asking = createClient({ baseUrl: `http://127.0.0.1:${port}/prefix/v1` });
+      const limit = { model: 'm', maxTokens: 4, contextLength: 5 };
+      expect(await hasRoomFor(asking, limit, 'long prompt', never)).toBe(true);
+      expect(paths).toEqual(['/prefix/tokenize']);
+      // A model that it does not serve is published.
+      missing.body =
+        '{"error":{"message":"The model `m` does not exist.","type":"NotFoundError","code":404}}';
+      await expect(hasRoomFor(asking, limit, 'long prompt', never)).rejects.toThrow(ModelNotServed);
+    } finally {
+      server.close();
+    }
   });
 
   it('is null where no list of models says', async () => {

@@ -13,8 +13,8 @@ it('gives what was written, and nothing that is torn, altered or missing', async
   await writeCanary(root, checkpoint, [{ prompt: [1] }]);
   await writeCanary(root, checkpoint, [{ prompt: [1, 2] }]);
   expect(await readCanary(root, checkpoint)).toEqual([{ prompt: [1, 2] }]);
-  // It belongs to no object: neither verified nor collected on its own.
-  expect(await scanObjects(root)).toEqual([]);
+  // It belongs to its checkpoint, and is collected with it.
+  expect(await scanObjects(root)).toEqual([{ uri: checkpoint.uri, path: canaryPath(root, checkpoint) }]);
   const text = await readFile(canaryPath(root, checkpoint), 'utf8');
   for (const damaged of [text.slice(0, -5), text.replace('1,2', '1,3'), '']) {
     await writeFile(canaryPath(root, checkpoint), damaged);

@@ -3,10 +3,11 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { collectGarbage, planGarbage } from '../../src/runs/garbage-collection.ts';
 import { verifyRun } from '../../src/runs/verify.ts';
-import { writeCanary } from '../../src/store/canaries.ts';
+import { readCanary, writeCanary } from '../../src/store/canaries.ts';
 import { hashOf } from '../../src/store/canonical-json.ts';
 import { InvalidArtifact } from '../../src/store/errors.ts';
 import { PhaseCache } from '../../src/store/phase-cache.ts';
+import { canaryPath } from '../../src/store/references.ts';
 import { openWork } from '../../src/store/work-folder.ts';
 import { someStore } from './some-run.ts';
 import type { Epoch } from './some-run.ts';
@@ -130,6 +131,23 @@ describe('what nobody needs', () => {
     const report = await collectGarbage(made.store, [run], { keep: newest });
     expect(report.items).toMatchObject([{ kind: 'unreferenced', path: made.store.path(lost), bytes: 4 }]);
     expect([await made.store.has(lost), await made.store.has(recent)]).toEqual([false, true]);
+  });
+
+  test('a checkpoint that no ledger names goes with its canary, one that is needed keeps it', async () => {
+    const made = await someStore();
+    const { root } = made.store;
+    const { run, epochs } = await made.someRun('a', 2);
+    const [lost, needed] = [await made.folder('lost'), epochs[1]!.checkpoint];
+    for (const checkpoint of [lost, needed]) {
+      await writeCanary(root, checkpoint, [{ prompt: [1] }]);
+      await old(canaryPath(root, checkpoint));
+    }
+    const options = { keep: newest, graceSeconds: 0 };
+    const { items } = await collectGarbage(made.store, [run], options);
+    expect(items.map(({ path }) => path)).toContain(canaryPath(root, lost));
+    expect(await readCanary(root, lost)).toBeUndefined();
+    expect(await readCanary(root, needed)).toEqual([{ prompt: [1] }]);
+    expect((await filesIn(made.root)).filter((name) => name.includes(lost.sha256))).toEqual([]);
   });
 
   test('an old object that is put again is young', async () => {

@@ -3,11 +3,12 @@ import { emptyHistory } from '../../coevolution/agent-history.ts';
 import { generateCandidates, structuredOutput } from '../../curriculum/generate-candidates.ts';
 import type { Candidate } from '../../curriculum/generate-candidates.ts';
 import { deriveSeed, randomStream } from '../../numerics/random.ts';
-import { batchPrompts, openCompletionClient } from '../../rollouts/completion-requests.ts';
+import { batchPrompts, isUnanswered, openCompletionClient } from '../../rollouts/completion-requests.ts';
 import type { CompletionClient } from '../../rollouts/completion-requests.ts';
 import { streamRollouts } from '../../rollouts/rollout-loop.ts';
 import { runPhaseOnce } from '../../runtime/run-once.ts';
 import type { Phase } from '../../runtime/run-once.ts';
+import { simulatorAdvice } from '../../scoring/simulator-advice.ts';
 import type { ColdStart, PhaseInput } from '../../types/activity-types.ts';
 import type { SeedTaskRecord } from '../../types/records.ts';
 import { isSolved } from '../../worlds/world.ts';
@@ -40,20 +41,27 @@ export function createCheckColdStart(dependencies: Dependencies) {
       });
       const candidates = await writeTasks(client, context, state.environment.name, specs);
       const valid = candidates.filter(({ parsed }) => parsed.valid).length / candidates.length;
-      if (valid < coldStart!.minValid) throw new ColdStartFailed(failureMessage(candidates, coldStart!));
-      const { solved, wellFormed } = await attemptTasks(client, context, state.agent.name, specs);
-      const attempts = specs.length * context.experiment.agent.rolloutsPerTask;
+      if (valid < coldStart!.minValid)
+        throw new ColdStartFailed(failureMessage(context, candidates, coldStart!));
+      const { solved, wellFormed, attempts, unanswered } = await attemptTasks(
+        client,
+        context,
+        state.agent.name,
+        specs,
+      );
+      const ofAttempts = (count: number): number => (attempts === 0 ? 0 : count / attempts);
       const percent = (share: number): string => `${(100 * share).toFixed(0)} %`;
       return {
         metrics: {
           'cold_start/valid_tasks': valid,
-          'cold_start/success_rate': solved / attempts,
-          'cold_start/well_formed': wellFormed / attempts,
+          'cold_start/success_rate': ofAttempts(solved),
+          'cold_start/well_formed': ofAttempts(wellFormed),
         },
         note:
           `cold start: ${percent(valid)} of ${candidates.length} tasks valid; the agent solves ` +
-          `${percent(solved / attempts)} of its attempts at ${specs.length} base tasks, ` +
-          `${percent(wellFormed / attempts)} of its answers have the right form`,
+          `${percent(ofAttempts(solved))} of its attempts at ${specs.length} base tasks, ` +
+          `${percent(ofAttempts(wellFormed))} of its answers have the right form` +
+          (unanswered === 0 ? '' : `; ${unanswered} attempts without an answer: their prompts are too long`),
       };
     });
 }
@@ -81,13 +89,13 @@ async function writeTasks(
   return candidates;
 }
 
-/** A group of attempts at each task by the agent. */
+/** A group of attempts at each task by the agent; a prompt that is too long was not attempted. */
 async function attemptTasks(
   client: CompletionClient,
   context: Phase,
   model: string,
   specs: readonly string[],
-): Promise<{ solved: number; wellFormed: number }> {
+): Promise<{ solved: number; wellFormed: number; attempts: number; unanswered: number }> {
   const { experiment, world } = context;
   const { agent, durability, seed } = experiment;
   const planned = batchPrompts(specs, durability.promptsPerRequest, (chunk, index) => ({
@@ -97,9 +105,14 @@ async function attemptTasks(
     seed: deriveSeed(seed, 'cold-start', 'agent', index),
     ...agent.sampling,
   }));
-  const counts = { solved: 0, wellFormed: 0 };
+  const counts = { solved: 0, wellFormed: 0, attempts: 0, unanswered: 0 };
   const rollouts = streamRollouts(client, context, planned, { specOf: (spec) => spec, simulator: null });
   for await (const { item: spec, sample, sampled } of rollouts) {
+    if (isUnanswered(sampled)) {
+      counts.unanswered += 1;
+      continue;
+    }
+    counts.attempts += 1;
     const chance = randomStream(deriveSeed(sampled.seed, 'verdict', spec, sample));
     const { reward, wellFormed } = world.score(spec, sampled.text, chance);
     if (isSolved(world, reward)) counts.solved += 1;
@@ -113,6 +126,7 @@ const SHOWN_CHARACTERS = 120;
 
 /** What the simulator wrote, why it is no task, and what can be done. */
 function failureMessage(
+  { experiment, world }: Phase,
   candidates: readonly Candidate<Prompt>[],
   { minValid }: { minValid: number },
 ): string {
@@ -122,18 +136,18 @@ function failureMessage(
     const seen = examples.get(parsed.reason) ?? { count: 0, text: sampled.text };
     examples.set(parsed.reason, { ...seen, count: seen.count + 1 });
   }
-  const reasons = [...examples]
+  const common = [...examples]
     .toSorted(([, left], [, right]) => right.count - left.count)
-    .slice(0, SHOWN_REASONS)
-    .map(([reason, { count, text }]) => {
-      const example = JSON.stringify(text.slice(0, SHOWN_CHARACTERS));
-      return `${count} ${reason}, such as ${example}`;
-    });
+    .slice(0, SHOWN_REASONS);
+  const advice = simulatorAdvice(experiment, world, new Set(common.map(([reason]) => reason)));
+  const reasons = common.map(([reason, { count, text }]) => {
+    const example = JSON.stringify(text.slice(0, SHOWN_CHARACTERS));
+    return `${count} ${reason}, such as ${example}`;
+  });
   const validCount = candidates.filter(({ parsed }) => parsed.valid).length;
   return (
     `cold start: ${validCount} of ${candidates.length} tasks of the initial simulator are valid; ` +
     `guards.coldStart.minValid asks for ${minValid}. ${reasons.join('; ')}. ` +
-    'Train it longer (environment.model.warmUp), raise environment.sampling.maxTokens if texts are cut_off, ' +
-    'hold it to the form of a task (serving.structuredOutput), or take a larger model'
+    `What may help: ${advice.join(', ')}`
   );
 }

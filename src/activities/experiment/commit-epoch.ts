@@ -49,7 +49,9 @@ export function createCommitEpoch(dependencies: Dependencies) {
       time: seconds,
     });
     for (const note of notes) await folder.appendEvent({ type: 'note', epoch, note });
-    const messages = await epochMessages(experiment, metrics, recordsOf(dependencies.store, outputs));
+    const messages = await epochMessages(experiment, metrics, recordsOf(dependencies.store, outputs), () =>
+      dependencies.loadWorld(experiment.world),
+    );
     for (const message of messages) await folder.appendEvent({ type: 'message', epoch, message });
     return { epoch, line, state: next, metrics, notes, ...(messages.length > 0 && { messages }) };
   };

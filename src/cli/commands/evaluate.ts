@@ -85,9 +85,11 @@ async function evaluate(
   const raw = isObject(content) ? await mergeOptions(content, options) : content;
   const { name, suites, policy } = parseEvaluation(raw);
   const id = options.id ?? name;
-  const { policyNeeds } = await import('../lib/needs.ts');
+  const { policyNeeds, requireEngines } = await import('../lib/needs.ts');
+  const external = externalTemporal(options, context.env);
   const needs = await policyNeeds(policy, homeFolder(context.env));
-  return runInSession(externalTemporal(options, context.env), context, {
+  if (external === null) requireEngines(needs, []);
+  return runInSession(external, context, {
     use: { needs, own: id },
     resumeCommand: 'the same command',
     follow: async (session, interruption) => {

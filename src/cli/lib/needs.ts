@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
 import { engineFolder } from '../../../infra/setup/locations.mjs';
 import { isStamped } from '../../../infra/setup/virtual-environment.mjs';
@@ -10,6 +11,7 @@ import { parseExperiment } from '../../config/parse-experiment.ts';
 import { combineNeeds, experimentNeeds, noNeeds, standardNeeds } from '../../dev-stack/stack-needs.ts';
 import type { StackNeeds } from '../../dev-stack/stack-needs.ts';
 import { vllmText, withBenchmarkLength } from '../../dev-stack/vllm-settings.ts';
+import { ComparisonFolder, EvaluationFolder } from '../../runs/result-folders.ts';
 import { RunFolder } from '../../runs/run-folder.ts';
 import { runsFolder } from '../../runs/run-overview.ts';
 import { isObject } from '../../validation/json-schema.ts';
@@ -65,7 +67,7 @@ export async function interruptedNeeds(
     })) {
       const isPart = parentExecution !== undefined && type !== 'experiment';
       if (isPart || workflowId === own || type === 'rescoring') continue;
-      const theirs = type === 'experiment' ? await runNeeds(home, workflowId) : standardNeeds;
+      const theirs = await storedNeeds(home, { type, id: workflowId });
       const combined = combineNeeds(all, theirs);
       if (!combined.isServed && theirs.vllm !== null && all.vllm !== null)
         say(
@@ -80,12 +82,35 @@ export async function interruptedNeeds(
   return all;
 }
 
+/**
+ * What a workflow needs by the file that it was started with, as it is stored: everything that is standard if
+ * none is, or another version of the code wrote it. Its workflow says what is wrong with it then.
+ */
+export async function storedNeeds(
+  home: string,
+  { type, id }: { type: string; id: string },
+): Promise<StackNeeds> {
+  if (type === 'experiment') return runNeeds(home, id);
+  try {
+    if (type === 'evaluation') {
+      const evaluation = await new EvaluationFolder(join(home, 'evaluations'), id).read();
+      if (evaluation !== undefined) return await policyNeeds(evaluation.policy, home);
+    }
+    if (type === 'comparison') {
+      const stored = await new ComparisonFolder(join(home, 'comparisons'), id).read();
+      if (stored !== undefined) return needsOf(Object.values(stored.comparison.arms));
+    }
+  } catch {
+    return standardNeeds;
+  }
+  return standardNeeds;
+}
+
 async function runNeeds(home: string, id: string): Promise<StackNeeds> {
   const file = await new RunFolder(runsFolder(home), id).readExperiment();
   try {
     return file === undefined ? standardNeeds : experimentNeeds(parseExperiment(file.experiment));
   } catch {
-    // Of another version of the code: its workflow says what is wrong with it.
     return standardNeeds;
   }
 }

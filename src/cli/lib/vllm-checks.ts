@@ -185,7 +185,7 @@ export class VllmChecks {
     if (config !== '') return ok('Seeds', 'prompts are read whole');
     return note(
       'Seeds',
-      `the server does not say what it runs on; if that is a processor, ${remedy}, or a request with a seed ends its engine`,
+      `the server does not say what it runs on: start it with VLLM_SERVER_DEV_MODE=1 to have this checked; if that is a processor, ${remedy}, or a request with a seed ends its engine`,
     );
   }
 
