@@ -1,5 +1,5 @@
 import { settingsText } from '../runs/run-overview.ts';
-import { noteText } from '../scoring/epoch-messages.ts';
+import { noteText } from '../scoring/epoch-notes.ts';
 import { escapeHtml } from './document.ts';
 import type { Guard } from './guards.ts';
 import { measured } from './run-data.ts';

@@ -6,7 +6,7 @@ import { defineSearchAttributeKey } from '@temporalio/common';
 import type { SearchAttributeUpdatePair } from '@temporalio/common';
 import { workflowInfo } from '@temporalio/workflow';
 import { mean } from '../numerics/arithmetic.ts';
-import { shownNotes } from '../scoring/epoch-messages.ts';
+import { shownNotes } from '../scoring/epoch-notes.ts';
 import type { CommittedEpoch, Progress, RunOutcome, WorkflowSettings } from '../types/activity-types.ts';
 import type { OutageReport } from '../types/outage-types.ts';
 import type { StepRunner } from './epoch-pipeline.ts';

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
-import { noteText, quoted, shownNotes } from '../../src/scoring/epoch-messages.ts';
+import { quoted } from '../../src/scoring/epoch-messages.ts';
+import { noteText, shownNotes } from '../../src/scoring/epoch-notes.ts';
 import { someRun } from './some-run.ts';
 
 /** What people are told of an epoch in which nothing could be learnt; the ledger stays as it is. */
