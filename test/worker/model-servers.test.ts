@@ -113,9 +113,13 @@ test('without an address the managed server is asked, if its model is that of th
     ) as string,
   });
   expect(another.adapters.calls).toEqual([]);
-  await expect(load({ type: 'vllm', maxModelLen: 512 })).rejects.toThrow(
-    "it takes 8192 tokens, and this run's file says 512",
+  // With more room than the run's file says it serves the run, with less it does not.
+  await load({ type: 'vllm', maxModelLen: 512 });
+  const short = await serve(smollm2(), 4096);
+  await expect(load({ type: 'vllm' }, short.url)).rejects.toThrow(
+    "it takes 4096 tokens, and this run's file says 8192",
   );
+  expect(short.adapters.calls).toEqual([]);
   const narrow = await serve(smollm2());
   narrow.adapters.nextReplies.push({ status: 500, body: 'LoRA rank 32 is greater than max_lora_rank 16.' });
   await expect(load({ type: 'vllm' }, narrow.url)).rejects.toMatchObject({
