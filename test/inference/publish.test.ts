@@ -10,6 +10,7 @@ import { InvalidArtifact } from '../../src/store/errors.ts';
 import { ObjectStore } from '../../src/store/object-store.ts';
 import { canaryPath } from '../../src/store/references.ts';
 import type { FolderRef } from '../../src/store/references.ts';
+import { createModelClients } from '../../src/worker/model-servers.ts';
 import { FakeModelServer } from '../../test-support/fake-model-server.ts';
 import { FakeSglang } from '../../test-support/fake-sglang.ts';
 import { fakeCanary, weightsIn } from '../../test-support/fake-weights.ts';
@@ -156,6 +157,35 @@ describe.each(dialects)('a server that does not load an adapter ($type)', (servi
     await expect(publish()).rejects.toThrow(ModelUnavailable);
     await writeFile(join(folder, 'weights.txt'), 'righ');
     adapters.nextReplies.push(torn);
+    await expect(publish()).rejects.toThrow(InvalidArtifact);
+  });
+
+  it('names the damage if the server finds no adapter in the folder, or other weights', async () => {
+    const missing = await someStore(vllm);
+    await rm(missing.folder, { recursive: true });
+    await expect(missing.publish()).rejects.toThrow(InvalidArtifact);
+    const altered = await someStore(vllm);
+    await writeFile(join(altered.folder, 'weights.txt'), 'wrong');
+    await expect(altered.publish()).rejects.toThrow(InvalidArtifact);
+  });
+
+  it('names the damage if the settings of the adapter cannot be read on this side', async () => {
+    const { servers, store, right, folder } = await someStore(vllm);
+    const { adapterServers } = createModelClients(
+      { policyServer: 'http://127.0.0.1:9/v1', vllmServer: servers[0]!.url },
+      {},
+      (_, send) => send(),
+    );
+    const managed = { type: 'vllm' } as const;
+    const publish = () =>
+      ensurePolicyServed({ store, adapterServers }, managed, {
+        name,
+        checkpoint: right,
+        trainer_state: null,
+      });
+    await writeFile(join(folder, 'adapter_config.json'), '{"base_model_na');
+    await expect(publish()).rejects.toThrow(InvalidArtifact);
+    await rm(folder, { recursive: true });
     await expect(publish()).rejects.toThrow(InvalidArtifact);
   });
 
