@@ -1,5 +1,5 @@
 /** Several servers for the same policies. */
-import { ModelUnavailable } from './policy-client.ts';
+import { ModelNotServed, ModelUnavailable } from './policy-client.ts';
 import type { Completion, CompletionRequest, PolicyClient } from './policy-client.ts';
 import { completeSeparately } from './prompt-requests.ts';
 
@@ -8,11 +8,32 @@ export interface ServerLoad {
   underWay: number;
   /** Calls in a row that it could not answer. */
   failures: number;
+  /** Calls in a row for a policy that it did not have; after the first one, the policy was published again. */
+  misses: number;
 }
+
+export const createServerLoad = (): ServerLoad => ({ underWay: 0, failures: 0, misses: 0 });
 
 interface PooledServer<Client> {
   client: Client;
   load: ServerLoad;
+}
+
+/**
+ * The smallest of the lengths that servers state; those that cannot answer now are left out.
+ * @throws what the first one throws if none can
+ */
+export async function smallestLength(
+  servers: readonly PooledServer<PolicyClient>[],
+  model: string,
+  signal: AbortSignal,
+): Promise<number | null> {
+  const answers = await Promise.allSettled(servers.map(({ client }) => client.contextLength(model, signal)));
+  const lengths = answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []));
+  const [failure] = answers.filter(({ status }) => status === 'rejected');
+  if (lengths.length === 0 && failure?.status === 'rejected') throw failure.reason;
+  const stated = lengths.filter((length) => length !== null);
+  return stated.length === 0 ? null : Math.min(...stated);
 }
 
 /**
@@ -37,8 +58,10 @@ export function completeOnServers(
 
 /**
  * Calls a server: the one that answered last time and has the fewest calls under way; the `key` of the call
- * decides between equals. One that cannot answer now is passed over.
- * @throws ModelUnavailable if none can answer now; what the chosen one throws otherwise
+ * decides between equals. One that cannot answer now is passed over, and so is one that still lacks the policy
+ * after it was published.
+ * @throws ModelNotServed if a server lacks the policy and publishing it may help, ModelUnavailable if none can
+ * answer now; what the chosen one throws otherwise
  */
 export async function callOneServer<Client, Answer>(
   servers: readonly PooledServer<Client>[],
@@ -52,21 +75,26 @@ export async function callOneServer<Client, Answer>(
     .sort(
       (a, b) => a.failures - b.failures || a.underWay - b.underWay || distance(a.index) - distance(b.index),
     );
-  let unavailable: ModelUnavailable | undefined;
+  let problem: ModelUnavailable | ModelNotServed | undefined;
   for (const { index } of order) {
     const { client, load } = servers[index]!;
     load.underWay += 1;
     try {
       const answer = await call(client);
       load.failures = 0;
+      load.misses = 0;
       return answer;
     } catch (error) {
-      if (!(error instanceof ModelUnavailable)) throw error;
+      const isMiss = error instanceof ModelNotServed;
+      if (!isMiss && !(error instanceof ModelUnavailable)) throw error;
       load.failures += 1;
-      unavailable = error;
+      if (isMiss) load.misses += 1;
+      if (isMiss && load.misses === 1) throw error;
+      // Publishing is tried again where none can answer and one lacks the policy.
+      if (isMiss || !(problem instanceof ModelNotServed)) problem = error;
     } finally {
       load.underWay -= 1;
     }
   }
-  throw unavailable ?? new ModelUnavailable('there is no server to ask');
+  throw problem ?? new ModelUnavailable('there is no server to ask');
 }

@@ -13,7 +13,12 @@ import type { ModelClients } from '../inference/model-clients.ts';
 import { connectionProblem } from '../inference/outage-reason.ts';
 import { ModelUnavailable, RequestRefused } from '../inference/policy-client.ts';
 import type { PolicyClient } from '../inference/policy-client.ts';
-import { callOneServer, completeOnServers } from '../inference/server-pool.ts';
+import {
+  callOneServer,
+  completeOnServers,
+  createServerLoad,
+  smallestLength,
+} from '../inference/server-pool.ts';
 import type { ServerLoad } from '../inference/server-pool.ts';
 import { createSglangChatClient } from '../inference/sglang-client.ts';
 import type { WorkerSettings } from './settings.ts';
@@ -40,7 +45,7 @@ export function createModelClients(
   ) => {
     const apiKey = 'apiKeyEnv' in serving ? secret(environment, serving.apiKeyEnv ?? null) : undefined;
     return addressesOf(serving).map((baseUrl) => {
-      const load = loads.get(baseUrl) ?? { underWay: 0, failures: 0 };
+      const load = loads.get(baseUrl) ?? createServerLoad();
       loads.set(baseUrl, load);
       return { client: create({ baseUrl, apiKey }), load };
     });
@@ -74,11 +79,7 @@ export function createModelClients(
           callOneServer(servers, text.length, (client) => client.tokenize(model, text, signal)),
         promptLength: (model, prompt, signal) =>
           callOneServer(servers, prompt.length, (client) => client.promptLength(model, prompt, signal)),
-        contextLength: async (model, signal) => {
-          const lengths = await Promise.all(servers.map(({ client }) => client.contextLength(model, signal)));
-          const stated = lengths.filter((length) => length !== null);
-          return stated.length === 0 ? null : Math.min(...stated);
-        },
+        contextLength: (model, signal) => smallestLength(servers, model, signal),
       };
     },
     chatClient: (serving, timeoutMs) => {

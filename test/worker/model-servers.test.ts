@@ -64,6 +64,33 @@ test('several addresses share the requests, and one that is away is passed over'
   await expect(ask(policy, 0)).rejects.toMatchObject({ name: 'ModelUnavailable' });
 });
 
+test('the length is that of the servers that answer', async () => {
+  const servers = [await serve(smollm2(), 8192), await serve(smollm2(), 4096), await serve(smollm2(), 2048)];
+  const policy = clients().policyClient({ type: 'vllm', baseUrl: servers.map(({ url }) => url) }, 5_000);
+  const length = () => policy.contextLength('agent', new AbortController().signal);
+  expect(await length()).toBe(2048);
+  await servers[2]!.goAway();
+  expect(await length()).toBe(4096);
+  for (const server of servers.slice(0, 2)) await server.goAway();
+  await expect(length()).rejects.toMatchObject({ name: 'ModelUnavailable' });
+});
+
+test('a server that lacks a policy after it was published is passed over', async () => {
+  const [first, second] = [await serve(smollm2()), await serve(smollm2())];
+  const policy = clients().policyClient({ type: 'vllm', baseUrl: [first.url, second.url] }, 5_000);
+  first.adapters.unload('agent');
+  // The first time it says so, since publishing may help.
+  await expect(ask(policy, 0)).rejects.toMatchObject({ name: 'ModelNotServed' });
+  for (const seed of [0, 1, 2, 3]) expect(await ask(policy, seed)).toMatchObject([{ text: 'yes' }]);
+  // Where no other answers, it is published again.
+  await second.goAway();
+  await expect(ask(policy, 0)).rejects.toMatchObject({ name: 'ModelNotServed' });
+  first.adapters.load('agent', join(folder, 'adapter'));
+  expect(await ask(policy, 0)).toMatchObject([{ text: 'yes' }]);
+  first.adapters.unload('agent');
+  await expect(ask(policy, 0)).rejects.toMatchObject({ name: 'ModelNotServed' });
+});
+
 test('each prompt of a request goes to the server with the least to do, with the seed it would have on one', async () => {
   const servers = [await serve(smollm2()), await serve(smollm2())];
   const [first, second] = servers.map(({ url }) => url);
