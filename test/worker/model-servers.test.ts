@@ -64,6 +64,34 @@ test('several addresses share the requests, and one that is away is passed over'
   await expect(ask(policy, 0)).rejects.toMatchObject({ name: 'ModelUnavailable' });
 });
 
+test('a server that failed is tried again later, by one call, and then takes its share again', async () => {
+  const [first, second] = [await serve(smollm2()), await serve(smollm2())];
+  const policy = clients().policyClient({ type: 'vllm', baseUrl: [first.url, second.url] }, 5_000);
+  vi.useFakeTimers({ toFake: ['Date'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const counts = () => [first.requests.length, second.requests.length];
+  // Both requests to it fail at one time, which counts once.
+  first.nextFaults.push('too many requests', 'server error');
+  await Promise.all([0, 1, 2, 3].map((seed) => ask(policy, seed)));
+  expect(counts()).toEqual([2, 4]);
+  for (const seed of [0, 2]) await ask(policy, seed);
+  expect(counts()).toEqual([2, 6]);
+
+  // After a second, one call tries it; that fails, so the next try is two seconds later.
+  vi.advanceTimersByTime(1_001);
+  first.nextFaults.push('too many requests');
+  await Promise.all([0, 2].map((seed) => ask(policy, seed)));
+  expect(counts()).toEqual([3, 8]);
+  vi.advanceTimersByTime(1_500);
+  await ask(policy, 0);
+  expect(counts()).toEqual([3, 9]);
+
+  vi.advanceTimersByTime(600);
+  await ask(policy, 0);
+  await Promise.all([0, 1, 2, 3].map((seed) => ask(policy, seed)));
+  expect(counts()).toEqual([6, 11]);
+});
+
 test('the length is that of the servers that answer', async () => {
   const servers = [await serve(smollm2(), 8192), await serve(smollm2(), 4096), await serve(smollm2(), 2048)];
   const policy = clients().policyClient({ type: 'vllm', baseUrl: servers.map(({ url }) => url) }, 5_000);
