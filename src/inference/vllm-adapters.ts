@@ -44,8 +44,8 @@ export function createVllmAdapters(server: ServerAddress): AdapterServer {
     async unload(name) {
       const path = '/unload_lora_adapter';
       const { status, text } = await adapterCall(path, name, { lora_name: name });
-      if (status !== 200 && status !== 404)
-        throw new RequestRefused(`${baseUrl}${path} answered ${status} for ${name}: ${text}`);
+      if (status === 200 || status === 404) return;
+      throw failureOf(baseUrl, status, `${baseUrl}${path} answered ${status} for ${name}: ${text}`);
     },
     async likeliest(model, prompts) {
       const name = model ?? (await baseModel(baseUrl, call));
@@ -60,18 +60,23 @@ export function createVllmAdapters(server: ServerAddress): AdapterServer {
       });
       const message = `${baseUrl}/completions answered ${status} for ${name}: ${text}`;
       if (status === 404) throw new ModelNotServed(message, { server: baseUrl });
-      if (status >= 500)
-        throw new ModelUnavailable(message, { server: baseUrl, reason: shortReason(message) });
-      if (status !== 200) throw new RequestRefused(message);
+      if (status !== 200) throw failureOf(baseUrl, status, message);
       const { choices } = parseBody(answerSchema, text, `answer of ${name}`);
       return choices.map(({ logprobs }) => tokenLogprobs(logprobs.top_logprobs[0]));
     },
   };
 }
 
+/** What no other try changes is refused; the server's own errors pass. */
+const failureOf = (server: string, status: number, message: string): ModelUnavailable | RequestRefused =>
+  status >= 500
+    ? new ModelUnavailable(message, { server, reason: shortReason(message) })
+    : new RequestRefused(message);
+
 /** The name of the model that adapters are over. */
 async function baseModel(baseUrl: string, call: Call): Promise<string> {
-  const { text } = await call('/models', undefined);
+  const { status, text } = await call('/models', undefined);
+  if (status !== 200) throw failureOf(baseUrl, status, `${baseUrl}/models answered ${status}: ${text}`);
   const base = parseBody(modelsSchema, text, `models of ${baseUrl}`).data.find(({ parent }) => !parent);
   if (base === undefined) throw new InvalidAnswer(`models of ${baseUrl}: it lists no base model`);
   return base.id;

@@ -1,6 +1,6 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { WrongWeights } from '../../src/inference/adapter-server.ts';
 import { createAdapterServer } from '../../src/inference/create-adapter-server.ts';
 import { ModelUnavailable, RequestRefused } from '../../src/inference/policy-client.ts';
@@ -188,6 +188,29 @@ describe.each(dialects)('a server that does not load an adapter ($type)', (servi
     await rm(folder, { recursive: true });
     await expect(publish()).rejects.toThrow(InvalidArtifact);
   });
+
+  it.each([408, 409, 425, 429, 502, 503, 504])(
+    'is away for now whatever it answers %i to: loading, unloading, a question or its list of models',
+    async (status) => {
+      const { adapters, publish, dependencies, folder, wrongFolder } = await someStore(vllm);
+      const page = { status, body: '<html>gateway</html>' };
+      const away = { name: 'ModelUnavailable', reason: `answered ${status}: <html>gateway</html>` };
+      adapters.nextReplies.push(page);
+      await expect(publish()).rejects.toMatchObject(away);
+      vi.spyOn(adapters, 'models').mockReturnValueOnce(page);
+      await expect(publish()).rejects.toMatchObject(away);
+      const likeliest = vi.spyOn(adapters, 'likeliest').mockReturnValue(page);
+      await expect(publish()).rejects.toMatchObject(away);
+      likeliest.mockRestore();
+      vi.spyOn(adapters, 'unload').mockReturnValueOnce(page);
+      await expect(dependencies.adapterServers()[0]!.unload(name)).rejects.toMatchObject(away);
+      // So is one that fails between the two loads of a repair.
+      adapters.loaded.clear();
+      adapters.mistaken.set(folder, wrongFolder);
+      vi.spyOn(adapters, 'unload').mockReturnValueOnce({ status: 500, body: 'out of luck' });
+      await expect(publish()).rejects.toMatchObject({ name: 'ModelUnavailable' });
+    },
+  );
 
   it('is passed over if another one can; it gets the adapter when it is asked for it', async () => {
     const { servers, publish } = await someStore(serving, 2);
