@@ -137,6 +137,26 @@ describe.each(dialects)('publishing an adapter ($type)', (serving) => {
     await expect(publish()).rejects.toThrow(WrongWeights);
   });
 
+  it('tells an adapter from the base model, whatever the precision of the server', async () => {
+    const { store, adapters, right, publish } = await someStore();
+    const canary = fakeCanary('any').map(({ prompt, base: { token_ids, logprobs } }) => ({
+      prompt,
+      base: { token_ids, logprobs: logprobs.map((value) => value + 0.01) },
+      adapter: { token_ids, logprobs: logprobs.map((value) => value + 0.01 + 0.012) },
+    }));
+    await writeCanary(store.root, right, canary);
+    const likeliest = adapters.likeliest.bind(adapters);
+    const served = vi.spyOn(adapters, 'likeliest');
+    served.mockImplementation((request) => likeliest({ ...request, model: 'base' }));
+    await expect(publish()).rejects.toThrow(
+      'changes log-probabilities by 0.012 in the mean, and on the server by 0.0,',
+    );
+    // A change that is smaller than the rounding says nothing.
+    for (const { adapter, base } of canary) adapter.logprobs = base.logprobs.map((value) => value + 0.009);
+    await writeCanary(store.root, right, canary);
+    expect(await publish()).toBe(true);
+  });
+
   it('trusts the server where there is no canary, or a torn one', async () => {
     const { store, adapters, right, publish, folder, wrongFolder } = await someStore(serving);
     adapters.mistaken.set(folder, wrongFolder);
