@@ -138,7 +138,7 @@ describe.each(dialects)('publishing an adapter ($type)', (serving) => {
   });
 
   it('tells an adapter from the base model, whatever the precision of the server', async () => {
-    const { store, adapters, right, publish } = await someStore();
+    const { store, adapters, right, publish } = await someStore(vllm);
     const canary = fakeCanary('any').map(({ prompt, base: { token_ids, logprobs } }) => ({
       prompt,
       base: { token_ids, logprobs: logprobs.map((value) => value + 0.01) },
@@ -187,6 +187,17 @@ describe.each(dialects)('a server that does not load an adapter ($type)', (servi
     const altered = await someStore(vllm);
     await writeFile(join(altered.folder, 'weights.txt'), 'wrong');
     await expect(altered.publish()).rejects.toThrow(InvalidArtifact);
+  });
+
+  it('cannot be checked if it answers fewer questions than it was asked, or none', async () => {
+    const { adapters, publish } = await someStore(vllm);
+    const likeliest = vi.spyOn(adapters, 'likeliest');
+    const answer = (choices: object[]) => likeliest.mockReturnValue({ status: 200, body: { choices } });
+    const some = { logprobs: { top_logprobs: [{ 'token_id:1': -1 }] } };
+    answer([some]);
+    await expect(publish()).rejects.toMatchObject({ name: 'InvalidAnswer' });
+    answer([some, some, { logprobs: { top_logprobs: [{}] } }]);
+    await expect(publish()).rejects.toMatchObject({ name: 'InvalidAnswer' });
   });
 
   it('names the damage if the settings of the adapter cannot be read on this side', async () => {

@@ -160,6 +160,12 @@ test('without an address the managed server is asked, if its model is that of th
   expect(managed.adapters.calls).toHaveLength(1);
   expect(await ask(clients(managed.url).policyClient({ type: 'vllm' }, 5_000), 1)).toHaveLength(1);
 
+  const models = vi.spyOn(managed.adapters, 'models');
+  for (const body of [{}, 'no JSON', { data: [] }]) {
+    models.mockReturnValueOnce({ status: 200, body });
+    await expect(load({ type: 'vllm' })).rejects.toMatchObject({ name: 'ModelUnavailable' });
+  }
+
   const another = await serve('/models/another');
   await expect(load({ type: 'vllm' }, another.url)).rejects.toMatchObject({
     name: 'ModelUnavailable',
