@@ -66,16 +66,25 @@ async function differenceFrom(
   canary: Canary,
 ): Promise<string | undefined> {
   const prompts = canary.map(({ prompt }) => prompt);
-  const [base, adapter] = await Promise.all([
-    server.likeliest(null, prompts).then((tops) => meanDifference(canary, 'base', tops)),
-    server.likeliest(name, prompts).then((tops) => meanDifference(canary, 'adapter', tops)),
+  const [baseTops, adapterTops] = await Promise.all([
+    server.likeliest(null, prompts),
+    server.likeliest(name, prompts),
   ]);
+  const base = meanDifference(canary, 'base', baseTops);
+  const adapter = meanDifference(canary, 'adapter', adapterTops);
   const compared =
     `log-probabilities of the ${canary[0]!.adapter.token_ids.length} likeliest next tokens at ` +
     `${canary.length} places of a text, the server's beside the trainer's, differ by`;
   if (base > MAX_BASE_DIFFERENCE)
     return `${compared} ${digits(base)} in the mean under the base model alone, so it is another one`;
   const allowed = EXACT + ROUNDING * base;
+  const change = meanChange(canary, baseTops, adapterTops);
+  // Rounding adds to a change in the mean, it does not take from it.
+  if (change.trainer > Math.max(EXACT, base) && change.server < change.trainer / 2)
+    return (
+      `the adapter changes log-probabilities by ${digits(change.trainer)} in the mean, and on the server by ` +
+      `${digits(change.server)}, so it answers with the base model or an older adapter`
+    );
   if (adapter <= allowed) return undefined;
   return (
     `${compared} ${digits(adapter)} in the mean, where ${digits(allowed)} is allowed (the base model's ` +
@@ -84,6 +93,26 @@ async function differenceFrom(
 }
 
 const digits = (value: number): string => value.toPrecision(2);
+
+/** How far the adapter's log-probabilities are from the base model's, over tokens that the canary has of both. */
+function meanChange(
+  canary: Canary,
+  baseTops: readonly TokenLogprobs[],
+  adapterTops: readonly TokenLogprobs[],
+): { trainer: number; server: number } {
+  const changes = canary.flatMap(({ adapter, base }, index) => {
+    const [before, after] = [baseTops[index]!, adapterTops[index]!];
+    return adapter.token_ids.flatMap((token, place) => {
+      const [expected, served] = [base.logprobs[base.token_ids.indexOf(token)], before.get(token)];
+      if (expected === undefined || served === undefined) return [];
+      const now = after.get(token) ?? Math.min(...after.values());
+      return [{ trainer: Math.abs(adapter.logprobs[place]! - expected), server: Math.abs(now - served) }];
+    });
+  });
+  const mean = (which: 'trainer' | 'server'): number =>
+    changes.reduce((sum, change) => sum + change[which], 0) / Math.max(1, changes.length);
+  return { trainer: mean('trainer'), server: mean('server') };
+}
 
 /** Mean over all tokens of the canary. One that the server does not name is no likelier than those that it does. */
 function meanDifference(canary: Canary, which: 'adapter' | 'base', tops: readonly TokenLogprobs[]): number {

@@ -40,7 +40,9 @@ export async function ensurePolicyServed(
     try {
       await publishAdapter(server, name, store.path(checkpoint), canary);
     } catch (error) {
-      if (error instanceof AdapterNotLoaded) await store.check(checkpoint);
+      // Whatever a server that answers says of an adapter, a damaged one is the reason.
+      const isAway = error instanceof ModelUnavailable && !(error instanceof AdapterNotLoaded);
+      if (!isAway) await store.check(checkpoint);
       if (!(error instanceof ModelUnavailable)) throw error;
       away.push(error);
     }

@@ -1,6 +1,6 @@
 /** Plain calls of a model server, for what no client library knows. */
 import { z } from 'zod';
-import { connectionProblem } from './outage-reason.ts';
+import { connectionProblem, shortReason } from './outage-reason.ts';
 import { InvalidAnswer, ModelUnavailable } from './policy-client.ts';
 
 export interface ServerAddress {
@@ -29,13 +29,16 @@ export function parseBody<Schema extends z.ZodType>(
 
 export type Call = (path: string, body: object | undefined) => Promise<{ status: number; text: string }>;
 
+/** Statuses of a server, or of a gateway before it, that cannot answer now, whatever it is asked. */
+const AWAY = [408, 409, 425, 429, 502, 503, 504];
+
 /** Calls a server by paths below its address; without a body by GET. @throws ModelUnavailable */
 export function createCaller({ baseUrl, apiKey, timeoutMs }: ServerAddress): Call {
   const headers = {
     'content-type': 'application/json',
     ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }),
   };
-  return async (path, body) => {
+  const receive: Call = async (path, body) => {
     try {
       const response = await fetch(`${baseUrl.replace(/\/$/, '')}${path}`, {
         headers,
@@ -47,5 +50,11 @@ export function createCaller({ baseUrl, apiKey, timeoutMs }: ServerAddress): Cal
       const reason = connectionProblem(cause);
       throw new ModelUnavailable(`${baseUrl} does not answer: ${reason}`, { cause, server: baseUrl, reason });
     }
+  };
+  return async (path, body) => {
+    const { status, text } = await receive(path, body);
+    if (!AWAY.includes(status)) return { status, text };
+    const reason = shortReason(`answered ${status}: ${text}`);
+    throw new ModelUnavailable(`${baseUrl}${path}: ${reason}`, { server: baseUrl, reason });
   };
 }

@@ -10,7 +10,18 @@ import type { Call, ServerAddress } from './server-calls.ts';
 /** Tokens that are asked for at each place: more than a canary has, and less than `--max-logprobs` allows. */
 const LIKELIEST = 10;
 
-const modelsSchema = z.object({ data: z.array(z.object({ id: z.string(), parent: z.string().nullish() })) });
+const modelsSchema = z.object({
+  data: z.array(
+    z.object({
+      id: z.string(),
+      /** Folder of a model, or of an adapter. */
+      root: z.string().nullish(),
+      /** The base of an adapter. */
+      parent: z.string().nullish(),
+      max_model_len: z.int().nullish(),
+    }),
+  ),
+});
 const answerSchema = z.object({
   choices: z.array(
     z.object({ logprobs: z.object({ top_logprobs: z.tuple([z.record(z.string(), z.number())]) }) }),
@@ -44,11 +55,11 @@ export function createVllmAdapters(server: ServerAddress): AdapterServer {
     async unload(name) {
       const path = '/unload_lora_adapter';
       const { status, text } = await adapterCall(path, name, { lora_name: name });
-      if (status !== 200 && status !== 404)
-        throw new RequestRefused(`${baseUrl}${path} answered ${status} for ${name}: ${text}`);
+      if (status === 200 || status === 404) return;
+      throw failureOf(baseUrl, status, `${baseUrl}${path} answered ${status} for ${name}: ${text}`);
     },
     async likeliest(model, prompts) {
-      const name = model ?? (await baseModel(baseUrl, call));
+      const name = model ?? (await baseModelCard(baseUrl, call)).id;
       // Never `prompt_logprobs`: those of an adapter kill the engine of 0.32 beside another request.
       const { status, text } = await call('/completions', {
         model: name,
@@ -60,22 +71,39 @@ export function createVllmAdapters(server: ServerAddress): AdapterServer {
       });
       const message = `${baseUrl}/completions answered ${status} for ${name}: ${text}`;
       if (status === 404) throw new ModelNotServed(message, { server: baseUrl });
-      if (status >= 500)
-        throw new ModelUnavailable(message, { server: baseUrl, reason: shortReason(message) });
-      if (status !== 200) throw new RequestRefused(message);
+      if (status !== 200) throw failureOf(baseUrl, status, message);
       const { choices } = parseBody(answerSchema, text, `answer of ${name}`);
+      if (
+        choices.length !== prompts.length ||
+        choices.some(({ logprobs: { top_logprobs } }) => isEmpty(top_logprobs[0]))
+      )
+        throw new InvalidAnswer(
+          `answer of ${name}: got ${choices.length} choices; expected ${prompts.length}, each with log-probabilities`,
+        );
       return choices.map(({ logprobs }) => tokenLogprobs(logprobs.top_logprobs[0]));
     },
   };
 }
 
-/** The name of the model that adapters are over. */
-async function baseModel(baseUrl: string, call: Call): Promise<string> {
-  const { text } = await call('/models', undefined);
+/** What no other try changes is refused; the server's own errors pass. */
+const failureOf = (server: string, status: number, message: string): ModelUnavailable | RequestRefused =>
+  status >= 500
+    ? new ModelUnavailable(message, { server, reason: shortReason(message) })
+    : new RequestRefused(message);
+
+/** What a server lists of the model that adapters are over. @throws ModelUnavailable, RequestRefused, InvalidAnswer */
+export async function baseModelCard(
+  baseUrl: string,
+  call: Call,
+): Promise<z.infer<typeof modelsSchema>['data'][number]> {
+  const { status, text } = await call('/models', undefined);
+  if (status !== 200) throw failureOf(baseUrl, status, `${baseUrl}/models answered ${status}: ${text}`);
   const base = parseBody(modelsSchema, text, `models of ${baseUrl}`).data.find(({ parent }) => !parent);
   if (base === undefined) throw new InvalidAnswer(`models of ${baseUrl}: it lists no base model`);
-  return base.id;
+  return base;
 }
+
+const isEmpty = (top: object): boolean => Object.keys(top).length === 0;
 
 /** With `return_tokens_as_token_ids` a token is `token_id:7`. */
 function tokenLogprobs(top: Readonly<Record<string, number>>): TokenLogprobs {

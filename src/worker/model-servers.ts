@@ -10,12 +10,19 @@ import type { ChatClient } from '../inference/chat-client.ts';
 import { createAdapterServer } from '../inference/create-adapter-server.ts';
 import { createPolicyClient } from '../inference/create-policy-client.ts';
 import type { ModelClients } from '../inference/model-clients.ts';
-import { connectionProblem } from '../inference/outage-reason.ts';
-import { ModelUnavailable, RequestRefused } from '../inference/policy-client.ts';
+import { shortReason } from '../inference/outage-reason.ts';
+import { InvalidAnswer, ModelUnavailable, RequestRefused } from '../inference/policy-client.ts';
 import type { PolicyClient } from '../inference/policy-client.ts';
-import { callOneServer, completeOnServers } from '../inference/server-pool.ts';
+import {
+  callOneServer,
+  completeOnServers,
+  createServerLoad,
+  smallestLength,
+} from '../inference/server-pool.ts';
 import type { ServerLoad } from '../inference/server-pool.ts';
 import { createSglangChatClient } from '../inference/sglang-client.ts';
+import { createCaller } from '../inference/server-calls.ts';
+import { baseModelCard } from '../inference/vllm-adapters.ts';
 import type { WorkerSettings } from './settings.ts';
 
 type Serving = ServingSettings | { baseUrl: string; apiKeyEnv: string | null };
@@ -40,7 +47,7 @@ export function createModelClients(
   ) => {
     const apiKey = 'apiKeyEnv' in serving ? secret(environment, serving.apiKeyEnv ?? null) : undefined;
     return addressesOf(serving).map((baseUrl) => {
-      const load = loads.get(baseUrl) ?? { underWay: 0, failures: 0 };
+      const load = loads.get(baseUrl) ?? createServerLoad();
       loads.set(baseUrl, load);
       return { client: create({ baseUrl, apiKey }), load };
     });
@@ -74,11 +81,7 @@ export function createModelClients(
           callOneServer(servers, text.length, (client) => client.tokenize(model, text, signal)),
         promptLength: (model, prompt, signal) =>
           callOneServer(servers, prompt.length, (client) => client.promptLength(model, prompt, signal)),
-        contextLength: async (model, signal) => {
-          const lengths = await Promise.all(servers.map(({ client }) => client.contextLength(model, signal)));
-          const stated = lengths.filter((length) => length !== null);
-          return stated.length === 0 ? null : Math.min(...stated);
-        },
+        contextLength: (model, signal) => smallestLength(servers, model, signal),
       };
     },
     chatClient: (serving, timeoutMs) => {
@@ -127,15 +130,6 @@ async function loadOnManaged(
   }
 }
 
-interface ModelCard {
-  id: string;
-  /** Folder of a model, or of an adapter. */
-  root?: string | null;
-  /** The base of an adapter. */
-  parent?: string | null;
-  max_model_len?: number | null;
-}
-
 /**
  * Refuses the managed server if it was started for something else: a run that was interrupted may meet the
  * server of another run, and equal shapes would hide the mistake.
@@ -147,20 +141,15 @@ async function requireSameModel(baseUrl: string, serving: VllmServing, adapter: 
   };
   const wanted = modelFolder(config.base_model_name_or_path);
   const length = serving.maxModelLen ?? modelPositions(wanted);
-  const response = await fetch(`${baseUrl}/models`).catch((cause: unknown) => {
-    const reason = connectionProblem(cause);
-    throw new ModelUnavailable(`${baseUrl} does not answer: ${reason}`, { cause, server: baseUrl, reason });
+  const call = createCaller({ baseUrl, apiKey: undefined, timeoutMs: maxLoadMs });
+  const base = await baseModelCard(baseUrl, call).catch((cause: unknown) => {
+    if (!(cause instanceof InvalidAnswer)) throw cause;
+    throw new ModelUnavailable(cause.message, { cause, server: baseUrl, reason: shortReason(cause.message) });
   });
-  if (!response.ok)
-    throw new ModelUnavailable(`${baseUrl}/models answered ${response.status}`, {
-      server: baseUrl,
-      reason: `/models answered ${response.status}`,
-    });
-  const { data } = (await response.json()) as { data: ModelCard[] };
-  const base = data.find(({ parent }) => (parent ?? null) === null);
-  if (base?.root !== wanted)
-    throw otherServer(`it serves ${base?.root ?? 'no model'}, and the adapter is over ${wanted}`);
-  if (length !== null && base.max_model_len !== length)
+  if (base.root !== wanted)
+    throw otherServer(`it serves ${base.root ?? 'no folder'}, and the adapter is over ${wanted}`);
+  // A server with more room serves a run as well: an evaluation asks for more than the run's own file.
+  if (length !== null && (base.max_model_len ?? 0) < length)
     throw otherServer(`it takes ${base.max_model_len ?? '?'} tokens, and this run's file says ${length}`);
 }
 

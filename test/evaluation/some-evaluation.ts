@@ -5,6 +5,7 @@ import { createEvaluationCpuActivities, createEvaluationLlmActivities } from '..
 import { SuiteLoader } from '../../src/benchmarks/registry.ts';
 import { meanScore, rateScore } from '../../src/benchmarks/suite.ts';
 import type { Benchmark, Case, CaseVerdict, OpenSuite, Suite } from '../../src/benchmarks/suite.ts';
+import type { ModelClients } from '../../src/inference/model-clients.ts';
 import type { ActivityContext } from '../../src/runtime/activity-context.ts';
 import type {
   EvaluationResults,
@@ -156,7 +157,12 @@ export interface SomeEvaluation {
 export async function someEvaluation({
   chat = summing,
   server: sharedServer,
-}: { chat?: FakeChat; server?: FakeModelServer } = {}): Promise<SomeEvaluation> {
+  clients = {},
+}: {
+  chat?: FakeChat;
+  server?: FakeModelServer;
+  clients?: Partial<ModelClients>;
+} = {}): Promise<SomeEvaluation> {
   const folder = await memoryFolder();
   const rules: Rules = {
     missing: null,
@@ -171,6 +177,7 @@ export async function someEvaluation({
   if (sharedServer === undefined) onTestFinished(() => server[Symbol.asyncDispose]());
   const dependenciesOf = (context: Partial<ActivityContext> = {}): Dependencies => ({
     ...plainDependencies(folder, server.url, new FakeTrainer(), context),
+    ...clients,
     suites: new SuiteLoader([sums(rules)], {
       shipped: '',
       downloads: '',

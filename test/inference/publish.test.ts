@@ -1,6 +1,6 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { WrongWeights } from '../../src/inference/adapter-server.ts';
 import { createAdapterServer } from '../../src/inference/create-adapter-server.ts';
 import { ModelUnavailable, RequestRefused } from '../../src/inference/policy-client.ts';
@@ -10,8 +10,10 @@ import { InvalidArtifact } from '../../src/store/errors.ts';
 import { ObjectStore } from '../../src/store/object-store.ts';
 import { canaryPath } from '../../src/store/references.ts';
 import type { FolderRef } from '../../src/store/references.ts';
+import { createModelClients } from '../../src/worker/model-servers.ts';
 import { FakeModelServer } from '../../test-support/fake-model-server.ts';
 import { FakeSglang } from '../../test-support/fake-sglang.ts';
+import { FakeAdapters } from '../../test-support/fake-vllm.ts';
 import { fakeCanary, weightsIn } from '../../test-support/fake-weights.ts';
 import { memoryFolder } from '../store/temporary-folder.ts';
 
@@ -213,4 +215,96 @@ describe.each(dialects)('withdrawing policies ($type)', (serving) => {
     await withdrawPolicies(dependencies, frozen, [name]);
     expect(servers[0]!.adapters.loaded.has(name)).toBe(true);
   });
+});
+
+/** As `someStore`, with the adapters of a vLLM. */
+const someVllm = async () => {
+  const { adapters, ...store } = await someStore(vllm);
+  if (!(adapters instanceof FakeAdapters)) throw new Error('expected a fake vLLM');
+  return { ...store, adapters };
+};
+
+describe('a vLLM', () => {
+  it('tells an adapter from the base model, whatever the precision of the server', async () => {
+    const { store, adapters, right, publish } = await someVllm();
+    const canary = fakeCanary('any').map(({ prompt, base: { token_ids, logprobs } }) => ({
+      prompt,
+      base: { token_ids, logprobs: logprobs.map((value) => value + 0.01) },
+      adapter: { token_ids, logprobs: logprobs.map((value) => value + 0.01 + 0.012) },
+    }));
+    await writeCanary(store.root, right, canary);
+    const likeliest = adapters.likeliest.bind(adapters);
+    const served = vi.spyOn(adapters, 'likeliest');
+    served.mockImplementation((request) => likeliest({ ...request, model: 'base' }));
+    await expect(publish()).rejects.toThrow(
+      'changes log-probabilities by 0.012 in the mean, and on the server by 0.0,',
+    );
+    // A change that is smaller than the rounding says nothing.
+    for (const { adapter, base } of canary) adapter.logprobs = base.logprobs.map((value) => value + 0.009);
+    await writeCanary(store.root, right, canary);
+    expect(await publish()).toBe(true);
+  });
+
+  it('names the damage if the server finds no adapter in the folder, or other weights', async () => {
+    const missing = await someVllm();
+    await rm(missing.folder, { recursive: true });
+    await expect(missing.publish()).rejects.toThrow(InvalidArtifact);
+    const altered = await someVllm();
+    await writeFile(join(altered.folder, 'weights.txt'), 'wrong');
+    await expect(altered.publish()).rejects.toThrow(InvalidArtifact);
+  });
+
+  it('cannot be checked if it answers fewer questions than it was asked, or none', async () => {
+    const { adapters, publish } = await someVllm();
+    const likeliest = vi.spyOn(adapters, 'likeliest');
+    const answer = (choices: object[]) => likeliest.mockReturnValue({ status: 200, body: { choices } });
+    const choice = { logprobs: { top_logprobs: [{ 'token_id:1': -1 }] } };
+    answer([choice]);
+    await expect(publish()).rejects.toMatchObject({ name: 'InvalidAnswer' });
+    answer([choice, choice, { logprobs: { top_logprobs: [{}] } }]);
+    await expect(publish()).rejects.toMatchObject({ name: 'InvalidAnswer' });
+  });
+
+  it('names the damage if the settings of the adapter cannot be read on this side', async () => {
+    const { servers, store, right, folder } = await someVllm();
+    const { adapterServers } = createModelClients(
+      { policyServer: 'http://127.0.0.1:9/v1', vllmServer: servers[0]!.url },
+      {},
+      (_, send) => send(),
+    );
+    const managed = { type: 'vllm' } as const;
+    const publish = () =>
+      ensurePolicyServed({ store, adapterServers }, managed, {
+        name,
+        checkpoint: right,
+        trainer_state: null,
+      });
+    await writeFile(join(folder, 'adapter_config.json'), '{"base_model_na');
+    await expect(publish()).rejects.toThrow(InvalidArtifact);
+    await rm(folder, { recursive: true });
+    await expect(publish()).rejects.toThrow(InvalidArtifact);
+  });
+
+  it.each([408, 409, 425, 429, 502, 503, 504])(
+    'is away for now whatever it answers %i to: loading, unloading, a question or its list of models',
+    async (status) => {
+      const { adapters, publish, dependencies, folder, wrongFolder } = await someVllm();
+      const page = { status, body: '<html>gateway</html>' };
+      const away = { name: 'ModelUnavailable', reason: `answered ${status}: <html>gateway</html>` };
+      adapters.nextReplies.push(page);
+      await expect(publish()).rejects.toMatchObject(away);
+      vi.spyOn(adapters, 'models').mockReturnValueOnce(page);
+      await expect(publish()).rejects.toMatchObject(away);
+      const likeliest = vi.spyOn(adapters, 'likeliest').mockReturnValue(page);
+      await expect(publish()).rejects.toMatchObject(away);
+      likeliest.mockRestore();
+      vi.spyOn(adapters, 'unload').mockReturnValueOnce(page);
+      await expect(dependencies.adapterServers()[0]!.unload(name)).rejects.toMatchObject(away);
+      // So is one that fails between the two loads of a repair.
+      adapters.loaded.clear();
+      adapters.mistaken.set(folder, wrongFolder);
+      vi.spyOn(adapters, 'unload').mockReturnValueOnce({ status: 500, body: 'out of luck' });
+      await expect(publish()).rejects.toMatchObject({ name: 'ModelUnavailable' });
+    },
+  );
 });

@@ -64,6 +64,61 @@ test('several addresses share the requests, and one that is away is passed over'
   await expect(ask(policy, 0)).rejects.toMatchObject({ name: 'ModelUnavailable' });
 });
 
+test('a server that failed is tried again later, by one call, and then takes its share again', async () => {
+  const [first, second] = [await serve(smollm2()), await serve(smollm2())];
+  const policy = clients().policyClient({ type: 'vllm', baseUrl: [first.url, second.url] }, 5_000);
+  vi.useFakeTimers({ toFake: ['Date'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const counts = () => [first.requests.length, second.requests.length];
+  // Both requests to it fail at one time, which counts once.
+  first.nextFaults.push('too many requests', 'server error');
+  await Promise.all([0, 1, 2, 3].map((seed) => ask(policy, seed)));
+  expect(counts()).toEqual([2, 4]);
+  for (const seed of [0, 2]) await ask(policy, seed);
+  expect(counts()).toEqual([2, 6]);
+
+  // After a second, one call tries it; that fails, so the next try is two seconds later.
+  vi.advanceTimersByTime(1_001);
+  first.nextFaults.push('too many requests');
+  await Promise.all([0, 2].map((seed) => ask(policy, seed)));
+  expect(counts()).toEqual([3, 8]);
+  vi.advanceTimersByTime(1_500);
+  await ask(policy, 0);
+  expect(counts()).toEqual([3, 9]);
+
+  vi.advanceTimersByTime(600);
+  await ask(policy, 0);
+  await Promise.all([0, 1, 2, 3].map((seed) => ask(policy, seed)));
+  expect(counts()).toEqual([6, 11]);
+});
+
+test('the length is that of the servers that answer', async () => {
+  const servers = [await serve(smollm2(), 8192), await serve(smollm2(), 4096), await serve(smollm2(), 2048)];
+  const policy = clients().policyClient({ type: 'vllm', baseUrl: servers.map(({ url }) => url) }, 5_000);
+  const length = () => policy.contextLength('agent', new AbortController().signal);
+  expect(await length()).toBe(2048);
+  await servers[2]!.goAway();
+  expect(await length()).toBe(4096);
+  for (const server of servers.slice(0, 2)) await server.goAway();
+  await expect(length()).rejects.toMatchObject({ name: 'ModelUnavailable' });
+});
+
+test('a server that lacks a policy after it was published is passed over', async () => {
+  const [first, second] = [await serve(smollm2()), await serve(smollm2())];
+  const policy = clients().policyClient({ type: 'vllm', baseUrl: [first.url, second.url] }, 5_000);
+  first.adapters.unload('agent');
+  // The first time it says so, since publishing may help.
+  await expect(ask(policy, 0)).rejects.toMatchObject({ name: 'ModelNotServed' });
+  for (const seed of [0, 1, 2, 3]) expect(await ask(policy, seed)).toMatchObject([{ text: 'yes' }]);
+  // Where no other answers, it is published again.
+  await second.goAway();
+  await expect(ask(policy, 0)).rejects.toMatchObject({ name: 'ModelNotServed' });
+  first.adapters.load('agent', join(folder, 'adapter'));
+  expect(await ask(policy, 0)).toMatchObject([{ text: 'yes' }]);
+  first.adapters.unload('agent');
+  await expect(ask(policy, 0)).rejects.toMatchObject({ name: 'ModelNotServed' });
+});
+
 test('each prompt of a request goes to the server with the least to do, with the seed it would have on one', async () => {
   const servers = [await serve(smollm2()), await serve(smollm2())];
   const [first, second] = servers.map(({ url }) => url);
@@ -105,6 +160,12 @@ test('without an address the managed server is asked, if its model is that of th
   expect(managed.adapters.calls).toHaveLength(1);
   expect(await ask(clients(managed.url).policyClient({ type: 'vllm' }, 5_000), 1)).toHaveLength(1);
 
+  const models = vi.spyOn(managed.adapters, 'models');
+  for (const body of [{}, 'no JSON', { data: [] }]) {
+    models.mockReturnValueOnce({ status: 200, body });
+    await expect(load({ type: 'vllm' })).rejects.toMatchObject({ name: 'ModelUnavailable' });
+  }
+
   const another = await serve('/models/another');
   await expect(load({ type: 'vllm' }, another.url)).rejects.toMatchObject({
     name: 'ModelUnavailable',
@@ -113,9 +174,13 @@ test('without an address the managed server is asked, if its model is that of th
     ) as string,
   });
   expect(another.adapters.calls).toEqual([]);
-  await expect(load({ type: 'vllm', maxModelLen: 512 })).rejects.toThrow(
-    "it takes 8192 tokens, and this run's file says 512",
+  // With more room than the run's file says it serves the run, with less it does not.
+  await load({ type: 'vllm', maxModelLen: 512 });
+  const short = await serve(smollm2(), 4096);
+  await expect(load({ type: 'vllm' }, short.url)).rejects.toThrow(
+    "it takes 4096 tokens, and this run's file says 8192",
   );
+  expect(short.adapters.calls).toEqual([]);
   const narrow = await serve(smollm2());
   narrow.adapters.nextReplies.push({ status: 500, body: 'LoRA rank 32 is greater than max_lora_rank 16.' });
   await expect(load({ type: 'vllm' }, narrow.url)).rejects.toMatchObject({
