@@ -2,7 +2,7 @@ import { fitsModelsFromScratch, hasWarmUpCorpus, textLimits, worldProblems } fro
 import type { Experiment } from './experiment.ts';
 import { engineModelProblem } from './model-folder.ts';
 import { positionsFromScratch } from './policies.ts';
-import { vllmRanks } from './vllm-serving.ts';
+import { vllmRanks } from './serving.ts';
 
 /** Combinations of valid fields that no run could honour: `<field>: got <value>; <what is allowed>`. */
 export function impossibleCombinations(experiment: Experiment): string[] {

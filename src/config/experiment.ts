@@ -10,7 +10,8 @@ import {
   historySchema,
   poolsSchema,
 } from './method.ts';
-import { agentSchema, environmentSchema, servingSchema, trainerSchema } from './policies.ts';
+import { agentSchema, environmentSchema, trainerSchema } from './policies.ts';
+import { servingSchema } from './serving.ts';
 
 /** The experiment file, resolved: presets merged in, every default written out. */
 export const experimentSchema = z

@@ -1,6 +1,4 @@
 import { z } from 'zod';
-import { sglangServingSchema } from './sglang-serving.ts';
-import { vllmServingSchema } from './vllm-serving.ts';
 
 /** Settings of one policy: where its weights come from, how it samples, how it is trained. */
 
@@ -256,61 +254,9 @@ export const trainerSchema = z
   })
   .describe('How training jobs run.');
 
-export const servingSchema = z
-  .discriminatedUnion('type', [
-    z
-      .strictObject({ type: z.literal('embedded') })
-      .describe('The policy server of this project; the worker knows its address.'),
-    z.strictObject({
-      type: z.literal('openai'),
-      baseUrl: z.url({ protocol: /^https?$/ }).describe('OpenAI-compatible server, such as vLLM.'),
-      apiKeyEnv: z
-        .string()
-        .min(1)
-        .nullable()
-        .default(null)
-        .describe('Name of the environment variable with the key; never the key.'),
-      publish: z
-        .enum(['vllm-lora', 'none'])
-        .describe(
-          'How new weights reach the server: as LoRA adapters under new names. Full weights do not: vLLM holds ' +
-            'one set of them, and an epoch asks several versions. none = its models are frozen.',
-        ),
-      returnsTokenIds: z
-        .boolean()
-        .describe('Whether the server answers `return_token_ids`; a policy can be trained only if it does.'),
-      models: z
-        .strictObject({
-          agent: z.string().min(1).describe('Served name of the agent.'),
-          environment: z.string().min(1).describe('Served name of the simulator.'),
-        })
-        .nullable()
-        .default(null)
-        .describe('Names of the served models if publish is none.'),
-      api: z
-        .enum(['completions', 'chat'])
-        .optional()
-        .describe(
-          'Endpoint that is asked: `chat` for servers that have chat completions only, whose models are ' +
-            'frozen and give no token ids. Left out = completions.',
-        ),
-      structuredOutput: z
-        .enum(['none', 'json_schema'])
-        .optional()
-        .describe(
-          'Whether the simulator is held to the world’s JSON Schema by the server (`response_format`), in ' +
-            'worlds that have one. Left out = none.',
-        ),
-    }),
-    vllmServingSchema,
-    sglangServingSchema,
-  ])
-  .describe('Where the policies are reached.');
-
 export type ModelSettings = z.infer<typeof modelSchema>;
 export type AgentSettings = z.infer<typeof agentSchema>;
 export type EnvironmentSettings = z.infer<typeof environmentSchema>;
 export type AgentTraining = z.infer<typeof agentTrainingSchema>;
 export type EnvironmentTraining = z.infer<typeof environmentTrainingSchema>;
 export type TrainerSettings = z.infer<typeof trainerSchema>;
-export type ServingSettings = z.infer<typeof servingSchema>;

@@ -2,7 +2,7 @@
 import { totalmem } from 'node:os';
 import type { Experiment } from '../config/experiment.ts';
 import { modelFolder, modelPositions } from '../config/model-folder.ts';
-import { outsideAddresses, vllmRanks } from '../config/vllm-serving.ts';
+import { outsideAddresses, vllmRanks } from '../config/serving.ts';
 
 export interface VllmSettings {
   /** Path of the base model, as files name it. */

@@ -1,5 +1,5 @@
 /** Which servers an experiment's adapters are published to. */
-import type { ServingSettings } from '../config/policies.ts';
+import type { ServingSettings } from '../config/serving.ts';
 import type { AdapterServer } from './adapter-server.ts';
 import type { ServerAddress } from './server-calls.ts';
 import { createSglangAdapters } from './sglang-adapters.ts';

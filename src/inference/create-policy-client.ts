@@ -1,5 +1,5 @@
 /** Which client an experiment's policies have. */
-import type { ServingSettings } from '../config/policies.ts';
+import type { ServingSettings } from '../config/serving.ts';
 import { createChatClient, createChatPolicyClient } from './chat-client.ts';
 import { createCompletionsClient } from './completions-client.ts';
 import type { PolicyClient } from './policy-client.ts';

@@ -1,5 +1,5 @@
 /** The clients of model servers, as phases are given them. */
-import type { ServingSettings } from '../config/policies.ts';
+import type { ServingSettings } from '../config/serving.ts';
 import type { AdapterServer } from './adapter-server.ts';
 import type { ChatClient } from './chat-client.ts';
 import type { PolicyClient } from './policy-client.ts';

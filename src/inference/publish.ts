@@ -1,6 +1,6 @@
 /** How a policy's weights reach the server that answers for it. */
 import { join } from 'node:path';
-import type { ServingSettings } from '../config/policies.ts';
+import type { ServingSettings } from '../config/serving.ts';
 import { atomicWrite } from '../store/atomic-write.ts';
 import { readCanary } from '../store/canaries.ts';
 import type { ObjectStore } from '../store/object-store.ts';

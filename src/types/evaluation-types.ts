@@ -1,6 +1,6 @@
 import type { Score } from '../benchmarks/suite.ts';
 import type { Evaluation } from '../config/evaluation.ts';
-import type { ServingSettings } from '../config/policies.ts';
+import type { ServingSettings } from '../config/serving.ts';
 import type { Question } from '../formats/chat-messages.ts';
 import type { FileRef } from '../store/references.ts';
 import type { PolicyVersion } from './activity-types.ts';

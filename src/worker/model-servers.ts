@@ -1,9 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { modelFolder, modelPositions } from '../config/model-folder.ts';
-import type { ServingSettings } from '../config/policies.ts';
-import { outsideAddresses } from '../config/vllm-serving.ts';
-import type { VllmServing } from '../config/vllm-serving.ts';
+import { outsideAddresses } from '../config/serving.ts';
+import type { ServingSettings, VllmServing } from '../config/serving.ts';
 import type { AdapterServer } from '../inference/adapter-server.ts';
 import { createChatClient } from '../inference/chat-client.ts';
 import type { ChatClient } from '../inference/chat-client.ts';

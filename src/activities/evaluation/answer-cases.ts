@@ -1,7 +1,7 @@
 import { SidecarFailed } from '../../benchmarks/suite.ts';
 import type { OpenSuite } from '../../benchmarks/suite.ts';
 import type { Evaluation } from '../../config/evaluation.ts';
-import type { ServingSettings } from '../../config/policies.ts';
+import type { ServingSettings } from '../../config/serving.ts';
 import { runInLockstep } from '../../evaluation/lockstep.ts';
 import type { LockstepOptions, PendingQuestion } from '../../evaluation/lockstep.ts';
 import type { Answer, Question } from '../../formats/chat-messages.ts';

@@ -6,7 +6,7 @@ import { engineFolder } from '../../../infra/setup/locations.mjs';
 import { isStamped } from '../../../infra/setup/virtual-environment.mjs';
 import type { Experiment } from '../../config/experiment.ts';
 import { modelFolder } from '../../config/model-folder.ts';
-import { outsideAddresses } from '../../config/vllm-serving.ts';
+import { outsideAddresses } from '../../config/serving.ts';
 import { structuredOutput } from '../../curriculum/generate-candidates.ts';
 import {
   adapterRank,

@@ -1,0 +1,112 @@
+import { z } from 'zod';
+import { apiKeyEnv, httpUrl } from './method.ts';
+
+/** Where the policies are reached: the servers that answer for them. */
+
+/** LoRA ranks that vLLM can be started for (`--max-lora-rank`). */
+export const vllmRanks = [1, 8, 16, 32, 64, 128, 256, 320, 512] as const;
+
+/** What the servers that hold policies as adapters have in common. */
+const adapterServerFields = {
+  apiKeyEnv: z
+    .string()
+    .min(1)
+    .nullable()
+    .optional()
+    .describe('Name of the environment variable with the key; never the key. Left out = none.'),
+  structuredOutput: z
+    .enum(['none', 'native'])
+    .optional()
+    .describe(
+      'Whether the server holds the simulator to the world’s schema or grammar, in worlds that have one. ' +
+        'Left out = native.',
+    ),
+};
+
+const addresses = z.union([httpUrl, z.array(httpUrl).min(1)]);
+
+const vllmServingSchema = z
+  .strictObject({
+    type: z.literal('vllm'),
+    baseUrl: addresses
+      .optional()
+      .describe(
+        'Address of a vLLM that serves the base model, or of several for the same policies. Left out = the ' +
+          'embedded stack starts one (`npm run engines -- vllm`), with flags that follow from this file.',
+      ),
+    apiKeyEnv: adapterServerFields.apiKeyEnv,
+    maxModelLen: z
+      .int()
+      .positive()
+      .optional()
+      .describe('Most tokens of a prompt with its answer. Left out = as many as the model has positions.'),
+    precision: z
+      .enum(['float32', 'bfloat16'])
+      .optional()
+      .describe('Of weights and activations on the server. Left out = trainer.precision.'),
+    structuredOutput: adapterServerFields.structuredOutput,
+  })
+  .describe('vLLM, with the policies as LoRA adapters over one base model.');
+
+const sglangServingSchema = z
+  .strictObject({
+    type: z.literal('sglang'),
+    baseUrl: addresses.describe(
+      'Address of an SGLang that serves the base model, or of several for the same policies.',
+    ),
+    ...adapterServerFields,
+  })
+  .describe('SGLang, with the policies as LoRA adapters over one base model.');
+
+export const servingSchema = z
+  .discriminatedUnion('type', [
+    z
+      .strictObject({ type: z.literal('embedded') })
+      .describe('The policy server of this project; the worker knows its address.'),
+    z.strictObject({
+      type: z.literal('openai'),
+      baseUrl: httpUrl.describe('OpenAI-compatible server, such as vLLM.'),
+      apiKeyEnv,
+      publish: z
+        .enum(['vllm-lora', 'none'])
+        .describe(
+          'How new weights reach the server: as LoRA adapters under new names. Full weights do not: vLLM holds ' +
+            'one set of them, and an epoch asks several versions. none = its models are frozen.',
+        ),
+      returnsTokenIds: z
+        .boolean()
+        .describe('Whether the server answers `return_token_ids`; a policy can be trained only if it does.'),
+      models: z
+        .strictObject({
+          agent: z.string().min(1).describe('Served name of the agent.'),
+          environment: z.string().min(1).describe('Served name of the simulator.'),
+        })
+        .nullable()
+        .default(null)
+        .describe('Names of the served models if publish is none.'),
+      api: z
+        .enum(['completions', 'chat'])
+        .optional()
+        .describe(
+          'Endpoint that is asked: `chat` for servers that have chat completions only, whose models are ' +
+            'frozen and give no token ids. Left out = completions.',
+        ),
+      structuredOutput: z
+        .enum(['none', 'json_schema'])
+        .optional()
+        .describe(
+          'Whether the simulator is held to the world’s JSON Schema by the server (`response_format`), in ' +
+            'worlds that have one. Left out = none.',
+        ),
+    }),
+    vllmServingSchema,
+    sglangServingSchema,
+  ])
+  .describe('Where the policies are reached.');
+
+export type ServingSettings = z.infer<typeof servingSchema>;
+export type VllmServing = z.infer<typeof vllmServingSchema>;
+
+/** Addresses of the servers that others have started; empty if the embedded stack is to start one. */
+export const outsideAddresses = ({ baseUrl }: Pick<VllmServing, 'baseUrl'>): string[] =>
+  baseUrl === undefined ? [] : [baseUrl].flat();
