@@ -1,21 +1,15 @@
-import { mkdir, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { World } from '../../src/worlds/world.ts';
 import type { TrainedJob } from '../../test-support/fake-trainer.ts';
 import { begin, createActivities } from '../../test-support/plain-epochs.ts';
-import { temporaryFolder } from '../store/temporary-folder.ts';
-import { smallFile, someRun } from './some-run.ts';
+import { pretrainedModel, smallFile, someRun } from './some-run.ts';
 import type { SomeRun } from './some-run.ts';
 import { withFields } from '../../test-support/experiments.ts';
 
 const warmUp = { rows: 40, batch: 16, learningRate: 1e-3, schedule: 'linear', warmupSteps: 2 };
 
 async function pretrained(fields: object): Promise<Record<string, unknown>> {
-  const path = join(await temporaryFolder(), 'base');
-  await mkdir(path);
-  await writeFile(join(path, 'weights.txt'), 'pretrained');
-  const model = { type: 'pretrained', path, ...fields };
+  const model = await pretrainedModel(fields);
   return { 'agent.model': model, 'environment.model': model, 'agent.training.klCoefficient': 0.01 };
 }
 

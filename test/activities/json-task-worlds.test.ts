@@ -1,4 +1,3 @@
-import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { repository } from '../../infra/setup/locations.mjs';
@@ -17,6 +16,7 @@ import { FakeModelServer } from '../../test-support/fake-model-server.ts';
 import { FakeTrainer } from '../../test-support/fake-trainer.ts';
 import { begin, createActivities, plainDependencies, plainEpoch } from '../../test-support/plain-epochs.ts';
 import { temporaryFolder } from '../store/temporary-folder.ts';
+import { pretrainedModel } from './some-run.ts';
 
 /** What the simulator makes of a seed task, and the task as it truly is, which the agent knows. */
 type Vary = (seed: string, random: RandomStream) => { written: object | string; truth: object };
@@ -24,10 +24,7 @@ type Vary = (seed: string, random: RandomStream) => { written: object | string; 
 /** A small run of two adapters in a world whose tasks are in experiments/tasks/. */
 async function runOf(type: 'calls' | 'travel', vary: Vary, fields: Record<string, unknown> = {}) {
   const home = await temporaryFolder();
-  const path = join(home, 'base-model');
-  await mkdir(path);
-  await writeFile(join(path, 'weights.txt'), 'pretrained');
-  const model = { type: 'pretrained', path, adapter: {} };
+  const model = await pretrainedModel();
   const file = withFields(exampleFile, {
     epochs: 2,
     world: { type, tasksFile: { path: join(repository, `experiments/tasks/${type}.jsonl`) } },

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { collect } from '../../src/async/streams.ts';
@@ -27,6 +27,7 @@ import { FakeModelServer } from '../../test-support/fake-model-server.ts';
 import { FakeTrainer } from '../../test-support/fake-trainer.ts';
 import { begin, createActivities, plainDependencies, plainEpoch } from '../../test-support/plain-epochs.ts';
 import { temporaryFolder } from '../store/temporary-folder.ts';
+import { pretrainedModel } from './some-run.ts';
 
 const lora = {
   type: 'openai',
@@ -48,10 +49,7 @@ const bestOfN = {
 /** A run of two small adapters, with a model server that plays both. */
 async function languageRun(fields: Record<string, unknown> = {}, player: LanguagePlayer = {}, id = 'words') {
   const home = await temporaryFolder();
-  const path = join(home, 'base-model');
-  await mkdir(path);
-  await writeFile(join(path, 'weights.txt'), 'pretrained');
-  const model = { type: 'pretrained', path, adapter: {} };
+  const model = await pretrainedModel();
   const file = withFields(
     withFields(exampleFile, {
       epochs: 4,

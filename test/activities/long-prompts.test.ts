@@ -1,6 +1,4 @@
 /** A prompt that is too long for the model's context never ends a run. */
-import { mkdir, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { collect } from '../../src/async/streams.ts';
 import { parseExperiment } from '../../src/config/parse-experiment.ts';
@@ -21,7 +19,7 @@ import { fakeToolboxModel } from '../../test-support/fake-toolbox-model.ts';
 import { FakeTrainer } from '../../test-support/fake-trainer.ts';
 import { begin, createActivities, plainDependencies, plainEpoch } from '../../test-support/plain-epochs.ts';
 import { temporaryFolder } from '../store/temporary-folder.ts';
-import { smallFile } from './some-run.ts';
+import { pretrainedModel, smallFile } from './some-run.ts';
 
 const contextLength = 80;
 
@@ -40,10 +38,7 @@ interface Overrides {
 
 async function someRun(serving: keyof typeof servers, { fields = {}, world = (own) => own }: Overrides = {}) {
   const home = await temporaryFolder();
-  const path = join(home, 'base-model');
-  await mkdir(path);
-  await writeFile(join(path, 'weights.txt'), 'pretrained');
-  const model = { type: 'pretrained', path, adapter: {} };
+  const model = await pretrainedModel();
   const file = withFields(smallFile, {
     ...(serving === 'vllm' && { 'agent.model': model, 'environment.model': model }),
     serving: servers[serving],

@@ -1,6 +1,4 @@
 /** Which adapters a server holds while a run goes on, and what happens if it loses one. */
-import { mkdir, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { parseExperiment } from '../../src/config/parse-experiment.ts';
 import type { CommittedEpoch } from '../../src/types/activity-types.ts';
@@ -11,16 +9,13 @@ import { fakeToolboxModel } from '../../test-support/fake-toolbox-model.ts';
 import { FakeTrainer } from '../../test-support/fake-trainer.ts';
 import { begin, createActivities, plainDependencies, plainEpoch } from '../../test-support/plain-epochs.ts';
 import { temporaryFolder } from '../store/temporary-folder.ts';
-import { smallFile } from './some-run.ts';
+import { pretrainedModel, smallFile } from './some-run.ts';
 
 type Dialect = 'vllm' | 'sglang';
 
 async function someRun(dialect: Dialect, fields: Record<string, unknown> = {}) {
   const home = await temporaryFolder();
-  const path = join(home, 'base-model');
-  await mkdir(path);
-  await writeFile(join(path, 'weights.txt'), 'pretrained');
-  const model = { type: 'pretrained', path, adapter: {} };
+  const model = await pretrainedModel();
   const file = withFields(smallFile, {
     epochs: 9,
     'agent.model': model,

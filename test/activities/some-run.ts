@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
@@ -27,6 +27,13 @@ async function folderInMemory(): Promise<string> {
   const folder = await mkdtemp(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'genenv-run-'));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   return folder;
+}
+
+/** Settings of a pretrained model whose folder only a fake trainer can read. */
+export async function pretrainedModel(fields: object = { adapter: {} }) {
+  const path = await folderInMemory();
+  await writeFile(join(path, 'weights.txt'), 'pretrained');
+  return { type: 'pretrained', path, ...fields };
 }
 
 /** Small enough for many tests: 16 tasks an epoch in 2 shards of 2 requests, 4 rollouts each. */

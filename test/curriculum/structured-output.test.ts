@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { servingSchema } from '../../src/config/policies.ts';
+import { servingSchema } from '../../src/config/serving.ts';
 import { structuredOutput } from '../../src/curriculum/generate-candidates.ts';
 import { createWorld } from '../../src/worlds/registry.ts';
 import { worldSettings } from '../../src/worlds/settings.ts';

@@ -1,4 +1,4 @@
-import { mkdir, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { parseExperiment } from '../../src/config/parse-experiment.ts';
@@ -10,15 +10,11 @@ import { FakeModelServer } from '../../test-support/fake-model-server.ts';
 import { fakeToolboxModel } from '../../test-support/fake-toolbox-model.ts';
 import { fakeCanary, weightsIn } from '../../test-support/fake-weights.ts';
 import { begin, createActivities, plainEpoch } from '../../test-support/plain-epochs.ts';
-import { smallFile } from '../activities/some-run.ts';
-import { memoryFolder } from '../store/temporary-folder.ts';
+import { pretrainedModel, smallFile } from '../activities/some-run.ts';
 import { completing, someEvaluation } from './some-evaluation.ts';
 
 it('of a run is answered by the vLLM of the stack, which has more room than the run asked for', async () => {
-  const path = await memoryFolder();
-  await mkdir(path, { recursive: true });
-  await writeFile(join(path, 'weights.txt'), 'pretrained');
-  const model = { type: 'pretrained', path, adapter: {} };
+  const model = await pretrainedModel();
   const file = withFields(smallFile, {
     'agent.model': model,
     'environment.model': model,
@@ -27,7 +23,7 @@ it('of a run is answered by the vLLM of the stack, which has more room than the 
   const playing = fakeToolboxModel(parseExperiment(file).world);
   const server = await FakeModelServer.start({
     model: (prompt, ...rest) => (/\d \+ \d/.test(prompt) ? completing : playing)(prompt, ...rest),
-    baseModel: { name: 'base', folder: path },
+    baseModel: { name: 'base', folder: model.path },
     contextLength: 4096,
   });
   onTestFinished(() => server[Symbol.asyncDispose]());
@@ -42,7 +38,10 @@ it('of a run is answered by the vLLM of the stack, which has more room than the 
   const { state } = await plainEpoch(activities, plan, prepared);
   const checkpoint = state.agent.checkpoint!;
   const folder = store.path(checkpoint);
-  await writeFile(join(folder, 'adapter_config.json'), JSON.stringify({ base_model_name_or_path: path }));
+  await writeFile(
+    join(folder, 'adapter_config.json'),
+    JSON.stringify({ base_model_name_or_path: model.path }),
+  );
   await writeCanary(store.root, checkpoint, fakeCanary(weightsIn(folder)));
   // The stack was started again, for the evaluation.
   server.adapters.loaded.clear();

@@ -11,19 +11,12 @@ import {
   ModelUnavailable,
   RequestRefused,
 } from '../../src/inference/policy-client.ts';
-import type { CompletionRequest, PolicyClient } from '../../src/inference/policy-client.ts';
+import type { PolicyClient } from '../../src/inference/policy-client.ts';
 import { FakeModelServer } from '../../test-support/fake-model-server.ts';
 import { retryAfterSeconds } from '../../test-support/model-server-faults.ts';
 import type { Fault } from '../../test-support/model-server-faults.ts';
+import { someRequest as request } from './some-request.ts';
 
-const request: CompletionRequest = {
-  model: 'agent@0001-0123456789ab',
-  prompts: ['a=', 'b=', 'c='],
-  n: 2,
-  seed: 7,
-  temperature: 0.8,
-  maxTokens: 6,
-};
 const never = new AbortController().signal;
 
 let fake: FakeModelServer;

@@ -1,18 +1,11 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createCompletionsClient } from '../../src/inference/completions-client.ts';
 import { ModelNotServed, ModelUnavailable, RequestRefused } from '../../src/inference/policy-client.ts';
-import type { CompletionRequest, PolicyClient } from '../../src/inference/policy-client.ts';
+import type { PolicyClient } from '../../src/inference/policy-client.ts';
 import { deriveSeed } from '../../src/numerics/random.ts';
 import { FakeModelServer } from '../../test-support/fake-model-server.ts';
+import { someRequest as request } from './some-request.ts';
 
-const request: CompletionRequest = {
-  model: 'agent@0001-0123456789ab',
-  prompts: ['a=', 'b=', 'c='],
-  n: 2,
-  seed: 7,
-  temperature: 0.8,
-  maxTokens: 6,
-};
 const seeds = [0, 1, 2].map((prompt) => deriveSeed(7, 'prompt', prompt));
 const never = new AbortController().signal;
 const contextLength = 40;
