@@ -4,7 +4,6 @@
  * shows it; and no activity's attempts are used up by an outage.
  */
 import {
-  ActivityFailure,
   ApplicationFailure,
   CancellationScope,
   condition,
@@ -15,6 +14,7 @@ import {
 } from '@temporalio/workflow';
 import type { ModelOutage, OutageDetails, OutageReport } from '../types/outage-types.ts';
 import { outageSignal } from './messages.ts';
+import { outageOf } from './outage-failures.ts';
 
 const minute = 60_000;
 const hour = 60 * minute;
@@ -232,15 +232,6 @@ const toModelOutage = ({ server, reason, tries, sinceMs }: Outage): ModelOutage 
   tries,
   since: new Date(sinceMs).toISOString(),
 });
-
-/** Failures of older workers have no details: those were retried by the server, and are final. */
-function outageOf(error: unknown): { type: string; details: OutageDetails } | undefined {
-  if (!(error instanceof ActivityFailure) || !(error.cause instanceof ApplicationFailure)) return undefined;
-  const { type, details } = error.cause;
-  if (type !== 'ModelUnavailable' && type !== 'ModelNotServed') return undefined;
-  const [outage] = details as [OutageDetails?];
-  return outage && { type, details: outage };
-}
 
 function throwIfTooLong({ server, reason, tries, sinceMs }: Outage, type: string, maxSeconds: number): void {
   if (Date.now() - sinceMs <= maxSeconds * 1000) return;
