@@ -572,6 +572,11 @@ describe('tasks of one’s own', () => {
     ).toThrow(
       /^experiment: world\.tasksFile\.path: .*tasks\.jsonl line 2: got \{"prompt".*; it is no task \(wrong_schema\)$/,
     );
+    const wrong = Array.from({ length: 12 }, (_, index) => `{"prompt": ${index}}`);
+    const everyProblem = await refused([question(1), ...wrong].join('\n'));
+    await everyProblem.toThrow(
+      /tasks\.jsonl line 2: got \{"prompt": 0\}; .*(\nline \d+: got .*){9}\nand 2 more lines$/,
+    );
     await (
       await refused(question(1))
     ).toThrow('has 1 distinct tasks; expected at least 2, one to vary and one held out');

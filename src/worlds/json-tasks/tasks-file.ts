@@ -30,7 +30,7 @@ export interface TasksReader {
  */
 export async function readTasksFile(
   { path, sha256, heldOut: share }: TasksFile,
-  { parseTask, agentPrompt, schemaProblem: fault }: TasksReader,
+  reader: TasksReader,
 ): Promise<OwnTasks> {
   const bytes = await readFile(path).catch((error: unknown) => {
     throw new InvalidConfig(
@@ -45,17 +45,14 @@ export async function readTasksFile(
     .split('\n')
     .map((text, index) => ({ text: text.trim(), number: index + 1 }))
     .filter(({ text }) => text !== '');
-  const specs = lines.map(({ text, number }) => {
-    const got = `experiment: world.tasksFile.path: ${path} line ${number}: got ${text.slice(0, 80)}`;
-    const parsed = parseTask(text);
-    if (!parsed.valid)
-      throw new InvalidConfig(
-        `${got}; it is no task (${[parsed.reason, fault?.(text)].filter((part) => part !== undefined).join(': ')})`,
-      );
-    const question = findContamination(text) ?? findContamination(agentPrompt(parsed.spec));
-    if (question !== null) throw new InvalidConfig(`${got}; ${contaminationMessage(question)}`);
-    return parsed.spec;
-  });
+  const specs: TaskSpec[] = [];
+  const problems: string[] = [];
+  for (const { text, number } of lines) {
+    const line = readLine(text, reader);
+    if ('spec' in line) specs.push(line.spec);
+    else problems.push(`line ${number}: got ${text.slice(0, 80)}; ${line.problem}`);
+  }
+  if (problems.length > 0) throw new InvalidConfig(problemsText(path, problems));
   const order = randomStream(deriveSeed(0, 'tasks-file')).shuffle([...new Set(specs)]);
   const count = Math.max(1, Math.round(share * order.length));
   if (order.length - count < 1)
@@ -63,4 +60,28 @@ export async function readTasksFile(
       `experiment: world.tasksFile.path: ${path} has ${order.length} distinct tasks; expected at least 2, one to vary and one held out`,
     );
   return { base: order.slice(count), heldOut: order.slice(0, count) };
+}
+
+function readLine(
+  text: string,
+  { parseTask, agentPrompt, schemaProblem }: TasksReader,
+): { spec: TaskSpec } | { problem: string } {
+  const parsed = parseTask(text);
+  if (!parsed.valid) {
+    const reasons = [parsed.reason, schemaProblem?.(text)].filter((part) => part !== undefined);
+    return { problem: `it is no task (${reasons.join(': ')})` };
+  }
+  const question = findContamination(text) ?? findContamination(agentPrompt(parsed.spec));
+  return question === null ? { spec: parsed.spec } : { problem: contaminationMessage(question) };
+}
+
+const maxProblems = 10;
+
+function problemsText(path: string, problems: readonly string[]): string {
+  const more = problems.length - maxProblems;
+  return [
+    `experiment: world.tasksFile.path: ${path} ${problems[0]}`,
+    ...problems.slice(1, maxProblems),
+    ...(more > 0 ? [`and ${more} more lines`] : []),
+  ].join('\n');
 }
