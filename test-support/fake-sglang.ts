@@ -152,8 +152,7 @@ export class FakeSglang extends FakeServer {
           : this.#likeliest(ids, parameters[row]!, adapter.weights, request.top_logprobs_num!),
       ),
     );
-    const change = isSampling ? this.nextChanges.shift() : undefined;
-    return { status: 200, body: change?.(samples) ?? samples };
+    return { status: 200, body: this.nextChanges.shift()?.(samples) ?? samples };
   }
 
   #refusedLength(tokens: number, maxTokens: number): Reply | undefined {

@@ -3,6 +3,7 @@ import { APIConnectionError, APIError } from 'openai';
 import OpenAI from 'openai';
 import { z } from 'zod';
 import { parseAnswer } from './completion-answers.ts';
+import { modelCardsSchema } from './model-cards.ts';
 import { connectionProblem, secondsText, shortReason } from './outage-reason.ts';
 import {
   DamagedModel,
@@ -18,9 +19,6 @@ import { completeSeparately, completeTogether } from './prompt-requests.ts';
 import type { ServerAddress } from './server-calls.ts';
 
 const tokenizedSchema = z.object({ tokens: z.array(z.int().min(0)) });
-const modelsSchema = z.object({
-  data: z.array(z.object({ id: z.string(), max_model_len: z.int().positive().nullish() })),
-});
 
 export interface ModelServerOptions extends ServerAddress {
   /** false for a server that knows no `return_token_ids`; what it serves cannot be trained. */
@@ -106,7 +104,7 @@ export function createServerClient(
 
   async function contextLength(model: string, signal: AbortSignal): Promise<number | null> {
     try {
-      const parsed = modelsSchema.safeParse(await client.get('/models', { signal }));
+      const parsed = modelCardsSchema.safeParse(await client.get('/models', { signal }));
       const cards = parsed.success ? parsed.data.data : [];
       const card = cards.find(({ id }) => id === model);
       // vLLM names the length of the base model alone, the embedded server that of each model.

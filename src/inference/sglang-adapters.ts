@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { AdapterNotLoaded } from './adapter-server.ts';
 import type { AdapterServer } from './adapter-server.ts';
 import { shortReason } from './outage-reason.ts';
-import { ModelNotServed, ModelUnavailable, RequestRefused } from './policy-client.ts';
+import { InvalidAnswer, ModelNotServed, ModelUnavailable, RequestRefused } from './policy-client.ts';
 import { createCaller, parseBody } from './server-calls.ts';
 import type { ServerAddress } from './server-calls.ts';
 import { plainSampling, sglangLogprob, sglangUrl } from './sglang-client.ts';
@@ -12,7 +12,7 @@ import { plainSampling, sglangLogprob, sglangUrl } from './sglang-client.ts';
 const LIKELIEST = 10;
 
 const answerSchema = z.array(
-  z.object({ meta_info: z.object({ output_top_logprobs: z.tuple([z.array(sglangLogprob)]) }) }),
+  z.object({ meta_info: z.object({ output_top_logprobs: z.tuple([z.array(sglangLogprob).min(1)]) }) }),
 );
 
 /** What no other try changes: no adapters at all, another shape than the server has room for, no such folder. */
@@ -60,7 +60,12 @@ export function createSglangAdapters(server: ServerAddress): AdapterServer {
       if (status === 400 && text.includes('LoRA adapter'))
         throw new ModelNotServed(message, { server: baseUrl });
       if (status !== 200) throw new RequestRefused(message);
-      return parseBody(answerSchema, text, `answer of ${model ?? 'the base model'}`).map(
+      const answers = parseBody(answerSchema, text, `answer of ${model ?? 'the base model'}`);
+      if (answers.length !== prompts.length)
+        throw new InvalidAnswer(
+          `answer of ${model ?? 'the base model'}: got ${answers.length} answers; expected ${prompts.length}`,
+        );
+      return answers.map(
         ({
           meta_info: {
             output_top_logprobs: [top],

@@ -2,26 +2,15 @@
 import { z } from 'zod';
 import { AdapterNotLoaded } from './adapter-server.ts';
 import type { AdapterServer, TokenLogprobs } from './adapter-server.ts';
+import { askBaseModel, failureOf } from './model-cards.ts';
 import { shortReason } from './outage-reason.ts';
-import { InvalidAnswer, ModelNotServed, ModelUnavailable, RequestRefused } from './policy-client.ts';
+import { InvalidAnswer, ModelNotServed, RequestRefused } from './policy-client.ts';
 import { createCaller, parseBody } from './server-calls.ts';
-import type { Call, ServerAddress } from './server-calls.ts';
+import type { ServerAddress } from './server-calls.ts';
 
 /** Tokens that are asked for at each place: more than a canary has, and less than `--max-logprobs` allows. */
 const LIKELIEST = 10;
 
-const modelsSchema = z.object({
-  data: z.array(
-    z.object({
-      id: z.string(),
-      /** Folder of a model, or of an adapter. */
-      root: z.string().nullish(),
-      /** The base of an adapter. */
-      parent: z.string().nullish(),
-      max_model_len: z.int().nullish(),
-    }),
-  ),
-});
 const answerSchema = z.object({
   choices: z.array(
     z.object({ logprobs: z.object({ top_logprobs: z.tuple([z.record(z.string(), z.number())]) }) }),
@@ -59,7 +48,7 @@ export function createVllmAdapters(server: ServerAddress): AdapterServer {
       throw failureOf(baseUrl, status, `${baseUrl}${path} answered ${status} for ${name}: ${text}`);
     },
     async likeliest(model, prompts) {
-      const name = model ?? (await baseModelCard(baseUrl, call)).id;
+      const name = model ?? (await askBaseModel(baseUrl, call)).id;
       // Never `prompt_logprobs`: those of an adapter kill the engine of 0.32 beside another request.
       const { status, text } = await call('/completions', {
         model: name,
@@ -83,24 +72,6 @@ export function createVllmAdapters(server: ServerAddress): AdapterServer {
       return choices.map(({ logprobs }) => tokenLogprobs(logprobs.top_logprobs[0]));
     },
   };
-}
-
-/** What no other try changes is refused; the server's own errors pass. */
-const failureOf = (server: string, status: number, message: string): ModelUnavailable | RequestRefused =>
-  status >= 500
-    ? new ModelUnavailable(message, { server, reason: shortReason(message) })
-    : new RequestRefused(message);
-
-/** What a server lists of the model that adapters are over. @throws ModelUnavailable, RequestRefused, InvalidAnswer */
-export async function baseModelCard(
-  baseUrl: string,
-  call: Call,
-): Promise<z.infer<typeof modelsSchema>['data'][number]> {
-  const { status, text } = await call('/models', undefined);
-  if (status !== 200) throw failureOf(baseUrl, status, `${baseUrl}/models answered ${status}: ${text}`);
-  const base = parseBody(modelsSchema, text, `models of ${baseUrl}`).data.find(({ parent }) => !parent);
-  if (base === undefined) throw new InvalidAnswer(`models of ${baseUrl}: it lists no base model`);
-  return base;
 }
 
 const isEmpty = (top: object): boolean => Object.keys(top).length === 0;

@@ -9,6 +9,7 @@ import type { ChatClient } from '../inference/chat-client.ts';
 import { createAdapterServer } from '../inference/create-adapter-server.ts';
 import { createPolicyClient } from '../inference/create-policy-client.ts';
 import type { ModelClients } from '../inference/model-clients.ts';
+import { askBaseModel } from '../inference/model-cards.ts';
 import { shortReason } from '../inference/outage-reason.ts';
 import { InvalidAnswer, ModelUnavailable, RequestRefused } from '../inference/policy-client.ts';
 import type { PolicyClient } from '../inference/policy-client.ts';
@@ -21,7 +22,6 @@ import {
 import type { ServerLoad } from '../inference/server-pool.ts';
 import { createSglangChatClient } from '../inference/sglang-client.ts';
 import { createCaller } from '../inference/server-calls.ts';
-import { baseModelCard } from '../inference/vllm-adapters.ts';
 import type { WorkerSettings } from './settings.ts';
 
 type Serving = ServingSettings | { baseUrl: string; apiKeyEnv: string | null };
@@ -141,7 +141,7 @@ async function requireSameModel(baseUrl: string, serving: VllmServing, adapter: 
   const wanted = modelFolder(config.base_model_name_or_path);
   const length = serving.maxModelLen ?? modelPositions(wanted);
   const call = createCaller({ baseUrl, apiKey: undefined, timeoutMs: maxLoadMs });
-  const base = await baseModelCard(baseUrl, call).catch((cause: unknown) => {
+  const base = await askBaseModel(baseUrl, call).catch((cause: unknown) => {
     if (!(cause instanceof InvalidAnswer)) throw cause;
     throw new ModelUnavailable(cause.message, { cause, server: baseUrl, reason: shortReason(cause.message) });
   });

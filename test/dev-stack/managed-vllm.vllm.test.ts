@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { engineFolder, engineModelFolder, repository } from '../../infra/setup/locations.mjs';
 import type { Check } from '../../src/cli/lib/check.ts';
-import { VllmChecks } from '../../src/cli/lib/vllm-checks.ts';
+import { checkVllm } from '../../src/cli/lib/vllm-checks.ts';
 import { STACK_MARK } from '../../src/dev-stack/leftovers.ts';
 import { isAlive } from '../../src/dev-stack/processes.ts';
 import type { RecordedProcess } from '../../src/dev-stack/record.ts';
@@ -62,13 +62,13 @@ describe.skipIf(!isInstalled)('the vLLM of the stack (npm run engines -- smollm2
     return { status: response.status, text: await response.text() };
   };
   const doctor = (changes: Partial<VllmSettings> = {}, prompt = 'Say yes.'): Promise<Check[]> =>
-    new VllmChecks(server.url, undefined, {
+    checkVllm(server.url, undefined, {
       settings: { ...settings, ...changes },
       prompts: [{ role: 'agent', text: prompt, maxTokens: 64 }],
       structure: { structured_outputs: { grammar: 'root ::= "yes" | "no"' } },
-      shared: join(home, 'store'),
+      store: join(home, 'store'),
       isManaged: true,
-    }).run();
+    });
   const wrong = (checks: readonly Check[]) => checks.filter(({ state }) => state !== 'ok');
 
   test('says that it takes a while, and what it serves', () => {

@@ -9,6 +9,7 @@ import {
   RequestRefused,
 } from '../../src/inference/policy-client.ts';
 import type { CompletionRequest } from '../../src/inference/policy-client.ts';
+import { createSglangAdapters } from '../../src/inference/sglang-adapters.ts';
 import { createSglangClient } from '../../src/inference/sglang-client.ts';
 import { FakeSglang } from '../../test-support/fake-sglang.ts';
 import type { FakeSglangOptions } from '../../test-support/fake-sglang.ts';
@@ -168,4 +169,14 @@ describe('an answer', () => {
       reason: 'connection refused',
     });
   });
+});
+
+it('the likeliest tokens are those of as many prompts as were asked', async () => {
+  const { server } = await serve();
+  const adapters = createSglangAdapters({ baseUrl: server.url, apiKey: undefined, timeoutMs: 5_000 });
+  expect(await adapters.likeliest(request.model, [[1, 2], [3]])).toHaveLength(2);
+  server.nextChanges.push((answers) => answers.slice(1));
+  await expect(adapters.likeliest(request.model, [[1, 2], [3]])).rejects.toThrow(
+    'answer of agent@0001: got 1 answers; expected 2',
+  );
 });

@@ -1,5 +1,4 @@
 import { existsSync, readdirSync, statfsSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { engineFolder } from '../../../infra/setup/locations.mjs';
@@ -32,7 +31,7 @@ import { externalTemporal } from './session.ts';
 import { runningStack } from './stack.ts';
 import { byteText, countText } from './text.ts';
 import { checkSglang } from './sglang-checks.ts';
-import { VllmChecks } from './vllm-checks.ts';
+import { checkVllm } from './vllm-checks.ts';
 
 /** Whether this machine and the model server have what an experiment needs. */
 export async function checkExperiment(experiment: Experiment, context: CliContext): Promise<Check[]> {
@@ -170,13 +169,13 @@ async function checkServer(experiment: Experiment, world: World, context: CliCon
       );
     else
       checks.push(
-        ...(await new VllmChecks(url, key, {
+        ...(await checkVllm(url, key, {
           settings,
           prompts: longestPrompts(experiment, world),
           structure: structureOf(experiment, world),
-          shared: sharedFolder(context),
+          store: storeFolder(context),
           isManaged: managed !== null,
-        }).run()),
+        })),
       );
   }
   return checks;
@@ -200,10 +199,10 @@ function structureOf(experiment: Experiment, world: World): object | undefined {
   return schema === undefined ? undefined : responseFormat(schema);
 }
 
-/** Where a server that shares the store can read. */
-function sharedFolder({ env }: CliContext): string {
+/** Undefined if there is none yet. */
+function storeFolder({ env }: CliContext): string | undefined {
   const store = env.GENENV_STORE ?? join(homeFolder(env), 'store');
-  return existsSync(store) ? store : tmpdir();
+  return existsSync(store) ? store : undefined;
 }
 
 function keyOf(name: string | null, env: NodeJS.ProcessEnv): Check | string | undefined {

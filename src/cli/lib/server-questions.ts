@@ -1,17 +1,14 @@
 /** What checks ask of a model server, whatever its dialect. */
+import { z } from 'zod';
+import { baseModelIn } from '../../inference/model-cards.ts';
+import type { ModelCard } from '../../inference/model-cards.ts';
+import { connectionProblem } from '../../inference/outage-reason.ts';
+import { InvalidAnswer, ServerProblem } from '../../inference/policy-client.ts';
+import { createCaller, parseBody } from '../../inference/server-calls.ts';
+import type { Call } from '../../inference/server-calls.ts';
 import { missing, note, ok } from './check.ts';
 import type { Check } from './check.ts';
 import { countText } from './text.ts';
-
-interface Answer {
-  status: number;
-  text: string;
-  /** The body as JSON; undefined if it is none. */
-  json: unknown;
-}
-
-/** Asks a path of the server: by GET, or with a body. */
-export type Ask = (path: string, body?: object) => Promise<Answer>;
 
 /** The longest prompt of a role, and the most tokens that are sampled after it. */
 export interface LongestPrompt {
@@ -20,59 +17,39 @@ export interface LongestPrompt {
   maxTokens: number;
 }
 
-export interface ModelCard {
-  id: string;
-  root?: string | null;
-  parent?: string | null;
-  max_model_len?: number | null;
-}
+const tokenizedSchema = z.object({ count: z.int().min(0) });
 
 /** Log-probabilities of one token that differ by more are of different distributions. */
 export const LOGPROB_TOLERANCE = 1e-3;
 
-const REQUEST_SECONDS = 120;
+const REQUEST_MS = 120_000;
 
 /** @param base address without a path */
-export function createAsk(base: string, apiKey: string | undefined): Ask {
-  const headers = {
-    'content-type': 'application/json',
-    ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }),
-  };
-  return async (path, body) => {
-    const response = await fetch(`${base}${path}`, {
-      headers,
-      signal: AbortSignal.timeout(REQUEST_SECONDS * 1000),
-      ...(body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) }),
-    });
-    const text = await response.text();
-    return { status: response.status, text, json: parseJson(text) };
-  };
-}
+export const createQuestions = (base: string, apiKey: string | undefined): Call =>
+  createCaller({ baseUrl: base, apiKey, timeoutMs: REQUEST_MS });
 
 /** The base model that the server lists, or what is wrong with the address. */
-export async function findBaseModel(ask: Ask, base: string, address: string): Promise<ModelCard | Check> {
-  const { status, json } = await ask('/v1/models');
+export async function findBaseModel(call: Call, base: string, address: string): Promise<ModelCard | Check> {
+  const { status, text } = await call('/v1/models', undefined);
   if (status === 401 || status === 403)
     return missing(base, `answered ${status}`, 'set the variable that apiKeyEnv names to its key');
-  const card = (json as { data?: ModelCard[] } | undefined)?.data?.find(
-    ({ parent }) => (parent ?? null) === null,
-  );
-  return status === 200 && card !== undefined
-    ? card
-    : missing(base, `answered ${status} to /v1/models`, `name the address of ${address}`);
+  if (status !== 200)
+    return missing(base, `answered ${status} to /v1/models`, `name the address of ${address}`);
+  return baseModelIn(`${base}/v1`, text);
 }
 
 /** Tokens of prompt and answer by role; those that the server does not count are left out. */
 export async function longestTokens(
-  ask: Ask,
+  call: Call,
   model: string,
   prompts: readonly LongestPrompt[],
 ): Promise<{ text: string; need: number }> {
   const longest: { role: string; tokens: number }[] = [];
   for (const { role, text, maxTokens } of prompts) {
-    const { json } = await ask('/tokenize', { model, prompt: text });
-    const count = (json as { count?: number } | undefined)?.count;
-    if (count !== undefined) longest.push({ role, tokens: count + maxTokens });
+    const { status, text: answer } = await call('/tokenize', { model, prompt: text });
+    if (status !== 200) continue;
+    const { count } = parseBody(tokenizedSchema, answer, `tokens of ${model}`);
+    longest.push({ role, tokens: count + maxTokens });
   }
   return {
     text: longest.map(({ role, tokens }) => `${role} ${countText(tokens)}`).join(', '),
@@ -97,10 +74,19 @@ export function lengthCheck(
     : ok('Length', `${countText(limit)} tokens; the longest prompt and answer take ${text}`);
 }
 
-export const unreachable = (base: string, error: unknown): Check =>
-  missing(base, `does not answer: ${reasonOf(error)}`, 'start it, or correct serving.baseUrl');
+/** A server that did not answer a question, or not as its dialect says. */
+export const failedQuestion = (base: string, error: unknown): Check => {
+  const finding = error instanceof ServerProblem ? error.reason : connectionProblem(error);
+  return error instanceof InvalidAnswer
+    ? missing(
+        base,
+        `gave another answer than expected: ${finding}`,
+        'correct serving.type and serving.baseUrl',
+      )
+    : missing(base, `does not answer: ${finding}`, 'start it, or correct serving.baseUrl');
+};
 
-export const structureCheck = ({ status, text }: Answer): Check =>
+export const structureCheck = ({ status, text }: Awaited<ReturnType<Call>>): Check =>
   status === 200
     ? ok('Structured output', 'the schema or grammar of the world is taken')
     : missing(
@@ -117,16 +103,3 @@ export const logprobsCheck = (areProcessed: boolean, remedy: string): Check =>
         'the same at every temperature: those before sampling',
         `${remedy}, or GRPO trains on ratios that are wrong`,
       );
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
-function reasonOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  return error.cause instanceof Error ? error.cause.message : error.message;
-}

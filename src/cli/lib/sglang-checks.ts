@@ -1,19 +1,21 @@
 /** Checks of an SGLang. Written from the documentation and the source of 0.5.23; never tried on one. */
-import { plainSampling, structureParameters } from '../../inference/sglang-client.ts';
-import { isObject } from '../../validation/json-schema.ts';
+import { z } from 'zod';
+import { parseBody } from '../../inference/server-calls.ts';
+import type { Call } from '../../inference/server-calls.ts';
+import { plainSampling, sglangLogprob, structureParameters } from '../../inference/sglang-client.ts';
 import { missing, note, ok } from './check.ts';
 import type { Check } from './check.ts';
 import {
-  createAsk,
+  createQuestions,
+  failedQuestion,
   findBaseModel,
   lengthCheck,
   LOGPROB_TOLERANCE,
   logprobsCheck,
   longestTokens,
   structureCheck,
-  unreachable,
 } from './server-questions.ts';
-import type { Ask, LongestPrompt } from './server-questions.ts';
+import type { LongestPrompt } from './server-questions.ts';
 
 /** What a file needs of an SGLang. */
 export interface SglangNeeds {
@@ -25,12 +27,19 @@ export interface SglangNeeds {
 }
 
 /** The flags that it was started with, as far as they matter. */
-interface ServerInfo {
-  version?: string;
-  enable_lora?: boolean | null;
-  max_lora_rank?: number | null;
-  enable_deterministic_inference?: boolean;
-}
+const serverInfoSchema = z.object({
+  version: z.string().optional(),
+  enable_lora: z.boolean().nullable(),
+  max_lora_rank: z.int().nullish(),
+  enable_deterministic_inference: z.boolean().optional(),
+});
+type ServerInfo = z.infer<typeof serverInfoSchema>;
+
+const sampledSchema = z.tuple([
+  z.object({
+    meta_info: z.object({ output_top_logprobs: z.tuple([z.tuple([sglangLogprob]).rest(z.unknown())]) }),
+  }),
+]);
 
 /** Asks a server whether it has what a file needs, and says which flag is wrong. Never rejects. */
 export async function checkSglang(
@@ -39,34 +48,34 @@ export async function checkSglang(
   { rank, prompts, structure }: SglangNeeds,
 ): Promise<Check[]> {
   const base = new URL(address).origin;
-  const ask = createAsk(base, apiKey);
+  const call = createQuestions(base, apiKey);
   const checks: Check[] = [];
   try {
-    const model = await findBaseModel(ask, base, 'an SGLang');
+    const model = await findBaseModel(call, base, 'an SGLang');
     if (!('id' in model)) return [model];
-    const info = await serverInfo(ask);
+    const info = await serverInfo(call);
     if (info === undefined)
       return [missing(base, 'answered nothing to /server_info', 'name the address of an SGLang')];
     checks.push(
       ok(base, `SGLang ${info.version ?? 'of unknown version'}, serves ${model.id}`),
-      lengthCheck(model.max_model_len, await longestTokens(ask, model.id, prompts), '--context-length'),
+      lengthCheck(model.max_model_len, await longestTokens(call, model.id, prompts), '--context-length'),
       adapterCheck(info, rank),
-      await sampledLogprobs(ask),
+      await sampledLogprobs(call),
       seedCheck(info),
     );
     const held = structureParameters(structure);
-    if (Object.keys(held).length > 0) checks.push(structureCheck(await ask('/generate', oneToken(1, held))));
+    if (Object.keys(held).length > 0) checks.push(structureCheck(await call('/generate', oneToken(1, held))));
   } catch (error) {
-    checks.push(unreachable(base, error));
+    checks.push(failedQuestion(base, error));
   }
   return checks;
 }
 
 /** Undefined if the server has no such endpoint, by its newer name or its older one. */
-async function serverInfo(ask: Ask): Promise<ServerInfo | undefined> {
+async function serverInfo(call: Call): Promise<ServerInfo | undefined> {
   for (const path of ['/server_info', '/get_server_info']) {
-    const { status, json } = await ask(path);
-    if (status === 200 && isObject(json) && 'enable_lora' in json) return json;
+    const { status, text } = await call(path, undefined);
+    if (status === 200) return parseBody(serverInfoSchema, text, path);
   }
   return undefined;
 }
@@ -84,17 +93,15 @@ const oneToken = (temperature: number, parameters: object = {}): object => ({
   sampling_params: { ...plainSampling, temperature, max_new_tokens: 1, ...parameters },
 });
 
-async function sampledLogprobs(ask: Ask): Promise<Check> {
+async function sampledLogprobs(call: Call): Promise<Check> {
   const top = async (temperature: number): Promise<number> => {
-    const { json, text } = await ask('/generate', {
+    const { text } = await call('/generate', {
       ...oneToken(temperature),
       return_logprob: true,
       top_logprobs_num: 1,
     });
-    const answer = json as { meta_info?: { output_top_logprobs?: [number, number][][] } }[] | undefined;
-    const logprob = answer?.[0]?.meta_info?.output_top_logprobs?.[0]?.[0]?.[0];
-    if (logprob === undefined) throw new Error(`a completion was answered by ${text.slice(0, 200)}`);
-    return logprob;
+    const [{ meta_info: meta }] = parseBody(sampledSchema, text, 'sampled token');
+    return meta.output_top_logprobs[0][0][0];
   };
   const [cold, hot] = [await top(0.5), await top(2)];
   return logprobsCheck(

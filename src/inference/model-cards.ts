@@ -1,0 +1,51 @@
+/** The list of models of a server (`/v1/models`), as vLLM, SGLang and the embedded policy server extend OpenAI's. */
+import { z } from 'zod';
+import { shortReason } from './outage-reason.ts';
+import { InvalidAnswer, ModelUnavailable, RequestRefused } from './policy-client.ts';
+import { parseBody } from './server-calls.ts';
+import type { Call } from './server-calls.ts';
+
+export const modelCardsSchema = z.object({
+  data: z.array(
+    z.object({
+      id: z.string(),
+      /** Folder of a model, or of an adapter. */
+      root: z.string().nullish(),
+      /** The base of an adapter. */
+      parent: z.string().nullish(),
+      /** Most tokens of a prompt and its answer. */
+      max_model_len: z.int().positive().nullish(),
+    }),
+  ),
+});
+
+export type ModelCard = z.infer<typeof modelCardsSchema>['data'][number];
+
+/**
+ * The model that adapters are over.
+ * @param address with `/v1`
+ * @param text the list
+ * @throws InvalidAnswer
+ */
+export function baseModelIn(address: string, text: string): ModelCard {
+  const base = parseBody(modelCardsSchema, text, `models of ${address}`).data.find(({ parent }) => !parent);
+  if (base === undefined) throw new InvalidAnswer(`models of ${address}: it lists no base model`);
+  return base;
+}
+
+/** Asks for the model that adapters are over. @throws ModelUnavailable, RequestRefused, InvalidAnswer */
+export async function askBaseModel(address: string, call: Call): Promise<ModelCard> {
+  const { status, text } = await call('/models', undefined);
+  if (status !== 200) throw failureOf(address, status, `${address}/models answered ${status}: ${text}`);
+  return baseModelIn(address, text);
+}
+
+/** What no other try changes is refused; the server's own errors pass. */
+export const failureOf = (
+  server: string,
+  status: number,
+  message: string,
+): ModelUnavailable | RequestRefused =>
+  status >= 500
+    ? new ModelUnavailable(message, { server, reason: shortReason(message) })
+    : new RequestRefused(message);
