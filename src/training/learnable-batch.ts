@@ -63,13 +63,10 @@ export class LearnableBatch {
 
 /**
  * Whether a policy that has nothing to learn from is kept as it is: no trainer is started, and no new name is
- * published for the same bytes. Runs on the embedded server whose models have no cold start began when such
- * an update was a job of the trainer like any other. Their ledgers name its output, a policy of that epoch
- * and a trainer state, so it stays one: the same file gives the same ledger.
+ * published for the same bytes. Runs of models from scratch on the embedded server began when such an update
+ * was a job of the trainer like any other. Their ledgers name its output, a policy of that epoch and a trainer
+ * state, so it stays one: the same file gives the same ledger.
  */
 export function keepsPolicyWithoutSignal(experiment: Experiment, role: PolicyRole): boolean {
-  const { model } = experiment[role];
-  return (
-    experiment.serving.type !== 'embedded' || (model.type === 'pretrained' && model.warmUp !== undefined)
-  );
+  return experiment.serving.type !== 'embedded' || experiment[role].model.type === 'pretrained';
 }

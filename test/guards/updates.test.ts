@@ -1,9 +1,6 @@
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { HistoryRecord } from '../../src/types/records.ts';
-import { someRun } from '../activities/some-run.ts';
-import { temporaryFolder } from '../store/temporary-folder.ts';
+import { pretrainedModel, someRun } from '../activities/some-run.ts';
 import { linesOf, tasksOf } from './learners.ts';
 
 /** Guards on the updates themselves: starvation, groups and rewards without a signal, forgetting. */
@@ -104,29 +101,35 @@ describe('groups that all fail', () => {
   });
 });
 
-describe('a run on a server that is not embedded, with nothing to learn from', () => {
-  const onVllm = async () => {
-    const path = await temporaryFolder();
-    await writeFile(join(path, 'weights.txt'), 'pretrained');
-    const model = { type: 'pretrained', path, adapter: {} };
-    const serving = {
+describe('a run with nothing to learn from', () => {
+  const servers = {
+    'a vLLM': {
       type: 'openai',
       baseUrl: 'http://127.0.0.1:1/v1',
       publish: 'vllm-lora',
       returnsTokenIds: true,
-    };
-    return { 'agent.model': model, 'environment.model': model, serving };
+    },
+    'the embedded server': { type: 'embedded' },
   };
+  const on = async (server: keyof typeof servers) => {
+    const model = await pretrainedModel();
+    return { 'agent.model': model, 'environment.model': model, serving: servers[server] };
+  };
+  const onVllm = () => on('a vLLM');
+  const invalid = { share: 1, texts: ['hello'] };
 
-  it('starts no trainer and keeps the names of its policies, so that nothing is published', async () => {
-    const run = await someRun(await onVllm(), { invalid: { share: 1, texts: ['hello'] } });
-    const { state, notes, metrics } = await run.epochs(2);
-    expect(kinds(run)).toEqual([]);
-    expect(state.agent).toEqual(run.prepared.state.agent);
-    expect(state.environment).toEqual(run.prepared.state.environment);
-    expect(notes).toEqual(['agent: no update (empty_batch)', 'environment: no update (empty_batch)']);
-    expect(metrics).toMatchObject({ steps: 0, 'env/steps': 0, 'env/rwr_records': 0, 'env/kl': null });
-  });
+  it.each(['a vLLM', 'the embedded server'] as const)(
+    'starts no trainer and keeps the names of its policies on %s, so that nothing is published',
+    async (server) => {
+      const run = await someRun(await on(server), { invalid });
+      const { state, notes, metrics } = await run.epochs(2);
+      expect(kinds(run)).toEqual([]);
+      expect(state.agent).toEqual(run.prepared.state.agent);
+      expect(state.environment).toEqual(run.prepared.state.environment);
+      expect(notes).toEqual(['agent: no update (empty_batch)', 'environment: no update (empty_batch)']);
+      expect(metrics).toMatchObject({ steps: 0, 'env/steps': 0, 'env/rwr_records': 0, 'env/kl': null });
+    },
+  );
 
   it('says of groups that are too few what the trainer would say', async () => {
     const fields = { ...(await onVllm()), 'agent.training.dropZeroVariance': false };
@@ -143,12 +146,8 @@ describe('a run on a server that is not embedded, with nothing to learn from', (
     expect(kinds(run)).toEqual(['grpo', 'rwr']);
     expect(state.agent.name).toMatch(/^agent@0001-/);
   });
-});
 
-describe('a run on the embedded server, with nothing to learn from', () => {
-  const invalid = { share: 1, texts: ['hello'] };
-
-  it('has the ledger that it always had: a job and a name of that epoch for models without a cold start', async () => {
+  it('has the ledger that it always had where models are made from scratch: a job, and a name of that epoch', async () => {
     const run = await someRun({}, { invalid });
     const { state } = await run.epochs(1);
     expect(kinds(run)).toEqual(['grpo', 'rwr']);
