@@ -5,7 +5,7 @@
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 status=0
-HF_HUB_OFFLINE=1 PYTHONPATH="$root/trainer${PYTHONPATH:+:$PYTHONPATH}" "${PYTHON:-python3}" "$root/infra/gpu_check.py" "$@" || status=$?
+HF_HUB_OFFLINE=1 PYTHONPATH="$root/infra:$root/trainer:$root/bench${PYTHONPATH:+:$PYTHONPATH}" "${PYTHON:-python3}" -m gpu_check "$@" || status=$?
 if command -v vllm >/dev/null; then
   cat <<'HINT'
 vLLM is here. Two runs on it, compared byte for byte (needs Node; not part of this check):

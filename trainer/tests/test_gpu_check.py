@@ -1,8 +1,7 @@
-"""infra/gpu_check.py on the processor: its model, its comparison of sampler and trainer, and what it says of failures."""
+"""infra/gpu_check/ on the processor: its model, its comparison of sampler and trainer, and what it says of failures."""
 
 import argparse
 import copy
-import importlib.util
 import sys
 from pathlib import Path
 
@@ -16,17 +15,14 @@ from genenv_trainer.records import check_record
 from genenv_trainer.serving.sampler import SamplingParams, sample
 
 ROOT = Path(__file__).parents[2]
+sys.path += [str(ROOT / "infra"), str(ROOT / "bench")]
+from gpu_check.job_bytes import others
+from gpu_check.problems import problems
+from gpu_check.random_model import SMOLLM2, make_model
+from gpu_check.sampling import DROPOUT, SAMPLES, SPREAD, VERSION, rollouts, sampler_against_trainer
+from llm_sampling import save_adapter
 
-
-def load_script():
-    spec = importlib.util.spec_from_file_location("gpu_check", ROOT / "infra" / "gpu_check.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-check = load_script()
-SHAPE = check.SMOLLM2 | {
+SHAPE = SMOLLM2 | {
     "hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2,
 }
 
@@ -35,13 +31,8 @@ SHAPE = check.SMOLLM2 | {
 def store(tmp_path_factory) -> Path:
     """A model that the script makes, and the adapter that it trains."""
     folder = tmp_path_factory.mktemp("store")
-    check.make_model(folder / "model", SHAPE, 5000)
-    sys.path.insert(0, str(ROOT / "bench"))
-    try:
-        from llm_sampling import save_adapter
-    finally:
-        sys.path.pop(0)
-    save_adapter(folder / "model", folder / "adapter", check.SPREAD, check.DROPOUT)
+    make_model(folder / "model", SHAPE, 5000)
+    save_adapter(folder / "model", folder / "adapter", SPREAD, DROPOUT)
     return folder
 
 
@@ -50,10 +41,10 @@ def answers(store) -> list[dict]:
     """What a server that has the adapter would answer."""
     policy = adapters.attach_adapter(load_model(store / "model", torch.float32), store / "adapter", None).eval()
     prompts = [list(range(3, 3 + length)) for length in (9, 12)]
-    (rows,) = sample(policy, [2], [SamplingParams(prompts, check.SAMPLES, seed=5, temperature=1, max_tokens=6)])
+    (rows,) = sample(policy, [2], [SamplingParams(prompts, SAMPLES, seed=5, temperature=1, max_tokens=6)])
     return [
         {
-            "prompt_token_ids": prompts[index // check.SAMPLES], "token_ids": row.token_ids,
+            "prompt_token_ids": prompts[index // SAMPLES], "token_ids": row.token_ids,
             "logprobs": {"token_logprobs": row.logprobs},
         }
         for index, row in enumerate(rows)
@@ -62,24 +53,24 @@ def answers(store) -> list[dict]:
 
 def compare(store: Path, answers: list[dict], precision: str = "float32") -> dict:
     options = argparse.Namespace(model=store / "model", precision=precision, device="cpu")
-    return check.sampler_against_trainer(options, store, answers)
+    return sampler_against_trainer(options, store, answers)
 
 
 def test_sampler_and_trainer_agree_and_the_adapter_shows(store, answers):
     gap = compare(store, answers)
     assert gap["packed"] and gap["tokens"] == sum(len(answer["token_ids"]) for answer in answers)
     assert 0 <= gap["mean"] <= gap["max"] < 1e-4 and gap["mean_without_adapter"] > 1e-3
-    assert check.problems({"sampler_against_trainer": gap}) == []
+    assert problems({"sampler_against_trainer": gap}) == []
 
 
 def test_a_server_with_another_adapter_fails_the_check(store, answers):
     policy = load_model(store / "model", torch.float32).eval()
     other = copy.deepcopy(answers)
-    prompts = [answer["prompt_token_ids"] for answer in answers[:: check.SAMPLES]]
-    (rows,) = sample(policy, [2], [SamplingParams(prompts, check.SAMPLES, seed=5, temperature=1, max_tokens=6)])
+    prompts = [answer["prompt_token_ids"] for answer in answers[:: SAMPLES]]
+    (rows,) = sample(policy, [2], [SamplingParams(prompts, SAMPLES, seed=5, temperature=1, max_tokens=6)])
     for answer, row in zip(other, rows, strict=True):
         answer["token_ids"], answer["logprobs"]["token_logprobs"] = row.token_ids, row.logprobs
-    first, second = check.problems({"sampler_against_trainer": compare(store, other)})
+    first, second = problems({"sampler_against_trainer": compare(store, other)})
     assert "differ by" in first and "does not tell a wrong adapter" in second
 
 
@@ -89,10 +80,10 @@ def test_bfloat16_is_compared_in_bfloat16(store, answers):
 
 
 def test_rollouts_are_records_of_a_grpo_batch(answers):
-    lines = check.rollouts(answers, steps=3)
-    settings = job_settings(policy_version=check.VERSION)
+    lines = rollouts(answers, steps=3)
+    settings = job_settings(policy_version=VERSION)
     records = [check_record(line, "record", "grpo", settings) for line in lines]
-    assert [line["step"] for line in lines] == [step for step in range(3) for _ in range(check.SAMPLES)]
+    assert [line["step"] for line in lines] == [step for step in range(3) for _ in range(SAMPLES)]
     assert [record.group_id for record in records] == ["0"] * 8 + ["1"] * 8 + ["0"] * 8
 
 
@@ -121,10 +112,10 @@ PASSED = {
     ],
 )
 def test_every_failed_check_is_a_sentence(part, changes, words):
-    assert check.problems(PASSED) == []
-    found = check.problems(PASSED | {part: PASSED[part] | changes})
+    assert problems(PASSED) == []
+    found = problems(PASSED | {part: PASSED[part] | changes})
     assert found and words in found[0]
 
 
 def test_files_of_other_bytes_or_of_one_job_alone_are_named():
-    assert check.others({"a": "1", "b": "2", "c": "3"}, {"a": "1", "b": "4", "d": "5"}) == ["b", "c", "d"]
+    assert others({"a": "1", "b": "2", "c": "3"}, {"a": "1", "b": "4", "d": "5"}) == ["b", "c", "d"]

@@ -1,0 +1,5 @@
+"""Checks that fail."""
+
+
+class Failed(Exception):
+    """A check that failed, in a sentence."""
