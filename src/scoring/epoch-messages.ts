@@ -6,10 +6,10 @@ import type { Experiment } from '../config/experiment.ts';
 import type { Metrics } from '../types/activity-types.ts';
 import type { RewardRecord, TaskRecord } from '../types/records.ts';
 import type { World } from '../worlds/world.ts';
+import { quoted } from './quoted.ts';
 import { simulatorAdvice } from './simulator-advice.ts';
 
 const shownReasons = 3;
-const shownCharacters = 120;
 
 /** The records of an epoch, read only if there is something to say of them. */
 export interface EpochRecords {
@@ -79,11 +79,3 @@ async function equalRewardsMessage(records: ReturnType<EpochRecords['rewards']>)
       : `the rewards of each task equal (${count} in all)`;
   return `${what}: nothing to learn from for the agent; ${wellFormed} of ${count} answers well-formed`;
 }
-
-/** A short text that a model wrote, on one line, with nothing that a terminal would obey. */
-export const quoted = (text: string): string =>
-  JSON.stringify(text.length <= shownCharacters ? text : `${text.slice(0, shownCharacters)}...`).replaceAll(
-    // Control characters that JSON lets through, and those that turn the direction of a text.
-    /[\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  );

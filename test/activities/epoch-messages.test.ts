@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
-import { quoted } from '../../src/scoring/epoch-messages.ts';
+import { quoted } from '../../src/scoring/quoted.ts';
 import { noteText, shownNotes } from '../../src/scoring/epoch-notes.ts';
 import { someRun } from './some-run.ts';
 

@@ -8,6 +8,7 @@ import type { CompletionClient } from '../../rollouts/completion-requests.ts';
 import { streamRollouts } from '../../rollouts/rollout-loop.ts';
 import { runPhaseOnce } from '../../runtime/run-once.ts';
 import type { Phase } from '../../runtime/run-once.ts';
+import { quoted } from '../../scoring/quoted.ts';
 import { simulatorAdvice } from '../../scoring/simulator-advice.ts';
 import type { ColdStart, PhaseInput } from '../../types/activity-types.ts';
 import type { SeedTaskRecord } from '../../types/records.ts';
@@ -122,7 +123,6 @@ async function attemptTasks(
 }
 
 const SHOWN_REASONS = 3;
-const SHOWN_CHARACTERS = 120;
 
 /** What the simulator wrote, why it is no task, and what can be done. */
 function failureMessage(
@@ -140,10 +140,7 @@ function failureMessage(
     .toSorted(([, left], [, right]) => right.count - left.count)
     .slice(0, SHOWN_REASONS);
   const advice = simulatorAdvice(experiment, world, new Set(common.map(([reason]) => reason)));
-  const reasons = common.map(([reason, { count, text }]) => {
-    const example = JSON.stringify(text.slice(0, SHOWN_CHARACTERS));
-    return `${count} ${reason}, such as ${example}`;
-  });
+  const reasons = common.map(([reason, { count, text }]) => `${count} ${reason}, such as ${quoted(text)}`);
   const validCount = candidates.filter(({ parsed }) => parsed.valid).length;
   return (
     `cold start: ${validCount} of ${candidates.length} tasks of the initial simulator are valid; ` +

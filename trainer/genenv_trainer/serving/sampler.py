@@ -95,14 +95,14 @@ def choose(
     if bool((divisor_B != 1).any()):
         logits_B_V = logits_B_V / divisor_B[:, None]
     logprobs_B_V = torch.log_softmax(logits_B_V, dim=-1)
-    invert = invert_in_blocks if logits_B_V.shape[1] >= LARGE_VOCABULARY else inverted
+    invert = invert_in_blocks if logits_B_V.shape[1] >= LARGE_VOCABULARY else invert_whole
     token_B = invert(logprobs_B_V.exp(), uniform_B)
     if greedy_B.any():
         token_B = torch.where(greedy_B, logits_B_V.argmax(dim=-1), token_B)
     return token_B, logprobs_B_V
 
 
-def inverted(probability_B_V: torch.Tensor, uniform_B: torch.Tensor) -> torch.Tensor:
+def invert_whole(probability_B_V: torch.Tensor, uniform_B: torch.Tensor) -> torch.Tensor:
     """The first token of each row whose cumulative probability exceeds u * total. [B]."""
     cumulative_B_V = probability_B_V.double().cumsum(dim=-1)
     target_B_1 = uniform_B[:, None] * cumulative_B_V[:, -1:]

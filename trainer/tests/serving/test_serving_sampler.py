@@ -132,13 +132,13 @@ def test_tokens_found_by_blocks_are_those_of_the_whole_sum(vocabulary):
     uniform = torch.rand(rows, generator=generator, dtype=torch.double)
     for drawn in (uniform, torch.zeros_like(uniform), torch.full_like(uniform, 1 - 2**-53)):
         token = sampler.invert_in_blocks(probability, drawn)
-        assert token.tolist() == sampler.inverted(probability, drawn).tolist()
+        assert token.tolist() == sampler.invert_whole(probability, drawn).tolist()
         assert bool((probability.gather(1, token[:, None]) > 0).all())
 
 
 def test_a_large_vocabulary_is_sampled_by_blocks_and_a_small_one_is_not(monkeypatch):
     used = []
-    monkeypatch.setattr(sampler, "invert_in_blocks", lambda *of: used.append(of) or sampler.inverted(*of))
+    monkeypatch.setattr(sampler, "invert_in_blocks", lambda *of: used.append(of) or sampler.invert_whole(*of))
     for vocabulary in (sampler.LARGE_VOCABULARY - 1, sampler.LARGE_VOCABULARY):
         choose(torch.randn(2, vocabulary), torch.tensor([1.0, 0.5]), torch.tensor([0.3, 0.6]))
     assert [probability.shape[1] for probability, _ in used] == [sampler.LARGE_VOCABULARY]
