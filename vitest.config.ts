@@ -24,9 +24,19 @@ export default defineConfig({
       },
       // Faults and waits of minutes: `npm run test:long`, and continuous integration.
       { test: { ...shared, name: 'long', include: ['test/**/*.long.test.ts'] } },
-      // Against a real vLLM, for minutes: `npm run test:vllm`.
+      // Against a real vLLM, for minutes, one server at a time: `npm run test:vllm`.
       ...(/--project[= ]vllm\b/.test(process.argv.join(' '))
-        ? [{ test: { ...shared, name: 'vllm', include: ['test/**/*.vllm.test.ts'], globalSetup: [] } }]
+        ? [
+            {
+              test: {
+                ...shared,
+                name: 'vllm',
+                include: ['test/**/*.vllm.test.ts'],
+                globalSetup: [],
+                fileParallelism: false,
+              },
+            },
+          ]
         : []),
     ],
   },

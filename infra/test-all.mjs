@@ -9,7 +9,8 @@ import { countJunit, countVitest, slowestVitest } from './test-counts.mjs';
 
 /**
  * Runs suites, also after one has failed, and ends with one line for all of them: `N passed, N failed`.
- * Without arguments all but the long ones run; `--with-long` adds those; names of suites run only these.
+ * Without arguments all but `long` and `vllm` run; `--with-long` and `--with-vllm` add those; names of suites run
+ * only these. A suite whose engines cannot be installed in time is skipped, and its line says so.
  * The checks run beside vitest, which often waits for processes; what they print appears when they end.
  */
 const reports = mkdtempSync(join(tmpdir(), 'genenv-tests-'));
@@ -38,6 +39,7 @@ const vitest = (/** @type {string} */ project, /** @type {string} */ name) => ({
  * @property {string} [cwd]
  * @property {(report: string) => import('./test-counts.mjs').Counts} [count] Counts a report; a suite without
  * one is one test.
+ * @property {string[]} [engines] What it needs that set-up does not bring.
  */
 /** @type {Record<string, Suite>} */
 const suites = {
@@ -52,24 +54,29 @@ const suites = {
   },
   vitest: vitest('quick', 'vitest'),
   long: vitest('long', 'long'),
+  vllm: { ...vitest('vllm', 'vllm'), engines: ['smollm2', 'vllm'] },
 };
 /** Suites that run one after the other; the lanes run at the same time. */
 const lanes = [
-  ['vitest', 'long'],
+  ['vitest', 'long', 'vllm'],
   ['format', 'lint', 'types', 'pytest'],
 ];
 
+const maxInstallMs = 15 * 60_000;
+
 const words = process.argv.slice(2);
-const names = words.filter((word) => word !== '--with-long');
+/** Suites that are chosen by an option alone. */
+const extras = ['long', 'vllm'];
+const names = words.filter((word) => !extras.some((name) => word === `--with-${name}`));
 const unknown = names.find((name) => !(name in suites));
 if (unknown !== undefined) {
   console.error(
-    `test-all: got ${JSON.stringify(unknown)}; allowed: ${Object.keys(suites).join(', ')}, --with-long`,
+    `test-all: got ${JSON.stringify(unknown)}; allowed: ${Object.keys(suites).join(', ')}, --with-long, --with-vllm`,
   );
   process.exit(2);
 }
 const isChosen = (/** @type {string} */ name) =>
-  names.length > 0 ? names.includes(name) : name !== 'long' || words.includes('--with-long');
+  names.length > 0 ? names.includes(name) : !extras.includes(name) || words.includes(`--with-${name}`);
 
 const total = { passed: 0, failed: 0 };
 /** @type {string[]} */
@@ -95,6 +102,10 @@ process.exitCode = total.failed === 0 ? 0 : 1;
 async function runSuite(name, streams) {
   const suite = /** @type {Suite} */ (suites[name]);
   if (streams) console.log(`\n=== ${name}`);
+  if (suite.engines && !(await install(suite.engines, streams))) {
+    summary.push(`${name.padEnd(8)}  skipped: ${suite.engines.join(' and ')} could not be installed`);
+    return;
+  }
   const begun = performance.now();
   const { succeeded, output } = await run(suite, streams);
   const seconds = ((performance.now() - begun) / 1000).toFixed(1);
@@ -107,14 +118,25 @@ async function runSuite(name, streams) {
 }
 
 /**
+ * @param {string[]} engines
+ * @param {boolean} streams
+ */
+async function install(engines, streams) {
+  const args = [join(repository, 'infra/setup/install-engines.mjs'), ...engines];
+  const { succeeded } = await run({ command: process.execPath, args }, streams, maxInstallMs);
+  return succeeded;
+}
+
+/**
  * @param {Suite} suite
  * @param {boolean} streams
+ * @param {number} [timeout] In milliseconds; the process is ended then.
  * @returns {Promise<{ succeeded: boolean, output: string }>}
  */
-function run({ command, args, cwd = repository }, streams) {
+function run({ command, args, cwd = repository }, streams, timeout) {
   return new Promise((resolve) => {
     const stdio = streams ? 'inherit' : 'pipe';
-    const child = spawn(command, args, { cwd, stdio: ['ignore', stdio, stdio] });
+    const child = spawn(command, args, { cwd, timeout, stdio: ['ignore', stdio, stdio] });
     let output = '';
     for (const stream of [child.stdout, child.stderr]) stream?.on('data', (part) => (output += String(part)));
     child.on('error', (error) => {

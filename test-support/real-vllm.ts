@@ -1,17 +1,5 @@
-/** A real vLLM of the embedded stack, and adapters of a real model to publish to it. */
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import {
-  engineFolder,
-  engineModelFolder,
-  engineModelFolders,
-  repository,
-} from '../infra/setup/locations.mjs';
-import { STACK_MARK } from '../src/dev-stack/leftovers.ts';
-import type { RecordedProcess } from '../src/dev-stack/record.ts';
-import { VllmServer } from '../src/dev-stack/services/vllm-server.ts';
-import { SupervisedService } from '../src/dev-stack/supervised-service.ts';
 import { BASE_MODEL } from '../src/dev-stack/vllm-settings.ts';
 import { ensurePolicyServed, withdrawPolicies } from '../src/inference/publish.ts';
 import { writeCanary } from '../src/store/canaries.ts';
@@ -19,49 +7,25 @@ import { ObjectStore } from '../src/store/object-store.ts';
 import type { PolicyVersion } from '../src/types/activity-types.ts';
 import type { Canary } from '../src/types/training-job.ts';
 import { createModelClients } from '../src/worker/model-servers.ts';
+import { ManagedVllm, smollm2 } from './managed-vllm.ts';
 import { RealTrainer } from './real-adapters.ts';
 
-export const vllmPython = join(engineFolder('vllm'), 'bin/python');
-export const smollm2 = engineModelFolder('smollm2') ?? '';
-
+/** A real vLLM of the embedded stack, and adapters of a real model to publish to it. */
 export class RealVllm implements AsyncDisposable {
-  /** Folder for the files of a test. */
-  readonly home: string;
-  readonly trainer: RealTrainer;
+  readonly trainer = new RealTrainer(smollm2);
   readonly store: ObjectStore;
   readonly policies: PolicyVersion[] = [];
   readonly canaries: Canary[] = [];
-  /** What the supervisor has said. */
-  readonly said: string[] = [];
   readonly serving: { type: 'vllm'; maxModelLen: number };
-  readonly #server: VllmServer;
-  readonly #supervised: SupervisedService;
-  #recorded: RecordedProcess | null = null;
+  readonly #managed: ManagedVllm;
 
   private constructor(maxModelLen: number) {
-    this.home = mkdtempSync(join(tmpdir(), 'genenv-vllm-'));
-    this.store = new ObjectStore(join(this.home, 'store'));
-    this.trainer = new RealTrainer(smollm2);
     this.serving = { type: 'vllm', maxModelLen };
-    this.#server = new VllmServer(
-      vllmPython,
-      { model: 'engine:smollm2', precision: 'float32', maxLoraRank: 8, maxModelLen },
-      // Threads that may move to a free core: this machine has other work.
-      {
-        ...{ VLLM_CPU_KVCACHE_SPACE: '1', VLLM_CPU_OMP_THREADS_BIND: 'nobind' },
-        ...process.env,
-        [STACK_MARK]: this.home,
-      },
-      {},
-    );
-    this.#supervised = new SupervisedService(this.#server, {
-      cwd: repository,
-      logs: this.home,
-      recorded: undefined,
-      record: (recorded) => (this.#recorded = recorded),
-      say: (line) => this.said.push(line),
-      onGivenUp: (error) => this.said.push(error.message),
+    this.#managed = new ManagedVllm({
+      ...{ model: 'engine:smollm2', precision: 'float32', maxLoraRank: 8 },
+      maxModelLen,
     });
+    this.store = new ObjectStore(this.#managed.store);
   }
 
   /** Starts a server, and makes versions of a policy, each a step of training after the one before. */
@@ -72,12 +36,11 @@ export class RealVllm implements AsyncDisposable {
     maxModelLen: number;
     versions: number;
   }): Promise<RealVllm> {
-    Object.assign(process.env, engineModelFolders());
     const vllm = new RealVllm(maxModelLen);
     try {
       const made = join(vllm.home, 'made');
       mkdirSync(made);
-      const [canaries] = await Promise.all([vllm.trainer.make(made, versions), vllm.#supervised.start()]);
+      const [canaries] = await Promise.all([vllm.trainer.make(made, versions), vllm.#managed.start()]);
       vllm.canaries.push(...canaries);
       for (const [version, canary] of vllm.canaries.entries()) {
         const checkpoint = await vllm.store.putFolder(join(made, String(version)));
@@ -91,16 +54,25 @@ export class RealVllm implements AsyncDisposable {
     }
   }
 
+  /** Folder for the files of a test. */
+  get home(): string {
+    return this.#managed.home;
+  }
+
+  /** What the supervisor has said. */
+  get said(): readonly string[] {
+    return this.#managed.said;
+  }
+
   /** The clients of a worker. */
   get clients(): ReturnType<typeof createModelClients> {
-    const addresses = { policyServer: '', vllmServer: this.#server.url };
+    const addresses = { policyServer: '', vllmServer: this.#managed.url };
     return createModelClients(addresses, process.env, (_, send) => send());
   }
 
   /** Process of the server's front. */
   get pid(): number {
-    if (this.#recorded === null) throw new Error('the server does not run');
-    return this.#recorded.pid;
+    return this.#managed.recorded.pid;
   }
 
   folder(version: number): string {
@@ -124,14 +96,13 @@ export class RealVllm implements AsyncDisposable {
 
   /** Names of the adapters that the server lists. */
   async names(): Promise<string[]> {
-    const response = await fetch(`${this.#server.url}/models`);
+    const response = await fetch(`${this.#managed.url}/models`);
     const { data } = (await response.json()) as { data: { id: string }[] };
     return data.map(({ id }) => id).filter((id) => id !== BASE_MODEL);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.trainer[Symbol.dispose]();
-    await this.#supervised.stop();
-    rmSync(this.home, { recursive: true, force: true });
+    await this.#managed[Symbol.asyncDispose]();
   }
 }

@@ -1,17 +1,10 @@
-import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { engineFolder, engineModelFolder, repository } from '../../infra/setup/locations.mjs';
 import type { Check } from '../../src/cli/lib/check.ts';
 import { checkVllm } from '../../src/cli/lib/vllm-checks.ts';
-import { STACK_MARK } from '../../src/dev-stack/leftovers.ts';
 import { isAlive } from '../../src/dev-stack/processes.ts';
-import type { RecordedProcess } from '../../src/dev-stack/record.ts';
-import { VllmServer } from '../../src/dev-stack/services/vllm-server.ts';
-import { SupervisedService } from '../../src/dev-stack/supervised-service.ts';
 import { BASE_MODEL } from '../../src/dev-stack/vllm-settings.ts';
 import type { VllmSettings } from '../../src/dev-stack/vllm-settings.ts';
+import { hasVllm, ManagedVllm } from '../../test-support/managed-vllm.ts';
 
 /**
  * The vLLM of the embedded stack, real, with the flags that a file's settings give. One server for all tests:
@@ -24,34 +17,14 @@ const settings: VllmSettings = {
   maxLoraRank: 16,
   maxModelLen: 1024,
 };
-const python = join(engineFolder('vllm'), 'bin/python');
-const isInstalled = existsSync(python) && existsSync(engineModelFolder('smollm2') ?? '');
 
-describe.skipIf(!isInstalled)('the vLLM of the stack (npm run engines -- smollm2 vllm)', () => {
-  let home: string;
-  let server: VllmServer;
-  let supervised: SupervisedService;
-  let recorded: RecordedProcess | null = null;
-  const said: string[] = [];
-
+describe.skipIf(!hasVllm)('the vLLM of the stack (npm run engines -- smollm2 vllm)', () => {
+  let server: ManagedVllm;
   beforeAll(async () => {
-    home = mkdtempSync(join(tmpdir(), 'genenv-vllm-'));
-    mkdirSync(join(home, 'store'));
-    server = new VllmServer(python, settings, { ...process.env, [STACK_MARK]: home }, {});
-    supervised = new SupervisedService(server, {
-      cwd: repository,
-      logs: home,
-      recorded: undefined,
-      record: (process) => (recorded = process),
-      say: (line) => said.push(line),
-      onGivenUp: (error) => said.push(error.message),
-    });
-    await supervised.start();
+    server = new ManagedVllm(settings);
+    await server.start();
   }, 15 * MINUTES);
-  afterAll(async () => {
-    await supervised.stop();
-    rmSync(home, { recursive: true, force: true });
-  }, MINUTES);
+  afterAll(() => server[Symbol.asyncDispose](), MINUTES);
 
   const complete = async (body: object): Promise<{ status: number; text: string }> => {
     const response = await fetch(`${server.url}/completions`, {
@@ -66,13 +39,13 @@ describe.skipIf(!isInstalled)('the vLLM of the stack (npm run engines -- smollm2
       settings: { ...settings, ...changes },
       prompts: [{ role: 'agent', text: prompt, maxTokens: 64 }],
       structure: { structured_outputs: { grammar: 'root ::= "yes" | "no"' } },
-      store: join(home, 'store'),
+      store: server.store,
       isManaged: true,
     });
   const wrong = (checks: readonly Check[]) => checks.filter(({ state }) => state !== 'ok');
 
   test('says that it takes a while, and what it serves', () => {
-    expect(said[0]).toMatch(
+    expect(server.said[0]).toMatch(
       /^vLLM: serving engine:smollm2 in float32, LoRA rank 16, 1024 tokens; this takes about a minute/,
     );
   });
@@ -131,15 +104,13 @@ describe.skipIf(!isInstalled)('the vLLM of the stack (npm run engines -- smollm2
     'is started again on its port when it is killed, and its engine does not outlive it',
     { timeout: 15 * MINUTES },
     async () => {
-      const { url } = server;
-      const before = recorded;
-      if (before === null) throw new Error('it is not recorded');
+      const { url, recorded: before } = server;
       process.kill(before.pid, 'SIGKILL');
-      await vi.waitFor(() => expect(said.at(-1)).toMatch(/^vLLM: ready again after/), {
+      await vi.waitFor(() => expect(server.said.at(-1)).toMatch(/^vLLM: ready again after/), {
         timeout: 14 * MINUTES,
         interval: 500,
       });
-      expect(said.join('\n')).toContain('vLLM ended by SIGKILL; starting it again');
+      expect(server.said.join('\n')).toContain('vLLM ended by SIGKILL; starting it again');
       expect(isAlive(before)).toBe(false);
       expect(() => process.kill(-before.pid, 0)).toThrow('ESRCH');
       expect(server.url).toBe(url);

@@ -1,5 +1,5 @@
 /** Adapters on a real vLLM: what the clients of this project and the trainer take for granted of it. */
-import { cpSync, existsSync, statSync, truncateSync } from 'node:fs';
+import { cpSync, statSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { BASE_MODEL } from '../../src/dev-stack/vllm-settings.ts';
@@ -10,8 +10,9 @@ import { ensurePolicyServed, resendIfPolicyMissing } from '../../src/inference/p
 import { writeCanary } from '../../src/store/canaries.ts';
 import { InvalidArtifact } from '../../src/store/errors.ts';
 import { ObjectStore } from '../../src/store/object-store.ts';
+import { hasVllm } from '../../test-support/managed-vllm.ts';
 import { meanDifference } from '../../test-support/real-adapters.ts';
-import { RealVllm, smollm2, vllmPython } from '../../test-support/real-vllm.ts';
+import { RealVllm } from '../../test-support/real-vllm.ts';
 
 const MINUTES = 60_000;
 const MAX_LENGTH = 512;
@@ -22,7 +23,6 @@ const VERSIONS = 10;
 const MAX_DIFFERENCE = 1e-4;
 
 const never = new AbortController().signal;
-const isInstalled = existsSync(vllmPython) && existsSync(smollm2);
 const PROMPTS = [
   'The capital of France is',
   'Once upon a time there was a baker who',
@@ -30,7 +30,7 @@ const PROMPTS = [
   '<|im_start|>user\nName three colours.<|im_end|>\n<|im_start|>assistant\n',
 ];
 
-describe.skipIf(!isInstalled)('adapters on vLLM', { timeout: 15 * MINUTES }, () => {
+describe.skipIf(!hasVllm)('adapters on vLLM', { timeout: 15 * MINUTES }, () => {
   let vllm: RealVllm;
   let client: PolicyClient;
 
