@@ -55,8 +55,9 @@ def step_metrics(
 
 
 def job_metrics(steps: list[dict]) -> dict[str, float]:
-    """Metrics of a job from those of its done steps: the sum of num_tokens, the last learning_rate, the
-    greatest of the maxima, the mean of everything else. Empty if no step was done."""
+    """Metrics of a job from those of its done steps: the sum of num_tokens, the last learning_rate, what was
+    compared with the sampler in the first step (later ones have another policy than the one that was sampled
+    from), the greatest of the maxima, the mean of everything else. Empty if no step was done."""
     result = {}
     for name in steps[0] if steps else ():
         values = [step[name] for step in steps]
@@ -64,6 +65,8 @@ def job_metrics(steps: list[dict]) -> dict[str, float]:
             result[name] = sum(values)
         elif name == "learning_rate":
             result[name] = values[-1]
+        elif name.startswith("sampling/"):
+            result[name] = values[0]
         else:
             result[name] = max(values) if name in MAXIMA else sum(values) / len(values)
     return result

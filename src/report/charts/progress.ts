@@ -309,7 +309,8 @@ export function updateCharts(allRows: readonly EpochRow[], experiment: Experimen
       id: 'logp-difference',
       title: 'Sampler against trainer',
       caption:
-        'Absolute difference of log-probabilities as sampled and as recomputed (log scale; exact zeros are not drawn).',
+        'Absolute difference of log-probabilities as sampled and as recomputed before the update (log scale; exact ' +
+        'zeros are not drawn).',
       option: overEpochs(
         rows,
         [
