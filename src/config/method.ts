@@ -55,7 +55,13 @@ export const evaluationOptions = {
     .describe('Cases that are attempted side by side: the unit of batching, storage and retry.'),
   casesPerShard: z.int().min(1).max(10_000).default(128).describe('Cases of an activity.'),
   concurrency: z.int().min(1).max(64).default(4).describe('Activities under way at a time.'),
-  requestTimeoutSeconds: z.number().positive().default(120).describe('Longest that one request may take.'),
+  requestTimeoutSeconds: z
+    .number()
+    .positive()
+    .default(120)
+    .describe(
+      'Longest that one request may take; for the agent of a run, at least what the run’s requests may.',
+    ),
   heartbeatSeconds: z
     .number()
     .min(1)

@@ -20,6 +20,8 @@ export type EvaluatedPolicy =
       epoch: number;
       version: PolicyVersion;
       serving: ServingSettings;
+      /** Longest that a request of the run may take, which its server may need; absent in older records. */
+      requestTimeoutSeconds?: number;
       api: 'chat' | 'completions';
     };
 

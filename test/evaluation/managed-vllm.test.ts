@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { parseExperiment } from '../../src/config/parse-experiment.ts';
 import { createVllmAdapters } from '../../src/inference/vllm-adapters.ts';
 import { writeCanary } from '../../src/store/canaries.ts';
@@ -19,6 +19,7 @@ it('of a run is answered by the vLLM of the stack, which has more room than the 
     'agent.model': model,
     'environment.model': model,
     serving: { type: 'vllm', maxModelLen: 1024 },
+    'durability.requestTimeoutSeconds': 900,
   });
   const playing = fakeToolboxModel(parseExperiment(file).world);
   const server = await FakeModelServer.start({
@@ -28,7 +29,9 @@ it('of a run is answered by the vLLM of the stack, which has more room than the 
   });
   onTestFinished(() => server[Symbol.asyncDispose]());
   const stack = { policyServer: 'http://127.0.0.1:9/v1', vllmServer: server.url };
-  const clients = createModelClients(stack, {}, (_, send) => send());
+  const made = createModelClients(stack, {}, (_, send) => send());
+  const policyClient = vi.fn(made.policyClient);
+  const clients = { ...made, policyClient };
   const { dependencies, run, results } = await someEvaluation({ server, clients });
 
   const { store } = dependencies;
@@ -48,5 +51,7 @@ it('of a run is answered by the vLLM of the stack, which has more room than the 
 
   await run({ policy: { type: 'run', run: 'small', api: 'completions' } });
   expect([...server.adapters.loaded.keys()]).toEqual([state.agent.name]);
+  // A server that is slow in a run is slow in its evaluation, too.
+  expect(policyClient).toHaveBeenLastCalledWith(expect.anything(), 900_000);
   expect((await results()).suites).toMatchObject([{ name: 'sums', correct: 19, cases: 23 }]);
 });

@@ -1,16 +1,10 @@
 import { SidecarFailed } from '../../benchmarks/suite.ts';
 import type { OpenSuite } from '../../benchmarks/suite.ts';
 import type { Evaluation } from '../../config/evaluation.ts';
-import type { ServingSettings } from '../../config/serving.ts';
 import { runInLockstep } from '../../evaluation/lockstep.ts';
 import type { LockstepOptions, PendingQuestion } from '../../evaluation/lockstep.ts';
 import type { Answer, Question } from '../../formats/chat-messages.ts';
-import {
-  createChatEvaluationClient,
-  createCompletionsEvaluationClient,
-} from '../../inference/evaluation-client.ts';
-import type { EvaluationClient } from '../../inference/evaluation-client.ts';
-import { ensurePolicyServed, resendIfPolicyMissing } from '../../inference/publish.ts';
+import { createChatEvaluationClient } from '../../inference/evaluation-client.ts';
 import { deriveSeed } from '../../numerics/random.ts';
 import { JournaledClient } from '../../rollouts/journaled-client.ts';
 import { runOnce } from '../../runtime/run-once.ts';
@@ -18,9 +12,11 @@ import type { Phase } from '../../runtime/run-once.ts';
 import { hashOf, sha256 } from '../../store/canonical-json.ts';
 import { InvalidArtifact } from '../../store/errors.ts';
 import type { Journal } from '../../store/journal.ts';
-import type { Answered, AnswerInput, AnswerRecord, EvaluatedPolicy } from '../../types/evaluation-types.ts';
+import type { Answered, AnswerInput, AnswerRecord } from '../../types/evaluation-types.ts';
 import { InvalidConfig } from '../../validation/invalid-config.ts';
 import type { Dependencies } from '../dependencies.ts';
+import { createClientUnderTest } from './client-under-test.ts';
+import type { ServedPolicy } from './client-under-test.ts';
 import { casesOf, plannedSuite, readRecord, shardKey } from './evaluation-inputs.ts';
 
 /**
@@ -213,39 +209,4 @@ interface SessionOptions {
   evaluation: Evaluation;
   policy: ServedPolicy;
   suite: string;
-}
-
-/** A policy that a server answers for. */
-type ServedPolicy = Exclude<EvaluatedPolicy, { type: 'gold' }>;
-
-/** A run's agent that its server does not know, or has forgotten, is published there. */
-function createClientUnderTest(
-  dependencies: Dependencies,
-  policy: ServedPolicy,
-  { temperature, maxTokens, requestTimeoutSeconds }: Evaluation,
-): EvaluationClient {
-  const serving = servingOf(policy);
-  const model = policy.type === 'run' ? policy.version.name : policy.model;
-  const underTest = { model, temperature, maxTokens };
-  const timeoutMs = requestTimeoutSeconds * 1000;
-  let answered = 0;
-  const onAnswered = (): void => dependencies.activityContext().heartbeat({ answered: ++answered });
-  const client =
-    policy.api === 'chat'
-      ? createChatEvaluationClient(dependencies.chatClient(serving, timeoutMs), underTest, onAnswered)
-      : createCompletionsEvaluationClient(dependencies.policyClient(serving, timeoutMs), underTest);
-  if (policy.type !== 'run') return client;
-  return {
-    answer: (questions, signal) =>
-      resendIfPolicyMissing(
-        () => client.answer(questions, signal),
-        () => ensurePolicyServed(dependencies, serving, policy.version),
-      ),
-  };
-}
-
-function servingOf(policy: ServedPolicy): ServingSettings {
-  if (policy.type === 'run') return policy.serving;
-  const { baseUrl, apiKeyEnv } = policy;
-  return { type: 'openai', baseUrl, apiKeyEnv, publish: 'none', returnsTokenIds: false, models: null };
 }

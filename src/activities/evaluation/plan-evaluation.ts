@@ -150,7 +150,11 @@ async function findPolicy(dependencies: Dependencies, { policy }: Evaluation): P
     const available = last === undefined ? 'no epoch yet' : `epochs up to ${last.epoch}`;
     throw new InvalidConfig(`evaluation: policy.epoch: got ${policy.epoch}; ${policy.run} has ${available}`);
   }
-  const { serving, agent } = await experimentInEffect(folder, parseExperiment(run.experiment), line.epoch);
+  const { serving, agent, durability } = await experimentInEffect(
+    folder,
+    parseExperiment(run.experiment),
+    line.epoch,
+  );
   if (agent.model.type === 'scratch')
     throw new InvalidConfig(
       `evaluation: policy.run: got ${JSON.stringify(policy.run)}; its agent was made from scratch and knows ` +
@@ -162,6 +166,7 @@ async function findPolicy(dependencies: Dependencies, { policy }: Evaluation): P
     epoch: line.epoch,
     version: { ...line.outputs.state.agent, trainer_state: null },
     serving,
+    requestTimeoutSeconds: durability.requestTimeoutSeconds,
     api: policy.api,
   };
 }
