@@ -128,6 +128,20 @@ test('genenv evaluate refuses what it cannot do, and skips what is not here', as
     code: 2,
     err: expect.stringContaining('did you mean "bamboogle_closedbook"?') as string,
   });
+  const alone = await command(
+    'evaluate',
+    '--policy',
+    'gold',
+    '--suite',
+    'bamboogle_closedbook',
+    '--against',
+    'nobody',
+  );
+  expect(alone).toMatchObject({
+    code: 2,
+    out: '',
+    err: expect.stringContaining('got "nobody"; there is none') as string,
+  });
   const searching = await command('evaluate', '--policy', 'gold', '--suite', 'bamboogle_search');
   expect(searching.err).toContain('search: got null');
   const missing = await genenv(

@@ -159,7 +159,7 @@ export const workflowLink = ({ ui }: Session, workflowId: string): string =>
 export function explainFailure(error: WorkflowFailedError, id: string): CliError {
   const causes = [...causesOf(error)];
   const stopped = (how: string): CliError =>
-    new CliError(`${id} was ${how}; the same command resumes it from its last epoch`, exitCodes.stopped);
+    new CliError(`${id} was ${how}; the same command resumes it`, exitCodes.stopped);
   if (causes.some((cause) => cause instanceof CancelledFailure)) return stopped('cancelled');
   if (causes.some((cause) => cause instanceof TerminatedFailure)) return stopped('terminated');
   const root = causes.at(-1) ?? error;

@@ -85,7 +85,8 @@ export async function showPaired(first: string, second: string, context: CliCont
   return exitCodes.ok;
 }
 
-async function readEvaluation(id: string, context: CliContext): Promise<Evaluated> {
+/** An evaluation that has ended. @throws CliError if there is none of that id */
+export async function readEvaluation(id: string, context: CliContext): Promise<Evaluated> {
   const folder = evaluationFolder(id, context);
   const results = await folder.readResults();
   if (results === undefined)
