@@ -12,6 +12,7 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { FieldValues } from '../config/retune.ts';
+import { shownNotes } from '../scoring/epoch-notes.ts';
 import type { CommittedEpoch, OpenedEpoch, Retuned, RunOutcome, RunPlan } from '../types/activity-types.ts';
 import { parseExperiment, proxyPhaseActivities } from './activity-proxies.ts';
 import { failureType, isRetryableEpochFailure, rootMessage, runChildEpoch } from './child-epoch.ts';
@@ -130,9 +131,11 @@ export class ExperimentRun {
     return { ...opened, last };
   }
 
-  #prepare(opened: OpenedEpoch): Promise<CommittedEpoch> {
+  async #prepare(opened: OpenedEpoch): Promise<CommittedEpoch> {
     const activities = proxyPhaseActivities(opened.settings);
-    return runPreparation(activities, opened, this.#stopwatch.runner());
+    const prepared = await runPreparation(activities, opened, this.#stopwatch.runner());
+    for (const note of shownNotes(prepared.notes)) this.#tracker.addNote(note);
+    return prepared;
   }
 
   /** Once for each epoch. A failure is only noted. */

@@ -139,16 +139,18 @@ test('an epoch waits for its model server, says so everywhere, and ends as if no
   expect(outages.at(-1)).toMatchObject({ type: 'model-answered', server });
 }, 240_000);
 
-test('`genenv run` prints the wait and its end; the preparation waits as an epoch does', async () => {
+test('`genenv run` prints the wait and its end, and what the preparation found; it waits as an epoch does', async () => {
   await goAway();
   const path = join(stack.home, 'prepared-away.json');
-  writeFileSync(path, JSON.stringify({ ...file, name: 'prepared-away', seed: 8 }));
+  const checked = withFields(file, { name: 'prepared-away', seed: 8, 'guards.coldStart': { minValid: 0 } });
+  writeFileSync(path, JSON.stringify(checked));
   const command = startGenenv(['run', path, '--address', stack.address], { GENENV_HOME: stack.home });
   await until(() => new RegExp(`^${waitText()}$`, 'm').test(command.out()), 60_000, 'the line');
   expect((await progress('prepared-away'))!.phase).toMatch(new RegExp(`^prepare; ${waitText()}$`));
   await comeBack!();
   expect(await command.ended).toMatchObject({ code: 0 });
   expect(command.out()).toMatch(new RegExp(`^no longer waiting for ${server}, after `, 'm'));
+  expect(command.out()).toMatch(/^note: cold start: \d+ % of \d+ tasks valid; the agent solves \d+ % /m);
   expect(command.out().match(/waiting for/g)!.length).toBeLessThan(6);
 }, 240_000);
 
