@@ -46,7 +46,7 @@ export async function llmRollouts(baseUrl: string, model: string): Promise<Recor
     tokens_per_second: ourRate,
     barest_tokens_per_second: barestRate,
     ratio_to_barest: ourRate / barestRate,
-    ratios_by_round: ours.map((one, round) => totalRate([one]) / totalRate([barest[round]!])),
+    ratios_by_round: ours.map((measured, round) => totalRate([measured]) / totalRate([barest[round]!])),
     target_ratio: 0.97,
   };
 }

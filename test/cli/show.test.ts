@@ -197,13 +197,13 @@ test('scales and units', () => {
     '1.5 kB',
     '2.0 GB',
   ]);
-  expect([durationText(1.25), durationText(59), durationText(61), durationText(119.6), durationText(59.6)]).toEqual([
-    '1.3 s',
-    '59 s',
-    '1 min 01 s',
-    '2 min 00 s',
-    '1 min 00 s',
-  ]);
+  expect([
+    durationText(1.25),
+    durationText(59),
+    durationText(61),
+    durationText(119.6),
+    durationText(59.6),
+  ]).toEqual(['1.3 s', '59 s', '1 min 01 s', '2 min 00 s', '1 min 00 s']);
   expect(durationText(5_000)).toBe('1 h 23 min');
 });
 
