@@ -1,8 +1,7 @@
 /** The list of models of a server (`/v1/models`), as vLLM, SGLang and the embedded policy server extend OpenAI's. */
 import { z } from 'zod';
-import { shortReason } from './outage-reason.ts';
-import { InvalidAnswer, ModelUnavailable, RequestRefused } from './policy-client.ts';
-import { parseBody } from './server-calls.ts';
+import { InvalidAnswer } from './policy-client.ts';
+import { failureOf, parseBody } from './server-calls.ts';
 import type { Call } from './server-calls.ts';
 
 export const modelCardsSchema = z.object({
@@ -39,13 +38,3 @@ export async function askBaseModel(address: string, call: Call): Promise<ModelCa
   if (status !== 200) throw failureOf(address, status, `${address}/models answered ${status}: ${text}`);
   return baseModelIn(address, text);
 }
-
-/** What no other try changes is refused; the server's own errors pass. */
-export const failureOf = (
-  server: string,
-  status: number,
-  message: string,
-): ModelUnavailable | RequestRefused =>
-  status >= 500
-    ? new ModelUnavailable(message, { server, reason: shortReason(message) })
-    : new RequestRefused(message);

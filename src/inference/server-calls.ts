@@ -1,7 +1,7 @@
 /** Plain calls of a model server, for what no client library knows. */
 import { z } from 'zod';
 import { connectionProblem, shortReason } from './outage-reason.ts';
-import { InvalidAnswer, ModelUnavailable } from './policy-client.ts';
+import { InvalidAnswer, ModelUnavailable, RequestRefused } from './policy-client.ts';
 
 export interface ServerAddress {
   baseUrl: string;
@@ -58,3 +58,13 @@ export function createCaller({ baseUrl, apiKey, timeoutMs }: ServerAddress): Cal
     throw new ModelUnavailable(`${baseUrl}${path}: ${reason}`, { server: baseUrl, reason });
   };
 }
+
+/** What no other try changes is refused; the server's own errors pass. */
+export const failureOf = (
+  server: string,
+  status: number,
+  message: string,
+): ModelUnavailable | RequestRefused =>
+  status >= 500
+    ? new ModelUnavailable(message, { server, reason: shortReason(message) })
+    : new RequestRefused(message);

@@ -3,8 +3,8 @@ import { z } from 'zod';
 import { AdapterNotLoaded } from './adapter-server.ts';
 import type { AdapterServer } from './adapter-server.ts';
 import { shortReason } from './outage-reason.ts';
-import { InvalidAnswer, ModelNotServed, ModelUnavailable, RequestRefused } from './policy-client.ts';
-import { createCaller, parseBody } from './server-calls.ts';
+import { InvalidAnswer, ModelNotServed, RequestRefused } from './policy-client.ts';
+import { createCaller, failureOf, parseBody } from './server-calls.ts';
 import type { ServerAddress } from './server-calls.ts';
 import { plainSampling, sglangLogprob, sglangUrl } from './sglang-client.ts';
 
@@ -55,16 +55,13 @@ export function createSglangAdapters(server: ServerAddress): AdapterServer {
         top_logprobs_num: LIKELIEST,
       });
       const message = `${baseUrl}/generate answered ${status} for ${model ?? 'the base model'}: ${text}`;
-      if (status >= 500)
-        throw new ModelUnavailable(message, { server: baseUrl, reason: shortReason(message) });
       if (status === 400 && text.includes('LoRA adapter'))
         throw new ModelNotServed(message, { server: baseUrl });
-      if (status !== 200) throw new RequestRefused(message);
-      const answers = parseBody(answerSchema, text, `answer of ${model ?? 'the base model'}`);
+      if (status !== 200) throw failureOf(baseUrl, status, message);
+      const what = `answer of ${model ?? 'the base model'}`;
+      const answers = parseBody(answerSchema, text, what);
       if (answers.length !== prompts.length)
-        throw new InvalidAnswer(
-          `answer of ${model ?? 'the base model'}: got ${answers.length} answers; expected ${prompts.length}`,
-        );
+        throw new InvalidAnswer(`${what}: got ${answers.length} answers; expected ${prompts.length}`);
       return answers.map(
         ({
           meta_info: {

@@ -2,10 +2,10 @@
 import { z } from 'zod';
 import { AdapterNotLoaded } from './adapter-server.ts';
 import type { AdapterServer, TokenLogprobs } from './adapter-server.ts';
-import { askBaseModel, failureOf } from './model-cards.ts';
+import { askBaseModel } from './model-cards.ts';
 import { shortReason } from './outage-reason.ts';
 import { InvalidAnswer, ModelNotServed, RequestRefused } from './policy-client.ts';
-import { createCaller, parseBody } from './server-calls.ts';
+import { createCaller, failureOf, parseBody } from './server-calls.ts';
 import type { ServerAddress } from './server-calls.ts';
 
 /** Tokens that are asked for at each place: more than a canary has, and less than `--max-logprobs` allows. */
