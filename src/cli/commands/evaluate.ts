@@ -78,14 +78,14 @@ async function evaluate(
   const { runInSession } = await import('../lib/follow.ts');
   const { followEvaluation, startEvaluation } = await import('../lib/follow-evaluation.ts');
   const { readInputFile } = await import('../lib/read-file.ts');
-  const { readEvaluation, showPaired, showScores } = await import('../lib/scores.ts');
+  const { readResults, showPaired, showScores } = await import('../lib/scores.ts');
   const { externalTemporal } = await import('../lib/session.ts');
   const content =
     file === undefined ? {} : await readInputFile('evaluation file', file, 'experiments/evaluate-gold.json');
   const raw = isObject(content) ? await mergeOptions(content, options) : content;
   const { name, suites, policy } = parseEvaluation(raw);
   const id = options.id ?? name;
-  if (options.against !== undefined) await readEvaluation(options.against, context);
+  if (options.against !== undefined) await readResults(options.against, context);
   const { policyNeeds, requireEngines } = await import('../lib/needs.ts');
   const external = externalTemporal(options, context.env);
   const needs = await policyNeeds(policy, homeFolder(context.env));

@@ -85,8 +85,8 @@ export async function showPaired(first: string, second: string, context: CliCont
   return exitCodes.ok;
 }
 
-/** An evaluation that has ended. @throws CliError if there is none of that id */
-export async function readEvaluation(id: string, context: CliContext): Promise<Evaluated> {
+/** The results of an evaluation that has ended. @throws CliError if there is none of that id */
+export async function readResults(id: string, context: CliContext): Promise<EvaluationResults> {
   const folder = evaluationFolder(id, context);
   const results = await folder.readResults();
   if (results === undefined)
@@ -94,7 +94,12 @@ export async function readEvaluation(id: string, context: CliContext): Promise<E
       `evaluation: got ${JSON.stringify(id)}; there is none of that id that has ended (${folder.resultsFile})`,
       exitCodes.badInput,
     );
-  const text = await readFile(folder.casesFile, 'utf8');
+  return results;
+}
+
+async function readEvaluation(id: string, context: CliContext): Promise<Evaluated> {
+  const results = await readResults(id, context);
+  const text = await readFile(evaluationFolder(id, context).casesFile, 'utf8');
   const lines = text.split('\n').filter((line) => line !== '');
   return { results, cases: lines.map((line) => JSON.parse(line) as CaseLine) };
 }
