@@ -30,6 +30,7 @@ const rooms = [
   'comparison',
   'activities',
   'workflows',
+  'temporal',
   'worker',
   'dev-stack',
   'cli',

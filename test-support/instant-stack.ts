@@ -6,6 +6,8 @@ import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
 import { repository, temporalPath } from '../infra/setup/locations.mjs';
 import { oneWritePartition } from '../src/dev-stack/services/temporal-server.ts';
+import { createDataConverter } from '../src/temporal/data-converter.ts';
+import { readPayloadKeys } from '../src/temporal/payload-keys.ts';
 import type { WorldSettings } from '../src/worlds/settings.ts';
 import type { FakeChat } from './fake-chat.ts';
 import { FakeModelServer } from './fake-model-server.ts';
@@ -19,6 +21,7 @@ interface Parts {
   temporal: TestProcess;
   models: FakeModelServer;
   trainer: Server;
+  environment: NodeJS.ProcessEnv;
   startWorker: () => TestProcess;
 }
 
@@ -40,16 +43,24 @@ export class InstantStack implements AsyncDisposable {
     this.worker = parts.startWorker();
     this.address = parts.address;
     this.#parts = parts;
-    this.client = new Client({ connection: parts.connection });
+    this.client = new Client({
+      connection: parts.connection,
+      dataConverter: createDataConverter(readPayloadKeys(parts.environment)),
+    });
   }
 
   /**
    * @param chat what answers chat completions
    * @param home an earlier stack’s, whose server is lost: this one is empty
+   * @param environment what the worker gets besides, such as payload keys, which the client has too
    */
   static async start(
     world: WorldSettings,
-    { chat, home = newHome() }: { chat?: FakeChat; home?: string } = {},
+    {
+      chat,
+      home = newHome(),
+      environment = {},
+    }: { chat?: FakeChat; home?: string; environment?: NodeJS.ProcessEnv } = {},
   ): Promise<InstantStack> {
     const port = await freePort();
     const address = `127.0.0.1:${port}`;
@@ -83,6 +94,7 @@ export class InstantStack implements AsyncDisposable {
       TEMPORAL_ADDRESS: address,
       GENENV_POLICY_SERVER: models.url,
       GENENV_TRAINER_SOCKET: socket,
+      ...environment,
     };
     const startWorker = (): TestProcess =>
       new TestProcess(process.execPath, [join(repository, 'src/worker.ts')], {
@@ -90,7 +102,15 @@ export class InstantStack implements AsyncDisposable {
         cwd: repository,
         log: join(home, 'worker.log'),
       });
-    const stack = new InstantStack(home, { address, connection, temporal, models, trainer, startWorker });
+    const stack = new InstantStack(home, {
+      address,
+      connection,
+      temporal,
+      models,
+      trainer,
+      environment: env,
+      startWorker,
+    });
     await stack.worker.says('worker ready');
     return stack;
   }

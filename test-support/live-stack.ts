@@ -7,6 +7,8 @@ import { pythonPath, repository, temporalPath } from '../infra/setup/locations.m
 import { oneWritePartition } from '../src/dev-stack/services/temporal-server.ts';
 import type { LedgerEntry } from '../src/runs/ledger-entry.ts';
 import { RunFolder } from '../src/runs/run-folder.ts';
+import { createDataConverter } from '../src/temporal/data-converter.ts';
+import { readPayloadKeys } from '../src/temporal/payload-keys.ts';
 import { queues } from '../src/workflows/activity-proxies.ts';
 import type { experimentWorkflow as experiment } from '../src/workflows/experiment.ts';
 import { freePort, TestProcess, until } from './processes.ts';
@@ -46,7 +48,11 @@ export class LiveStack implements AsyncDisposable {
   client!: Client;
   #connection: Connection | undefined;
 
-  private constructor(home: string, services: SharedServices, namespace = 'default') {
+  private constructor(
+    home: string,
+    services: SharedServices,
+    { namespace = 'default', environment = {} }: { namespace?: string; environment?: NodeJS.ProcessEnv },
+  ) {
     this.home = home;
     this.services = services;
     this.namespace = namespace;
@@ -58,15 +64,19 @@ export class LiveStack implements AsyncDisposable {
       GENENV_POLICY_SERVER: this.policyUrl,
       GENENV_TRAINER_SOCKET: this.trainerSocket,
       PYTHONPATH: join(repository, 'trainer'),
+      ...environment,
     };
   }
 
-  /** Starts servers of its own, which a test may kill. */
-  static async start(): Promise<LiveStack> {
+  /**
+   * Starts servers of its own, which a test may kill.
+   * @param environment what its workers and its client get besides, such as payload keys
+   */
+  static async start(environment: NodeJS.ProcessEnv = {}): Promise<LiveStack> {
     const home = mkdtempSync(join(tmpdir(), 'genenv-live-'));
     mkdirSync(join(home, 'store', 'served'), { recursive: true });
     const services = { home, temporalPort: await freePort(), policyPort: await freePort() };
-    const stack = new LiveStack(home, services);
+    const stack = new LiveStack(home, services, { environment });
     stack.startTemporal();
     stack.startPolicyServer();
     stack.startTrainer();
@@ -83,7 +93,7 @@ export class LiveStack implements AsyncDisposable {
     const services = (await (await fetch(inject('sharedServices'))).json()) as SharedServices;
     const home = mkdtempSync(join(tmpdir(), 'genenv-live-'));
     symlinkSync(join(services.home, 'store'), join(home, 'store'));
-    const stack = new LiveStack(home, services, `suite-${basename(home)}`);
+    const stack = new LiveStack(home, services, { namespace: `suite-${basename(home)}` });
     await stack.connect();
     await stack.#registerNamespace();
     return stack;
@@ -226,7 +236,11 @@ export class LiveStack implements AsyncDisposable {
       startMs,
       'Temporal',
     );
-    this.client = new Client({ connection: this.#connection!, namespace: this.namespace });
+    this.client = new Client({
+      connection: this.#connection!,
+      namespace: this.namespace,
+      dataConverter: createDataConverter(readPayloadKeys(this.environment)),
+    });
   }
 
   /** The plain `temporal` command, against this server. */

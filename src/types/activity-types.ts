@@ -221,6 +221,9 @@ export interface CommitInput {
  */
 export type WorkerStopped = 'WorkerStopped';
 
+/** Type of the failure of a task whose encrypted payloads its worker cannot read (src/temporal/). */
+export type PayloadUnreadable = 'PayloadUnreadable';
+
 /** Result of the query `progress` of an experiment's workflow. */
 export interface Progress {
   experiment: string;

@@ -10,9 +10,10 @@ import type { QueueName, WorkerSettings } from './settings.ts';
 export async function workerFactory(
   settings: WorkerSettings,
   dependencies: Dependencies,
-  common: Pick<WorkerOptions, 'connection' | 'namespace' | 'interceptors'>,
+  common: Pick<WorkerOptions, 'connection' | 'namespace' | 'interceptors' | 'dataConverter'>,
 ): Promise<(queue: QueueName) => Promise<Worker>> {
   const { version, maxCachedWorkflows, trainingJobs } = settings;
+  const { failureConverterPath } = common.dataConverter ?? {};
   const shared = {
     // Activities are told at once (run-worker.ts); those that have not ended by then are left to their
     // timeout.
@@ -35,6 +36,7 @@ export async function workerFactory(
         workflowBundle: await bundleWorkflowCode({
           workflowsPath: fileURLToPath(new URL('../workflows/index.ts', import.meta.url)),
           logger: new DefaultLogger('WARN'),
+          ...(failureConverterPath !== undefined && { failureConverterPath }),
         }),
         maxCachedWorkflows,
         // After this a task of a worker that is gone or was replaced goes to another.

@@ -3,6 +3,9 @@ import { loadClientConnectConfig } from '@temporalio/envconfig';
 import { DefaultLogger, NativeConnection, Runtime } from '@temporalio/worker';
 import type { ActivityInterceptorsFactory, Worker } from '@temporalio/worker';
 import type { Dependencies } from '../activities/dependencies.ts';
+import { createDataConverter } from '../temporal/data-converter.ts';
+import { recordKey, requireRecordedKey } from '../temporal/key-record.ts';
+import { readPayloadKeys } from '../temporal/payload-keys.ts';
 import { createActivityContext, heartbeatDuringRequest } from './activity-context.ts';
 import { activityInterceptor } from './activity-interceptor.ts';
 import { workerFactory } from './create-worker.ts';
@@ -25,6 +28,9 @@ export async function runWorker(
   environment: NodeJS.ProcessEnv,
   { activityInterceptors = [] }: WorkerAdditions = {},
 ): Promise<void> {
+  const payloadKeys = readPayloadKeys(environment);
+  await requireRecordedKey(settings.store, payloadKeys);
+  await recordKey(settings.store, payloadKeys);
   const stopping = new AbortController();
   const { signal } = stopping;
   const workers: Partial<Record<QueueName, Worker>> = {};
@@ -69,6 +75,7 @@ export async function runWorker(
     const create = await workerFactory(settings, dependencies, {
       connection,
       namespace,
+      dataConverter: createDataConverter(payloadKeys),
       interceptors: { activity: [activityInterceptor(dependencies, signal), ...activityInterceptors] },
     });
     const createWorker = async (queue: QueueName): Promise<Worker> =>

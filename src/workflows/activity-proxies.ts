@@ -9,6 +9,7 @@ import {
   ActivityFailure,
   ApplicationFailure,
   proxyActivities,
+  sleep,
   workflowInfo,
 } from '@temporalio/workflow';
 import type { ActivityOptions } from '@temporalio/workflow';
@@ -21,7 +22,7 @@ import type {
   LlmActivities,
   NightlyActivities,
 } from '../activities/index.ts';
-import type { PhaseLimits, WorkerStopped } from '../types/activity-types.ts';
+import type { PayloadUnreadable, PhaseLimits, WorkerStopped } from '../types/activity-types.ts';
 import type { EvaluationPlan } from '../types/evaluation-types.ts';
 import type { EpochActivities } from './epoch-pipeline.ts';
 import { modelOutages } from './model-outages.ts';
@@ -163,30 +164,32 @@ function createProxies<Activities extends Record<string, Activity>>(
     get: (_, name: keyof Activities & string) => {
       const proxies = proxyActivities(typeof options === 'function' ? options(name) : options);
       return (input: never) =>
-        modelOutages.untilAnswered(
-          () => retryOnWorkerShutdown(() => proxies[name]!(input)),
-          maxOutageSeconds,
-        );
+        modelOutages.untilAnswered(() => retryForWorker(() => proxies[name]!(input)), maxOutageSeconds);
     },
   });
 }
 
 const workerStopped: WorkerStopped = 'WorkerStopped';
+const payloadUnreadable: PayloadUnreadable = 'PayloadUnreadable';
 
 /**
- * Not bounded, since each round takes a worker that was stopped; a cancelled workflow schedules nothing more.
+ * Schedules an activity again if its worker was told to stop, or could not decrypt what the activity is given.
+ * Not bounded: each round of the first takes a worker that was stopped, each of the second all attempts that
+ * the server makes. A cancelled workflow schedules nothing more.
  */
-async function retryOnWorkerShutdown(run: () => Promise<unknown>): Promise<unknown> {
+async function retryForWorker(run: () => Promise<unknown>): Promise<unknown> {
   for (;;) {
     try {
       return await run();
     } catch (error) {
-      if (!isWorkerShutdown(error)) throw error;
+      const type = activityFailureType(error);
+      if (type === payloadUnreadable) await sleep('10s');
+      else if (type !== workerStopped) throw error;
     }
   }
 }
 
-const isWorkerShutdown = (error: unknown): boolean =>
-  error instanceof ActivityFailure &&
-  error.cause instanceof ApplicationFailure &&
-  error.cause.type === workerStopped;
+const activityFailureType = (error: unknown): string | null | undefined =>
+  error instanceof ActivityFailure && error.cause instanceof ApplicationFailure
+    ? error.cause.type
+    : undefined;

@@ -60,7 +60,7 @@ const start = async (type: string, workflowId: string, ...args: unknown[]): Prom
 };
 const endOthers = async (own: string): Promise<string[]> => {
   const said: string[] = [];
-  await endInterrupted({ address, namespace: 'default' }, own, (line) => said.push(line));
+  await endInterrupted({ address, namespace: 'default', options: {} }, own, (line) => said.push(line));
   return said;
 };
 const runningAre = (ids: string[]) =>

@@ -1,6 +1,8 @@
 import { builtinModules } from 'node:module';
 import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { createDataConverter } from '../../src/temporal/data-converter.ts';
+import { keysOf, keyText } from '../temporal/some-keys.ts';
 
 /** Every cached workflow holds this much code, so each import costs memory in all of them. */
 const maxCharacters = 1_600_000;
@@ -13,6 +15,7 @@ describe('the bundle of the workflows', () => {
     // As the worker bundles them (src/worker/).
     const bundle = await bundleWorkflowCode({
       workflowsPath: new URL('../../src/workflows/index.ts', import.meta.url).pathname,
+      failureConverterPath: createDataConverter(keysOf(keyText('a'))).failureConverterPath!,
       ignoreModules: ['node:crypto'],
       logger: new DefaultLogger('WARN'),
     });
@@ -24,6 +27,8 @@ describe('the bundle of the workflows', () => {
   it('has the workflows', () => {
     expect(modules.some((module) => module.endsWith('src/workflows/experiment.ts'))).toBe(true);
     expect(modules.some((module) => module.includes('@temporalio/workflow'))).toBe(true);
+    expect(modules.some((module) => module.endsWith('src/temporal/failure-converter.ts'))).toBe(true);
+    expect(modules.filter((module) => module.includes('src/temporal/'))).toHaveLength(1);
   });
 
   it.each([

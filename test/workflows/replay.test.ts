@@ -3,10 +3,14 @@ import { fileURLToPath } from 'node:url';
 import { bundleWorkflowCode, Worker } from '@temporalio/worker';
 import type { WorkflowBundle } from '@temporalio/worker';
 import { DeterminismViolationError } from '@temporalio/workflow';
-import { beforeAll, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import type { Dependencies } from '../../src/activities/dependencies.ts';
 import { activitiesByQueue } from '../../src/activities/index.ts';
+import { createDataConverter } from '../../src/temporal/data-converter.ts';
+import { fromJsonPayload, toJsonPayload } from '../../src/temporal/json-payload.ts';
+import type { JsonPayload } from '../../src/temporal/json-payload.ts';
 import { queues } from '../../src/workflows/activity-proxies.ts';
+import { keysOf, keyText } from '../temporal/some-keys.ts';
 
 /**
  * Histories of real runs (test-support/record-histories.ts records them): code that no longer replays them
@@ -32,6 +36,8 @@ beforeAll(async () => {
 const replay = (history: History, workflowId: string): Promise<void> =>
   Worker.runReplayHistory({ workflowBundle }, history, workflowId);
 
+const dataConverter = createDataConverter(keysOf(keyText('a')));
+
 const histories = [
   ['experiment', 'recorded'],
   ['epoch', 'recorded/epoch-0001'],
@@ -47,6 +53,50 @@ const histories = [
 
 test.each(histories)('the stored history of the workflow %s replays', async (name, workflowId) => {
   await expect(replay(readHistory(name), workflowId)).resolves.toBeUndefined();
+});
+
+describe('with payload keys', () => {
+  beforeAll(async () => {
+    const { failureConverterPath } = dataConverter;
+    workflowBundle = await bundleWorkflowCode({ workflowsPath, failureConverterPath: failureConverterPath! });
+  });
+
+  test.each(histories)('the plain history of the workflow %s replays', async (name, workflowId) => {
+    const replayed = Worker.runReplayHistory(
+      { workflowBundle, dataConverter },
+      readHistory(name),
+      workflowId,
+    );
+    await expect(replayed).resolves.toBeUndefined();
+  });
+
+  test.each(histories)('the history of the workflow %s replays once it is encrypted', async (name, id) => {
+    const [codec] = dataConverter.payloadCodecs!;
+    let encrypted = 0;
+    /** Payloads as a history's JSON has them. */
+    const encrypt = async (value: unknown): Promise<unknown> => {
+      if (Array.isArray(value)) return Promise.all(value.map(encrypt));
+      if (typeof value !== 'object' || value === null) return value;
+      if ('metadata' in value && 'data' in value) {
+        encrypted += 1;
+        return toJsonPayload((await codec!.encode([fromJsonPayload(value as JsonPayload)]))[0]!);
+      }
+      const entries = Object.entries(value).map(async ([field, content]) => [
+        field,
+        // No codec ever sees these.
+        field === 'searchAttributes' || field === 'header' ? (content as unknown) : await encrypt(content),
+      ]);
+      return Object.fromEntries(await Promise.all(entries)) as unknown;
+    };
+    const history = (await encrypt(readHistory(name))) as History;
+    expect(encrypted).toBeGreaterThan(5);
+    await expect(
+      Worker.runReplayHistory({ workflowBundle, dataConverter }, history, id),
+    ).resolves.toBeUndefined();
+    await expect(
+      Worker.runReplayHistory({ workflowBundle, dataConverter: createDataConverter([]) }, history, id),
+    ).rejects.toThrow();
+  });
 });
 
 test.each(histories)(

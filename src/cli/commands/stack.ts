@@ -26,6 +26,7 @@ export function addUp({ program, context, exit }: CommandParts): void {
 async function upInForeground(file: string | undefined, context: CliContext): Promise<ExitCode> {
   const { Interruption } = await import('../lib/interruption.ts');
   const { createStack } = await import('../lib/stack.ts');
+  await requirePayloadKey(context);
   const needs = await standingNeeds(file);
   const interruption = new Interruption(() => context.print('Stopping the stack ...'));
   const stack = createStack(context, 'up', { needs, own: null });
@@ -41,6 +42,12 @@ async function upInForeground(file: string | undefined, context: CliContext): Pr
     await stack.stop(interruption.hurry);
     interruption.dispose();
   }
+}
+
+/** The worker would refuse to start, after everything else has. @throws InvalidConfig */
+async function requirePayloadKey({ env }: CliContext): Promise<void> {
+  const { clientOptions } = await import('../lib/client-options.ts');
+  await clientOptions(env);
 }
 
 /** What `genenv up` starts: all but vLLM, and that too if a file needs it. */
@@ -62,6 +69,7 @@ async function upInBackground(file: string | undefined, context: CliContext): Pr
   const { lastLogLines } = await import('../../dev-stack/processes.ts');
   const { runningStack, startSupervisor, waitForStack } = await import('../lib/stack.ts');
   const home = homeFolder(context.env);
+  await requirePayloadKey(context);
   await standingNeeds(file);
   const running = runningStack(home);
   if (running !== null) {

@@ -1,4 +1,5 @@
 import { Client, Connection, WorkflowNotFoundError } from '@temporalio/client';
+import type { ClientOptions } from '@temporalio/client';
 import type * as workflows from '../../workflows/index.ts';
 
 type WorkflowType = keyof typeof workflows;
@@ -28,12 +29,12 @@ interface RunningWorkflow {
  * ends with it, to be started on its own.
  */
 export async function endInterrupted(
-  server: { address: string; namespace: string },
+  server: { address: string; namespace: string; options: ClientOptions },
   own: string,
   say: (line: string) => void,
 ): Promise<void> {
   const connection = await Connection.connect({ address: server.address });
-  const client = new Client({ connection, namespace: server.namespace });
+  const client = new Client({ ...server.options, connection, namespace: server.namespace });
   try {
     const interrupted = (await listRunning(client)).filter(
       ({ id, parents }) => (parents.at(-1) ?? id) !== own,

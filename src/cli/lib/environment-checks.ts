@@ -133,12 +133,12 @@ const DEFAULT_PORTS = { Temporal: 7233, 'Temporal UI': 8233 };
 /** Temporal and policy server, where they should be reached; the default ports if no stack runs. */
 async function checkServers({ env }: CliContext): Promise<Check[]> {
   const external = externalTemporal({}, env);
-  if (external !== null) return [await checkConnection('Temporal server', external)];
+  if (external !== null) return [await checkConnection('Temporal server', external, env)];
   const stack = runningStack(homeFolder(env));
   if (stack?.addresses) {
     const { temporal, namespace, policyServer } = stack.addresses;
     return [
-      await checkConnection('Temporal server', { connectionOptions: { address: temporal }, namespace }),
+      await checkConnection('Temporal server', { connectionOptions: { address: temporal }, namespace }, env),
       ...(policyServer === null ? [] : [await checkPolicyServer(policyServer)]),
     ];
   }
@@ -156,10 +156,14 @@ async function checkServers({ env }: CliContext): Promise<Check[]> {
   return [down, ...ports];
 }
 
-async function checkConnection(what: string, target: ExternalTemporal): Promise<Check> {
+async function checkConnection(
+  what: string,
+  target: ExternalTemporal,
+  env: NodeJS.ProcessEnv,
+): Promise<Check> {
   const address = target.connectionOptions.address ?? 'localhost:7233';
   try {
-    const { connection } = await connect(target);
+    const { connection } = await connect(target, { env });
     await connection.workflowService.describeNamespace({ namespace: target.namespace });
     await connection.close();
     return ok(what, `${address}, namespace ${target.namespace}`);

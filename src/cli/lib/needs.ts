@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
+import type { ClientOptions } from '@temporalio/client';
 import { engineFolder } from '../../../infra/setup/locations.mjs';
 import { isStamped } from '../../../infra/setup/virtual-environment.mjs';
 import { parseComparison } from '../../config/comparison.ts';
@@ -50,7 +51,7 @@ export async function policyNeeds(
  * @param own id of what is about to be started, which needs nothing more than it says
  */
 export async function interruptedNeeds(
-  server: { address: string; namespace: string },
+  server: { address: string; namespace: string; options: ClientOptions },
   {
     own,
     needs,
@@ -59,7 +60,7 @@ export async function interruptedNeeds(
   }: { own: string | null; needs: StackNeeds; home: string; say: (line: string) => void },
 ): Promise<StackNeeds> {
   const connection = await Connection.connect({ address: server.address });
-  const client = new Client({ connection, namespace: server.namespace });
+  const client = new Client({ ...server.options, connection, namespace: server.namespace });
   let all = needs;
   try {
     for await (const { workflowId, type, parentExecution } of client.workflow.list({

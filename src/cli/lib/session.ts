@@ -9,6 +9,7 @@ import type { StackNeeds } from '../../dev-stack/stack-needs.ts';
 import { combineVllm, vllmText } from '../../dev-stack/vllm-settings.ts';
 import { CliError, exitCodes, homeFolder } from '../context.ts';
 import type { CliContext } from '../context.ts';
+import { clientOptions } from './client-options.ts';
 import type { Interruption } from './interruption.ts';
 import type { TemporalOptions } from './options.ts';
 import { createStack, runningStack, waitForStack } from './stack.ts';
@@ -106,31 +107,34 @@ export async function openSession(
     if (use.only === true)
       throw servesOthers(`the server at ${external.connectionOptions.address ?? 'localhost:7233'}`);
     context.print(`Connecting to Temporal at ${external.connectionOptions.address ?? 'localhost:7233'} ...`);
-    const client = await interruption.unlessStopped(connect(external));
+    const client = await interruption.unlessStopped(connect(external, context));
     return client && { client, ui: null, ownsStack: false, lost: neverLost, close: () => Promise.resolve() };
   }
   try {
-    return await openOwnStack(createStack(context, 'run', use), interruption);
+    await clientOptions(context.env);
+    return await openOwnStack(createStack(context, 'run', use), interruption, context);
   } catch (error) {
     if (!(error instanceof StackInUse)) throw error;
     return joinStack(error, context, interruption, use);
   }
 }
 
-async function openOwnStack(stack: EmbeddedStack, interruption: Interruption): Promise<Session | undefined> {
+async function openOwnStack(
+  stack: EmbeddedStack,
+  interruption: Interruption,
+  context: CliContext,
+): Promise<Session | undefined> {
   try {
     const addresses = await interruption.unlessStopped(stack.start());
     if (addresses === undefined) {
       await stack.stop(interruption.hurry);
       return undefined;
     }
-    const client = await connect({
-      connectionOptions: { address: addresses.temporal },
-      namespace: addresses.namespace,
-    });
+    const { temporal, namespace, ui } = addresses;
+    const client = await connect({ connectionOptions: { address: temporal }, namespace }, context);
     return {
       client,
-      ui: addresses.ui,
+      ui,
       ownsStack: true,
       lost: stack.givenUp,
       close: (hurry) => stack.stop(hurry),
@@ -157,7 +161,7 @@ async function joinStack(
     throw new CliError('the stack of `genenv up` ended before it was ready; see `genenv doctor`');
   requireServices(record.addresses, needs);
   const { temporal, namespace, ui } = record.addresses;
-  const client = await connect({ connectionOptions: { address: temporal }, namespace });
+  const client = await connect({ connectionOptions: { address: temporal }, namespace }, context);
   return { client, ui, ownsStack: false, lost: neverLost, close: () => Promise.resolve() };
 }
 
@@ -185,13 +189,14 @@ function requireServices({ policyServer, vllm }: StackAddresses, needs: StackNee
     );
 }
 
-export async function connect({
-  connectionOptions,
-  namespace,
-}: ExternalTemporal): Promise<Client & { connection: Connection }> {
+export async function connect(
+  { connectionOptions, namespace }: ExternalTemporal,
+  { env }: Pick<CliContext, 'env'>,
+): Promise<Client & { connection: Connection }> {
+  const options = await clientOptions(env);
   try {
     const connection = await Connection.connect({ connectTimeout: '10s', ...connectionOptions });
-    return Object.assign(new Client({ connection, namespace }), { connection });
+    return Object.assign(new Client({ ...options, connection, namespace }), { connection });
   } catch (error) {
     throw new CliError(
       `Temporal at ${connectionOptions.address ?? 'localhost:7233'} does not answer: ` +
@@ -206,13 +211,13 @@ export async function connect({
  */
 export async function connectIfReachable(
   options: TemporalOptions,
-  { env }: CliContext,
+  context: CliContext,
 ): Promise<(Client & { connection: Connection }) | null> {
-  const addresses = runningStack(homeFolder(env))?.addresses ?? null;
+  const addresses = runningStack(homeFolder(context.env))?.addresses ?? null;
   const embedded =
     addresses === null
       ? null
       : { connectionOptions: { address: addresses.temporal }, namespace: addresses.namespace };
-  const target = externalTemporal(options, env) ?? embedded;
-  return target === null ? null : connect(target);
+  const target = externalTemporal(options, context.env) ?? embedded;
+  return target === null ? null : connect(target, context);
 }

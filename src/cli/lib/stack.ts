@@ -12,6 +12,7 @@ import type { StackRecord } from '../../dev-stack/record.ts';
 import type { StackNeeds } from '../../dev-stack/stack-needs.ts';
 import { CliError, homeFolder } from '../context.ts';
 import type { CliContext } from '../context.ts';
+import { clientOptions } from './client-options.ts';
 import { endInterrupted } from './end-interrupted.ts';
 import { interruptedNeeds } from './needs.ts';
 
@@ -46,7 +47,8 @@ export function createStack(
     services: (ports) =>
       embeddedServices(programs, paths, ports, {
         needs,
-        moreNeeds: async (server) => {
+        moreNeeds: async (address) => {
+          const server = { ...address, options: await clientOptions(env) };
           if (own === null || !only)
             return interruptedNeeds(server, { own, needs, home, say: context.print });
           await endInterrupted(server, own, context.print);

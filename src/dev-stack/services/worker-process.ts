@@ -41,8 +41,9 @@ export class WorkerProcess implements Service {
   }
 
   fingerprint(): string {
-    const { node, repository } = this.#settings;
-    return serviceFingerprint([node, this.#contract()], [join(repository, 'src')]);
+    const { node, repository, env } = this.#settings;
+    const keys = [env.GENENV_PAYLOAD_KEYS ?? '', env.GENENV_PAYLOAD_KEYS_FILE ?? ''];
+    return serviceFingerprint([node, this.#contract(), keys], [join(repository, 'src')]);
   }
 
   async launch(): Promise<Launch> {
