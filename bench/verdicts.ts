@@ -1,6 +1,7 @@
 import { bfcl } from '../src/benchmarks/bfcl/bfcl.ts';
 import { enginePython } from '../src/benchmarks/registry.ts';
 import type { OpenSuite } from '../src/benchmarks/suite.ts';
+import { permitLoopback } from '../test-support/permitted-servers.ts';
 
 const single = ['simple_python', 'multiple', 'parallel', 'parallel_multiple', 'live_simple', 'live_multiple'];
 const multiTurn = ['base', 'miss_func', 'miss_param', 'long_context'].map((name) => `multi_turn_${name}`);
@@ -10,7 +11,7 @@ const rounds = 10;
 async function open(name: string): Promise<OpenSuite> {
   const suite = bfcl.suites.find((candidate) => candidate.name === `bfcl_v4_${name}`)!;
   const opened = await suite.open(
-    { shipped: '', downloads: '', enginePython, secret: () => undefined },
+    { shipped: '', downloads: '', enginePython, permitServer: permitLoopback },
     { toolFormat: 'prompt', search: null },
   );
   if ('missing' in opened) throw new Error(opened.missing);

@@ -14,6 +14,7 @@ import { FakeModelServer } from './fake-model-server.ts';
 import { fakeToolboxModel } from './fake-toolbox-model.ts';
 import { FakeTrainer } from './fake-trainer.ts';
 import { freePort, TestProcess, until } from './processes.ts';
+import { loopbackEndpoints } from './permitted-servers.ts';
 
 interface Parts {
   address: string;
@@ -93,6 +94,7 @@ export class InstantStack implements AsyncDisposable {
       GENENV_HOME: home,
       TEMPORAL_ADDRESS: address,
       GENENV_POLICY_SERVER: models.url,
+      GENENV_ENDPOINTS: loopbackEndpoints,
       GENENV_TRAINER_SOCKET: socket,
       ...environment,
     };

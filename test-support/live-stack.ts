@@ -12,6 +12,7 @@ import { readPayloadKeys } from '../src/temporal/payload-keys.ts';
 import { queues } from '../src/workflows/activity-proxies.ts';
 import type { experimentWorkflow as experiment } from '../src/workflows/experiment.ts';
 import { freePort, TestProcess, until } from './processes.ts';
+import { loopbackEndpoints } from './permitted-servers.ts';
 
 /** Importing torch alone may take minutes on a machine that is busy. */
 const startMs = 300_000;
@@ -62,6 +63,7 @@ export class LiveStack implements AsyncDisposable {
       TEMPORAL_ADDRESS: this.address,
       TEMPORAL_NAMESPACE: namespace,
       GENENV_POLICY_SERVER: this.policyUrl,
+      GENENV_ENDPOINTS: loopbackEndpoints,
       GENENV_TRAINER_SOCKET: this.trainerSocket,
       PYTHONPATH: join(repository, 'trainer'),
       ...environment,

@@ -15,6 +15,7 @@ import type { CommittedEpoch, RunPlan } from '../src/types/activity-types.ts';
 import { runEpochPipeline, runPreparation } from '../src/workflows/epoch-pipeline.ts';
 import type { StepRunner } from '../src/workflows/epoch-pipeline.ts';
 import { worldLoader } from '../src/worlds/registry.ts';
+import { permitLoopback } from './permitted-servers.ts';
 
 /** Dependencies with a real store in a folder, a model server and a launcher. */
 export function plainDependencies(
@@ -32,10 +33,7 @@ export function plainDependencies(
     nightlyFolder: (name) => new NightlyFolder(join(home, 'nightly'), name),
     comparisonFolder: (id) => new ComparisonFolder(join(home, 'comparisons'), id),
     evaluationFolder: (id) => new EvaluationFolder(join(home, 'evaluations'), id),
-    suites: new SuiteLoader(
-      benchmarks,
-      suiteHost(join(home, 'benchmarks'), () => undefined),
-    ),
+    suites: new SuiteLoader(benchmarks, suiteHost(join(home, 'benchmarks'), permitLoopback)),
     policyClient: (serving, timeoutMs) =>
       createPolicyClient(serving, { baseUrl: modelServer, apiKey: undefined, timeoutMs }),
     chatClient: (server, timeoutMs) =>

@@ -9,6 +9,7 @@ import type { Canary } from '../src/types/training-job.ts';
 import { createModelClients } from '../src/worker/model-servers.ts';
 import { ManagedVllm, smollm2 } from './managed-vllm.ts';
 import { RealTrainer } from './real-adapters.ts';
+import { resolveLoopback } from './permitted-servers.ts';
 
 /** A real vLLM of the embedded stack, and adapters of a real model to publish to it. */
 export class RealVllm implements AsyncDisposable {
@@ -67,7 +68,7 @@ export class RealVllm implements AsyncDisposable {
   /** The clients of a worker. */
   get clients(): ReturnType<typeof createModelClients> {
     const addresses = { policyServer: '', vllmServer: this.#managed.url };
-    return createModelClients(addresses, process.env, (_, send) => send());
+    return createModelClients(addresses, resolveLoopback, (_, send) => send());
   }
 
   /** Process of the server's front. */

@@ -80,11 +80,11 @@ export class SuiteLoader {
 }
 
 /** What suites find on this machine. @param downloads folder of what the user has downloaded */
-export const suiteHost = (downloads: string, secret: (name: string) => string | undefined): SuiteHost => ({
+export const suiteHost = (downloads: string, permitServer: SuiteHost['permitServer']): SuiteHost => ({
   shipped: join(repository, 'data'),
   downloads,
   enginePython,
-  secret,
+  permitServer,
 });
 
 /** The Python of an engine that set-up has installed; null if it is unknown or not installed. */

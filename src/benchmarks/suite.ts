@@ -112,8 +112,11 @@ export interface SuiteHost {
   downloads: string;
   /** The Python of an installed engine (`bfcl`, `alfworld`); null if it is not installed. */
   enginePython: (engine: string) => Promise<string | null>;
-  /** Value of an environment variable: keys of search endpoints. */
-  secret: (name: string) => string | undefined;
+  /** A server that a file names, if the operator permits it: its address and key, or why not. */
+  permitServer: (
+    baseUrl: string,
+    apiKeyEnv: string | null,
+  ) => { baseUrl: string; apiKey: string | undefined } | { refused: string };
 }
 
 export interface Suite<Item extends Case = Case, Response = unknown> {

@@ -2,6 +2,7 @@ import { Command } from 'commander';
 import { addCompare } from './commands/compare.ts';
 import { addCancel, addPause, addRetune, addStop } from './commands/control.ts';
 import { addDoctor } from './commands/doctor.ts';
+import { addEndpoints } from './commands/endpoints.ts';
 import { addEvaluate } from './commands/evaluate.ts';
 import { addFork } from './commands/fork.ts';
 import { addGc, addReport, addSchema, addVerify } from './commands/maintenance.ts';
@@ -51,6 +52,7 @@ export function createProgram(context: CliContext, exit: (code: ExitCode) => voi
     addVerify,
     addUp,
     addDown,
+    addEndpoints,
     addGc,
     addSchema,
     addDoctor,

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { apiKeyEnv, httpUrl } from './server-address.ts';
 
 /**
  * Where an arm's tasks come from. All else (rollouts, the agent's update, guards, evaluation) is the same in
@@ -10,15 +11,8 @@ const poolSourceSchema = z
     z
       .strictObject({
         type: z.literal('model'),
-        baseUrl: z
-          .url({ protocol: /^https?$/ })
-          .describe('OpenAI-compatible server that is asked for chat completions.'),
-        apiKeyEnv: z
-          .string()
-          .min(1)
-          .nullable()
-          .default(null)
-          .describe('Name of the environment variable with the key; never the key.'),
+        baseUrl: httpUrl.describe('OpenAI-compatible server that is asked for chat completions.'),
+        apiKeyEnv,
         model: z.string().min(1).describe('Name of the model there.'),
         temperature: z.number().min(0).default(1).describe('Sampling temperature.'),
         maxTokens: z.int().positive().default(1024).describe('Maximum number of new tokens in a completion.'),

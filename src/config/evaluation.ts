@@ -2,7 +2,8 @@ import { z } from 'zod';
 import { InvalidConfig } from '../validation/invalid-config.ts';
 import type { JsonSchema } from '../validation/json-schema.ts';
 import { fileJsonSchema, parseFile } from '../validation/parse-file.ts';
-import { apiKeyEnv, evaluationOptions, httpUrl } from './method.ts';
+import { evaluationOptions } from './method.ts';
+import { apiKeyEnv, httpUrl } from './server-address.ts';
 
 export const evaluationIdPattern = /^[A-Za-z0-9-][A-Za-z0-9._-]{0,67}$/;
 export const evaluationIdRule =

@@ -1,12 +1,5 @@
 import { z } from 'zod';
-
-export const apiKeyEnv = z
-  .string()
-  .min(1)
-  .nullable()
-  .default(null)
-  .describe('Name of the environment variable with the key; never the key.');
-export const httpUrl = z.url({ protocol: /^https?$/ });
+import { apiKeyEnv, httpUrl } from './server-address.ts';
 
 /** What is evaluated, and how: what an experiment's own evaluations share with those of a file. */
 export const evaluationOptions = {

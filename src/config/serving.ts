@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { apiKeyEnv, httpUrl } from './method.ts';
+import { apiKeyEnv, httpUrl } from './server-address.ts';
 
 /** Where the policies are reached: the servers that answer for them. */
 

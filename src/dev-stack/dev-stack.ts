@@ -157,6 +157,8 @@ export interface StackUse {
   needs: StackNeeds;
   /** What those need besides whose workflows were interrupted earlier, and continue now. */
   moreNeeds: (server: { address: string; namespace: string }) => Promise<StackNeeds>;
+  /** Whether Temporal's UI runs. */
+  hasUi: boolean;
 }
 
 /** Temporal's dev server and the services that are needed, then the worker. */
@@ -164,7 +166,7 @@ export function embeddedServices(
   { node, python, temporal, vllmPython, repository, env }: Programs,
   paths: StackPaths,
   ports: Record<string, number>,
-  { needs, moreNeeds }: StackUse,
+  { needs, moreNeeds, hasUi }: StackUse,
 ): StackServices {
   // The stack's own profile replaces the user's: its addresses, keys and certificates are for other servers.
   const stackEnv = {
@@ -173,7 +175,7 @@ export function embeddedServices(
     [STACK_MARK]: paths.home,
   };
   const trainerPackage = new TrainerPackage(python, join(repository, 'trainer'), stackEnv);
-  const server = new TemporalServer(temporal, paths, stackEnv, ports);
+  const server = new TemporalServer(temporal, paths, stackEnv, { ports, hasUi });
   let policyServer: PolicyServerService | null = null;
   let trainer: TrainerParent | null = null;
   let vllm: VllmServer | null = null;

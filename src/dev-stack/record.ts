@@ -18,7 +18,8 @@ export interface RecordedProcess extends ProcessIdentity {
 export interface StackAddresses {
   temporal: string;
   namespace: string;
-  ui: string;
+  /** Null if it was not requested. */
+  ui: string | null;
   /** Null if the stack was started without one. */
   policyServer: string | null;
   trainerSocket: string;

@@ -5,8 +5,12 @@ import type { JsonSchema } from './json-schema.ts';
 /** A value as a message shows it. */
 export function show(value: unknown): string {
   const text = value === undefined ? 'nothing' : JSON.stringify(value);
-  return text.length > 120 ? `${text.slice(0, 117)}...` : text;
+  const shown = withoutUser(text);
+  return shown.length > 120 ? `${shown.slice(0, 117)}...` : shown;
 }
+
+/** Addresses without their `user:password@`. */
+const withoutUser = (text: string): string => text.replaceAll(/(:\/\/)[^/\s"]*@/g, '$1***@');
 
 /** A path as people write it: `world.baseLengths[1]`. */
 const dotted = (path: readonly PropertyKey[]): string =>

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { engineModelFolders } from '../../infra/setup/locations.mjs';
 import type { Dependencies } from '../activities/dependencies.ts';
 import { benchmarks, suiteHost, SuiteLoader } from '../benchmarks/registry.ts';
+import { permitServer, serverResolver } from '../inference/endpoints.ts';
 import { ComparisonFolder, EvaluationFolder, NightlyFolder } from '../runs/result-folders.ts';
 import { RunFolder } from '../runs/run-folder.ts';
 import type { ActivityContext } from '../runtime/activity-context.ts';
@@ -28,6 +29,7 @@ export function createDependencies(
 ): Dependencies {
   const { store, runs, devices, python, onShutdown } = settings;
   mkdirSync(devices, { recursive: true });
+  const resolveServers = serverResolver(settings.endpoints, environment);
   return {
     // Hashing a checkpoint of many gigabytes takes longer than a heartbeat's timeout, and is progress.
     store: new ObjectStore(store, {
@@ -41,11 +43,8 @@ export function createDependencies(
     nightlyFolder: (name) => new NightlyFolder(join(runs, '..', 'nightly'), name),
     comparisonFolder: (id) => new ComparisonFolder(join(runs, '..', 'comparisons'), id),
     evaluationFolder: (id) => new EvaluationFolder(join(runs, '..', 'evaluations'), id),
-    suites: new SuiteLoader(
-      benchmarks,
-      suiteHost(settings.benchmarks, (name) => environment[name]),
-    ),
-    ...createModelClients(settings, environment, options.send),
+    suites: new SuiteLoader(benchmarks, suiteHost(settings.benchmarks, permitServer(resolveServers))),
+    ...createModelClients(settings, resolveServers, options.send),
     launcher: ({ launcher: { type } }) => {
       switch (type) {
         case 'resident':

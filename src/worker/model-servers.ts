@@ -8,6 +8,7 @@ import { createChatClient } from '../inference/chat-client.ts';
 import type { ChatClient } from '../inference/chat-client.ts';
 import { createAdapterServer } from '../inference/create-adapter-server.ts';
 import { createPolicyClient } from '../inference/create-policy-client.ts';
+import type { PermittedServer, ResolveServers } from '../inference/endpoints.ts';
 import type { ModelClients } from '../inference/model-clients.ts';
 import { askBaseModel } from '../inference/model-cards.ts';
 import { shortReason } from '../inference/outage-reason.ts';
@@ -32,31 +33,26 @@ export type SendRequest = <Result>(limitMs: number, request: () => Promise<Resul
 /** Limit of the time that servers take to load new weights. */
 const maxLoadMs = 10 * 60_000;
 
-/** The clients of model servers, by the addresses of a file or of this worker. */
+/** The clients of model servers: those of a file that the operator permits, and those of this worker. */
 export function createModelClients(
   { policyServer, vllmServer }: Pick<WorkerSettings, 'policyServer' | 'vllmServer'>,
-  environment: NodeJS.ProcessEnv,
+  resolveServers: ResolveServers,
   send: SendRequest,
 ): ModelClients {
   const loads = new Map<string, ServerLoad>();
   /** A client for each address of the serving settings. */
-  const serversOf = <Client>(
-    serving: Serving,
-    create: (server: { baseUrl: string; apiKey: string | undefined }) => Client,
-  ) => {
-    const apiKey = 'apiKeyEnv' in serving ? secret(environment, serving.apiKeyEnv ?? null) : undefined;
-    return addressesOf(serving).map((baseUrl) => {
-      const load = loads.get(baseUrl) ?? createServerLoad();
-      loads.set(baseUrl, load);
-      return { client: create({ baseUrl, apiKey }), load };
+  const serversOf = <Client>(serving: Serving, create: (server: PermittedServer) => Client) =>
+    permittedServers(serving).map((server) => {
+      const load = loads.get(server.baseUrl) ?? createServerLoad();
+      loads.set(server.baseUrl, load);
+      return { client: create(server), load };
     });
-  };
-  const addressesOf = (serving: Serving): string[] => {
-    if (!('type' in serving) || serving.type === 'openai') return [serving.baseUrl];
-    if (serving.type === 'embedded') return [policyServer];
-    const outside = outsideAddresses(serving);
-    if (outside.length > 0) return outside;
-    if (vllmServer !== undefined) return [vllmServer];
+  const permittedServers = (serving: Serving): PermittedServer[] => {
+    if ('type' in serving && serving.type === 'embedded')
+      return [{ baseUrl: policyServer, apiKey: undefined }];
+    const { baseUrl, apiKeyEnv = null } = serving;
+    if (baseUrl !== undefined) return resolveServers({ baseUrl, apiKeyEnv });
+    if (vllmServer !== undefined) return [{ baseUrl: vllmServer, apiKey: undefined }];
     throw new ModelUnavailable(
       'no vLLM runs in the stack of this worker (serving.type "vllm" without baseUrl): `genenv run FILE` ' +
         'starts one, and so does `genenv up FILE` after `genenv down`',
@@ -95,10 +91,9 @@ export function createModelClients(
       };
     },
     adapterServers: (serving) => {
-      const apiKey = secret(environment, serving.apiKeyEnv ?? null);
       const isManaged = serving.type === 'vllm' && outsideAddresses(serving).length === 0;
-      return addressesOf(serving).map((baseUrl): AdapterServer => {
-        const server = createAdapterServer(serving, { baseUrl, apiKey, timeoutMs: maxLoadMs });
+      return permittedServers(serving).map((permitted): AdapterServer => {
+        const server = createAdapterServer(serving, { ...permitted, timeoutMs: maxLoadMs });
         return {
           address: server.address,
           load: (name, folder) =>
@@ -158,11 +153,3 @@ const otherServer = (reason: string): ModelUnavailable =>
       'started for it: `genenv down`, then `genenv resume` with its id',
     { server: 'the vLLM of the stack' },
   );
-
-function secret(environment: NodeJS.ProcessEnv, name: string | null): string | undefined {
-  if (name === null) return undefined;
-  const value = environment[name];
-  if (value === undefined)
-    throw new Error(`apiKeyEnv: the environment variable ${name} is not set on this worker`);
-  return value;
-}

@@ -1,5 +1,7 @@
 import { join, resolve } from 'node:path';
 import { cacheRoot, pythonPath } from '../../infra/setup/locations.mjs';
+import { endpointsSource } from '../config/endpoints.ts';
+import type { EndpointsSource } from '../config/endpoints.ts';
 
 export type QueueName = 'workflows' | 'llm' | 'cpu' | 'gpu';
 const queueNames: readonly QueueName[] = ['workflows', 'llm', 'cpu', 'gpu'];
@@ -19,6 +21,8 @@ export interface WorkerSettings {
   queues: readonly QueueName[];
   /** Folder of downloaded benchmark data. */
   benchmarks: string;
+  /** The list of servers that it may speak to. */
+  endpoints: EndpointsSource;
   /** External worlds that it may load. */
   worlds: string | undefined;
   onShutdown: 'checkpoint' | 'detach';
@@ -59,6 +63,7 @@ export function workerSettings(environment: NodeJS.ProcessEnv, queues: string | 
     python: pythonPath(),
     queues: selected as QueueName[],
     benchmarks: resolve(environment.GENENV_BENCHMARKS ?? join(cacheRoot(), 'benchmarks')),
+    endpoints: endpointsSource(environment.GENENV_ENDPOINTS, home),
     worlds: environment.GENENV_WORLDS,
     onShutdown,
     healthPort: readWholeNumber('GENENV_HEALTH_PORT', environment.GENENV_HEALTH_PORT, 65_535),

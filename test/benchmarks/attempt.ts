@@ -9,6 +9,7 @@ import type {
 } from '../../src/benchmarks/suite.ts';
 import type { Answer, Question } from '../../src/formats/chat-messages.ts';
 import { accepted } from '../../test-support/chat-history.ts';
+import { permitLoopback } from '../../test-support/permitted-servers.ts';
 
 export const prompted: SuiteSettings = { toolFormat: 'prompt', search: null };
 export const native: SuiteSettings = { ...prompted, toolFormat: 'native' };
@@ -17,7 +18,7 @@ export const shippedHost: SuiteHost = {
   shipped: fileURLToPath(new URL('../../data', import.meta.url)),
   downloads: '/nowhere',
   enginePython: () => Promise.resolve(null),
-  secret: () => undefined,
+  permitServer: permitLoopback,
 };
 
 export const answer = (text: string, toolCalls: Answer['toolCalls'] = []): Answer => ({

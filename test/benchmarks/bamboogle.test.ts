@@ -211,7 +211,10 @@ describe('searching', () => {
     const suite = await opened(
       bamboogleSearch,
       { ...prompted, search: { url: `${url}/search`, apiKeyEnv: 'KEY' } },
-      { ...shippedHost, secret: (name) => (name === 'KEY' ? 'secret' : undefined) },
+      {
+        ...shippedHost,
+        permitServer: (baseUrl, key) => ({ baseUrl, apiKey: key === 'KEY' ? 'secret' : undefined }),
+      },
     );
     const { tools, questions } = scripted([
       answer(call('When was Citibank founded?')),
@@ -390,12 +393,13 @@ describe('searching', () => {
   it('needs an endpoint, and the key that is named', async () => {
     expect(bamboogleSearch.refuses(prompted)).toContain('search: got null');
     const search = { url: 'http://x', apiKeyEnv: 'NO_KEY' };
+    const withKey = { ...shippedHost, permitServer: (baseUrl: string) => ({ baseUrl, apiKey: 'key' }) };
     expect(await opened(bamboogleSearch, { ...prompted, search })).toMatchObject({
       cases: { length: 125 },
-      cannotAsk: expect.stringContaining('set NO_KEY') as string,
+      cannotAsk: expect.stringContaining('genenv endpoints add NAME http://x --key-env NO_KEY') as string,
     });
-    expect(
-      await opened(bamboogleSearch, { ...prompted, search }, { ...shippedHost, secret: () => 'key' }),
-    ).toMatchObject({ cannotAsk: undefined });
+    expect(await opened(bamboogleSearch, { ...prompted, search }, withKey)).toMatchObject({
+      cannotAsk: undefined,
+    });
   });
 });

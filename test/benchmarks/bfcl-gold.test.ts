@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { bfclCategories } from '../../src/benchmarks/bfcl/categories.ts';
 import type { CategoryName } from '../../src/benchmarks/bfcl/categories.ts';
 import { judged, open, openOrMissing, text } from './bfcl-open.ts';
+import { permitLoopback } from '../../test-support/permitted-servers.ts';
 
 /**
  * No output can pass these: a required list whose accepted values are empty, an answer that the function has
@@ -105,7 +106,7 @@ test('without the engine every suite says which command installs it', async () =
   const { bfcl } = await import('../../src/benchmarks/bfcl/bfcl.ts');
   const suite = bfcl.suites.find(({ name }) => name === 'bfcl_v4_simple_python')!;
   const opened = await suite.open(
-    { shipped: '', downloads: '', enginePython: () => Promise.resolve(null), secret: () => undefined },
+    { shipped: '', downloads: '', enginePython: () => Promise.resolve(null), permitServer: permitLoopback },
     { toolFormat: 'prompt', search: null },
   );
   expect(opened).toEqual({ missing: expect.stringContaining('npm run engines -- bfcl') as string });

@@ -15,8 +15,9 @@ import type {
 } from '../../src/benchmarks/suite.ts';
 import type { Answer, Question } from '../../src/formats/chat-messages.ts';
 import { accepted } from '../../test-support/chat-history.ts';
+import { permitLoopback } from '../../test-support/permitted-servers.ts';
 
-export const host: SuiteHost = { shipped: '', downloads: '', enginePython, secret: () => undefined };
+export const host: SuiteHost = { shipped: '', downloads: '', enginePython, permitServer: permitLoopback };
 
 /** The data that comes with the package that judges. */
 export async function packageData(): Promise<string> {

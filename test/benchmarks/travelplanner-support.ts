@@ -7,6 +7,7 @@ import { openTrain } from '../../src/benchmarks/travelplanner/data/train.ts';
 import { travelSuite } from '../../src/benchmarks/travelplanner/travelplanner.ts';
 import type { Answer, Question, ToolCall } from '../../src/formats/chat-messages.ts';
 import { accepted } from '../../test-support/chat-history.ts';
+import { permitLoopback } from '../../test-support/permitted-servers.ts';
 
 export type Plan = Record<string, unknown>[];
 
@@ -20,7 +21,7 @@ export const hostWith = (downloads: string): SuiteHost => ({
   shipped,
   downloads,
   enginePython: () => Promise.resolve(null),
-  secret: () => undefined,
+  permitServer: permitLoopback,
 });
 
 export const train = await openTrain(`${shipped}/travelplanner`);

@@ -144,7 +144,10 @@ describe('a vLLM elsewhere', () => {
       baseUrl: 'http://127.0.0.1:9/v1',
       apiKeyEnv: 'NO_SUCH_KEY',
     });
-    expect(find(keyless, 'Key')).toMatchObject({ state: 'missing', finding: 'NO_SUCH_KEY is not set' });
+    expect(find(keyless, 'Endpoint')).toMatchObject({
+      state: 'missing',
+      finding: expect.stringContaining('add NAME http://127.0.0.1:9 --key-env NO_SUCH_KEY') as string,
+    });
   });
 
   test('of the older kind is asked the same if adapters are published to it, else for its models', async () => {

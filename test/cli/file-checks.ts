@@ -6,6 +6,7 @@ import type { Check } from '../../src/cli/lib/check.ts';
 import { checkExperiment } from '../../src/cli/lib/file-checks.ts';
 import { parseExperiment } from '../../src/config/parse-experiment.ts';
 import { exampleFile, withFields } from '../../test-support/experiments.ts';
+import { loopbackEndpoints } from '../../test-support/permitted-servers.ts';
 
 /** A new home folder, on a machine without engines until the test is over. */
 export function emptyHome(): string {
@@ -34,7 +35,7 @@ export const checksOn = (
   home = emptyHome(),
 ): Promise<Check[]> =>
   checkExperiment(fileOn(serving, fields), {
-    env: { GENENV_HOME: home },
+    env: { GENENV_HOME: home, GENENV_ENDPOINTS: loopbackEndpoints },
     print: () => undefined,
     warn: () => undefined,
     terminal: null,

@@ -17,7 +17,7 @@ const stack = new EmbeddedStack({
   cwd: home,
   say: (line) => console.log(line),
   services: (ports) => {
-    const server = new TemporalServer(temporalPath(), paths, env, ports);
+    const server = new TemporalServer(temporalPath(), paths, env, { ports, hasUi: true });
     const addresses = () => ({
       temporal: server.address,
       namespace: server.namespace,

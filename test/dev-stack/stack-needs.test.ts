@@ -193,7 +193,16 @@ test('a stack has only the services that are needed, and those of interrupted ru
     env: {},
   };
   const stages = async (needs: StackNeeds, more: StackNeeds) => {
-    const services = embeddedServices(programs, paths, {}, { needs, moreNeeds: () => Promise.resolve(more) });
+    const services = embeddedServices(
+      programs,
+      paths,
+      {},
+      {
+        needs,
+        moreNeeds: () => Promise.resolve(more),
+        hasUi: false,
+      },
+    );
     const names: string[][] = [];
     for (const stage of services.stages)
       names.push((typeof stage === 'function' ? await stage() : stage).map(({ name }) => name));

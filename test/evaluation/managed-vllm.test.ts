@@ -12,6 +12,7 @@ import { fakeCanary, weightsIn } from '../../test-support/fake-weights.ts';
 import { begin, createActivities, plainEpoch } from '../../test-support/plain-epochs.ts';
 import { pretrainedModel, smallFile } from '../activities/some-run.ts';
 import { completing, someEvaluation } from './some-evaluation.ts';
+import { resolveLoopback } from '../../test-support/permitted-servers.ts';
 
 it('of a run is answered by the vLLM of the stack, which has more room than the run asked for', async () => {
   const model = await pretrainedModel();
@@ -29,7 +30,7 @@ it('of a run is answered by the vLLM of the stack, which has more room than the 
   });
   onTestFinished(() => server[Symbol.asyncDispose]());
   const stack = { policyServer: 'http://127.0.0.1:9/v1', vllmServer: server.url };
-  const made = createModelClients(stack, {}, (_, send) => send());
+  const made = createModelClients(stack, resolveLoopback, (_, send) => send());
   const policyClient = vi.fn(made.policyClient);
   const clients = { ...made, policyClient };
   const { dependencies, run, results } = await someEvaluation({ server, clients });

@@ -20,6 +20,7 @@ import type { FakeModel } from '../../test-support/fake-model-server.ts';
 import { FakeTrainer } from '../../test-support/fake-trainer.ts';
 import { plainDependencies } from '../../test-support/plain-epochs.ts';
 import { memoryFolder } from '../store/temporary-folder.ts';
+import { permitLoopback } from '../../test-support/permitted-servers.ts';
 
 interface Sum extends Case {
   left: number;
@@ -182,7 +183,7 @@ export async function someEvaluation({
       shipped: '',
       downloads: '',
       enginePython: () => Promise.resolve(null),
-      secret: () => undefined,
+      permitServer: permitLoopback,
     }),
   });
   const dependencies = dependenciesOf();

@@ -16,6 +16,7 @@ import { FakeSglang } from '../../test-support/fake-sglang.ts';
 import { FakeAdapters } from '../../test-support/fake-vllm.ts';
 import { fakeCanary, weightsIn } from '../../test-support/fake-weights.ts';
 import { memoryFolder } from '../store/temporary-folder.ts';
+import { resolveLoopback } from '../../test-support/permitted-servers.ts';
 
 const frozen = {
   type: 'openai',
@@ -269,7 +270,7 @@ describe('a vLLM', () => {
     const { servers, store, right, folder } = await someVllm();
     const { adapterServers } = createModelClients(
       { policyServer: 'http://127.0.0.1:9/v1', vllmServer: servers[0]!.url },
-      {},
+      resolveLoopback,
       (_, send) => send(),
     );
     const managed = { type: 'vllm' } as const;

@@ -6,6 +6,7 @@ import type { CompletionRequest } from '../../src/inference/policy-client.ts';
 import { createModelClients } from '../../src/worker/model-servers.ts';
 import { FakeModelServer } from '../../test-support/fake-model-server.ts';
 import { FakeSglang } from '../../test-support/fake-sglang.ts';
+import { resolveLoopback } from '../../test-support/permitted-servers.ts';
 
 let folder: string;
 beforeEach(() => {
@@ -39,7 +40,9 @@ async function serve(base: string, contextLength = 8192): Promise<FakeModelServe
 }
 
 const clients = (vllmServer?: string) =>
-  createModelClients({ policyServer: 'http://127.0.0.1:9/v1', vllmServer }, {}, (_, send) => send());
+  createModelClients({ policyServer: 'http://127.0.0.1:9/v1', vllmServer }, resolveLoopback, (_, send) =>
+    send(),
+  );
 const request = (seed: number): CompletionRequest => ({
   model: 'agent',
   prompts: ['x'],

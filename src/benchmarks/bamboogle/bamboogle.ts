@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { InvalidConfig } from '../../validation/invalid-config.ts';
 import { readShipped } from '../shipped-data.ts';
 import { meanScore, rateScore } from '../suite.ts';
 import type {
@@ -14,6 +15,7 @@ import type {
 } from '../suite.ts';
 import { containedAnswerMatch, exactAnswerMatch, extractAnswer, f1 } from './answer-rules.ts';
 import { askJudge, isJudgedCorrect } from './judge.ts';
+import type { SearchEndpoint } from './search-endpoint.ts';
 import { runSearchRounds } from './search-rounds.ts';
 
 /** A question of two hops, by its place in the data: `bamboogle_0`. */
@@ -62,17 +64,25 @@ export const bamboogleSearch: Suite<BamboogleCase, BamboogleResponse> = {
       : null,
   async open(host, { search, toolFormat }) {
     const { url, apiKeyEnv } = search!;
-    const key = apiKeyEnv === null ? undefined : host.secret(apiKeyEnv);
+    const server = (): ReturnType<SuiteHost['permitServer']> => host.permitServer(url, apiKeyEnv);
     const opened = await openBamboogle(host, `search_${toolFormat}`, ({ question }, tools) =>
-      runSearchRounds(question, { url, key }, toolFormat, tools),
+      runSearchRounds(question, endpointOf(server()), toolFormat, tools),
     );
-    const cannotAsk =
-      apiKeyEnv === null || key !== undefined
-        ? undefined
-        : `the key of the search endpoint: set ${apiKeyEnv} in the worker's environment`;
-    return 'missing' in opened ? opened : { ...opened, cannotAsk };
+    if ('missing' in opened) return opened;
+    return {
+      ...opened,
+      get cannotAsk() {
+        const permitted = server();
+        return 'refused' in permitted ? `the search endpoint: ${permitted.refused}` : undefined;
+      },
+    };
   },
 };
+
+function endpointOf(server: ReturnType<SuiteHost['permitServer']>): SearchEndpoint {
+  if ('refused' in server) throw new InvalidConfig(`search.url: ${server.refused}`);
+  return { url: server.baseUrl, key: server.apiKey };
+}
 
 async function openBamboogle(
   { shipped }: SuiteHost,

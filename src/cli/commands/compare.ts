@@ -53,10 +53,14 @@ async function compare(file: string, options: CompareOptions, context: CliContex
   const { runComparison } = await import('../lib/run-comparison.ts');
   const { externalTemporal } = await import('../lib/session.ts');
   const { needsOf, requireEngines } = await import('../lib/needs.ts');
+  const { requireServersPermitted } = await import('../lib/server-permission.ts');
   const external = externalTemporal(options, context.env);
   const arms = Object.values(comparison.arms);
   const needs = needsOf(arms);
-  if (external === null) requireEngines(needs, arms);
+  if (external === null) {
+    requireEngines(needs, arms);
+    requireServersPermitted(arms, context);
+  }
   return runInSession(external, context, {
     use: { needs, own: id },
     resumeCommand: [

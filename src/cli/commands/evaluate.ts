@@ -83,13 +83,18 @@ async function evaluate(
   const content =
     file === undefined ? {} : await readInputFile('evaluation file', file, 'experiments/evaluate-gold.json');
   const raw = isObject(content) ? await mergeOptions(content, options) : content;
-  const { name, suites, policy } = parseEvaluation(raw);
+  const evaluation = parseEvaluation(raw);
+  const { name, suites, policy } = evaluation;
   const id = options.id ?? name;
   if (options.against !== undefined) await readResults(options.against, context);
   const { policyNeeds, requireEngines } = await import('../lib/needs.ts');
+  const { requireServersPermitted } = await import('../lib/server-permission.ts');
   const external = externalTemporal(options, context.env);
   const needs = await policyNeeds(policy, homeFolder(context.env));
-  if (external === null) requireEngines(needs, []);
+  if (external === null) {
+    requireEngines(needs, []);
+    requireServersPermitted([evaluation], context);
+  }
   return runInSession(external, context, {
     use: { needs, own: id },
     resumeCommand: 'the same command',

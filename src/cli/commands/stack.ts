@@ -12,24 +12,38 @@ export function addUp({ program, context, exit }: CommandParts): void {
     )
     .argument('[file]', 'experiment, comparison or nightly file: what it needs is started too, such as vLLM')
     .option('--foreground', 'stay, and stop the stack on Ctrl-C')
+    .option('--ui', 'with Temporal’s web UI, which any user and web page of this machine can reach')
     .addHelpText(
       'after',
       '\nExamples:\n  genenv up\n' +
         '  TEMPORAL_CONFIG_FILE=.genenv/stack/temporal.toml temporal workflow list\n  genenv down',
     )
-    .action(async (file: string | undefined, { foreground }: { foreground?: boolean }) =>
-      exit(await (foreground === true ? upInForeground(file, context) : upInBackground(file, context))),
+    .action(async (file: string | undefined, options: UpOptions) =>
+      exit(
+        await (options.foreground === true
+          ? upInForeground(file, options, context)
+          : upInBackground(file, options, context)),
+      ),
     );
 }
 
+interface UpOptions {
+  foreground?: boolean;
+  ui?: boolean;
+}
+
 /** Keeps the stack running until Ctrl-C. */
-async function upInForeground(file: string | undefined, context: CliContext): Promise<ExitCode> {
+async function upInForeground(
+  file: string | undefined,
+  { ui = false }: UpOptions,
+  context: CliContext,
+): Promise<ExitCode> {
   const { Interruption } = await import('../lib/interruption.ts');
   const { createStack } = await import('../lib/stack.ts');
   await requirePayloadKey(context);
   const needs = await standingNeeds(file);
   const interruption = new Interruption(() => context.print('Stopping the stack ...'));
-  const stack = createStack(context, 'up', { needs, own: null });
+  const stack = createStack(context, 'up', { needs, own: null, ui });
   try {
     const addresses = await interruption.unlessStopped(stack.start());
     if (addresses !== undefined) {
@@ -65,7 +79,11 @@ async function standingNeeds(file: string | undefined): Promise<StackNeeds> {
 }
 
 /** Starts a process that keeps the stack running, and returns when the stack is ready. */
-async function upInBackground(file: string | undefined, context: CliContext): Promise<ExitCode> {
+async function upInBackground(
+  file: string | undefined,
+  { ui }: UpOptions,
+  context: CliContext,
+): Promise<ExitCode> {
   const { lastLogLines } = await import('../../dev-stack/processes.ts');
   const { runningStack, startSupervisor, waitForStack } = await import('../lib/stack.ts');
   const home = homeFolder(context.env);
@@ -79,7 +97,10 @@ async function upInBackground(file: string | undefined, context: CliContext): Pr
     if (running.addresses !== null) printAddresses(context, running.addresses);
     return exitCodes.ok;
   }
-  const { child, log } = startSupervisor(home, context.env, file === undefined ? [] : [file]);
+  const { child, log } = startSupervisor(home, context.env, [
+    ...(file === undefined ? [] : [file]),
+    ...(ui === true ? ['--ui'] : []),
+  ]);
   context.print(`Starting the stack of ${home} (log: ${log}) ...`);
   while (child.exitCode === null && child.signalCode === null) {
     const record = runningStack(home);
@@ -97,7 +118,7 @@ async function upInBackground(file: string | undefined, context: CliContext): Pr
 
 function printAddresses({ print }: CliContext, { temporal, ui, policyServer, vllm }: StackAddresses): void {
   print(`Temporal      ${temporal}`);
-  print(`Temporal UI   ${ui}`);
+  if (ui !== null) print(`Temporal UI   ${ui}`);
   if (policyServer !== null) print(`Policy server ${policyServer}`);
   if (vllm !== null) print(`vLLM          ${vllm.url}`);
 }

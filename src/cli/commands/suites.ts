@@ -16,7 +16,9 @@ async function listSuites({ env, print }: CliContext): Promise<ExitCode> {
   const { workerSettings } = await import('../../worker/settings.ts');
   const { plainTable } = await import('../lib/table.ts');
   const settings = { toolFormat: 'prompt', search: null } as const;
-  const host = suiteHost(workerSettings(env, undefined).benchmarks, (name) => env[name]);
+  const { permitServer, serverResolver } = await import('../../inference/endpoints.ts');
+  const { benchmarks: downloads, endpoints } = workerSettings(env, undefined);
+  const host = suiteHost(downloads, permitServer(serverResolver(endpoints, env)));
   const loader = new SuiteLoader(benchmarks, host);
   const table = plainTable(['suite', 'cases', 'what it is']);
   const missing: string[] = [];

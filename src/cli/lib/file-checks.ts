@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { engineFolder } from '../../../infra/setup/locations.mjs';
 import { isStamped } from '../../../infra/setup/virtual-environment.mjs';
+import { endpointsSource } from '../../config/endpoints.ts';
 import type { Experiment } from '../../config/experiment.ts';
 import { modelFolder } from '../../config/model-folder.ts';
-import { outsideAddresses } from '../../config/serving.ts';
 import { structuredOutput } from '../../curriculum/generate-candidates.ts';
 import {
   adapterRank,
@@ -15,10 +15,15 @@ import {
   vllmText,
 } from '../../dev-stack/vllm-settings.ts';
 import { responseFormat } from '../../inference/completions-client.ts';
-import { connectionProblem } from '../../inference/outage-reason.ts';
+import { EndpointRefused, serverResolver } from '../../inference/endpoints.ts';
+import type { PermittedServer } from '../../inference/endpoints.ts';
+import { modelCardsSchema } from '../../inference/model-cards.ts';
+import { InvalidAnswer, ServerProblem } from '../../inference/policy-client.ts';
+import { createCaller, parseBody } from '../../inference/server-calls.ts';
 import { promptTexts } from '../../runs/prompt-sizes.ts';
 import { worldLoader } from '../../worlds/registry.ts';
 import type { World } from '../../worlds/world.ts';
+import { InvalidConfig } from '../../validation/invalid-config.ts';
 import { homeFolder } from '../context.ts';
 import type { CliContext } from '../context.ts';
 import { missing, note, ok } from './check.ts';
@@ -149,12 +154,11 @@ async function checkServer(experiment: Experiment, world: World, context: CliCon
         'end the stack with `genenv down` and start it with this file',
       ),
     ];
-  const key = keyOf(serving.apiKeyEnv ?? null, context.env);
-  if (typeof key === 'object') return [key];
-  const urls = serving.type === 'openai' ? [serving.baseUrl] : outsideAddresses(serving);
-  if (addresses?.vllm && managed !== null) urls.push(addresses.vllm.url);
+  const servers = permittedServers(serving, context);
+  if (!Array.isArray(servers)) return [servers];
+  if (addresses?.vllm && managed !== null) servers.push({ baseUrl: addresses.vllm.url, apiKey: undefined });
   const checks: Check[] = [];
-  for (const url of urls) {
+  for (const { baseUrl: url, apiKey: key } of servers) {
     if (serving.type === 'sglang')
       checks.push(
         ...(await checkSglang(url, key, {
@@ -205,12 +209,21 @@ function storeFolder({ env }: CliContext): string | undefined {
   return existsSync(store) ? store : undefined;
 }
 
-function keyOf(name: string | null, env: NodeJS.ProcessEnv): Check | string | undefined {
-  if (name === null) return undefined;
-  return (
-    env[name] ??
-    missing('Key of the server', `${name} is not set`, `set ${name} (serving.apiKeyEnv), for workers too`)
-  );
+/** The servers that the file names, as the workers of this home may speak to them. */
+function permittedServers(
+  { baseUrl, apiKeyEnv }: { baseUrl?: string | string[] | undefined; apiKeyEnv?: string | null | undefined },
+  { env }: CliContext,
+): PermittedServer[] | Check {
+  if (baseUrl === undefined) return [];
+  try {
+    const resolve = serverResolver(endpointsSource(env.GENENV_ENDPOINTS, homeFolder(env)), env);
+    return resolve({ baseUrl, apiKeyEnv: apiKeyEnv ?? null });
+  } catch (error) {
+    if (error instanceof EndpointRefused)
+      return missing('Endpoint', error.message, 'add it to the list of whoever runs the workers');
+    if (error instanceof InvalidConfig) return missing('Endpoint', error.message, 'correct it');
+    throw error;
+  }
 }
 
 /** A server that is only asked: it must know the models that the file names. */
@@ -219,21 +232,18 @@ async function checkModelList(
   key: string | undefined,
   names: readonly string[],
 ): Promise<Check> {
+  const call = createCaller({ baseUrl: url, apiKey: key, timeoutMs: 10_000 });
   try {
-    const headers: Record<string, string> = key === undefined ? {} : { authorization: `Bearer ${key}` };
-    const response = await fetch(`${url}/models`, { headers, signal: AbortSignal.timeout(10_000) });
-    if (!response.ok)
-      return missing('Model server', `${url} answered ${response.status}`, 'check address and key');
-    const { data } = (await response.json()) as { data: { id: string }[] };
+    const { status, text } = await call('/models', undefined);
+    if (status !== 200) return missing('Model server', `${url} answered ${status}`, 'check address and key');
+    const { data } = parseBody(modelCardsSchema, text, `models of ${url}`);
     const absent = names.filter((name) => !data.some(({ id }) => id === name));
     return absent.length === 0
       ? ok('Model server', url)
       : missing('Model server', `${url} does not serve ${absent.join(', ')}`, 'correct serving.models');
   } catch (error) {
-    return missing(
-      'Model server',
-      `${url}: ${connectionProblem(error)}`,
-      'start it, or correct serving.baseUrl',
-    );
+    if (!(error instanceof ServerProblem || error instanceof InvalidAnswer)) throw error;
+    const finding = error instanceof ServerProblem ? error.reason : error.message;
+    return missing('Model server', `${url}: ${finding}`, 'start it, or correct serving.baseUrl');
   }
 }

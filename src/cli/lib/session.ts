@@ -79,7 +79,10 @@ export interface SessionUse {
 /** A connection to Temporal, and the stack behind it if this process runs it. */
 export interface Session {
   client: Client;
+  /** Null if it is unknown, or does not run. */
   ui: string | null;
+  /** Whether the server is that of this home's stack. */
+  isEmbedded: boolean;
   /** Whether this process runs the stack. */
   ownsStack: boolean;
   /** Resolves if the stack cannot be kept running; never for a stack of another process. */
@@ -108,7 +111,16 @@ export async function openSession(
       throw servesOthers(`the server at ${external.connectionOptions.address ?? 'localhost:7233'}`);
     context.print(`Connecting to Temporal at ${external.connectionOptions.address ?? 'localhost:7233'} ...`);
     const client = await interruption.unlessStopped(connect(external, context));
-    return client && { client, ui: null, ownsStack: false, lost: neverLost, close: () => Promise.resolve() };
+    return (
+      client && {
+        client,
+        ui: null,
+        isEmbedded: false,
+        ownsStack: false,
+        lost: neverLost,
+        close: () => Promise.resolve(),
+      }
+    );
   }
   try {
     await clientOptions(context.env);
@@ -135,6 +147,7 @@ async function openOwnStack(
     return {
       client,
       ui,
+      isEmbedded: true,
       ownsStack: true,
       lost: stack.givenUp,
       close: (hurry) => stack.stop(hurry),
@@ -162,7 +175,14 @@ async function joinStack(
   requireServices(record.addresses, needs);
   const { temporal, namespace, ui } = record.addresses;
   const client = await connect({ connectionOptions: { address: temporal }, namespace }, context);
-  return { client, ui, ownsStack: false, lost: neverLost, close: () => Promise.resolve() };
+  return {
+    client,
+    ui,
+    isEmbedded: true,
+    ownsStack: false,
+    lost: neverLost,
+    close: () => Promise.resolve(),
+  };
 }
 
 const servesOthers = (what: string): CliError =>

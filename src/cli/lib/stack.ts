@@ -23,7 +23,12 @@ import { interruptedNeeds } from './needs.ts';
 export function createStack(
   context: CliContext,
   command: 'run' | 'up',
-  { needs, own, only = false }: { needs: StackNeeds; own: string | null; only?: boolean },
+  {
+    needs,
+    own,
+    only = false,
+    ui = false,
+  }: { needs: StackNeeds; own: string | null; only?: boolean; ui?: boolean },
 ): EmbeddedStack {
   const { env } = context;
   const home = homeFolder(env);
@@ -47,6 +52,7 @@ export function createStack(
     services: (ports) =>
       embeddedServices(programs, paths, ports, {
         needs,
+        hasUi: ui,
         moreNeeds: async (address) => {
           const server = { ...address, options: await clientOptions(env) };
           if (own === null || !only)

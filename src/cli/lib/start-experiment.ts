@@ -26,6 +26,7 @@ import type { Interruption } from './interruption.ts';
 import { requireEngines } from './needs.ts';
 import { progressDisplay } from './progress-display.ts';
 import type { ExperimentFile } from './read-file.ts';
+import { requireServersPermitted } from './server-permission.ts';
 import type { ExternalTemporal, Session } from './session.ts';
 
 /** An experiment to start or to resume. */
@@ -56,7 +57,10 @@ export async function startOrResume(
   if (external === null && (await reportIfFinished(request, context))) return exitCodes.ok;
 
   const needs = experimentNeeds(request.experiment);
-  if (external === null) requireEngines(needs, [request.experiment]);
+  if (external === null) {
+    requireEngines(needs, [request.experiment]);
+    requireServersPermitted([request.experiment], context);
+  }
   return runInSession(external, context, {
     use: { needs, own: request.id, only: request.only === true },
     resumeCommand: request.resumeCommand,
@@ -111,7 +115,7 @@ async function followRun(
   });
   context.print(`${attached ? 'Following' : 'Started'} ${id}${workflowLink(session, id)}`);
   if (attached) await onAttached?.({ client: session.client, handle });
-  const otherRuns = session.ui === null || only === true ? [] : await listOtherRunning(session.client, id);
+  const otherRuns = !session.isEmbedded || only === true ? [] : await listOtherRunning(session.client, id);
   if (otherRuns.length > 0) {
     const ids = otherRuns.join(', ');
     context.print(

@@ -15,8 +15,16 @@ const RETENTION_SECONDS = 60 * 24 * 3600;
  * read.
  */
 export const oneWritePartition = 'matching.numTaskqueueWritePartitions=1';
+/**
+ * The dev server always opens an HTTP API, which takes requests of any web page: from any origin, to any host.
+ * No host is called so, and nothing here uses that API.
+ */
+export const closedHttpApi = 'frontend.httpAllowedHosts=["nobody.invalid"]';
 
-/** Temporal's dev server on a SQLite file, with its UI. */
+/**
+ * Temporal's dev server on a SQLite file. Its UI, which answers any host that a web page has pointed at the
+ * loopback, runs only on request.
+ */
 export class TemporalServer implements Service {
   readonly name = 'temporal';
   readonly title = 'Temporal server';
@@ -26,6 +34,7 @@ export class TemporalServer implements Service {
   readonly #executable: string;
   readonly #paths: StackPaths;
   readonly #env: Record<string, string | undefined>;
+  readonly #hasUi: boolean;
   #ports: { temporal: number; ui: number };
   #pinned = false;
 
@@ -33,25 +42,26 @@ export class TemporalServer implements Service {
     executable: string,
     paths: StackPaths,
     env: Record<string, string | undefined>,
-    ports: Record<string, number>,
+    { ports, hasUi }: { ports: Record<string, number>; hasUi: boolean },
   ) {
     this.#executable = executable;
     this.#paths = paths;
     this.#env = env;
+    this.#hasUi = hasUi;
     this.#ports = { temporal: ports.temporal ?? 7233, ui: ports.ui ?? 8233 };
   }
 
   get address(): string {
     return `127.0.0.1:${this.#ports.temporal}`;
   }
-  get ui(): string {
-    return `http://127.0.0.1:${this.#ports.ui}`;
+  get ui(): string | null {
+    return this.#hasUi ? `http://127.0.0.1:${this.#ports.ui}` : null;
   }
   ports(): Record<string, number> {
     return this.#ports;
   }
   fingerprint(): string {
-    return serviceFingerprint([this.#executable, this.#paths.database], []);
+    return serviceFingerprint([this.#executable, this.#paths.database, String(this.#hasUi)], []);
   }
 
   async launch(): Promise<Launch> {
@@ -66,7 +76,6 @@ export class TemporalServer implements Service {
     const flags = {
       '--ip': '127.0.0.1',
       '--port': String(this.#ports.temporal),
-      '--ui-port': String(this.#ports.ui),
       '--db-filename': this.#paths.database,
       '--log-level': 'warn',
     };
@@ -82,9 +91,9 @@ export class TemporalServer implements Service {
         'server',
         'start-dev',
         ...Object.entries(flags).flat(),
+        ...(this.#hasUi ? ['--ui-port', String(this.#ports.ui)] : ['--headless']),
         ...pragmas,
-        '--dynamic-config-value',
-        oneWritePartition,
+        ...[oneWritePartition, closedHttpApi].flatMap((value) => ['--dynamic-config-value', value]),
       ],
       env: this.#env,
     };

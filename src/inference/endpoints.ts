@@ -1,0 +1,131 @@
+/** Which servers this worker speaks to, and with which keys: by the list of its operator alone. */
+import { readEndpoints } from '../config/endpoints.ts';
+import type { Endpoint, EndpointList, EndpointsSource } from '../config/endpoints.ts';
+import { readSecret, readSecretFile } from '../config/secrets.ts';
+import { endpointOf } from '../config/server-address.ts';
+import { InvalidConfig } from '../validation/invalid-config.ts';
+import { ModelUnavailable } from './policy-client.ts';
+
+/** What a file says of a server. */
+export interface ServerReference {
+  /** Addresses, or `endpoint:NAME`. */
+  baseUrl: string | readonly string[];
+  apiKeyEnv: string | null;
+}
+
+/** A server that the worker may speak to. */
+export interface PermittedServer {
+  baseUrl: string;
+  apiKey: string | undefined;
+}
+
+/**
+ * The servers that a file names, at least one.
+ * @throws EndpointRefused, InvalidConfig for a list or a key that cannot be read
+ */
+export type ResolveServers = (reference: ServerReference) => PermittedServer[];
+
+/**
+ * The operator of the worker has not permitted a server. Runs wait, as for a server that is away: nothing of
+ * theirs is lost until the list is corrected.
+ */
+export class EndpointRefused extends ModelUnavailable {
+  constructor(address: string, reason: string) {
+    super(`${shown(address)}: ${reason}`, { server: shown(address), reason });
+  }
+}
+
+/** As a suite asks for a server: its first address, or why this worker may not ask it. */
+export const permitServer =
+  (resolve: ResolveServers) =>
+  (baseUrl: string, apiKeyEnv: string | null): PermittedServer | { refused: string } => {
+    try {
+      return resolve({ baseUrl, apiKeyEnv })[0]!;
+    } catch (error) {
+      if (error instanceof EndpointRefused) return { refused: error.message };
+      throw error;
+    }
+  };
+
+/** The list, and the keys that it names, are read at each call, so a change needs no restart. */
+export function serverResolver(source: EndpointsSource, environment: NodeJS.ProcessEnv): ResolveServers {
+  return ({ baseUrl, apiKeyEnv }) => {
+    const list = readEndpoints(source);
+    const keyOf = (endpoint: Endpoint, address: string): string | undefined =>
+      readKey(endpoint, address, environment);
+    return [baseUrl].flat().flatMap((address) => {
+      const name = endpointOf(address);
+      if (name !== undefined) {
+        const endpoint = namedEndpoint(list, name, apiKeyEnv);
+        const apiKey = keyOf(endpoint, address);
+        return [endpoint.baseUrl].flat().map((url) => ({ baseUrl: url, apiKey }));
+      }
+      const endpoint = endpointAt(list, address, apiKeyEnv);
+      if (endpoint !== undefined) return [{ baseUrl: address, apiKey: keyOf(endpoint, address) }];
+      if (apiKeyEnv === null && list.addresses.some((pattern) => matchesOrigin(pattern, address)))
+        return [{ baseUrl: address, apiKey: undefined }];
+      const key = apiKeyEnv === null ? '' : ` with the key ${apiKeyEnv}`;
+      throw new EndpointRefused(
+        address,
+        `the list of this worker does not permit it${key}: \`${permitCommand(address, apiKeyEnv)}\` adds it`,
+      );
+    });
+  };
+}
+
+function namedEndpoint({ endpoints }: EndpointList, name: string, apiKeyEnv: string | null): Endpoint {
+  if (apiKeyEnv !== null)
+    throw new InvalidConfig(
+      `apiKeyEnv: got ${JSON.stringify(apiKeyEnv)} with endpoint:${name}; expected null, since the endpoint has its key`,
+    );
+  if (Object.hasOwn(endpoints, name)) return endpoints[name]!;
+  throw new EndpointRefused(
+    `endpoint:${name}`,
+    `the list of this worker has no endpoint ${name}: \`genenv endpoints add ${name} URL\` adds it`,
+  );
+}
+
+/** The endpoint that has an address' origin and asks for the same key. */
+const endpointAt = (
+  { endpoints }: EndpointList,
+  address: string,
+  apiKeyEnv: string | null,
+): Endpoint | undefined =>
+  Object.values(endpoints).find(
+    (endpoint) =>
+      (endpoint.apiKeyEnv ?? null) === apiKeyEnv &&
+      endpoint.apiKeyFile === undefined &&
+      [endpoint.baseUrl].flat().some((url) => originOf(url) === originOf(address)),
+  );
+
+function readKey(
+  { apiKeyEnv, apiKeyFile }: Endpoint,
+  address: string,
+  environment: NodeJS.ProcessEnv,
+): string | undefined {
+  if (apiKeyFile !== undefined) return readSecretFile(apiKeyFile, 'endpoints: apiKeyFile');
+  if (apiKeyEnv === undefined) return undefined;
+  const key = readSecret(environment, apiKeyEnv);
+  if (key !== undefined) return key;
+  const reason = `its key is missing: neither ${apiKeyEnv} nor ${apiKeyEnv}_FILE is set on this worker`;
+  throw new EndpointRefused(address, reason);
+}
+
+/** The command with which the operator permits a server. */
+const permitCommand = (address: string, apiKeyEnv: string | null): string =>
+  apiKeyEnv === null
+    ? `genenv endpoints allow ${originOf(address)}`
+    : `genenv endpoints add NAME ${originOf(address)} --key-env ${apiKeyEnv}`;
+
+const originOf = (address: string): string => new URL(address).origin;
+
+/** Whether a pattern of the list, an origin whose port may be `*`, permits an address. */
+function matchesOrigin(pattern: string, address: string): boolean {
+  if (!pattern.endsWith(':*')) return originOf(pattern) === originOf(address);
+  const { protocol, hostname } = new URL(address);
+  const wanted = new URL(pattern.slice(0, -2));
+  return wanted.protocol === protocol && wanted.hostname === hostname;
+}
+
+/** An address without what may be secret in it: path, query and fragment. */
+const shown = (address: string): string => (endpointOf(address) === undefined ? originOf(address) : address);

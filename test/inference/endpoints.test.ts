@@ -1,0 +1,130 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { serverResolver } from '../../src/inference/endpoints.ts';
+
+let folder: string;
+beforeEach(() => (folder = mkdtempSync(join(tmpdir(), 'genenv-endpoints-'))));
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+const list = {
+  endpoints: {
+    vllm: { baseUrl: ['http://a:8000/v1', 'http://b:8000/v1'], apiKeyEnv: 'VLLM_API_KEY' },
+    open: { baseUrl: 'https://open.example/v1' },
+  },
+  addresses: ['http://127.0.0.1:*', 'http://lab:9000'],
+};
+const environment = { VLLM_API_KEY: 'key-of-vllm', AWS_SECRET_ACCESS_KEY: 'SECRET-aws' };
+const resolverOf = (content: object, env: NodeJS.ProcessEnv = environment) =>
+  serverResolver({ variable: JSON.stringify(content), homeFile: '' }, env);
+const resolve = resolverOf(list);
+
+describe('what a worker may speak to', () => {
+  it('is an endpoint by its name, with its addresses and its key', () => {
+    expect(resolve({ baseUrl: 'endpoint:vllm', apiKeyEnv: null })).toEqual([
+      { baseUrl: 'http://a:8000/v1', apiKey: 'key-of-vllm' },
+      { baseUrl: 'http://b:8000/v1', apiKey: 'key-of-vllm' },
+    ]);
+  });
+
+  it('is the address of an endpoint, if the file names the same key', () => {
+    expect(resolve({ baseUrl: 'http://b:8000/other', apiKeyEnv: 'VLLM_API_KEY' })).toEqual([
+      { baseUrl: 'http://b:8000/other', apiKey: 'key-of-vllm' },
+    ]);
+    expect(resolve({ baseUrl: 'https://open.example/v1', apiKeyEnv: null })).toEqual([
+      { baseUrl: 'https://open.example/v1', apiKey: undefined },
+    ]);
+  });
+
+  it('is an origin that the list permits, without a key', () => {
+    expect(resolve({ baseUrl: ['http://127.0.0.1:5/v1', 'http://lab:9000/v1'], apiKeyEnv: null })).toEqual([
+      { baseUrl: 'http://127.0.0.1:5/v1', apiKey: undefined },
+      { baseUrl: 'http://lab:9000/v1', apiKey: undefined },
+    ]);
+  });
+
+  it.each([
+    ['another variable to a permitted host', 'http://a:8000/v1', 'AWS_SECRET_ACCESS_KEY'],
+    ['a permitted variable to another host', 'http://evil.example/v1', 'VLLM_API_KEY'],
+    ['a permitted variable to another port', 'http://a:8001/v1', 'VLLM_API_KEY'],
+    ['a permitted variable in plain text', 'http://open.example/v1', null],
+    ['a key to an origin that is permitted without one', 'http://127.0.0.1:5/v1', 'VLLM_API_KEY'],
+    ['the address of an endpoint without its key', 'http://a:8000/v1', null],
+    ['cloud metadata', 'http://169.254.169.254/latest', null],
+    ['another name that begins like a permitted one', 'http://lab.evil.example:9000/v1', null],
+    ['an address in other digits', 'http://2130706433.evil/v1', null],
+    ['an unknown endpoint', 'endpoint:toString', null],
+  ])('is not %s', (_, baseUrl, apiKeyEnv) => {
+    expect(() => resolve({ baseUrl, apiKeyEnv })).toThrow(
+      expect.objectContaining({
+        name: 'ModelUnavailable',
+        message: expect.stringMatching(/the list of this worker/) as string,
+      }),
+    );
+    expect(() => resolve({ baseUrl: ['http://127.0.0.1:5/v1', baseUrl], apiKeyEnv })).toThrow();
+  });
+
+  it('is nothing without a list', () => {
+    const empty = serverResolver({ variable: undefined, homeFile: join(folder, 'none.json') }, environment);
+    expect(() => empty({ baseUrl: 'http://127.0.0.1:8000/v1', apiKeyEnv: null })).toThrow(
+      'http://127.0.0.1:8000: the list of this worker does not permit it: ' +
+        '`genenv endpoints allow http://127.0.0.1:8000` adds it',
+    );
+  });
+
+  it('changes with the list and with files of keys, while the worker runs', () => {
+    const [homeFile, key] = [join(folder, 'endpoints.json'), join(folder, 'key')];
+    const write = (endpoint: object) =>
+      writeFileSync(homeFile, JSON.stringify({ endpoints: { e: endpoint } }));
+    const current = serverResolver({ variable: undefined, homeFile }, { KEY_FILE: key });
+    const apiKey = () => current({ baseUrl: 'endpoint:e', apiKeyEnv: null })[0]!.apiKey;
+    write({ baseUrl: 'http://a/v1', apiKeyEnv: 'KEY' });
+    writeFileSync(key, 'first\n');
+    expect(apiKey()).toBe('first');
+    writeFileSync(key, 'second\n');
+    expect(apiKey()).toBe('second');
+    write({ baseUrl: 'http://a/v1', apiKeyFile: join(folder, 'absent') });
+    expect(apiKey).toThrow('endpoints: apiKeyFile: got');
+    rmSync(homeFile);
+    expect(apiKey).toThrow('no endpoint e');
+  });
+});
+
+describe('a key', () => {
+  it.each(['line\nbreak', 'nul\0', '', 'ü', 'x'.repeat(20_000)])(
+    'that no header takes is not quoted',
+    (key) => {
+      const bad = resolverOf(list, { VLLM_API_KEY: key });
+      const ask = () => bad({ baseUrl: 'endpoint:vllm', apiKeyEnv: null });
+      expect(ask).toThrow(/^VLLM_API_KEY: expected 1 to 16384 printable ASCII characters/);
+      if (key !== '') expect(ask).not.toThrow(key);
+    },
+  );
+
+  it('that is not set is named, and waited for', () => {
+    expect(() => resolverOf(list, {})({ baseUrl: 'endpoint:vllm', apiKeyEnv: null })).toThrow(
+      'neither VLLM_API_KEY nor VLLM_API_KEY_FILE is set on this worker',
+    );
+  });
+});
+
+describe('the list', () => {
+  it.each([
+    [{ endpoints: { 'a b': { baseUrl: 'http://a' } } }, 'endpoints.a b'],
+    [{ endpoints: { a: { baseUrl: 'http://user:secret@a/v1' } } }, 'endpoints.a.baseUrl'],
+    [{ endpoints: { a: { baseUrl: 'file:///etc' } } }, 'endpoints.a.baseUrl'],
+    [{ endpoints: { a: { baseUrl: 'endpoint:b' } } }, 'endpoints.a.baseUrl'],
+    [
+      { endpoints: { a: { baseUrl: 'http://a', apiKeyEnv: 'A', apiKeyFile: 'b' } } },
+      'endpoints.a.apiKeyFile',
+    ],
+    [{ addresses: ['http://a/path'] }, 'addresses[0]'],
+    [{ addresses: ['*'] }, 'addresses[0]'],
+    [{ keys: {} }, 'keys: unknown field'],
+  ])('%j is refused', (content, field) => {
+    const ask = () => resolverOf(content)({ baseUrl: 'endpoint:vllm', apiKeyEnv: null });
+    expect(ask).toThrow(`endpoints: ${field}`);
+    expect(ask).not.toThrow('secret@');
+  });
+});
