@@ -1,10 +1,10 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import type { Payload, PayloadCodec } from '@temporalio/common';
-import { temporal } from '@temporalio/proto';
+import proto from '@temporalio/proto';
 import type { PayloadUnreadable as ErrorName } from '../types/activity-types.ts';
 import type { PayloadKey, PayloadKeys } from './payload-keys.ts';
 
-const { Payload: PayloadMessage } = temporal.api.common.v1;
+const { Payload: PayloadMessage } = proto.temporal.api.common.v1;
 
 const encoding = 'binary/encrypted';
 const keyIdField = 'encryption-key-id';

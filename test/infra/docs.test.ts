@@ -89,9 +89,11 @@ function ignoredByGit(path: string): boolean {
 }
 
 test('every variable that a worker reads is documented', () => {
-  const names = ['src/worker/settings.ts', 'src/temporal/payload-keys.ts', 'infra/setup/locations.mjs'].flatMap((file) =>
-    matches(read(file), /\b(GENENV_\w+)/g),
-  );
+  const names = [
+    'src/worker/settings.ts',
+    'src/temporal/payload-keys.ts',
+    'infra/setup/locations.mjs',
+  ].flatMap((file) => matches(read(file), /\b(GENENV_\w+)/g));
   for (const name of new Set(names)) expect(read('docs/operating.md'), name).toContain(`\`${name}\``);
 });
 
