@@ -31,6 +31,7 @@ const rooms = [
   'activities',
   'workflows',
   'temporal',
+  'telemetry',
   'worker',
   'dev-stack',
   'cli',

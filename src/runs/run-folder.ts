@@ -172,6 +172,17 @@ export class RunFolder {
     return readJsonLines<MetricsLine>(this.metricsFile);
   }
 
+  /** The newest readable metrics; undefined before the first epoch. */
+  async lastMetrics(): Promise<MetricsLine | undefined> {
+    const handle = await undefinedIfMissing(open(this.metricsFile));
+    if (handle === undefined) return undefined;
+    try {
+      return await newestUpTo(handle, Infinity);
+    } finally {
+      await handle.close();
+    }
+  }
+
   async #append(
     file: string,
     line: object,

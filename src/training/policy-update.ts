@@ -166,6 +166,8 @@ export async function runPolicyJob(
     checkpoint_every: trainer.checkpointEvery,
     orphan_grace_seconds: trainer.orphanGraceSeconds,
   };
+  const report = (newSteps: number, gpuMemoryBytes: number): void =>
+    dependencies.onTraining?.({ kind: request.kind, newSteps, gpuMemoryBytes });
   return runJob({
     work: await work(),
     job,
@@ -175,10 +177,11 @@ export async function runPolicyJob(
     detach: () => isWorkerStopping() && dependencies.onShutdown === 'detach',
     stallMs: durability.heartbeatSeconds * 1000,
     onDamage: dependencies.onDamage,
-    onProgress: (progress, msSinceLast) => {
+    onProgress: (progress, msSinceLast, newSteps) => {
       last = progress;
+      report(newSteps, progress.gpu_memory_bytes ?? 0);
       heartbeat({ ...progress, ms_since_last: msSinceLast });
     },
     onWork: (msSinceLast) => heartbeat({ ...last, computing: true, ms_since_last: msSinceLast }),
-  });
+  }).finally(() => report(0, 0));
 }

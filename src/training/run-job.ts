@@ -3,7 +3,7 @@ import type { TrainerSettings } from '../config/policies.ts';
 import { InvalidArtifact } from '../store/errors.ts';
 import type { OnDamage } from '../store/errors.ts';
 import type { WorkFolder } from '../store/work-folder.ts';
-import type { JobExit, JobProgress, JobResult, TrainingJob } from '../types/training-job.ts';
+import type { JobExit, JobKind, JobProgress, JobResult, TrainingJob } from '../types/training-job.ts';
 import { InvalidConfig } from '../validation/invalid-config.ts';
 import { JobFolder } from './job-folder.ts';
 import type { Launcher } from './launchers.ts';
@@ -17,6 +17,16 @@ export interface TrainingBackend {
   devices: string;
   /** Whether a training job continues (`detach`) or writes a checkpoint and ends when its worker stops. */
   onShutdown: 'checkpoint' | 'detach';
+  /** Called for progress of the jobs that this worker watches, and when one has ended. */
+  onTraining?: (report: TrainingReport) => void;
+}
+
+export interface TrainingReport {
+  kind: JobKind;
+  /** Optimizer steps since the last report; those of an earlier attempt that are done again do not count. */
+  newSteps: number;
+  /** What the job has allocated on its GPU at most; 0 without a GPU, or once it has ended. */
+  gpuMemoryBytes: number;
 }
 
 /** The job ended without a result; a new start resumes it from its last step checkpoint. */
@@ -30,8 +40,8 @@ export interface RunJobOptions {
   job: Omit<TrainingJob, 'fence'>;
   launcher: Launcher;
   python: string;
-  /** Called for each line of real progress, never by a timer. */
-  onProgress: (progress: JobProgress, msSinceLast: number) => void;
+  /** Called for each line of real progress, never by a timer, with the steps that are new since the last one. */
+  onProgress: (progress: JobProgress, msSinceLast: number, newSteps: number) => void;
   /** Aborted when the activity is cancelled or its worker stops. */
   signal: AbortSignal;
   /** When the signal is aborted: whether the job continues without its worker. */
@@ -82,6 +92,7 @@ export async function runJob(options: RunJobOptions): Promise<FinishedJob> {
     if (previousExit?.reason === 'out_of_memory') tokenBudget = halve(tokenBudget);
     const isAttached = previous !== undefined && (await folder.isAlive());
     const linesBefore = isAttached ? 0 : await folder.progressLines();
+    const stepsBefore = (await folder.progress())?.last.step ?? 0;
     let pid: number | undefined;
     if (!isAttached) {
       const { number: fence } = await work.claim();
@@ -90,7 +101,7 @@ export async function runJob(options: RunJobOptions): Promise<FinishedJob> {
       await folder.touchLease();
       pid = await launcher.launch(work.path);
     }
-    await watch(folder, { linesBefore, pid }, options);
+    await watch(folder, { linesBefore, stepsBefore, pid }, options);
     const exit = await folder.exit();
     if (exit === undefined)
       throw new TrainerFailed(
@@ -124,6 +135,8 @@ function failure({ reason, file, ...exit }: JobExit, path: string): Error {
 interface JobStart {
   /** Lines of the progress file that earlier jobs wrote. */
   linesBefore: number;
+  /** Optimizer steps of its newest line then. */
+  stepsBefore: number;
   /** The job's process, which leads a session; undefined if only its progress can tell. */
   pid: number | undefined;
 }
@@ -131,13 +144,14 @@ interface JobStart {
 /** Returns when the job has ended, for whatever reason. */
 async function watch(
   folder: JobFolder,
-  { linesBefore, ...start }: JobStart,
+  { linesBefore, stepsBefore, ...start }: JobStart,
   options: RunJobOptions,
 ): Promise<void> {
   const { signal, stallMs } = options;
   const meter = new WorkMeter();
   let { pid } = start;
   let linesSeen = linesBefore;
+  let stepsSeen = stepsBefore;
   let wasAlive = false;
   const begun = Date.now();
   let lastProgress = begun;
@@ -146,22 +160,24 @@ async function watch(
   let lastLease = 0;
   let lastProbe = Date.now();
   for (;;) {
-    if ((await folder.exit()) !== undefined) return;
-    if (signal.aborted) {
+    const hasEnded = (await folder.exit()) !== undefined;
+    if (signal.aborted && !hasEnded) {
       if (!options.detach()) await stop(folder, linesBefore);
       throw signal.reason;
     }
     const progress = await folder.progress();
     const now = Date.now();
     if (progress && progress.lines !== linesSeen) {
-      options.onProgress(progress.last, now - lastProgress);
+      options.onProgress(progress.last, now - lastProgress, Math.max(0, progress.last.step - stepsSeen));
       linesSeen = progress.lines;
+      stepsSeen = Math.max(stepsSeen, progress.last.step);
       pid = progress.last.pid;
       wasAlive = true;
       lastProgress = now;
       lastLife = now;
       lastProbe = now;
     }
+    if (hasEnded) return;
     if (now - lastLease > leaseMs) {
       await folder.touchLease();
       lastLease = now;

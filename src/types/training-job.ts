@@ -84,6 +84,8 @@ export const progressSchema = z.object({
   steps: z.int(),
   pid: z.int(),
   loss: z.number().nullish(),
+  /** What the job has allocated on its GPU at most so far; absent without a GPU. */
+  gpu_memory_bytes: z.int().min(0).nullish(),
 });
 export type JobProgress = z.infer<typeof progressSchema>;
 

@@ -11,6 +11,8 @@ import type { Damage } from '../store/errors.ts';
 import { ObjectStore } from '../store/object-store.ts';
 import { PhaseCache } from '../store/phase-cache.ts';
 import { processLauncher, residentLauncher } from '../training/launchers.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
+import { recordTraining } from '../telemetry/training-metrics.ts';
 import { worldLoader } from '../worlds/registry.ts';
 import { createModelClients } from './model-servers.ts';
 import type { SendRequest } from './model-servers.ts';
@@ -25,9 +27,11 @@ export function createDependencies(
     send: SendRequest;
     searchAttributes: boolean;
     onDamage: (damage: Damage) => void;
+    metrics?: Metrics | undefined;
   },
 ): Dependencies {
   const { store, runs, devices, python, onShutdown } = settings;
+  const { metrics } = options;
   mkdirSync(devices, { recursive: true });
   const resolveServers = serverResolver(settings.endpoints, environment);
   return {
@@ -44,7 +48,7 @@ export function createDependencies(
     comparisonFolder: (id) => new ComparisonFolder(join(runs, '..', 'comparisons'), id),
     evaluationFolder: (id) => new EvaluationFolder(join(runs, '..', 'evaluations'), id),
     suites: new SuiteLoader(benchmarks, suiteHost(settings.benchmarks, permitServer(resolveServers))),
-    ...createModelClients(settings, resolveServers, options.send),
+    ...createModelClients(settings, resolveServers, options.send, metrics),
     launcher: ({ launcher: { type } }) => {
       switch (type) {
         case 'resident':
@@ -60,6 +64,7 @@ export function createDependencies(
     python,
     devices,
     onShutdown,
+    ...(metrics && { onTraining: (report) => recordTraining(metrics, report) }),
     searchAttributes: options.searchAttributes,
     onDamage: options.onDamage,
     activityContext: options.attempt,

@@ -23,6 +23,8 @@ import {
 import type { ServerLoad } from '../inference/server-pool.ts';
 import { createSglangChatClient } from '../inference/sglang-client.ts';
 import { createCaller } from '../inference/server-calls.ts';
+import { meterClients } from '../telemetry/model-metrics.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
 import type { WorkerSettings } from './settings.ts';
 
 type Serving = ServingSettings | { baseUrl: string; apiKeyEnv: string | null };
@@ -38,6 +40,7 @@ export function createModelClients(
   { policyServer, vllmServer }: Pick<WorkerSettings, 'policyServer' | 'vllmServer'>,
   resolveServers: ResolveServers,
   send: SendRequest,
+  metrics?: Metrics,
 ): ModelClients {
   const loads = new Map<string, ServerLoad>();
   /** A client for each address of the serving settings. */
@@ -62,7 +65,9 @@ export function createModelClients(
   return {
     policyClient: (serving, timeoutMs) => {
       const servers = serversOf(serving, (server): PolicyClient => {
-        const client = createPolicyClient(serving, { ...server, timeoutMs });
+        const client = meterClients(metrics, server.baseUrl).policy(
+          createPolicyClient(serving, { ...server, timeoutMs }),
+        );
         return {
           complete: (...request) => send(timeoutMs, () => client.complete(...request)),
           tokenize: (...text) => send(timeoutMs, () => client.tokenize(...text)),
@@ -82,7 +87,8 @@ export function createModelClients(
     chatClient: (serving, timeoutMs) => {
       const servers = serversOf(serving, (server): ChatClient => {
         const isSglang = 'type' in serving && serving.type === 'sglang';
-        const client = (isSglang ? createSglangChatClient : createChatClient)({ ...server, timeoutMs });
+        const create = isSglang ? createSglangChatClient : createChatClient;
+        const client = meterClients(metrics, server.baseUrl).chat(create({ ...server, timeoutMs }));
         return { answer: (...request) => send(timeoutMs, () => client.answer(...request)) };
       });
       return {
@@ -93,7 +99,9 @@ export function createModelClients(
     adapterServers: (serving) => {
       const isManaged = serving.type === 'vllm' && outsideAddresses(serving).length === 0;
       return permittedServers(serving).map((permitted): AdapterServer => {
-        const server = createAdapterServer(serving, { ...permitted, timeoutMs: maxLoadMs });
+        const server = meterClients(metrics, permitted.baseUrl).adapters(
+          createAdapterServer(serving, { ...permitted, timeoutMs: maxLoadMs }),
+        );
         return {
           address: server.address,
           load: (name, folder) =>

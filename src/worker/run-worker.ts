@@ -3,6 +3,8 @@ import { loadClientConnectConfig } from '@temporalio/envconfig';
 import { DefaultLogger, NativeConnection, Runtime } from '@temporalio/worker';
 import type { ActivityInterceptorsFactory, Worker } from '@temporalio/worker';
 import type { Dependencies } from '../activities/dependencies.ts';
+import { listRunningExperiments } from '../telemetry/running-workflows.ts';
+import { startTelemetry } from '../telemetry/worker-telemetry.ts';
 import { createDataConverter } from '../temporal/data-converter.ts';
 import { recordKey, requireRecordedKey } from '../temporal/key-record.ts';
 import { readPayloadKeys } from '../temporal/payload-keys.ts';
@@ -43,7 +45,9 @@ export async function runWorker(
   const logger = new DefaultLogger('WARN', ({ level, message, meta }) =>
     console.error(level, message, meta?.error ?? ''),
   );
-  Runtime.install({ logger, shutdownSignals: [] });
+  const { store, runs, metrics } = settings;
+  const telemetry = await startTelemetry({ metrics, folders: { store, runs } }, say);
+  Runtime.install({ ...telemetry.runtimeOptions, logger, shutdownSignals: [] });
   let connection: NativeConnection | undefined;
   let dependencies: Dependencies | undefined;
   const pollState = async (queue: QueueName): Promise<string> => {
@@ -71,12 +75,24 @@ export async function runWorker(
       send: (limitMs, request) => heartbeatDuringRequest(signal, limitMs, request),
       searchAttributes: await register(),
       onDamage: ({ file, problem }) => say(`${file}: ${problem}`),
+      metrics: telemetry.metrics,
     });
+    if (settings.queues.includes('cpu'))
+      telemetry.followRuns({
+        listRunning: listRunningExperiments.bind(null, connection, namespace),
+        runFolder: dependencies.runFolder,
+      });
     const create = await workerFactory(settings, dependencies, {
       connection,
       namespace,
       dataConverter: createDataConverter(payloadKeys),
-      interceptors: { activity: [activityInterceptor(dependencies, signal), ...activityInterceptors] },
+      interceptors: {
+        activity: [
+          ...telemetry.activityInterceptors(signal),
+          activityInterceptor(dependencies, signal),
+          ...activityInterceptors,
+        ],
+      },
     });
     const createWorker = async (queue: QueueName): Promise<Worker> =>
       (workers[queue] = await untilPossible(`a worker of ${queue}`, () => create(queue), { signal, say }));
@@ -93,6 +109,7 @@ export async function runWorker(
     if (error !== signal.reason) throw error;
   } finally {
     health?.close();
+    telemetry.close();
     await dependencies?.suites.close();
     await watch.close();
     await connection?.close();

@@ -2,6 +2,7 @@ import { join, resolve } from 'node:path';
 import { cacheRoot, pythonPath } from '../../infra/setup/locations.mjs';
 import { endpointsSource } from '../config/endpoints.ts';
 import type { EndpointsSource } from '../config/endpoints.ts';
+import type { MetricsAddress } from '../telemetry/metrics-server.ts';
 
 export type QueueName = 'workflows' | 'llm' | 'cpu' | 'gpu';
 const queueNames: readonly QueueName[] = ['workflows', 'llm', 'cpu', 'gpu'];
@@ -27,6 +28,8 @@ export interface WorkerSettings {
   worlds: string | undefined;
   onShutdown: 'checkpoint' | 'detach';
   healthPort: number | undefined;
+  /** Where metrics are served; undefined = nowhere. */
+  metrics: MetricsAddress | undefined;
   /** Workflows kept in memory; one that is not is replayed from its history. */
   maxCachedWorkflows: number;
   /** Training jobs at a time; on a GPU a lock lets one work. */
@@ -67,11 +70,17 @@ export function workerSettings(environment: NodeJS.ProcessEnv, queues: string | 
     worlds: environment.GENENV_WORLDS,
     onShutdown,
     healthPort: readWholeNumber('GENENV_HEALTH_PORT', environment.GENENV_HEALTH_PORT, 65_535),
+    metrics: metricsAddress(environment),
     maxCachedWorkflows:
       readWholeNumber('GENENV_MAX_CACHED_WORKFLOWS', environment.GENENV_MAX_CACHED_WORKFLOWS, 100_000) ?? 50,
     trainingJobs: readWholeNumber('GENENV_TRAINING_JOBS', environment.GENENV_TRAINING_JOBS, 64, 1) ?? 1,
     version: deploymentName === undefined || buildId === undefined ? undefined : { deploymentName, buildId },
   };
+}
+
+function metricsAddress(environment: NodeJS.ProcessEnv): MetricsAddress | undefined {
+  const port = readWholeNumber('GENENV_METRICS_PORT', environment.GENENV_METRICS_PORT, 65_535);
+  return port === undefined ? undefined : { host: environment.GENENV_METRICS_HOST ?? '127.0.0.1', port };
 }
 
 function readWholeNumber(name: string, value: string | undefined, max: number, min = 0): number | undefined {

@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import shutil
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -102,6 +103,9 @@ class WorkFolder:
         line = {"phase": phase, "step": step, "steps": steps, "pid": os.getpid()}
         if loss is not None:
             line["loss"] = loss
+        torch = sys.modules.get("torch")
+        if torch is not None and torch.cuda.is_initialized():
+            line["gpu_memory_bytes"] = torch.cuda.max_memory_allocated()
         with open(self.path / "progress.jsonl", "a", encoding="utf-8") as file:
             file.write(json.dumps(line) + "\n")
 

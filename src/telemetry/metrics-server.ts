@@ -1,0 +1,39 @@
+import { createServer } from 'node:http';
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+export interface MetricsAddress {
+  host: string;
+  /** 0 = any free one. */
+  port: number;
+}
+
+/** Content type of Prometheus's text format. */
+const TEXT_FORMAT = 'text/plain; version=0.0.4; charset=utf-8';
+
+/** Serves `GET /metrics`: what the parts answer, one after another. A part that fails is left out. */
+export async function serveMetrics(
+  { host, port }: MetricsAddress,
+  parts: readonly (() => Promise<string>)[],
+): Promise<{ url: string; server: Server }> {
+  const server = createServer((request, response) => {
+    if (request.url !== '/metrics' || request.method !== 'GET') {
+      response.writeHead(404).end();
+      return;
+    }
+    void Promise.all(parts.map((part) => part().catch(() => ''))).then((texts) => {
+      response.writeHead(200, { 'content-type': TEXT_FORMAT });
+      response.end(texts.filter((text) => text !== '').join('\n'));
+    });
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (cause) =>
+      reject(
+        new Error(`GENENV_METRICS_PORT: cannot listen on ${host}:${port} (${cause.message})`, { cause }),
+      ),
+    );
+    server.listen(port, host, resolve);
+  });
+  const { port: chosen } = server.address() as AddressInfo;
+  return { url: `http://${host.includes(':') ? `[${host}]` : host}:${chosen}/metrics`, server };
+}

@@ -1,0 +1,81 @@
+import type { AdapterServer } from '../inference/adapter-server.ts';
+import type { ChatClient } from '../inference/chat-client.ts';
+import type { Completion, PolicyClient } from '../inference/policy-client.ts';
+import { errorLabel } from './metrics.ts';
+import type { Metrics } from './metrics.ts';
+
+/** Clients of one server that record what they ask it. */
+export interface ClientMeter {
+  policy: (client: PolicyClient) => PolicyClient;
+  chat: (client: ChatClient) => ChatClient;
+  adapters: (server: AdapterServer) => AdapterServer;
+}
+
+/**
+ * Records requests to the server at an address: outcome, time and tokens.
+ * @param metrics undefined = nothing is recorded
+ */
+export function meterClients(metrics: Metrics | undefined, baseUrl: string): ClientMeter {
+  if (metrics === undefined)
+    return { policy: (client) => client, chat: (client) => client, adapters: (server) => server };
+  // Neither a path nor a user name of the address.
+  const server = URL.canParse(baseUrl) ? new URL(baseUrl).host : 'invalid address';
+  const measure = async <Answer>(
+    operation: string,
+    signal: AbortSignal | undefined,
+    request: () => Promise<Answer>,
+    tokens?: (answer: Answer) => { prompt?: number; completion: number },
+  ): Promise<Answer> => {
+    const end = metrics.modelRequestSeconds.startTimer({ server, operation });
+    metrics.modelRequestsUnderWay.inc({ server });
+    let outcome = 'ok';
+    try {
+      const answer = await request();
+      for (const [kind, count] of Object.entries(tokens?.(answer) ?? {}))
+        metrics.modelTokens.inc({ server, kind }, count);
+      return answer;
+    } catch (error) {
+      outcome = signal?.aborted === true ? 'aborted' : errorLabel(error);
+      throw error;
+    } finally {
+      end();
+      metrics.modelRequestsUnderWay.dec({ server });
+      metrics.modelRequests.inc({ server, operation, outcome });
+    }
+  };
+  return {
+    policy: (client) => ({
+      complete: (request, signal) =>
+        measure('complete', signal, () => client.complete(request, signal), tokensOf),
+      tokenize: (model, text, signal) =>
+        measure('tokenize', signal, () => client.tokenize(model, text, signal)),
+      promptLength: (model, prompt, signal) =>
+        measure('tokenize', signal, () => client.promptLength(model, prompt, signal)),
+      contextLength: (model, signal) => measure('models', signal, () => client.contextLength(model, signal)),
+    }),
+    chat: (client) => ({
+      answer: (request, signal) =>
+        measure(
+          'chat',
+          signal,
+          () => client.answer(request, signal),
+          ({ tokens }) => ({ completion: tokens }),
+        ),
+    }),
+    adapters: (adapters) => ({
+      address: adapters.address,
+      load: (...adapter) => measure('load', undefined, () => adapters.load(...adapter)),
+      unload: (...adapter) => measure('unload', undefined, () => adapters.unload(...adapter)),
+      likeliest: (...prompts) => measure('likeliest', undefined, () => adapters.likeliest(...prompts)),
+    }),
+  };
+}
+
+function tokensOf(completions: readonly Completion[]): { prompt: number; completion: number } {
+  const tokens = { prompt: 0, completion: 0 };
+  for (const { sample, prompt_token_ids: promptIds, token_ids: ids, tokens: count } of completions) {
+    if (sample === 0) tokens.prompt += promptIds.length;
+    tokens.completion += count ?? ids.length;
+  }
+  return tokens;
+}
