@@ -8,6 +8,12 @@ const shared = {
   hookTimeout: 120_000,
 } satisfies TestProjectInlineConfiguration['test'];
 
+/** Whether the command line asks for a project by its name. */
+const isChosen = (project: string): boolean =>
+  new RegExp(`--project[= ]${project}\\b`).test(process.argv.join(' '));
+// For the services that suites share too, which do not see the environment of a project.
+if (isChosen('server')) process.env.GENENV_TEST_TEMPORAL = 'postgresql';
+
 export default defineConfig({
   test: {
     // Two cores: a third process would only slow down the tests that start real servers.
@@ -19,13 +25,13 @@ export default defineConfig({
           ...shared,
           name: 'quick',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/**/*.long.test.ts', 'test/**/*.vllm.test.ts'],
+          exclude: ['test/**/*.{long,server,vllm}.test.ts'],
         },
       },
       // Faults and waits of minutes: `npm run test:long`, and continuous integration.
       { test: { ...shared, name: 'long', include: ['test/**/*.long.test.ts'] } },
       // Against a real vLLM, for minutes, one server at a time: `npm run test:vllm`.
-      ...(/--project[= ]vllm\b/.test(process.argv.join(' '))
+      ...(isChosen('vllm')
         ? [
             {
               test: {
@@ -34,6 +40,27 @@ export default defineConfig({
                 include: ['test/**/*.vllm.test.ts'],
                 globalSetup: [],
                 fileParallelism: false,
+              },
+            },
+          ]
+        : []),
+      // On a Temporal server of the engines `temporal-server` and `postgresql`: `npm run test:server`.
+      ...(isChosen('server')
+        ? [
+            {
+              test: {
+                ...shared,
+                name: 'server',
+                include: [
+                  'test/server/**/*.server.test.ts',
+                  'test/e2e/**/*.test.ts',
+                  'test/worker/{deploy,server}.long.test.ts',
+                  'test/chaos/selection.long.test.ts',
+                ],
+                // `npm start` and its own server.
+                exclude: ['test/e2e/restart.long.test.ts'],
+                testTimeout: 180_000,
+                hookTimeout: 300_000,
               },
             },
           ]

@@ -9,8 +9,8 @@ import { countJunit, countVitest, slowestVitest } from './test-counts.mjs';
 
 /**
  * Runs suites, also after one has failed, and ends with one line for all of them: `N passed, N failed`.
- * Without arguments all but `long` and `vllm` run; `--with-long` and `--with-vllm` add those; names of suites run
- * only these. A suite whose engines cannot be installed in time is skipped, and its line says so.
+ * Without arguments all but `long`, `server` and `vllm` run; `--with-long` and so on add those; names of suites
+ * run only these. A suite whose engines cannot be installed in time is skipped, and its line says so.
  * The checks run beside vitest, which often waits for processes; what they print appears when they end.
  */
 const reports = mkdtempSync(join(tmpdir(), 'genenv-tests-'));
@@ -54,11 +54,12 @@ const suites = {
   },
   vitest: vitest('quick', 'vitest'),
   long: vitest('long', 'long'),
+  server: { ...vitest('server', 'server'), engines: ['temporal-server', 'postgresql'] },
   vllm: { ...vitest('vllm', 'vllm'), engines: ['smollm2', 'vllm'] },
 };
 /** Suites that run one after the other; the lanes run at the same time. */
 const lanes = [
-  ['vitest', 'long', 'vllm'],
+  ['vitest', 'long', 'server', 'vllm'],
   ['format', 'lint', 'types', 'pytest'],
 ];
 
@@ -66,12 +67,12 @@ const maxInstallMs = 15 * 60_000;
 
 const words = process.argv.slice(2);
 /** Suites that are chosen by an option alone. */
-const extras = ['long', 'vllm'];
+const extras = ['long', 'server', 'vllm'];
 const names = words.filter((word) => !extras.some((name) => word === `--with-${name}`));
 const unknown = names.find((name) => !(name in suites));
 if (unknown !== undefined) {
   console.error(
-    `test-all: got ${JSON.stringify(unknown)}; allowed: ${Object.keys(suites).join(', ')}, --with-long, --with-vllm`,
+    `test-all: got ${JSON.stringify(unknown)}; allowed: ${[...Object.keys(suites), ...extras.map((name) => `--with-${name}`)].join(', ')}`,
   );
   process.exit(2);
 }

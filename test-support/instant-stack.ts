@@ -4,8 +4,7 @@ import type { Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
-import { repository, temporalPath } from '../infra/setup/locations.mjs';
-import { oneWritePartition } from '../src/dev-stack/services/temporal-server.ts';
+import { repository } from '../infra/setup/locations.mjs';
 import { createDataConverter } from '../src/temporal/data-converter.ts';
 import { readPayloadKeys } from '../src/temporal/payload-keys.ts';
 import type { WorldSettings } from '../src/worlds/settings.ts';
@@ -15,11 +14,14 @@ import { fakeToolboxModel } from './fake-toolbox-model.ts';
 import { FakeTrainer } from './fake-trainer.ts';
 import { freePort, TestProcess, until } from './processes.ts';
 import { loopbackEndpoints } from './permitted-servers.ts';
+import { temporalOnDisk } from './temporal/temporal-on-disk.ts';
+import type { TemporalOnDisk } from './temporal/temporal-on-disk.ts';
 
 interface Parts {
   address: string;
   connection: Connection;
   temporal: TestProcess;
+  database: TemporalOnDisk;
   models: FakeModelServer;
   trainer: Server;
   environment: NodeJS.ProcessEnv;
@@ -27,9 +29,9 @@ interface Parts {
 }
 
 /**
- * A real Temporal dev server and a real worker, each a process, with a model server and a trainer in this one
- * that cost nothing: what is left is the cost of orchestration and store. `await using` ends them and removes
- * the folder, which lies in memory where there is one.
+ * A real Temporal server (temporal/temporal-on-disk.ts says which) and a real worker, each a process, with a
+ * model server and a trainer in this one that cost nothing: what is left is the cost of orchestration and
+ * store. `await using` ends them and removes the folder, which lies in memory where there is one.
  */
 export class InstantStack implements AsyncDisposable {
   readonly home: string;
@@ -65,21 +67,8 @@ export class InstantStack implements AsyncDisposable {
   ): Promise<InstantStack> {
     const port = await freePort();
     const address = `127.0.0.1:${port}`;
-    const temporal = new TestProcess(
-      temporalPath(),
-      [
-        'server',
-        'start-dev',
-        '--headless',
-        '--port',
-        String(port),
-        '--log-level',
-        'error',
-        '--dynamic-config-value',
-        oneWritePartition,
-      ],
-      { env: process.env, cwd: repository, log: join(home, 'temporal.log') },
-    );
+    const database = await temporalOnDisk(home, port, { mayForget: true });
+    const temporal = database.launch([]);
     const models = await FakeModelServer.start({
       model: fakeToolboxModel(world),
       keepRequests: false,
@@ -108,6 +97,7 @@ export class InstantStack implements AsyncDisposable {
       address,
       connection,
       temporal,
+      database,
       models,
       trainer,
       environment: env,
@@ -134,10 +124,11 @@ export class InstantStack implements AsyncDisposable {
 
   /** Ends all of it but the folder. */
   async stop(): Promise<void> {
-    const { connection, temporal, models, trainer } = this.#parts;
+    const { connection, temporal, database, models, trainer } = this.#parts;
     await this.worker.stop('SIGTERM', 10_000);
     await connection.close();
     await temporal.stop('SIGTERM', 5_000);
+    await database.dispose();
     await models[Symbol.asyncDispose]();
     await new Promise((resolve) => trainer.close(resolve));
   }

@@ -4,7 +4,6 @@ import { basename, join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
 import type { WorkflowHandle } from '@temporalio/client';
 import { pythonPath, repository, temporalPath } from '../infra/setup/locations.mjs';
-import { oneWritePartition } from '../src/dev-stack/services/temporal-server.ts';
 import type { LedgerEntry } from '../src/runs/ledger-entry.ts';
 import { RunFolder } from '../src/runs/run-folder.ts';
 import { createDataConverter } from '../src/temporal/data-converter.ts';
@@ -13,6 +12,8 @@ import { queues } from '../src/workflows/activity-proxies.ts';
 import type { experimentWorkflow as experiment } from '../src/workflows/experiment.ts';
 import { freePort, TestProcess, until } from './processes.ts';
 import { loopbackEndpoints } from './permitted-servers.ts';
+import { temporalOnDisk } from './temporal/temporal-on-disk.ts';
+import type { TemporalOnDisk } from './temporal/temporal-on-disk.ts';
 
 /** Importing torch alone may take minutes on a machine that is busy. */
 const startMs = 300_000;
@@ -32,8 +33,8 @@ export interface WorkerOptions {
 }
 
 /**
- * The real parts of a run, each a process that a test may kill: Temporal's dev server on a file, policy
- * server, resident trainer, workers. `await using` ends them all and removes the folder.
+ * The real parts of a run, each a process that a test may kill: a Temporal server (temporal/temporal-on-disk.ts
+ * says which), policy server, resident trainer, workers. `await using` ends them all and removes the folder.
  */
 export class LiveStack implements AsyncDisposable {
   readonly home: string;
@@ -44,6 +45,8 @@ export class LiveStack implements AsyncDisposable {
   readonly workers: TestProcess[] = [];
   /** The processes of its own; a stack on shared services has none. */
   temporal!: TestProcess;
+  /** The data of that server. */
+  database!: TemporalOnDisk;
   policy!: TestProcess;
   trainer!: TestProcess;
   client!: Client;
@@ -79,6 +82,7 @@ export class LiveStack implements AsyncDisposable {
     mkdirSync(join(home, 'store', 'served'), { recursive: true });
     const services = { home, temporalPort: await freePort(), policyPort: await freePort() };
     const stack = new LiveStack(home, services, { environment });
+    stack.database = await temporalOnDisk(home, services.temporalPort);
     stack.startTemporal();
     stack.startPolicyServer();
     stack.startTrainer();
@@ -164,20 +168,7 @@ export class LiveStack implements AsyncDisposable {
 
   /** `settings`: dynamic configuration, `name=value`. */
   startTemporal(...settings: string[]): void {
-    const flags = [oneWritePartition, ...settings].flatMap((setting) => ['--dynamic-config-value', setting]);
-    const args = [
-      'server',
-      'start-dev',
-      '--headless',
-      '--port',
-      String(this.services.temporalPort),
-      '--db-filename',
-      join(this.home, 'temporal.db'),
-      '--log-level',
-      'error',
-      ...flags,
-    ];
-    this.temporal = this.#process('temporal', temporalPath(), args);
+    this.temporal = this.database.launch(settings);
   }
 
   startPolicyServer(): void {
@@ -266,6 +257,7 @@ export class LiveStack implements AsyncDisposable {
     if (!this.isShared) {
       await Promise.all([this.policy.stop('SIGTERM', 3_000), this.trainer.stop('SIGTERM', 3_000)]);
       await this.temporal.stop('SIGTERM', 5_000);
+      await this.database.dispose();
     }
     rmSync(this.home, { recursive: true, force: true, maxRetries: 5 });
   }

@@ -1,9 +1,11 @@
 // @ts-check
 import { existsSync, mkdirSync, renameSync, rmSync, statfsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { cacheRoot, engineFolder, engineModels, engines, pythonPath, repository } from './locations.mjs';
+import { cacheRoot, engineFolder, engines, pythonPath, repository } from './locations.mjs';
+import { unpackPostgresql } from './postgresql.mjs';
 import { installLock } from './python-environment.mjs';
 import { run } from './run-command.mjs';
+import { buildTemporalServer } from './temporal-server.mjs';
 import { buildingFolder } from './unfinished.mjs';
 import { environmentReady, isStamped, makeEnvironment, writeStamp } from './virtual-environment.mjs';
 
@@ -15,7 +17,7 @@ import { environmentReady, isStamped, makeEnvironment, writeStamp } from './virt
  * @returns {Promise<boolean>}
  */
 export const engineReady = async (engine) =>
-  isModel(engine) ? isStamped(engineFolder(engine)) : environmentReady(engineFolder(engine));
+  makers[engine] === undefined ? environmentReady(engineFolder(engine)) : isStamped(engineFolder(engine));
 
 /**
  * Installs an engine whole, or not at all.
@@ -29,7 +31,8 @@ export function engineStep(engine) {
     ready: () => engineReady(engine),
     async run(say) {
       requireSpace(engine);
-      await (isModel(engine) ? makeModel(engine) : makePythonEngine(engine, say));
+      const make = makers[engine];
+      await (make === undefined ? makePythonEngine(engine, say) : makeWhole(engine, make));
     },
     remedy: remedies[engine],
   };
@@ -56,12 +59,23 @@ const pythonRemedy = `install Python 3.11 or newer with its venv module (Debian,
 const remedies = {
   alfworld: `install gcc, g++, cmake and make (\`apt install build-essential cmake\`), since some of its packages come as source; ${pythonRemedy}`,
   bfcl: pythonRemedy,
+  postgresql:
+    'use a Debian or Ubuntu whose lists are up to date (`apt-get update`), for whoever is not root too; then run the command again',
   smollm2: indexRemedy,
+  'temporal-server':
+    'install Go 1.21 or newer (https://go.dev/dl), which downloads the Go that the server asks for from the module proxy (GOPROXY names another); then run the command again',
   vllm: `use Linux on x86-64 or ARM, for which there are builds, or a server elsewhere (\`baseUrl\`); ${pythonRemedy}`,
 };
 
-/** @param {Engine} engine */
-const isModel = (engine) => Object.hasOwn(engineModels, engine);
+/**
+ * What makes an engine that is no Python environment, in a folder that is not there yet.
+ * @type {Partial<Record<Engine, (folder: string, engine: import('./locations.mjs').EngineDescription) => Promise<void>>>}
+ */
+const makers = {
+  postgresql: unpackPostgresql,
+  smollm2: makeModel,
+  'temporal-server': buildTemporalServer,
+};
 
 /**
  * The Python of an engine, with what its lock names and nothing else: packages that their authors declare and
@@ -77,28 +91,37 @@ function makePythonEngine(engine, say) {
 }
 
 /**
- * A folder with a model, made by a script from what its lock names.
  * @param {Engine} engine
+ * @param {(folder: string, engine: import('./locations.mjs').EngineDescription) => Promise<void>} make
  */
-async function makeModel(engine) {
+async function makeWhole(engine, make) {
   const folder = engineFolder(engine);
-  const { lock, script } = /** @type {import('./locations.mjs').EngineDescription} */ (engines[engine]);
   const building = buildingFolder(folder);
-  const [packages, model] = [join(building, 'packages'), join(building, 'model')];
+  const made = join(building, 'engine');
   try {
-    await run(pythonPath(), [
-      ...['-m', 'pip', 'install', '--no-input', '--no-deps', '--require-hashes'],
-      ...['--target', packages, '-r', join(repository, lock)],
-    ]);
-    await run(pythonPath(), [join(repository, String(script)), packages, model], {
-      env: { HF_HUB_OFFLINE: '1' },
-    });
-    writeStamp(model);
+    await make(made, engines[engine]);
+    writeStamp(made);
     rmSync(folder, { recursive: true, force: true });
-    renameSync(model, folder);
+    renameSync(made, folder);
   } finally {
     rmSync(building, { recursive: true, force: true });
   }
+}
+
+/**
+ * A folder with a model, made by a script from what its lock names.
+ * @param {string} folder
+ * @param {import('./locations.mjs').EngineDescription} engine
+ */
+async function makeModel(folder, { lock, script }) {
+  const packages = join(dirname(folder), 'packages');
+  await run(pythonPath(), [
+    ...['-m', 'pip', 'install', '--no-input', '--no-deps', '--require-hashes'],
+    ...['--target', packages, '-r', join(repository, lock)],
+  ]);
+  await run(pythonPath(), [join(repository, String(script)), packages, folder], {
+    env: { HF_HUB_OFFLINE: '1' },
+  });
 }
 
 /**

@@ -17,7 +17,7 @@ if (unknown !== undefined) {
   for (const engine of all) {
     const state = (await engineReady(engine)) ? `installed: ${engineFolder(engine)}` : 'not installed';
     console.log(
-      `${engine.padEnd(10)}${engines[engine].what}\n${''.padEnd(10)}${engineSize(engine)}; ${state}`,
+      `${engine.padEnd(17)}${engines[engine].what}\n${''.padEnd(17)}${engineSize(engine)}; ${state}`,
     );
   }
   console.log('\nTo install some: npm run engines -- smollm2 vllm');

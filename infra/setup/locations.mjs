@@ -42,7 +42,7 @@ export function pythonEnvironment() {
 
 /**
  * What `npm run engines` installs on request, each in a folder of its own: what judges benchmarks, a model
- * server and a model. Sizes are those of Linux on x86-64, without what other engines share.
+ * server, a model, and a Temporal server with its database. Sizes are those of Linux on x86-64, without what other engines share.
  * @satisfies {Record<string, EngineDescription>}
  */
 export const engines = {
@@ -60,6 +60,13 @@ export const engines = {
     diskMB: 83,
     time: 'half a minute',
   },
+  postgresql: {
+    what: "PostgreSQL from Debian's packages, for the Temporal server",
+    lock: 'infra/engines/postgresql.json',
+    downloadMB: 19,
+    diskMB: 66,
+    time: 'seconds',
+  },
   smollm2: {
     what: 'the language model SmolLM2-135M-Instruct (Apache-2.0) in float32',
     lock: 'infra/engines/smollm2.txt',
@@ -67,6 +74,13 @@ export const engines = {
     downloadMB: 93,
     diskMB: 542,
     time: 'one or two minutes',
+  },
+  'temporal-server': {
+    what: 'the Temporal server 1.32 and its schema tool, built with Go',
+    lock: 'infra/engines/temporal-server.json',
+    downloadMB: 0,
+    diskMB: 0,
+    time: '5 to 20 minutes of compiling',
   },
   vllm: {
     what: 'the model server vLLM 0.32 for processors, Linux only',

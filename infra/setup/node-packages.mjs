@@ -1,5 +1,5 @@
 // @ts-check
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, lstatSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { repository } from './locations.mjs';
 import { run } from './run-command.mjs';
@@ -39,6 +39,11 @@ export const nodePackages = {
   doing: 'installing from package-lock.json with npm ci',
   ready: async () => nodePackagesReady(repository),
   async run() {
+    const folder = join(repository, 'node_modules');
+    if (lstatSync(folder, { throwIfNoEntry: false })?.isSymbolicLink())
+      throw new Error(
+        `${folder} is a link, and npm ci would empty the folder that it points to; remove the link, or install there`,
+      );
     const npm = process.env.npm_execpath;
     const args = ['ci', '--no-progress'];
     // Under `npm start`, the npm that runs us; else the one on the PATH.

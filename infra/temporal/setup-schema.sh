@@ -4,7 +4,7 @@
 set -eu
 
 sql_tool() {
-  temporal-sql-tool --plugin postgres12 --ep "$SQL_HOST" -p 5432 -u "$SQL_USER" "$@"
+  temporal-sql-tool --plugin postgres12 --ep "$SQL_HOST" -p "${SQL_PORT:-5432}" -u "$SQL_USER" "$@"
 }
 
 set_up() {
@@ -12,7 +12,7 @@ set_up() {
   schema=$2
   sql_tool --db "$database" create
   sql_tool --db "$database" setup-schema -v 0.0
-  sql_tool --db "$database" update-schema -d "/etc/temporal/schema/postgresql/v12/$schema/versioned"
+  sql_tool --db "$database" update-schema --schema-name "postgresql/v12/$schema"
 }
 
 set_up temporal temporal

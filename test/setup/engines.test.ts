@@ -83,7 +83,7 @@ describe('npm run engines', () => {
       detached: true,
       stdio: 'ignore',
     });
-    const half = () => join(folder, 'genenv', cached()[0] ?? '', 'model/model.safetensors');
+    const half = () => join(folder, 'genenv', cached()[0] ?? '', 'engine/model.safetensors');
     await vi.waitFor(() => expect(existsSync(half())).toBe(true), { timeout: 20_000, interval: 50 });
     const ended = new Promise((resolve) => killed.on('close', resolve));
     process.kill(-(killed.pid ?? 0), 'SIGKILL');
@@ -98,7 +98,7 @@ describe('npm run engines', () => {
     expect(install(['smollm2', 'doom'], environment('exit 1'))).toEqual({
       status: 2,
       stdout: '',
-      stderr: 'engines: got "doom"; allowed: alfworld, bfcl, smollm2, vllm\n',
+      stderr: 'engines: got "doom"; allowed: alfworld, bfcl, postgresql, smollm2, temporal-server, vllm\n',
     });
   });
 });

@@ -1,4 +1,4 @@
-import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
 import type { temporal } from '@temporalio/proto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -108,14 +108,6 @@ test('two hosts, with the store and the runs folder in common, share one experim
 }, 120_000);
 
 test('the server comes late, goes, and comes back with an older copy of its database', async () => {
-  const database = (name: string): string => join(stack.home, name);
-  const files = ['', '-wal', '-shm'];
-  const copy = (from: string, to: string): void => {
-    for (const suffix of files) {
-      rmSync(database(to + suffix), { force: true });
-      if (existsSync(database(from + suffix))) copyFileSync(database(from + suffix), database(to + suffix));
-    }
-  };
   await stack.temporal.stop('SIGKILL');
   const waits = stack.launchWorker();
   await waits.says('waiting for Temporal');
@@ -140,12 +132,12 @@ test('the server comes late, goes, and comes back with an older copy of its data
   await phaseDone('rolled-back', 1, 'draw');
   await stack.temporal.stop('SIGTERM');
   await healthy(false);
-  copy('temporal.db', 'older.db');
+  await stack.database.copyDatabase('older');
   stack.startTemporal();
   await healthy(true);
   await phaseDone('rolled-back', 1, 'train-agent');
   await stack.temporal.stop('SIGKILL');
-  copy('older.db', 'temporal.db');
+  await stack.database.restoreDatabase('older');
   stack.startTemporal();
   await stack.connect();
   await healthy(true);

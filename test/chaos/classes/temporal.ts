@@ -1,13 +1,9 @@
-import { copyFileSync, existsSync, rmSync } from 'node:fs';
 import type { FaultClass } from '../fault-class.ts';
 import { epochActivities } from '../scene.ts';
 import type { Scene } from '../scene.ts';
 
 const gone = 'Temporal server killed, away, absent';
 const forgets = "Temporal's database lost or rolled back";
-const database = ({ stack }: Scene): string[] =>
-  ['', '-shm', '-wal', '-journal'].map((suffix) => stack.path(`temporal.db${suffix}`));
-
 async function back({ stack: { live } }: Scene): Promise<number> {
   live.startTemporal();
   await live.connect();
@@ -77,7 +73,7 @@ export const temporalClasses: FaultClass[] = [
       await scene.anyMoment();
       const worker = await maybeWithoutWorker(scene);
       await scene.stack.live.temporal.stop('SIGKILL');
-      for (const file of database(scene)) rmSync(file, { force: true });
+      await scene.stack.live.database.loseDatabase();
       await back(scene);
       const at = await worker();
       // `genenv resume` does the same: the id is started again, on a server that has never heard of it.
@@ -93,14 +89,12 @@ export const temporalClasses: FaultClass[] = [
       await scene.begin();
       await scene.begun(scene.random.pick(epochActivities), 1);
       await live.temporal.stop('SIGKILL');
-      const copies = database(scene).filter((file) => existsSync(file));
-      for (const file of copies) copyFileSync(file, `${file}.old`);
+      await live.database.copyDatabase('old');
       await back(scene);
       await scene.begun(scene.random.pick(epochActivities), 2 + scene.random.int(2));
       const worker = await maybeWithoutWorker(scene);
       await live.temporal.stop('SIGKILL');
-      for (const file of database(scene)) rmSync(file, { force: true });
-      for (const file of copies) copyFileSync(`${file}.old`, file);
+      await live.database.restoreDatabase('old');
       await back(scene);
       return { back: await worker(), allowed: { requests: 6, activities: 4 } };
     },
