@@ -1,15 +1,16 @@
 """POST /v1/chat/completions: `n` answers to a conversation."""
 
-import asyncio
+import threading
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
 from jinja2 import TemplateError
 from pydantic import BaseModel, ConfigDict, Field
 
-from genenv_trainer.serving.engine import Engine
+from genenv_trainer.serving.engine import Engine, while_wanted
 from genenv_trainer.serving.errors import invalid_field
 from genenv_trainer.serving.fields import SamplingRequest
+from genenv_trainer.serving.limits import check_budget
 from genenv_trainer.serving.loaded_model import LoadedModel
 from genenv_trainer.serving.prompts import check_ids, completion_limit, encode
 from genenv_trainer.serving.responses import (
@@ -72,7 +73,7 @@ def prepare_sampling(
     prompts = [encode_messages(loaded, request.messages)]
     check_ids(loaded, prompts, "messages")
     limit = completion_limit(loaded, prompts, request.max_completion_tokens or request.max_tokens, "messages")
-    stopped = stop_check(loaded.tokenizer, request.stops)
+    check_budget(request.samples, len(prompts[0]), limit)
     return loaded, SamplingParams(
         prompts,
         request.samples,
@@ -80,7 +81,8 @@ def prepare_sampling(
         request.effective_temperature,
         limit,
         request.top_logprobs or 0,
-        stopped,
+        stop_check(loaded.tokenizer, request.stops),
+        threading.Event(),
     )
 
 
@@ -116,12 +118,11 @@ async def chat_completions(request: ChatRequest, http: Request) -> Response:
         raise invalid_field("top_logprobs", "needs logprobs to be true")
     engine: Engine = http.app.state.engine
     seed = seed_of(request)
-    loaded, params = await asyncio.wrap_future(
-        engine.call(request.model, lambda loaded: prepare_sampling(request, seed, loaded))
+    loaded, params = await while_wanted(
+        http, engine.call(request.model, lambda loaded: prepare_sampling(request, seed, loaded))
     )
-    rows = await asyncio.wrap_future(
-        engine.sample(request.model, params, request.seed is None and params.n == 1)
-    )
+    shared = request.seed is None and params.n == 1
+    rows = await while_wanted(http, engine.sample(request.model, params, shared), params.unwanted)
     body = envelope("chatcmpl", "chat.completion", request, seed)
     if request.return_token_ids:
         body["prompt_token_ids"] = params.prompts[0]

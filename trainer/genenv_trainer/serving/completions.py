@@ -1,12 +1,13 @@
 """POST /v1/completions: `n` completions of each of a list of prompts."""
 
-import asyncio
+import threading
 
 from fastapi import APIRouter, Request, Response
 from pydantic import Field
 
-from genenv_trainer.serving.engine import Engine
+from genenv_trainer.serving.engine import Engine, while_wanted
 from genenv_trainer.serving.fields import SamplingRequest
+from genenv_trainer.serving.limits import check_budget
 from genenv_trainer.serving.loaded_model import LoadedModel
 from genenv_trainer.serving.prompts import Prompts, check_ids, completion_limit, encode
 from genenv_trainer.serving.responses import (
@@ -35,9 +36,16 @@ def prepare_sampling(
     prompts = [encode(loaded, prompt, "prompt") for prompt in request.prompt]
     check_ids(loaded, prompts, "prompt")
     limit = completion_limit(loaded, prompts, request.max_tokens or 16, "prompt")
-    stopped = stop_check(loaded.tokenizer, request.stops)
+    check_budget(len(prompts) * request.samples, max(map(len, prompts)), limit)
     return loaded, SamplingParams(
-        prompts, request.samples, seed, request.effective_temperature, limit, request.logprobs or 0, stopped
+        prompts,
+        request.samples,
+        seed,
+        request.effective_temperature,
+        limit,
+        request.logprobs or 0,
+        stop_check(loaded.tokenizer, request.stops),
+        threading.Event(),
     )
 
 
@@ -77,13 +85,14 @@ def choice(request: CompletionRequest, loaded: LoadedModel, index: int, row: Row
 @router.post("/v1/completions")
 async def completions(request: CompletionRequest, http: Request) -> Response:
     request.check()
+    check_budget(len(request.prompt) * request.samples, 0, request.max_tokens or 16)
     engine: Engine = http.app.state.engine
     seed = seed_of(request)
-    loaded, params = await asyncio.wrap_future(
-        engine.call(request.model, lambda loaded: prepare_sampling(request, seed, loaded))
+    loaded, params = await while_wanted(
+        http, engine.call(request.model, lambda loaded: prepare_sampling(request, seed, loaded))
     )
     shared = request.seed is None and len(params.prompts) * params.n == 1
-    rows = await asyncio.wrap_future(engine.sample(request.model, params, shared))
+    rows = await while_wanted(http, engine.sample(request.model, params, shared), params.unwanted)
     choices = [
         choice(request, loaded, index, row, params.prompts[index // params.n])
         for index, row in enumerate(rows)

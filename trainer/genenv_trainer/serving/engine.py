@@ -1,13 +1,16 @@
 """One thread that does all of the model's work, a request at a time; small unseeded ones that wait
 together share a batch."""
 
+import asyncio
 import threading
+import time
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass
 
 import torch
+from fastapi import Request
 
 from genenv_trainer.serving.errors import ApiError
 from genenv_trainer.serving.loaded_model import LoadedModel
@@ -37,6 +40,7 @@ class Engine:
         self.registry, self.threads = registry, threads
         self.waiting: deque[WorkItem] = deque()
         self.changed = threading.Condition()
+        self.began: float | None = None
         threading.Thread(target=self._run, name="engine", daemon=True).start()
 
     def call(self, model: str, work: Callable[[LoadedModel], object]) -> Future:
@@ -47,6 +51,11 @@ class Engine:
         """Rows of one request; `shared` lets it run in one batch with others like it, at the price of
         reproducibility."""
         return self._submit(WorkItem(model, params, Future(), shared))
+
+    def busy_seconds(self) -> float:
+        """How long the engine has been at what it does now; 0 if it does nothing."""
+        began = self.began
+        return 0 if began is None else time.monotonic() - began
 
     def _submit(self, item: WorkItem) -> Future:
         with self.changed:
@@ -71,6 +80,7 @@ class Engine:
             items = [item for item in self._next() if item.future.set_running_or_notify_cancel()]
             if not items:
                 continue
+            self.began = time.monotonic()
             try:
                 results = self._compute(items)
             except Exception as error:  # belongs to the requests: the thread continues
@@ -79,6 +89,8 @@ class Engine:
             else:
                 for item, result in zip(items, results, strict=True):
                     item.future.set_result(result)
+            finally:
+                self.began = None
 
     def _compute(self, items: list[WorkItem]) -> list[object]:
         loaded = self.registry.get(items[0].model)
@@ -90,3 +102,26 @@ class Engine:
             raise ApiError(
                 500, f"the model {loaded.name!r} cannot be sampled from: {error}", "model", "not_finite"
             ) from error
+
+
+async def while_wanted(http: Request, future: Future, unwanted: threading.Event | None = None) -> object:
+    """The result of the engine's work, for whose end the client waits. Once it has gone, work that waits is
+    dropped, and `unwanted` is set for work that is being done. Raises a 499, which nobody reads."""
+    work = asyncio.wrap_future(future)
+    gone = asyncio.ensure_future(_until_gone(http))
+    try:
+        await asyncio.wait({work, gone}, return_when=asyncio.FIRST_COMPLETED)
+        if work.done():
+            return work.result()
+    finally:
+        gone.cancel()
+        if not work.done():
+            work.cancel()
+            if unwanted is not None:
+                unwanted.set()
+    raise ApiError(499, "the client has gone")
+
+
+async def _until_gone(http: Request) -> None:
+    while (await http.receive())["type"] != "http.disconnect":
+        pass

@@ -1,5 +1,7 @@
 """Errors in OpenAI's shape: {"error": {"message", "type", "param", "code"}}."""
 
+import reprlib
+
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
@@ -32,7 +34,8 @@ def from_validation(error: RequestValidationError) -> ApiError:
     path = [str(part) for part in first["loc"][1:]]
     if not path:
         return ApiError(400, f"the body must be a JSON object: {first['msg']}", None, "invalid_json")
-    got = "" if first["type"] == "missing" else f", got {first['input']!r:.80}"
+    # reprlib looks at the beginning of a value alone, which may have millions of parts.
+    got = "" if first["type"] == "missing" else f", got {reprlib.repr(first['input']):.80}"
     return ApiError(400, f"{'.'.join(path)}: {first['msg']}{got}", path[0], first["type"])
 
 

@@ -5,6 +5,7 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field
 
 from genenv_trainer.serving.errors import invalid_field
+from genenv_trainer.serving.limits import MAX_NAME_LENGTH, check_stops
 
 IGNORED = {
     "user",
@@ -49,7 +50,7 @@ class ModelRequest(BaseModel):
     """A request that names a model. An unknown field is an error, unless it asks for nothing."""
 
     model_config = ConfigDict(strict=True, extra="allow")
-    model: str
+    model: str = Field(max_length=MAX_NAME_LENGTH)
 
     def check_extra(self) -> None:
         for name, value in (self.model_extra or {}).items():
@@ -82,8 +83,7 @@ class SamplingRequest(ModelRequest):
             raise invalid_field(
                 "temperature", f"0 (greedy) or at least {MIN_TEMPERATURE}, got {self.effective_temperature}"
             )
-        if "" in self.stops:
-            raise invalid_field("stop", "a stop string has at least one character")
+        check_stops(self.stops)
 
     @property
     def effective_temperature(self) -> float:

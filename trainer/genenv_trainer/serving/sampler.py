@@ -1,5 +1,6 @@
 """Samples completions of a batch of prompts, one forward pass a token, over a key-value cache."""
 
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -37,6 +38,16 @@ class SamplingParams:
     """Number of most probable tokens to record at each step."""
     stopped: Callable[[list[int]], bool] | None = None
     """Whether the tokens sampled so far contain a stop string."""
+    unwanted: threading.Event | None = None
+    """Set once nobody waits for the rows any more."""
+
+    @property
+    def is_wanted(self) -> bool:
+        return self.unwanted is None or not self.unwanted.is_set()
+
+
+class Unwanted(Exception):
+    """Nobody waits for any row of the batch."""
 
 
 @dataclass
@@ -207,7 +218,7 @@ def sample(model: PreTrainedModel, end_ids: list[int], batch: list[SamplingParam
     `end_ids`, at a stop string, or at its limit.
 
     Every prompt is prefilled once, then repeated `n` times. Raises ArithmeticError where the logits are not
-    finite.
+    finite, and Unwanted between two tokens once all requests are.
     """
     row_params = [params for params in batch for _ in range(len(params.prompts) * params.n)]
     limit_B = np.array([params.max_tokens for params in row_params])
@@ -228,6 +239,8 @@ def sample(model: PreTrainedModel, end_ids: list[int], batch: list[SamplingParam
     active = np.arange(len(rows))
     going = np.ones(len(rows), dtype=bool)
     for step in range(int(limit_B.max())):
+        if not any(params.is_wanted for params in batch):
+            raise Unwanted(f"{len(rows)} rows were given up at token {step + 1}")
         if step > 0:
             logits_B_V = decoder.logits()
         token_B, logprobs_B_V = choose(logits_B_V, temperature_B[active], uniform_B_T[active, step])

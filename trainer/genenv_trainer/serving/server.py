@@ -13,13 +13,21 @@ import torch
 import transformers
 import uvicorn
 from fastapi import FastAPI, Request
+from fastapi.responses import JSONResponse
 
 from genenv_trainer.serving import chat, completions, errors, tokenization
 from genenv_trainer.serving.engine import Engine
 from genenv_trainer.serving.loaded_model import Placement
+from genenv_trainer.serving.protocol import BodyLimit, TimedProtocol
 from genenv_trainer.serving.registry import Registry
 
 CACHED_MODELS = 4
+MAX_CONNECTIONS = 512
+"""Further requests are answered 503, which the worker takes as a reason to try again later."""
+
+STUCK_SECONDS = 900
+"""Longer than to load a model of many gigabytes, or to draw the largest request."""
+
 KEEP_ALIVE_SECONDS = 120
 """Longer than clients keep an idle connection (Node 4 s, httpx 5 s), so that none sends on one just being
 closed."""
@@ -54,12 +62,17 @@ def create_app(store: Path, threads: int, placement: Placement) -> FastAPI:
     app.state.registry = Registry(store, CACHED_MODELS, placement)
     app.state.engine = Engine(app.state.registry, threads)
     errors.install(app)
+    app.add_middleware(BodyLimit)
     for part in (completions, chat, tokenization):
         app.include_router(part.router)
 
     @app.get("/health")
-    async def health() -> dict:
-        return {"status": "ok"}
+    async def health(http: Request) -> JSONResponse:
+        engine: Engine = http.app.state.engine
+        busy = engine.busy_seconds()
+        stuck = busy > STUCK_SECONDS
+        state = {"busy_seconds": round(busy, 1), "waiting": len(engine.waiting)}
+        return JSONResponse({"status": "stuck" if stuck else "ok", "engine": state}, 503 if stuck else 200)
 
     @app.get("/v1/models")
     async def models(http: Request) -> dict:
@@ -82,6 +95,9 @@ def main(args: argparse.Namespace) -> int:
         log_level="warning",
         lifespan="off",
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
+        limit_concurrency=MAX_CONNECTIONS,
+        http=TimedProtocol,
+        ws="none",
     )
     server = Server(config, Path(args.port_file) if args.port_file else None)
     server.run()

@@ -1,10 +1,9 @@
 """POST /tokenize and /detokenize: what the model's tokenizer makes of a text, of messages, of token ids."""
 
-import asyncio
-
 from fastapi import APIRouter, Request, Response
 
 from genenv_trainer.serving.chat import Message, encode_messages
+from genenv_trainer.serving.engine import while_wanted
 from genenv_trainer.serving.errors import invalid_field
 from genenv_trainer.serving.fields import ModelRequest
 from genenv_trainer.serving.loaded_model import LoadedModel
@@ -44,11 +43,11 @@ async def tokenize(request: TokenizeRequest, http: Request) -> Response:
     if (request.prompt is None) == (request.messages is None):
         raise invalid_field("prompt", "give either prompt or messages")
     work = http.app.state.engine.call(request.model, lambda loaded: tokens_of(request, loaded))
-    return json_response(await asyncio.wrap_future(work))
+    return json_response(await while_wanted(http, work))
 
 
 @router.post("/detokenize")
 async def detokenize(request: DetokenizeRequest, http: Request) -> Response:
     request.check_extra()
     work = http.app.state.engine.call(request.model, lambda loaded: text_with_specials(request, loaded))
-    return json_response(await asyncio.wrap_future(work))
+    return json_response(await while_wanted(http, work))

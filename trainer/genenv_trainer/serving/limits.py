@@ -1,0 +1,46 @@
+"""What one request may ask for: enough for every experiment, too little to stop the server or fill its memory."""
+
+from genenv_trainer.serving.errors import invalid_field
+
+MAX_BODY_BYTES = 8 << 20
+
+MAX_ROWS = 4096
+"""Completions of a request: prompts * n."""
+
+MAX_TOKENS = 4_000_000
+"""Tokens of a request's cache: rows * (tokens of the longest prompt + max_tokens)."""
+
+MAX_NAME_LENGTH = 200
+"""Characters of a model's name; file systems take 255 bytes."""
+
+MAX_STOPS = 64
+MAX_STOP_LENGTH = 1000
+"""Characters of a stop string: as many tokens are decoded again at each step."""
+
+
+def check_budget(rows: int, longest_prompt: int, max_tokens: int) -> None:
+    """Raises a 400 for a request of more rows or tokens than the server draws at once. `longest_prompt` and
+    `max_tokens` are tokens; 0 if they are not known yet."""
+    if rows > MAX_ROWS:
+        raise invalid_field(
+            "n", f"prompts times n are {rows} completions; a request has at most {MAX_ROWS}", "too_large"
+        )
+    tokens = rows * (longest_prompt + max_tokens)
+    if tokens > MAX_TOKENS:
+        raise invalid_field(
+            "max_tokens",
+            f"{rows} rows of up to {longest_prompt} tokens of prompt and {max_tokens} to sample are {tokens} "
+            f"tokens; a request has at most {MAX_TOKENS}",
+            "too_large",
+        )
+
+
+def check_stops(stops: list[str]) -> None:
+    """Raises a 400 for stop strings that are empty, too many or too long."""
+    if "" in stops:
+        raise invalid_field("stop", "a stop string has at least one character")
+    if len(stops) > MAX_STOPS:
+        raise invalid_field("stop", f"got {len(stops)} stop strings; a request has at most {MAX_STOPS}")
+    longest = max(map(len, stops), default=0)
+    if longest > MAX_STOP_LENGTH:
+        raise invalid_field("stop", f"got {longest} characters; a stop string has at most {MAX_STOP_LENGTH}")

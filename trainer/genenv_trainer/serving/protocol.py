@@ -1,0 +1,108 @@
+"""How requests arrive: a time limit on headers, and limits of size and time on bodies."""
+
+import asyncio
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from genenv_trainer.serving.errors import ApiError
+from genenv_trainer.serving.limits import MAX_BODY_BYTES
+
+HEADER_SECONDS = 10
+"""Time from the first byte of a connection, or of its next request, to the end of the headers."""
+
+BODY_SECONDS = 30
+
+
+class TimedProtocol(H11Protocol):
+    """uvicorn's protocol, which closes a connection whose headers do not come in time: it limits only the time
+    between two requests by itself."""
+
+    header_timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:
+        super().connection_made(transport)
+        self._start_header_timer()
+
+    def data_received(self, data: bytes) -> None:
+        if self.header_timer is None and not self._is_in_request():
+            self._start_header_timer()
+        super().data_received(data)
+        if self.header_timer is not None and self._is_in_request():
+            self._stop_header_timer()
+
+    def on_response_complete(self) -> None:
+        # A request that has come at once with the answer of the one before has begun a new time.
+        self._stop_header_timer()
+        super().on_response_complete()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._stop_header_timer()
+        super().connection_lost(exc)
+
+    def _is_in_request(self) -> bool:
+        return self.cycle is not None and not self.cycle.response_complete
+
+    def _start_header_timer(self) -> None:
+        self.header_timer = self.loop.call_later(HEADER_SECONDS, self.transport.abort)
+
+    def _stop_header_timer(self) -> None:
+        if self.header_timer is not None:
+            self.header_timer.cancel()
+            self.header_timer = None
+
+
+class BodyTooLarge(Exception):
+    """More has come than a body may have."""
+
+
+class BodyLimit:
+    """ASGI middleware: a 413 for a body of more than MAX_BODY_BYTES, a 408 for one that does not come within
+    BODY_SECONDS. Both close the connection, as the rest of the body would be read as the next request."""
+
+    def __init__(self, app: ASGIApp):
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        try:
+            body = await asyncio.wait_for(_read_body(scope, receive), BODY_SECONDS)
+        except TimeoutError:
+            error = ApiError(408, f"the body did not come within {BODY_SECONDS} s")
+        except BodyTooLarge:
+            error = ApiError(413, f"the body has more than {MAX_BODY_BYTES} bytes, which is the most")
+        else:
+            await self.app(scope, _with_body(body, receive), send)
+            return
+        response = error.response()
+        response.headers["connection"] = "close"
+        await response(scope, receive, send)
+
+
+async def _read_body(scope: Scope, receive: Receive) -> Message:
+    """A body in one message, or that its client has gone. Raises BodyTooLarge."""
+    declared = dict(scope["headers"]).get(b"content-length", b"0")
+    if declared.isdigit() and int(declared) > MAX_BODY_BYTES:
+        raise BodyTooLarge
+    body = bytearray()
+    while True:
+        message = await receive()
+        if message["type"] != "http.request":
+            return message
+        body += message.get("body", b"")
+        if len(body) > MAX_BODY_BYTES:
+            raise BodyTooLarge
+        if not message.get("more_body", False):
+            return {"type": "http.request", "body": bytes(body), "more_body": False}
+
+
+def _with_body(body: Message, receive: Receive) -> Receive:
+    """Gives the body that was read, then what comes."""
+    waiting = [body]
+
+    async def next_message() -> Message:
+        return waiting.pop() if waiting else await receive()
+
+    return next_message
