@@ -1,7 +1,9 @@
 import { join } from 'node:path';
 import { engineModelFolders } from '../../infra/setup/locations.mjs';
+import { childEnvironment } from '../runtime/child-environment.ts';
+import { identify } from '../runtime/process-identity.ts';
 import { endLeftovers, STACK_MARK } from './leftovers.ts';
-import { endProcess, identify } from './processes.ts';
+import { endProcess } from './processes.ts';
 import { readStackRecord, StackInUse, takeStackLock, writeStackRecord } from './record.ts';
 import type {
   RecordedProcess,
@@ -174,8 +176,10 @@ export function embeddedServices(
     ...engineModelFolders(),
     [STACK_MARK]: paths.home,
   };
-  const trainerPackage = new TrainerPackage(python, join(repository, 'trainer'), stackEnv);
-  const server = new TemporalServer(temporal, paths, stackEnv, { ports, hasUi });
+  // Keys are the worker's: it alone gets the whole environment.
+  const childEnv = childEnvironment(stackEnv);
+  const trainerPackage = new TrainerPackage(python, join(repository, 'trainer'), childEnv);
+  const server = new TemporalServer(temporal, paths, childEnv, { ports, hasUi });
   let policyServer: PolicyServerService | null = null;
   let trainer: TrainerParent | null = null;
   let vllm: VllmServer | null = null;
@@ -185,7 +189,7 @@ export function embeddedServices(
       added.push((policyServer = new PolicyServerService(trainerPackage, paths, ports)));
     if (wanted.trainer && trainer === null) added.push((trainer = new TrainerParent(trainerPackage, paths)));
     if (wanted.vllm !== null && vllm === null)
-      added.push((vllm = new VllmServer(vllmPython, wanted.vllm, stackEnv, ports)));
+      added.push((vllm = new VllmServer(vllmPython, wanted.vllm, childEnv, ports)));
     return added;
   };
   const addresses = (): StackAddresses => ({

@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { endProcess, hasGroup, identify, isAlive } from './processes.ts';
-import type { ProcessIdentity } from './processes.ts';
+import { identify, isAlive } from '../runtime/process-identity.ts';
+import type { ProcessIdentity } from '../runtime/process-identity.ts';
+import { endProcess, hasGroup } from './processes.ts';
 import type { ServiceName, StackRecord } from './record.ts';
 
 /** Time for a training job to write its checkpoint, and for a server to close its files. */

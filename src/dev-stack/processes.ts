@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { execFileSync, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import {
   closeSync,
@@ -13,6 +13,8 @@ import {
 } from 'node:fs';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { bootId, identify, isAlive } from '../runtime/process-identity.ts';
+import type { ProcessIdentity } from '../runtime/process-identity.ts';
 
 const LOG_BYTES = 20_000_000;
 const EXIT_EVENT_MS = 2_000;
@@ -45,7 +47,7 @@ export async function launchProcess(
     if (pid === undefined) throw new Error(`${command} could not be started`);
     child.unref();
     // null: it ended before it could be identified.
-    const identity = identify(pid) ?? { pid, started: `${boot}/ended` };
+    const identity = identify(pid) ?? { pid, started: `${bootId}/ended` };
     return { identity, ending: () => endingOf(child) };
   } finally {
     closeSync(output);
@@ -91,7 +93,7 @@ export function hasGroup(target: ProcessIdentity): boolean {
   const leader = identify(target.pid);
   if (leader !== null) return leader.started === target.started;
   // Numbers are given again after a boot.
-  if (!target.started.startsWith(boot)) return false;
+  if (!target.started.startsWith(bootId)) return false;
   try {
     process.kill(-target.pid, 0);
     return true;
@@ -135,45 +137,6 @@ export async function endProcess(
   // The leader has ended: the rest of its group is not needed any more.
   signalGroup(target, 'SIGKILL');
   return 'ended';
-}
-
-/** A process. The start time tells it apart from a later process with the same id. */
-export interface ProcessIdentity {
-  pid: number;
-  started: string;
-}
-
-const onLinux = existsSync('/proc/self/stat');
-const boot = onLinux ? readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim() : '';
-
-/** The identity of a process that runs now; null if there is none, or only a zombie. */
-export function identify(pid: number): ProcessIdentity | null {
-  const started = onLinux ? startedOnLinux(pid) : startedByPs(pid);
-  return started === null ? null : { pid, started };
-}
-
-export const isAlive = ({ pid, started }: ProcessIdentity): boolean => identify(pid)?.started === started;
-
-function startedOnLinux(pid: number): string | null {
-  let stat: string;
-  try {
-    stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-  } catch {
-    return null;
-  }
-  // The name in parentheses may contain spaces. After it, the state is field 1 and the start time field 20.
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  const ended = fields[0] === 'Z' || fields[0] === 'X';
-  return ended ? null : `${boot}/${fields[19] ?? ''}`;
-}
-
-function startedByPs(pid: number): string | null {
-  try {
-    const line = execFileSync('ps', ['-o', 'stat=,lstart=', '-p', String(pid)], { encoding: 'utf8' }).trim();
-    return line === '' || line.startsWith('Z') ? null : line.replace(/^\S+\s+/, '');
-  } catch {
-    return null;
-  }
 }
 
 export interface Launch {

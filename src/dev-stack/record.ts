@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync, readFileSync, renameSync, statSync, writeFileSy
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import type { ProcessIdentity } from './processes.ts';
+import type { ProcessIdentity } from '../runtime/process-identity.ts';
 import type { VllmSettings } from './vllm-settings.ts';
 
 export type ServiceName = 'temporal' | 'policy-server' | 'trainer' | 'vllm' | 'worker';

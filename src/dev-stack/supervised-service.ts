@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { endProcess, isAlive, lastLogLines, launchProcess, signalGroup } from './processes.ts';
+import { isAlive } from '../runtime/process-identity.ts';
+import { endProcess, lastLogLines, launchProcess, signalGroup } from './processes.ts';
 import type { Launch, Launched } from './processes.ts';
 import type { RecordedProcess, ServiceName } from './record.ts';
 

@@ -50,7 +50,7 @@ export function processLauncher(python: string, environment: NodeJS.ProcessEnv):
   };
 }
 
-const answerSchema = z.union([z.object({ pid: z.int() }), z.object({ error: z.string() })]);
+const answerSchema = z.union([z.object({ pid: z.int().min(2) }), z.object({ error: z.string() })]);
 
 /**
  * Forks jobs from a resident parent that has imported torch already: milliseconds a job instead of seconds.

@@ -1,11 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { TrainerSettings } from '../config/policies.ts';
+import type { ProcessIdentity } from '../runtime/process-identity.ts';
 import { InvalidArtifact } from '../store/errors.ts';
 import type { OnDamage } from '../store/errors.ts';
 import type { WorkFolder } from '../store/work-folder.ts';
 import type { JobExit, JobKind, JobProgress, JobResult, TrainingJob } from '../types/training-job.ts';
 import { InvalidConfig } from '../validation/invalid-config.ts';
 import { JobFolder } from './job-folder.ts';
+import { launchedProcess, signalJob, writerOf } from './job-process.ts';
 import type { Launcher } from './launchers.ts';
 import { WorkMeter } from './process-activity.ts';
 
@@ -93,15 +95,15 @@ export async function runJob(options: RunJobOptions): Promise<FinishedJob> {
     const isAttached = previous !== undefined && (await folder.isAlive());
     const linesBefore = isAttached ? 0 : await folder.progressLines();
     const stepsBefore = (await folder.progress())?.last.step ?? 0;
-    let pid: number | undefined;
+    let launched: ProcessIdentity | undefined;
     if (!isAttached) {
       const { number: fence } = await work.claim();
       const settings = { ...job.settings, tokens_per_micro_batch: tokenBudget };
       await folder.writeJob({ ...job, fence, settings });
       await folder.touchLease();
-      pid = await launcher.launch(work.path);
+      launched = launchedProcess(await launcher.launch(work.path));
     }
-    await watch(folder, { linesBefore, stepsBefore, pid }, options);
+    await watch(folder, { linesBefore, stepsBefore, launched }, options);
     const exit = await folder.exit();
     if (exit === undefined)
       throw new TrainerFailed(
@@ -137,19 +139,19 @@ interface JobStart {
   linesBefore: number;
   /** Optimizer steps of its newest line then. */
   stepsBefore: number;
-  /** The job's process, which leads a session; undefined if only its progress can tell. */
-  pid: number | undefined;
+  /** The job's process on this host, which leads a session; undefined if only its progress can tell. */
+  launched: ProcessIdentity | undefined;
 }
 
 /** Returns when the job has ended, for whatever reason. */
 async function watch(
   folder: JobFolder,
-  { linesBefore, stepsBefore, ...start }: JobStart,
+  { linesBefore, stepsBefore, launched }: JobStart,
   options: RunJobOptions,
 ): Promise<void> {
   const { signal, stallMs } = options;
   const meter = new WorkMeter();
-  let { pid } = start;
+  let job = launched;
   let linesSeen = linesBefore;
   let stepsSeen = stepsBefore;
   let wasAlive = false;
@@ -162,7 +164,7 @@ async function watch(
   for (;;) {
     const hasEnded = (await folder.exit()) !== undefined;
     if (signal.aborted && !hasEnded) {
-      if (!options.detach()) await stop(folder, linesBefore);
+      if (!options.detach()) await stop(folder, { linesBefore, launched });
       throw signal.reason;
     }
     const progress = await folder.progress();
@@ -171,7 +173,7 @@ async function watch(
       options.onProgress(progress.last, now - lastProgress, Math.max(0, progress.last.step - stepsSeen));
       linesSeen = progress.lines;
       stepsSeen = Math.max(stepsSeen, progress.last.step);
-      pid = progress.last.pid;
+      job = writerOf(progress.last, launched);
       wasAlive = true;
       lastProgress = now;
       lastLife = now;
@@ -184,7 +186,7 @@ async function watch(
     }
     if (now - lastProbe > probeMs) {
       lastProbe = now;
-      if (pid !== undefined && (await meter.hasWorked(pid, now))) {
+      if (job !== undefined && (await meter.hasWorked(job.pid, now))) {
         lastLife = now;
         options.onWork?.(now - lastProgress);
       }
@@ -192,10 +194,10 @@ async function watch(
       if (!isAlive && (wasAlive || now - lastLife > maxStartMs)) return;
       wasAlive ||= isAlive;
       if (now - lastLife > stallMs) {
-        kill(pid, 'SIGKILL');
+        const end = signalJob(job, 'SIGKILL') ? 'was killed' : 'could not be ended from this host';
         throw new TrainerFailed(
           `the trainer of ${folder.path} made no progress for ${now - lastProgress} ms, used no processor ` +
-            `for ${now - lastLife} ms and was killed; it continues from its last step`,
+            `for ${now - lastLife} ms and ${end}; it continues from its last step`,
         );
       }
     }
@@ -204,13 +206,17 @@ async function watch(
 }
 
 /** Tells the job to checkpoint and end, once its progress names its process, and waits for its end. */
-async function stop(folder: JobFolder, linesBefore: number): Promise<void> {
+async function stop(
+  folder: JobFolder,
+  { linesBefore, launched }: Omit<JobStart, 'stepsBefore'>,
+): Promise<void> {
   let isTold = false;
   const started = Date.now();
   while (Date.now() - started < maxEndMs && (await folder.exit()) === undefined) {
     const progress = await folder.progress();
     if (!isTold && progress && progress.lines > linesBefore) {
-      kill(progress.last.pid, 'SIGTERM');
+      // A job of another host ends by its lease.
+      if (!signalJob(writerOf(progress.last, launched), 'SIGTERM')) return;
       isTold = true;
     }
     const mayBeDead = isTold || Date.now() - started > maxStartMs;
@@ -222,14 +228,4 @@ async function stop(folder: JobFolder, linesBefore: number): Promise<void> {
 async function waitUntilGone(folder: JobFolder): Promise<void> {
   const started = Date.now();
   while (Date.now() - started < maxEndMs && (await folder.isAlive())) await sleep(pollMs);
-}
-
-/** Signals the process group of a job. */
-function kill(pid: number | undefined, signal: NodeJS.Signals): void {
-  if (pid === undefined) return;
-  try {
-    process.kill(-pid, signal);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
-  }
 }

@@ -82,7 +82,12 @@ export const progressSchema = z.object({
   phase: z.enum(['loading', 'waiting', 'step', 'saving']),
   step: z.int(),
   steps: z.int(),
-  pid: z.int(),
+  /** 1 and less are no process of a job: signals to them reach others. */
+  pid: z.int().min(2),
+  /** Absent in what older trainers wrote. */
+  host: z.string().optional(),
+  /** When the process was started, in the system's own terms: tells it from a later one of that number. */
+  started: z.string().optional(),
   loss: z.number().nullish(),
   /** What the job has allocated on its GPU at most so far; absent without a GPU. */
   gpu_memory_bytes: z.int().min(0).nullish(),

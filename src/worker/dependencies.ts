@@ -7,6 +7,7 @@ import { permitServer, serverResolver } from '../inference/endpoints.ts';
 import { ComparisonFolder, EvaluationFolder, NightlyFolder } from '../runs/result-folders.ts';
 import { RunFolder } from '../runs/run-folder.ts';
 import type { ActivityContext } from '../runtime/activity-context.ts';
+import { childEnvironment } from '../runtime/child-environment.ts';
 import type { Damage } from '../store/errors.ts';
 import { ObjectStore } from '../store/object-store.ts';
 import { PhaseCache } from '../store/phase-cache.ts';
@@ -18,7 +19,7 @@ import { createModelClients } from './model-servers.ts';
 import type { SendRequest } from './model-servers.ts';
 import type { WorkerSettings } from './settings.ts';
 
-/** Creates the dependencies. Only here do trainer processes get the environment. */
+/** Creates the dependencies. Only here do trainer processes get their environment. */
 export function createDependencies(
   settings: WorkerSettings,
   environment: NodeJS.ProcessEnv,
@@ -55,7 +56,7 @@ export function createDependencies(
           return residentLauncher(settings.trainerSocket);
         case 'process':
           return processLauncher(python, {
-            ...environment,
+            ...childEnvironment(environment),
             ...engineModelFolders(),
             PYTHONPATH: join(import.meta.dirname, '..', '..', 'trainer'),
           });

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { parseExperiment } from '../../src/config/parse-experiment.ts';
-import { identify } from '../../src/dev-stack/processes.ts';
+import { identify } from '../../src/runtime/process-identity.ts';
 import { emptyRecord, stackPaths, takeStackLock, writeStackRecord } from '../../src/dev-stack/record.ts';
 import { exampleFile, withFields } from '../../test-support/experiments.ts';
 import { makeRun } from '../report/make-run.ts';

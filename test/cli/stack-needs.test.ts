@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import { engineFolder, pythonPath, temporalPath } from '../../infra/setup/locations.mjs';
 import { parseExperiment } from '../../src/config/parse-experiment.ts';
 import { leftovers } from '../../src/dev-stack/leftovers.ts';
-import { identify } from '../../src/dev-stack/processes.ts';
+import { identify } from '../../src/runtime/process-identity.ts';
 import {
   emptyRecord,
   readStackRecord,

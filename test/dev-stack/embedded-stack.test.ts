@@ -9,7 +9,7 @@ import { Connection } from '@temporalio/client';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { markedProcesses } from '../../src/dev-stack/leftovers.ts';
 import { tryPort } from '../../src/dev-stack/ports.ts';
-import { isAlive } from '../../src/dev-stack/processes.ts';
+import { isAlive } from '../../src/runtime/process-identity.ts';
 import { readStackRecord, stackPaths, writeStackRecord } from '../../src/dev-stack/record.ts';
 import type { RecordedProcess, ServiceName } from '../../src/dev-stack/record.ts';
 

@@ -1,7 +1,8 @@
 import { spawn } from 'node:child_process';
 import { expect, test, vi } from 'vitest';
-import { endProcess, hasGroup, identify, isAlive, waitForEnd } from '../../src/dev-stack/processes.ts';
-import type { ProcessIdentity } from '../../src/dev-stack/processes.ts';
+import { endProcess, hasGroup, waitForEnd } from '../../src/dev-stack/processes.ts';
+import { identify, isAlive } from '../../src/runtime/process-identity.ts';
+import type { ProcessIdentity } from '../../src/runtime/process-identity.ts';
 
 /** A process in a group of its own, once it runs. */
 async function started(script: string): Promise<ProcessIdentity> {

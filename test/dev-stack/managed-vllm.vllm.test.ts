@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { Check } from '../../src/cli/lib/check.ts';
 import { checkVllm } from '../../src/cli/lib/vllm-checks.ts';
-import { isAlive } from '../../src/dev-stack/processes.ts';
+import { isAlive } from '../../src/runtime/process-identity.ts';
 import { BASE_MODEL } from '../../src/dev-stack/vllm-settings.ts';
 import type { VllmSettings } from '../../src/dev-stack/vllm-settings.ts';
 import { hasVllm, ManagedVllm } from '../../test-support/managed-vllm.ts';

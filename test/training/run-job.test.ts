@@ -1,8 +1,10 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { appendFile, readFile, rm, writeFile } from 'node:fs/promises';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { identify, isAlive } from '../../src/runtime/process-identity.ts';
 import { InvalidArtifact } from '../../src/store/errors.ts';
 import type { Damage } from '../../src/store/errors.ts';
 import { openWork } from '../../src/store/work-folder.ts';
@@ -42,6 +44,8 @@ async function trial(
     computes?: number;
     sleeps?: number;
     before_lock?: boolean;
+    /** Fields of its lines of progress, instead of its own; null leaves one out. */
+    claims?: Record<string, unknown>;
   } = {},
 ): Promise<Trial> {
   const work = await openWork(await temporaryFolder(), someKey());
@@ -290,6 +294,42 @@ describe('a training job', { timeout: 30_000 }, () => {
       }
     },
   );
+
+  it.each([1, 0, -1, -4242])('whose progress says the number %i is not believed', async (pid) => {
+    const job = await trial({ waits_for: 'never', claims: { pid } });
+    const failure = await failureOf(job.run({ stallMs: 3_000 }));
+    expect(failure).toBeInstanceOf(TrainerFailed);
+    expect(job.progress).toEqual([]);
+    expect(job.damages[0]?.problem).toMatch(/line \d is damaged; it is passed over/);
+  });
+
+  it.each(['on another host', 'started at another time'])(
+    'whose progress names a process %s is not signalled, nor is that process',
+    async (which) => {
+      const bystander = spawn('sleep', ['60'], { detached: true, stdio: 'ignore' });
+      onTestFinished(() => void bystander.kill('SIGKILL'));
+      const identity = identify(bystander.pid!)!;
+      const claims =
+        which === 'on another host'
+          ? { ...identity, host: 'another-host' }
+          : { pid: bystander.pid, host: hostname(), started: `${identity.started}1` };
+      const job = await trial({ waits_for: 'never', claims });
+      const failure = await failureOf(job.run({ stallMs: 3_000 }));
+      expect((failure as Error).message).toMatch(/could not be ended from this host/);
+      expect(isAlive(identity)).toBe(true);
+      const controller = new AbortController();
+      const stopped = failureOf(job.run({ signal: controller.signal }));
+      controller.abort(new Error('cancelled'));
+      expect(await stopped).toMatchObject({ message: 'cancelled' });
+      expect(isAlive(identity)).toBe(true);
+    },
+  );
+
+  it('of an older trainer, whose lines name no host, is killed as the process that was launched', async () => {
+    const job = await trial({ waits_for: 'never', claims: { host: null, started: null } });
+    const failure = await failureOf(job.run({ stallMs: 3_000 }));
+    expect((failure as Error).message).toMatch(/was killed/);
+  });
 
   it('passes over damaged lines of progress', async () => {
     const job = await trial({ waits_for: 'go' });

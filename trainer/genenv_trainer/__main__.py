@@ -18,6 +18,10 @@ def parser() -> argparse.ArgumentParser:
     serve = commands.add_parser("serve", help="serve policies over the OpenAI API")
     serve.add_argument("--store", required=True, help="folder of the artifact store")
     serve.add_argument("--host", default="127.0.0.1")
+    serve.add_argument(
+        "--allowed-hosts",
+        help="host names that requests may be sent to, separated by commas; without it those of the loopback",
+    )
     serve.add_argument("--port", type=int, default=0, help="0 takes a free one")
     serve.add_argument("--port-file", help="file to write the port to once it listens")
     serve.add_argument("--threads", type=int, default=2, help="torch threads")
@@ -28,6 +32,8 @@ def parser() -> argparse.ArgumentParser:
 
 def main() -> int:
     args = parser().parse_args()
+    # What it writes is its user's alone: prompts, traces, weights.
+    os.umask(0o077)
     # Read when torch loads. Threads that spin at a barrier take other processes' cores: up to 10x
     # slower on a busy machine.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")

@@ -84,7 +84,6 @@ def save_tensors(tensors: dict[str, torch.Tensor], path: Path) -> None:
     save_file(
         {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}, path, {"format": "pt"}
     )
-    os.chmod(path, 0o644)  # the library makes it private
 
 
 def _torn_file(folder: Path) -> str | None:

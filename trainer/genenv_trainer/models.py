@@ -2,7 +2,6 @@
 
 import itertools
 import json
-import os
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -71,8 +70,6 @@ class Policy:
             adapters.save_adapter(self.model, folder)
         else:
             self.model.save_pretrained(folder)
-            for file in folder.glob("*.safetensors"):
-                os.chmod(file, 0o644)
         if self.new_tokenizer is not None:
             self.new_tokenizer.save_pretrained(folder)
         elif not self.is_adapter or portable_name(str(self.base)) == str(self.base):

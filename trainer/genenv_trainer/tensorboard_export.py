@@ -59,7 +59,6 @@ def export(run_folder: Path) -> Path:
     target = run_folder / "tensorboard"
     staged = Path(tempfile.mkdtemp(prefix=".tensorboard-", suffix=".tmp", dir=run_folder))
     try:
-        os.chmod(staged, 0o755)
         writer = EventFileWriter(str(staged))
         for epoch in sorted(records):
             writer.add_event(event(records[epoch]))
@@ -97,4 +96,5 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
+    os.umask(0o077)
     sys.exit(main())

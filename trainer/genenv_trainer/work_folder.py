@@ -6,9 +6,12 @@ import hashlib
 import json
 import os
 import shutil
+import socket
+import subprocess
 import sys
 import time
 from collections.abc import Callable
+from functools import lru_cache
 from pathlib import Path
 
 from genenv_trainer.errors import Superseded
@@ -67,9 +70,28 @@ def write_json(path: Path, value: dict) -> None:
     fsync_path(path.parent)
 
 
+def own_process() -> dict[str, object]:
+    """This process, so that no other is taken for it: its number, its host, and when it was started."""
+    pid = os.getpid()
+    return {"pid": pid, "host": socket.gethostname(), "started": _started(pid)}
+
+
+@lru_cache(maxsize=1)
+def _started(pid: int) -> str:
+    """As src/runtime/process-identity.ts says it: the boot and the clock ticks since then, or what `ps` says."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        line = subprocess.run(["ps", "-o", "lstart=", "-p", str(pid)], capture_output=True, text=True)
+        return line.stdout.strip()
+    boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    # The name in parentheses may contain spaces. After it, the start time is field 20.
+    return f"{boot}/{stat[stat.rindex(')') + 2 :].split(' ')[19]}"
+
+
 def wait_for_lock(path: Path, check: Callable[[], None]) -> int:
     """Take the exclusive flock on `path` and return its descriptor; `check` runs between two tries."""
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     while True:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -100,7 +122,7 @@ class WorkFolder:
             )
 
     def progress(self, phase: str, step: int, steps: int, loss: float | None) -> None:
-        line = {"phase": phase, "step": step, "steps": steps, "pid": os.getpid()}
+        line = {"phase": phase, "step": step, "steps": steps, **own_process()}
         if loss is not None:
             line["loss"] = loss
         torch = sys.modules.get("torch")

@@ -50,6 +50,7 @@ def test_resident(resident, model, tmp_path, request):
     pid = ask(path, {"folder": str(forked)})["pid"]
     wait_until((forked / "exit.json").exists)
     assert progress(forked)[0]["pid"] == pid
+    assert path.stat().st_mode & 0o077 == 0
     wait_until(lambda: not os.path.exists(f"/proc/{pid}"), 10)  # reaped, no zombie
     assert ask(path, {"ping": True}) == {"ready": True}
 
@@ -73,5 +74,9 @@ def test_resident(resident, model, tmp_path, request):
     assert os.path.exists(f"/proc/{survivor}"), "jobs outlive the parent"
 
     assert cold_process.wait(timeout=120) == 0
+    for folder in (forked, cold):
+        written = [folder / name for name in ("log.txt", "lock", "progress.jsonl", "exit.json", "result.json")]
+        written += [folder / "output", *(folder / "output").rglob("*")]
+        assert [str(file) for file in written if file.stat().st_mode & 0o077] == [], "others can read them"
     assert outcome(forked) == outcome(cold)
     assert read(cold, "exit.json")["reason"] == "finished"

@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "trainer"))
-from genenv_trainer.work_folder import seal
+from genenv_trainer.work_folder import own_process, seal
 
 folder = Path(sys.argv[1])
 script = json.loads((folder / "script.json").read_text())
@@ -23,7 +23,8 @@ def write(name: str, value: dict) -> None:
 
 def progress(phase: str, step: int) -> None:
     with open(folder / "progress.jsonl", "a") as file:
-        file.write(json.dumps({"phase": phase, "step": step, "steps": 3, "pid": os.getpid()}) + "\n")
+        line = {"phase": phase, "step": step, "steps": 3, **own_process(), **script.get("claims", {})}
+        file.write(json.dumps({name: value for name, value in line.items() if value is not None}) + "\n")
 
 
 def end(reason: str, message: str = "") -> None:

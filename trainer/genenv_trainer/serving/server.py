@@ -6,7 +6,8 @@ import contextlib
 import json
 import os
 import signal
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import torch
@@ -14,8 +15,16 @@ import transformers
 import uvicorn
 from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse
+from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from genenv_trainer.serving import chat, completions, errors, tokenization
+from genenv_trainer.serving.access import (
+    LOOPBACK_HOSTS,
+    TOKEN_VARIABLE,
+    TokenCheck,
+    is_loopback,
+    read_token,
+)
 from genenv_trainer.serving.engine import Engine
 from genenv_trainer.serving.loaded_model import Placement
 from genenv_trainer.serving.protocol import BodyLimit, TimedProtocol
@@ -57,12 +66,24 @@ class Server(uvicorn.Server):
         yield
 
 
-def create_app(store: Path, threads: int, placement: Placement) -> FastAPI:
+def create_app(
+    store: Path,
+    threads: int,
+    placement: Placement,
+    token: str | None = None,
+    hosts: Sequence[str] = LOOPBACK_HOSTS,
+) -> FastAPI:
+    """The application. Without a `token` whoever reaches it may ask; `hosts` are the names that requests may be
+    sent to."""
     app = FastAPI(title="GenEnv policy server", openapi_url=None)
     app.state.registry = Registry(store, CACHED_MODELS, placement)
     app.state.engine = Engine(app.state.registry, threads)
     errors.install(app)
+    # The one added last looks first.
     app.add_middleware(BodyLimit)
+    if token is not None:
+        app.add_middleware(TokenCheck, token=token)
+    app.add_middleware(TrustedHostMiddleware, allowed_hosts=hosts, www_redirect=False)
     for part in (completions, chat, tokenization):
         app.include_router(part.router)
 
@@ -86,8 +107,16 @@ def create_app(store: Path, threads: int, placement: Placement) -> FastAPI:
 
 def main(args: argparse.Namespace) -> int:
     transformers.utils.logging.disable_progress_bar()
+    try:
+        token = read_token(os.environ)
+        if token is None and not is_loopback(args.host):
+            raise ValueError(f"--host {args.host}: other machines reach it; {TOKEN_VARIABLE} is needed there")
+    except ValueError as error:
+        print(f"serve: {error}", file=sys.stderr)
+        return 2
     placement = Placement(args.device, getattr(torch, args.precision))
-    app = create_app(Path(args.store).resolve(), args.threads, placement)
+    hosts = [name.strip() for name in args.allowed_hosts.split(",")] if args.allowed_hosts else LOOPBACK_HOSTS
+    app = create_app(Path(args.store).resolve(), args.threads, placement, token, hosts)
     config = uvicorn.Config(
         app,
         host=args.host,
