@@ -26,7 +26,7 @@ export async function llm(): Promise<Record<string, unknown>> {
     return { step, sampling: { ...sampling, skipped: 'there is no vLLM here: `npm run engines -- vllm`' } };
   }
   const settings = { model, precision: 'float32', maxLoraRank: 16, maxModelLen: 512 } as const;
-  const server = new VllmServer(python, settings, process.env, {});
+  const server = new VllmServer(python, settings, process.env, { ports: {}, token: undefined });
   const { command, args, env } = await server.launch();
   const child = spawn(command, args, {
     env: { ...process.env, ...env },

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -24,6 +25,8 @@ export class ManagedVllm implements AsyncDisposable {
   readonly store = join(this.home, 'store');
   /** What its supervisor has said. */
   readonly said: string[] = [];
+  /** What it asks for. */
+  readonly token = randomBytes(24).toString('base64url');
   readonly #server: VllmServer;
   readonly #supervised: SupervisedService;
   #recorded: RecordedProcess | null = null;
@@ -32,7 +35,7 @@ export class ManagedVllm implements AsyncDisposable {
     Object.assign(process.env, engineModelFolders());
     mkdirSync(this.store);
     const environment = { VLLM_CPU_KVCACHE_SPACE: '1', ...process.env, [STACK_MARK]: this.home };
-    this.#server = new VllmServer(python, settings, environment, {});
+    this.#server = new VllmServer(python, settings, environment, { ports: {}, token: this.token });
     this.#supervised = new SupervisedService(this.#server, {
       cwd: repository,
       logs: this.home,

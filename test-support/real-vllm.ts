@@ -68,7 +68,9 @@ export class RealVllm implements AsyncDisposable {
   /** The clients of a worker. */
   get clients(): ReturnType<typeof createModelClients> {
     const addresses = { policyServer: '', vllmServer: this.#managed.url };
-    return createModelClients(addresses, resolveLoopback, (_, send) => send());
+    return createModelClients(addresses, resolveLoopback, (_, send) => send(), {
+      tokenOf: () => this.#managed.token,
+    });
   }
 
   /** Process of the server's front. */
@@ -97,7 +99,9 @@ export class RealVllm implements AsyncDisposable {
 
   /** Names of the adapters that the server lists. */
   async names(): Promise<string[]> {
-    const response = await fetch(`${this.#managed.url}/models`);
+    const response = await fetch(`${this.#managed.url}/models`, {
+      headers: { authorization: `Bearer ${this.#managed.token}` },
+    });
     const { data } = (await response.json()) as { data: { id: string }[] };
     return data.map(({ id }) => id).filter((id) => id !== BASE_MODEL);
   }

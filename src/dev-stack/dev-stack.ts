@@ -18,6 +18,8 @@ import { TemporalServer } from './services/temporal-server.ts';
 import { TrainerPackage, TrainerParent } from './services/trainer.ts';
 import { VllmServer } from './services/vllm-server.ts';
 import { WorkerProcess } from './services/worker-process.ts';
+import { removeSocketFolder, stackSecrets } from './stack-secrets.ts';
+import type { StackSecrets } from './stack-secrets.ts';
 import { SupervisedService } from './supervised-service.ts';
 import type { StackNeeds } from './stack-needs.ts';
 import type { Service } from './supervised-service.ts';
@@ -26,7 +28,7 @@ export interface StackOptions {
   paths: StackPaths;
   command: 'run' | 'up';
   cwd: string;
-  services: (ports: Record<string, number>) => StackServices;
+  services: (ports: Record<string, number>, secrets: StackSecrets) => StackServices;
   say: (line: string) => void;
 }
 
@@ -35,6 +37,7 @@ export class EmbeddedStack {
   readonly #options: StackOptions;
   readonly #lock: StackLock;
   readonly #record: StackRecord;
+  readonly #secrets: StackSecrets;
   readonly #services: StackServices;
   readonly #supervise: (service: Service) => SupervisedService;
   /** What has been started, or is being started, in that order. */
@@ -51,7 +54,9 @@ export class EmbeddedStack {
     if (lock === null) throw new StackInUse(paths, readStackRecord(paths.record));
     this.#lock = lock;
     this.#record = readStackRecord(paths.record);
-    this.#services = options.services(this.#record.ports);
+    this.#secrets = stackSecrets(paths, this.#record);
+    this.#update(this.#secrets);
+    this.#services = options.services(this.#record.ports, this.#secrets);
     const own = identify(process.pid);
     this.#update({ owner: own === null ? null : { ...own, command }, state: 'starting', addresses: null });
     let onGivenUp: (error: Error) => void = () => undefined;
@@ -115,7 +120,8 @@ export class EmbeddedStack {
     for (const supervised of [...this.#supervised].reverse()) await supervised.stop(hurry);
     // What an interrupted start left, and training jobs, which have sessions of their own.
     await endLeftovers(paths.home, this.#record, hurry);
-    this.#update({ owner: null, state: 'stopped', addresses: null, processes: {} });
+    removeSocketFolder(paths, this.#secrets);
+    this.#update({ owner: null, state: 'stopped', addresses: null, trainerSocket: null, processes: {} });
     this.#lock.release();
   }
 
@@ -167,7 +173,7 @@ export interface StackUse {
 export function embeddedServices(
   { node, python, temporal, vllmPython, repository, env }: Programs,
   paths: StackPaths,
-  ports: Record<string, number>,
+  { ports, secrets }: { ports: Record<string, number>; secrets: StackSecrets },
   { needs, moreNeeds, hasUi }: StackUse,
 ): StackServices {
   // The stack's own profile replaces the user's: its addresses, keys and certificates are for other servers.
@@ -178,6 +184,7 @@ export function embeddedServices(
   };
   // Keys are the worker's: it alone gets the whole environment.
   const childEnv = childEnvironment(stackEnv);
+  const { tokens, trainerSocket } = secrets;
   const trainerPackage = new TrainerPackage(python, join(repository, 'trainer'), childEnv);
   const server = new TemporalServer(temporal, paths, childEnv, { ports, hasUi });
   let policyServer: PolicyServerService | null = null;
@@ -186,10 +193,16 @@ export function embeddedServices(
   const missing = (wanted: StackNeeds): Service[] => {
     const added: Service[] = [];
     if (wanted.policyServer && policyServer === null)
-      added.push((policyServer = new PolicyServerService(trainerPackage, paths, ports)));
-    if (wanted.trainer && trainer === null) added.push((trainer = new TrainerParent(trainerPackage, paths)));
+      added.push(
+        (policyServer = new PolicyServerService(trainerPackage, paths, {
+          ports,
+          token: tokens.policyServer,
+        })),
+      );
+    if (wanted.trainer && trainer === null)
+      added.push((trainer = new TrainerParent(trainerPackage, trainerSocket)));
     if (wanted.vllm !== null && vllm === null)
-      added.push((vllm = new VllmServer(vllmPython, wanted.vllm, childEnv, ports)));
+      added.push((vllm = new VllmServer(vllmPython, wanted.vllm, childEnv, { ports, token: tokens.vllm })));
     return added;
   };
   const addresses = (): StackAddresses => ({
@@ -197,11 +210,11 @@ export function embeddedServices(
     namespace: server.namespace,
     ui: server.ui,
     policyServer: policyServer?.url ?? null,
-    trainerSocket: paths.trainerSocket,
+    trainerSocket,
     vllm: vllm && { url: vllm.url, settings: vllm.settings },
   });
   const worker = new WorkerProcess(
-    { node, repository, home: paths.home, python, profile: paths.profile, env: stackEnv, addresses },
+    { node, repository, home: paths.home, python, profile: paths.profile, env: stackEnv, tokens, addresses },
     ports,
   );
   return {

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { ProcessIdentity } from '../runtime/process-identity.ts';
+import type { StackTokens } from './stack-secrets.ts';
 import type { VllmSettings } from './vllm-settings.ts';
 
 export type ServiceName = 'temporal' | 'policy-server' | 'trainer' | 'vllm' | 'worker';
@@ -36,6 +36,9 @@ export interface StackRecord {
   addresses: StackAddresses | null;
   /** Ports that were used last, to be used again. */
   ports: Record<string, number>;
+  /** Null before its first start. */
+  tokens: StackTokens | null;
+  trainerSocket: string | null;
   processes: Partial<Record<ServiceName, RecordedProcess>>;
 }
 
@@ -45,6 +48,8 @@ export const emptyRecord = (): StackRecord => ({
   state: 'stopped',
   addresses: null,
   ports: {},
+  tokens: null,
+  trainerSocket: null,
   processes: {},
 });
 
@@ -60,9 +65,10 @@ export function readStackRecord(path: string): StackRecord {
 
 /** Synchronous, to keep the time in which a process runs unrecorded short. */
 export function writeStackRecord(path: string, record: StackRecord): void {
-  mkdirSync(dirname(path), { recursive: true });
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   const temporary = `${path}.${process.pid}`;
-  writeFileSync(temporary, `${JSON.stringify(record, null, 2)}\n`);
+  // It holds tokens.
+  writeFileSync(temporary, `${JSON.stringify(record, null, 2)}\n`, { mode: 0o600 });
   renameSync(temporary, path);
 }
 
@@ -110,9 +116,6 @@ export class StackInUse extends Error {
   }
 }
 
-/** Maximum length of the path of a Unix socket on every system (macOS 103, Linux 107 bytes). */
-const MAX_SOCKET_PATH_BYTES = 100;
-
 export interface StackPaths {
   home: string;
   store: string;
@@ -126,13 +129,10 @@ export interface StackPaths {
   /** Profile for the Temporal CLI and for clients that read @temporalio/envconfig. */
   profile: string;
   policyServerPort: string;
-  trainerSocket: string;
 }
 
 export function stackPaths(home: string): StackPaths {
   const folder = join(home, 'stack');
-  const socket = join(folder, 'trainer.sock');
-  const short = join(tmpdir(), `genenv-${createHash('sha256').update(home).digest('hex').slice(0, 12)}.sock`);
   return {
     home,
     store: join(home, 'store'),
@@ -144,7 +144,6 @@ export function stackPaths(home: string): StackPaths {
     databaseReady: join(folder, 'temporal.db.ready'),
     profile: join(folder, 'temporal.toml'),
     policyServerPort: join(folder, 'policy-server.port'),
-    trainerSocket: Buffer.byteLength(socket) <= MAX_SOCKET_PATH_BYTES ? socket : short,
   };
 }
 

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { engineModelFolders } from '../../infra/setup/locations.mjs';
 import type { Dependencies } from '../activities/dependencies.ts';
 import { benchmarks, suiteHost, SuiteLoader } from '../benchmarks/registry.ts';
+import { readSecret } from '../config/secrets.ts';
 import { permitServer, serverResolver } from '../inference/endpoints.ts';
 import { ComparisonFolder, EvaluationFolder, NightlyFolder } from '../runs/result-folders.ts';
 import { RunFolder } from '../runs/run-folder.ts';
@@ -49,7 +50,10 @@ export function createDependencies(
     comparisonFolder: (id) => new ComparisonFolder(join(runs, '..', 'comparisons'), id),
     evaluationFolder: (id) => new EvaluationFolder(join(runs, '..', 'evaluations'), id),
     suites: new SuiteLoader(benchmarks, suiteHost(settings.benchmarks, permitServer(resolveServers))),
-    ...createModelClients(settings, resolveServers, options.send, metrics),
+    ...createModelClients(settings, resolveServers, options.send, {
+      metrics,
+      tokenOf: (name) => readSecret(environment, name),
+    }),
     launcher: ({ launcher: { type } }) => {
       switch (type) {
         case 'resident':

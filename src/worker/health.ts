@@ -8,6 +8,10 @@ import type { NativeConnection, Worker } from '@temporalio/worker';
  */
 export function serveHealth(port: number, queues: () => Promise<Record<string, string>>): Promise<Server> {
   const server = createServer((request, response) => {
+    if (!isLoopback(request.headers.host)) {
+      response.writeHead(400).end('Host: expected a name of the loopback, such as 127.0.0.1');
+      return;
+    }
     void queues().then((workers) => {
       const healthy =
         Object.keys(workers).length > 0 && Object.values(workers).every((state) => state === 'polling');
@@ -21,6 +25,9 @@ export function serveHealth(port: number, queues: () => Promise<Record<string, s
     server.listen(port, '127.0.0.1', () => resolve(server));
   });
 }
+
+/** A web page that points a name of its own at the loopback sends that name. */
+const isLoopback = (host = ''): boolean => /^(127\.0\.0\.1|localhost|\[::1\])(:\d{1,5})?$/i.test(host);
 
 /** A poll is held open for up to a minute; a poller that last polled longer ago than this is gone. */
 const MAX_POLL_AGE_MS = 150_000;

@@ -32,6 +32,14 @@ type Serving = ServingSettings | { baseUrl: string; apiKeyEnv: string | null };
 /** Sends a request that takes at most so many milliseconds, and keeps the attempt alive meanwhile. */
 export type SendRequest = <Result>(limitMs: number, request: () => Promise<Result>) => Promise<Result>;
 
+/** The token that one of this worker's own servers asks for. */
+export type TokenOf = (variable: 'GENENV_POLICY_TOKEN' | 'GENENV_VLLM_TOKEN') => string | undefined;
+
+export interface ClientOptions {
+  metrics?: Metrics | undefined;
+  tokenOf?: TokenOf;
+}
+
 /** Limit of the time that servers take to load new weights. */
 const maxLoadMs = 10 * 60_000;
 
@@ -40,7 +48,7 @@ export function createModelClients(
   { policyServer, vllmServer }: Pick<WorkerSettings, 'policyServer' | 'vllmServer'>,
   resolveServers: ResolveServers,
   send: SendRequest,
-  metrics?: Metrics,
+  { metrics, tokenOf = () => undefined }: ClientOptions = {},
 ): ModelClients {
   const loads = new Map<string, ServerLoad>();
   /** A client for each address of the serving settings. */
@@ -52,10 +60,10 @@ export function createModelClients(
     });
   const permittedServers = (serving: Serving): PermittedServer[] => {
     if ('type' in serving && serving.type === 'embedded')
-      return [{ baseUrl: policyServer, apiKey: undefined }];
+      return [{ baseUrl: policyServer, apiKey: tokenOf('GENENV_POLICY_TOKEN') }];
     const { baseUrl, apiKeyEnv = null } = serving;
     if (baseUrl !== undefined) return resolveServers({ baseUrl, apiKeyEnv });
-    if (vllmServer !== undefined) return [{ baseUrl: vllmServer, apiKey: undefined }];
+    if (vllmServer !== undefined) return [{ baseUrl: vllmServer, apiKey: tokenOf('GENENV_VLLM_TOKEN') }];
     throw new ModelUnavailable(
       'no vLLM runs in the stack of this worker (serving.type "vllm" without baseUrl): `genenv run FILE` ' +
         'starts one, and so does `genenv up FILE` after `genenv down`',
@@ -106,7 +114,9 @@ export function createModelClients(
           address: server.address,
           load: (name, folder) =>
             send(maxLoadMs, () =>
-              isManaged ? loadOnManaged(server, serving, name, folder) : server.load(name, folder),
+              isManaged
+                ? loadOnManaged(server, { ...permitted, serving }, name, folder)
+                : server.load(name, folder),
             ),
           unload: (name) => send(maxLoadMs, () => server.unload(name)),
           likeliest: (...prompts) => send(maxLoadMs, () => server.likeliest(...prompts)),
@@ -116,14 +126,16 @@ export function createModelClients(
   };
 }
 
+type ManagedServer = PermittedServer & { serving: VllmServing };
+
 /** @throws ModelUnavailable if the server was started for another run */
 async function loadOnManaged(
   server: AdapterServer,
-  serving: VllmServing,
+  managed: ManagedServer,
   name: string,
   folder: string,
 ): Promise<void> {
-  await requireSameModel(server.address, serving, folder);
+  await requireSameModel(managed, folder);
   try {
     await server.load(name, folder);
   } catch (error) {
@@ -137,13 +149,13 @@ async function loadOnManaged(
  * server of another run, and equal shapes would hide the mistake.
  * @throws ModelUnavailable
  */
-async function requireSameModel(baseUrl: string, serving: VllmServing, adapter: string): Promise<void> {
+async function requireSameModel({ baseUrl, apiKey, serving }: ManagedServer, adapter: string): Promise<void> {
   const config = JSON.parse(await readFile(join(adapter, 'adapter_config.json'), 'utf8')) as {
     base_model_name_or_path: string;
   };
   const wanted = modelFolder(config.base_model_name_or_path);
   const length = serving.maxModelLen ?? modelPositions(wanted);
-  const call = createCaller({ baseUrl, apiKey: undefined, timeoutMs: maxLoadMs });
+  const call = createCaller({ baseUrl, apiKey, timeoutMs: maxLoadMs });
   const base = await askBaseModel(baseUrl, call).catch((cause: unknown) => {
     if (!(cause instanceof InvalidAnswer)) throw cause;
     throw new ModelUnavailable(cause.message, { cause, server: baseUrl, reason: shortReason(cause.message) });

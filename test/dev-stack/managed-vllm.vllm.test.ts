@@ -26,16 +26,17 @@ describe.skipIf(!hasVllm)('the vLLM of the stack (npm run engines -- smollm2 vll
   }, 15 * MINUTES);
   afterAll(() => server[Symbol.asyncDispose](), MINUTES);
 
+  const authorization = () => ({ authorization: `Bearer ${server.token}` });
   const complete = async (body: object): Promise<{ status: number; text: string }> => {
     const response = await fetch(`${server.url}/completions`, {
       method: 'POST',
-      headers: { 'content-type': 'application/json' },
+      headers: { 'content-type': 'application/json', ...authorization() },
       body: JSON.stringify({ model: BASE_MODEL, temperature: 1, ...body }),
     });
     return { status: response.status, text: await response.text() };
   };
   const doctor = (changes: Partial<VllmSettings> = {}, prompt = 'Say yes.'): Promise<Check[]> =>
-    checkVllm(server.url, undefined, {
+    checkVllm(server.url, server.token, {
       settings: { ...settings, ...changes },
       prompts: [{ role: 'agent', text: prompt, maxTokens: 64 }],
       structure: { structured_outputs: { grammar: 'root ::= "yes" | "no"' } },
@@ -50,12 +51,21 @@ describe.skipIf(!hasVllm)('the vLLM of the stack (npm run engines -- smollm2 vll
     );
   });
 
+  test('answers nobody without its token, who may see that it is healthy', async () => {
+    const address = server.url.replace(/\/v1$/, '');
+    for (const path of ['/v1/models', '/v1/completions', '/v1/load_lora_adapter'])
+      expect(
+        (await fetch(`${address}${path}`, { method: path === '/v1/models' ? 'GET' : 'POST' })).status,
+      ).toBe(401);
+    expect((await fetch(`${address}/health`)).status).toBe(200);
+  });
+
   test(
     'has all that the doctor asks for, and gets no adapter from that',
     { timeout: 5 * MINUTES },
     async () => {
       expect(wrong(await doctor())).toEqual([]);
-      const models = await (await fetch(`${server.url}/models`)).json();
+      const models = await (await fetch(`${server.url}/models`, { headers: authorization() })).json();
       expect(models).toMatchObject({ data: [{ id: BASE_MODEL }] });
       expect((models as { data: unknown[] }).data).toHaveLength(1);
     },

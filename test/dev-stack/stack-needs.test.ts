@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { parseExperiment } from '../../src/config/parse-experiment.ts';
 import { embeddedServices } from '../../src/dev-stack/dev-stack.ts';
-import { stackPaths } from '../../src/dev-stack/record.ts';
+import { emptyRecord, stackPaths } from '../../src/dev-stack/record.ts';
+import { stackSecrets } from '../../src/dev-stack/stack-secrets.ts';
 import { combineNeeds, experimentNeeds, noNeeds, standardNeeds } from '../../src/dev-stack/stack-needs.ts';
 import type { StackNeeds } from '../../src/dev-stack/stack-needs.ts';
 import {
@@ -196,7 +197,7 @@ test('a stack has only the services that are needed, and those of interrupted ru
     const services = embeddedServices(
       programs,
       paths,
-      {},
+      { ports: {}, secrets: stackSecrets(paths, emptyRecord()) },
       {
         needs,
         moreNeeds: () => Promise.resolve(more),

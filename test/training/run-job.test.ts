@@ -296,7 +296,7 @@ describe('a training job', { timeout: 30_000 }, () => {
   );
 
   it.each([1, 0, -1, -4242])('whose progress says the number %i is not believed', async (pid) => {
-    const job = await trial({ waits_for: 'never', claims: { pid } });
+    const job = await trial({ sleeps: 60, claims: { pid } });
     const failure = await failureOf(job.run({ stallMs: 3_000 }));
     expect(failure).toBeInstanceOf(TrainerFailed);
     expect(job.progress).toEqual([]);
@@ -313,7 +313,7 @@ describe('a training job', { timeout: 30_000 }, () => {
         which === 'on another host'
           ? { ...identity, host: 'another-host' }
           : { pid: bystander.pid, host: hostname(), started: `${identity.started}1` };
-      const job = await trial({ waits_for: 'never', claims });
+      const job = await trial({ sleeps: 60, claims });
       const failure = await failureOf(job.run({ stallMs: 3_000 }));
       expect((failure as Error).message).toMatch(/could not be ended from this host/);
       expect(isAlive(identity)).toBe(true);
@@ -326,7 +326,7 @@ describe('a training job', { timeout: 30_000 }, () => {
   );
 
   it('of an older trainer, whose lines name no host, is killed as the process that was launched', async () => {
-    const job = await trial({ waits_for: 'never', claims: { host: null, started: null } });
+    const job = await trial({ sleeps: 60, claims: { host: null, started: null } });
     const failure = await failureOf(job.run({ stallMs: 3_000 }));
     expect((failure as Error).message).toMatch(/was killed/);
   });

@@ -1,3 +1,5 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -53,6 +55,32 @@ const request = (seed: number): CompletionRequest => ({
 });
 const ask = (policy: ReturnType<ReturnType<typeof createModelClients>['policyClient']>, seed: number) =>
   policy.complete(request(seed), new AbortController().signal);
+
+test('the servers of the worker get their own tokens, and no other server does', async () => {
+  const seen: (string | undefined)[] = [];
+  const server = createServer((received, response) => {
+    seen.push(received.headers.authorization);
+    response.writeHead(500).end('{}');
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
+  const own = createModelClients(
+    { policyServer: url, vllmServer: url },
+    resolveLoopback,
+    (_, send) => send(),
+    { tokenOf: (name) => `token-of-${name}` },
+  );
+  for (const serving of [{ type: 'embedded' }, { type: 'vllm' }, { type: 'vllm', baseUrl: url }] as const)
+    await expect(ask(own.policyClient(serving, 5_000), 0)).rejects.toMatchObject({
+      name: 'ModelUnavailable',
+    });
+  expect(seen).toEqual([
+    'Bearer token-of-GENENV_POLICY_TOKEN',
+    'Bearer token-of-GENENV_VLLM_TOKEN',
+    'Bearer none',
+  ]);
+});
 
 test('several addresses share the requests, and one that is away is passed over', async () => {
   const [first, second] = [await serve(smollm2()), await serve(smollm2())];

@@ -129,14 +129,15 @@ function checkEngine(experiment: Experiment): Check[] {
 /** The server of the policies: embedded, managed or outside. */
 async function checkServer(experiment: Experiment, world: World, context: CliContext): Promise<Check[]> {
   const { serving } = experiment;
-  const addresses = runningStack(homeFolder(context.env))?.addresses ?? null;
+  const stack = runningStack(homeFolder(context.env));
+  const addresses = stack?.addresses ?? null;
   const settings = vllmSettings(experiment);
   if (serving.type === 'embedded') {
     const url = addresses?.policyServer ?? null;
     return [
       url === null
         ? note('Policy server', 'not running; `genenv run` starts it')
-        : await checkModelList(url, undefined, []),
+        : await checkModelList(url, stack?.tokens?.policyServer, []),
     ];
   }
   const managed = managedVllm(experiment);
@@ -156,7 +157,8 @@ async function checkServer(experiment: Experiment, world: World, context: CliCon
     ];
   const servers = permittedServers(serving, context);
   if (!Array.isArray(servers)) return [servers];
-  if (addresses?.vllm && managed !== null) servers.push({ baseUrl: addresses.vllm.url, apiKey: undefined });
+  if (addresses?.vllm && managed !== null)
+    servers.push({ baseUrl: addresses.vllm.url, apiKey: stack?.tokens?.vllm });
   const checks: Check[] = [];
   for (const { baseUrl: url, apiKey: key } of servers) {
     if (serving.type === 'sglang')

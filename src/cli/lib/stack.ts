@@ -49,18 +49,23 @@ export function createStack(
     paths,
     command,
     cwd: repository,
-    services: (ports) =>
-      embeddedServices(programs, paths, ports, {
-        needs,
-        hasUi: ui,
-        moreNeeds: async (address) => {
-          const server = { ...address, options: await clientOptions(env) };
-          if (own === null || !only)
-            return interruptedNeeds(server, { own, needs, home, say: context.print });
-          await endInterrupted(server, own, context.print);
-          return needs;
+    services: (ports, secrets) =>
+      embeddedServices(
+        programs,
+        paths,
+        { ports, secrets },
+        {
+          needs,
+          hasUi: ui,
+          moreNeeds: async (address) => {
+            const server = { ...address, options: await clientOptions(env) };
+            if (own === null || !only)
+              return interruptedNeeds(server, { own, needs, home, say: context.print });
+            await endInterrupted(server, own, context.print);
+            return needs;
+          },
         },
-      }),
+      ),
     say: context.print,
   });
 }

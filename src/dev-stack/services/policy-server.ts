@@ -5,6 +5,7 @@ import type { Launch } from '../processes.ts';
 import { serviceFingerprint } from '../record.ts';
 import type { StackPaths } from '../record.ts';
 import type { Service } from '../supervised-service.ts';
+import { tokenName } from '../stack-secrets.ts';
 import type { TrainerPackage } from './trainer.ts';
 
 /** The embedded policy server (docs/policy-server.md). */
@@ -15,12 +16,18 @@ export class PolicyServerService implements Service {
   readonly graceSeconds = 15;
   readonly #trainer: TrainerPackage;
   readonly #paths: StackPaths;
+  readonly #token: string;
   #port: number;
   #pinned = false;
 
-  constructor(trainer: TrainerPackage, paths: StackPaths, ports: Record<string, number>) {
+  constructor(
+    trainer: TrainerPackage,
+    paths: StackPaths,
+    { ports, token }: { ports: Record<string, number>; token: string },
+  ) {
     this.#trainer = trainer;
     this.#paths = paths;
+    this.#token = token;
     this.#port = ports.policyServer ?? 0;
   }
 
@@ -33,7 +40,7 @@ export class PolicyServerService implements Service {
   }
   fingerprint(): string {
     return serviceFingerprint(
-      [this.#trainer.python, this.#paths.store],
+      [this.#trainer.python, this.#paths.store, tokenName(this.#token)],
       [join(this.#trainer.folder, 'genenv_trainer')],
     );
   }
@@ -45,15 +52,11 @@ export class PolicyServerService implements Service {
     if (!this.#pinned && (await tryPort(this.#port)) === null) this.#port = 0;
     const port = this.#port;
     if (!this.#pinned) this.#port = 0;
-    return this.#trainer.launch([
-      'serve',
-      '--store',
-      this.#paths.store,
-      '--port',
-      String(port),
-      '--port-file',
-      this.#paths.policyServerPort,
-    ]);
+    const { store, policyServerPort } = this.#paths;
+    return this.#trainer.launch(
+      ['serve', '--store', store, '--port', String(port), '--port-file', policyServerPort],
+      { GENENV_POLICY_TOKEN: this.#token },
+    );
   }
 
   async answers(): Promise<boolean> {

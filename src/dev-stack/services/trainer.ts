@@ -3,7 +3,6 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import type { Launch } from '../processes.ts';
 import { serviceFingerprint } from '../record.ts';
-import type { StackPaths } from '../record.ts';
 import type { Service } from '../supervised-service.ts';
 
 /** How the Python package of trainer/ is run. */
@@ -18,9 +17,11 @@ export class TrainerPackage {
     this.#env = env;
   }
 
-  launch(args: string[]): Launch {
+  /** @param secrets that only this process gets */
+  launch(args: string[], secrets: Record<string, string> = {}): Launch {
     const env = {
       ...this.#env,
+      ...secrets,
       PYTHONPATH: this.folder,
       PYTHONUNBUFFERED: '1',
       TOKENIZERS_PARALLELISM: 'false',
@@ -38,28 +39,28 @@ export class TrainerParent implements Service {
   readonly readySeconds = 240;
   readonly graceSeconds = 15;
   readonly #trainer: TrainerPackage;
-  readonly #paths: StackPaths;
+  readonly #socket: string;
 
-  constructor(trainer: TrainerPackage, paths: StackPaths) {
+  constructor(trainer: TrainerPackage, socket: string) {
     this.#trainer = trainer;
-    this.#paths = paths;
+    this.#socket = socket;
   }
 
   fingerprint(): string {
     return serviceFingerprint(
-      [this.#trainer.python, this.#paths.trainerSocket],
+      [this.#trainer.python, this.#socket],
       [join(this.#trainer.folder, 'genenv_trainer')],
     );
   }
 
   launch(): Launch {
-    rmSync(this.#paths.trainerSocket, { force: true });
-    return this.#trainer.launch(['resident', '--socket', this.#paths.trainerSocket]);
+    rmSync(this.#socket, { force: true });
+    return this.#trainer.launch(['resident', '--socket', this.#socket]);
   }
 
   answers(): Promise<boolean> {
     return new Promise((resolve) => {
-      const socket = connect(this.#paths.trainerSocket);
+      const socket = connect(this.#socket);
       let answer = '';
       const done = (ready: boolean): void => {
         socket.destroy();

@@ -3,6 +3,7 @@ import { vllmPlugins } from '../../../infra/setup/locations.mjs';
 import { choosePort } from '../ports.ts';
 import type { Launch } from '../processes.ts';
 import { serviceFingerprint } from '../record.ts';
+import { tokenName } from '../stack-secrets.ts';
 import type { Service } from '../supervised-service.ts';
 import { vllmEnvironment, vllmFlags, vllmText } from '../vllm-settings.ts';
 import type { VllmSettings } from '../vllm-settings.ts';
@@ -19,6 +20,8 @@ export class VllmServer implements Service {
   readonly #python: string;
   readonly settings: VllmSettings;
   readonly #env: Record<string, string | undefined>;
+  /** What it asks for; undefined lets everybody of this machine ask. */
+  readonly #token: string | undefined;
   #port: number;
   #pinned = false;
 
@@ -26,11 +29,12 @@ export class VllmServer implements Service {
     python: string,
     settings: VllmSettings,
     env: Record<string, string | undefined>,
-    ports: Record<string, number>,
+    { ports, token }: { ports: Record<string, number>; token: string | undefined },
   ) {
     this.#python = python;
     this.settings = settings;
     this.#env = env;
+    this.#token = token;
     this.#port = ports.vllm ?? 0;
     this.slowStart = `serving ${vllmText(settings)}; this takes about a minute`;
   }
@@ -43,7 +47,10 @@ export class VllmServer implements Service {
     return { vllm: this.#port };
   }
   fingerprint(): string {
-    return serviceFingerprint([this.#python, vllmFlags(this.settings)], [vllmPlugins]);
+    return serviceFingerprint(
+      [this.#python, vllmFlags(this.settings), tokenName(this.#token ?? '')],
+      [vllmPlugins],
+    );
   }
 
   async launch(): Promise<Launch> {
@@ -56,7 +63,12 @@ export class VllmServer implements Service {
         ...['-m', 'vllm.entrypoints.openai.api_server', '--host', '127.0.0.1', '--port', String(this.#port)],
         ...vllmFlags(this.settings),
       ],
-      env: { ...vllmEnvironment(availableParallelism()), ...this.#env, PYTHONPATH: vllmPlugins },
+      env: {
+        ...vllmEnvironment(availableParallelism()),
+        ...this.#env,
+        PYTHONPATH: vllmPlugins,
+        ...(this.#token !== undefined && { VLLM_API_KEY: this.#token }),
+      },
     };
   }
 

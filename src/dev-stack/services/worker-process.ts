@@ -4,6 +4,7 @@ import { choosePort } from '../ports.ts';
 import type { Launch } from '../processes.ts';
 import { serviceFingerprint } from '../record.ts';
 import type { StackAddresses } from '../record.ts';
+import type { StackTokens } from '../stack-secrets.ts';
 import type { Service } from '../supervised-service.ts';
 
 export interface WorkerProcessSettings {
@@ -14,6 +15,7 @@ export interface WorkerProcessSettings {
   /** File with a profile of this stack, so that the user's own profiles are not read. */
   profile: string;
   env: Record<string, string | undefined>;
+  tokens: StackTokens;
   /** Known when the servers are up. */
   addresses: () => StackAddresses;
 }
@@ -70,15 +72,18 @@ export class WorkerProcess implements Service {
 
   /** The environment variables that src/worker.ts reads. */
   #contract(): Record<string, string> {
-    const { home, python, profile, addresses } = this.#settings;
+    const { home, python, profile, tokens, addresses } = this.#settings;
     const { temporal, namespace, policyServer, trainerSocket, vllm } = addresses();
     return {
       TEMPORAL_ADDRESS: temporal,
       TEMPORAL_NAMESPACE: namespace,
       TEMPORAL_CONFIG_FILE: profile,
       GENENV_HOME: home,
-      ...(policyServer !== null && { GENENV_POLICY_SERVER: policyServer }),
-      ...(vllm !== null && { GENENV_VLLM_SERVER: vllm.url }),
+      ...(policyServer !== null && {
+        GENENV_POLICY_SERVER: policyServer,
+        GENENV_POLICY_TOKEN: tokens.policyServer,
+      }),
+      ...(vllm !== null && { GENENV_VLLM_SERVER: vllm.url, GENENV_VLLM_TOKEN: tokens.vllm }),
       GENENV_TRAINER_SOCKET: trainerSocket,
       GENENV_PYTHON: python,
     };
