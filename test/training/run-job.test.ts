@@ -215,7 +215,7 @@ describe('a training job', { timeout: 30_000 }, () => {
   });
 
   it('that makes no progress is killed', async () => {
-    const job = await trial({ waits_for: 'never' });
+    const job = await trial({ sleeps: 60 });
     const failure = await failureOf(job.run({ stallMs: 3_000 }));
     expect(failure).toBeInstanceOf(TrainerFailed);
     expect((failure as Error).message).toMatch(
