@@ -17,11 +17,25 @@ interface Service {
   ports?: string[];
   depends_on?: Record<string, { condition: string }>;
   healthcheck?: { test: string[] };
+  read_only?: boolean;
+  user?: string;
+  cap_drop?: string[];
+  security_opt?: string[];
+  pids_limit?: number;
+  mem_limit?: string;
+  tmpfs?: string[];
+  networks?: string[];
+  secrets?: string[];
+  privileged?: boolean;
+  network_mode?: string;
+  cap_add?: string[];
   deploy?: { resources: { reservations: { devices: { driver: string; capabilities: string[] }[] } } };
 }
 interface Compose {
   services: Record<string, Service>;
   volumes: Record<string, unknown>;
+  networks: Record<string, { internal?: boolean } | null>;
+  secrets: Record<string, { file: string }>;
 }
 
 /** The YAML library that the trainer's environment has. */
@@ -72,8 +86,11 @@ describe('infra/compose.yaml', () => {
   });
 
   test('pins every image', () => {
-    for (const [name, { image }] of services) expect(image, name).toMatch(/^[\w./-]+:v?\d+\.\d+[\w.-]*$/);
-    const version = (name: string): string | undefined => service(name).image.split(':')[1];
+    for (const [name, { image, build }] of services)
+      expect(image, name).toMatch(
+        build ? /^genenv-[\w-]+:\d+\.\d+\.\d+$/ : /^[\w./-]+:v?\d+\.\d+[\w.-]*@sha256:[0-9a-f]{64}$/,
+      );
+    const version = (name: string): string | undefined => service(name).image.split(/[:@]/)[1];
     expect(new Set(['temporal', 'temporal-schema', 'temporal-namespace'].map(version)).size).toBe(1);
   });
 
@@ -115,6 +132,61 @@ describe('infra/compose.yaml', () => {
       expect(read('infra/example.env'), name).toMatch(new RegExp(`^#?${name}=`, 'm'));
   });
 
+  test('confines every container', () => {
+    for (const [name, container] of services) {
+      expect(container, name).toMatchObject({
+        cap_drop: ['ALL'],
+        security_opt: ['no-new-privileges:true'],
+        pids_limit: expect.any(Number) as number,
+        mem_limit: expect.stringMatching(/^(\d+g|\$\{\w+_MEMORY:-\d+g\})$/) as string,
+      });
+      // Its program writes its settings beside itself.
+      if (name !== 'temporal-ui') expect(container.read_only, name).toBe(true);
+      expect(
+        container.tmpfs?.some((mount) => mount.startsWith('/tmp')),
+        name,
+      ).toBe(true);
+      for (const key of ['privileged', 'network_mode', 'cap_add'] as const)
+        expect(container, name).not.toHaveProperty(key);
+    }
+  });
+
+  test('runs nothing as root: own images and those of Temporal have a user, the others are given one', () => {
+    for (const [name, { image, user }] of services) {
+      if (/^(genenv-|temporalio\/(server|admin-tools):)/.test(image)) expect(user, name).toBeUndefined();
+      else expect(user, name).toMatch(/^[1-9]\d*:[1-9]\d*$/);
+    }
+  });
+
+  test('keeps model servers away from Temporal, from the database and from other machines', () => {
+    const networksOf = (name: string): string[] => defined(service(name).networks);
+    for (const [name] of services) expect(networksOf(name).length, name).toBeGreaterThan(0);
+    for (const name of ['vllm', 'policy-server']) expect(networksOf(name)).toEqual(['models']);
+    expect(networksOf('postgresql')).toEqual(['data']);
+    const reaching = services.filter(([, { networks }]) => networks?.includes('data')).map(([name]) => name);
+    expect(reaching).toEqual(['postgresql', 'temporal-schema', 'temporal']);
+    expect(compose.networks).toEqual({ data: { internal: true }, control: null, models: { internal: true } });
+  });
+
+  test('gives keys of models only to those who need them', () => {
+    const holders = (variable: string): string[] =>
+      services.filter(([, { environment }]) => environment?.[variable] !== undefined).map(([name]) => name);
+    expect(holders('VLLM_API_KEY')).toEqual(['worker', 'vllm']);
+    expect(holders('GENENV_POLICY_TOKEN')).toEqual([]);
+    expect(holders('GENENV_POLICY_TOKEN_FILE')).toEqual(['worker', 'policy-server']);
+    const receivers = services.filter(([, { secrets }]) => secrets !== undefined).map(([name]) => name);
+    expect(receivers).toEqual(['worker', 'policy-server']);
+    for (const name of receivers) {
+      expect(service(name).secrets).toEqual(['policy-token']);
+      expect(environmentOf(name).GENENV_POLICY_TOKEN_FILE).toBe('/run/secrets/policy-token');
+    }
+    expect(compose.secrets['policy-token']?.file).toMatch(/policy-token$/);
+    const passwords = services.filter(([, { environment = {} }]) =>
+      Object.values(environment).some((value) => value.includes('POSTGRES_PASSWORD')),
+    );
+    expect(passwords.map(([name]) => name)).toEqual(['postgresql', 'temporal-schema', 'temporal']);
+  });
+
   test('publishes ports to this machine only', () => {
     for (const [name, { ports = [] }] of services)
       for (const port of ports) expect(port, name).toMatch(/^127\.0\.0\.1:/);
@@ -140,12 +212,13 @@ describe('infra/compose.yaml', () => {
       'TEMPORAL_ADDRESS',
       'TEMPORAL_NAMESPACE',
       ...(experiment.serving.type === 'openai' ? [experiment.serving.apiKeyEnv] : []),
+      'GENENV_POLICY_TOKEN_FILE',
     ]);
     for (const worker of [...workers('gpu'), ...workers('cpu')])
       for (const name of Object.keys(defined(worker.environment))) expect(readVariables).toContain(name);
   });
 
-  test('shows the store to workers and model servers under one path, to vLLM for reading only', () => {
+  test('shows the store to workers and model servers under one path, to model servers for reading only', () => {
     const mounts = services.flatMap(([name, { volumes = [] }]) =>
       volumes.filter((volume) => volume.startsWith('store:')).map((volume) => [name, volume]),
     );
@@ -157,10 +230,16 @@ describe('infra/compose.yaml', () => {
       'worker-gpu',
     ]);
     for (const [name, volume] of mounts)
-      expect(volume).toBe(name === 'vllm' ? 'store:/var/lib/genenv:ro' : 'store:/var/lib/genenv');
+      expect(volume).toBe(
+        ['vllm', 'policy-server'].includes(name ?? '') ? 'store:/var/lib/genenv:ro' : 'store:/var/lib/genenv',
+      );
     const { store, policyServer } = workerSettings(environmentOf('worker'), undefined);
     const command = commandOf('policy-server');
     expect(command).toContain(store);
+    expect(defined(command[command.indexOf('--allowed-hosts') + 1]).split(',')).toEqual([
+      new URL(policyServer).hostname,
+      '127.0.0.1',
+    ]);
     expect(new URL(policyServer).host).toBe(
       `policy-server:${defined(command[command.indexOf('--port') + 1])}`,
     );
@@ -190,7 +269,7 @@ describe('infra/vllm.json', () => {
       '--logprobs-mode': 'processed_logprobs',
       '--generation-config': 'vllm',
     });
-    expect(environmentOf('worker-gpu')).toHaveProperty(defined(serving.apiKeyEnv));
+    expect(environmentOf('worker')).toHaveProperty(defined(serving.apiKeyEnv));
     const largestRank = Number(/:-(\d+)\}/.exec(defined(flags['--max-lora-rank']))?.[1]);
     for (const { model } of [agent, environment]) {
       if (model.type !== 'pretrained') throw new Error(`model.type is ${model.type}`);

@@ -44,12 +44,14 @@ describe.each(dockerfiles)('%s', (dockerfile) => {
 
   test('starts from pinned Debian images', () => {
     for (const [image] of argumentsOf(dockerfile, 'FROM'))
-      expect(image).toMatch(/^[a-z]+:\d+\.\d+\.\d+-(bookworm-slim|slim-bookworm)$/);
+      expect(image).toMatch(/^[a-z]+:\d+\.\d+\.\d+-(bookworm-slim|slim-bookworm)@sha256:[0-9a-f]{64}$/);
   });
 
   test('has the Node that package.json names', () => {
     const { dependencies } = JSON.parse(read('package.json')) as { dependencies: Record<string, string> };
-    expect(argumentsOf(dockerfile, 'FROM')[0]?.[0]).toBe(`node:${defined(dependencies.node)}-bookworm-slim`);
+    expect(argumentsOf(dockerfile, 'FROM')[0]?.[0]?.split('@')[0]).toBe(
+      `node:${defined(dependencies.node)}-bookworm-slim`,
+    );
   });
 
   test('copies what is there, and its .dockerignore lets that through', () => {
