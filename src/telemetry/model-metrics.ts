@@ -3,6 +3,7 @@ import type { ChatClient } from '../inference/chat-client.ts';
 import type { Completion, PolicyClient } from '../inference/policy-client.ts';
 import { errorLabel } from './metrics.ts';
 import type { Metrics } from './metrics.ts';
+import { traced } from './tracing.ts';
 
 /** Clients of one server that record what they ask it. */
 export interface ClientMeter {
@@ -11,42 +12,45 @@ export interface ClientMeter {
   adapters: (server: AdapterServer) => AdapterServer;
 }
 
+type TokenCounts = Partial<Record<'prompt' | 'completion', number>>;
+
 /**
- * Records requests to the server at an address: outcome, time and tokens.
- * @param metrics undefined = nothing is recorded
+ * Records requests to the server at an address, each in a span: outcome, time and tokens.
+ * @param metrics undefined = nothing is counted
  */
 export function meterClients(metrics: Metrics | undefined, baseUrl: string): ClientMeter {
-  if (metrics === undefined)
-    return { policy: (client) => client, chat: (client) => client, adapters: (server) => server };
   // Neither a path nor a user name of the address.
   const server = URL.canParse(baseUrl) ? new URL(baseUrl).host : 'invalid address';
-  const measure = async <Answer>(
+  const measure = <Answer>(
     operation: string,
     signal: AbortSignal | undefined,
     request: () => Promise<Answer>,
-    tokens?: (answer: Answer) => { prompt?: number; completion: number },
-  ): Promise<Answer> => {
-    const end = metrics.modelRequestSeconds.startTimer({ server, operation });
-    metrics.modelRequestsUnderWay.inc({ server });
-    let outcome = 'ok';
-    try {
-      const answer = await request();
-      for (const [kind, count] of Object.entries(tokens?.(answer) ?? {}))
-        metrics.modelTokens.inc({ server, kind }, count);
-      return answer;
-    } catch (error) {
-      outcome = signal?.aborted === true ? 'aborted' : errorLabel(error);
-      throw error;
-    } finally {
-      end();
-      metrics.modelRequestsUnderWay.dec({ server });
-      metrics.modelRequests.inc({ server, operation, outcome });
-    }
-  };
+    tokensOf: (answer: Answer) => TokenCounts = () => ({}),
+  ): Promise<Answer> =>
+    traced(`model server: ${operation}`, { 'server.address': server }, async (span) => {
+      const end = metrics?.modelRequestSeconds.startTimer({ server, operation });
+      metrics?.modelRequestsUnderWay.inc({ server });
+      let outcome = 'ok';
+      try {
+        const answer = await request();
+        for (const [kind, count] of Object.entries(tokensOf(answer))) {
+          metrics?.modelTokens.inc({ server, kind }, count);
+          span.setAttribute(`genenv.${kind}_tokens`, count);
+        }
+        return answer;
+      } catch (error) {
+        outcome = signal?.aborted === true ? 'aborted' : errorLabel(error);
+        throw error;
+      } finally {
+        end?.();
+        metrics?.modelRequestsUnderWay.dec({ server });
+        metrics?.modelRequests.inc({ server, operation, outcome });
+      }
+    });
   return {
     policy: (client) => ({
       complete: (request, signal) =>
-        measure('complete', signal, () => client.complete(request, signal), tokensOf),
+        measure('complete', signal, () => client.complete(request, signal), countTokens),
       tokenize: (model, text, signal) =>
         measure('tokenize', signal, () => client.tokenize(model, text, signal)),
       promptLength: (model, prompt, signal) =>
@@ -71,7 +75,7 @@ export function meterClients(metrics: Metrics | undefined, baseUrl: string): Cli
   };
 }
 
-function tokensOf(completions: readonly Completion[]): { prompt: number; completion: number } {
+function countTokens(completions: readonly Completion[]): { prompt: number; completion: number } {
   const tokens = { prompt: 0, completion: 0 };
   for (const { sample, prompt_token_ids: promptIds, token_ids: ids, tokens: count } of completions) {
     if (sample === 0) tokens.prompt += promptIds.length;

@@ -33,6 +33,12 @@ export class JobFolder {
     await atomicWrite(join(this.path, 'job.json'), seal(job));
   }
 
+  /** Names the trace that the next job belongs to; it is no input, so nothing hashes it. */
+  async writeTraceParent(traceParent: string | undefined): Promise<void> {
+    const file = join(this.path, 'traceparent');
+    await (traceParent === undefined ? rm(file, { force: true }) : atomicWrite(file, traceParent));
+  }
+
   async result(): Promise<JobResult | undefined> {
     const result = await this.#readSealed('result.json');
     return result === undefined ? undefined : resultSchema.parse(result);

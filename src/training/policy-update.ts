@@ -177,6 +177,7 @@ export async function runPolicyJob(
     detach: () => isWorkerStopping() && dependencies.onShutdown === 'detach',
     stallMs: durability.heartbeatSeconds * 1000,
     onDamage: dependencies.onDamage,
+    traceParent: dependencies.traceParent?.(),
     onProgress: (progress, msSinceLast, newSteps) => {
       last = progress;
       report(newSteps, progress.gpu_memory_bytes ?? 0);

@@ -21,6 +21,8 @@ export interface TrainingBackend {
   onShutdown: 'checkpoint' | 'detach';
   /** Called for progress of the jobs that this worker watches, and when one has ended. */
   onTraining?: (report: TrainingReport) => void;
+  /** The W3C `traceparent` that a job started here continues; undefined = it is not traced. */
+  traceParent?: () => string | undefined;
 }
 
 export interface TrainingReport {
@@ -53,6 +55,7 @@ export interface RunJobOptions {
   /** Limit of the time that a living job neither reports progress nor uses a processor. */
   stallMs: number;
   onDamage: OnDamage;
+  traceParent?: string | undefined;
 }
 
 export interface FinishedJob {
@@ -100,6 +103,7 @@ export async function runJob(options: RunJobOptions): Promise<FinishedJob> {
       const { number: fence } = await work.claim();
       const settings = { ...job.settings, tokens_per_micro_batch: tokenBudget };
       await folder.writeJob({ ...job, fence, settings });
+      await folder.writeTraceParent(options.traceParent);
       await folder.touchLease();
       launched = launchedProcess(await launcher.launch(work.path));
     }

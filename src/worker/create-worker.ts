@@ -3,6 +3,7 @@ import { bundleWorkflowCode, DefaultLogger, Worker } from '@temporalio/worker';
 import type { WorkerOptions } from '@temporalio/worker';
 import type { Dependencies } from '../activities/dependencies.ts';
 import { activitiesByQueue } from '../activities/index.ts';
+import type { WorkerTelemetry } from '../telemetry/worker-telemetry.ts';
 import { queues } from '../workflows/activity-proxies.ts';
 import type { QueueName, WorkerSettings } from './settings.ts';
 
@@ -10,7 +11,12 @@ import type { QueueName, WorkerSettings } from './settings.ts';
 export async function workerFactory(
   settings: WorkerSettings,
   dependencies: Dependencies,
-  common: Pick<WorkerOptions, 'connection' | 'namespace' | 'interceptors' | 'dataConverter'>,
+  {
+    telemetry: { plugins, workflowInterceptorModules },
+    ...common
+  }: Pick<WorkerOptions, 'connection' | 'namespace' | 'interceptors' | 'dataConverter'> & {
+    telemetry: Pick<WorkerTelemetry, 'plugins' | 'workflowInterceptorModules'>;
+  },
 ): Promise<(queue: QueueName) => Promise<Worker>> {
   const { version, maxCachedWorkflows, trainingJobs } = settings;
   const { failureConverterPath } = common.dataConverter ?? {};
@@ -29,6 +35,7 @@ export async function workerFactory(
           },
         }
       : {}),
+    plugins,
     ...common,
   } satisfies Partial<WorkerOptions>;
   const workflows = settings.queues.includes('workflows')
@@ -36,6 +43,8 @@ export async function workerFactory(
         workflowBundle: await bundleWorkflowCode({
           workflowsPath: fileURLToPath(new URL('../workflows/index.ts', import.meta.url)),
           logger: new DefaultLogger('WARN'),
+          plugins,
+          workflowInterceptorModules,
           ...(failureConverterPath !== undefined && { failureConverterPath }),
         }),
         maxCachedWorkflows,

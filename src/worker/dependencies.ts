@@ -14,6 +14,7 @@ import { ObjectStore } from '../store/object-store.ts';
 import { PhaseCache } from '../store/phase-cache.ts';
 import { processLauncher, residentLauncher } from '../training/launchers.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
+import { activeTraceParent } from '../telemetry/tracing.ts';
 import { recordTraining } from '../telemetry/training-metrics.ts';
 import { worldLoader } from '../worlds/registry.ts';
 import { createModelClients } from './model-servers.ts';
@@ -69,6 +70,7 @@ export function createDependencies(
     python,
     devices,
     onShutdown,
+    traceParent: activeTraceParent,
     ...(metrics && { onTraining: (report) => recordTraining(metrics, report) }),
     searchAttributes: options.searchAttributes,
     onDamage: options.onDamage,

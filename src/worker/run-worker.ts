@@ -1,6 +1,6 @@
 import { setFlagsFromString } from 'node:v8';
 import { loadClientConnectConfig } from '@temporalio/envconfig';
-import { DefaultLogger, NativeConnection, Runtime } from '@temporalio/worker';
+import { NativeConnection, Runtime } from '@temporalio/worker';
 import type { ActivityInterceptorsFactory, Worker } from '@temporalio/worker';
 import type { Dependencies } from '../activities/dependencies.ts';
 import { listRunningExperiments } from '../telemetry/running-workflows.ts';
@@ -17,7 +17,6 @@ import { registerSearchAttributes, ServerWatch, untilPossible } from './server-c
 import type { QueueName, WorkerSettings } from './settings.ts';
 
 const stopSignals = ['SIGTERM', 'SIGINT'] as const;
-const say = (message: string): void => console.log(message);
 
 export interface WorkerAdditions {
   /** They run inside the project's own interceptor; a test injects faults with them. */
@@ -42,12 +41,10 @@ export async function runWorker(
     stopping.abort();
   };
   for (const name of stopSignals) process.on(name, stop);
-  const logger = new DefaultLogger('WARN', ({ level, message, meta }) =>
-    console.error(level, message, meta?.error ?? ''),
-  );
-  const { store, runs, metrics } = settings;
-  const telemetry = await startTelemetry({ metrics, folders: { store, runs } }, say);
-  Runtime.install({ ...telemetry.runtimeOptions, logger, shutdownSignals: [] });
+  const { store, runs, metrics, isTraced } = settings;
+  const telemetry = await startTelemetry({ metrics, isTraced, folders: { store, runs } });
+  const { say } = telemetry;
+  Runtime.install({ ...telemetry.runtimeOptions, shutdownSignals: [] });
   let connection: NativeConnection | undefined;
   let dependencies: Dependencies | undefined;
   const pollState = async (queue: QueueName): Promise<string> => {
@@ -86,6 +83,7 @@ export async function runWorker(
       connection,
       namespace,
       dataConverter: createDataConverter(payloadKeys),
+      telemetry,
       interceptors: {
         activity: [
           ...telemetry.activityInterceptors(signal),
@@ -99,7 +97,11 @@ export async function runWorker(
     for (const queue of settings.queues) await createWorker(queue);
     const running = settings.queues.map((queue) =>
       queue === 'workflows'
-        ? serveWorkflows(workers[queue]!, () => register().then(() => createWorker(queue)), watch, signal)
+        ? serveWorkflows(workers[queue]!, () => register().then(() => createWorker(queue)), {
+            watch,
+            signal,
+            say,
+          })
         : workers[queue]!.run(),
     );
     say('worker ready');
@@ -109,7 +111,7 @@ export async function runWorker(
     if (error !== signal.reason) throw error;
   } finally {
     health?.close();
-    telemetry.close();
+    await telemetry.close();
     await dependencies?.suites.close();
     await watch.close();
     await connection?.close();
@@ -126,8 +128,7 @@ export async function runWorker(
 async function serveWorkflows(
   first: Worker,
   create: () => Promise<Worker>,
-  watch: ServerWatch,
-  signal: AbortSignal,
+  { watch, signal, say }: { watch: ServerWatch; signal: AbortSignal; say: (message: string) => void },
 ): Promise<void> {
   for (let worker = first; ; worker = await create()) {
     const run = worker.run();

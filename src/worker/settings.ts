@@ -30,6 +30,8 @@ export interface WorkerSettings {
   healthPort: number | undefined;
   /** Where metrics are served; undefined = nowhere. */
   metrics: MetricsAddress | undefined;
+  /** Whether spans are sent to a collector, and logs are JSON. */
+  isTraced: boolean;
   /** Workflows kept in memory; one that is not is replayed from its history. */
   maxCachedWorkflows: number;
   /** Training jobs at a time; on a GPU a lock lets one work. */
@@ -71,6 +73,7 @@ export function workerSettings(environment: NodeJS.ProcessEnv, queues: string | 
     onShutdown,
     healthPort: readWholeNumber('GENENV_HEALTH_PORT', environment.GENENV_HEALTH_PORT, 65_535),
     metrics: metricsAddress(environment),
+    isTraced: Boolean(environment.OTEL_EXPORTER_OTLP_ENDPOINT) && environment.OTEL_SDK_DISABLED !== 'true',
     maxCachedWorkflows:
       readWholeNumber('GENENV_MAX_CACHED_WORKFLOWS', environment.GENENV_MAX_CACHED_WORKFLOWS, 100_000) ?? 50,
     trainingJobs: readWholeNumber('GENENV_TRAINING_JOBS', environment.GENENV_TRAINING_JOBS, 64, 1) ?? 1,

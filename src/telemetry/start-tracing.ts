@@ -1,0 +1,48 @@
+import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
+import {
+  defaultResource,
+  detectResources,
+  envDetector,
+  resourceFromAttributes,
+} from '@opentelemetry/resources';
+import { BatchSpanProcessor, NodeTracerProvider } from '@opentelemetry/sdk-trace-node';
+import { OpenTelemetryPlugin } from '@temporalio/interceptors-opentelemetry-v2';
+import type { WorkerOptions } from '@temporalio/worker';
+import { LabellingProcessor } from './span-processor.ts';
+
+/** Spans of workflows, activities, requests to model servers and training jobs, sent by OTLP over HTTP. */
+export interface Tracing {
+  plugin: OpenTelemetryPlugin;
+  /** Sends what is left, as far as the collector takes it in time. */
+  close: () => Promise<void>;
+}
+
+const CLOSE_MS = 3_000;
+
+/** Starts to trace this process, by the standard variables OTEL_*, which OpenTelemetry reads itself. */
+export function startTracing(): Tracing {
+  // OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES win.
+  const resource = defaultResource()
+    .merge(resourceFromAttributes({ 'service.name': 'genenv-worker' }))
+    .merge(detectResources({ detectors: [envDetector] }));
+  const spanProcessor = new LabellingProcessor(new BatchSpanProcessor(new OTLPTraceExporter()));
+  const provider = new NodeTracerProvider({ resource, spanProcessors: [spanProcessor] });
+  provider.register();
+  return {
+    plugin: new OutermostTracing({ resource, spanProcessor }),
+    close: async () => {
+      const late = new Promise((resolve) => setTimeout(resolve, CLOSE_MS).unref());
+      await Promise.race([provider.shutdown().catch(() => undefined), late]);
+    },
+  };
+}
+
+/** Puts the span of an activity around all other interceptors: an attempt may fail in one of them. */
+class OutermostTracing extends OpenTelemetryPlugin {
+  override configureWorker(options: WorkerOptions): WorkerOptions {
+    const configured = super.configureWorker(options);
+    const outer = configured.interceptors?.activity?.slice(options.interceptors?.activity?.length) ?? [];
+    const inner = options.interceptors?.activity ?? [];
+    return { ...configured, interceptors: { ...configured.interceptors, activity: [...outer, ...inner] } };
+  }
+}
