@@ -26,6 +26,14 @@ def base_path(folder: Path) -> Path | None:
     return base if base.is_absolute() else (folder / base).resolve()
 
 
+def check_format(folder: Path) -> None:
+    """Raises InvalidArtifact for an adapter whose weights are no safetensors: other formats can hold code."""
+    if not (folder / "adapter_model.safetensors").is_file():
+        raise InvalidArtifact(
+            f"{folder}: there is no adapter_model.safetensors; weights in another format are not read"
+        )
+
+
 def causal_model(model: torch.nn.Module) -> torch.nn.Module:
     """The model of transformers that a policy is, or that its adapters are in."""
     return model.get_base_model() if hasattr(model, "peft_config") else model
@@ -51,6 +59,7 @@ def attach_adapter(base: torch.nn.Module, folder: Path | None, wanted: Adapter |
             return get_peft_model(base, config)
         except ValueError as error:
             raise InvalidConfig(f"job.json.adapter: {error}") from error
+    check_format(folder)
     try:
         model = PeftModel.from_pretrained(base, folder, is_trainable=True)
     except Exception as error:  # a torn or foreign folder makes the libraries raise anything
@@ -74,6 +83,7 @@ TRAINED, REFERENCE = "default", "reference"
 def attach_reference(model: torch.nn.Module, folder: Path) -> None:
     """Load a second, frozen adapter over the base of `model`, which `using_reference` activates. Raises
     InvalidArtifact."""
+    check_format(folder)
     try:
         missing = model.load_adapter(str(folder), REFERENCE, is_trainable=False).missing_keys
     except Exception as error:  # a torn or foreign folder makes the libraries raise anything

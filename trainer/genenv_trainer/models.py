@@ -58,9 +58,7 @@ class Policy:
         return {name: p for name, p in self.model.named_parameters() if p.requires_grad}
 
     def tokenizer(self) -> PreTrainedTokenizerBase:
-        return self.new_tokenizer or AutoTokenizer.from_pretrained(
-            self.tokenizer_folder, local_files_only=True
-        )
+        return self.new_tokenizer or load_tokenizer(self.tokenizer_folder)
 
     def save(self, folder: Path) -> None:
         """Write an ordinary Hugging Face (or peft) folder with its tokenizer. Equal weights give equal
@@ -135,7 +133,14 @@ def load_model(path: Path, dtype: torch.dtype) -> PreTrainedModel:
     one. Raises InvalidArtifact."""
     try:
         model, info = AutoModelForCausalLM.from_pretrained(
-            path, dtype=dtype, attn_implementation="sdpa", local_files_only=True, output_loading_info=True
+            path,
+            dtype=dtype,
+            attn_implementation="sdpa",
+            local_files_only=True,
+            output_loading_info=True,
+            # A folder holds data: neither pickles nor modules of its own are run.
+            use_safetensors=True,
+            trust_remote_code=False,
         )
     except Exception as error:  # a torn or foreign folder makes the libraries raise anything
         if isinstance(error, (torch.OutOfMemoryError, MemoryError)):
@@ -154,6 +159,10 @@ def load_model(path: Path, dtype: torch.dtype) -> PreTrainedModel:
         for tensor in itertools.chain(model.parameters(), model.buffers()):
             tensor.data = tensor.data.clone()
     return model
+
+
+def load_tokenizer(folder: Path) -> PreTrainedTokenizerBase:
+    return AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
 
 
 def _new_model(scratch: Scratch) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:

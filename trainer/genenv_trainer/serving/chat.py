@@ -4,7 +4,6 @@ import threading
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
-from jinja2 import TemplateError
 from pydantic import BaseModel, ConfigDict, Field
 
 from genenv_trainer.serving.engine import Engine, while_wanted
@@ -23,8 +22,10 @@ from genenv_trainer.serving.responses import (
     usage,
 )
 from genenv_trainer.serving.sampler import Row, SamplingParams
+from genenv_trainer.serving.templates import TemplateFailed, TemplateRenderer
 
 router = APIRouter()
+renderer = TemplateRenderer()
 
 
 class TextPart(BaseModel):
@@ -61,10 +62,13 @@ def encode_messages(loaded: LoadedModel, messages: list[Message]) -> list[int]:
         return encode(
             loaded, "".join(f"{one['role']}: {one['content']}\n" for one in plain) + "assistant:", "messages"
         )
+    present = [{name: value for name, value in one.items() if value is not None} for one in plain]
     try:
-        return loaded.tokenizer.apply_chat_template(plain, add_generation_prompt=True, return_dict=False)
-    except TemplateError as error:
+        template, special_tokens = loaded.tokenizer.get_chat_template(), loaded.tokenizer.special_tokens_map
+        text = renderer.render(template, present, special_tokens)
+    except (TemplateFailed, ValueError) as error:
         raise invalid_field("messages", f"the model's chat template refuses them: {error}") from error
+    return encode(loaded, text, "messages", add_special_tokens=False)
 
 
 def prepare_sampling(

@@ -5,8 +5,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import torch
-from transformers import AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
+from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
+from genenv_trainer.adapters import check_format
 from genenv_trainer.errors import InvalidArtifact
 from genenv_trainer.models import load_model
 from genenv_trainer.serving.merging import MergedAdapter
@@ -60,6 +61,7 @@ class AdapterHost:
         InvalidArtifact for one that lacks weights."""
         from peft import PeftConfig, PeftModelForCausalLM  # a second of imports that full models do without
 
+        check_format(folder)
         config = PeftConfig.from_pretrained(str(folder))
         config.inference_mode = True
         adapter = f"adapter{self.count}"
@@ -106,6 +108,3 @@ def read_entry(entry: Path, store: Path) -> tuple[Path, Path]:
     folder = store / fields["path"]
     return folder, store / fields["tokenizer"] if fields.get("tokenizer") else folder
 
-
-def load_tokenizer(folder: Path) -> PreTrainedTokenizerBase:
-    return AutoTokenizer.from_pretrained(folder, local_files_only=True)

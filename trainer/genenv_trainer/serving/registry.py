@@ -7,14 +7,13 @@ from pathlib import Path
 
 from genenv_trainer.adapters import base_path
 from genenv_trainer.errors import JobError
-from genenv_trainer.models import TOKENIZER_FILES
+from genenv_trainer.models import TOKENIZER_FILES, load_tokenizer
 from genenv_trainer.serving.errors import ApiError
 from genenv_trainer.serving.loaded_model import (
     AdapterHost,
     LoadedModel,
     Placement,
     load_full,
-    load_tokenizer,
     read_entry,
 )
 from genenv_trainer.stored_objects import Damaged, check_stored

@@ -1,6 +1,13 @@
 """POST /v1/chat/completions, /tokenize and /detokenize."""
 
+import time
+
+import pytest
 from tiny_models import AGENT
+
+from genenv_trainer.serving import templates
+from genenv_trainer.serving.chat import Message, encode_messages
+from genenv_trainer.serving.registry import Registry
 
 MESSAGES = [
     {"role": "system", "content": "add"},
@@ -74,6 +81,44 @@ def test_a_chat_template_is_used_where_there_is_one(client, store):
     )
     assert (refused.status_code, refused.json()["error"]["param"]) == (400, "messages")
     assert "no tools" in refused.json()["error"]["message"]
+
+
+@pytest.mark.parametrize(
+    ("name", "template"),
+    [
+        ("loops", "{% for a in range(90000) %}{% for b in range(90000) %}{% endfor %}{% endfor %}"),
+        ("memory", "{{ 'a' * 20000000000 }}"),
+        ("long", "{{ 'a' * 9000000 }}"),
+        ("module", "{{ messages.__class__.__mro__[1].__subclasses__() }}"),
+    ],
+)
+def test_a_template_that_takes_too_much_is_ended_and_the_rest_goes_on(store, monkeypatch, name, template):
+    monkeypatch.setattr(templates, "TEMPLATE_SECONDS", 5)
+    renderer = templates.TemplateRenderer()
+    messages = [{"role": "user", "content": "a"}]
+    try:
+        started = time.monotonic()
+        assert renderer.render("{{ messages[0].content }}b", messages, {}) == "ab"
+        with pytest.raises(templates.TemplateFailed):
+            renderer.render(template, messages, {})
+        assert renderer.render("{{ messages[0].role }}", messages, {}) == "user"
+        assert time.monotonic() - started < 400
+    finally:
+        renderer.close()
+
+
+def test_a_template_makes_the_tokens_that_the_library_makes(store):
+    """Special tokens by name, none of them added, and no field without a value."""
+    loaded = Registry(store, capacity=1).get(AGENT)
+    loaded.tokenizer.chat_template = (
+        "{{ eos_token }}{% for m in messages %}{{ m.role }} {{ 'x' if m.name is defined else 'y' }} {{ m.content }}"
+        "{% endfor %}{% if add_generation_prompt %}a:{% endif %}"
+    )
+    messages = [Message(role="user", content="3+4?", name=None), Message(role="tool", content="7", name="sum")]
+    plain = [message.plain() for message in messages]
+    expected = loaded.tokenizer.apply_chat_template(plain, add_generation_prompt=True, return_dict=False)
+    assert encode_messages(loaded, messages) == expected
+    assert loaded.tokenizer.eos_token_id in expected
 
 
 def test_tokens_go_round(client):
