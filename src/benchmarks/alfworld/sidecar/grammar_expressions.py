@@ -1,5 +1,6 @@
-"""Expressions in a game's grammar, such as `{r.name}`: TextWorld 1.7.0 evaluates them in a way that Python 3.13 has ended."""
+"""Expressions in a game's grammar are evaluated by `expressions.py`: TextWorld 1.7.0 takes any Python, in a way that Python 3.13 has ended."""
 
+from expressions import evaluate
 from textworld.envs.pddl import textgen
 
 
@@ -8,6 +9,4 @@ def install() -> None:
 
 
 def _derive(symbol: textgen.EvalSymbol, context: dict | None = None) -> list:
-    """The expression with the context's entities as its variables, which no longer reach it by way of `locals()`."""
-    variables = (context or symbol.context)["variables"]
-    return [textgen.TerminalSymbol(eval(symbol.expression, vars(textgen), variables))]
+    return [textgen.TerminalSymbol(evaluate(symbol.expression, (context or symbol.context)["variables"]))]
