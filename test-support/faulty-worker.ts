@@ -8,8 +8,9 @@ import { armedFaults } from './armed-faults.ts';
 /**
  * The worker, with one fault: `GENENV_TEST_FAULT=<signal>:<activity>:<epoch>:<when>`, where <when> is
  * `before` (as the activity begins), `stuck` (it never comes back), `<n>ms` (that long after), `after` (its
- * work is done, its answer not yet reported), or `lost` (done, then reported as failed, once). Or with the
- * faults that a test arms in the folder `GENENV_TEST_FAULTS` (armed-faults.ts).
+ * work is done, its answer not yet reported), or `lost` (done, then reported as failed, once, with the
+ * message `GENENV_TEST_FAULT_MESSAGE`). Or with the faults that a test arms in the folder
+ * `GENENV_TEST_FAULTS` (armed-faults.ts).
  */
 const [signal, activity, epoch, when] = (process.env.GENENV_TEST_FAULT ?? '').split(':');
 let armed = true;
@@ -38,7 +39,7 @@ const faults = ({ info }: Context): { inbound: ActivityInboundCallsInterceptor }
       if (when === 'after') strike();
       if (when === 'lost') {
         armed = false;
-        throw new Error('the answer was lost');
+        throw new Error(process.env.GENENV_TEST_FAULT_MESSAGE ?? 'the answer was lost');
       }
       return result;
     },

@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { addCodecServer } from './commands/codec-server.ts';
 import { addCompare } from './commands/compare.ts';
 import { addCancel, addPause, addRetune, addStop } from './commands/control.ts';
 import { addDoctor } from './commands/doctor.ts';
@@ -6,6 +7,7 @@ import { addEndpoints } from './commands/endpoints.ts';
 import { addEvaluate } from './commands/evaluate.ts';
 import { addFork } from './commands/fork.ts';
 import { addGc, addReport, addSchema, addVerify } from './commands/maintenance.ts';
+import { addKeys } from './commands/keys.ts';
 import { addPaired } from './commands/paired.ts';
 import { addRescore } from './commands/rescore.ts';
 import { addResume } from './commands/resume.ts';
@@ -56,6 +58,8 @@ export function createProgram(context: CliContext, exit: (code: ExitCode) => voi
     addGc,
     addSchema,
     addDoctor,
+    addKeys,
+    addCodecServer,
   ])
     add(parts);
   return program;

@@ -1,0 +1,107 @@
+import { CliError, exitCodes } from '../context.ts';
+import type { CliContext, CommandParts, ExitCode } from '../context.ts';
+import { collectOption, parseWholeNumber } from '../lib/options.ts';
+
+interface CodecServerCommand {
+  host: string;
+  port: number;
+  origin: string[];
+  allowHost: string[];
+  encode?: boolean;
+}
+
+export function addCodecServer({ program, context, exit }: CommandParts): void {
+  program
+    .command('codec-server')
+    .description('decrypt payloads for the Temporal UI and CLI, until Ctrl-C')
+    .option('--port <n>', 'port', parseWholeNumber('--port', 0), 8088)
+    .option('--host <address>', 'address to listen on', '127.0.0.1')
+    .option(
+      '--origin <origin>',
+      'origin of a Temporal UI that may ask; may be given again',
+      collectOption,
+      [],
+    )
+    .option(
+      '--allow-host <host:port>',
+      'another name that this server is asked under; may be given again',
+      collectOption,
+      [],
+    )
+    .option('--encode', 'encrypt too: whoever has the token may then make payloads that workers trust')
+    .addHelpText(
+      'after',
+      `
+Environment:
+  GENENV_PAYLOAD_KEYS, GENENV_PAYLOAD_KEYS_FILE   the keys, as the workers have them
+  GENENV_CODEC_TOKEN, GENENV_CODEC_TOKEN_FILE     what requests must present: 32 characters or more
+
+Examples:
+  genenv codec-server --origin http://127.0.0.1:8233
+  temporal workflow show --workflow-id laptop --codec-endpoint http://127.0.0.1:8088 \\
+    --codec-auth "Bearer $GENENV_CODEC_TOKEN"`,
+    )
+    .action(async (options: CodecServerCommand) => exit(await serveCodec(options, context)));
+}
+
+async function serveCodec(options: CodecServerCommand, context: CliContext): Promise<ExitCode> {
+  const { createCodecServer } = await import('../../temporal/codec-server.ts');
+  const { EncryptionCodec } = await import('../../temporal/payload-codec.ts');
+  const { readPayloadKeys } = await import('../../temporal/payload-keys.ts');
+  const { Interruption } = await import('../lib/interruption.ts');
+  const keys = readPayloadKeys(context.env);
+  if (keys.length === 0)
+    throw new CliError('GENENV_PAYLOAD_KEYS: missing; set the keys of the workers', exitCodes.badInput);
+  const hosts: string[] = options.allowHost.map((host) => host.toLowerCase());
+  const server = createCodecServer({
+    codec: new EncryptionCodec(keys),
+    token: await readToken(context.env),
+    origins: options.origin.map(parseOrigin),
+    hosts,
+    encode: options.encode === true,
+  });
+  const address = await new Promise<{ port: number }>((resolve, reject) => {
+    server.once('error', (error) => reject(new CliError(`codec-server: ${error.message}`)));
+    server.listen(options.port, options.host, () => resolve(server.address() as { port: number }));
+  });
+  for (const name of ['127.0.0.1', 'localhost', '[::1]']) hosts.push(`${name}:${address.port}`);
+  context.print(
+    `codec server: http://${options.host}:${address.port}, keys ${keys.map(({ id }) => id).join(', ')}, ` +
+      `pages from ${options.origin.join(', ') || 'nowhere (--origin)'}`,
+  );
+  const interruption = new Interruption(() => undefined);
+  await interruption.unlessStopped(new Promise<never>(() => undefined));
+  interruption.dispose();
+  server.closeAllConnections();
+  return exitCodes.ok;
+}
+
+const minTokenLength = 32;
+
+/** @throws CliError, InvalidConfig; neither quotes the token */
+async function readToken(env: NodeJS.ProcessEnv): Promise<string> {
+  const { readSecret } = await import('../../config/secrets.ts');
+  const token = readSecret(env, 'GENENV_CODEC_TOKEN');
+  if (token === undefined)
+    throw new CliError(
+      'GENENV_CODEC_TOKEN: missing; set it, or GENENV_CODEC_TOKEN_FILE, such as to the output of ' +
+        '`openssl rand -hex 32`',
+      exitCodes.badInput,
+    );
+  if (!/^[\w.~-]+$/.test(token) || token.length < minTokenLength)
+    throw new CliError(
+      `GENENV_CODEC_TOKEN: expected ${minTokenLength} or more letters, digits and . _ ~ -`,
+      exitCodes.badInput,
+    );
+  return token;
+}
+
+function parseOrigin(text: string): string {
+  const origin = URL.canParse(text) ? new URL(text).origin : 'null';
+  if (origin !== text)
+    throw new CliError(
+      `--origin: got ${JSON.stringify(text.slice(0, 200))}; expected scheme, host and port, such as http://127.0.0.1:8233`,
+      exitCodes.badInput,
+    );
+  return origin;
+}

@@ -1,0 +1,128 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { createServer } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { z } from 'zod';
+import type { EncryptionCodec } from './payload-codec.ts';
+import { PayloadUnreadable } from './payload-codec.ts';
+import { fromJsonPayload, jsonPayloadSchema, toJsonPayload } from './json-payload.ts';
+
+export interface CodecServerOptions {
+  codec: EncryptionCodec;
+  /** What a request must present, as `Authorization: Bearer <token>` or as the first part of its path. */
+  token: string;
+  /** Origins of web pages that may ask, such as that of Temporal's UI. */
+  origins: readonly string[];
+  /** Values of the Host header that are answered; a page under another name was bound to this address. */
+  hosts: readonly string[];
+  /** Whether it encrypts, too. */
+  encode: boolean;
+}
+
+/** Temporal keeps no message above 4 MiB, whose base64 is a third longer. */
+const maxBodyBytes = 8 * 2 ** 20;
+const bodySchema = z.object({ payloads: z.array(jsonPayloadSchema).max(10_000) });
+
+class Refusal extends Error {
+  readonly status: number;
+
+  constructor(status: number, message: string) {
+    super(message);
+    this.status = status;
+  }
+}
+
+/**
+ * A codec server as Temporal's UI and CLI ask one: POST `/decode` (and `/encode`) with `{payloads: [...]}`.
+ * Payloads that are not encrypted come back as they are.
+ */
+export function createCodecServer(options: CodecServerOptions): Server {
+  const server = createServer((request, response) => {
+    respond(request, response, options).catch((error: unknown) => {
+      const { status, message } = error instanceof Refusal ? error : new Refusal(500, 'internal error');
+      // What is left of a body that nobody reads ends with the connection.
+      response.writeHead(status, { 'content-type': 'application/json', connection: 'close' });
+      response.end(JSON.stringify({ message }));
+    });
+  });
+  server.headersTimeout = 5_000;
+  server.requestTimeout = 20_000;
+  server.maxConnections = 64;
+  return server;
+}
+
+async function respond(
+  request: IncomingMessage,
+  response: ServerResponse,
+  options: CodecServerOptions,
+): Promise<void> {
+  response.setHeader('cache-control', 'no-store');
+  response.setHeader('x-content-type-options', 'nosniff');
+  if (!options.hosts.includes(request.headers.host?.toLowerCase() ?? ''))
+    throw new Refusal(403, 'this host name is not allowed (--allow-host)');
+  allowOrigin(request, response, options.origins);
+  if (request.method === 'OPTIONS') {
+    response.writeHead(204).end();
+    return;
+  }
+  const verb = authorize(request, options.token);
+  if (verb !== 'decode' && !(verb === 'encode' && options.encode))
+    throw new Refusal(404, verb === 'encode' ? 'this server only decodes (--encode)' : 'POST /decode');
+  if (request.method !== 'POST') throw new Refusal(405, 'expected POST');
+  if (!/^application\/json\b/.test(request.headers['content-type'] ?? ''))
+    throw new Refusal(415, 'expected application/json');
+  const payloads = parseBody(await readBody(request)).payloads.map(fromJsonPayload);
+  const converted = await options.codec[verb](payloads).catch((error: unknown) => {
+    throw error instanceof PayloadUnreadable ? new Refusal(400, error.message) : error;
+  });
+  response.writeHead(200, { 'content-type': 'application/json' });
+  response.end(JSON.stringify({ payloads: converted.map(toJsonPayload) }));
+}
+
+/** Requests of programs have no origin. @throws Refusal for a page that is not listed */
+function allowOrigin(
+  { headers }: IncomingMessage,
+  response: ServerResponse,
+  origins: readonly string[],
+): void {
+  response.setHeader('vary', 'origin');
+  const { origin } = headers;
+  if (origin === undefined) return;
+  if (!origins.includes(origin)) throw new Refusal(403, 'this origin is not allowed (--origin)');
+  response.setHeader('access-control-allow-origin', origin);
+  response.setHeader('access-control-allow-methods', 'POST');
+  response.setHeader('access-control-allow-headers', 'authorization, content-type, x-namespace');
+  response.setHeader('access-control-max-age', '600');
+}
+
+/** The last part of the path, of a request that has the token. @throws Refusal */
+function authorize({ url = '', headers }: IncomingMessage, token: string): string {
+  const parts = url.split('?')[0]!.split('/').slice(1);
+  const [, bearer] = /^Bearer +(\S+)$/i.exec(headers.authorization ?? '') ?? [];
+  const inPath = parts.length === 2 ? parts[0] : undefined;
+  if (!isEqual(bearer ?? '', token) && !isEqual(inPath ?? '', token))
+    throw new Refusal(401, 'expected the token, as Authorization: Bearer <token>');
+  return parts.at(-1) ?? '';
+}
+
+/** Compares in a time that says nothing about where they differ. */
+const isEqual = (got: string, expected: string): boolean => timingSafeEqual(digest(got), digest(expected));
+const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
+
+async function readBody(request: IncomingMessage): Promise<string> {
+  const parts: Buffer[] = [];
+  let bytes = 0;
+  for await (const part of request as AsyncIterable<Buffer>) {
+    bytes += part.length;
+    if (bytes > maxBodyBytes) throw new Refusal(413, `expected at most ${maxBodyBytes} bytes`);
+    parts.push(part);
+  }
+  return Buffer.concat(parts).toString('utf8');
+}
+
+function parseBody(text: string): z.infer<typeof bodySchema> {
+  try {
+    return bodySchema.parse(JSON.parse(text));
+  } catch {
+    throw new Refusal(400, 'expected JSON: {"payloads": [{"metadata": {…}, "data": "…"}]}, values in base64');
+  }
+}
