@@ -15,6 +15,8 @@ const tagBytes = 16;
 /** An encrypted payload cannot be read here: what waits for it is tried again, until its key is there. */
 export class PayloadUnreadable extends Error {
   override readonly name = 'PayloadUnreadable' satisfies ErrorName;
+  /** A process without keys reports its failures as plain text: no paths in them. */
+  override readonly stack = '';
 }
 
 /**
