@@ -27,8 +27,8 @@ export function createSglangAdapters(server: ServerAddress): AdapterServer {
   const unload = async (name: string): Promise<void> => {
     const path = '/unload_lora_adapter';
     const { status, text } = await call(path, { lora_name: name });
-    if (status !== 200 && !(status === 400 && text.includes('does not exist')))
-      throw new RequestRefused(`${baseUrl}${path} answered ${status} for ${name}: ${text}`);
+    if (status === 200 || (status === 400 && text.includes('does not exist'))) return;
+    throw failureOf(baseUrl, status, `${baseUrl}${path} answered ${status} for ${name}: ${text}`);
   };
   return {
     address: baseUrl,

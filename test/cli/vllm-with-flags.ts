@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
+import { FakeServer } from '../../test-support/fake-server.ts';
 
 /** Answers of a real vLLM 0.32, right flags and wrong ones. */
 export interface FakeVllm {
@@ -32,7 +32,7 @@ const noTensors = failure(
 /** Serves until the test is over. */
 export async function serve(fake: FakeVllm = {}): Promise<{ url: string; ranks: number[] }> {
   const ranks: number[] = [];
-  const answer = (path: string, body: Record<string, unknown>): { status: number; body: object } => {
+  const answer: Answer = (path, body) => {
     const { root = '/models/small', maxModelLen = 512, logprobs = 'processed', tokenIds = true } = fake;
     switch (path) {
       case '/v1/models':
@@ -69,24 +69,34 @@ export async function serve(fake: FakeVllm = {}): Promise<{ url: string; ranks: 
       }
     }
   };
-  const server = createServer((request, response) => {
-    let text = '';
-    request.on('data', (part: Buffer) => (text += part.toString()));
-    request.on('end', () => {
-      const { status, body } = answer(
-        request.url ?? '',
-        text === '' ? {} : (JSON.parse(text) as Record<string, unknown>),
-      );
-      response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
-    });
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(
-    () =>
-      new Promise<void>((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
-  );
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`, ranks };
+  const server = await VllmWithFlags.start(answer);
+  onTestFinished(() => server[Symbol.asyncDispose]());
+  return { url: server.url, ranks };
+}
+
+type Answer = (path: string, body: Record<string, unknown>) => { status: number; body: object };
+
+class VllmWithFlags extends FakeServer {
+  readonly #answer: Answer;
+
+  private constructor(answer: Answer) {
+    super();
+    this.#answer = answer;
+  }
+
+  static async start(answer: Answer): Promise<VllmWithFlags> {
+    const server = new VllmWithFlags(answer);
+    await server.listen();
+    return server;
+  }
+
+  get url(): string {
+    return `${this.origin}/v1`;
+  }
+
+  protected answer(path = '', body: Buffer, response: ServerResponse): void {
+    const content = body.length === 0 ? {} : (JSON.parse(body.toString('utf8')) as Record<string, unknown>);
+    const { status, body: answered } = this.#answer(path, content);
+    response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(answered));
+  }
 }

@@ -8,7 +8,7 @@ import { ensurePolicyServed, withdrawPolicies } from '../../src/inference/publis
 import { writeCanary } from '../../src/store/canaries.ts';
 import { InvalidArtifact } from '../../src/store/errors.ts';
 import { ObjectStore } from '../../src/store/object-store.ts';
-import { canaryPath } from '../../src/store/references.ts';
+import { canaryPath } from '../../src/store/object-paths.ts';
 import type { FolderRef } from '../../src/store/references.ts';
 import { createModelClients } from '../../src/worker/model-servers.ts';
 import { FakeModelServer } from '../../test-support/fake-model-server.ts';
@@ -203,6 +203,15 @@ it('an SGLang that was interrupted while it unloaded an adapter unloads it befor
     { call: 'unload', name },
     { call: 'load', name, folder },
   ]);
+});
+
+it('an SGLang whose own error keeps it from unloading an adapter is away, and one that refuses is not', async () => {
+  const { adapters, dependencies } = await someStore(sglang);
+  const unload = () => dependencies.adapterServers()[0]!.unload(name);
+  vi.spyOn(adapters, 'unload').mockReturnValueOnce({ status: 500, body: 'out of luck' });
+  await expect(unload()).rejects.toMatchObject({ name: 'ModelUnavailable' });
+  vi.spyOn(adapters, 'unload').mockReturnValueOnce({ status: 422, body: 'no' });
+  await expect(unload()).rejects.toThrow(RequestRefused);
 });
 
 describe.each(dialects)('withdrawing policies ($type)', (serving) => {
