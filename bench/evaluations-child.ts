@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createEvaluationCpuActivities, createEvaluationLlmActivities } from '../src/activities/index.ts';
-import type { ReadySuite, ShardRecord } from '../src/types/evaluation-types.ts';
+import type { ReadySuite, ShardRecord } from '../src/types/evaluation-inputs.ts';
 import { FakeTrainer } from '../test-support/fake-trainer.ts';
 import { plainDependencies } from '../test-support/plain-epochs.ts';
 

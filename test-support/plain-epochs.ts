@@ -8,10 +8,12 @@ import { createPolicyClient } from '../src/inference/create-policy-client.ts';
 import { ComparisonFolder, EvaluationFolder, NightlyFolder } from '../src/runs/result-folders.ts';
 import { RunFolder } from '../src/runs/run-folder.ts';
 import type { ActivityContext } from '../src/runtime/activity-context.ts';
+import { dataFileReader } from '../src/store/data-files.ts';
 import { ObjectStore } from '../src/store/object-store.ts';
 import { PhaseCache } from '../src/store/phase-cache.ts';
 import type { Launcher } from '../src/training/launchers.ts';
-import type { CommittedEpoch, RunPlan } from '../src/types/activity-types.ts';
+import type { CommittedEpoch } from '../src/types/activity-types.ts';
+import type { RunPlan } from '../src/types/run-state.ts';
 import { runEpochPipeline, runPreparation } from '../src/workflows/epoch-pipeline.ts';
 import type { StepRunner } from '../src/workflows/epoch-pipeline.ts';
 import { worldLoader } from '../src/worlds/registry.ts';
@@ -28,7 +30,9 @@ export function plainDependencies(
   return {
     store: new ObjectStore(store),
     keys: new PhaseCache(store),
-    loadWorld: worldLoader(undefined),
+    loadWorld: worldLoader(undefined, ['/']),
+    readDataFile: dataFileReader(['/']),
+    requireModelFolder: () => Promise.resolve(),
     runFolder: (id) => new RunFolder(join(home, 'runs'), id),
     nightlyFolder: (name) => new NightlyFolder(join(home, 'nightly'), name),
     comparisonFolder: (id) => new ComparisonFolder(join(home, 'comparisons'), id),

@@ -4,7 +4,7 @@ import { BASE_MODEL } from '../src/dev-stack/vllm-settings.ts';
 import { ensurePolicyServed, withdrawPolicies } from '../src/inference/publish.ts';
 import { writeCanary } from '../src/store/canaries.ts';
 import { ObjectStore } from '../src/store/object-store.ts';
-import type { PolicyVersion } from '../src/types/activity-types.ts';
+import type { PolicyVersion } from '../src/types/run-state.ts';
 import type { Canary } from '../src/types/training-job.ts';
 import { createModelClients } from '../src/worker/model-servers.ts';
 import { ManagedVllm, smollm2 } from './managed-vllm.ts';

@@ -36,9 +36,7 @@ export async function installLock({ pip, environment, say, lock, isAlone = false
     await pip([...(isAlone ? ['--no-deps'] : []), '--require-hashes', '-r', lock]);
     return;
   }
-  say(
-    `${torch} from GENENV_TORCH_INDEX. WARNING: it is installed without a check of its hash; trust that index`,
-  );
+  say(`${torch} from GENENV_TORCH_INDEX`);
   await pip(['--index-url', torchIndex, '--no-deps', torch]);
   const rest = join(environment, 'requirements-without-torch.txt');
   writeFileSync(rest, withoutTorch(text));

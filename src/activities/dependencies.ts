@@ -1,4 +1,5 @@
 import type { SuiteLoader } from '../benchmarks/registry.ts';
+import type { RequireModelFolder } from '../config/permitted-folders.ts';
 import type { ModelClients } from '../inference/model-clients.ts';
 import type { RunFolders } from '../runs/result-folders.ts';
 import type { HasActivityContext, PhaseStorage } from '../runtime/dependencies.ts';
@@ -11,6 +12,7 @@ import type { TrainingBackend } from '../training/run-job.ts';
 export interface Dependencies
   extends PhaseStorage, HasActivityContext, ModelClients, RunFolders, TrainingBackend {
   suites: SuiteLoader;
+  requireModelFolder: RequireModelFolder;
   /** Whether the search attributes are registered in the namespace. */
   searchAttributes: boolean;
 }

@@ -1,9 +1,11 @@
 import { CommanderError } from 'commander';
+import { setFileMask } from '../config/file-mode.ts';
 import { CliError, exitCodes, processContext } from './context.ts';
 import { createProgram } from './program.ts';
 
 const context = processContext();
 try {
+  setFileMask(context.env.GENENV_UMASK);
   await createProgram(context, (code) => (process.exitCode = code)).parseAsync();
 } catch (error) {
   process.exitCode = explain(error);

@@ -2,7 +2,7 @@ import { mean } from '../numerics/arithmetic.ts';
 import { deriveSeed } from '../numerics/random.ts';
 import { rankCorrelation } from '../numerics/tests.ts';
 import { measured } from '../report/run-data.ts';
-import type { CrossPlayCell, CrossPlayRecord } from '../types/comparison-types.ts';
+import type { CrossPlayCell, CrossPlayRecord } from '../types/comparison-inputs.ts';
 import { estimateOverSeeds } from './seed-estimates.ts';
 import type { SeedEstimate } from './seed-estimates.ts';
 

@@ -1,5 +1,5 @@
 import type { Comparison } from '../config/comparison.ts';
-import type { ArmRun } from '../types/comparison-types.ts';
+import type { ArmRun } from '../types/comparison-inputs.ts';
 
 /** The runs of a comparison, seed by seed, so that the first seeds are complete early. */
 export const armRuns = (id: string, { seeds, arms }: Pick<Comparison, 'seeds' | 'arms'>): ArmRun[] =>

@@ -1,5 +1,5 @@
 import { deriveSeed } from '../numerics/random.ts';
-import type { ProbeRecord } from '../types/comparison-types.ts';
+import type { ProbeRecord } from '../types/comparison-inputs.ts';
 import { inOwnUnits, signalFit } from './theory/gradient-signal.ts';
 import type { SignalFit, SignalTask } from './theory/gradient-signal.ts';
 import { misranking } from './theory/ranking.ts';

@@ -7,7 +7,7 @@ import type { EpochRow } from '../report/run-data.ts';
 import type { LedgerEntry } from '../runs/ledger-entry.ts';
 import { hashOf } from '../store/canonical-json.ts';
 import type { LedgerLine } from '../store/ledger-chain.ts';
-import type { ArmRun } from '../types/comparison-types.ts';
+import type { ArmRun } from '../types/comparison-inputs.ts';
 import { areaUnderCurve, rolloutsToThreshold, scoreAt } from './learning-curve.ts';
 import type { CurvePoint } from './learning-curve.ts';
 

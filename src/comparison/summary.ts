@@ -2,7 +2,7 @@ import { agentRollouts } from '../config/comparison.ts';
 import type { Comparison } from '../config/comparison.ts';
 import { range } from '../numerics/arithmetic.ts';
 import { hashOf } from '../store/canonical-json.ts';
-import type { CrossPlayRecord } from '../types/comparison-types.ts';
+import type { CrossPlayRecord } from '../types/comparison-inputs.ts';
 import { InvalidConfig } from '../validation/invalid-config.ts';
 import { estimateDifference, mapMetrics, summarizeArm } from './arm-summary.ts';
 import type { ArmSummary } from './arm-summary.ts';

@@ -102,10 +102,10 @@ function* repeated(field: string, values: readonly (string | number)[]): Generat
 }
 
 /** `<comparison>.<arm>.<seed>` is the id of a run, which has 80 characters at most. */
-export const comparisonIdPattern = /^[A-Za-z0-9-][A-Za-z0-9._-]{0,39}$/;
+export const comparisonIdPattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,39}$/;
 export const comparisonIdRule =
-  'expected 1 to 40 letters, digits, dots, dashes or underscores, no dot or underscore first';
-const armPattern = /^[A-Za-z0-9-][A-Za-z0-9_-]{0,23}$/;
+  'expected 1 to 40 letters, digits, dots, dashes or underscores, a letter or digit first';
+const armPattern = /^[A-Za-z0-9][A-Za-z0-9_-]{0,23}$/;
 const armRule = 'expected 1 to 24 letters, digits, dashes or underscores, no underscore first';
 
 /** The comparison file: what the workflow `comparison` is started with. */

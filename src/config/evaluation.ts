@@ -3,11 +3,12 @@ import { InvalidConfig } from '../validation/invalid-config.ts';
 import type { JsonSchema } from '../validation/json-schema.ts';
 import { fileJsonSchema, parseFile } from '../validation/parse-file.ts';
 import { evaluationOptions } from './method.ts';
+import { runIdPattern } from './run-id.ts';
 import { apiKeyEnv, httpUrl } from './server-address.ts';
 
-export const evaluationIdPattern = /^[A-Za-z0-9-][A-Za-z0-9._-]{0,67}$/;
+export const evaluationIdPattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,67}$/;
 export const evaluationIdRule =
-  'expected 1 to 68 letters, digits, dots, dashes or underscores, no dot or underscore first';
+  'expected 1 to 68 letters, digits, dots, dashes or underscores, a letter or digit first';
 
 const policySchema = z
   .discriminatedUnion('type', [
@@ -28,10 +29,7 @@ const policySchema = z
     z
       .strictObject({
         type: z.literal('run'),
-        run: z
-          .string()
-          .regex(/^[A-Za-z0-9-][A-Za-z0-9._-]{0,79}$/, 'expected the id of a run')
-          .describe('Id of a run.'),
+        run: z.string().regex(runIdPattern, 'expected the id of a run').describe('Id of a run.'),
         epoch: z.int().min(0).nullable().default(null).describe('Its committed epoch; null = the last.'),
         api: z.enum(['chat', 'completions']).default('chat').describe('As for a served one.'),
       })

@@ -12,6 +12,7 @@ import {
 } from './method.ts';
 import { agentSchema, environmentSchema, trainerSchema } from './policies.ts';
 import { servingSchema } from './serving.ts';
+import { runIdPattern } from './run-id.ts';
 
 /** The experiment file, resolved: presets merged in, every default written out. */
 export const experimentSchema = z
@@ -40,7 +41,7 @@ export const experimentSchema = z
       .strictObject({
         run: z
           .string()
-          .regex(/^[A-Za-z0-9-][A-Za-z0-9._-]{0,79}$/, 'expected the id of a run')
+          .regex(runIdPattern, 'expected the id of a run')
           .describe('Id of the run to start from.'),
         epoch: z.int().min(0).describe('Its committed epoch to start from.'),
       })

@@ -18,8 +18,8 @@ export interface Nightly {
 }
 
 /** `<name>-night-0001` is the id of a run. */
-const namePattern = /^[A-Za-z0-9-][A-Za-z0-9._-]{0,63}$/;
-const nameRule = 'expected 1 to 64 letters, digits, dots, dashes or underscores, no dot or underscore first';
+const namePattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
+const nameRule = 'expected 1 to 64 letters, digits, dots, dashes or underscores, a letter or digit first';
 
 /** The nightly file: what a Temporal schedule gives to the workflow `nightly`. */
 export const nightlySchema = z

@@ -1,6 +1,5 @@
 /** Data sets of the arms that learn from a fixed one: their candidates, before they are checked. */
 import { createHash } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
 import { emptyHistory } from '../coevolution/agent-history.ts';
 import type { PoolSource } from '../config/arms.ts';
@@ -11,7 +10,7 @@ import type { RandomStream } from '../numerics/random.ts';
 import { batchPrompts, openChatClient, openCompletionClient } from '../rollouts/completion-requests.ts';
 import type { ModelDependencies } from '../rollouts/completion-requests.ts';
 import type { Phase } from '../runtime/run-once.ts';
-import type { PolicyVersion } from '../types/activity-types.ts';
+import type { PolicyVersion } from '../types/run-state.ts';
 import { InvalidConfig } from '../validation/invalid-config.ts';
 import type { World } from '../worlds/world.ts';
 import { rejectContaminated, structuredOutput } from './generate-candidates.ts';
@@ -34,7 +33,7 @@ export function datasetTexts(
     return generateVariations(dependencies, context, { simulator, variations: arm.variations }, baseTasks);
   if (arm.type !== 'offline') throw new Error(`the arm ${arm.type} has no data set`);
   return arm.source.type === 'file'
-    ? readTaskFile(context.world, arm.source, Math.ceil(arm.multiple * baseTasks.length))
+    ? readTaskFile(dependencies, context.world, arm.source, Math.ceil(arm.multiple * baseTasks.length))
     : generateOffline(dependencies, context, { ...arm.source, multiple: arm.multiple }, baseTasks);
 }
 
@@ -102,25 +101,20 @@ const rowSchema = z.object({ spec: z.string() });
 
 /** The first `max` tasks of a JSONL file. */
 async function readTaskFile(
+  { readDataFile }: Pick<ModelDependencies, 'readDataFile'>,
   world: World,
   { path, sha256 }: Extract<PoolSource, { type: 'file' }>,
   max: number,
 ): Promise<WrittenDataset> {
-  const bytes = await readFile(path).catch((error: unknown) => {
-    throw new InvalidConfig(
-      `experiment: arm.source.path: got ${JSON.stringify(path)}; ` +
-        (error instanceof Error ? error.message : String(error)),
-    );
-  });
+  const bytes = await readDataFile('arm.source.path', path);
   const hash = createHash('sha256').update(bytes).digest('hex');
   if (sha256 !== null && hash !== sha256)
-    throw new InvalidConfig(`experiment: arm.source.sha256: got ${sha256}; ${path} has ${hash}`);
+    throw new InvalidConfig(`experiment: arm.source.sha256: got ${sha256}; ${path} has another`);
   const lines = nonEmptyLines(bytes.toString('utf8')).slice(0, max);
   const texts = lines.map((line, index) => {
     const place = `arm.source.path: ${path} line ${index + 1}`;
     const row = rowSchema.safeParse(parseJson(line));
-    if (!row.success)
-      throw new InvalidConfig(`experiment: ${place}: got ${line.slice(0, 80)}; expected {"spec": "…"}`);
+    if (!row.success) throw new InvalidConfig(`experiment: ${place}: it is not {"spec": "…"}`);
     const { spec } = row.data;
     const parsed = world.parseTask(spec);
     if (parsed.valid) rejectContaminated(world, parsed.spec, place);

@@ -4,7 +4,8 @@ import type { IntervalEstimate } from '../numerics/intervals.ts';
 import { mcNemar } from '../numerics/tests.ts';
 import type { McNemar } from '../numerics/tests.ts';
 import { canonicalJson } from '../store/canonical-json.ts';
-import type { CaseLine, EvaluationResults, ReadySuite } from '../types/evaluation-types.ts';
+import type { ReadySuite } from '../types/evaluation-inputs.ts';
+import type { CaseLine, EvaluationResults } from '../types/evaluation-types.ts';
 import { InvalidConfig } from '../validation/invalid-config.ts';
 
 export interface Evaluated {

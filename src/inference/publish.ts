@@ -4,7 +4,7 @@ import type { ServingSettings } from '../config/serving.ts';
 import { atomicWrite } from '../store/atomic-write.ts';
 import { readCanary } from '../store/canaries.ts';
 import type { ObjectStore } from '../store/object-store.ts';
-import type { PolicyVersion } from '../types/activity-types.ts';
+import type { PolicyVersion } from '../types/run-state.ts';
 import { canarySchema } from '../types/training-job.ts';
 import { AdapterNotLoaded, publishAdapter } from './adapter-server.ts';
 import type { ModelClients } from './model-clients.ts';

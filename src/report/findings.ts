@@ -1,6 +1,6 @@
 import { bandResidence, isInBand, TARGET_BAND } from '../coevolution/diagnostics.ts';
 import { mean } from '../numerics/arithmetic.ts';
-import type { Metrics } from '../types/activity-types.ts';
+import type { Metrics } from '../types/run-state.ts';
 import { formatNumber, formatPercent, formatRate } from './document.ts';
 import { measured, namesUnder, series, trained } from './run-data.ts';
 import type { EpochRow } from './run-data.ts';

@@ -11,7 +11,7 @@ import { sha256 } from '../store/canonical-json.ts';
 import { InvalidArtifact, StoreUnavailable, undefinedIfMissing } from '../store/errors.ts';
 import type { ObjectStore } from '../store/object-store.ts';
 import type { FileRef } from '../store/references.ts';
-import type { Metrics } from '../types/activity-types.ts';
+import type { Metrics } from '../types/run-state.ts';
 import type { EpochOutputs, EpochRow, ReportEvent, RunData } from './run-data.ts';
 
 interface LedgerLine {

@@ -2,7 +2,7 @@ import type { Experiment } from '../config/experiment.ts';
 import type { Retune } from '../runs/run-folder.ts';
 import type { Ancestor } from '../runs/run-overview.ts';
 import type { FileRef } from '../store/references.ts';
-import type { Metrics } from '../types/activity-types.ts';
+import type { Metrics } from '../types/run-state.ts';
 
 /** One committed epoch: its ledger line, and how long it took. Epoch 0 is the preparation. */
 export interface EpochRow {

@@ -6,6 +6,7 @@ import { RunFolder } from '../runs/run-folder.ts';
 import { atomicWrite } from '../store/atomic-write.ts';
 import { ObjectStore } from '../store/object-store.ts';
 import { worldLoader } from '../worlds/registry.ts';
+import type { LoadWorld } from '../worlds/registry.ts';
 import type { World } from '../worlds/world.ts';
 import { cards } from './cards.ts';
 import { chartsOf } from './charts/charts.ts';
@@ -23,21 +24,21 @@ import { sampleEpochs } from './samples.ts';
 /**
  * Writes the report of a run, finished or not, into its folder, and gives its path. The page says what is
  * missing or pruned; that is never a reason to fail.
- * @param worlds the list of worlds from outside that may be loaded, as in GENENV_WORLDS
+ * @param loadWorld loads worlds as the workers do; without it, only those of this project
  * @throws Error if there is no such run, StoreUnavailable if the folder cannot be written
  */
 export async function writeReport({
   home,
   runId,
-  worlds,
+  loadWorld = worldLoader(undefined),
 }: {
   home: string;
   runId: string;
-  worlds?: string | undefined;
+  loadWorld?: LoadWorld;
 }): Promise<string> {
   const run = await loadRun({ home, runId });
   const store = new ObjectStore(join(home, 'store'));
-  const world = await worldOf(run, worlds);
+  const world = await worldOf(run, loadWorld);
   const samples = await sampleEpochs(run.rows, store, world, run.gaps);
   const grids = await heldOutGrids(run.rows, store, run.gaps);
   const { rows, epochsPerPoint } = thinned(run.rows);
@@ -65,10 +66,10 @@ export async function writeReport({
   return file;
 }
 
-async function worldOf({ experiment, gaps }: RunData, worlds: string | undefined): Promise<World | null> {
+async function worldOf({ experiment, gaps }: RunData, loadWorld: LoadWorld): Promise<World | null> {
   if (experiment === null) return null;
   try {
-    return await worldLoader(worlds)(experiment.world);
+    return await loadWorld(experiment.world);
   } catch (error) {
     gaps.push(`Tasks are shown as they are written: ${(error as Error).message}`);
     return null;

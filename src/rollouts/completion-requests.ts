@@ -6,7 +6,7 @@ import type { Completion, CompletionRequest } from '../inference/policy-client.t
 import { ensurePolicyServed, resendIfPolicyMissing } from '../inference/publish.ts';
 import type { HasActivityContext, PhaseStorage } from '../runtime/dependencies.ts';
 import type { Phase } from '../runtime/run-once.ts';
-import type { PolicyVersion, RunState } from '../types/activity-types.ts';
+import type { PolicyVersion, RunState } from '../types/run-state.ts';
 import type { Sampled } from '../types/records.ts';
 import { JournaledClient } from './journaled-client.ts';
 import type { SamplingUsage } from './journaled-client.ts';

@@ -3,7 +3,7 @@ import { PROMPT_TOO_LONG } from '../inference/policy-client.ts';
 import type { Completion, CompletionRequest } from '../inference/policy-client.ts';
 import { deriveSeed } from '../numerics/random.ts';
 import type { Phase } from '../runtime/run-once.ts';
-import type { PolicyVersion } from '../types/activity-types.ts';
+import type { PolicyVersion } from '../types/run-state.ts';
 import type { Sampled, TurnRecord } from '../types/records.ts';
 import type { TaskSpec, TurnRules } from '../worlds/world.ts';
 import { isUnanswered, sampleRecord } from './completion-requests.ts';

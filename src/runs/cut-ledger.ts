@@ -1,4 +1,4 @@
-import { copyFile, readdir, rename, rm } from 'node:fs/promises';
+import { readdir, rename, rm } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { atomicWrite, makeFolder, syncFolder, temporaryName } from '../store/atomic-write.ts';
 import { canonicalJson, sha256 } from '../store/canonical-json.ts';
@@ -6,6 +6,7 @@ import { errorCode, InvalidArtifact, undefinedIfMissing, withDiskErrors } from '
 import { LedgerHead } from '../store/ledger-chain.ts';
 import type { LedgerLine } from '../store/ledger-chain.ts';
 import type { Ledger } from '../store/ledger.ts';
+import { readPlainFile, requirePlainFolder } from '../store/plain-files.ts';
 import type { RunFolder } from './run-folder.ts';
 
 export type Branch = { name: string; folder: string };
@@ -42,12 +43,15 @@ export async function cutLedger(
 /** Copies the files that a rewind changes. The folder gets its name when it is complete. */
 async function archive(folder: RunFolder, why: Record<string, unknown>): Promise<Branch> {
   return withDiskErrors(folder.branchesFolder, async () => {
+    await requirePlainFolder(folder.branchesFolder);
     await makeFolder(folder.branchesFolder);
     const staged = temporaryName(folder.branchesFolder);
     await makeFolder(staged);
     const headFile = new LedgerHead(folder.ledgerFile).file;
-    for (const file of [folder.ledgerFile, headFile, folder.metricsFile, folder.retunesFile])
-      await undefinedIfMissing(copyFile(file, join(staged, basename(file))));
+    for (const file of [folder.ledgerFile, headFile, folder.metricsFile, folder.retunesFile]) {
+      const data = await undefinedIfMissing(readPlainFile(file));
+      if (data !== undefined) await atomicWrite(join(staged, basename(file)), data);
+    }
     const reason = { time: new Date().toISOString(), ...why };
     await atomicWrite(join(staged, 'why.json'), `${JSON.stringify(reason, null, 2)}\n`);
     await syncFolder(staged);

@@ -6,14 +6,8 @@ import { InvalidArtifact, undefinedIfMissing } from '../store/errors.ts';
 import { readChain } from '../store/ledger-chain.ts';
 import type { LedgerLine } from '../store/ledger-chain.ts';
 import type { ObjectStore } from '../store/object-store.ts';
-import {
-  canaryPath,
-  isFolderRef,
-  manifestPath,
-  objectPath,
-  refsIn,
-  tombstonePath,
-} from '../store/references.ts';
+import { canaryPath, manifestPath, objectPath, tombstonePath } from '../store/object-paths.ts';
+import { isFolderRef, refsIn } from '../store/references.ts';
 import type { Ref } from '../store/references.ts';
 import { measure, scanKeys, scanObjects, scanTemporaries, scanWork, urisInWork } from '../store/scan.ts';
 import type { RecordedKey, StoredFile } from '../store/scan.ts';

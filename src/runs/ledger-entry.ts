@@ -1,5 +1,6 @@
 import type { FileRef } from '../store/references.ts';
-import type { CommitInput, Metrics, RunState } from '../types/activity-types.ts';
+import type { CommitInput } from '../types/activity-inputs.ts';
+import type { Metrics, RunState } from '../types/run-state.ts';
 
 /**
  * A line of the ledger, without the hash of the line before: the inputs and outputs of an epoch, without

@@ -6,7 +6,8 @@ import { hashOf } from '../store/canonical-json.ts';
 import { appendJsonLine, readJsonFile, readJsonLines } from '../store/json-files.ts';
 import { checkRunId } from '../store/phase-cache.ts';
 import type { EvaluationResults } from '../types/evaluation-types.ts';
-import type { NightRecord, RunEpoch } from '../types/nightly-types.ts';
+import type { RunEpoch } from '../types/nightly-inputs.ts';
+import type { NightRecord } from '../types/nightly-types.ts';
 import type { RunFolder } from './run-folder.ts';
 
 /** Folders of runs and of results, by id. */

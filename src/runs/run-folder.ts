@@ -1,14 +1,17 @@
-import { open, readdir, readFile } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { readdir, readFile } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { Mutex } from 'async-mutex';
-import { atomicWrite, makeFolder } from '../store/atomic-write.ts';
+import { atomicWrite } from '../store/atomic-write.ts';
 import { canonicalJson, hashOf } from '../store/canonical-json.ts';
-import { undefinedIfMissing, withDiskErrors } from '../store/errors.ts';
+import { errorCode, undefinedIfMissing, withDiskErrors } from '../store/errors.ts';
 import { parseLines, readJsonFile, readJsonLines, writeLine } from '../store/json-files.ts';
 import type { LedgerBody, LedgerLine } from '../store/ledger-chain.ts';
 import { Ledger } from '../store/ledger.ts';
 import { checkRunId, isRunId } from '../store/phase-cache.ts';
+import { openPlainFile, openToAppend, requirePlainFolder } from '../store/plain-files.ts';
+import { InvalidConfig } from '../validation/invalid-config.ts';
 
 export type RunEvent = { type: string; time?: string } & Record<string, unknown>;
 export type MetricsLine = { epoch: number } & Record<string, unknown>;
@@ -81,15 +84,17 @@ export class RunFolder {
    */
   async writeExperiment(experiment: object): Promise<string> {
     const anchor = hashOf(experiment);
+    await requirePlainFolder(this.path);
     await atomicWrite(this.experimentFile, `${JSON.stringify(experiment, null, 2)}\n`);
     return anchor;
   }
 
   /**
    * The experiment and its hash, independent of white space; undefined if there is none.
-   * @throws InvalidArtifact if it is not JSON
+   * @throws InvalidArtifact if it is not JSON, or the folder is a link
    */
   async readExperiment(): Promise<{ experiment: unknown; sha256: string } | undefined> {
+    await requirePlainFolder(this.path);
     const experiment = await readJsonFile<unknown>(
       this.experimentFile,
       'Restore it from the file the experiment was started with.',
@@ -148,7 +153,7 @@ export class RunFolder {
     return new Ledger<Body>(this.ledgerFile, anchor, first);
   }
 
-  /** Adds an event, with the current time if it has none. @throws StoreUnavailable */
+  /** Adds an event, with the current time if it has none. @throws InvalidConfig without a run, StoreUnavailable */
   async appendEvent(event: RunEvent): Promise<void> {
     await this.#append(this.eventsFile, { time: new Date().toISOString(), ...event });
   }
@@ -174,7 +179,7 @@ export class RunFolder {
 
   /** The newest readable metrics; undefined before the first epoch. */
   async lastMetrics(): Promise<MetricsLine | undefined> {
-    const handle = await undefinedIfMissing(open(this.metricsFile));
+    const handle = await undefinedIfMissing(openPlainFile(this.metricsFile, constants.O_RDONLY));
     if (handle === undefined) return undefined;
     try {
       return await newestUpTo(handle, Infinity);
@@ -189,9 +194,12 @@ export class RunFolder {
     isNeeded: (handle: FileHandle) => Promise<boolean> = () => Promise.resolve(true),
   ): Promise<void> {
     await this.#mutex.runExclusive(async () => {
-      await makeFolder(this.path);
+      await requirePlainFolder(this.path);
       await withDiskErrors(file, async () => {
-        const handle = await open(file, 'a+');
+        const handle = await openToAppend(file).catch((error: unknown) => {
+          if (errorCode(error) !== 'ENOENT') throw error;
+          throw new InvalidConfig(`run: there is no run ${JSON.stringify(this.id)}`);
+        });
         try {
           if (await isNeeded(handle)) await writeLine(handle, JSON.stringify(line));
         } finally {

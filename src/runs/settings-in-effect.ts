@@ -3,7 +3,7 @@ import type { Experiment } from '../config/experiment.ts';
 import { parseExperiment } from '../config/parse-experiment.ts';
 import { setFields } from '../config/retune.ts';
 import { randomStream } from '../numerics/random.ts';
-import type { PhaseLimits, WorkflowSettings } from '../types/activity-types.ts';
+import type { PhaseLimits, WorkflowSettings } from '../types/run-state.ts';
 import { InvalidConfig } from '../validation/invalid-config.ts';
 import type { World } from '../worlds/world.ts';
 import { evaluationRequests, generationCounts, rolloutRequests } from './request-plan.ts';

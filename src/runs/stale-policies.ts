@@ -1,4 +1,4 @@
-import type { PolicyVersion, RunState } from '../types/activity-types.ts';
+import type { PolicyVersion, RunState } from '../types/run-state.ts';
 
 /** Committed epochs whose policies stay on the model servers: the last, and one to go back to or evaluate. */
 const KEPT_EPOCHS = 2;

@@ -1,4 +1,5 @@
 /** What phases are given, whatever they do. */
+import type { ReadDataFile } from '../store/data-files.ts';
 import type { OnDamage } from '../store/errors.ts';
 import type { ObjectStore } from '../store/object-store.ts';
 import type { PhaseCache } from '../store/phase-cache.ts';
@@ -10,6 +11,8 @@ export interface PhaseStorage {
   store: ObjectStore;
   keys: PhaseCache;
   loadWorld: LoadWorld;
+  /** Reads a file that an experiment names. */
+  readDataFile: ReadDataFile;
   /** Called for each damaged file that was handled. */
   onDamage: OnDamage;
 }

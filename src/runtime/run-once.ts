@@ -5,7 +5,7 @@ import { Superseded } from '../store/errors.ts';
 import type { PhaseKey } from '../store/phase-cache.ts';
 import { openWork } from '../store/work-folder.ts';
 import type { WorkFolder } from '../store/work-folder.ts';
-import type { Run } from '../types/activity-types.ts';
+import type { Run } from '../types/run-state.ts';
 import type { World } from '../worlds/world.ts';
 import type { PhaseStorage } from './dependencies.ts';
 

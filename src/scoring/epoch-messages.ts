@@ -3,7 +3,7 @@
  * rewards were equal. Messages follow from the ledger and the store, and are in neither.
  */
 import type { Experiment } from '../config/experiment.ts';
-import type { Metrics } from '../types/activity-types.ts';
+import type { Metrics } from '../types/run-state.ts';
 import type { RewardRecord, TaskRecord } from '../types/records.ts';
 import type { World } from '../worlds/world.ts';
 import { quoted } from './quoted.ts';

@@ -11,7 +11,7 @@ import { discrimination } from '../coevolution/guards.ts';
 import type { Experiment } from '../config/experiment.ts';
 import { mean } from '../numerics/arithmetic.ts';
 import { successHistogram } from '../numerics/intervals.ts';
-import type { Metrics } from '../types/activity-types.ts';
+import type { Metrics } from '../types/run-state.ts';
 import type {
   LabelRecord,
   RewardRecord,

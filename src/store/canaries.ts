@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { atomicWrite } from './atomic-write.ts';
 import { canonicalJson, hashOf } from './canonical-json.ts';
 import { undefinedIfMissing } from './errors.ts';
-import { canaryPath } from './references.ts';
+import { canaryPath } from './object-paths.ts';
 import type { FolderRef } from './references.ts';
 
 /** Writes the canary of a checkpoint. It follows from the weights, so writing it twice changes nothing. */

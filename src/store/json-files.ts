@@ -1,23 +1,23 @@
-import { open, readFile } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { makeFolder } from './atomic-write.ts';
 import { InvalidArtifact, undefinedIfMissing, withDiskErrors } from './errors.ts';
 import { linesOf } from './object-integrity.ts';
+import { openToAppend, readPlainFile } from './plain-files.ts';
 
 /**
  * The JSON of a file that a person may have edited; undefined if there is no such file.
  * @param remedy what to do if it is not JSON
- * @throws InvalidArtifact if it is not JSON
+ * @throws InvalidArtifact if it is no file, or not JSON
  * @throws StoreUnavailable
  */
 export async function readJsonFile<T>(file: string, remedy: string): Promise<T | undefined> {
-  const text = await withDiskErrors(file, () => undefinedIfMissing(readFile(file, 'utf8')));
+  const text = await withDiskErrors(file, () => undefinedIfMissing(readPlainFile(file)));
   if (text === undefined) return undefined;
   try {
-    return JSON.parse(text) as T;
-  } catch (error) {
-    throw new InvalidArtifact(file, `not JSON: ${String(error)}`, {}, remedy);
+    return JSON.parse(text.toString('utf8')) as T;
+  } catch {
+    throw new InvalidArtifact(file, 'not JSON', {}, remedy);
   }
 }
 
@@ -25,7 +25,7 @@ export async function readJsonFile<T>(file: string, remedy: string): Promise<T |
 export async function appendJsonLine(file: string, line: object): Promise<void> {
   await makeFolder(dirname(file));
   await withDiskErrors(file, async () => {
-    const handle = await open(file, 'a+');
+    const handle = await openToAppend(file);
     try {
       await writeLine(handle, JSON.stringify(line));
     } finally {
@@ -38,7 +38,7 @@ export async function appendJsonLine(file: string, line: object): Promise<void> 
  * The readable lines of a file; none if there is no file. Torn lines are skipped. @throws StoreUnavailable
  */
 export async function readJsonLines<T>(file: string): Promise<T[]> {
-  const data = (await withDiskErrors(file, () => undefinedIfMissing(readFile(file)))) ?? Buffer.alloc(0);
+  const data = (await withDiskErrors(file, () => undefinedIfMissing(readPlainFile(file)))) ?? Buffer.alloc(0);
   return parseLines<T>(data);
 }
 

@@ -1,8 +1,9 @@
+import { constants } from 'node:fs';
 import type { BigIntStats } from 'node:fs';
-import { open, readFile } from 'node:fs/promises';
 import { atomicWrite } from './atomic-write.ts';
 import { canonicalJson, sha256 } from './canonical-json.ts';
 import { InvalidArtifact, undefinedIfMissing, withDiskErrors } from './errors.ts';
+import { openPlainFile, readPlainFile } from './plain-files.ts';
 
 /** What an epoch writes into the ledger, and the hash of the line before. */
 export type LedgerBody = {
@@ -148,10 +149,10 @@ export class LedgerHead {
 
   /** @throws InvalidArtifact if it is not JSON, StoreUnavailable */
   async read(): Promise<Head | undefined> {
-    const text = await withDiskErrors(this.file, () => undefinedIfMissing(readFile(this.file, 'utf8')));
+    const text = await withDiskErrors(this.file, () => undefinedIfMissing(readPlainFile(this.file)));
     if (text === undefined) return undefined;
     try {
-      return JSON.parse(text) as Head;
+      return JSON.parse(text.toString('utf8')) as Head;
     } catch {
       throw new InvalidArtifact(this.file, 'not JSON', {}, 'Remove it: the next epoch writes it again.');
     }
@@ -204,7 +205,7 @@ export async function recallEnd(file: string, anchor: string): Promise<LedgerEnd
   const memo = memos.get(file);
   if (memo?.anchor !== anchor) return undefined;
   return withDiskErrors(file, async () => {
-    const handle = await undefinedIfMissing(open(file));
+    const handle = await undefinedIfMissing(openPlainFile(file, constants.O_RDONLY));
     if (handle === undefined) return undefined;
     try {
       if (stampOf(await handle.stat({ bigint: true })) !== memo.stamp) return undefined;

@@ -1,6 +1,5 @@
 import { constants } from 'node:fs';
 import type { BigIntStats } from 'node:fs';
-import { open, readFile } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { Mutex } from 'async-mutex';
@@ -10,6 +9,7 @@ import { canonicalJson, sha256 } from './canonical-json.ts';
 import { InvalidArtifact, LedgerConflict, undefinedIfMissing, withDiskErrors } from './errors.ts';
 import { forgetEnd, LedgerHead, readChain, recallEnd, rememberEnd } from './ledger-chain.ts';
 import type { LedgerBody, LedgerChain, LedgerEnd, LedgerLine } from './ledger-chain.ts';
+import { openPlainFile, readPlainFile } from './plain-files.ts';
 
 /**
  * What each epoch of an experiment produced: canonical JSON lines, each with the hash of the one before, the
@@ -60,7 +60,8 @@ export class Ledger<Body extends { epoch: number } = LedgerBody> {
       throw error;
     });
     const data =
-      (await withDiskErrors(this.file, () => undefinedIfMissing(readFile(this.file)))) ?? Buffer.alloc(0);
+      (await withDiskErrors(this.file, () => undefinedIfMissing(readPlainFile(this.file)))) ??
+      Buffer.alloc(0);
     const chain = readChain<LedgerLine<Body>>(data, this, this.file);
     const headProblem =
       head instanceof InvalidArtifact
@@ -160,7 +161,7 @@ export class Ledger<Body extends { epoch: number } = LedgerBody> {
   ): Promise<{ length: number; size: number; lastLine: number; stats: BigIntStats } | undefined> {
     await makeFolder(dirname(this.file));
     return withDiskErrors(this.file, async () => {
-      const handle = await open(this.file, constants.O_RDWR | constants.O_CREAT);
+      const handle = await openPlainFile(this.file, constants.O_RDWR | constants.O_CREAT);
       try {
         if ((await handle.stat()).size !== size) return undefined;
         await handle.truncate(length);

@@ -6,7 +6,8 @@ import { sum } from '../numerics/arithmetic.ts';
 import { syncFolder } from './atomic-write.ts';
 import { sha256 } from './canonical-json.ts';
 import { errorCode, InvalidArtifact, undefinedIfMissing, withDiskErrors } from './errors.ts';
-import { isFolderRef, manifestPath, objectPath, tombstonePath } from './references.ts';
+import { manifestPath, objectPath, tombstonePath } from './object-paths.ts';
+import { isFolderRef } from './references.ts';
 import type { FileRef, Ref } from './references.ts';
 
 /**

@@ -15,15 +15,8 @@ import { errorCode, InvalidArtifact, undefinedIfMissing, withDiskErrors } from '
 import type { OnDamage } from './errors.ts';
 import { checkObject, copyFolder, linesOf, readChecked, streamLines } from './object-integrity.ts';
 import type { OnHashed } from './object-integrity.ts';
-import {
-  fileRef,
-  folderRef,
-  isFolderRef,
-  manifestPath,
-  objectPath,
-  refsIn,
-  tombstonePath,
-} from './references.ts';
+import { manifestPath, objectPath, tombstonePath } from './object-paths.ts';
+import { fileRef, folderRef, isFolderRef, refsIn } from './references.ts';
 import type { FileRef, FolderRef, Ref } from './references.ts';
 
 /** Smaller files are read whole, so that the parsed bytes are the hashed ones. */

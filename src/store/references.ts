@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import { z } from 'zod';
 import { InvalidArtifact } from './errors.ts';
 
@@ -52,11 +51,6 @@ export const folderRef = (sha256: string, bytes: number, count: number): FolderR
   count,
 });
 
-/** Path of an object. @throws InvalidArtifact for a reference whose uri does not match its hash */
-export function objectPath(root: string, ref: Ref): string {
-  return join(root, parseRef(ref).uri.replace(/\/$/, ''));
-}
-
 /**
  * Checks a reference: nothing else may name a path in the store.
  * @throws InvalidArtifact for an object with a reference's fields that is not one
@@ -77,18 +71,6 @@ export function parseRef({ uri, sha256, bytes, count }: Record<keyof Ref, unknow
     'Use references as the store gave them.',
   );
 }
-
-/** The manifest of a folder lies next to it, so that the folder itself is an ordinary Hugging Face folder. */
-export const manifestPath = (root: string, ref: Ref): string =>
-  join(root, `${objectUri(ref.sha256)}.manifest.json`);
-
-/** What a server of a checkpoint must answer lies next to it. */
-export const canaryPath = (root: string, ref: Ref): string =>
-  join(root, `${objectUri(ref.sha256)}.canary.json`);
-
-/** The note that retention leaves for an object it has pruned. */
-export const tombstonePath = (root: string, ref: Ref): string =>
-  join(root, `${objectUri(ref.sha256)}.pruned.json`);
 
 /**
  * Every reference to the store in a value, with the field names that lead to it, in order.

@@ -4,7 +4,7 @@ import type { Registry } from 'prom-client';
 import { parseExperiment } from '../config/parse-experiment.ts';
 import type { RunFolder } from '../runs/run-folder.ts';
 import { experimentInEffect } from '../runs/settings-in-effect.ts';
-import type { Metrics as EpochMetrics } from '../types/activity-types.ts';
+import type { Metrics as EpochMetrics } from '../types/run-state.ts';
 
 /** A run whose workflow runs, as Temporal lists it. */
 export interface RunningWorkflow {

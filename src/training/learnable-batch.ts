@@ -1,6 +1,6 @@
 /** Batches that an update has nothing to learn from, found before a trainer is started for them. */
 import type { Experiment } from '../config/experiment.ts';
-import type { PolicyRole } from '../types/activity-types.ts';
+import type { PolicyRole } from '../types/run-state.ts';
 import type { JobResult } from '../types/training-job.ts';
 import type { TrainingRecord } from './job-settings.ts';
 

@@ -7,7 +7,8 @@ import type { Phase } from '../runtime/run-once.ts';
 import { writeCanary } from '../store/canaries.ts';
 import { errorCode, InvalidArtifact } from '../store/errors.ts';
 import type { FileRef, FolderRef } from '../store/references.ts';
-import type { PolicyRole, PolicyVersion, Trained } from '../types/activity-types.ts';
+import type { Trained } from '../types/activity-types.ts';
+import type { PolicyRole, PolicyVersion } from '../types/run-state.ts';
 import type {
   JobKind,
   JobModel,
@@ -17,6 +18,7 @@ import type {
   TrainingJob,
 } from '../types/training-job.ts';
 import { JobFolder } from './job-folder.ts';
+import { policyName } from '../types/run-state.ts';
 import type { UpdateSummary } from './learnable-batch.ts';
 import { runJob, TrainerFailed } from './run-job.ts';
 import type { FinishedJob, TrainingBackend } from './run-job.ts';
@@ -33,7 +35,7 @@ export async function trainPolicy(
   const { result, tokensPerMicroBatch } = await runPolicyJob(dependencies, context, request);
   const [checkpoint, trainer_state] = await storeOutput(dependencies, folder.path, result);
   if (result.canary) await writeCanary(dependencies.store.root, checkpoint, result.canary);
-  const name = `${request.role}@${String(request.epoch).padStart(4, '0')}-${checkpoint.sha256.slice(0, 12)}`;
+  const name = policyName(request.role, request.epoch, checkpoint.sha256);
   return {
     policy: { name, checkpoint, trainer_state },
     metrics: result.metrics,

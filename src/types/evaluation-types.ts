@@ -3,12 +3,11 @@ import type { Evaluation } from '../config/evaluation.ts';
 import type { ServingSettings } from '../config/serving.ts';
 import type { Question } from '../formats/chat-messages.ts';
 import type { FileRef } from '../store/references.ts';
-import type { PolicyVersion } from './activity-types.ts';
+import type { CaseShard, PlannedSuite, ReadySuite, ShardRecord } from './evaluation-inputs.ts';
 import type { ModelOutage } from './outage-types.ts';
+import type { PolicyVersion } from './run-state.ts';
 
-/**
- * Parts of an evaluation, and inputs and results of its activities. Types only, so workflows may import them.
- */
+/** Parts of an evaluation, and results of its activities. Types only, so workflows may import them. */
 
 /** The policy under test, resolved once: later epochs of its run do not change what is evaluated. */
 export type EvaluatedPolicy =
@@ -24,22 +23,6 @@ export type EvaluatedPolicy =
       requestTimeoutSeconds?: number;
       api: 'chat' | 'completions';
     };
-
-/**
- * A suite of an evaluation: how many cases, by which data, questions (`asking`) and rules (`versions`); or
- * why it is skipped.
- */
-export type PlannedSuite =
-  | { name: string; skipped: string }
-  | {
-      name: string;
-      skipped: null;
-      cases: number;
-      dataHash: string;
-      asking: string;
-      versions: Readonly<Record<string, string>>;
-    };
-export type ReadySuite = Extract<PlannedSuite, { skipped: null }>;
 
 export interface EvaluationPlan {
   id: string;
@@ -59,50 +42,12 @@ export interface EvaluationPlan {
   judged: number;
 }
 
-export interface CaseShard {
-  suite: string;
-  shard: number;
-  from: number;
-  to: number;
-}
-
-export type AnswerInput = {
-  id: string;
-  evaluation: FileRef;
-  identity: string;
-  suite: ReadySuite;
-} & CaseRange;
-type CaseRange = Omit<CaseShard, 'suite'>;
-export type JudgeInput = AnswerInput & { answers: FileRef; judged: number };
-/**
- * `tokens` sampled, `questions` asked; counts of answers that were cut off, and of questions that the policy
- * could not read. `prompts` is the sha256 of everything that was asked, null if nobody was.
- */
-export type Answered = {
-  answers: FileRef;
-  prompts: string | null;
-  questions: number;
-  tokens: number;
-  cutOff: number;
-  tooLong: number;
-};
-
 export interface AnswerRecord {
   id: string;
   response: unknown;
   /** The first question of the case, whole: the prompt. Absent if nobody was asked. */
   question?: Question;
 }
-
-export type ShardRecord = CaseShard & { answered: Answered; verdicts: FileRef };
-export type ScoreInput = {
-  id: string;
-  evaluation: FileRef;
-  identity: string;
-  suites: PlannedSuite[];
-  shards: ShardRecord[];
-  judged: number;
-};
 
 /** `evaluations/<id>/results.json`, without times and paths: equal answers give equal bytes. */
 export interface EvaluationResults {

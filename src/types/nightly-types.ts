@@ -1,33 +1,8 @@
-import type { Experiment } from '../config/experiment.ts';
-import type { Nightly } from '../config/nightly.ts';
 import type { PairedTest } from '../numerics/tests.ts';
-import type { FileRef } from '../store/references.ts';
-import type { PhaseLimits, PolicyVersion, Run, RunState } from './activity-types.ts';
+import type { RunEpoch, Verdicts } from './nightly-inputs.ts';
+import type { PolicyVersion, Run, RunState } from './run-state.ts';
 
-/** Inputs and results of a nightly curriculum's activities. Types only, so workflows may import them. */
-
-/** A committed epoch of a run. */
-export interface RunEpoch {
-  run: string;
-  epoch: number;
-}
-
-/** A night to start or to resume. */
-export interface NightPlan {
-  nightly: Pick<Nightly, 'name' | 'significance' | 'evaluation'>;
-  night: number;
-  /** Id of the night's experiment. */
-  id: string;
-  /** Its file. */
-  experiment: Experiment;
-  /** What it starts from: the champion's epoch; null on a first night that starts fresh. */
-  from: RunEpoch | null;
-  deadlineMs: number | null;
-  settings: PhaseLimits;
-}
-
-/** How the night's experiment ended: the last epoch that it committed. */
-export type CandidateInput = { night: NightPlan; epoch: number };
+/** Results of a nightly curriculum's activities, and its record. Types only, so workflows may import them. */
 
 /** The champion and the new agent, to be evaluated in the same way. */
 export interface PromotionTrial {
@@ -38,15 +13,6 @@ export interface PromotionTrial {
   before: PolicyVersion;
   after: PolicyVersion;
 }
-
-export type Verdicts = { before: FileRef[]; after: FileRef[] };
-export type CloseNightInput = CandidateInput & {
-  /** How the experiment ended. */
-  outcome: string;
-  /** Null if the night brought no new epoch. */
-  verdicts: Verdicts | null;
-};
-export type FailNightInput = { night: NightPlan; reason: string };
 
 /** A line of `nights.jsonl`: the outcome of a night, and why. */
 export interface NightRecord {

@@ -2,11 +2,13 @@ import type { Context } from '@temporalio/activity';
 import { ApplicationFailure, ApplicationFailureCategory, CancelledFailure } from '@temporalio/common';
 import type { ActivityInboundCallsInterceptor } from '@temporalio/worker';
 import type { Dependencies } from '../activities/dependencies.ts';
+import { inputSchemas } from '../activities/input-schemas.ts';
 import { shortReason } from '../inference/outage-reason.ts';
 import { ModelUnavailable, ServerProblem } from '../inference/policy-client.ts';
 import type { RunEvent } from '../runs/run-folder.ts';
 import type { WorkerStopped } from '../types/activity-types.ts';
 import type { OutageDetails } from '../types/outage-types.ts';
+import { checkArguments, InvalidInput } from '../validation/checked-input.ts';
 import { abandonIfStalled, isWorkerStopping } from './activity-context.ts';
 import { OutageLog } from './outage-log.ts';
 
@@ -15,6 +17,7 @@ const workerStopped: WorkerStopped = 'WorkerStopped';
 /** Errors that a retry would meet again: they fail the epoch at once. All others are retried. */
 const nonRetryable = new Set([
   'InvalidConfig',
+  'InvalidInput',
   'InvalidArtifact',
   'ColdStartFailed',
   'RequestRefused',
@@ -64,8 +67,18 @@ export const toWorkerStopped = (activity: string): ApplicationFailure =>
   });
 
 /**
- * Converts errors to failures, and records in the run's events each retry, each attempt that its stopping
- * worker interrupted, and outages of model servers.
+ * Nothing that the namespace holds reaches an activity unchecked, not even one that is new.
+ * @throws InvalidInput
+ */
+export function checkInput(activityType: string, args: readonly unknown[]): void {
+  if (!Object.hasOwn(inputSchemas, activityType))
+    throw new InvalidInput(`activity ${activityType}: there is no schema for its input`);
+  checkArguments(`activity ${activityType}`, [inputSchemas[activityType as keyof typeof inputSchemas]], args);
+}
+
+/**
+ * Checks inputs, converts errors to failures, and records in the run's events each retry, each attempt that
+ * its stopping worker interrupted, and outages of model servers.
  */
 export function activityInterceptor(
   dependencies: Dependencies,
@@ -76,6 +89,11 @@ export function activityInterceptor(
     inbound: {
       async execute(input, next) {
         const { activityType: phase, attempt, workflowExecution } = context.info;
+        try {
+          checkInput(phase, input.args);
+        } catch (error) {
+          throw toFailure(error);
+        }
         const run = (input.args[0] as { run?: { id?: string } } | undefined)?.run?.id;
         const recordEvent = async (event: RunEvent | undefined): Promise<void> => {
           if (run === undefined || event === undefined) return;

@@ -1,4 +1,3 @@
-import { fileURLToPath } from 'node:url';
 import { bundleWorkflowCode, DefaultLogger, Worker } from '@temporalio/worker';
 import type { WorkerOptions } from '@temporalio/worker';
 import type { Dependencies } from '../activities/dependencies.ts';
@@ -6,6 +5,7 @@ import { activitiesByQueue } from '../activities/index.ts';
 import type { WorkerTelemetry } from '../telemetry/worker-telemetry.ts';
 import { queues } from '../workflows/activity-proxies.ts';
 import type { QueueName, WorkerSettings } from './settings.ts';
+import { workflowSources } from './workflow-sources.ts';
 
 /** A function that creates a worker of a queue; it may be called again for the same queue. */
 export async function workerFactory(
@@ -41,10 +41,9 @@ export async function workerFactory(
   const workflows = settings.queues.includes('workflows')
     ? {
         workflowBundle: await bundleWorkflowCode({
-          workflowsPath: fileURLToPath(new URL('../workflows/index.ts', import.meta.url)),
+          ...workflowSources(workflowInterceptorModules),
           logger: new DefaultLogger('WARN'),
           plugins,
-          workflowInterceptorModules,
           ...(failureConverterPath !== undefined && { failureConverterPath }),
         }),
         maxCachedWorkflows,

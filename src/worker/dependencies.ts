@@ -3,12 +3,14 @@ import { join } from 'node:path';
 import { engineModelFolders } from '../../infra/setup/locations.mjs';
 import type { Dependencies } from '../activities/dependencies.ts';
 import { benchmarks, suiteHost, SuiteLoader } from '../benchmarks/registry.ts';
+import { modelFolderCheck } from '../config/permitted-folders.ts';
 import { readSecret } from '../config/secrets.ts';
 import { permitServer, serverResolver } from '../inference/endpoints.ts';
 import { ComparisonFolder, EvaluationFolder, NightlyFolder } from '../runs/result-folders.ts';
 import { RunFolder } from '../runs/run-folder.ts';
 import type { ActivityContext } from '../runtime/activity-context.ts';
 import { childEnvironment } from '../runtime/child-environment.ts';
+import { dataFileReader } from '../store/data-files.ts';
 import type { Damage } from '../store/errors.ts';
 import { ObjectStore } from '../store/object-store.ts';
 import { PhaseCache } from '../store/phase-cache.ts';
@@ -44,7 +46,9 @@ export function createDependencies(
       onHashed: (progress) => options.attempt().heartbeat({ hashing: progress }),
     }),
     keys: new PhaseCache(store, { onDamage: options.onDamage }),
-    loadWorld: worldLoader(settings.worlds),
+    loadWorld: worldLoader(settings.worlds, settings.dataFolders),
+    readDataFile: dataFileReader(settings.dataFolders),
+    requireModelFolder: modelFolderCheck(settings.modelFolders),
     runFolder: (id) => new RunFolder(runs, id),
     // Next to the runs, which hosts share.
     nightlyFolder: (name) => new NightlyFolder(join(runs, '..', 'nightly'), name),

@@ -2,6 +2,7 @@ import { join, resolve } from 'node:path';
 import { cacheRoot, pythonPath } from '../../infra/setup/locations.mjs';
 import { endpointsSource } from '../config/endpoints.ts';
 import type { EndpointsSource } from '../config/endpoints.ts';
+import { dataFolders, modelFolders } from '../config/permitted-folders.ts';
 import type { MetricsAddress } from '../telemetry/metrics-server.ts';
 
 export type QueueName = 'workflows' | 'llm' | 'cpu' | 'gpu';
@@ -24,6 +25,10 @@ export interface WorkerSettings {
   benchmarks: string;
   /** The list of servers that it may speak to. */
   endpoints: EndpointsSource;
+  /** Folders that files of runs may name tasks and data sets in. */
+  dataFolders: readonly string[];
+  /** Folders that they may name pretrained models in. */
+  modelFolders: readonly string[];
   /** External worlds that it may load. */
   worlds: string | undefined;
   onShutdown: 'checkpoint' | 'detach';
@@ -69,6 +74,8 @@ export function workerSettings(environment: NodeJS.ProcessEnv, queues: string | 
     queues: selected as QueueName[],
     benchmarks: resolve(environment.GENENV_BENCHMARKS ?? join(cacheRoot(), 'benchmarks')),
     endpoints: endpointsSource(environment.GENENV_ENDPOINTS, home),
+    dataFolders: dataFolders(environment.GENENV_DATA, home),
+    modelFolders: modelFolders(environment.GENENV_MODELS, home),
     worlds: environment.GENENV_WORLDS,
     onShutdown,
     healthPort: readWholeNumber('GENENV_HEALTH_PORT', environment.GENENV_HEALTH_PORT, 65_535),

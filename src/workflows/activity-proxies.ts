@@ -22,7 +22,8 @@ import type {
   LlmActivities,
   NightlyActivities,
 } from '../activities/index.ts';
-import type { PayloadUnreadable, PhaseLimits, WorkerStopped } from '../types/activity-types.ts';
+import type { PayloadUnreadable, WorkerStopped } from '../types/activity-types.ts';
+import type { PhaseLimits } from '../types/run-state.ts';
 import type { EvaluationPlan } from '../types/evaluation-types.ts';
 import type { EpochActivities } from './epoch-pipeline.ts';
 import { modelOutages } from './model-outages.ts';

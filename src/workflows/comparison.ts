@@ -10,14 +10,8 @@ import {
   setHandler,
   workflowInfo,
 } from '@temporalio/workflow';
-import type {
-  ArmRun,
-  ComparisonPlan,
-  ComparisonProgress,
-  CrossPlayRecord,
-  ProbeRecord,
-  Summarized,
-} from '../types/comparison-types.ts';
+import type { ArmRun, CrossPlayRecord, ProbeRecord } from '../types/comparison-inputs.ts';
+import type { ComparisonPlan, ComparisonProgress, Summarized } from '../types/comparison-types.ts';
 import { comparisonActivities, proxyPhaseActivities, summarizeComparison } from './activity-proxies.ts';
 import { rootMessage } from './child-epoch.ts';
 import { startChildExperiment } from './child-experiment.ts';

@@ -5,17 +5,8 @@
  * proxies and a runner that waits for pauses; tests and benchmarks give it plain functions.
  */
 import type { CpuActivities, GpuActivities, LlmActivities } from '../activities/index.ts';
-import type {
-  CommittedEpoch,
-  OpenedEpoch,
-  PolicyRole,
-  PolicyVersion,
-  Run,
-  RunState,
-  Sampling,
-  Trained,
-  WorkflowSettings,
-} from '../types/activity-types.ts';
+import type { CommittedEpoch, OpenedEpoch, Sampling, Trained } from '../types/activity-types.ts';
+import type { PolicyRole, PolicyVersion, Run, RunState, WorkflowSettings } from '../types/run-state.ts';
 
 /** The activities of a run. Its file is parsed before anything else, under limits of its own. */
 export type EpochActivities = Omit<CpuActivities, 'parseExperiment'> & LlmActivities & GpuActivities;

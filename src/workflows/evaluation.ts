@@ -13,17 +13,16 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import { evaluationOfEpoch, isEvaluationDue } from '../evaluation/evaluation-id.ts';
-import type { CommittedEpoch, WorkflowSettings } from '../types/activity-types.ts';
+import type { CommittedEpoch } from '../types/activity-types.ts';
+import type { WorkflowSettings } from '../types/run-state.ts';
 import type {
   AnswerInput,
   CaseShard,
-  EvaluationPlan,
-  EvaluationProgress,
   PlannedSuite,
   ReadySuite,
-  Scored,
   ShardRecord,
-} from '../types/evaluation-types.ts';
+} from '../types/evaluation-inputs.ts';
+import type { EvaluationPlan, EvaluationProgress, Scored } from '../types/evaluation-types.ts';
 import { evaluationActivities, proxyCaseActivities } from './activity-proxies.ts';
 import { rootMessage } from './child-epoch.ts';
 import { mapConcurrently } from './map-concurrent.ts';

@@ -13,7 +13,9 @@ import {
 } from '@temporalio/workflow';
 import type { FieldValues } from '../config/retune.ts';
 import { shownNotes } from '../scoring/epoch-notes.ts';
-import type { CommittedEpoch, OpenedEpoch, Retuned, RunOutcome, RunPlan } from '../types/activity-types.ts';
+import type { RunOutcome } from '../types/activity-inputs.ts';
+import type { CommittedEpoch, OpenedEpoch, Retuned } from '../types/activity-types.ts';
+import type { RunPlan } from '../types/run-state.ts';
 import { parseExperiment, proxyPhaseActivities } from './activity-proxies.ts';
 import { failureType, isRetryableEpochFailure, rootMessage, runChildEpoch } from './child-epoch.ts';
 import { runPreparation } from './epoch-pipeline.ts';

@@ -9,8 +9,9 @@ import {
   setCurrentDetails,
   sleep,
 } from '@temporalio/workflow';
-import type { PolicyVersion } from '../types/activity-types.ts';
-import type { NightPlan, NightRecord, Verdicts } from '../types/nightly-types.ts';
+import type { PolicyVersion } from '../types/run-state.ts';
+import type { NightPlan, Verdicts } from '../types/nightly-inputs.ts';
+import type { NightRecord } from '../types/nightly-types.ts';
 import { nightActivities, proxyPhaseActivities } from './activity-proxies.ts';
 import { rootMessage } from './child-epoch.ts';
 import { startChildExperiment } from './child-experiment.ts';

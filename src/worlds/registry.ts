@@ -1,3 +1,4 @@
+import { dataFileReader } from '../store/data-files.ts';
 import { InvalidConfig } from '../validation/invalid-config.ts';
 import { callsDefinition, createCalls } from './calls/calls.ts';
 import { createChainOps } from './chainops/chainops.ts';
@@ -44,17 +45,20 @@ export type LoadWorld = (settings: WorldSettings) => Promise<World>;
 /**
  * Worlds of this project, and those from outside that the list allows (the environment variable
  * GENENV_WORLDS).
+ * @param folders that tasks of users may be in
  * @throws InvalidConfig for a list that cannot be read
  */
-export function worldLoader(list: string | undefined): LoadWorld {
+export function worldLoader(list: string | undefined, folders: readonly string[] = []): LoadWorld {
   const allowed = allowedWorlds(list);
+  const readDataFile = dataFileReader(folders);
   return async (settings) => {
     if (settings.type === 'external') return loadExternal(settings, allowed);
-    if (settings.type === 'language') return createLanguage(settings, await readLanguageTasks(settings));
+    if (settings.type === 'language')
+      return createLanguage(settings, await readLanguageTasks(settings, readDataFile));
     if (settings.type === 'calls')
-      return createCalls(settings, await readJsonTasks(callsDefinition(settings), settings));
+      return createCalls(settings, await readJsonTasks(callsDefinition(settings), settings, readDataFile));
     if (settings.type === 'travel')
-      return createTravel(settings, await readJsonTasks(travelDefinition(), settings));
+      return createTravel(settings, await readJsonTasks(travelDefinition(), settings, readDataFile));
     return createWorld(settings);
   };
 }

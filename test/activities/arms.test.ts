@@ -42,7 +42,7 @@ describe('the arm `static`', () => {
     expect(run.prepared.metrics['pool/written']).toBe(60);
     const dropped = Object.entries(run.prepared.metrics)
       .filter(([name]) => name.startsWith('pool/dropped/'))
-      .reduce((sum, [, count]) => sum + count!, 0);
+      .reduce((sum, [, count]) => sum + (count ?? 0), 0);
     expect(pool.length - 12).toBe(60 - dropped);
     const requests = requestsTo(run, 'environment');
     expect(requests.map(({ n }) => n)).toEqual(requests.map(() => 5));

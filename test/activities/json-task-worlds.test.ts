@@ -44,7 +44,7 @@ async function runOf(type: 'calls' | 'travel', vary: Vary, fields: Record<string
     },
     ...fields,
   });
-  const world = await worldLoader(undefined)(parseExperiment(file).world);
+  const world = await worldLoader(undefined, ['/'])(parseExperiment(file).world);
   const right = new Map<string, string>();
   const know = (spec: string, truth: string): void =>
     void right.set(world.agentPrompt(spec), world.referenceAnswer(truth));

@@ -21,6 +21,7 @@ import { read } from '../infra/repository.ts';
 import { temporaryFolder } from '../store/temporary-folder.ts';
 import { loaded, shippedWorld, specOf } from '../worlds/json-tasks-support.ts';
 import { shippedHost } from './attempt.ts';
+import { dataFileReader } from '../../src/store/data-files.ts';
 
 const { id, text: question } = shippedQuestions.bamboogle!(shippedHost.shipped)[7]!;
 const fault = `it holds the question ${id} of the benchmark bamboogle, which says nothing of a policy that was trained on it: leave it out`;
@@ -49,19 +50,22 @@ describe('tasks of one’s own in the language world', () => {
 
   it('are refused where one holds a question, naming file, line, benchmark and case', async () => {
     const path = await fileOf([asks('What is one?'), asks(`Please say:\n${question.toUpperCase()}`)]);
-    const failure = await readLanguageTasks(settings(path)).then(
+    const failure = await readLanguageTasks(settings(path), dataFileReader(['/'])).then(
       () => new Error('nothing was refused'),
       (error: unknown) => error as Error,
     );
     expect(failure).toBeInstanceOf(InvalidConfig);
     expect(failure).toMatchObject({
       message: expect.stringMatching(
-        /^experiment: world\.tasksFile\.path: .*tasks\.jsonl line 2: got \{"prompt":/,
+        /^experiment: world\.tasksFile\.path: .*tasks\.jsonl line 2: /,
       ) as string,
     });
     expect(failure.message.endsWith(fault)).toBe(true);
     expect(
-      await readLanguageTasks(settings(await fileOf([asks('What is one?'), asks('What is two?')]))),
+      await readLanguageTasks(
+        settings(await fileOf([asks('What is one?'), asks('What is two?')])),
+        dataFileReader(['/']),
+      ),
     ).toMatchObject({ base: [expect.any(String)] });
   });
 
@@ -104,7 +108,7 @@ describe('tasks in TravelPlanner’s parts', () => {
   it('are refused by name where Travel words them, in a file and from a simulator', async () => {
     const path = await fileOf([JSON.parse(lines[0]!), copied()]);
     await expect(loaded({ type: 'travel', tasksFile: { path } })).rejects.toThrow(
-      /tasks\.jsonl line 2: got \{.*; it holds the question train_1 of the benchmark travelplanner/,
+      /tasks\.jsonl line 2: it holds the question train_1 of the benchmark travelplanner/,
     );
     const world = await shippedWorld('travel');
     expect(parseCandidate(world, JSON.stringify(copied()))).toEqual({ valid: false, reason: 'contaminated' });

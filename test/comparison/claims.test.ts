@@ -6,7 +6,7 @@ import type { Summary } from '../../src/comparison/summary.ts';
 import { parseComparison } from '../../src/config/comparison.ts';
 import type { Comparison } from '../../src/config/comparison.ts';
 import { randomStream } from '../../src/numerics/random.ts';
-import type { CrossPlayRecord } from '../../src/types/comparison-types.ts';
+import type { CrossPlayRecord } from '../../src/types/comparison-inputs.ts';
 import { tinyComparison } from '../../test-support/tiny-comparison.ts';
 import { tinyExperiment } from '../../test-support/tiny-experiment.ts';
 import { runs } from './some-runs.ts';

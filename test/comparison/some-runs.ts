@@ -1,7 +1,7 @@
 import type { RunRecord } from '../../src/comparison/run-metrics.ts';
 import { parseComparison } from '../../src/config/comparison.ts';
 import type { Comparison } from '../../src/config/comparison.ts';
-import type { Metrics } from '../../src/types/activity-types.ts';
+import type { Metrics } from '../../src/types/run-state.ts';
 import { tinyComparison } from '../../test-support/tiny-comparison.ts';
 import { tinyExperiment } from '../../test-support/tiny-experiment.ts';
 

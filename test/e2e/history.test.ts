@@ -6,7 +6,7 @@ import { parseExperiment } from '../../src/config/parse-experiment.ts';
 import { createCompletionsClient } from '../../src/inference/completions-client.ts';
 import { mean } from '../../src/numerics/arithmetic.ts';
 import { residentLauncher } from '../../src/training/launchers.ts';
-import type { PolicyVersion } from '../../src/types/activity-types.ts';
+import type { PolicyVersion } from '../../src/types/run-state.ts';
 import type { EnvironmentPoolRecord } from '../../src/types/records.ts';
 import { createWorld } from '../../src/worlds/registry.ts';
 import { LiveStack } from '../../test-support/live-stack.ts';

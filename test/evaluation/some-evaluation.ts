@@ -7,13 +7,8 @@ import { meanScore, rateScore } from '../../src/benchmarks/suite.ts';
 import type { Benchmark, Case, CaseVerdict, OpenSuite, Suite } from '../../src/benchmarks/suite.ts';
 import type { ModelClients } from '../../src/inference/model-clients.ts';
 import type { ActivityContext } from '../../src/runtime/activity-context.ts';
-import type {
-  EvaluationResults,
-  PlannedSuite,
-  ReadySuite,
-  Scored,
-  ShardRecord,
-} from '../../src/types/evaluation-types.ts';
+import type { PlannedSuite, ReadySuite, ShardRecord } from '../../src/types/evaluation-inputs.ts';
+import type { EvaluationResults, Scored } from '../../src/types/evaluation-types.ts';
 import type { FakeChat } from '../../test-support/fake-chat.ts';
 import { FakeModelServer } from '../../test-support/fake-model-server.ts';
 import type { FakeModel } from '../../test-support/fake-model-server.ts';

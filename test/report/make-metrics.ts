@@ -1,7 +1,7 @@
 import { signalScore, splitHalfReliability } from '../../src/coevolution/diagnostics.ts';
 import { mean } from '../../src/numerics/arithmetic.ts';
 import { wilsonInterval } from '../../src/numerics/intervals.ts';
-import type { Metrics } from '../../src/types/activity-types.ts';
+import type { Metrics } from '../../src/types/run-state.ts';
 import type { VerdictRecord } from '../../src/types/records.ts';
 import type { EpochFiles } from './make-epoch.ts';
 

@@ -4,7 +4,7 @@ import { parseExperiment } from '../../src/config/parse-experiment.ts';
 import { randomStream } from '../../src/numerics/random.ts';
 import { RunFolder } from '../../src/runs/run-folder.ts';
 import { ObjectStore } from '../../src/store/object-store.ts';
-import type { Metrics } from '../../src/types/activity-types.ts';
+import type { Metrics } from '../../src/types/run-state.ts';
 import { createWorld } from '../../src/worlds/registry.ts';
 import { makeEpoch, makeVerdicts } from './make-epoch.ts';
 import type { Skill } from './make-epoch.ts';

@@ -5,9 +5,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { EpochOutputs } from '../../src/report/run-data.ts';
 import type { SampledEpoch } from '../../src/report/samples.ts';
 import { writeReport } from '../../src/report/write-report.ts';
-import { tombstonePath } from '../../src/store/references.ts';
+import { tombstonePath } from '../../src/store/object-paths.ts';
 import { makeRun } from './make-run.ts';
 import type { MadeRun } from './make-run.ts';
+import { worldLoader } from '../../src/worlds/registry.ts';
 
 let root = '';
 beforeAll(async () => {
@@ -59,8 +60,8 @@ describe('a run of a world from outside, disturbed', () => {
       reason: 'connection refused',
       tries: 1,
     });
-    const worlds = 'sums=./test/worlds/outside/sums.ts';
-    const page = await readFile(await writeReport({ ...made, worlds }), 'utf8');
+    const loadWorld = worldLoader('sums=./test/worlds/outside/sums.ts');
+    const page = await readFile(await writeReport({ ...made, loadWorld }), 'utf8');
     const text = textOf(page);
     expect(text).toContain('world sums');
     expect(text).not.toContain('Task difficulty');

@@ -1,7 +1,8 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { expect, it } from 'vitest';
 import { readCanary, writeCanary } from '../../src/store/canaries.ts';
-import { canaryPath, folderRef } from '../../src/store/references.ts';
+import { canaryPath } from '../../src/store/object-paths.ts';
+import { folderRef } from '../../src/store/references.ts';
 import { scanObjects } from '../../src/store/scan.ts';
 import { memoryFolder } from './temporary-folder.ts';
 

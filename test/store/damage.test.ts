@@ -8,7 +8,7 @@ import { Journal } from '../../src/store/journal.ts';
 import type { LedgerBody } from '../../src/store/ledger-chain.ts';
 import { ObjectStore } from '../../src/store/object-store.ts';
 import { PhaseCache } from '../../src/store/phase-cache.ts';
-import { manifestPath } from '../../src/store/references.ts';
+import { manifestPath } from '../../src/store/object-paths.ts';
 import { someKey } from './some-key.ts';
 import { collect, memoryFolder } from './temporary-folder.ts';
 

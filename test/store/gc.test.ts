@@ -7,7 +7,7 @@ import { readCanary, writeCanary } from '../../src/store/canaries.ts';
 import { hashOf } from '../../src/store/canonical-json.ts';
 import { InvalidArtifact } from '../../src/store/errors.ts';
 import { PhaseCache } from '../../src/store/phase-cache.ts';
-import { canaryPath } from '../../src/store/references.ts';
+import { canaryPath } from '../../src/store/object-paths.ts';
 import { openWork } from '../../src/store/work-folder.ts';
 import { someStore } from './some-run.ts';
 import type { Epoch } from './some-run.ts';

@@ -29,15 +29,21 @@ async function ledgerOf(epochs: number): Promise<Ledger> {
 
 /** Counts whole readings of a file, of whatever instance. */
 function readings(file: string): () => number {
-  const original = fs.promises.readFile;
+  const original = fs.promises.open;
   let count = 0;
-  fs.promises.readFile = ((...args: Parameters<typeof original>) => {
-    if (args[0] === file) count += 1;
-    return original(...args);
-  }) as typeof original;
+  fs.promises.open = async (...args: Parameters<typeof original>) => {
+    const handle = await original(...args);
+    const readAll = handle.readFile.bind(handle);
+    const countAndRead = (...options: Parameters<typeof readAll>): ReturnType<typeof readAll> => {
+      if (args[0] === file) count += 1;
+      return readAll(...options);
+    };
+    Object.assign(handle, { readFile: countAndRead });
+    return handle;
+  };
   syncBuiltinESMExports();
   onTestFinished(() => {
-    fs.promises.readFile = original;
+    fs.promises.open = original;
     syncBuiltinESMExports();
   });
   return () => count;
@@ -112,6 +118,7 @@ test('a ledger that was removed under the run is noticed', async () => {
 
 test('an epoch far back or far on in a long file of metrics still has one line', async () => {
   const run = new RunFolder(await memoryFolder(), 'long');
+  await run.writeExperiment({});
   const text = 'x'.repeat(5000);
   for (let epoch = 0; epoch < 60; epoch += 1) await run.appendMetrics({ epoch, text });
   const read = readings(run.metricsFile);

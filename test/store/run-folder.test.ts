@@ -1,4 +1,4 @@
-import { appendFile, readFile, writeFile } from 'node:fs/promises';
+import { appendFile, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { RunFolder } from '../../src/runs/run-folder.ts';
@@ -38,6 +38,7 @@ test('the experiment is written to be read, and hashed by what it says', async (
 
 test('events are kept in order with their time, around a torn one', async () => {
   const run = new RunFolder(await temporaryFolder(), 'a');
+  await run.writeExperiment({});
   await Promise.all([
     run.appendEvent({ type: 'started', time: '2026-01-01T00:00:00Z' }),
     run.appendEvent({ type: 'retried', phase: 'train' }),
@@ -50,6 +51,7 @@ test('events are kept in order with their time, around a torn one', async () => 
 
 test('an epoch has one line of metrics', async () => {
   const run = new RunFolder(await temporaryFolder(), 'a');
+  await run.writeExperiment({});
   await Promise.all([
     run.appendMetrics({ epoch: 1, loss: 1 }),
     run.appendMetrics({ epoch: 1, loss: 2 }),
@@ -67,7 +69,7 @@ test('an epoch has one line of metrics', async () => {
 test('runs are listed by id; other folders are not runs', async () => {
   const root = await temporaryFolder();
   for (const id of ['b', 'a']) await new RunFolder(root, id).writeExperiment({});
-  await new RunFolder(root, 'empty').appendEvent({ type: 'x' });
+  await mkdir(join(root, 'empty'));
   expect((await RunFolder.list(root)).map(({ id }) => id)).toEqual(['a', 'b']);
   expect(await RunFolder.list(join(root, 'nowhere'))).toEqual([]);
 });

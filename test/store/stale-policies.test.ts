@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { stalePolicies } from '../../src/runs/stale-policies.ts';
 import { folderRef } from '../../src/store/references.ts';
-import type { PolicyVersion, RunState } from '../../src/types/activity-types.ts';
+import type { PolicyVersion, RunState } from '../../src/types/run-state.ts';
 
 const policy = (name: string): PolicyVersion => ({
   name,

@@ -12,6 +12,7 @@ import type { ReceivedSpan } from '../../test-support/otlp-receiver.ts';
 import { until } from '../../test-support/processes.ts';
 import { tinyExperiment } from '../../test-support/tiny-experiment.ts';
 import { defined } from '../infra/repository.ts';
+import { workflowSources } from '../../src/worker/workflow-sources.ts';
 
 /** A real run whose worker sends its spans to a collector; an answer is lost once. */
 let stack: LiveStack;
@@ -111,10 +112,7 @@ test('the log is JSON, and says what each line is about', () => {
 });
 
 describe('histories replay', () => {
-  const workflowsPath = fileURLToPath(new URL('../../src/workflows/index.ts', import.meta.url));
-  const workflowInterceptorModules = [
-    fileURLToPath(new URL('../../src/workflows/epoch-traces.ts', import.meta.url)),
-  ];
+  const traces = [fileURLToPath(new URL('../../src/workflows/epoch-traces.ts', import.meta.url))];
   const plugins = [
     new OpenTelemetryPlugin({ resource: emptyResource(), spanProcessor: new NoopSpanProcessor() }),
   ];
@@ -122,8 +120,8 @@ describe('histories replay', () => {
   let traced: WorkflowBundle;
   beforeAll(async () => {
     const logger = new DefaultLogger('WARN');
-    plain = await bundleWorkflowCode({ workflowsPath, logger });
-    traced = await bundleWorkflowCode({ workflowsPath, logger, plugins, workflowInterceptorModules });
+    plain = await bundleWorkflowCode({ ...workflowSources(), logger });
+    traced = await bundleWorkflowCode({ ...workflowSources(traces), logger, plugins });
   });
   const recorded = [
     ['experiment', 'recorded'],

@@ -2,6 +2,7 @@ import { builtinModules } from 'node:module';
 import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createDataConverter } from '../../src/temporal/data-converter.ts';
+import { workflowSources } from '../../src/worker/workflow-sources.ts';
 import { keysOf, keyText } from '../temporal/some-keys.ts';
 
 /** Every cached workflow holds this much code, so each import costs memory in all of them. */
@@ -14,7 +15,7 @@ describe('the bundle of the workflows', () => {
   beforeAll(async () => {
     // As the worker bundles them (src/worker/).
     const bundle = await bundleWorkflowCode({
-      workflowsPath: new URL('../../src/workflows/index.ts', import.meta.url).pathname,
+      ...workflowSources(),
       failureConverterPath: createDataConverter(keysOf(keyText('a'))).failureConverterPath!,
       ignoreModules: ['node:crypto'],
       logger: new DefaultLogger('WARN'),

@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import { bundleWorkflowCode, Worker } from '@temporalio/worker';
 import type { WorkflowBundle } from '@temporalio/worker';
 import { DeterminismViolationError } from '@temporalio/workflow';
@@ -10,6 +9,8 @@ import { createDataConverter } from '../../src/temporal/data-converter.ts';
 import { fromJsonPayload, toJsonPayload } from '../../src/temporal/json-payload.ts';
 import type { JsonPayload } from '../../src/temporal/json-payload.ts';
 import { queues } from '../../src/workflows/activity-proxies.ts';
+import { checkInput } from '../../src/worker/activity-interceptor.ts';
+import { workflowSources } from '../../src/worker/workflow-sources.ts';
 import { keysOf, keyText } from '../temporal/some-keys.ts';
 
 /**
@@ -20,17 +21,20 @@ import { keysOf, keyText } from '../temporal/some-keys.ts';
 type History = {
   events: {
     eventType: string;
-    activityTaskScheduledEventAttributes?: { activityType: { name: string }; taskQueue: { name: string } };
+    activityTaskScheduledEventAttributes?: {
+      activityType: { name: string };
+      taskQueue: { name: string };
+      input: { payloads: { data: string }[] };
+    };
   }[];
 };
 
-const workflowsPath = fileURLToPath(new URL('../../src/workflows/index.ts', import.meta.url));
 const readHistory = (name: string): History =>
   JSON.parse(readFileSync(new URL(`histories/${name}.json`, import.meta.url), 'utf8')) as History;
 let workflowBundle: WorkflowBundle;
 
 beforeAll(async () => {
-  workflowBundle = await bundleWorkflowCode({ workflowsPath });
+  workflowBundle = await bundleWorkflowCode(workflowSources());
 });
 
 const replay = (history: History, workflowId: string): Promise<void> =>
@@ -55,10 +59,26 @@ test.each(histories)('the stored history of the workflow %s replays', async (nam
   await expect(replay(readHistory(name), workflowId)).resolves.toBeUndefined();
 });
 
+test.each(histories)('the schemas accept every input of an activity in the history of %s', (name) => {
+  const scheduled = readHistory(name).events.flatMap((event) => {
+    const attributes = event.activityTaskScheduledEventAttributes;
+    return attributes === undefined ? [] : [attributes];
+  });
+  expect(scheduled.length).toBeGreaterThan(0);
+  for (const { activityType, input } of scheduled)
+    checkInput(
+      activityType.name,
+      input.payloads.map(({ data }) => JSON.parse(Buffer.from(data, 'base64').toString('utf8')) as unknown),
+    );
+});
+
 describe('with payload keys', () => {
   beforeAll(async () => {
     const { failureConverterPath } = dataConverter;
-    workflowBundle = await bundleWorkflowCode({ workflowsPath, failureConverterPath: failureConverterPath! });
+    workflowBundle = await bundleWorkflowCode({
+      ...workflowSources(),
+      failureConverterPath: failureConverterPath!,
+    });
   });
 
   test.each(histories)('the plain history of the workflow %s replays', async (name, workflowId) => {

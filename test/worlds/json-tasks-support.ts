@@ -7,7 +7,7 @@ export const tasksOf = (world: string): string =>
   fileURLToPath(new URL(`../../experiments/tasks/${world}.jsonl`, import.meta.url));
 
 export const loaded = (settings: object): Promise<World> =>
-  worldLoader(undefined)(worldSettings.parse(settings));
+  worldLoader(undefined, ['/'])(worldSettings.parse(settings));
 
 /** The world of its own tasks in experiments/tasks/. */
 export const shippedWorld = (type: 'calls' | 'travel', rest: object = {}): Promise<World> =>

@@ -108,7 +108,7 @@ describe.each(worlds)('%s %j', async (type, rest) => {
         ? /tools\.0\.parameters\.room\.type: Invalid option/
         : /query\.people_number: Invalid input/;
     await expect(loaded({ type, ...rest, tasksFile: { path } })).rejects.toThrow(
-      /^experiment: world\.tasksFile\.path: .*tasks\.jsonl line 2: got \{.*; it is no task \(wrong_schema: /,
+      /^experiment: world\.tasksFile\.path: .*tasks\.jsonl line 2: it is no task \(wrong_schema: /,
     );
     await expect(loaded({ type, ...rest, tasksFile: { path } })).rejects.toThrow(field);
   });

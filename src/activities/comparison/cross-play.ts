@@ -8,12 +8,8 @@ import { streamRollouts } from '../../rollouts/rollout-loop.ts';
 import { runPhaseOnce } from '../../runtime/run-once.ts';
 import type { ObjectStore } from '../../store/object-store.ts';
 import type { FileRef } from '../../store/references.ts';
-import type {
-  CrossPlayCell,
-  CrossPlayed,
-  CrossPlayInput,
-  CrossTasksInput,
-} from '../../types/comparison-types.ts';
+import type { CrossPlayCell, CrossPlayInput, CrossTasksInput } from '../../types/comparison-inputs.ts';
+import type { CrossPlayed } from '../../types/comparison-types.ts';
 import type { HistoryRecord, SeedTaskRecord } from '../../types/records.ts';
 import type { Dependencies } from '../dependencies.ts';
 

@@ -7,10 +7,9 @@ import { evenlySpaced, evenlyWithin } from '../../numerics/spacing.ts';
 import type { LedgerEntry } from '../../runs/ledger-entry.ts';
 import { phaseLimits, workflowSettings } from '../../runs/settings-in-effect.ts';
 import { hashOf } from '../../store/canonical-json.ts';
-import type { ParseInput } from '../../types/activity-types.ts';
+import type { ParseInput } from '../../types/activity-inputs.ts';
+import type { ArmRun, ArmRunInput } from '../../types/comparison-inputs.ts';
 import type {
-  ArmRun,
-  ArmRunInput,
   ComparisonPlan,
   CrossPlayPlan,
   ProbePlan,

@@ -11,13 +11,13 @@ import type { Phase } from '../../runtime/run-once.ts';
 import type { FileRef } from '../../store/references.ts';
 import { batchRecord, hasSampledTokens, NEUTRAL_JOB_SETTINGS } from '../../training/job-settings.ts';
 import { runPolicyJob } from '../../training/policy-update.ts';
-import type { PhaseInput } from '../../types/activity-types.ts';
+import type { PhaseInput } from '../../types/activity-inputs.ts';
 import type {
   MeasureGradientsInput,
-  ProbeAttempted,
   ProbeAttemptsInput,
   ProbeTasksInput,
-} from '../../types/comparison-types.ts';
+} from '../../types/comparison-inputs.ts';
+import type { ProbeAttempted } from '../../types/comparison-types.ts';
 import type {
   GradientRecord,
   ProbeOutcomeRecord,

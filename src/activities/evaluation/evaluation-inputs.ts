@@ -5,7 +5,8 @@ import type { Evaluation } from '../../config/evaluation.ts';
 import { canonicalJson, hashOf } from '../../store/canonical-json.ts';
 import type { PhaseKey } from '../../store/phase-cache.ts';
 import type { FileRef } from '../../store/references.ts';
-import type { AnswerInput, EvaluatedPolicy, PlannedSuite, ReadySuite } from '../../types/evaluation-types.ts';
+import type { AnswerInput, PlannedSuite, ReadySuite } from '../../types/evaluation-inputs.ts';
+import type { EvaluatedPolicy } from '../../types/evaluation-types.ts';
 import { InvalidConfig } from '../../validation/invalid-config.ts';
 import type { Dependencies } from '../dependencies.ts';
 

@@ -8,14 +8,9 @@ import type { LedgerEntry } from '../../runs/ledger-entry.ts';
 import { experimentInEffect } from '../../runs/settings-in-effect.ts';
 import { runOnce } from '../../runtime/run-once.ts';
 import { hashOf } from '../../store/canonical-json.ts';
-import type { ParseInput } from '../../types/activity-types.ts';
-import type {
-  CaseShard,
-  EvaluatedPolicy,
-  EvaluationPlan,
-  PlannedSuite,
-  ShardRecord,
-} from '../../types/evaluation-types.ts';
+import type { ParseInput } from '../../types/activity-inputs.ts';
+import type { CaseShard, PlannedSuite, ShardRecord } from '../../types/evaluation-inputs.ts';
+import type { EvaluatedPolicy, EvaluationPlan } from '../../types/evaluation-types.ts';
 import { InvalidConfig } from '../../validation/invalid-config.ts';
 import type { Dependencies } from '../dependencies.ts';
 import {

@@ -5,14 +5,12 @@ import type { Evaluation } from '../../config/evaluation.ts';
 import { answerText } from '../../evaluation/answer-text.ts';
 import { atomicWrite } from '../../store/atomic-write.ts';
 import { canonicalJson, hashOf } from '../../store/canonical-json.ts';
+import type { ReadySuite, ScoreInput, ShardRecord } from '../../types/evaluation-inputs.ts';
 import type {
   AnswerRecord,
   CaseLine,
   EvaluationResults,
-  ReadySuite,
   Scored,
-  ScoreInput,
-  ShardRecord,
   SuiteResults,
 } from '../../types/evaluation-types.ts';
 import type { Dependencies } from '../dependencies.ts';

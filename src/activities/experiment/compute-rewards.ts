@@ -13,7 +13,8 @@ import { clusterGuards, luckGuard, TaskOutcomeCounts } from '../../scoring/task-
 import type { TaskOutcomes } from '../../scoring/task-outcomes.ts';
 import type { ObjectStore } from '../../store/object-store.ts';
 import type { FileRef } from '../../store/references.ts';
-import type { ComputeRewardsInput, Rewards } from '../../types/activity-types.ts';
+import type { ComputeRewardsInput } from '../../types/activity-inputs.ts';
+import type { Rewards } from '../../types/activity-types.ts';
 import { taskIndex } from '../../types/ids.ts';
 import type {
   RewardRecord,

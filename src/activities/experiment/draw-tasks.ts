@@ -7,7 +7,7 @@ import { epochTasks, taskWithoutSimulator } from '../../curriculum/epoch-tasks.t
 import { deriveSeed, randomStream } from '../../numerics/random.ts';
 import { runPhaseOnce } from '../../runtime/run-once.ts';
 import type { FileRef } from '../../store/references.ts';
-import type { DrawTasksInput } from '../../types/activity-types.ts';
+import type { DrawTasksInput } from '../../types/activity-inputs.ts';
 import { taskId } from '../../types/ids.ts';
 import type { SeedTaskRecord, TaskRecord } from '../../types/records.ts';
 import type { Dependencies } from '../dependencies.ts';

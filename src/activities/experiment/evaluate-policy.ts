@@ -12,7 +12,8 @@ import {
 import type { PlannedRequest } from '../../rollouts/completion-requests.ts';
 import { streamRollouts } from '../../rollouts/rollout-loop.ts';
 import { runPhaseOnce } from '../../runtime/run-once.ts';
-import type { EvaluateInput, Sampling } from '../../types/activity-types.ts';
+import type { EvaluateInput } from '../../types/activity-inputs.ts';
+import type { Sampling } from '../../types/activity-types.ts';
 import type { SeedTaskRecord, VerdictRecord } from '../../types/records.ts';
 import { isSolved } from '../../worlds/world.ts';
 import type { Dependencies } from '../dependencies.ts';

@@ -3,7 +3,9 @@ import type { DifficultyRule } from '../../coevolution/difficulty-filter.ts';
 import type { Experiment } from '../../config/experiment.ts';
 import { isStarved } from '../../curriculum/epoch-tasks.ts';
 import { runPhaseOnce } from '../../runtime/run-once.ts';
-import type { Filtered, FilterInput, Metrics, PolicyRole } from '../../types/activity-types.ts';
+import type { FilterInput } from '../../types/activity-inputs.ts';
+import type { Filtered } from '../../types/activity-types.ts';
+import type { Metrics, PolicyRole } from '../../types/run-state.ts';
 import type { FilterRecord, ScoreRecord } from '../../types/records.ts';
 import type { Dependencies } from '../dependencies.ts';
 

@@ -6,7 +6,8 @@ import { experimentInEffect, workflowSettings } from '../../runs/settings-in-eff
 import { hashOf } from '../../store/canonical-json.ts';
 import { InvalidArtifact } from '../../store/errors.ts';
 import type { LedgerLine } from '../../store/ledger-chain.ts';
-import type { CommittedEpoch, OpenedEpoch, OpenInput } from '../../types/activity-types.ts';
+import type { OpenInput } from '../../types/activity-inputs.ts';
+import type { CommittedEpoch, OpenedEpoch } from '../../types/activity-types.ts';
 import { InvalidConfig } from '../../validation/invalid-config.ts';
 import type { Dependencies } from '../dependencies.ts';
 

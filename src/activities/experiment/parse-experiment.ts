@@ -2,11 +2,13 @@ import { parseEvaluation } from '../../config/evaluation.ts';
 import type { Benchmarks } from '../../config/method.ts';
 import { parseExperiment } from '../../config/parse-experiment.ts';
 import { changedFields } from '../../config/retune.ts';
+import { runIdPattern, runIdRule } from '../../config/run-id.ts';
 import { MAX_EVALUATED_RUN_ID_LENGTH } from '../../evaluation/evaluation-id.ts';
 import { resolveFork } from '../../runs/fork.ts';
 import { workflowSettings } from '../../runs/settings-in-effect.ts';
 import { hashOf } from '../../store/canonical-json.ts';
-import type { ParseInput, RunPlan } from '../../types/activity-types.ts';
+import type { ParseInput } from '../../types/activity-inputs.ts';
+import type { RunPlan } from '../../types/run-state.ts';
 import { InvalidConfig } from '../../validation/invalid-config.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { refusedByName } from '../evaluation/evaluation-inputs.ts';
@@ -68,10 +70,8 @@ function checkBenchmarks(dependencies: Dependencies, id: string, { every, ...eva
 }
 
 function checkId(id: string): void {
-  if (!/^[A-Za-z0-9-][A-Za-z0-9._-]{0,79}$/.test(id)) {
+  if (!runIdPattern.test(id))
     throw new InvalidConfig(
-      `workflow id: got ${JSON.stringify(id)}; it is the experiment's id: ` +
-        `1 to 80 letters, digits, dots, dashes or underscores, no dot or underscore first`,
+      `workflow id: got ${JSON.stringify(id)}; it is the experiment's id: ${runIdRule}`,
     );
-  }
 }

@@ -2,7 +2,7 @@ import type { Experiment } from '../../config/experiment.ts';
 import { ensurePolicyServed, withdrawPolicies } from '../../inference/publish.ts';
 import type { LedgerEntry } from '../../runs/ledger-entry.ts';
 import { stalePolicies } from '../../runs/stale-policies.ts';
-import type { PublishInput } from '../../types/activity-types.ts';
+import type { PublishInput } from '../../types/activity-inputs.ts';
 import type { Dependencies } from '../dependencies.ts';
 
 /** Makes a checkpoint reachable under its versioned name, and lets servers forget what no epoch needs. */

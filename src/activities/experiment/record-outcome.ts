@@ -1,4 +1,4 @@
-import type { EndInput } from '../../types/activity-types.ts';
+import type { EndInput } from '../../types/activity-inputs.ts';
 import type { Dependencies } from '../dependencies.ts';
 
 /** Records in the run's events how the run ended. */

@@ -1,5 +1,6 @@
 import { retuneRun } from '../../runs/retune.ts';
-import type { Retuned, RetuneInput } from '../../types/activity-types.ts';
+import type { RetuneInput } from '../../types/activity-inputs.ts';
+import type { Retuned } from '../../types/activity-types.ts';
 import type { Dependencies } from '../dependencies.ts';
 
 /**

@@ -12,7 +12,8 @@ import { streamRollouts } from '../../rollouts/rollout-loop.ts';
 import { requestCount } from '../../runs/request-plan.ts';
 import { runPhaseOnce } from '../../runtime/run-once.ts';
 import type { FileRef } from '../../store/references.ts';
-import type { RollOutInput, Sampling } from '../../types/activity-types.ts';
+import type { RollOutInput } from '../../types/activity-inputs.ts';
+import type { Sampling } from '../../types/activity-types.ts';
 import type { TaskRecord, TraceRecord } from '../../types/records.ts';
 import type { Dependencies } from '../dependencies.ts';
 

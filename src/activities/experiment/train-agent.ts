@@ -6,7 +6,8 @@ import { batchRecord, hasSampledTokens, jobSettings } from '../../training/job-s
 import type { TrainingRecord } from '../../training/job-settings.ts';
 import { keepsPolicyWithoutSignal, LearnableBatch } from '../../training/learnable-batch.ts';
 import { trainPolicy, updateNote } from '../../training/policy-update.ts';
-import type { TrainAgentInput, Trained } from '../../types/activity-types.ts';
+import type { TrainAgentInput } from '../../types/activity-inputs.ts';
+import type { Trained } from '../../types/activity-types.ts';
 import type { FilterRecord, RewardRecord, ScoreRecord } from '../../types/records.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { readTraces } from './compute-rewards.ts';

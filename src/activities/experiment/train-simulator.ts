@@ -13,7 +13,9 @@ import type { TrainingRecord } from '../../training/job-settings.ts';
 import { keepsPolicyWithoutSignal, LearnableBatch } from '../../training/learnable-batch.ts';
 import type { UpdateSummary } from '../../training/learnable-batch.ts';
 import { trainPolicy, updateNote } from '../../training/policy-update.ts';
-import type { Metrics, Trained, TrainEnvironmentInput } from '../../types/activity-types.ts';
+import type { TrainEnvironmentInput } from '../../types/activity-inputs.ts';
+import type { Trained } from '../../types/activity-types.ts';
+import type { Metrics } from '../../types/run-state.ts';
 import type { EnvironmentPoolRecord } from '../../types/records.ts';
 import type { Dependencies } from '../dependencies.ts';
 

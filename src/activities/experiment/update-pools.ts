@@ -11,7 +11,9 @@ import type { Experiment } from '../../config/experiment.ts';
 import { mean } from '../../numerics/arithmetic.ts';
 import { runPhaseOnce } from '../../runtime/run-once.ts';
 import type { ObjectStore } from '../../store/object-store.ts';
-import type { Metrics, UpdatedPools, UpdatePoolsInput } from '../../types/activity-types.ts';
+import type { UpdatePoolsInput } from '../../types/activity-inputs.ts';
+import type { UpdatedPools } from '../../types/activity-types.ts';
+import type { Metrics } from '../../types/run-state.ts';
 import type {
   EnvironmentPoolRecord,
   FilterRecord,

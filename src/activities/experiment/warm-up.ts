@@ -8,7 +8,8 @@ import { runPhaseOnce } from '../../runtime/run-once.ts';
 import type { FileRef } from '../../store/references.ts';
 import { NEUTRAL_JOB_SETTINGS } from '../../training/job-settings.ts';
 import { trainPolicy } from '../../training/policy-update.ts';
-import type { PolicyRole, PolicyVersion, WarmUpInput } from '../../types/activity-types.ts';
+import type { WarmUpInput } from '../../types/activity-inputs.ts';
+import type { PolicyRole, PolicyVersion } from '../../types/run-state.ts';
 import type { JobModel, JobSettings } from '../../types/training-job.ts';
 import { InvalidConfig } from '../../validation/invalid-config.ts';
 import type { CorpusRow, World } from '../../worlds/world.ts';
@@ -58,6 +59,7 @@ function warmUpOnce(dependencies: Dependencies, recipe: FileRef, role: PolicyRol
   return runPhaseOnce(dependencies, `warm-up-${role}`, input, async (context) => {
     const { experiment, world } = context;
     const { model } = experiment[role];
+    if (model.type === 'pretrained') await dependencies.requireModelFolder(`${role}.model.path`, model.path);
     const { heartbeat } = dependencies.activityContext();
     const { policy } = await trainPolicy(dependencies, context, {
       kind: 'supervised',

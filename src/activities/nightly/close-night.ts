@@ -2,14 +2,8 @@ import { mean } from '../../numerics/arithmetic.ts';
 import { pairedTest } from '../../numerics/tests.ts';
 import type { ObjectStore } from '../../store/object-store.ts';
 import type { FileRef } from '../../store/references.ts';
-import type {
-  CloseNightInput,
-  FailNightInput,
-  NightPlan,
-  NightRecord,
-  NightTest,
-  Verdicts,
-} from '../../types/nightly-types.ts';
+import type { CloseNightInput, FailNightInput, NightPlan, Verdicts } from '../../types/nightly-inputs.ts';
+import type { NightRecord, NightTest } from '../../types/nightly-types.ts';
 import type { VerdictRecord } from '../../types/records.ts';
 import type { Dependencies } from '../dependencies.ts';
 

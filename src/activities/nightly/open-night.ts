@@ -5,7 +5,7 @@ import { changedFields } from '../../config/retune.ts';
 import { deriveSeed } from '../../numerics/random.ts';
 import { phaseLimits } from '../../runs/settings-in-effect.ts';
 import { hashOf } from '../../store/canonical-json.ts';
-import type { NightPlan, RunEpoch } from '../../types/nightly-types.ts';
+import type { NightPlan, RunEpoch } from '../../types/nightly-inputs.ts';
 import type { Dependencies } from '../dependencies.ts';
 
 /**

@@ -1,7 +1,8 @@
 import { deriveSeed } from '../../numerics/random.ts';
 import type { LedgerEntry } from '../../runs/ledger-entry.ts';
 import { workflowSettings } from '../../runs/settings-in-effect.ts';
-import type { CandidateInput, PromotionTrial } from '../../types/nightly-types.ts';
+import type { CandidateInput } from '../../types/nightly-inputs.ts';
+import type { PromotionTrial } from '../../types/nightly-types.ts';
 import { InvalidConfig } from '../../validation/invalid-config.ts';
 import type { Dependencies } from '../dependencies.ts';
 

@@ -94,12 +94,12 @@ async function printResults(id: string, { docs }: CompareOptions, context: CliCo
 }
 
 /** What `--dry-run` prints: the arms, what a run of each would take, and all of them together. */
-async function describeComparison(id: string, comparison: Comparison, { env }: CliContext): Promise<string> {
+async function describeComparison(id: string, comparison: Comparison, context: CliContext): Promise<string> {
   const { armRuns } = await import('../../comparison/plan.ts');
   const { estimateRun } = await import('../lib/estimates.ts');
   const { plainTable } = await import('../lib/table.ts');
-  const { worldLoader } = await import('../../worlds/registry.ts');
-  const loadWorld = worldLoader(env.GENENV_WORLDS);
+  const { loadWorldAsWorker } = await import('../lib/load-world.ts');
+  const loadWorld = loadWorldAsWorker(context);
   const { arms, seeds, concurrency } = comparison;
   const table = plainTable(['arm', 'epochs', 'rollouts', 'held-out attempts', 'tokens', 'disk']);
   const total = { tokens: 0, disk: 0 };

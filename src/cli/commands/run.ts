@@ -59,10 +59,10 @@ async function runExperiment(file: string, options: RunOptions, context: CliCont
 }
 
 /** What `--dry-run` prints: the resolved file, then what the run would take. */
-async function describeRun(experiment: Experiment, { env }: CliContext): Promise<string> {
-  const { worldLoader } = await import('../../worlds/registry.ts');
+async function describeRun(experiment: Experiment, context: CliContext): Promise<string> {
+  const { loadWorldAsWorker } = await import('../lib/load-world.ts');
   const { diskLines, estimateRun, promptLines } = await import('../lib/estimates.ts');
-  const world = await worldLoader(env.GENENV_WORLDS)(experiment.world);
+  const world = await loadWorldAsWorker(context)(experiment.world);
   const run = await estimateRun(experiment, world);
   const estimate = run.resources;
   const { epochs, maxTokens } = experiment;

@@ -21,7 +21,6 @@ import { modelCardsSchema } from '../../inference/model-cards.ts';
 import { InvalidAnswer, ServerProblem } from '../../inference/policy-client.ts';
 import { createCaller, parseBody } from '../../inference/server-calls.ts';
 import { promptTexts } from '../../runs/prompt-sizes.ts';
-import { worldLoader } from '../../worlds/registry.ts';
 import type { World } from '../../worlds/world.ts';
 import { InvalidConfig } from '../../validation/invalid-config.ts';
 import { homeFolder } from '../context.ts';
@@ -32,6 +31,7 @@ import { nearestExisting } from './environment-checks.ts';
 import { estimateRun, positionsOf } from './estimates.ts';
 import type { RunEstimate } from './estimates.ts';
 import type { LongestPrompt } from './server-questions.ts';
+import { loadWorldAsWorker } from './load-world.ts';
 import { externalTemporal } from './session.ts';
 import { runningStack } from './stack.ts';
 import { byteText, countText } from './text.ts';
@@ -40,7 +40,7 @@ import { checkVllm } from './vllm-checks.ts';
 
 /** Whether this machine and the model server have what an experiment needs. */
 export async function checkExperiment(experiment: Experiment, context: CliContext): Promise<Check[]> {
-  const world = await worldLoader(context.env.GENENV_WORLDS)(experiment.world);
+  const world = await loadWorldAsWorker(context)(experiment.world);
   const estimate = await estimateRun(experiment, world);
   return [
     ...checkModels(experiment, context),

@@ -8,13 +8,14 @@ import { writeReport, writeTensorboard } from '../../report/write-report.ts';
 import type { CliContext } from '../context.ts';
 import { plainTable } from './table.ts';
 import { durationText, rateText } from './text.ts';
+import { loadWorldAsWorker } from './load-world.ts';
 
 /**
  * Writes a run's report and TensorBoard files, and gives the report's path. Without the trainer's Python the
  * TensorBoard files are missing, with a warning.
  */
 export async function writeResults(home: string, runId: string, context: CliContext): Promise<string> {
-  const report = await writeReport({ home, runId, worlds: context.env.GENENV_WORLDS });
+  const report = await writeReport({ home, runId, loadWorld: loadWorldAsWorker(context) });
   try {
     await writeTensorboard({ home, runId, python: pythonPath() });
   } catch (error) {

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { engineFolder, pythonPath, repository, temporalPath } from '../../../infra/setup/locations.mjs';
+import { closeFolder } from '../../config/file-mode.ts';
 import { embeddedServices, EmbeddedStack } from '../../dev-stack/dev-stack.ts';
 import { readStackRecord, stackPaths } from '../../dev-stack/record.ts';
 import type { StackRecord } from '../../dev-stack/record.ts';
@@ -32,6 +33,7 @@ export function createStack(
 ): EmbeddedStack {
   const { env } = context;
   const home = homeFolder(env);
+  closeFolder(home);
   const [python, temporal] = [pythonPath(), temporalPath()];
   for (const [what, path] of Object.entries({
     'Python environment': python,

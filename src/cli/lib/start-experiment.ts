@@ -28,6 +28,7 @@ import { progressDisplay } from './progress-display.ts';
 import type { ExperimentFile } from './read-file.ts';
 import { requireServersPermitted } from './server-permission.ts';
 import type { ExternalTemporal, Session } from './session.ts';
+import { loadWorldAsWorker } from './load-world.ts';
 
 /** An experiment to start or to resume. */
 export interface RunRequest extends ExperimentFile {
@@ -94,7 +95,7 @@ async function reportIfFinished(
     return false;
   }
   const { writeReport } = await import('../../report/write-report.ts');
-  const report = await writeReport({ home, runId: id, worlds: context.env.GENENV_WORLDS });
+  const report = await writeReport({ home, runId: id, loadWorld: loadWorldAsWorker(context) });
   context.print(`${id} is finished: ${run.epoch ?? 0} epochs. Report: ${report}`);
   context.print(`To start a fresh one, give it another id: ${restartCommand}`);
   return true;

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import type { RandomStream } from '../../numerics/random.ts';
 import { canonicalJson } from '../../store/canonical-json.ts';
+import type { ReadDataFile } from '../../store/data-files.ts';
 import { InvalidConfig } from '../../validation/invalid-config.ts';
 import type { LabelVote, Latents, ParsedTask, TaskSpec, Verdict, World } from '../world.ts';
 import { framePrompt, repairPrompt, variationPrompt } from './prompts.ts';
@@ -66,8 +67,9 @@ export function parseJsonTask<Task>(definition: JsonTaskDefinition<Task>, text: 
 export function readJsonTasks<Task>(
   definition: JsonTaskDefinition<Task>,
   settings: JsonTaskWorldSettings,
+  readDataFile: ReadDataFile,
 ): Promise<OwnTasks> {
-  return readTasksFile(settings.tasksFile, {
+  return readTasksFile(settings.tasksFile, readDataFile, {
     parseTask: (text) => parseJsonTask(definition, text),
     agentPrompt: (spec) => agentPrompt(definition, settings, JSON.parse(spec) as Task),
     schemaProblem: (text) => {

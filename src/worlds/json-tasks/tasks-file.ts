@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
 import {
   contaminationMessage,
   findContamination,
 } from '../../benchmarks/contamination/find-contamination.ts';
 import { deriveSeed, randomStream } from '../../numerics/random.ts';
+import type { ReadDataFile } from '../../store/data-files.ts';
 import { InvalidConfig } from '../../validation/invalid-config.ts';
 import type { ParsedTask, TaskSpec } from '../world.ts';
 import type { TasksFile } from './settings.ts';
@@ -30,16 +30,13 @@ export interface TasksReader {
  */
 export async function readTasksFile(
   { path, sha256, heldOut: share }: TasksFile,
+  readDataFile: ReadDataFile,
   reader: TasksReader,
 ): Promise<OwnTasks> {
-  const bytes = await readFile(path).catch((error: unknown) => {
-    throw new InvalidConfig(
-      `experiment: world.tasksFile.path: got ${JSON.stringify(path)}; ${error instanceof Error ? error.message : String(error)}`,
-    );
-  });
+  const bytes = await readDataFile('world.tasksFile.path', path);
   const hash = createHash('sha256').update(bytes).digest('hex');
   if (sha256 !== null && hash !== sha256)
-    throw new InvalidConfig(`experiment: world.tasksFile.sha256: got ${sha256}; ${path} has ${hash}`);
+    throw new InvalidConfig(`experiment: world.tasksFile.sha256: got ${sha256}; ${path} has another`);
   const lines = bytes
     .toString('utf8')
     .split('\n')
@@ -50,7 +47,7 @@ export async function readTasksFile(
   for (const { text, number } of lines) {
     const line = readLine(text, reader);
     if ('spec' in line) specs.push(line.spec);
-    else problems.push(`line ${number}: got ${text.slice(0, 80)}; ${line.problem}`);
+    else problems.push(`line ${number}: ${line.problem}`);
   }
   if (problems.length > 0) throw new InvalidConfig(problemsText(path, problems));
   const order = randomStream(deriveSeed(0, 'tasks-file')).shuffle([...new Set(specs)]);

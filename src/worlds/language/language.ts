@@ -1,4 +1,5 @@
 import type { RandomStream } from '../../numerics/random.ts';
+import type { ReadDataFile } from '../../store/data-files.ts';
 import { InvalidConfig } from '../../validation/invalid-config.ts';
 import { repairPrompt } from '../json-tasks/prompts.ts';
 import { readTasksFile } from '../json-tasks/tasks-file.ts';
@@ -148,10 +149,13 @@ function taskSignature({ prompt, evaluation, target_action }: LanguageTask): str
  * The tasks of `world.tasksFile`; undefined if there is none.
  * @throws InvalidConfig as `readTasksFile` does
  */
-export async function readLanguageTasks(settings: LanguageSettings): Promise<OwnTasks | undefined> {
+export async function readLanguageTasks(
+  settings: LanguageSettings,
+  readDataFile: ReadDataFile,
+): Promise<OwnTasks | undefined> {
   return settings.tasksFile === null
     ? undefined
-    : readTasksFile(settings.tasksFile, {
+    : readTasksFile(settings.tasksFile, readDataFile, {
         parseTask: (text) => parseLanguageTask(text, settings),
         agentPrompt: (spec) => languageAgentPrompt(languageTask(spec), settings.format),
       });

@@ -1,0 +1,61 @@
+/**
+ * Files in folders that somebody else may write to: opened as what they are. A link, a pipe or a device in
+ * the place of a file is damage, and is never followed.
+ */
+import { constants } from 'node:fs';
+import { lstat, open } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
+import { errorCode, InvalidArtifact, undefinedIfMissing } from './errors.ts';
+
+const REMEDY = 'Remove it: whoever put it there can write to this folder.';
+
+/** Files hold prompts, traces and names of servers: nobody else of the machine reads them. */
+const OWNER_ONLY = 0o600;
+
+/**
+ * Opens a file, which must be one.
+ * @param flags of `node:fs` constants, such as O_RDONLY
+ * @throws InvalidArtifact for a link or anything else that is no file; the system's error otherwise
+ */
+export async function openPlainFile(path: string, flags: number): Promise<FileHandle> {
+  let handle: FileHandle;
+  try {
+    // A pipe would wait for its other end without O_NONBLOCK.
+    handle = await open(path, flags | constants.O_NOFOLLOW | constants.O_NONBLOCK, OWNER_ONLY);
+  } catch (error) {
+    if (['ELOOP', 'ENXIO', 'EMLINK'].includes(errorCode(error) ?? '')) throw notAFile(path);
+    throw error;
+  }
+  if ((await handle.stat()).isFile()) return handle;
+  await handle.close();
+  throw notAFile(path);
+}
+
+/** The content of a file. @throws as `openPlainFile` */
+export async function readPlainFile(path: string): Promise<Buffer> {
+  const handle = await openPlainFile(path, constants.O_RDONLY);
+  try {
+    return await handle.readFile();
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Opens a file to read it and to add to its end; makes it if there is none. @throws as `openPlainFile` */
+export const openToAppend = (path: string): Promise<FileHandle> =>
+  openPlainFile(path, constants.O_RDWR | constants.O_APPEND | constants.O_CREAT);
+
+/** Refuses a link in the place of a folder; a folder that does not exist is right. @throws InvalidArtifact */
+export async function requirePlainFolder(path: string): Promise<void> {
+  const stats = await undefinedIfMissing(lstat(path));
+  if (stats !== undefined && !stats.isDirectory())
+    throw new InvalidArtifact(
+      path,
+      'it is a link or a file, where a folder of this project belongs',
+      {},
+      REMEDY,
+    );
+}
+
+const notAFile = (path: string): InvalidArtifact =>
+  new InvalidArtifact(path, 'it is a link, a pipe or a device, where a file belongs', {}, REMEDY);

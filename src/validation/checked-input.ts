@@ -1,0 +1,29 @@
+/** Inputs that come out of Temporal: anybody in the namespace may have written them. */
+import type { z } from 'zod';
+
+/** An input that no code of this project sends. Nothing of it is quoted: it may be anything, and is kept. */
+export class InvalidInput extends Error {
+  override readonly name = 'InvalidInput';
+}
+
+const MAX_ISSUES = 5;
+
+/**
+ * Checks arguments by a schema each; what is left out must be optional in its schema. They are used as they
+ * are, not as the schema would change them: keys hash them.
+ * @param what is called, for errors: `activity openEpoch`
+ * @throws InvalidInput naming the fields and what is allowed
+ */
+export function checkArguments(what: string, schemas: readonly z.ZodType[], args: readonly unknown[]): void {
+  if (args.length > schemas.length)
+    throw new InvalidInput(`${what}: got ${args.length} arguments; expected at most ${schemas.length}`);
+  for (const [index, schema] of schemas.entries()) {
+    const { error } = schema.safeParse(args[index]);
+    if (error === undefined) continue;
+    const issues = error.issues.slice(0, MAX_ISSUES).map(({ path, message, code }) => {
+      const field = path.map(String).join('.').slice(0, 200);
+      return `${field === '' ? `argument ${index + 1}` : field}: ${code === 'unrecognized_keys' ? 'has unknown fields' : message.slice(0, 300)}`;
+    });
+    throw new InvalidInput(`${what}: its input is not one of this project: ${issues.join('; ')}`);
+  }
+}

@@ -1,0 +1,76 @@
+import { describe, expect, it, test } from 'vitest';
+import type { Dependencies } from '../../src/activities/dependencies.ts';
+import { activitiesByQueue } from '../../src/activities/index.ts';
+import { inputSchemas } from '../../src/activities/input-schemas.ts';
+import { fileRef, folderRef } from '../../src/store/references.ts';
+import { policyName } from '../../src/types/run-state.ts';
+import { opening } from '../../test-support/opening.ts';
+import { checkInput } from '../../src/worker/activity-interceptor.ts';
+
+const hash = (digit: string): string => digit.repeat(64);
+const experiment = fileRef(hash('e'), '.json', 1, 1);
+const checkpoint = folderRef(hash('c'), 1, 1);
+const run = { id: 'laptop', experiment };
+const policy = { name: policyName('agent', 3, checkpoint.sha256), checkpoint, trainer_state: null };
+const publish =
+  (changes: object, outside: object = {}) =>
+  () =>
+    checkInput('publishPolicy', [{ run, policy: { ...policy, ...changes }, ...outside }]);
+
+test('every activity that a worker registers has a schema, and no other has', () => {
+  const { llm, cpu, gpu } = activitiesByQueue({} as Dependencies);
+  const registered = [llm, cpu, gpu].flatMap((activities) => Object.keys(activities));
+  expect(Object.keys(inputSchemas).toSorted()).toEqual(registered.toSorted());
+});
+
+describe('the input of an activity', () => {
+  it('that this project sends is accepted', () => {
+    publish({})();
+    publish({ name: 'gpt-4o-mini', checkpoint: null })();
+    publish({ name: 'meta-llama/Llama-3.1-8B', checkpoint: null })();
+  });
+
+  // The name becomes a file of the store, and the reference a path in it.
+  it.each([
+    ['a name that climbs out', publish({ name: '../../../PWNED/x' })],
+    ['a name of other weights', publish({ name: policyName('agent', 3, hash('d')) })],
+    ['a name with a newline', publish({ name: 'a\nb', checkpoint: null })],
+    ['a path in a reference', publish({ checkpoint: { ...checkpoint, uri: '/etc' } })],
+    ['a path that climbs out', publish({ checkpoint: { ...checkpoint, uri: '../../x/' } })],
+    ['no policy', () => checkInput('publishPolicy', [{ run }])],
+    ['another field', publish({}, { path: '/etc/passwd' })],
+    ['another argument', () => checkInput('publishPolicy', [{ run, policy }, { more: true }])],
+    ['nothing', () => checkInput('publishPolicy', [])],
+    ['a run that climbs out', publish({}, { run: { ...run, id: '../other' } })],
+    ['a run like an option', publish({}, { run: { ...run, id: '-rf' } })],
+    ['a run like a prototype', publish({}, { run: { ...run, id: '__proto__' } })],
+  ])('is refused if it has %s', (_, check) => {
+    expect(check).toThrow(expect.objectContaining({ name: 'InvalidInput' }));
+  });
+
+  it('is refused for an activity that is in no table', () => {
+    for (const name of ['newActivity', 'toString', '__proto__'])
+      expect(() => checkInput(name, [{}])).toThrow('there is no schema');
+  });
+
+  it('is never quoted', () => {
+    expect(publish({ name: 'SECRET\n' })).toThrow(/policy\.name/);
+    expect(publish({ name: 'SECRET\n' })).not.toThrow(/SECRET/);
+    expect(publish({ SECRET: 1 })).not.toThrow(/SECRET/);
+  });
+
+  it('of an end, a retune and an opening has a run of a plain name, and bounded numbers', () => {
+    const end = { id: 'laptop', outcome: 'finished', epoch: 3 };
+    checkInput('recordEnd', [end]);
+    for (const wrong of [
+      { ...end, type: 'note' },
+      { ...end, epoch: '<script>' },
+      { ...end, outcome: 'note' },
+      { ...end, id: '_a' },
+      { ...end, epoch: 1e9 },
+    ])
+      expect(() => checkInput('recordEnd', [wrong])).toThrow('recordEnd');
+    expect(() => checkInput('retuneExperiment', [{ id: 'a', set: 3, fromEpoch: 1 }])).toThrow('set');
+    expect(() => checkInput('openEpoch', [opening('a', -1)])).toThrow('known');
+  });
+});
