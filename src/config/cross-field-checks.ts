@@ -10,6 +10,7 @@ export function impossibleCombinations(experiment: Experiment): string[] {
     ...methodProblems(experiment),
     ...servingProblems(experiment),
     ...adapterServerProblems(experiment),
+    ...embeddedServerProblems(experiment),
     ...modelProblems(experiment),
     ...worldProblems(experiment.world),
     ...textProblems(experiment),
@@ -120,6 +121,29 @@ function* adapterServerProblems(experiment: Experiment): Generator<string> {
       `environment.model.path: got "${simulator.path}"; expected "${base.path}", as the agent has, since one ${server} ` +
       'serves one model'
     );
+}
+
+/** Completions of a request that the policy server takes: MAX_ROWS of trainer/genenv_trainer/serving/limits.py. */
+const maxEmbeddedRows = 4096;
+
+/** A request that the policy server would refuse in the middle of a run. */
+function* embeddedServerProblems(experiment: Experiment): Generator<string> {
+  const { serving, agent, environment, evaluation, guards, durability } = experiment;
+  if (serving.type !== 'embedded') return;
+  const attempts = {
+    'agent.rolloutsPerTask': agent.rolloutsPerTask,
+    'environment.variationsPerPrompt': environment.variationsPerPrompt,
+    'evaluation.samples': evaluation.samples,
+    'guards.frozenSamples': guards.frozenSamples,
+  };
+  for (const [field, count] of Object.entries(attempts)) {
+    const most = Math.floor(maxEmbeddedRows / count);
+    if (durability.promptsPerRequest > most)
+      yield (
+        `durability.promptsPerRequest: got ${durability.promptsPerRequest}; expected at most ${most}, since each prompt is ` +
+        `answered ${count} times (${field}) and the policy server gives ${maxEmbeddedRows} answers to a request`
+      );
+  }
 }
 
 function* modelProblems(experiment: Experiment): Generator<string> {

@@ -103,16 +103,20 @@ export async function writeTensorboard({
   home,
   runId,
   python,
+  environment = {},
 }: {
   home: string;
   runId: string;
   python: string;
+  /** Its environment variables. */
+  environment?: Record<string, string>;
 }): Promise<void> {
   const { path } = new RunFolder(join(resolve(home), 'runs'), runId);
   try {
     // From the trainer's folder, where the package is found whether it is installed or not.
     await promisify(execFile)(python, ['-m', 'genenv_trainer.tensorboard_export', path], {
       cwd: trainer,
+      env: environment,
       timeout: EXPORT_TIMEOUT_MS,
     });
   } catch (error) {

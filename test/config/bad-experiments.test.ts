@@ -1,4 +1,7 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { repository } from '../../infra/setup/locations.mjs';
 import { parseExperiment } from '../../src/config/parse-experiment.ts';
 import { InvalidConfig } from '../../src/validation/invalid-config.ts';
 import { exampleFile, withFields } from '../../test-support/experiments.ts';
@@ -516,6 +519,11 @@ const files: [string, Record<string, unknown>, string][] = [
     'evaluation.temperature: got 0; greedy attempts are all alike, so pass@k (evaluation.passAtK) needs a temperature above 0',
   ],
   [
+    'requests that the policy server would refuse',
+    { 'durability.promptsPerRequest': 600, 'agent.rolloutsPerTask': 8, 'evaluation.samples': 2 },
+    'durability.promptsPerRequest: got 600; expected at most 512, since each prompt is answered 8 times (agent.rolloutsPerTask) and the policy server gives 4096 answers to a request',
+  ],
+  [
     'benchmarks for an agent that cannot read',
     { 'evaluation.benchmarks': { suites: ['bamboogle_closedbook'] } },
     'evaluation.benchmarks: got suites to evaluate on; an agent made from scratch knows the characters of its world alone: expected none, or agent.model.type "pretrained"',
@@ -592,4 +600,9 @@ describe('a bad experiment file is refused with', () => {
         /invalid input|too (small|big)|received|undefined|discriminator/i,
       );
   });
+});
+
+it('knows how many answers the policy server gives to a request', () => {
+  const limits = join(repository, 'trainer/genenv_trainer/serving/limits.py');
+  expect(readFileSync(limits, 'utf8')).toContain('\nMAX_ROWS = 4096\n');
 });

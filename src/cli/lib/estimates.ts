@@ -6,6 +6,7 @@ import type { Experiment } from '../../config/experiment.ts';
 import { modelFolder, modelPositions } from '../../config/model-folder.ts';
 import { positionsFromScratch } from '../../config/policies.ts';
 import type { ModelSettings } from '../../config/policies.ts';
+import { childEnvironment } from '../../runtime/child-environment.ts';
 import { estimateDisk } from '../../runs/disk-estimate.ts';
 import type { DiskEstimate } from '../../runs/disk-estimate.ts';
 import {
@@ -65,7 +66,8 @@ function tokenCounter(model: ModelSettings): TokenCounter | null {
   if (!existsSync(file) || !existsSync(python)) return null;
   return (texts) =>
     new Promise((resolve, reject) => {
-      const child = execFile(python, ['-c', TOKENIZE, file], { maxBuffer: 10_000_000 }, (error, stdout) => {
+      const options = { maxBuffer: 10_000_000, env: childEnvironment(process.env) };
+      const child = execFile(python, ['-c', TOKENIZE, file], options, (error, stdout) => {
         if (error) reject(new Error(`${file}: ${error.message}`));
         else resolve(JSON.parse(stdout) as number[]);
       });

@@ -1,4 +1,5 @@
 import { pythonPath } from '../../../infra/setup/locations.mjs';
+import { childEnvironment } from '../../runtime/child-environment.ts';
 import { mean as meanOf } from '../../numerics/arithmetic.ts';
 import { findings } from '../../report/findings.ts';
 import { loadRun } from '../../report/load-run.ts';
@@ -17,7 +18,12 @@ import { loadWorldAsWorker } from './load-world.ts';
 export async function writeResults(home: string, runId: string, context: CliContext): Promise<string> {
   const report = await writeReport({ home, runId, loadWorld: loadWorldAsWorker(context) });
   try {
-    await writeTensorboard({ home, runId, python: pythonPath() });
+    await writeTensorboard({
+      home,
+      runId,
+      python: pythonPath(),
+      environment: childEnvironment(context.env),
+    });
   } catch (error) {
     context.warn((error as Error).message);
   }
