@@ -25,7 +25,7 @@ export default defineConfig({
           ...shared,
           name: 'quick',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/**/*.{long,server,vllm}.test.ts'],
+          exclude: ['test/**/*.{long,prometheus,server,vllm}.test.ts'],
         },
       },
       // Faults and waits of minutes: `npm run test:long`, and continuous integration.
@@ -43,6 +43,10 @@ export default defineConfig({
               },
             },
           ]
+        : []),
+      // Against a real Prometheus: `npm run test:telemetry`.
+      ...(isChosen('telemetry')
+        ? [{ test: { ...shared, name: 'telemetry', include: ['test/**/*.prometheus.test.ts'] } }]
         : []),
       // On a Temporal server of the engines `temporal-server` and `postgresql`: `npm run test:server`.
       ...(isChosen('server')

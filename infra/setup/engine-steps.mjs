@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, renameSync, rmSync, statfsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { cacheRoot, engineFolder, engines, pythonPath, repository } from './locations.mjs';
 import { unpackPostgresql } from './postgresql.mjs';
+import { unpackPrometheus } from './prometheus.mjs';
 import { installLock } from './python-environment.mjs';
 import { run } from './run-command.mjs';
 import { buildTemporalServer } from './temporal-server.mjs';
@@ -55,12 +56,15 @@ const indexRemedy =
   'check that the package index can be reached (PIP_INDEX_URL names another), and that there is room in the cache folder (XDG_CACHE_HOME moves it); then run the command again';
 const pythonRemedy = `install Python 3.11 or newer with its venv module (Debian, Ubuntu: \`apt install python3-venv\`); ${indexRemedy}`;
 
+const debianRemedy =
+  'use a Debian or Ubuntu whose lists are up to date (`apt-get update`), for whoever is not root too; then run the command again';
+
 /** @type {Record<Engine, string>} */
 const remedies = {
   alfworld: `install gcc, g++, cmake and make (\`apt install build-essential cmake\`), since some of its packages come as source; ${pythonRemedy}`,
   bfcl: pythonRemedy,
-  postgresql:
-    'use a Debian or Ubuntu whose lists are up to date (`apt-get update`), for whoever is not root too; then run the command again',
+  postgresql: debianRemedy,
+  prometheus: debianRemedy,
   smollm2: indexRemedy,
   'temporal-server':
     'install Go 1.21 or newer (https://go.dev/dl), which downloads the Go that the server asks for from the module proxy (GOPROXY names another); then run the command again',
@@ -73,6 +77,7 @@ const remedies = {
  */
 const makers = {
   postgresql: unpackPostgresql,
+  prometheus: unpackPrometheus,
   smollm2: makeModel,
   'temporal-server': buildTemporalServer,
 };

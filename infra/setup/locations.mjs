@@ -67,6 +67,13 @@ export const engines = {
     diskMB: 66,
     time: 'seconds',
   },
+  prometheus: {
+    what: "Prometheus and promtool from Debian's package, which test what is exported",
+    lock: 'infra/engines/prometheus.json',
+    downloadMB: 19,
+    diskMB: 96,
+    time: 'seconds',
+  },
   smollm2: {
     what: 'the language model SmolLM2-135M-Instruct (Apache-2.0) in float32',
     lock: 'infra/engines/smollm2.txt',
@@ -108,6 +115,16 @@ export function engineFolder(engine) {
   /** @type {EngineDescription} */
   const { lock, script } = engines[engine];
   return folderFor(engine, script === undefined ? [lock] : [lock, script]);
+}
+
+/**
+ * A tool of Prometheus: of the engine, else on the PATH.
+ * @param {'prometheus' | 'promtool'} name
+ * @returns {string | null}
+ */
+export function prometheusTool(name) {
+  const path = join(engineFolder('prometheus'), 'bin', name);
+  return existsSync(path) ? path : onPath(name);
 }
 
 /** Engines that are models, and the variables that name other folders for them. @type {Record<string, string>} */

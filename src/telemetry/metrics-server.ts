@@ -16,7 +16,13 @@ export async function serveMetrics(
   { host, port }: MetricsAddress,
   parts: readonly (() => Promise<string>)[],
 ): Promise<{ url: string; server: Server }> {
+  const isLocal = isLoopback(host);
   const server = createServer((request, response) => {
+    // A web page that points a name of its own at the loopback sends that name.
+    if (isLocal && !isLoopback(hostName(request.headers.host))) {
+      response.writeHead(403).end();
+      return;
+    }
     if (request.url !== '/metrics' || request.method !== 'GET') {
       response.writeHead(404).end();
       return;
@@ -37,3 +43,8 @@ export async function serveMetrics(
   const { port: chosen } = server.address() as AddressInfo;
   return { url: `http://${host.includes(':') ? `[${host}]` : host}:${chosen}/metrics`, server };
 }
+
+const isLoopback = (host: string): boolean => /^(127\.\d+\.\d+\.\d+|localhost|::1)$/.test(host);
+
+/** The name that a request was sent to, without port and brackets. */
+const hostName = (header = ''): string => header.replace(/:\d+$/, '').replace(/^\[(.*)\]$/, '$1');

@@ -98,7 +98,8 @@ describe('npm run engines', () => {
     expect(install(['smollm2', 'doom'], environment('exit 1'))).toEqual({
       status: 2,
       stdout: '',
-      stderr: 'engines: got "doom"; allowed: alfworld, bfcl, postgresql, smollm2, temporal-server, vllm\n',
+      stderr:
+        'engines: got "doom"; allowed: alfworld, bfcl, postgresql, prometheus, smollm2, temporal-server, vllm\n',
     });
   });
 });

@@ -131,6 +131,6 @@ async def chat_completions(request: ChatRequest, http: Request) -> Response:
     if request.return_token_ids:
         body["prompt_token_ids"] = params.prompts[0]
     choices = [choice(request, loaded, index, row) for index, row in enumerate(rows)]
-    return json_response(
-        body | {"choices": choices, "usage": usage(params.prompts, sum(len(row.token_ids) for row in rows))}
-    )
+    counted = usage(params.prompts, sum(len(row.token_ids) for row in rows))
+    http.app.state.metrics.count_tokens(counted)
+    return json_response(body | {"choices": choices, "usage": counted})

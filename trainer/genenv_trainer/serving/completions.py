@@ -98,6 +98,6 @@ async def completions(request: CompletionRequest, http: Request) -> Response:
         for index, row in enumerate(rows)
     ]
     body = envelope("cmpl", "text_completion", request, seed)
-    return json_response(
-        body | {"choices": choices, "usage": usage(params.prompts, sum(len(row.token_ids) for row in rows))}
-    )
+    counted = usage(params.prompts, sum(len(row.token_ids) for row in rows))
+    http.app.state.metrics.count_tokens(counted)
+    return json_response(body | {"choices": choices, "usage": counted})

@@ -17,7 +17,7 @@ from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 
-from genenv_trainer.serving import chat, completions, errors, tokenization
+from genenv_trainer.serving import chat, completions, errors, server_metrics, tokenization
 from genenv_trainer.serving.access import (
     LOOPBACK_HOSTS,
     TOKEN_VARIABLE,
@@ -29,6 +29,7 @@ from genenv_trainer.serving.engine import Engine
 from genenv_trainer.serving.loaded_model import Placement
 from genenv_trainer.serving.protocol import BodyLimit, TimedProtocol
 from genenv_trainer.serving.registry import Registry
+from genenv_trainer.serving.server_metrics import RequestMetrics, ServerMetrics
 
 CACHED_MODELS = 4
 MAX_CONNECTIONS = 512
@@ -78,13 +79,15 @@ def create_app(
     app = FastAPI(title="GenEnv policy server", openapi_url=None)
     app.state.registry = Registry(store, CACHED_MODELS, placement)
     app.state.engine = Engine(app.state.registry, threads)
+    app.state.metrics = ServerMetrics()
     errors.install(app)
     # The one added last looks first.
     app.add_middleware(BodyLimit)
     if token is not None:
         app.add_middleware(TokenCheck, token=token)
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=hosts, www_redirect=False)
-    for part in (completions, chat, tokenization):
+    app.add_middleware(RequestMetrics, metrics=app.state.metrics)
+    for part in (completions, chat, tokenization, server_metrics):
         app.include_router(part.router)
 
     @app.get("/health")
