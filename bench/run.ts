@@ -7,6 +7,7 @@ import { llm } from './llm.ts';
 import { orchestration } from './orchestration.ts';
 import { runPython } from './python.ts';
 import { rollouts } from './rollouts.ts';
+import { telemetry } from './telemetry.ts';
 import { verdicts } from './verdicts.ts';
 
 /**
@@ -20,6 +21,7 @@ const sections: Record<string, () => Promise<Record<string, unknown>> | Record<s
   growth,
   verdicts,
   evaluations,
+  telemetry,
   'policy-server': () => runPython('policy_server.py'),
   'grpo-step': () => runPython('grpo_step.py'),
   llm,

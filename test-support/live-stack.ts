@@ -96,10 +96,17 @@ export class LiveStack implements AsyncDisposable {
    */
   static async shared(): Promise<LiveStack> {
     const { inject } = await import('vitest');
-    const services = (await (await fetch(inject('sharedServices'))).json()) as SharedServices;
+    return LiveStack.on((await (await fetch(inject('sharedServices'))).json()) as SharedServices);
+  }
+
+  /**
+   * A stack on the servers and the store of another one.
+   * @param environment what its workers and its client get besides
+   */
+  static async on(services: SharedServices, environment: NodeJS.ProcessEnv = {}): Promise<LiveStack> {
     const home = mkdtempSync(join(tmpdir(), 'genenv-live-'));
     symlinkSync(join(services.home, 'store'), join(home, 'store'));
-    const stack = new LiveStack(home, services, { namespace: `suite-${basename(home)}` });
+    const stack = new LiveStack(home, services, { namespace: `suite-${basename(home)}`, environment });
     await stack.connect();
     await stack.#registerNamespace();
     return stack;

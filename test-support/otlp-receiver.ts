@@ -59,7 +59,8 @@ export class OtlpReceiver implements AsyncDisposable {
     const parts: Buffer[] = [];
     request.on('data', (part: Buffer) => parts.push(part));
     request.on('end', () => {
-      this.#receive(Buffer.concat(parts));
+      const isJson = request.headers['content-type'] === 'application/json';
+      this.#receive(Buffer.concat(parts), isJson);
       response.writeHead(200, { 'content-type': 'application/x-protobuf' }).end();
     });
   });
@@ -86,13 +87,12 @@ export class OtlpReceiver implements AsyncDisposable {
     return new Promise((resolve) => this.#server.close(() => resolve()));
   }
 
-  #receive(body: Buffer): void {
+  #receive(body: Buffer, isJson: boolean): void {
     const type = root.lookupType('Request');
-    const { resourceSpans } = type.toObject(type.decode(body), {
-      longs: String,
-      bytes: String,
-      defaults: true,
-    }) as {
+    const decoded = isJson
+      ? type.fromObject(fromJson(JSON.parse(body.toString()) as object))
+      : type.decode(body);
+    const { resourceSpans } = type.toObject(decoded, { longs: String, bytes: String, defaults: true }) as {
       resourceSpans: { resource: { attributes: Attribute[] }; scopeSpans: { spans: RawSpan[] }[] }[];
     };
     for (const { resource, scopeSpans } of resourceSpans) {
@@ -101,6 +101,14 @@ export class OtlpReceiver implements AsyncDisposable {
     }
   }
 }
+
+/** In JSON, ids are hexadecimal; everywhere else in protobuf's JSON, bytes are base64. */
+const fromJson = (request: object): object =>
+  JSON.parse(
+    JSON.stringify(request, (key, value: unknown) =>
+      /^(trace|span|parentSpan)Id$/.test(key) ? Buffer.from(String(value), 'hex').toString('base64') : value,
+    ),
+  ) as object;
 
 function readSpan(service: string, span: RawSpan): ReceivedSpan {
   const hex = (base64: string): string => Buffer.from(base64, 'base64').toString('hex');

@@ -1,4 +1,5 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { emptyResource } from '@opentelemetry/resources';
 import { NoopSpanProcessor } from '@opentelemetry/sdk-trace-node';
@@ -6,10 +7,11 @@ import { OpenTelemetryPlugin } from '@temporalio/interceptors-opentelemetry-v2';
 import { bundleWorkflowCode, DefaultLogger, Worker } from '@temporalio/worker';
 import type { WorkflowBundle } from '@temporalio/worker';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { pythonPath, repository } from '../../infra/setup/locations.mjs';
 import { LiveStack } from '../../test-support/live-stack.ts';
 import { OtlpReceiver } from '../../test-support/otlp-receiver.ts';
 import type { ReceivedSpan } from '../../test-support/otlp-receiver.ts';
-import { until } from '../../test-support/processes.ts';
+import { TestProcess, until } from '../../test-support/processes.ts';
 import { tinyExperiment } from '../../test-support/tiny-experiment.ts';
 import { defined } from '../infra/repository.ts';
 import { workflowSources } from '../../src/worker/workflow-sources.ts';
@@ -17,6 +19,7 @@ import { workflowSources } from '../../src/worker/workflow-sources.ts';
 /** A real run whose worker sends its spans to a collector; an answer is lost once. */
 let stack: LiveStack;
 let receiver: OtlpReceiver;
+let trainer: TestProcess | undefined;
 let output: string;
 let epochTrace: string;
 const spanOf = (name: string, traceId: string): ReceivedSpan => defined(receiver.named(name, traceId)[0]);
@@ -25,9 +28,18 @@ beforeAll(async () => {
   stack = await LiveStack.shared();
   await stack.policyReady();
   receiver = await OtlpReceiver.start();
+  const exporting = { OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url, OTEL_BSP_SCHEDULE_DELAY: '200' };
+  // Jobs have the environment of the trainer that they are forked from.
+  const socket = join(stack.home, 'trainer.sock');
+  trainer = new TestProcess(pythonPath(), ['-m', 'genenv_trainer', 'resident', '--socket', socket], {
+    env: { ...stack.environment, ...exporting },
+    cwd: repository,
+    log: join(stack.home, 'trainer.log'),
+  });
+  await until(() => existsSync(socket), 300_000, 'the trainer');
   const worker = await stack.startWorker({
     fault: 'x:rollOut:1:lost',
-    environment: { OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url, OTEL_BSP_SCHEDULE_DELAY: '200' },
+    environment: { ...exporting, GENENV_TRAINER_SOCKET: socket },
   });
   const handle = await stack.startRun('traced', tinyExperiment());
   await handle.result();
@@ -39,6 +51,7 @@ beforeAll(async () => {
   await until(() => receiver.named('RunWorkflow:experiment').length > 0, 10_000, 'the span of the run');
 }, 500_000);
 afterAll(async () => {
+  await trainer?.stop('SIGTERM', 3_000);
   await receiver[Symbol.asyncDispose]();
   await stack[Symbol.asyncDispose]();
 }, 60_000);
@@ -75,6 +88,24 @@ test('an epoch has its phases, and they have their requests', () => {
     expect(attributes['genenv.completion_tokens']).toBeGreaterThan(0);
     expect(seconds).toBeGreaterThan(0);
   }
+});
+
+test('training jobs join the trace of their epoch, with a span for each step', () => {
+  const [activity] = receiver.named('RunActivity:trainAgent', epochTrace);
+  const job = defined(
+    receiver.named('training job', epochTrace).find(({ parentId }) => parentId === activity?.spanId),
+  );
+  expect(job).toMatchObject({
+    service: 'genenv-trainer',
+    failed: false,
+    attributes: { 'genenv.job': 'grpo', 'genenv.exit': 'finished' },
+  });
+  const steps = receiver.spans.filter(({ parentId }) => parentId === job.spanId);
+  expect(steps.map(({ name, attributes }) => [name, attributes['genenv.step']])).toEqual([
+    ['optimizer step', 1],
+    ['optimizer step', 2],
+  ]);
+  for (const { seconds } of steps) expect(seconds).toBeLessThanOrEqual(job.seconds);
 });
 
 test('an attempt that failed is marked, without the text of its error', () => {

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from genenv_trainer.errors import InvalidConfig, JobError, Orphaned, OutOfMemory, Terminated, is_out_of_memory
 from genenv_trainer.job_config import JobConfig, load_job
+from genenv_trainer.job_trace import JobTrace
 from genenv_trainer.stop_conditions import StopConditions
 from genenv_trainer.work_folder import WorkFolder, wait_for_lock, write_json
 
@@ -23,10 +24,12 @@ def run_job(folder: str) -> int:
     started = time.monotonic()
     report = {"resumed_from": None, "tokens_per_micro_batch": None, "file": None}
     holds_lock = True
+    trace, kind_of_job = JobTrace(path, os.environ), "unknown"
     try:
         job = load_job(path / "job.json")
+        kind_of_job = job.kind
         report["tokens_per_micro_batch"] = job.settings.tokens_per_micro_batch
-        work = WorkFolder(path, job.fence)
+        work = WorkFolder(path, job.fence, trace)
         stop_conditions = StopConditions(work, job.orphan_grace_seconds)
         holds_lock = False
         wait_for_lock(path / "lock", stop_conditions.check)
@@ -44,6 +47,7 @@ def run_job(folder: str) -> int:
     if holds_lock:  # else the folder and its exit.json belong to another process
         seconds = round(time.monotonic() - started, 3)
         write_json(path / "exit.json", {"reason": reason, "message": message, **report, "seconds": seconds})
+        trace.end(reason, kind_of_job)
     return code
 
 

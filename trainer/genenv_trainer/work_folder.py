@@ -15,6 +15,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from genenv_trainer.errors import Superseded
+from genenv_trainer.job_trace import JobTrace
 from genenv_trainer.stored_objects import folder_hash
 
 SEAL = ',\n "sha256": "'
@@ -104,9 +105,10 @@ def wait_for_lock(path: Path, check: Callable[[], None]) -> int:
 class WorkFolder:
     """Paths of the folder, and the only writes to it besides the step checkpoints."""
 
-    def __init__(self, path: Path, fence: int):
+    def __init__(self, path: Path, fence: int, trace: JobTrace | None = None):
         self.path = path
         self.fence = fence
+        self.trace = trace
 
     def check_fence(self) -> None:
         """Raises Superseded if another job has claimed the folder after this one."""
@@ -130,6 +132,8 @@ class WorkFolder:
             line["gpu_memory_bytes"] = torch.cuda.max_memory_allocated()
         with open(self.path / "progress.jsonl", "a", encoding="utf-8") as file:
             file.write(json.dumps(line) + "\n")
+        if self.trace is not None:
+            self.trace.mark(phase, step)
 
     def publish_output(self, fill: Callable[[Path], None]) -> None:
         """Make `output/` whole or not at all: `fill` writes a temporary folder, which is fsynced and

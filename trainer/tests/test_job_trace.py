@@ -1,0 +1,78 @@
+"""Spans of a job: what is sent, and that nothing is without a trace or a collector."""
+
+import json
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
+
+import pytest
+
+from genenv_trainer.job_trace import JobTrace
+
+PARENT = f"00-{'a' * 32}-{'b' * 16}-01"
+
+
+@pytest.fixture
+def collector():
+    """A server that keeps what is posted to it: (path, headers, body)."""
+    received = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self):
+            body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+            headers = {name.lower(): value for name, value in self.headers.items()}
+            received.append((self.path, headers, body))
+            self.send_response(200)
+            self.end_headers()
+
+        def log_message(self, *_):
+            pass
+
+    server = HTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}", received
+    server.shutdown()
+
+
+def traced(folder, environment, parent=PARENT):
+    (folder / "traceparent").write_text(parent)
+    trace = JobTrace(folder, environment)
+    trace.mark("loading", 0)
+    trace.mark("step", 1)
+    trace.mark("step", 2)
+    trace.end("finished", "grpo")
+
+
+def test_a_job_and_its_steps_are_spans_of_the_trace(tmp_path, collector):
+    url, received = collector
+    traced(
+        tmp_path, {"OTEL_EXPORTER_OTLP_ENDPOINT": f"{url}/", "OTEL_EXPORTER_OTLP_HEADERS": "x-key=a%20b,y=1"}
+    )
+    [(path, headers, body)] = received
+    assert (path, headers["x-key"], headers["y"]) == ("/v1/traces", "a b", "1")
+    *steps, job = body["resourceSpans"][0]["scopeSpans"][0]["spans"]
+    assert (job["name"], job["traceId"], job["parentSpanId"]) == ("training job", "a" * 32, "b" * 16)
+    assert [step["name"] for step in steps] == ["optimizer step"] * 2
+    assert {step["parentSpanId"] for step in steps} == {job["spanId"]}
+    assert int(steps[0]["endTimeUnixNano"]) <= int(steps[1]["startTimeUnixNano"])
+    assert len({span["spanId"] for span in [*steps, job]}) == 3
+
+
+@pytest.mark.parametrize("parent", ["", "nonsense", PARENT.replace("-01", "-00"), PARENT.upper()])
+def test_nothing_is_sent_without_a_trace_that_is_sampled(tmp_path, collector, parent):
+    url, received = collector
+    traced(tmp_path, {"OTEL_EXPORTER_OTLP_ENDPOINT": url}, parent)
+    assert received == []
+
+
+def test_nothing_is_sent_when_it_is_off_or_the_address_is_none(tmp_path, collector):
+    url, received = collector
+    traced(tmp_path, {"OTEL_EXPORTER_OTLP_ENDPOINT": url, "OTEL_SDK_DISABLED": "true"})
+    traced(tmp_path, {"OTEL_EXPORTER_OTLP_ENDPOINT": "file:///etc/passwd"})
+    traced(tmp_path, {})
+    assert received == []
+
+
+def test_a_collector_that_is_away_costs_spans_only(tmp_path, capsys):
+    traced(tmp_path, {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:1"})
+    assert "could not be sent" in capsys.readouterr().out
