@@ -58,8 +58,9 @@ def main(path: str) -> int:
 
 
 def _only_one(path: Path) -> int:
-    """Hold the lock of the socket's server. Raises BlockingIOError if another process has it."""
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    """Hold the lock of the socket's server. Raises BlockingIOError if another process has it, OSError for a link,
+    which somebody else may have put there."""
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
     fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     return descriptor
 

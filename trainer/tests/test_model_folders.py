@@ -9,9 +9,9 @@ import torch
 from job_folders import ADAPTER, sequences, work_folder
 from safetensors.torch import load_file
 
+from genenv_trainer.adapters import attach_adapter
 from genenv_trainer.errors import InvalidArtifact
 from genenv_trainer.models import load_model, load_tokenizer
-from genenv_trainer.adapters import attach_adapter
 
 
 class Payload:

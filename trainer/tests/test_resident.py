@@ -11,6 +11,9 @@ from pathlib import Path
 import pytest
 from job_folders import ENVIRONMENT, copy_inputs, outcome, progress, read, sequences, wait_until, work_folder
 
+from genenv_trainer.resident import _only_one
+from genenv_trainer.work_folder import WorkFolder
+
 
 def start(*command: str, **env: str) -> subprocess.Popen:
     return subprocess.Popen(
@@ -36,6 +39,23 @@ def resident(tmp_path):
     yield process, path
     process.kill()
     process.wait()
+
+
+def test_a_lock_that_is_a_link_is_not_followed(tmp_path):
+    target = tmp_path / "target"
+    (tmp_path / "s.lock").symlink_to(target)
+    with pytest.raises(OSError, match="symbolic links"):
+        _only_one(tmp_path / "s.lock")
+    assert not target.exists()
+
+
+def test_progress_that_is_a_link_is_not_written(tmp_path):
+    target = tmp_path / "target"
+    target.write_text("kept")
+    (tmp_path / "progress.jsonl").symlink_to(target)
+    with pytest.raises(OSError, match="symbolic links"):
+        WorkFolder(tmp_path, 1).progress("loading", 0, 0, None)
+    assert target.read_text() == "kept"
 
 
 def test_resident(resident, model, tmp_path, request):
