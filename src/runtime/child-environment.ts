@@ -6,7 +6,7 @@ const names = new Set([
   ...['TMPDIR', 'TMP', 'TEMP', 'XDG_CACHE_HOME', 'LD_LIBRARY_PATH', 'LD_PRELOAD', 'DYLD_LIBRARY_PATH'],
   ...['SSL_CERT_FILE', 'SSL_CERT_DIR', 'TRACEPARENT', 'TRACESTATE', 'DO_NOT_TRACK'],
   // The mark of the embedded stack, by which its processes are found again.
-  'GENENV_STACK_HOME',
+  ...['GENENV_STACK_HOME', 'GENENV_UMASK'],
 ]);
 
 /** Beginnings of the names of variables that libraries read. */

@@ -41,6 +41,7 @@ test('what Python, torch, CUDA, vLLM and telemetry read passes', () => {
     GENENV_ENGINE_SMOLLM2: '/models/smollm2',
     GENENV_TRAINER_FAULT: 'crash:1',
     GENENV_STACK_HOME: '/home/a/.genenv',
+    GENENV_UMASK: '027',
     OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318',
     TRACEPARENT: '00-aa-bb-01',
   };

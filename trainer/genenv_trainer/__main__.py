@@ -4,6 +4,8 @@ import argparse
 import os
 import sys
 
+from genenv_trainer.file_mode import set_file_mask
+
 
 def parser() -> argparse.ArgumentParser:
     root = argparse.ArgumentParser(prog="genenv_trainer", description=__doc__)
@@ -32,8 +34,7 @@ def parser() -> argparse.ArgumentParser:
 
 def main() -> int:
     args = parser().parse_args()
-    # What it writes is its user's alone: prompts, traces, weights.
-    os.umask(0o077)
+    set_file_mask(os.environ.get("GENENV_UMASK"))
     # Read when torch loads. Threads that spin at a barrier take other processes' cores: up to 10x
     # slower on a busy machine.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")

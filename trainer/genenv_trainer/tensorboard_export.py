@@ -20,6 +20,8 @@ from tensorboard.compat.proto.event_pb2 import Event
 from tensorboard.compat.proto.summary_pb2 import Summary
 from tensorboard.summary.writer.event_file_writer import EventFileWriter
 
+from genenv_trainer.file_mode import set_file_mask
+
 
 def whole_lines(file: Path) -> Iterator[dict]:
     """The lines that are JSON objects; a killed process leaves half a line."""
@@ -96,5 +98,5 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    os.umask(0o077)
+    set_file_mask(os.environ.get("GENENV_UMASK"))
     sys.exit(main())

@@ -92,7 +92,7 @@ def _started(pid: int) -> str:
 
 def wait_for_lock(path: Path, check: Callable[[], None]) -> int:
     """Take the exclusive flock on `path` and return its descriptor; `check` runs between two tries."""
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
     while True:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -131,7 +131,7 @@ class WorkFolder:
         if torch is not None and torch.cuda.is_initialized():
             line["gpu_memory_bytes"] = torch.cuda.max_memory_allocated()
         target = os.open(
-            self.path / "progress.jsonl", os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600
+            self.path / "progress.jsonl", os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o666
         )
         with open(target, "a", encoding="utf-8") as file:
             file.write(json.dumps(line) + "\n")
