@@ -17,6 +17,9 @@ import { loopbackEndpoints } from './permitted-servers.ts';
 import { temporalOnDisk } from './temporal/temporal-on-disk.ts';
 import type { TemporalOnDisk } from './temporal/temporal-on-disk.ts';
 
+/** A worker compiles the workflows first, which may take minutes on a machine that is busy. */
+const startMs = 300_000;
+
 interface Parts {
   address: string;
   connection: Connection;
@@ -103,7 +106,7 @@ export class InstantStack implements AsyncDisposable {
       environment: env,
       startWorker,
     });
-    await stack.worker.says('worker ready');
+    await stack.worker.says('worker ready', startMs);
     return stack;
   }
 

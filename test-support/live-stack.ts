@@ -76,13 +76,18 @@ export class LiveStack implements AsyncDisposable {
   /**
    * Starts servers of its own, which a test may kill.
    * @param environment what its workers and its client get besides, such as payload keys
+   * @param restore called before the servers start, to fill the home and the database from a backup
    */
-  static async start(environment: NodeJS.ProcessEnv = {}): Promise<LiveStack> {
+  static async start(
+    environment: NodeJS.ProcessEnv = {},
+    restore?: (stack: LiveStack) => Promise<void>,
+  ): Promise<LiveStack> {
     const home = mkdtempSync(join(tmpdir(), 'genenv-live-'));
     mkdirSync(join(home, 'store', 'served'), { recursive: true });
     const services = { home, temporalPort: await freePort(), policyPort: await freePort() };
     const stack = new LiveStack(home, services, { environment });
     stack.database = await temporalOnDisk(home, services.temporalPort);
+    await restore?.(stack);
     stack.startTemporal();
     stack.startPolicyServer();
     stack.startTrainer();

@@ -2,6 +2,7 @@ import { bundleWorkflowCode, DefaultLogger, Worker } from '@temporalio/worker';
 import type { WorkerOptions } from '@temporalio/worker';
 import type { Dependencies } from '../activities/dependencies.ts';
 import { activitiesByQueue } from '../activities/index.ts';
+import { heartbeatIntervalSeconds } from '../runs/temporal-actions.ts';
 import type { WorkerTelemetry } from '../telemetry/worker-telemetry.ts';
 import { queues } from '../workflows/activity-proxies.ts';
 import type { QueueName, WorkerSettings } from './settings.ts';
@@ -25,7 +26,7 @@ export async function workerFactory(
     // timeout.
     shutdownForceTime: '50 seconds',
     // Cancellation reaches an activity with its heartbeat: this limits the delay.
-    maxHeartbeatThrottleInterval: '2 seconds',
+    maxHeartbeatThrottleInterval: heartbeatIntervalSeconds * 1000,
     ...(version
       ? {
           workerDeploymentOptions: {

@@ -1,10 +1,11 @@
 import { setFlagsFromString } from 'node:v8';
-import { loadClientConnectConfig } from '@temporalio/envconfig';
-import { NativeConnection, Runtime } from '@temporalio/worker';
-import type { ActivityInterceptorsFactory, Worker } from '@temporalio/worker';
+import { Runtime } from '@temporalio/worker';
+import type { ActivityInterceptorsFactory, NativeConnection, Worker } from '@temporalio/worker';
 import type { Dependencies } from '../activities/dependencies.ts';
 import { listRunningExperiments } from '../telemetry/running-workflows.ts';
 import { startTelemetry } from '../telemetry/worker-telemetry.ts';
+import { addressOf, connectionProblem } from '../temporal/connection-problem.ts';
+import { readConnectionSettings } from '../temporal/connection-settings.ts';
 import { createDataConverter } from '../temporal/data-converter.ts';
 import { recordKey, requireRecordedKey } from '../temporal/key-record.ts';
 import { readPayloadKeys } from '../temporal/payload-keys.ts';
@@ -13,7 +14,13 @@ import { activityInterceptor } from './activity-interceptor.ts';
 import { workerFactory } from './create-worker.ts';
 import { createDependencies } from './dependencies.ts';
 import { readPollState, serveHealth } from './health.ts';
-import { registerSearchAttributes, ServerWatch, untilPossible } from './server-connection.ts';
+import {
+  connectTo,
+  followApiKey,
+  registerSearchAttributes,
+  ServerWatch,
+  untilPossible,
+} from './server-connection.ts';
 import type { QueueName, WorkerSettings } from './settings.ts';
 
 const stopSignals = ['SIGTERM', 'SIGINT'] as const;
@@ -58,14 +65,15 @@ export async function runWorker(
     );
   const health =
     settings.healthPort === undefined ? undefined : await serveHealth(settings.healthPort, pollStates);
-  const { connectionOptions, namespace = 'default' } = loadClientConnectConfig();
+  const { connectionOptions, namespace, readApiKey } = readConnectionSettings(environment);
   const watch = new ServerWatch(connectionOptions);
   try {
     connection = await untilPossible(
-      `Temporal at ${connectionOptions.address ?? 'localhost:7233'}`,
-      () => NativeConnection.connect(connectionOptions),
-      { signal, say },
+      `Temporal at ${addressOf(connectionOptions)}`,
+      () => connectTo(namespace, { ...connectionOptions, ...(readApiKey && { apiKey: readApiKey() }) }),
+      { signal, say, explain: (error) => connectionProblem(connectionOptions, error) },
     );
+    if (readApiKey !== undefined) followApiKey(connection, readApiKey, { signal, say });
     const register = registerSearchAttributes.bind(null, connection, namespace, say);
     dependencies = createDependencies(settings, environment, {
       attempt: () => createActivityContext(signal),

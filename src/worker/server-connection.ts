@@ -4,7 +4,8 @@ import { connectivityState } from '@grpc/grpc-js';
 import type { Client } from '@grpc/grpc-js';
 import { Connection } from '@temporalio/client';
 import type { ConnectionOptions } from '@temporalio/client';
-import type { NativeConnection } from '@temporalio/worker';
+import { NativeConnection } from '@temporalio/worker';
+import type { NativeConnectionOptions } from '@temporalio/worker';
 import { searchAttributeKeys } from '../workflows/progress.ts';
 
 /**
@@ -56,6 +57,13 @@ export class ServerWatch {
   }
 }
 
+interface Attempts {
+  signal: AbortSignal;
+  say: (message: string) => void;
+  /** Says what a failure means; its message by default. */
+  explain?: (error: unknown) => Promise<string>;
+}
+
 /**
  * Retries until it succeeds: a worker that gave up while its server is away would look alive and never poll.
  * @throws the signal's reason
@@ -63,17 +71,59 @@ export class ServerWatch {
 export async function untilPossible<T>(
   what: string,
   attempt: () => Promise<T>,
-  { signal, say }: { signal: AbortSignal; say: (message: string) => void },
+  { signal, say, explain = (error) => Promise.resolve(messageOf(error)) }: Attempts,
 ): Promise<T> {
   for (let wait = 200; ; wait = Math.min(5_000, wait * 2)) {
     signal.throwIfAborted();
     try {
       return await attempt();
     } catch (error) {
-      say(`waiting for ${what}: ${error instanceof Error ? error.message : String(error)}`);
+      say(`waiting for ${what}: ${await explain(error)}`);
       await sleep(wait, undefined, { signal }).catch(() => undefined);
     }
   }
+}
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+/** Connects, and asks for the namespace: a server may greet whoever comes, and refuse everything else. */
+export async function connectTo(
+  namespace: string,
+  options: NativeConnectionOptions,
+): Promise<NativeConnection> {
+  const connection = await NativeConnection.connect(options);
+  try {
+    await connection.workflowService.describeNamespace({ namespace });
+    return connection;
+  } catch (error) {
+    await connection.close();
+    throw error;
+  }
+}
+
+const apiKeyPollMs = 10_000;
+
+/** Uses the API key that its file holds, from when it is replaced on. A file that cannot be read changes nothing. */
+export function followApiKey(
+  connection: NativeConnection,
+  readApiKey: () => string,
+  { signal, say }: Pick<Attempts, 'signal' | 'say'>,
+): void {
+  let used = readApiKey();
+  const follow = async (): Promise<void> => {
+    try {
+      const read = readApiKey();
+      if (read === used) return;
+      await connection.setApiKey(read);
+      used = read;
+      say('the API key for Temporal was replaced');
+    } catch (error) {
+      say(`the API key for Temporal stays as it is: ${messageOf(error)}`);
+    }
+  };
+  const timer = setInterval(() => void follow(), apiKeyPollMs);
+  timer.unref();
+  signal.addEventListener('abort', () => clearInterval(timer), { once: true });
 }
 
 const indexedValueTypes: Record<string, number> = { KEYWORD: 2, INT: 3, DOUBLE: 4 };
@@ -98,8 +148,7 @@ export async function registerSearchAttributes(
     }
     return true;
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    say(`runs without search attributes, which could not be registered: ${reason}`);
+    say(`runs without search attributes, which could not be registered: ${messageOf(error)}`);
     return false;
   }
 }

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { engineFolder, repository } from '../../infra/setup/locations.mjs';
 import { TestProcess } from '../processes.ts';
-import { dynamicConfig, serverConfig } from './server-config.ts';
+import { dynamicConfig, serverConfig, servicesOf } from './server-config.ts';
 import type { ServerParts } from './server-config.ts';
 
 const executable = (): string => join(engineFolder('temporal-server'), 'bin/temporal-server');
@@ -20,7 +20,9 @@ export function launchServer(
   const [config, dynamic] = [join(folder, 'server.yaml'), join(folder, 'dynamic.yaml')];
   writeFileSync(dynamic, dynamicConfig(settings));
   writeFileSync(config, serverConfig(parts, dynamic), { mode: 0o600 });
-  const args = ['--config-file', config, '--allow-no-auth', 'start'];
+  // By default the server starts without `internal-frontend`.
+  const services = servicesOf(parts).flatMap((service) => ['--service', service]);
+  const args = ['--config-file', config, '--allow-no-auth', 'start', ...services];
   return new TestProcess(executable(), args, {
     env: process.env,
     cwd: repository,

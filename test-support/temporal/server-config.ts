@@ -12,7 +12,7 @@ export interface ServerParts {
   ports: readonly number[];
   persistence: Record<string, unknown>;
   /** `tls` and `authorization` of the file's part `global`. */
-  global?: Record<string, unknown>;
+  global?: Record<string, unknown> | undefined;
 }
 
 /** A change makes a database of an earlier server unreadable. */
@@ -30,19 +30,13 @@ export function serverConfig(
   const service = (grpcPort = unused.pop()) => ({
     rpc: { grpcPort, membershipPort: unused.pop(), bindOnLocalHost: true },
   });
-  const isAuthorized = global?.authorization !== undefined;
   return JSON.stringify({
     log: { stdout: true, level: 'error' },
     persistence: { ...persistence, numHistoryShards: historyShards },
     global: { membership: { maxJoinDuration: '30s', broadcastAddress: '127.0.0.1' }, ...global },
-    services: {
-      frontend: service(port),
-      // The server's own parts have no key: they use a frontend that asks for none.
-      ...(isAuthorized && { 'internal-frontend': service() }),
-      history: service(),
-      matching: service(),
-      worker: service(),
-    },
+    services: Object.fromEntries(
+      servicesOf({ global }).map((name) => [name, name === 'frontend' ? service(port) : service()]),
+    ),
     clusterMetadata: {
       enableGlobalNamespace: false,
       failoverVersionIncrement: 10,
@@ -57,11 +51,23 @@ export function serverConfig(
         },
       },
     },
-    ...(!isAuthorized && { publicClient: { hostPort: `127.0.0.1:${port}` } }),
+    ...(global === undefined && { publicClient: { hostPort: `127.0.0.1:${port}` } }),
     dcRedirectionPolicy: { policy: 'noop' },
     dynamicConfigClient: { filepath: dynamicConfigFile, pollInterval: '10s' },
   });
 }
+
+/**
+ * The services of a server. Where clients need keys or certificates, its own parts have none: they use a
+ * frontend that asks for none.
+ */
+export const servicesOf = ({ global }: Pick<ServerParts, 'global'>): string[] => [
+  'frontend',
+  ...(global === undefined ? [] : ['internal-frontend']),
+  'history',
+  'matching',
+  'worker',
+];
 
 /**
  * Free ports for the services of a server, outside of those that Linux gives to outgoing connections: a

@@ -1,12 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
 import { Client, Connection } from '@temporalio/client';
-import type { ConnectionOptions } from '@temporalio/client';
-import { loadClientConnectConfig } from '@temporalio/envconfig';
 import type { EmbeddedStack } from '../../dev-stack/dev-stack.ts';
 import { StackInUse } from '../../dev-stack/record.ts';
 import type { StackAddresses } from '../../dev-stack/record.ts';
 import type { StackNeeds } from '../../dev-stack/stack-needs.ts';
 import { combineVllm, vllmText } from '../../dev-stack/vllm-settings.ts';
+import { addressOf, connectionProblem } from '../../temporal/connection-problem.ts';
+import { readConnectionSettings } from '../../temporal/connection-settings.ts';
+import type { ConnectionSettings } from '../../temporal/connection-settings.ts';
 import { CliError, exitCodes, homeFolder } from '../context.ts';
 import type { CliContext } from '../context.ts';
 import { clientOptions } from './client-options.ts';
@@ -14,10 +15,7 @@ import type { Interruption } from './interruption.ts';
 import type { TemporalOptions } from './options.ts';
 import { createStack, runningStack, waitForStack } from './stack.ts';
 
-export interface ExternalTemporal {
-  connectionOptions: ConnectionOptions;
-  namespace: string;
-}
+export type ExternalTemporal = ConnectionSettings;
 
 /**
  * Variables that select a server other than the embedded one. The mere existence of a profile file does not.
@@ -27,7 +25,7 @@ const TARGET_VARIABLES = ['TEMPORAL_ADDRESS', 'TEMPORAL_PROFILE', 'TEMPORAL_CONF
 /**
  * The Temporal server that options or environment name, read as the Temporal CLI reads them (address,
  * namespace, TLS, API key, profiles); null if they name none, which means the embedded one.
- * @throws CliError for a profile that does not exist
+ * @throws InvalidConfig for a profile that does not exist, or files that are missing
  */
 export function externalTemporal(options: TemporalOptions, env: NodeJS.ProcessEnv): ExternalTemporal | null {
   const target =
@@ -42,29 +40,9 @@ export function externalTemporal(options: TemporalOptions, env: NodeJS.ProcessEn
       exitCodes.badInput,
     );
   }
-  const { connectionOptions, namespace } = loadProfile(options, env);
-  if (options.address !== undefined) connectionOptions.address = options.address;
-  return { connectionOptions, namespace: options.namespace ?? namespace };
-}
-
-function loadProfile({ profile }: TemporalOptions, env: NodeJS.ProcessEnv): ExternalTemporal {
-  const overrideEnvVars = Object.fromEntries(
-    Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined),
-  );
-  try {
-    const { connectionOptions, namespace } = loadClientConnectConfig({
-      overrideEnvVars,
-      ...(profile === undefined ? {} : { profile }),
-    });
-    return { connectionOptions, namespace: namespace ?? 'default' };
-  } catch (error) {
-    const name = profile ?? env.TEMPORAL_PROFILE ?? 'default';
-    throw new CliError(
-      `Temporal profile ${JSON.stringify(name)}: ${(error as Error).message}; ` +
-        '`temporal config list` shows the profiles there are',
-      exitCodes.badInput,
-    );
-  }
+  const settings = readConnectionSettings(env, { profile: options.profile });
+  if (options.address !== undefined) settings.connectionOptions.address = options.address;
+  return { ...settings, namespace: options.namespace ?? settings.namespace };
 }
 
 /** What a session is opened for. */
@@ -107,9 +85,8 @@ export async function openSession(
   use: SessionUse,
 ): Promise<Session | undefined> {
   if (external !== null) {
-    if (use.only === true)
-      throw servesOthers(`the server at ${external.connectionOptions.address ?? 'localhost:7233'}`);
-    context.print(`Connecting to Temporal at ${external.connectionOptions.address ?? 'localhost:7233'} ...`);
+    if (use.only === true) throw servesOthers(`the server at ${addressOf(external.connectionOptions)}`);
+    context.print(`Connecting to Temporal at ${addressOf(external.connectionOptions)} ...`);
     const client = await interruption.unlessStopped(connect(external, context));
     return (
       client && {
@@ -210,18 +187,22 @@ function requireServices({ policyServer, vllm }: StackAddresses, needs: StackNee
 }
 
 export async function connect(
-  { connectionOptions, namespace }: ExternalTemporal,
+  { connectionOptions, namespace, readApiKey }: ExternalTemporal,
   { env }: Pick<CliContext, 'env'>,
 ): Promise<Client & { connection: Connection }> {
   const options = await clientOptions(env);
   try {
-    const connection = await Connection.connect({ connectTimeout: '10s', ...connectionOptions });
+    const connection = await Connection.connect({
+      connectTimeout: '10s',
+      ...connectionOptions,
+      ...(readApiKey && { apiKey: readApiKey }),
+    });
+    // A server may greet whoever comes, and refuse everything else.
+    await connection.workflowService.describeNamespace({ namespace });
     return Object.assign(new Client({ ...options, connection, namespace }), { connection });
   } catch (error) {
-    throw new CliError(
-      `Temporal at ${connectionOptions.address ?? 'localhost:7233'} does not answer: ` +
-        `${(error as Error).message}; check address, TLS and API key (\`genenv doctor\`)`,
-    );
+    const problem = await connectionProblem(connectionOptions, error);
+    throw new CliError(`Temporal at ${addressOf(connectionOptions)} cannot be used: ${problem}`);
   }
 }
 
