@@ -20,6 +20,8 @@ export interface PageContent {
   cards: Card[];
   guards: Guard[];
   charts: Charts;
+  /** Table of what the epochs have used, and cost. */
+  costs: string;
   samples: SampledEpoch[];
   epochsPerPoint: number;
   writtenAt: string;
@@ -56,7 +58,12 @@ export function page(content: PageContent): string {
           : figures(charts.dropped),
     },
     { id: 'samples', short: 'Tasks', title: 'Tasks and answers', body: browser(samples) },
-    { id: 'costs', short: 'Costs', title: 'Time and pools', body: figures(charts.costs) },
+    {
+      id: 'costs',
+      short: 'Costs',
+      title: 'Time, costs and pools',
+      body: `${content.costs}${figures(charts.costs)}`,
+    },
     { id: 'history', short: 'History', title: 'What happened', body: history(run) },
     { id: 'record', short: 'Record', title: 'Experiment and ledger', body: record(run) },
   ].filter(({ body }) => body !== '');

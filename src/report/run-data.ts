@@ -30,6 +30,8 @@ export interface ReportEvent {
   at: string;
   type: string;
   epoch?: number;
+  /** Id of the workflow whose activity it was. */
+  workflow?: string;
   phase?: string;
   attempt?: number;
   reason?: string;

@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import type { Prices } from '../config/prices.ts';
 import { RunFolder } from '../runs/run-folder.ts';
 import { atomicWrite } from '../store/atomic-write.ts';
 import { ObjectStore } from '../store/object-store.ts';
@@ -10,6 +11,7 @@ import type { LoadWorld } from '../worlds/registry.ts';
 import type { World } from '../worlds/world.ts';
 import { cards } from './cards.ts';
 import { chartsOf } from './charts/charts.ts';
+import { costTable, epochUsages } from './costs.ts';
 import { assets } from './document.ts';
 import { findings, thinned, verdict } from './findings.ts';
 import { guards } from './guards.ts';
@@ -25,16 +27,19 @@ import { sampleEpochs } from './samples.ts';
  * Writes the report of a run, finished or not, into its folder, and gives its path. The page says what is
  * missing or pruned; that is never a reason to fail.
  * @param loadWorld loads worlds as the workers do; without it, only those of this project
+ * @param prices of what the epochs have used; without them only the usage is shown
  * @throws Error if there is no such run, StoreUnavailable if the folder cannot be written
  */
 export async function writeReport({
   home,
   runId,
   loadWorld = worldLoader(undefined),
+  prices,
 }: {
   home: string;
   runId: string;
   loadWorld?: LoadWorld;
+  prices?: Prices | undefined;
 }): Promise<string> {
   const run = await loadRun({ home, runId });
   const store = new ObjectStore(join(home, 'store'));
@@ -59,6 +64,7 @@ export async function writeReport({
       cards: cards(run, results, difficultyUnit),
       guards: guards(trained(run.rows), run.experiment),
       charts,
+      costs: costTable(epochUsages(run, world), prices),
       writtenAt: new Date().toISOString().slice(0, 16).replace('T', ' ') + ' UTC',
       assets: await assets('charts.js', 'browser.js'),
     }),

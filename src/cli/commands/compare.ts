@@ -2,9 +2,10 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Comparison } from '../../config/comparison.ts';
+import type { Usage } from '../../runs/costs.ts';
 import { exitCodes, homeFolder } from '../context.ts';
 import type { CliContext, CommandParts, ExitCode } from '../context.ts';
-import { addTemporalOptions, SERVED_ADDRESS } from '../lib/options.ts';
+import { addPricesOption, addTemporalOptions, requireDryRun, SERVED_ADDRESS } from '../lib/options.ts';
 import type { TemporalOptions } from '../lib/options.ts';
 import { byteText, countText } from '../lib/text.ts';
 
@@ -12,6 +13,7 @@ interface CompareOptions extends TemporalOptions {
   id?: string;
   docs?: string;
   dryRun?: boolean;
+  prices?: string;
 }
 
 const EXAMPLES = `
@@ -20,7 +22,7 @@ Runs that are finished are not run again. Starting an id again continues, with t
 Examples:
   genenv compare experiments/compare-tiny.json
   genenv compare experiments/compare-laptop.json --docs docs/results.md
-  genenv compare experiments/compare-laptop.json --dry-run`;
+  genenv compare experiments/compare-laptop.json --dry-run --prices experiments/prices.json`;
 
 export function addCompare({ program, context, exit }: CommandParts): void {
   const command = program
@@ -33,7 +35,7 @@ export function addCompare({ program, context, exit }: CommandParts): void {
     )
     .option('--docs <path>', 'write the results there too, such as docs/results.md')
     .option('--dry-run', 'print the runs and what they would take; start nothing');
-  addTemporalOptions(command, SERVED_ADDRESS)
+  addTemporalOptions(addPricesOption(command), SERVED_ADDRESS)
     .addHelpText('after', EXAMPLES)
     .action(async (file: string, options: CompareOptions) => exit(await compare(file, options, context)));
 }
@@ -42,11 +44,12 @@ export function addCompare({ program, context, exit }: CommandParts): void {
 async function compare(file: string, options: CompareOptions, context: CliContext): Promise<ExitCode> {
   const { parseComparison } = await import('../../config/comparison.ts');
   const { readInputFile } = await import('../lib/read-file.ts');
+  requireDryRun(options);
   const raw = await readInputFile('comparison file', file, 'experiments/compare-laptop.json');
   const comparison = parseComparison(raw);
   const id = options.id ?? comparison.name;
   if (options.dryRun === true) {
-    context.print(await describeComparison(id, comparison, context));
+    context.print(await describeComparison(id, comparison, options.prices, context));
     return exitCodes.ok;
   }
   const { runInSession } = await import('../lib/follow.ts');
@@ -94,22 +97,37 @@ async function printResults(id: string, { docs }: CompareOptions, context: CliCo
 }
 
 /** What `--dry-run` prints: the arms, what a run of each would take, and all of them together. */
-async function describeComparison(id: string, comparison: Comparison, context: CliContext): Promise<string> {
+async function describeComparison(
+  id: string,
+  comparison: Comparison,
+  pricesFile: string | undefined,
+  context: CliContext,
+): Promise<string> {
   const { armRuns } = await import('../../comparison/plan.ts');
   const { estimateRun } = await import('../lib/estimates.ts');
+  const { estimateUsage, usageLines } = await import('../lib/cost-lines.ts');
+  const { priceOf, sumUsage } = await import('../../runs/costs.ts');
+  const { readPricesFile } = await import('../lib/read-file.ts');
   const { plainTable } = await import('../lib/table.ts');
   const { loadWorldAsWorker } = await import('../lib/load-world.ts');
   const loadWorld = loadWorldAsWorker(context);
   const { arms, seeds, concurrency } = comparison;
-  const table = plainTable(['arm', 'epochs', 'rollouts', 'held-out attempts', 'tokens', 'disk']);
+  const prices = pricesFile === undefined ? undefined : await readPricesFile(pricesFile);
+  const columns = ['arm', 'epochs', 'rollouts', 'held-out attempts', 'tokens', 'actions', 'disk'];
+  const table = plainTable(prices === undefined ? columns : [...columns, prices.currency]);
   const total = { tokens: 0, disk: 0 };
+  const usages: Usage[] = [];
   for (const [arm, experiment] of Object.entries(arms)) {
     const world = await loadWorld(experiment.world);
-    const { resources, disk: parts } = await estimateRun(experiment, world);
+    const run = await estimateRun(experiment, world);
+    const { resources, disk: parts } = run;
+    const usage = sumUsage(estimateUsage(experiment, world, run, prices));
+    usages.push(...seeds.map(() => usage));
     const { rollouts, evaluations, tokens } = resources;
     const disk = parts.policies + parts.records;
-    const counts = [experiment.epochs, rollouts, evaluations, tokens].map(countText);
-    table.push([arm, ...counts, byteText(disk)]);
+    const counts = [experiment.epochs, rollouts, evaluations, tokens, usage.actions].map(countText);
+    const money = prices === undefined ? [] : [priceOf(usage, prices).total.toFixed(2)];
+    table.push([arm, ...counts, byteText(disk), ...money]);
     total.tokens += tokens * seeds.length;
     total.disk += disk * seeds.length;
   }
@@ -122,6 +140,7 @@ async function describeComparison(id: string, comparison: Comparison, context: C
     `runs    ${runs.length}, ${concurrency} at a time: ${runs[0]!.id} to ${runs.at(-1)!.id}`,
     `tokens  ${countText(total.tokens)} sampled by the runs`,
     `disk    about ${byteText(total.disk)} in the store`,
+    ...usageLines(sumUsage(usages), prices),
     'Nothing was started or written.',
   ].join('\n');
 }

@@ -11,16 +11,19 @@ export function addReport({ program, context }: CommandParts): void {
     .command('report')
     .description('write the report and the TensorBoard files of a run, and print where the report is')
     .argument('<run>', 'id of the run')
-    .addHelpText('after', '\nExample:\n  genenv report laptop')
-    .action(async (id: string) => report(id, context));
+    .option('--prices <file>', 'with the prices of this file (experiments/prices.json), say the money too')
+    .addHelpText('after', '\nExamples:\n  genenv report laptop\n  genenv report laptop --prices prices.json')
+    .action(async (id: string, { prices }: { prices?: string }) => report(id, prices, context));
 }
 
-async function report(id: string, context: CliContext): Promise<void> {
+async function report(id: string, pricesFile: string | undefined, context: CliContext): Promise<void> {
   const { requireRun } = await import('../../runs/run-overview.ts');
   const { writeResults } = await import('../lib/run-results.ts');
   const home = homeFolder(context.env);
+  const { readPricesFile } = await import('../lib/read-file.ts');
+  const prices = pricesFile === undefined ? undefined : await readPricesFile(pricesFile);
   await requireRun(home, id);
-  context.print(await writeResults(home, id, context));
+  context.print(await writeResults(home, id, context, prices));
 }
 
 export function addVerify({ program, context, exit }: CommandParts): void {

@@ -1,13 +1,14 @@
 import type { Experiment } from '../../config/experiment.ts';
 import { exitCodes, homeFolder } from '../context.ts';
 import type { CliContext, CommandParts, ExitCode } from '../context.ts';
-import { addTemporalOptions, SERVED_ADDRESS } from '../lib/options.ts';
+import { addPricesOption, addTemporalOptions, requireDryRun, SERVED_ADDRESS } from '../lib/options.ts';
 import type { TemporalOptions } from '../lib/options.ts';
 import { countText } from '../lib/text.ts';
 
 interface RunOptions extends TemporalOptions {
   id?: string;
   dryRun?: boolean;
+  prices?: string;
   only?: boolean;
 }
 
@@ -18,7 +19,7 @@ Ctrl-C stops cleanly, a second Ctrl-C at once; either way the same command resum
 Examples:
   genenv run experiments/laptop.json
   genenv run experiments/laptop.json --id laptop-2
-  genenv run experiments/laptop.json --dry-run
+  genenv run experiments/laptop.json --dry-run --prices experiments/prices.json
   genenv run experiments/laptop.json --address localhost:7233`;
 
 export function addRun({ program, context, exit }: CommandParts): void {
@@ -29,7 +30,7 @@ export function addRun({ program, context, exit }: CommandParts): void {
     .option('--id <id>', 'id of the run: its folder and its workflow id (default: the name in the file)')
     .option('--only', 'leave runs that were interrupted earlier; `genenv resume` continues them')
     .option('--dry-run', 'print the resolved file and what the run would take; start nothing');
-  addTemporalOptions(command, SERVED_ADDRESS)
+  addTemporalOptions(addPricesOption(command), SERVED_ADDRESS)
     .addHelpText('after', EXAMPLES)
     .action(async (file: string, options: RunOptions) => exit(await runExperiment(file, options, context)));
 }
@@ -38,11 +39,12 @@ export function addRun({ program, context, exit }: CommandParts): void {
 async function runExperiment(file: string, options: RunOptions, context: CliContext): Promise<ExitCode> {
   const { readExperimentFile } = await import('../lib/read-file.ts');
   const { externalTemporal } = await import('../lib/session.ts');
+  requireDryRun(options);
   const { raw, experiment } = await readExperimentFile(file);
   const id = options.id ?? experiment.name;
   const external = externalTemporal(options, context.env);
   if (options.dryRun === true) {
-    context.print(await describeRun(experiment, context));
+    context.print(await describeRun(experiment, options.prices, context));
     return exitCodes.ok;
   }
   const { startOrResume } = await import('../lib/start-experiment.ts');
@@ -59,9 +61,16 @@ async function runExperiment(file: string, options: RunOptions, context: CliCont
 }
 
 /** What `--dry-run` prints: the resolved file, then what the run would take. */
-async function describeRun(experiment: Experiment, context: CliContext): Promise<string> {
+async function describeRun(
+  experiment: Experiment,
+  pricesFile: string | undefined,
+  context: CliContext,
+): Promise<string> {
   const { loadWorldAsWorker } = await import('../lib/load-world.ts');
   const { diskLines, estimateRun, promptLines } = await import('../lib/estimates.ts');
+  const { costLines } = await import('../lib/cost-lines.ts');
+  const { readPricesFile } = await import('../lib/read-file.ts');
+  const prices = pricesFile === undefined ? undefined : await readPricesFile(pricesFile);
   const world = await loadWorldAsWorker(context)(experiment.world);
   const run = await estimateRun(experiment, world);
   const estimate = run.resources;
@@ -83,6 +92,7 @@ async function describeRun(experiment: Experiment, context: CliContext): Promise
     `activities  ${countText(estimate.activities)}`,
     `events      about ${countText(estimate.events)} in Temporal's histories, ` +
       `in ${epochsText} epoch workflows and ${countText(estimate.runs)} runs of the experiment's`,
+    ...costLines(experiment, world, run, prices),
     ...diskLines(run),
     'Nothing was started or written.',
   ].join('\n');

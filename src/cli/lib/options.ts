@@ -23,6 +23,22 @@ export const addTemporalOptions = (
     .option('--namespace <name>', 'namespace on that server')
     .option('--profile <name>', 'profile of the Temporal configuration file');
 
+/** For a command that says what a run costs. */
+export const addPricesOption = (command: Command): Command =>
+  command.option(
+    '--prices <file>',
+    'with the prices of this file (experiments/prices.json), say the money too',
+  );
+
+/** @throws CliError if prices were given to a command that starts something */
+export function requireDryRun({ prices, dryRun }: { prices?: string; dryRun?: boolean }): void {
+  if (prices !== undefined && dryRun !== true)
+    throw new CliError(
+      `--prices: got ${JSON.stringify(prices)} without --dry-run; \`genenv report\` says what a run has cost`,
+      exitCodes.badInput,
+    );
+}
+
 /** A command about one run. */
 export const addRunCommand = (
   { program }: CommandParts,

@@ -1,6 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import type { Experiment } from '../../config/experiment.ts';
 import { parseExperiment } from '../../config/parse-experiment.ts';
+import { parsePrices } from '../../config/prices.ts';
+import type { Prices } from '../../config/prices.ts';
 import { CliError, exitCodes } from '../context.ts';
 
 export interface ExperimentFile {
@@ -15,6 +17,10 @@ export async function readExperimentFile(file: string): Promise<ExperimentFile> 
   return { raw, experiment: parseExperiment(raw) };
 }
 
+/** @throws CliError if the file cannot be read or is not JSON, InvalidConfig naming each wrong field */
+export const readPricesFile = async (file: string): Promise<Prices> =>
+  parsePrices(await readInputFile('prices file', file, 'experiments/prices.json'));
+
 const READ_PROBLEMS: Record<string, string> = {
   ENOENT: 'there is no such file',
   EISDIR: 'it is a folder',
@@ -22,7 +28,7 @@ const READ_PROBLEMS: Record<string, string> = {
 
 /** Reads a JSON file that a person wrote. @throws CliError if it cannot be read or is not JSON */
 export async function readInputFile(
-  kind: 'experiment file' | 'nightly file' | 'comparison file' | 'evaluation file',
+  kind: 'experiment file' | 'nightly file' | 'comparison file' | 'evaluation file' | 'prices file',
   file: string,
   example: string,
 ): Promise<unknown> {

@@ -1,4 +1,5 @@
 import { pythonPath } from '../../../infra/setup/locations.mjs';
+import type { Prices } from '../../config/prices.ts';
 import { childEnvironment } from '../../runtime/child-environment.ts';
 import { mean as meanOf } from '../../numerics/arithmetic.ts';
 import { findings } from '../../report/findings.ts';
@@ -15,8 +16,13 @@ import { loadWorldAsWorker } from './load-world.ts';
  * Writes a run's report and TensorBoard files, and gives the report's path. Without the trainer's Python the
  * TensorBoard files are missing, with a warning.
  */
-export async function writeResults(home: string, runId: string, context: CliContext): Promise<string> {
-  const report = await writeReport({ home, runId, loadWorld: loadWorldAsWorker(context) });
+export async function writeResults(
+  home: string,
+  runId: string,
+  context: CliContext,
+  prices?: Prices,
+): Promise<string> {
+  const report = await writeReport({ home, runId, loadWorld: loadWorldAsWorker(context), prices });
   try {
     await writeTensorboard({
       home,

@@ -1,0 +1,86 @@
+import type { Experiment } from '../../config/experiment.ts';
+import type { Prices } from '../../config/prices.ts';
+import { gpuHours, priceOf, sumUsage } from '../../runs/costs.ts';
+import type { Cost, Usage } from '../../runs/costs.ts';
+import { workflowSettings } from '../../runs/settings-in-effect.ts';
+import { heartbeatIntervalSeconds, planActions } from '../../runs/temporal-actions.ts';
+import type { World } from '../../worlds/world.ts';
+import type { RunEstimate } from './estimates.ts';
+import { countText } from './text.ts';
+
+/**
+ * The most that a run uses: its parts are its epochs, the preparation first, and last what belongs to none.
+ * Tokens are spread evenly over the epochs, since their upper limit is one of the run.
+ */
+export function estimateUsage(
+  experiment: Experiment,
+  world: World,
+  { resources, prompts }: RunEstimate,
+  prices?: Prices,
+): Usage[] {
+  const forkedAt = experiment.startFrom?.epoch ?? 0;
+  const planned = planActions(workflowSettings(experiment, world), forkedAt);
+  const epochs = Math.max(1, planned.epochs.length - 1);
+  const tokensSampled = resources.tokens / epochs;
+  const tokensRead =
+    (resources.prompts.simulator * prompts.simulator.mean +
+      resources.prompts.agent * prompts.agent.mean +
+      resources.prompts.repair * (prompts.repair?.mean ?? 0)) /
+    epochs;
+  const hours = (perSecond: number | undefined): number | null =>
+    perSecond === undefined ? null : tokensSampled / perSecond / 3600;
+  const nothing = { tokensSampled: 0, tokensRead: 0, servingHours: 0, trainingHours: 0 };
+  return [...planned.epochs, planned.run].map((actions, index) =>
+    index === 0 || index === planned.epochs.length
+      ? { actions, ...nothing }
+      : {
+          actions,
+          tokensSampled,
+          tokensRead,
+          servingHours: hours(prices?.speed?.tokensSampledPerSecond),
+          trainingHours: hours(prices?.speed?.tokensTrainedPerSecond),
+        },
+  );
+}
+
+/** What a run would cost, for people: all of it, and an epoch. */
+export function costLines(
+  experiment: Experiment,
+  world: World,
+  estimate: RunEstimate,
+  prices?: Prices,
+): string[] {
+  const usage = estimateUsage(experiment, world, estimate, prices);
+  const epoch = sumUsage(usage.slice(1, -1));
+  const share = Math.max(1, usage.length - 2);
+  return [
+    ...usageLines(sumUsage(usage), prices),
+    `an epoch    ${countText(epoch.actions / share)} actions, ${countText(epoch.tokensSampled / share)} tokens` +
+      (prices === undefined ? '' : `, ${moneyText(priceOf(epoch, prices).total / share, prices)}`),
+  ];
+}
+
+/** A usage and its price, for people. */
+export function usageLines(usage: Usage, prices?: Prices): string[] {
+  const hours = gpuHours(usage, prices?.gpus);
+  const gpuText =
+    hours === null
+      ? 'not known before a run; `speed` in a prices file says what an earlier run reached'
+      : `about ${hours.toFixed(1)}, by the speeds of the prices file`;
+  return [
+    `actions     ${countText(usage.actions)} of Temporal, if nothing is tried again; heartbeats come on top, at most one each ${heartbeatIntervalSeconds} s of an activity`,
+    `GPU hours   ${gpuText}`,
+    ...(prices === undefined ? [] : [moneyLine(priceOf(usage, prices), prices)]),
+  ];
+}
+
+function moneyLine(cost: Cost, prices: Prices): string {
+  const parts = (['actions', 'tokens', 'gpu'] as const).flatMap((kind) => {
+    const value = cost[kind];
+    return value === null ? [] : [`${kind === 'gpu' ? 'GPU' : kind} ${value.toFixed(2)}`];
+  });
+  const unpriced = parts.length === 0 ? 'nothing here has a price' : parts.join(', ');
+  return `cost        ${moneyText(cost.total, prices)} (${unpriced}), prices of ${prices.date}: ${prices.source}`;
+}
+
+const moneyText = (amount: number, { currency }: Prices): string => `${amount.toFixed(2)} ${currency}`;

@@ -1,0 +1,105 @@
+import type { Prices } from '../config/prices.ts';
+import { gpuHours, priceOf, sumUsage } from '../runs/costs.ts';
+import type { Usage } from '../runs/costs.ts';
+import { workflowSettings } from '../runs/settings-in-effect.ts';
+import { mostHeartbeats, planActions } from '../runs/temporal-actions.ts';
+import type { WorkflowSettings } from '../types/run-state.ts';
+import type { World } from '../worlds/world.ts';
+import { escapeHtml, formatCount, formatNumber } from './document.ts';
+import type { EpochRow, RunData } from './run-data.ts';
+
+/** Phases in which model servers work, and those in which a training job does. */
+const servingPhases = ['generate', 'roll out', 'cold start', 'write pool', 'gate', 'evaluate'];
+const trainingPhases = ['warm up', 'train agent', 'train environment'];
+
+/** What an epoch has used. Epoch 0 is the preparation. */
+export interface EpochUsage extends Usage {
+  epoch: number;
+  /** The most heartbeats that can have reached Temporal. */
+  heartbeats: number;
+}
+
+/**
+ * What each epoch has used: actions by its plan and the further attempts that the run's events name, tokens by
+ * its ledger, hours by `metrics.jsonl`. Null if the settings cannot be read.
+ */
+export function epochUsages(run: RunData, world: World | null): EpochUsage[] | null {
+  if (run.experiment === null || world === null) return null;
+  const settings = workflowSettings(run.experiment, world);
+  const forkedAt = run.experiment.startFrom?.epoch ?? 0;
+  const planned = planActions(settings, forkedAt).epochs;
+  const firstTrained = forkedAt + 1;
+  return run.rows.map((row, index) => {
+    const before = run.rows[index - 1]?.metrics.num_tokens ?? 0;
+    const offset = row.epoch < firstTrained ? 0 : row.epoch - forkedAt;
+    return {
+      epoch: row.epoch,
+      actions: (planned[offset] ?? 0) + furtherAttempts(run, row.epoch),
+      tokensSampled: Math.max(0, (row.metrics.num_tokens ?? 0) - before),
+      tokensRead: 0,
+      servingHours: hoursOf(row, servingPhases),
+      trainingHours: hoursOf(row, trainingPhases),
+      heartbeats: heartbeatsOf(row, settings),
+    };
+  });
+}
+
+const hoursOf = ({ time }: EpochRow, phases: readonly string[]): number =>
+  phases.reduce((sum, phase) => sum + (time[phase] ?? 0), 0) / 3600;
+
+/** Retries, and activities that a worker which was stopped has left to another: an action each. */
+function furtherAttempts({ events, runId }: RunData, epoch: number): number {
+  const workflow = epoch === 0 ? runId : `${runId}/epoch-${String(epoch).padStart(4, '0')}`;
+  return events.filter(
+    (event) => (event.type === 'attempt' || event.type === 'worker-stopped') && event.workflow === workflow,
+  ).length;
+}
+
+function heartbeatsOf({ time }: EpochRow, { heartbeatSeconds, shards }: WorkflowSettings): number {
+  const shardsOf: Record<string, number> = {
+    generate: shards.generate,
+    'roll out': shards.rollOut,
+    evaluate: shards.evaluate,
+  };
+  return [...servingPhases, ...trainingPhases].reduce(
+    (sum, phase) => sum + mostHeartbeats(time[phase] ?? 0, heartbeatSeconds, shardsOf[phase] ?? 1),
+    0,
+  );
+}
+
+/** Rows of the table: beyond so many epochs, only their sum is shown. */
+const maxRows = 200;
+
+/** A table of what each epoch has used, and of what it costs if there are prices. */
+export function costTable(usages: readonly EpochUsage[] | null, prices?: Prices): string {
+  if (usages === null || usages.length === 0) return '';
+  const total = sumUsage(usages);
+  const heartbeats = usages.reduce((sum, usage) => sum + usage.heartbeats, 0);
+  const shown = usages.length <= maxRows ? usages : [];
+  const body = shown.map((usage) => tableRow(String(usage.epoch), usage, prices)).join('');
+  const head = ['Epoch', 'Temporal actions', 'Tokens sampled', 'Server hours', 'Training hours', 'GPU hours'];
+  const columns = [...head, ...(prices === undefined ? [] : [prices.currency])];
+  const source =
+    prices === undefined
+      ? '<code>genenv report --prices</code> adds what it costs.'
+      : `Prices of ${escapeHtml(prices.date)}: ${escapeHtml(prices.source)}.`;
+  return `<div class="panel scroll"><h3>Costs by epoch</h3><table class="costs"><thead><tr>${columns
+    .map((column) => `<th>${escapeHtml(column)}</th>`)
+    .join('')}</tr></thead><tbody>${body}${tableRow('all', total, prices)}</tbody></table>
+<p class="quiet">Actions are what Temporal Cloud bills: those that the plan of an epoch needs, and its further attempts.
+At most ${formatCount(heartbeats)} heartbeats come on top, the start and end of the workflow, queries and outages. ${source}</p></div>`;
+}
+
+function tableRow(name: string, usage: Usage, prices: Prices | undefined): string {
+  const hours = (value: number | null): string => (value === null ? '–' : formatNumber(value));
+  const cells = [
+    name,
+    formatCount(usage.actions),
+    formatCount(usage.tokensSampled),
+    hours(usage.servingHours),
+    hours(usage.trainingHours),
+    hours(gpuHours(usage, prices?.gpus)),
+    ...(prices === undefined ? [] : [priceOf(usage, prices).total.toFixed(2)]),
+  ];
+  return `<tr>${cells.map((cell) => `<td class="figure">${escapeHtml(cell)}</td>`).join('')}</tr>`;
+}
