@@ -6,6 +6,7 @@ import type { TestProcess } from '../../test-support/processes.ts';
 import { tinyExperiment } from '../../test-support/tiny-experiment.ts';
 import { ModelProxy } from './model-proxy.ts';
 import { TcpProxy } from './tcp-proxy.ts';
+import { TlsProxy } from './tls-proxy.ts';
 import { Trail } from './trail.ts';
 
 /** What all runs of the suite run; a run of it that nobody disturbs is what the others are compared with. */
@@ -24,6 +25,7 @@ export class ChaosStack implements AsyncDisposable {
   readonly folder: string;
   reference = '';
   worker: TestProcess | undefined;
+  #tls: TlsProxy | undefined;
 
   private constructor(live: LiveStack, model: ModelProxy, tcp: TcpProxy) {
     this.live = live;
@@ -69,6 +71,13 @@ export class ChaosStack implements AsyncDisposable {
     return this.worker;
   }
 
+  /** Temporal behind TLS; started when it is asked for. */
+  async tls(): Promise<TlsProxy> {
+    const port = Number(this.live.address.split(':')[1]);
+    this.#tls ??= await TlsProxy.start(port, join(this.folder, 'tls'));
+    return this.#tls;
+  }
+
   /** No fault waits any more. */
   disarm(): void {
     rmSync(faultFile(this.folder), { force: true });
@@ -80,6 +89,6 @@ export class ChaosStack implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.live[Symbol.asyncDispose]();
-    await Promise.all([this.model.close(), this.tcp.close()]);
+    await Promise.all([this.model.close(), this.tcp.close(), this.#tls?.close()]);
   }
 }

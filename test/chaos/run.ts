@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { repository } from '../../infra/setup/locations.mjs';
@@ -6,12 +6,13 @@ import { classes } from './classes/index.ts';
 import { driveAll, plan } from './drive.ts';
 import type { Outcome } from './drive.ts';
 import { writeDocs } from './figures.ts';
-import { markdown, summarise } from './table.ts';
+import { markdown, summarise, withEarlier } from './table.ts';
+import type { Results } from './table.ts';
 
 /**
- * `npm run test:chaos -- [--runs N] [--seed S] [--first K] [--class NAME]… [--long] [--jobs N] [--no-write]`:
+ * `npm run test:chaos -- [--runs N] [--seed S] [--first K] [--class NAME]… [--long] [--jobs N] [--add] [--no-write]`:
  * disturbs N runs with faults that follow from the seed. `--first` begins at the K-th, `--class` takes those
- * whose name or row contains NAME.
+ * whose name or row contains NAME; `--add` leaves the other classes of the table as they are.
  */
 const { values } = parseArgs({
   options: {
@@ -21,6 +22,7 @@ const { values } = parseArgs({
     class: { type: 'string', multiple: true, default: [''] },
     long: { type: 'boolean', default: false },
     jobs: { type: 'string', default: '1' },
+    add: { type: 'boolean', default: false },
     'no-write': { type: 'boolean', default: false },
   },
 });
@@ -78,8 +80,11 @@ const results = summarise(outcomes, seed);
 console.log(`\n${markdown(results)}`);
 if (!values['no-write']) {
   const file = join(repository, 'bench', 'chaos.json');
-  writeFileSync(file, `${JSON.stringify(results, null, 2)}\n`);
-  writeDocs(results);
+  const written = values.add
+    ? withEarlier(results, JSON.parse(readFileSync(file, 'utf8')) as Results)
+    : results;
+  writeFileSync(file, `${JSON.stringify(written, null, 2)}\n`);
+  writeDocs(written);
   console.log(`\nwritten to ${file} and docs/durability.md`);
 }
 process.exitCode = results.recovered === results.runs ? 0 : 1;

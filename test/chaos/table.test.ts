@@ -6,7 +6,7 @@ import { classes } from './classes/index.ts';
 import { plan } from './drive.ts';
 import type { Outcome } from './drive.ts';
 import { withTable } from './figures.ts';
-import { summarise } from './table.ts';
+import { summarise, withEarlier } from './table.ts';
 import type { Results } from './table.ts';
 
 const outcome = (index: number, name: string, rest: Partial<Outcome> = {}): Outcome => ({
@@ -51,6 +51,17 @@ test('a class has its medians, sums and failures; skipped runs count as neither'
       duplicates: 0,
     },
   ]);
+});
+
+test('results are added to earlier ones: their own classes are replaced, and all is summed again', () => {
+  const earlier = summarise([outcome(1, 'a', { recovered: false, duplicates: 3 }), outcome(2, 'b')], 7);
+  const added = withEarlier(summarise([outcome(3, 'a'), outcome(4, 'c'), outcome(5, 'c')], 8), earlier);
+  expect(added.classes.map((row) => [row.class, row.injected])).toEqual([
+    ['a', 1],
+    ['b', 1],
+    ['c', 2],
+  ]);
+  expect(added).toMatchObject({ seed: 7, runs: 4, recovered: 4, duplicates: 0 });
 });
 
 test('a run of the plan is the same when it is asked for alone', () => {

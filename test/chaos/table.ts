@@ -52,6 +52,21 @@ export function summarise(outcomes: readonly Outcome[], seed: number): Results {
   };
 }
 
+/** Results with the classes of earlier ones that these do not have. */
+export function withEarlier(results: Results, earlier: Results): Results {
+  const repeated = new Set(results.classes.map((row) => row.class));
+  const rows = [...earlier.classes.filter((row) => !repeated.has(row.class)), ...results.classes];
+  const sum = (field: 'injected' | 'recovered' | 'duplicates'): number =>
+    rows.reduce((total, row) => total + row[field], 0);
+  return {
+    ...earlier,
+    runs: sum('injected'),
+    recovered: sum('recovered'),
+    duplicates: sum('duplicates'),
+    classes: rows.sort((a, b) => compare(a.row, b.row) || compare(a.class, b.class)),
+  };
+}
+
 /** Nearest rank. */
 function quantile(sorted: readonly number[], share: number): number {
   return Math.round(sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)]! * 100) / 100;

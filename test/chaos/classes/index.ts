@@ -1,4 +1,5 @@
 import type { FaultClass } from '../fault-class.ts';
+import { clusterClasses } from './cluster.ts';
 import { diskClasses } from './disk.ts';
 import { fileClasses } from './files.ts';
 import { modelServerClasses } from './model-server.ts';
@@ -13,6 +14,7 @@ export const classes: readonly FaultClass[] = [
   ...trainerClasses,
   ...modelServerClasses,
   ...temporalClasses,
+  ...clusterClasses,
   ...fileClasses,
   ...diskClasses,
   ...operatorClasses,
