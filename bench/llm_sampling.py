@@ -57,8 +57,9 @@ def save_adapter(model: Path, folder: Path, spread: float = 1e-3, dropout: float
 def serve_names(store: Path, model: Path) -> None:
     """The model, and the adapter of the store's folder `adapter` over it, under their names."""
     (store / "served").mkdir()
-    for name, path in ((BASE, model), (ADAPTED, store / "adapter")):
-        (store / "served" / f"{name}.json").write_text(json.dumps({"path": str(path), "tokenizer": str(model)}))
+    (store / "base").symlink_to(model)
+    for name, path in ((BASE, "base"), (ADAPTED, "adapter")):
+        (store / "served" / f"{name}.json").write_text(json.dumps({"path": path, "tokenizer": "base"}))
 
 
 @contextlib.contextmanager

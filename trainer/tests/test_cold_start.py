@@ -47,12 +47,12 @@ def learnt(request, launcher, pretrained, tmp_path_factory) -> Path:
 
 
 @pytest.fixture
-def served(learnt, tmp_path):
+def served(learnt):
     """What the policy server makes of the result."""
-    (tmp_path / "served").mkdir()
-    entry = {"path": str(learnt / "output" / "checkpoint"), "tokenizer": None}
-    (tmp_path / "served" / "cold.json").write_text(json.dumps(entry))
-    return Registry(tmp_path, capacity=1).get("cold")
+    (learnt / "served").mkdir(exist_ok=True)
+    entry = {"path": "output/checkpoint", "tokenizer": None}
+    (learnt / "served" / "cold.json").write_text(json.dumps(entry))
+    return Registry(learnt, capacity=1).get("cold")
 
 
 def test_it_answers_as_it_was_taught_and_ends_its_turn(learnt, served):

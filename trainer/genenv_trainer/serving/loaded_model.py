@@ -103,8 +103,15 @@ def load_full(folder: Path, placement: Placement) -> PreTrainedModel:
 
 
 def read_entry(entry: Path, store: Path) -> tuple[Path, Path]:
-    """Folders of the model and of its tokenizer that served/<name>.json names, relative to the store."""
+    """Folders of the model and of its tokenizer that served/<name>.json names, relative to the store.
+    InvalidArtifact for one that leaves the store, where nothing vouches for its weights."""
     fields = json.loads(entry.read_text())
-    folder = store / fields["path"]
-    return folder, store / fields["tokenizer"] if fields.get("tokenizer") else folder
+    folder = in_store(fields["path"], entry, store)
+    return folder, in_store(fields["tokenizer"], entry, store) if fields.get("tokenizer") else folder
+
+
+def in_store(path: str, entry: Path, store: Path) -> Path:
+    if Path(path).is_absolute() or ".." in Path(path).parts:
+        raise InvalidArtifact(f"{entry}: the path leaves the store; expected objects/<aa>/<sha256>/")
+    return store / path
 

@@ -112,6 +112,14 @@ def test_a_broken_model_is_a_500_that_names_it_and_the_rest_goes_on(client, stor
     assert client.post("/v1/completions", json=COMPLETION).status_code == 200
 
 
+@pytest.mark.parametrize("path", ["{store}/objects/full", "objects/../objects/full", "../elsewhere", "/"])
+def test_a_model_outside_the_store_is_not_loaded(client, store, path):
+    serve_name(store, "outside@1", path.format(store=store))
+    status, error = refusal(client, "/v1/completions", COMPLETION | {"model": "outside@1"})
+    assert (status, error["code"]) == (500, "model_not_loadable")
+    assert "the path leaves the store" in error["message"]
+
+
 def test_a_damaged_model_is_a_500_that_names_the_file(client, store):
     """A bit of the weights is flipped: the folder loads, but does not match its name."""
     manifest = [

@@ -44,7 +44,7 @@ def store(tmp_path_factory):
                 if "lora_B" in parameter or "lora_embedding" in parameter:
                     weight.normal_(std=0.2)
         model.save_pretrained(store / name)
-        entry = {"path": str(store / name), "tokenizer": str(store / "base")}
+        entry = {"path": name, "tokenizer": "base"}
         (store / "served" / f"{name}.json").write_text(json.dumps(entry))
     return store
 
