@@ -1,7 +1,7 @@
 // @ts-check
-import { existsSync, lstatSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { repository } from './locations.mjs';
+import { existsSync, lstatSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { onPath, repository } from './locations.mjs';
 import { run } from './run-command.mjs';
 
 /**
@@ -16,7 +16,7 @@ import { run } from './run-command.mjs';
  */
 export function nodePackagesReady(folder) {
   const installedLock = join(folder, 'node_modules/.package-lock.json');
-  if (!existsSync(installedLock) || !existsSync(join(folder, 'node_modules/node/bin/node'))) return false;
+  if (!existsSync(installedLock) || !existsSync(nodeLink(folder))) return false;
   const wanted = read(join(folder, 'package-lock.json'));
   const installed = read(installedLock);
   return Object.entries(wanted).every(([path, entry]) => {
@@ -25,6 +25,37 @@ export function nodePackagesReady(folder) {
     if (!found) return entry.optional === true || entry.devOptional === true;
     return found.version === entry.version && found.integrity === entry.integrity;
   });
+}
+
+/**
+ * The Node that everything runs on. On Linux the lock has it, with its hash, and npm makes this link.
+ * @param {string} folder
+ */
+const nodeLink = (folder) => join(folder, 'node_modules/.bin/node');
+
+/** Runs TypeScript without a flag. */
+const MIN_NODE = 24;
+
+/**
+ * Links the Node that runs this, or the one on the PATH, where the lock has none for the machine.
+ * @param {string} folder
+ * @param {(string | null)[]} [candidates]
+ * @throws Error if neither is new enough
+ */
+export async function linkNode(folder, candidates = [process.execPath, onPath('node')]) {
+  const link = nodeLink(folder);
+  if (existsSync(link)) return;
+  for (const path of candidates) {
+    if (path === null) continue;
+    const version = (await run(path, ['--version'])).trim();
+    if (!(Number(/^v(\d+)\./.exec(version)?.[1]) >= MIN_NODE)) continue;
+    mkdirSync(dirname(link), { recursive: true });
+    symlinkSync(path, link);
+    return;
+  }
+  throw new Error(
+    `there is no locked Node for ${process.platform} on ${process.arch}, and none of version ${MIN_NODE} or newer on the PATH; install one`,
+  );
 }
 
 /** @param {string} path */
@@ -49,6 +80,7 @@ export const nodePackages = {
     // Under `npm start`, the npm that runs us; else the one on the PATH.
     if (npm && /\.c?js$/.test(npm)) await run(process.execPath, [npm, ...args], { cwd: repository });
     else await run('npm', args, { cwd: repository });
+    await linkNode(repository);
     if (!nodePackagesReady(repository))
       throw new Error(
         'npm ci ended well, but node_modules does not hold what package-lock.json names (is npm told to skip scripts or development packages?)',

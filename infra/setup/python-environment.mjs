@@ -36,7 +36,9 @@ export async function installLock({ pip, environment, say, lock, isAlone = false
     await pip([...(isAlone ? ['--no-deps'] : []), '--require-hashes', '-r', lock]);
     return;
   }
-  say(`${torch} from GENENV_TORCH_INDEX`);
+  say(
+    `${torch} from GENENV_TORCH_INDEX. WARNING: it is installed without a check of its hash; trust that index`,
+  );
   await pip(['--index-url', torchIndex, '--no-deps', torch]);
   const rest = join(environment, 'requirements-without-torch.txt');
   writeFileSync(rest, withoutTorch(text));

@@ -1,9 +1,18 @@
 // @ts-check
+import { createHash } from 'node:crypto';
 import { chmodSync, existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { TEMPORAL_VERSION, cachedTemporal, onPath, temporalPath } from './locations.mjs';
 import { run } from './run-command.mjs';
 import { buildingFolder } from './unfinished.mjs';
+
+/** Hashes (sha256) of the official archives of TEMPORAL_VERSION: a new version needs new ones. @type {Record<string, string>} */
+export const temporalHashes = {
+  'linux-amd64': 'ddc95e08b0b076efd4ea9733a3f488eb7d2be875f8834e616cd2a37358b4852d',
+  'linux-arm64': 'bd1b0db9f18b051026de8bf6cc1505f2510f14bbb7a8b9a4a91fff46c77454f5',
+  'darwin-amd64': 'bbb73e2a31135abe50a1f1cdb35030c42961df618e8ce9c60ae89f201540c5d9',
+  'darwin-arm64': 'cca01b7ea35ad56e2a328d9ae596bf716bd22313ef63c7a761c88354457c2415',
+};
 
 const CONNECT_SECONDS = 5;
 const DOWNLOAD_SECONDS = 300;
@@ -16,20 +25,34 @@ const works = (path) =>
   );
 
 /**
- * The official build for this machine.
+ * The official build for this machine, compared with its hash before anything is unpacked.
  * @param {string} folder
+ * @param {{ machine?: string, from?: string }} [options] `from`: folder of the archives
+ * @throws Error if no hash is known, or it is another one
  */
-async function download(folder) {
-  const architecture = process.arch === 'x64' ? 'amd64' : process.arch;
-  const address = `https://temporal.download/cli/archive/v${TEMPORAL_VERSION}?platform=${process.platform}&arch=${architecture}`;
+export async function downloadTemporal(
+  folder,
+  {
+    machine = `${process.platform}-${process.arch === 'x64' ? 'amd64' : process.arch}`,
+    from = `https://github.com/temporalio/cli/releases/download/v${TEMPORAL_VERSION}`,
+  } = {},
+) {
+  const expected = temporalHashes[machine];
+  if (expected === undefined)
+    throw new Error(`no hash of Temporal ${TEMPORAL_VERSION} for ${machine} is known; nothing is downloaded`);
+  const address = `${from}/temporal_cli_${TEMPORAL_VERSION}_${machine.replace('-', '_')}.tar.gz`;
   const abort = new globalThis.AbortController();
   let timer = setTimeout(() => abort.abort(), CONNECT_SECONDS * 1000);
   try {
     const response = await fetch(address, { signal: abort.signal });
-    if (!response.ok) throw new Error(`temporal.download answered ${response.status}`);
+    if (!response.ok) throw new Error(`${new globalThis.URL(address).host} answered ${response.status}`);
     globalThis.clearTimeout(timer);
     timer = setTimeout(() => abort.abort(), DOWNLOAD_SECONDS * 1000);
-    writeFileSync(join(folder, 'temporal.tar.gz'), Buffer.from(await response.arrayBuffer()));
+    const archive = Buffer.from(await response.arrayBuffer());
+    const hash = createHash('sha256').update(archive).digest('hex');
+    if (hash !== expected)
+      throw new Error(`${address} has the sha256 ${hash}, and not ${expected}; it is not used`);
+    writeFileSync(join(folder, 'temporal.tar.gz'), archive);
   } finally {
     globalThis.clearTimeout(timer);
   }
@@ -63,12 +86,12 @@ export const temporalExecutable = {
     const folder = buildingFolder(dirname(target));
     try {
       try {
-        await download(folder);
+        await downloadTemporal(folder);
       } catch (error) {
         const go = onPath('go');
         if (go === null) throw error;
         say(
-          `temporal.download cannot be reached (${causeOf(error)}); building it from source with Go, 2 to 5 minutes ...`,
+          `no download of Temporal (${causeOf(error)}); building it from source with Go, 2 to 5 minutes ...`,
         );
         await build(folder, go);
       }

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 
 // `npx genenv` may run under an older Node, which does not run TypeScript: hand over to the one in
 // node_modules.
-const node = fileURLToPath(new URL('../../node_modules/node/bin/node', import.meta.url));
+const node = fileURLToPath(new URL('../../node_modules/.bin/node', import.meta.url));
 if (!existsSync(node)) {
   console.error(
     'genenv: node_modules is not complete; run `node infra/setup/setup.mjs` in the repository first',

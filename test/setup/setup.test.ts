@@ -1,8 +1,19 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import {
   cachedTemporal,
   engineFolder,
@@ -10,10 +21,11 @@ import {
   repository,
   temporalPath,
 } from '../../infra/setup/locations.mjs';
-import { nodePackagesReady } from '../../infra/setup/node-packages.mjs';
+import { linkNode, nodePackagesReady } from '../../infra/setup/node-packages.mjs';
 import { withoutTorch } from '../../infra/setup/python-environment.mjs';
 import { runSteps } from '../../infra/setup/steps.mjs';
 import type { Step } from '../../infra/setup/steps.mjs';
+import { downloadTemporal, temporalHashes } from '../../infra/setup/temporal-executable.mjs';
 import { buildingFolder } from '../../infra/setup/unfinished.mjs';
 import { countJunit, countVitest } from '../../infra/test-counts.mjs';
 
@@ -77,14 +89,82 @@ test('Node packages are ready only when what is installed is what the lock names
   };
   writeFileSync(join(folder, 'package-lock.json'), lock(wanted));
   expect(nodePackagesReady(folder)).toBe(false);
-  mkdirSync(join(folder, 'node_modules/node/bin'), { recursive: true });
-  writeFileSync(join(folder, 'node_modules/node/bin/node'), '');
+  mkdirSync(join(folder, 'node_modules/.bin'), { recursive: true });
+  writeFileSync(join(folder, 'node_modules/.bin/node'), '');
   const installed = (packages: object) =>
     writeFileSync(join(folder, 'node_modules/.package-lock.json'), lock(packages));
   installed({ 'node_modules/a': { version: '1.0.0', integrity: 'x' } });
   expect(nodePackagesReady(folder)).toBe(true);
   installed({ 'node_modules/a': { version: '0.9.0', integrity: 'w' } });
   expect(nodePackagesReady(folder)).toBe(false);
+});
+
+test('all code runs on a Node that the lock has by its hash', () => {
+  const { packages } = JSON.parse(readFileSync(join(repository, 'package-lock.json'), 'utf8')) as {
+    packages: Record<string, { integrity?: string; hasInstallScript?: boolean; optional?: boolean }>;
+  };
+  for (const platform of ['linux-x64', 'linux-arm64'])
+    expect(packages[`node_modules/node-${platform}`]).toMatchObject({
+      version: '24.21.0',
+      integrity: expect.stringMatching(/^sha512-/) as string,
+      optional: true,
+    });
+  // Whatever brings code by a script of its own brings it past the lock.
+  expect(packages).not.toHaveProperty('node_modules/node');
+  const unlocked = Object.entries(packages).filter(
+    ([path, { integrity }]) => path !== '' && integrity === undefined,
+  );
+  expect(unlocked).toEqual([]);
+});
+
+describe('the Temporal executable', () => {
+  const serve = async (body: string): Promise<string> => {
+    const server = createServer((_, response) => response.end(body));
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    onTestFinished(() => void server.close());
+    return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  };
+
+  test('of another hash is not unpacked', async () => {
+    const from = await serve('an archive that somebody has changed');
+    await expect(downloadTemporal(folder, { machine: 'linux-amd64', from })).rejects.toThrow(
+      /linux_amd64.tar.gz has the sha256 [0-9a-f]{64}, and not ddc95e08[0-9a-f]{56}; it is not used/,
+    );
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
+  test('is not downloaded for a machine without a known hash', async () => {
+    await expect(
+      downloadTemporal(folder, { machine: 'freebsd-amd64', from: await serve('') }),
+    ).rejects.toThrow('no hash of Temporal 1.5.1 for freebsd-amd64 is known; nothing is downloaded');
+  });
+
+  test('has a hash for each machine that set-up is for', () => {
+    for (const hash of Object.values(temporalHashes)) expect(hash).toMatch(/^[0-9a-f]{64}$/);
+    expect(Object.keys(temporalHashes)).toEqual([
+      'linux-amd64',
+      'linux-arm64',
+      'darwin-amd64',
+      'darwin-arm64',
+    ]);
+  });
+});
+
+describe('a machine for which the lock has no Node', () => {
+  test('gets a link to one that is new enough', async () => {
+    await linkNode(folder, [executable('old', 'echo v20.20.2'), null, executable('new', 'echo v24.3.0')]);
+    expect(readlinkSync(join(folder, 'node_modules/.bin/node'))).toBe(join(folder, 'new'));
+  });
+  test('says which it needs without one', async () => {
+    await expect(linkNode(folder, [executable('old', 'echo v22.18.0'), null])).rejects.toThrow(
+      /no locked Node for .* and none of version 24 or newer on the PATH/,
+    );
+  });
+  test('keeps the one that npm has linked', async () => {
+    mkdirSync(join(folder, 'node_modules/.bin'), { recursive: true });
+    executable('node_modules/.bin/node', 'echo v24.21.0');
+    await linkNode(folder, []);
+  });
 });
 
 test('the places of Python and Temporal follow XDG_CACHE_HOME, PATH and their own variables', () => {
