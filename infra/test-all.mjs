@@ -9,7 +9,7 @@ import { countJunit, countVitest, slowestVitest } from './test-counts.mjs';
 
 /**
  * Runs suites, also after one has failed, and ends with one line for all of them: `N passed, N failed`.
- * Without arguments all but `long`, `server`, `telemetry` and `vllm` run; `--with-long` and so on add those; names of suites
+ * Without arguments all but `long`, `server`, `telemetry`, `vllm` and `audit` run; `--with-long` and so on add those; names of suites
  * run only these. A suite whose engines cannot be installed in time is skipped, and its line says so.
  * The checks run beside vitest, which often waits for processes; what they print appears when they end.
  */
@@ -57,18 +57,20 @@ const suites = {
   server: { ...vitest('server', 'server'), engines: ['temporal-server', 'postgresql'] },
   telemetry: { ...vitest('telemetry', 'telemetry'), engines: ['prometheus'] },
   vllm: { ...vitest('vllm', 'vllm'), engines: ['smollm2', 'vllm'] },
+  // Without a network it says so, and passes.
+  audit: { command: process.execPath, args: [join(repository, 'infra/supply-chain/audit.mjs')] },
 };
 /** Suites that run one after the other; the lanes run at the same time. */
 const lanes = [
   ['vitest', 'long', 'server', 'telemetry', 'vllm'],
-  ['format', 'lint', 'types', 'pytest'],
+  ['format', 'lint', 'types', 'pytest', 'audit'],
 ];
 
 const maxInstallMs = 15 * 60_000;
 
 const words = process.argv.slice(2);
 /** Suites that are chosen by an option alone. */
-const extras = ['long', 'server', 'telemetry', 'vllm'];
+const extras = ['long', 'server', 'telemetry', 'vllm', 'audit'];
 const names = words.filter((word) => !extras.some((name) => word === `--with-${name}`));
 const unknown = names.find((name) => !(name in suites));
 if (unknown !== undefined) {
