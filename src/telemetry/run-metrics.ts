@@ -81,7 +81,7 @@ export class RunMetrics {
     return {
       version,
       epoch,
-      committedAt: typeof last?.at === 'string' ? Date.parse(last.at) : 0,
+      committedAt: typeof last?.at === 'string' ? Date.parse(last.at) || 0 : 0,
       metrics: (last?.metrics ?? {}) as EpochMetrics,
       epochs: experiment.epochs,
       klCaps: {

@@ -36,6 +36,10 @@ beforeAll(async () => {
   );
   // Runs are read at most every ten seconds.
   await until(async () => (during = await scrape()).has('genenv_run_epoch'), 30_000, 'the gauges of the run');
+  const update = (name: string) => handle.executeUpdate(name);
+  await update('pause');
+  await until(async () => (await scrape()).sum('genenv_run_paused') === 1, 60_000, 'the pause');
+  await update('resume');
   await handle.result();
   await until(async () => !(after = await scrape()).has('genenv_run_epoch'), 30_000, 'the end of the gauges');
 }, 500_000);
@@ -109,11 +113,21 @@ test('docs/telemetry.md has exactly the metrics of this project', () => {
       const labels = labelNames.map((label) => `\`${label}\``).join(', ');
       return ['', `\`${name}\``, typeOf(metric), unitOf(name), labels, help, ''].join(' | ').trim();
     });
-  const table = read('docs/telemetry.md').match(/^\| `genenv_\w+` \|.*$/gm);
+  const table = read('docs/telemetry.md').match(/^\| `genenv_(?!policy_server)\w+` \|.*$/gm);
   expect(table?.map((row) => row.replace(/ +/g, ' '))).toEqual(rows.map((row) => row.replace(/ +/g, ' ')));
   // A gauge or a counter without labels is there from the start; with labels, once there is a value.
   const shown = new Set(after.families.map(({ name }) => name));
   for (const { name } of metrics.registry.getMetricsAsArray()) expect(shown, name).toContain(name);
+});
+
+test('and exactly those of the policy server', async () => {
+  const { families } = readSamples(await (await fetch(stack.policyUrl.replace('/v1', '/metrics'))).text());
+  expect(families.length).toBeGreaterThan(5);
+  const rows = read('docs/telemetry.md').match(/^\| `genenv_policy_server\w+` \|.*$/gm) ?? [];
+  const cells = rows.map((row) => row.split('|').map((cell) => cell.trim()));
+  expect(cells.map(([, name, type, , help]) => ({ name: name?.replaceAll('`', ''), type, help }))).toEqual(
+    families,
+  );
 });
 
 const typeOf = (metric: object): string => {
