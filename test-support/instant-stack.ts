@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
 import { repository } from '../infra/setup/locations.mjs';
+import { RunFolder } from '../src/runs/run-folder.ts';
 import { createDataConverter } from '../src/temporal/data-converter.ts';
 import { readPayloadKeys } from '../src/temporal/payload-keys.ts';
 import type { WorldSettings } from '../src/worlds/settings.ts';
@@ -23,12 +24,11 @@ const startMs = 300_000;
 interface Parts {
   address: string;
   connection: Connection;
-  temporal: TestProcess;
   database: TemporalOnDisk;
   models: FakeModelServer;
   trainer: Server;
   environment: NodeJS.ProcessEnv;
-  startWorker: () => TestProcess;
+  startWorker: (queues?: string) => TestProcess;
 }
 
 /**
@@ -40,12 +40,14 @@ export class InstantStack implements AsyncDisposable {
   readonly home: string;
   readonly client: Client;
   worker: TestProcess;
+  temporal: TestProcess;
   /** Temporal’s. */
   readonly address: string;
   readonly #parts: Parts;
 
-  private constructor(home: string, parts: Parts) {
+  private constructor(home: string, temporal: TestProcess, parts: Parts) {
     this.home = home;
+    this.temporal = temporal;
     this.worker = parts.startWorker();
     this.address = parts.address;
     this.#parts = parts;
@@ -59,6 +61,7 @@ export class InstantStack implements AsyncDisposable {
    * @param chat what answers chat completions
    * @param home an earlier stack’s, whose server is lost: this one is empty
    * @param environment what the worker gets besides, such as payload keys, which the client has too
+   * @param restore called before the servers start, to fill the home and the database from a backup
    */
   static async start(
     world: WorldSettings,
@@ -66,11 +69,18 @@ export class InstantStack implements AsyncDisposable {
       chat,
       home = newHome(),
       environment = {},
-    }: { chat?: FakeChat; home?: string; environment?: NodeJS.ProcessEnv } = {},
+      restore,
+    }: {
+      chat?: FakeChat;
+      home?: string;
+      environment?: NodeJS.ProcessEnv;
+      restore?: (home: string, database: TemporalOnDisk) => Promise<void>;
+    } = {},
   ): Promise<InstantStack> {
     const port = await freePort();
     const address = `127.0.0.1:${port}`;
     const database = await temporalOnDisk(home, port, { mayForget: true });
+    await restore?.(home, database);
     const temporal = database.launch([]);
     const models = await FakeModelServer.start({
       model: fakeToolboxModel(world),
@@ -90,16 +100,15 @@ export class InstantStack implements AsyncDisposable {
       GENENV_TRAINER_SOCKET: socket,
       ...environment,
     };
-    const startWorker = (): TestProcess =>
-      new TestProcess(process.execPath, [join(repository, 'src/worker.ts')], {
-        env,
-        cwd: repository,
-        log: join(home, 'worker.log'),
-      });
-    const stack = new InstantStack(home, {
+    const startWorker = (served?: string): TestProcess =>
+      new TestProcess(
+        process.execPath,
+        [join(repository, 'src/worker.ts'), ...(served === undefined ? [] : ['--queues', served])],
+        { env, cwd: repository, log: join(home, 'worker.log') },
+      );
+    const stack = new InstantStack(home, temporal, {
       address,
       connection,
-      temporal,
       database,
       models,
       trainer,
@@ -114,10 +123,25 @@ export class InstantStack implements AsyncDisposable {
     return this.#parts.models;
   }
 
-  /** Kills the worker where it is, and starts another. */
-  async killWorker(): Promise<void> {
+  /** The data of its Temporal server. */
+  get database(): TemporalOnDisk {
+    return this.#parts.database;
+  }
+
+  /** Starts the Temporal server again, on its data. */
+  async restartTemporal(): Promise<void> {
+    this.temporal = this.database.launch([]);
+    await (await connect(this.address)).close();
+  }
+
+  run(id: string): RunFolder {
+    return new RunFolder(join(this.home, 'runs'), id);
+  }
+
+  /** Kills the worker where it is, and starts another. @param served its queues, by default all */
+  async killWorker(served?: string): Promise<void> {
     await this.worker.stop('SIGKILL');
-    this.worker = this.#parts.startWorker();
+    this.worker = this.#parts.startWorker(served);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -127,10 +151,10 @@ export class InstantStack implements AsyncDisposable {
 
   /** Ends all of it but the folder. */
   async stop(): Promise<void> {
-    const { connection, temporal, database, models, trainer } = this.#parts;
+    const { connection, database, models, trainer } = this.#parts;
     await this.worker.stop('SIGTERM', 10_000);
     await connection.close();
-    await temporal.stop('SIGTERM', 5_000);
+    await this.temporal.stop('SIGTERM', 5_000);
     await database.dispose();
     await models[Symbol.asyncDispose]();
     await new Promise((resolve) => trainer.close(resolve));
@@ -167,7 +191,7 @@ async function connect(address: string): Promise<Connection> {
         return false;
       }
     },
-    60_000,
+    startMs,
     'Temporal',
   );
   return connection!;

@@ -16,7 +16,7 @@ import { temporalOnDisk } from './temporal/temporal-on-disk.ts';
 import type { TemporalOnDisk } from './temporal/temporal-on-disk.ts';
 
 /** Importing torch alone may take minutes on a machine that is busy. */
-const startMs = 300_000;
+const startMs = 900_000;
 
 /** What suites that disturb no server have in common: `LiveStack.shared()`. */
 export interface SharedServices {
@@ -76,18 +76,13 @@ export class LiveStack implements AsyncDisposable {
   /**
    * Starts servers of its own, which a test may kill.
    * @param environment what its workers and its client get besides, such as payload keys
-   * @param restore called before the servers start, to fill the home and the database from a backup
    */
-  static async start(
-    environment: NodeJS.ProcessEnv = {},
-    restore?: (stack: LiveStack) => Promise<void>,
-  ): Promise<LiveStack> {
+  static async start(environment: NodeJS.ProcessEnv = {}): Promise<LiveStack> {
     const home = mkdtempSync(join(tmpdir(), 'genenv-live-'));
     mkdirSync(join(home, 'store', 'served'), { recursive: true });
     const services = { home, temporalPort: await freePort(), policyPort: await freePort() };
     const stack = new LiveStack(home, services, { environment });
     stack.database = await temporalOnDisk(home, services.temporalPort);
-    await restore?.(stack);
     stack.startTemporal();
     stack.startPolicyServer();
     stack.startTrainer();

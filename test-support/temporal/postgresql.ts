@@ -26,6 +26,8 @@ const settings = {
   shared_buffers: '32MB',
   max_connections: '60',
   max_wal_size: '64MB',
+  // In the data folder, which goes with a server that was killed.
+  dynamic_shared_memory_type: 'mmap',
 };
 
 export const postgresqlUser = 'temporal';

@@ -1,8 +1,9 @@
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { parseExperiment } from '../../src/config/parse-experiment.ts';
 import { queues } from '../../src/workflows/activity-proxies.ts';
-import { LiveStack } from '../../test-support/live-stack.ts';
+import { withFields } from '../../test-support/experiments.ts';
+import { InstantStack } from '../../test-support/instant-stack.ts';
 import { until } from '../../test-support/processes.ts';
 import { setUpSchema } from '../../test-support/temporal/database-template.ts';
 import { tinyExperiment } from '../../test-support/tiny-experiment.ts';
@@ -10,23 +11,30 @@ import { tinyExperiment } from '../../test-support/tiny-experiment.ts';
 /** What happens to Temporal's PostgreSQL under a run: it ends with the ledger of the undisturbed one. */
 
 const minutes = 60_000;
-const file = tinyExperiment({ epochs: 2 });
-let stack: LiveStack;
+const epochs = 10;
+const file = withFields(tinyExperiment(), { epochs });
+let stack: InstantStack;
 let undisturbed: string;
 
+const start = (workflowId: string) =>
+  stack.client.workflow.start('experiment', { args: [file], workflowId, taskQueue: queues.workflows });
+const ledger = (id: string): string => readFileSync(stack.run(id).ledgerFile, 'utf8');
+const committed = (id: string, lines: number): Promise<void> =>
+  until(
+    () => existsSync(stack.run(id).ledgerFile) && ledger(id).trim().split('\n').length >= lines,
+    5 * minutes,
+    `${lines} lines in the ledger of ${id}`,
+  );
+/** Whether what is done to it is done to a run under way. */
+const isRunning = async (id: string): Promise<boolean> =>
+  (await stack.client.workflow.getHandle(id).describe()).status.name === 'RUNNING';
+
 beforeAll(async () => {
-  stack = await LiveStack.start();
-  await stack.policyReady();
-  await stack.startWorker();
-  await (await stack.startRun('undisturbed', file)).result();
-  undisturbed = stack.ledger('undisturbed');
+  stack = await InstantStack.start(parseExperiment(file).world);
+  await (await start('undisturbed')).result();
+  undisturbed = ledger('undisturbed');
 }, 15 * minutes);
 afterAll(async () => stack[Symbol.asyncDispose](), minutes);
-
-const phaseDone = (id: string, epoch: number, phase: string): Promise<void> => {
-  const key = join(stack.home, 'store', 'keys', id, String(epoch).padStart(4, '0'), phase);
-  return until(() => existsSync(key), 5 * minutes, key);
-};
 
 test('the server is the newest one, on PostgreSQL', async () => {
   const { serverVersion } = await stack.client.workflowService.getSystemInfo({});
@@ -50,7 +58,7 @@ test(
   async () => {
     const queuesListed = async (): Promise<string[]> => {
       const { workersInfo } = await stack.client.workflowService.listWorkers({
-        namespace: stack.namespace,
+        namespace: 'default',
         pageSize: 100,
       });
       return [...new Set(workersInfo.map(({ workerHeartbeat }) => workerHeartbeat?.taskQueue ?? ''))].sort();
@@ -65,43 +73,93 @@ test(
   4 * minutes,
 );
 
-test.each<[string, NodeJS.Signals, string]>([
-  ['killed', 'SIGKILL', 'roll-out'],
-  ['shut down at once', 'SIGQUIT', 'draw'],
+test(
+  'experiments that wait for one queue take turns, whichever came first',
+  async () => {
+    const short = withFields(file, { epochs: 1 });
+    const ids = ['a', 'b', 'c', 'd', 'e'].map((letter) => `fair-${letter}`);
+    await stack.killWorker('workflows,cpu,gpu');
+    const handles = ids.map((id) => stack.client.workflow.getHandle(id));
+    for (const [index, id] of ids.entries()) {
+      const args = [short];
+      await stack.client.workflow.start('experiment', { args, workflowId: id, taskQueue: queues.workflows });
+      await until(
+        async () =>
+          ((await handles[index]!.describe()).raw.pendingActivities ?? []).length === 2 &&
+          (await handles[index]!.describe()).raw.pendingActivities!.every(
+            ({ activityType }) => activityType?.name === 'publishPolicy',
+          ),
+        5 * minutes,
+        `two policies of ${id} that wait to be published`,
+      );
+    }
+    await stack.killWorker();
+    await Promise.all(handles.map((handle) => handle.result()));
+    const starts = await Promise.all(
+      handles.map(async (handle) => {
+        const events = (await handle.fetchHistory()).events ?? [];
+        const published = new Set(
+          events.flatMap(({ eventId, activityTaskScheduledEventAttributes: scheduled }) =>
+            scheduled?.activityType?.name === 'publishPolicy' ? [String(eventId)] : [],
+          ),
+        );
+        return events.flatMap(({ eventTime, activityTaskStartedEventAttributes: started }) =>
+          started && published.has(String(started.scheduledEventId))
+            ? [
+                {
+                  id: handle.workflowId,
+                  at: Number(eventTime?.seconds) * 1e3 + (eventTime?.nanos ?? 0) / 1e6,
+                },
+              ]
+            : [],
+        );
+      }),
+    );
+    const order = starts.flat().sort((left, right) => left.at - right.at);
+    expect(order).toHaveLength(10);
+    // First come, first served: the first five would be of three experiments.
+    expect(new Set(order.slice(0, 5).map(({ id }) => id)).size).toBeGreaterThanOrEqual(4);
+  },
+  15 * minutes,
+);
+
+test.each<[string, NodeJS.Signals]>([
+  ['killed', 'SIGKILL'],
+  ['shut down at once', 'SIGQUIT'],
 ])(
-  'PostgreSQL is %s in the middle of an epoch, and started again',
-  async (_, signal, phase) => {
+  'PostgreSQL is %s under a run, and started again',
+  async (_, signal) => {
     const id = `postgresql-${signal}`;
     const { postgresql } = stack.database;
-    await stack.startRun(id, file);
-    await phaseDone(id, 1, phase);
+    await start(id);
+    await committed(id, 3);
+    expect(await isRunning(id)).toBe(true);
     await postgresql!.stop(signal);
     await new Promise((resolve) => setTimeout(resolve, 5_000));
     await postgresql!.restart();
     await stack.client.workflow.getHandle(id).result();
-    expect(stack.ledger(id)).toBe(undisturbed);
+    expect(ledger(id)).toBe(undisturbed);
   },
   10 * minutes,
 );
 
 test(
-  'Temporal fails over to a copy of PostgreSQL that was made an epoch ago',
+  'Temporal fails over to a copy of PostgreSQL that is some epochs old',
   async () => {
     const { database } = stack;
     const id = 'failed-over';
-    await stack.startRun(id, file);
-    await phaseDone(id, 1, 'draw');
+    await start(id);
+    await committed(id, 2);
     await stack.temporal.stop('SIGKILL');
     await database.copyDatabase('backup');
-    stack.startTemporal();
-    await stack.connect();
-    await phaseDone(id, 2, 'draw');
+    await stack.restartTemporal();
+    await committed(id, 5);
+    expect(await isRunning(id)).toBe(true);
     await stack.temporal.stop('SIGKILL');
     await database.restoreDatabase('backup');
-    stack.startTemporal();
-    await stack.connect();
+    await stack.restartTemporal();
     await stack.client.workflow.getHandle(id).result();
-    expect(stack.ledger(id)).toBe(undisturbed);
+    expect(ledger(id)).toBe(undisturbed);
   },
   10 * minutes,
 );

@@ -41,7 +41,7 @@ beforeAll(async () => {
   await (await start('undisturbed')).result();
   undisturbed = ledger('undisturbed');
   await worker.stop();
-}, 240_000);
+}, 900_000);
 afterAll(async () => stack[Symbol.asyncDispose](), 60_000);
 
 describe('a worker that is stoppedWorker to stop lets go at once, and no attempt is used up', () => {

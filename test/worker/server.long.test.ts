@@ -66,7 +66,7 @@ beforeAll(async () => {
   await (await start('undisturbed')).result();
   undisturbed = ledger('undisturbed');
   await worker.stop();
-}, 240_000);
+}, 900_000);
 afterAll(async () => stack[Symbol.asyncDispose](), 60_000);
 
 test('two experiments share one slot for training: never two jobs at once, and both end as if alone', async () => {
