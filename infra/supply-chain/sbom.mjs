@@ -2,6 +2,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import {
+  goComponents,
   imageComponents,
   npmOutput,
   pythonComponents,
@@ -33,6 +34,9 @@ export async function billOfMaterials() {
     ),
     ...temporalComponents().map((component) =>
       entry('application', `pkg:github/temporalio/cli@v${component.version}`, component),
+    ),
+    ...goComponents().map((component) =>
+      entry('application', `pkg:golang/${component.name}@${component.version}`, component),
     ),
     ...imageComponents().map((component) =>
       entry('container', `pkg:oci/${component.name}@sha256%3A${component.sha256?.[0]}`, component),

@@ -51,6 +51,7 @@ describe('the bill of materials', () => {
     const [torch] = find('pkg:pypi/torch@');
     expect(torch?.hashes?.length).toBeGreaterThan(1);
     expect(torch?.licenses).toHaveLength(1);
+    expect(find('pkg:golang/go.temporal.io/server@v')).toHaveLength(1);
     expect(find('pkg:oci/').length).toBe(imageComponents().length);
     expect(find('pkg:oci/vllm/vllm-openai@sha256%3A')).toHaveLength(1);
   });
