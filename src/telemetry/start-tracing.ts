@@ -1,3 +1,4 @@
+import { diag, DiagLogLevel } from '@opentelemetry/api';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
 import {
   defaultResource,
@@ -19,8 +20,24 @@ export interface Tracing {
 
 const CLOSE_MS = 3_000;
 
-/** Starts to trace this process, by the standard variables OTEL_*, which OpenTelemetry reads itself. */
-export function startTracing(): Tracing {
+/** Between two lines about a collector that takes no spans. */
+const REMINDER_MS = 5 * 60_000;
+const MAX_PROBLEM_LENGTH = 200;
+
+/**
+ * Starts to trace this process, by the standard variables OTEL_*, which OpenTelemetry reads itself.
+ * @param say is told now and then that spans are lost
+ */
+export function startTracing(say: (message: string) => void): Tracing {
+  let saidAt = -Infinity;
+  const reportProblem = (problem: string): void => {
+    if (Date.now() - saidAt < REMINDER_MS) return;
+    saidAt = Date.now();
+    say(`traces: some spans are lost: ${problem.slice(0, MAX_PROBLEM_LENGTH)}`);
+  };
+  const ignore = (): void => undefined;
+  const logger = { error: reportProblem, warn: ignore, info: ignore, debug: ignore, verbose: ignore };
+  diag.setLogger(logger, DiagLogLevel.ERROR);
   // OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES win.
   const resource = defaultResource()
     .merge(resourceFromAttributes({ 'service.name': 'genenv-worker' }))

@@ -44,7 +44,7 @@ export async function startTelemetry(settings: TelemetrySettings): Promise<Worke
   const { isTraced } = settings;
   const { say, logger } = isTraced ? jsonLog() : plainLog();
   // What is not used takes no memory.
-  const tracing = isTraced ? (await import('./start-tracing.ts')).startTracing() : undefined;
+  const tracing = isTraced ? (await import('./start-tracing.ts')).startTracing(say) : undefined;
   const served = settings.metrics && (await startMetrics(settings.metrics, settings.folders));
   if (served !== undefined) say(`metrics: ${served.url}`);
   return {
