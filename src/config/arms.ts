@@ -21,7 +21,12 @@ const poolSourceSchema = z
     z
       .strictObject({
         type: z.literal('file'),
-        path: z.string().min(1).describe('JSON Lines on the worker’s machine, a task a line: {"spec": "…"}.'),
+        path: z
+          .string()
+          .min(1)
+          .describe(
+            'JSON Lines on the worker’s machine, a task a line: {"spec": "…"}; in a folder of GENENV_DATA.',
+          ),
         sha256: z
           .string()
           .regex(/^[0-9a-f]{64}$/, 'expected 64 lowercase hexadecimal digits')

@@ -70,7 +70,7 @@ export const modelSchema = z
           .string()
           .min(1)
           .describe(
-            'Hugging Face folder on the machines that train and serve; `engine:smollm2` = the model that ' +
+            'Hugging Face folder on the machines that train and serve, under GENENV_MODELS; `engine:smollm2` = the model that ' +
               '`npm run engines -- smollm2` installs.',
           ),
         adapter: adapterSchema

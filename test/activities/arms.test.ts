@@ -138,13 +138,13 @@ describe('the arm `offline`', () => {
     expect((await specsOf(run, 1)).slice(0, 3).toSorted()).toEqual(['T:abcab', 'U:abc', 'U:hhhh']);
     await expect(
       someRun(arm('offline', { source: { type: 'file', path, sha256: 'a'.repeat(64) } })),
-    ).rejects.toThrow(/^experiment: arm\.source\.sha256: got a{64}; .*tasks\.jsonl has [0-9a-f]{64}$/);
+    ).rejects.toThrow(/^experiment: arm\.source\.sha256: got a{64}; .*tasks\.jsonl has another$/);
     await expect(someRun(arm('offline', { source: { type: 'file', path: `${path}x` } }))).rejects.toThrow(
-      /^experiment: arm\.source\.path: got ".*tasks\.jsonlx"; ENOENT/,
+      /^experiment: arm\.source\.path: got ".*tasks\.jsonlx"; it does not exist$/,
     );
     await writeFile(path, '{"spec":"T:abc"}\n{"task":"T:abc"}\n');
     await expect(someRun(arm('offline', { source: { type: 'file', path } }))).rejects.toThrow(
-      /line 2: got \{"task":"T:abc"\}; expected \{"spec": "…"\}/,
+      /line 2: it is not \{"spec": "…"\}$/,
     );
   });
 });

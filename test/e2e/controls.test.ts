@@ -132,7 +132,20 @@ describe('pause and resume', () => {
   test('what was asked is kept when the workflow continues as new', async () => {
     const plan = {
       run: { id: 'undisturbed', experiment: entries('undisturbed')[0]!.inputs.experiment },
-      settings: { name: 'tiny', heartbeatSeconds: 5, maxPhaseAttempts: 3 },
+      settings: {
+        name: 'tiny',
+        arm: 'genenv-tuned',
+        epochs: 3,
+        evaluateEvery: 2,
+        epochsPerRun: 2,
+        shards: { generate: 2, rollOut: 2, evaluate: 2 },
+        trains: { agent: true, environment: true },
+        heartbeatSeconds: 5,
+        maxPhaseAttempts: 3,
+        maxTokens: null,
+        band: [0.4, 0.6],
+        rolloutsPerEpoch: 64,
+      },
       searchAttributes: true,
     };
     /* eslint-disable id-denylist -- fields on the wire */

@@ -21,7 +21,7 @@ beforeAll(async () => {
   server = new TemporalServer(temporalPath(), paths, process.env, { ports: {}, hasUi: false });
   const { command, args, env } = await server.launch();
   temporal = new TestProcess(command, args, {
-    env: env as NodeJS.ProcessEnv,
+    env,
     cwd: repository,
     log: join(home, 'log'),
   });

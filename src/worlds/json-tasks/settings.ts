@@ -43,7 +43,10 @@ export const voteField = z
   .describe('Independent check of the simulator’s own labels; null = they are believed.');
 
 export const tasksFileField = z.strictObject({
-  path: z.string().min(1).describe('JSON Lines on the worker’s machine, a task a line.'),
+  path: z
+    .string()
+    .min(1)
+    .describe('JSON Lines on the worker’s machine, a task a line, in a folder of GENENV_DATA.'),
   sha256: z
     .string()
     .regex(/^[0-9a-f]{64}$/, 'expected 64 lowercase hexadecimal digits')
