@@ -26,6 +26,11 @@ export function createProgram(context: CliContext, exit: (code: ExitCode) => voi
       'Trains an agent and the simulator of its environment against each other, ' +
         'as a durable workflow (GenEnv, arXiv 2512.19682).',
     )
+    .option('--identity <text>', 'who asks, in the run’s history and report (default: user@host)')
+    .hook('preAction', (_, command) => {
+      const { identity } = command.optsWithGlobals<{ identity?: string }>();
+      if (identity !== undefined) context.env = { ...context.env, GENENV_IDENTITY: identity };
+    })
     .addHelpText('after', help)
     .exitOverride()
     .configureOutput({
@@ -89,6 +94,7 @@ ${Object.entries(exitCodeMeanings)
 Environment:
   GENENV_HOME      folder of stack, store and runs (default: .genenv in the current folder)
   GENENV_PYTHON    Python with the packages of trainer/ (default: the one of infra/setup)
+  GENENV_IDENTITY  who asks, as --identity
   GENENV_TEMPORAL  Temporal executable (default: the one on the PATH, else that of infra/setup)
   TEMPORAL_ADDRESS, TEMPORAL_PROFILE, TEMPORAL_CONFIG_FILE, …
                    another Temporal server than the embedded one, as the Temporal CLI reads them`;

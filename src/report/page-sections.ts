@@ -2,6 +2,7 @@ import { settingsText } from '../runs/run-overview.ts';
 import { noteText } from '../scoring/epoch-notes.ts';
 import { escapeHtml } from './document.ts';
 import type { Guard } from './guards.ts';
+import { requestTable } from './requests.ts';
 import { measured } from './run-data.ts';
 import type { EpochRow, ReportEvent, RunData } from './run-data.ts';
 
@@ -50,7 +51,7 @@ function sparkline(values: readonly (number | null)[]): string {
 export function history({ events, rows, retunes }: RunData): string {
   const isAttempt = ({ type }: ReportEvent): boolean => type === 'attempt' || type === 'model-unavailable';
   const isNote = ({ type }: ReportEvent): boolean => type === 'note' || type === 'message';
-  const turns = events.filter((event) => !isAttempt(event) && !isNote(event));
+  const turns = events.filter((event) => !isAttempt(event) && !isNote(event) && event.type !== 'requested');
   const attempts = events.filter(isAttempt);
   const resumes = events.filter(({ type }) => type === 'resumed').length;
   const summary = `${resumesText(resumes)}; ${attemptsText(attempts.length)}.`;
@@ -60,7 +61,7 @@ export function history({ events, rows, retunes }: RunData): string {
   );
   const allSucceeded = '<p class="quiet">Every phase succeeded at its first attempt.</p>';
   const noNotes = '<p class="quiet">None.</p>';
-  return `<p class="lead">${summary}</p>${retuneTable(retunes)}<div class="columns">
+  return `<p class="lead">${summary}</p>${retuneTable(retunes)}${requestTable(events)}<div class="columns">
 <div class="panel scroll"><h3>Timeline</h3>${timeline(turns)}</div>
 <div class="panel scroll"><h3>Attempts</h3>${attempts.length === 0 ? allSucceeded : attemptTable(attempts)}</div>
 <div class="panel scroll"><h3>Notes</h3>${notes.length === 0 ? noNotes : tableHtml(noteRows)}</div>

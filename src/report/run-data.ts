@@ -39,6 +39,9 @@ export interface ReportEvent {
   message?: string;
   /** How a run ended. */
   outcome?: string;
+  /** What somebody asked for, and who. */
+  request?: string;
+  identity?: string;
 }
 
 export interface RunData {

@@ -13,6 +13,8 @@ export interface Rewind {
   epoch: number;
   /** Settings to change, from the epoch after it on. */
   set: FieldValues;
+  /** Who asked for it. */
+  identity?: string;
 }
 
 export interface Rewound {
@@ -33,7 +35,7 @@ export interface Rewound {
 export async function rewindFolder(
   folder: RunFolder,
   home: string,
-  { epoch, set }: Rewind,
+  { epoch, set, identity }: Rewind,
 ): Promise<Rewound> {
   const run = await folder.open<LedgerEntry>();
   if (run === undefined) throw new InvalidConfig(`run: there is no run ${JSON.stringify(folder.id)}`);
@@ -41,6 +43,7 @@ export async function rewindFolder(
   const hasRetunes = Object.keys(set).length > 0;
   if (hasRetunes) await applyRetune(folder, parseExperiment(run.experiment), set, epoch + 1);
 
+  if (identity !== undefined) await folder.appendEvent({ type: 'requested', request: 'rewind', identity });
   await folder.appendEvent({ type: 'rewinding', epoch, set });
   const branch =
     dropped === 0 ? null : await cutLedger(folder, run.ledger, keep, { reason: 'rewind', epoch });

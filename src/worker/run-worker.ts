@@ -14,6 +14,7 @@ import { activityInterceptor } from './activity-interceptor.ts';
 import { workerFactory } from './create-worker.ts';
 import { createDependencies } from './dependencies.ts';
 import { readPollState, serveHealth } from './health.ts';
+import { requestLog, requestReader } from './request-log.ts';
 import {
   connectTo,
   followApiKey,
@@ -96,6 +97,7 @@ export async function runWorker(
         activity: [
           ...telemetry.activityInterceptors(signal),
           activityInterceptor(dependencies, signal),
+          requestLog(requestReader(connection, namespace), dependencies.runFolder, say),
           ...activityInterceptors,
         ],
       },

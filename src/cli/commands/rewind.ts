@@ -40,6 +40,7 @@ export function addRewind(parts: CommandParts): void {
 async function rewindRun(id: string, options: RewindOptions, context: CliContext): Promise<ExitCode> {
   const { rewindFolder } = await import('../../runs/rewind.ts');
   const { requireRun } = await import('../../runs/run-overview.ts');
+  const { clientIdentity } = await import('../lib/client-options.ts');
   const { findWorkflow } = await import('../lib/updates.ts');
   const set = parseAssignments(options.set);
   const home = homeFolder(context.env);
@@ -50,7 +51,11 @@ async function rewindRun(id: string, options: RewindOptions, context: CliContext
       `${id} is running: end it first, with \`npx genenv stop ${id}\` (after its epoch) ` +
         `or \`npx genenv cancel ${id}\` (now)`,
     );
-  const rewound = await rewindFolder(folder, home, { epoch: options.epoch, set });
+  const rewound = await rewindFolder(folder, home, {
+    epoch: options.epoch,
+    set,
+    identity: clientIdentity(context.env),
+  });
   context.print(options.json === true ? JSON.stringify(rewound, null, 2) : rewindText(id, rewound, options));
   return exitCodes.ok;
 }

@@ -5,6 +5,8 @@ import { mean } from '../../numerics/arithmetic.ts';
 import type { Retune, RunFolder } from '../../runs/run-folder.ts';
 import { lineage, lineageText, readRunOverview, settingsText } from '../../runs/run-overview.ts';
 import type { Ancestor } from '../../runs/run-overview.ts';
+import { requestKey, RequestReader } from '../../temporal/requests.ts';
+import type { RunRequest } from '../../temporal/requests.ts';
 import type { Progress } from '../../types/activity-types.ts';
 import type { Metrics } from '../../types/run-state.ts';
 import { outageText } from '../../workflows/outage-text.ts';
@@ -44,6 +46,8 @@ export interface RunStatus {
   /** What it was forked from, its parent first. */
   forkedFrom: Ancestor[];
   retunes: Retune[];
+  /** The last requests, the newest last. */
+  requests: Pick<RunRequest, 'request' | 'identity' | 'time'>[];
   /** Command that resumes it; null while it runs, and when it is finished. */
   goOn: string | null;
   folder: string;
@@ -67,6 +71,7 @@ export async function readRunStatus(folder: RunFolder, client: Client | null): P
       ...current,
       forkedFrom: await lineage(folder),
       retunes: await folder.readRetunes(),
+      requests: await lastRequests(folder, client),
       goOn: resumableStates.has(current.state) ? `npx genenv resume ${folder.id}` : null,
       arm: armName(run.experiment.arm),
       epoch: run.epoch ?? 0,
@@ -83,6 +88,28 @@ export async function readRunStatus(folder: RunFolder, client: Client | null): P
 }
 
 const QUERY_MS = 3_000;
+const RECENT_REQUESTS = 5;
+
+/** Those that the run's files have, and those since, which Temporal's history has. */
+async function lastRequests(folder: RunFolder, client: Client | null): Promise<RunStatus['requests']> {
+  const recorded = (await folder.events()).filter(
+    ({ type }) => type === 'requested',
+  ) as unknown as RunRequest[];
+  const keys = new Set(recorded.map(requestKey));
+  const pending =
+    client === null
+      ? []
+      : await client
+          .withDeadline(Date.now() + QUERY_MS, () =>
+            new RequestReader(client.workflowService, client.options.namespace).readNew({
+              workflowId: folder.id,
+            }),
+          )
+          .catch(() => []);
+  return [...recorded, ...pending.filter((request) => !keys.has(requestKey(request)))]
+    .slice(-RECENT_REQUESTS)
+    .map(({ request, identity, time }) => ({ request, identity, time }));
+}
 
 /** `interrupted`: epochs are left, and no workflow runs. */
 export type RunActivity =
@@ -171,6 +198,7 @@ const unreadableRun = (folder: RunFolder): RunStatus => ({
   problem: null,
   forkedFrom: [],
   retunes: [],
+  requests: [],
   goOn: null,
   folder: folder.path,
 });
@@ -208,6 +236,11 @@ const retunesText = (retunes: readonly Retune[]): string =>
     .map(({ fromEpoch, set }) => `from epoch ${fromEpoch} on: ${settingsText(set)}`)
     .join(`\n${' '.repeat(NAME_WIDTH)}`);
 
+const requestsText = (requests: RunStatus['requests']): string =>
+  requests
+    .map(({ request, identity, time }) => `${timeText(time)} UTC: ${request}, ${identity}`)
+    .join(`\n${' '.repeat(NAME_WIDTH)}`);
+
 function stateText({ state, goOn, progress }: RunStatus): string {
   if (goOn !== null) return `${state}; to resume: ${goOn}`;
   return progress?.waiting ? `${state}, ${outageText(progress.waiting)}` : state;
@@ -226,6 +259,7 @@ export function runDetails(run: RunStatus): string {
   ];
   if (run.forkedFrom.length > 0) details.push(['lineage', lineageText(run.forkedFrom)]);
   if (run.retunes.length > 0) details.push(['retuned', retunesText(run.retunes)]);
+  if (run.requests.length > 0) details.push(['asked', requestsText(run.requests)]);
   details.push(['folder', run.folder]);
   if (run.problem !== null) details.push(['problem', run.problem]);
   const text = details.map(([name, value]) => name.padEnd(NAME_WIDTH) + value).join('\n');

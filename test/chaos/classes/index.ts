@@ -4,6 +4,7 @@ import { diskClasses } from './disk.ts';
 import { fileClasses } from './files.ts';
 import { modelServerClasses } from './model-server.ts';
 import { operatorClasses } from './operator.ts';
+import { payloadKeyClasses } from './payload-key.ts';
 import { temporalClasses } from './temporal.ts';
 import { trainerClasses } from './trainer.ts';
 import { workerClasses } from './worker.ts';
@@ -18,4 +19,5 @@ export const classes: readonly FaultClass[] = [
   ...fileClasses,
   ...diskClasses,
   ...operatorClasses,
+  ...payloadKeyClasses,
 ];

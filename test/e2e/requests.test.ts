@@ -1,0 +1,123 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Client, Connection } from '@temporalio/client';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { repository, temporalPath } from '../../infra/setup/locations.mjs';
+import { parseExperiment } from '../../src/config/parse-experiment.ts';
+import { writeReport } from '../../src/report/write-report.ts';
+import { RunFolder } from '../../src/runs/run-folder.ts';
+import { queues } from '../../src/workflows/activity-proxies.ts';
+import { withFields } from '../../test-support/experiments.ts';
+import { InstantStack } from '../../test-support/instant-stack.ts';
+import { TestProcess, until } from '../../test-support/processes.ts';
+import { tinyExperiment } from '../../test-support/tiny-experiment.ts';
+import { genenv } from '../cli/genenv-process.ts';
+
+/** Who asked for what, of real workflows, by the clients of people and by the plain Temporal CLI. */
+
+// Continued as new after each epoch.
+const file = withFields(tinyExperiment(), { epochs: 3, 'durability.epochsPerRun': 1 });
+let stack: InstantStack;
+let connection: Connection;
+
+beforeAll(async () => {
+  stack = await InstantStack.start(parseExperiment(file).world);
+  connection = await Connection.connect({ address: stack.address });
+}, 240_000);
+afterAll(async () => {
+  await connection.close();
+  await stack[Symbol.asyncDispose]();
+}, 60_000);
+
+const run = (id: string): RunFolder => new RunFolder(join(stack.home, 'runs'), id);
+const start = (id: string, identity: string, content: unknown = file) =>
+  new Client({ connection, identity }).workflow.start('experiment', {
+    args: [content],
+    workflowId: id,
+    taskQueue: queues.workflows,
+  });
+const command = (...args: string[]) =>
+  genenv([...args, '--address', stack.address], { GENENV_HOME: stack.home, GENENV_IDENTITY: 'carol@desk' });
+async function temporal(...args: string[]): Promise<string> {
+  const cli = new TestProcess(temporalPath(), ['--address', stack.address, ...args], {
+    env: process.env,
+    cwd: repository,
+    log: join(stack.home, 'cli.log'),
+  });
+  expect([await cli.exited, cli.output]).toEqual([0, expect.any(String)]);
+  return cli.output;
+}
+const requests = async (id: string): Promise<unknown[]> =>
+  (await run(id).events())
+    .filter(({ type }) => type === 'requested')
+    .map(({ request, identity }) => [request, identity]);
+
+test('the events of a run, its status and its report name who asked, whatever asked', async () => {
+  const handle = await start('asked', 'ann@laptop');
+  const bob = new Client({ connection, identity: 'bob@ops <img src=x>\u202e' });
+  await bob.workflow.getHandle('asked').executeUpdate('pause');
+  // Before any activity has recorded it.
+  const status = await command('status', 'asked');
+  expect(status.out).toMatch(/asked +.*: start, ann@laptop\n.*: pause, bob@ops <img src=x>\?\n/);
+  expect(await command('retune', 'asked', 'difficulty.alpha=0.41')).toMatchObject({ code: 0 });
+  expect(await command('resume', 'asked', '--identity', 'dan@desk')).toMatchObject({ code: 0 });
+  // The CLI's own name is its process: its --identity does not reach an update (1.5.1).
+  await temporal('workflow', 'update', 'execute', '--workflow-id', 'asked', '--name', 'pause');
+  await temporal('workflow', 'update', 'execute', '--workflow-id', 'asked', '--name', 'resume');
+  expect(await handle.result()).toMatchObject({ outcome: 'finished', epochs: 3 });
+  const expected = [
+    ['start', 'ann@laptop'],
+    ['pause', 'bob@ops <img src=x>?'],
+    ['retune', 'carol@desk'],
+    ['resume', 'dan@desk'],
+    ['pause', expect.stringMatching(/^\d+@/)],
+    ['resume', expect.stringMatching(/^\d+@/)],
+  ];
+  expect(await requests('asked')).toEqual(expected);
+  await writeReport({ home: stack.home, runId: 'asked' });
+  const page = readFileSync(run('asked').reportFile, 'utf8');
+  expect(page).toContain('Who asked for what');
+  expect(page).toContain('bob@ops &lt;img src=x&gt;?');
+  expect(page).not.toContain('bob@ops <img');
+}, 240_000);
+
+test('a stop, a cancellation, a reset and a rewind are recorded once each, after a restart too', async () => {
+  const handle = await start('ended', 'ann@laptop', withFields(file, { epochs: 200 }));
+  await until(async () => (await requests('ended')).length > 0, 60_000, 'the first request');
+  await temporal(
+    ...['workflow', 'reset', '--workflow-id', 'ended', '--type', 'FirstWorkflowTask', '--reason', 'test'],
+    ...['--identity', 'eve@ops'],
+  );
+  await stack.killWorker();
+  await until(async () => (await requests('ended')).length > 1, 60_000, 'the reset');
+  expect(await command('cancel', 'ended')).toMatchObject({ code: 0 });
+  await stack.client.workflow
+    .getHandle(handle.workflowId)
+    .result()
+    .catch(() => undefined);
+  await start('ended', 'ann@laptop', withFields(file, { epochs: 200 }));
+  expect(await command('stop', 'ended')).toMatchObject({ code: 0 });
+  await stack.client.workflow.getHandle(handle.workflowId).result();
+  expect(await command('rewind', 'ended', '--epoch', '1')).toMatchObject({ code: 0 });
+  expect(await requests('ended')).toEqual([
+    ['start', 'ann@laptop'],
+    // Servers up to 1.29 do not keep who asked for a reset.
+    ['reset', expect.stringMatching(/^(eve@ops|history-service)$/)],
+    ['cancel', 'carol@desk'],
+    ['start', 'ann@laptop'],
+    ['stopAfterEpoch', 'carol@desk'],
+    ['rewind', 'carol@desk'],
+  ]);
+}, 240_000);
+
+test('a run that a night starts names the night, and who started that', async () => {
+  await new Client({ connection, identity: 'ann@laptop' }).workflow.execute('nightly', {
+    args: [{ name: 'nights', epochsPerNight: 1, experiment: withFields(file, { name: 'nights' }) }],
+    workflowId: 'night-by-hand',
+    taskQueue: queues.workflows,
+  });
+  const [night] = await RunFolder.list(join(stack.home, 'runs')).then((folders) =>
+    folders.filter(({ id }) => id.startsWith('nights')),
+  );
+  expect(await requests(night!.id)).toEqual([['start', 'ann@laptop, by night-by-hand']]);
+}, 240_000);
