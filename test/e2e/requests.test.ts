@@ -23,7 +23,7 @@ let connection: Connection;
 beforeAll(async () => {
   stack = await InstantStack.start(parseExperiment(file).world);
   connection = await Connection.connect({ address: stack.address });
-}, 240_000);
+}, 480_000);
 afterAll(async () => {
   await connection.close();
   await stack[Symbol.asyncDispose]();
@@ -79,17 +79,17 @@ test('the events of a run, its status and its report name who asked, whatever as
   expect(page).toContain('Who asked for what');
   expect(page).toContain('bob@ops &lt;img src=x&gt;?');
   expect(page).not.toContain('bob@ops <img');
-}, 240_000);
+}, 480_000);
 
 test('a stop, a cancellation, a reset and a rewind are recorded once each, after a restart too', async () => {
   const handle = await start('ended', 'ann@laptop', withFields(file, { epochs: 200 }));
-  await until(async () => (await requests('ended')).length > 0, 60_000, 'the first request');
+  await until(async () => (await requests('ended')).length > 0, 120_000, 'the first request');
   await temporal(
     ...['workflow', 'reset', '--workflow-id', 'ended', '--type', 'FirstWorkflowTask', '--reason', 'test'],
     ...['--identity', 'eve@ops'],
   );
   await stack.killWorker();
-  await until(async () => (await requests('ended')).length > 1, 60_000, 'the reset');
+  await until(async () => (await requests('ended')).length > 1, 240_000, 'the reset');
   expect(await command('cancel', 'ended')).toMatchObject({ code: 0 });
   await stack.client.workflow
     .getHandle(handle.workflowId)
@@ -108,7 +108,7 @@ test('a stop, a cancellation, a reset and a rewind are recorded once each, after
     ['stopAfterEpoch', 'carol@desk'],
     ['rewind', 'carol@desk'],
   ]);
-}, 240_000);
+}, 480_000);
 
 test('a run that a night starts names the night, and who started that', async () => {
   await new Client({ connection, identity: 'ann@laptop' }).workflow.execute('nightly', {
@@ -120,4 +120,4 @@ test('a run that a night starts names the night, and who started that', async ()
     folders.filter(({ id }) => id.startsWith('nights')),
   );
   expect(await requests(night!.id)).toEqual([['start', 'ann@laptop, by night-by-hand']]);
-}, 240_000);
+}, 480_000);
