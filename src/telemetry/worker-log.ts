@@ -1,5 +1,7 @@
 import { DefaultLogger } from '@temporalio/worker';
 import type { Logger } from '@temporalio/worker';
+import { plainText } from '../formats/plain-text.ts';
+import { errorText } from './error-text.ts';
 import { currentLabels, labelsOfFailure, labelsOfWorkflow, spanLabels } from './phase-labels.ts';
 import type { PhaseLabels, SpanLabels } from './phase-labels.ts';
 
@@ -15,7 +17,7 @@ type Write = (line: string) => void;
 export const plainLog = (): WorkerLog => ({
   say: (message) => console.log(message),
   logger: new DefaultLogger('WARN', ({ level, message, meta }) =>
-    console.error(level, message, meta?.error ?? ''),
+    console.error(level, message, meta?.error === undefined ? '' : errorText(meta.error)),
   ),
 });
 
@@ -51,5 +53,5 @@ function labelsOf({ error, workflowId }: Record<string, unknown>): PhaseLabels &
 
 const errorOf = (error: unknown): Record<string, unknown> =>
   error instanceof Error
-    ? { type: error.name, message: error.message, stack: error.stack }
-    : { message: String(error) };
+    ? { type: error.name, message: plainText(error.message), stack: errorText(error) }
+    : { message: errorText(error) };

@@ -3,16 +3,16 @@ import type { DataConverter } from '@temporalio/common';
 import { EncryptionCodec } from './payload-codec.ts';
 import type { PayloadKeys } from './payload-keys.ts';
 
-/** The module that the bundle of the workflows has as well. */
-const failureConverterPath = fileURLToPath(new URL('failure-converter.ts', import.meta.url));
+/** Modules that the bundle of the workflows has as well. */
+const pathOf = (module: string): string => fileURLToPath(new URL(module, import.meta.url));
 
 /**
  * What every client and every worker reads and writes payloads with. With keys, all payloads are encrypted,
- * and messages and stack traces of failures are among them.
+ * and messages of failures are among them.
  */
 export function createDataConverter(keys: PayloadKeys): DataConverter {
   return {
     payloadCodecs: [new EncryptionCodec(keys)],
-    ...(keys.length > 0 && { failureConverterPath }),
+    failureConverterPath: pathOf(keys.length > 0 ? 'failure-converter.ts' : 'plain-failure-converter.ts'),
   };
 }

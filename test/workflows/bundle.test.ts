@@ -29,7 +29,7 @@ describe('the bundle of the workflows', () => {
     expect(modules.some((module) => module.endsWith('src/workflows/experiment.ts'))).toBe(true);
     expect(modules.some((module) => module.includes('@temporalio/workflow'))).toBe(true);
     expect(modules.some((module) => module.endsWith('src/temporal/failure-converter.ts'))).toBe(true);
-    expect(modules.filter((module) => module.includes('src/temporal/'))).toHaveLength(1);
+    expect(modules.filter((module) => module.includes('src/temporal/'))).toHaveLength(2);
   });
 
   it.each([

@@ -1,0 +1,90 @@
+import { createServer } from 'node:http';
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { WorkflowFailedError } from '@temporalio/client';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { queues } from '../../src/workflows/activity-proxies.ts';
+import { exampleExperiment } from '../../test-support/experiments.ts';
+import { InstantStack } from '../../test-support/instant-stack.ts';
+
+/** What becomes of a model server's error texts, on a real Temporal server and a real worker. */
+
+let stack: InstantStack;
+/** A model server that refuses every question, and says so at length. */
+let server: Server;
+let requests = 0;
+let said = '';
+beforeAll(async () => {
+  stack = await InstantStack.start(exampleExperiment().world);
+  server = createServer((request, response) => {
+    requests += 1;
+    request.resume().on('end', () => {
+      response.writeHead(400, { 'content-type': 'application/json' });
+      response.end(JSON.stringify({ error: { message: said } }));
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+}, 120_000);
+afterAll(async () => {
+  server.closeAllConnections();
+  server.close();
+  await stack[Symbol.asyncDispose]();
+}, 60_000);
+
+const evaluationOf = (id: string) =>
+  stack.client.workflow.start('evaluation', {
+    args: [
+      {
+        name: 'any',
+        policy: {
+          type: 'served',
+          baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
+          model: 'any',
+        },
+        suites: ['bamboogle_closedbook'],
+        limit: 4,
+        questionsPerRequest: 4,
+        concurrency: 1,
+        heartbeatSeconds: 5,
+        requestTimeoutSeconds: 30,
+      },
+    ],
+    workflowId: id,
+    taskQueue: queues.workflows,
+  });
+
+test.each([
+  ['100 kB', 100_000],
+  ['1.5 MB', 1_500_000],
+  ['6 MB', 6_000_000],
+])(
+  'a refusal of %s is reported as itself at the first attempt, short, plain and without stacks',
+  async (_, characters) => {
+    said = `no such option \u001b]0;OWNED\u0007${'x'.repeat(characters)}`;
+    requests = 0;
+    const handle = await evaluationOf(`refused-${characters}`);
+    const failure: unknown = await handle.result().catch((error: unknown) => error);
+    expect(failure).toBeInstanceOf(WorkflowFailedError);
+    expect(failure).toMatchObject({
+      cause: {
+        cause: {
+          type: 'RequestRefused',
+          nonRetryable: true,
+          message: expect.stringContaining('no such option \\u{1b}]0;OWNED\\u{7}xx') as string,
+        },
+      },
+    });
+    // Four questions, side by side, once.
+    expect(requests).toBeLessThanOrEqual(4);
+    const history = await handle.fetchHistory();
+    const failures = JSON.stringify(
+      history.events?.filter(({ activityTaskFailedEventAttributes: failed }) => failed),
+    );
+    expect(failures.length).toBeLessThan(10_000);
+    const kept = JSON.stringify(history);
+    expect(kept).not.toMatch(/\bat \S+ \(.*:\d+:\d+\)|\.ts:\d+/);
+    expect(kept).not.toContain('\\u001b');
+    expect(stack.worker.output).toContain('no such option');
+  },
+  60_000,
+);
