@@ -2,9 +2,11 @@
 import OpenAI from 'openai';
 import type { ChatCompletionMessageParam } from 'openai/resources/chat/completions';
 import { z } from 'zod';
+import { boundedFetch } from '../async/bounded-fetch.ts';
 import { mapConcurrent } from '../async/map-concurrent.ts';
 import type { Answer, Message, Question, ToolSpec } from '../formats/chat-messages.ts';
 import { deriveSeed } from '../numerics/random.ts';
+import { boundAnswer, checkTextLength, maxChatAnswerBytes } from './answer-limits.ts';
 import { responseFormat, toModelError, unansweredInTime } from './completions-client.ts';
 import { secondsText } from './outage-reason.ts';
 import { InvalidAnswer, ModelUnavailable, RequestRefused } from './policy-client.ts';
@@ -58,6 +60,7 @@ export function createChatClient({
     apiKey: apiKey ?? 'none',
     maxRetries: 0,
     timeout: timeoutMs,
+    fetch: boundedFetch,
   });
   return {
     async answer({ model, messages, tools, stop, seed, temperature, maxTokens, schema }, signal) {
@@ -77,11 +80,14 @@ export function createChatClient({
         };
         const received = await client.chat.completions.create(body, {
           signal: AbortSignal.any([signal, limit]),
+          ...boundAnswer(maxChatAnswerBytes(maxTokens)),
         });
         const parsed = answerSchema.safeParse(received);
         if (!parsed.success) throw new InvalidAnswer(`answer of ${model}: ${z.prettifyError(parsed.error)}`);
         const { choices, usage } = parsed.data;
         const { content, tool_calls: calls } = choices[0].message;
+        const written = [content ?? '', ...(calls ?? []).flatMap((call) => Object.values(call))].join('');
+        checkTextLength(written, maxTokens, `answer of ${model}`);
         return {
           text: storableText(content ?? ''),
           toolCalls: (calls ?? []).map((call) => ({

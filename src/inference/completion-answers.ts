@@ -1,6 +1,7 @@
 /** Answers of completions, checked against their requests. */
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
+import { checkTextLength } from './answer-limits.ts';
 import { InvalidAnswer } from './policy-client.ts';
 import type { Completion, CompletionRequest } from './policy-client.ts';
 
@@ -69,6 +70,7 @@ export function parseAnswer(
           `choice ${index} of ${model} has ${choice.token_ids.length} tokens; ` +
             `at most ${request.maxTokens} were asked`,
         );
+      checkTextLength(choice.text, request.maxTokens, `choice ${index} of ${model}`);
       return {
         prompt: Math.floor(index / request.n),
         sample: index % request.n,

@@ -2,6 +2,8 @@
 import { APIConnectionError, APIError } from 'openai';
 import OpenAI from 'openai';
 import { z } from 'zod';
+import { AnswerTooLarge, boundedFetch } from '../async/bounded-fetch.ts';
+import { boundAnswer, maxAnswerBytes, maxTokensBytes } from './answer-limits.ts';
 import { parseAnswer } from './completion-answers.ts';
 import { modelCardsSchema } from './model-cards.ts';
 import { connectionProblem, secondsText, shortReason } from './outage-reason.ts';
@@ -53,7 +55,7 @@ export function createCompletionsClient({
         ...(request.grammar !== undefined && { structured_outputs: { grammar: request.grammar } }),
         ...extensions,
       },
-      { signal },
+      { signal, ...boundAnswer(maxAnswerBytes(request)) },
     );
     return parseAnswer(answer, request, returnsTokenIds);
   });
@@ -79,6 +81,7 @@ export function createServerClient(
     apiKey: apiKey ?? 'none',
     maxRetries: 0,
     timeout: timeoutMs,
+    fetch: boundedFetch,
   });
   const calls: ServerCalls = {
     client,
@@ -87,6 +90,7 @@ export function createServerClient(
       const answer: unknown = await client.post(`${baseUrl.replace(/\/(v1\/?)?$/, '')}/tokenize`, {
         body: { model, prompt, add_special_tokens: isPrompt },
         signal,
+        ...boundAnswer(maxTokensBytes(prompt)),
       });
       const parsed = tokenizedSchema.safeParse(answer);
       if (!parsed.success) throw new InvalidAnswer(`tokens of ${model}: ${z.prettifyError(parsed.error)}`);
@@ -178,6 +182,7 @@ export const unansweredInTime = (
 /** The error of this room that an error of OpenAI's client stands for, which decides about a retry. */
 export function toModelError(error: unknown, baseUrl: string, model: string): unknown {
   if (error instanceof InvalidAnswer || error instanceof ServerProblem) return error;
+  if (error instanceof AnswerTooLarge) return new InvalidAnswer(`${baseUrl}, ${model}: ${error.message}`);
   if (error instanceof APIConnectionError) {
     const reason = connectionProblem(error);
     return new ModelUnavailable(`${baseUrl} does not answer: ${reason}`, {

@@ -1,5 +1,6 @@
 /** Plain calls of a model server, for what no client library knows. */
 import { z } from 'zod';
+import { AnswerTooLarge, boundedFetch } from '../async/bounded-fetch.ts';
 import { connectionProblem, shortReason } from './outage-reason.ts';
 import { InvalidAnswer, ModelUnavailable, RequestRefused } from './policy-client.ts';
 
@@ -32,7 +33,7 @@ export type Call = (path: string, body: object | undefined) => Promise<{ status:
 /** Statuses of a server, or of a gateway before it, that cannot answer now, whatever it is asked. */
 const AWAY = [408, 409, 425, 429, 502, 503, 504];
 
-/** Calls a server by paths below its address; without a body by GET. @throws ModelUnavailable */
+/** Calls a server by paths below its address; without a body by GET. @throws ModelUnavailable, InvalidAnswer */
 export function createCaller({ baseUrl, apiKey, timeoutMs }: ServerAddress): Call {
   const headers = {
     'content-type': 'application/json',
@@ -40,13 +41,14 @@ export function createCaller({ baseUrl, apiKey, timeoutMs }: ServerAddress): Cal
   };
   const receive: Call = async (path, body) => {
     try {
-      const response = await fetch(`${baseUrl.replace(/\/$/, '')}${path}`, {
+      const response = await boundedFetch(`${baseUrl.replace(/\/$/, '')}${path}`, {
         headers,
         signal: AbortSignal.timeout(timeoutMs),
         ...(body !== undefined && { method: 'POST', body: JSON.stringify(body) }),
       });
       return { status: response.status, text: await response.text() };
     } catch (cause) {
+      if (cause instanceof AnswerTooLarge) throw new InvalidAnswer(`${baseUrl}${path}: ${cause.message}`);
       const reason = connectionProblem(cause);
       throw new ModelUnavailable(`${baseUrl} does not answer: ${reason}`, { cause, server: baseUrl, reason });
     }

@@ -5,6 +5,7 @@
  */
 import { z } from 'zod';
 import { deriveSeed } from '../numerics/random.ts';
+import { boundAnswer, checkTextLength, maxAnswerBytes } from './answer-limits.ts';
 import { createChatClient } from './chat-client.ts';
 import type { ChatClient } from './chat-client.ts';
 import { createServerClient } from './completions-client.ts';
@@ -56,6 +57,7 @@ export function createSglangClient(server: ServerAddress): PolicyClient {
           const answer: unknown = await client.post(sglangUrl(baseUrl, '/generate'), {
             body: generateRequest(request, ids),
             signal,
+            ...boundAnswer(maxAnswerBytes({ ...request, prompts: [ids] })),
           });
           return parseAnswer(answer, request, { index, ids, baseUrl });
         }),
@@ -134,6 +136,7 @@ function parseAnswer(
       throw new InvalidAnswer(
         `sample ${sample} of ${model} has ${tokens.length} tokens; at most ${maxTokens} were asked`,
       );
+    checkTextLength(text, maxTokens, `sample ${sample} of ${model}`);
     return {
       prompt: index,
       sample,

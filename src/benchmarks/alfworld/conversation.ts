@@ -1,4 +1,5 @@
 import type { Message } from '../../formats/chat-messages.ts';
+import { lastTaggedBlock } from '../../formats/tagged-blocks.ts';
 import { stripReasoning } from '../../formats/toolrl.ts';
 import type { GameState } from './engine.ts';
 
@@ -69,7 +70,7 @@ const MAX_COMMAND_LENGTH = 200;
 export function parseCommand(text: string): string {
   const answer = stripReasoning(text);
   const command =
-    lastMatch(answer, /<action>([^]*?)<\/action>/gi) ??
+    lastTaggedBlock(answer, 'action', 'gi') ??
     lastMatch(answer, /^[ \t>*_`-]*action:(.*)$/gim) ??
     lastMatch(answer, /^(.*\S.*)$/gm) ??
     '';

@@ -1,3 +1,4 @@
+import { lastTaggedBlock } from '../../formats/tagged-blocks.ts';
 import { stripReasoning } from '../../formats/toolrl.ts';
 
 /** Punctuation of ASCII, which the rules drop. */
@@ -58,8 +59,7 @@ export function f1(prediction: string, gold: string): number {
  */
 export function extractAnswer(text: string): string {
   const answer = stripReasoning(text);
-  const block =
-    lastMatch(answer, /<answer>([^]*?)<\/answer>/g) ?? lastMatch(answer, /<response>([^]*?)<\/response>/g);
+  const block = lastTaggedBlock(answer, 'answer') ?? lastTaggedBlock(answer, 'response');
   return (block ?? lastMatch(answer, /^[ \t]*\**Answer:\**(.*)$/gim) ?? answer).trim();
 }
 

@@ -1,3 +1,4 @@
+import { boundedFetch } from '../../async/bounded-fetch.ts';
 import { InvalidConfig } from '../../validation/invalid-config.ts';
 
 /**
@@ -37,8 +38,11 @@ export async function search(
   const headers = key === undefined ? {} : { 'X-API-KEY': key };
   const signalOrTimeout = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]);
   const response = url.includes('{query}')
-    ? await fetch(url.replaceAll('{query}', encodeURIComponent(text)), { headers, signal: signalOrTimeout })
-    : await fetch(url, {
+    ? await boundedFetch(url.replaceAll('{query}', encodeURIComponent(text)), {
+        headers,
+        signal: signalOrTimeout,
+      })
+    : await boundedFetch(url, {
         method: 'POST',
         headers: { ...headers, 'Content-Type': 'application/json' },
         body: JSON.stringify({ q: text }),
