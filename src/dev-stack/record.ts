@@ -3,7 +3,6 @@ import { mkdirSync, readdirSync, readFileSync, renameSync, statSync, writeFileSy
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { ProcessIdentity } from '../runtime/process-identity.ts';
-import type { StackTokens } from './stack-secrets.ts';
 import type { VllmSettings } from './vllm-settings.ts';
 
 export type ServiceName = 'temporal' | 'policy-server' | 'trainer' | 'vllm' | 'worker';
@@ -25,6 +24,12 @@ export interface StackAddresses {
   trainerSocket: string;
   /** Null if the stack was started without one. */
   vllm: { url: string; settings: VllmSettings } | null;
+}
+
+/** Random bearer tokens that the servers ask for. They are in the stack's record and in environments alone. */
+export interface StackTokens {
+  policyServer: string;
+  vllm: string;
 }
 
 /** stack.json: what a later start, or another command, must know about the stack of a home. */

@@ -3,13 +3,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { lstatSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import type { StackPaths, StackRecord } from './record.ts';
-
-/** Random bearer tokens that the servers ask for. They are in the stack's record and in environments alone. */
-export interface StackTokens {
-  policyServer: string;
-  vllm: string;
-}
+import type { StackPaths, StackRecord, StackTokens } from './record.ts';
 
 export interface StackSecrets {
   tokens: StackTokens;

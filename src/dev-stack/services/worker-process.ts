@@ -3,8 +3,7 @@ import { join } from 'node:path';
 import { choosePort } from '../ports.ts';
 import type { Launch } from '../processes.ts';
 import { serviceFingerprint } from '../record.ts';
-import type { StackAddresses } from '../record.ts';
-import type { StackTokens } from '../stack-secrets.ts';
+import type { StackAddresses, StackTokens } from '../record.ts';
 import type { Service } from '../supervised-service.ts';
 
 export interface WorkerProcessSettings {
