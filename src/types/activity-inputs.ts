@@ -28,6 +28,7 @@ export const runOutcomeSchema = z.enum(['finished', 'stopped', 'token cap reache
 export type RunOutcome = z.infer<typeof runOutcomeSchema>;
 
 export const parseInput = z.strictObject({
+  /** Of the workflow, which people choose: the activity says what is wrong with it. */
   id: z.string().max(1000),
   /** The workflow's argument, not yet validated. */
   file: z.unknown(),

@@ -31,7 +31,6 @@ const caseRange = { shard: countSchema, from: countSchema, to: countSchema };
 export const caseShardSchema = z.strictObject({ suite: textSchema(200), ...caseRange });
 export type CaseShard = z.infer<typeof caseShardSchema>;
 
-export const planEvaluationInput = z.strictObject({ id: runIdSchema, file: z.unknown() });
 export const planRescoringInput = z.strictObject({ id: runIdSchema });
 
 export const answerInput = z.strictObject({

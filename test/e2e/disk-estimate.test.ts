@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
-import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { pythonPath, repository } from '../../infra/setup/locations.mjs';
@@ -18,7 +18,8 @@ let home: string;
 let model: string;
 beforeAll(async () => {
   home = mkdtempSync(join(tmpdir(), 'genenv-disk-'));
-  model = join(home, 'base');
+  model = join(home, 'models', 'base');
+  mkdirSync(dirname(model));
   await promisify(execFile)(pythonPath(), [join(repository, 'test-support/byte_model.py'), model]);
 }, 120_000);
 afterAll(() => {

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { mkdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { pythonPath, repository } from '../../infra/setup/locations.mjs';
@@ -28,7 +28,8 @@ beforeAll(async () => {
 afterAll(() => stack[Symbol.asyncDispose](), 60_000);
 
 test('an agent that reads words is asked on the policy server that has its checkpoint, by either endpoint', async () => {
-  const path = join(stack.home, 'base');
+  const path = join(stack.home, 'models', 'base');
+  mkdirSync(dirname(path), { recursive: true });
   await promisify(execFile)(pythonPath(), [join(repository, 'test-support/byte_model.py'), path]);
   const model = { type: 'pretrained', path };
   const file = tinyExperiment({

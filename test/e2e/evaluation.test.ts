@@ -166,12 +166,12 @@ test('genenv evaluate refuses what it cannot do, and skips what is not here', as
 
 test('an experiment evaluates its agent every so many epochs, its report draws it, and a benchmark that fails stops nothing', async () => {
   const benchmarks = { every: 2, suites: ['bamboogle_closedbook'], limit: 10, maxAttempts: 1 };
-  mkdirSync(at('base'));
-  writeFileSync(at('base/weights.txt'), 'pretrained');
+  mkdirSync(at('models/base'), { recursive: true });
+  writeFileSync(at('models/base/weights.txt'), 'pretrained');
   const written = withFields(tinyExperiment(), {
     'evaluation.benchmarks': benchmarks,
     'durability.maxOutageSeconds': 1,
-    'agent.model': { type: 'pretrained', path: at('base') },
+    'agent.model': { type: 'pretrained', path: at('models/base') },
     name: 'evaluated',
   });
   const { workflow } = stack.client;
