@@ -111,11 +111,11 @@ describe('a Prometheus that scrapes the worker of a run', () => {
     );
     await until(
       async () => ((await stack.run('watched').lastMetrics())?.epoch ?? 0) >= 2,
-      240_000,
+      480_000,
       'the second epoch',
     );
     await until(async () => (await query('genenv_run_epoch').catch(() => [])).length > 0, 60_000, 'a scrape');
-  }, 600_000);
+  }, 900_000);
   afterAll(async () => {
     await prometheus?.stop();
     await stack[Symbol.asyncDispose]();

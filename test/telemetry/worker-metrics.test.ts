@@ -31,17 +31,17 @@ beforeAll(async () => {
         .run('scraped')
         .lastMetrics()
         .then((line) => (line?.epoch ?? 0) >= 1),
-    120_000,
+    300_000,
     'epoch 1',
   );
   // Runs are read at most every ten seconds.
-  await until(async () => (during = await scrape()).has('genenv_run_epoch'), 30_000, 'the gauges of the run');
+  await until(async () => (during = await scrape()).has('genenv_run_epoch'), 90_000, 'the gauges of the run');
   const update = (name: string) => handle.executeUpdate(name);
   await update('pause');
   await until(async () => (await scrape()).sum('genenv_run_paused') === 1, 60_000, 'the pause');
   await update('resume');
   await handle.result();
-  await until(async () => !(after = await scrape()).has('genenv_run_epoch'), 30_000, 'the end of the gauges');
+  await until(async () => !(after = await scrape()).has('genenv_run_epoch'), 90_000, 'the end of the gauges');
 }, 500_000);
 afterAll(async () => stack[Symbol.asyncDispose](), 60_000);
 
