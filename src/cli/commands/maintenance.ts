@@ -1,5 +1,6 @@
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { exitCodes, homeFolder } from '../context.ts';
+import { CliError, exitCodes, homeFolder } from '../context.ts';
 import type { CliContext, CommandParts, ExitCode } from '../context.ts';
 import { parseWholeNumber } from '../lib/options.ts';
 import { byteText, plural } from '../lib/text.ts';
@@ -31,13 +32,32 @@ export function addVerify({ program, context, exit }: CommandParts): void {
     .command('verify')
     .description('check the ledger of a run and every file that it names; exits 1 naming the first bad file')
     .argument('<run>', 'id of the run')
-    .addHelpText('after', '\nExample:\n  genenv verify laptop')
-    .action(async (id: string) => exit(await verify(id, context)));
+    .option('--sign <file>', 'if it is whole, print a signature by this private key (Ed25519, PEM)')
+    .option('--signature <file>', 'check it against a signature that was kept elsewhere')
+    .option('--public-key <file>', 'the key of that signature')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  genenv verify laptop\n  genenv verify laptop --sign key.pem > laptop.signature\n' +
+        '  genenv verify laptop --signature laptop.signature --public-key public.pem',
+    )
+    .action(async (id: string, options: VerifyOptions) => exit(await verify(id, options, context)));
+}
+
+interface VerifyOptions {
+  sign?: string;
+  signature?: string;
+  publicKey?: string;
 }
 
 const MAX_PROBLEMS = 10;
 
-async function verify(id: string, { env, print, warn }: CliContext): Promise<ExitCode> {
+async function verify(
+  id: string,
+  { sign, signature, publicKey }: VerifyOptions,
+  { env, print, warn }: CliContext,
+): Promise<ExitCode> {
+  if ((signature === undefined) !== (publicKey === undefined))
+    throw new CliError('--signature, --public-key: got one of them; give both', exitCodes.badInput);
   const { requireRun } = await import('../../runs/run-overview.ts');
   const { verifyRun } = await import('../../runs/verify.ts');
   const { ObjectStore } = await import('../../store/object-store.ts');
@@ -45,6 +65,15 @@ async function verify(id: string, { env, print, warn }: CliContext): Promise<Exi
   const run = await requireRun(home, id);
   const store = new ObjectStore(join(home, 'store'));
   const { lines, objects, bytes, pruned, problems } = await verifyRun(store, run);
+  const { signatureProblem, signLedger } = await import('../../runs/ledger-signature.ts');
+  if (signature !== undefined && publicKey !== undefined) {
+    const problem = await signatureProblem(run, readKeyFile(signature), readKeyFile(publicKey));
+    if (problem !== undefined) problems.push({ file: run.ledgerFile, problem });
+  }
+  if (sign !== undefined && problems.length === 0) {
+    print((await signLedger(run, readKeyFile(sign))).trimEnd());
+    return exitCodes.ok;
+  }
   if (problems.length === 0) {
     const ledgerText = plural(lines, 'ledger line');
     const objectText = `${plural(objects, 'object')} (${byteText(bytes)})`;
@@ -55,6 +84,16 @@ async function verify(id: string, { env, print, warn }: CliContext): Promise<Exi
   for (const { file, problem } of problems.slice(0, MAX_PROBLEMS)) warn(`${id}: ${file}: ${problem}`);
   if (problems.length > MAX_PROBLEMS) warn(`${id}: and ${problems.length - MAX_PROBLEMS} more`);
   return exitCodes.failed;
+}
+
+/** A key or a signature. @throws CliError naming the file, never its content */
+function readKeyFile(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    const { code = 'unreadable' } = error as NodeJS.ErrnoException;
+    throw new CliError(`${file.slice(0, 200)}: cannot be read (${code})`, exitCodes.badInput);
+  }
 }
 
 interface GcOptions {
