@@ -14,8 +14,9 @@ export type BoundedRequest = RequestInit & { maxBytes?: number };
 
 /**
  * `fetch` that ends an answer of more than `maxBytes` with AnswerTooLarge, as the body is read. An error's body is
- * cut instead, so that its status decides what becomes of it. A redirect is an error: the server that is permitted
- * is the one that is asked.
+ * cut instead, so that its status decides what becomes of it; keys of the request that a server repeats in it are
+ * left out, since messages are made of it. A redirect is an error: the server that is permitted is the one that is
+ * asked.
  */
 export async function boundedFetch(
   url: string | URL | Request,
@@ -24,8 +25,18 @@ export async function boundedFetch(
   const response = await fetch(url, { ...init, redirect: 'error' });
   const { body, status, statusText, headers, ok } = response;
   if (body === null) return response;
-  const bounded = body.pipeThrough(ok ? limited(maxBytes) : cut(MAX_ERROR_BYTES));
-  return new Response(bounded, { status, statusText, headers });
+  const kept = { status, statusText, headers };
+  if (ok) return new Response(body.pipeThrough(limited(maxBytes)), kept);
+  const text = await new Response(body.pipeThrough(cut(MAX_ERROR_BYTES))).text();
+  return new Response(withoutKeys(text, new Headers(init.headers)), kept);
+}
+
+/** Headers that carry keys. */
+const keyHeaders = ['authorization', 'x-api-key'];
+
+function withoutKeys(text: string, headers: Headers): string {
+  const keys = keyHeaders.flatMap((name) => headers.get(name)?.replace(/^Bearer /i, '') ?? []);
+  return keys.filter((key) => key !== '').reduce((left, key) => left.replaceAll(key, '(key)'), text);
 }
 
 function limited(maxBytes: number): TransformStream<Uint8Array, Uint8Array> {
