@@ -28,7 +28,7 @@ interface Parts {
   models: FakeModelServer;
   trainer: Server;
   environment: NodeJS.ProcessEnv;
-  startWorker: (queues?: string) => TestProcess;
+  startWorker: (queues?: string, environment?: NodeJS.ProcessEnv) => TestProcess;
 }
 
 /**
@@ -100,11 +100,11 @@ export class InstantStack implements AsyncDisposable {
       GENENV_TRAINER_SOCKET: socket,
       ...environment,
     };
-    const startWorker = (served?: string): TestProcess =>
+    const startWorker = (served?: string, changes: NodeJS.ProcessEnv = {}): TestProcess =>
       new TestProcess(
         process.execPath,
         [join(repository, 'src/worker.ts'), ...(served === undefined ? [] : ['--queues', served])],
-        { env, cwd: repository, log: join(home, 'worker.log') },
+        { env: { ...env, ...changes }, cwd: repository, log: join(home, 'worker.log') },
       );
     const stack = new InstantStack(home, temporal, {
       address,
@@ -136,6 +136,13 @@ export class InstantStack implements AsyncDisposable {
 
   run(id: string): RunFolder {
     return new RunFolder(join(this.home, 'runs'), id);
+  }
+
+  /** Another worker, beside the first; the caller ends it. */
+  async addWorker(environment: NodeJS.ProcessEnv): Promise<TestProcess> {
+    const worker = this.#parts.startWorker(undefined, environment);
+    await worker.says('worker ready', startMs);
+    return worker;
   }
 
   /** Kills the worker where it is, and starts another. @param served its queues, by default all */
