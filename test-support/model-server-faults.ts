@@ -129,9 +129,9 @@ export const faults = {
       response,
       alterChoices(body, (choice) => ({
         ...choice,
-        text: 'x'.repeat(5_000),
-        token_ids: Array<number>(5_000).fill(120),
-        logprobs: { token_logprobs: Array<number>(5_000).fill(-1) },
+        text: 'x'.repeat(1_000),
+        token_ids: Array<number>(1_000).fill(120),
+        logprobs: { token_logprobs: Array<number>(1_000).fill(-1) },
       })),
     ),
   'half a surrogate pair': (response, body) =>

@@ -1,5 +1,7 @@
-import { assets, document, escapeHtml, figures } from '../report/document.ts';
+import { assets, document, figures } from '../report/document.ts';
 import type { Section } from '../report/document.ts';
+import { joinMarkup, markup, noMarkup } from '../report/markup.ts';
+import type { Markup } from '../report/markup.ts';
 import { atomicWrite } from '../store/atomic-write.ts';
 import { paperRows } from './paper-figures.ts';
 import { comparisonCharts } from './report-charts.ts';
@@ -21,7 +23,7 @@ export async function writeComparisonReport(summary: Summary, file: string): Pro
       id: 'learning',
       short: 'Learning',
       title: 'Which arm learns faster?',
-      body: figures(charts.learning) + differenceTables.join(''),
+      body: joinMarkup([figures(charts.learning), ...differenceTables]),
     },
     {
       id: 'curriculum',
@@ -41,16 +43,16 @@ export async function writeComparisonReport(summary: Summary, file: string): Pro
       title: 'Runs',
       body: table(
         ['run', 'last line of its ledger'],
-        arms.flatMap(({ runs }) => runs.map(({ id, ledger }) => [escapeHtml(id), `<code>${ledger}</code>`])),
+        arms.flatMap(({ runs }) => runs.map(({ id, ledger }) => [id, markup`<code>${ledger}</code>`])),
       ),
     },
-  ].filter(({ body }) => body !== '');
+  ].filter(({ body }) => !body.isEmpty);
   const text = document({
     title: `${name} · GenEnv comparison`,
-    header: `<p class="eyebrow">GenEnv comparison of arms</p>
-<h1>${escapeHtml(name)}</h1>
-<p class="quiet">${arms.length} arms · ${seeds.length} ${seeds.length === 1 ? 'seed' : 'seeds'} · ${epochs} epochs of ${rolloutsPerEpoch} rollouts · differences against ${escapeHtml(baseline)}</p>
-${notes.map((note) => `<p class="note warn">${escapeHtml(note)}</p>`).join('\n')}`,
+    header: markup`<p class="eyebrow">GenEnv comparison of arms</p>
+<h1>${name}</h1>
+<p class="quiet">${arms.length} arms · ${seeds.length} ${seeds.length === 1 ? 'seed' : 'seeds'} · ${epochs} epochs of ${rolloutsPerEpoch} rollouts · differences against ${baseline}</p>
+${notes.map((note) => markup`<p class="note warn">${note}</p>\n`)}`,
     sections,
     footer:
       'Written by genenv, from the ledgers of the runs and what was measured on their policies. ' +
@@ -68,40 +70,48 @@ ${notes.map((note) => `<p class="note warn">${escapeHtml(note)}</p>`).join('\n')
   await atomicWrite(file, text);
 }
 
-const bold = (text: string): string => escapeHtml(text).replace(/\*\*(.+)\*\*/, '<b>$1</b>');
+/** A text with what stands between two asterisks in bold. */
+function bold(text: string): Markup {
+  const [, before, inside, after] = /^(.*?)\*\*(.+)\*\*(.*)$/s.exec(text) ?? [];
+  return inside === undefined ? markup`${text}` : markup`${before ?? ''}<b>${inside}</b>${after ?? ''}`;
+}
 
-function differencesTable({ reference, rows }: Against, seeds: number): string {
-  if (rows.length === 0) return '';
-  const lead =
-    `<p class="lead">Arm minus ${escapeHtml(reference)}, seed by seed, with bootstrap 95 % intervals ` +
-    `over ${seeds} seeds. Bold where Student’s leave 0 out too.</p>`;
+function differencesTable({ reference, rows }: Against, seeds: number): Markup {
+  if (rows.length === 0) return noMarkup;
+  const lead = joinMarkup([
+    markup`<p class="lead">Arm minus ${reference}, seed by seed, with bootstrap 95 % intervals `,
+    markup`over ${seeds} seeds. Bold where Student’s leave 0 out too.</p>`,
+  ]);
   const differences = table(
-    ['figure', ...rows.map(({ arm }) => escapeHtml(arm))],
+    ['figure', ...rows.map(({ arm }) => arm)],
     runMetricNames.map((metric) => [
-      escapeHtml(runMetrics[metric].title),
+      runMetrics[metric].title,
       ...rows.map((row) => bold(differenceText(row.differences[metric], runMetrics[metric].unit))),
     ]),
   );
-  return lead + differences;
+  return joinMarkup([lead, differences]);
 }
 
-const figuresTable = ({ arms }: Summary): string =>
+const figuresTable = ({ arms }: Summary): Markup =>
   table(
-    ['figure', ...arms.map(({ arm }) => escapeHtml(arm))],
+    ['figure', ...arms.map(({ arm }) => arm)],
     runMetricNames.map((metric) => [
-      escapeHtml(runMetrics[metric].title),
-      ...arms.map((arm) => escapeHtml(estimateText(arm.figures[metric], runMetrics[metric].unit))),
+      runMetrics[metric].title,
+      ...arms.map((arm) => estimateText(arm.figures[metric], runMetrics[metric].unit)),
     ]),
   );
 
-const guardsTable = ({ arms }: Summary): string =>
+const guardsTable = ({ arms }: Summary): Markup =>
   table(
     ['arm', 'guards that warn at the end'],
     arms.map(({ arm, warnings, runs }) => [
-      escapeHtml(arm),
+      arm,
       warnings.length === 0
         ? 'none'
-        : warnings.map((warning) => escapeHtml(warningText(warning, runs.length))).join('<br>'),
+        : joinMarkup(
+            warnings.map((warning) => markup`${warningText(warning, runs.length)}`),
+            markup`<br>`,
+          ),
     ]),
   );
 
@@ -110,27 +120,27 @@ const warningText = (
   runs: number,
 ): string => `${guard} (wanted ${threshold}): ${seeds} of ${runs} seeds`;
 
-const claimsTable = ({ claims }: Summary): string => claims.map(armClaimsTable).join('');
+const claimsTable = ({ claims }: Summary): Markup => joinMarkup(claims.map(armClaimsTable));
 
-function armClaimsTable({ arm, rows }: Summary['claims'][number]): string {
-  const lead = `<p class="lead">Judged by the arm ${escapeHtml(arm)}, by the rules of docs/comparison.md.</p>`;
+function armClaimsTable({ arm, rows }: Summary['claims'][number]): Markup {
+  const lead = markup`<p class="lead">Judged by the arm ${arm}, by the rules of docs/comparison.md.</p>`;
   const cells = rows.map(({ claim, paper, ours, verdict }) => [
-    escapeHtml(claim),
-    `<b>${verdict}</b>`,
-    escapeHtml(ours),
-    escapeHtml(paper),
+    claim,
+    markup`<b>${verdict}</b>`,
+    ours,
+    paper,
   ]);
-  return lead + table(['claim', 'verdict', 'here', 'the paper'], cells);
+  return joinMarkup([lead, table(['claim', 'verdict', 'here', 'the paper'], cells)]);
 }
 
-const retentionTable = ({ crossPlay }: Summary): string =>
+const retentionTable = ({ crossPlay }: Summary): Markup =>
   crossPlay.length === 0
-    ? ''
+    ? noMarkup
     : table(
         ['arm, tasks of epoch', 'agent of that epoch', 'best before the last', 'last agent', 'forgetting'],
         crossPlay.flatMap(({ arm, retention: { epochs, forgetting } }) =>
           epochs.map(({ epoch, then, best, end }, row) => [
-            escapeHtml(`${arm}, ${epoch}`),
+            `${arm}, ${epoch}`,
             valueText(then),
             valueText(best),
             valueText(end),
@@ -139,28 +149,26 @@ const retentionTable = ({ crossPlay }: Summary): string =>
         ),
       );
 
-function paperTable(summary: Summary): string {
+function paperTable(summary: Summary): Markup {
   const rows = paperRows(summary);
   const arms = Object.keys(rows[0]?.ours ?? {});
   return arms.length === 0
-    ? ''
+    ? noMarkup
     : table(
-        ['claim', 'paper', ...arms.map(escapeHtml)],
-        rows.map(({ claim, paper, ours }) => [
-          escapeHtml(claim),
-          escapeHtml(paper),
-          ...arms.map((arm) => escapeHtml(ours[arm] ?? '–')),
-        ]),
+        ['claim', 'paper', ...arms],
+        rows.map(({ claim, paper, ours }) => [claim, paper, ...arms.map((arm) => ours[arm] ?? '–')]),
       );
 }
 
-function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const headCells = head.map((cell) => `<th>${cell}</th>`).join('');
-  const body = rows.map(tableRow).join('');
-  return `<div class="panel scroll"><table><thead><tr>${headCells}</tr></thead><tbody>${body}</tbody></table></div>`;
+type Cell = Markup | string;
+
+function table(head: readonly string[], rows: readonly (readonly Cell[])[]): Markup {
+  const headCells = head.map((cell) => markup`<th>${cell}</th>`);
+  const body = rows.map(tableRow);
+  return markup`<div class="panel scroll"><table><thead><tr>${headCells}</tr></thead><tbody>${body}</tbody></table></div>`;
 }
 
-function tableRow([first, ...cells]: readonly string[]): string {
-  const rest = cells.map((cell) => `<td class="figure">${cell}</td>`).join('');
-  return `<tr><th scope="row">${first}</th>${rest}</tr>`;
+function tableRow([first = '', ...cells]: readonly Cell[]): Markup {
+  const rest = cells.map((cell) => markup`<td class="figure">${cell}</td>`);
+  return markup`<tr><th scope="row">${first}</th>${rest}</tr>`;
 }

@@ -61,8 +61,11 @@ export function setFields(settings: object, values: FieldValues): Record<string,
 
 type Json = Record<string, unknown>;
 
+/** They would lead out of the settings, to what all objects of this process share. */
+const namesOfPrototypes = new Set(['__proto__', 'constructor', 'prototype']);
+
 function requireField(node: Json, name: string, path: string): void {
-  if (name in node) return;
+  if (Object.hasOwn(node, name) && !namesOfPrototypes.has(name)) return;
   const names = Object.keys(node);
   const near = nearestName(name, names);
   const remedy =

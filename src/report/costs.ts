@@ -5,7 +5,9 @@ import { workflowSettings } from '../runs/settings-in-effect.ts';
 import { mostHeartbeats, planActions } from '../runs/temporal-actions.ts';
 import type { WorkflowSettings } from '../types/run-state.ts';
 import type { World } from '../worlds/world.ts';
-import { escapeHtml, formatCount, formatNumber } from './document.ts';
+import { formatCount, formatNumber } from './document.ts';
+import { markup, noMarkup } from './markup.ts';
+import type { Markup } from './markup.ts';
 import type { EpochRow, RunData } from './run-data.ts';
 
 /** Phases in which model servers work, and those in which a training job does. */
@@ -71,26 +73,26 @@ function heartbeatsOf({ time }: EpochRow, { heartbeatSeconds, shards }: Workflow
 const maxRows = 200;
 
 /** A table of what each epoch has used, and of what it costs if there are prices. */
-export function costTable(usages: readonly EpochUsage[] | null, prices?: Prices): string {
-  if (usages === null || usages.length === 0) return '';
+export function costTable(usages: readonly EpochUsage[] | null, prices?: Prices): Markup {
+  if (usages === null || usages.length === 0) return noMarkup;
   const total = sumUsage(usages);
   const heartbeats = usages.reduce((sum, usage) => sum + usage.heartbeats, 0);
   const shown = usages.length <= maxRows ? usages : [];
-  const body = shown.map((usage) => tableRow(String(usage.epoch), usage, prices)).join('');
+  const body = shown.map((usage) => tableRow(String(usage.epoch), usage, prices));
   const head = ['Epoch', 'Temporal actions', 'Tokens sampled', 'Server hours', 'Training hours', 'GPU hours'];
   const columns = [...head, ...(prices === undefined ? [] : [prices.currency])];
   const source =
     prices === undefined
-      ? '<code>genenv report --prices</code> adds what it costs.'
-      : `Prices of ${escapeHtml(prices.date)}: ${escapeHtml(prices.source)}.`;
-  return `<div class="panel scroll"><h3>Costs by epoch</h3><table class="costs"><thead><tr>${columns
-    .map((column) => `<th>${escapeHtml(column)}</th>`)
-    .join('')}</tr></thead><tbody>${body}${tableRow('all', total, prices)}</tbody></table>
+      ? markup`<code>genenv report --prices</code> adds what it costs.`
+      : markup`Prices of ${prices.date}: ${prices.source}.`;
+  return markup`<div class="panel scroll"><h3>Costs by epoch</h3><table class="costs"><thead><tr>${columns.map(
+    (column) => markup`<th>${column}</th>`,
+  )}</tr></thead><tbody>${body}${tableRow('all', total, prices)}</tbody></table>
 <p class="quiet">Actions are what Temporal Cloud bills: those that the plan of an epoch needs, and its further attempts.
 At most ${formatCount(heartbeats)} heartbeats come on top, the start and end of the workflow, queries and outages. ${source}</p></div>`;
 }
 
-function tableRow(name: string, usage: Usage, prices: Prices | undefined): string {
+function tableRow(name: string, usage: Usage, prices: Prices | undefined): Markup {
   const hours = (value: number | null): string => (value === null ? '–' : formatNumber(value));
   const cells = [
     name,
@@ -101,5 +103,5 @@ function tableRow(name: string, usage: Usage, prices: Prices | undefined): strin
     hours(gpuHours(usage, prices?.gpus)),
     ...(prices === undefined ? [] : [priceOf(usage, prices).total.toFixed(2)]),
   ];
-  return `<tr>${cells.map((cell) => `<td class="figure">${escapeHtml(cell)}</td>`).join('')}</tr>`;
+  return markup`<tr>${cells.map((cell) => markup`<td class="figure">${cell}</td>`)}</tr>`;
 }

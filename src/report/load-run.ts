@@ -1,32 +1,42 @@
 import { readFile, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
+import { z } from 'zod';
 import { experimentSchema } from '../config/experiment.ts';
 import type { Experiment } from '../config/experiment.ts';
 import { evaluationOfEpoch } from '../evaluation/evaluation-id.ts';
 import { EvaluationFolder } from '../runs/result-folders.ts';
+import { eventSchema, metricsLineSchema, metricsSchema } from '../runs/file-schemas.ts';
+import type { MetricsLine, RunEvent } from '../runs/file-schemas.ts';
 import { RunFolder } from '../runs/run-folder.ts';
 import { lineage } from '../runs/run-overview.ts';
 import { experimentInEffect } from '../runs/settings-in-effect.ts';
 import { sha256 } from '../store/canonical-json.ts';
 import { InvalidArtifact, StoreUnavailable, undefinedIfMissing } from '../store/errors.ts';
+import { problemOf } from '../store/json-files.ts';
 import type { ObjectStore } from '../store/object-store.ts';
-import type { FileRef } from '../store/references.ts';
+import { FileRef } from '../store/references.ts';
 import type { Metrics } from '../types/run-state.ts';
-import type { EpochOutputs, EpochRow, ReportEvent, RunData } from './run-data.ts';
+import { isObject } from '../validation/json-schema.ts';
+import type { EpochRow, ReportEvent, RunData } from './run-data.ts';
 
-interface LedgerLine {
-  epoch: number;
-  metrics?: Metrics;
-  outputs?: EpochOutputs;
-  notes?: string[];
-}
-
-interface MetricsLine {
-  epoch: number;
-  metrics?: Metrics;
-  time?: Record<string, number>;
-  at?: string;
-}
+const file = FileRef.nullish();
+/** What the report shows of a line of the ledger. */
+const ledgerLineSchema = z.object({
+  epoch: metricsLineSchema.shape.epoch,
+  metrics: metricsSchema.optional(),
+  outputs: z
+    .object({
+      tasks: file,
+      rewards: file,
+      scores: file,
+      decisions: file,
+      traces: z.array(FileRef).optional(),
+      verdicts: z.array(FileRef).optional(),
+    })
+    .optional(),
+  notes: z.array(z.string()).optional(),
+});
+type LedgerLine = z.infer<typeof ledgerLineSchema>;
 
 /**
  * Reads a run's folder as far as it can be read: a run in progress has few lines, and a killed one may end in
@@ -43,9 +53,9 @@ export async function loadRun({ home, runId }: { home: string; runId: string }):
   const gaps: string[] = [];
   const [experiment, ledger, timed, events] = await Promise.all([
     readExperiment(run, gaps),
-    readLines(run.ledgerFile, gaps),
-    readLines(run.metricsFile, gaps),
-    readLines(run.eventsFile, gaps),
+    readLines(run.ledgerFile, ledgerLineSchema, gaps),
+    readLines(run.metricsFile, metricsLineSchema, gaps),
+    readLines(run.eventsFile, eventSchema, gaps),
   ]);
   if (experiment !== null) {
     const opened = await unlessDamaged(run.open(), undefined, gaps);
@@ -60,10 +70,10 @@ export async function loadRun({ home, runId }: { home: string; runId: string }):
     unlessDamaged(lineage(run), [], []),
   ]);
   const rows = mergeRows(
-    ledger.map(({ value }) => value as LedgerLine),
-    timed.map(({ value }) => value as MetricsLine),
+    ledger.map(({ value }) => value),
+    timed.map(({ value }) => value),
   );
-  const lineHashes = new Map(ledger.map(({ value, line }) => [(value as LedgerLine).epoch, sha256(line)]));
+  const lineHashes = new Map(ledger.map(({ value, line }) => [value.epoch, sha256(line)]));
   if ((experiment?.experiment as Partial<Experiment> | undefined)?.evaluation?.benchmarks !== undefined) {
     for (const row of rows) {
       const id = evaluationOfEpoch(runId, row.epoch, lineHashes.get(row.epoch) ?? '');
@@ -100,10 +110,7 @@ async function unlessDamaged<T>(read: Promise<T>, fallback: T, gaps: string[]): 
   }
 }
 
-function eventOf(value: unknown): ReportEvent {
-  const { at, time, ...event } = value as Omit<ReportEvent, 'at'> & { at?: string; time?: string };
-  return { ...event, at: at ?? time ?? '' };
-}
+const eventOf = ({ at, time, ...event }: RunEvent): ReportEvent => ({ ...event, at: at ?? time ?? '' });
 
 function mergeRows(ledger: LedgerLine[], timed: MetricsLine[]): EpochRow[] {
   // An epoch that was started again has several lines: the last one was committed.
@@ -158,11 +165,16 @@ function parseSettings(experiment: unknown, gaps: string[]): Experiment | null {
 }
 
 /**
- * The lines of a file that are whole. Only the last can be torn by a kill; a bad one elsewhere is named too.
+ * The lines of a file that are whole, and are what the schema says. Only the last can be torn by a kill; a bad
+ * one elsewhere is named too. A metric that is no number is left out of its line.
  */
-async function readLines(file: string, gaps: string[]): Promise<{ value: unknown; line: string }[]> {
-  const text = await undefinedIfMissing(readFile(file, 'utf8'));
-  const name = basename(file);
+async function readLines<Schema extends z.ZodType>(
+  path: string,
+  schema: Schema,
+  gaps: string[],
+): Promise<{ value: z.infer<Schema>; line: string }[]> {
+  const text = await undefinedIfMissing(readFile(path, 'utf8'));
+  const name = basename(path);
   if (text === undefined) {
     gaps.push(`${name} is missing.`);
     return [];
@@ -170,7 +182,12 @@ async function readLines(file: string, gaps: string[]): Promise<{ value: unknown
   const lines = text.split('\n').filter((line) => line !== '');
   return lines.flatMap((line, index) => {
     try {
-      return [{ value: JSON.parse(line) as unknown, line }];
+      const where = `${name}: line ${index + 1}`;
+      const value = withoutWrongNumbers(JSON.parse(line), where, gaps);
+      const problem = problemOf(value, schema);
+      if (problem === undefined) return [{ value: schema.parse(value), line }];
+      gaps.push(`${where} is not what this file holds (${problem}), and left out.`);
+      return [];
     } catch {
       gaps.push(
         `${name}: line ${index + 1} is ` +
@@ -180,6 +197,31 @@ async function readLines(file: string, gaps: string[]): Promise<{ value: unknown
       return [];
     }
   });
+}
+
+/** Metrics that have to be rates, since what is computed from them is. */
+const rates = new Set(['env/success_rate', 'eval/heldout']);
+
+/** A line without those metrics and times that are no numbers. */
+function withoutWrongNumbers(line: unknown, where: string, gaps: string[]): unknown {
+  if (!isObject(line)) return line;
+  const cleaned = (field: 'metrics' | 'time'): unknown => {
+    const values = line[field];
+    if (!isObject(values)) return values;
+    const isRight = ([name, value]: [string, unknown]): boolean =>
+      (value === null && field === 'metrics') ||
+      (typeof value === 'number' && (!rates.has(name) || (value >= 0 && value <= 1)));
+    const entries = Object.entries(values);
+    const right = entries.filter(isRight);
+    if (right.length < entries.length)
+      gaps.push(`${where}: ${entries.length - right.length} of its ${field} are no numbers, and left out.`);
+    return Object.fromEntries(right);
+  };
+  return {
+    ...line,
+    ...('metrics' in line && { metrics: cleaned('metrics') }),
+    ...('time' in line && { time: cleaned('time') }),
+  };
 }
 
 /**

@@ -1,18 +1,18 @@
 import { settingsText } from '../runs/run-overview.ts';
 import { noteText } from '../scoring/epoch-notes.ts';
-import { escapeHtml } from './document.ts';
 import type { Guard } from './guards.ts';
+import { joinMarkup, markup, noMarkup } from './markup.ts';
+import type { Markup } from './markup.ts';
 import { requestTable } from './requests.ts';
 import { measured } from './run-data.ts';
 import type { EpochRow, ReportEvent, RunData } from './run-data.ts';
 
 const states = { ok: 'ok', warn: 'warn', info: 'read', missing: '–' };
 
-export function guardTable(guards: readonly Guard[]): string {
-  const head =
-    '<tr><th>Guard</th><th>Now</th><th>Course</th><th>Wanted</th><th></th><th>What it means</th></tr>';
-  const rows = guards.map(guardRow).join('');
-  return `<p class="lead">${GUARD_LEAD}</p>
+export function guardTable(guards: readonly Guard[]): Markup {
+  const head = markup`<tr><th>Guard</th><th>Now</th><th>Course</th><th>Wanted</th><th></th><th>What it means</th></tr>`;
+  const rows = guards.map(guardRow);
+  return markup`<p class="lead">${GUARD_LEAD}</p>
 <div class="panel scroll"><table class="guards"><thead>${head}</thead><tbody>${rows}</tbody></table></div>`;
 }
 
@@ -20,18 +20,20 @@ const GUARD_LEAD =
   'A success rate in the band proves little by itself: a simulator that found one coin-flip task would show ' +
   'a perfect curve. These say whether the tasks are worth learning from.';
 
-const guardRow = ({ label, value, threshold, state, explanation, history: values }: Guard): string =>
-  `<tr><th scope="row">${escapeHtml(label)}</th>` +
-  `<td class="figure">${escapeHtml(value)}</td>` +
-  `<td>${sparkline(values)}</td>` +
-  `<td class="figure">${escapeHtml(threshold)}</td>` +
-  `<td><span class="state ${state}">${states[state]}</span></td>` +
-  `<td class="meaning">${escapeHtml(explanation)}</td></tr>`;
+const guardRow = ({ label, value, threshold, state, explanation, history: values }: Guard): Markup =>
+  joinMarkup([
+    markup`<tr><th scope="row">${label}</th>`,
+    markup`<td class="figure">${value}</td>`,
+    markup`<td>${sparkline(values)}</td>`,
+    markup`<td class="figure">${threshold}</td>`,
+    markup`<td><span class="state ${state}">${states[state]}</span></td>`,
+    markup`<td class="meaning">${explanation}</td></tr>`,
+  ]);
 
 /** A curve the size of a word. */
-function sparkline(values: readonly (number | null)[]): string {
+function sparkline(values: readonly (number | null)[]): Markup {
   const present = measured(values);
-  if (present.length < 2) return '';
+  if (present.length < 2) return noMarkup;
   const [low, high] = [Math.min(...present), Math.max(...present)];
   const [width, height] = [96, 22];
   const point = (value: number, index: number) => {
@@ -41,14 +43,14 @@ function sparkline(values: readonly (number | null)[]): string {
     return `${x.toFixed(1)},${y.toFixed(1)}`;
   };
   const path = values.flatMap((value, index) => (value === null ? [] : [point(value, index)])).join(' ');
-  return (
-    `<svg class="spark" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" aria-hidden="true">` +
-    `<polyline points="${path}"/></svg>`
-  );
+  return joinMarkup([
+    markup`<svg class="spark" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" aria-hidden="true">`,
+    markup`<polyline points="${path}"/></svg>`,
+  ]);
 }
 
 /** Starts, resumes, attempts and ends, and the ledger's notes. */
-export function history({ events, rows, retunes }: RunData): string {
+export function history({ events, rows, retunes }: RunData): Markup {
   const isAttempt = ({ type }: ReportEvent): boolean => type === 'attempt' || type === 'model-unavailable';
   const isNote = ({ type }: ReportEvent): boolean => type === 'note' || type === 'message';
   const turns = events.filter((event) => !isAttempt(event) && !isNote(event) && event.type !== 'requested');
@@ -57,14 +59,14 @@ export function history({ events, rows, retunes }: RunData): string {
   const summary = `${resumesText(resumes)}; ${attemptsText(attempts.length)}.`;
   const notes = notesOf(rows, events);
   const noteRows = notes.map(
-    ({ epoch, text }) => `<tr><td class="figure">${epoch}</td><td>${escapeHtml(text)}</td></tr>`,
+    ({ epoch, text }) => markup`<tr><td class="figure">${epoch}</td><td>${text}</td></tr>`,
   );
-  const allSucceeded = '<p class="quiet">Every phase succeeded at its first attempt.</p>';
-  const noNotes = '<p class="quiet">None.</p>';
-  return `<p class="lead">${summary}</p>${retuneTable(retunes)}${requestTable(events)}<div class="columns">
+  const allSucceeded = markup`<p class="quiet">Every phase succeeded at its first attempt.</p>`;
+  const noNotes = markup`<p class="quiet">None.</p>`;
+  return markup`<p class="lead">${summary}</p>${retuneTable(retunes)}${requestTable(events)}<div class="columns">
 <div class="panel scroll"><h3>Timeline</h3>${timeline(turns)}</div>
 <div class="panel scroll"><h3>Attempts</h3>${attempts.length === 0 ? allSucceeded : attemptTable(attempts)}</div>
-<div class="panel scroll"><h3>Notes</h3>${notes.length === 0 ? noNotes : tableHtml(noteRows)}</div>
+<div class="panel scroll"><h3>Notes</h3>${notes.length === 0 ? noNotes : table(noteRows)}</div>
 </div>`;
 }
 
@@ -78,17 +80,19 @@ function attemptsText(count: number): string {
   return count === 1 ? 'one further attempt at a phase' : `${count} further attempts at phases`;
 }
 
-function retuneTable(retunes: RunData['retunes']): string {
-  if (retunes.length === 0) return '';
-  const rows = retunes.map(
-    ({ fromEpoch, set, time }) =>
-      `<tr><td class="figure">from epoch ${fromEpoch}</td>` +
-      `<td>${escapeHtml(settingsText(set))}</td><td class="figure">${moment(time)}</td></tr>`,
+function retuneTable(retunes: RunData['retunes']): Markup {
+  if (retunes.length === 0) return noMarkup;
+  const rows = retunes.map(({ fromEpoch, set, time }) =>
+    joinMarkup([
+      markup`<tr><td class="figure">from epoch ${fromEpoch}</td>`,
+      markup`<td>${settingsText(set)}</td><td class="figure">${moment(time)}</td></tr>`,
+    ]),
   );
-  return `<div class="panel scroll"><h3>Retuned</h3>${tableHtml(rows)}</div>`;
+  return markup`<div class="panel scroll"><h3>Retuned</h3>${table(rows)}</div>`;
 }
 
-const moment = (at: string): string => escapeHtml(at.replace('T', ' ').replace(/(\.\d+)?Z$/, ' UTC'));
+const moment = (at: string): string => at.replace('T', ' ').replace(/(\.\d+)?Z$/, ' UTC');
+
 function details({ epoch, phase, attempt, reason, ...rest }: ReportEvent): string {
   const fields = Object.entries(rest).filter(([key]) => key !== 'type' && key !== 'at');
   const extra = fields.map(
@@ -101,17 +105,18 @@ function details({ epoch, phase, attempt, reason, ...rest }: ReportEvent): strin
     ...extra,
   ];
   const place = parts.filter((part) => part !== '').join(', ');
-  return escapeHtml([place, reason ?? ''].filter((part) => part !== '').join(': '));
+  return [place, reason ?? ''].filter((part) => part !== '').join(': ');
 }
 
-function timeline(events: readonly ReportEvent[]): string {
-  if (events.length === 0) return '<p class="quiet">No events are recorded.</p>';
-  return tableHtml(
-    events.map(
-      (event) =>
-        `<tr><td class="figure">${moment(event.at)}</td>` +
-        `<td><span class="state ${eventTone(event)}">${escapeHtml(event.type)}</span></td>` +
-        `<td>${details(event)}</td></tr>`,
+function timeline(events: readonly ReportEvent[]): Markup {
+  if (events.length === 0) return markup`<p class="quiet">No events are recorded.</p>`;
+  return table(
+    events.map((event) =>
+      joinMarkup([
+        markup`<tr><td class="figure">${moment(event.at)}</td>`,
+        markup`<td><span class="state ${eventTone(event)}">${event.type}</span></td>`,
+        markup`<td>${details(event)}</td></tr>`,
+      ]),
     ),
   );
 }
@@ -122,7 +127,7 @@ function eventTone({ type, outcome }: ReportEvent): string {
 }
 
 /** Each attempt if there are few, else their number by phase and reason. */
-function attemptTable(attempts: readonly ReportEvent[]): string {
+function attemptTable(attempts: readonly ReportEvent[]): Markup {
   if (attempts.length <= 40) return timeline(attempts);
   const groups = new Map<string, ReportEvent[]>();
   for (const event of attempts) {
@@ -130,13 +135,13 @@ function attemptTable(attempts: readonly ReportEvent[]): string {
     groups.set(what, [...(groups.get(what) ?? []), event]);
   }
   const byCount = [...groups].sort(([, a], [, b]) => b.length - a.length);
-  return tableHtml(
+  return table(
     byCount.map(([what, events]) => {
       const [first, last] = [moment(events[0]?.at ?? ''), moment(events.at(-1)?.at ?? '')];
-      return (
-        `<tr><td class="figure">${events.length}×</td><td>${escapeHtml(what)}</td>` +
-        `<td class="figure">${first} to ${last}</td></tr>`
-      );
+      return joinMarkup([
+        markup`<tr><td class="figure">${events.length}×</td><td>${what}</td>`,
+        markup`<td class="figure">${first} to ${last}</td></tr>`,
+      ]);
     }),
   );
 }
@@ -157,7 +162,7 @@ function notesOf(
   return [...messages, ...notes.map(({ epoch, text }) => ({ epoch, text: noteText(text) }))];
 }
 
-export function record({ runId, experimentFile, head, rows, forkedFrom }: RunData): string {
+export function record({ runId, experimentFile, head, rows, forkedFrom }: RunData): Markup {
   const facts: [string, string][] = [
     ['Run', runId],
     ['Experiment file, sha256', experimentFile?.sha256 ?? 'unreadable'],
@@ -168,25 +173,22 @@ export function record({ runId, experimentFile, head, rows, forkedFrom }: RunDat
   const [first, last] = [rows[0]?.epoch ?? 0, rows.at(-1)?.epoch ?? 0];
   facts.push(['Committed', rows.length === 0 ? 'nothing yet' : `epochs ${first} to ${last}`]);
   const factRows = facts.map(
-    ([name, value]) =>
-      `<tr><th scope="row">${escapeHtml(name)}</th><td><code>${escapeHtml(value)}</code></td></tr>`,
+    ([name, value]) => markup`<tr><th scope="row">${name}</th><td><code>${value}</code></td></tr>`,
   );
-  const ledgerNote =
-    'The ledger is a chain of hashes, a pure function of experiment file and seed: ' +
-    'two runs of them end with the same last line. ' +
-    `<code>genenv verify ${escapeHtml(runId)}</code> recomputes the chain and checks every stored file.`;
-  return `<div class="panel scroll">${tableHtml(factRows)}
+  const ledgerNote = joinMarkup([
+    markup`The ledger is a chain of hashes, a pure function of experiment file and seed: `,
+    markup`two runs of them end with the same last line. `,
+    markup`<code>genenv verify ${runId}</code> recomputes the chain and checks every stored file.`,
+  ]);
+  return markup`<div class="panel scroll">${table(factRows)}
 <p class="quiet">${ledgerNote}</p></div>
-${experimentFile === null ? '' : settingsDetails(experimentFile.experiment)}`;
+${experimentFile === null ? noMarkup : settingsDetails(experimentFile.experiment)}`;
 }
 
-function settingsDetails(experiment: unknown): string {
-  const json = escapeHtml(JSON.stringify(experiment, null, 2));
-  return (
-    '<details class="panel"><summary>Experiment file, presets and defaults written out</summary>' +
-    `<pre class="json">${json}</pre></details>`
-  );
-}
+const settingsDetails = (experiment: unknown): Markup =>
+  joinMarkup([
+    markup`<details class="panel"><summary>Experiment file, presets and defaults written out</summary>`,
+    markup`<pre class="json">${JSON.stringify(experiment, null, 2)}</pre></details>`,
+  ]);
 
-export const tableHtml = (rows: readonly string[]): string =>
-  `<table><tbody>${rows.join('')}</tbody></table>`;
+const table = (rows: readonly Markup[]): Markup => markup`<table><tbody>${rows}</tbody></table>`;

@@ -2,9 +2,11 @@ import { lineageText } from '../runs/run-overview.ts';
 import type { Card } from './cards.ts';
 import type { Charts } from './charts/charts.ts';
 import type { Chart } from './charts/options.ts';
-import { document, escapeHtml, figures, formatCount } from './document.ts';
+import { document, figures, formatCount } from './document.ts';
 import type { Assets } from './document.ts';
 import type { Guard } from './guards.ts';
+import { joinMarkup, markup, noMarkup } from './markup.ts';
+import type { Markup } from './markup.ts';
 import { browser } from './page-browser.ts';
 import { guardTable, history, record } from './page-sections.ts';
 import { trained } from './run-data.ts';
@@ -21,7 +23,7 @@ export interface PageContent {
   guards: Guard[];
   charts: Charts;
   /** Table of what the epochs have used, and cost. */
-  costs: string;
+  costs: Markup;
   samples: SampledEpoch[];
   epochsPerPoint: number;
   writtenAt: string;
@@ -45,7 +47,7 @@ export function page(content: PageContent): string {
       id: 'guards',
       short: 'Guards',
       title: 'Can the band be trusted?',
-      body: begun ? `${guardTable(content.guards)}${figures(charts.guards)}` : '',
+      body: begun ? joinMarkup([guardTable(content.guards), figures(charts.guards)]) : noMarkup,
     },
     { id: 'updates', short: 'Updates', title: 'Rewards and updates', body: figures(charts.updates) },
     {
@@ -54,7 +56,7 @@ export function page(content: PageContent): string {
       title: 'What was dropped',
       body:
         begun && charts.dropped.length === 0
-          ? '<p class="quiet">Nothing was invalid or filtered.</p>'
+          ? markup`<p class="quiet">Nothing was invalid or filtered.</p>`
           : figures(charts.dropped),
     },
     { id: 'samples', short: 'Tasks', title: 'Tasks and answers', body: browser(samples) },
@@ -62,26 +64,26 @@ export function page(content: PageContent): string {
       id: 'costs',
       short: 'Costs',
       title: 'Time, costs and pools',
-      body: `${content.costs}${figures(charts.costs)}`,
+      body: joinMarkup([content.costs, figures(charts.costs)]),
     },
     { id: 'history', short: 'History', title: 'What happened', body: history(run) },
     { id: 'record', short: 'Record', title: 'Experiment and ledger', body: record(run) },
-  ].filter(({ body }) => body !== '');
+  ].filter(({ body }) => !body.isEmpty);
   return document({
     title: `${run.runId} · GenEnv report`,
-    header: `<p class="eyebrow">GenEnv co-evolution report</p>
-<h1>${escapeHtml(run.runId)} <span class="pill ${state.tone}">${escapeHtml(state.text)}</span></h1>
-<p class="quiet">${escapeHtml(setting(run, content.worldName))}</p>
-${origin(run)}<p class="verdict">${content.verdict.map(escapeHtml).join(' ')}</p>
+    header: markup`<p class="eyebrow">GenEnv co-evolution report</p>
+<h1>${run.runId} <span class="pill ${state.tone}">${state.text}</span></h1>
+<p class="quiet">${setting(run, content.worldName)}</p>
+${origin(run)}<p class="verdict">${content.verdict.join(' ')}</p>
 ${warning(content.guards)}${gaps(run)}`,
-    cards: `<div class="cards">${content.cards.map(card).join('')}</div>`,
+    cards: markup`<div class="cards">${content.cards.map(card)}</div>`,
     lead:
       content.epochsPerPoint > 1
-        ? `<p class="quiet">Each point of the figures is the mean of ${content.epochsPerPoint} epochs.</p>`
-        : '',
+        ? markup`<p class="quiet">Each point of the figures is the mean of ${content.epochsPerPoint} epochs.</p>`
+        : noMarkup,
     sections,
     footer:
-      `Written ${escapeHtml(content.writtenAt)} by genenv, from the ledger and the store alone. ` +
+      `Written ${content.writtenAt} by genenv, from the ledger and the store alone. ` +
       `${formatCount(sampleCount)} sampled tasks. Figures: Apache ECharts.`,
     withoutScripts: 'The figures and the task browser need JavaScript; the tables do not.',
     data: {
@@ -109,47 +111,49 @@ function setting({ experiment }: RunData, worldName: string | null): string {
 }
 
 /** The runs that it was forked from, and the reason if it failed. */
-function origin({ forkedFrom, events }: RunData): string {
-  const lines: string[] = [];
+function origin({ forkedFrom, events }: RunData): Markup {
+  const lines: Markup[] = [];
   const root = forkedFrom.at(-1);
   if (root !== undefined)
     lines.push(
-      `<p class="quiet">This run was ${escapeHtml(lineageText(forkedFrom))}; ` +
-        `epochs are counted from the start of ${escapeHtml(root.run)}.</p>\n`,
+      markup`<p class="quiet">This run was ${lineageText(forkedFrom)}; `,
+      markup`epochs are counted from the start of ${root.run}.</p>\n`,
     );
   const end = events.findLast(({ type }) => ['started', 'resumed', 'rewound', 'ended'].includes(type));
   if (end?.outcome === 'failed') {
     const reason = end.reason ?? 'no reason is recorded';
-    lines.push(`<p class="note warn">It failed: ${escapeHtml(reason)}</p>\n`);
+    lines.push(markup`<p class="note warn">It failed: ${reason}</p>\n`);
   }
-  return lines.join('');
+  return joinMarkup(lines);
 }
 
-function warning(guards: readonly Guard[]): string {
+function warning(guards: readonly Guard[]): Markup {
   const warned = guards.filter(({ state }) => state === 'warn');
   const judged = guards.filter(({ state }) => state === 'ok' || state === 'warn').length;
-  if (judged === 0) return '';
+  if (judged === 0) return noMarkup;
   if (warned.length === 0)
-    return (
-      `<p class="note good">All ${judged} guards are quiet: ` +
-      'nothing measured here says that the curve is an artefact.</p>'
-    );
-  const labels = escapeHtml(warned.map(({ label }) => label).join(', '));
-  return (
-    `<p class="note warn"><b>${warned.length} of ${judged} guards warn</b>: ${labels}. ` +
-    'Read <a href="#guards">what they mean</a> before trusting the curve.</p>'
-  );
+    return joinMarkup([
+      markup`<p class="note good">All ${judged} guards are quiet: `,
+      markup`nothing measured here says that the curve is an artefact.</p>`,
+    ]);
+  const labels = warned.map(({ label }) => label).join(', ');
+  return joinMarkup([
+    markup`<p class="note warn"><b>${warned.length} of ${judged} guards warn</b>: ${labels}. `,
+    markup`Read <a href="#guards">what they mean</a> before trusting the curve.</p>`,
+  ]);
 }
 
-function gaps({ gaps: missing }: RunData): string {
-  if (missing.length === 0) return '';
+function gaps({ gaps: missing }: RunData): Markup {
+  if (missing.length === 0) return noMarkup;
   const count = missing.length === 1 ? 'One thing' : `${missing.length} things`;
-  const items = missing.map((gap) => `<li>${escapeHtml(gap)}</li>`).join('');
-  return `<details class="gaps"><summary>${count} could not be shown</summary><ul>${items}</ul></details>`;
+  const items = missing.map((gap) => markup`<li>${gap}</li>`);
+  return markup`<details class="gaps"><summary>${count} could not be shown</summary><ul>${items}</ul></details>`;
 }
 
-const card = ({ label, value, detail, tone }: Card): string =>
-  `<div class="card ${tone}">` +
-  `<span class="label">${escapeHtml(label)}</span>` +
-  `<span class="value">${escapeHtml(value)}</span>` +
-  `<span class="detail">${escapeHtml(detail)}</span></div>`;
+const card = ({ label, value, detail, tone }: Card): Markup =>
+  joinMarkup([
+    markup`<div class="card ${tone}">`,
+    markup`<span class="label">${label}</span>`,
+    markup`<span class="value">${value}</span>`,
+    markup`<span class="detail">${detail}</span></div>`,
+  ]);

@@ -17,31 +17,31 @@ export interface EpochRow {
 
 /** The files of an epoch, as its ledger line names them. */
 export interface EpochOutputs {
-  tasks?: FileRef | null;
-  traces?: FileRef[];
-  rewards?: FileRef | null;
-  scores?: FileRef | null;
-  decisions?: FileRef | null;
-  verdicts?: FileRef[];
+  tasks?: FileRef | null | undefined;
+  traces?: FileRef[] | undefined;
+  rewards?: FileRef | null | undefined;
+  scores?: FileRef | null | undefined;
+  decisions?: FileRef | null | undefined;
+  verdicts?: FileRef[] | undefined;
 }
 
 export interface ReportEvent {
   /** ISO time; empty if the line has none. */
   at: string;
   type: string;
-  epoch?: number;
+  epoch?: number | null | undefined;
   /** Id of the workflow whose activity it was. */
-  workflow?: string;
-  phase?: string;
-  attempt?: number;
-  reason?: string;
-  note?: string;
-  message?: string;
+  workflow?: string | undefined;
+  phase?: string | undefined;
+  attempt?: number | undefined;
+  reason?: string | undefined;
+  note?: string | undefined;
+  message?: string | undefined;
   /** How a run ended. */
-  outcome?: string;
+  outcome?: string | undefined;
   /** What somebody asked for, and who. */
-  request?: string;
-  identity?: string;
+  request?: string | undefined;
+  identity?: string | undefined;
 }
 
 export interface RunData {

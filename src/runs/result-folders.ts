@@ -1,13 +1,16 @@
 import { join, resolve } from 'node:path';
+import { z } from 'zod';
 import type { Comparison } from '../config/comparison.ts';
 import type { Evaluation } from '../config/evaluation.ts';
 import { atomicWrite } from '../store/atomic-write.ts';
 import { hashOf } from '../store/canonical-json.ts';
-import { appendJsonLine, readJsonFile, readJsonLines } from '../store/json-files.ts';
+import { InvalidArtifact } from '../store/errors.ts';
+import { appendJsonLine, problemOf, readJsonFile, readJsonLines } from '../store/json-files.ts';
 import { checkRunId } from '../store/phase-cache.ts';
 import type { EvaluationResults } from '../types/evaluation-types.ts';
 import type { RunEpoch } from '../types/nightly-inputs.ts';
 import type { NightRecord } from '../types/nightly-types.ts';
+import { nightSchema } from './file-schemas.ts';
 import type { RunFolder } from './run-folder.ts';
 
 /** Folders of runs and of results, by id. */
@@ -106,10 +109,21 @@ export class NightlyFolder {
 
   /**
    * The readable lines of the record. A night whose line is torn is closed again, with the same result from
-   * its run. @throws StoreUnavailable
+   * its run. @throws StoreUnavailable, InvalidArtifact for a line that is no night's
    */
   async nights(): Promise<NightRecord[]> {
-    return readJsonLines<NightRecord>(this.nightsFile);
+    const lines = await readJsonLines(this.nightsFile, z.unknown());
+    for (const [index, line] of lines.entries()) {
+      const problem = problemOf(line, nightSchema);
+      if (problem !== undefined)
+        throw new InvalidArtifact(
+          this.nightsFile,
+          problem,
+          { line: index },
+          'Restore the line, or remove it.',
+        );
+    }
+    return lines as NightRecord[];
   }
 
   /** The next night, and what it starts from. A failed night is continued. @throws StoreUnavailable */

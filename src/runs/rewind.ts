@@ -5,6 +5,7 @@ import { atomicWrite } from '../store/atomic-write.ts';
 import { ObjectStore } from '../store/object-store.ts';
 import { InvalidConfig } from '../validation/invalid-config.ts';
 import { cutLedger } from './cut-ledger.ts';
+import { rewindSchema } from './file-schemas.ts';
 import type { LedgerEntry } from './ledger-entry.ts';
 import { applyRetune, retuneRun } from './retune.ts';
 import type { OpenedRun, RunFolder } from './run-folder.ts';
@@ -78,7 +79,7 @@ export async function finishRewind(folder: RunFolder, home: string): Promise<boo
     ['rewinding', 'rewound', 'started', 'resumed', 'moved', 'ended'].includes(type),
   );
   if (last?.type !== 'rewinding') return false;
-  await rewindFolder(folder, home, last as unknown as Rewind);
+  await rewindFolder(folder, home, rewindSchema.parse(last));
   return true;
 }
 

@@ -12,9 +12,8 @@ import { Ledger } from '../store/ledger.ts';
 import { checkRunId, isRunId } from '../store/phase-cache.ts';
 import { openPlainFile, openToAppend, requirePlainFolder } from '../store/plain-files.ts';
 import { InvalidConfig } from '../validation/invalid-config.ts';
-
-export type RunEvent = { type: string; time?: string } & Record<string, unknown>;
-export type MetricsLine = { epoch: number } & Record<string, unknown>;
+import { eventSchema, forkSchema, metricsLineSchema, retunesSchema } from './file-schemas.ts';
+import type { MetricsLine, RunEvent } from './file-schemas.ts';
 
 /**
  * The start of a fork: an epoch of another run, with its ledger line, whose hash anchors the fork's ledger.
@@ -107,6 +106,7 @@ export class RunFolder {
     return readJsonFile<Fork<Body>>(
       this.forkFile,
       'Remove the file and start the same id again: it is made from the run that `startFrom` names.',
+      forkSchema,
     );
   }
 
@@ -121,6 +121,7 @@ export class RunFolder {
       (await readJsonFile<Retune[]>(
         this.retunesFile,
         'Restore it, or remove it to continue with the settings of experiment.json.',
+        retunesSchema,
       )) ?? []
     );
   }
@@ -167,14 +168,14 @@ export class RunFolder {
     );
   }
 
-  /** The readable events; torn lines are skipped. */
+  /** The readable events; torn lines, and lines that are no events, are skipped. */
   async events(): Promise<RunEvent[]> {
-    return readJsonLines<RunEvent>(this.eventsFile);
+    return readJsonLines(this.eventsFile, eventSchema);
   }
 
-  /** The readable metrics; torn lines are skipped. */
+  /** The readable metrics; torn lines, and lines that are no metrics, are skipped. */
   async metrics(): Promise<MetricsLine[]> {
-    return readJsonLines<MetricsLine>(this.metricsFile);
+    return readJsonLines(this.metricsFile, metricsLineSchema);
   }
 
   /** The newest readable metrics; undefined before the first epoch. */

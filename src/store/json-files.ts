@@ -1,5 +1,7 @@
 import type { FileHandle } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import type { z } from 'zod';
+import { plainText } from '../formats/plain-text.ts';
 import { makeFolder } from './atomic-write.ts';
 import { InvalidArtifact, undefinedIfMissing, withDiskErrors } from './errors.ts';
 import { linesOf } from './object-integrity.ts';
@@ -7,18 +9,37 @@ import { openToAppend, readPlainFile } from './plain-files.ts';
 
 /**
  * The JSON of a file that a person may have edited; undefined if there is no such file.
- * @param remedy what to do if it is not JSON
- * @throws InvalidArtifact if it is no file, or not JSON
+ * @param schema what the file has to be; the value is returned as it stands in the file
+ * @param remedy what to do if it is not that
+ * @throws InvalidArtifact if it is no file, not JSON, or not what the schema says
  * @throws StoreUnavailable
  */
-export async function readJsonFile<T>(file: string, remedy: string): Promise<T | undefined> {
+export async function readJsonFile<T>(
+  file: string,
+  remedy: string,
+  schema?: z.ZodType,
+): Promise<T | undefined> {
   const text = await withDiskErrors(file, () => undefinedIfMissing(readPlainFile(file)));
   if (text === undefined) return undefined;
+  let value: unknown;
   try {
-    return JSON.parse(text.toString('utf8')) as T;
+    value = JSON.parse(text.toString('utf8'));
   } catch {
     throw new InvalidArtifact(file, 'not JSON', {}, remedy);
   }
+  const problem = schema && problemOf(value, schema);
+  if (problem !== undefined) throw new InvalidArtifact(file, problem, {}, remedy);
+  return value as T;
+}
+
+const maxProblemCharacters = 300;
+
+/** What a schema says is wrong with a value, by field and short; undefined if nothing is. */
+export function problemOf(value: unknown, schema: z.ZodType): string | undefined {
+  const { error } = schema.safeParse(value);
+  if (error === undefined) return undefined;
+  const problems = error.issues.slice(0, 3).map(({ path, message }) => `${path.join('.')}: ${message}`);
+  return plainText(problems.join('; '), maxProblemCharacters);
 }
 
 /** Adds a line durably, making the folder if it does not exist. @throws StoreUnavailable */
@@ -35,11 +56,12 @@ export async function appendJsonLine(file: string, line: object): Promise<void> 
 }
 
 /**
- * The readable lines of a file; none if there is no file. Torn lines are skipped. @throws StoreUnavailable
+ * The readable lines of a file; none if there is no file. Torn lines, and lines that are not what the schema
+ * says, are skipped. @throws StoreUnavailable
  */
-export async function readJsonLines<T>(file: string): Promise<T[]> {
+export async function readJsonLines<T>(file: string, schema: z.ZodType<T>): Promise<T[]> {
   const data = (await withDiskErrors(file, () => undefinedIfMissing(readPlainFile(file)))) ?? Buffer.alloc(0);
-  return parseLines<T>(data);
+  return parseLines<T>(data).filter((line) => schema.safeParse(line).success);
 }
 
 /** The lines of a text that parse as JSON. */

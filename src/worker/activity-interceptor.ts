@@ -5,7 +5,7 @@ import type { Dependencies } from '../activities/dependencies.ts';
 import { inputSchemas } from '../activities/input-schemas.ts';
 import { shortReason } from '../inference/outage-reason.ts';
 import { ModelUnavailable, ServerProblem } from '../inference/policy-client.ts';
-import type { RunEvent } from '../runs/run-folder.ts';
+import type { RunEvent } from '../runs/file-schemas.ts';
 import type { WorkerStopped } from '../types/activity-types.ts';
 import type { OutageDetails } from '../types/outage-types.ts';
 import { checkArguments, InvalidInput } from '../validation/checked-input.ts';

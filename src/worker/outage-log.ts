@@ -2,7 +2,7 @@
  * Which tries at a model server that is away are written to a run's events. An outage may last for nights, so
  * only its first tries get a line each, then one every five minutes, which counts those between.
  */
-import type { RunEvent } from '../runs/run-folder.ts';
+import type { RunEvent } from '../runs/file-schemas.ts';
 import type { OutageDetails } from '../types/outage-types.ts';
 
 const firstTries = 20;

@@ -4,7 +4,7 @@ import { WithStartWorkflowOperation } from '@temporalio/client';
 import type { WorkflowHandle } from '@temporalio/client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { LedgerEntry } from '../../src/runs/ledger-entry.ts';
-import type { RunEvent } from '../../src/runs/run-folder.ts';
+import type { RunEvent } from '../../src/runs/file-schemas.ts';
 import { queues } from '../../src/workflows/activity-proxies.ts';
 import type { experimentWorkflow as experiment } from '../../src/workflows/experiment.ts';
 import {

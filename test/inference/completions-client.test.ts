@@ -137,7 +137,7 @@ describe('a client of completions', () => {
     ['a choice too few', /has 5 choices; 6 were asked/],
     ['a choice twice', /lacks choice 1/],
     ['too few log-probabilities', /token ids but 0 log-probabilities/],
-    ['oversized answer', /has 5000 tokens; at most 6 were asked/],
+    ['oversized answer', /has 1000 tokens; at most 6 were asked/],
   ];
   it.each(invalid)('%s: the answer is invalid, asked once', async (fault, message) => {
     const error = await failureUnder(fault);

@@ -8,7 +8,6 @@ import type { Ancestor } from '../../runs/run-overview.ts';
 import { requestKey, RequestReader } from '../../temporal/requests.ts';
 import type { RunRequest } from '../../temporal/requests.ts';
 import type { Progress } from '../../types/activity-types.ts';
-import type { Metrics } from '../../types/run-state.ts';
 import { outageText } from '../../workflows/outage-text.ts';
 import { progressScreen } from './progress-display.ts';
 import { queryProgress } from './query-progress.ts';
@@ -59,7 +58,7 @@ export async function readRunStatus(folder: RunFolder, client: Client | null): P
   try {
     const run = await readRunOverview(folder);
     if (run === null) return { ...unreadable, problem: 'no experiment.json' };
-    const lines = (await folder.metrics()) as { epoch: number; at?: string; metrics?: Metrics }[];
+    const lines = await folder.metrics();
     const values = (name: string): number[] =>
       lines.map(({ metrics }) => metrics?.[name]).filter((value) => typeof value === 'number');
     const rates = values('env/success_rate');

@@ -34,7 +34,8 @@
     made.append(...children.filter((child) => child !== null));
     return made;
   };
-  const fixed = (value, digits = 2) => (value === null ? '–' : value.toFixed(digits).replace('-', '−'));
+  const fixed = (value, digits = 2) =>
+    typeof value !== 'number' ? '–' : value.toFixed(digits).replace('-', '−');
   const chip = (text, tone, title = null) => element('span', { class: `chip ${tone}`, title }, text);
 
   const filter = () => {

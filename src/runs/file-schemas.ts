@@ -1,0 +1,95 @@
+/**
+ * What the files of a run's folder may hold. Whoever shares the disk can write there, so nothing of them is
+ * trusted before these schemas have seen it.
+ */
+import { z } from 'zod';
+import { retunableFields } from '../config/retune.ts';
+import { isRunId } from '../store/phase-cache.ts';
+import { FileRef } from '../store/references.ts';
+
+const epoch = z.int().min(0).max(1_000_000_000);
+const runId = z.string().refine(isRunId, 'expected the id of a run');
+const texts = z.record(z.string(), z.unknown());
+
+/** A line of `events.jsonl`; fields that only people read are left as they are. */
+export const eventSchema = z.looseObject({
+  type: z.string(),
+  time: z.string().optional(),
+  at: z.string().optional(),
+  epoch: epoch.nullish(),
+  fromEpoch: epoch.optional(),
+  workflow: z.string().optional(),
+  phase: z.string().optional(),
+  attempt: epoch.optional(),
+  reason: z.string().optional(),
+  note: z.string().optional(),
+  message: z.string().optional(),
+  outcome: z.string().optional(),
+  request: z.string().optional(),
+  identity: z.string().optional(),
+});
+export type RunEvent = z.infer<typeof eventSchema>;
+
+/** The event of a rewind that has begun. */
+export const rewindSchema = z.object({ epoch, set: texts });
+
+export const metricsSchema = z.record(z.string(), z.number().nullable());
+
+/** A line of `metrics.jsonl`. */
+export const metricsLineSchema = z.looseObject({
+  epoch,
+  metrics: metricsSchema.optional(),
+  time: z.record(z.string(), z.number()).optional(),
+  at: z.string().optional(),
+});
+export type MetricsLine = z.infer<typeof metricsLineSchema>;
+
+/** `fork.json`. What the line holds beside these is checked by the ledger's chain of hashes. */
+export const forkSchema = z.strictObject({
+  run: runId,
+  epoch,
+  line: z.looseObject({
+    epoch,
+    outputs: texts,
+    metrics: metricsSchema,
+    notes: z.array(z.string()),
+  }),
+});
+
+/** `retunes.json`. The values are checked with the experiment that they are set in. */
+export const retunesSchema = z.array(
+  z.strictObject({
+    fromEpoch: epoch,
+    set: z.partialRecord(z.enum(retunableFields), z.unknown()),
+    time: z.string(),
+  }),
+);
+
+const runEpoch = z.object({ run: runId, epoch });
+const count = z.int().min(0);
+const rate = z.number().min(0).max(1);
+const refs = z.array(FileRef);
+
+/** A line of `nights.jsonl`, which decides what the next night starts from. */
+export const nightSchema = z.object({
+  night: z.int().min(1),
+  outcome: z.enum(['promoted', 'kept', 'abandoned', 'failed']),
+  reason: z.string(),
+  standing: runEpoch.nullable(),
+  candidate: runEpoch.nullable(),
+  test: z
+    .object({
+      better: count,
+      worse: count,
+      tied: count,
+      p: rate,
+      tasks: count,
+      samples: count,
+      significance: rate,
+      before: z.number(),
+      after: z.number(),
+      verdicts: z.object({ before: refs, after: refs }),
+    })
+    .nullable(),
+  time: z.string(),
+});
