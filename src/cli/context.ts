@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
+import { escapeControls } from '../formats/plain-text.ts';
 
 /** What `genenv` exits with; `genenv --help` prints the meanings. */
 export const exitCodes = {
@@ -42,7 +43,10 @@ export interface CommandParts {
   exit: (code: ExitCode) => void;
 }
 
-/** The world around a command: everything it reads from, or prints to, its process. */
+/**
+ * The world around a command: everything it reads from, or prints to, its process. What models, servers and files
+ * have said is among what it prints, so nothing of it is obeyed by a terminal.
+ */
 export interface CliContext {
   env: NodeJS.ProcessEnv;
   /** Results. */
@@ -58,8 +62,8 @@ export function processContext(): CliContext {
     process.stdout.isTTY && process.stdout.columns > 0 && process.env.TERM !== 'dumb' && !process.env.CI;
   return {
     env: process.env,
-    print: (line) => void process.stdout.write(`${line}\n`),
-    warn: (line) => void process.stderr.write(`${line}\n`),
+    print: (line) => void process.stdout.write(`${escapeControls(line)}\n`),
+    warn: (line) => void process.stderr.write(`${escapeControls(line)}\n`),
     terminal: live ? process.stdout : null,
   };
 }

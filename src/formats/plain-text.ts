@@ -10,11 +10,17 @@ export const MAX_SHOWN_CHARACTERS = 2_000;
 // eslint-disable-next-line no-control-regex -- they are what it looks for
 const unsafeCharacters = /[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
 
-/** A text with its unsafe characters written as `\u{1b}`, and halves of surrogate pairs replaced. */
+/**
+ * A text with its unsafe characters written as `\u001b`, which leaves JSON what it is, and halves of surrogate
+ * pairs replaced.
+ */
 export const escapeControls = (text: string): string =>
   text
     .toWellFormed()
-    .replaceAll(unsafeCharacters, (character) => `\\u{${character.charCodeAt(0).toString(16)}}`);
+    .replaceAll(
+      unsafeCharacters,
+      (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+    );
 
 /**
  * A text as `escapeControls` writes it, of at most `maxCharacters`; what is cut off is counted. Takes no longer

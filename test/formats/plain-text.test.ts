@@ -8,9 +8,9 @@ test('an ordinary text of several lines stays as it is', () => {
 });
 
 test('what a terminal obeys, and what turns the direction of a text, is written out', () => {
-  expect(escapeControls('\u001b]0;OWNED\u0007\u001b[31m')).toBe('\\u{1b}]0;OWNED\\u{7}\\u{1b}[31m');
+  expect(escapeControls('\u001b]0;OWNED\u0007\u001b[31m')).toBe('\\u001b]0;OWNED\\u0007\\u001b[31m');
   expect(escapeControls('a\rb\0c\u009bd\u202ee\u2066f\u2028g')).toBe(
-    'a\\u{d}b\\u{0}c\\u{9b}d\\u{202e}e\\u{2066}f\\u{2028}g',
+    'a\\u000db\\u0000c\\u009bd\\u202ee\\u2066f\\u2028g',
   );
   expect(escapeControls('half \ud83d of a pair')).toBe('half \ufffd of a pair');
 });
@@ -33,7 +33,7 @@ test.each([
 test('the log has stacks and causes of an error, bounded and plain', () => {
   const root = new Error(`refused \u001b[2J${' '.repeat(6_000_000)}`);
   const text = errorText(new Error('the phase failed', { cause: root }));
-  expect(text).toMatch(/^Error: the phase failed\n +at .*\ncaused by: Error: refused \\u\{1b\}\[2J/s);
+  expect(text).toMatch(/^Error: the phase failed\n +at .*\ncaused by: Error: refused \\u001b\[2J/s);
   expect(text.length).toBeLessThan(20_000);
   expect(errorText({ status: 500 })).toContain('status: 500');
   const endless = new Error('round');

@@ -102,18 +102,18 @@ const WATCH_MS = 2_000;
 
 /** Drawn in place on a terminal; without one, printed when something has changed. */
 async function watch(readText: () => Promise<string>, { terminal, print }: CliContext): Promise<void> {
-  const { createLogUpdate } = await import('log-update');
+  const { createLiveText } = await import('../lib/live-text.ts');
   const { Interruption } = await import('../lib/interruption.ts');
   const interruption = new Interruption(() => undefined);
-  const log = terminal === null ? null : createLogUpdate(terminal);
+  const live = terminal === null ? null : createLiveText(terminal);
   let printed = '';
   while (!interruption.stop.aborted) {
     const text = await readText();
-    if (log !== null) log(text);
+    if (live !== null) live.show(text);
     else if (text !== printed) print(text);
     printed = text;
     await sleep(WATCH_MS, undefined, { signal: interruption.stop }).catch(() => undefined);
   }
-  log?.done();
+  live?.done();
   interruption.dispose();
 }

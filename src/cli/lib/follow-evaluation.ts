@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client, WorkflowHandle } from '@temporalio/client';
-import { createLogUpdate } from 'log-update';
 import type { EvaluationProgress } from '../../types/evaluation-types.ts';
 import { queues } from '../../workflows/activity-proxies.ts';
 import type { evaluationWorkflow, rescoringWorkflow } from '../../workflows/evaluation.ts';
 import { phaseText } from '../../workflows/outage-text.ts';
 import type { CliContext } from '../context.ts';
+import { createLiveText } from './live-text.ts';
 import { resultWhileWatching, workflowLink } from './follow.ts';
 import type { Interruption } from './interruption.ts';
 import { OutageLines } from './outage-lines.ts';
@@ -54,7 +54,7 @@ async function showProgress(
   { terminal, print }: CliContext,
   stop: AbortSignal,
 ): Promise<void> {
-  const log = terminal === null ? null : createLogUpdate(terminal);
+  const live = terminal === null ? null : createLiveText(terminal);
   const outages = new OutageLines(print);
   let printed = '';
   const showLatest = async (): Promise<void> => {
@@ -63,8 +63,8 @@ async function showProgress(
     const { status, shards, answered, judged, waiting } = progress;
     const started = shards > 0;
     const line = started ? `${status}: ${answered} of ${shards} shards answered, ${judged} judged` : status;
-    if (log !== null)
-      log(phaseText(`${line}  ${bar(started ? (answered + judged) / (2 * shards) : 0)}`, waiting));
+    if (live !== null)
+      live.show(phaseText(`${line}  ${bar(started ? (answered + judged) / (2 * shards) : 0)}`, waiting));
     else {
       if (line !== printed) print(line);
       outages.show(waiting ?? null);
@@ -76,7 +76,7 @@ async function showProgress(
     await sleep(1_000, undefined, { signal: stop }).catch(() => undefined);
   }
   await showLatest();
-  log?.done();
+  live?.done();
 }
 
 /** Shows the progress of a workflow that scores, until it has ended. */

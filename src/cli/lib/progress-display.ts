@@ -1,7 +1,8 @@
-import { createLogUpdate } from 'log-update';
 import { mean } from '../../numerics/arithmetic.ts';
 import type { Progress } from '../../types/activity-types.ts';
 import type { CliContext } from '../context.ts';
+import { createLiveText } from './live-text.ts';
+import type { LiveText } from './live-text.ts';
 import { OutageLines } from './outage-lines.ts';
 import { durationText, rateText } from './text.ts';
 
@@ -108,21 +109,21 @@ const RECENT_EPOCHS = 5;
 
 /** Progress drawn in place on a terminal. */
 export class ProgressScreen {
-  readonly #log: ReturnType<typeof createLogUpdate>;
+  readonly #live: LiveText;
   #last = '';
 
   constructor(terminal: NodeJS.WriteStream) {
-    this.#log = createLogUpdate(terminal);
+    this.#live = createLiveText(terminal);
   }
 
   show(progress: Progress): void {
     this.#last = progressScreen(progress);
-    this.#log(this.#last);
+    this.#live.show(this.#last);
   }
 
   /** Leaves the last picture on the screen. */
   end(): void {
-    this.#log.done();
+    this.#live.done();
   }
 }
 

@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
-import { createLogUpdate } from 'log-update';
 import type { Comparison } from '../../config/comparison.ts';
 import { hashOf } from '../../store/canonical-json.ts';
 import type { Progress } from '../../types/activity-types.ts';
@@ -10,6 +9,8 @@ import { queues } from '../../workflows/activity-proxies.ts';
 import type { comparisonWorkflow } from '../../workflows/comparison.ts';
 import { reportText } from '../../workflows/outage-text.ts';
 import type { CliContext } from '../context.ts';
+import { createLiveText } from './live-text.ts';
+import type { LiveText } from './live-text.ts';
 import { describeRunning, resultWhileWatching, workflowLink } from './follow.ts';
 import type { Interruption } from './interruption.ts';
 import { OutageLines } from './outage-lines.ts';
@@ -151,19 +152,19 @@ interface RunProgress {
 
 /** A comparison's progress drawn in place on a terminal. */
 class ComparisonScreen {
-  readonly #log: ReturnType<typeof createLogUpdate>;
+  readonly #live: LiveText;
 
   constructor(terminal: NodeJS.WriteStream) {
-    this.#log = createLogUpdate(terminal);
+    this.#live = createLiveText(terminal);
   }
 
   show(progress: ComparisonProgress, runs: readonly RunProgress[]): void {
-    this.#log(comparisonScreen(progress, runs));
+    this.#live.show(comparisonScreen(progress, runs));
   }
 
   /** Leaves the last picture on the screen. */
   end(): void {
-    this.#log.done();
+    this.#live.done();
   }
 }
 
