@@ -37,8 +37,11 @@ export async function search(
   const text = query.slice(0, MAX_QUERY_LENGTH).toWellFormed();
   const headers = key === undefined ? {} : { 'X-API-KEY': key };
   const signalOrTimeout = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]);
+  const encoded = encodeURIComponent(text);
+  const address = url.replaceAll('{query}', encoded);
+  if (new URL(address).pathname !== pathnameOf(url).replaceAll('%7Bquery%7D', encoded)) return [];
   const response = url.includes('{query}')
-    ? await boundedFetch(url.replaceAll('{query}', encodeURIComponent(text)), {
+    ? await boundedFetch(address, {
         headers,
         signal: signalOrTimeout,
       })
@@ -58,6 +61,12 @@ export async function search(
   }
   return searchHits(JSON.parse(body));
 }
+
+/**
+ * A query of dots, however they are encoded, would lead out of its place in the path, to an address that nobody
+ * gave; such a query finds nothing.
+ */
+const pathnameOf = (url: string): string => new URL(url).pathname;
 
 /**
  * Results in an answer of any usual form: a list, or one under `organic` (serper.dev), `results`, `items`,
