@@ -123,7 +123,7 @@ export class RequestReader {
     const root = rootWorkflowExecution?.workflowId ? rootWorkflowExecution : parentWorkflowExecution;
     const answer = await this.#service.getWorkflowExecutionHistory({
       namespace: this.#namespace,
-      execution: root ?? {},
+      execution: root,
       maximumPageSize: 1,
     });
     const first = answer.history?.events?.[0]?.workflowExecutionStartedEventAttributes;

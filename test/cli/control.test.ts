@@ -114,7 +114,10 @@ describe('genenv', () => {
       });
       expect(
         await genenv(['pause', id], { ...environment(), TEMPORAL_ADDRESS: '127.0.0.1:9' }),
-      ).toMatchObject({ code: 1, err: expect.stringContaining('127.0.0.1:9 cannot be used: nothing listens there') as string });
+      ).toMatchObject({
+        code: 1,
+        err: expect.stringContaining('127.0.0.1:9 cannot be used: nothing listens there') as string,
+      });
     },
     MINUTES,
   );
