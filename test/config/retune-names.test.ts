@@ -60,6 +60,7 @@ test('a fork of no run, or from no epoch, is refused', async () => {
 test('lines that are no events or metrics are skipped; a night that is none is refused', async () => {
   const root = await temporaryFolder();
   const folder = new RunFolder(root, 'some-run');
+  await folder.writeExperiment(exampleExperiment());
   await folder.appendEvent({ type: 'started' });
   await folder.appendEvent({ type: 'note', epoch: '<img>' } as never);
   await folder.appendEvent({ type: 7 } as never);

@@ -61,7 +61,7 @@ describe.skipIf(missing !== '')(`the report of hostile files in Chromium${missin
     page.on('request', (request) => requests.push(request.url()));
     page.on('pageerror', (error) => problems.push(error.message));
     page.on('console', (message) => message.type() === 'error' && problems.push(message.text()));
-    await page.goto(pathToFileURL(file).href);
+    await page.goto(pathToFileURL(file).href, { timeout: 90_000 });
     await page.selectOption('[name=epoch]', 'all');
     for (const epoch of await page.locator('[name=epoch] option').allTextContents())
       expect(epoch).toMatch(/^(all|\d+)$/);
