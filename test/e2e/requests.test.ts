@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -74,6 +74,13 @@ test('the events of a run, its status and its report name who asked, whatever as
     ['resume', expect.stringMatching(/^\d+@/)],
   ];
   expect(await requests('asked')).toEqual(expected);
+  // The ledger is the one that Temporal's result names, until its end is cut.
+  expect(await command('verify', 'asked', '--temporal')).toMatchObject({ code: 0 });
+  const ledger = readFileSync(run('asked').ledgerFile, 'utf8');
+  writeFileSync(run('asked').ledgerFile, `${ledger.trimEnd().split('\n').slice(0, -1).join('\n')}\n`);
+  const cut = await command('verify', 'asked', '--temporal');
+  expect(cut).toMatchObject({ code: 1, err: expect.stringContaining('which the ledger does not') as string });
+  writeFileSync(run('asked').ledgerFile, ledger);
   await writeReport({ home: stack.home, runId: 'asked' });
   const page = readFileSync(run('asked').reportFile, 'utf8');
   expect(page).toContain('Who asked for what');

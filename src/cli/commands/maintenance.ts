@@ -2,7 +2,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CliError, exitCodes, homeFolder } from '../context.ts';
 import type { CliContext, CommandParts, ExitCode } from '../context.ts';
-import { parseWholeNumber } from '../lib/options.ts';
+import { addTemporalOptions, parseWholeNumber } from '../lib/options.ts';
+import type { TemporalOptions } from '../lib/options.ts';
 import { byteText, plural } from '../lib/text.ts';
 
 // The commands that need no server: they work on the files of the home folder.
@@ -28,22 +29,26 @@ async function report(id: string, pricesFile: string | undefined, context: CliCo
 }
 
 export function addVerify({ program, context, exit }: CommandParts): void {
-  program
+  const command = program
     .command('verify')
     .description('check the ledger of a run and every file that it names; exits 1 naming the first bad file')
     .argument('<run>', 'id of the run')
     .option('--sign <file>', 'if it is whole, print a signature by this private key (Ed25519, PEM)')
     .option('--signature <file>', 'check it against a signature that was kept elsewhere')
     .option('--public-key <file>', 'the key of that signature')
+    .option('--temporal', 'compare its last line with the result that Temporal has')
     .addHelpText(
       'after',
       '\nExamples:\n  genenv verify laptop\n  genenv verify laptop --sign key.pem > laptop.signature\n' +
         '  genenv verify laptop --signature laptop.signature --public-key public.pem',
-    )
-    .action(async (id: string, options: VerifyOptions) => exit(await verify(id, options, context)));
+    );
+  addTemporalOptions(command).action(async (id: string, options: VerifyOptions) =>
+    exit(await verify(id, options, context)),
+  );
 }
 
-interface VerifyOptions {
+interface VerifyOptions extends TemporalOptions {
+  temporal?: boolean;
   sign?: string;
   signature?: string;
   publicKey?: string;
@@ -53,11 +58,12 @@ const MAX_PROBLEMS = 10;
 
 async function verify(
   id: string,
-  { sign, signature, publicKey }: VerifyOptions,
-  { env, print, warn }: CliContext,
+  { sign, signature, publicKey, temporal = false, ...server }: VerifyOptions,
+  context: CliContext,
 ): Promise<ExitCode> {
   if ((signature === undefined) !== (publicKey === undefined))
     throw new CliError('--signature, --public-key: got one of them; give both', exitCodes.badInput);
+  const { env, print, warn } = context;
   const { requireRun } = await import('../../runs/run-overview.ts');
   const { verifyRun } = await import('../../runs/verify.ts');
   const { ObjectStore } = await import('../../store/object-store.ts');
@@ -68,6 +74,11 @@ async function verify(
   const { signatureProblem, signLedger } = await import('../../runs/ledger-signature.ts');
   if (signature !== undefined && publicKey !== undefined) {
     const problem = await signatureProblem(run, readKeyFile(signature), readKeyFile(publicKey));
+    if (problem !== undefined) problems.push({ file: run.ledgerFile, problem });
+  }
+  if (temporal) {
+    const { temporalHeadProblem } = await import('../lib/temporal-head.ts');
+    const problem = await temporalHeadProblem(run, server, context);
     if (problem !== undefined) problems.push({ file: run.ledgerFile, problem });
   }
   if (sign !== undefined && problems.length === 0) {
