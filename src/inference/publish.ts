@@ -4,8 +4,10 @@ import type { ServingSettings } from '../config/serving.ts';
 import { atomicWrite } from '../store/atomic-write.ts';
 import { readCanary } from '../store/canaries.ts';
 import type { ObjectStore } from '../store/object-store.ts';
+import { parseRef } from '../store/references.ts';
 import type { PolicyVersion } from '../types/run-state.ts';
 import { canarySchema } from '../types/training-job.ts';
+import { InvalidConfig } from '../validation/invalid-config.ts';
 import { AdapterNotLoaded, publishAdapter } from './adapter-server.ts';
 import type { ModelClients } from './model-clients.ts';
 import { ModelNotServed, ModelUnavailable, RequestRefused } from './policy-client.ts';
@@ -25,6 +27,8 @@ export async function ensurePolicyServed(
   { name, checkpoint }: PolicyVersion,
 ): Promise<boolean> {
   if (checkpoint === null) return false;
+  requireServedName(name);
+  parseRef(checkpoint);
   if (serving.type === 'embedded') {
     await atomicWrite(
       join(store.root, 'served', `${name}.json`),
@@ -50,6 +54,17 @@ export async function ensurePolicyServed(
   // One that is away gets the policy when it is back and is asked for it.
   if (away.length > 0 && away.length === servers.length) throw away[0]!;
   return true;
+}
+
+/**
+ * A name becomes a file of the store, and may come from a ledger or a record that somebody else wrote.
+ * @throws InvalidConfig for a name that the policy server would not serve
+ */
+function requireServedName(name: string): void {
+  if (!/^[A-Za-z0-9_@][A-Za-z0-9._@+-]{0,119}$/.test(name))
+    throw new InvalidConfig(
+      'policy: its name cannot be served; expected letters, digits and ._@+-, 120 at most',
+    );
 }
 
 /**

@@ -1,4 +1,3 @@
-import { open } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { Mutex } from 'async-mutex';
@@ -6,6 +5,7 @@ import { makeFolder, syncFolder } from './atomic-write.ts';
 import { canonicalJson, sha256 } from './canonical-json.ts';
 import { withDiskErrors } from './errors.ts';
 import type { OnDamage } from './errors.ts';
+import { openToAppend } from './plain-files.ts';
 
 export type JournalOptions = {
   onDamage?: OnDamage;
@@ -41,7 +41,7 @@ export class Journal<T> {
     const absolute = resolve(path);
     await makeFolder(dirname(absolute));
     return withDiskErrors(absolute, async () => {
-      const file = await open(absolute, 'a+');
+      const file = await openToAppend(absolute);
       try {
         const data = await file.readFile();
         const { entries, length, problem } = parseJournal(data);

@@ -10,6 +10,7 @@ import { InvalidArtifact } from '../../src/store/errors.ts';
 import { ObjectStore } from '../../src/store/object-store.ts';
 import { canaryPath } from '../../src/store/object-paths.ts';
 import type { FolderRef } from '../../src/store/references.ts';
+import type { PolicyVersion } from '../../src/types/run-state.ts';
 import { createModelClients } from '../../src/worker/model-servers.ts';
 import { FakeModelServer } from '../../test-support/fake-model-server.ts';
 import { FakeSglang } from '../../test-support/fake-sglang.ts';
@@ -317,4 +318,17 @@ describe('a vLLM', () => {
       await expect(publish()).rejects.toMatchObject({ name: 'ModelUnavailable' });
     },
   );
+});
+
+it('writes no entry for a name or a reference that leads out of the store, wherever they come from', async () => {
+  const { dependencies, right } = await someVllm();
+  const publish = (policy: { name: string; checkpoint: unknown }) =>
+    ensurePolicyServed(dependencies, { type: 'embedded' }, {
+      ...policy,
+      trainer_state: null,
+    } as PolicyVersion);
+  for (const bad of ['../../../PWNED/package', 'a/b', '', '.hidden', 'x'.repeat(200)])
+    await expect(publish({ name: bad, checkpoint: right })).rejects.toThrow(/its name cannot be served/);
+  const withoutCount = { uri: 'any text', sha256: right.sha256, bytes: 1 };
+  await expect(publish({ name: 'agent@1', checkpoint: withoutCount })).rejects.toThrow(InvalidArtifact);
 });

@@ -16,6 +16,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { cutLedger } from '../../src/runs/cut-ledger.ts';
 import { RunFolder } from '../../src/runs/run-folder.ts';
+import { Journal } from '../../src/store/journal.ts';
 import { dataFileReader } from '../../src/store/data-files.ts';
 import { hashOf } from '../../src/store/canonical-json.ts';
 
@@ -130,6 +131,12 @@ describe('a link in a run’s folder', () => {
     await expect(run.readRetunes()).rejects.toThrow('not JSON');
     await expect(run.readRetunes()).rejects.not.toThrow('SECRET');
   });
+});
+
+it('a link named like a journal is not emptied', async () => {
+  symlinkSync(outside(), join(folder, 'requests.jsonl'));
+  await expect(Journal.open(join(folder, 'requests.jsonl'))).rejects.toThrow(refusal);
+  expect(readFileSync(outside(), 'utf8')).toBe(SECRET);
 });
 
 it('a run that never was gets no folder by an event', async () => {
