@@ -13,9 +13,14 @@ const poolSourceSchema = z
         type: z.literal('model'),
         baseUrl: httpUrl.describe('OpenAI-compatible server that is asked for chat completions.'),
         apiKeyEnv,
-        model: z.string().min(1).describe('Name of the model there.'),
-        temperature: z.number().min(0).default(1).describe('Sampling temperature.'),
-        maxTokens: z.int().positive().default(1024).describe('Maximum number of new tokens in a completion.'),
+        model: z.string().min(1).max(1_000).describe('Name of the model there.'),
+        temperature: z.number().min(0).max(1_000_000).default(1).describe('Sampling temperature.'),
+        maxTokens: z
+          .int()
+          .positive()
+          .max(1_000_000)
+          .default(1024)
+          .describe('Maximum number of new tokens in a completion.'),
       })
       .describe('Written by a model, from examples of the base tasks.'),
     z
@@ -24,6 +29,7 @@ const poolSourceSchema = z
         path: z
           .string()
           .min(1)
+          .max(4_096)
           .describe(
             'JSON Lines on the worker’s machine, a task a line: {"spec": "…"}; in a folder of GENENV_DATA.',
           ),
@@ -43,9 +49,15 @@ const predictorFields = {
   bandwidth: z
     .number()
     .positive()
+    .max(1_000_000)
     .default(1)
     .describe('Difficulty over which the predictor of success smooths, in the world’s own unit.'),
-  memory: z.int().positive().default(4).describe('Epochs of outcomes that the predictor looks back on.'),
+  memory: z
+    .int()
+    .positive()
+    .max(1_000_000)
+    .default(4)
+    .describe('Epochs of outcomes that the predictor looks back on.'),
 };
 
 const genenvArm = z
@@ -67,6 +79,7 @@ const staticArm = z
     variations: z
       .int()
       .positive()
+      .max(1_000_000)
       .default(5)
       .describe('Variations of each base task that the frozen simulator writes, once. Paper: 5.'),
   })
@@ -78,6 +91,7 @@ const offlineArm = z
     multiple: z
       .number()
       .positive()
+      .max(1_000_000)
       .default(2)
       .describe(
         'Size of the data set before it is filtered, in multiples of the base tasks. Paper: 2 and 4.',
@@ -92,6 +106,7 @@ const selectionArm = z
     candidates: z
       .int()
       .min(2)
+      .max(1_000_000)
       .default(4)
       .describe('Tasks that the frozen simulator writes for each that is rolled out.'),
     ...predictorFields,
@@ -104,6 +119,7 @@ const bestOfNArm = z
     candidates: z
       .int()
       .min(2)
+      .max(1_000_000)
       .default(4)
       .describe('n: tasks that the frozen simulator writes for each that is rolled out.'),
     exemplars: z
@@ -112,7 +128,7 @@ const bestOfNArm = z
       .max(16)
       .default(3)
       .describe('Tasks of D_env in each of its prompts, drawn by exp(λ R_env).'),
-    lambda: z.number().min(0).default(5).describe('Temperature λ of that draw.'),
+    lambda: z.number().min(0).max(1_000_000).default(5).describe('Temperature λ of that draw.'),
     ...predictorFields,
   })
   .describe(
@@ -126,6 +142,7 @@ const windowArm = z
     start: z
       .number()
       .positive()
+      .max(1_000_000)
       .default(1)
       .describe('Hardest level at the start, in the world’s own unit of difficulty.'),
     raiseAt: z
@@ -134,11 +151,17 @@ const windowArm = z
       .max(1)
       .default(0.9)
       .describe('Success at the hardest level at which the next one opens.'),
-    step: z.number().positive().default(1).describe('Distance of two levels.'),
-    levels: z.int().positive().default(4).describe('Levels that stay open, the hardest included.'),
+    step: z.number().positive().max(1_000_000).default(1).describe('Distance of two levels.'),
+    levels: z
+      .int()
+      .positive()
+      .max(1_000_000)
+      .default(4)
+      .describe('Levels that stay open, the hardest included.'),
     minAttempts: z
       .int()
       .positive()
+      .max(1_000_000)
       .default(64)
       .describe('Attempts at the hardest level before it is judged, over as many epochs as that takes.'),
   })

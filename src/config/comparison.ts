@@ -37,7 +37,11 @@ const seedsSchema = z.array(z.int().min(0).max(999_999_999)).min(1).max(100);
 
 const crossPlaySchema = z
   .strictObject({
-    arms: z.array(z.string()).min(1).describe('Arms whose checkpoints meet each other.'),
+    arms: z
+      .array(z.string().max(1_000))
+      .min(1)
+      .max(1_000)
+      .describe('Arms whose checkpoints meet each other.'),
     seeds: seedsSchema.describe('Seeds of which.'),
     checkpoints: z
       .int()
@@ -54,7 +58,7 @@ const crossPlaySchema = z
 
 const probesSchema = z
   .strictObject({
-    arms: z.array(z.string()).min(1).describe('Arms whose agents are probed.'),
+    arms: z.array(z.string().max(1_000)).min(1).max(1_000).describe('Arms whose agents are probed.'),
     seeds: seedsSchema.describe('Seeds of which.'),
     checkpoints: z
       .int()
@@ -111,7 +115,7 @@ const armRule = 'expected 1 to 24 letters, digits, dashes or underscores, no und
 /** The comparison file: what the workflow `comparison` is started with. */
 export const comparisonSchema = z
   .strictObject({
-    $schema: z.string().optional().describe('For editors.'),
+    $schema: z.string().max(4_096).optional().describe('For editors.'),
     name: z
       .string()
       .regex(comparisonIdPattern, comparisonIdRule)
@@ -120,17 +124,17 @@ export const comparisonSchema = z
       'Seeds that every arm is run under: each arm starts from the same warm policies under a seed.',
     ),
     experiment: z
-      .record(z.string(), z.unknown())
+      .record(z.string().max(1_000), z.unknown())
       .describe(
         'The content of an experiment file, which all arms share. Name and seed come from the comparison.',
       ),
     arms: z
-      .record(z.string().regex(armPattern, armRule), z.record(z.string(), z.unknown()))
+      .record(z.string().regex(armPattern, armRule), z.record(z.string().max(1_000), z.unknown()))
       .describe(
         'What each arm changes in the experiment: objects merge key by key, other values replace; null ' +
           'takes a policy’s training away.',
       ),
-    baseline: z.string().describe('Arm that the others are compared with, seed by seed.'),
+    baseline: z.string().max(1_000).describe('Arm that the others are compared with, seed by seed.'),
     concurrency: z.int().min(1).max(16).default(2).describe('Runs under way at a time.'),
     threshold: z
       .number()

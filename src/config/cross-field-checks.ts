@@ -1,4 +1,5 @@
 import { fitsModelsFromScratch, hasWarmUpCorpus, textLimits, worldProblems } from '../worlds/settings.ts';
+import { replayCount } from './experiment.ts';
 import type { Experiment } from './experiment.ts';
 import { engineModelProblem } from './model-folder.ts';
 import { positionsFromScratch } from './policies.ts';
@@ -7,6 +8,7 @@ import { vllmRanks } from './serving.ts';
 /** Combinations of valid fields that no run could honour: `<field>: got <value>; <what is allowed>`. */
 export function impossibleCombinations(experiment: Experiment): string[] {
   return [
+    ...budgetProblems(experiment),
     ...methodProblems(experiment),
     ...servingProblems(experiment),
     ...adapterServerProblems(experiment),
@@ -121,6 +123,39 @@ function* adapterServerProblems(experiment: Experiment): Generator<string> {
       `environment.model.path: got "${simulator.path}"; expected "${base.path}", as the agent has, since one ${server} ` +
       'serves one model'
     );
+}
+
+/** Rollouts of an epoch, and attempts at held-out tasks in a cell of an evaluation, that files may ask for. */
+const maxRollouts = 10_000_000;
+/** Weights of a model from scratch: beyond it, a model is pretrained. */
+const maxWeightsFromScratch = 2_000_000_000;
+
+/** Products of fields each of which is within its own limit. */
+function* budgetProblems(experiment: Experiment): Generator<string> {
+  const { agent, environment, evaluation, world } = experiment;
+  const tasks = environment.promptsPerEpoch * environment.variationsPerPrompt + replayCount(experiment);
+  const rollouts = tasks * agent.rolloutsPerTask;
+  if (!(rollouts <= maxRollouts))
+    yield (
+      `environment.promptsPerEpoch: got ${environment.promptsPerEpoch}; with its variations, drawn tasks and ` +
+      `${agent.rolloutsPerTask} attempts an epoch has ${rollouts} rollouts, expected at most ${maxRollouts}`
+    );
+  const perCell = 'heldOutPerCell' in world ? world.heldOutPerCell : 1;
+  if (perCell * evaluation.samples > maxRollouts / 1_000)
+    yield (
+      `evaluation.samples: got ${evaluation.samples}; with ${perCell} held-out tasks for each kind ` +
+      `(world.heldOutPerCell), expected at most ${Math.floor(maxRollouts / 1_000 / perCell)}`
+    );
+  for (const { role, policy } of rolesOf(experiment)) {
+    if (policy.model.type !== 'scratch') continue;
+    const { hiddenSize, layers, intermediateSize } = policy.model.architecture;
+    const weights = layers * hiddenSize * (4 * hiddenSize + 3 * intermediateSize);
+    if (weights > maxWeightsFromScratch)
+      yield (
+        `${role}.model.architecture.hiddenSize: got ${hiddenSize}; with its layers it has ${weights} weights, ` +
+        `expected at most ${maxWeightsFromScratch} in a model from scratch`
+      );
+  }
 }
 
 /** Completions of a request that the policy server takes: MAX_ROWS of trainer/genenv_trainer/serving/limits.py. */

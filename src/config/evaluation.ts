@@ -16,7 +16,7 @@ const policySchema = z
       .strictObject({
         type: z.literal('served'),
         baseUrl: httpUrl.describe('OpenAI-compatible server.'),
-        model: z.string().min(1).describe('Name that the server knows the model by.'),
+        model: z.string().min(1).max(1_000).describe('Name that the server knows the model by.'),
         apiKeyEnv,
         api: z
           .enum(['chat', 'completions'])
@@ -30,7 +30,13 @@ const policySchema = z
       .strictObject({
         type: z.literal('run'),
         run: z.string().regex(runIdPattern, 'expected the id of a run').describe('Id of a run.'),
-        epoch: z.int().min(0).nullable().default(null).describe('Its committed epoch; null = the last.'),
+        epoch: z
+          .int()
+          .min(0)
+          .max(1_000_000)
+          .nullable()
+          .default(null)
+          .describe('Its committed epoch; null = the last.'),
         api: z.enum(['chat', 'completions']).default('chat').describe('As for a served one.'),
       })
       .describe('The agent of a run, asked on the server that the run used.'),
@@ -42,7 +48,7 @@ const policySchema = z
 
 export const evaluationSchema = z
   .strictObject({
-    $schema: z.string().optional().describe('For editors.'),
+    $schema: z.string().max(4_096).optional().describe('For editors.'),
     name: z
       .string()
       .regex(evaluationIdPattern, evaluationIdRule)

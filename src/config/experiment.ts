@@ -17,7 +17,7 @@ import { runIdPattern } from './run-id.ts';
 /** The experiment file, resolved: presets merged in, every default written out. */
 export const experimentSchema = z
   .strictObject({
-    $schema: z.string().optional().describe('For editors.'),
+    $schema: z.string().max(4_096).optional().describe('For editors.'),
     name: z
       .string()
       .regex(/^[A-Za-z0-9._-]{1,80}$/, 'expected 1 to 80 letters, digits, dots, dashes or underscores')
@@ -43,7 +43,7 @@ export const experimentSchema = z
           .string()
           .regex(runIdPattern, 'expected the id of a run')
           .describe('Id of the run to start from.'),
-        epoch: z.int().min(0).describe('Its committed epoch to start from.'),
+        epoch: z.int().min(0).max(1_000_000).describe('Its committed epoch to start from.'),
       })
       .nullable()
       .default(null)
@@ -53,6 +53,7 @@ export const experimentSchema = z
     maxTokens: z
       .int()
       .positive()
+      .max(1_000_000_000_000_000)
       .nullable()
       .default(null)
       .describe('Stop after the epoch in which this many tokens were sampled; null = no cap.'),

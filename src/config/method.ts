@@ -4,11 +4,17 @@ import { apiKeyEnv, httpUrl } from './server-address.ts';
 /** What is evaluated, and how: what an experiment's own evaluations share with those of a file. */
 export const evaluationOptions = {
   suites: z
-    .array(z.string().min(1))
+    .array(z.string().min(1).max(1_000))
     .min(1)
+    .max(1_000)
     .describe('Suites by name (`genenv suites` lists them), or a benchmark’s with `*`: `bfcl_v4_*`.'),
-  temperature: z.number().min(0).default(0).describe('Sampling temperature; 0 = greedy.'),
-  maxTokens: z.int().positive().default(1024).describe('Maximum number of new tokens in a completion.'),
+  temperature: z.number().min(0).max(1_000_000).default(0).describe('Sampling temperature; 0 = greedy.'),
+  maxTokens: z
+    .int()
+    .positive()
+    .max(1_000_000)
+    .default(1024)
+    .describe('Maximum number of new tokens in a completion.'),
   seed: z.int().min(0).default(0).describe('Every other seed derives from it.'),
   toolFormat: z
     .enum(['prompt', 'native'])
@@ -25,7 +31,7 @@ export const evaluationOptions = {
   judge: z
     .strictObject({
       baseUrl: httpUrl.describe('OpenAI-compatible server.'),
-      model: z.string().min(1).describe('Model that judges.'),
+      model: z.string().min(1).max(1_000).describe('Model that judges.'),
       apiKeyEnv,
     })
     .nullable()
@@ -34,6 +40,7 @@ export const evaluationOptions = {
   limit: z
     .int()
     .positive()
+    .max(1_000_000)
     .nullable()
     .default(null)
     .describe(
@@ -51,6 +58,7 @@ export const evaluationOptions = {
   requestTimeoutSeconds: z
     .number()
     .positive()
+    .max(31_536_000)
     .default(120)
     .describe(
       'Longest that one request may take; for the agent of a run, at least what the run’s requests may.',
@@ -58,6 +66,7 @@ export const evaluationOptions = {
   heartbeatSeconds: z
     .number()
     .min(1)
+    .max(31_536_000)
     .default(150)
     .describe(
       'Heartbeat timeout of the activities, which heartbeat while a request is under way: how soon a worker ' +
@@ -66,11 +75,13 @@ export const evaluationOptions = {
   maxAttempts: z
     .int()
     .positive()
+    .max(1_000_000)
     .default(100)
     .describe('Attempts at an activity before the evaluation fails. An outage of a model server costs none.'),
   maxOutageSeconds: z
     .number()
     .positive()
+    .max(31_536_000)
     .optional()
     .describe(
       'How long a model server may be away before the evaluation fails. Left out = it is waited for without end.',
@@ -80,7 +91,12 @@ export const evaluationOptions = {
 /** What an experiment file says of its own evaluations: all but the policy, which is its agent. */
 export const benchmarksSchema = z
   .strictObject({
-    every: z.int().positive().default(10).describe('After every so many epochs, and after the last.'),
+    every: z
+      .int()
+      .positive()
+      .max(1_000_000)
+      .default(10)
+      .describe('After every so many epochs, and after the last.'),
     ...evaluationOptions,
   })
   .describe('Evaluation of the agent on benchmarks.');
@@ -100,6 +116,7 @@ export const difficultySchema = z
     beta: z
       .number()
       .positive()
+      .max(1_000_000)
       .describe('Sharpness β of R_env = exp(-β (p̂ - α)²). Reference release: 2; tuned: 8.'),
     per: z
       .enum(['task', 'batch'])
@@ -110,6 +127,7 @@ export const difficultySchema = z
 const appliesTo = z
   .array(z.enum(['agent', 'environment']))
   .min(1)
+  .max(1_000)
   .default(['environment'])
   .describe(
     'Whose update the filter holds back. Paper: the environment only; its agent trains on everything.',
@@ -130,7 +148,7 @@ export const filterSchema = z
     }),
     z.strictObject({
       type: z.literal('topK'),
-      k: z.int().positive().describe('Number of tasks to keep, those nearest to α.'),
+      k: z.int().positive().max(1_000_000).describe('Number of tasks to keep, those nearest to α.'),
       appliesTo,
     }),
   ])
@@ -142,17 +160,18 @@ export const poolsSchema = z
       .strictObject({
         mix: z
           .strictObject({
-            base: z.number().min(0).describe('Weight of the base tasks.'),
-            history: z.number().min(0).describe('Weight of valid tasks of earlier epochs.'),
+            base: z.number().min(0).max(1_000_000).describe('Weight of the base tasks.'),
+            history: z.number().min(0).max(1_000_000).describe('Weight of valid tasks of earlier epochs.'),
             new: z
               .number()
               .positive()
+              .max(1_000_000)
               .describe("Weight of this epoch's new tasks; all of them are rolled out."),
           })
           .describe(
             'Shares of an epoch’s rollout tasks. Drawn tasks are rolled out afresh; base or history 0 draws none.',
           ),
-        capacity: z.int().positive().describe('Tasks of history kept (newest first).'),
+        capacity: z.int().positive().max(10_000_000).describe('Tasks of history kept (newest first).'),
       })
       .describe('D_train: what the agent trains on.'),
     environment: z
@@ -160,6 +179,7 @@ export const poolsSchema = z
         window: z
           .int()
           .positive()
+          .max(1_000_000)
           .nullable()
           .describe('Epochs that a record stays in D_env; null = for ever (paper).'),
         deduplicate: z.boolean().describe('Divide the weight of a task by how often it occurs.'),
@@ -169,12 +189,14 @@ export const poolsSchema = z
             perTenth: z
               .int()
               .positive()
+              .max(1_000_000)
               .describe(
                 'Records remembered for each tenth of recent success in the simulator’s prompt, newest first.',
               ),
             recordsPerStep: z
               .int()
               .positive()
+              .max(1_000_000)
               .describe('Remembered records in an optimizer step, spread evenly over the tenths.'),
             deduplicate: z
               .boolean()
@@ -230,6 +252,7 @@ export const guardsSchema = z
     starvedAfter: z
       .int()
       .positive()
+      .max(1_000_000)
       .nullable()
       .optional()
       .describe(
@@ -239,10 +262,16 @@ export const guardsSchema = z
       ),
     gateAgent: z
       .strictObject({
-        every: z.int().positive().default(5).describe('Epochs between two looks; after the last epoch too.'),
+        every: z
+          .int()
+          .positive()
+          .max(1_000_000)
+          .default(5)
+          .describe('Epochs between two looks; after the last epoch too.'),
         tasks: z
           .int()
           .positive()
+          .max(1_000_000)
           .default(128)
           .describe(
             'Maximum number of tasks in the anchor set; one rollout each, outside the rollout budget.',
@@ -262,6 +291,7 @@ export const guardsSchema = z
         tasks: z
           .int()
           .positive()
+          .max(1_000_000)
           .default(32)
           .describe('Maximum number of base tasks that the simulator varies and the agent attempts.'),
         minValid: unit
@@ -288,6 +318,7 @@ export const historySchema = z
     window: z
       .int()
       .positive()
+      .max(1_000_000)
       .default(2)
       .describe('Epochs that the agent history given to the simulator looks back on.'),
   })
@@ -295,12 +326,23 @@ export const historySchema = z
 
 export const evaluationSettingsSchema = z
   .strictObject({
-    every: z.int().positive().default(5).describe('Evaluate after every so many epochs, and after the last.'),
-    samples: z.int().positive().default(1).describe('Attempts at each held-out task.'),
-    temperature: z.number().min(0).default(1).describe('Sampling temperature of the evaluation; 0 = greedy.'),
+    every: z
+      .int()
+      .positive()
+      .max(1_000_000)
+      .default(5)
+      .describe('Evaluate after every so many epochs, and after the last.'),
+    samples: z.int().positive().max(1_024).default(1).describe('Attempts at each held-out task.'),
+    temperature: z
+      .number()
+      .min(0)
+      .max(1_000_000)
+      .default(1)
+      .describe('Sampling temperature of the evaluation; 0 = greedy.'),
     passAtK: z
       .int()
       .min(2)
+      .max(1_024)
       .optional()
       .describe(
         'Report success in one attempt and in at least one of so many (pass@1, pass@k), estimated from ' +
@@ -324,23 +366,36 @@ export const durabilitySchema = z
       .max(1024)
       .default(32)
       .describe('Prompts in one request: the unit of batching, storage and retry.'),
-    requestTimeoutSeconds: z.number().positive().default(50).describe('Longest that one request may take.'),
+    requestTimeoutSeconds: z
+      .number()
+      .positive()
+      .max(31_536_000)
+      .default(50)
+      .describe('Longest that one request may take.'),
     heartbeatSeconds: z
       .number()
       .min(1)
+      .max(31_536_000)
       .default(60)
       .describe(
         'Heartbeat timeout of activities that talk to models or trainers: how soon a worker that died is noticed.',
       ),
-    epochsPerRun: z.int().positive().default(20).describe('Epochs before the workflow continues as new.'),
+    epochsPerRun: z
+      .int()
+      .positive()
+      .max(1_000_000)
+      .default(20)
+      .describe('Epochs before the workflow continues as new.'),
     maxPhaseAttempts: z
       .int()
       .positive()
+      .max(1_000_000)
       .default(100)
       .describe('Attempts at a phase before the epoch fails. An outage of a model server costs none.'),
     maxOutageSeconds: z
       .number()
       .positive()
+      .max(31_536_000)
       .optional()
       .describe(
         'How long a model server may be away before the epoch fails. Left out = it is waited for without end.',

@@ -24,7 +24,7 @@ const nameRule = 'expected 1 to 64 letters, digits, dots, dashes or underscores,
 /** The nightly file: what a Temporal schedule gives to the workflow `nightly`. */
 export const nightlySchema = z
   .strictObject({
-    $schema: z.string().optional().describe('For editors.'),
+    $schema: z.string().max(4_096).optional().describe('For editors.'),
     name: z
       .string()
       .regex(namePattern, nameRule)
@@ -34,7 +34,7 @@ export const nightlySchema = z
           'the name of the experiment.',
       ),
     experiment: z
-      .record(z.string(), z.unknown())
+      .record(z.string().max(1_000), z.unknown())
       .describe(
         'The content of an experiment file. Its seed is that of the first night; later ones derive theirs from it.',
       ),
@@ -67,7 +67,12 @@ export const nightlySchema = z
           .max(1024)
           .default(8)
           .describe('Attempts of each agent at each held-out task.'),
-        temperature: z.number().min(0).default(1).describe('Sampling temperature; 0 = greedy.'),
+        temperature: z
+          .number()
+          .min(0)
+          .max(1_000_000)
+          .default(1)
+          .describe('Sampling temperature; 0 = greedy.'),
       })
       .prefault({})
       .describe('How the standing and the new agent are compared.'),

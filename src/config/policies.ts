@@ -10,13 +10,15 @@ export const architectureSchema = z
     hiddenSize: z
       .int()
       .positive()
+      .max(65_536)
       .describe('Width of the residual stream; heads must divide it into parts of an even size.'),
-    layers: z.int().positive().describe('Transformer blocks.'),
-    heads: z.int().positive().describe('Attention heads.'),
-    intermediateSize: z.int().positive().describe('Width of the feed-forward layers.'),
+    layers: z.int().positive().max(1_000).describe('Transformer blocks.'),
+    heads: z.int().positive().max(1_024).describe('Attention heads.'),
+    intermediateSize: z.int().positive().max(262_144).describe('Width of the feed-forward layers.'),
     initializerRange: z
       .number()
       .positive()
+      .max(1_000_000)
       .default(0.1)
       .describe(
         'Standard deviation of the initial weights. At the usual 0.02 a model this small does not start to learn.',
@@ -27,21 +29,31 @@ export const architectureSchema = z
 
 export const warmUpSchema = z
   .strictObject({
-    rows: z.int().positive().describe('Records of the corpus that the world writes.'),
-    batch: z.int().positive().describe('Records a step.'),
-    learningRate: z.number().positive().describe('Peak learning rate.'),
+    rows: z.int().positive().max(10_000_000).describe('Records of the corpus that the world writes.'),
+    batch: z.int().positive().max(100_000).describe('Records a step.'),
+    learningRate: z.number().positive().max(1_000_000).describe('Peak learning rate.'),
     schedule: z
       .enum(['constant', 'linear', 'cosine'])
       .default('cosine')
       .describe('Course of the learning rate after its warm-up.'),
-    warmupSteps: z.int().min(0).default(20).describe('Steps over which the learning rate rises from 0.'),
+    warmupSteps: z
+      .int()
+      .min(0)
+      .max(1_000_000)
+      .default(20)
+      .describe('Steps over which the learning rate rises from 0.'),
   })
   .describe('One-time supervised training; its result is cached by content.');
 
 export const adapterSchema = z
   .strictObject({
-    r: z.int().positive().default(32).describe('Rank of the update.'),
-    alpha: z.int().positive().default(64).describe('Scale of the update; it is multiplied by alpha / r.'),
+    r: z.int().positive().max(4_096).default(32).describe('Rank of the update.'),
+    alpha: z
+      .int()
+      .positive()
+      .max(1_000_000)
+      .default(64)
+      .describe('Scale of the update; it is multiplied by alpha / r.'),
     dropout: z
       .number()
       .min(0)
@@ -51,8 +63,9 @@ export const adapterSchema = z
         'Share of the adapter’s inputs dropped in training; above 0, sampler and trainer no longer agree.',
       ),
     targetModules: z
-      .array(z.string())
+      .array(z.string().max(1_000))
       .min(1)
+      .max(1_000)
       .default(['q_proj', 'k_proj', 'v_proj', 'o_proj', 'gate_proj', 'up_proj', 'down_proj'])
       .describe('Layers that get an adapter.'),
   })
@@ -69,6 +82,7 @@ export const modelSchema = z
         path: z
           .string()
           .min(1)
+          .max(4_096)
           .describe(
             'Hugging Face folder on the machines that train and serve, under GENENV_MODELS; `engine:smollm2` = the model that ' +
               '`npm run engines -- smollm2` installs.',
@@ -93,19 +107,21 @@ export const samplingSchema = z
     temperature: z
       .number()
       .positive()
+      .max(1_000_000)
       .default(1)
       .describe('Sampling temperature; the trainer divides logits by it too.'),
-    maxTokens: z.int().positive().describe('Maximum number of new tokens in a completion.'),
+    maxTokens: z.int().positive().max(1_000_000).describe('Maximum number of new tokens in a completion.'),
   })
   .describe('How the policy is sampled in training.');
 
 const beta = z.number().min(0).lt(1);
 
 const optimizer = {
-  learningRate: z.number().positive().describe('Peak learning rate of AdamW.'),
+  learningRate: z.number().positive().max(1_000_000).describe('Peak learning rate of AdamW.'),
   warmupSteps: z
     .int()
     .min(0)
+    .max(1_000_000)
     .default(0)
     .describe('Optimizer steps over which the learning rate rises from 0, over all epochs.'),
   schedule: z
@@ -115,28 +131,45 @@ const optimizer = {
   scheduleSteps: z
     .int()
     .positive()
+    .max(1_000_000)
     .nullable()
     .default(null)
     .describe('Optimizer steps that the schedule spans, over all epochs; null only with a constant one.'),
   betas: z.tuple([beta, beta]).default([0.9, 0.999]).describe('Decay of AdamW’s two moments.'),
-  weightDecay: z.number().min(0).default(0).describe('Decoupled weight decay.'),
-  maxGradNorm: z.number().positive().default(1).describe('Gradients above this norm are scaled down to it.'),
-  klCoefficient: z.number().min(0).describe('Weight of the KL divergence to the initial policy.'),
+  weightDecay: z.number().min(0).max(1_000_000).default(0).describe('Decoupled weight decay.'),
+  maxGradNorm: z
+    .number()
+    .positive()
+    .max(1_000_000)
+    .default(1)
+    .describe('Gradients above this norm are scaled down to it.'),
+  klCoefficient: z
+    .number()
+    .min(0)
+    .max(1_000_000)
+    .describe('Weight of the KL divergence to the initial policy.'),
   klEstimator: z
     .enum(['k3', 'exact'])
     .describe('k3 estimate on the sampled tokens, or exact over the vocabulary.'),
   maxKl: z
     .number()
     .positive()
+    .max(1_000_000)
     .nullable()
     .describe(
       'KL cap, nats a token: above it only the KL term acts, above twice it the last step below is ' +
         'published; null = none.',
     ),
-  klPullBack: z.number().min(0).default(0.5).describe('Coefficient of the KL term above the cap.'),
+  klPullBack: z
+    .number()
+    .min(0)
+    .max(1_000_000)
+    .default(0.5)
+    .describe('Coefficient of the KL term above the cap.'),
   tokensPerMicroBatch: z
     .int()
     .positive()
+    .max(100_000_000)
     .default(16384)
     .describe('Padded tokens in a forward pass; gradients accumulate over a step.'),
 };
@@ -147,16 +180,21 @@ export const agentTrainingSchema = z
     stepsPerEpoch: z
       .int()
       .positive()
+      .max(1_000_000)
       .describe('Optimizer steps over an epoch’s rollouts; groups stay whole.'),
     scaleByStd: z.boolean().describe('Divide advantages by the standard deviation of their group.'),
     lossType: z.enum(['grpo', 'dr_grpo', 'dapo']).describe('How the loss is normalised.'),
     clipLow: z.number().gt(0).lt(1).describe('The importance ratio is clipped below at 1 - clipLow.'),
-    clipHigh: z.number().positive().describe('The importance ratio is clipped above at 1 + clipHigh.'),
+    clipHigh: z
+      .number()
+      .positive()
+      .max(1_000_000)
+      .describe('The importance ratio is clipped above at 1 + clipHigh.'),
     klBiasCorrection: z
       .boolean()
       .default(false)
       .describe('Weight the KL term by the importance ratio, as TRL can.'),
-    entropyCoefficient: z.number().min(0).default(0).describe('Weight of the entropy bonus.'),
+    entropyCoefficient: z.number().min(0).max(1_000_000).default(0).describe('Weight of the entropy bonus.'),
     dropZeroVariance: z.boolean().describe('Drop groups without signal after they were counted for p̂.'),
     formatReward: z
       .number()
@@ -167,17 +205,35 @@ export const agentTrainingSchema = z
         'Added, in advantages alone, to the reward of an answer of the right form; p̂, R_env, filters and ' +
           'metrics of success never see it. Left out = 0.',
       ),
-    minInformativeGroups: z.int().min(0).default(2).describe('Fewer groups with signal than this: no step.'),
+    minInformativeGroups: z
+      .int()
+      .min(0)
+      .max(1_000_000)
+      .default(2)
+      .describe('Fewer groups with signal than this: no step.'),
   })
   .describe('GRPO.');
 
 export const environmentTrainingSchema = z
   .strictObject({
     ...optimizer,
-    stepsPerEpoch: z.int().positive().describe('Optimizer steps an epoch, each on a fresh draw from D_env.'),
-    recordsPerStep: z.int().positive().describe('Records of D_env drawn for a step.'),
-    lambda: z.number().min(0).describe('Temperature λ of the regression weights exp(λ R_env). Paper: 1.'),
-    weightClip: z.number().positive().default(20).describe('Largest regression weight (their mean is 1).'),
+    stepsPerEpoch: z
+      .int()
+      .positive()
+      .max(1_000_000)
+      .describe('Optimizer steps an epoch, each on a fresh draw from D_env.'),
+    recordsPerStep: z.int().positive().max(1_000_000).describe('Records of D_env drawn for a step.'),
+    lambda: z
+      .number()
+      .min(0)
+      .max(1_000_000)
+      .describe('Temperature λ of the regression weights exp(λ R_env). Paper: 1.'),
+    weightClip: z
+      .number()
+      .positive()
+      .max(1_000_000)
+      .default(20)
+      .describe('Largest regression weight (their mean is 1).'),
   })
   .describe('Reward-weighted regression.');
 
@@ -185,7 +241,7 @@ export const agentSchema = z
   .strictObject({
     model: modelSchema,
     sampling: samplingSchema,
-    rolloutsPerTask: z.int().min(2).default(8).describe('n: attempts at each task, one group.'),
+    rolloutsPerTask: z.int().min(2).max(1_024).default(8).describe('n: attempts at each task, one group.'),
     training: agentTrainingSchema.nullable().describe('null = frozen.'),
   })
   .describe('The agent: solves tasks.');
@@ -194,10 +250,11 @@ export const environmentSchema = z
   .strictObject({
     model: modelSchema,
     sampling: samplingSchema,
-    promptsPerEpoch: z.int().positive().describe('Seed prompts an epoch.'),
+    promptsPerEpoch: z.int().positive().max(100_000).describe('Seed prompts an epoch.'),
     variationsPerPrompt: z
       .int()
       .positive()
+      .max(1_000)
       .default(4)
       .describe('Tasks written for each seed prompt: one batch.'),
     initialShare: z
@@ -224,6 +281,7 @@ export const trainerSchema = z
     threads: z
       .int()
       .positive()
+      .max(1_024)
       .default(1)
       .describe(
         'CPU threads of a job; part of what makes reruns bit-identical. For tiny models one is fastest.',
@@ -239,16 +297,19 @@ export const trainerSchema = z
     checkpointEvery: z
       .int()
       .positive()
+      .max(1_000_000)
       .default(1)
       .describe('Optimizer steps between step checkpoints inside a job.'),
     maxPolicyLag: z
       .int()
       .min(0)
+      .max(1_000_000)
       .default(0)
       .describe('Oldest policy version, in epochs, whose rollouts the agent may train on.'),
     orphanGraceSeconds: z
       .number()
       .positive()
+      .max(31_536_000)
       .default(600)
       .describe('How long a job continues without a worker.'),
   })

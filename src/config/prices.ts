@@ -8,7 +8,7 @@ const speed = z.number().positive().max(1e9);
 /** The prices file: what a run's Temporal actions, tokens and GPU hours cost, and since when. */
 export const pricesSchema = z
   .strictObject({
-    $schema: z.string().optional().describe('For editors.'),
+    $schema: z.string().max(4_096).optional().describe('For editors.'),
     date: z.iso.date().describe('Day on which these prices were read, such as `2026-11-22`.'),
     source: z
       .string()

@@ -11,6 +11,7 @@ const adapterServerFields = {
   apiKeyEnv: z
     .string()
     .min(1)
+    .max(1_000)
     .nullable()
     .optional()
     .describe('Name of the environment variable with the key; never the key. Left out = none.'),
@@ -23,7 +24,7 @@ const adapterServerFields = {
     ),
 };
 
-const addresses = z.union([httpUrl, z.array(httpUrl).min(1)]);
+const addresses = z.union([httpUrl, z.array(httpUrl).min(1).max(1_000)]);
 
 const vllmServingSchema = z
   .strictObject({
@@ -38,6 +39,7 @@ const vllmServingSchema = z
     maxModelLen: z
       .int()
       .positive()
+      .max(10_000_000)
       .optional()
       .describe('Most tokens of a prompt with its answer. Left out = as many as the model has positions.'),
     precision: z
@@ -78,8 +80,8 @@ export const servingSchema = z
         .describe('Whether the server answers `return_token_ids`; a policy can be trained only if it does.'),
       models: z
         .strictObject({
-          agent: z.string().min(1).describe('Served name of the agent.'),
-          environment: z.string().min(1).describe('Served name of the simulator.'),
+          agent: z.string().min(1).max(1_000).describe('Served name of the agent.'),
+          environment: z.string().min(1).max(1_000).describe('Served name of the simulator.'),
         })
         .nullable()
         .default(null)

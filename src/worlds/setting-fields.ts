@@ -28,13 +28,16 @@ export const share = (fallback: number, what: string) =>
 
 /** Two numbers, the smaller first (`rangeProblems`). */
 export const rangeField = (fallback: [number, number], what: string) =>
-  z.tuple([z.int().positive(), z.int().positive()]).default(fallback).describe(what);
+  z
+    .tuple([z.int().positive().max(1_000), z.int().positive().max(1_000)])
+    .default(fallback)
+    .describe(what);
 
 export const baseTasksField = (fallback: number) =>
-  z.int().positive().default(fallback).describe('Base tasks, which the simulator varies.');
+  z.int().positive().max(100_000).default(fallback).describe('Base tasks, which the simulator varies.');
 
 export const heldOutPerCellField = (fallback: number, cells: string) =>
-  z.int().positive().default(fallback).describe(`Held-out tasks for each ${cells}.`);
+  z.int().positive().max(1_000).default(fallback).describe(`Held-out tasks for each ${cells}.`);
 
 export const easyTailField = (fallback: number, what = 'any length up to the seed’s') =>
   share(fallback, `Share of the simulator’s corpus with ${what}.`);

@@ -60,7 +60,7 @@ const inputs: [string, unknown, string][] = [
       'experiment: world: missing; expected an object whose "type" is "toolbox" or "chainops" or "minidesk" or "language" or "calls" or "travel" or "programs" or "external"',
       'experiment: environment.model: missing; expected an object whose "type" is "scratch" or "pretrained"',
       'experiment: environment.sampling: missing; expected an object',
-      'experiment: environment.promptsPerEpoch: missing; expected a whole number above 0',
+      'experiment: environment.promptsPerEpoch: missing; expected a whole number above 0 and at most 100000',
       'experiment: agent.model: missing; expected an object whose "type" is "scratch" or "pretrained"',
       'experiment: agent.sampling: missing; expected an object',
     ].join('\n'),
@@ -152,12 +152,12 @@ const files: [string, Record<string, unknown>, string][] = [
   [
     'no variations',
     { arm: { type: 'static', variations: 0 } },
-    'arm.variations: got 0; expected a whole number above 0',
+    'arm.variations: got 0; expected a whole number above 0 and at most 1000000',
   ],
   [
     'a selection of all',
     { arm: { type: 'selection', candidates: 1 } },
-    'arm.candidates: got 1; expected a whole number of at least 2',
+    'arm.candidates: got 1; expected a whole number from 2 to 1000000',
   ],
   [
     'a level that never opens',
@@ -192,12 +192,12 @@ const files: [string, Record<string, unknown>, string][] = [
   [
     'one length for two',
     { 'world.baseLengths': [13] },
-    'world.baseLengths: got [13]; expected a list of 2, each a whole number above 0',
+    'world.baseLengths: got [13]; expected a list of 2, each a whole number above 0 and at most 1000',
   ],
   [
     'a wrong entry in a list',
     { 'world.baseLengths': [13, '16'] },
-    'world.baseLengths[1]: got "16"; expected a whole number above 0',
+    'world.baseLengths[1]: got "16"; expected a whole number above 0 and at most 1000',
   ],
   [
     'lengths in the wrong order',
@@ -263,12 +263,12 @@ const files: [string, Record<string, unknown>, string][] = [
   [
     'a temperature of 0',
     { 'agent.sampling.temperature': 0 },
-    'agent.sampling.temperature: got 0; expected a number above 0',
+    'agent.sampling.temperature: got 0; expected a number above 0 and at most 1000000',
   ],
   [
     'a group of one',
     { 'agent.rolloutsPerTask': 1 },
-    'agent.rolloutsPerTask: got 1; expected a whole number of at least 2',
+    'agent.rolloutsPerTask: got 1; expected a whole number from 2 to 1024',
   ],
   ['training that is a number', { 'agent.training': 5 }, 'agent.training: got 5; expected an object or null'],
   [
@@ -284,7 +284,7 @@ const files: [string, Record<string, unknown>, string][] = [
   [
     'a cap of 0',
     { 'environment.training.maxKl': 0 },
-    'environment.training.maxKl: got 0; expected a number above 0 or null',
+    'environment.training.maxKl: got 0; expected a number above 0 and at most 1000000 or null',
   ],
   [
     'a decay of 1',
@@ -326,7 +326,11 @@ const files: [string, Record<string, unknown>, string][] = [
     { 'difficulty.alpha': 1.5 },
     'difficulty.alpha: got 1.5; expected a number from 0 to 1',
   ],
-  ['a reward as sharp as 0', { 'difficulty.beta': 0 }, 'difficulty.beta: got 0; expected a number above 0'],
+  [
+    'a reward as sharp as 0',
+    { 'difficulty.beta': 0 },
+    'difficulty.beta: got 0; expected a number above 0 and at most 1000000',
+  ],
   [
     'an unknown filter',
     { 'filter.type': 'best' },
@@ -350,12 +354,12 @@ const files: [string, Record<string, unknown>, string][] = [
   [
     'a mix without new tasks',
     { 'pools.train.mix.new': 0 },
-    'pools.train.mix.new: got 0; expected a number above 0',
+    'pools.train.mix.new: got 0; expected a number above 0 and at most 1000000',
   ],
   [
     'a window of 0',
     { 'pools.environment.window': 0 },
-    'pools.environment.window: got 0; expected a whole number above 0 or null',
+    'pools.environment.window: got 0; expected a whole number above 0 and at most 1000000 or null',
   ],
   [
     'a cap above 1',
@@ -541,7 +545,7 @@ const files: [string, Record<string, unknown>, string][] = [
   [
     'the best of one',
     { arm: { type: 'best-of-n', candidates: 1 } },
-    'arm.candidates: got 1; expected a whole number of at least 2',
+    'arm.candidates: got 1; expected a whole number from 2 to 1000000',
   ],
   [
     'a simulator of best-of-n that is trained',
@@ -563,7 +567,11 @@ const files: [string, Record<string, unknown>, string][] = [
     { 'durability.shards': 129 },
     'durability.shards: got 129; expected a whole number from 1 to 128',
   ],
-  ['a token cap of 0', { maxTokens: 0 }, 'maxTokens: got 0; expected a whole number above 0 or null'],
+  [
+    'a token cap of 0',
+    { maxTokens: 0 },
+    'maxTokens: got 0; expected a whole number above 0 and at most 1000000000000000 or null',
+  ],
   [
     'a very long value',
     { name: 'x'.repeat(200) },

@@ -21,6 +21,7 @@ export const callsSettings = z
     categories: z
       .array(z.enum(callCategories))
       .min(1)
+      .max(1_000)
       .default([...callCategories])
       .describe(
         'Tasks that may be written: one tool or several to choose from (`multiple`), one call or several at once (`parallel`).',

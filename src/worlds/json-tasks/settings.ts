@@ -46,6 +46,7 @@ export const tasksFileField = z.strictObject({
   path: z
     .string()
     .min(1)
+    .max(4_096)
     .describe('JSON Lines on the worker’s machine, a task a line, in a folder of GENENV_DATA.'),
   sha256: z
     .string()

@@ -19,6 +19,7 @@ export const languageSettings = z
     kinds: z
       .array(z.enum(evaluationKinds))
       .min(1)
+      .max(1_000)
       .default([...evaluationKinds])
       .describe('Evaluations that a task may have. Only `execution` has a label that no model wrote.'),
     band: bandField,

@@ -23,7 +23,7 @@ export const programsSettings = z
       .describe('Maximum number of calls in a task: headroom for difficulty.'),
     maxDepth: z.int().min(1).max(6).default(4).describe('Maximum depth of nested calls.'),
     wrongTools: z
-      .tuple([z.int().min(0), z.int().min(0).max(16)])
+      .tuple([z.int().min(0).max(1_000_000), z.int().min(0).max(16)])
       .default([1, 3])
       .describe('Fewest and most tools that a prompt lists and the request does not need.'),
     baseTasks: baseTasksField(64),
@@ -33,6 +33,7 @@ export const programsSettings = z
     unseenPerFamily: z
       .int()
       .min(0)
+      .max(1_000_000)
       .default(4)
       .describe(
         'Further held-out tasks for each family with a tool that training never has, and as many with values that it never has.',
