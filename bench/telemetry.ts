@@ -97,7 +97,7 @@ async function measureRun({ stack, worker }: Side, id: string): Promise<Round> {
   const larger = { ...tiny, environment: { ...(environment as object), promptsPerEpoch: 16 } };
   await (await stack.startRun(id, larger)).result();
   const lines = (await stack.run(id).metrics()).filter(({ epoch }) => epoch > 0);
-  const times = lines.map(({ time }) => time as Record<string, number>);
+  const times = lines.map(({ time }) => time!);
   const traces = stack.entries(id).flatMap(({ outputs }) => outputs.traces);
   const rollouts = traces.reduce((sum, { count }) => sum + count, 0);
   return {

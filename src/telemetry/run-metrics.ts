@@ -82,7 +82,7 @@ export class RunMetrics {
       version,
       epoch,
       committedAt: typeof last?.at === 'string' ? Date.parse(last.at) || 0 : 0,
-      metrics: (last?.metrics ?? {}) as EpochMetrics,
+      metrics: last?.metrics ?? {},
       epochs: experiment.epochs,
       klCaps: {
         agent: experiment.agent.training?.maxKl ?? null,
