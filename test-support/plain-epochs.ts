@@ -33,6 +33,7 @@ export function plainDependencies(
     loadWorld: worldLoader(undefined, ['/']),
     readDataFile: dataFileReader(['/']),
     requireModelFolder: () => Promise.resolve(),
+    quotas: {},
     runFolder: (id) => new RunFolder(join(home, 'runs'), id),
     nightlyFolder: (name) => new NightlyFolder(join(home, 'nightly'), name),
     comparisonFolder: (id) => new ComparisonFolder(join(home, 'comparisons'), id),

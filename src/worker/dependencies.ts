@@ -49,6 +49,7 @@ export function createDependencies(
     loadWorld: worldLoader(settings.worlds, settings.dataFolders),
     readDataFile: dataFileReader(settings.dataFolders),
     requireModelFolder: modelFolderCheck(settings.modelFolders),
+    quotas: settings.quotas,
     runFolder: (id) => new RunFolder(runs, id),
     // Next to the runs, which hosts share.
     nightlyFolder: (name) => new NightlyFolder(join(runs, '..', 'nightly'), name),

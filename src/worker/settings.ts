@@ -3,6 +3,8 @@ import { cacheRoot, pythonPath } from '../../infra/setup/locations.mjs';
 import { endpointsSource } from '../config/endpoints.ts';
 import type { EndpointsSource } from '../config/endpoints.ts';
 import { dataFolders, modelFolders } from '../config/permitted-folders.ts';
+import { readQuotas } from '../runs/quotas.ts';
+import type { Quotas } from '../runs/quotas.ts';
 import type { MetricsAddress } from '../telemetry/metrics-server.ts';
 
 export type QueueName = 'workflows' | 'llm' | 'cpu' | 'gpu';
@@ -29,6 +31,8 @@ export interface WorkerSettings {
   dataFolders: readonly string[];
   /** Folders that they may name pretrained models in. */
   modelFolders: readonly string[];
+  /** What each run may use. */
+  quotas: Quotas;
   /** External worlds that it may load. */
   worlds: string | undefined;
   onShutdown: 'checkpoint' | 'detach';
@@ -76,6 +80,7 @@ export function workerSettings(environment: NodeJS.ProcessEnv, queues: string | 
     endpoints: endpointsSource(environment.GENENV_ENDPOINTS, home),
     dataFolders: dataFolders(environment.GENENV_DATA, home),
     modelFolders: modelFolders(environment.GENENV_MODELS, home),
+    quotas: readQuotas(environment),
     worlds: environment.GENENV_WORLDS,
     onShutdown,
     healthPort: readWholeNumber('GENENV_HEALTH_PORT', environment.GENENV_HEALTH_PORT, 65_535),

@@ -2,6 +2,7 @@ import { parseExperiment } from '../../config/parse-experiment.ts';
 import { cutLedger } from '../../runs/cut-ledger.ts';
 import type { LedgerEntry } from '../../runs/ledger-entry.ts';
 import type { OpenedRun, RunFolder } from '../../runs/run-folder.ts';
+import { settingsWithinQuotas } from '../../runs/quotas.ts';
 import { experimentInEffect, workflowSettings } from '../../runs/settings-in-effect.ts';
 import { hashOf } from '../../store/canonical-json.ts';
 import { InvalidArtifact } from '../../store/errors.ts';
@@ -39,11 +40,18 @@ export function createOpenEpoch(dependencies: Dependencies) {
       await folder.appendEvent({ type: 'moved', from: lastCommittedEpoch, epoch: last.epoch });
     const nextEpoch = last === null ? 0 : last.epoch + 1;
     const experiment = await experimentInEffect(folder, parseExperiment(run.experiment), nextEpoch);
-    return {
-      run: { id, experiment: await dependencies.store.putJson(experiment) },
-      settings: workflowSettings(experiment, await dependencies.loadWorld(experiment.world)),
-      last,
-    };
+    const settings = workflowSettings(experiment, await dependencies.loadWorld(experiment.world));
+    const { quotas, store } = dependencies;
+    const within = settingsWithinQuotas(settings, quotas, store, { lines, tokens: last?.state.tokens ?? 0 });
+    if (within.diskBytes !== null)
+      await folder.appendEvent({
+        type: 'quota',
+        epoch: last?.epoch ?? 0,
+        reason:
+          `its files take ${within.diskBytes} bytes of the store; this worker lets a run have ` +
+          `${quotas.maxDiskBytes} (GENENV_MAX_DISK_PER_RUN)`,
+      });
+    return { run: { id, experiment: await store.putJson(experiment) }, settings: within.settings, last };
   };
 }
 

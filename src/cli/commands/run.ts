@@ -67,7 +67,8 @@ async function describeRun(
   context: CliContext,
 ): Promise<string> {
   const { loadWorldAsWorker } = await import('../lib/load-world.ts');
-  const { diskLines, estimateRun, promptLines } = await import('../lib/estimates.ts');
+  const { diskLines, estimateRun, promptLines, quotaLines } = await import('../lib/estimates.ts');
+  const { readQuotas } = await import('../../runs/quotas.ts');
   const { costLines } = await import('../lib/cost-lines.ts');
   const { readPricesFile } = await import('../lib/read-file.ts');
   const prices = pricesFile === undefined ? undefined : await readPricesFile(pricesFile);
@@ -92,6 +93,7 @@ async function describeRun(
     `activities  ${countText(estimate.activities)}`,
     `events      about ${countText(estimate.events)} in Temporal's histories, ` +
       `in ${epochsText} epoch workflows and ${countText(estimate.runs)} runs of the experiment's`,
+    ...quotaLines(readQuotas(context.env), run),
     ...costLines(experiment, world, run, prices),
     ...diskLines(run),
     'Nothing was started or written.',

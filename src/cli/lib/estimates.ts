@@ -17,6 +17,7 @@ import {
   promptTexts,
 } from '../../runs/prompt-sizes.ts';
 import type { PromptSizes } from '../../runs/prompt-sizes.ts';
+import type { Quotas } from '../../runs/quotas.ts';
 import { estimateResources } from '../../runs/resource-estimate.ts';
 import type { ResourceEstimate } from '../../runs/resource-estimate.ts';
 import type { World } from '../../worlds/world.ts';
@@ -107,5 +108,20 @@ export function diskLines({ disk }: RunEstimate): string[] {
       `optimizer states, ${byteText(records)} records`,
     ...(working > 0 ? [`            and up to ${byteText(working)} while both policies are trained`] : []),
     ...unknown.map((path) => `            without the policies of ${path}, which is not on this machine`),
+  ];
+}
+
+/** What the operator lets a run use, and whether this one may come to its end within it. */
+export function quotaLines({ maxTokens, maxDiskBytes }: Quotas, { resources, disk }: RunEstimate): string[] {
+  const limits = [
+    ...(maxTokens === undefined ? [] : [`${countText(maxTokens)} tokens`]),
+    ...(maxDiskBytes === undefined ? [] : [`${byteText(maxDiskBytes)} of files`]),
+  ];
+  if (limits.length === 0) return [];
+  const isBeyond =
+    resources.tokens > (maxTokens ?? Infinity) || disk.policies + disk.records > (maxDiskBytes ?? Infinity);
+  const outcome = isBeyond ? '; the run may end before its last epoch' : '';
+  return [
+    `quota       ${limits.join(', ')} a run, by GENENV_MAX_TOKENS_PER_RUN and GENENV_MAX_DISK_PER_RUN${outcome}`,
   ];
 }

@@ -1,0 +1,80 @@
+/** What the operator of a worker lets each run use, whatever the run's own file says. */
+import { existsSync } from 'node:fs';
+import type { ObjectStore } from '../store/object-store.ts';
+import { refsIn } from '../store/references.ts';
+import type { WorkflowSettings } from '../types/run-state.ts';
+
+export interface Quotas {
+  /** Tokens that a run may sample. */
+  maxTokens?: number;
+  /** Bytes of the store that the files of a run's epochs may take. */
+  maxDiskBytes?: number;
+}
+
+const units: Partial<Record<string, number>> = { '': 1, kB: 1e3, MB: 1e6, GB: 1e9, TB: 1e12 };
+
+/** @throws Error naming the variable, its value and what is allowed */
+export function readQuotas({
+  GENENV_MAX_TOKENS_PER_RUN: tokens,
+  GENENV_MAX_DISK_PER_RUN: disk,
+}: NodeJS.ProcessEnv): Quotas {
+  return {
+    ...(tokens && { maxTokens: readTokens(tokens) }),
+    ...(disk && { maxDiskBytes: readSize(disk) }),
+  };
+}
+
+function readTokens(value: string): number {
+  if (/^[1-9]\d{0,14}$/.test(value)) return Number(value);
+  throw new Error(
+    `GENENV_MAX_TOKENS_PER_RUN: got ${JSON.stringify(value.slice(0, 40))}; expected a whole number above 0`,
+  );
+}
+
+function readSize(value: string): number {
+  const [, count, unit = ''] = /^(\d{1,15}(?:\.\d{1,3})?) ?(|kB|MB|GB|TB)$/.exec(value) ?? [];
+  const bytes = Math.floor(Number(count) * (units[unit] ?? NaN));
+  if (bytes > 0) return bytes;
+  throw new Error(
+    `GENENV_MAX_DISK_PER_RUN: got ${JSON.stringify(value.slice(0, 40))}; expected a size above 0, such as 200 GB`,
+  );
+}
+
+/** What a run's last epoch has used of its quotas. */
+interface Use {
+  /** The lines of its ledger. */
+  lines: readonly unknown[];
+  /** Tokens that it has sampled. */
+  tokens: number;
+}
+
+/**
+ * A run's settings within its quotas: the smaller of its own limit of tokens and the quota's, and no further
+ * token once its files take more than they may. The workflow ends the run as it does at the file's own limit.
+ * @returns `diskBytes` if they are too many
+ */
+export function settingsWithinQuotas(
+  settings: WorkflowSettings,
+  { maxTokens, maxDiskBytes }: Quotas,
+  store: Pick<ObjectStore, 'path'>,
+  use: Use,
+): { settings: WorkflowSettings; diskBytes: number | null } {
+  const limits = [settings.maxTokens, maxTokens].filter((limit) => typeof limit === 'number');
+  const diskBytes = maxDiskBytes === undefined ? 0 : bytesBeyond(use.lines, store, maxDiskBytes);
+  if (diskBytes > 0) limits.push(Math.max(1, use.tokens));
+  return {
+    settings: { ...settings, maxTokens: limits.length === 0 ? null : Math.min(...limits) },
+    diskBytes: diskBytes > 0 ? diskBytes : null,
+  };
+}
+
+/** Bytes of the stored objects that lines name, each once; 0 if they are at most `limit`. */
+function bytesBeyond(lines: readonly unknown[], store: Pick<ObjectStore, 'path'>, limit: number): number {
+  const objects = new Map([...refsIn(lines)].map(({ ref }) => [ref.sha256, ref]));
+  const total = (isCounted: (path: string) => boolean): number =>
+    [...objects.values()].reduce((sum, ref) => sum + (isCounted(store.path(ref)) ? ref.bytes : 0), 0);
+  // What retention has pruned takes nothing any more; that takes a look at the disk.
+  if (total(() => true) <= limit) return 0;
+  const stored = total(existsSync);
+  return stored > limit ? stored : 0;
+}
