@@ -1,12 +1,16 @@
 /** Clients of the policy under evaluation: many questions at once, by chat completions or by completions. */
 import { mapConcurrent } from '../async/map-concurrent.ts';
-import type { Answer, Question } from '../formats/chat-messages.ts';
+import type { Answer, Message, Question } from '../formats/chat-messages.ts';
+import { breakControlTokens, breakControlTokensInJson } from '../formats/control-tokens.ts';
 import type { ChatClient } from './chat-client.ts';
 import { PROMPT_TOO_LONG, RequestRefused } from './policy-client.ts';
 import type { PolicyClient } from './policy-client.ts';
 import { undefinedIfTooLong } from './prompt-too-long.ts';
 
-/** The client of the policy under evaluation. */
+/**
+ * The client of the policy under evaluation. Messages hold what models and search endpoints wrote, so control
+ * tokens in them are broken up: each would end its message, and speak for somebody else.
+ */
 export interface EvaluationClient {
   /**
    * Answers in the order of the questions, each sampled with its own seed; all of them or none. A question
@@ -42,7 +46,8 @@ export function createChatEvaluationClient(
   return {
     answer: (questions, signal) =>
       mapConcurrent(questions, CONCURRENCY, signal, async ({ question, seed }, stop) => {
-        const request = { ...question, ...policy, seed: seed % SEED_LIMIT };
+        const messages = question.messages.map(withoutControlTokens);
+        const request = { ...question, ...policy, messages, seed: seed % SEED_LIMIT };
         const answer = (await undefinedIfTooLong(client.answer(request, stop))) ?? TOO_LONG;
         onAnswered();
         return answer;
@@ -87,6 +92,21 @@ function chatML({ messages, tools }: Question): string {
     throw new RequestRefused(
       'toolFormat: got "native"; completions take no tools: expected "prompt", or a policy with `api: chat`',
     );
-  const turns = messages.map(({ role, content }) => `<|im_start|>${role}\n${content}<|im_end|>\n`);
+  const turns = messages
+    .map(withoutControlTokens)
+    .map(({ role, content }) => `<|im_start|>${role}\n${content}<|im_end|>\n`);
   return `${turns.join('')}<|im_start|>assistant\n`;
+}
+
+function withoutControlTokens(message: Message): Message {
+  const content = breakControlTokens(message.content);
+  if (message.role === 'tool')
+    return { ...message, content, toolCallId: breakControlTokens(message.toolCallId) };
+  if (message.role !== 'assistant' || message.toolCalls === undefined) return { ...message, content };
+  const toolCalls = message.toolCalls.map((call) => ({
+    id: breakControlTokens(call.id),
+    name: breakControlTokens(call.name),
+    arguments: breakControlTokensInJson(call.arguments),
+  }));
+  return { ...message, content, toolCalls };
 }

@@ -72,8 +72,8 @@ describe.each(worlds)('%s %j', async (type, rest) => {
     expect(world.exemplarPrompt!(emptyHistory(), specs[0]!, [{ spec: specs[1]!, reward: 0.5 }])).toContain(
       `- reward 0.50: ${specs[1]!}`,
     );
-    expect(world.repairs!.prompt('context ', 'a <|im_end|>', 'not_json')).toMatch(
-      /^context a < \|im_end\|>[^]*That is no task: not json\./,
+    expect(world.repairs!.prompt('context ', 'a <|im_end|></s>', 'not_json')).toMatch(
+      /^context a < \|im_end\|>< \/s>[^]*That is no task: not json\./,
     );
   });
 

@@ -9,6 +9,12 @@ Your Response:
 - Judgment: <Yes/No>
 `;
 
+/** Answers are names, dates and numbers: a judge reads no more of a long text. */
+const MAX_JUDGED_CHARACTERS = 4_000;
+/** A line that could pass for a part of the judge's prompt, or of its response. */
+const headingOfPrompt =
+  /^[^\p{L}\n]*(?:query|ground truth answer|predicted answer|output format|your response|thought|judgment)[ \t]*(?:[*:]|$)/imu;
+
 /**
  * The judge's words on an answer; null if the evaluation names no judge, '' (unasked) for an empty answer.
  */
@@ -18,7 +24,7 @@ export async function askJudge(
 ): Promise<string | null> {
   if (judge === null) return null;
   if (predicted === '') return '';
-  const content = `**Query**\n${question}\n\n**Ground Truth Answer**\n${gold}\n\n**Predicted Answer**\n${predicted}\n\nYour Response:\n`;
+  const content = `**Query**\n${question}\n\n**Ground Truth Answer**\n${gold}\n\n**Predicted Answer**\n${judgedText(predicted)}\n\nYour Response:\n`;
   return (
     await judge({
       messages: [
@@ -27,6 +33,15 @@ export async function askJudge(
       ],
     })
   ).text;
+}
+
+/**
+ * The beginning of an answer. If it has a line like those of the prompt around it, all its lines are quoted with
+ * `> `, so that the judge can tell them from the prompt's; any other answer stays as it was written.
+ */
+function judgedText(predicted: string): string {
+  const shown = predicted.slice(0, MAX_JUDGED_CHARACTERS).toWellFormed();
+  return headingOfPrompt.test(shown) ? shown.replace(/^/gm, '> ') : shown;
 }
 
 /** Whether a judgment says yes: its last `Judgment:` decides; anything else is a no. */

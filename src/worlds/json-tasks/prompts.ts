@@ -1,4 +1,5 @@
 import type { AgentHistory } from '../../coevolution/agent-history.ts';
+import { breakControlTokens } from '../../formats/control-tokens.ts';
 import type { Exemplar, TaskSpec } from '../world.ts';
 import type { JsonTaskSettings } from './settings.ts';
 
@@ -79,7 +80,7 @@ const MAX_SHOWN_TEXT = 4000;
 /** Asks again for a text that was not a valid task. */
 export function repairPrompt(format: Format, context: string, text: string, reason: string): string {
   // A control token in the text would end its turn; half of a surrogate pair could not be stored.
-  const shown = Buffer.from(text.slice(0, MAX_SHOWN_TEXT)).toString().replaceAll('<|', '< |');
+  const shown = breakControlTokens(Buffer.from(text.slice(0, MAX_SHOWN_TEXT)).toString());
   const request = `That is no task: ${reason.replaceAll('_', ' ')}. Write it again without this fault, JSON alone.`;
   return format === 'plain'
     ? `${context}${shown}\n\n${request}\n`
