@@ -1,4 +1,4 @@
-import { copyFileSync, existsSync, rmSync } from 'node:fs';
+import { copyFileSync, existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { repository, temporalPath } from '../../infra/setup/locations.mjs';
 import { oneWritePartition } from '../../src/dev-stack/services/temporal-server.ts';
@@ -18,6 +18,8 @@ export interface TemporalOnDisk {
   restoreDatabase(name: string): Promise<void> | void;
   /** Puts an empty database in the place of that of a server that is stopped. */
   loseDatabase(): Promise<void> | void;
+  /** All that the database of a running server holds, a character a byte. */
+  contents(): Promise<string> | string;
   /** Ends what runs beside the server. */
   dispose(): Promise<void>;
   /** If its database is PostgreSQL. */
@@ -69,9 +71,23 @@ function devServer(home: string, port: number, inMemory: boolean): TemporalOnDis
       copy(`${file}.${name}`, file);
     },
     loseDatabase: remove,
+    // A part may go between the look for it and the read.
+    contents: () => parts.map((part) => readIfPresent(file + part)).join(''),
     dispose: () => Promise.resolve(),
   };
 }
+
+function readIfPresent(path: string): string {
+  try {
+    return readFileSync(path, 'latin1');
+  } catch {
+    return '';
+  }
+}
+
+/** Bytes of a column, as PostgreSQL's dumps write them. */
+const hexInDump = /\\\\x([0-9a-f]+)/g;
+const decodeHex = (_: string, bytes: string): string => Buffer.from(bytes, 'hex').toString('latin1');
 
 async function serverOnPostgresql(home: string, port: number): Promise<TemporalOnDisk> {
   const folder = join(home, 'postgresql');
@@ -106,6 +122,16 @@ async function serverOnPostgresql(home: string, port: number): Promise<TemporalO
     },
     loseDatabase: async () => {
       for (const name of databases) await replace(name, copyOf(name, unused));
+    },
+    contents: async () => {
+      const dump = join(home, 'database.dump');
+      const texts: string[] = [];
+      for (const name of databases) {
+        await postgresql.command('pg_dump', '-f', dump, name);
+        texts.push(readFileSync(dump, 'latin1').replace(hexInDump, decodeHex));
+      }
+      rmSync(dump);
+      return texts.join('');
     },
     dispose: () => postgresql.stop(),
   };

@@ -1,8 +1,7 @@
-import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { queues } from '../../src/workflows/activity-proxies.ts';
 import { withFields } from '../../test-support/experiments.ts';
@@ -41,18 +40,10 @@ afterAll(async () => {
   await stack[Symbol.asyncDispose]();
 }, 60_000);
 
-/** Which of these texts the files of the database contain now, as they are or in base64. */
-function inDatabase(texts: readonly string[]): string[] {
-  const bytes = ['', '-wal', '-shm', '-journal']
-    .map((suffix) => {
-      try {
-        return readFileSync(join(stack.home, `temporal.db${suffix}`), 'latin1');
-      } catch {
-        return '';
-      }
-    })
-    .join('');
-  return texts.filter((text) => formsOf(text).some((form) => bytes.includes(form)));
+/** Which of these texts the database contains now, as they are or in base64. */
+async function inDatabase(texts: readonly string[]): Promise<string[]> {
+  const contents = await stack.database.contents();
+  return texts.filter((text) => formsOf(text).some((form) => contents.includes(form)));
 }
 
 /** A text, and what is sure to stand in the base64 of anything that contains it. */
@@ -66,27 +57,22 @@ const formsOf = (text: string): string[] => [
   ),
 ];
 
-/** Collects what the database has contained at any moment of a stage. */
-class DatabaseWatch {
-  readonly #seen = new Set<string>();
-  readonly #texts: readonly string[];
-  readonly #timer: NodeJS.Timeout;
-
-  constructor(texts: readonly string[]) {
-    this.#texts = texts;
-    this.#timer = setInterval(() => this.#look(), 100);
-  }
-
-  stop(): string[] {
-    clearInterval(this.#timer);
-    this.#look();
-    return [...this.#seen].sort();
-  }
-
-  #look(): void {
-    for (const text of inDatabase(this.#texts.filter((candidate) => !this.#seen.has(candidate))))
-      this.#seen.add(text);
-  }
+/** Which of these texts the database contains at any moment while something is done, or after it. */
+async function inDatabaseDuring(texts: readonly string[], work: () => Promise<void>): Promise<string[]> {
+  const seen = new Set<string>();
+  const look = async (): Promise<void> => {
+    for (const text of await inDatabase(texts.filter((missing) => !seen.has(missing)))) seen.add(text);
+  };
+  let isDone = false;
+  const watch = async (): Promise<void> => {
+    while (!isDone) {
+      await look();
+      await sleep(100);
+    }
+  };
+  await Promise.all([watch(), work().finally(() => (isDone = true))]);
+  await look();
+  return [...seen].sort();
 }
 
 const textsOf = (stage: Stage): string[] => [
@@ -163,21 +149,18 @@ const startWorker = async (stage: Stage): Promise<void> => {
 
 test('without keys, the database has all that is planted, so the search finds what there is', async () => {
   await startWorker('plain');
-  const watch = new DatabaseWatch(textsOf('plain'));
-  await everything('plain');
-  expect(watch.stop()).toEqual(textsOf('plain').sort());
+  const texts = textsOf('plain');
+  expect(await inDatabaseDuring(texts, () => everything('plain'))).toEqual(texts.sort());
 }, 600_000);
 
 test('with keys, it has none of it, and a run that began without keys continues', async () => {
   const mixed = await stack.startRun('mixed', tinyExperiment());
-  await until(() => inLedger('mixed') >= 1, 240_000, 'the first epoch of a run without keys');
+  await until(() => inLedger('mixed') >= 2, 240_000, 'the first epoch of a run without keys');
   await worker.stop();
   stack.environment.GENENV_PAYLOAD_KEYS = keyText('a');
   await stack.connect();
   await startWorker('encrypted');
-  const watch = new DatabaseWatch(textsOf('encrypted'));
-  await everything('encrypted');
-  expect(watch.stop()).toEqual([]);
+  expect(await inDatabaseDuring(textsOf('encrypted'), () => everything('encrypted'))).toEqual([]);
   expect(await stack.client.workflow.getHandle(mixed.workflowId).result()).toMatchObject({ epochs: 3 });
 }, 900_000);
 

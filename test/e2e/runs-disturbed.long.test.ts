@@ -1,5 +1,3 @@
-import { rmSync } from 'node:fs';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { LiveStack } from '../../test-support/live-stack.ts';
 import { tinyExperiment } from '../../test-support/tiny-experiment.ts';
@@ -81,8 +79,7 @@ describe('the ledger of a disturbed run equals that of the undisturbed one', () 
     await start('forgotten');
     await doomed.exited;
     await stack.temporal.stop('SIGKILL');
-    for (const suffix of ['', '-shm', '-wal'])
-      rmSync(join(stack.home, `temporal.db${suffix}`), { force: true });
+    await stack.database.loseDatabase();
     stack.startTemporal();
     await stack.connect();
     expect(stack.entries('forgotten')).toHaveLength(3);
