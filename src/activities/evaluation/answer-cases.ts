@@ -26,10 +26,9 @@ import { casesOf, plannedSuite, readRecord, shardKey } from './evaluation-inputs
  * retry requests only what is missing.
  */
 export function createAnswerCases(dependencies: Dependencies) {
-  return (input: AnswerInput): Promise<Answered> =>
-    runOnce(dependencies, shardKey('answer', input), async (work) => {
-      const record = await readRecord(dependencies, input.evaluation);
-      const { evaluation, policy } = record;
+  return async (input: AnswerInput): Promise<Answered> => {
+    const { evaluation, policy } = await readRecord(dependencies, input);
+    return runOnce(dependencies, shardKey('answer', input), async (work) => {
       const { suite, opened } = await plannedSuite(dependencies, evaluation, input.suite);
       const cases = casesOf(opened, evaluation).slice(input.from, input.to);
       if (policy.type === 'gold') {
@@ -53,6 +52,7 @@ export function createAnswerCases(dependencies: Dependencies) {
         throw error;
       }
     });
+  };
 }
 
 /** Cases in lockstep, so many at a time as the policy gets in one request. */

@@ -7,6 +7,7 @@ import type { PhaseKey } from '../../store/phase-cache.ts';
 import type { FileRef } from '../../store/references.ts';
 import type { AnswerInput, PlannedSuite, ReadySuite } from '../../types/evaluation-inputs.ts';
 import type { EvaluatedPolicy } from '../../types/evaluation-types.ts';
+import { InvalidInput } from '../../validation/checked-input.ts';
 import { InvalidConfig } from '../../validation/invalid-config.ts';
 import type { Dependencies } from '../dependencies.ts';
 
@@ -15,6 +16,17 @@ export interface EvaluationRecord {
   evaluation: Evaluation;
   policy: EvaluatedPolicy;
 }
+
+/** The fields that verdicts follow from: all but throughput. */
+export const identityFields = (evaluation: Evaluation): object =>
+  Object.fromEntries(Object.entries(evaluation).filter(([field]) => !THROUGHPUT_FIELDS.has(field)));
+const THROUGHPUT_FIELDS: ReadonlySet<string> = new Set([
+  'concurrency',
+  'heartbeatSeconds',
+  'maxAttempts',
+  'maxOutageSeconds',
+  'requestTimeoutSeconds',
+] satisfies (keyof Evaluation)[]);
 
 /** The owner of an evaluation's keys; no experiment may have an id like it. */
 const ownerOf = (id: string): string => `_evaluation-${id}`;
@@ -28,8 +40,32 @@ export const evaluationKey = (id: string, phase: 'policy' | 'record', input: unk
 });
 
 /**
+ * The record of an evaluation. Only what was planned under its id is read: whoever schedules an activity could
+ * name another record, and have its answers kept as those of this evaluation.
+ * @throws InvalidInput for a record of another id, and for an identity that is not the record's
+ */
+export async function readRecord(
+  { store, keys }: Dependencies,
+  { id, evaluation: ref, identity }: Pick<AnswerInput, 'id' | 'evaluation' | 'identity'>,
+): Promise<EvaluationRecord> {
+  const record = await store.json<EvaluationRecord>(ref);
+  if (hashOf(identityFields(record.evaluation)) !== identity)
+    throw new InvalidInput(
+      `evaluation ${id}: identity: expected that of the record which \`evaluation\` names`,
+    );
+  const planned = await keys.lookup<FileRef>(evaluationKey(id, 'record', record));
+  if (planned?.sha256 !== ref.sha256)
+    throw new InvalidInput(
+      `evaluation ${id}: evaluation: it was not planned with this record; start it again with its file: ` +
+        'what was answered is kept',
+    );
+  return record;
+}
+
+/**
  * The key holds every input but the throughput settings. The key of answers leaves out the rules of judging,
  * so that answers stay valid when rules change.
+ * @param input whose record was read: its identity is the record's
  */
 export function shardKey(phase: 'answer' | 'judge', input: AnswerInput): PhaseKey {
   const { versions, ...answered } = input.suite;
@@ -116,6 +152,3 @@ export const casesOf = (opened: OpenSuite, { limit, policy }: Evaluation): OpenS
     policy.type === 'gold' ? opened.cases.filter((item) => opened.gold(item) !== undefined) : opened.cases;
   return limit === null ? cases : cases.slice(0, limit);
 };
-
-export const readRecord = ({ store }: Dependencies, evaluation: FileRef): Promise<EvaluationRecord> =>
-  store.json<EvaluationRecord>(evaluation);

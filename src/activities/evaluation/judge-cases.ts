@@ -21,9 +21,9 @@ export interface VerdictLine {
 
 /** Judges the answers of a shard; no policy is asked. Each batch of verdicts is on disk before the next. */
 export function createJudgeCases(dependencies: Dependencies) {
-  return (input: JudgeInput): Promise<FileRef> =>
-    runOnce(dependencies, shardKey('judge', input), async (work) => {
-      const { evaluation } = await readRecord(dependencies, input.evaluation);
+  return async (input: JudgeInput): Promise<FileRef> => {
+    const { evaluation } = await readRecord(dependencies, input);
+    return runOnce(dependencies, shardKey('judge', input), async (work) => {
       const { suite, opened } = await plannedSuite(dependencies, evaluation, input.suite);
       const cases = new Map(opened.cases.map((item) => [item.id, item]));
       const caseOf = (id: string): OpenSuite['cases'][number] => {
@@ -57,4 +57,5 @@ export function createJudgeCases(dependencies: Dependencies) {
       }
       return await dependencies.store.putRecords(lines);
     });
+  };
 }

@@ -16,6 +16,7 @@ import type { Dependencies } from '../dependencies.ts';
 import {
   casesOf,
   evaluationKey,
+  identityFields,
   planEach,
   readRecord,
   refusedByName,
@@ -73,17 +74,6 @@ export function createPlanEvaluation(dependencies: Dependencies) {
     };
   };
 }
-
-/** The fields that verdicts follow from: all but throughput. */
-const identityFields = (evaluation: Evaluation): object =>
-  Object.fromEntries(Object.entries(evaluation).filter(([field]) => !THROUGHPUT_FIELDS.has(field)));
-const THROUGHPUT_FIELDS: ReadonlySet<string> = new Set([
-  'concurrency',
-  'heartbeatSeconds',
-  'maxAttempts',
-  'maxOutageSeconds',
-  'requestTimeoutSeconds',
-] satisfies (keyof Evaluation)[]);
 
 const throughput = ({
   concurrency,
@@ -181,7 +171,7 @@ export function createPlanRescoring(dependencies: Dependencies) {
         `rescore: got ${JSON.stringify(id)}; there is no evaluation of that id that has ended ` +
           `(${folder.resultsFile})`,
       );
-    const { evaluation } = await readRecord(dependencies, results.record);
+    const { evaluation } = await readRecord(dependencies, { ...results, id, evaluation: results.record });
     const suites = await planEach(dependencies, results.suites, async (before): Promise<PlannedSuite> => {
       if (before.skipped !== null) return { name: before.name, skipped: before.skipped };
       const [suite] = dependencies.suites.select([before.name]);

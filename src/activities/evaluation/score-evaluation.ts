@@ -16,21 +16,17 @@ import type {
 import type { Dependencies } from '../dependencies.ts';
 import { casesOf, plannedSuite, readRecord } from './evaluation-inputs.ts';
 import type { VerdictLine } from './judge-cases.ts';
+import { recordedShards } from './recorded-shards.ts';
 
 /**
  * Computes the scores, from the verdicts alone: the same bytes on every worker.
  * @throws InvalidConfig if a suite is not on this worker as it was planned
+ * @throws InvalidInput for answers or verdicts that were not recorded
  */
 export function createScoreEvaluation(dependencies: Dependencies) {
-  return async ({
-    id,
-    evaluation: record,
-    identity,
-    suites,
-    shards,
-    judged,
-  }: ScoreInput): Promise<Scored> => {
-    const { evaluation, policy } = await readRecord(dependencies, record);
+  return async (input: ScoreInput): Promise<Scored> => {
+    const { id, evaluation: record, identity, suites, shards, judged } = input;
+    const { evaluation, policy } = await readRecord(dependencies, input);
     const results: SuiteResults[] = [];
     const lines: CaseLine[] = [];
     for (const planned of suites) {
@@ -39,9 +35,8 @@ export function createScoreEvaluation(dependencies: Dependencies) {
         continue;
       }
       const { opened } = await plannedSuite(dependencies, evaluation, planned);
-      const suiteShards = shards
-        .filter(({ suite }) => suite === planned.name)
-        .sort((a, b) => a.shard - b.shard);
+      const cases = casesOf(opened, evaluation).length;
+      const suiteShards = await recordedShards(dependencies, input, planned, cases);
       const verdictsByShard = await Promise.all(
         suiteShards.map((shard) => collect(dependencies.store.records<VerdictLine>(shard.verdicts))),
       );
