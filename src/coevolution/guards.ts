@@ -1,4 +1,5 @@
-import { range, sum } from '../numerics/arithmetic.ts';
+import { TimeSlices } from '../async/time-slices.ts';
+import { sum } from '../numerics/arithmetic.ts';
 import { wilsonInterval } from '../numerics/intervals.ts';
 import type { SuccessCount } from '../numerics/intervals.ts';
 import {
@@ -116,58 +117,97 @@ export function isForgetting(now: SuccessCount, best: SuccessCount, drop: number
 export const better = (left: SuccessCount, right: SuccessCount): SuccessCount =>
   left.successes * right.attempts >= right.successes * left.attempts ? left : right;
 
+/** Tasks of an epoch that can be clustered: all pairs are compared, and kept. */
+export const MAX_CLUSTERED = 4_096;
+
 /**
  * Size of the cluster that each task belongs to: average-link clustering of the distinct texts by normalised
  * edit distance, merging while the nearest two clusters are at most `maxDistance` apart. Copies of a text
  * count once: `regressionRecords` discounts them. After the repetition penalty of R-Zero
  * (2508.05004: 1 - BLEU, average link, at 0.5); our texts are a world's short canonical ones. The cost is
  * that of all pairs: for the tasks of one epoch.
+ * @throws RangeError for more than `MAX_CLUSTERED` distinct texts
  */
-export function clusterSizes(texts: readonly string[], maxDistance: number): number[] {
+export async function clusterSizes(
+  texts: readonly string[],
+  maxDistance: number,
+  slices = new TimeSlices(),
+): Promise<number[]> {
   requireInRange('maxDistance', maxDistance, 0, 1);
-  const distances = pairwiseDistances([...new Set(texts)]);
-  let clusters = [...distances.keys()].map((text) => [text]);
+  const distinct = [...new Set(texts)];
+  requireInRange('distinct texts', distinct.length, 0, MAX_CLUSTERED);
+  const distances = await pairwiseDistances(distinct, slices);
+  const clusters = distances.map((sums, index): Cluster => ({
+    members: [index],
+    sums,
+    links: [...sums.subarray(0, index)],
+  }));
   for (;;) {
-    const { distance, left, right } = nearestPair(clusters, distances);
+    const { distance, left, right } = await nearestPair(clusters, slices);
     if (!(distance <= maxDistance)) break;
-    const merged = [...clusters[left]!, ...clusters[right]!];
-    clusters = [...clusters.filter((_, index) => index !== left && index !== right), merged];
+    const merged = mergedCluster(clusters[left]!, clusters[right]!, distances);
+    for (const index of [right, left]) {
+      clusters.splice(index, 1);
+      for (const { links } of clusters.slice(index)) links.splice(index, 1);
+    }
+    merged.links = clusters.map((cluster) => linkDistance(cluster, merged));
+    clusters.push(merged);
   }
   const sizes = new Map(
-    clusters.flatMap((cluster) => cluster.map((text) => [text, cluster.length] as const)),
+    clusters.flatMap(({ members }) => members.map((index) => [distinct[index]!, members.length] as const)),
   );
   return texts.map((text) => sizes.get(text)!);
 }
 
-type Distances = ReadonlyMap<string, ReadonlyMap<string, number>>;
+/** Clusters are in the order in which they came to be. */
+interface Cluster {
+  /** Indexes of its texts. */
+  members: readonly number[];
+  /** By each text's index, the sum of its distances to the members. */
+  sums: Float64Array;
+  /** Average link to each earlier cluster. */
+  links: number[];
+}
 
-function pairwiseDistances(texts: readonly string[]): Distances {
-  const distances = new Map(texts.map((text) => [text, new Map<string, number>()]));
+async function pairwiseDistances(texts: readonly string[], slices: TimeSlices): Promise<Float64Array[]> {
+  const distances = texts.map(() => new Float64Array(texts.length));
   for (const [i, left] of texts.entries())
-    for (const right of texts.slice(i + 1)) {
-      const distance = normalisedEditDistance(left, right);
-      distances.get(left)!.set(right, distance);
-      distances.get(right)!.set(left, distance);
+    for (let j = i + 1; j < texts.length; j++) {
+      const distance = normalisedEditDistance(left, texts[j]!);
+      distances[i]![j] = distance;
+      distances[j]![i] = distance;
+      if (slices.isOver) await slices.next();
     }
   return distances;
 }
 
+function mergedCluster(left: Cluster, right: Cluster, distances: readonly Float64Array[]): Cluster {
+  const sums = Float64Array.from(left.sums);
+  for (const member of right.members)
+    for (const [index, distance] of distances[member]!.entries()) sums[index]! += distance;
+  return { members: [...left.members, ...right.members], sums, links: [] };
+}
+
+/** Average link of a cluster and a later one. */
+const linkDistance = (cluster: Cluster, later: Cluster): number =>
+  sum(cluster.members.map((index) => later.sums[index]!)) / (cluster.members.length * later.members.length);
+
 /**
- * The two clusters nearest to each other by average link; at distance Infinity if there are fewer than two.
+ * The two clusters nearest to each other by average link, the earliest of several; at distance Infinity if there
+ * are fewer than two.
  */
-function nearestPair(
-  clusters: readonly (readonly string[])[],
-  distances: Distances,
-): { distance: number; left: number; right: number } {
-  const distanceBetween = (left: readonly string[], right: readonly string[]): number => {
-    const rowSums = left.map((a) => sum(right.map((b) => distances.get(a)!.get(b)!)));
-    return sum(rowSums) / (left.length * right.length);
-  };
+async function nearestPair(
+  clusters: readonly Cluster[],
+  slices: TimeSlices,
+): Promise<{ distance: number; left: number; right: number }> {
   let nearest = { distance: Infinity, left: 0, right: 0 };
-  for (const left of range(clusters.length))
-    for (let right = left + 1; right < clusters.length; right++) {
-      const distance = distanceBetween(clusters[left]!, clusters[right]!);
-      if (distance < nearest.distance) nearest = { distance, left, right };
+  for (const [right, { links }] of clusters.entries()) {
+    for (let left = 0; left < right; left++) {
+      const distance = links[left]!;
+      if (distance < nearest.distance || (distance === nearest.distance && left < nearest.left))
+        nearest = { distance, left, right };
     }
+    if (slices.isOver) await slices.next();
+  }
   return nearest;
 }

@@ -1,3 +1,4 @@
+import { MAX_CLUSTERED } from '../coevolution/guards.ts';
 import { fitsModelsFromScratch, hasWarmUpCorpus, textLimits, worldProblems } from '../worlds/settings.ts';
 import { replayCount } from './experiment.ts';
 import type { Experiment } from './experiment.ts';
@@ -132,13 +133,18 @@ const maxWeightsFromScratch = 2_000_000_000;
 
 /** Products of fields each of which is within its own limit. */
 function* budgetProblems(experiment: Experiment): Generator<string> {
-  const { agent, environment, evaluation, world } = experiment;
+  const { agent, environment, evaluation, guards, world } = experiment;
   const tasks = environment.promptsPerEpoch * environment.variationsPerPrompt + replayCount(experiment);
   const rollouts = tasks * agent.rolloutsPerTask;
   if (!(rollouts <= maxRollouts))
     yield (
       `environment.promptsPerEpoch: got ${environment.promptsPerEpoch}; with its variations, drawn tasks and ` +
       `${agent.rolloutsPerTask} attempts an epoch has ${rollouts} rollouts, expected at most ${maxRollouts}`
+    );
+  if (typeof guards.clusterDistance === 'number' && tasks > MAX_CLUSTERED)
+    yield (
+      `guards.clusterDistance: got ${guards.clusterDistance}; an epoch has ${tasks} tasks, expected at most ` +
+      `${MAX_CLUSTERED}, since each is compared with all others`
     );
   const perCell = 'heldOutPerCell' in world ? world.heldOutPerCell : 1;
   if (perCell * evaluation.samples > maxRollouts / 1_000)

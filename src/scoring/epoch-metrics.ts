@@ -1,3 +1,4 @@
+import type { TimeSlices } from '../async/time-slices.ts';
 import {
   archiveDistance,
   distinctShare,
@@ -129,7 +130,7 @@ export class EpochMetrics {
   }
 
   /** @param archive texts of earlier epochs' tasks, which the novelty of this epoch's is measured against */
-  metrics(archive: readonly string[]): Metrics {
+  async metrics(archive: readonly string[], slices?: TimeSlices): Promise<Metrics> {
     const tasks = this.#tasks;
     const attempts = this.#lengths.count;
     return {
@@ -149,7 +150,7 @@ export class EpochMetrics {
       'env/valid_fraction': this.#written === 0 ? null : this.#validWritten / this.#written,
       'env/distinct_fraction': distinctShare(this.#specs),
       'env/duplicates': this.#repeats,
-      'env/archive_distance': archiveDistance(this.#specs, archive),
+      'env/archive_distance': await archiveDistance(this.#specs, archive, { ...(slices && { slices }) }),
       ...countsByName('env/invalid', this.#invalid),
       ...(this.#repairs !== undefined && { 'env/repairs': this.#repairs }),
       ...(this.#labels && {

@@ -1,3 +1,4 @@
+import type { TimeSlices } from '../async/time-slices.ts';
 import type { Wordings } from '../coevolution/difficulty-reward.ts';
 import { clusterSizes, discrimination, discriminationGate } from '../coevolution/guards.ts';
 import { successRate } from '../coevolution/success-rate.ts';
@@ -133,11 +134,13 @@ export function luckGuard(guards: Guards, rate: number | null, randomRate: numbe
  * Factor on the weight of each task of an epoch, so that a cluster of near copies weighs as much as one task.
  * @param specs null for an invalid task
  */
-export function clusterGuards({ clusterDistance }: Guards, specs: readonly (string | null)[]): number[] {
+export async function clusterGuards(
+  { clusterDistance }: Guards,
+  specs: readonly (string | null)[],
+  slices?: TimeSlices,
+): Promise<number[]> {
   if (clusterDistance === undefined || clusterDistance === null) return specs.map(() => 1);
-  const sizes = clusterSizes(
-    specs.flatMap((spec) => (spec === null ? [] : [spec])),
-    clusterDistance,
-  ).values();
+  const valid = specs.flatMap((spec) => (spec === null ? [] : [spec]));
+  const sizes = (await clusterSizes(valid, clusterDistance, slices)).values();
   return specs.map((spec) => (spec === null ? 1 : 1 / sizes.next().value!));
 }

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { TimeSlices } from '../../src/async/time-slices.ts';
 import { archiveDistance, distinctShare, normalisedEditDistance } from '../../src/coevolution/diagnostics.ts';
 
 const text = fc.string({ unit: fc.constantFrom('a', 'b', 'c'), maxLength: 8 });
@@ -55,44 +56,91 @@ describe('normalisedEditDistance', () => {
   });
 });
 
-describe('archiveDistance', () => {
-  it('is the mean distance to the nearest entry', () => {
-    // 'abcd' repeats (0); 'abcx' is one edit of four from it (0.25): mean 0.125.
-    expect(archiveDistance(['abcd', 'abcx'], ['zzzz', 'abcd'])).toBeCloseTo(0.125, 12);
-    expect(archiveDistance([], ['a'])).toBeNull();
-    expect(archiveDistance(['a'], [])).toBeNull();
+describe('the distance of long texts', () => {
+  const long = 'lorem ipsum '.repeat(1_500);
+
+  it('is exact, however long they are, if they differ over less than 2,000 characters', () => {
+    const changed = `${long.slice(0, 9_000)}!?${long.slice(9_001)}`;
+    expect(normalisedEditDistance(long, changed)).toBe(2 / changed.length);
+    expect(normalisedEditDistance(long, long)).toBe(0);
+    expect(normalisedEditDistance(long, `${long}${long.slice(0, 600)}`)).toBe(600 / (long.length + 600));
+    expect(normalisedEditDistance('a'.repeat(1_999), 'a'.repeat(2_001))).toBe(2 / 2_001);
   });
 
-  it('looks at the newest distinct entries only', () => {
-    expect(archiveDistance(['old'], ['old', 'xyz', 'xyz'], { capacity: 1 })).toBe(1);
-    expect(archiveDistance(['old'], ['old', 'xyz', 'xyz'], { capacity: 2 })).toBe(0);
+  it('is estimated by the first 2,000 characters that differ otherwise', () => {
+    expect(normalisedEditDistance('a'.repeat(20_000), 'b'.repeat(20_000))).toBe(1);
+    expect(normalisedEditDistance('a'.repeat(20_000), '')).toBe(1);
+    // The 2,000 characters in the middle are alike, and are not compared.
+    const framed = (end: string): string => `${end.repeat(2_000)}${'c'.repeat(2_000)}${end}`;
+    expect(normalisedEditDistance(framed('a'), framed('b'))).toBe(1);
+    const half = 'ab'.repeat(8_000);
+    expect(normalisedEditDistance(`x${half}y`, `z${'ac'.repeat(8_000)}w`)).toBeCloseTo(0.5, 2);
   });
 
-  it('is in [0, 1], and falls as the archive grows', () => {
+  it('is symmetric, in [0, 1], and 0 for equal texts only', () => {
+    const part = fc.integer({ min: 0, max: 3_000 }).map((length) => 'abc'.repeat(length));
+    const pair = fc.tuple(part, text, part).map((parts) => parts.join(''));
     fc.assert(
-      fc.property(
+      fc.property(pair, pair, (left, right) => {
+        const distance = normalisedEditDistance(left, right);
+        expect(distance).toBe(normalisedEditDistance(right, left));
+        expect(distance >= 0 && distance <= 1).toBe(true);
+        expect(distance === 0).toBe(left === right);
+      }),
+      { numRuns: 50 },
+    );
+  });
+});
+
+describe('archiveDistance', () => {
+  it('is the mean distance to the nearest entry', async () => {
+    // 'abcd' repeats (0); 'abcx' is one edit of four from it (0.25): mean 0.125.
+    expect(await archiveDistance(['abcd', 'abcx'], ['zzzz', 'abcd'])).toBeCloseTo(0.125, 12);
+    expect(await archiveDistance([], ['a'])).toBeNull();
+    expect(await archiveDistance(['a'], [])).toBeNull();
+  });
+
+  it('looks at the newest distinct entries only', async () => {
+    expect(await archiveDistance(['old'], ['old', 'xyz', 'xyz'], { capacity: 1 })).toBe(1);
+    expect(await archiveDistance(['old'], ['old', 'xyz', 'xyz'], { capacity: 2 })).toBe(0);
+  });
+
+  it('is in [0, 1], and falls as the archive grows', async () => {
+    await fc.assert(
+      fc.asyncProperty(
         fc.array(text, { minLength: 1 }),
         fc.array(text, { minLength: 1 }),
         text,
-        (batch, archive, more) => {
-          const distance = archiveDistance(batch, archive) ?? NaN;
+        async (batch, archive, more) => {
+          const distance = (await archiveDistance(batch, archive)) ?? NaN;
           expect(distance >= 0 && distance <= 1).toBe(true);
-          expect(archiveDistance(batch, [...archive, more])).toBeLessThanOrEqual(distance);
-          expect(archiveDistance(batch, [...archive, ...batch])).toBe(0);
+          expect(await archiveDistance(batch, [...archive, more])).toBeLessThanOrEqual(distance);
+          expect(await archiveDistance(batch, [...archive, ...batch])).toBe(0);
         },
       ),
     );
   });
 
-  it('has a cost that the archive does not grow', () => {
-    const long = Array.from({ length: 50_000 }, (_, i) => `T:${i.toString(2).padStart(16, '0')}`);
-    const started = performance.now();
-    archiveDistance(['U:abcdefghijklmnop', 'V:bcdefghijklmnopa'], long);
-    expect(performance.now() - started).toBeLessThan(2000);
+  it('compares a task with the newest 512 entries of an archive, however many it has', async () => {
+    const archive = ['abcd', ...Array.from({ length: 512 }, (_, index) => `${index}`)];
+    expect(await archiveDistance(['abcd'], archive)).toBe(1);
+    expect(await archiveDistance(['abcd'], archive.slice(0, -1))).toBe(0);
   });
 
-  it('names what is out of its domain', () => {
-    expect(() => archiveDistance(['a'], ['b'], { capacity: 0 })).toThrow(
+  it('lets the rest of the process run while it compares, and can be stopped', async () => {
+    const long = Array.from({ length: 100 }, (_, i) => `${i}${'abcde'.repeat(1_000)}${i}`);
+    const slices: number[] = [];
+    const count = new TimeSlices((done) => slices.push(done));
+    await archiveDistance(['x'.repeat(5_000)], long, { slices: count });
+    expect(slices.slice(0, 2)).toEqual([1, 2]);
+    const stop = new TimeSlices(() => {
+      throw new Error('stopped');
+    });
+    await expect(archiveDistance(['x'.repeat(5_000)], long, { slices: stop })).rejects.toThrow('stopped');
+  });
+
+  it('names what is out of its domain', async () => {
+    await expect(archiveDistance(['a'], ['b'], { capacity: 0 })).rejects.toThrow(
       'capacity must be an integer of at least 1, got 0',
     );
   });

@@ -80,4 +80,8 @@ test('fields within their limits are refused if their product is not', () => {
   expect(() => parseExperiment(withFields(exampleFile, fields))).toThrow(
     /environment\.promptsPerEpoch: got 100000; .* rollouts, expected at most 10000000/,
   );
+  const clusters = { 'environment.promptsPerEpoch': 9_000, 'guards.clusterDistance': 0.3 };
+  expect(() => parseExperiment(withFields(exampleFile, clusters))).toThrow(
+    /guards\.clusterDistance: got 0\.3; an epoch has \d+ tasks, expected at most 4096/,
+  );
 });

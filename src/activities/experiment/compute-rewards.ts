@@ -1,4 +1,5 @@
 import { groupConsecutive } from '../../async/streams.ts';
+import { TimeSlices } from '../../async/time-slices.ts';
 import { difficultyReward, wordingFidelity } from '../../coevolution/difficulty-reward.ts';
 import { groupAdvantages } from '../../coevolution/group-advantage.ts';
 import { successRate } from '../../coevolution/success-rate.ts';
@@ -40,8 +41,12 @@ export function createComputeRewards(dependencies: Dependencies) {
       const context = { experiment, epoch: input.epoch, world };
       const outcomes = new TaskOutcomeCounts(specs.length, world.solvedFrom);
       const summary = new EpochMetrics(experiment, world);
-      const { heartbeat } = dependencies.activityContext();
+      const { heartbeat, signal } = dependencies.activityContext();
       let answers = 0;
+      const slices = new TimeSlices((count) => {
+        signal.throwIfAborted();
+        heartbeat({ answers, slices: count });
+      });
       const rewards = await store.putRecords(
         (async function* (): AsyncGenerator<RewardRecord> {
           for await (const group of groupConsecutive(readTraces(store, input.traces), isSameGroup)) {
@@ -70,7 +75,7 @@ export function createComputeRewards(dependencies: Dependencies) {
             store.records<TaskRecord>(input.tasks),
             (first, next) => perBatch && isSameBatch(first, next),
           );
-          const nearCopyFactors = clusterGuards(experiment.guards, specs);
+          const nearCopyFactors = await clusterGuards(experiment.guards, specs, slices);
           let index = 0;
           for await (const batch of batches) {
             const batchSuccess =
@@ -95,7 +100,7 @@ export function createComputeRewards(dependencies: Dependencies) {
         rewards,
         scores,
         metrics: {
-          ...summary.metrics(archive),
+          ...(await summary.metrics(archive, slices)),
           ...(inconsistent !== undefined && { 'env/inconsistent': inconsistent }),
         },
       };
