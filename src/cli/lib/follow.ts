@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isGrpcServiceError, WorkflowFailedError, WorkflowNotFoundError } from '@temporalio/client';
+import { WorkflowFailedError, WorkflowNotFoundError } from '@temporalio/client';
 import type { Client, WorkflowHandle } from '@temporalio/client';
 import { ApplicationFailure, CancelledFailure, TerminatedFailure } from '@temporalio/common';
+import { isServerFailure } from '../../temporal/server-failure.ts';
 import type { Progress } from '../../types/activity-types.ts';
 import type { experimentWorkflow } from '../../workflows/experiment.ts';
 import { CliError, exitCodes } from '../context.ts';
@@ -101,7 +102,7 @@ async function awaitResult<Result>(
     try {
       return await client.withAbortSignal(stop, () => handle.result());
     } catch (error) {
-      if (error instanceof WorkflowFailedError || stop.aborted || !isGrpcServiceError(error)) throw error;
+      if (error instanceof WorkflowFailedError || stop.aborted || !isServerFailure(error)) throw error;
       await sleep(RETRY_MS);
     }
   }

@@ -1,4 +1,3 @@
-import { isGrpcServiceError } from '@temporalio/client';
 import type { Client } from '@temporalio/client';
 import { armName } from '../../config/arms.ts';
 import type { Experiment } from '../../config/experiment.ts';
@@ -7,6 +6,7 @@ import { experimentNeeds } from '../../dev-stack/stack-needs.ts';
 import { finishRewind } from '../../runs/rewind.ts';
 import { RunFolder } from '../../runs/run-folder.ts';
 import { experimentHash, lastRewindTime, readRunOverview, runsFolder } from '../../runs/run-overview.ts';
+import { isServerFailure } from '../../temporal/server-failure.ts';
 import { InvalidConfig } from '../../validation/invalid-config.ts';
 import { queues } from '../../workflows/activity-proxies.ts';
 import type { ExperimentResult } from '../../workflows/experiment-run.ts';
@@ -219,7 +219,7 @@ async function listOtherRunning(client: Client, id: string): Promise<string[]> {
     }))
       if (workflowId !== id) ids.push(workflowId);
   } catch (error) {
-    if (!isGrpcServiceError(error)) throw error;
+    if (!isServerFailure(error)) throw error;
   }
   return ids;
 }

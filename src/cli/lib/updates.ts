@@ -1,6 +1,5 @@
 import {
   isGrpcDeadlineError,
-  isGrpcServiceError,
   WorkflowNotFoundError,
   WorkflowUpdateFailedError,
   WorkflowUpdateRPCTimeoutOrCancelledError,
@@ -8,6 +7,7 @@ import {
 import type { Client } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
 import { readRunOverview, requireRun } from '../../runs/run-overview.ts';
+import { isServerFailure } from '../../temporal/server-failure.ts';
 import type { experimentWorkflow } from '../../workflows/experiment.ts';
 import type { ControlState } from '../../workflows/messages.ts';
 import { CliError, exitCodes, homeFolder } from '../context.ts';
@@ -60,7 +60,7 @@ function explainError(error: unknown, id: string): unknown {
         '`npx genenv doctor` says what runs. Ask again then.',
     );
   }
-  return error instanceof Error && isGrpcServiceError(error)
+  return error instanceof Error && isServerFailure(error)
     ? new CliError(`Temporal has gone away: ${error.message}; once it is back, ask again`)
     : error;
 }
