@@ -50,6 +50,11 @@ export class LiveStack implements AsyncDisposable {
   policy!: TestProcess;
   trainer!: TestProcess;
   client!: Client;
+  /**
+   * If it is set, processes that are started write their logs in this folder themselves, as under `genenv up`;
+   * else the test keeps what they print.
+   */
+  logs: string | undefined;
   #connection: Connection | undefined;
 
   private constructor(
@@ -286,7 +291,8 @@ export class LiveStack implements AsyncDisposable {
     return new TestProcess(command, args, {
       env: { ...this.environment, ...environment },
       cwd: repository,
-      log: join(this.home, `${name}.log`),
+      log: join(this.logs ?? this.home, `${name}.log`),
+      writesLog: this.logs !== undefined,
     });
   }
 }

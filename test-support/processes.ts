@@ -1,34 +1,37 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
-import { createWriteStream } from 'node:fs';
+import { closeSync, createWriteStream, fstatSync, openSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 
 /** A real process of a test: its own group, its output kept, ended by the test that started it. */
 export class TestProcess implements AsyncDisposable {
   readonly child: ChildProcess;
-  output = '';
   readonly exited: Promise<number | null>;
+  readonly #output: () => string;
 
+  /** @param options.writesLog whether it writes its log itself, as under `genenv up` */
   constructor(
     command: string,
     args: readonly string[],
-    options: { env: NodeJS.ProcessEnv; cwd: string; log: string },
+    {
+      log,
+      writesLog = false,
+      ...options
+    }: { env: NodeJS.ProcessEnv; cwd: string; log: string; writesLog?: boolean },
   ) {
-    this.child = spawn(command, args, {
-      env: options.env,
-      cwd: options.cwd,
-      detached: true,
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
-    const log = createWriteStream(options.log, { flags: 'a' });
-    for (const stream of [this.child.stdout!, this.child.stderr!]) {
-      stream.on('data', (part: Buffer) => {
-        this.output += part.toString();
-        log.write(part);
-      });
-    }
+    const file = writesLog ? openSync(log, 'a') : undefined;
+    const earlier = file === undefined ? 0 : fstatSync(file).size;
+    const stdio = file ?? 'pipe';
+    this.child = spawn(command, args, { ...options, detached: true, stdio: ['ignore', stdio, stdio] });
+    if (file !== undefined) closeSync(file);
+    this.#output = writesLog ? () => readFileSync(log).subarray(earlier).toString() : this.#keepOutput(log);
     this.exited = new Promise((resolve) => this.child.once('exit', (code) => resolve(code)));
+  }
+
+  /** What it has printed. */
+  get output(): string {
+    return this.#output();
   }
 
   get alive(): boolean {
@@ -47,6 +50,18 @@ export class TestProcess implements AsyncDisposable {
       timeoutMs,
       `output ${JSON.stringify(text)}`,
     );
+  }
+
+  #keepOutput(file: string): () => string {
+    let output = '';
+    const log = createWriteStream(file, { flags: 'a' });
+    for (const stream of [this.child.stdout!, this.child.stderr!]) {
+      stream.on('data', (part: Buffer) => {
+        output += part.toString();
+        log.write(part);
+      });
+    }
+    return () => output;
   }
 
   /** Signals this process alone: what it started lives on, as after a crash. */

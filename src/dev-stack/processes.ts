@@ -37,7 +37,7 @@ export async function launchProcess(
   if (existsSync(log) && statSync(log).size > LOG_BYTES) renameSync(log, `${log}.1`);
   const output = openSync(log, 'a');
   try {
-    writeSync(output, `--- ${new Date().toISOString()} ${command} ${args.join(' ')}\n`);
+    writeHeader(output, `--- ${new Date().toISOString()} ${command} ${args.join(' ')}\n`);
     const child = spawn(command, args, { cwd, env, detached: true, stdio: ['ignore', output, output] });
     await new Promise<void>((resolve, reject) => {
       child.once('spawn', resolve);
@@ -51,6 +51,15 @@ export async function launchProcess(
     return { identity, ending: () => endingOf(child) };
   } finally {
     closeSync(output);
+  }
+}
+
+/** A full disk of logs keeps no process from being started. */
+function writeHeader(log: number, header: string): void {
+  try {
+    writeSync(log, header);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error;
   }
 }
 

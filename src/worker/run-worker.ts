@@ -2,6 +2,7 @@ import { setFlagsFromString } from 'node:v8';
 import { Runtime } from '@temporalio/worker';
 import type { ActivityInterceptorsFactory, NativeConnection, Worker } from '@temporalio/worker';
 import type { Dependencies } from '../activities/dependencies.ts';
+import { survivePrintFailures } from '../runtime/output-streams.ts';
 import { listRunningExperiments } from '../telemetry/running-workflows.ts';
 import { startTelemetry } from '../telemetry/worker-telemetry.ts';
 import { addressOf, connectionProblem } from '../temporal/connection-problem.ts';
@@ -37,6 +38,7 @@ export async function runWorker(
   environment: NodeJS.ProcessEnv,
   { activityInterceptors = [] }: WorkerAdditions = {},
 ): Promise<void> {
+  survivePrintFailures();
   const payloadKeys = readPayloadKeys(environment);
   await requireRecordedKey(settings.store, payloadKeys);
   await recordKey(settings.store, payloadKeys);

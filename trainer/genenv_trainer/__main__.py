@@ -5,6 +5,7 @@ import os
 import sys
 
 from genenv_trainer.file_mode import set_file_mask
+from genenv_trainer.output_streams import survive_print_failures
 
 
 def parser() -> argparse.ArgumentParser:
@@ -34,6 +35,7 @@ def parser() -> argparse.ArgumentParser:
 
 def main() -> int:
     args = parser().parse_args()
+    survive_print_failures()
     set_file_mask(os.environ.get("GENENV_UMASK"))
     # Read when torch loads. Threads that spin at a barrier take other processes' cores: up to 10x
     # slower on a busy machine.

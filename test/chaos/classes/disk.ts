@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdirSync, readdirSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { FaultClass } from '../fault-class.ts';
@@ -37,9 +37,10 @@ async function remount(scene: Scene, folder: string, how: 'ro' | 'rw'): Promise<
   }
 }
 
+/** Appends to a file until its disk is full. */
 function fill(file: string): void {
   try {
-    writeFileSync(file, Buffer.alloc(2 << 20));
+    appendFileSync(file, Buffer.alloc(2 << 20, '\n'));
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error;
   }
@@ -77,4 +78,50 @@ export const diskClasses: FaultClass[] = [
     await remount(scene, folder, 'ro');
     return () => remount(scene, folder, 'rw');
   }),
+  {
+    name: 'disk of the logs full',
+    row,
+    selected: true,
+    async inject(scene) {
+      const { live } = scene.stack;
+      const service = scene.random.pick(['policy', 'trainer'] as const);
+      const folder = scene.stack.path('logs');
+      // When the disk is gone.
+      scene.afterwards(async () => {
+        if (live.logs === undefined) return;
+        live.logs = undefined;
+        await restart(scene, service);
+      });
+      const skipped = smallDisk(scene, folder);
+      if (skipped !== undefined) return { back: 0, skipped };
+      live.logs = folder;
+      await restart(scene, service);
+      const filler = join(folder, 'filler');
+      fill(filler);
+      // The last block of each log has room left.
+      for (const log of readdirSync(folder)) fill(join(folder, log));
+      const processes = { worker: scene.worker, [service]: live[service] };
+      scene.expect(() =>
+        Object.entries(processes)
+          .filter(([, { alive }]) => !alive)
+          .map(([name]) => `a full disk of logs has ended the ${name}`),
+      );
+      await scene.begin();
+      await scene.anyMoment();
+      // Everybody has something to say.
+      await live.temporal.stop('SIGKILL');
+      await scene.pause(2_000 + scene.random.int(4_000));
+      live.startTemporal();
+      await live.connect();
+      if (scene.random.int(2) === 0) await rm(filler);
+      return { back: Date.now(), allowed: { activities: 2 } };
+    },
+  },
 ];
+
+/** Starts the worker and a service anew. */
+async function restart(scene: Scene, service: 'policy' | 'trainer'): Promise<void> {
+  const { live } = scene.stack;
+  await Promise.all([scene.worker.stop(), live[service].stop()]);
+  await scene.stack.ready();
+}
