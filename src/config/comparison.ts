@@ -35,7 +35,7 @@ const seedsSchema = z.array(z.int().min(0).max(999_999_999)).min(1).max(100);
 
 /** Measures taken after the runs, which change none of them: they may differ between two calls of one id. */
 
-const crossPlaySchema = z
+export const crossPlaySchema = z
   .strictObject({
     arms: z
       .array(z.string().max(1_000))
@@ -56,7 +56,7 @@ const crossPlaySchema = z
   .default(null)
   .describe('Simulators of one epoch against agents of another; null = none.');
 
-const probesSchema = z
+export const probesSchema = z
   .strictObject({
     arms: z.array(z.string().max(1_000)).min(1).max(1_000).describe('Arms whose agents are probed.'),
     seeds: seedsSchema.describe('Seeds of which.'),

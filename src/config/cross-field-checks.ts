@@ -127,7 +127,7 @@ function* adapterServerProblems(experiment: Experiment): Generator<string> {
 }
 
 /** Rollouts of an epoch, and attempts at held-out tasks in a cell of an evaluation, that files may ask for. */
-const maxRollouts = 10_000_000;
+export const maxRollouts = 10_000_000;
 /** Weights of a model from scratch: beyond it, a model is pretrained. */
 const maxWeightsFromScratch = 2_000_000_000;
 

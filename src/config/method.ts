@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { apiKeyEnv, httpUrl } from './server-address.ts';
+import { apiKeyEnv, httpUrl, searchUrl } from './server-address.ts';
 
 /** What is evaluated, and how: what an experiment's own evaluations share with those of a file. */
 export const evaluationOptions = {
@@ -22,7 +22,7 @@ export const evaluationOptions = {
     .describe('Whether tools are described in the prompt or passed to the server as tools.'),
   search: z
     .strictObject({
-      url: httpUrl.describe('Address; `{query}` in it stands for the query, else it is posted as JSON.'),
+      url: searchUrl.describe('Address; `{query}` in it stands for the query, else it is posted as JSON.'),
       apiKeyEnv,
     })
     .nullable()

@@ -12,17 +12,33 @@ const hasNoUser = (url: string): boolean => {
 };
 const withoutUser = { error: 'expected an address without user and password: keys are in variables' };
 
-/** The address itself. */
+const hasNoFragment = (url: string): boolean => !url.includes('#');
+const withoutFragment = { error: 'expected an address without "#": no server gets what follows it' };
+const hasNoQuery = (url: string): boolean => !url.includes('?');
+const withoutQuery = {
+  error: 'expected an address without "?": paths such as /completions are added to its end',
+};
+/** Schemes are alike in either case, names of endpoints are not. */
+const isPlainEndpoint = (url: string): boolean => !/^endpoint:/i.test(url) || url.startsWith(ENDPOINT);
+const lowerCase = { error: 'expected `endpoint:` in lower case before the name of an endpoint' };
+
+/** The address itself, of a model server or a search endpoint. */
 export const plainHttpUrl = z
   .url({ protocol: /^https?$/ })
   .max(MAX_URL_LENGTH)
-  .refine((url) => !URL.canParse(url) || hasNoUser(url), withoutUser);
+  .refine((url) => !URL.canParse(url) || hasNoUser(url), withoutUser)
+  .refine(hasNoFragment, withoutFragment);
 
-/** An address, or the name of an endpoint on the list of the worker's operator. */
-export const httpUrl = z
+/** The address of a search endpoint, or the name of one on the list of the worker's operator. */
+export const searchUrl = z
   .url({ protocol: /^(https?|endpoint)$/ })
   .max(MAX_URL_LENGTH)
-  .refine((url) => !URL.canParse(url) || hasNoUser(url), withoutUser);
+  .refine((url) => !URL.canParse(url) || hasNoUser(url), withoutUser)
+  .refine(hasNoFragment, withoutFragment)
+  .refine(isPlainEndpoint, lowerCase);
+
+/** The same of a model server, whose clients add paths to the address. */
+export const httpUrl = searchUrl.refine(hasNoQuery, withoutQuery);
 
 export const apiKeyEnv = z
   .string()

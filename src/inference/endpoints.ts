@@ -85,7 +85,7 @@ function namedEndpoint({ endpoints }: EndpointList, name: string, apiKeyEnv: str
   );
 }
 
-/** The endpoint that has an address' origin and asks for the same key. */
+/** The endpoint that an address belongs to, and that asks for the same key. */
 const endpointAt = (
   { endpoints }: EndpointList,
   address: string,
@@ -95,8 +95,20 @@ const endpointAt = (
     (endpoint) =>
       (endpoint.apiKeyEnv ?? null) === apiKeyEnv &&
       endpoint.apiKeyFile === undefined &&
-      [endpoint.baseUrl].flat().some((url) => originOf(url) === originOf(address)),
+      [endpoint.baseUrl].flat().some((url) => isBelow(url, address)),
   );
+
+/** Whether an address is that of an endpoint, or a path below it. */
+function isBelow(endpoint: string, address: string): boolean {
+  const [listed, target] = [new URL(endpoint), new URL(address)];
+  const path = listed.pathname.replace(/\/$/, '');
+  const rest = target.pathname.slice(path.length);
+  // A server may take an encoded slash for one, and `..` beside it for the way up.
+  const isPlain = path === '' || !/%2f|%5c/i.test(rest);
+  return (
+    listed.origin === target.origin && target.pathname.startsWith(path) && /^(?:\/|$)/.test(rest) && isPlain
+  );
+}
 
 function readKey(
   { apiKeyEnv, apiKeyFile }: Endpoint,

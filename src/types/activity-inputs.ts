@@ -13,6 +13,7 @@ import {
   policyVersionSchema,
   runSchema,
   runStateSchema,
+  shardsSchema,
   textSchema,
 } from './run-state.ts';
 
@@ -64,7 +65,7 @@ export const publishInput = z.strictObject({ run: runSchema, policy: policyVersi
 
 /** Common to every activity of an epoch. */
 export const phaseInput = z.strictObject({ run: runSchema, epoch: epochSchema, state: runStateSchema });
-export const shardInput = phaseInput.extend({ shard: countSchema, shards: countSchema });
+export const shardInput = phaseInput.extend({ shard: shardsSchema, shards: shardsSchema });
 export const drawTasksInput = phaseInput.extend({ generated: listOf(FileRef) });
 export const rollOutInput = shardInput.extend({ tasks: FileRef });
 export const computeRewardsInput = phaseInput.extend({ tasks: FileRef, traces: listOf(FileRef) });

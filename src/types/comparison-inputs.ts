@@ -1,9 +1,10 @@
 /** Inputs of the activities of comparisons. Field names are on the wire. */
 import { z } from 'zod';
+import { crossPlaySchema, probesSchema } from '../config/comparison.ts';
 import { FileRef } from '../store/references.ts';
 import { listOf } from './activity-inputs.ts';
 import { runIdSchema } from './ids.ts';
-import { countSchema, epochSchema, runSchema, runStateSchema, textSchema } from './run-state.ts';
+import { countSchema, epochSchema, runSchema, runStateSchema, textSchema, upTo } from './run-state.ts';
 
 /** One arm under one seed: an experiment of its own. */
 export const armRunSchema = z.strictObject({
@@ -18,14 +19,18 @@ export const armRunInput = z.strictObject({ id: runIdSchema, run: armRunSchema }
 
 const ofRun = { run: runSchema, epoch: epochSchema, state: runStateSchema };
 
-export const crossTasksInput = z.strictObject({ ...ofRun, tasks: countSchema });
+/** The fields of a comparison's file. */
+const { tasks: crossPlayTasks, samples } = crossPlaySchema.unwrap().unwrap().shape;
+const { tasks: probedTasks, attempts } = probesSchema.unwrap().unwrap().shape;
+
+export const crossTasksInput = z.strictObject({ ...ofRun, tasks: upTo(crossPlayTasks) });
 export const crossPlayInput = z.strictObject({
   ...ofRun,
-  samples: countSchema,
+  samples: upTo(samples),
   tasks: listOf(z.strictObject({ epoch: epochSchema, file: FileRef })),
 });
-export const probeTasksInput = z.strictObject({ ...ofRun, tasks: countSchema });
-export const probeAttemptsInput = z.strictObject({ ...ofRun, tasks: FileRef, attempts: countSchema });
+export const probeTasksInput = z.strictObject({ ...ofRun, tasks: upTo(probedTasks) });
+export const probeAttemptsInput = z.strictObject({ ...ofRun, tasks: FileRef, attempts: upTo(attempts) });
 /** `traces` has each attempt with its token ids, `outcomes` the result of each task. */
 export const measureGradientsInput = z.strictObject({ ...ofRun, traces: FileRef, outcomes: FileRef });
 

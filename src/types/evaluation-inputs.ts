@@ -3,9 +3,11 @@ import { z } from 'zod';
 import { FileRef } from '../store/references.ts';
 import { listOf } from './activity-inputs.ts';
 import { runIdSchema } from './ids.ts';
-import { countSchema, textSchema } from './run-state.ts';
+import { countSchema, textSchema, tokensSchema } from './run-state.ts';
 
 const hash = textSchema(200);
+/** Cases of a suite, far more than any has. */
+const casesSchema = z.int().min(0).max(1_000_000);
 
 /**
  * A suite of an evaluation: how many cases, by which data, questions (`asking`) and rules (`versions`); or
@@ -14,7 +16,7 @@ const hash = textSchema(200);
 const readySuiteSchema = z.strictObject({
   name: textSchema(200),
   skipped: z.null(),
-  cases: countSchema,
+  cases: casesSchema,
   dataHash: hash,
   asking: hash,
   versions: z.record(textSchema(200), z.string().max(1000)).readonly(),
@@ -27,7 +29,7 @@ const plannedSuiteSchema = z.union([
 ]);
 export type PlannedSuite = z.infer<typeof plannedSuiteSchema>;
 
-const caseRange = { shard: countSchema, from: countSchema, to: countSchema };
+const caseRange = { shard: casesSchema, from: casesSchema, to: casesSchema };
 export const caseShardSchema = z.strictObject({ suite: textSchema(200), ...caseRange });
 export type CaseShard = z.infer<typeof caseShardSchema>;
 
@@ -50,7 +52,7 @@ const answeredSchema = z.strictObject({
   answers: FileRef,
   prompts: hash.nullable(),
   questions: countSchema,
-  tokens: countSchema,
+  tokens: tokensSchema,
   cutOff: countSchema,
   tooLong: countSchema,
 });

@@ -1,30 +1,38 @@
 /** Inputs of the activities of a nightly curriculum. Field names are on the wire. */
 import { z } from 'zod';
 import { experimentSchema } from '../config/experiment.ts';
+import { nightlySchema } from '../config/nightly.ts';
 import { FileRef } from '../store/references.ts';
 import { listOf } from './activity-inputs.ts';
 import { runIdSchema } from './ids.ts';
-import { countSchema, epochSchema, phaseLimitsSchema, textSchema } from './run-state.ts';
+import { epochSchema, phaseLimitsSchema, textSchema, upTo } from './run-state.ts';
 
 /** A committed epoch of a run. */
 export const runEpochSchema = z.strictObject({ run: runIdSchema, epoch: epochSchema });
 export type RunEpoch = z.infer<typeof runEpochSchema>;
+
+/** How a nightly file's agents are compared. */
+const comparison = nightlySchema.shape.evaluation.unwrap().shape;
+const MAX_DEADLINE_MS = 60_000 * nightlySchema.shape.deadlineMinutes.unwrap().unwrap().maxValue!;
 
 /** A night to start or to resume. */
 export const nightPlanSchema = z.strictObject({
   nightly: z.strictObject({
     name: runIdSchema,
     significance: z.number().gt(0).max(1),
-    evaluation: z.strictObject({ samples: countSchema, temperature: z.number().min(0) }),
+    evaluation: z.strictObject({
+      samples: upTo(comparison.samples),
+      temperature: comparison.temperature.unwrap(),
+    }),
   }),
-  night: countSchema,
+  night: epochSchema,
   /** Id of the night's experiment. */
   id: runIdSchema,
   /** Its file. */
   experiment: experimentSchema,
   /** What it starts from: the champion's epoch; null on a first night that starts fresh. */
   from: runEpochSchema.nullable(),
-  deadlineMs: z.number().min(0).nullable(),
+  deadlineMs: z.number().min(0).max(MAX_DEADLINE_MS).nullable(),
   settings: phaseLimitsSchema,
 });
 export type NightPlan = z.infer<typeof nightPlanSchema>;

@@ -3,13 +3,23 @@
  * ledgers hold them. What arrives from Temporal is checked by these schemas; the types follow from them.
  */
 import { z } from 'zod';
-import { benchmarksSchema } from '../config/method.ts';
+import { maxRollouts } from '../config/cross-field-checks.ts';
+import { experimentSchema } from '../config/experiment.ts';
+import {
+  benchmarksSchema,
+  durabilitySchema,
+  evaluationSettingsSchema,
+  guardsSchema,
+} from '../config/method.ts';
 import { FileRef, FolderRef } from '../store/references.ts';
 import { runIdSchema } from './ids.ts';
 
-/** Counts on the wire; more of anything would not be the work of this project. */
-const MAX_COUNT = 1e12;
-export const countSchema = z.int().min(0).max(MAX_COUNT);
+/** Rollouts, tasks, requests: no phase has more than the rollouts of the largest epoch. */
+export const countSchema = z.int().min(0).max(maxRollouts);
+/** A whole number that a file may have in a field, or 0 for none. */
+export const upTo = (field: z.ZodDefault<z.ZodInt>) => z.int().min(0).max(field.unwrap().maxValue!);
+/** Tokens add up over a run of any length. */
+export const tokensSchema = z.int().min(0);
 export const epochSchema = z.int().min(0).max(1e6);
 
 /** A text of ours: a name, a note, a reason. Control characters and megabytes are not. */
@@ -76,7 +86,7 @@ export const runStateSchema = z.strictObject({
   task_pool: FileRef.exactOptional(),
   /** What the agent must not forget; absent without that guard. */
   anchor: forgettingBaselineSchema.exactOptional(),
-  tokens: countSchema,
+  tokens: tokensSchema,
 });
 export type RunState = z.infer<typeof runStateSchema>;
 
@@ -90,14 +100,16 @@ export type Run = z.infer<typeof runSchema>;
 
 /** What limits a phase's activities. */
 export const phaseLimitsSchema = z.strictObject({
-  heartbeatSeconds: z.number().positive().max(1e6),
-  maxPhaseAttempts: countSchema,
+  heartbeatSeconds: durabilitySchema.shape.heartbeatSeconds.unwrap(),
+  maxPhaseAttempts: durabilitySchema.shape.maxPhaseAttempts.unwrap(),
   /** How long a model server may be away; absent = without end. */
-  maxOutageSeconds: z.number().positive().exactOptional(),
+  maxOutageSeconds: durabilitySchema.shape.maxOutageSeconds.unwrap().exactOptional(),
 });
 export type PhaseLimits = z.infer<typeof phaseLimitsSchema>;
 
-const shardsSchema = z.int().min(0).max(1e6);
+export const shardsSchema = upTo(durabilitySchema.shape.shards);
+
+const shareSchema = z.number().min(0).max(1);
 
 /** What the workflow needs from the experiment file: counts and time limits, nothing of the method. */
 export const workflowSettingsSchema = z.strictObject({
@@ -105,8 +117,8 @@ export const workflowSettingsSchema = z.strictObject({
   name: textSchema(200),
   arm: textSchema(200),
   epochs: epochSchema,
-  evaluateEvery: countSchema,
-  epochsPerRun: countSchema,
+  evaluateEvery: upTo(evaluationSettingsSchema.shape.every),
+  epochsPerRun: upTo(durabilitySchema.shape.epochsPerRun),
   shards: z.strictObject({ generate: shardsSchema, rollOut: shardsSchema, evaluate: shardsSchema }),
   trains: z.strictObject({ agent: z.boolean(), environment: z.boolean() }),
   /** Whether epoch 0 writes the data set that all epochs draw from. */
@@ -114,11 +126,11 @@ export const workflowSettingsSchema = z.strictObject({
   /** Whether epoch 0 checks the initial policies; absent = not. */
   checksColdStart: z.literal(true).exactOptional(),
   /** Epochs between two checks whether the agent has forgotten; absent = never. */
-  gateEvery: countSchema.exactOptional(),
+  gateEvery: upTo(guardsSchema.shape.gateAgent.unwrap().unwrap().shape.every).exactOptional(),
   /** Evaluation of the agent on benchmarks; absent = none. */
   benchmarks: benchmarksSchema.exactOptional(),
-  maxTokens: z.number().positive().nullable(),
-  band: z.tuple([z.number(), z.number()]),
+  maxTokens: experimentSchema.shape.maxTokens.unwrap(),
+  band: z.tuple([shareSchema, shareSchema]),
   rolloutsPerEpoch: countSchema,
 });
 export type WorkflowSettings = z.infer<typeof workflowSettingsSchema>;

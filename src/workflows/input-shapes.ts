@@ -1,32 +1,47 @@
 /** What workflows, and the signals and updates to them, accept. A type that is not here is refused. */
-import { boolean, list, nullable, number, object, optional, text, unchecked, wholeNumber } from './shapes.ts';
+import {
+  boolean,
+  list,
+  nullable,
+  number,
+  object,
+  optional,
+  positiveNumber,
+  text,
+  unchecked,
+  wholeNumber,
+} from './shapes.ts';
 import type { Shape } from './shapes.ts';
 import type * as workflows from './index.ts';
 
 const id = text(1000);
-const epoch = wholeNumber(1e6);
-/** More children or activities at a time than Temporal allows a workflow. */
-const shards = wholeNumber(2000);
+const epoch = wholeNumber(0, 1_000_000);
+const every = wholeNumber(0, 1_000_000);
+const shards = wholeNumber(0, 128);
+const share = number(0, 1);
 
-/** What the workflow itself uses of the settings. */
-const settings = object({
+/**
+ * What the workflow itself uses of the settings, with the limits of an experiment file, as activities check them
+ * (workflowSettingsSchema).
+ */
+export const settings = object({
   name: text(200),
   arm: text(200),
   epochs: epoch,
-  evaluateEvery: wholeNumber(1e12),
-  epochsPerRun: wholeNumber(1e12),
+  evaluateEvery: every,
+  epochsPerRun: every,
   shards: object({ generate: shards, rollOut: shards, evaluate: shards }),
   trains: object({ agent: boolean, environment: boolean }),
   writesPool: optional(boolean),
   checksColdStart: optional(boolean),
-  gateEvery: optional(wholeNumber(1e12)),
+  gateEvery: optional(every),
   benchmarks: optional(object()),
-  heartbeatSeconds: number(1e6),
-  maxPhaseAttempts: wholeNumber(1e12),
-  maxOutageSeconds: optional(number(1e12)),
-  maxTokens: nullable(number(1e300)),
-  band: list(number(1), 2),
-  rolloutsPerEpoch: wholeNumber(1e12),
+  heartbeatSeconds: number(1, 31_536_000),
+  maxPhaseAttempts: wholeNumber(1, 1_000_000),
+  maxOutageSeconds: optional(positiveNumber(31_536_000)),
+  maxTokens: nullable(wholeNumber(1, 1e15)),
+  band: list(share, 2),
+  rolloutsPerEpoch: wholeNumber(0, 10_000_000),
 });
 
 const run = object();
@@ -36,9 +51,10 @@ const continueAsNewState = object({
   plan: object({ run, settings, searchAttributes: boolean }),
   known: nullable(epoch),
   recent: object({
-    successRates: list(number(1), 1000),
-    epochSeconds: list(number(1e12), 1000),
-    heldOut: nullable(number(1)),
+    successRates: list(share, 1000),
+    // Below 0 if the server's clock was set back.
+    epochSeconds: list(number(-1e12, 1e12), 1000),
+    heldOut: nullable(share),
     notes: list(text(100_000), 1000),
   }),
   asked: object({ paused: boolean, stopAfterEpoch: boolean }),
@@ -49,7 +65,12 @@ const continueAsNewState = object({
 const outageReport = object({
   workflow: id,
   phase: text(1000),
-  outage: object({ server: text(10_000), reason: text(10_000), tries: wholeNumber(1e12), since: text(100) }),
+  outage: object({
+    server: text(10_000),
+    reason: text(10_000),
+    tries: wholeNumber(0, 1e12),
+    since: text(100),
+  }),
 });
 
 /** Arguments by workflow type. Files are checked by the activity that parses them. */

@@ -13,16 +13,22 @@ export const unchecked: Shape = function* () {
   return;
 };
 
-export const wholeNumber = (max: number): Shape =>
+export const wholeNumber = (min: number, max: number): Shape =>
   function* (value, path) {
-    if (!Number.isSafeInteger(value) || (value as number) < 0 || (value as number) > max)
-      yield `${path}: expected a whole number from 0 to ${max}`;
+    if (!Number.isSafeInteger(value) || (value as number) < min || (value as number) > max)
+      yield `${path}: expected a whole number from ${min} to ${max}`;
   };
 
-export const number = (max: number): Shape =>
+export const number = (min: number, max: number): Shape =>
   function* (value, path) {
-    if (typeof value !== 'number' || !(Math.abs(value) <= max))
-      yield `${path}: expected a number of at most ${max}`;
+    if (typeof value !== 'number' || !(value >= min && value <= max))
+      yield `${path}: expected a number from ${min} to ${max}`;
+  };
+
+export const positiveNumber = (max: number): Shape =>
+  function* (value, path) {
+    if (typeof value !== 'number' || !(value > 0 && value <= max))
+      yield `${path}: expected a number above 0, of at most ${max}`;
   };
 
 export const boolean: Shape = function* (value, path) {

@@ -29,12 +29,23 @@ describe('what a worker may speak to', () => {
   });
 
   it('is the address of an endpoint, if the file names the same key', () => {
-    expect(resolve({ baseUrl: 'http://b:8000/other', apiKeyEnv: 'VLLM_API_KEY' })).toEqual([
-      { baseUrl: 'http://b:8000/other', apiKey: 'key-of-vllm' },
+    expect(resolve({ baseUrl: 'http://b:8000/v1', apiKeyEnv: 'VLLM_API_KEY' })).toEqual([
+      { baseUrl: 'http://b:8000/v1', apiKey: 'key-of-vllm' },
     ]);
     expect(resolve({ baseUrl: 'https://open.example/v1', apiKeyEnv: null })).toEqual([
       { baseUrl: 'https://open.example/v1', apiKey: undefined },
     ]);
+  });
+
+  it.each(['http://a:8000/v1/', 'http://a:8000/v1/below', 'http://a:8000/x/../v1'])(
+    'is a path below an endpoint: %s',
+    (baseUrl) => expect(resolve({ baseUrl, apiKeyEnv: 'VLLM_API_KEY' })[0]!.apiKey).toBe('key-of-vllm'),
+  );
+
+  it('is any path of an endpoint that is listed without one', () => {
+    const origin = resolverOf({ endpoints: { e: { baseUrl: 'http://e:1', apiKeyEnv: 'VLLM_API_KEY' } } });
+    for (const baseUrl of ['http://e:1', 'http://e:1/', 'http://e:1/v1', 'http://e:1/s/{query}?q={query}'])
+      expect(origin({ baseUrl, apiKeyEnv: 'VLLM_API_KEY' })).toEqual([{ baseUrl, apiKey: 'key-of-vllm' }]);
   });
 
   it('is an origin that the list permits, without a key', () => {
@@ -48,6 +59,12 @@ describe('what a worker may speak to', () => {
     ['another variable to a permitted host', 'http://a:8000/v1', 'AWS_SECRET_ACCESS_KEY'],
     ['a permitted variable to another host', 'http://evil.example/v1', 'VLLM_API_KEY'],
     ['a permitted variable to another port', 'http://a:8001/v1', 'VLLM_API_KEY'],
+    ['a permitted variable to another path', 'http://b:8000/other', 'VLLM_API_KEY'],
+    ['a permitted variable to a path that begins alike', 'http://b:8000/v10', 'VLLM_API_KEY'],
+    ['a permitted variable to a path above', 'http://b:8000/', 'VLLM_API_KEY'],
+    ['a permitted variable to a path that climbs', 'http://b:8000/v1/../other', 'VLLM_API_KEY'],
+    ['a permitted variable to a path that climbs in code', 'http://b:8000/v1/%2e%2e/other', 'VLLM_API_KEY'],
+    ['a permitted variable behind encoded slashes', 'http://b:8000/v1/..%2Fother', 'VLLM_API_KEY'],
     ['a permitted variable in plain text', 'http://open.example/v1', null],
     ['a key to an origin that is permitted without one', 'http://127.0.0.1:5/v1', 'VLLM_API_KEY'],
     ['the address of an endpoint without its key', 'http://a:8000/v1', null],
@@ -113,6 +130,7 @@ describe('the list', () => {
   it.each([
     [{ endpoints: { 'a b': { baseUrl: 'http://a' } } }, 'endpoints.a b'],
     [{ endpoints: { a: { baseUrl: 'http://user:secret@a/v1' } } }, 'endpoints.a.baseUrl'],
+    [{ endpoints: { a: { baseUrl: 'http://a/v1#b' } } }, 'endpoints.a.baseUrl'],
     [{ endpoints: { a: { baseUrl: 'file:///etc' } } }, 'endpoints.a.baseUrl'],
     [{ endpoints: { a: { baseUrl: 'endpoint:b' } } }, 'endpoints.a.baseUrl'],
     [

@@ -73,4 +73,29 @@ describe('the input of an activity', () => {
     expect(() => checkInput('retuneExperiment', [{ id: 'a', set: 3, fromEpoch: 1 }])).toThrow('set');
     expect(() => checkInput('openEpoch', [opening('a', -1)])).toThrow('known');
   });
+
+  // Counts become lists and loops: each has the limit that a file has for the same field.
+  it.each([
+    ['generateTasks', 'shards', 128],
+    ['rollOut', 'shard', 128],
+    ['crossTasks', 'tasks', 1024],
+    ['crossPlay', 'samples', 64],
+    ['probeTasks', 'tasks', 1024],
+    ['probeAttempts', 'attempts', 4096],
+    ['answerCases', 'to', 1_000_000],
+    ['judgeCases', 'judged', 10_000_000],
+    ['commitEpoch', 'retried', 10_000_000],
+  ] as const)('of %s has %s of at most %d', (activity, field, limit) => {
+    const isRefused = (value: number): boolean =>
+      inputSchemas[activity]
+        .safeParse({ [field]: value })
+        .error!.issues.some(({ path }) => path[0] === field);
+    expect([limit, limit + 1, 1e12, -1, 0.5].map(isRefused)).toEqual([false, true, true, true, true]);
+  });
+
+  it('of a night compares agents by no more samples than a file may ask for', () => {
+    const night = (samples: number) => ({ nightly: { evaluation: { samples } } });
+    expect(() => checkInput('compareAgents', [{ night: night(1e9) }])).toThrow(/samples: .*<=1024/);
+    expect(() => checkInput('compareAgents', [{ night: night(1024) }])).not.toThrow(/samples:/);
+  });
 });
