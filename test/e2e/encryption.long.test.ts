@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { queues } from '../../src/workflows/activity-proxies.ts';
 import { withFields } from '../../test-support/experiments.ts';
 import { LiveStack } from '../../test-support/live-stack.ts';
+import { formsOf } from '../../test-support/planted-texts.ts';
 import { until } from '../../test-support/processes.ts';
 import type { TestProcess } from '../../test-support/processes.ts';
 import { tinyExperiment } from '../../test-support/tiny-experiment.ts';
@@ -45,17 +46,6 @@ async function inDatabase(texts: readonly string[]): Promise<string[]> {
   const contents = await stack.database.contents();
   return texts.filter((text) => formsOf(text).some((form) => contents.includes(form)));
 }
-
-/** A text, and what is sure to stand in the base64 of anything that contains it. */
-const formsOf = (text: string): string[] => [
-  text,
-  ...[0, 1, 2].map((offset) =>
-    Buffer.from(`${'-'.repeat(offset)}${text}`)
-      .toString('base64')
-      .slice(offset === 0 ? 0 : 4)
-      .replace(/.{0,4}=*$/, ''),
-  ),
-];
 
 /** Which of these texts the database contains at any moment while something is done, or after it. */
 async function inDatabaseDuring(texts: readonly string[], work: () => Promise<void>): Promise<string[]> {
