@@ -22,6 +22,7 @@ const rooms = [
   'evaluation',
   'runs',
   'runtime',
+  'epochs',
   'training',
   'rollouts',
   'curriculum',

@@ -14,8 +14,8 @@ import { PhaseCache } from '../src/store/phase-cache.ts';
 import type { Launcher } from '../src/training/launchers.ts';
 import type { CommittedEpoch } from '../src/types/activity-types.ts';
 import type { RunPlan } from '../src/types/run-state.ts';
-import { runEpochPipeline, runPreparation } from '../src/workflows/epoch-pipeline.ts';
-import type { StepRunner } from '../src/workflows/epoch-pipeline.ts';
+import { runEpochPipeline, runPreparation } from '../src/epochs/epoch-pipeline.ts';
+import type { StepRunner } from '../src/epochs/epoch-pipeline.ts';
 import { worldLoader } from '../src/worlds/registry.ts';
 import { permitLoopback } from './permitted-servers.ts';
 

@@ -1,10 +1,14 @@
 /** How a policy's weights reach the server that answers for it. */
 import { join } from 'node:path';
+import { z } from 'zod';
 import type { ServingSettings } from '../config/serving.ts';
 import { atomicWrite } from '../store/atomic-write.ts';
 import { readCanary } from '../store/canaries.ts';
+import { InvalidArtifact } from '../store/errors.ts';
+import { readJsonFile } from '../store/json-files.ts';
 import type { ObjectStore } from '../store/object-store.ts';
 import { parseRef } from '../store/references.ts';
+import type { FolderRef } from '../store/references.ts';
 import type { PolicyVersion } from '../types/run-state.ts';
 import { canarySchema } from '../types/training-job.ts';
 import { InvalidConfig } from '../validation/invalid-config.ts';
@@ -30,10 +34,7 @@ export async function ensurePolicyServed(
   requireServedName(name);
   parseRef(checkpoint);
   if (serving.type === 'embedded') {
-    await atomicWrite(
-      join(store.root, 'served', `${name}.json`),
-      `${JSON.stringify({ path: checkpoint.uri })}\n`,
-    );
+    await writeServedEntry(store, name, checkpoint);
     return true;
   }
   if (serving.type === 'openai' && serving.publish === 'none') return false;
@@ -55,6 +56,28 @@ export async function ensurePolicyServed(
   if (away.length > 0 && away.length === servers.length) throw away[0]!;
   return true;
 }
+
+/**
+ * Writes what the policy server answers for under a name. The server itself compares every byte of the weights
+ * with their hash before it loads them.
+ * @throws InvalidArtifact if the checkpoint is not in the store, or the name has other weights already: a name
+ * says the first 12 digits of their hash, which whoever makes weights can meet twice
+ */
+async function writeServedEntry(store: ObjectStore, name: string, checkpoint: FolderRef): Promise<void> {
+  const file = join(store.root, 'served', `${name}.json`);
+  const text = `${JSON.stringify({ path: checkpoint.uri })}\n`;
+  const before = await readJsonFile<unknown>(file, REMEDY).catch(() => undefined);
+  const { path } = servedEntrySchema.safeParse(before).data ?? {};
+  if (path === checkpoint.uri) return;
+  await store.requireAll(checkpoint);
+  if (path !== undefined)
+    throw new InvalidArtifact(file, 'it names other weights than are to be served under it', {}, REMEDY);
+  // A torn entry is replaced, and so is a link in its place.
+  await atomicWrite(file, text);
+}
+
+const servedEntrySchema = z.object({ path: z.string() });
+const REMEDY = 'Remove it: it is written again when its policy is asked for.';
 
 /**
  * A name becomes a file of the store, and may come from a ledger or a record that somebody else wrote.

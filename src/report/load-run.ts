@@ -1,4 +1,4 @@
-import { readFile, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { z } from 'zod';
 import { experimentSchema } from '../config/experiment.ts';
@@ -14,6 +14,7 @@ import { sha256 } from '../store/canonical-json.ts';
 import { InvalidArtifact, StoreUnavailable, undefinedIfMissing } from '../store/errors.ts';
 import { problemOf } from '../store/json-files.ts';
 import type { ObjectStore } from '../store/object-store.ts';
+import { readPlainFile, requirePlainFolder } from '../store/plain-files.ts';
 import { FileRef } from '../store/references.ts';
 import type { Metrics } from '../types/run-state.ts';
 import { isObject } from '../validation/json-schema.ts';
@@ -42,7 +43,7 @@ type LedgerLine = z.infer<typeof ledgerLineSchema>;
  * Reads a run's folder as far as it can be read: a run in progress has few lines, and a killed one may end in
  * half a line. The ledger decides which epochs are committed and what their metrics are; `metrics.jsonl` adds
  * the times.
- * @throws Error if there is no such run
+ * @throws Error if there is no such run, InvalidArtifact if a link is in the place of its folder
  */
 export async function loadRun({ home, runId }: { home: string; runId: string }): Promise<RunData> {
   const run = new RunFolder(join(home, 'runs'), runId);
@@ -50,6 +51,7 @@ export async function loadRun({ home, runId }: { home: string; runId: string }):
     throw new Error(
       `No run ${JSON.stringify(runId)}: ${run.path} does not exist. \`genenv status\` lists the runs.`,
     );
+  await requirePlainFolder(run.path);
   const gaps: string[] = [];
   const [experiment, ledger, timed, events] = await Promise.all([
     readExperiment(run, gaps),
@@ -173,13 +175,16 @@ async function readLines<Schema extends z.ZodType>(
   schema: Schema,
   gaps: string[],
 ): Promise<{ value: z.infer<Schema>; line: string }[]> {
-  const text = await undefinedIfMissing(readFile(path, 'utf8'));
+  const data = await unlessDamaged(undefinedIfMissing(readPlainFile(path)), Buffer.alloc(0), gaps);
   const name = basename(path);
-  if (text === undefined) {
+  if (data === undefined) {
     gaps.push(`${name} is missing.`);
     return [];
   }
-  const lines = text.split('\n').filter((line) => line !== '');
+  const lines = data
+    .toString('utf8')
+    .split('\n')
+    .filter((line) => line !== '');
   return lines.flatMap((line, index) => {
     try {
       const where = `${name}: line ${index + 1}`;

@@ -178,7 +178,8 @@ export function record({ runId, experimentFile, head, rows, forkedFrom }: RunDat
   const ledgerNote = joinMarkup([
     markup`The ledger is a chain of hashes, a pure function of experiment file and seed: `,
     markup`two runs of them end with the same last line. `,
-    markup`<code>genenv verify ${runId}</code> recomputes the chain and checks every stored file.`,
+    markup`<code>genenv verify ${runId}</code> recomputes the chain and checks every stored file. `,
+    markup`Times, events and requests are kept beside it: no hash and no signature covers them.`,
   ]);
   return markup`<div class="panel scroll">${table(factRows)}
 <p class="quiet">${ledgerNote}</p></div>

@@ -5,7 +5,12 @@
 import { z } from 'zod';
 import { retunableFields } from '../config/retune.ts';
 import { isRunId } from '../store/phase-cache.ts';
+import { evaluationSchema } from '../config/evaluation.ts';
+import { experimentSchema } from '../config/experiment.ts';
 import { FileRef } from '../store/references.ts';
+import { commitInput } from '../types/activity-inputs.ts';
+import { caseShardSchema } from '../types/evaluation-inputs.ts';
+import { policyVersionSchema, runStateSchema } from '../types/run-state.ts';
 
 const epoch = z.int().min(0).max(1_000_000_000);
 const runId = z.string().refine(isRunId, 'expected the id of a run');
@@ -44,7 +49,26 @@ export const metricsLineSchema = z.looseObject({
 });
 export type MetricsLine = z.infer<typeof metricsLineSchema>;
 
-/** `fork.json`. What the line holds beside these is checked by the ledger's chain of hashes. */
+/**
+ * A line of `ledger.jsonl`: of its chain of hashes nothing, but what the next epoch, a fork and an evaluation
+ * start from.
+ */
+export const ledgerLineSchema = z.looseObject({
+  epoch,
+  inputs: z.looseObject({ experiment: FileRef, settings: z.record(z.string(), z.number()) }),
+  outputs: z.looseObject({ ...commitInput.shape.outputs.shape, state: runStateSchema }),
+  metrics: metricsSchema,
+  notes: z.array(z.string()),
+});
+
+/** What an overview shows of a line: lines of made-up runs and of other versions have little more. */
+export const shownLineSchema = z.looseObject({
+  epoch,
+  outputs: z.looseObject({ state: z.looseObject({ tokens: z.number() }).optional() }),
+});
+export type ShownLine = z.infer<typeof shownLineSchema>;
+
+/** `fork.json`. */
 export const forkSchema = z.strictObject({
   run: runId,
   epoch,
@@ -92,4 +116,48 @@ export const nightSchema = z.object({
     })
     .nullable(),
   time: z.string(),
+});
+
+/** The record of an evaluation in the store: its file as it runs, and the policy that it means. */
+export const evaluationRecordSchema = z.looseObject({
+  evaluation: evaluationSchema,
+  policy: z.discriminatedUnion('type', [
+    z.looseObject({ type: z.literal('gold') }),
+    z.looseObject({ type: z.literal('served'), baseUrl: z.string(), model: z.string() }),
+    z.looseObject({ type: z.literal('run'), run: runId, epoch, version: policyVersionSchema }),
+  ]),
+});
+
+const score = z.looseObject({ name: z.string(), value: z.number() });
+
+/** `results.json` of an evaluation: what scoring again, comparisons and reports read of it. */
+export const evaluationResultsSchema = evaluationRecordSchema.extend({
+  id: z.string(),
+  record: FileRef,
+  identity: z.string(),
+  suites: z.array(
+    z.union([
+      z.looseObject({ name: z.string(), skipped: z.string() }),
+      z.looseObject({
+        name: z.string(),
+        skipped: z.null(),
+        cases: count,
+        versions: z.record(z.string(), z.string()),
+        scores: z.array(score),
+      }),
+    ]),
+  ),
+  aggregates: z.array(score),
+  shards: z.array(
+    caseShardSchema.loose().extend({ answered: z.looseObject({ answers: FileRef }), verdicts: FileRef }),
+  ),
+  judged: count,
+});
+
+/** `comparison.json`: the file of a comparison with each arm's experiment. */
+export const startedComparisonSchema = z.looseObject({
+  name: z.string(),
+  seeds: z.array(z.int()),
+  arms: z.record(z.string(), experimentSchema),
+  baseline: z.string(),
 });

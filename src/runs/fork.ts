@@ -4,6 +4,7 @@ import { changedFields } from '../config/retune.ts';
 import { hashOf } from '../store/canonical-json.ts';
 import type { ObjectStore } from '../store/object-store.ts';
 import { InvalidConfig } from '../validation/invalid-config.ts';
+import { openRun } from './ledger-entry.ts';
 import type { LedgerEntry } from './ledger-entry.ts';
 import type { RunFolders } from './result-folders.ts';
 import type { Fork } from './run-folder.ts';
@@ -24,7 +25,7 @@ export async function resolveFork(
       `experiment: startFrom.run: got ${JSON.stringify(run)}, this run itself; to go back within a run ` +
         `use \`genenv rewind\``,
     );
-  const parent = await runFolder(run).open<LedgerEntry>();
+  const parent = await openRun(runFolder(run));
   if (parent === undefined)
     throw new InvalidConfig(
       `experiment: startFrom.run: got ${JSON.stringify(run)}; there is no such run in ${runFolder(run).path}`,

@@ -1,16 +1,18 @@
 import { join, resolve } from 'node:path';
 import { z } from 'zod';
 import type { Comparison } from '../config/comparison.ts';
+import { evaluationSchema } from '../config/evaluation.ts';
 import type { Evaluation } from '../config/evaluation.ts';
 import { atomicWrite } from '../store/atomic-write.ts';
 import { hashOf } from '../store/canonical-json.ts';
 import { InvalidArtifact } from '../store/errors.ts';
 import { appendJsonLine, problemOf, readJsonFile, readJsonLines } from '../store/json-files.ts';
 import { checkRunId } from '../store/phase-cache.ts';
+import { requirePlainFolder } from '../store/plain-files.ts';
 import type { EvaluationResults } from '../types/evaluation-types.ts';
 import type { RunEpoch } from '../types/nightly-inputs.ts';
 import type { NightRecord } from '../types/nightly-types.ts';
-import { nightSchema } from './file-schemas.ts';
+import { evaluationResultsSchema, nightSchema, startedComparisonSchema } from './file-schemas.ts';
 import type { RunFolder } from './run-folder.ts';
 
 /** Folders of runs and of results, by id. */
@@ -21,12 +23,32 @@ export interface RunFolders {
   evaluationFolder: (id: string) => EvaluationFolder;
 }
 
+/** A folder of results: nothing is read or written through a link in its place. */
+class ResultFolder {
+  readonly path: string;
+
+  /** Makes nothing on disk. @throws InvalidConfig for an id that cannot be a folder name */
+  constructor(root: string, id: string) {
+    this.path = join(resolve(root), checkRunId(id));
+  }
+
+  /** Writes one of its files. @throws InvalidArtifact if the folder is a link, StoreUnavailable */
+  async writeFile(file: string, text: string): Promise<void> {
+    await requirePlainFolder(this.path);
+    await atomicWrite(file, text);
+  }
+
+  protected async readFile<T>(file: string, remedy: string, schema: z.ZodType): Promise<T | undefined> {
+    await requirePlainFolder(this.path);
+    return readJsonFile<T>(file, remedy, schema);
+  }
+}
+
 /**
  * The files of a comparison for people: `comparisons/<id>/`. All but the comparison file are made from the
  * runs' ledgers and can be made again.
  */
-export class ComparisonFolder {
-  readonly path: string;
+export class ComparisonFolder extends ResultFolder {
   readonly comparisonFile: string;
   readonly summaryFile: string;
   readonly resultsFile: string;
@@ -34,7 +56,7 @@ export class ComparisonFolder {
 
   /** Makes nothing on disk. @throws InvalidConfig for an id that cannot be a folder name */
   constructor(root: string, id: string) {
-    this.path = join(resolve(root), checkRunId(id));
+    super(root, id);
     this.comparisonFile = join(this.path, 'comparison.json');
     this.summaryFile = join(this.path, 'summary.json');
     this.resultsFile = join(this.path, 'results.md');
@@ -42,52 +64,52 @@ export class ComparisonFolder {
   }
 
   /**
-   * The comparison as it was started, and its hash; undefined if none. @throws InvalidArtifact if not JSON
+   * The comparison as it was started, and its hash; undefined if none. @throws InvalidArtifact naming the field
    */
   async read(): Promise<{ comparison: Comparison; sha256: string } | undefined> {
-    const comparison = await readJsonFile<Comparison>(
+    const comparison = await this.readFile<Comparison>(
       this.comparisonFile,
       'Remove it and start the comparison again with its file: the runs continue from where they are.',
+      startedComparisonSchema,
     );
     return comparison === undefined ? undefined : { comparison, sha256: hashOf(comparison) };
   }
 
   /** @throws StoreUnavailable */
   async write(comparison: Comparison): Promise<void> {
-    await atomicWrite(this.comparisonFile, `${JSON.stringify(comparison, null, 2)}\n`);
+    await this.writeFile(this.comparisonFile, `${JSON.stringify(comparison, null, 2)}\n`);
   }
 }
 
 /** The files of an evaluation for people: `evaluations/<id>/`. */
-export class EvaluationFolder {
-  readonly path: string;
+export class EvaluationFolder extends ResultFolder {
   readonly evaluationFile: string;
   readonly resultsFile: string;
   readonly casesFile: string;
 
   /** Makes nothing on disk. @throws InvalidConfig for an id that cannot be a folder name */
   constructor(root: string, id: string) {
-    this.path = join(resolve(root), checkRunId(id));
+    super(root, id);
     this.evaluationFile = join(this.path, 'evaluation.json');
     this.resultsFile = join(this.path, 'results.json');
     this.casesFile = join(this.path, 'cases.jsonl');
   }
 
   /**
-   * The evaluation as it was started; undefined if there is none. @throws InvalidArtifact if it is not JSON
+   * The evaluation as it was started; undefined if there is none. @throws InvalidArtifact naming the field
    */
   read(): Promise<Evaluation | undefined> {
-    return readJsonFile<Evaluation>(this.evaluationFile, REMEDY);
+    return this.readFile<Evaluation>(this.evaluationFile, REMEDY, evaluationSchema);
   }
 
-  /** Its results; undefined before its end. @throws InvalidArtifact if it is not JSON */
+  /** Its results; undefined before its end. @throws InvalidArtifact naming the field */
   readResults(): Promise<EvaluationResults | undefined> {
-    return readJsonFile<EvaluationResults>(this.resultsFile, REMEDY);
+    return this.readFile<EvaluationResults>(this.resultsFile, REMEDY, evaluationResultsSchema);
   }
 
   /** @throws StoreUnavailable */
   async write(evaluation: Evaluation): Promise<void> {
-    await atomicWrite(this.evaluationFile, `${JSON.stringify(evaluation, null, 2)}\n`);
+    await this.writeFile(this.evaluationFile, `${JSON.stringify(evaluation, null, 2)}\n`);
   }
 }
 
@@ -97,13 +119,12 @@ const REMEDY = 'Remove it and start the evaluation again with its file: what was
  * The record of a nightly curriculum: `nightly/<name>/nights.jsonl`, a line a night. It decides what comes
  * next.
  */
-export class NightlyFolder {
-  readonly path: string;
+export class NightlyFolder extends ResultFolder {
   readonly nightsFile: string;
 
   /** Makes nothing on disk. @throws InvalidConfig for a name that cannot be a folder name */
   constructor(root: string, name: string) {
-    this.path = join(resolve(root), checkRunId(name));
+    super(root, name);
     this.nightsFile = join(this.path, 'nights.jsonl');
   }
 
@@ -112,6 +133,7 @@ export class NightlyFolder {
    * its run. @throws StoreUnavailable, InvalidArtifact for a line that is no night's
    */
   async nights(): Promise<NightRecord[]> {
+    await requirePlainFolder(this.path);
     const lines = await readJsonLines(this.nightsFile, z.unknown());
     for (const [index, line] of lines.entries()) {
       const problem = problemOf(line, nightSchema);
@@ -132,15 +154,21 @@ export class NightlyFolder {
     return { night: (last?.night ?? 0) + 1, standing: last?.standing ?? null };
   }
 
+  /** The line that closed a night; undefined while it is open. @throws StoreUnavailable, InvalidArtifact */
+  async closed(night: number): Promise<NightRecord | undefined> {
+    return (await this.nights()).find((line) => isClosed(line) && line.night === night);
+  }
+
   /** Closes a night once: closing it again returns the existing line. @throws StoreUnavailable */
   async close(record: NightRecord): Promise<NightRecord> {
-    const before = (await this.nights()).find((line) => isClosed(line) && line.night === record.night);
+    const before = await this.closed(record.night);
     if (before === undefined) await this.note(record);
     return before ?? record;
   }
 
   /** @throws StoreUnavailable */
   async note(record: NightRecord): Promise<void> {
+    await requirePlainFolder(this.path);
     await appendJsonLine(this.nightsFile, record);
   }
 }

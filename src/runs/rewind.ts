@@ -6,6 +6,7 @@ import { ObjectStore } from '../store/object-store.ts';
 import { InvalidConfig } from '../validation/invalid-config.ts';
 import { cutLedger } from './cut-ledger.ts';
 import { rewindSchema } from './file-schemas.ts';
+import { openRun } from './ledger-entry.ts';
 import type { LedgerEntry } from './ledger-entry.ts';
 import { applyRetune, retuneRun } from './retune.ts';
 import type { OpenedRun, RunFolder } from './run-folder.ts';
@@ -38,7 +39,7 @@ export async function rewindFolder(
   home: string,
   { epoch, set, identity }: Rewind,
 ): Promise<Rewound> {
-  const run = await folder.open<LedgerEntry>();
+  const run = await openRun(folder);
   if (run === undefined) throw new InvalidConfig(`run: there is no run ${JSON.stringify(folder.id)}`);
   const { keep, dropped } = await linesUpTo(run, epoch, home);
   const hasRetunes = Object.keys(set).length > 0;

@@ -1,12 +1,13 @@
 import { constants } from 'node:fs';
-import { readdir, readFile } from 'node:fs/promises';
+import { lstat, readdir } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { Mutex } from 'async-mutex';
+import type { z } from 'zod';
 import { atomicWrite } from '../store/atomic-write.ts';
 import { canonicalJson, hashOf } from '../store/canonical-json.ts';
-import { errorCode, undefinedIfMissing, withDiskErrors } from '../store/errors.ts';
-import { parseLines, readJsonFile, readJsonLines, writeLine } from '../store/json-files.ts';
+import { errorCode, InvalidArtifact, undefinedIfMissing, withDiskErrors } from '../store/errors.ts';
+import { parseLines, problemOf, readJsonFile, readJsonLines, writeLine } from '../store/json-files.ts';
 import type { LedgerBody, LedgerLine } from '../store/ledger-chain.ts';
 import { Ledger } from '../store/ledger.ts';
 import { checkRunId, isRunId } from '../store/phase-cache.ts';
@@ -34,6 +35,9 @@ export type OpenedRun<Body extends { epoch: number }> = {
   fork: Fork<Body> | undefined;
   ledger: Ledger<Body>;
 };
+
+const FORK_REMEDY =
+  'Remove the file and start the same id again: it is made from the run that `startFrom` names.';
 
 /** The files of a run for people: `runs/<id>/`. Only the ledger and the experiment are needed to resume. */
 export class RunFolder {
@@ -65,14 +69,14 @@ export class RunFolder {
     this.branchesFolder = join(this.path, 'branches');
   }
 
-  /** All run folders with an experiment file, by id. */
+  /** All run folders with an experiment file, by id; a link in the place of either is none. */
   static async list(runsRoot: string): Promise<RunFolder[]> {
     const entries = (await undefinedIfMissing(readdir(resolve(runsRoot), { withFileTypes: true }))) ?? [];
     const runs = entries
       .filter((entry) => entry.isDirectory() && isRunId(entry.name))
       .map(({ name }) => new RunFolder(runsRoot, name));
     const exists = await Promise.all(
-      runs.map(async (run) => (await undefinedIfMissing(readFile(run.experimentFile))) !== undefined),
+      runs.map(async (run) => (await undefinedIfMissing(lstat(run.experimentFile)))?.isFile() === true),
     );
     return runs.filter((_, index) => exists[index]).sort((a, b) => (a.id < b.id ? -1 : 1));
   }
@@ -103,11 +107,7 @@ export class RunFolder {
 
   /** The start of this run if it is a fork; undefined if not. @throws InvalidArtifact */
   async readFork<Body extends { epoch: number } = LedgerBody>(): Promise<Fork<Body> | undefined> {
-    return readJsonFile<Fork<Body>>(
-      this.forkFile,
-      'Remove the file and start the same id again: it is made from the run that `startFrom` names.',
-      forkSchema,
-    );
+    return readJsonFile<Fork<Body>>(this.forkFile, FORK_REMEDY, forkSchema);
   }
 
   /** @throws StoreUnavailable */
@@ -133,20 +133,22 @@ export class RunFolder {
 
   /**
    * The run with its ledger, which a fork's parent anchors; undefined if there is no such run.
+   * @param schema of the lines of ledger and fork; without one, their hashes alone are checked
    * @throws InvalidArtifact
    */
-  async open<Body extends { epoch: number } = LedgerBody>(): Promise<OpenedRun<Body> | undefined> {
+  async open<Body extends { epoch: number } = LedgerBody>(
+    schema?: z.ZodType,
+  ): Promise<OpenedRun<Body> | undefined> {
     const run = await this.readExperiment();
     if (run === undefined) return undefined;
     const fork = await this.readFork<Body>();
-    return {
-      ...run,
-      fork,
-      ledger:
-        fork === undefined
-          ? this.ledger<Body>(run.sha256)
-          : this.ledger<Body>(hashOf(fork.line), fork.epoch + 1),
-    };
+    const problem = fork && schema && problemOf(fork.line, schema);
+    if (problem !== undefined) throw new InvalidArtifact(this.forkFile, `line: ${problem}`, {}, FORK_REMEDY);
+    const ledger =
+      fork === undefined
+        ? new Ledger<Body>(this.ledgerFile, run.sha256, 0, schema)
+        : new Ledger<Body>(this.ledgerFile, hashOf(fork.line), fork.epoch + 1, schema);
+    return { ...run, fork, ledger };
   }
 
   /** The ledger with this anchor and first epoch. */

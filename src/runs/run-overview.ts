@@ -3,7 +3,8 @@ import type { Experiment } from '../config/experiment.ts';
 import { parseExperiment } from '../config/parse-experiment.ts';
 import { hashOf } from '../store/canonical-json.ts';
 import { InvalidConfig } from '../validation/invalid-config.ts';
-import type { LedgerEntry } from './ledger-entry.ts';
+import { shownLineSchema } from './file-schemas.ts';
+import type { ShownLine } from './file-schemas.ts';
 import { RunFolder } from './run-folder.ts';
 import { experimentInEffect } from './settings-in-effect.ts';
 
@@ -35,13 +36,13 @@ export interface RunOverview {
 
 /** Reads a run's experiment file and ledger; null if there is no such run. @throws InvalidArtifact */
 export async function readRunOverview(folder: RunFolder): Promise<RunOverview | null> {
-  const run = await folder.open<LedgerEntry>();
+  const run = await folder.open<ShownLine>(shownLineSchema);
   if (run === undefined) return null;
   const last = (await run.ledger.head())?.line ?? run.fork?.line;
   const epoch = last?.epoch ?? null;
   const experiment = await experimentInEffect(folder, parseExperiment(run.experiment), (epoch ?? -1) + 1);
   const { maxTokens } = experiment;
-  const isCapped = maxTokens !== null && last !== undefined && last.outputs.state.tokens >= maxTokens;
+  const isCapped = maxTokens !== null && (last?.outputs.state?.tokens ?? 0) >= maxTokens;
   return {
     id: folder.id,
     experiment,

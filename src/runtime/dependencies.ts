@@ -15,6 +15,8 @@ export interface PhaseStorage {
   readDataFile: ReadDataFile;
   /** Called for each damaged file that was handled. */
   onDamage: OnDamage;
+  /** Phases only find what they have recorded, and do nothing; absent in a worker's own dependencies. */
+  recordedOnly?: true;
 }
 
 /** The context of the activity attempt that is running. */

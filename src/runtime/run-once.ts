@@ -1,7 +1,7 @@
 /** Phases that run once, whatever happens: their results are recorded under the hash of their inputs. */
 import type { Experiment } from '../config/experiment.ts';
 import { hashOf } from '../store/canonical-json.ts';
-import { Superseded } from '../store/errors.ts';
+import { InvalidArtifact, Superseded } from '../store/errors.ts';
 import type { PhaseKey } from '../store/phase-cache.ts';
 import { openWork } from '../store/work-folder.ts';
 import type { WorkFolder } from '../store/work-folder.ts';
@@ -48,16 +48,21 @@ export async function runPhaseOnce<Output>(
  * Looks the key up first, so that a retry, a reset or an empty Temporal server finds what exists
  * (checked by hash, made again if damaged); otherwise runs the work and records its result under that key. An
  * attempt that a newer one has superseded takes the newer one's result, if it is there.
+ * @throws InvalidArtifact if only what is recorded may be found, and nothing is
  */
 export async function runOnce<Output>(
-  { store, keys }: PhaseStorage,
+  { store, keys, recordedOnly }: PhaseStorage,
   key: PhaseKey,
   execute: (work: Phase['work']) => Promise<Output>,
 ): Promise<Output> {
   const lookup = (): Promise<Output | undefined> =>
-    keys.lookup<Output>(key, (value) => store.checkAll(value));
+    keys.lookup<Output>(key, (value) => (recordedOnly ? store.requireAll(value) : store.checkAll(value)));
   const existing = await lookup();
   if (existing !== undefined) return existing;
+  if (recordedOnly)
+    throw new InvalidArtifact(keys.path(key), `no result of the phase ${key.phase} is recorded`, {
+      expected: key.inputHash,
+    });
   let work: WorkFolder | undefined;
   const openWorkOnce = async (): Promise<WorkFolder> => {
     work ??= await openWork(store.root, key);

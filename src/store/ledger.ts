@@ -3,13 +3,19 @@ import type { BigIntStats } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { Mutex } from 'async-mutex';
+import type { z } from 'zod';
 import { InvalidConfig } from '../validation/invalid-config.ts';
 import { makeFolder, syncFolder } from './atomic-write.ts';
 import { canonicalJson, sha256 } from './canonical-json.ts';
 import { InvalidArtifact, LedgerConflict, undefinedIfMissing, withDiskErrors } from './errors.ts';
+import { problemOf } from './json-files.ts';
 import { forgetEnd, LedgerHead, readChain, recallEnd, rememberEnd } from './ledger-chain.ts';
 import type { LedgerBody, LedgerChain, LedgerEnd, LedgerLine } from './ledger-chain.ts';
 import { openPlainFile, readPlainFile } from './plain-files.ts';
+
+/** Hashes of lines that have passed a schema, so that each commit checks its own line alone. */
+const readLines = new WeakMap<z.ZodType, Set<string>>();
+const MAX_READ_LINES = 100_000;
 
 /**
  * What each epoch of an experiment produced: canonical JSON lines, each with the hash of the one before, the
@@ -22,12 +28,15 @@ export class Ledger<Body extends { epoch: number } = LedgerBody> {
   /** Epoch of the first line: 0, but for forks. */
   readonly first: number;
   readonly #head: LedgerHead;
+  readonly #schema: z.ZodType | undefined;
   readonly #mutex = new Mutex();
 
-  constructor(file: string, anchor: string, first = 0) {
+  /** @param schema of the lines that are read; without one, their chain of hashes alone is checked */
+  constructor(file: string, anchor: string, first = 0, schema?: z.ZodType) {
     this.file = resolve(file);
     this.anchor = anchor;
     this.first = first;
+    this.#schema = schema;
     this.#head = new LedgerHead(this.file);
   }
 
@@ -147,7 +156,29 @@ export class Ledger<Body extends { epoch: number } = LedgerBody> {
   async #verified(): Promise<LedgerChain<LedgerLine<Body>>> {
     const { chain, problem } = await this.inspect();
     if (problem !== undefined) throw problem;
+    this.requireLines(chain);
     return chain;
+  }
+
+  /** Checks lines by the ledger's schema. @throws InvalidArtifact naming line and field */
+  requireLines({ lines, hashes }: Pick<LedgerChain<LedgerLine<Body>>, 'lines' | 'hashes'>): void {
+    if (this.#schema === undefined) return;
+    const passed = readLines.get(this.#schema) ?? new Set();
+    readLines.set(this.#schema, passed);
+    for (const [index, line] of lines.entries()) {
+      const hash = hashes[index]!;
+      if (passed.has(hash)) continue;
+      const problem = problemOf(line, this.#schema);
+      if (problem !== undefined)
+        throw new InvalidArtifact(
+          this.file,
+          `line ${index + 1}: ${problem}`,
+          {},
+          'Restore the file from a copy, or read it with the version that wrote it.',
+        );
+      if (passed.size >= MAX_READ_LINES) passed.clear();
+      passed.add(hash);
+    }
   }
 
   /**

@@ -1,12 +1,14 @@
 import { createHash } from 'node:crypto';
-import { constants, createReadStream } from 'node:fs';
-import { copyFile, link, mkdir, open, readdir, readFile, realpath, stat } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { copyFile, link, mkdir, open, readdir, realpath, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { z } from 'zod';
 import { sum } from '../numerics/arithmetic.ts';
 import { syncFolder } from './atomic-write.ts';
 import { sha256 } from './canonical-json.ts';
 import { errorCode, InvalidArtifact, undefinedIfMissing, withDiskErrors } from './errors.ts';
 import { manifestPath, objectPath, tombstonePath } from './object-paths.ts';
+import { openPlainFile, readPlainFile, requirePlainFolder } from './plain-files.ts';
 import { isFolderRef } from './references.ts';
 import type { FileRef, Ref } from './references.ts';
 
@@ -26,7 +28,7 @@ export async function checkObject(root: string, ref: Ref, onHashed?: OnHashed): 
 /** The bytes of a file, checked. @throws InvalidArtifact, StoreUnavailable */
 export async function readChecked(root: string, ref: FileRef): Promise<Buffer> {
   const path = objectPath(root, ref);
-  const data = await withDiskErrors(path, () => undefinedIfMissing(readFile(path)));
+  const data = await withDiskErrors(path, () => undefinedIfMissing(readPlainFile(path)));
   if (data === undefined) throw await missingError(root, ref);
   requireMatch(path, ref, { sha256: sha256(data), bytes: data.length, lines: countLines(data) });
   return data;
@@ -41,6 +43,7 @@ export async function isPruned(root: string, ref: Ref): Promise<boolean> {
 
 async function checkStoredFolder(root: string, ref: Ref, onHashed?: OnHashed): Promise<void> {
   const path = objectPath(root, ref);
+  await requirePlainFolder(path);
   const manifest = await readManifest(manifestPath(root, ref), ref.sha256);
   await checkFolder(path, manifest, onHashed);
   const bytes = sum(manifest.map((file) => file.bytes));
@@ -79,7 +82,7 @@ export async function listFiles(folder: string, under = ''): Promise<string[]> {
   for (const entry of await readdir(join(folder, under), { withFileTypes: true })) {
     const path = under === '' ? entry.name : `${under}/${entry.name}`;
     if (entry.isDirectory()) files.push(...(await listFiles(folder, path)));
-    else if ((await stat(join(folder, path))).isFile()) files.push(path);
+    else if ((await undefinedIfMissing(stat(join(folder, path))))?.isFile()) files.push(path);
     else
       throw new InvalidArtifact(
         join(folder, path),
@@ -118,17 +121,40 @@ export async function copyFolder(
   return manifest;
 }
 
-/** @throws InvalidArtifact if the manifest is missing or not the one with this hash */
+const manifestSchema = z.array(
+  z.strictObject({
+    path: z
+      .string()
+      .regex(/^[^/\0]+(\/[^/\0]+)*$/)
+      .refine((path) => !path.split('/').some((part) => part === '.' || part === '..')),
+    sha256: z.string(),
+    bytes: z.int().min(0),
+  }),
+);
+
+/**
+ * @throws InvalidArtifact if the manifest is missing, not the one with this hash, or names files elsewhere:
+ * whoever may write the store chooses the hash too
+ */
 export async function readManifest(file: string, expected: string): Promise<Manifest> {
-  const data = await undefinedIfMissing(readFile(file, 'utf8'));
+  const data = await undefinedIfMissing(readPlainFile(file));
   if (data === undefined) throw new InvalidArtifact(file, 'the manifest is missing', { expected });
   if (sha256(data) !== expected)
     throw new InvalidArtifact(file, 'the manifest was altered', { expected, actual: sha256(data) });
-  return JSON.parse(data) as Manifest;
+  const { data: manifest } = manifestSchema.safeParse(JSON.parse(data.toString('utf8')));
+  if (manifest === undefined)
+    throw new InvalidArtifact(file, 'it lists what is not a file of the folder', { expected });
+  return manifest;
 }
 
-/** @throws InvalidArtifact naming the first file that is missing, altered or not in the manifest */
+/**
+ * Nothing outside of the folder is read, by whatever link: an error says the hash of what it found.
+ * @throws InvalidArtifact naming the first file that is missing, altered or not in the manifest, or a link
+ */
 export async function checkFolder(folder: string, manifest: Manifest, onHashed?: OnHashed): Promise<void> {
+  // Another process may replace a damaged folder meanwhile.
+  const files = await undefinedIfMissing(listFiles(folder));
+  if (files === undefined) throw new InvalidArtifact(folder, 'missing');
   for (const { path, sha256, bytes } of manifest) {
     const file = join(folder, path);
     const actual = await undefinedIfMissing(fileFacts(file, onHashed));
@@ -137,7 +163,7 @@ export async function checkFolder(folder: string, manifest: Manifest, onHashed?:
       throw new InvalidArtifact(file, 'altered or torn', { expected: sha256, actual: actual.sha256 });
   }
   const listed = new Set(manifest.map(({ path }) => path));
-  const extra = (await listFiles(folder)).find((path) => !listed.has(path));
+  const extra = files.find((path) => !listed.has(path));
   if (extra !== undefined)
     throw new InvalidArtifact(
       join(folder, extra),
@@ -172,6 +198,13 @@ const NEWLINE = 0x0a;
 /** Small: a phase may read all its shards at a time, at most 128 of them. */
 const streamOptions = { highWaterMark: 1 << 16 };
 
+/** The bytes of a file, in flat memory. @throws InvalidArtifact for a link */
+async function* readChunks(path: string): AsyncGenerator<Buffer> {
+  const handle = await openPlainFile(path, constants.O_RDONLY);
+  // Closes the file at its end, and if whoever reads stops before.
+  yield* handle.createReadStream(streamOptions) as AsyncIterable<Buffer>;
+}
+
 export type FileFacts = { sha256: string; bytes: number; lines: number };
 
 /** Called while a large file is hashed, with the bytes done so far. */
@@ -179,12 +212,12 @@ export type OnHashed = (progress: { file: string; bytes: number }) => void;
 /** Bytes between two calls of `onHashed`. */
 const PROGRESS_BYTES = 64 << 20;
 
-/** Hash, size and number of lines of a file, in one pass and in flat memory. */
+/** Hash, size and number of lines of a file, in one pass and in flat memory. @throws InvalidArtifact for a link */
 export async function fileFacts(path: string, onHashed: OnHashed = () => undefined): Promise<FileFacts> {
   const digest = createHash('sha256');
   let bytes = 0;
   let lines = 0;
-  for await (const chunk of createReadStream(path, streamOptions) as AsyncIterable<Buffer>) {
+  for await (const chunk of readChunks(path)) {
     digest.update(chunk);
     const before = bytes;
     bytes += chunk.length;
@@ -214,7 +247,7 @@ export function* linesOf(data: Buffer): Generator<string> {
 /** The lines of a file, in flat memory. */
 export async function* streamLines(path: string): AsyncGenerator<string> {
   let rest: Buffer[] = [];
-  for await (const chunk of createReadStream(path, streamOptions) as AsyncIterable<Buffer>) {
+  for await (const chunk of readChunks(path)) {
     const end = chunk.lastIndexOf(NEWLINE) + 1;
     if (end > 0) {
       yield* linesOf(Buffer.concat([...rest, chunk.subarray(0, end)]));

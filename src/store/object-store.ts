@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { rename, rm, stat, utimes } from 'node:fs/promises';
+import { lstat, rename, rm, stat, utimes } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { sum } from '../numerics/arithmetic.ts';
 import {
@@ -137,10 +137,19 @@ export class ObjectStore {
     for (const { ref } of refsIn(value)) await this.check(ref);
   }
 
+  /** Checks that each object that a value references exists, without reading it. @throws InvalidArtifact */
+  async requireAll(value: unknown): Promise<void> {
+    for (const { ref } of refsIn(value))
+      if (!(await this.has(ref)))
+        throw new InvalidArtifact(this.path(ref), 'missing, or of another size', { expected: ref.sha256 });
+  }
+
   /** Whether an object of that name and, for files, that size exists; `check` compares its bytes. */
   async has(ref: Ref): Promise<boolean> {
-    const stats = await withDiskErrors(this.root, () => undefinedIfMissing(stat(this.path(ref))));
-    return stats !== undefined && (isFolderRef(ref) || stats.size === ref.bytes);
+    const stats = await withDiskErrors(this.root, () => undefinedIfMissing(lstat(this.path(ref))));
+    return isFolderRef(ref)
+      ? stats?.isDirectory() === true
+      : stats?.isFile() === true && stats.size === ref.bytes;
   }
 
   async #putWhole(data: Buffer, suffix: '.json' | '.txt'): Promise<FileRef> {

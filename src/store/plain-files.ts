@@ -41,6 +41,13 @@ export async function readPlainFile(path: string): Promise<Buffer> {
   }
 }
 
+/** Whether a file is there. @throws InvalidArtifact for a link or anything else that is no file */
+export async function isPlainFile(path: string): Promise<boolean> {
+  const stats = await undefinedIfMissing(lstat(path));
+  if (stats !== undefined && !stats.isFile()) throw notAFile(path);
+  return stats !== undefined;
+}
+
 /** Opens a file to read it and to add to its end; makes it if there is none. @throws as `openPlainFile` */
 export const openToAppend = (path: string): Promise<FileHandle> =>
   openPlainFile(path, constants.O_RDWR | constants.O_APPEND | constants.O_CREAT);

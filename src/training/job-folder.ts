@@ -1,10 +1,12 @@
 import { execFile } from 'node:child_process';
-import { readFile, rm, utimes, writeFile } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { atomicWrite } from '../store/atomic-write.ts';
 import { sha256 } from '../store/canonical-json.ts';
 import { undefinedIfMissing } from '../store/errors.ts';
 import type { OnDamage } from '../store/errors.ts';
+import { isPlainFile, openPlainFile, readPlainFile } from '../store/plain-files.ts';
 import { exitSchema, progressSchema, resultSchema } from '../types/training-job.ts';
 import type { JobExit, JobProgress, JobResult, TrainingJob } from '../types/training-job.ts';
 
@@ -76,7 +78,7 @@ export class JobFolder {
    */
   async isAlive(): Promise<boolean> {
     const lock = join(this.path, 'lock');
-    if ((await undefinedIfMissing(readFile(lock))) === undefined) return false;
+    if (!(await isPlainFile(lock))) return false;
     return new Promise((resolve) =>
       execFile(this.#python, ['-c', tryLock, lock], (error) => resolve(error !== null)),
     );
@@ -85,19 +87,20 @@ export class JobFolder {
   /** Tells the job that a worker still waits for it. */
   async touchLease(): Promise<void> {
     const lease = join(this.path, 'lease');
+    await using handle = await openPlainFile(lease, constants.O_WRONLY | constants.O_CREAT);
     const now = new Date();
-    const touched = await undefinedIfMissing(utimes(lease, now, now).then(() => true));
-    if (touched === undefined) await writeFile(lease, '');
+    await handle.utimes(now, now);
   }
 
   async #readProgressLines(): Promise<string[]> {
-    const text = await undefinedIfMissing(readFile(join(this.path, 'progress.jsonl'), 'utf8'));
-    return (text ?? '').split('\n').slice(0, -1);
+    const text = await undefinedIfMissing(readPlainFile(join(this.path, 'progress.jsonl')));
+    return (text?.toString('utf8') ?? '').split('\n').slice(0, -1);
   }
 
   /** A damaged file is reported and taken for missing. */
   async #readSealed(name: string): Promise<unknown> {
-    const text = await undefinedIfMissing(readFile(join(this.path, name), 'utf8'));
+    const data = await undefinedIfMissing(readPlainFile(join(this.path, name)));
+    const text = data?.toString('utf8');
     const value = text === undefined ? undefined : unseal(text);
     if (text !== undefined && value === undefined)
       this.#report(name, 'it is torn or altered, and taken for none');

@@ -1,8 +1,9 @@
 import { spawn } from 'node:child_process';
-import { open } from 'node:fs/promises';
+import { constants } from 'node:fs';
 import { createConnection } from 'node:net';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { openPlainFile } from '../store/plain-files.ts';
 
 /** Starts the process of a training job. */
 export interface Launcher {
@@ -26,7 +27,8 @@ export class TrainerUnavailable extends Error {
 export function processLauncher(python: string, environment: NodeJS.ProcessEnv): Launcher {
   return {
     async launch(folder) {
-      await using log = await open(join(folder, 'log.txt'), 'a');
+      const { O_WRONLY, O_APPEND, O_CREAT } = constants;
+      await using log = await openPlainFile(join(folder, 'log.txt'), O_WRONLY | O_APPEND | O_CREAT);
       const child = spawn(python, ['-m', 'genenv_trainer', 'job', folder], {
         detached: true,
         stdio: ['ignore', log.fd, log.fd],

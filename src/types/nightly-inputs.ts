@@ -3,9 +3,9 @@ import { z } from 'zod';
 import { experimentSchema } from '../config/experiment.ts';
 import { nightlySchema } from '../config/nightly.ts';
 import { FileRef } from '../store/references.ts';
-import { listOf } from './activity-inputs.ts';
+import { listOf, runOutcomeSchema } from './activity-inputs.ts';
 import { runIdSchema } from './ids.ts';
-import { epochSchema, phaseLimitsSchema, textSchema, upTo } from './run-state.ts';
+import { epochSchema, phaseLimitsSchema, upTo } from './run-state.ts';
 
 /** A committed epoch of a run. */
 export const runEpochSchema = z.strictObject({ run: runIdSchema, epoch: epochSchema });
@@ -19,7 +19,7 @@ const MAX_DEADLINE_MS = 60_000 * nightlySchema.shape.deadlineMinutes.unwrap().un
 export const nightPlanSchema = z.strictObject({
   nightly: z.strictObject({
     name: runIdSchema,
-    significance: z.number().gt(0).max(1),
+    significance: z.number().gt(0).max(0.5),
     evaluation: z.strictObject({
       samples: upTo(comparison.samples),
       temperature: comparison.temperature.unwrap(),
@@ -46,7 +46,7 @@ export type Verdicts = z.infer<typeof verdictsSchema>;
 
 export const closeNightInput = candidateInput.extend({
   /** How the experiment ended. */
-  outcome: textSchema(200),
+  outcome: runOutcomeSchema,
   /** Null if the night brought no new epoch. */
   verdicts: verdictsSchema.nullable(),
 });

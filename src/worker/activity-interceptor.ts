@@ -76,6 +76,30 @@ export function checkInput(activityType: string, args: readonly unknown[]): void
   checkArguments(`activity ${activityType}`, [inputSchemas[activityType as keyof typeof inputSchemas]], args);
 }
 
+/** The run whose files an activity writes for its workflow alone. Others are asked by comparisons and nights too. */
+const runWritten = {
+  parseExperiment: (input: { id: string }) => input.id,
+  openEpoch: (input: { id: string }) => input.id,
+  retuneExperiment: (input: { id: string }) => input.id,
+  recordEnd: (input: { id: string }) => input.id,
+  commitEpoch: (input: { run: { id: string } }) => input.run.id,
+} as const;
+
+/**
+ * A run's id is the id of its workflow, with which the ids of its epochs' workflows begin; resets and
+ * continuations keep it. Whatever else asks for these activities is not that run.
+ * @param workflow id of the workflow that asks; undefined if none does
+ * @throws InvalidInput
+ */
+export function checkOwner(activityType: string, input: unknown, workflow: string | undefined): void {
+  if (!Object.hasOwn(runWritten, activityType)) return;
+  const run = runWritten[activityType as keyof typeof runWritten](input as never);
+  if (workflow === run || workflow?.startsWith(`${run}/epoch-`)) return;
+  throw new InvalidInput(
+    `activity ${activityType}: only the workflow of the run, whose id is the run's, may ask for it`,
+  );
+}
+
 /**
  * Checks inputs, converts errors to failures, and records in the run's events each retry, each attempt that
  * its stopping worker interrupted, and outages of model servers.
@@ -91,6 +115,7 @@ export function activityInterceptor(
         const { activityType: phase, attempt, workflowExecution } = context.info;
         try {
           checkInput(phase, input.args);
+          checkOwner(phase, input.args[0], workflowExecution?.workflowId);
         } catch (error) {
           throw toFailure(error);
         }

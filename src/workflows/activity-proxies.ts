@@ -25,7 +25,6 @@ import type {
 import type { PayloadUnreadable, WorkerStopped } from '../types/activity-types.ts';
 import type { PhaseLimits } from '../types/run-state.ts';
 import type { EvaluationPlan } from '../types/evaluation-types.ts';
-import type { EpochActivities } from './epoch-pipeline.ts';
 import { modelOutages } from './model-outages.ts';
 
 /** Task queues: workflows, and activities by what they wait for. A worker may serve any of them. */
@@ -120,6 +119,9 @@ const phaseQueues: Record<keyof LlmActivities, 'llm'> & Record<keyof GpuActiviti
   trainEnvironment: 'gpu',
   measureGradients: 'gpu',
 };
+
+/** The activities of a run. Its file is parsed before anything else, under limits of its own. */
+type EpochActivities = Omit<CpuActivities, 'parseExperiment'> & LlmActivities & GpuActivities;
 
 /** The activities of a run, under the limits of its settings. */
 export function proxyPhaseActivities({

@@ -1,13 +1,13 @@
 /**
  * The workflow of one epoch: a child of the experiment, which tells it of pauses. The steps and their order
- * are in epoch-pipeline.ts.
+ * are in src/epochs/epoch-pipeline.ts.
  */
 import { condition, setCurrentDetails, setHandler } from '@temporalio/workflow';
 import type { CommittedEpoch } from '../types/activity-types.ts';
 import type { ModelOutage } from '../types/outage-types.ts';
 import { proxyPhaseActivities } from './activity-proxies.ts';
-import { runEpochPipeline } from './epoch-pipeline.ts';
-import type { EpochStart } from './epoch-pipeline.ts';
+import { runEpochPipeline } from '../epochs/epoch-pipeline.ts';
+import type { EpochStart } from '../epochs/epoch-pipeline.ts';
 import { epochProgressQuery, pausedSignal } from './messages.ts';
 import { modelOutages } from './model-outages.ts';
 import { phaseText } from './outage-text.ts';

@@ -18,7 +18,7 @@ import type { CommittedEpoch, OpenedEpoch, Retuned } from '../types/activity-typ
 import type { RunPlan } from '../types/run-state.ts';
 import { parseExperiment, proxyPhaseActivities } from './activity-proxies.ts';
 import { failureType, isRetryableEpochFailure, rootMessage, runChildEpoch } from './child-epoch.ts';
-import { runPreparation } from './epoch-pipeline.ts';
+import { runPreparation } from '../epochs/epoch-pipeline.ts';
 import { evaluateOnBenchmarks } from './evaluation.ts';
 import { progressQuery } from './messages.ts';
 import type { ControlState } from './messages.ts';

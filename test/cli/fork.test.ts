@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { forkedExperiment } from '../../src/cli/lib/forked-experiment.ts';
 import { parseAssignments } from '../../src/cli/lib/options.ts';
+import { opening } from '../../test-support/opening.ts';
+import { plainEpoch } from '../../test-support/plain-epochs.ts';
 import { someRun } from '../activities/some-run.ts';
 
 const parent = 'some-run';
@@ -10,7 +12,10 @@ describe('the experiment of a fork', () => {
     const run = await someRun();
     await run.activities.retuneExperiment({ id: parent, set: { 'difficulty.beta': 4 }, fromEpoch: 1 });
     await run.activities.retuneExperiment({ id: parent, set: { 'difficulty.beta': 5 }, fromEpoch: 2 });
-    await run.epochs(2);
+    for (const epoch of [1, 2]) {
+      const { last, ...plan } = await run.activities.openEpoch(opening(parent, epoch - 1));
+      await plainEpoch(run.activities, { ...run.plan, ...plan }, last!);
+    }
     const experiment = await forkedExperiment(run.home, {
       parent,
       id: 'fork',

@@ -60,7 +60,7 @@ describe('rewind', () => {
   it('retunes from the epoch after it on, beside what was retuned up to there', async () => {
     const run = await someRun();
     await run.activities.retuneExperiment({ id, set: { 'difficulty.beta': 4 }, fromEpoch: 2 });
-    await run.epochs(2);
+    await resumeRun(run, 2);
     await back(run, 1, { 'difficulty.alpha': 0.35 });
     expect(await folderOf(run).readRetunes()).toMatchObject([
       { fromEpoch: 2, set: { 'difficulty.alpha': 0.35, 'difficulty.beta': 4 } },

@@ -1,4 +1,4 @@
-import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { WrongWeights } from '../../src/inference/adapter-server.ts';
@@ -9,6 +9,7 @@ import { writeCanary } from '../../src/store/canaries.ts';
 import { InvalidArtifact } from '../../src/store/errors.ts';
 import { ObjectStore } from '../../src/store/object-store.ts';
 import { canaryPath } from '../../src/store/object-paths.ts';
+import { folderRef } from '../../src/store/references.ts';
 import type { FolderRef } from '../../src/store/references.ts';
 import type { PolicyVersion } from '../../src/types/run-state.ts';
 import { createModelClients } from '../../src/worker/model-servers.ts';
@@ -331,4 +332,29 @@ it('writes no entry for a name or a reference that leads out of the store, where
     await expect(publish({ name: bad, checkpoint: right })).rejects.toThrow(/its name cannot be served/);
   const withoutCount = { uri: 'any text', sha256: right.sha256, bytes: 1 };
   await expect(publish({ name: 'agent@1', checkpoint: withoutCount })).rejects.toThrow(InvalidArtifact);
+});
+
+it('binds a name to its weights once: other weights, and weights that are not stored, get no entry', async () => {
+  const { dependencies, store, right } = await someVllm();
+  const publish = (checkpoint: FolderRef) =>
+    ensurePolicyServed(dependencies, { type: 'embedded' }, { name, checkpoint, trainer_state: null });
+  const entry = join(store.root, 'served', `${name}.json`);
+  const served = async (): Promise<unknown> => JSON.parse(await readFile(entry, 'utf8'));
+  await expect(publish(folderRef('e'.repeat(64), 1, 1))).rejects.toThrow(InvalidArtifact);
+  await publish(right);
+  await publish(right);
+  const folder = join(store.root, 'another');
+  await mkdir(folder);
+  await writeFile(join(folder, 'weights.txt'), 'another');
+  await expect(publish(await store.putFolder(folder))).rejects.toThrow('it names other weights');
+  expect(await served()).toEqual({ path: right.uri });
+  // What is no entry is written again, and a link in its place is not followed.
+  await writeFile(entry, '{');
+  await publish(right);
+  await rename(entry, join(store.root, 'outside.json'));
+  await writeFile(join(store.root, 'outside.json'), '{"path": "SECRET"}');
+  await symlink(join(store.root, 'outside.json'), entry);
+  await publish(right);
+  expect(await served()).toEqual({ path: right.uri });
+  expect(await readFile(join(store.root, 'outside.json'), 'utf8')).toContain('SECRET');
 });

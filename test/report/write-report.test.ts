@@ -101,6 +101,7 @@ describe('a finished run', () => {
     );
     expect(text).toMatch(/Held-out success rose from 0\.\d\d \[/);
     expect(text).toContain('Resumed once; one further attempt at a phase.');
+    expect(text).toContain('no hash and no signature covers them');
     expect(text).toContain('agent: no update, 1 informative group (2 needed)');
     expect(text).toContain('genenv verify barrier-7');
     expect(text).not.toContain('could not be shown');

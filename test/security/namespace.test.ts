@@ -11,6 +11,7 @@ import { NativeConnection, Worker } from '@temporalio/worker';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { fileRef, folderRef } from '../../src/store/references.ts';
 import { policyName } from '../../src/types/run-state.ts';
+import type { CommitInput } from '../../src/types/activity-inputs.ts';
 import type { EvaluationProgress } from '../../src/types/evaluation-types.ts';
 import { queues } from '../../src/workflows/activity-proxies.ts';
 import { evaluationProgressQuery } from '../../src/workflows/messages.ts';
@@ -125,6 +126,29 @@ describe('an activity that somebody else schedules', () => {
   const checkpoint = folderRef('c'.repeat(64), 1, 1);
   const run = { id: 'victim', experiment };
   const state = { base_tasks: experiment };
+  const policy = { name: 'served', checkpoint: null, trainer_state: null };
+  const file = fileRef('f'.repeat(64), '.jsonl', 1, 1);
+  const commit: CommitInput = {
+    run,
+    epoch: 1,
+    outputs: { tasks: null, traces: [], rewards: null, scores: null, decisions: null, verdicts: [] },
+    next: {
+      base_tasks: file,
+      held_out: file,
+      agent: policy,
+      environment: policy,
+      initial_agent: policy,
+      initial_environment: policy,
+      history: experiment,
+      train_pool: file,
+      environment_pool: file,
+      tokens: 0,
+    },
+    metrics: [],
+    notes: [],
+    retried: 0,
+    seconds: {},
+  };
 
   test.each([
     [
@@ -179,9 +203,23 @@ describe('an activity that somebody else schedules', () => {
     expect(existsSync(join(stack.home, '../PWNED.json'))).toBe(false);
   });
 
+  test.each([
+    ['parseExperiment', { id: 'victim', file: {} }],
+    ['openEpoch', opening('victim', null)],
+    ['retuneExperiment', { id: 'victim', set: { epochs: 1 }, fromEpoch: 1 }],
+    ['recordEnd', { id: 'victim', outcome: 'failed', epoch: 1 }],
+    ['commitEpoch', commit],
+  ])('%s of a run is for the workflow of that run', async (activity, input) => {
+    const before = files();
+    expect(await failureOf(schedule('cpu', activity, input))).toContain(
+      `activity ${activity}: only the workflow of the run`,
+    );
+    expect(files()).toEqual(before);
+  });
+
   test('may be one that exists, with an input of this project: it finds no run, and leaves no file', async () => {
     const before = files();
-    await failureOf(schedule('cpu', 'recordEnd', { id: 'never-was', outcome: 'failed', epoch: 1 }));
+    await failureOf(schedule('cpu', 'planRescoring', { id: 'never-was' }));
     expect(files()).toEqual(before);
   });
 });

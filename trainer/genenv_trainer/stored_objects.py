@@ -43,12 +43,17 @@ def check_stored(path: Path, heartbeat: Callable[[], None] = lambda: None) -> No
     path = Path(os.path.abspath(path))
     if not is_stored(path):
         return
+    if path.is_symlink():
+        raise Damaged(path, "a link, where an object belongs")
     if path.suffix:
         _check_file(path, path.name.partition(".")[0], None, heartbeat)
         return
     if not path.is_dir():
         raise Damaged(path, "missing")
     manifest = _manifest(path)
+    links = sorted(file for file in path.rglob("*") if file.is_symlink())
+    if links:
+        raise Damaged(links[0], "a link, where a file of the object belongs")
     for entry in manifest:
         _check_file(path / entry["path"], entry["sha256"], entry["bytes"], heartbeat)
     known = {entry["path"] for entry in manifest}
@@ -93,7 +98,10 @@ def _manifest(folder: Path) -> list[dict]:
         raise Damaged(file, "the manifest is missing") from None
     if hashlib.sha256(data).hexdigest() != folder.name:
         raise Damaged(file, "the manifest was altered")
-    return json.loads(data)
+    manifest = json.loads(data)
+    if any(Path(entry["path"]).is_absolute() or ".." in Path(entry["path"]).parts for entry in manifest):
+        raise Damaged(file, "it lists what is not a file of the folder")
+    return manifest
 
 
 def _check_file(file: Path, expected: str, size: int | None, heartbeat: Callable[[], None]) -> None:

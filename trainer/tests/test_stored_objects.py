@@ -51,6 +51,21 @@ def flip_bit(file: Path) -> None:
     file.write_bytes(data)
 
 
+def link(path: Path, target: Path) -> None:
+    path.unlink(missing_ok=True)
+    path.symlink_to(target)
+
+
+def test_a_manifest_leads_nowhere_else(tmp_path):
+    manifest = json.dumps([{"bytes": 1, "path": "../../../secret", "sha256": "a" * 64}], separators=(",", ":"))
+    name = hashlib.sha256(manifest.encode()).hexdigest()
+    folder = tmp_path / "objects" / name[:2] / name
+    folder.mkdir(parents=True)
+    folder.with_name(f"{name}.manifest.json").write_text(manifest)
+    with pytest.raises(Damaged, match="it lists what is not a file of the folder"):
+        check_stored(folder)
+
+
 @pytest.fixture
 def stored(policy, tmp_path):
     return put_folder(tmp_path / "store", policy / "output" / "checkpoint")
@@ -72,6 +87,9 @@ def stored(policy, tmp_path):
         ),
         (lambda folder: folder.with_name(f"{folder.name}.manifest.json").unlink(), "the manifest is missing"),
         (shutil.rmtree, "missing"),
+        (lambda folder: link(folder / "config.json", folder / "tokenizer.json"), "config.json: a link"),
+        (lambda folder: link(folder / "deep", Path("/etc")), "deep: a link"),
+        (lambda folder: link(folder, folder.rename(folder.with_name("elsewhere"))), "a link, where an object"),
     ],
 )
 def test_damage_is_named(stored, spoil, words):

@@ -4,7 +4,7 @@ import type { Comparison } from '../../config/comparison.ts';
 import type { Experiment } from '../../config/experiment.ts';
 import { changedFields } from '../../config/retune.ts';
 import { evenlySpaced, evenlyWithin } from '../../numerics/spacing.ts';
-import type { LedgerEntry } from '../../runs/ledger-entry.ts';
+import { openRun } from '../../runs/ledger-entry.ts';
 import { phaseLimits, workflowSettings } from '../../runs/settings-in-effect.ts';
 import { hashOf } from '../../store/canonical-json.ts';
 import type { ParseInput } from '../../types/activity-inputs.ts';
@@ -148,7 +148,7 @@ async function runCheckpoints(
   selectEpochs: (last: number) => number[],
 ): Promise<RunCheckpoints> {
   const experiment = experimentOf(comparison, run);
-  const opened = await dependencies.runFolder(run.id).open<LedgerEntry>();
+  const opened = await openRun(dependencies.runFolder(run.id));
   const lines = (await opened?.ledger.read()) ?? [];
   const checkpoints = selectEpochs(experiment.epochs).map((epoch) => {
     const line = lines.find((candidate) => candidate.epoch === epoch);

@@ -7,8 +7,7 @@ import { resultsMarkdown } from '../../comparison/results-markdown.ts';
 import { createRunRecord } from '../../comparison/run-metrics.ts';
 import type { RunRecord } from '../../comparison/run-metrics.ts';
 import { summarize } from '../../comparison/summary.ts';
-import type { LedgerEntry } from '../../runs/ledger-entry.ts';
-import { atomicWrite } from '../../store/atomic-write.ts';
+import { openRun } from '../../runs/ledger-entry.ts';
 import type { ObjectStore } from '../../store/object-store.ts';
 import type { ProbeRecord, SummarizeInput } from '../../types/comparison-inputs.ts';
 import type { Summarized } from '../../types/comparison-types.ts';
@@ -28,7 +27,7 @@ export function createSummarizeComparison(dependencies: Dependencies) {
     const { heartbeat } = dependencies.activityContext();
     const runs: RunRecord[] = [];
     for (const run of armRuns(id, comparison)) {
-      const opened = await dependencies.runFolder(run.id).open<LedgerEntry>();
+      const opened = await openRun(dependencies.runFolder(run.id));
       const lines = (await opened?.ledger.read()) ?? [];
       const experiment = experimentOf(comparison, run);
       if (lines.at(-1)?.epoch !== experiment.epochs)
@@ -42,8 +41,8 @@ export function createSummarizeComparison(dependencies: Dependencies) {
     const summary = summarize(comparison, runs, crossPlay, probedAgents);
     heartbeat({ runs: runs.length, summed: true });
     const folder = dependencies.comparisonFolder(id);
-    await atomicWrite(folder.summaryFile, `${JSON.stringify(summary, null, 1)}\n`);
-    await atomicWrite(folder.resultsFile, resultsMarkdown(summary));
+    await folder.writeFile(folder.summaryFile, `${JSON.stringify(summary, null, 1)}\n`);
+    await folder.writeFile(folder.resultsFile, resultsMarkdown(summary));
     await writeComparisonReport(summary, folder.reportFile);
     const inHome = (file: string): string => relative(`${folder.path}/../..`, file);
     return {

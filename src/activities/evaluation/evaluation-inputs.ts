@@ -2,7 +2,9 @@
 import { mapConcurrent } from '../../async/map-concurrent.ts';
 import type { OpenSuite, Suite, SuiteSettings } from '../../benchmarks/suite.ts';
 import type { Evaluation } from '../../config/evaluation.ts';
+import { evaluationRecordSchema } from '../../runs/file-schemas.ts';
 import { canonicalJson, hashOf } from '../../store/canonical-json.ts';
+import { problemOf } from '../../store/json-files.ts';
 import type { PhaseKey } from '../../store/phase-cache.ts';
 import type { FileRef } from '../../store/references.ts';
 import type { AnswerInput, PlannedSuite, ReadySuite } from '../../types/evaluation-inputs.ts';
@@ -49,6 +51,9 @@ export async function readRecord(
   { id, evaluation: ref, identity }: Pick<AnswerInput, 'id' | 'evaluation' | 'identity'>,
 ): Promise<EvaluationRecord> {
   const record = await store.json<EvaluationRecord>(ref);
+  const problem = problemOf(record, evaluationRecordSchema);
+  if (problem !== undefined)
+    throw new InvalidInput(`evaluation ${id}: evaluation: it names no record: ${problem}`);
   if (hashOf(identityFields(record.evaluation)) !== identity)
     throw new InvalidInput(
       `evaluation ${id}: identity: expected that of the record which \`evaluation\` names`,

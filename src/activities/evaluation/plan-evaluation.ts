@@ -4,7 +4,7 @@ import { evaluationIdPattern, evaluationIdRule, parseEvaluation } from '../../co
 import type { Evaluation } from '../../config/evaluation.ts';
 import { parseExperiment } from '../../config/parse-experiment.ts';
 import { changedFields } from '../../config/retune.ts';
-import type { LedgerEntry } from '../../runs/ledger-entry.ts';
+import { openRun } from '../../runs/ledger-entry.ts';
 import { experimentInEffect } from '../../runs/settings-in-effect.ts';
 import { runOnce } from '../../runtime/run-once.ts';
 import { hashOf } from '../../store/canonical-json.ts';
@@ -120,7 +120,7 @@ export const shardsOf = (suite: PlannedSuite, size: number): CaseShard[] =>
 async function findPolicy(dependencies: Dependencies, { policy }: Evaluation): Promise<EvaluatedPolicy> {
   if (policy.type !== 'run') return policy;
   const folder = dependencies.runFolder(policy.run);
-  const run = await folder.open<LedgerEntry>();
+  const run = await openRun(folder);
   if (run === undefined)
     throw new InvalidConfig(
       `evaluation: policy.run: got ${JSON.stringify(policy.run)}; there is no such run`,

@@ -3,7 +3,6 @@ import { collect } from '../../async/streams.ts';
 import type { OpenSuite, Score } from '../../benchmarks/suite.ts';
 import type { Evaluation } from '../../config/evaluation.ts';
 import { answerText } from '../../evaluation/answer-text.ts';
-import { atomicWrite } from '../../store/atomic-write.ts';
 import { canonicalJson, hashOf } from '../../store/canonical-json.ts';
 import type { ReadySuite, ScoreInput, ShardRecord } from '../../types/evaluation-inputs.ts';
 import type {
@@ -69,9 +68,12 @@ export function createScoreEvaluation(dependencies: Dependencies) {
       shards,
       judged,
     };
-    await atomicWrite(folder.casesFile, lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
+    await folder.writeFile(folder.casesFile, lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
     // Canonical order of keys, whatever order the parts came in.
-    await atomicWrite(folder.resultsFile, `${JSON.stringify(JSON.parse(canonicalJson(all)), null, 1)}\n`);
+    await folder.writeFile(
+      folder.resultsFile,
+      `${JSON.stringify(JSON.parse(canonicalJson(all)), null, 1)}\n`,
+    );
     const inHome = (file: string): string => relative(`${folder.path}/../..`, file);
     const skipped = results.flatMap(({ name, skipped: reason }) =>
       reason === null ? [] : [{ name, reason }],

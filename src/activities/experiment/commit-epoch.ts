@@ -3,10 +3,11 @@ import { settingsInEffect } from '../../config/retune.ts';
 import { mean } from '../../numerics/arithmetic.ts';
 import { wilsonInterval } from '../../numerics/intervals.ts';
 import { passAtK } from '../../numerics/tests.ts';
-import type { LedgerEntry } from '../../runs/ledger-entry.ts';
+import { openRun } from '../../runs/ledger-entry.ts';
 import { epochMessages } from '../../scoring/epoch-messages.ts';
 import type { EpochRecords } from '../../scoring/epoch-messages.ts';
 import { hashOf } from '../../store/canonical-json.ts';
+import { InvalidArtifact } from '../../store/errors.ts';
 import type { ObjectStore } from '../../store/object-store.ts';
 import type { FileRef } from '../../store/references.ts';
 import type { CommitInput } from '../../types/activity-inputs.ts';
@@ -15,21 +16,29 @@ import type { Metrics } from '../../types/run-state.ts';
 import type { RewardRecord, TaskRecord, VerdictRecord } from '../../types/records.ts';
 import { InvalidConfig } from '../../validation/invalid-config.ts';
 import type { Dependencies } from '../dependencies.ts';
+import { recordedEpoch } from './recorded-epoch.ts';
 
 /**
- * Writes the epoch's line into the ledger, once: committing the same epoch again returns its line. Times go
- * into metrics.jsonl, so that the ledger stays a function of experiment file and seed.
+ * Writes the epoch's line into the ledger, once: committing the same epoch again returns its line. A new line
+ * has to be what the phases of the epoch recorded: whoever schedules an activity could give it any other.
+ * Times go into metrics.jsonl, so that the ledger stays a function of experiment file and seed.
  * @throws InvalidConfig for a run without its experiment file
+ * @throws InvalidArtifact for anything else than the epoch's phases recorded under the settings in effect
  */
 export function createCommitEpoch(dependencies: Dependencies) {
   return async (input: CommitInput): Promise<CommittedEpoch> => {
     const { run, epoch, outputs, next, notes, retried, seconds } = input;
     const folder = dependencies.runFolder(run.id);
-    const opened = await folder.open<LedgerEntry>();
+    const opened = await openRun(folder);
     if (opened === undefined)
       throw new InvalidConfig(
         `run: ${folder.experimentFile} is missing; restore it, or start the experiment again`,
       );
+    const lines = await opened.ledger.read();
+    if (!lines.some((line) => line.epoch === epoch)) {
+      const recorded = await recordedEpoch(dependencies, folder, opened, { epoch, lines });
+      requireRecorded(folder.ledgerFile, input, recorded);
+    }
     const experiment = await dependencies.store.json<Experiment>(run.experiment);
     const heldOut = await heldOutMetrics(dependencies.store, outputs.verdicts, experiment.evaluation.passAtK);
     const metrics: Metrics = {};
@@ -57,6 +66,20 @@ export function createCommitEpoch(dependencies: Dependencies) {
     for (const message of messages) await folder.appendEvent({ type: 'message', epoch, message });
     return { epoch, line, state: next, metrics, notes, ...(messages.length > 0 && { messages }) };
   };
+}
+
+/** @throws InvalidArtifact, with which the workflow opens the run again and finds what is recorded */
+function requireRecorded(ledgerFile: string, input: CommitInput, recorded: CommitInput): void {
+  const fields = ['run', 'outputs', 'next', 'metrics', 'notes'] as const;
+  const field = fields.find((name) => hashOf(input[name]) !== hashOf(recorded[name]));
+  if (field === undefined) return;
+  const what = field === 'run' ? 'the settings in effect' : `what its phases recorded`;
+  throw new InvalidArtifact(
+    ledgerFile,
+    `epoch ${input.epoch} is not committed: ${field} is not ${what}`,
+    {},
+    'The epoch is opened and run again; what its phases recorded is found.',
+  );
 }
 
 const recordsOf = (store: ObjectStore, { tasks, rewards }: CommitInput['outputs']): EpochRecords => ({

@@ -1,5 +1,6 @@
 import { parseExperiment } from '../../config/parse-experiment.ts';
 import { cutLedger } from '../../runs/cut-ledger.ts';
+import { openRun } from '../../runs/ledger-entry.ts';
 import type { LedgerEntry } from '../../runs/ledger-entry.ts';
 import type { OpenedRun, RunFolder } from '../../runs/run-folder.ts';
 import { settingsWithinQuotas } from '../../runs/quotas.ts';
@@ -25,7 +26,7 @@ export function createOpenEpoch(dependencies: Dependencies) {
   return async (input: OpenInput): Promise<OpenedEpoch> => {
     const { id, known: lastCommittedEpoch, thorough: verifiesArtifacts } = input;
     const folder = dependencies.runFolder(id);
-    const run = await folder.open<LedgerEntry>();
+    const run = await openRun(folder);
     if (run === undefined)
       throw new InvalidConfig(
         `run: ${folder.experimentFile} is missing; restore it, or start the experiment again`,
@@ -58,6 +59,7 @@ export function createOpenEpoch(dependencies: Dependencies) {
 /** The ledger's lines. A damaged line and all after it are cut off first; those epochs run again. */
 async function readIntactLines(folder: RunFolder, run: OpenedLedger): Promise<LedgerLine<LedgerEntry>[]> {
   const { chain, problem } = await run.ledger.inspect();
+  run.ledger.requireLines(chain);
   if (problem === undefined) return chain.lines;
   // Without a line number every line is intact by itself, and only the note of the ledger's head differs.
   const keep = problem.line === undefined ? chain.lines.length : Math.min(problem.line, chain.lines.length);

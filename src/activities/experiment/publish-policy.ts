@@ -1,6 +1,6 @@
 import type { Experiment } from '../../config/experiment.ts';
 import { ensurePolicyServed, withdrawPolicies } from '../../inference/publish.ts';
-import type { LedgerEntry } from '../../runs/ledger-entry.ts';
+import { openRun } from '../../runs/ledger-entry.ts';
 import { stalePolicies } from '../../runs/stale-policies.ts';
 import type { PublishInput } from '../../types/activity-inputs.ts';
 import type { Dependencies } from '../dependencies.ts';
@@ -11,7 +11,7 @@ export function createPublishPolicy(dependencies: Dependencies) {
     const { serving } = await dependencies.store.json<Experiment>(run.experiment);
     await ensurePolicyServed(dependencies, serving, policy);
     if (serving.type === 'embedded') return;
-    const opened = await dependencies.runFolder(run.id).open<LedgerEntry>();
+    const opened = await openRun(dependencies.runFolder(run.id));
     const lines = (await opened?.ledger.read()) ?? [];
     await withdrawPolicies(dependencies, serving, stalePolicies(lines, policy));
   };

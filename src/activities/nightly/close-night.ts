@@ -1,21 +1,32 @@
 import { mean } from '../../numerics/arithmetic.ts';
 import { pairedTest } from '../../numerics/tests.ts';
+import { hashOf } from '../../store/canonical-json.ts';
 import type { ObjectStore } from '../../store/object-store.ts';
 import type { FileRef } from '../../store/references.ts';
 import type { CloseNightInput, FailNightInput, NightPlan, Verdicts } from '../../types/nightly-inputs.ts';
 import type { NightRecord, NightTest } from '../../types/nightly-types.ts';
 import type { VerdictRecord } from '../../types/records.ts';
+import { InvalidInput } from '../../validation/checked-input.ts';
 import type { Dependencies } from '../dependencies.ts';
+import { recordedVerdicts, requirePlanOfNextNight } from './recorded-night.ts';
 
 /**
  * Decides whether the next night starts from this night's candidate: yes, unless the paired test shows that
  * it is worse than the champion. The decision is recorded with its figures, once: closing a night again
- * returns the recorded line.
+ * returns the recorded line. Champion, candidate and verdicts have to be those on record.
+ * @throws InvalidInput for a plan, an epoch or verdicts that are not on record
  */
-export function createCloseNight({ store, nightlyFolder, activityContext }: Dependencies) {
+export function createCloseNight(dependencies: Dependencies) {
+  const { store, nightlyFolder, activityContext } = dependencies;
   return async (input: CloseNightInput): Promise<NightRecord> => {
-    const { night, epoch, verdicts } = input;
+    const { night, epoch } = input;
     const folder = nightlyFolder(night.nightly.name);
+    const closed = await folder.closed(night.night);
+    if (closed !== undefined) return closed;
+    await requirePlanOfNextNight(dependencies, night);
+    const verdicts = await recordedVerdicts(dependencies, night, epoch);
+    if (hashOf(input.verdicts) !== hashOf(verdicts))
+      throw new InvalidInput(`night ${night.night}: verdicts: expected those that were recorded`);
     const candidate = { run: night.id, epoch };
     const champion = night.from ?? { run: night.id, epoch: 0 };
     const common = { night: night.night, candidate, time: new Date().toISOString() };
@@ -92,10 +103,18 @@ function describeTest(test: NightTest): string {
   );
 }
 
-/** Records why a night failed. The night stays open: the next start of the nightly workflow resumes it. */
-export function createFailNight({ nightlyFolder }: Dependencies) {
-  return async ({ night: { nightly, night, from }, reason }: FailNightInput): Promise<void> => {
-    await nightlyFolder(nightly.name).note({
+/**
+ * Records why a night failed. The night stays open: the next start of the nightly workflow resumes it. A night
+ * that was closed meanwhile stays closed.
+ * @throws InvalidInput for a plan that is not that of the next night
+ */
+export function createFailNight(dependencies: Dependencies) {
+  return async ({ night: plan, reason }: FailNightInput): Promise<void> => {
+    const { nightly, night, from } = plan;
+    const folder = dependencies.nightlyFolder(nightly.name);
+    if ((await folder.closed(night)) !== undefined) return;
+    await requirePlanOfNextNight(dependencies, plan);
+    await folder.note({
       night,
       outcome: 'failed',
       reason,

@@ -7,6 +7,7 @@ import { phaseLimits } from '../../runs/settings-in-effect.ts';
 import { hashOf } from '../../store/canonical-json.ts';
 import type { NightPlan, RunEpoch } from '../../types/nightly-inputs.ts';
 import type { Dependencies } from '../dependencies.ts';
+import { nightRunId } from './recorded-night.ts';
 
 /**
  * Plans the next night by the curriculum's own record: a new one, or one that was interrupted or failed,
@@ -44,7 +45,7 @@ function planNight(nightly: Nightly, night: number, champion: RunEpoch | null): 
   return {
     nightly: { name, significance, evaluation },
     night,
-    id: `${name}-night-${String(night).padStart(4, '0')}`,
+    id: nightRunId(name, night),
     experiment,
     from,
     deadlineMs: deadlineMinutes === null ? null : 60_000 * deadlineMinutes,

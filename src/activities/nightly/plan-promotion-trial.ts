@@ -1,5 +1,5 @@
 import { deriveSeed } from '../../numerics/random.ts';
-import type { LedgerEntry } from '../../runs/ledger-entry.ts';
+import { openRun } from '../../runs/ledger-entry.ts';
 import { workflowSettings } from '../../runs/settings-in-effect.ts';
 import type { CandidateInput } from '../../types/nightly-inputs.ts';
 import type { PromotionTrial } from '../../types/nightly-types.ts';
@@ -14,7 +14,7 @@ import type { Dependencies } from '../dependencies.ts';
  */
 export function createPlanPromotionTrial({ runFolder, store, loadWorld }: Dependencies) {
   return async ({ night: { id, experiment, nightly }, epoch }: CandidateInput): Promise<PromotionTrial> => {
-    const run = await runFolder(id).open<LedgerEntry>();
+    const run = await openRun(runFolder(id));
     const lines = (await run?.ledger.read()) ?? [];
     const championLine = run?.fork?.line ?? lines[0];
     const candidateLine = lines.find((line) => line.epoch === epoch);

@@ -90,6 +90,8 @@ async function verify(
     const objectText = `${plural(objects, 'object')} (${byteText(bytes)})`;
     const prunedText = pruned === 0 ? '' : `, ${pruned} pruned by retention`;
     print(`${id}: whole. ${ledgerText}, ${objectText}${prunedText}.`);
+    if (signature !== undefined)
+      print('Signed are the experiment and the ledger, not the times and events beside it.');
     return exitCodes.ok;
   }
   for (const { file, problem } of problems.slice(0, MAX_PROBLEMS)) warn(`${id}: ${file}: ${problem}`);

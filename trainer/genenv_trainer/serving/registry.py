@@ -16,9 +16,11 @@ from genenv_trainer.serving.loaded_model import (
     load_full,
     read_entry,
 )
-from genenv_trainer.stored_objects import Damaged, check_stored
+from genenv_trainer.stored_objects import Damaged, check_stored, is_stored
 
 NAME = re.compile(r"[A-Za-z0-9_@][A-Za-z0-9._@+-]*")
+VERSION = re.compile(r"(?:agent|environment)@\d{4,9}-([0-9a-f]{12})")
+"""A policy of a run: its name begins the hash of its weights."""
 
 
 class Registry:
@@ -69,6 +71,9 @@ class Registry:
 
     def _load(self, name: str, entry: Path) -> LoadedModel:
         folder, tokenizer = read_entry(entry, self.store)
+        version = VERSION.fullmatch(name)
+        if version and not (is_stored(folder) and folder.name.startswith(version[1])):
+            raise Damaged(entry, f"it names other weights than {name}")
         for part in {folder, tokenizer}:
             check_stored(part)
         base = base_path(folder)

@@ -112,6 +112,15 @@ def test_a_broken_model_is_a_500_that_names_it_and_the_rest_goes_on(client, stor
     assert client.post("/v1/completions", json=COMPLETION).status_code == 200
 
 
+@pytest.mark.parametrize("path", ["objects/full", "objects/" + "d" * 2 + "/" + "d" * 64])
+def test_a_version_is_answered_by_its_own_weights_alone(client, store, path):
+    name = f"agent@0001-{'c' * 12}"
+    serve_name(store, name, path)
+    status, error = refusal(client, "/v1/completions", COMPLETION | {"model": name})
+    assert (status, error["code"]) == (500, "model_damaged")
+    assert "it names other weights than" in error["message"]
+
+
 @pytest.mark.parametrize("path", ["{store}/objects/full", "objects/../objects/full", "../elsewhere", "/"])
 def test_a_model_outside_the_store_is_not_loaded(client, store, path):
     serve_name(store, "outside@1", path.format(store=store))

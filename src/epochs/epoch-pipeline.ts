@@ -2,14 +2,44 @@
  * One epoch of GenEnv (algorithm 1), and the preparation before the first. Each step takes file references
  * and returns file references, so no rollout passes through here, and a step that is retried finds the
  * results of the steps before it. The pipeline does not know Temporal: the workflow `epoch` gives it activity
- * proxies and a runner that waits for pauses; tests and benchmarks give it plain functions.
+ * proxies and a runner that waits for pauses; the commit gives it what the phases have recorded; tests and
+ * benchmarks give it plain functions.
  */
-import type { CpuActivities, GpuActivities, LlmActivities } from '../activities/index.ts';
-import type { CommittedEpoch, OpenedEpoch, Sampling, Trained } from '../types/activity-types.ts';
+import type { FileRef } from '../store/references.ts';
+import type * as inputs from '../types/activity-inputs.ts';
+import type {
+  ColdStart,
+  CommittedEpoch,
+  Filtered,
+  Gated,
+  OpenedEpoch,
+  Rewards,
+  Sampling,
+  Trained,
+  UpdatedPools,
+  WrittenPool,
+} from '../types/activity-types.ts';
 import type { PolicyRole, PolicyVersion, Run, RunState, WorkflowSettings } from '../types/run-state.ts';
 
-/** The activities of a run. Its file is parsed before anything else, under limits of its own. */
-export type EpochActivities = Omit<CpuActivities, 'parseExperiment'> & LlmActivities & GpuActivities;
+/** The activities of an epoch and of the preparation. `Committed` is what the last of them returns. */
+export interface PipelineActivities<Committed = CommittedEpoch> {
+  warmUp: (input: inputs.WarmUpInput) => Promise<PolicyVersion>;
+  prepareRun: (input: inputs.PrepareInput) => Promise<RunState>;
+  checkColdStart: (input: inputs.PhaseInput) => Promise<ColdStart>;
+  writePool: (input: inputs.PhaseInput) => Promise<WrittenPool>;
+  generateTasks: (input: inputs.ShardInput) => Promise<Sampling>;
+  drawTasks: (input: inputs.DrawTasksInput) => Promise<FileRef>;
+  rollOut: (input: inputs.RollOutInput) => Promise<Sampling>;
+  computeRewards: (input: inputs.ComputeRewardsInput) => Promise<Rewards>;
+  filterByDifficulty: (input: inputs.FilterInput) => Promise<Filtered>;
+  updatePools: (input: inputs.UpdatePoolsInput) => Promise<UpdatedPools>;
+  trainAgent: (input: inputs.TrainAgentInput) => Promise<Trained>;
+  trainEnvironment: (input: inputs.TrainEnvironmentInput) => Promise<Trained>;
+  publishPolicy: (input: inputs.PublishInput) => Promise<void>;
+  gateAgent: (input: inputs.GateInput) => Promise<Gated>;
+  evaluatePolicy: (input: inputs.EvaluateInput) => Promise<Sampling>;
+  commitEpoch: (input: inputs.CommitInput) => Promise<Committed>;
+}
 
 export interface EpochStart {
   run: Run;
@@ -27,11 +57,11 @@ export interface StepRunner {
   onRollouts?: (traces: number) => void;
 }
 
-export async function runEpochPipeline(
-  activities: EpochActivities,
+export async function runEpochPipeline<Committed>(
+  activities: PipelineActivities<Committed>,
   start: EpochStart,
   runner: StepRunner,
-): Promise<CommittedEpoch> {
+): Promise<Committed> {
   const { run, settings, epoch, state } = start;
   const { trains, shards } = settings;
   const input = { run, epoch, state };
@@ -136,11 +166,11 @@ export async function runEpochPipeline(
  * Epoch 0: both policies are warmed up, base and held-out tasks are written, and the agent gets its score
  * before any training.
  */
-export async function runPreparation(
-  activities: EpochActivities,
+export async function runPreparation<Committed>(
+  activities: PipelineActivities<Committed>,
   { run, settings }: Pick<OpenedEpoch, 'run' | 'settings'>,
   runner: StepRunner,
-): Promise<CommittedEpoch> {
+): Promise<Committed> {
   const warmUp = (role: PolicyRole) => activities.warmUp({ run, role });
   const [agent, environment] = await runner.step('warm up', () =>
     Promise.all([warmUp('agent'), warmUp('environment')]),
