@@ -158,7 +158,7 @@ describe('pause and resume', () => {
     /* eslint-enable id-denylist */
     const run = await stack.client.workflow.start('experiment', {
       args: [null, carried],
-      workflowId: 'carried',
+      workflowId: plan.run.id,
       taskQueue: queues.workflows,
     });
     expect(await run.query(progressQuery)).toMatchObject({ status: 'paused', recentSuccessRates: [0.5] });
